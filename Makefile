@@ -58,7 +58,7 @@ build: configure ## (re)build the native parts: tap, drainer, reader, player, ..
 # What records and answers questions: the rest is compiled while these parts are shown.
 .PHONY: first-parts
 first-parts: configure
-	@cmake --build build/native -j $(JOBS) --target tap drawtap-drain drawtap-core
+	@cmake --build build/native -j $(JOBS) --target tap preload drawtap-drain drawtap-core
 	@cmake --install build/native --component first >/dev/null
 
 .PHONY: demo

@@ -16,7 +16,7 @@ NATIVE = Path(__file__).resolve().parent
 FLOORS = (
     ("third_party", "openvg"),
     ("common",),
-    ("runtime", "drain", "core"),
+    ("preload", "runtime", "drain", "core"),
     ("state", "edit"),
     ("extract", "peers", "export", "player", "system"),
     ("abi",),

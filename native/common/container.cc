@@ -142,10 +142,12 @@ ContainerWriter::~ContainerWriter() {
 
 namespace {
 
+// A file without a name.
+bool is_open_already(const std::string& path) { return path.rfind("/proc/self/fd/", 0) == 0; }
+
 // A new file of ours: nothing that stands there is written to, and no link that somebody put there is followed.
 int open_new(const std::string& path) {
-  // A file without a name, that we have open already.
-  if (path.rfind("/proc/self/fd/", 0) == 0) return open(path.c_str(), O_RDWR | O_TRUNC | O_CLOEXEC);
+  if (is_open_already(path)) return open(path.c_str(), O_RDWR | O_TRUNC | O_CLOEXEC);
   for (bool again : {true, false}) {
     const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     struct stat old;
@@ -206,7 +208,7 @@ void ContainerWriter::leave() {
 
 std::string ContainerWriter::adopt(const std::string& path,
                                    const std::function<void(const dt_chunk_header&, std::span<const char>)>& visit) {
-  int fd = open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+  int fd = open(path.c_str(), O_RDWR | (is_open_already(path) ? 0 : O_NOFOLLOW) | O_CLOEXEC);
   if (fd < 0) return system_error(path);
   struct stat about;
   if (fstat(fd, &about) || about.st_uid != geteuid()) {

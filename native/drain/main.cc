@@ -29,6 +29,7 @@
 #include <sstream>
 
 #include "../common/descriptor.h"
+#include "../common/foreign.h"
 #include "control.h"
 #include "options.h"
 #include "session.h"
@@ -505,6 +506,8 @@ void Drainer::greet(Connection& c) {
       hello.trace[sizeof hello.trace - 1] = 0;
   if (hello.magic != DT_HELLO_MAGIC || hello.version != DT_RING_VERSION)
     return refuse(c, "version", "the tap speaks another version of the protocol than this drainer");
+  if (hello.flags & DT_HELLO_FOREIGN)
+    return status_.say(JsonObject().text("event", "foreign").number("pid", c.pid).text("program", hello.program));
   if (!is_wanted(hello, c.pid)) {
     dt_welcome welcome{};
     welcome.magic = DT_HELLO_MAGIC;
@@ -679,6 +682,7 @@ void Drainer::adopt_own_fd() {
   snprintf(hello.signatures, sizeof hello.signatures, "%.*s", 1023, origin.signatures);
   snprintf(hello.program, sizeof hello.program, "%.*s", 1023, origin.program);
   std::string trace(origin.trace, strnlen(origin.trace, sizeof origin.trace));
+  if (o_.window_fd >= 0) trace = "/proc/self/fd/" + std::to_string(o_.window_fd);
   const size_t before = recorded_.size();
   const uint64_t start = origin.pid_start;
   begin(hello, origin.pid, std::move(pool), -1, &trace);

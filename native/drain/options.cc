@@ -20,7 +20,7 @@ const char* const USAGE =
     "  [--workers N] [--annotation JSON ...] [--signatures PATH] [--adopt-fd N] [--exit-when-idle SECONDS]\n"
     "  [--watch-pid PID] [--control PATH|auto|none] [--paused yes|no] [--keep-existing yes|no]\n"
     "  [--to ADDRESS] [--serve ADDRESS] [--wait SECONDS] [--stall SECONDS] [--token-file FILE] [--remote yes|no]\n"
-    "  [--stopped SECONDS] [--sync SECONDS] [--end-it yes|no] [--count yes|no]\n"
+    "  [--stopped SECONDS] [--sync SECONDS] [--end-it yes|no] [--count yes|no] [--window-fd N]\n"
     "  [--spill FILE] [--identity full|none] [--when-full block|drop-frames] [--process NAME] [--buffer BYTES]\n"
     "  [--ring 10s|500M [--ring-limit BYTES] [--ring-keep CALLS] [--ring-take CALLS] [--ring-least CALLS] [--before S] [--after S]\n"
     "  [--on-error] [--on-mark TEXT ...] [--frame-over MS[:N]] [--fps-below FPS[:N]] [--at-exit] [--not-at-crash]\n"
@@ -197,6 +197,8 @@ bool general_option(Options& o, std::string& token_file, const std::string& name
     o.session.sync_seconds = seconds_option(name, value, 0.1, 86400);
   else if (name == "--paused")
     o.paused = yes_or_no(name, value);
+  else if (name == "--window-fd")
+    o.window_fd = number<int>(name, value, 0, 1 << 20), o.session.window = true;
   else if (name == "--count")
     o.count = yes_or_no(name, value);
   else if (name == "--end-it")

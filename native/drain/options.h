@@ -19,6 +19,7 @@ struct Options {
   StreamSettings stream;
   std::string process;  // pattern of the names of programs to record; empty: all
   int ready_fd = -1, adopt_fd = -1;
+  int window_fd = -1;  // what the flight recorder of the pool of adopt_fd held: what stands in the pool goes there
   PoolSettings pool;
   SessionSettings session;
   std::vector<std::string> annotations;

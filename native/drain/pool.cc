@@ -74,7 +74,8 @@ std::string Pool::create(const PoolSettings& settings, uint32_t chunks) {
   return {};
 }
 
-static_assert(offsetof(dt_pool_header, beat) == 164, "src/drawtap/capture/pools.py has it there");
+static_assert(offsetof(dt_pool_header, beat) == 164 && offsetof(dt_pool_header, calls_unrecorded) == 176,
+              "src/drawtap/capture/pools.py has them there");
 
 std::string Pool::adopt(int fd) {
   fd_ = fd;
@@ -167,6 +168,7 @@ void Pool::give_back(uint32_t index) {
   // An owner that dies between taking the chunk and writing its header must not bring old records to life.
   c->commit.store(0, std::memory_order_relaxed);
   c->serial = c->first_call = 0;
+  note(index)->bytes = 0;
   c->state.store(DT_CHUNK_FREE, std::memory_order_release);
   dt_pool_header* h = header();
   uint64_t head = h->free_head.load(std::memory_order_acquire);
@@ -176,6 +178,13 @@ void Pool::give_back(uint32_t index) {
     mine = ((head >> 32) + 1) << 32 | (index + 1);
   } while (!h->free_head.compare_exchange_weak(head, mine, std::memory_order_acq_rel));
   wake_free();
+}
+
+void Pool::note_taken(const TakenChunk& part) { *note(part.index) = {chunk(part.index)->serial, part.end, 0}; }
+
+uint32_t Pool::noted(const TakenChunk& taken) {
+  const ChunkNote n = *note(taken.index);
+  return n.serial == taken.serial ? n.bytes : 0;
 }
 
 void Pool::shrink(uint32_t free, uint32_t keep) {

@@ -24,6 +24,15 @@ struct PoolRun {
   uint64_t start_clock, start_ns;  // of the first hello: they name this run in every file that is made of it
 };
 
+// Likewise, in a chunk's header behind dt_ring_chunk: of the chunk with this serial a flight recorder has so many
+// bytes.
+struct ChunkNote {
+  uint64_t serial;
+  uint32_t bytes, reserved;
+};
+static_assert(sizeof(dt_ring_chunk) % alignof(ChunkNote) == 0 &&
+              sizeof(dt_ring_chunk) + sizeof(ChunkNote) <= DT_CHUNK_HEADER_BYTES);
+
 class Pool {
  public:
   Pool() = default;
@@ -65,6 +74,9 @@ class Pool {
   uint32_t grow(uint32_t chunks);
   // Empty a chunk and put it on the free list.
   void give_back(uint32_t index);
+  // A note for a successor: how far a chunk was taken while its thread still writes to it. 0: not noted.
+  void note_taken(const TakenChunk& part);
+  uint32_t noted(const TakenChunk& chunk);
   // Take free chunks out of the pool and return their memory to the system, until `keep` are free.
   void shrink(uint32_t free, uint32_t keep);
   void stop();
@@ -80,6 +92,7 @@ class Pool {
   dt_ring_chunk* chunk(uint32_t index) {
     return reinterpret_cast<dt_ring_chunk*>(base_ + (uint64_t{index} + 1) * chunk_bytes_);
   }
+  ChunkNote* note(uint32_t index) { return reinterpret_cast<ChunkNote*>(chunk(index) + 1); }
   void populate(uint32_t index);
   TakenChunk take(uint32_t index);
 

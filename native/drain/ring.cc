@@ -141,6 +141,7 @@ Ring::Ring(const RingSettings& settings, const RingProcess& process, const Signa
     }
     names_[f.id] = f.name;
   }
+  renew_journal();
   thread_ = std::thread([this] { keep(); });
 }
 
@@ -267,64 +268,6 @@ void Ring::look(const TakenChunk& chunk) {
 
 uint64_t Ring::held_bytes() const { return chunk_bytes_ + content_bytes_ + totals_.base_bytes; }
 
-bool Ring::add(const std::string& signatures, Encoded& out) {
-  std::unique_lock guard(lock_);
-  signatures_ += signatures;
-  for (uint16_t id : out.functions)
-    if (interest_[id] & FRAME_END && ("," + frame_ends_ + ",").find("," + names_[id] + ",") == std::string::npos)
-      frame_ends_ += (frame_ends_.empty() ? "" : ",") + names_[id];
-  Held held;
-  if (out.blobs_meta_bytes) {
-    const uint32_t meta_bytes = out.blobs_meta_bytes;
-    const char* at = out.blobs.at(0);
-    dt_blobs_meta meta;
-    memcpy(&meta, at, sizeof meta);
-    uint64_t stored = meta_bytes;
-    for (uint32_t i = 0; i < meta.parts; ++i) {
-      Part part;
-      memcpy(&part.entry, at + sizeof meta + i * sizeof part.entry, sizeof part.entry);
-      part.stored.assign(at + stored, part.entry.stored_bytes);
-      stored += part.entry.stored_bytes;
-      content_bytes_ += part.stored.size();
-      held.bytes += part.stored.size();
-      contents_[{part.entry.hash_low, part.entry.hash_high}].push_back(std::move(part));
-    }
-  }
-  held.payload.assign(out.calls.at(0), out.calls.payload_bytes());
-  held.meta_bytes = out.calls_meta_bytes;
-  memcpy(&held.meta, held.payload.data(), sizeof held.meta);
-  held.contents = std::move(out.contents);
-  held.last_ns = ns_of(held.meta, held.meta.t_last);
-  held.bytes += held.payload.size();
-  chunk_bytes_ += held.payload.size() + held.contents.size() * sizeof(Hash) + sizeof held;
-  held_.push_back(std::move(held));
-  totals_.held_bytes = held_bytes();
-  totals_.held_peak = std::max(totals_.held_peak, totals_.held_bytes);
-  bool good = true;
-  if (totals_.held_bytes > settings_.limit_bytes) {
-    // What is older goes, whatever may need it: a recorder that eats all memory is worse than a gap that it tells of.
-    good = false;
-    while (held_.size() > 1 && held_bytes() > settings_.limit_bytes - settings_.limit_bytes / 8) {
-      Held& first = held_.front();
-      totals_.lost_calls += first.meta.calls;
-      chunk_bytes_ -= first.payload.size() + first.contents.size() * sizeof(Hash) + sizeof first;
-      held_.pop_front();
-      drop_contents();
-    }
-  }
-  if (!good && !told_lost_) {
-    told_lost_ = true;
-    status_.error("ring",
-                  "the flight recorder cannot keep up with the program within " +
-                      std::to_string(settings_.limit_bytes >> 20) +
-                      " MiB: calls are lost, and what is saved may not replay",
-                  process_.pid);
-  }
-  guard.unlock();
-  changed_.notify_one();
-  return good;
-}
-
 uint64_t Ring::save(SaveWish wish) {
   std::lock_guard guard(lock_);
   if (pending_.size() >= MOST_PENDING) {
@@ -353,7 +296,10 @@ std::string Ring::result(uint64_t number) {
 
 std::string Ring::peek(int fd) {
   std::lock_guard guard(lock_);
-  return build(fd, held_.size());
+  Journal window;
+  std::string error = window.begin(process_.start_clock, process_.start_ns, fd);
+  if (error.empty()) error = build(window, held_.size());
+  return error.empty() ? window.finish() : error;
 }
 
 void Ring::finish(const SaveWish* wish) {
@@ -389,6 +335,7 @@ void Ring::keep() {
     }
     if (finishing_) return;
     look_at_pictures(now);
+    if (!shown_) show();
     uint64_t cut = 0;
     size_t chunks = 0;
     if (now >= next_try_ns_ && leaving(now, &cut, &chunks)) {
@@ -491,47 +438,6 @@ bool Ring::leaving(uint64_t now, uint64_t* cut_ns, size_t* chunks) {
          (calls > least_calls_ && bytes >= std::max(LEAST_BYTES, totals_.base_bytes));
 }
 
-// The first chunks as a trace in memory. Under the lock.
-std::string Ring::build(int fd, size_t chunks) {
-  ContainerWriter file;
-  std::string error = file.create("/proc/self/fd/" + std::to_string(fd));
-  ChunkBuffer buffer;
-  auto text = [&](std::string_view t, uint16_t type) {
-    text_chunk(buffer, t);
-    if (error.empty()) error = file.append(buffer.seal(type, 1, sizeof(dt_block)));
-  };
-  JsonObject pair;
-  pair.text("kind", "recording").number("start_clock", process_.start_clock).number("start_ns", process_.start_ns);
-  text(pair.str(), DT_TYPE_ANNOTATION);
-  text(signatures_, DT_TYPE_SIGNATURES);
-  std::unordered_map<Hash, bool, KnownBlobs::HashOf> wanted;
-  for (size_t i = 0; i < chunks; ++i)
-    for (const Hash& hash : held_[i].contents) wanted[hash] = true;
-  for (auto& [hash, needed] : wanted) {
-    auto it = contents_.find(hash);
-    if (it == contents_.end()) continue;
-    buffer.clear();
-    const dt_blobs_meta meta{static_cast<uint32_t>(it->second.size()), 0};
-    buffer.put(&meta, sizeof meta);
-    for (const Part& part : it->second) buffer.put(&part.entry, sizeof part.entry);
-    const auto meta_bytes = static_cast<uint32_t>(buffer.payload_bytes());
-    for (const Part& part : it->second) buffer.put(part.stored.data(), part.stored.size());
-    if (error.empty()) error = file.append(buffer.seal(DT_TYPE_BLOBS, 1, meta_bytes));
-  }
-  std::map<uint32_t, uint64_t> serials;
-  for (size_t i = 0; i < chunks && error.empty(); ++i) {
-    const Held& held = held_[i];
-    buffer.clear();
-    buffer.put(held.payload.data(), held.payload.size());
-    dt_calls_meta meta = held.meta;
-    meta.serial = serials[meta.thread]++;
-    memcpy(buffer.at(0), &meta, sizeof meta);
-    error = file.append(buffer.seal(DT_TYPE_CALLS, 1, held.meta_bytes));
-  }
-  const std::string last = file.is_open() ? file.finish() : "";
-  return error.empty() ? last : error;
-}
-
 std::string Ring::job_of(uint64_t cut_ns) const {
   std::string job = "cut_ns " + std::to_string(cut_ns) + "\ncalls_before " + std::to_string(calls_past_) +
                     "\nframes_before " + std::to_string(frames_past_) + "\nkeep_limit " +
@@ -616,18 +522,21 @@ void Ring::drop_contents() {
       ++it;
       continue;
     }
-    for (const Part& part : it->second) content_bytes_ -= part.stored.size();
+    for (const Part& part : it->second) content_bytes_ -= part.entry.stored_bytes;
     it = contents_.erase(it);
   }
 }
 
 void Ring::compact(uint64_t cut_ns, size_t chunks) {
   const uint64_t started = now_ns();
-  Memory raw, base, frames;
+  Memory base, frames;
+  Journal raw;
   std::string job, error;
   {
     std::lock_guard guard(lock_);
-    error = raw.fd() < 0 || base.fd() < 0 || frames.fd() < 0 ? "no memory file can be made" : build(raw.fd(), chunks);
+    error = base.fd() < 0 || frames.fd() < 0 ? "no memory file can be made" : "";
+    if (error.empty()) error = raw.begin(process_.start_clock, process_.start_ns);
+    if (error.empty()) error = build(raw, chunks);
     job = job_of(cut_ns);
   }
   auto at = [](int i) { return "/proc/self/fd/" + std::to_string(FIRST_FD + i); };
@@ -692,7 +601,7 @@ void Ring::compact(uint64_t cut_ns, size_t chunks) {
     auto it = consumed_.find({held.meta.pid, held.meta.thread});
     // What the tap said after the last call belongs to the next one.
     if (it == consumed_.end() || held.meta.first_call + held.meta.calls >= it->second) return false;
-    chunk_bytes_ -= held.payload.size() + held.contents.size() * sizeof(Hash) + sizeof held;
+    chunk_bytes_ -= held.memory();
     return true;
   });
   drop_contents();
@@ -707,6 +616,7 @@ void Ring::compact(uint64_t cut_ns, size_t chunks) {
   totals_.assumed_because = member(answer, "assumed_because");
   totals_.base_bytes = static_cast<uint64_t>(size.st_size);
   totals_.held_bytes = held_bytes();
+  renew_journal();
   totals_.helper_ns += now_ns() - started;
   blobs_.next_epoch();
   owner_.let_go();
@@ -718,12 +628,13 @@ void Ring::write(const Pending& p) {
                           : settings_.before_ns ? settings_.before_ns
                                                 : settings_.window_ns;
   const uint64_t after = p.wish.after_ns ? p.wish.after_ns : settings_.after_ns;
-  Memory raw;
+  Journal raw;
   std::string job, error;
   uint64_t lost = 0, missing = 0;
   {
     std::lock_guard guard(lock_);
-    error = raw.fd() < 0 ? "no memory file can be made" : build(raw.fd(), held_.size());
+    error = raw.begin(process_.start_clock, process_.start_ns);
+    if (error.empty()) error = build(raw, held_.size());
     uint64_t cut = before ? p.at_ns - std::min(p.at_ns, before) : 0;
     if (settings_.window_bytes && !before) cut = cut_by_size(p.at_ns);
     job = job_of(spare_last_frame(cut));

@@ -1,5 +1,5 @@
 // A flight recorder: the last seconds (or bytes) of a process in memory, and of everything before that what still
-// matters.
+// matters. What is held stands in memory files that whoever started this process has as well, should it be killed.
 //
 // Chunks arrive as they would for a file. What leaves the window goes, many chunks at a time, through the program
 // drawtap-ring (native/extract/ring.cc), which puts it together with the *base*, a trace in memory, to a new base: all
@@ -19,6 +19,7 @@
 #include "../common/container.h"
 #include "../common/signatures.h"
 #include "../common/encoder.h"
+#include "journal.h"
 #include "status.h"
 
 namespace dt {
@@ -43,6 +44,7 @@ struct RingSettings {
 
 struct RingProcess {
   uint32_t pid = 0, clock = 0;
+  uint64_t pool = 0;  // inode
   uint64_t start_clock = 0, start_ns = 0;
 };
 
@@ -107,15 +109,17 @@ class Ring {
  private:
   using Hash = KnownBlobs::Hash;
   struct Held {
-    std::string payload;
+    uint64_t at = 0;  // in the journal
+    size_t payload_bytes = 0;
     uint32_t meta_bytes = 0;
+    uint64_t memory() const { return payload_bytes + contents.size() * sizeof(Hash) + sizeof *this; }
     dt_calls_meta meta{};
     std::vector<Hash> contents;
     uint64_t last_ns = 0, bytes = 0;  // with the content that came with it
   };
   struct Part {
     dt_blob_entry entry;
-    std::string stored;
+    uint64_t at;  // in the journal, of what is stored
   };
   struct Pending {
     SaveWish wish;
@@ -127,10 +131,16 @@ class Ring {
   bool leaving(uint64_t now, uint64_t* cut_ns, size_t* chunks);
   void compact(uint64_t cut_ns, size_t chunks);
   void write(const Pending& pending);
-  std::string build(int fd, size_t chunks);
+  // The first chunks and what they refer to, or all that is known (`moving`: the journal's successor).
+  std::string build(Journal& to, size_t chunks, bool moving = false);
+  // What was dropped leaves the memory too.
+  void renew_journal();
+  // Gives whoever started this process what another would need to write what is held.
+  void show();
   std::string helper(const char* verb, const std::string& job, const std::vector<int>& files, std::string* answer);
   std::string job_of(uint64_t cut_ns) const;
   void drop_contents();
+  bool lose(uint64_t calls, const std::string& why);
   uint64_t ns_of(const dt_calls_meta& meta, uint64_t ticks) const;
   uint64_t frame_ns(const TakenChunk& chunk, uint64_t ticks) const;
   uint64_t held_bytes() const;
@@ -146,6 +156,8 @@ class Ring {
 
   std::mutex lock_;
   std::condition_variable changed_;
+  Journal journal_;
+  bool shown_ = false;  // to whoever started this process
   std::deque<Held> held_;
   std::unordered_map<Hash, std::vector<Part>, KnownBlobs::HashOf> contents_;
   uint64_t chunk_bytes_ = 0, content_bytes_ = 0;

@@ -138,8 +138,9 @@ std::string Session::adopt_file(const std::string& path) {
     if (header.type == DT_TYPE_CALLS && bytes.size() >= sizeof(dt_calls_meta)) {
       dt_calls_meta meta;
       memcpy(&meta, bytes.data(), sizeof meta);
-      uint64_t& next = next_serial_[meta.thread];
+      uint64_t& next = (settings_.window ? part_serial_ : next_serial_)[meta.thread];
       next = std::max(next, meta.serial + 1);
+      had_[meta.thread] = std::max(had_[meta.thread], meta.first_call + meta.calls);
       totals_.calls += meta.calls;
       totals_.records += meta.records;
       totals_.chunks++;
@@ -258,10 +259,11 @@ struct Walked {
   uint32_t context = 0;  // current there
 };
 
-// Walk over the records from `begin`. With `busy`, the last call may still be in the driver: it is left where it is.
-Walked walk(const TakenChunk& chunk, uint32_t begin, uint32_t context, bool busy) {
+// Walk over the records from `begin`, over so many calls at most. With `busy`, the last call may still be in the
+// driver: it is left where it is.
+Walked walk(const TakenChunk& chunk, uint32_t begin, uint32_t context, bool busy, uint64_t most = UINT64_MAX) {
   Walked now{begin, 0, context}, before_last = now;
-  for (uint32_t at = begin; at + sizeof(dt_record) <= chunk.end;) {
+  for (uint32_t at = begin; at + sizeof(dt_record) <= chunk.end && now.calls < most;) {
     const uint64_t head = __atomic_load_n(reinterpret_cast<const uint64_t*>(chunk.base + at), __ATOMIC_RELAXED);
     const uint32_t bytes = (static_cast<uint32_t>(head >> 16) & 0xffff) * 8;
     if (bytes < sizeof(dt_record) || bytes > chunk.end - at) break;
@@ -279,10 +281,28 @@ Walked walk(const TakenChunk& chunk, uint32_t begin, uint32_t context, bool busy
 
 }  // namespace
 
+// Where to begin with a chunk. One of an adopted window was taken in part: so far as its calls are there, and the notes
+// behind them as far as the drainer before us said.
+Session::Progress Session::progress_in(const TakenChunk& chunk) {
+  Progress p = {chunk.serial, 0, DT_CHUNK_HEADER_BYTES, chunk.context, 0};
+  if (!settings_.window) return p;
+  const auto move = [&p](const Walked& walked) {
+    p.offset = walked.end;
+    p.calls += walked.calls;
+    p.context = walked.context;
+  };
+  const uint64_t had = had_[chunk.thread];
+  if (had > chunk.first_call) move(walk(chunk, p.offset, p.context, false, had - chunk.first_call));
+  TakenChunk noted = chunk;
+  noted.end = std::min(pool_->noted(chunk), chunk.end);
+  if (noted.end > p.offset) move(walk(noted, p.offset, p.context, false));
+  return p;
+}
+
 // What of a chunk was not taken yet; begin == end: nothing that is certain.
 TakenChunk Session::part_of(const TakenChunk& chunk, bool owned) {
   Progress& p = progress_[chunk.index];
-  if (p.serial != chunk.serial) p = {chunk.serial, 0, DT_CHUNK_HEADER_BYTES, chunk.context, 0};
+  if (p.serial != chunk.serial) p = progress_in(chunk);
   TakenChunk part = chunk;
   part.begin = p.offset;
   part.first_call = chunk.first_call + p.calls;
@@ -331,7 +351,7 @@ void Session::collect(bool ending) {
     if (peek) last_peek_ns_ = clock_ns(CLOCK_MONOTONIC);
     for (const TakenChunk& chunk : sealed) {
       uint64_t& next = next_serial_[chunk.thread];
-      if (adopted_ && chunk.serial < next) {
+      if (adopted_ && !settings_.window && chunk.serial < next) {
         // Written by the drainer before us, which died before it could say so.
         pool_->give_back(chunk.index);
         continue;
@@ -344,14 +364,15 @@ void Session::collect(bool ending) {
         }
       }
       held_back_.erase({chunk.index, chunk.serial});
-      const bool follows = adopted_ && settings_.receivers && !next;  // what came before went over another stream
+      // What came before went over another stream, or is in the window.
+      const bool follows = adopted_ && (settings_.receivers || settings_.window) && !next;
       if (chunk.serial > next && !follows) totals_.chunks_lost += chunk.serial - next;
       next = chunk.serial + 1;
       taken_[chunk.index] = true;
       Job job;
       job.chunk = chunk;
       job.owned = std::find(owned_indices.begin(), owned_indices.end(), chunk.index) != owned_indices.end();
-      if (ring_) job.chunk = part_of(chunk, false);
+      if (ring_ || settings_.window) job.chunk = part_of(chunk, false);
       queue_.push_back(job);
     }
     for (const TakenChunk& chunk : owned) {
@@ -426,6 +447,7 @@ void Session::run(const Job& job, Encoder& encoder, Encoded* out) {
   }
   if (ring_ && write_it) ring_->look(chunk);
   if (write_it) write(job, out);
+  if (ring_ && write_it && job.owned) pool_->note_taken(chunk);
   {
     std::lock_guard guard(turn_lock_);
     turn_++;
@@ -750,7 +772,7 @@ void Session::make_ring() {
     }
     return states;
   };
-  RingProcess process{process_.pid, process_.clock, process_.start_clock, process_.start_ns};
+  RingProcess process{process_.pid, process_.clock, process_.pool, process_.start_clock, process_.start_ns};
   RingSettings settings = settings_.ring;
   if (settings.take_limit) settings.least_calls = std::min(settings.least_calls, settings.take_limit);
   ring_ = std::make_unique<Ring>(settings, process, signatures_->set, blobs_, status_, std::move(owner));

@@ -86,7 +86,8 @@ struct SessionSettings {
   bool drop_frames = false;        // leave whole frames out rather than let the program wait
   // what was called is on the disk so much later; 0: when the kernel writes it, and at the end
   double sync_seconds = 0;
-  RingSettings ring;  // on: nothing goes to a file but what is asked for
+  bool window = false;  // what is adopted is what another drainer's flight recorder held
+  RingSettings ring;    // on: nothing goes to a file but what is asked for
 };
 
 struct ProcessInfo {
@@ -132,6 +133,12 @@ class Session {
   Ring* ring() { return ring_.get(); }
 
  private:
+  // A flight recorder takes what stands in chunks that their threads still write to: how far, by chunk.
+  struct Progress {
+    uint64_t serial = UINT64_MAX, calls = 0;
+    uint32_t offset = 0, context = 0;
+    uint32_t commit = 0;  // at the look before
+  };
   struct Job {
     TakenChunk chunk;
     uint64_t turn = 0;
@@ -164,6 +171,7 @@ class Session {
   void make_ring();
   void end_ring();
   TakenChunk part_of(const TakenChunk& chunk, bool owned);
+  Progress progress_in(const TakenChunk& chunk);
   std::string append_remarks();
   void fail(const std::string& error);
   void finish();
@@ -192,13 +200,8 @@ class Session {
   unsigned idle_rounds_ = 0;
   std::map<uint32_t, uint64_t> next_serial_;  // of every thread
   std::set<std::pair<uint32_t, uint64_t>> held_back_;
-  // A flight recorder takes what stands in chunks that their threads still write to: how far, by chunk.
-  struct Progress {
-    uint64_t serial = UINT64_MAX, calls = 0;
-    uint32_t offset = 0, context = 0;
-    uint32_t commit = 0;  // at the look before
-  };
   std::map<uint32_t, Progress> progress_;
+  std::map<uint32_t, uint64_t> had_;          // calls of every thread that stand in an adopted window
   std::map<uint32_t, uint64_t> part_serial_;  // of every thread
   uint64_t last_peek_ns_ = 0;
   bool adopted_ = false;

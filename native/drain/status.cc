@@ -65,13 +65,22 @@ bool Status::open(const std::string& where, std::string* error) {
 
 void Status::say(const JsonObject& line, int descriptor) {
   std::lock_guard guard(lock_);
-  if (fd_ < 0) return;
   const std::string text = line.str() + "\n";
-  size_t at = 0;
-  if (socket_ && descriptor >= 0) {
-    // With its first byte; whatever becomes of it, the line follows.
-    if (send_with_descriptor(fd_, text.data(), 1, descriptor, 0)) at = 1;
-  }
+  // With its first byte; whatever becomes of it, the line follows.
+  const bool began = fd_ >= 0 && socket_ && descriptor >= 0 && send_with_descriptor(fd_, text.data(), 1, descriptor, 0);
+  put(text, began);
+}
+
+bool Status::offer(const JsonObject& line, int descriptor) {
+  std::lock_guard guard(lock_);
+  const std::string text = line.str() + "\n";
+  if (fd_ < 0 || !socket_ || !send_with_descriptor(fd_, text.data(), 1, descriptor, MSG_DONTWAIT)) return false;
+  put(text, 1);
+  return true;
+}
+
+void Status::put(const std::string& text, size_t at) {
+  if (fd_ < 0) return;
   while (at < text.size()) {
     ssize_t done = write(fd_, text.data() + at, text.size() - at);
     if (done < 0 && errno == EINTR) continue;

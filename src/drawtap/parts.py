@@ -10,6 +10,7 @@ from pathlib import Path
 from drawtap.errors import UnavailableError
 
 TAP = "libdrawtap-tap.so"
+PRELOAD = "libdrawtap-preload.so"
 SIGNATURES = "tap.sig"
 DRAINER = "drawtap-drain"
 CORE = "libdrawtap-core.so"
@@ -20,7 +21,7 @@ STATE = "libdrawtap-state.so"
 EXTRACT = "libdrawtap-extract.so"
 OPENVG = "openvg/libOpenVG.so.1"
 RING = "drawtap-ring"
-PARTS = (TAP, SIGNATURES, DRAINER, CORE, PLAYER, PEERS, SYSTEM, STATE, EXTRACT, RING)
+PARTS = (TAP, PRELOAD, SIGNATURES, DRAINER, CORE, PLAYER, PEERS, SYSTEM, STATE, EXTRACT, RING)
 
 
 def folders() -> list[Path]:
@@ -41,6 +42,15 @@ def part(name: str, hint: str = "make build makes it; wheels contain it") -> Pat
             return (folder / name).resolve()
     looked = ", ".join(str(folder) for folder in folders())
     raise UnavailableError(f"{name} is missing from {looked}", hint=hint)
+
+
+def preloadable(module: Path) -> Path:
+    """Return what a program preloads to get a module: a library that other C libraries than glibc can load as well.
+
+    It is the module itself where no such library was made.
+    """
+    other = module.with_name(PRELOAD) if module.name == TAP else module.with_suffix(".preload.so")
+    return other if other.is_file() else module
 
 
 def openvg_environment() -> dict[str, str]:

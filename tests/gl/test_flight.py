@@ -195,14 +195,29 @@ def test_what_a_signal_and_a_command_save_replays(lingering, programs, whole, tm
         assert reason in _drawtap(programs, "info", path).stdout
 
 
-def test_a_dead_recorder_leaves_the_program_alone(lingering):
+@pytest.mark.parametrize("options", [("--ring", "1h"), ("--ring", "1K", "--ring-take", "100")])
+def test_what_a_killed_recorder_held_is_saved(options, lingering, programs, whole, tmp_path):
+    """All that was called before, where nothing has left the window, and what still matters of it, where much has."""
     from drawtap.capture import control
 
-    process, _, socket = lingering("--ring", "5s")
+    all_held = "1h" in options
+    process, _, socket = lingering(*options, "--hash-frames")
+    _wait(lambda: all_held or _ring(control.ask(socket, "status")).get("kept"))
     os.kill(int(str(control.ask(socket, "status")["drainer"])), signal.SIGKILL)
+    _wait(lambda: list(tmp_path.glob("r-f*-recorder.dtap")))
     _, said = process.communicate("", timeout=60)
     assert process.returncode == 0, said
-    assert "the recorder was gone before the program ended" in said
+    assert "(SIGKILL): what the flight recorder held was saved" in " ".join(said.split())
+    (saved,) = tmp_path.glob("r-f*-recorder.dtap")
+    note, expected, found = _note(saved), _hashes(whole("churn")), _hashes(saved)
+    assert (note["reason"], note["calls_lost"]) == ("recorder", 0)
+    assert found == {end: expected[end] for end in found} and len(found) == note["frames"]
+    assert set(found) == set(sorted(expected)[-len(found) :])
+    assert (len(found) == len(expected)) == all_held
+    result = _drawtap(programs, "replay", saved, "--verify")
+    assert result.returncode == 0, result.stdout + result.stderr
+    facts = json.loads(_drawtap(programs, "info", saved, "--json").stdout)
+    assert facts["problems"] == []
 
 
 def test_errors_crashes_and_slow_frames_are_reasons(programs, tmp_path):

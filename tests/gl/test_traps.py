@@ -188,3 +188,7 @@ def test_a_program_for_another_c_library_runs_without_the_tap(traps: Bench, tmp_
         assert (seen.result.returncode, seen.result.stdout) == (7, "runs\n"), seen.result.stderr
         assert "linked to musl" in seen.result.stderr
         assert "the program runs without it" in seen.result.stderr
+    # A recorded program starts it: the tap is in its environment.
+    seen = traps.recorded(["start", "spawn", str(program)], tmp_path)
+    assert (seen.result.returncode, seen.result.stdout) == (7, "runs\n"), seen.result.stderr
+    assert "programs that are not for glibc ran without the tap: other" in " ".join(seen.result.stderr.split())

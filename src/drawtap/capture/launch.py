@@ -5,9 +5,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import functools
-import json
 import os
-import queue
 import select
 import shutil
 import signal
@@ -18,17 +16,16 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from socket import socketpair
 from types import FrameType
 from typing import IO
 
 import drawtap
-from drawtap.capture import pools
+from drawtap.capture.drainer import Drainer, Sent
 from drawtap.capture.elf import behind_scripts, is_musl, read_elf
 from drawtap.capture.flight import Ring, Watch
 from drawtap.capture.stream import Streaming
-from drawtap.errors import ChildError, InputError, UnavailableError, UsageError, check_target, did_you_mean
-from drawtap.parts import DRAINER, SIGNATURES, TAP, part
+from drawtap.errors import ChildError, InputError, UsageError, check_target, did_you_mean
+from drawtap.parts import DRAINER, SIGNATURES, TAP, part, preloadable
 
 _GRAPHICS_VARIABLES = (
     "DISPLAY",
@@ -57,24 +54,7 @@ _LOOKS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
 _ADDRESS_SANITIZER = ("libasan.so", "libclang_rt.asan")
 _OPTIONS_OF_PROGRAM = b"__asan_default_options"
 _ANY_ORDER = "verify_asan_link_order=0"
-# After the program's end: a drainer that does nothing for so long is stopped.
-_STOPPED_SECONDS, _LOOK_SECONDS = 5, 0.5
 _LAST_LINES = 20  # of what a command said that failed aside
-
-
-@dataclass(frozen=True)
-class Sent:
-    """A trace that went to a receiver: how much of it, and why not all (`error`, else "")."""
-
-    program: str
-    pid: int
-    address: str
-    calls: int
-    frames: int
-    frames_dropped: int
-    taken: int
-    whole: bool
-    error: str
 
 
 @dataclass(frozen=True)
@@ -104,6 +84,8 @@ class Recording:
     left_out: tuple[str, ...] = ()
     #: processes that made graphics calls and could not be recorded, or not to their end: which and why, in words.
     refused: tuple[str, ...] = ()
+    #: programs that were started with another C library than glibc, and ran without the tap: names, each once.
+    foreign: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -183,7 +165,7 @@ def record(
     about = _annotation(program, executable, how)
     with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
         socket = Path(folder) / "socket"
-        with _Drainer(drainer, socket, output, about, how.options()) as drain:
+        with Drainer(drainer, socket, output, about, how.options()) as drain:
             environment = {**_inherited(), "DRAWTAP_SOCKET": str(socket), **how.environment(), **(settings or {})}
             environment |= _token_file(Path(folder)) if how.streaming else {}
             environment |= _loading(executable, [*modules, tap])
@@ -216,11 +198,12 @@ def record(
         watched,
         tuple(drain.left_out),
         tuple(drain.refused),
+        tuple(dict.fromkeys(drain.foreign)),
     )
 
 
 @contextlib.contextmanager
-def _flight(how: RecordOptions, drain: _Drainer) -> Iterator[Watch | None]:
+def _flight(how: RecordOptions, drain: Drainer) -> Iterator[Watch | None]:
     # Signals ask for a save, and so does the answer to a question.
     ring = how.ring
     if ring is None:
@@ -248,7 +231,7 @@ def recorder(socket: Path, output: Path, *, force: bool, timing: str, note: str)
     """
     output = _checked_output(output, force=force)
     about: dict[str, object] = {"kind": "attached", "why": note, "drawtap": drawtap.__version__}
-    with _Drainer(part(DRAINER), socket, output, about, ["--timing", timing]) as drain:
+    with Drainer(part(DRAINER), socket, output, about, ["--timing", timing]) as drain:
         made = Recorder(drain)
         try:
             yield made
@@ -259,7 +242,7 @@ def recorder(socket: Path, output: Path, *, force: bool, timing: str, note: str)
 class Recorder:
     """A recorder that programs connect to."""
 
-    def __init__(self, drain: _Drainer) -> None:
+    def __init__(self, drain: Drainer) -> None:
         self._drain = drain
 
     @property
@@ -390,7 +373,7 @@ def _preload(modules: Sequence[Path]) -> str:
     for module in modules:
         if set(str(module)) & set(": "):
             raise UsageError(f"the loader cannot take a module whose path has a blank or a colon: {module}")
-    return " ".join(filter(None, (*map(str, modules), os.environ.get("LD_PRELOAD"))))
+    return " ".join(filter(None, (*(str(preloadable(module)) for module in modules), os.environ.get("LD_PRELOAD"))))
 
 
 def find_program(name: str) -> Path:
@@ -504,281 +487,6 @@ def _annotation(program: Sequence[str], executable: Path, how: RecordOptions) ->
     return about
 
 
-def _sent(entry: Mapping[str, object]) -> Sent:
-    number = {name: int(str(entry.get(name) or 0)) for name in ("pid", "calls", "frames", "frames_dropped", "taken")}
-    return Sent(
-        Path(str(entry.get("program"))).name,
-        number["pid"],
-        str(entry["stream"]),
-        number["calls"],
-        number["frames"],
-        number["frames_dropped"],
-        number["taken"],
-        bool(entry.get("complete")) and not entry.get("stream_error"),
-        str(entry.get("stream_error") or ""),
-    )
-
-
-def _refused(entry: Mapping[str, object]) -> str:
-    number, program = entry.get("pid"), Path(str(entry.get("program") or "")).name
-    which = f"process {number}" + (f" ({program})" if program else "") if number else ""
-    return ": ".join(filter(None, (which, str(entry.get("text")))))
-
-
-class _Drainer:
-    # The drainer gets a session of its own: Ctrl-C and a closing terminal must not end it before the program.
-    def __init__(
-        self,
-        drainer: Path,
-        socket: Path,
-        output: Path | None,
-        about: Mapping[str, object],
-        options: Sequence[str],
-    ) -> None:
-        self.files: list[Path] = []
-        self.messages: list[str] = []
-        self.sent: list[Sent] = []
-        self._errors: list[Mapping[str, object]] = []
-        self.processes = 0
-        self.left_out: list[str] = []
-        self.saved: list[Mapping[str, object]] = []
-        self.kept: list[Mapping[str, object]] = []
-        self._watched = 0
-        self._killed = self._stood_still = self._given_up = False
-        self._peeks: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        self.refused: list[str] = []
-        self.pools = pools.Pools()
-        said = ["--annotation", json.dumps(about)]
-        self._take_over = functools.partial(pools.command, drainer, output, [*options, *said])
-        self._keeps_all = "--ring" in options
-        self._ready, ready = os.pipe()
-        self._status, status = socketpair()
-        arguments = [
-            str(drainer),
-            "--socket",
-            str(socket),
-            *([] if output is None else ["--output", str(output)]),
-            *options,
-            "--ready-fd",
-            str(ready),
-            "--status",
-            str(status.fileno()),
-            *said,
-        ]
-        self._process = subprocess.Popen(
-            arguments,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            pass_fds=(ready, status.fileno()),
-            start_new_session=True,
-        )
-        os.close(ready)
-        status.close()
-
-    def __enter__(self) -> _Drainer:
-        readable, _, _ = select.select([self._ready], [], [], 20)
-        started = bool(readable) and bool(os.read(self._ready, 64))
-        os.close(self._ready)
-        # The status lines are read as they come: a full pipe must not hold the drainer up.
-        self._reader = threading.Thread(target=self._read_status, daemon=True)
-        self._reader.start()
-        if not started:
-            self._process.kill()
-            self._process.wait()
-            self._reader.join(timeout=5)
-            raise self._why_not_started()
-        return self
-
-    def _why_not_started(self) -> UnavailableError:
-        said = "; ".join(self.messages) or f"status {self._process.returncode}"
-        codes = {error.get("code") for error in self._errors}
-        if codes == {"refused"}:
-            (refusal,) = self._errors
-            hint = "--token-file, or DRAWTAP_TOKEN, says the word" if refusal["about"] == "token" else None
-            return UnavailableError(f"the receiver at {refusal['at']} refuses: {refusal['why']}", hint=hint)
-        if codes == {"receiver"}:
-            return UnavailableError(
-                f"there is no receiver at {said}", hint="drawtap receive is one; --wait[=SECONDS] waits for it"
-            )
-        return UnavailableError(f"the drainer did not start: {said}")
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._close_input()
-        if kind is KeyboardInterrupt:
-            return  # children of the program may still draw: the drainer goes on by itself
-        if not self._given_up:
-            self._end_within(10)
-            self._reader.join(timeout=5)
-        self.pools.close()
-
-    def _end_within(self, seconds: float) -> bool:
-        """Wait so long for the drainer to end, then kill it; False: not even that ends it now."""
-        for ends in (seconds, _STOPPED_SECONDS):
-            try:
-                self._process.wait(timeout=ends)
-                return True
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-        return False
-
-    def watch(self, pid: int) -> None:
-        """Name the program, so that the drainer notices its end even if this process is gone."""
-        self._watched = pid
-        self._tell(f"watch {pid}\n")
-
-    def finish(self, status: int) -> None:
-        """Tell how the program ended and wait until the file is whole, as long as the drainer is at work."""
-        told = f"signal {-status}\n" if status < 0 else f"exit {status}\n"
-        self._tell(told)
-        self._close_input()
-        if not self._wait_while_it_works():
-            self._give_up()
-            return
-        self._reader.join(timeout=5)
-        self.take_over(told)
-        if (self._process.returncode or 0) > 0:
-            self.messages.append(f"the recorder's process ended with status {self._process.returncode}")
-
-    def _wait_while_it_works(self) -> bool:
-        """Wait for the drainer to end, and end one that is stopped; False: it cannot even be ended now.
-
-        Between two looks nothing is counted: this process may have been stopped as well.
-        """
-        still, before = 0, None
-        while still < _STOPPED_SECONDS / _LOOK_SECONDS:
-            try:
-                self._process.wait(timeout=_LOOK_SECONDS)
-                return True
-            except subprocess.TimeoutExpired:
-                now = (self.pools.beats(), _switches(self._process.pid))
-                still, before = still + 1 if now == before else 0, now
-        self._stood_still = self._end_within(0)
-        return self._stood_still
-
-    def _give_up(self) -> None:
-        # It goes on where it was once it can, and is ended then: nobody else may write to its file before.
-        self._given_up = True
-        self.messages.append(
-            f"the recorder's process ({self._process.pid}) has stood still for {_STOPPED_SECONDS} s since the program"
-            " ended, and cannot be ended: what it had not written is lost"
-        )
-        self.pools.count(self._take_over(end_it=True), self._hear)
-        self.pools.close()
-
-    def take_over(self, told: str, *, end_it: bool = False) -> None:
-        """Where the drainer was killed, have what it had not written taken out of the programs' memory.
-
-        `told` says to it how the program ended, "" where it lives; `end_it`: its recording is ended then.
-        """
-        self._reader.join(timeout=5)
-        code = self._process.poll()
-        if code is None or code >= 0 or self._killed:
-            return
-        self._killed = True
-        by = (
-            f"the recorder's process stood still for {_STOPPED_SECONDS} s after the program had ended, and was ended"
-            if self._stood_still
-            else f"the recorder's process was ended by signal {-code} ({signal.Signals(-code).name})"
-        )
-        if self._keeps_all:
-            self.messages.append(f"{by}: what the flight recorder held is gone")
-            return
-        if not len(self.pools):
-            self.messages.append(
-                f"{by}; every recording was finished" if self.processes else f"{by} before a program came"
-            )
-            return
-        watched = f"watch {self._watched}\n" if self._watched else ""
-        successor = self._take_over(end_it=end_it)
-        self.pools.empty_into(successor, watched + told, self._hear)
-        self.pools.count(successor, self._hear)
-        missing = "some of what it had not written is lost" if len(self.pools) else "what it had not written was saved"
-        self.messages.append(f"{by}: {missing}")
-        self.pools.close()
-
-    @property
-    def running(self) -> bool:
-        return self._process.poll() is None
-
-    def stop(self) -> None:
-        """Finish the files of programs that are still recorded."""
-        self._process.terminate()
-        self._end_within(20)
-        self._reader.join(timeout=5)
-
-    def _read_status(self) -> None:
-        with self._status:
-            for entry in pools.lines(self._status, self.pools.hold):
-                self._hear(entry)
-        self._peeks.put(None)
-
-    def _hear(self, entry: Mapping[str, object]) -> None:
-        event = entry.get("event")
-        if event == "process":
-            self.processes += 1
-        elif event == "left out":
-            name = Path(str(entry.get("program"))).name
-            if name not in self.left_out:
-                self.left_out.append(name)
-        elif event == "file":
-            if isinstance(inode := entry.get("pool"), int):
-                self.pools.release(inode)
-            if entry.get("file"):
-                self.files.append(Path(str(entry["file"])))
-            if entry.get("stream") and (entry.get("calls") or entry.get("taken")):
-                self.sent.append(_sent(entry))
-        elif event == "unfinished":
-            self._hear_unfinished(entry)
-        elif event == "error" and entry.get("refused"):
-            self.refused.append(_refused(entry))
-        elif event == "error":
-            self._errors.append(entry)
-            self.messages.append(str(entry.get("text")))
-        elif event == "saved":
-            self.saved.append(entry)
-            self.files.append(Path(str(entry["file"])))
-        elif event == "ring":
-            self.kept.append(entry)
-        elif event == "peek":
-            path = entry.get("path")
-            self._peeks.put(None if path is None else str(path))
-
-    def _hear_unfinished(self, entry: Mapping[str, object]) -> None:
-        file = Path(str(entry.get("file") or ""))
-        if file.is_file() and file not in self.files:
-            self.files.append(file)
-        calls, program = int(str(entry.get("calls") or 0)), Path(str(entry.get("program") or "")).name
-        self.refused.append(
-            f"process {entry.get('pid')} ({program}): at most {calls:,} calls, which stood in memory and were not written"
-        )
-
-    def save(self, reason: str, detail: str, *, limited: bool = False) -> None:
-        """Ask a flight recorder to write what it has; if `limited`, not too often. Good in a signal handler."""
-        assert self._process.stdin is not None
-        line = f"save {reason}\tdetail={' '.join(detail.split())}{chr(9) + 'auto=1' if limited else ''}\n"
-        with contextlib.suppress(OSError, ValueError):
-            os.write(self._process.stdin.fileno(), line.encode())
-
-    def peek(self) -> str | None:
-        """Return where a flight recorder's window can be read as a trace, until the next call; None: there is none."""
-        self._tell("peek\n")
-        try:
-            return self._peeks.get(timeout=20)
-        except queue.Empty:
-            return None
-
-    def _tell(self, line: str) -> None:
-        assert self._process.stdin is not None
-        with contextlib.suppress(OSError):
-            self._process.stdin.write(line.encode())
-            self._process.stdin.flush()
-
-    def _close_input(self) -> None:
-        assert self._process.stdin is not None
-        with contextlib.suppress(OSError):
-            self._process.stdin.close()
-
-
 def _run(
     executable: Path,
     program: Sequence[str],
@@ -807,15 +515,6 @@ def _run(
         started(child.pid)
         tapped, libraries = (None, frozenset()) if tap is None else _watch(child.pid, tap.name)
         return child.wait(), tapped, libraries
-
-
-def _switches(pid: int) -> str:
-    # How often a process's first thread has gone to sleep: a drainer without a program to record has no other beat.
-    try:
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    except OSError:
-        return ""
-    return next((line for line in lines if line.startswith("voluntary_ctxt_switches:")), "")
 
 
 def _watch(pid: int, tap: str) -> tuple[bool | None, frozenset[str]]:

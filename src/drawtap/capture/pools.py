@@ -13,12 +13,39 @@ import os
 import socket
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
-_BEAT, _BEAT_BYTES = 164, 4  # dt_pool_header.beat, which a drainer that is at work raises (native/common/ring.h)
+# In dt_pool_header (native/common/ring.h): what a drainer raises that is at work, and calls that went nowhere.
+_BEAT, _BEAT_BYTES = 164, 4
+_UNRECORDED, _COUNT_BYTES = 176, 8
 _LINE_BYTES = 65536
 _MOST_DESCRIPTORS = 16  # in one message
 Entry = Mapping[str, object]
+_Key = TypeVar("_Key", int, str)
+
+
+@dataclass(frozen=True)
+class Window:
+    """What a flight recorder of process `pid` holds: memory files, and the job that makes a recording of them.
+
+    `raw` is a trace of the calls that it holds; `base` one of earlier calls that still matter, and `frames` the frames
+    of those, None where nothing has left the window yet. `calls_lost` is how many the recorder had no memory for.
+    """
+
+    pid: int
+    raw: int
+    base: int | None
+    frames: int | None
+    job: str
+    calls_lost: int
+
+    def close(self) -> None:
+        """Let go of the memory files."""
+        for descriptor in (self.raw, self.base, self.frames):
+            if descriptor is not None:
+                os.close(descriptor)
 
 
 class Pools:
@@ -26,21 +53,48 @@ class Pools:
 
     def __init__(self) -> None:
         self._held: dict[int, int] = {}
+        self._came: dict[int, int] = {}  # with a line that has not been read, by inode
+        self._parts: dict[int, dict[str, int]] = {}
+        self._windows: dict[int, Window] = {}
 
     def __len__(self) -> int:
         return len(self._held)
 
-    def hold(self, descriptor: int) -> None:
+    def take(self, descriptor: int) -> None:
         """Keep memory that a drainer sent; this object closes the descriptor."""
-        inode = os.fstat(descriptor).st_ino
-        self._held.setdefault(inode, descriptor)
-        if self._held[inode] != descriptor:
-            os.close(descriptor)
+        _replace(self._came, os.fstat(descriptor).st_ino, descriptor)
+
+    def hear(self, entry: Entry) -> None:
+        """Learn from a drainer's line what the memory is that came along."""
+        pool, inode = (int(str(entry.get(name) or 0)) for name in ("pool", "inode"))
+        if entry.get("event") == "process" and pool in self._came:
+            _replace(self._held, pool, self._came.pop(pool))
+        elif entry.get("event") == "window part" and inode in self._came:
+            _replace(self._parts.setdefault(pool, {}), str(entry.get("part")), self._came.pop(inode))
+        elif entry.get("event") == "window" and "raw" in (parts := self._parts.pop(pool, {})):
+            if pool in self._windows:
+                self._windows[pool].close()
+            pid, lost = (int(str(entry.get(name) or 0)) for name in ("pid", "calls_lost"))
+            job = str(entry.get("job"))
+            self._windows[pool] = Window(pid, parts["raw"], parts.get("base"), parts.get("frames"), job, lost)
+        elif entry.get("event") == "file":
+            self.release(pool)
+
+    def windows(self) -> list[tuple[int, Window]]:
+        """Return the memory of programs (a descriptor) with what the flight recorder of each holds."""
+        return [(self._held[pool], window) for pool, window in self._windows.items() if pool in self._held]
+
+    def unrecorded(self) -> int:
+        """Return how many calls the programs have made that went into no memory."""
+        read = (os.pread(descriptor, _COUNT_BYTES, _UNRECORDED) for descriptor in self._held.values())
+        return sum(int.from_bytes(count, "little") for count in read)
 
     def release(self, inode: int) -> None:
         """Let go of the memory of a recording that is finished."""
         with contextlib.suppress(KeyError):
             os.close(self._held.pop(inode))
+        with contextlib.suppress(KeyError):
+            self._windows.pop(inode).close()
 
     def beats(self) -> tuple[bytes, ...]:
         """Return a mark of each memory's drainer, which changes all the time while that is at work."""
@@ -48,8 +102,11 @@ class Pools:
 
     def close(self) -> None:
         """Let go of all of it."""
-        for inode in list(self._held):
+        for inode in {*self._held, *self._windows}:
             self.release(inode)
+        for descriptor in (*self._came.values(), *(fd for parts in self._parts.values() for fd in parts.values())):
+            os.close(descriptor)
+        self._came, self._parts = {}, {}
 
     def empty_into(self, command: Sequence[str], told: str, hear: Callable[[Entry], None]) -> None:
         """Have drainers, started as `command`, write what stands in the memory, one recording after the other.
@@ -58,17 +115,23 @@ class Pools:
         goes to its standard input; `hear` gets its status lines.
         """
         for inode, descriptor in list(self._held.items()):
-            if not _have_done([*command, "--adopt-fd", str(descriptor)], descriptor, told, hear):
+            if not have_done([*command, "--adopt-fd", str(descriptor)], [descriptor], told, hear):
                 self.release(inode)
 
     def count(self, command: Sequence[str], hear: Callable[[Entry], None]) -> None:
         """Have a drainer say, by memory, how many calls stand there that may not be in a file (event "unfinished")."""
         for descriptor in self._held.values():
-            _have_done([*command, "--adopt-fd", str(descriptor), "--count", "yes"], descriptor, "", hear)
+            have_done([*command, "--adopt-fd", str(descriptor), "--count", "yes"], [descriptor], "", hear)
 
 
-def _have_done(command: Sequence[str], descriptor: int, told: str, hear: Callable[[Entry], None]) -> int:
-    """Run a drainer that has a descriptor and return its exit code."""
+def _replace(held: dict[_Key, int], key: _Key, descriptor: int) -> None:
+    if key in held:
+        os.close(held[key])
+    held[key] = descriptor
+
+
+def have_done(command: Sequence[str], files: Sequence[int], told: str, hear: Callable[[Entry], None]) -> int:
+    """Run a drainer that has these descriptors and return its exit code."""
     ours, theirs = socket.socketpair()
     with ours:
         with theirs:
@@ -76,7 +139,7 @@ def _have_done(command: Sequence[str], descriptor: int, told: str, hear: Callabl
                 [*command, "--status", str(theirs.fileno())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
-                pass_fds=(descriptor, theirs.fileno()),
+                pass_fds=(*files, theirs.fileno()),
                 start_new_session=True,
             )
         assert child.stdin is not None

@@ -18,8 +18,9 @@ from drawtap.errors import DrawtapError, UnavailableError, UsageError
 from drawtap.view.result import ExitStatus, Verdict, Verdicts
 
 if TYPE_CHECKING:
+    from drawtap.capture.drainer import Sent
     from drawtap.capture.flight import Ring
-    from drawtap.capture.launch import Recording, Sent
+    from drawtap.capture.launch import Recording
     from drawtap.capture.stream import Streaming
     from drawtap.live.attach import Attached, AttachOptions
 
@@ -462,6 +463,11 @@ def outcome(recording: Recording, target: Path | None, frame_end: str | None = N
 
 def _ending(recording: Recording) -> list[Verdict]:
     verdicts = [Verdict("warning", "not recorded", which) for which in recording.refused]
+    if recording.foreign:
+        names = ", ".join(recording.foreign)
+        verdicts.append(
+            Verdict("note", "not recorded", f"programs that are not for glibc ran without the tap: {names}")
+        )
     verdicts += [Verdict("warning", "recorder", message) for message in recording.messages]
     if recording.signal is not None:
         verdicts.append(Verdict("note", "program", f"ended by signal {recording.signal} ({_signal(recording.signal)})"))

@@ -101,9 +101,9 @@ def run(
 
 
 def _environment() -> Text:
-    from drawtap.parts import TAP, part
+    from drawtap.parts import TAP, part, preloadable
 
-    values = {"LD_PRELOAD": str(part(TAP)), "DRAWTAP_MANAGED": "1"}
+    values = {"LD_PRELOAD": str(preloadable(part(TAP))), "DRAWTAP_MANAGED": "1"}
     lines = "".join(f"{name}={value}\n" for name, value in values.items())
     return Text(f"# ~/.config/environment.d/90-drawtap.conf\n{lines}", values)
 

@@ -6,6 +6,7 @@ sources, flags, the compiler's own version. The cache can be deleted at any time
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import hashlib
 import os
@@ -165,8 +166,18 @@ def compile_module(
             folder.mkdir(parents=True, exist_ok=True)
             for sig in work.glob("*.sig"):
                 shutil.copyfile(sig, folder / f"{name}.sig")
+            _make_preloadable(compiler, work, folder / library)
             (work / library).replace(folder / library)
     return folder
+
+
+def _make_preloadable(compiler: Compiler, work: Path, module: Path) -> None:
+    # As native/preload/preload.c is for the tap. Where the linker cannot do it, programs preload the module itself.
+    nothing, made = work / "preload.cc", module.with_suffix(".preload.so")
+    nothing.write_text("")
+    flags = ["-shared", "-fPIC", "-nostdlib", f"-Wl,--auxiliary,{module.name}", "-Wl,-rpath,$ORIGIN"]
+    with contextlib.suppress(CompileError):
+        _run([*compiler.command, *flags, str(nothing), "-o", str(made)])
 
 
 def _machine_flags() -> list[str]:

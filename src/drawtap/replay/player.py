@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from drawtap.errors import ChildError, InputError, UnavailableError, UsageError
-from drawtap.parts import PLAYER, TAP, part
+from drawtap.parts import PLAYER, PRELOAD, TAP, part
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,9 @@ def environment_with(more: Mapping[str, str]) -> dict[str, str]:
     What the user preloads stays, as a recorded program would have it; only the tap is taken out of `LD_PRELOAD`.
     """
     kept = dict(os.environ)
-    libraries = [name for name in re.split("[ :]+", kept.pop("LD_PRELOAD", "")) if name and Path(name).name != TAP]
+    libraries = [
+        name for name in re.split("[ :]+", kept.pop("LD_PRELOAD", "")) if Path(name).name not in ("", TAP, PRELOAD)
+    ]
     if libraries:
         kept["LD_PRELOAD"] = " ".join(libraries)
     return {**kept, **more}

@@ -1,0 +1,78 @@
+"""What a flight recorder held that was killed: a recording is made of it and of what stood in the program's memory."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from drawtap.capture import pools
+from drawtap.errors import UnavailableError
+from drawtap.parts import DRAINER, RING, part
+
+REASON = "recorder"
+# What is counted of the calls, in the words of the last annotation of a recording.
+_COUNTS = ("calls_in_flight", "calls_dropped", "calls_nested", "calls_lost", "chunks_lost", "invalid_records")
+
+
+def save(pool: int, window: pools.Window, output: Path, why: str) -> Mapping[str, object] | None:
+    """Write what is held to a file with a name made from `output`, and return what is in it.
+
+    `pool` is the memory of the program (a descriptor): recording of it ends, and what stands there comes last. The
+    answer has what a drainer says of a file that it saved. None: there was no call. Raises UnavailableError where it
+    cannot be written.
+    """
+    heard: list[pools.Entry] = []
+    command = [str(part(DRAINER)), "--output", str(output), "--control", "none", "--end-it", "yes"]
+    command += ["--adopt-fd", str(pool), "--window-fd", str(window.raw)]
+    failed = pools.have_done(command, [pool, window.raw], "", heard.append)
+    files = [entry for entry in heard if entry.get("event") == "file"]
+    if failed or not files:
+        text = "; ".join(str(entry["text"]) for entry in heard if entry.get("event") == "error")
+        raise UnavailableError(text or f"the recorder's process ended with status {failed}")
+    (drained,) = files
+    if window.base is None and not drained.get("calls"):
+        return None
+    frame = int(str(drained.get("frames") or 0))
+    target = _free_name(output, f"f{frame}-{REASON}")
+    lost = window.calls_lost + int(str(drained.get("calls_lost") or 0))
+    about = {"reason": REASON, "detail": why, "frame": frame, "time_monotonic_ns": time.monotonic_ns()}
+    about |= {"calls_lost": lost}
+    end = {"kind": "end", "reason": f"saved: {REASON}", "calls": drained.get("calls")}
+    end |= {name: drained.get(name, 0) for name in _COUNTS} | {"calls_lost": lost}
+    answer = _written(window, target, json.dumps(about)[1:-1], json.dumps(end))
+    kept = {name: answer.get(name) for name in ("calls", "frames", "first_frame", "kept", "assumed", "assumed_because")}
+    return {**about, **kept, "event": "saved", "file": str(target), "earlier": answer.get("calls_past")}
+
+
+def _written(window: pools.Window, target: Path, about: str, end: str) -> Mapping[str, object]:
+    files = {"base": window.base, "frames_in": window.frames, "raw": window.raw}
+    paths = [f"{name} /proc/self/fd/{descriptor}" for name, descriptor in files.items() if descriptor is not None]
+    with tempfile.NamedTemporaryFile("w", prefix="drawtap-", suffix=".job") as job:
+        job.write(window.job + "\n".join([*paths, f"out {target}", f"about {about}", f"after {end}"]) + "\n")
+        job.flush()
+        given = [descriptor for descriptor in files.values() if descriptor is not None]
+        done = subprocess.run(
+            [part(RING), "save", job.name], pass_fds=given, stdin=subprocess.DEVNULL, capture_output=True, check=False
+        )
+    try:
+        answer = json.loads(done.stdout)
+    except ValueError:
+        answer = None
+    if done.returncode or not isinstance(answer, dict):
+        why = answer.get("error") if isinstance(answer, dict) else f"{RING} ended with status {done.returncode}"
+        raise UnavailableError(f"{target} could not be written: {why}")
+    return answer
+
+
+def _free_name(output: Path, what: str) -> Path:
+    # As the drainer names what it saves.
+    number = 1
+    while True:
+        name = output.with_name(f"{output.stem}-{what}{f'-{number}' if number > 1 else ''}{output.suffix}")
+        if not name.exists():
+            return name
+        number += 1
