@@ -38,7 +38,6 @@ LONG = {
     ("core/text.cc", "Printer::array"): 83,
     ("drain/main.cc", "Drainer::loop"): 84,
     ("drain/ring.cc", "Ring::look"): 85,
-    ("drain/ring.cc", "Ring::compact"): 90,
     ("edit/check.cc", "check"): 131,
     ("edit/maker.cc", "Maker::encode"): 94,
     ("edit/text_changes.cc", "text_changes"): 115,

@@ -620,8 +620,10 @@ void Drainer::say_standing(Pool& pool) {
   std::vector<TakenChunk> chunks;
   pool.survey(std::vector<bool>(pool.chunk_max()), &chunks, &chunks);
   uint64_t calls = 0;
-  for (const TakenChunk& chunk : chunks)
-    if (chunk.end >= DT_CHUNK_HEADER_BYTES) calls += count_calls(chunk);
+  for (TakenChunk& chunk : chunks) {
+    chunk.begin = std::max(chunk.begin, pool.noted(chunk));
+    if (chunk.end > chunk.begin) calls += count_calls(chunk);
+  }
   const dt_pool_origin* at = pool.origin();
   JsonObject line;
   line.text("event", "unfinished").number("pid", at->pid).number("calls", calls);

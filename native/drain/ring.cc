@@ -98,6 +98,22 @@ uint64_t count(const std::string& json, const std::string& name) {
   return strtoull(member(json, name).c_str(), nullptr, 10);
 }
 
+// All numbers in a list, whatever lists are in it.
+std::vector<uint64_t> numbers(const std::string& json, const std::string& name) {
+  std::vector<uint64_t> found;
+  const std::string list = member(json, name);
+  for (const char* p = list.c_str(); *p;) {
+    if (*p < '0' || *p > '9') {
+      ++p;
+      continue;
+    }
+    char* end = nullptr;
+    found.push_back(strtoull(p, &end, 10));
+    p = end;
+  }
+  return found;
+}
+
 std::string helper_path() {
   char path[4096];
   const ssize_t n = readlink("/proc/self/exe", path, sizeof path);
@@ -552,31 +568,13 @@ void Ring::compact(uint64_t cut_ns, size_t chunks) {
     return;
   }
   std::map<std::pair<uint32_t, uint32_t>, uint64_t> consumed;
-  const std::string list = member(answer, "consumed");
-  for (const char* p = list.c_str(); *p;) {
-    if (*p < '0' || *p > '9') {
-      ++p;
-      continue;
-    }
-    char* end = nullptr;
-    const auto pid = static_cast<uint32_t>(strtoull(p, &end, 10));
-    const auto thread = static_cast<uint32_t>(strtoull(*end ? end + 2 : end, &end, 10));
-    consumed[{pid, thread}] = strtoull(*end ? end + 2 : end, &end, 10);
-    p = end;
-  }
+  const std::vector<uint64_t> counts = numbers(answer, "consumed");
+  for (size_t i = 0; i + 3 <= counts.size(); i += 3)
+    consumed[{static_cast<uint32_t>(counts[i]), static_cast<uint32_t>(counts[i + 1])}] = counts[i + 2];
   std::vector<RingTarget> wanted;
-  size_t numbers = 0;
-  const std::string targets = member(answer, "wanted");
-  for (const char* p = targets.c_str(); *p;) {
-    if (*p < '0' || *p > '9') {
-      ++p;
-      continue;
-    }
-    if (numbers % RingTarget::NUMBERS == 0) wanted.emplace_back();
-    char* end = nullptr;
-    wanted.back().numbers[numbers++ % RingTarget::NUMBERS] = strtoull(p, &end, 10);
-    p = end;
-  }
+  const std::vector<uint64_t> targets = numbers(answer, "wanted");
+  for (size_t i = 0; i + RingTarget::NUMBERS <= targets.size(); i += RingTarget::NUMBERS)
+    std::copy_n(&targets[i], RingTarget::NUMBERS, wanted.emplace_back().numbers);
   struct stat size{};
   fstat(base.fd(), &size);
   std::lock_guard guard(lock_);

@@ -447,7 +447,7 @@ void Session::run(const Job& job, Encoder& encoder, Encoded* out) {
   }
   if (ring_ && write_it) ring_->look(chunk);
   if (write_it) write(job, out);
-  if (ring_ && write_it && job.owned) pool_->note_taken(chunk);
+  if ((ring_ || settings_.window) && write_it && job.owned) pool_->note_taken(chunk);
   {
     std::lock_guard guard(turn_lock_);
     turn_++;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -207,13 +208,19 @@ def test_what_a_killed_recorder_held_is_saved(options, lingering, programs, whol
     _wait(lambda: list(tmp_path.glob("r-f*-recorder.dtap")))
     _, said = process.communicate("", timeout=60)
     assert process.returncode == 0, said
-    assert "(SIGKILL): what the flight recorder held was saved" in " ".join(said.split())
+    words = " ".join(said.split())
+    assert "(SIGKILL): what the flight recorder held was saved" in words
     (saved,) = tmp_path.glob("r-f*-recorder.dtap")
     note, expected, found = _note(saved), _hashes(whole("churn")), _hashes(saved)
     assert (note["reason"], note["calls_lost"]) == ("recorder", 0)
     assert found == {end: expected[end] for end in found} and len(found) == note["frames"]
     assert set(found) == set(sorted(expected)[-len(found) :])
     assert (len(found) == len(expected)) == all_held
+    # What is in no file is counted to the last call.
+    later = re.findall(r"([\d,]+) calls were made after that", words)
+    missing = int(later[0].replace(",", "")) if later else 0
+    with drawtap.open(whole("churn")) as trace:
+        assert int(str(note["earlier"])) + int(str(note["calls"])) + missing == trace.info["calls"]
     result = _drawtap(programs, "replay", saved, "--verify")
     assert result.returncode == 0, result.stdout + result.stderr
     facts = json.loads(_drawtap(programs, "info", saved, "--json").stdout)

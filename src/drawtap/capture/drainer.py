@@ -194,7 +194,10 @@ class Drainer:
         by = self._how_killed()
         if self._keeps_all:
             self._reader.join()
-            later = self.pools.unrecorded()
+            # Some went into the memory before the program noticed, and nobody took them from there.
+            standing: list[pools.Entry] = []
+            self.pools.count(self._take_over(end_it=True), standing.append)
+            later = self.pools.unrecorded() + sum(int(str(entry.get("calls") or 0)) for entry in standing)
             after = f"; {later:,} calls were made after that, and are not recorded" if later else ""
             self.messages.append(f"{by}: what the flight recorder held {self._became}{after}")
             self.pools.close()
