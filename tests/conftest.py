@@ -60,6 +60,7 @@ def _plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest
         monkeypatch.delenv(name, raising=False)
     # A manager that runs on this machine is none of the tests' business.
     monkeypatch.setenv("DRAWTAP_MANAGER", "off")
+    monkeypatch.setenv("DRAWTAP_PROGRESS", "off")  # lines of long work come where the machine is busy
     if "XDG_CACHE_HOME" not in os.environ:
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
 

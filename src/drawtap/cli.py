@@ -316,7 +316,12 @@ def _click_type(kind: Any) -> Any:
     return {int: click.INT, float: click.FLOAT}.get(kind, str) if kind is not Path else click.Path(path_type=Path)
 
 
+_WORK = frozenset({"ask", "replay", "edit"})  # sections whose verbs may take long, and talk to nobody meanwhile
+
+
 def _callback(command: Command, trace: object | None) -> Callable[..., int]:
+    from drawtap.view.progress import Progress
+
     def call(**values: Any) -> int:
         as_json = values.pop("json_", False)
         frame_end = values.pop("frame_end_", None)
@@ -336,7 +341,12 @@ def _callback(command: Command, trace: object | None) -> Callable[..., int]:
             if as_json and not command.json and opened is not None and opened.KIND == RECORDING:
                 raise UsageError(f"{command.name} --json is for traces of the kernel, and this is a recording")
             if opened is None:
-                return show(command.function(*positional, **values), as_json=as_json)
+                if trace is not None or command.section not in _WORK:
+                    return show(command.function(*positional, **values), as_json=as_json)
+                with Progress() as progress:
+                    result = command.function(*positional, **values)
+                    progress.stop()
+                return show(result, as_json=as_json)
             return _show_with_progress(opened, lambda: command.function(*positional, **values), as_json=as_json)
         except BrokenPipeError as error:
             raise PipeClosedError from error  # click would turn it into exit code 1
@@ -353,7 +363,7 @@ def _show_with_progress(trace: Any, answer: Callable[[], object], *, as_json: bo
 
     with cancelled_by_ctrl_c(trace.cancel), Progress(trace.progress) as progress:
         result = answer()
-        if isinstance(result, Rows):
+        if isinstance(result, Rows) and not isinstance(result.rows, Sequence):
             return show(replace(result, rows=progress.until_first(result.rows)), as_json=as_json)
         progress.stop()
         return show(result, as_json=as_json)

@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import re
+import threading
 import time
 from html import unescape as html_of
 from html.parser import HTMLParser
@@ -15,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from drawtap import activity
 from drawtap.view import progress
 from drawtap.view.data import dumps, write_json
 from drawtap.view.overdraw import STEPS, small
@@ -39,7 +41,7 @@ from drawtap.view.report import (
     quantity,
     render,
 )
-from drawtap.view.result import Facts, Rows, Text, Verdict, Verdicts
+from drawtap.view.result import Facts, Lines, Rows, Text, Verdict, Verdicts
 from drawtap.view.text import TextView, counted, duration, number, percentile, size, wants_color
 from writer import Writer, small_trace
 
@@ -360,6 +362,50 @@ def test_a_table_fits_the_terminal():
     assert "x" * 200 in shown(Rows(("a", "b"), [("x" * 200, 1)]))
 
 
+def test_bars_are_the_first_to_be_narrow():
+    table = Rows(("name", "calls", "share", "bytes"), [("glDrawElements", 12, 1.0, 5), ("glClear", 6, 0.5, 5)],
+                 {"share": "bar"})  # fmt: skip
+    out = io.StringIO()
+    TextView(out, width=40).show(table)
+    lines = out.getvalue().splitlines()
+    assert [line.split() for line in lines] == [
+        ["name", "calls", "bytes"],
+        ["glDrawElements", "12", "██████████", "5"],
+        ["glClear", "6", "█████", "5"],
+    ]
+    assert max(map(len, lines)) <= 40
+
+
+def test_a_column_of_one_value_becomes_a_note():
+    rows = [(0, "eglSwapBuffers"), (1, "eglSwapBuffers"), (2, None)]
+    table = Rows(("frame", "end_function"), rows, {"end_function": "same"}, note="3 frames")
+    out = io.StringIO()
+    TextView(out).show(table)
+    note = "3 frames; end function: eglSwapBuffers, except for 1 row"
+    assert out.getvalue().splitlines() == ["frame", "    0", "    1", "    2", note]
+    assert [row["end_function"] for row in table.objects()] == ["eglSwapBuffers", "eglSwapBuffers", None]
+    out = io.StringIO()
+    TextView(out).show(Rows(("a",), [(1,), (2,)], {"a": "same"}))
+    assert out.getvalue().splitlines() == ["a", "1", "2"]
+
+
+def test_paragraphs_are_broken_at_the_width_of_the_terminal():
+    text = "✗ A title\n    why  one two three four\n      call 3 (frame 1)  glClear and more\n"
+    out = io.StringIO()
+    TextView(out, width=22).show(Text(text, wrap=True))
+    assert out.getvalue().splitlines() == [
+        "✗ A title", "    why  one two three", "         four", "      call 3 (frame 1)", "          glClear and",
+        "          more",
+    ]  # fmt: skip
+    out = io.StringIO()
+    TextView(out, width=22).show(Text(text))
+    assert out.getvalue() == text
+    out = io.StringIO()
+    TextView(out, width=30).show(Lines(lambda fd: None, lambda: iter(["7 glClear(mask = GL_COLOR_BUFFER_BIT)"]),
+                                       lambda: Rows((), []), wrap=True))  # fmt: skip
+    assert out.getvalue().splitlines() == ["7 glClear(mask =", "    GL_COLOR_BUFFER_BIT)"]
+
+
 def test_a_first_frame_that_loads_does_not_press_a_short_plot_flat():
     loads = shown(Rows(("a",), [(1,)], plot=[7e9, 2e6, 1e6, 2e6, 1e6]), width=60)
     assert "↑" in loads
@@ -438,6 +484,7 @@ def test_progress_shows_after_a_while_and_goes_away(monkeypatch):
 
     err = Terminal()
     monkeypatch.setattr("sys.stderr", err)
+    monkeypatch.setenv("DRAWTAP_PROGRESS", "on")
     monkeypatch.setattr(progress, "_PATIENCE_S", 0.01)
     monkeypatch.setattr(progress, "_STEP_S", 0.01)
 
@@ -452,7 +499,37 @@ def test_progress_shows_after_a_while_and_goes_away(monkeypatch):
     assert "\r[===============               ]  50 %" in err.getvalue()
 
 
-def test_progress_is_silent_in_a_pipe(capsys):
+def test_progress_never_stands_at_100_percent():
+    assert progress.Progress(lambda: (60, 60))._line(3.2) == "working, 3 s"
+    assert progress.Progress(lambda: (0, 0))._line(0) == "working, 0 s"
+    with activity.step("report"), activity.step("checklist"):
+        assert progress.Progress(lambda: (60, 60))._line(3.2) == "report: checklist, 3 s"
+        activity.at(12, 48)
+        assert progress.Progress(lambda: (60, 60))._line(3.2, bar=False) == "25 %, report: checklist"
+        activity.at(48, 48)
+        assert progress.Progress(lambda: (1, 2))._line(3.2, bar=False) == "50 %, report: checklist"
+    assert activity.now() == ("", 0, 0)
+
+
+def test_long_work_says_what_it_does_on_a_pipe(monkeypatch):
+    err = io.StringIO()
+    said = threading.Event()
+
+    def write(text):
+        said.set()
+        return io.StringIO.write(err, text)
+
+    monkeypatch.setattr(err, "write", write)
+    monkeypatch.setattr("sys.stderr", err)
+    monkeypatch.setattr(progress, "_EVERY_S", 0.01)
+    monkeypatch.setenv("DRAWTAP_PROGRESS", "on")
+    with activity.step("playing game.dtap"), progress.Progress():
+        assert said.wait(30)
+    assert err.getvalue().startswith("drawtap: playing game.dtap, 0 s\n")
+
+
+def test_short_work_is_silent_in_a_pipe(capsys, monkeypatch):
+    monkeypatch.setenv("DRAWTAP_PROGRESS", "on")
     with progress.Progress(lambda: (1, 2)) as line:
         assert list(line.until_first([])) == []
         assert list(line.until_first([7])) == [7]

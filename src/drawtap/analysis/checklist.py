@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from drawtap import activity
 from drawtap.analysis.rule import APIS, HARDWARE, RULES, Rule
 from drawtap.analysis.views import VIEWS
 from drawtap.errors import DrawtapError, InputError, QueryError, UsageError, read_toml
@@ -112,25 +113,21 @@ def checklist(
     rules: Sequence[str] = (),
     hardware: str | None = None,
     suppressions: Sequence[Suppression] = (),
-    on_progress: Callable[[int, int], None] | None = None,
 ) -> Checklist:
     """Ask a trace `rules` (ids; none: all) that matter on `hardware` (None: any).
 
-    `on_progress` is given the rules done and to do. A rule that fails is a rule that did not look, never a pass.
+    A rule that fails is a rule that did not look, never a pass.
     """
     from drawtap.trace.snapshot import Snapshot
 
     asked = chosen(rules, hardware)
     questions = {rule.id: rule.question for rule in asked}
     judgements = []
-    with Snapshot(trace, questions.values(), VIEWS) as snapshot:
+    with activity.step("checklist"), Snapshot(trace, questions.values(), VIEWS) as snapshot:
         able = Requirements(trace, snapshot)
         for done, rule in enumerate(asked):
-            if on_progress:
-                on_progress(done, len(asked))
+            activity.at(done, len(asked))
             judgements.append(_judged(rule, questions[rule.id], snapshot, able))
-    if on_progress:
-        on_progress(len(asked), len(asked))
     kept, unused = _suppressed(judgements, suppressions)
     return Checklist(kept, unused, _notes(trace), able.frames)
 

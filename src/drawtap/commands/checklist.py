@@ -75,11 +75,12 @@ def checklist(
     name = trace.path.name
     content = _content(asked, name, format, most, everything=everything)
     from drawtap.view.checklist import data, headline
+    from drawtap.view.text import WIDE, filled
 
     if output is not None:
-        output.write_text(content, encoding="utf-8")
+        output.write_text(filled(content, WIDE) if format == "text" else content, encoding="utf-8")
         content = f"{output}: {headline(asked)}\n"
-    return Text(content, data(asked, name), failed)
+    return Text(content, data(asked, name), failed, wrap=format == "text")
 
 
 def _rules() -> Rows:

@@ -55,6 +55,7 @@ def frames(
             "upload_bytes": "bytes",
             "calls": "count",
             "draws": "count",
+            "end_function": "same",
         },
         plot=times,
         note=_summary(times) if times else None,

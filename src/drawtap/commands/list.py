@@ -104,7 +104,7 @@ def list_(
         for named in arguments:
             yield from trace.text(**named)  # type: ignore[arg-type]
 
-    return Lines(write, lines, lambda: _rows(trace, wanted, limit))
+    return Lines(write, lines, lambda: _rows(trace, wanted, limit), wrap=True)
 
 
 def _rows(trace: Trace, wanted: Selection, limit: int | None) -> Rows:

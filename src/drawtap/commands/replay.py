@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -102,7 +100,7 @@ def replay(
     if snapshots is not None:
         snapshots.mkdir(parents=True, exist_ok=True)
         arguments += ["--snapshots", f"{snapshots}/"]
-    played = player.play(recording, arguments, environment=engine.environment_of(on), progress=_progress())
+    played = player.play(recording, arguments, environment=engine.environment_of(on))
     return Verdicts([*_summary(played, verify=verify), *(_verdict(f, verify=verify) for f in played.findings)])
 
 
@@ -158,17 +156,6 @@ def _frames(recording: Path, text: str, frame_end: str | None) -> str:
 
 def _switch(name: str, wanted: bool) -> list[str]:
     return [name] if wanted else []
-
-
-def _progress() -> Callable[[int, int], None] | None:
-    if not sys.stderr.isatty():
-        return None
-
-    def show(done: int, total: int) -> None:
-        sys.stderr.write(f"\r{done:,} of {total:,} calls\033[K" if done < total else "\r\033[K")
-        sys.stderr.flush()
-
-    return show
 
 
 def _summary(played: Replay, *, verify: bool) -> list[Verdict]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from drawtap import activity
 from drawtap.commands import Opt, command
 from drawtap.commands.frames import frame_time
 from drawtap.commands.info import facts, groups, problems
@@ -158,10 +159,13 @@ def collected(trace: Trace, wanted: ReportOptions) -> Report:
     total = sum(f.count for f in functions)
     asked = checking.with_calls(trace, checking.checklist(trace), _EVIDENCE)
     seen = content.overview(trace)
-    shown = _Pictures(trace, frames, wanted)
-    about_draws = _Measured(trace, shown, wanted)
-    details = _Details(trace, asked, shown)
-    loaded, textures_note = _textures(trace)
+    with activity.step("pictures of frames"):
+        shown = _Pictures(trace, frames, wanted)
+        about_draws = _Measured(trace, shown, wanted)
+    with activity.step("slow frames"):
+        details = _Details(trace, asked, shown)
+    with activity.step("textures"):
+        loaded, textures_note = _textures(trace)
     return Report(
         title=Path(str(program.get("file") or trace.path)).name,
         subtitle=" · ".join(str(v) for v in (program.get("command"), about["recording"].get("recorded")) if v),

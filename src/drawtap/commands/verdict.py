@@ -38,4 +38,4 @@ def verdict(
     if len(on) > 2:
         raise UsageError("two engines are compared, not more")
     found = judged(trace, checklist(trace), on)
-    return Text(verdict_text(found, trace.path.name), asdict(found))
+    return Text(verdict_text(found, trace.path.name), asdict(found), wrap=True)

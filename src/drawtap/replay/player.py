@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from drawtap import activity
 from drawtap.errors import ChildError, InputError, UnavailableError, UsageError
 from drawtap.parts import PLAYER, PRELOAD, TAP, part
 
@@ -66,18 +67,17 @@ def play(
     arguments: Sequence[str] = (),
     *,
     environment: Mapping[str, str] | None = None,
-    progress: Callable[[int, int], None] | None = None,
     on_line: Callable[[Mapping[str, object]], object] | None = None,
 ) -> Replay:
     """Play `trace` with options of the player and return what it reports.
 
-    `environment` is added to this process's: it chooses the engine. `progress` is told the calls done and in all,
-    `on_line` every line that the player writes.
+    `environment` is added to this process's: it chooses the engine. `on_line` gets every line that the player writes.
     Raises UnavailableError where nothing here can play it, InputError for a broken trace, ChildError where the player
     ends before it has reported a result.
     """
     command = [str(program()), *arguments, str(trace)]
-    lines, code, complaint = _run(command, environment, progress)
+    with activity.step(f"playing {trace.name}"):
+        lines, code, complaint = _run(command, environment)
     if on_line is not None:
         for line in lines:
             on_line(line)
@@ -123,7 +123,7 @@ def offers(trace: Path | None, *, environment: Mapping[str, str] | None = None) 
     if trace is not None:
         play(trace, ["--metrics", "--frames", "0:1"], environment=environment, on_line=heard.append)
         return heard
-    lines, code, complaint = _run([str(program()), "--metrics"], environment, None)
+    lines, code, complaint = _run([str(program()), "--metrics"], environment)
     if code:
         raise UnavailableError(
             complaint or "nothing here can be measured", hint="drawtap replay --engines lists what plays"
@@ -131,9 +131,7 @@ def offers(trace: Path | None, *, environment: Mapping[str, str] | None = None) 
     return list(lines)
 
 
-def _run(
-    command: Sequence[str], environment: Mapping[str, str] | None, progress: Callable[[int, int], None] | None
-) -> tuple[list[dict[str, object]], int, str]:
+def _run(command: Sequence[str], environment: Mapping[str, str] | None) -> tuple[list[dict[str, object]], int, str]:
     lines: list[dict[str, object]] = []
     child = subprocess.Popen(
         command,
@@ -156,8 +154,8 @@ def _run(
             except ValueError:
                 continue  # something that the driver printed
             lines.append(line)
-            if progress and line["kind"] == "progress":
-                progress(int(line["calls"]), int(line["total"]))
+            if line["kind"] == "progress":
+                activity.at(int(line["calls"]), int(line["total"]))
         code = child.wait()
     except BaseException:
         child.kill()

@@ -16,7 +16,6 @@ from drawtap.view.text import counted, duration, number, size
 
 _MARKS = {"error": "✗", "warning": "!", "note": "·"}
 _LEVELS = {"error": "error", "warning": "warning", "note": "note"}
-_WIDTH = 100
 
 
 def headline(asked: Checklist) -> str:
@@ -72,7 +71,7 @@ def hardware(rule: Rule) -> str:
 
 
 def text(asked: Checklist, name: str, *, most: int, everything: bool) -> str:
-    """Return the checklist for a terminal: findings with evidence, then what did not look and why."""
+    """Return the checklist, a paragraph a line: findings with evidence, then rules that did not look and why."""
     return "\n".join(_lines(asked, name, most, everything=everything)) + "\n"
 
 
@@ -90,7 +89,7 @@ def _lines(asked: Checklist, name: str, most: int, *, everything: bool) -> Itera
                 yield f"✓ {judgement.rule.id}: {judgement.rule.title}, {judgement.verdict}"
     for reason, ids in _not_looked(asked):
         yield ""
-        yield from _wrapped(f"did not look: {', '.join(ids)}", "")
+        yield f"did not look: {', '.join(ids)}"
         yield f"  because {reason}"
     for unused in asked.unused:
         yield ""
@@ -108,12 +107,8 @@ def _finding(judgement: Judgement, most: int) -> Iterator[str]:
         yield f"      {place(row)}  {what}{f'  ({extra})' if extra else ''}"
     if judgement.rows > most:
         yield f"      and {number(judgement.rows - most)} more"
-    yield from _wrapped(rule.why, "    why  ")
-    yield from _wrapped(rule.fix, "    fix  ")
-
-
-def _wrapped(content: str, lead: str) -> Iterator[str]:
-    yield from textwrap.wrap(" ".join(content.split()), _WIDTH, initial_indent=lead, subsequent_indent=" " * len(lead))
+    yield f"    why  {' '.join(rule.why.split())}"
+    yield f"    fix  {' '.join(rule.fix.split())}"
 
 
 def _short(what: str) -> str:
@@ -297,7 +292,10 @@ def rule_rows(rules: Sequence[Rule]) -> list[tuple[str, str, str, str, str]]:
 def rule_text(rule: Rule) -> str:
     """Return everything about a rule."""
     lines = [f"{rule.id}: {rule.title}", ""]
-    lines += [*_wrapped(rule.why, "why       "), *_wrapped(rule.fix, "fix       ")]
+    for label, content in (("why", rule.why), ("fix", rule.fix)):
+        lines += textwrap.wrap(
+            " ".join(content.split()), 80, initial_indent=label.ljust(10), subsequent_indent=" " * 10
+        )
     lines += [f"severity  {rule.severity}", f"class     {CLASSES[rule.concerns]}"]
     lines += [f"hardware  {'; '.join(HARDWARE[h] for h in rule.hardware)}"]
     if rule.needs:

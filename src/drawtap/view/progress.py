@@ -1,37 +1,44 @@
-"""Show on standard error how far long work is, where somebody watches, and stop it where somebody asks."""
+"""Show on standard error how far long work is, and stop it where somebody asks."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import TypeVar
 
+from drawtap import activity
+
 T = TypeVar("T")
 _PATIENCE_S = 0.7  # short work shows nothing
 _STEP_S = 0.1
+_EVERY_S = 5.0  # between two lines where nobody watches
 _CELLS = 30
 _MANY_HOOKS = 300  # of fewer, the compiler makes short work
 
 
 class Progress:
-    """A line on standard error while the block runs, or until `stop`; none where that is no terminal.
+    """Show on standard error how far work is while the block runs, or until `stop`.
 
-    `done` returns the work done and to do, in any unit; nothing is shown while there is nothing to do.
+    On a terminal that is one line, which goes away; elsewhere a line every few seconds, unless DRAWTAP_PROGRESS=off.
+    `done` returns the work done and to do, in any unit; where that says nothing, steps of `drawtap.activity` do.
     """
 
-    def __init__(self, done: Callable[[], tuple[int, int]]) -> None:
+    def __init__(self, done: Callable[[], tuple[int, int]] = lambda: (0, 0)) -> None:
         self._done = done
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
 
     def __enter__(self) -> Progress:
-        if sys.stderr.isatty():
-            self._thread = threading.Thread(target=self._show, daemon=True)
+        show = self._show if sys.stderr.isatty() else self._print
+        if os.environ.get("DRAWTAP_PROGRESS") != "off":
+            self._thread = threading.Thread(target=show, daemon=True)
             self._thread.start()
         return self
 
@@ -60,20 +67,32 @@ class Progress:
         yield from iterator
 
     def _show(self) -> None:
+        begun = time.monotonic()
         if self._over.wait(_PATIENCE_S):
             return
-        shown = False
         while not self._over.wait(_STEP_S):
-            done, total = self._done()
-            if total > 0:
-                filled = min(_CELLS, done * _CELLS // total)
-                bar = "=" * filled + " " * (_CELLS - filled)
-                sys.stderr.write(f"\r[{bar}] {min(100, done * 100 // total):3d} %")
-                sys.stderr.flush()
-                shown = True
-        if shown:
-            sys.stderr.write("\r\x1b[K")
+            wide = shutil.get_terminal_size().columns - 1
+            sys.stderr.write(f"\r{self._line(time.monotonic() - begun)[:wide]}\x1b[K")
             sys.stderr.flush()
+        sys.stderr.write("\r\x1b[K")
+        sys.stderr.flush()
+
+    def _print(self) -> None:
+        begun = time.monotonic()
+        while not self._over.wait(_EVERY_S):
+            print(f"drawtap: {self._line(time.monotonic() - begun, bar=False)}", file=sys.stderr, flush=True)
+
+    def _line(self, seconds: float, *, bar: bool = True) -> str:
+        """Return a share of what is being done while that grows, else the time that it takes."""
+        text, done, total = activity.now()
+        if not 0 <= done < total:
+            done, total = self._done()
+        if not 0 <= done < total:
+            return f"{text or 'working'}, {seconds:.0f} s"
+        filled = done * _CELLS // total
+        share = f"{done * 100 // total:3d} %" if bar else f"{done * 100 // total} %"
+        drawn = f"[{'=' * filled}{' ' * (_CELLS - filled)}] " if bar else ""
+        return f"{drawn}{share}{f', {text}' if text else ''}"
 
 
 @contextlib.contextmanager

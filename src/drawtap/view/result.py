@@ -14,7 +14,8 @@ class Rows:
 
     `kinds` says how a column is shown in text, by name: `ns` (a duration), `bytes`, `count`, `percent`, `bar` (a number
     from 0 to 1), `time` (ns, shown since `time_zero`), `spark` (a list of numbers, drawn as one character each), `of
-    COLUMN` (what that column says, row by row); JSON has the plain values. `title` stands above the table, `note` below
+    COLUMN` (what that column says, row by row), `same` (text leaves the column out where all rows agree, and says so in
+    the note); JSON has the plain values. `title` stands above the table, `note` below
     it; `plot` is a series to draw above it, in ns.
     """
 
@@ -63,23 +64,26 @@ class Tree:
 
 @dataclass(frozen=True)
 class Text:
-    """Plain text that goes out as it is; `data` is what `--json` prints; `findings`: the exit code is 1."""
+    """Plain text; `data` is what `--json` prints; `findings`: the exit code is 1; `wrap`: its lines are paragraphs."""
 
     text: str
     data: Cell = None
     findings: bool = False
+    wrap: bool = False
 
 
 @dataclass(frozen=True)
 class Lines:
     """Lines of text that a reader makes as fast as a pipe takes them; `rows` gives the same as a table, for JSON.
 
-    `write` puts them to a file descriptor, `lines` yields them without line ends.
+    `write` puts them to a file descriptor, `lines` yields them without line ends. `wrap`: a terminal gets them broken
+    at its width.
     """
 
     write: Callable[[int], None]
     lines: Callable[[], Iterator[str]]
     rows: Callable[[], Rows]
+    wrap: bool = False
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ import re
 import shutil
 import signal
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import singledispatchmethod
@@ -32,6 +33,9 @@ _STYLES: Mapping[str, str] = {
     "error": "31;1",
     "key": "2",
 }
+WIDE = 100  # of paragraphs, where nothing says how wide
+_HANG = 4
+_LEAST_BAR = 8
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _LEVELS = "▁▂▃▄▅▆▇█"
 
@@ -126,6 +130,8 @@ class TextView:
     def _(self, result: Text) -> None:
         if result.text:
             text = harmless(result.text)
+            if result.wrap:
+                text = filled(text, min(self.width or WIDE, WIDE))
             self.stream.write(text if text.endswith("\n") else text + "\n")
 
     @show.register
@@ -145,6 +151,10 @@ class TextView:
 
     @show.register
     def _(self, result: Lines) -> None:
+        if result.wrap and self.width is not None:
+            for line in result.lines():
+                self._line(filled(line, self.width))
+            return
         if self.stream is sys.__stdout__ and self.stream is not None:
             self.stream.flush()
             # The reader writes by itself: where nobody listens any more, end as every text tool does.
@@ -171,12 +181,11 @@ class TextView:
         for title, group in result.groups.items():
             self._line(self.paint(title, "head"))
             for key, value in group.items():
-                first, *more = harmless(str(value)).split("\n")
+                first, *more = self._broken(harmless(str(value)), wide + 4)
                 self._line(f"  {self.paint(_one_line(key).ljust(wide), 'key')}  {first}")
                 for line in more:
                     self._line(f"  {'':{wide}}  {line}")
-        for note in result.notes:
-            self._line(f"{self.paint('note:', 'note')} {harmless(note)}")
+        self._notes(result.notes)
 
     @show.register
     def _(self, result: Verdicts) -> None:
@@ -193,6 +202,7 @@ class TextView:
         if result.plot:
             self._plot(result.plot)
         self._time_zero = result.time_zero
+        result = _without_same(result)
         rows = iter(result.rows)
         measured = list(islice(rows, _MEASURED_ROWS))
         kinds = [result.kinds.get(c, "") for c in result.columns]
@@ -209,7 +219,8 @@ class TextView:
         if not measured:
             self._line(self.paint("(no rows)", "dim"))
         if result.note:
-            self._line(self.paint(harmless(result.note), "dim"))
+            for part in self._broken(harmless(result.note), 0):
+                self._line(self.paint(part, "dim"))
 
     @show.register
     def _(self, result: Sheets) -> None:
@@ -218,8 +229,7 @@ class TextView:
             if i:
                 self._line("")
             self.show(replace(table, rows=rows))
-        for note in result.notes:
-            self._line(f"{self.paint('note:', 'note')} {harmless(note)}")
+        self._notes(result.notes)
 
     def paint(self, text: str, style: str | None) -> str:
         """Return `text` in a style of this view, or as it is where there is no colour."""
@@ -236,6 +246,10 @@ class TextView:
         full, rest = divmod(eighths, 8)
         return ("█" * full + (_EIGHTHS[rest] if rest else "")).ljust(cells)
 
+    def _filled(self, character: str) -> float:
+        """Return how much of its cell a character of a bar fills."""
+        return 1.0 if character in "█#" else (_EIGHTHS.index(character) / 8 if character in _EIGHTHS else 0.0)
+
     def spark(self, values: Sequence[float]) -> str:
         """Return one character a value, as high as its share of the largest."""
         top = max(values, default=0) or 1
@@ -248,9 +262,23 @@ class TextView:
     def _verdict(self, verdict: Verdict, wide: int) -> None:
         marks = {"ok": "✓", "note": "·", "warning": "!", "error": "✗"} if self.unicode else {"ok": "+", "error": "x"}
         mark = self.paint(marks.get(verdict.severity, "!"), verdict.severity)
-        self._line(f"{mark} {harmless(verdict.subject).ljust(wide)}  {harmless(verdict.finding)}")
-        if verdict.advice:
-            self._line(f"  {'':{wide}}  {self.paint(harmless(verdict.advice), 'dim')}")
+        first, *more = self._broken(harmless(verdict.finding), wide + 4)
+        self._line(f"{mark} {harmless(verdict.subject).ljust(wide)}  {first}")
+        advice = self._broken(harmless(verdict.advice), wide + 4) if verdict.advice else []
+        for line in (*more, *(self.paint(line, "dim") for line in advice)):
+            self._line(f"  {'':{wide}}  {line}")
+
+    def _notes(self, notes: Sequence[str]) -> None:
+        for note in notes:
+            for number_of, line in enumerate(self._broken(harmless(note), 6)):
+                self._line(f"{self.paint('note:', 'note') if not number_of else '     '} {line}")
+
+    def _broken(self, text: str, indent: int) -> list[str]:
+        """Return the lines of a text that stands behind `indent` characters, on a terminal broken at its width."""
+        lines = text.split("\n")
+        if self.width is None:
+            return lines
+        return [part for line in lines for part in _wrapped(line, max(self.width - indent, 20)) or [""]]
 
     def _cells(self, row: Sequence[Cell], kinds: Sequence[str]) -> list[str]:
         return [
@@ -293,7 +321,11 @@ class TextView:
         ]
         if self.width is None:
             return widths
-        # Too wide for the terminal: take from the widest column first, down to something still readable.
+        # Too wide for the terminal: take from bars first, then from the widest, down to something still readable.
+        for i, kind in enumerate(kinds):
+            if kind == "bar":
+                beyond = sum(widths) + 2 * (len(widths) - 1) - self.width
+                widths[i] = max(min(widths[i], _LEAST_BAR), widths[i] - max(beyond, 0))
         while sum(widths) + 2 * (len(widths) - 1) > self.width and max(widths, default=0) > 12:
             widest = widths.index(max(widths))
             widths[widest] -= 1
@@ -310,6 +342,8 @@ class TextView:
         out = []
         for i, cell in enumerate(cells):
             text = cell
+            if kinds and kinds[i] == "bar" and len(cell) > widths[i]:
+                text = self.bar(sum(map(self._filled, cell)) / len(cell), widths[i])
             if self.width is not None and len(text) > widths[i]:
                 text = text[: widths[i] - 1] + ("…" if self.unicode else "~")
             last = i == len(cells) - 1
@@ -335,6 +369,44 @@ class TextView:
                 "↑" if cut and value > top and row == rows else _column(value / top * rows, row) for value in buckets
             )
             self._line(f"{label:>9} ┤{self.paint(line, 'bar')}")
+
+
+def _without_same(result: Rows) -> Rows:
+    """Return a table without its columns of kind `same` whose cells all agree, which the note then says."""
+    names = [c for c in result.columns if result.kinds.get(c) == "same"]
+    if not names or not isinstance(result.rows, Sequence):
+        return result
+    left, said = list(result.columns), [result.note] if result.note else []
+    for name in names:
+        at = result.columns.index(name)
+        values = [row[at] for row in result.rows]
+        found = {value for value in values if value is not None}
+        if len(found) <= 1:
+            left.remove(name)
+            but = f", except for {counted(values.count(None), 'row')}" if None in values else ""
+            said += [f"{name.replace('_', ' ')}: {value}{but}" for value in found]
+    keep = [result.columns.index(name) for name in left]
+    rows = [[row[i] for i in keep] for row in result.rows]
+    return replace(result, columns=tuple(left), rows=rows, note="; ".join(said) or None)
+
+
+def filled(text: str, width: int) -> str:
+    """Return a text whose lines are broken at `width`; what goes on is indented, behind a label (`why  ...`) if any."""
+    lines = []
+    for line in text.split("\n"):
+        label = re.match(r"\s*(?:\S+ {2,})?", line)
+        indent = len(label[0]) if label and label[0].strip() else len(label[0] if label else "") + _HANG
+        lines += _wrapped(line, width, indent) or [""]
+    return "\n".join(lines)
+
+
+def _wrapped(line: str, width: int, indent: int = 0) -> list[str]:
+    if len(line) <= width:
+        return [line]
+    lead = line[: len(line) - len(line.lstrip())]
+    parts = textwrap.wrap(line.strip(), width, initial_indent=lead, subsequent_indent=" " * min(indent, width // 2),
+                          break_long_words=False, break_on_hyphens=False)  # fmt: skip
+    return parts or [line]
 
 
 def _column(level: float, row: int) -> str:
