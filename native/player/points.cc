@@ -213,7 +213,7 @@ void Player::answered() {
 }
 
 // Takes requests from standard input until one is for a later call; false: there are no more.
-//   state CALL PATH<TAB>FILE   image CALL FILE   end
+//   state CALL PATH<TAB>FILE   image CALL FILE   snapshot CALL BASE   object CALL WHAT<TAB>FILE   end
 bool Player::serve(bool at_end) {
   char* text = nullptr;
   size_t room = 0;
@@ -230,10 +230,11 @@ bool Player::serve(bool at_end) {
     std::string rest = static_cast<size_t>(at) < request.size() ? request.substr(static_cast<size_t>(at) + 1) : "";
     Point point;
     point.seq = call;
-    if (!strcmp(word, "image")) {
-      point.what = Point::IMAGE;
+    if (!strcmp(word, "image") || !strcmp(word, "snapshot")) {
+      point.what = *word == 'i' ? Point::IMAGE : Point::SNAPSHOT;
       point.target = rest;
-    } else if (!strcmp(word, "state")) {
+    } else if (!strcmp(word, "state") || !strcmp(word, "object")) {
+      point.what = *word == 's' ? Point::STATE : Point::OBJECT;
       size_t tab = rest.find('\t');
       point.path = rest.substr(0, tab);
       if (tab != rest.npos) point.target = rest.substr(tab + 1);

@@ -112,9 +112,10 @@ def test_every_panel_is_reached_by_keys(opened, chain, width, scheme):
         ("2", "state", "GL_CURRENT_PROGRAM"),
         ("3", "picture", "8 bits a channel"),
         ("4", "objects", "Objects of the run"),
-        ("5", "findings", "Findings of the checklist"),
-        ("6", "sql", "DuckDB's dialect"),
-        ("7", "notes", "Bookmarks"),
+        ("5", "texture", "choose a texture"),
+        ("6", "findings", "Findings of the checklist"),
+        ("7", "sql", "DuckDB's dialect"),
+        ("8", "notes", "Bookmarks"),
     ):
         page.press(key)
         page.wait(f"place.tab === '{panel}'")
@@ -237,7 +238,7 @@ def test_bookmarks_and_questions_stay(opened, chain):
     page = opened("call=120")
     page.press("b")
     page.until("document.getElementById('message').innerText.includes('chain.dtap.notes.json')")
-    page.press("6")
+    page.press("7")
     page.page.fill("textarea", "SELECT 6 * 7 AS answer")
     page.page.get_by_text("keep", exact=True).click()
     page.page.press("textarea", "Control+Enter")
@@ -274,6 +275,34 @@ def test_a_picture_is_the_pixels_of_the_image_verb(opened, chain, drawtap, tmp_p
     )
 
 
+def test_pictures_of_frames_stand_above_the_bars_and_lead_to_them(opened, chain):
+    page = opened("call=100")
+    page.until("document.querySelectorAll('.thumbs canvas').length > 3")
+    page.page.locator(".thumbs canvas").nth(2).click()
+    frame = int(page.page.locator(".thumbs canvas").nth(2).get_attribute("title").removeprefix("frame "))
+    with drawtap.open(chain) as trace:
+        page.wait(f"place.call === {trace.frames[frame].end_seq - 1}")
+    page.press("i")
+    page.until("document.querySelector('.thumbs').hidden")
+
+
+def test_textures_show_every_level_and_exact_values(opened, chain):
+    page = opened("tab=objects")
+    page.reads("Objects of the run")
+    page.page.locator("tr", has_text="texture").first.get_by_role("link").first.click()
+    page.wait("place.tab === 'texture'")
+    page.reads("values from")
+    with drawtap.open(chain) as trace:
+        _, group, name = page.place()["object"].split("/")
+        asked = f"SELECT format, width, height FROM resources WHERE class = 'texture' AND name = {name}"
+        form, width, height = trace.sql(f"{asked} AND share_group = {group}").fetchone()
+    assert form in page.text("#panel h2")
+    size = page.page.evaluate(
+        "(() => { const c = document.querySelector('#panel .picture canvas'); return [c.width, c.height]; })()"
+    )
+    assert size == [width, height]
+
+
 def test_a_player_that_dies_is_started_again(opened, server, chain):
     with drawtap.open(chain) as trace:
         first, last = (trace.sql(f"SELECT {f}(seq) FROM draws").fetchall()[0][0] for f in ("min", "max"))
@@ -301,7 +330,7 @@ def test_names_from_strangers_are_text_everywhere(opened, recordings, tmp_path):
     try:
         page = opened(of=running)
         page.press("Home", "ArrowRight")
-        for key in "1234567":
+        for key in "12345678":
             page.press("d", key)
             page.page.wait_for_timeout(50)
         page.press("4")

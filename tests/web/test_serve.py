@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
 import json
 import struct
+import zlib
 
 import pytest
 
@@ -197,6 +200,23 @@ def test_a_long_question_can_be_stopped(server):
     assert server.ask("/api/0/sql?query=e", method="POST", body="SELECT 1 AS one").json["rows"] == [[1]]
 
 
+def test_the_server_ends_while_a_question_runs(chain):
+    import threading
+
+    running = Server(chain)
+    query = "SELECT count(*) FROM range(1000000000) a, range(1000000) b WHERE a.range % 7 = b.range % 5"
+
+    def ask() -> None:
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            running.ask("/api/0/sql?query=long", method="POST", body=query)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    running.ask("/api/session")
+    assert running.close() == 0
+    asking.join()
+
+
 def test_notes_are_kept_beside_the_recording(server, chain):
     path = chain.with_name("chain.dtap.notes.json")
     assert server.get("notes") == {"version": 1, "bookmarks": [], "filters": [], "queries": []}
@@ -212,6 +232,11 @@ def test_notes_are_kept_beside_the_recording(server, chain):
     path.unlink()
 
 
+def _headed(body: bytes):
+    (length,) = struct.unpack_from("<I", body)
+    return json.loads(body[4 : 4 + length]), body[4 + length :]
+
+
 def test_pictures_are_those_of_the_image_verb(server, chain, drawtap, tmp_path):
     from drawtap import open as open_trace
 
@@ -222,12 +247,76 @@ def test_pictures_are_those_of_the_image_verb(server, chain, drawtap, tmp_path):
         assert served.status == 200, served.body
         for suffix in ("png", "rgba"):
             assert drawtap("image", chain, str(seq), "-o", tmp_path / f"{seq}.{suffix}").code == 0
-        width, height = struct.unpack_from("<II", served.body)
-        assert len(served.body) == 8 + width * height * 4
+        head, pixels = _headed(served.body)
+        assert len(pixels) == head["width"] * head["height"] * 4
         bottom_first = (tmp_path / f"{seq}.rgba").read_bytes()
-        rows = [bottom_first[at : at + width * 4] for at in range(0, len(bottom_first), width * 4)]
-        assert served.body[8:] == b"".join(reversed(rows))
+        width = head["width"] * 4
+        rows = [bottom_first[at : at + width] for at in range(0, len(bottom_first), width)]
+        assert pixels == b"".join(reversed(rows))
         assert server.ask(f"/api/0/picture/{seq}/png").body == (tmp_path / f"{seq}.png").read_bytes()
+
+
+def test_attachments_are_those_that_replay_saves(server, chain, drawtap, tmp_path):
+    saved = tmp_path / "snapshots"
+    saved.mkdir()
+    options = ("--snapshot-at", "draws", "--attachments", "color,depth,stencil", "--frames", "2:3")
+    assert drawtap("replay", chain, "--snapshots", f"{saved}/", *options).code in (0, 1)
+    files = sorted(saved.glob("call*.png"))
+    assert any("-depth" in file.name for file in files)
+    for file in files:
+        call, _, of = file.stem.removeprefix("call").partition("-")
+        answer = server.ask(f"/api/0/picture/{int(call)}/png?of={of}")
+        assert answer.body == file.read_bytes(), file.name
+        assert of in _headed(server.ask(f"/api/0/picture/{int(call)}?of={of}").body)[0]["names"]
+
+
+def _pixels(file):
+    """Return the pixels of a PNG of the textures verb: each row is the difference to the one above."""
+    import numpy as np
+
+    content, at, packed = file.read_bytes(), 8, b""
+    width, height, _, colors = struct.unpack_from(">IIBB", content, 16)
+    while at < len(content):
+        length, kind = struct.unpack_from(">I4s", content, at)
+        packed += content[at + 8 : at + 8 + length] if kind == b"IDAT" else b""
+        at += length + 12
+    channels = {2: 3, 6: 4}[colors]
+    rows = np.frombuffer(zlib.decompress(packed), np.uint8).reshape(height, width * channels + 1)
+    assert set(rows[:, 0]) <= {0, 2}
+    if rows[0, 0] == 2:
+        rows = np.cumsum(rows, axis=0, dtype=np.uint8)
+    return rows[:, 1:].reshape(height, width, channels)
+
+
+def test_textures_are_those_of_the_textures_verb(server, chain, drawtap, tmp_path):
+    import numpy as np
+
+    from drawtap import open as open_trace
+
+    with open_trace(chain) as trace:
+        seq = trace.sql("SELECT max(seq) FROM draws").fetchall()[0][0]
+        group = trace.table("contexts")[0]["share_group"]
+    out = tmp_path / "textures"
+    assert drawtap("textures", chain, "--at", str(seq), "-o", out).code == 0
+    objects = json.loads((out / "manifest.json").read_text())["objects"]
+    compared = 0
+    for found in objects:
+        kind = {"texture": "texture", "renderbuffer": "renderbuffer"}[found["kind"]]
+        answer = server.ask(f"/api/0/texture/{seq}/{kind}/{group}/{found['name']}")
+        assert answer.status == 200, answer.body
+        head, data = _headed(answer.body)
+        assert [part["width"] for part in head["parts"]] == [part["width"] for part in found["parts"]]
+        for part, saved in zip(head["parts"], found["parts"], strict=True):
+            if "at" not in part or not saved["files"]:
+                continue
+            size = int(np.prod(part["shape"]))
+            values = np.frombuffer(data, part["type"], size, part["at"]).reshape(part["shape"])
+            file = out / saved["files"][0]
+            expected = np.load(file) if file.suffix == ".npy" else _pixels(file)[None]
+            least = min(values.shape[3], expected.shape[3])  # a PNG has no alpha where it is the same everywhere
+            assert np.array_equal(values[..., :least], expected[..., :least]), found["name"]
+            compared += 1
+    assert compared > 1
 
 
 @pytest.mark.parametrize(
@@ -243,6 +332,10 @@ def test_pictures_are_those_of_the_image_verb(server, chain, drawtap, tmp_path):
         ("/api/0/set/none?at=0&count=1", 400, "not kept any more"),
         ("/api/0/difference?a=x&b=1", 400, "a is not a number"),
         ("/api/0/content/0/nothing", 400, "no recorded content"),
+        ("/api/0/texture/100/texture/1/99999", 400, "there is no texture 99999"),
+        ("/api/0/texture/100/nonsense/1/1", 400, "there is no nonsense 1"),
+        ("/api/0/picture/0", 400, ""),
+        ("/api/0/thumbnail/99999", 400, "no small picture"),
         ("/api/0/nothing", 404, ""),
     ],
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,10 +17,11 @@ import numpy.typing as npt
 
 from drawtap.analysis.textures import decompressed, uploaded, vg_image
 from drawtap.analysis.views import VIEWS
-from drawtap.errors import DrawtapError, UnavailableError
+from drawtap.errors import DrawtapError, UnavailableError, UsageError
 from drawtap.trace.snapshot import Snapshot
 
 if TYPE_CHECKING:
+    from drawtap.replay.warm import Warm
     from drawtap.trace.trace import Trace
 
 Pixels = npt.NDArray[Any]
@@ -134,20 +135,45 @@ def held(trace: Trace, folder: Path, *, at: int | None = None, environment: Mapp
     wanted = {i: _wanted(trace, row, folder / f"{i}") for i, row in enumerate(objects)}
     answers, unplayed = _played(trace, objects, wanted, environment)
     uploads = _Uploads(trace)
+    missing = {"why": unplayed or "the recording ended before"}
     for i, row in enumerate(objects):
-        parts = []
-        for part in wanted[i]:
-            answer = answers.get(str(part.path), {"why": unplayed or "the recording ended before"})
-            parts.append(_part(row, part, answer, uploads))
-            part.path.unlink(missing_ok=True)
-        first = parts[0] if parts else Part("", 0, 0, 0)
-        buffer = row["target"] == "GL_TEXTURE_BUFFER"
-        why = "" if parts else "its content is that of a buffer" if buffer else "nothing was stored in it"
-        yield HeldContent(
-            _CLASSES[row["class"]], row["name"], row["share_group"], row["label"], row["created_seq"],
-            row["deleted_seq"], row["target"] or "", wanted[i][0].format if parts else "", first.width,
-            first.height, row["call"], tuple(parts), why,
-        )  # fmt: skip
+        yield _content_of(row, wanted[i], lambda part: answers.get(str(part.path), missing), uploads)
+
+
+def held_object(
+    trace: Trace, folder: Path, player: Warm, *, at: int, kind: str, share_group: int, name: int
+) -> HeldContent:
+    """Return what one object holds after call `at`, asked of a player that can go there.
+
+    `kind` is texture, renderbuffer or vg_image. Raises UsageError where there is no such object then.
+    """
+    alive = f"AND (deleted_seq IS NULL OR deleted_seq > {at}) AND name = {name} AND share_group = {share_group}"
+    rows = [row for row in trace.sql(_OBJECTS.format(end=at + 1, alive=alive)).dicts() if row["class"] == kind]
+    if not rows:
+        raise UsageError(f"there is no {kind} {name} after call {at}", hint="the table resources has all lives")
+    row = rows[-1]
+    parts = _wanted(trace, row, folder / "of")
+    return _content_of(row, parts, lambda part: player.content(row["call"], part.words, part.path), _Uploads(trace))
+
+
+def _content_of(
+    row: Mapping[str, Any],
+    wanted: Sequence[_PartRequest],
+    ask: Callable[[_PartRequest], Mapping[str, Any]],
+    uploads: _Uploads,
+) -> HeldContent:
+    parts = []
+    for part in wanted:
+        parts.append(_part(row, part, ask(part), uploads))
+        part.path.unlink(missing_ok=True)
+    first = parts[0] if parts else Part("", 0, 0, 0)
+    buffer = row["target"] == "GL_TEXTURE_BUFFER"
+    why = "" if parts else "its content is that of a buffer" if buffer else "nothing was stored in it"
+    return HeldContent(
+        _CLASSES[row["class"]], row["name"], row["share_group"], row["label"], row["created_seq"],
+        row["deleted_seq"], row["target"] or "", wanted[0].format if parts else "", first.width,
+        first.height, row["call"], tuple(parts), why,
+    )  # fmt: skip
 
 
 _LEVEL = re.compile(r"(?:\.(GL_TEXTURE_CUBE_MAP_\w+))?\.levels\[(\d+)\]\.GL_TEXTURE_(\w+)$")

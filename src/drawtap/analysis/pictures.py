@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from drawtap.errors import DrawtapError
-from drawtap.trace.ranges import call_of
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
@@ -78,7 +77,7 @@ def pictures(
             Warm(trace.path, environment=environment_of(engine), frame_end=trace.frame_end) as player,
         ):
             file = Path(folder) / "frame.png"
-            calls = _ends(trace, call_of, frames)
+            calls = ends_of(trace, frames)
             for frame in frames:
                 if time.monotonic() > end:
                     why = f"playing was stopped after {seconds:g} s, before frame {frame}"
@@ -91,7 +90,8 @@ def pictures(
     return Pictures(images, why)
 
 
-def _ends(trace: Trace, call_of: Callable[[Trace, str], int], frames: Sequence[int]) -> dict[int, int]:
+def ends_of(trace: Trace, frames: Sequence[int]) -> dict[int, int]:
+    """Return for each frame the last call before it is shown."""
     wanted = set(frames)
     ends = {}
     for row in trace.table("frames"):

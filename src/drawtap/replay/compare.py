@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -134,6 +134,20 @@ def decode_png(content: bytes, name: str) -> Image:
 
     Raises InputError, which calls the picture `name`, for others.
     """
+    image = decode_attachment(content, name)
+    if image.ndim != 3:
+        raise InputError(f"{name} is not a PNG of the player's kind", hint="8 bits RGBA without filters")
+    return image
+
+
+_KINDS = {(8, 6): ("u1", 4), (16, 0): (">u2", 1), (8, 0): ("u1", 1)}  # bits and colours -> type, channels
+
+
+def decode_attachment(content: bytes, name: str) -> npt.NDArray[Any]:
+    """Return the image in a PNG of the player: height x width x RGBA, or height x width of depth (u16) or stencil (u8).
+
+    Raises InputError, which calls the picture `name`, for others.
+    """
     if not content.startswith(b"\x89PNG\r\n\x1a\n"):
         raise InputError(f"{name} is no PNG")
     packed, head, at = [], b"", 8
@@ -147,12 +161,15 @@ def decode_png(content: bytes, name: str) -> Image:
             packed.append(body)
     try:
         width, height, depth, colors, _, _, interlaced = struct.unpack(">IIBBBBB", head)
-        rows = np.frombuffer(zlib.decompress(b"".join(packed)), np.uint8).reshape(height, width * 4 + 1)
+        dtype, channels = _KINDS.get((depth, colors), ("u1", 0))
+        size = np.dtype(dtype).itemsize * channels
+        rows = np.frombuffer(zlib.decompress(b"".join(packed)), np.uint8).reshape(height, width * size + 1)
     except (struct.error, zlib.error, ValueError) as error:
         raise InputError(f"{name} cannot be read: {error}") from None
-    if (depth, colors, interlaced) != (8, 6, 0) or rows[:, 0].any():
-        raise InputError(f"{name} is not a PNG of the player's kind", hint="8 bits RGBA without filters")
-    return rows[:, 1:].reshape(height, width, 4).copy()
+    if not channels or interlaced or rows[:, 0].any():
+        raise InputError(f"{name} is not a PNG of the player's kind", hint="without filters")
+    pixels = np.ascontiguousarray(rows[:, 1:]).view(dtype).reshape(height, width, channels)
+    return pixels.copy() if channels == 4 else pixels[..., 0].astype(pixels.dtype.newbyteorder("<"))
 
 
 # ---- where images come from ------------------------------------------------------------------------------------------

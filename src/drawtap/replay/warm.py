@@ -11,7 +11,7 @@ import json
 import subprocess
 import tempfile
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -19,37 +19,71 @@ from drawtap.errors import ChildError, InputError, UnavailableError
 from drawtap.replay import player
 
 _KEPT = 2
+_ALL = "color,depth,stencil"
 
 
 class Warm:
     """Answer questions about the calls of one recording, best at rising positions.
 
-    `environment` chooses the engine. `starts` counts how often the player had to begin at the first call. Use it in a
-    `with` statement, or close it. Raises UnavailableError where nothing here can play it, InputError for a broken
-    trace, ChildError where the player ends before it has answered.
+    `environment` chooses the engine. `keep` has a bit for each call that is played, the lowest of a byte first; None
+    plays all. `nice` leaves the processor to others. `starts` counts how often the player had to begin at the first
+    call, `position` is the call it stands behind (-1: none yet). Use it in a `with` statement, or close it.
+
+    Raises UnavailableError where nothing here can play it, InputError for a broken trace, ChildError where the player
+    ends before it has answered.
     """
 
     def __init__(
-        self, trace: Path, *, environment: Mapping[str, str] | None = None, frame_end: str | None = None
+        self,
+        trace: Path,
+        *,
+        environment: Mapping[str, str] | None = None,
+        frame_end: str | None = None,
+        keep: bytes | None = None,
+        nice: int = 0,
     ) -> None:
         self.trace = trace
         self.starts = 0
+        self.position = -1
+        self._nice = nice
         self._environment = dict(environment or {})
         self._frame_end = frame_end
         self._child: subprocess.Popen[str] | None = None
         self._folder = tempfile.TemporaryDirectory(prefix="drawtap-")
+        self._keep = None if keep is None else Path(self._folder.name) / "keep"
+        if self._keep is not None and keep is not None:
+            self._keep.write_bytes(keep)
 
     def image(self, call: int, output: Path) -> str | None:
         """Save what the framebuffer that is drawn to holds after a call; return why there is no image, else None."""
         output.unlink(missing_ok=True)
-        found = self._ask(f"image {call} {output.absolute()}", call)
+        found = _said(self._ask(f"image {call} {output.absolute()}", call))
         return None if output.exists() else found or "there is no image to read back here"
+
+    def attachments(self, call: int, base: Path) -> tuple[list[Path], str]:
+        """Save colour, depth and stencil of what is drawn to after a call as BASE.png, BASE-color1.png, BASE-depth.png
+        ...; return the files, and what could not be read.
+        """
+        lines = self._ask(f"snapshot {call} {base.absolute()}", call)
+        return [Path(str(line["path"])) for line in lines if line["kind"] == "image"], _said(lines)
+
+    def content(self, call: int, words: str, output: Path) -> Mapping[str, object]:
+        """Save what an object holds after a call; return what the player says of the bytes (`why` not, where none)."""
+        lines = self._ask(f"object {call} {words}\t{output.absolute()}", call)
+        found = next((line for line in lines if line["kind"] == "object"), None)
+        if found is None:
+            raise ChildError(f"no content at call {call}: {_said(lines)}")
+        return found
+
+    def go_to(self, call: int) -> None:
+        """Play up to a call and stay there."""
+        self._ask(f"state {call} none\t/dev/null", call)
 
     def state(self, call: int, path: str = "") -> list[tuple[str, object]]:
         """Return what the driver says about its state after a call: paths that begin with `path`, and values."""
         answer = Path(self._folder.name) / "state"
         answer.unlink(missing_ok=True)
-        why = self._ask(f"state {call} {path}\t{answer}", call)
+        why = _said(self._ask(f"state {call} {path}\t{answer}", call))
         if not answer.exists():
             raise ChildError(f"no state at call {call}: {why}")
         with answer.open(encoding="utf-8", errors="replace") as lines:
@@ -78,10 +112,13 @@ class Warm:
 
     def _start(self) -> subprocess.Popen[str]:
         rule = [] if self._frame_end in (None, "auto") else ["--frame-end", str(self._frame_end)]
+        kept = [] if self._keep is None else ["--keep", str(self._keep)]
+        polite = ["nice", "-n", str(self._nice)] if self._nice else []
         self.starts += 1
+        self.position = -1
         with (Path(self._folder.name) / "complaints").open("w") as complaints:
             return subprocess.Popen(
-                [str(player.program()), "--serve", *rule, str(self.trace)],
+                [*polite, str(player.program()), "--serve", "--attachments", _ALL, *kept, *rule, str(self.trace)],
                 env=player.environment_with(self._environment),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -90,22 +127,23 @@ class Warm:
                 errors="replace",
             )
 
-    def _ask(self, request: str, call: int) -> str:
+    def _ask(self, request: str, call: int) -> list[dict[str, object]]:
         for _ in range(2):
             if self._child is None or self._child.poll() is not None:
                 self.close()
                 self._child = self._start()
             answer = self._answer(self._child, request)
             if answer is not None:
+                self.position = call
                 return answer
             self.close()  # it is behind: from the beginning
         raise ChildError(f"the player does not get to call {call}")
 
-    def _answer(self, child: subprocess.Popen[str], request: str) -> str | None:
-        """Return what was found ("": nothing odd), None where the player has already gone by."""
+    def _answer(self, child: subprocess.Popen[str], request: str) -> list[dict[str, object]] | None:
+        """Return what the player says, None where it has already gone by."""
         assert child.stdin is not None
         assert child.stdout is not None
-        found = ""
+        lines: list[dict[str, object]] = []
         try:
             child.stdin.write(request + "\n")
             child.stdin.flush()
@@ -116,12 +154,11 @@ class Warm:
                 line = json.loads(text)
             except ValueError:
                 continue  # something that the driver printed
-            if line["kind"] == "finding":
-                found = str(line["text"])
-            elif line["kind"] == "done":
-                return found
-            elif line["kind"] == "behind":
+            if line["kind"] == "done":
+                return lines
+            if line["kind"] == "behind":
                 return None
+            lines.append(line)
         self._raise(child.wait())
         return None
 
@@ -134,6 +171,11 @@ class Warm:
         if code == 4:
             raise InputError(complaint)
         raise ChildError(f"the player ended: {complaint}")
+
+
+def _said(lines: Sequence[Mapping[str, object]]) -> str:
+    """Return what the player found odd; "" for nothing."""
+    return next((str(line["text"]) for line in reversed(lines) if line["kind"] == "finding"), "")
 
 
 _open: OrderedDict[tuple[object, ...], Warm] = OrderedDict()

@@ -15,11 +15,12 @@ from starlette.routing import Route
 
 import drawtap
 from drawtap.errors import DrawtapError, InputError, UnavailableError, UsageError
+from drawtap.replay.pool import SupersededError
 from drawtap.trace.library import Cancelled
 from drawtap.view.data import dumps
 from drawtap.web.guard import Guard
 from drawtap.web.notes import MOST_BYTES, Notes
-from drawtap.web.recording import Recording, SupersededError
+from drawtap.web.recording import Recording
 
 _ASSETS = Path(__file__).parent / "assets"
 _SHARED = Path(drawtap.__file__).parent / "view" / "assets"
@@ -61,8 +62,13 @@ class _Routes:
             "set/{key}/density": lambda r, q: r.density(q.path_params["key"], _number(q, "buckets")),
             "state/{seq:int}": lambda r, q: r.state(q.path_params["seq"]),
             "difference": lambda r, q: r.difference(_number(q, "a"), _number(q, "b")),
-            "picture/{seq:int}/png": lambda r, q: r.png(q.path_params["seq"]),
-            "picture/{seq:int}": lambda r, q: r.picture(q.path_params["seq"]),
+            "picture/{seq:int}/png": lambda r, q: r.png(q.path_params["seq"], q.query_params.get("of", "")),
+            "picture/{seq:int}": lambda r, q: r.picture(q.path_params["seq"], q.query_params.get("of", "")),
+            "thumbnails": lambda r, _: r.thumbnails(),
+            "thumbnail/{frame:int}": lambda r, q: r.thumbnail(q.path_params["frame"]),
+            "texture/{seq:int}/{kind}/{group:int}/{name:int}": lambda r, q: r.texture(
+                q.path_params["seq"], q.path_params["kind"], q.path_params["group"], q.path_params["name"]
+            ),
         }
         routes = [Route(f"/api/{{recording:int}}/{path}", self._asking(ask)) for path, ask in asked.items()]
         return [

@@ -9,6 +9,7 @@ import secrets
 import struct
 import tempfile
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from drawtap.errors import DrawtapError, InputError, UsageError
+from drawtap.errors import InputError, UsageError
 from drawtap.trace.core import Row, Selection
 from drawtap.trace.moment import computed_state, roots
 from drawtap.trace.trace import Trace, decode_content, open_trace, scalar
@@ -24,7 +25,10 @@ from drawtap.web import filters, stages
 from drawtap.web.callset import CallSet
 
 if TYPE_CHECKING:
+    from drawtap.analysis.held import HeldContent
+    from drawtap.replay.pool import Pool, Served
     from drawtap.replay.warm import Warm
+    from drawtap.web.strip import Strip
 
 MOST_CALLS = 512  # of one page of the list
 MOST_ROWS = 5_000  # of one answer to a question in SQL
@@ -33,14 +37,12 @@ Answer = dict[str, object]  # what becomes a JSON object
 _TEXT = 600  # characters of a call in the list
 _NEAR = 256  # calls between two that are wanted and read with them
 _SETS = 16
+_STOP_S = 10  # how long a question may go on after it was stopped
+_PICTURES = 32  # calls whose attachments are kept
 _IDLE = 3  # traces kept open for questions
 # What stands for itself in the list; the calls before it fold below it.
 _ANCHORS = {"draw": "draw", "dispatch": "dispatch", "clear": "clear", "readback": "read", "frame_end": "show"}
 _PREVIEW = 4096  # elements of an array
-
-
-class SupersededError(DrawtapError):
-    """Say that a newer request for a picture took the place of this one."""
 
 
 class Recording:
@@ -55,15 +57,18 @@ class Recording:
         self._lock = threading.Lock()
         self._vocabulary: filters.Vocabulary | None = None
         self._baselines: dict[int, dict[str, str]] = {}
-        self._pictures = _Pictures(self.trace)
+        self._kept: OrderedDict[int, tuple[dict[str, bytes], str, Served]] = OrderedDict()  # attachments as PNG
 
     def close(self) -> None:
         """End players and close files; running questions are stopped."""
-        self._pictures.close()
+        for started in ("strip", "pool"):
+            if started in self.__dict__:
+                getattr(self, started).close()
+        for query in [*self._running]:
+            self.stop(query)
         with self._lock:
-            traces, self._idle = [*self._idle, *self._running.values()], []
+            traces, self._idle = self._idle, []
         for trace in traces:
-            trace.cancel()
             trace.close()
         self.trace.close()
 
@@ -313,11 +318,13 @@ class Recording:
             return _answer(result.columns, result.types, rows, more=False)
 
     def stop(self, query: str) -> bool:
-        """Stop a running question; tell whether there was one."""
+        """Stop a running question and wait until it has ended; tell whether there was one."""
         with self._lock:
             trace = self._running.get(query)
-        if trace is not None:
-            trace.cancel()
+        end = time.monotonic() + _STOP_S
+        while trace is not None and self._running.get(query) is trace and time.monotonic() < end:
+            trace.cancel()  # lost where the question has not begun yet: again
+            time.sleep(0.02)
         return trace is not None
 
     @contextlib.contextmanager
@@ -405,62 +412,126 @@ class Recording:
 
     # ---- pictures -----------------------------------------------------------------------------------------------
 
-    def picture(self, seq: int) -> bytes:
-        """Return what the framebuffer that is drawn to holds after a call: width, height (u32), then RGBA, top first.
+    def picture(self, seq: int, of: str) -> bytes:
+        """Return an attachment of the framebuffer that is drawn to after a call: a JSON head, then bare pixels.
 
-        Raises SupersededError where a newer request came, UsageError where there is no picture.
+        The head says which attachments there are, what could not be read, the size and kind of `of` ("": the colour
+        drawn to first), and which player drew it. Pixels are RGBA of 8 bits, depth of 16 or stencil of 8, the top row
+        first. Raises SupersededError where a newer request came, UsageError where there is no such picture.
         """
-        from drawtap.replay.compare import decode_png
+        from drawtap.replay.compare import decode_attachment
 
-        pixels = decode_png(self.png(seq), f"the picture after call {seq}")
-        return struct.pack("<II", pixels.shape[1], pixels.shape[0]) + pixels.tobytes()
+        found, why, served = self._attachments(seq)
+        if of not in found:
+            raise UsageError(why or f"there is no {of} to read back here", hint="choose a draw, or the end of a frame")
+        pixels = decode_attachment(found[of], f"the picture after call {seq}")
+        head = {
+            "names": list(found),
+            "why": why,
+            "width": pixels.shape[1],
+            "height": pixels.shape[0],
+            "bytes": pixels.nbytes // (pixels.shape[0] * pixels.shape[1] or 1),
+            "cut": served.cut,
+            "calls": served.calls,
+            "proof": served.proof,
+        }
+        return _headed(head, pixels.tobytes())
 
-    def png(self, seq: int) -> bytes:
+    def png(self, seq: int, of: str) -> bytes:
         """Return the same picture as PNG."""
+        found, why, _ = self._attachments(seq)
+        if of not in found:
+            raise UsageError(why or f"there is no {of} to read back here")
+        return found[of]
+
+    def _attachments(self, seq: int) -> tuple[dict[str, bytes], str, Served]:
         self._check(seq)
-        return self._pictures.after(seq)
+        kept = self._kept.get(seq)
+        if kept is not None:
+            return kept
 
+        def question(player: Warm) -> tuple[dict[str, bytes], str]:
+            with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+                paths, why = player.attachments(seq, Path(folder) / "of")
+                return {path.stem.removeprefix("of").removeprefix("-"): path.read_bytes() for path in paths}, why
 
-class _Pictures:
-    """The player that stays where it is. The newest request is served; those that it overtakes are not."""
-
-    def __init__(self, trace: Trace) -> None:
-        self._trace = trace
-        self._player: Warm | None = None
-        self._busy = threading.Lock()
-        self._newest = 0
-        self._kept: OrderedDict[int, bytes] = OrderedDict()
-        self._folder = tempfile.TemporaryDirectory(prefix="drawtap-")
-
-    def after(self, seq: int) -> bytes:
-        """Return the picture after a call as PNG."""
-        if seq in self._kept:
-            return self._kept[seq]
-        self._newest = ticket = self._newest + 1
-        with self._busy:
-            if ticket != self._newest:
-                raise SupersededError("a newer picture was asked for")
-            target = Path(self._folder.name) / "picture.png"
-            why = self._warm().image(seq, target)
-            if why is not None:
-                raise UsageError(why, hint="choose a draw, or the end of a frame")
-            made = self._kept[seq] = target.read_bytes()
-            while len(self._kept) > 64:
+        (found, why), served = self.pool.ask(seq, question)
+        with self._lock:
+            self._kept[seq] = found, why, served
+            while len(self._kept) > _PICTURES:
                 self._kept.popitem(last=False)
-            return made
+        return found, why, served
 
-    def _warm(self) -> Warm:
-        if self._player is None:
-            from drawtap.replay.warm import Warm
+    @functools.cached_property
+    def pool(self) -> Pool:
+        """The players of this recording; none is started before a picture is asked for."""
+        from drawtap.replay.pool import Pool
 
-            self._player = Warm(self._trace.path, frame_end=self._trace.frame_end)
-        return self._player
+        return Pool(self.trace)
 
-    def close(self) -> None:
-        """End the player, also one that is busy."""
-        if self._player is not None:
-            self._player.close()
-        self._folder.cleanup()
+    @functools.cached_property
+    def strip(self) -> Strip:
+        """Small pictures of frames over the whole run, made in the background once somebody looks."""
+        from drawtap.web.strip import Strip
+
+        return Strip(self.trace)
+
+    def thumbnails(self) -> Answer:
+        """Return the frames of which there are small pictures, and whether more are to come."""
+        return self.strip.frames()
+
+    def thumbnail(self, frame: int) -> bytes:
+        """Return the small picture of a frame: a JSON head, then RGBA, the top row first."""
+        image = self.strip.image(frame)
+        return _headed({"width": image.shape[1], "height": image.shape[0], "bytes": 4}, image.tobytes())
+
+    # ---- objects ------------------------------------------------------------------------------------------------
+
+    def texture(self, seq: int, kind: str, share_group: int, name: int) -> bytes:
+        """Return what a texture, renderbuffer or OpenVG image holds after a call: a JSON head, then its parts' pixels.
+
+        The head has for each part (level, face) its size, layers, channels, type, place in what follows, where the
+        content is from and what is lost; a part without pixels says why.
+        """
+        from drawtap.analysis.held import held_object, picture
+
+        self._check(seq)
+
+        def question(player: Warm) -> object:
+            with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+                return held_object(
+                    self.trace, Path(folder), player, at=seq, kind=kind, share_group=share_group, name=name
+                )
+
+        answer, _ = self.pool.ask(seq, question, whole=True)
+        content = cast("HeldContent", answer)
+        parts, data, at = [], [], 0
+        for part in content.parts:
+            pixels = picture(part, content.format) if part.blocks is not None else part.pixels
+            if pixels is not None and pixels.ndim == 3:
+                pixels = pixels[None]
+            said: Answer = {"suffix": part.suffix.strip("-"), "width": part.width, "height": part.height}
+            said |= {"depth": part.depth, "source": part.source, "lost": part.lost, "why": part.why}
+            if pixels is not None:
+                raw = np.ascontiguousarray(pixels).tobytes()
+                raw += bytes(-len(raw) % 8)
+                said |= {"channels": "rgba" if part.blocks is not None else part.channels, "type": pixels.dtype.str}
+                said |= {"at": at, "shape": list(pixels.shape)}
+                data.append(raw)
+                at += len(raw)
+            elif part.blocks is not None:
+                said["why"] = f"{content.format} is not decoded here; drawtap textures writes its blocks"
+            parts.append(said)
+        head = {"kind": content.kind, "name": content.name, "format": content.format, "target": content.target}
+        head |= {"label": content.label, "call": content.call, "why": content.why, "parts": parts}
+        return _headed(head, b"".join(data))
+
+
+def _headed(head: Answer, data: bytes) -> bytes:
+    """Return the length of the head, the head as JSON, blanks up to a multiple of eight, and the data."""
+    text = json.dumps(head).encode()
+    text += b" " * (-(len(text) + 4) % 8)
+    return struct.pack("<I", len(text)) + text + data
 
 
 def _kind(flags: frozenset[str]) -> str | None:

@@ -6,15 +6,15 @@ import { ask, get, takeToken } from "./net.js";
 import { Notes } from "./notes.js";
 import { callPanel } from "./panels_call.js";
 import { findingsPanel, notesPanel, objectsPanel } from "./panels_more.js";
-import { picturePanel } from "./panels_picture.js";
+import { picturePanel, texturePanel } from "./panels_picture.js";
 import { sqlPanel } from "./panels_sql.js";
 import { statePanel } from "./panels_state.js";
 import { Recording } from "./recording.js";
 import { CallList, COLUMNS } from "./rows.js";
-import { Store } from "./store.js";
+import { Store, format } from "./store.js";
 import { Strip } from "./strip.js";
 
-const PANELS = [callPanel, statePanel, picturePanel, objectsPanel, findingsPanel, sqlPanel, notesPanel];
+const PANELS = [callPanel, statePanel, picturePanel, objectsPanel, texturePanel, findingsPanel, sqlPanel, notesPanel];
 const element = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
 class Page {
@@ -27,7 +27,7 @@ class Page {
     element("list").append(this.density);
     this.strip = new Strip(element("strip"), (frame) => this.goFrame(frame));
     this.keys = new Keys(this.commands());
-    this.panelSoon = later(60, () => void this.panel());
+    this.panelSoon = later(60, () => { if (format(this.store.place) !== this.panelOf) void this.panel(); });
     this.furniture();
   }
 
@@ -201,6 +201,7 @@ class Page {
 
   async panel() {
     const { place } = this.store;
+    this.panelOf = format(place);
     const panel = PANELS.find((one) => one.id === place.tab) ?? PANELS[0];
     for (const tab of element("tabs").children) tab.setAttribute("aria-selected", String(tab.id === `tab-${panel.id}`));
     const box = element("panel");
@@ -210,15 +211,16 @@ class Page {
     this.asking?.abort();
     const asking = (this.asking = new AbortController());
     if (panel.needsCall && place.call === null) return fill(box, h("p", {}, h("i", { text: "choose a call in the list" })));
-    const slow = setTimeout(() => { if (!asking.signal.aborted) box.setAttribute("aria-busy", "true"); this.say(panel.id === "state" ? "computing the state …" : panel.id === "picture" ? "playing up to the call …" : "asking …"); }, 400);
+    let told = false;
+    const slow = setTimeout(() => { if (asking.signal.aborted) return; told = true; box.setAttribute("aria-busy", "true"); this.say(panel.id === "state" ? "computing the state …" : panel.id === "picture" || panel.id === "texture" ? "playing up to the call …" : "asking …"); }, 400);
     try {
       await panel.show(this.context(box, asking));
-      if (!asking.signal.aborted) this.say("");
     } catch (error) {
       const e = /** @type {any} */ (error);
       if (!asking.signal.aborted && e.status !== 409) fill(box, h("p", { class: "bad", text: e.message }), e.hint && h("p", { text: e.hint }), e.status === 501 && h("p", {}, "The command line tells more: ", h("code", { text: `drawtap doctor` })));
     } finally {
       clearTimeout(slow);
+      if (told) this.say("");
       box.removeAttribute("aria-busy");
     }
   }
@@ -311,6 +313,7 @@ class Page {
       { name: "into the list of calls", keys: ["l"], run: () => this.list.scroller.focus() },
       { name: "into the panel", keys: ["o"], run: () => element("panel").focus() },
       ...PANELS.map((panel, i) => ({ name: `panel: ${panel.name}`, keys: [String(i + 1)], run: () => this.store.set({ tab: panel.id }) })),
+      { name: "pictures of frames above the bars", keys: ["i"], run: () => void this.strip.toggle() },
       { name: "copy a link to this place", keys: ["c"], run: () => void navigator.clipboard.writeText(location.href).then(() => this.say("copied; whoever opens it needs the token too"), () => this.say("the browser refuses to copy")) },
       { name: "save the notes as a file", keys: [], run: () => download(`${this.recording.overview.name}.notes.json`, JSON.stringify(this.notes.data, null, 1), "application/json") },
       { name: "all commands", keys: ["Ctrl-k"], run: () => this.keys.palette() },

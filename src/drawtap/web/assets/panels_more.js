@@ -3,7 +3,7 @@ import { button, fill, h, number } from "./dom.js";
 import { ask } from "./net.js";
 import { link, table } from "./table.js";
 
-const OBJECTS = `SELECT class, name, context, label, target, format, width, height, bytes, uploads, uses, writes,
+const OBJECTS = `SELECT class, name, share_group, label, target, format, width, height, bytes, uploads, uses, writes,
   created_seq, first_use_seq, last_use_seq, deleted_seq FROM resources ORDER BY bytes DESC NULLS LAST, created_seq`;
 const FINDINGS = `SELECT severity, rule, count(*) AS rows, sum(n) AS times, min(seq) AS first_seq, any_value(what) AS example
   FROM findings GROUP BY severity, rule ORDER BY CASE severity WHEN 'error' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END, rows DESC`;
@@ -28,10 +28,19 @@ export const objectsPanel = {
     const answer = await once(ctx, "objects", OBJECTS);
     const search = /** @type {HTMLInputElement} */ (h("input", { type: "search", placeholder: "texture, RGBA8, a label …", "aria-label": "search the objects" }));
     const out = h("div");
+    const show = (/** @type {any[]} */ row) => {
+      const [kind, name, group] = row;
+      const [created, , used, deleted] = row.slice(-4);
+      if (!["texture", "renderbuffer", "vg_image"].includes(kind)) return null;
+      const { call } = ctx.place;
+      // Where it is not there after the selected call, its last use is shown.
+      const lives = call !== null && call >= created && (deleted === null || call < deleted);
+      return () => ctx.store.set({ tab: "texture", object: `${kind}/${group}/${name}`, layer: "", ...(lives ? {} : { call: used ?? created }) });
+    };
     const draw = () => {
       const words = search.value.toLowerCase().split(" ");
       const rows = answer.rows.filter((/** @type {any[]} */ row) => words.every((word) => row.join(" ").toLowerCase().includes(word)));
-      fill(out, table({ ...answer, rows }, { go: ctx.go, goFrame: ctx.goFrame, name: "objects" }));
+      fill(out, table({ ...answer, rows }, { go: ctx.go, goFrame: ctx.goFrame, name: "objects", links: { name: show } }));
     };
     search.addEventListener("input", draw);
     fill(ctx.element, h("h2", { text: "Objects of the run" }, h("small", { text: `${number(answer.rows.length)}` })), h("div", { class: "tools" }, search), out);

@@ -1,10 +1,12 @@
-// What the framebuffer holds after the call: zoom, channels, range, and the exact value below the pointer.
+// What the framebuffer holds after the call, attachment by attachment; and what a texture holds then.
 import { button, download, fill, h, number } from "./dom.js";
+import { headed, imageView, values } from "./image.js";
 import { getBytes } from "./net.js";
 
-let zoom = 1;
-let channels = "RGB";
-let low = 0, high = 255;
+const KINDS = /** @type {Record<number, [string, string]>} */ ({ 4: ["|u1", "rgba"], 2: ["<u2", "d"], 1: ["|u1", "s"] });
+const PROOFS = /** @type {Record<string, string>} */ ({
+  equal: ", which draw the same as all", unknown: "", differs: "",
+});
 
 export const picturePanel = {
   id: "picture",
@@ -12,76 +14,77 @@ export const picturePanel = {
   needsCall: true,
   /** @param {any} ctx */
   async show(ctx) {
-    const { recording, place, element } = ctx;
-    const seq = await before(ctx, place.call);
-    const data = await getBytes(`${recording.number}/picture/${seq}`, ctx.signal);
-    // Bare pixels: an image element would multiply colours with alpha and round them.
-    const [width, height] = new Uint32Array(data, 0, 2);
-    const exact = { width, height, data: new Uint8ClampedArray(data, 8) };
-    const canvas = /** @type {HTMLCanvasElement} */ (h("canvas", { width, height, role: "img", "aria-label": `picture after call ${seq}`, tabindex: "0" }));
-    const value = h("code", { text: "point at a pixel" });
-    const draw = () => {
-      canvas.style.width = `${width * zoom}px`;
-      canvas.getContext("2d")?.putImageData(seen(exact), 0, 0);
-      for (const b of tools) b.setAttribute("aria-pressed", String(b.textContent === channels || b.textContent === `${zoom}×`));
-    };
-    const pick = (/** @type {string} */ name) => button(name, () => { channels = channels === name ? "RGB" : name; draw(); });
-    const scale = (/** @type {number} */ by) => button(`${by}×`, () => { zoom = by; draw(); });
-    const limit = (/** @type {number} */ now, /** @type {(v: number) => void} */ set, /** @type {string} */ name) => {
-      const input = /** @type {HTMLInputElement} */ (h("input", { type: "number", min: "0", max: "255", value: String(now), "aria-label": name }));
-      input.addEventListener("input", () => { set(Number(input.value)); draw(); });
-      return input;
-    };
-    const tools = [pick("R"), pick("G"), pick("B"), pick("A"), scale(0.5), scale(1), scale(2), scale(4), scale(8)];
-    canvas.addEventListener("mousemove", (event) => {
-      const x = Math.floor((event.offsetX / canvas.clientWidth) * width), y = Math.floor((event.offsetY / canvas.clientHeight) * height);
-      if (x < 0 || y < 0 || x >= width || y >= height) return;
-      const at = (y * width + x) * 4;
-      value.textContent = `x ${x}, y ${height - 1 - y} from below: ${[...exact.data.subarray(at, at + 4)].join(" ")}`;
+    const { recording, place, element, store } = ctx;
+    const seq = beforeSwap(ctx, place.call);
+    const of = place.of;
+    const answer = await getBytes(`${recording.number}/picture/${seq}?of=${encodeURIComponent(of)}`, ctx.signal).catch((error) => {
+      // Another draw has other attachments: its colour is shown, and the choice stays in the address.
+      if (of && error.status === 400) return getBytes(`${recording.number}/picture/${seq}`, ctx.signal);
+      throw error;
     });
+    const { head, at } = headed(answer);
+    const [type, channels] = KINDS[head.bytes];
+    const image = { width: head.width, height: head.height, channels, data: values(answer, at, type, head.width * head.height * channels.length) };
+    const shown = channels === "rgba" ? (head.names.includes(of) && of !== "depth" ? of : "") : channels === "d" ? "depth" : "stencil";
+    const save = button("save", async () => download(`call-${seq}${shown && `-${shown}`}.png`, await getBytes(`${recording.number}/picture/${seq}/png?of=${shown}`), "image/png"));
+    const names = head.names.map((/** @type {string} */ name) => button(name || "color", () => store.set({ of: name }), { "aria-pressed": String(name === shown) }));
+    const by = head.cut ? `played ${number(head.calls)} of ${number(recording.calls)} calls${PROOFS[head.proof]}` : "played every call before it";
     fill(
       element,
-      h("h2", { text: `After call ${number(seq)}` }, h("small", { text: `${width} × ${height}, 8 bits a channel` })),
-      h("div", { class: "tools" }, ...tools, h("i", { text: "range" }), limit(low, (v) => (low = v), "darkest value"), limit(high, (v) => (high = v), "brightest value"),
-        button("save", async () => download(`call-${seq}.png`, await getBytes(`${recording.number}/picture/${seq}/png`), "image/png"))),
-      h("div", { class: "picture" }, canvas),
-      h("p", {}, value),
-      h("canvas", { width: 256, height: 60, "aria-label": "histogram", role: "img", id: "histogram" }),
+      h("h2", { text: `After call ${number(seq)}` }, h("small", { text: `${head.width} × ${head.height}, ${head.bytes === 2 ? 16 : 8} bits a channel; ${by}` })),
+      h("div", { class: "tools", role: "toolbar", "aria-label": "attachments" }, ...names, head.why && h("i", { text: head.why })),
+      imageView(image, { name: `picture after call ${seq}`, tools: [save] }),
     );
-    histogram(/** @type {HTMLCanvasElement} */ (element.querySelector("#histogram")), exact.data);
-    draw();
   },
 };
 
 /** After a swap the picture is gone: the one before it is meant. @param {any} ctx @param {number} seq */
-async function before(ctx, seq) {
+function beforeSwap(ctx, seq) {
   const frame = ctx.recording.frameOf(seq);
   return seq === ctx.recording.frames.end[frame] - 1 && seq > ctx.recording.frames.first[frame] ? seq - 1 : seq;
 }
 
-/** @param {{width: number, height: number, data: Uint8ClampedArray}} exact */
-function seen(exact) {
-  const made = new ImageData(exact.width, exact.height);
-  const only = "RGBA".indexOf(channels);
-  const spread = 255 / Math.max(high - low, 1);
-  for (let i = 0; i < exact.data.length; i += 4) {
-    for (let c = 0; c < 3; c++) made.data[i + c] = (exact.data[i + (channels.length === 1 ? only : c)] - low) * spread;
-    made.data[i + 3] = 255;
-  }
-  return made;
-}
+export const texturePanel = {
+  id: "texture",
+  name: "Texture",
+  needsCall: true,
+  /** @param {any} ctx */
+  async show(ctx) {
+    const { recording, place, element } = ctx;
+    if (!/^(texture|renderbuffer|vg_image)\/\d+\/\d+$/.test(place.object)) {
+      return fill(element, h("p", {}, h("i", { text: "choose a texture among the objects: its name is a link" })));
+    }
+    const answer = await getBytes(`${recording.number}/texture/${place.call}/${place.object}`, ctx.signal);
+    const { head, at } = headed(answer);
+    const images = head.parts.flatMap((/** @type {any} */ part) => layers(answer, at, part));
+    const chosen = Math.min(Number(place.layer) || 0, Math.max(images.length - 1, 0));
+    const missing = head.parts.filter((/** @type {any} */ part) => part.why);
+    const notes = [...new Set(head.parts.flatMap((/** @type {any} */ p) => [p.source && `from: ${p.source}`, p.lost]).filter(Boolean))];
+    fill(
+      element,
+      h("h2", { text: `${head.kind} ${head.name}${head.label ? ` “${head.label}”` : ""}` }, h("small", { text: `${head.format} ${head.target}, after call ${number(place.call)}` })),
+      ...notes.map((text) => h("p", {}, h("i", { text: /** @type {string} */ (text) }))),
+      head.why && h("p", { text: head.why }),
+      ...missing.map((/** @type {any} */ part) => h("p", { class: "bad", text: `${part.suffix || "level 0"}: ${part.why}` })),
+      images.length > 1 && h("div", { class: "parts", role: "listbox", "aria-label": "levels, faces and layers" },
+        ...images.map((/** @type {any} */ one, /** @type {number} */ i) => h("figure", { role: "option", tabindex: "0", "aria-selected": String(i === chosen),
+          on: { click: () => ctx.store.set({ layer: String(i) }), keydown: (/** @type {KeyboardEvent} */ e) => { if (e.key === "Enter") ctx.store.set({ layer: String(i) }); } } },
+        imageView(one.image, { name: one.name, small: true }), h("figcaption", { text: `${one.name} ${one.image.width} × ${one.image.height}` })))),
+      images.length > 0 && imageView(images[chosen].image, { name: images[chosen].name, tools: [
+        button("save numbers", () => download(`${head.kind}-${head.name}-${images[chosen].name}.bin`, images[chosen].image.data, "application/octet-stream"), { title: "the values as they are, the first row that of t = 0" }),
+      ] }),
+    );
+  },
+};
 
-/** @param {HTMLCanvasElement} canvas @param {Uint8ClampedArray} data */
-function histogram(canvas, data) {
-  const counts = [new Uint32Array(256), new Uint32Array(256), new Uint32Array(256)];
-  for (let i = 0; i < data.length; i += 4) for (let c = 0; c < 3; c++) counts[c][data[i + c]]++;
-  const context = canvas.getContext("2d");
-  if (!context) return;
-  const most = Math.log1p(Math.max(...counts.map((one) => Math.max(...one))));
-  ["#d33", "#2a2", "#36d"].forEach((colour, c) => {
-    context.strokeStyle = colour;
-    context.beginPath();
-    counts[c].forEach((n, x) => context.lineTo(x + 0.5, 60 - (Math.log1p(n) / most) * 58));
-    context.stroke();
-  });
+/** @param {ArrayBuffer} answer @param {number} at @param {any} part */
+function layers(answer, at, part) {
+  if (!part.shape) return [];
+  const [count, height, width, channels] = part.shape;
+  const size = height * width * channels;
+  const bytes = Number(part.type.slice(-1));
+  return Array.from({ length: count }, (_, i) => {
+    const data = values(answer, at + part.at + i * size * bytes, part.type, size);
+    return data && { name: `${part.suffix || "level 0"}${count > 1 ? ` layer ${i}` : ""}`, image: { width, height, channels: part.channels.slice(0, channels), data, bottomFirst: true } };
+  }).filter(Boolean);
 }

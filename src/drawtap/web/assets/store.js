@@ -12,11 +12,15 @@
  * @property {number|null} pin the call that states are compared with
  * @property {string} stage the stage of the pipeline in the state panel
  * @property {string} sql the question in the SQL panel
+ * @property {string} of the attachment in the picture panel: "", "color1", "depth", "stencil"
+ * @property {string} object what the texture panel shows: "texture/GROUP/NAME"
+ * @property {string} layer which of its images
  */
 
 /** @type {Place} */
 const FIRST = {
-  rec: 0, call: null, filter: "", mode: "hide", list: "tree", tab: "call", pin: null, stage: "", sql: "",
+  rec: 0, call: null, filter: "", mode: "hide", list: "tree", tab: "call", pin: null, stage: "", sql: "", of: "",
+  object: "", layer: "",
 };
 const NUMBERS = new Set(["rec", "call", "pin"]);
 const CHOICES = { mode: ["hide", "dim"], list: ["tree", "flat"] };

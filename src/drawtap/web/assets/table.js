@@ -5,7 +5,8 @@ const SHOWN = 200;
 
 /**
  * @param {{columns: string[], rows: any[][], more?: boolean}} answer
- * @param {{go: (seq: number) => void, goFrame: (frame: number) => void, name: string}} on
+ * @param {{go: (seq: number) => void, goFrame: (frame: number) => void, name: string,
+ *   links?: Record<string, (row: any[]) => (() => void)|null>}} on what a cell of a column leads to
  */
 export function table(answer, on) {
   let rows = answer.rows;
@@ -30,9 +31,11 @@ export function table(answer, on) {
     draw();
   }
 
-  /** @param {any} value @param {number} i */
-  function cell(value, i) {
+  /** @param {any} value @param {number} i @param {any[]} row */
+  function cell(value, i, row) {
     const column = answer.columns[i];
+    const leads = on.links?.[column]?.(row);
+    if (leads) return h("td", { class: "n" }, link(String(value), leads));
     if (value === null) return h("td", {}, h("i", { text: "–" }));
     if (typeof value === "number" && /(^|_)seq$/.test(column)) return h("td", { class: "n" }, link(String(value), () => on.go(value)));
     if (typeof value === "number" && column === "frame") return h("td", { class: "n" }, link(String(value), () => on.goFrame(value)));
@@ -41,7 +44,7 @@ export function table(answer, on) {
   }
 
   function draw() {
-    fill(body, ...rows.slice(0, shown).map((row) => h("tr", {}, ...row.map(cell))));
+    fill(body, ...rows.slice(0, shown).map((row) => h("tr", {}, ...row.map((value, i) => cell(value, i, row)))));
     const left = rows.length - shown;
     fill(note, h("i", { text: `${number(rows.length)} rows${answer.more ? "; there are more: add LIMIT or conditions" : ""} ` }),
       left > 0 && button(`show ${number(Math.min(left, 1000))} more`, () => { shown += 1000; draw(); }));

@@ -1,0 +1,209 @@
+"""Players that stand where somebody looks: any picture of a long recording within the time that its frame takes.
+
+A frame needs few of the calls before it. The graph says which; a player that makes only these stands at the frame soon,
+however far it is. A second one is parked at the frame's first call, so that a step back costs no more than the frame.
+A third one, which plays every call, serves until the graph is there, and wherever a cut does not draw the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from drawtap.errors import ChildError, DrawtapError
+from drawtap.replay.warm import Warm
+from drawtap.trace.trace import LONG
+
+if TYPE_CHECKING:
+    from drawtap.trace.graph import Graph
+    from drawtap.trace.trace import Trace
+
+T = TypeVar("T")
+_POLITE = 15  # niceness of players that nobody waits for
+
+
+class SupersededError(DrawtapError):
+    """Say that a newer request took the place of this one."""
+
+
+@dataclass
+class Served:
+    """Which player answered: one that plays every call, or one on a cut of `calls` calls.
+
+    `proof` says whether the cut draws what the whole recording draws: "unknown" yet, "equal", "differs".
+    """
+
+    cut: bool
+    calls: int
+    proof: str = "unknown"
+
+
+class _FrameCut:
+    """The players of one frame, and whether they may be believed."""
+
+    def __init__(self, frame: range, keep: bytes, calls: int, start: Callable[[bytes, int], Warm]) -> None:
+        self.frame = frame
+        self.served = Served(True, calls)
+        self._keep, self._start = keep, start
+        self._cursor = start(keep, 0)
+        self._parked: Warm | None = None
+        self._parking: threading.Thread | None = None
+
+    def player(self, seq: int) -> Warm:
+        """Return a player that stands before or at a call of the frame."""
+        if self._cursor.position > seq:
+            self._cursor.close()
+            parked, self._parked = self._parked, None
+            if parked is not None:
+                self._parking = None
+            self._cursor = parked or self._start(self._keep, 0)
+        return self._cursor
+
+    def park(self) -> None:
+        """Let another player go to the frame's first call, while nobody waits."""
+        if self._parking is None:
+            self._parking = threading.Thread(target=self._park, daemon=True)
+            self._parking.start()
+
+    def _park(self) -> None:
+        parked = self._start(self._keep, 0)
+        with contextlib.suppress(DrawtapError):  # the cursor says what is wrong
+            parked.go_to(max(self.frame.start - 1, 0))
+            self._parked = parked
+
+    def close(self) -> None:
+        """End the players."""
+        self._cursor.close()
+        if self._parking is not None:
+            self._parking.join()
+        if self._parked is not None:
+            self._parked.close()
+
+
+class Pool:
+    """Answers questions about what is drawn at calls of one recording; the newest question is served.
+
+    Raises SupersededError for a question that a newer one overtook, and what Warm raises. `close` it at the end.
+    """
+
+    def __init__(self, trace: Trace, *, environment: Mapping[str, str] | None = None) -> None:
+        self._trace = trace
+        self._environment = environment
+        self._busy = threading.Lock()
+        self._newest = 0
+        self._plain = self._start(None, 0)
+        self._running: tuple[Warm, int] | None = None
+        self._cut: _FrameCut | None = None
+        self._graph: Graph | None = None
+        self._making: threading.Thread | None = None
+        self._closed = False
+
+    def ask(self, seq: int, question: Callable[[Warm], T], *, whole: bool = False) -> tuple[T, Served]:
+        """Return what `question` gets from a player that can go to call `seq`, and which player that was.
+
+        `whole` asks one that plays every call: the content of objects that the frame does not need.
+        """
+        self._newest = ticket = self._newest + 1
+        running = self._running
+        if running is not None and running[0] is self._plain and running[1] > seq:
+            running[0].close()  # it is on its way beyond what is wanted now
+        with self._busy:
+            if ticket != self._newest or self._closed:
+                raise SupersededError("a newer question was asked")
+            cut = None if whole else self._cut_of(seq)
+            player, served = (self._plain, Served(False, 0)) if cut is None else (cut.player(seq), cut.served)
+            self._running = player, seq
+            try:
+                answer = question(player)
+            except ChildError:
+                if ticket != self._newest:
+                    raise SupersededError("a newer question was asked") from None
+                raise
+            finally:
+                self._running = None
+            if cut is not None:
+                cut.park()
+            return answer, served
+
+    def _cut_of(self, seq: int) -> _FrameCut | None:
+        if self._cut is not None and seq in self._cut.frame:
+            return None if self._cut.served.proof == "differs" else self._cut
+        if self._graph is None:
+            self._begin_graph()
+            return None
+        rows = self._trace.frames
+        low, high = 0, len(rows)
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (middle + 1, high) if rows[middle].end_seq <= seq else (low, middle)
+        if low == len(rows):
+            return None  # behind the last frame
+        import numpy as np
+
+        # Every call of the frame is wanted, so that each picture inside of it is right.
+        keep = self._graph.closure(np.arange(rows[low].first_seq, rows[low].end_seq, dtype=np.uint64))
+        if self._cut is not None:
+            self._cut.close()
+        calls = int(keep.sum())
+        bits = np.packbits(keep, bitorder="little").tobytes()
+        self._cut = _FrameCut(range(rows[low].first_seq, rows[low].end_seq), bits, calls, self._start)
+        if "Swap" in str(rows[low].end_function):
+            threading.Thread(target=self._prove, args=(self._cut, bits), daemon=True).start()
+        return self._cut
+
+    def _begin_graph(self) -> None:
+        if self._making is None and len(self._trace.calls) <= LONG:
+            self._making = threading.Thread(target=self._make_graph, daemon=True)
+            self._making.start()
+
+    def _make_graph(self) -> None:
+        from drawtap.trace.graph import Graph
+
+        with contextlib.suppress(DrawtapError):  # without it every call is played
+            graph = Graph(self._trace, lean=True)
+            self._graph = None if self._closed else graph
+
+    def _prove(self, cut: _FrameCut, bits: bytes) -> None:
+        """Hold what the cut draws against what the whole recording draws, as the frame is shown."""
+        pictures = []
+        last = max(cut.frame.stop - 2, cut.frame.start)
+        with tempfile.TemporaryDirectory(prefix="drawtap-") as folder, contextlib.suppress(DrawtapError):
+            for i, keep in enumerate((bits, None)):
+                file = Path(folder) / f"{i}.rgba"
+                with self._start(keep, _POLITE) as player:
+                    player.image(last, file)
+                if self._cut is not cut or self._closed:
+                    return
+                pictures.append(file.read_bytes() if file.exists() else b"")
+        if len(pictures) == 2:
+            cut.served.proof = "equal" if pictures[0] == pictures[1] else "differs"
+
+    def _start(self, keep: bytes | None, nice: int) -> Warm:
+        return Warm(
+            self._trace.path,
+            environment=self._environment,
+            frame_end=self._trace.frame_end,
+            keep=keep,
+            nice=nice,
+        )
+
+    def close(self) -> None:
+        """End all players, also a busy one."""
+        self._closed = True
+        self._newest += 1
+        running = self._running
+        if running is not None:
+            running[0].close()
+        with self._busy:
+            self._plain.close()
+            if self._cut is not None:
+                self._cut.close()
+        if self._making is not None:
+            self._making.join()
+        if self._graph is not None:
+            self._graph.close()

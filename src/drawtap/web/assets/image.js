@@ -1,0 +1,156 @@
+// An image of any type of numbers: zoom, channels, range, histogram, NaN, and the exact value below the pointer.
+import { button, h, number } from "./dom.js";
+
+let zoom = 1;
+
+/** Take an answer apart: a JSON head, then bare data. @param {ArrayBuffer} answer */
+export function headed(answer) {
+  const length = new DataView(answer).getUint32(0, true);
+  const head = JSON.parse(new TextDecoder().decode(new Uint8Array(answer, 4, length)));
+  return { head, at: 4 + length };
+}
+
+const TYPES = /** @type {Record<string, any>} */ ({
+  "|u1": Uint8Array, "|i1": Int8Array, "<u2": Uint16Array, "<i2": Int16Array, "<u4": Uint32Array, "<i4": Int32Array,
+  "<f4": Float32Array, "<f8": Float64Array,
+});
+
+/** @param {ArrayBuffer} buffer @param {number} at @param {string} type of numpy @param {number} length */
+export function values(buffer, at, type, length) {
+  if (type === "<f2") return halves(new Uint16Array(buffer, at, length));
+  const made = TYPES[type];
+  return made ? new made(buffer, at, length) : null;
+}
+
+/** @param {Uint16Array} bits */
+function halves(bits) {
+  const out = new Float32Array(bits.length);
+  bits.forEach((v, i) => {
+    const sign = v & 0x8000 ? -1 : 1, exponent = (v >> 10) & 31, fraction = v & 1023;
+    out[i] = exponent === 31 ? (fraction ? NaN : sign * Infinity)
+      : exponent ? sign * 2 ** (exponent - 15) * (1 + fraction / 1024) : sign * 2 ** -14 * (fraction / 1024);
+  });
+  return out;
+}
+
+/**
+ * @typedef {object} Image
+ * @property {number} width
+ * @property {number} height
+ * @property {string} channels letters, as rgba, l, d, s
+ * @property {any} data a typed array, the channels of a pixel beside each other
+ * @property {boolean} [bottomFirst] whether the first row is the lowest
+ */
+
+/** What a channel's values span, and how many are no numbers. @param {Image} image */
+export function span(image) {
+  let least = Infinity, most = -Infinity, odd = 0;
+  for (const v of image.data) {
+    if (!Number.isFinite(v)) odd++;
+    else {
+      if (v < least) least = v;
+      if (v > most) most = v;
+    }
+  }
+  return { least, most, odd };
+}
+
+/** The range that is shown at first: the whole one of bytes, 0 to 1 of colours, else what there is. @param {Image} image */
+function first(image) {
+  const { least, most } = span(image);
+  if (image.data instanceof Uint8Array && image.channels !== "s") return [0, 255];
+  if (image.data instanceof Float32Array && "rgba".startsWith(image.channels) && least >= 0 && most <= 1) return [0, 1];
+  return least < most ? [least, most] : [Math.min(least, 0), Math.max(most, 1)];
+}
+
+/**
+ * @param {Image} image
+ * @param {{name: string, tools?: Node[], small?: boolean}} how
+ */
+export function imageView(image, how) {
+  const { width, height, channels } = image;
+  let [low, high] = first(image);
+  let only = "";
+  const canvas = /** @type {HTMLCanvasElement} */ (h("canvas", { width, height, role: "img", "aria-label": how.name, tabindex: "0" }));
+  const value = h("code", { text: "point at a pixel" });
+  const stats = span(image);
+  const paint = () => {
+    canvas.style.width = `${width * (how.small ? Math.max(1, Math.min(4, 96 / width)) : zoom)}px`;
+    canvas.getContext("2d")?.putImageData(shown(image, only, low, high), 0, 0);
+    tools.forEach((b) => b.setAttribute("aria-pressed", String(b.textContent === only.toUpperCase() || b.textContent === `${zoom}×`)));
+  };
+  canvas.addEventListener("mousemove", (event) => {
+    const x = Math.floor((event.offsetX / canvas.clientWidth) * width), y = Math.floor((event.offsetY / canvas.clientHeight) * height);
+    if (x < 0 || y < 0 || x >= width || y >= height) return;
+    const row = image.bottomFirst ? height - 1 - y : y;
+    const at = (row * width + x) * channels.length;
+    const below = height - 1 - y;
+    value.textContent = `x ${x}, y ${below} from below: ${[...image.data.subarray(at, at + channels.length)].join(" ")}`;
+  });
+  if (how.small) {
+    paint();
+    return h("div", { class: "picture" }, canvas);
+  }
+  const pick = (/** @type {string} */ letter) => button(letter.toUpperCase(), () => { only = only === letter ? "" : letter; paint(); });
+  const tools = [...(channels.length > 1 ? [...channels].map(pick) : []), ...[0.5, 1, 2, 4, 8].map((by) => button(`${by}×`, () => { zoom = by; paint(); }))];
+  const limit = (/** @type {number} */ now, /** @type {(v: number) => void} */ set, /** @type {string} */ name) => {
+    const input = /** @type {HTMLInputElement} */ (h("input", { type: "number", step: "any", value: String(now), "aria-label": name }));
+    input.addEventListener("input", () => { set(Number(input.value)); paint(); });
+    return input;
+  };
+  const limits = [limit(low, (v) => (low = v), "value shown darkest"), limit(high, (v) => (high = v), "value shown brightest")];
+  const fit = button("fit", () => {
+    low = stats.least; high = stats.most;
+    limits[0].value = String(low); limits[1].value = String(high);
+    paint();
+  }, { title: "range from the least to the largest value" });
+  const bars = /** @type {HTMLCanvasElement} */ (h("canvas", { width: 256, height: 60, role: "img", "aria-label": `histogram from ${stats.least} to ${stats.most}` }));
+  histogram(bars, image, stats);
+  paint();
+  return h("div", {},
+    h("div", { class: "tools" }, ...tools, h("i", { text: "range" }), ...limits, fit, ...(how.tools ?? [])),
+    h("div", { class: "picture" }, canvas), h("p", {}, value),
+    h("p", {}, h("i", { text: `values from ${stats.least} to ${stats.most}${stats.odd ? `; ${number(stats.odd)} are no numbers, shown magenta` : ""}` })), bars);
+}
+
+/** @param {Image} image @param {string} only @param {number} low @param {number} high */
+function shown(image, only, low, high) {
+  const { width, height, channels, data } = image;
+  const made = new ImageData(width, height);
+  const spread = 255 / (high - low || 1);
+  const grey = only || channels.length === 1 || channels === "la";
+  const places = grey ? Array(3).fill(only ? channels.indexOf(only) : 0)
+    : ["r", "g", "b"].map((letter) => channels.indexOf(letter));
+  for (let y = 0; y < height; y++) {
+    let from = (image.bottomFirst ? height - 1 - y : y) * width * channels.length;
+    for (let x = 0, to = y * width * 4; x < width; x++, to += 4, from += channels.length) {
+      for (let c = 0; c < 3; c++) {
+        const v = places[c] < 0 ? low : data[from + places[c]];
+        if (Number.isFinite(v)) made.data[to + c] = (v - low) * spread;
+        else [made.data[to], made.data[to + 1], made.data[to + 2]] = [255, 0, 255];
+      }
+      made.data[to + 3] = 255;
+    }
+  }
+  return made;
+}
+
+/** @param {HTMLCanvasElement} canvas @param {Image} image @param {{least: number, most: number}} stats */
+function histogram(canvas, image, stats) {
+  const context = canvas.getContext("2d");
+  const { channels, data } = image;
+  if (!context || !(stats.most > stats.least)) return;
+  const counts = [...channels].map(() => new Uint32Array(256));
+  const scale = 255.999 / (stats.most - stats.least);
+  for (let i = 0; i < data.length; i++) if (Number.isFinite(data[i])) counts[i % channels.length][Math.floor((data[i] - stats.least) * scale)]++;
+  const most = Math.log1p(Math.max(...counts.map((one) => Math.max(...one))));
+  const colours = { r: "#d33", g: "#2a2", b: "#36d" };
+  [...channels].forEach((letter, c) => {
+    if (letter === "a") return;
+    context.strokeStyle = colours[/** @type {"r"} */ (letter)] ?? getComputedStyle(document.body).color;
+    context.beginPath();
+    counts[c].forEach((n, x) => context.lineTo(x + 0.5, 60 - (Math.log1p(n) / most) * 58));
+    context.stroke();
+  });
+}
+

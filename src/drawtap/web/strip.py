@@ -1,0 +1,71 @@
+"""Small pictures of frames over the whole run, made by a polite player in the background."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from drawtap.analysis.pictures import Image, ends_of, sampled, shrunk
+from drawtap.errors import DrawtapError, UsageError
+from drawtap.replay.warm import Warm
+
+if TYPE_CHECKING:
+    from drawtap.trace.trace import Trace
+
+_MOST = 40  # frames
+_WIDTH = 96  # pixels
+_POLITE = 15
+
+
+class Strip:
+    """Makes pictures of chosen frames, in their order, as soon as somebody asks for them."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._images: dict[int, Image] = {}
+        self._why = ""
+        self._player = Warm(trace.path, frame_end=trace.frame_end, nice=_POLITE)
+        self._closed = False
+        self._making = threading.Thread(target=self._make, daemon=True)
+        self._making.start()
+
+    def frames(self) -> dict[str, object]:
+        """Return the frames that have a picture, whether more are to come, and why some are missing ("" if none is)."""
+        return {"frames": sorted(self._images), "more": self._making.is_alive(), "why": self._why}
+
+    def image(self, frame: int) -> Image:
+        """Return the picture of a frame. Raises UsageError where there is none (yet)."""
+        if frame not in self._images:
+            raise UsageError(f"there is no small picture of frame {frame}", hint=self._why or "it may still be made")
+        return self._images[frame]
+
+    def _make(self) -> None:
+        frames = self._trace.frames
+        calls = ends_of(self._trace, sampled([frame.duration for frame in frames], _MOST))
+        try:
+            with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+                file = Path(folder) / "frame.png"
+                for frame in sorted(calls):
+                    self._why = self._player.image(calls[frame], file) or self._why
+                    if self._closed:
+                        return
+                    if file.exists():
+                        self._images[frame] = _small(file)
+        except DrawtapError as error:
+            self._why = error.message
+        finally:
+            self._player.close()
+
+    def close(self) -> None:
+        """Stop."""
+        self._closed = True
+        self._player.close()
+        self._making.join()
+
+
+def _small(file: Path) -> Image:
+    from drawtap.replay.compare import read_png
+
+    return shrunk(read_png(file), _WIDTH)

@@ -1,0 +1,163 @@
+"""Parked players: what they show is what playing every call shows, and a step costs the frame."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+import drawtap
+from drawtap.replay.pool import Pool
+from drawtap.replay.warm import Warm
+
+
+def _shot(folder: Path, seq: int):
+    def question(player: Warm):
+        file = folder / "picture.rgba"
+        return player.image(seq, file) or file.read_bytes()
+
+    return question
+
+
+def _ready(pool: Pool, seq: int, folder: Path) -> None:
+    # The first question begins the graph; until it is there every call is played.
+    pool.ask(seq, _shot(folder, seq))
+    assert pool._making is not None
+    pool._making.join()
+
+
+@pytest.mark.parametrize("name", ["fbo_chain", "pipeline"])
+def test_every_draw_of_a_cut_is_as_if_every_call_were_played(recordings, tmp_path, name):
+    with drawtap.open(recordings / f"{name}.dtap") as trace:
+        draws = [(seq, frame) for seq, frame in trace.sql("SELECT seq, frame FROM draws ORDER BY seq").fetchall()]
+        frames = sorted({frame for _, frame in draws})
+        chosen = {frames[0], frames[len(frames) // 2], frames[-1]}
+        pool, plain = Pool(trace), Warm(trace.path)
+        try:
+            _ready(pool, draws[0][0], tmp_path)
+            cuts = 0
+            for seq, frame in draws:
+                if frame in chosen:
+                    picture, served = pool.ask(seq, _shot(tmp_path, seq))
+                    assert picture == _shot(tmp_path, seq)(plain), seq
+                    cuts += served.cut
+            assert cuts
+        finally:
+            pool.close()
+            plain.close()
+
+
+def test_steps_back_start_no_player_anew_and_play_no_more_than_the_frame(recordings, tmp_path, monkeypatch):
+    started = []
+    begin = Warm._start
+    monkeypatch.setattr(Warm, "_start", lambda self: (started.append(self), begin(self))[1])
+    with drawtap.open(recordings / "fbo_chain.dtap") as trace:
+        frame = len(trace.frames) - 2
+        draws = [s for (s,) in trace.sql(f"SELECT seq FROM draws WHERE frame = {frame} ORDER BY seq DESC").fetchall()]
+        pool = Pool(trace)
+        try:
+            _ready(pool, draws[0], tmp_path)
+            kept = 0
+            for seq in draws[:6]:
+                _, served = pool.ask(seq, _shot(tmp_path, seq))
+                assert served.cut
+                kept = served.calls
+                cut = pool._cut
+                assert cut is not None
+                assert cut._parking is not None
+                cut._parking.join()
+            begun = [player for player in started if player._keep is not None and not player._nice]
+            assert len(begun) <= len(draws[:6]) + 1  # the first one, and one parked for each step
+            assert all(player.starts == 1 for player in begun)
+            assert kept < len(trace.calls)
+        finally:
+            pool.close()
+
+
+def test_a_cut_is_proved_against_the_whole_recording(recordings, tmp_path):
+    with drawtap.open(recordings / "fbo_chain.dtap") as trace:
+        seq = trace.sql("SELECT max(seq) FROM draws WHERE frame = 5").fetchall()[0][0]
+        pool = Pool(trace)
+        try:
+            _ready(pool, seq, tmp_path)
+            _, served = pool.ask(seq, _shot(tmp_path, seq))
+            end = time.monotonic() + 60
+            while served.proof == "unknown" and time.monotonic() < end:
+                time.sleep(0.05)
+            assert served.proof == "equal"
+        finally:
+            pool.close()
+
+
+def test_a_cut_that_draws_something_else_does_not_serve(recordings, tmp_path, monkeypatch):
+    from drawtap.trace.graph import Graph
+
+    whole = Graph.closure
+    with drawtap.open(recordings / "fbo_chain.dtap") as trace:
+        seq = trace.sql("SELECT max(seq) FROM draws WHERE frame = 5").fetchall()[0][0]
+        first = trace.frames[5].first_seq
+
+        def broken(self, roots, *rest):
+            keep = whole(self, roots, *rest)
+            for (call,) in trace.sql(f"SELECT seq FROM draws WHERE seq >= {first}").fetchall():
+                keep[call] = False
+            return keep
+
+        monkeypatch.setattr(Graph, "closure", broken)
+        pool, plain = Pool(trace), Warm(trace.path)
+        try:
+            _ready(pool, seq, tmp_path)
+            _, served = pool.ask(seq, _shot(tmp_path, seq))
+            end = time.monotonic() + 60
+            while served.proof == "unknown" and time.monotonic() < end:
+                time.sleep(0.05)
+            assert served.proof == "differs"
+            picture, served = pool.ask(seq, _shot(tmp_path, seq))
+            assert not served.cut
+            assert picture == _shot(tmp_path, seq)(plain)
+        finally:
+            pool.close()
+            plain.close()
+
+
+def test_the_newest_question_is_served(recordings, tmp_path):
+    import threading
+
+    from drawtap.replay.pool import SupersededError
+
+    with drawtap.open(recordings / "fbo_chain.dtap") as trace:
+        draws = [seq for (seq,) in trace.sql("SELECT seq FROM draws ORDER BY seq").fetchall()]
+        pool = Pool(trace)
+        holds, goes = threading.Event(), threading.Event()
+        answers: list[object] = []
+
+        def slow(player: Warm):
+            holds.set()
+            assert goes.wait(60)
+            return "slow"
+
+        def asked(seq, question):
+            try:
+                answers.append(pool.ask(seq, question)[0])
+            except SupersededError:
+                answers.append("superseded")
+
+        try:
+            first = threading.Thread(target=asked, args=(draws[0], slow))
+            first.start()
+            assert holds.wait(60)
+            second = threading.Thread(target=asked, args=(draws[1], lambda player: "second"))
+            second.start()
+            while pool._newest < 2:
+                time.sleep(0.01)
+            third = threading.Thread(target=asked, args=(draws[2], lambda player: "third"))
+            third.start()
+            while pool._newest < 3:
+                time.sleep(0.01)
+            goes.set()
+            for thread in (first, second, third):
+                thread.join()
+            assert sorted(map(str, answers)) == ["slow", "superseded", "third"]
+        finally:
+            pool.close()
