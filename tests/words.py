@@ -71,7 +71,8 @@ def _blocks(page: str) -> Iterator[tuple[int, str]]:
     for number, line in enumerate([*page.splitlines(), ""], 1):
         text = line.strip()
         fence = text.startswith(("```", ":::"))
-        special = fence or fenced or not text or text.startswith(("|", "#", "<!--")) or line.startswith("    ")
+        columns = line.startswith("    ") or re.search(r"\S {2,}\S", text)
+        special = fence or fenced or not text or text.startswith(("|", "#", "<!--")) or columns
         if (special or re.match(r"[-*] |\d+\. |>", text)) and block:
             yield start, " ".join(block)
             block = []

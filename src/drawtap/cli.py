@@ -116,7 +116,7 @@ def click_command(command: Command, *, trace: object | None = None) -> click.Com
 
 _WIDTH = 80  # of help, on terminals that are wider too
 _NAME = 10
-_FRAME_END_HELP = "What ends a frame: auto, or function names separated by commas."
+_FRAME_END_HELP = "Frames end with: auto, or function names separated by commas."
 
 
 _NEGATIVE = re.compile(r"-\d+[:\d+#-]*")

@@ -39,10 +39,10 @@ def checklist(
         Literal["note", "warning", "error"], Opt("The exit code is 1 for findings of this severity and above.")
     ] = "note",
     format: Annotated[  # noqa: A002 - the word of the command line
-        Literal["text", "html", "json", "sarif", "junit"], Opt("How to write it.")
+        Literal["text", "html", "json", "sarif", "junit"], Opt("Form of the output.")
     ] = "text",
     output: Annotated[Path | None, Opt("Write it to a file.", "-o", "FILE")] = None,
-    evidence: Annotated[int, Opt("So many rows of evidence a finding.", "-n", "N")] = 3,
+    evidence: Annotated[int, Opt("Rows of evidence of a finding.", "-n", "N")] = 3,
     everything: Annotated[bool, Opt("Name the rules that passed, too.", "-a")] = False,
     force: Annotated[bool, Opt("Replace the file if it exists.")] = False,
 ) -> Text | Rows:

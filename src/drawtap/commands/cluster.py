@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 )
 def cluster(
     *recordings: Annotated[Path, Opt("recordings, or folders of them", metavar="PATH")],
-    groups: Annotated[int | None, Opt("How many groups.  [default: as many as fit best]", metavar="N")] = None,
+    groups: Annotated[int | None, Opt("Number of groups.  [default: as many as fit best]", metavar="N")] = None,
     output: Annotated[Path | None, Opt("Write a page with a picture.", "-o", "FILE.html")] = None,
     force: Annotated[bool, Opt("Replace the page if it exists.")] = False,
 ) -> Sheets:
@@ -32,9 +32,8 @@ def cluster(
 
     A recording is what its frames do on average, without those that load (up to the first that draws): draws,
     triangles, texels, uploads, state calls, and shares of them; times are left out. Recordings that are alike come into
-    one group. Each group says what sets it apart from the mean of all, in standard deviations, and which recording is
-    typical for it: to test one of each group is to test what there is. Needs scikit-learn:
-    pip install 'drawtap[clusters]'.
+    one group. Each group shows its distance from the mean of all, in standard deviations, and its typical recording: a
+    test of one per group covers them all. Needs scikit-learn: pip install 'drawtap[clusters]'.
     """
     from drawtap.analysis import clusters
 

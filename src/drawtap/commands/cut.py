@@ -32,8 +32,7 @@ def cut(
 ) -> Verdicts:
     """Write some calls of a recording to a new one, as they are.
 
-    What they need from the calls before is not added: drawtap extract does that. Calls from the beginning on need
-    nothing.
+    It adds no earlier calls that they need; drawtap extract does. Calls from the beginning on need nothing.
     """
     from drawtap.trace.edit import cut as cut_out
 

@@ -41,8 +41,8 @@ def diff(
     b: Annotated[Path, Opt("another", metavar="B")],
     *,
     frames: Annotated[str | None, Opt(FRAMES_HELP, metavar="RANGE")] = None,
-    limit: Annotated[int, Opt("List so many differences; all are counted.", "-l", "N")] = 200,
-    outputs: Annotated[bool, Opt("What calls returned and read back counts, too.")] = False,
+    limit: Annotated[int, Opt("List N differences; all are counted.", "-l", "N")] = 200,
+    outputs: Annotated[bool, Opt("Compare results and read-backs, too.")] = False,
     images: Annotated[bool, Opt("Play both and list the frames whose images differ.")] = False,
     state: Annotated[
         str | None, Opt("Compare the state at a call of A and one of B instead.", metavar="CALL:CALL")
@@ -53,7 +53,7 @@ def diff(
     ] = None,
     force: Annotated[bool, Opt("Replace the page if it exists.")] = False,
     frame_end: Annotated[
-        str | None, Opt("What ends a frame: auto, or function names separated by commas.", metavar="RULE")
+        str | None, Opt("Frames end with: auto, or function names separated by commas.", metavar="RULE")
     ] = None,
 ) -> Rows:
     """Print what differs between the calls of two recordings.

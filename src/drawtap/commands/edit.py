@@ -71,7 +71,7 @@ def edit(
 
     Values are written as drawtap list shows them: numbers, names of enumerants, "text", {1, 2, 3}, NULL; file("x.raw")
     is the content of a file. A script has the recording as `trace`: its events, find, set, drop, replace and insert
-    (drawtap.trace.edit.Editor). Whatever is changed by number is numbered as in the old recording. The exit code is 1
+    (drawtap.trace.edit.Editor). Numbers are those in the old recording. The exit code is 1
     where a call no longer has what it needs: an object, a context or a mapping that a dropped call made.
 
     With --config the calls stay as they are. Verbs that play the new file (replay, compare, image, extract, state

@@ -38,7 +38,7 @@ def _of_kernel(
     force: Annotated[bool, Opt("")] = False,
     no_cache: Annotated[bool, NO_CACHE] = False,
 ) -> Written:
-    """Of a trace of the kernel, timelines for other tools: perfetto, chrome, ctf (a folder), parquet (a folder).
+    """For a trace of the kernel, timelines for other tools: perfetto, chrome, ctf (a folder), parquet (a folder).
 
     Perfetto and Chrome get lives of requests: work on engines, queues, threads, virtual machines, with arrows along
     each request's way, and counters. CTF has the events themselves, from whatever format, as LTTng names them; parquet

@@ -51,20 +51,20 @@ def extract(
     no_verify: Annotated[bool, Opt("Do not play anything; the new file says so.")] = False,
     minimize: Annotated[bool, Opt("Go on leaving out calls while the oracle says yes.")] = False,
     oracle: Annotated[
-        str, Opt("What must stay: pixels, gl-error, engines=A,B, or a command that ends with 0.", metavar="WHAT")
+        str, Opt("Keep this property: pixels, gl-error, engines=A,B, or a command that ends with 0.", metavar="WHAT")
     ] = "pixels",
-    seconds: Annotated[float, Opt("How long to minimize at most.", metavar="S")] = 120.0,
+    seconds: Annotated[float, Opt("Time limit for minimizing, in seconds.", metavar="S")] = 120.0,
     force: Annotated[bool, Opt("Replace the file if it exists.")] = False,
 ) -> Verdicts:
     """Write a small recording that draws the same pixels, with proof.
 
     Kept are the calls that the wanted images need, through bindings, state, uploads, copies, render targets, lists,
-    programs, queries and contexts. Then the kept calls are played and the images compared with those of the whole
-    recording; where they differ, calls are added, whole classes first, until they do not. The new file carries a
-    certificate (the annotation `certificate`): hash of the source, target, engine, image hashes, what was compared.
-    Where the recording has hashes of what the program showed (record --hash-frames), the cut is held against them.
+    programs, queries and contexts. Then it plays the kept calls and compares the images with the whole recording's.
+    While they differ, it adds calls, whole classes first. The new file carries a certificate (the annotation
+    `certificate`): hash of the source, target, engine, image hashes. If the recording has hashes of
+    the program's images (record --hash-frames), it compares the cut with them.
 
-    --minimize goes on by delta debugging until no call can go, and says each minute what is left of it. In an oracle's
+    --minimize continues by delta debugging until no call can go, with its progress each minute. In an oracle's
     command {} stands for the file to try; the oracles other than pixels do not keep the image. The exit code is 1 where
     the written file does not draw the same after all, or not what the program showed on the same engine.
     """

@@ -34,7 +34,7 @@ def focus(
     ] = None,
     *,
     follow: Annotated[bool, Opt("Ask the X server of $DISPLAY again and again, until Ctrl-C.")] = False,
-    every: Annotated[float, Opt("How often it is asked.", None, "S")] = 0.25,
+    every: Annotated[float, Opt("Seconds between looks at the focus.", None, "S")] = 0.25,
 ) -> Rows:
     """Tell the manager which program has the focus.
 

@@ -29,7 +29,7 @@ def grep(
     *,
     calls: Annotated[str | None, Opt(RANGE_HELP, "-c", "RANGE")] = None,
     ignore_case: Annotated[bool, Opt("Upper and lower case are the same.", "-i")] = False,
-    limit: Annotated[int | None, Opt("At most so many calls.", "-l", "N")] = None,
+    limit: Annotated[int | None, Opt("At most N calls.", "-l", "N")] = None,
 ) -> Rows:
     """Print the calls whose text matches a regular expression.
 

@@ -29,8 +29,8 @@ def histogram(
     trace: Trace,
     calls: Annotated[str | None, Opt(RANGE_HELP, metavar="RANGE")] = None,
     *,
-    by: Annotated[Literal["calls", "time", "mean", "longest", "bytes"], Opt("What the rows are ordered by.")] = "calls",
-    limit: Annotated[int, Opt("At most so many functions; 0 for all.", "-l", "N")] = 40,
+    by: Annotated[Literal["calls", "time", "mean", "longest", "bytes"], Opt("Order of the rows.")] = "calls",
+    limit: Annotated[int, Opt("At most N functions; 0 for all.", "-l", "N")] = 40,
 ) -> Rows:
     """Print how often and how long each function was called.
 

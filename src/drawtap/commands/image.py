@@ -27,7 +27,7 @@ def image(
 ) -> Written:
     """Save what the framebuffer that is drawn to holds after a call.
 
-    The recording is played up to there. Of a frame it is the image just before the call that ends it.
+    The recording is played up to there. For a frame: the image just before the call that ends it.
     """
     from drawtap.replay import engine, warm
 

@@ -34,9 +34,9 @@ def import_(
 
     Traces of Kyostila's Graphics Quality Analysis Toolkit (files that begin with TCY2) are read as well.
 
-    Text that drawtap export --editable wrote becomes the recording it was made from (--base) with what was changed in
-    it: values, lines that are gone, lines without a number, which are new calls. Plain text, csv, json and parquet are
-    for people and other tools: they shorten arrays, and nothing reads them back.
+    Text of drawtap export --editable becomes its recording (--base) with your changes: new values, removed lines, and
+    lines without a number, which are new calls. Plain text, csv, json and parquet are for people and other tools: they
+    shorten arrays, and nothing reads them back.
     """
     from drawtap.formats import apitrace, editable, peers, tcy2
     from drawtap.parts import PEERS, SIGNATURES, part

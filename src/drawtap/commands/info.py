@@ -20,7 +20,7 @@ _SHOWN = 12  # problems of a trace of the kernel
 
 
 def _of_kernel(trace: KernelTrace) -> Facts:
-    """Of a trace of the kernel: which events and how many of each, which clock, which machine, and what is missing.
+    """For a trace of the kernel: its events with their counts, the clock, the machine, and what is missing.
 
     Missing are lost events, discarded packets, and what was cut off.
     """

@@ -26,10 +26,10 @@ def join(
 ) -> Verdicts:
     """Write recordings one after the other as one, or by time.
 
-    The times of a later one follow those of the one before. What several programs called alike (contexts, surfaces and
-    the like) is told apart; parts of one recording keep their names. What a receiver has of a recording and what went
-    elsewhere when that was gone (record --spill) become the one recording that they are, each call once.
-    What a recording needs it must make itself: extracts that make the same objects twice do so in the result, too.
+    Times of a later recording follow the earlier one's. Equal names of several programs (contexts, surfaces and the
+    like) stay apart; parts of one recording keep their names. The receiver's part of a recording and the spilled part
+    (record --spill) become one recording, each call once. Each recording must make its own objects: extracts that make
+    the same objects twice do so in the result, too.
 
     With --by-time all calls are in the order of their times; each recording keeps its own order. Times
     must come from one machine's clock: recordings of different machines, or from before and after a restart, do not

@@ -43,9 +43,8 @@ def limit(
 ) -> Rows:
     """Hold a running program to a frame rate, or give it a class.
 
-    What people say goes before what policies say; `none` takes it back. Holds as long as the program runs, also when
-    the manager starts again; profiles in its configuration hold for good. Takes effect at once, also for a frame that
-    waits already.
+    Your limit overrides policies; `none` removes it. It holds as long as the program runs, also when the manager starts
+    again; profiles in its configuration hold for good. It takes effect at once, also for a frame that waits already.
     """
     from drawtap.live.client import Client
 

@@ -28,9 +28,9 @@ def _of_kernel(
     to: Annotated[str | None, TO] = None,
     limit: Annotated[int | None, Opt("", "-l", "N")] = None,
 ) -> Rows:
-    """Of a trace of the kernel: the events with their fields, the first 1000 unless --limit gives a number (0: all).
+    """For a trace of the kernel: the events with their fields, the first 1000 unless --limit gives a number (0: all).
 
-    Times are since the begin of the trace; with --json those of the trace, in ns. drawtap info lists which events
+    Times are since the begin of the trace; with --json they are the trace's own, in ns. drawtap info lists which events
     there are.
     """
     from drawtap.system import listing
@@ -78,7 +78,7 @@ def list_(
     calls: Annotated[str | None, Opt(RANGE_HELP, metavar="RANGE")] = None,
     *,
     name: Annotated[str | None, Opt("Only functions that match (* stands for anything).", "-n", "PATTERN")] = None,
-    limit: Annotated[int | None, Opt("At most so many calls or events.", "-l", "N")] = None,
+    limit: Annotated[int | None, Opt("At most N calls or events.", "-l", "N")] = None,
     no_times: Annotated[bool, Opt("Without durations: text that two runs can be compared by.")] = False,
 ) -> Lines | Rows:
     """Print calls with their arguments, one a line.

@@ -32,9 +32,7 @@ def manager(
     config: Annotated[
         Path | None, Opt("The configuration.  [default: drawtap/manager.toml below ~/.config]", metavar="FILE")
     ] = None,
-    policy: Annotated[
-        str | None, Opt("Policies that decide, in place of those of the configuration.", metavar="NAME,..")
-    ] = None,
+    policy: Annotated[str | None, Opt("Policies that replace the configuration's.", metavar="NAME,..")] = None,
     metrics: Annotated[
         str | None, Opt("Give figures to Prometheus: HOST:PORT on loopback, or unix:PATH.", metavar="WHERE")
     ] = None,
@@ -48,10 +46,9 @@ def manager(
 ) -> ExitStatus | Text:
     """Watch, limit and record the programs that draw.
 
-    One process a user, without privileges. Programs that were started with `drawtap run` or `drawtap record` find it,
-    also those that were started before it. What it told them holds for two seconds: when it ends, or is killed,
-    everything runs free again. The configuration is read again when its file changes; one that is wrong is refused, and
-    what held before goes on holding. The log is JSON, one entry a line.
+    One process a user, without privileges. Programs under `drawtap run` or `drawtap record` find it, also if they
+    started before it. Limits expire two seconds after the manager stops. It reads its configuration again when the file
+    changes; it refuses a wrong one and keeps the old settings. The log is JSON, one entry a line.
     """
     from drawtap.live import protocol, unit
     from drawtap.live.config import default_path, load_config, parse

@@ -29,7 +29,7 @@ _KINDS = {"p50": "ns", "p99": "ns", "worst": "ns", "recent": "spark"}
 )
 def observe(
     *,
-    seconds: Annotated[float, Opt("How long to look.", "-s", "S")] = 2.0,
+    seconds: Annotated[float, Opt("Seconds to look.", "-s", "S")] = 2.0,
     follow: Annotated[bool, Opt("Print as it goes, a line of JSON for each surface every interval.")] = False,
     interval: Annotated[float, Opt("Seconds between two prints.", "-i", "S")] = 1.0,
 ) -> Rows | Lines:

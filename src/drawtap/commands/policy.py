@@ -41,7 +41,7 @@ def policy(
     program: Annotated[
         tuple[str, ...],
         Opt(
-            "A program of your own in place of the scenario's: name=,cost= (ms) or trace= (a recording), class=, "
+            "A program of your own instead of the scenario's: name=, and cost= (ms) or trace= (a recording); class=,  "
             "target=, weight=, start=, end= (s), cap=, floor=, own= (FPS that it keeps to), retrace= (Hz); repeat.",
             "-p",
             "KEY=VALUE,...",
@@ -50,7 +50,7 @@ def policy(
     set_: Annotated[
         tuple[str, ...], Opt("A setting of the policies (drawtap policy lists them); repeat.", None, "KEY=VALUE")
     ] = (),
-    seconds: Annotated[float | None, Opt("How long to simulate.", None, "S")] = None,
+    seconds: Annotated[float | None, Opt("Seconds to simulate.", None, "S")] = None,
     seed: Annotated[int | None, Opt("Other random frames.", None, "N")] = None,
     output: Annotated[Path | None, Opt("Write a page with frame rates over time.", "-o", "FILE.html")] = None,
     force: Annotated[bool, Opt("Replace the page if it exists.")] = False,

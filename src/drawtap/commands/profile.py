@@ -98,10 +98,10 @@ def profile(
     """Measure frames, draws, calls or ranges of a recording.
 
     Metrics that the driver does not count at once go into several passes; each plays the recording from its beginning.
-    What comes of it is the table metrics of the recording: SQL joins it with calls, draws and state by seq, and
-    drawtap report draws it. Results are fetched later, so that nothing that is measured waits for them. Time that
-    measuring takes is measured itself and is in no number. Where the program uses a query of the same kind, ours
-    stands aside, and the note of that row says so. The exit code is 1 where passes did not show the same images.
+    The results are the table metrics of the recording: SQL joins it with calls, draws and state by seq, and drawtap
+    report draws it. Results are fetched later, so no measured part waits for them. No number includes the time of
+    measuring. If the program uses a query of the same kind, drawtap's steps aside, with a note in that row. The exit
+    code is 1 if passes showed different images.
 
     Metrics have names that stay: back-end:group/metric. With --list drawtap asks the driver in contexts of its own,
     or in the contexts of the recording's first frame. Long descriptions are cut; --json has them whole.

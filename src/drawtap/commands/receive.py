@@ -41,9 +41,9 @@ def receive(
     """Receive recordings that drawtap record --to sends.
 
     Each program becomes a file of its own, byte for byte what a recording to a file would have been; several may come
-    at once. A recorder that vanishes leaves a file that is good up to its last whole chunk; that is said, and the exit
-    code is 1. Nothing that is sent decides where a file goes. The stream is not encrypted: between machines, a tunnel
-    (ssh -L) to a loopback address is better than --allow-remote.
+    at once. A recorder that vanishes leaves a file that is good up to its last whole chunk; drawtap reports this and
+    exits with 1. Nothing that is sent decides where a file goes. The stream is not encrypted: between machines, a
+    tunnel (ssh -L) to a loopback address is better than --allow-remote.
     """
     from drawtap.capture import stream
     from drawtap.capture.receive import Receiver

@@ -97,9 +97,9 @@ class Flight(Options):
     ] = ()
     on_error: Annotated[bool, Opt("The same as --trigger error.")] = False
     when: Annotated[str | None, Opt("Save when this question about the window has an answer.", metavar="SQL")] = None
-    every: Annotated[float, Opt("How often --when is asked.", metavar="S")] = 1.0
-    before: Annotated[str | None, Opt("Write only so much before the trigger.", metavar="5s")] = None
-    after: Annotated[str | None, Opt("And so much after it.", metavar="2s")] = None
+    every: Annotated[float, Opt("Seconds between questions of --when.", metavar="S")] = 1.0
+    before: Annotated[str | None, Opt("Write only this time before the trigger.", metavar="5s")] = None
+    after: Annotated[str | None, Opt("Write this time after the trigger, too.", metavar="2s")] = None
     at_exit: Annotated[bool, Opt("The same as --trigger exit.")] = False
     no_crash: Annotated[bool, Opt("Write nothing when the program crashes.")] = False
     most_saves: Annotated[int, Opt("Limit on files, not counting files that drawtap trigger asks for.")] = 10
@@ -155,11 +155,11 @@ class Cost(Options):
     title = "Cost"
 
     timing: Annotated[Literal["both", "entry", "none"], Opt("Time stamps of a call.")] = "both"
-    when_full: Annotated[
-        Literal["block", "drop-frames"], Opt("What happens while disk or receiver cannot keep up.")
-    ] = "block"
+    when_full: Annotated[Literal["block", "drop-frames"], Opt("Behaviour while disk or receiver cannot keep up.")] = (
+        "block"
+    )
     buffer: Annotated[
-        str | None, Opt("How much may wait for disk or receiver in memory.  [default: 32M]", metavar="SIZE")
+        str | None, Opt("Limit of memory that waits for disk or receiver.  [default: 32M]", metavar="SIZE")
     ] = None
     sync: Annotated[float | None, Opt("Bring calls to the disk within this time.", metavar="SECONDS")] = None
 
@@ -209,7 +209,7 @@ def record(
     *program: Annotated[str, Opt("the program and its arguments", metavar="PROGRAM")],
     output: Annotated[Path | None, Opt("Where the recording goes.  [default: PROGRAM.dtap]", "-o", "FILE")] = None,
     frame_end: Annotated[
-        str | None, Opt("What ends a frame: auto, or function names separated by commas.", metavar="RULE")
+        str | None, Opt("Frames end with: auto, or function names separated by commas.", metavar="RULE")
     ] = None,
     force: Annotated[bool, Opt("Replace the file if it exists.")] = False,
     hash_frames: Annotated[bool, Opt("Store a hash of each frame's image, for replay --verify.")] = False,
@@ -239,23 +239,23 @@ def record(
 
     Records OpenGL, OpenGL ES, EGL, GLX and OpenVG. The program runs in this terminal as it would without drawtap. Its
     exit code is passed on: 128 + n where signal n ended it, 127 where there is no such program, 126 where it cannot be
-    run; where it would be 0 and calls were made that are not in the recording, as on a full disk, it is 1. What was
-    recorded is kept whatever happens to the program. A summary goes to standard error; where nothing was
-    recorded, it says why. Each process that the program forks and that draws gets a file of its own beside FILE.
-    With --openvg a program that needs libOpenVG.so.1 gets the one of drawtap, and an EGL that makes contexts for it.
+    run. If it is 0 but the recording lacks calls, as on a full disk, drawtap exits with 1. The recording is kept
+    whatever happens to the program. A summary goes to standard error; if nothing was recorded, it says why. Each
+    process that the program forks and that draws gets a file of its own beside FILE. With --openvg a program that needs
+    libOpenVG.so.1 gets the one of drawtap, and an EGL that makes contexts for it.
 
     With --to or --listen the recording goes to drawtap receive, while it is made; if that goes away the program runs
     on, and what it had received is a good recording. With --when-full drop-frames the program never waits for disk or
-    receiver: the draws of whole frames are left out, and which is said in the recording; state and objects stay right.
+    receiver. Whole frames lose their draws instead, and the recording lists them; state and objects stay right.
 
-    With --ring nothing goes to the disk until something asks for it: a condition (--trigger), SIGUSR1 or SIGUSR2 to
-    this command, drawtap trigger PID save, or a crash of the program. Then the last seconds, together with all
-    earlier calls that still matter, are written to FILE-fFRAME-REASON.dtap, which replays like any recording.
+    With --ring nothing goes to the disk until a trigger: a condition (--trigger), SIGUSR1 or SIGUSR2 to this command,
+    drawtap trigger PID save, or a crash. Then it writes the last seconds, with all earlier calls that still matter, to
+    FILE-fFRAME-REASON.dtap, which replays like any recording.
 
-    With --pid a program that runs under the manager (drawtap run) is recorded, from one frame end to another. It is not
-    stopped, and not slowed before and after. The recording lacks what the program made and set before, and says
-    so. A program that was started with drawtap record has a recorder already: the calls go to the file of that one.
-    Where the recording ends early, as on a full disk, the exit code is 1.
+    With --pid it records a running program under the manager (drawtap run), from one frame end to another. The program
+    does not stop, and is not slowed before and after. Calls in front of the first frame restore its objects and state;
+    drawtap info lists the gaps. A program under drawtap record has a recorder already: the calls go to that file. If
+    the recording ends early, as on a full disk, the exit code is 1.
     """
     if attach.pid is not None:
         others = (frame_end, hash_frames, process, paused, openvg, require_calls, system, identity != "full", module)

@@ -38,14 +38,14 @@ def replay(
         str | None, Opt(f"{FRAMES_HELP}. Measure and save these, and stop there.", metavar="RANGE")
     ] = None,
     engines: Annotated[bool, Opt("List the drivers that can play here, and why others cannot.")] = False,
-    loop: Annotated[int, Opt("Play the frames so many times; they are decoded once.", metavar="N")] = 1,
-    speed: Annotated[Literal["max", "as-recorded"], Opt("How fast.")] = "max",
+    loop: Annotated[int, Opt("Play the frames N times; they are decoded once.", metavar="N")] = 1,
+    speed: Annotated[Literal["max", "as-recorded"], Opt("Speed of the replay.")] = "max",
     snapshots: Annotated[Path | None, Opt("Save every frame as a PNG in this folder.", metavar="FOLDER")] = None,
     snapshot_at: Annotated[
         str | None,
         Opt("When: frames, draws or every (call), with :N each Nth of them, or calls:A,B,C.", metavar="WHEN"),
     ] = None,
-    attachments: Annotated[str, Opt("Of what: some of color,depth,stencil,buffers.", metavar="LIST")] = "color",
+    attachments: Annotated[str, Opt("Save these: some of color,depth,stencil,buffers.", metavar="LIST")] = "color",
     verify: Annotated[
         bool, Opt("Compare read-backs, answers to queries, GL errors and frame hashes with the recording.")
     ] = False,
@@ -65,7 +65,7 @@ def replay(
     ] = False,
     preload: Annotated[bool, Opt("Decode the whole recording before the first call.")] = False,
     frame_end: Annotated[
-        str | None, Opt("What ends a frame: auto, or function names separated by commas.", metavar="RULE")
+        str | None, Opt("Frames end with: auto, or function names separated by commas.", metavar="RULE")
     ] = None,
 ) -> Verdicts | Rows:
     """Play a recording again, here or on another driver.
@@ -73,9 +73,9 @@ def replay(
     The calls are made again, in the recorded order and on as many threads, on pbuffers of the recorded sizes (no
     display is needed), or in windows with --window. The nearest configuration to the recorded one, or to --config, is
     taken, and what differs is noted; drawtap edit --config puts one into a recording. Objects get the names that the
-    driver here gives them. What cannot be played is left out and listed with its call, and so are GL errors that the
-    original did not have. With --verify the exit code is 1 where something differs from the recording; record
-    --hash-frames makes recordings whose every frame can be compared.
+    driver here gives them. Calls that cannot be played are left out and listed; new GL errors are listed, too. With
+    --verify the exit code is 1 where something differs from the recording; record --hash-frames makes recordings whose
+    every frame can be compared.
     """
     from drawtap.replay import engine, player
 

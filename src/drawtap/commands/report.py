@@ -66,23 +66,21 @@ def _of_kernel(
     from_: Annotated[str | None, FROM] = None,
     to: Annotated[str | None, TO] = None,
     spans: Annotated[
-        int, Opt("So many single spans at most; the rest of the time is drawn from sums.", metavar="N")
+        int, Opt("At most N single spans; the rest of the time is drawn from sums.", metavar="N")
     ] = 600_000,
-    events: Annotated[int, Opt("So many events in the table at most.", metavar="N")] = 20_000,
-    threads: Annotated[
-        int, Opt("Rows for so many threads: virtual CPUs and who asks for work first.", metavar="N")
-    ] = 64,
+    events: Annotated[int, Opt("At most N events in the table.", metavar="N")] = 20_000,
+    threads: Annotated[int, Opt("Rows for N threads: virtual CPUs and threads with requests first.", metavar="N")] = 64,
     api: Annotated[Path | None, CALLS] = None,
     guest: Annotated[tuple[str, ...], GUEST] = (),
     no_cache: Annotated[bool, NO_CACHE] = False,
 ) -> Written:
-    """Of a trace of the kernel: GPU usage, queue lengths, memory, other counters, all zooming together.
+    """For a trace of the kernel: GPU usage, queue lengths, memory, other counters, all zooming together.
 
     Usage is per engine, process, virtual GPU and guest. There is a graph of requests in queues and on engines, with
-    arrows along their way; who ran on each CPU; threads and virtual CPUs. With --guest, requests and threads of a
-    guest stand above the queue of its virtual GPU. Below it histograms of waits, executions and latencies, the events,
-    who keeps whom waiting, and all figures of drawtap system metrics with what they mean. Of a long trace the page has
-    exact sums for all of the time, and single spans around what is worth a look; it says where. --from and --to make a
+    arrows along their way; who ran on each CPU; threads and virtual CPUs. With --guest, requests and threads of a guest
+    stand above the queue of its virtual GPU. Below it histograms of waits, executions and latencies, the events, who
+    keeps whom waiting, and all figures of drawtap system metrics with what they mean. For a long trace the page has
+    exact sums for all of the time, and single spans in the interesting parts, which it marks. --from and --to make a
     page of a part.
     """
     from drawtap.system.drawn import opened
@@ -117,8 +115,10 @@ def report(
     trace: Trace,
     *,
     output: Annotated[Path | None, Opt("Where to.  [default: FILE.html]", "-o", "FILE")] = None,
-    slowest: Annotated[int, Opt("So many of the slowest calls.", metavar="N")] = 25,
-    pictures: Annotated[int, Opt("Look at so many frames, by playing the recording; 0: none.", metavar="N")] = 64,
+    slowest: Annotated[int, Opt("Number of slowest calls.", metavar="N")] = 25,
+    pictures: Annotated[
+        int, Opt("Number of frames with pictures, by playing the recording; 0: none.", metavar="N")
+    ] = 64,
     on: Annotated[
         str, Opt("The engine for the pictures; drawtap replay --engines lists them.", metavar="ENGINE")
     ] = "system",
@@ -130,9 +130,9 @@ def report(
     Overview, verdict and checklist; frame times with pictures of the frames above them, uploads and other series over
     time; what frames do, as far as drawtap profile measured it, with sizes of triangles, a map of all draws and
     pictures of overdraw; statistics of the content; the frames that stand for all, and the slow ones, in detail;
-    textures, shaders and configurations; what was redundant; calls by function, slowest calls, threads, contexts, and
-    what is missing in the recording. Pictures come from playing the recording (--pictures 0 leaves them out); what
-    could not be had is said.
+    textures, shaders and configurations; redundant calls; calls by function, slowest calls, threads, contexts, and
+    what is missing in the recording. Pictures come from playing the recording (--pictures 0 leaves them out); the page
+    lists the gaps.
     """
     from drawtap.view.report import render
 

@@ -51,9 +51,10 @@ def run(
     """Run a program under the manager, or with hooks of your own.
 
     The modules' hooks enclose each other in the order given, the driver innermost. Scripts are compiled at first use.
-    Without a module the program runs as always, with the tap in it: nothing is recorded, and a `drawtap manager` that
-    runs or starts later sees its frames, can limit them and record it. The program's exit code is passed on; where no
-    graphics call was seen in it, that is said. Without a program, the modules that come with drawtap are listed.
+    Without a module the program runs as always, with the tap in it, and nothing is recorded. A `drawtap manager`,
+    started before or after, sees its frames, can limit them and record them. The program's exit code is passed on;
+    drawtap reports a program without graphics calls. Without a program, the modules that come with drawtap are
+    listed.
     """
     if print_environment:
         return _environment()

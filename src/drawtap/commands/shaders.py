@@ -28,27 +28,24 @@ _COLUMNS = (
 def shaders(
     trace: Trace,
     *,
-    draws: Annotated[
-        int | None, Opt("The draws whose shaders are asked for most instead, so many.", metavar="N")
-    ] = None,
+    draws: Annotated[int | None, Opt("Instead of shaders, the N draws with the most shader work.", metavar="N")] = None,
 ) -> Rows:
     """Print what shaders ask for, and how much draws make of it.
 
-    operations are counted in the text of one run: each operator and each call of a built-in function is one, both sides
-    of a branch count, loops with plain bounds count as often as they run, others (unbounded) once. fetches are those of
-    them that read textures and images. spirv has the instructions that glslangValidator makes of it, where it is
-    installed and takes the version (GLSL 3.30, ES 3.10 and later). No driver's compiler is asked: it is an estimate to
-    compare shaders by.
+    operations counts the text of one run: each operator and each call of a built-in function is one, and both sides of
+    a branch count. Loops with plain bounds count as often as they run, others (unbounded) once. fetches counts reads of
+    textures and images. spirv has the instructions of glslangValidator, if it is installed and takes the version (GLSL
+    3.30, ES 3.10 and later). No driver's compiler is involved: use the estimate to compare shaders.
 
     runs are the vertices that draws with the program submit, and the fragments that they generate where
     fragments:count/generated was measured for draws; total is operations times runs. Where a shader was given several
     sources the newest is shown; programs of one name in contexts that share nothing are one here.
 
-    With --draws the estimate is one of draws: operations of a run times the vertices (those that a cache does not have,
-    where geometry:vertices/transformed_fifo_32 was measured with the fragments) and fragments of the draw, as
-    drawtap profile has put it into the table metrics (estimate:operations/vertex, fragment, tessellation, geometry,
-    total). Stages between run as often as gl:pipeline/* says; where a draw has such and that was not measured with it,
-    it has no total.
+    With --draws the estimate is one per draw: operations of a run times vertices and fragments. If
+    geometry:vertices/transformed_fifo_32 was measured with the fragments, only vertices outside of a cache count.
+    drawtap profile puts the estimate into the table metrics (estimate:operations/vertex, fragment, tessellation,
+    geometry, total). Stages between run as often as gl:pipeline/* says; without this measurement, a draw with such
+    stages has no total.
     """
     if draws is not None:
         return _draws(trace, draws)

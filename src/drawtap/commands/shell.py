@@ -27,14 +27,14 @@ def shell(
     ] = (),
     script: Annotated[Path | None, Opt("Run the commands in this file and leave.", "-s", "FILE")] = None,
     frame_end: Annotated[
-        str | None, Opt("What ends a frame: auto, or function names separated by commas.", metavar="RULE")
+        str | None, Opt("Frames end with: auto, or function names separated by commas.", metavar="RULE")
     ] = None,
 ) -> Prompt:
     """Open a prompt: SQL, and every verb on open recordings.
 
     Recordings are called t0, t1, ... or as load FILE as NAME says; verbs take such a name where they take a file, and
-    work on the current one where it is left out. What is made there (-o NAME) is a recording of the session until save
-    NAME FILE.
+    work on the current one where it is left out. The result of -o NAME is a recording of the session until save NAME
+    FILE.
 
     Tab completes verbs, options, recordings, tables and columns; the history is kept; | and > hand output on.
     help lists the verbs.

@@ -29,7 +29,7 @@ def _of_kernel(
 
     There are requests (lives of GPU requests), executions, spans, counters, links, threads, state, unmatched and, of
     traces joined with --guest, guests, guest_threads and guest_requests. Every event is a table of its name, with its
-    fields; drawtap info lists the events. All times are those of the trace.
+    fields; drawtap info lists the events. All times are the trace's own, in ns.
     """
     from drawtap.system.drawn import opened
 
@@ -70,11 +70,11 @@ def sql(
       "glName"    one table a function, with its parameters as columns
       frames, threads, contexts, functions, params, enums, blobs, markers, notes, problems, annotations
 
-    With --safe a question is a SELECT (or WITH, VALUES, DESCRIBE) about this recording and nothing else: no file is
-    read or written, no recording made, no setting changed, nothing loaded, and memory is bounded. How long a question
-    may take is for the caller to bound. FILE.duckdb is read only where this user has written it with --cache.
+    With --safe a question is a SELECT (or WITH, VALUES, DESCRIBE) about this recording. It reads and writes no file,
+    makes no recording, changes no setting and loads nothing, in bounded memory. The caller has to bound its time.
+    FILE.duckdb is read only where this user has written it with --cache.
 
-    Times are ns. Enumerants can be asked by name or, in the column NAME_value, by number.
+    Times are ns. Enumerants have their names and, in the column NAME_value, their numbers.
     """
     if safe:
         trace.database.make_safe()

@@ -34,7 +34,7 @@ def state(
     call: Annotated[str, Opt(CALL_HELP, metavar="CALL")],
     path: Annotated[str, Opt("what the wanted paths begin with", metavar="PATH")] = "",
     *,
-    changes: Annotated[bool, Opt("What the call changed; of a frame or a range, what its calls changed.")] = False,
+    changes: Annotated[bool, Opt("List the changes of the call, or of all calls of a frame or a range.")] = False,
     from_driver: Annotated[bool, Opt("Play up to the call and ask the driver instead.")] = False,
     on: Annotated[str, Opt("Ask this engine's driver; drawtap replay --engines lists them.", metavar="ENGINE")] = "",
 ) -> Tree | Rows:

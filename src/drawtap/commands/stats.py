@@ -31,10 +31,10 @@ def stats(
 ) -> Rows:
     """Print how much frames draw, upload and change.
 
-    One line a quantity: the sum over the frames, the minimum, mean and maximum of a frame, and the distribution over
-    the frames from the minimum (left) to the maximum (right). All quantities come from the calls: submitted triangles
-    (a point or line counts as two), bytes that the program hands over. The engine's work (fragments, culled triangles)
-    comes from readings of sensors: drawtap sensors. Calls after the last frame are left out.
+    One line a quantity: the sum over the frames, and the minimum, mean and maximum of a frame. The distribution over
+    the frames goes from the minimum (left) to the maximum (right). All quantities come from the calls: submitted
+    triangles (a point or line counts as two), bytes that the program hands over. The engine's work (fragments, culled
+    triangles) comes from readings of sensors: drawtap sensors. Calls after the last frame are left out.
 
     With --per-frame a line is a frame: its times, the columns of the table content, and its sensors. A sensor is summed
     up over the frame, or averaged if its name begins with average_ or mean_.

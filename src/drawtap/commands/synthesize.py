@@ -46,7 +46,7 @@ def synthesize(
         Literal["auto", "always", "never"],
         Opt("Compile, record, play and measure it; auto: where the engine works."),
     ] = "auto",
-    tolerance: Annotated[float, Opt("How far off a feature may be, in percent.", metavar="P")] = 5.0,
+    tolerance: Annotated[float, Opt("Allowed difference of a feature, in percent.", metavar="P")] = 5.0,
     on: Annotated[
         str, Opt("The engine that measures; drawtap replay --engines lists them.", metavar="ENGINE")
     ] = "system",
@@ -54,10 +54,10 @@ def synthesize(
 ) -> Sheets:
     """Write a benchmark in C that draws, uploads and changes as asked.
 
-    What is asked for is measured of a recording (means per frame), stands in a TOML file, or is said by --set, which
-    goes before the others. The folder gets C source for OpenGL ES 2 (compile it with make), program.dtap, which has
-    the same calls and can be asked and played, and request.toml, which makes it again. The check compiles and records
-    the program and measures it by the same features; the exit code is 1 where one is off by more than the tolerance.
+    The features come from a recording (means per frame), a TOML file, or --set, which overrides both. The folder gets C
+    source for OpenGL ES 2 (compile it with make). program.dtap has the same calls, to query and play; request.toml
+    makes the program again. The check compiles and records the program and measures it by the same features; the exit
+    code is 1 where one is off by more than the tolerance.
     """
     from drawtap.analysis import synthesis
     from drawtap.formats.c import export_c

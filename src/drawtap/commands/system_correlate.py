@@ -37,12 +37,12 @@ def system_correlate(
     """Join API calls and frames with what the kernel saw of the same time: requests, threads, wake-ups.
 
     Every call gets its time on a CPU, preempted, blocked and waiting for a CPU. Links lead from calls to requests and
-    threads in tiers: 1 a fence that the kernel names, 2 the same thread inside the call, 3 over a helper thread that
-    the call woke; each with a confidence. drawtap report --calls draws both on one page.
+    threads, each with a confidence. Tier 1 is a fence of the kernel, 2 the same thread inside the call, 3 a helper
+    thread that the call woke. drawtap report --calls draws both on one page.
 
-    Beside the tables of `drawtap sql` a QUERY can ask api_calls (seq, frame, tid, name, t_start, t_end,
-    running_ns, preempted_ns, blocked_ns, waking_ns), api_frames (frame, draws, the same times, requests,
-    longest_wait_ns) and links (from_kind, from_id, to_kind, to_id, kind, tier, confidence).
+    Beside the tables of `drawtap sql` a QUERY has three more. api_calls: seq, frame, tid, name, t_start, t_end,
+    running_ns, preempted_ns, blocked_ns, waking_ns. api_frames: frame, draws, the same times, requests,
+    longest_wait_ns. links: from_kind, from_id, to_kind, to_id, kind, tier, confidence.
     """
     from drawtap.system import reader
     from drawtap.system.correlate import correlate

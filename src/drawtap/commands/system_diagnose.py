@@ -29,9 +29,9 @@ def system_diagnose(
 ) -> Verdicts:
     """Name who keeps whom waiting, with evidence: clients, virtual GPUs, virtual machines.
 
-    Long requests that nothing interrupts, clients that starve, time slices that are used up or overrun, CPU time that
-    machines take from each other, engines that idle with work waiting. What costs less than 2 % of the window is left
-    out. The exit code is 1 where there are findings.
+    It finds long requests without preemption, starving clients, exhausted or overrun time slices, CPU time stolen
+    between machines, and idle engines with waiting work. Costs below 2 % of the window are left out. The exit code is 1
+    where there are findings.
     """
     from drawtap.system import reader
     from drawtap.system.kept import model_of

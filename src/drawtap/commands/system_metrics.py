@@ -39,10 +39,10 @@ def system_metrics(
     """Print what GPUs and virtual machines did in a window of a trace of the kernel.
 
     Per engine, client, virtual GPU and guest: requests, utilisation, means and percentiles of wait, execution and
-    latency; per virtual machine: time on a CPU, time that was stolen and by whom; memory, missed vertical blanks,
-    waits for fences. With --guest, also how long requests of guests took from the guest's submit to the end on the
-    host's GPU, and how exact that is. What lasted is clipped to the window exactly. What the kernel did not tell is
-    empty, and the reason stands below.
+    latency; per virtual machine: time on a CPU, time that was stolen and by whom; memory, missed vertical blanks, waits
+    for fences. With --guest, also how long requests of guests took from the guest's submit to the end on the host's
+    GPU, and how exact that is. Spans are clipped to the window exactly. Figures that the kernel did not reveal are
+    empty, with the reason below.
     """
     from drawtap.system import reader
     from drawtap.system.drawn import opened

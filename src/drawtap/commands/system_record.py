@@ -40,7 +40,7 @@ def system_record(
     ] = "gpu,sched,kvm",
     buffer: Annotated[str, Opt("Buffer of each CPU: 512K, 8M ...", "-b", "SIZE")] = "4M",
     output: Annotated[Path | None, Opt("Where to.  [default: PROGRAM.dat or kernel.dat]", "-o", "FILE")] = None,
-    with_: Annotated[Literal["tracefs", "perf", "lttng"], Opt("Who records.")] = "tracefs",
+    with_: Annotated[Literal["tracefs", "perf", "lttng"], Opt("The recorder.")] = "tracefs",
     seconds: Annotated[float | None, Opt("Without a program: stop after so long.", metavar="N")] = None,
     force: Annotated[bool, Opt("Replace the file if it exists.")] = False,
     quiet: Annotated[bool, Opt("No summary at the end.", "-q")] = False,

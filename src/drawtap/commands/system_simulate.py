@@ -51,7 +51,7 @@ def system_simulate(
             "VARIANT",
         ),
     ] = (),
-    until: Annotated[float, Opt("Stop after so many simulated seconds.", None, "S")] = 600.0,
+    until: Annotated[float, Opt("Stop after this simulated time, in seconds.", None, "S")] = 600.0,
     output: Annotated[Path | None, Opt("Write a page with plots and the table.", "-o", "FILE.html")] = None,
     record: Annotated[
         Path | None, Opt("Keep the recordings: a folder of CTF for each variant.", "-r", "FOLDER")
@@ -64,9 +64,9 @@ def system_simulate(
     """Simulate the scheduler of Intel GVT-g: virtual GPUs that share one GPU.
 
     The simulation records what a kernel with probes would have recorded, as CTF that viewers of LTTng's traces open;
-    the figures are those of the analysis of that recording. `usage` draws the share of the GPU over time; `phases` are
-    the shares between the ends of programs. It is stopped after --until: then the figures are those up to there, and
-    the recording says so (drawtap info).
+    the figures come from the analysis of that recording. `usage` draws the share of the GPU over time; `phases` are the
+    shares between the ends of programs. It stops after --until: then the figures end there, and the recording says so
+    (drawtap info).
     """
     from drawtap.system import whatif
     from drawtap.system.simulator import VARIANTS

@@ -38,8 +38,8 @@ def textures(
 ) -> Rows:
     """Save textures, renderbuffers and OpenVG images as files.
 
-    The recording is played and the driver is asked for the content: of every object that there is after call --at, else
-    of all, as each was last before it was deleted or the recording ended. Colours of at most 8 bits a channel become
+    It plays the recording and reads the content from the driver. With --at, it reads every object that exists after
+    this call; otherwise each object, just before its deletion or at the end. Colours of at most 8 bits a channel become
     PNG. Others keep every value in a NumPy array (.npy, layers x height x width x channels); depth and stencil are
     channels of one. Compressed textures keep their blocks (.ktx), with a PNG beside them where drawtap decodes them.
     Levels, faces and layers are files of their own.

@@ -29,7 +29,7 @@ def top(
     program: Annotated[str, Opt("a process number, or a name with * and ?", metavar="PROGRAM")] = "*",
     *,
     once: Annotated[bool, Opt("Print the programs once, as a table.", "-1")] = False,
-    period: Annotated[float, Opt("How often the screen changes, in seconds.", "-d", "SECONDS")] = 0.5,
+    period: Annotated[float, Opt("Seconds between changes of the screen.", "-d", "SECONDS")] = 0.5,
 ) -> ExitStatus | Rows:
     """Show the programs under the manager, live or once.
 
@@ -38,9 +38,9 @@ def top(
     itself, has "no frames". A program that is "observed only" was not started under drawtap, and can be neither
     limited nor recorded.
 
-     Keys: arrows choose, l asks for a limit, + and - change it, n takes it back, f frees a program
-    from policies, c gives it the next class, r records its next 120 frames to a file here, q leaves. The line of blocks
-    is the frame times of the last seconds, the newest at the right. Without a terminal: as --once.
+     Keys: arrows choose a program; l asks you for a limit, + and - change it, n removes it. f frees the program from
+    policies, c gives it the next class, r records its next 120 frames to a file here, q leaves. The line of blocks is
+    the frame times of the last seconds, the newest at the right. Without a terminal: as --once.
     """
     if not 0.1 <= period <= 60:
         raise UsageError(f"--period {period:g}", hint="from 0.1 to 60")

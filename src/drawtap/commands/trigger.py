@@ -34,16 +34,16 @@ def trigger(
     count: Annotated[int | None, Opt("with frames: how many", metavar="N")] = None,
     *,
     output: Annotated[Path | None, Opt("With save: where to.", "-o", "FILE")] = None,
-    before: Annotated[str | None, Opt("With save: so much before now.", metavar="5s")] = None,
-    after: Annotated[str | None, Opt("With save: and so much after.", metavar="2s")] = None,
+    before: Annotated[str | None, Opt("With save: this time before now.", metavar="5s")] = None,
+    after: Annotated[str | None, Opt("With save: this time after now, too.", metavar="2s")] = None,
 ) -> Rows:
     """Start, stop or save the recording of a running program.
 
-    The program must have been started by drawtap record; with --paused it waits to be told. What is asked holds from
-    the next frame end on (of a program that shows no frames: from where it next waits for the GPU), so a recording
-    begins and ends with whole frames. It can be stopped and started again; all goes into one file. What the program
-    made and set while it was not recorded is not in the trace. Without an action: what is recorded now. With save, a
-    flight recorder (drawtap record --ring) writes its window to a file, which is there when this command ends.
+    The program must have been started by drawtap record; with --paused it waits for a start. A request takes effect at
+    the next frame end (in a program without frames: at its next wait for the GPU), so a recording has whole frames. You
+    can stop and start again; all goes into one file. Calls in front of the first frame restore the program's objects
+    and state. Without an action: what is recorded now. With save, a flight recorder (drawtap record --ring) writes its
+    window to a file, which is there when this command ends.
     """
     from drawtap.capture import control
 

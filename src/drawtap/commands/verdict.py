@@ -27,9 +27,8 @@ def verdict(
 ) -> Text:
     """Say where to look first: API usage, content, engine, elsewhere.
 
-    The time of the frames is divided by what it was spent on; the findings of the checklist are given as evidence. What
-    of drawing is due to the content, and what to the engine, a second engine tells: name the one in question and
-    another to hold it against.
+    It divides the time of the frames by its use, with the findings of the checklist as evidence. A second engine shows
+    whether slow drawing comes from the content or from the engine: name the engine in question and another one.
     """
     from drawtap.analysis.checklist import checklist
     from drawtap.analysis.verdict import verdict as judged

@@ -29,7 +29,7 @@ def verify(
     trace: Trace,
     *,
     source: Annotated[
-        Path | None, Opt("What it was made from: look whether it is, and play it too.", "-s", "FILE")
+        Path | None, Opt("The original: check that FILE was cut from it, and play it too.", "-s", "FILE")
     ] = None,
     on: Annotated[str, Opt("The engine; drawtap replay --engines lists them.", metavar="ENGINE")] = "system",
     state: Annotated[bool, Opt("Compare the computed state with what a driver says.")] = False,
