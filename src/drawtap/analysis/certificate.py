@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any
 
 from drawtap.analysis.reduce import ShownImages, Stage
 from drawtap.errors import InputError, QueryError, UnavailableError
@@ -61,12 +61,12 @@ def certificate_of(trace: Trace) -> Row:
         raise InputError(f"the certificate of {trace.path.name} cannot be read: {error}") from None
     if not isinstance(certificate, dict) or not isinstance(certificate.get("source"), dict):
         raise InputError(f"the certificate of {trace.path.name} is not complete")
-    return cast("Row", certificate)
+    return certificate
 
 
 def file_of(certificate: Row) -> str:
     """Return the name of the file that it was made from."""
-    return str(cast("Row", certificate["source"]).get("file", ""))
+    return str(certificate["source"].get("file", ""))
 
 
 def check(trace: Trace, *, on: str = "system", source: Trace | None = None) -> Iterator[Check]:
@@ -100,13 +100,13 @@ def _changed_since(trace: Trace) -> str:
     return found
 
 
-def _as_certified(said: Mapping[str, object], here: tuple[str, ...], renderer: str) -> Iterator[Check]:
+def _as_certified(said: Mapping[str, Any], here: tuple[str, ...], renderer: str) -> Iterator[Check]:
     engine = str(said.get("engine", ""))
     if "images_digest" in said:
         same: bool | None = digest_of(here) == said["images_digest"]
         count = f"{len(here):,} images"
     elif isinstance(said.get("images"), list):
-        images = cast("list[str]", said["images"])
+        images = said["images"]
         same = list(here) == images
         count = f"{len(here)} of {len(images)} images"
     else:
@@ -123,8 +123,8 @@ def _as_certified(said: Mapping[str, object], here: tuple[str, ...], renderer: s
         yield Check("images", False, f"not those that the certificate names, on the same engine: {renderer}")
 
 
-def _as_source(said: Mapping[str, object], here: tuple[str, ...], source: Trace, on: str) -> Iterator[Check]:
-    wanted = cast("Row", said["source"]).get("sha256")
+def _as_source(said: Mapping[str, Any], here: tuple[str, ...], source: Trace, on: str) -> Iterator[Check]:
+    wanted = said["source"].get("sha256")
     is_it = source_of(source)["sha256"] == wanted
     text = (
         "is the recording it was made from" if is_it else f"is not what it was made from: its SHA-256 is not {wanted}"
@@ -141,7 +141,7 @@ def _part(said: Mapping[str, object], *, in_file: bool) -> Row | None:
         return None
     about = said.get("file") if in_file else said
     shown = about.get("shown") if isinstance(about, dict) else None
-    return cast("Row", shown) if isinstance(shown, dict) else {}
+    return shown if isinstance(shown, dict) else {}
 
 
 def _images(trace: Trace, said: Mapping[str, object], part: Row | None, on: str) -> tuple[tuple[str, ...], str]:
@@ -149,11 +149,11 @@ def _images(trace: Trace, said: Mapping[str, object], part: Row | None, on: str)
         return (), "nothing"
     frames: Sequence[int] = range(len(trace.frames))
     if part is not None and "call" in part:
-        stage = Stage(trace, ShownImages(None, int(str(part["call"]))), on)
+        stage = Stage(trace, ShownImages(None, int(part["call"])), on)
         outcome = stage.play(None)
     else:
         if part is not None:
-            frames = cast("list[int]", part["frames"])
+            frames = part["frames"]
         if not frames:
             return (), "nothing"
         stage = Stage(trace, ShownImages(range(frames[0], frames[-1] + 1), 0), on)

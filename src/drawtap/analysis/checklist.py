@@ -6,7 +6,7 @@ import fnmatch
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any
 
 from drawtap import activity
 from drawtap.analysis.rule import APIS, HARDWARE, RULES, Rule
@@ -227,7 +227,7 @@ def _totalled(
     if "frames" in columns:
         frames = "len(list_distinct(flatten(list(e.frames))))"
     _, [totals] = snapshot.ask(f"SELECT count(*), {number}, {frames}, {', '.join(sums)} FROM ({question}) e")
-    rows, calls, in_frames, ns, size = (int(cast(int, value)) for value in totals)
+    rows, calls, in_frames, ns, size = (int(value) for value in totals)
     return Judgement(rule, "finding", evidence=evidence, rows=rows, calls=calls, frames=in_frames, ns=ns, bytes=size)
 
 
@@ -235,10 +235,10 @@ def _frames(rows: Iterable[Evidence]) -> int:
     return len(frozenset().union(*(row.frames for row in rows)))
 
 
-def _evidence(row: Mapping[str, object]) -> Evidence:
+def _evidence(row: Mapping[str, Any]) -> Evidence:
     what = row.get("what")
     seq, frame = _integer(row.get("seq")), _integer(row.get("frame"))
-    frames = cast("list[int] | None", row.get("frames")) or ([] if frame is None else [frame])
+    frames = row.get("frames") or ([] if frame is None else [frame])
     return Evidence(
         seq=seq,
         frame=frame,
@@ -250,8 +250,8 @@ def _evidence(row: Mapping[str, object]) -> Evidence:
     )
 
 
-def _integer(value: object) -> int | None:
-    return None if value is None else int(cast(int, value))
+def _integer(value: Any) -> int | None:
+    return None if value is None else int(value)
 
 
 def _notes(trace: Trace) -> list[str]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
@@ -141,17 +141,17 @@ def overview(trace: Trace) -> Overview:
     """Return the rows of the thesis' Tables 5 to 7, and the heads of Tables 8 and 9."""
     rows = frame_stats(trace)
     info = trace.info
-    starts = [cast(int, f["t_start"]) for f in trace.table("frames") if f["t_start"] is not None]
-    finishes = [cast(int, f["t_end"]) for f in trace.table("frames") if f["t_end"] is not None]
+    starts = [f["t_start"] for f in trace.table("frames") if f["t_start"] is not None]
+    finishes = [f["t_end"] for f in trace.table("frames") if f["t_end"] is not None]
     seconds = (finishes[-1] - starts[0]) / 1e9 if starts and finishes else 0.0
     rates = [1e9 / step for row in rows if (step := _number(row["interval"]))]
     fastest = max(rates, default=0.0)
     duration = info["duration"]
     return Overview(
         path=str(trace.path),
-        file_bytes=cast(int, info["file_bytes"]),
+        file_bytes=info["file_bytes"],
         duration=duration if isinstance(duration, int) else None,
-        calls=cast(int, info["calls"]),
+        calls=info["calls"],
         frames=len(rows),
         frames_per_second=len(rows) / seconds if seconds > 0 else None,
         fps_histogram=histogram(rates, 0.0, fastest) if rates else (),
@@ -164,7 +164,7 @@ def overview(trace: Trace) -> Overview:
     )
 
 
-def frame_stats(trace: Trace, sensors: Iterable[Sensor] = ()) -> list[dict[str, object]]:
+def frame_stats(trace: Trace, sensors: Iterable[Sensor] = ()) -> list[dict[str, Any]]:
     """Return one row a frame: its number, first and last call, times (ns), every count of `content`, and each sensor.
 
     Calls after the last frame end belong to no frame. A sensor's column has its name.
@@ -258,27 +258,27 @@ def texture_memory(trace: Trace) -> int:
         generated = {tuple(row) for row in snapshot.ask(_GENERATED)[1]}
     levels: dict[tuple[object, ...], tuple[int, int]] = {}  # of a level of a texture: when, bytes
 
-    def put(key: tuple[object, ...], seq: object, size: int) -> None:
-        if cast(int, seq) >= levels.get(key, (-1, 0))[0]:
-            levels[key] = (cast(int, seq), size)
+    def put(key: tuple[object, ...], seq: int, size: int) -> None:
+        if seq >= levels.get(key, (-1, 0))[0]:
+            levels[key] = (seq, size)
 
     for group, texture, target, level, width, height, depth, internal, form, kind, content, packed, seq in defined:
-        pixels = cast(int, width) * cast(int, height) * cast(int, depth or 1)
+        pixels = width * height * (depth or 1)
         texel = texel_bytes(str(internal), str(form), str(kind))
-        bare = cast(int, content) if packed or not texel else round(pixels * texel)
+        bare = content if packed or not texel else round(pixels * texel)
         put((group, texture, target, level), seq, bare)
     # Generated levels are those of the last level 0; that is what a driver generates them of.
     bases = {(g, t, target): seq for (g, t, target, level), (seq, _) in levels.items() if level == 0}
     for group, texture, target, level, width, height, depth, internal, form, kind, _, _, seq in defined:
         if level == 0 and (group, texture) in generated and bases.get((group, texture, target)) == seq:
             texel = texel_bytes(str(internal), str(form), str(kind))
-            for step, part in enumerate(_below(cast(int, width), cast(int, height)), 1):
-                put((group, texture, target, step), seq, round(part * cast(int, depth or 1) * texel))
+            for step, part in enumerate(_below(width, height), 1):
+                put((group, texture, target, step), seq, round(part * (depth or 1) * texel))
     for group, texture, target, count, width, height, depth, internal, seq in storage:
-        sizes = [(cast(int, width) * cast(int, height)), *_below(cast(int, width), cast(int, height))]
+        sizes = [(width * height), *_below(width, height)]
         faces = 6 if target == _CUBE else 1
-        for level, part in enumerate(sizes[: cast(int, count)]):
-            size = part * cast(int, depth) * faces * texel_bytes(str(internal), "", "")
+        for level, part in enumerate(sizes[:count]):
+            size = part * depth * faces * texel_bytes(str(internal), "", "")
             put((group, texture, "storage", level), seq, round(size))
     return sum(size for _, size in levels.values())
 
@@ -332,11 +332,11 @@ def histogram(values: Iterable[float], low: float, high: float, bins: int = BINS
     return tuple(counts)
 
 
-def _add_sensor(rows: list[dict[str, object]], sensor: Sensor) -> None:
+def _add_sensor(rows: list[dict[str, Any]], sensor: Sensor) -> None:
     readings = sorted(sensor.readings.items())
     at = 0
     for row in rows:
-        end = cast(int, row["end_seq"])
+        end: int = row["end_seq"]
         inside = []
         while at < len(readings) and readings[at][0] < end:
             inside.append(readings[at][1])
@@ -349,7 +349,7 @@ def surface(trace: Trace) -> tuple[int, int] | None:
     """Return width and height of the largest surface that is drawn to, else of the largest viewport; None for none."""
     sizes = [tuple(int(part) for part in text.split(" x ")) for text in _surfaces(trace)]
     if not sizes and any(f["name"] == "glViewport" for f in trace.table("histogram")):
-        sizes = [(cast(int, w), cast(int, h)) for w, h in trace.sql('SELECT DISTINCT width, height FROM "glViewport"')]
+        sizes = [(w, h) for w, h in trace.sql('SELECT DISTINCT width, height FROM "glViewport"')]
     found = max(sizes, key=lambda size: size[0] * size[1], default=None)
     return (found[0], found[1]) if found and found[0] > 0 and found[1] > 0 else None
 
@@ -363,8 +363,8 @@ def _surfaces(trace: Trace) -> Iterable[str]:
             yield f"{words['width']} x {words['height']}"
 
 
-def _total(rows: Iterable[Mapping[str, object]], name: str) -> int:
-    return sum(cast(int, row[name]) for row in rows)
+def _total(rows: Iterable[Mapping[str, Any]], name: str) -> int:
+    return sum(int(row[name]) for row in rows)
 
 
 def _number(value: object) -> float:

@@ -98,7 +98,7 @@ def _frames(chosen: range, text: str) -> Target:
 def _draws(trace: Trace, text: str) -> Target:
     flagged = [str(f["name"]) for f in trace.table("functions") if "draw" in str(f["flags"]).split(",")]
     found = trace.sql("SELECT seq FROM calls WHERE list_contains($names, name) ORDER BY seq", {"names": flagged})
-    seqs = [int(str(seq)) for (seq,) in found]
+    seqs = [int(seq) for (seq,) in found]
     chosen = numbers_of(text, len(seqs), "draw")
     wanted = tuple(seqs[i] for i in chosen)
     return Target(f"draws {text}", ShownImages(None, wanted[-1]), wanted)
@@ -112,11 +112,11 @@ def _timed(trace: Trace, text: str) -> Target:
     end = float(match[3]) if match[3] else float("inf")
     end = start + end if match[2] else end
     rows = trace.table("frames")
-    zero = next((int(str(r["t_start"])) for r in rows if r["t_start"] is not None), 0)
+    zero = next((int(r["t_start"]) for r in rows if r["t_start"] is not None), 0)
     ended = [
-        int(str(r["frame"]))
+        int(r["frame"])
         for r in rows
-        if r["t_end"] is not None and start <= (int(str(r["t_end"])) - zero) / 1e9 < end and r["end_function"]
+        if r["t_end"] is not None and start <= (int(r["t_end"]) - zero) / 1e9 < end and r["end_function"]
     ]
     if not ended:
         raise UsageError(f"no frame ends between {match[1] or 0} s and {match[3] or 'the end'}")
@@ -157,7 +157,7 @@ class Cut:
         proof = self.certificate.get("file")
         if not isinstance(proof, dict):
             return 0, 0
-        return int(str(proof["recorded_images_different"])), int(str(proof["recorded_images_compared"]))
+        return int(proof["recorded_images_different"]), int(proof["recorded_images_compared"])
 
     @property
     def other_engine(self) -> bool:
@@ -329,7 +329,7 @@ class Cutter:
     ) -> tuple[Calls, list[Fresh]]:
         # The last frame at whose beginning nothing of the content is needed: it holds for the first of them.
         end = _end_of(self.trace, wanted)
-        starts = [0, *(s for s in (int(str(row["first_seq"])) for row in self.trace.table("frames")) if 0 < s < end)]
+        starts = [0, *(s for s in (int(row["first_seq"]) for row in self.trace.table("frames")) if 0 < s < end)]
         low, high = 0, len(starts)
         while high - low > 1 and self._budget.spend():
             middle = (low + high) // 2
@@ -378,7 +378,7 @@ class Cutter:
         def alike(call: int) -> Sequence[Calls]:
             same = np.zeros_like(keep)
             found = self.trace.sql("SELECT seq FROM calls WHERE name = $name", {"name": self.trace.calls[call].name})
-            same[[int(str(seq)) for (seq,) in found]] = True
+            same[[int(seq) for (seq,) in found]] = True
             same[_end_of(self.trace, wanted) :] = False
             return (same & near, same) if near[call] else (same,)
 
@@ -404,7 +404,7 @@ class Cutter:
     def _since(self, wanted: Target) -> Calls:
         """Return the calls of the wanted frames, or of the wanted call's frame up to it."""
         end = _end_of(self.trace, wanted)
-        starts = [int(str(row["first_seq"])) for row in self.trace.table("frames")]
+        starts = [int(row["first_seq"]) for row in self.trace.table("frames")]
         if wanted.shown.frames is not None:
             start = starts[wanted.shown.frames.start]
         else:
@@ -553,7 +553,7 @@ class Cutter:
         )
         open_at: dict[int, int] = {}
         spans: list[tuple[int, int]] = []
-        for seq, thread in ((int(str(a)), int(str(b))) for a, b in rows):
+        for seq, thread in ((int(a), int(b)) for a, b in rows):
             if thread in open_at:
                 spans.append((open_at.pop(thread), seq))
             else:
@@ -613,7 +613,7 @@ def _end_of(trace: Trace, wanted: Target) -> int:
         return wanted.shown.call + 1
     last = wanted.shown.frames.stop - 1
     row = next(r for r in trace.table("frames") if r["frame"] == last)
-    return int(str(row["end_seq"]))
+    return int(row["end_seq"])
 
 
 def _opened(path: Path, like: Trace) -> Trace:

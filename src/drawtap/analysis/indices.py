@@ -50,16 +50,16 @@ def _last(trace: Trace, rows: Sequence[Row]) -> Iterator[Row]:
             contents.change(row)
             continue
         data = contents.of.get((share, buffer))
-        dtype = _DTYPES.get(int(str(kind)))
+        dtype = _DTYPES.get(int(kind))
         if data is None or dtype is None:
             continue
-        first, count, size = int(str(start)), int(str(number)), np.dtype(dtype).itemsize
+        first, count, size = int(start), int(number), np.dtype(dtype).itemsize
         part = bytes(data[first : first + count * size])
         indices = np.frombuffer(part[: len(part) // size * size], dtype)
         # All ones may mean that a strip begins anew.
         indices = indices[indices != np.iinfo(dtype).max]
         last = int(indices.max()) if len(indices) else -1
-        yield seq, share, buffer, int(str(kind)), count, first, last, first + count * size
+        yield seq, share, buffer, int(kind), count, first, last, first + count * size
 
 
 class _Contents:
@@ -73,18 +73,18 @@ class _Contents:
     def change(self, row: Row) -> None:
         seq, _, share, buffer, kind, start, size, source, source_start, blob, data = row
         key = (share, buffer)
-        length, at = int(str(size or 0)), int(str(start or 0))
+        length, at = int(size or 0), int(start or 0)
         if kind == "copied":
             origin = self.of.get((share, source))
-            first = int(str(source_start or 0))
+            first = int(source_start or 0)
             self._put(key, at, None if origin is None else bytes(origin[first : first + length]))
         elif kind == "mapped":
             self._put(key, at, self._mapped(blob, data))
         elif kind == "part":
-            self._put(key, at, self._given(int(str(seq))))
+            self._put(key, at, self._given(int(seq)))
         elif kind == "whole":
             # Without content it has none: what a draw reads then is no index to complain of.
-            given = self._given(int(str(seq)), empty=b"")
+            given = self._given(int(seq), empty=b"")
             self.of[key] = (
                 None if given is None or length > _MOST_BYTES else bytearray(given[:length].ljust(length, b"\0"))
             )

@@ -95,9 +95,9 @@ def ends_of(trace: Trace, frames: Sequence[int]) -> dict[int, int]:
     wanted = set(frames)
     ends = {}
     for row in trace.table("frames"):
-        number = int(str(row["frame"]))
+        number = int(row["frame"])
         if number in wanted:
-            last = int(str(row["end_seq"])) - 1
+            last = int(row["end_seq"]) - 1
             # What a swap leaves behind is not what it showed (as position.call_of has it).
             ends[number] = max(0, last - 1) if "Swap" in str(row["end_function"]) else last
     return ends

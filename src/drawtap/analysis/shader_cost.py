@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from drawtap.analysis import glsl
 from drawtap.analysis.shaders import shaders
@@ -75,5 +75,5 @@ def _fragments(trace: Trace) -> Mapping[int, int]:
     return {_int(p): _int(n) for p, n in trace.sql(_MEASURED).fetchall() if n is not None}
 
 
-def _int(value: object) -> int:
-    return int(float(str(value))) if value is not None else 0
+def _int(value: Any) -> int:
+    return int(value) if value is not None else 0

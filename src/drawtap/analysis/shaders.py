@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from drawtap.trace.snapshot import Snapshot
 
@@ -75,5 +75,5 @@ def _source(trace: Trace, seq: int) -> str:
     return whole.rstrip("\0") if len(whole) <= _MOST_CHARACTERS else whole[:_MOST_CHARACTERS] + "\n…"
 
 
-def _int(value: object) -> int:
-    return int(str(value)) if value is not None else 0
+def _int(value: Any) -> int:
+    return int(value) if value is not None else 0

@@ -223,7 +223,7 @@ def _recorded_times(trace: Trace) -> dict[int, float]:
     for row in trace.table("frames"):
         time = row["interval"] if row["interval"] is not None else row["duration"]
         if row["end_function"] and isinstance(time, int):
-            found[int(str(row["frame"]))] = float(time)
+            found[int(row["frame"])] = float(time)
     if not found:
         raise UsageError(
             f"{trace.path.name} has no times of frames", hint="record --timing both, or play both sides: --on ENGINE"
@@ -262,7 +262,7 @@ def profiled(trace: Trace, run: int) -> Side:
     """
     if not measured.files(trace.path):
         raise UsageError(f"nothing was measured of {trace.path.name}", hint=f"drawtap profile {trace.path}")
-    runs = [int(str(r)) for (r,) in trace.sql("SELECT DISTINCT run FROM metrics WHERE run IS NOT NULL ORDER BY run")]
+    runs = [int(r) for (r,) in trace.sql("SELECT DISTINCT run FROM metrics WHERE run IS NOT NULL ORDER BY run")]
     if run not in runs:
         raise UsageError(f"there is no run {run}", hint=f"runs of drawtap profile --add: {', '.join(map(str, runs))}")
     known = _work(trace, run)
@@ -273,7 +273,7 @@ def profiled(trace: Trace, run: int) -> Side:
     times = {number: values[clock] for number, values in beside.items() if clock in values}
     per = "call" if _any(trace, run, "call", clock) else "draw"
     calls = {
-        int(str(seq)): float(str(value))
+        int(seq): float(value)
         for seq, value in trace.sql(
             "SELECT seq, value FROM metrics WHERE run = $run AND per = $per AND name = $name AND value IS NOT NULL",
             {"run": run, "per": per, "name": clock},
@@ -313,17 +313,17 @@ def _work(trace: Trace, run: int | None) -> _Known:
     beside: dict[int, dict[str, float]] = {}
     units = {name: unit for name, (_, unit) in content.SERIES.items()} | {"redundant": "count"}
     for row in content.frame_stats(trace):
-        number = int(str(row["frame"]))
-        work[number] = {name: float(str(row[name])) for name in _WORK if isinstance(row.get(name), int | float)}
+        number = int(row["frame"])
+        work[number] = {name: float(row[name]) for name in _WORK if isinstance(row.get(name), int | float)}
     copies = "regexp_matches(c.name, '^gl(Generate(Texture)?Mipmap|Copy|Blit)')"
     for frame, count in trace.sql(f"SELECT c.frame, count(*) FROM calls c WHERE {copies} GROUP BY c.frame"):
-        if frame is not None and int(str(frame)) in work:
-            work[int(str(frame))]["mipmaps"] = float(str(count))
+        if frame is not None and int(frame) in work:
+            work[int(frame)]["mipmaps"] = float(count)
     for frame, count in trace.sql(
         "SELECT c.frame, count(*) FROM redundancy r JOIN calls c ON c.seq = r.seq GROUP BY c.frame"
     ):
-        if frame is not None and int(str(frame)) in work:
-            work[int(str(frame))]["redundant"] = float(str(count))
+        if frame is not None and int(frame) in work:
+            work[int(frame)]["redundant"] = float(count)
     if measured.files(trace.path):
         which = "QUALIFY run = max(run) OVER (PARTITION BY name)" if run is None else f"AND run = {int(run)}"
         for name, unit, frame, value in trace.sql(
@@ -332,7 +332,7 @@ def _work(trace: Trace, run: int | None) -> _Known:
         ):
             units[str(name)] = str(unit)
             table = beside if unit == "ns" else work
-            table.setdefault(int(str(frame)), {})[str(name)] = float(str(value))
+            table.setdefault(int(frame), {})[str(name)] = float(value)
     for counts in work.values():
         counts.setdefault("mipmaps", 0.0)
         counts.setdefault("redundant", 0.0)

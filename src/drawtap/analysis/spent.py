@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
@@ -155,7 +155,7 @@ def recording(trace: Trace, thread: int | None = None) -> dict[int, float]:
     """Return what the recorder took between the calls of each frame, in ns: an estimate, rather too low."""
     main = "" if thread is None else f"AND g.thread = {int(thread)}"
     question = _RECORDED.format(main=main, most=_MOST_GAP_NS)
-    return {int(str(frame)): float(str(ns)) for frame, ns in trace.sql(question)}
+    return {int(frame): float(ns) for frame, ns in trace.sql(question)}
 
 
 def main_thread(trace: Trace) -> int | None:
@@ -164,7 +164,7 @@ def main_thread(trace: Trace) -> int | None:
         "SELECT c.thread FROM calls c JOIN functions f ON f.id = c.fn WHERE contains(f.flags, 'frame_end') "
         "GROUP BY c.thread ORDER BY count(*) DESC LIMIT 1"
     ).fetchall()
-    return int(str(found[0][0])) if found else None
+    return int(found[0][0]) if found else None
 
 
 def _asked(trace: Trace, timed: str, given: Mapping[str, object]) -> Spent:
@@ -175,13 +175,13 @@ def _asked(trace: Trace, timed: str, given: Mapping[str, object]) -> Spent:
     functions: dict[str, dict[str, float]] = {}
     question = _QUESTION.format(timed=timed)
     for frame, part, name, ns in _rows(trace, question + _SUMS, given):
-        table = frames.setdefault(int(str(frame)), {})
-        table[str(part)] = table.get(str(part), 0.0) + float(str(ns))
+        table = frames.setdefault(int(frame), {})
+        table[str(part)] = table.get(str(part), 0.0) + float(ns)
         names = functions.setdefault(str(part), {})
-        names[str(name)] = names.get(str(name), 0.0) + float(str(ns))
+        names[str(name)] = names.get(str(name), 0.0) + float(ns)
     try:
         for frame, part, ns in _rows(trace, question + _REDUNDANT, given):
-            redundant.setdefault(int(str(frame)), {})[str(part)] = float(str(ns))
+            redundant.setdefault(int(frame), {})[str(part)] = float(ns)
     except DrawtapError:  # the graph of calls is not always to be had: then none is known to be redundant
         redundant = {}
     return Spent(frames, redundant, functions)
@@ -191,5 +191,5 @@ _SUMS = "SELECT frame, part, name, sum(ns)::DOUBLE FROM divided GROUP BY ALL"
 _REDUNDANT = "SELECT frame, part, sum(ns)::DOUBLE FROM divided JOIN redundancy r USING (seq) GROUP BY ALL"
 
 
-def _rows(trace: Trace, question: str, given: Mapping[str, object]) -> Iterable[tuple[object, ...]]:
+def _rows(trace: Trace, question: str, given: Mapping[str, object]) -> Iterable[tuple[Any, ...]]:
     return trace.sql(question, dict(given)).fetchall() if given else trace.sql(question).fetchall()

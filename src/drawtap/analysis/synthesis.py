@@ -788,7 +788,7 @@ def _points_and_lines(trace: Trace, chosen: Sequence[Mapping[str, object]]) -> i
     modes = "starts_with(mode, 'GL_POINT') OR starts_with(mode, 'GL_LINE')"
     numbers = f"frame BETWEEN {chosen[0]['frame']} AND {chosen[-1]['frame']}"
     question = f"SELECT count(*) FROM draws WHERE kind = 'draw' AND ({modes}) AND {numbers}"
-    return int(str(trace.sql(question).fetchall()[0][0]))
+    return int(trace.sql(question).fetchall()[0][0])
 
 
 def _float(value: object) -> float:

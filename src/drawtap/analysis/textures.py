@@ -131,8 +131,8 @@ def _content(trace: Trace, upload: dict[str, object]) -> bytes:
     return content
 
 
-def _int(value: object) -> int:
-    return int(str(value)) if value is not None else 0
+def _int(value: Any) -> int:
+    return int(value) if value is not None else 0
 
 
 # ---- plain pixels ---------------------------------------------------------------------------------------------------

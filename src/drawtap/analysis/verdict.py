@@ -111,9 +111,9 @@ def _spent(trace: Trace) -> tuple[dict[str, int], int, dict[str, list[str]]]:
     """Return ns by kind and in all, of the thread that shows frames without what loads; and who waited, by kind."""
     first = content.loading(content.frame_stats(trace))
     frames = {
-        int(str(row["frame"])): float(str(time))
+        int(row["frame"]): float(time)
         for row in trace.table("frames")
-        if row["end_function"] and int(str(row["frame"])) >= first
+        if row["end_function"] and int(row["frame"]) >= first
         and (time := row["interval"] if row["interval"] is not None else row["duration"]) is not None
     }  # fmt: skip
     thread = spent.main_thread(trace)

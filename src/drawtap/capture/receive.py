@@ -335,7 +335,7 @@ def _counted(file: Path) -> tuple[int, int]:
     # What the recorder says is of what it recorded: not all of that arrives, and it counts frames before their calls.
     try:
         with open_trace(file) as trace:
-            return len(trace.calls), int(str(trace.info["frames"]))
+            return len(trace.calls), int(trace.info["frames"])
     except DrawtapError:
         return 0, 0  # whoever opens it is told why
 

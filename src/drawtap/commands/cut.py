@@ -39,4 +39,4 @@ def cut(
     check_target(output, force=force, replaced=True)
     where = selection(calls, name=name, of=trace).where()
     found = trace.sql(f"SELECT seq FROM calls WHERE {where}")
-    return verdicts(cut_out(trace, (int(str(row[0])) for row in found), output))
+    return verdicts(cut_out(trace, (int(row[0]) for row in found), output))

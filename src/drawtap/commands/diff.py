@@ -239,7 +239,7 @@ def _states(a: Trace, b: Trace, calls: str) -> Rows:
 
 def _state_at(trace: Trace, seq: int) -> dict[str, str]:
     query = f"SELECT path, value, begin_seq FROM state WHERE begin_seq <= {seq} AND end_seq > {seq}"
-    values = {str(path): (str(value), int(str(since))) for path, value, since in trace.sql(query).fetchall()}
+    values = {str(path): (str(value), int(since)) for path, value, since in trace.sql(query).fetchall()}
     begun: dict[tuple[str, str], int] = {}
     for path, (_, since) in values.items():
         if match := _HANDLE.match(path):

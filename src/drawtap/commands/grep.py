@@ -9,6 +9,7 @@ from drawtap.commands import Opt, command
 from drawtap.commands.sql import rows
 from drawtap.errors import UsageError
 from drawtap.trace.ranges import RANGE_HELP, selection
+from drawtap.trace.sql_text import quote_text
 from drawtap.view.result import Rows
 
 if TYPE_CHECKING:
@@ -39,8 +40,7 @@ def grep(
         re.compile(pattern)
     except re.error as error:
         raise UsageError(f"{pattern!r} is no regular expression: {error}") from error
-    quoted = pattern.replace("'", "''")
-    match = f"regexp_matches(\"call\", '{quoted}'{', ' + chr(39) + 'i' + chr(39) if ignore_case else ''})"
+    match = f'regexp_matches("call", {quote_text(pattern)}' + (", 'i')" if ignore_case else ")")
     tail = f" LIMIT {int(limit)}" if limit is not None else ""
     where = selection(calls, of=trace).where()
     return rows(

@@ -181,7 +181,7 @@ def _inside(trace: Trace, found: Sequence[Range], within: Iterable[int] | None) 
     shown = [row for row in trace.table("frames") if row["end_function"] and row["frame"] in numbers]
     if not shown:
         return list(found)
-    first, end = int(str(shown[0]["first_seq"])), int(str(shown[-1]["end_seq"]))
+    first, end = int(shown[0]["first_seq"]), int(shown[-1]["end_seq"])
     return [one for one in found if first <= one.begin and one.end <= end]
 
 

@@ -254,7 +254,7 @@ def _functions(trace: Trace) -> list[FunctionRow]:
             _int(row["calls"]),
             _int(row["calls"]) / top,
             _int(row["total_ns"]),
-            float(str(row["mean_ns"] or 0)),
+            float(row["mean_ns"] or 0),
             _int(row["max_ns"]),
         )
         for row in found

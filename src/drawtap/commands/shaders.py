@@ -87,9 +87,7 @@ def _draws(trace: Trace, count: int) -> Rows:
     if count < 1:
         raise UsageError(f"--draws {count} makes no sense", hint="--draws 20 shows twenty")
     rows = trace.sql(_MOST, {"count": count}).fetchall() if measured.files(trace.path) else []
-    shown = [
-        (*row[:4], *(None if cell is None else round(float(str(cell))) for cell in row[4:9]), row[9]) for row in rows
-    ]
+    shown = [(*row[:4], *(None if cell is None else round(float(cell)) for cell in row[4:9]), row[9]) for row in rows]
     note = "drawtap profile -m fragments:count/generated --per draw measures what it takes" if not rows else None
     columns = (
         "seq",

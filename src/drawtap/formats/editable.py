@@ -12,10 +12,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING
 
 from drawtap.errors import InputError, UsageError
-from drawtap.trace.core import Row
 from drawtap.trace.edit import Blob, Editor, Saved
 
 if TYPE_CHECKING:
@@ -77,18 +76,18 @@ def read_editable(text: Path, base: Trace, output: Path) -> Saved:
         raise InputError(f"{text} was made from another recording than {base.path}")
     changes = base.core.text_changes(int(about[2]), int(about[3]), content)
     editor = Editor(base)
-    for first, end in cast("list[list[int]]", changes["dropped"]):
+    for first, end in changes["dropped"]:
         editor.drop(range(first, end))
-    for row in cast("list[Row]", changes["changed"]):
-        with _Line(text, cast(int, row["line"])):
-            _change(editor, cast(int, row["seq"]), cast(str, row["old"]), cast(str, row["new"]), text.parent)
-    for row in cast("list[Row]", changes["inserted"]):
-        with _Line(text, cast(int, row["line"])):
-            call = parse(cast(str, row["text"]))
+    for row in changes["changed"]:
+        with _Line(text, row["line"]):
+            _change(editor, row["seq"], row["old"], row["new"], text.parent)
+    for row in changes["inserted"]:
+        with _Line(text, row["line"]):
+            call = parse(row["text"])
             values = {name: value(word, text.parent) for name, word in call.values.items() if word != "?"}
             if call.result is not None and call.result != "?":
                 values["result"] = value(call.result, text.parent)
-            editor.insert(cast(int, row["before"]), call.name, **values)
+            editor.insert(row["before"], call.name, **values)
     return editor.save(output, operation=f"import {text.name}")
 
 

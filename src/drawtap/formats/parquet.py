@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from drawtap.formats import export_format
 from drawtap.trace.ranges import Selection
+from drawtap.trace.sql_text import quote_text
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
@@ -16,6 +17,6 @@ if TYPE_CHECKING:
 def write_parquet(trace: Trace, selection: Selection, path: Path) -> None:
     """Apache Parquet with zstd, for DuckDB, pandas, Polars and Spark: columns of the table calls."""
     columns = "seq, frame, thread, context, name, t_start, duration, category, params, result, payload_bytes"
-    target = str(path).replace("'", "''")
+    target = quote_text(path)
     calls = f"SELECT {columns} FROM calls WHERE {selection.where()} ORDER BY seq"
-    trace.sql(f"COPY ({calls}) TO '{target}' (FORMAT parquet, COMPRESSION zstd)")
+    trace.sql(f"COPY ({calls}) TO {target} (FORMAT parquet, COMPRESSION zstd)")

@@ -8,7 +8,7 @@ import json
 import os
 from ctypes import POINTER, byref, c_char_p, c_int32, c_uint32, c_uint64
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from drawtap.errors import DrawtapError
 from drawtap.trace.library import Cancelled, Library
@@ -52,7 +52,8 @@ def read(tool: str, source: Path, target: Path, *, library: Path, signatures: Pa
         raise Cancelled(f"{source}: {stopped}") from None
     except DrawtapError as error:
         raise type(error)(f"{source}: {error.message}", hint=error.hint) from None
-    return cast("dict[str, Any]", json.loads(cast(bytes, text.value)))
+    found: dict[str, Any] = json.loads(text.value or b"{}")
+    return found
 
 
 def cancel(library: Path) -> None:

@@ -10,6 +10,7 @@ from drawtap.errors import UsageError
 from drawtap.formats import export_format
 from drawtap.trace import measured, sensors
 from drawtap.trace.ranges import Selection
+from drawtap.trace.sql_text import quote, quote_text
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
@@ -61,8 +62,8 @@ def _stored(trace: Trace) -> Iterator[str]:
         key, said = ("s.seq", "") if of_calls else ("f.first_seq", "frame: ")
         for column in (c for c in columns if c not in ("seq", "frame")):
             title = said + (f"{name}.{column}" if len(stored) > 1 else column)
-            quoted, value = title.replace("'", "''"), f's."{column}"'
-            wanted = f"SELECT {key} AS seq, '{quoted}' AS what, {value}::VARCHAR AS value"
+            value = f"s.{quote(column)}"
+            wanted = f"SELECT {key} AS seq, {quote_text(title)} AS what, {value}::VARCHAR AS value"
             yield f"{wanted} FROM {source} WHERE {value} IS NOT NULL"
 
 

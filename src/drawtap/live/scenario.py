@@ -94,7 +94,7 @@ def recorded_costs(path: Path) -> tuple[int, ...]:
 
     with open_trace(path) as trace:
         rows = trace.sql("SELECT duration FROM frames WHERE duration > 0 ORDER BY frame").fetchall()
-        costs = tuple(int(str(row[0])) for row in rows)
+        costs = tuple(int(row[0]) for row in rows)
     if len(costs) < 2:
         raise InputError(f"{path} has no frames to take costs from", hint="at least two frames")
     return costs[1:]

@@ -78,21 +78,21 @@ def draw_costs(
         "SELECT d.seq, coalesce(d.program, 0), d.vertices * greatest(coalesce(d.instances, 1), 1) FROM draws d "
         "WHERE d.kind = 'draw' ORDER BY d.seq"
     ).fetchall():
-        at = int(str(seq))
+        at = int(seq)
         if at not in fragments:
             continue
         runs, transformed = fragments[at], vertices.get(at)
-        each = {stage: texts.operations(int(str(program)), stage, at) for stage in ("vertex", "fragment")}
+        each = {stage: texts.operations(int(program), stage, at) for stage in ("vertex", "fragment")}
         if each["vertex"] is None and each["fragment"] is None:
             found.append(DrawCost(at, None, None, FIXED))
             continue
-        many = float(str(given)) if transformed is None and given is not None else transformed
+        many = float(given) if transformed is None and given is not None else transformed
         vertex = None if many is None or each["vertex"] is None else round(many) * each["vertex"]
         fragment = None if runs is None or each["fragment"] is None else round(runs) * each["fragment"]
         why = "" if vertex is not None and fragment is not None else UNKNOWN if runs is None else FIXED
         if many is None and each["vertex"] is not None:
             why = "how many vertices it draws is not known"
-        between, lacks = _between(texts, int(str(program)), at, runs_between or {})
+        between, lacks = _between(texts, int(program), at, runs_between or {})
         found.append(DrawCost(at, vertex, fragment, why or lacks, between))
     return found
 

@@ -24,6 +24,8 @@ from drawtap.metrics.metric import Metric, numbered
 from drawtap.metrics.passes import Pass, Plan, Range, request_text
 from drawtap.replay import player
 from drawtap.trace import measured
+from drawtap.trace.result import connect
+from drawtap.trace.sql_text import quote_text
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
@@ -202,7 +204,7 @@ def readings(
         for repetition in range(wanted.repeat):
             for number, one in enumerate(plan.passes):
                 runs.play([one], number, repetition)
-        connection = duckdb.connect(":memory:")
+        connection = connect()
         try:
             _load(connection, runs, plan, wanted)
             rows = connection.execute(
@@ -292,17 +294,17 @@ def _store(trace: Trace, runs: _Runs, plan: Plan, wanted: ProfileOptions) -> tup
     where.mkdir(exist_ok=True)
     old = measured.files(trace.path)
     run = 1 + max((int(file.stem) for file in old if file.stem.isdigit()), default=0) if wanted.add else 1
-    connection = duckdb.connect(":memory:")
+    connection = connect()
     try:
         _load(connection, runs, plan, wanted)
         _estimate(trace, connection)
-        frames = [(int(str(f["frame"])), int(str(f["first_seq"]))) for f in trace.table("frames")]
+        frames = [(int(f["frame"]), int(f["first_seq"])) for f in trace.table("frames")]
         connection.execute("CREATE TABLE frames (frame UBIGINT, first_seq UBIGINT)")
         _insert(connection, "frames", frames)
         part, path = where / "run.part", where / f"{run:03}.parquet"
-        table = _TABLE.format(engine=_quoted(runs.engine), run=run, known=_KNOWN)
-        connection.execute(f"COPY ({table}) TO {_quoted(str(part))} (FORMAT parquet)")
-        [(rows,)] = connection.execute(f"SELECT count(*) FROM read_parquet({_quoted(str(part))})").fetchall()
+        table = _TABLE.format(engine=quote_text(runs.engine), run=run, known=_KNOWN)
+        connection.execute(f"COPY ({table}) TO {quote_text(part)} (FORMAT parquet)")
+        [(rows,)] = connection.execute(f"SELECT count(*) FROM read_parquet({quote_text(part)})").fetchall()
     finally:
         connection.close()
     for file in [] if wanted.add else old:
@@ -396,7 +398,7 @@ def _question(file: Path, number: int, repetition: int, places: Sequence[str]) -
     kinds = {name: fixed.get(name, "DOUBLE" if re.fullmatch(r"m\d+", name) else "UBIGINT") for name in header}
     columns = "{" + ", ".join(f"'{name}': '{kind}'" for name, kind in kinds.items()) + "}"
     names = ", ".join(places)
-    return _LONG.format(number=number, repetition=repetition, file=_quoted(str(file)), columns=columns, names=names)
+    return _LONG.format(number=number, repetition=repetition, file=quote_text(file), columns=columns, names=names)
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, table: str, rows: Iterable[Sequence[object]]) -> None:
@@ -404,10 +406,6 @@ def _insert(connection: duckdb.DuckDBPyConnection, table: str, rows: Iterable[Se
     if listed:
         marks = ", ".join("?" for _ in listed[0])
         connection.executemany(f"INSERT INTO {table} VALUES ({marks})", listed)
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 # ---- what it says ---------------------------------------------------------------------------------------------------
@@ -426,10 +424,10 @@ def ranges(trace: Trace, kinds: Iterable[str], named: Sequence[Range] = ()) -> l
     if wanted & {"group", "range"}:
         for row in trace.table("markers"):
             if row["kind"] == "group" and row["end_seq"] is not None:
-                found.append(Range(f"group {row['text']}", int(str(row["seq"])), int(str(row["end_seq"])) + 1))
+                found.append(Range(f"group {row['text']}", int(row["seq"]), int(row["end_seq"]) + 1))
     if wanted & {"pass", "range"}:
         rows = trace.sql(_TARGETS)
-        found += [Range(f"pass {name}", int(str(first)), int(str(last)) + 1) for name, first, last in rows]
+        found += [Range(f"pass {name}", int(first), int(last) + 1) for name, first, last in rows]
     return sorted(found, key=lambda r: (r.begin, -r.end))
 
 
@@ -487,7 +485,7 @@ def overview(made: Profile) -> list[dict[str, object]]:
     """
     adds = {m.id for m in metrics_of(made) if m.fold == "sum"} | {*estimate.IDS}
     found = []
-    for row in _ask(_OVERVIEW.format(file=_quoted(str(made.path)))):
+    for row in _ask(_OVERVIEW.format(file=quote_text(made.path))):
         entry = dict(zip(_OVERVIEW_COLUMNS, row, strict=True))
         if entry["metric"] not in adds:
             entry["total"] = entry["at_least"] = None
@@ -502,7 +500,7 @@ def overview(made: Profile) -> list[dict[str, object]]:
 def notes(made: Profile) -> list[tuple[object, ...]]:
     """Return the notes of rows with how many rows have them."""
     return _ask(
-        f"SELECT note, count(*) FROM read_parquet({_quoted(str(made.path))}) WHERE note IS NOT NULL "
+        f"SELECT note, count(*) FROM read_parquet({quote_text(made.path)}) WHERE note IS NOT NULL "
         "GROUP BY note ORDER BY count(*) DESC, note LIMIT 10"
     )
 
@@ -538,8 +536,9 @@ def disagreements(path: Path) -> list[Disagreement]:
             f"SELECT a.per, count(*), count(*) FILTER (a.value <> b.value) AS differ, "
             "min_by(a.seq, a.seq) FILTER (a.value <> b.value), min_by(a.value, a.seq) FILTER (a.value <> b.value), "
             "min_by(b.value, a.seq) FILTER (a.value <> b.value) "
-            f"FROM read_parquet({_quoted(str(path))}) a JOIN read_parquet({_quoted(str(path))}) b "
-            f"ON a.per = b.per AND a.number = b.number AND a.name = {_quoted(metric)} AND b.name = {_quoted(other)} "
+            f"FROM read_parquet({quote_text(path)}) a JOIN read_parquet({quote_text(path)}) b "
+            "ON a.per = b.per AND a.number = b.number "
+            f"AND a.name = {quote_text(metric)} AND b.name = {quote_text(other)} "
             "WHERE a.value IS NOT NULL AND b.value IS NOT NULL GROUP BY a.per HAVING differ > 0 ORDER BY a.per"
         )
         for per, count, differ, seq, theirs, ours in rows:
@@ -551,7 +550,7 @@ def disagreements(path: Path) -> list[Disagreement]:
 def export(stored: Path, output: Path) -> None:
     """Write a run as CSV, Parquet or JSON. Raises UsageError for another suffix, and where nothing can be written."""
     try:
-        _ask(f"COPY (FROM read_parquet({_quoted(str(stored))})) TO {_quoted(str(output))} {writer(output)}")
+        _ask(f"COPY (FROM read_parquet({quote_text(stored)})) TO {quote_text(output)} {writer(output)}")
     except duckdb.IOException as error:
         raise UsageError(f"{output} cannot be written: {error}", hint=f"what was measured is in {stored}") from None
 
@@ -565,7 +564,7 @@ def writer(output: Path) -> str:
 
 
 def _ask(question: str) -> list[tuple[object, ...]]:
-    connection = duckdb.connect(":memory:")
+    connection = connect()
     try:
         return connection.execute(question).fetchall()
     finally:

@@ -44,7 +44,7 @@ def series(trace: Trace) -> list[Series]:
         "name NOT LIKE '%/start' QUALIFY run = max(run) OVER (PARTITION BY name) ORDER BY name, frame"
     ):
         entry = found.setdefault(str(name), (str(unit), str(engine), {}))
-        entry[2][int(str(frame))] = float(str(value))
+        entry[2][int(frame)] = float(value)
     return [Series(name, *entry) for name, entry in found.items()]
 
 
@@ -78,7 +78,7 @@ def costly(trace: Trace, count: int = 12) -> tuple[str, str, Sequence[Draw]]:
         {"name": name, "count": count},
     )
     draws = [
-        Draw(int(str(seq)), int(str(frame)), str(function), float(str(value)), float(str(share or 0)))
+        Draw(int(seq), int(frame), str(function), float(value), float(share or 0))
         for seq, frame, function, value, share in rows
     ]
     return name, there[name], draws

@@ -163,7 +163,7 @@ def _fetches(trace: Trace, frames: range, known: Sequence[Metric], environment: 
         raise UnavailableError(f"{_GENERATED}: {metric.missing if metric else 'there is no such back-end'}")
     reads = of_programs(trace)
     programs = {
-        int(str(seq)): int(str(program))
+        int(seq): int(program)
         for seq, program in trace.sql("SELECT seq, program FROM draws WHERE kind = 'draw' AND program IS NOT NULL")
     }
     if not any(isinstance(count, str) or count for count in reads.values()):

@@ -138,8 +138,8 @@ def tables(trace: Trace) -> list[Table]:
     rows = content.frame_stats(trace, stored) if stored else frames
     ids = frozenset(metric.id for name in BACKENDS.names() for metric in BACKENDS.get(name).metrics(Capabilities()))
     if any(f["name"] == "vgSetParameterfv" for f in trace.table("histogram")):
-        stops = {int(str(frame)): float(str(n)) for frame, n in trace.sql(_STOPS) if frame is not None}
-        rows = [{**row, "gradient_stops": stops.get(int(str(row["frame"])), 0.0)} for row in rows]
+        stops = {int(frame): float(n) for frame, n in trace.sql(_STOPS) if frame is not None}
+        rows = [{**row, "gradient_stops": stops.get(int(row["frame"]), 0.0)} for row in rows]
     known = _Known(rows, values, notes, frozenset(s.name for s in stored), ids, content.surface(trace))
     for title, wanted, command, prefix in (
         ("OpenGL and OpenGL ES", _GL, _MEASURE_GL, "gl"),
@@ -205,10 +205,10 @@ def _measured(trace: Trace) -> tuple[dict[str, dict[int, float]], dict[str, str]
         "QUALIFY run = max(run) OVER (PARTITION BY name) ORDER BY frame"
     ):
         if value is not None:
-            values.setdefault(str(name), {})[int(str(frame))] = float(str(value))
+            values.setdefault(str(name), {})[int(frame)] = float(value)
         elif note is not None:
-            bound = None if least is None else float(str(least))
-            entry = (str(note), int(str(draws or 0)), int(str(unknown or 0)), bound)
+            bound = None if least is None else float(least)
+            entry = (str(note), int(draws or 0), int(unknown or 0), bound)
             lost.setdefault(str(name), []).append(entry)
     notes = {name: _lost(frames, name in values) for name, frames in lost.items()}
     # A frame whose draws were measured too was measured in parts, and the mean of their means is not the frame's.
@@ -250,13 +250,13 @@ def _texture_reads(trace: Trace) -> dict[int, float]:
         "SELECT m.frame, d.program, m.value FROM metrics m JOIN draws d ON d.seq = m.seq WHERE m.per = 'draw' AND "
         "d.kind = 'draw' AND m.name = 'fragments:count/generated' QUALIFY m.run = max(m.run) OVER ()"
     ):
-        count = reads.get(int(str(program or 0)), "it has no fragment shader of its own")
+        count = reads.get(int(program or 0), "it has no fragment shader of its own")
         if isinstance(count, str):
             raise NotTold(f"program {program}: {count}")
         if count and fragments is None:
             raise NotTold("the fragments of a draw could not be counted")
-        number = int(str(frame))
-        found[number] = found.get(number, 0.0) + count * float(str(fragments or 0))
+        number = int(frame)
+        found[number] = found.get(number, 0.0) + count * float(fragments or 0)
     return found
 
 
@@ -328,13 +328,13 @@ def heat_map(trace: Trace, *, columns: int = 400, rows: int = 250) -> HeatMap | 
     measured_ones = _draw_metrics(trace)
     tables.update(sorted(measured_ones.items(), key=lambda item: _rank(item[0][0]))[:_MOST_METRICS])
     for name, unit, at in (("time of the call", "ns", 3), ("vertices", "count", 4)):
-        known = {int(str(row[0])): float(str(row[at])) for row in draws if row[at] is not None}
+        known = {int(row[0]): float(row[at]) for row in draws if row[at] is not None}
         if any(known.values()):
             tables[name, unit] = known
-    first, last = int(str(draws[0][1])), int(str(draws[-1][1]))
+    first, last = int(draws[0][1]), int(draws[-1][1])
     places: dict[int, list[tuple[int, str]]] = {}
     for seq, frame, function, _, _ in draws:
-        places.setdefault(int(str(frame)), []).append((int(str(seq)), str(function)))
+        places.setdefault(int(frame), []).append((int(seq), str(function)))
     deepest = max(len(found) for found in places.values())
     wide, deep = -(-(last - first + 1) // columns), -(-deepest // rows)
     frames = range(first, last + 1, wide)
@@ -369,5 +369,5 @@ def _draw_metrics(trace: Trace) -> dict[tuple[str, str], dict[int, float]]:
         "SELECT name, unit, seq, value FROM metrics WHERE per = 'draw' AND value IS NOT NULL AND "
         "name NOT LIKE '%/start' QUALIFY run = max(run) OVER (PARTITION BY name)"
     ):
-        found.setdefault((str(name), str(unit)), {})[int(str(seq))] = float(str(value))
+        found.setdefault((str(name), str(unit)), {})[int(seq)] = float(value)
     return {key: values for key, values in found.items() if any(values.values())}

@@ -50,7 +50,7 @@ def write_timeline(trace: Trace, path: Path) -> int:
     tracks += [(f"{name} per {per}", _MEASURED, unit) for name, per, unit in counters]
     first = len(tracks)
     tracks += [(f"thread {t['thread']} {t['name'] or ''}".strip(), -1, None) for t in threads]
-    begin = int(str(trace.frames[0].t_start or 0)) if len(trace.frames) else 0
+    begin = int(trace.frames[0].t_start or 0) if len(trace.frames) else 0
     plan = Plan().number(len(tracks))
     for name, parent, unit in tracks:
         plan.text(name).number(parent, unit is not None).text(unit or "")

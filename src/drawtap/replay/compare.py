@@ -249,7 +249,7 @@ class Played:
         row = next((r for r in self.trace.table("frames") if r["frame"] == frame), None)
         if row is None:
             return ()
-        first, end = int(str(row["first_seq"])), int(str(row["end_seq"]))
+        first, end = int(row["first_seq"]), int(row["end_seq"])
         functions = {str(f["name"]): str(f["flags"]).split(",") for f in self.trace.table("functions")}
         found, target = [], 0
         for seq, name in self.trace.sql(
@@ -259,7 +259,7 @@ class Played:
             if str(name).startswith(("glBindFramebuffer", "glBindDrawFramebuffer")) or "make_current" in flags:
                 target += 1
             elif _DRAWS.intersection(flags) or str(name) in _ALSO_DRAW:
-                found.append((int(str(seq)), target))
+                found.append((int(seq), target))
         return [Draw(call, t, str(self.trace.calls[call])) for call, t in found]
 
     def image_at(self, call: int) -> Image | None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from drawtap.replay import state
 from drawtap.spec.registry import load_api
@@ -73,10 +73,10 @@ class Verified:
 
 def points_of(trace: Trace, every: int | None) -> list[int]:
     """Return the calls to ask after: each `every`-th; without it the ends of frames and some 60 between."""
-    calls = cast(int, trace.info["calls"])
+    calls = trace.info["calls"]
     if every:
         return list(range(every - 1, calls, every))[:_MOST_POINTS]
-    ends = [cast(int, row["end_seq"]) - 1 for row in trace.table("frames")]
+    ends = [row["end_seq"] - 1 for row in trace.table("frames")]
     frames = ends if len(ends) <= 20 else [ends[round(i * (len(ends) - 1) / 19)] for i in range(20)]
     between = [round((i + 0.5) * calls / 60) for i in range(60)]
     return sorted({seq for seq in (*frames, *(seq - 1 for seq in frames), *between) if 0 <= seq < calls})

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from drawtap.system.model import KernelModel
+from drawtap.trace.sql_text import quote_text
 
 _RUNNING: Final = "kind = 'running' AND cpu IS NOT NULL AND track LIKE 'thread/%'"
 
@@ -70,13 +71,10 @@ def pieces(shown: Sequence[str], others: str) -> str:
 
     Owners that are not in `shown` are `others` together.
     """
-    names = ", ".join(_quoted(name) for name in shown) or "NULL"
+    names = ", ".join(quote_text(name) for name in shown) or "NULL"
     return f"""
-        SELECT 'cpu/' || s.cpu AS track, CASE WHEN o.owner IN ({names}) THEN o.owner ELSE {_quoted(others)} END AS kind,
+        SELECT 'cpu/' || s.cpu AS track,
+               CASE WHEN o.owner IN ({names}) THEN o.owner ELSE {quote_text(others)} END AS kind,
                s.begin_ns, s.end_ns
         FROM spans s JOIN ({_OWNERS}) o USING (tid) WHERE {_RUNNING}
     """
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

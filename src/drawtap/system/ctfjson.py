@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import cast
 
 from drawtap.errors import InputError
 from drawtap.system.ctftypes import (
@@ -140,7 +139,7 @@ class _Reader:
                 return self._aliases[said]
             if not isinstance(said, dict):
                 raise self._fail("a field class is no object")
-            return self._object(str(said.get("type")), cast(_Object, said))
+            return self._object(str(said.get("type")), said)
         finally:
             self._depth -= 1
 

@@ -24,6 +24,7 @@ from drawtap.system import native, reader
 from drawtap.system.clocks import ClockFit, Pairs, fit
 from drawtap.system.driver import Source
 from drawtap.system.model import KernelModel, build
+from drawtap.trace.sql_text import quote_text
 
 # Events that exist to compare clocks (Linux' modules of Trace Compass): each is (guest's, host's, whose comes first).
 # Equal numbers `cnt` of one `vm_uid` are a pair.
@@ -53,7 +54,7 @@ class _Machine:
         """Return a condition for the requests of the host that may be this machine's."""
         if self.vgpu is not None:
             return f"vgpu = {self.vgpu}"
-        own = f"vm = {_quoted(self.vm)} OR " if self.vm is not None else ""
+        own = f"vm = {quote_text(self.vm)} OR " if self.vm is not None else ""
         return f"({own}(vm IS NULL AND vgpu IS NULL AND guest_seqno IS NOT NULL))"
 
 
@@ -220,7 +221,7 @@ def _synchronised(model: KernelModel, guest: Source, inside: str, outside: str, 
     _load(model, "sync_host", model.source.events(outside, ["tid", *fields]))
     mine = "true"
     if machine.vm is not None:
-        mine = f"h.tid IN (SELECT tid FROM threads WHERE vm = {_quoted(machine.vm)})"
+        mine = f"h.tid IN (SELECT tid FROM threads WHERE vm = {quote_text(machine.vm)})"
     found = _columns(
         model,
         f"""
@@ -264,7 +265,7 @@ def _requests(model: KernelModel, name: str, found: _Clocked) -> None:
           SELECT * EXCLUDE (asked, handed, over, end_ns), {at("asked")} AS asked_ns, {at("handed")} AS handed_ns,
                  {at("over")} AS end_ns FROM guest_in
         ), several AS (SELECT DISTINCT guest_id FROM guest_pairs WHERE hosts > 1 OR guests > 1)
-        SELECT {_quoted(name)} AS guest, g.id, g.driver, g.device, g.engine, g.context, g.seqno, g.client, g.tid,
+        SELECT {quote_text(name)} AS guest, g.id, g.driver, g.device, g.engine, g.context, g.seqno, g.client, g.tid,
                g.comm, g.label, g.asked_ns, g.handed_ns, g.end_ns, h.id AS host_request, p.joined_by,
                {_of("h", _GOT)} AS host_asked_ns, {_of("h", _HOST_END)} AS host_end_ns,
                host_asked_ns - g.asked_ns AS guest_wait_ns, host_end_ns - g.asked_ns AS latency_ns,
@@ -307,11 +308,11 @@ def _by_order(model: KernelModel, found: _Clocked) -> None:
 def _draw(model: KernelModel, name: str) -> None:
     begin, end = model.window
     run = model.connection.execute
-    path = f"{_quoted('guest/' + name + '/')} || coalesce(device, 'gpu') || '/' || coalesce(engine, 'requests')"
+    path = f"{quote_text('guest/' + name + '/')} || coalesce(device, 'gpu') || '/' || coalesce(engine, 'requests')"
     run(
         f"""
         CREATE OR REPLACE TABLE guest_drawn AS
-        WITH mine AS (SELECT *, {path} AS path FROM guest_requests WHERE guest = {_quoted(name)}), parts AS (
+        WITH mine AS (SELECT *, {path} AS path FROM guest_requests WHERE guest = {quote_text(name)}), parts AS (
           SELECT path || '/queue' AS track, least(asked_ns, host_asked_ns) AS b, host_asked_ns AS e,
                  'guest queue' AS kind, * FROM mine WHERE host_request IS NOT NULL
           UNION ALL
@@ -372,7 +373,7 @@ def _threads(model: KernelModel, name: str, clock: ClockFit) -> None:
         f"""
         INSERT INTO spans BY NAME
         SELECT (SELECT coalesce(max(id), -1) FROM spans) + row_number() OVER (ORDER BY b, e) AS id,
-               {_quoted("guest/" + name + "/")} || track AS track, greatest(b, {begin}) AS begin_ns,
+               {quote_text("guest/" + name + "/")} || track AS track, greatest(b, {begin}) AS begin_ns,
                least(e, {end}) AS end_ns, name, kind, is_open OR b < {begin} OR e > {end} AS is_open
         FROM (SELECT *, {clock.sql("begin_ns")} AS b, {clock.sql("end_ns")} AS e FROM guest_spans)
         WHERE e >= {begin} AND b <= {end}
@@ -410,7 +411,3 @@ def _said(model: KernelModel, name: str, found: _Clocked, guest: KernelModel) ->
             "error of its times', 0)",
             [label],
         )
-
-
-def _quoted(text: str | None) -> str:
-    return "NULL" if text is None else "'" + text.replace("'", "''") + "'"

@@ -24,6 +24,7 @@ from drawtap.system.driver import drivers
 from drawtap.system.model import KernelModel, assembled, build, database_for, files, lock, size
 from drawtap.system.reader import KernelTrace
 from drawtap.tables.kernel import TABLES
+from drawtap.trace.sql_text import quote_text
 
 _LEAST_BYTES = 4_000_000  # of a trace: the tables of smaller ones are made in less time than it takes to ask for them
 _MOST_BYTES = 20_000_000_000  # of all that is kept
@@ -107,7 +108,7 @@ def _opened(trace: KernelTrace, path: Path) -> KernelModel | None:
     # A database of its own with views of what is kept: `state` is made in it when it is asked for.
     connection, scratch = database_for(trace)
     try:
-        connection.execute(f"ATTACH {_quoted(path)} AS kept (READ_ONLY)")
+        connection.execute(f"ATTACH {quote_text(path)} AS kept (READ_ONLY)")
         [(window, used)] = connection.execute("SELECT trace_window, drivers FROM kept.about").fetchall()
         for table in _TABLES:
             connection.execute(f"CREATE VIEW {table} AS SELECT * FROM kept.{table}")
@@ -154,7 +155,3 @@ def _make_room(newest: Path) -> None:
         with contextlib.suppress(OSError):
             file.unlink()
         total -= length
-
-
-def _quoted(path: Path) -> str:
-    return "'" + str(path).replace("'", "''") + "'"

@@ -20,6 +20,7 @@ from drawtap.errors import UsageError
 from drawtap.system import cpus, listing
 from drawtap.system.metrics import GROUPS
 from drawtap.system.model import KernelModel
+from drawtap.trace.result import connect
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -439,7 +440,7 @@ def events(
 
     Where there are more than `most`, those from the chosen times, from each moment on in turn.
     """
-    cursor = duckdb.connect(":memory:")
+    cursor = connect()
     try:
         whole = _events(model, cursor, chosen[0] if len(chosen) == 1 else model.window, most + 1) if most else None
         if whole is not None and len(whole["t"]) <= most and len(chosen) == 1:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import duckdb
 
 from drawtap.system.driver import Source
+from drawtap.trace.sql_text import quote, quote_text
 
 COLUMNS = ("t", "event", "cpu", "tid", "comm", "text")
 
@@ -28,8 +29,8 @@ def rows(
     try:
         present = [str(name) for (name,) in connection.execute("SELECT column_name FROM (DESCRIBE stream)").fetchall()]
         own = [n for n in present if n not in {"pid", *COLUMNS}]
-        said = ", ".join(f"{_quoted(n.removeprefix('event.') + '=')} || {_named(n)}::VARCHAR" for n in own)
-        one = _quoted(names[0]) if names and len(names) == 1 else "NULL"
+        said = ", ".join(f"{quote_text(n.removeprefix('event.') + '=')} || {quote(n)}::VARCHAR" for n in own)
+        one = quote_text(names[0]) if names and len(names) == 1 else "NULL"
         listed = ", ".join(
             c if c in present else f"{one} AS event" if c == "event" else f"NULL AS {c}" for c in COLUMNS[:-1]
         )
@@ -37,11 +38,3 @@ def rows(
         return connection.execute(f"SELECT {listed}, {text} AS text FROM stream LIMIT {most}").fetchall()
     finally:
         connection.unregister("stream")
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
-def _named(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -187,9 +187,9 @@ def _group(
     found: Record = {c: row[c] for c in columns}
     found["jobs"] = row["jobs"]
     found["ended"] = row["ended"]
-    found["utilisation_percent"] = 100 * int(str(busy)) / duration if known else None
+    found["utilisation_percent"] = 100 * int(busy) / duration if known else None
     found["busy_ns"] = busy
-    found["summed_percent"] = 100 * int(str(total)) / duration if known else None
+    found["summed_percent"] = 100 * int(total) / duration if known else None
     found["preemptions"] = row["preemptions"]
     for measure in _MEASURES:
         found[f"mean_{measure}"] = row[f"mean_{measure}"]
@@ -265,7 +265,7 @@ def machines(model: KernelModel, window: Window) -> list[Record]:
     )
     thieves = stolen_by(model, window)
     for row in rows:
-        run, stolen = int(str(row["run_ns"])), int(str(row["stolen_ns"]))
+        run, stolen = int(row["run_ns"]), int(row["stolen_ns"])
         row["stolen_share"] = stolen / (run + stolen) if run + stolen else 0.0
         row["stolen_by"] = [
             {k: v for k, v in thief.items() if k != "vm"} for thief in thieves if thief["vm"] == row["vm"]

@@ -13,7 +13,7 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from ctypes import POINTER, byref, c_char_p, c_int, c_uint64, c_void_p
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -114,41 +114,29 @@ class NativeTrace(Handle):
     def names(self) -> Mapping[str, Mapping[str, str]]:
         """Return the events that are described: name -> field -> DuckDB type."""
         if self._names is None:
-            found = cast("dict[str, list[dict[str, object]]]", self._describe(scan=False))["events"]
-            self._names = {cast(str, e["name"]): dict(cast("list[tuple[str, str]]", e["fields"])) for e in found}
+            found = self._describe(scan=False)["events"]
+            self._names = {e["name"]: dict(e["fields"]) for e in found}
         return self._names
 
     def event_types(self) -> dict[str, tuple[int, dict[str, str]]]:
         """Return the events with how often they occur: name -> (count, field -> DuckDB type)."""
-        found = cast("dict[str, list[dict[str, object]]]", self._describe(scan=True))["events"]
-        return {
-            cast(str, e["name"]): (cast(int, e["count"]), dict(cast("list[tuple[str, str]]", e["fields"])))
-            for e in found
-        }
+        found = self._describe(scan=True)["events"]
+        return {e["name"]: (e["count"], dict(e["fields"])) for e in found}
 
     def bounds(self) -> tuple[int, int] | None:
         """Return the times of the first and the last event."""
-        found = cast("dict[str, int | None]", self._describe(scan=True))
+        found = self._describe(scan=True)
         begin, end = found["begin"], found["end"]
         return None if begin is None or end is None else (begin, end)
 
-    def _describe(self, *, scan: bool) -> object:
-        return self._json(self._lib.dt_kernel_describe, int(scan))
+    def _describe(self, *, scan: bool) -> dict[str, Any]:
+        found: dict[str, Any] = self._json(self._lib.dt_kernel_describe, int(scan))
+        return found
 
     def problems(self) -> list[Problem]:
         """Return what is missing or broken."""
-        found = cast("list[dict[str, str]]", self._json(self._lib.dt_kernel_problems))
-        return [
-            Problem(
-                p["kind"],
-                p["where"],
-                p["text"],
-                cast(int, p["count"]),
-                cast("int | None", p["begin"]),
-                cast("int | None", p["end"]),
-            )
-            for p in found
-        ]
+        found = self._json(self._lib.dt_kernel_problems)
+        return [Problem(p["kind"], p["where"], p["text"], p["count"], p["begin"], p["end"]) for p in found]
 
     def events(
         self, names: Sequence[str] | None, fields: Sequence[str] | None, begin: int | None, end: int | None
@@ -160,7 +148,7 @@ class NativeTrace(Handle):
         def make() -> object:
             return self._lib.stream(self._lib.dt_kernel_events, self.handle, request, len(request))
 
-        return dict(cast("list[tuple[str, str]]", pairs)), make
+        return dict(pairs), make
 
     def cancel(self) -> None:
         """Stop what runs on this trace."""
@@ -173,7 +161,7 @@ class NativeTrace(Handle):
         self._lib.dt_kernel_progress(self._handle, byref(done), byref(total))
         return done.value, total.value
 
-    def _json(self, function: Callable[..., object], *arguments: object) -> object:
+    def _json(self, function: Callable[..., object], *arguments: object) -> Any:
         return json.loads(self._lib.text(function, self.handle, *arguments))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from drawtap.errors import InputError, UsageError, did_you_mean
 from drawtap.system import metrics
@@ -206,8 +207,8 @@ def _machines(
         )
 
 
-def _int(value: object) -> int:
-    return int(str(value))
+def _int(value: Any) -> int:
+    return int(value)
 
 
 # What a machine wanted of the CPU: it ran, or was ready to.

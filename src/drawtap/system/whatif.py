@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from drawtap.errors import InputError, UsageError, did_you_mean, read_toml
 from drawtap.system import metrics, reader
@@ -101,8 +101,8 @@ def run(
         phases = [_by_vgpu(metrics.groups(model, "vgpus", (a, b))) for a, b in pairwise(edges) if b > a]
         usage: dict[int, list[tuple[float, float]]] = {}
         for row in metrics.series(model, "vgpus", bins=bins):
-            point = (float(str(row["t_ns"])) / SECOND, float(str(row["busy"])))
-            usage.setdefault(int(str(row["vgpu"])), []).append(point)
+            point = (float(row["t_ns"]) / SECOND, float(row["busy"]))
+            usage.setdefault(int(row["vgpu"]), []).append(point)
         outcomes = []
         for v, vgpu in enumerate(scenario.vgpus, 1):
             figures = whole.get(v, {})
@@ -113,7 +113,7 @@ def run(
                 "WHERE r.vgpu = ? AND e.begin_ns < ?",
                 [finished or end, v, finished or end],
             )
-            waits = cast("Mapping[str, Mapping[str, int | None]]", figures.get("percentiles", {}))
+            waits = figures.get("percentiles", {})
             mean = figures.get("mean_wait_ns")
             outcomes.append(
                 Outcome(
@@ -122,12 +122,12 @@ def run(
                     vgpu.name,
                     vgpu.weight,
                     finished / SECOND if finished is not None else None,
-                    100 * float(str(busy or 0)) / max((finished or end) - begin, 1),
+                    100 * float(busy or 0) / max((finished or end) - begin, 1),
                     tuple(_percent(p.get(v, {})) for p in phases),
-                    float(str(mean)) if mean is not None else None,
+                    float(mean) if mean is not None else None,
                     waits.get("wait_ns", {}).get("p99"),
-                    int(str(figures.get("jobs", 0))),
-                    int(str(figures.get("preemptions") or 0)),
+                    int(figures.get("jobs", 0)),
+                    int(figures.get("preemptions") or 0),
                     tuple(usage.get(v, ())),
                 )
             )
@@ -148,12 +148,12 @@ def _record_guests(scenario: Scenario, folder: Path, done: Simulation) -> None:
 
 
 def _by_vgpu(records: list[metrics.Record]) -> dict[int, metrics.Record]:
-    return {int(str(r["vgpu"])): r for r in records}
+    return {int(r["vgpu"]): r for r in records}
 
 
 def _percent(record: metrics.Record) -> float:
     value = record.get("utilisation_percent")
-    return float(str(value)) if value is not None else 0.0
+    return float(value) if value is not None else 0.0
 
 
 def load_scenario(name: str) -> Scenario:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from ctypes import POINTER, byref, c_char_p, c_int, c_uint32, c_uint64, c_void_p
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypedDict
 
 from drawtap.errors import InputError, QueryError
 from drawtap.parts import CORE, SIGNATURES, part
@@ -25,6 +25,20 @@ from drawtap.trace.library import TEXT, Handle, Library, Signature
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 Row = dict[str, Any]
+
+
+class CallRow(TypedDict):
+    """A call without its arguments; times in ns, None where they were not taken."""
+
+    seq: int
+    frame: int
+    thread: int
+    tid: int
+    context: int
+    name: str
+    t_start: int | None
+    duration: int | None
+
 
 TABLES = named("reader")
 _MAGIC = b"DTAP\r\n\x1a\n"
@@ -218,7 +232,8 @@ def is_recording(path: Path) -> bool:
 
 def version() -> str:
     """Return the core's version."""
-    return cast(bytes, _library().dt_core_version()).decode()
+    found: bytes = _library().dt_core_version()
+    return found.decode()
 
 
 class CoreTrace(Handle):
@@ -237,7 +252,7 @@ class CoreTrace(Handle):
         """Return what the trace says of itself; see `drawtap info --json`."""
         text = c_char_p()
         self._lib.dt_info(self.handle, byref(text))
-        return cast(Row, json.loads(cast(bytes, text.value)))
+        return _object(text.value or b"{}")
 
     def set_frame_end(self, rule: str) -> None:
         """Say which calls end a frame: "auto", or function names separated by commas."""
@@ -254,7 +269,7 @@ class CoreTrace(Handle):
         name = None if function is None else function.encode()
         self._lib.dt_calls_schema(self.handle, name, byref(text))
         columns = []
-        for line in cast(bytes, text.value).decode().splitlines():
+        for line in (text.value or b"").decode().splitlines():
             column, kind, note = line.split("\t")
             words = dict(word.partition("=")[::2] for word in note.split())
             columns.append(Column(column, kind, "more" not in words, words.get("enum"), words.get("group")))
@@ -270,13 +285,15 @@ class CoreTrace(Handle):
 
     def table_rows(self, name: str) -> list[Row]:
         """Return a small table as a list of objects, without any table engine."""
-        return cast("list[Row]", json.loads(self._text(self._lib.dt_table_json, name.encode())))
+        rows: list[Row] = json.loads(self._text(self._lib.dt_table_json, name.encode()))
+        return rows
 
-    def rows(self, selection: Selection) -> list[Row]:
+    def rows(self, selection: Selection) -> list[CallRow]:
         """Return calls in order of seq: seq frame thread tid context name t_start duration (ns, None: unknown)."""
         if selection.empty:
             return []
-        return cast("list[Row]", json.loads(self._text(self._lib.dt_rows_json, byref(_c_selection(selection)))))
+        rows: list[CallRow] = json.loads(self._text(self._lib.dt_rows_json, byref(_c_selection(selection))))
+        return rows
 
     def call(self, seq: int) -> tuple[Row, bytes]:
         """Return one call's arguments as core.h describes them for dt_call, and the bytes of its inline arrays."""
@@ -284,7 +301,7 @@ class CoreTrace(Handle):
         data, data_length = c_void_p(), c_uint64()
         self._lib.dt_call(self.handle, seq, byref(text), byref(length), byref(data), byref(data_length), byref(owner))
         content = ctypes.string_at(data, data_length.value) if data_length.value else b""
-        return cast(Row, json.loads(self._lib.take(text, length, owner))), content
+        return json.loads(self._lib.take(text, length, owner)), content
 
     def blob(self, content_hash: str) -> bytes:
         """Return content by its hash (32 hex digits).
@@ -300,27 +317,27 @@ class CoreTrace(Handle):
 
     def check(self, keep: bytes | bytearray) -> Row:
         """Say which calls whose bit in `keep` is 1 need what only other calls made; see edit.h for dt_check."""
-        if len(keep) < (cast(int, self.info()["calls"]) + 7) // 8:
+        if len(keep) < (self.info()["calls"] + 7) // 8:
             raise QueryError("there are fewer bits than calls")
-        return cast(Row, json.loads(self._text(self._lib.dt_check, bytes(keep))))
+        return _object(self._text(self._lib.dt_check, bytes(keep)))
 
     def diff(self, other: CoreTrace, *, frames: range | None, limit: int, outputs: bool) -> Row:
         """Say what differs between the calls of this trace and another; see edit.h for dt_diff."""
         first, end = (frames.start, frames.stop) if frames is not None else (0, 0)
-        return cast(Row, json.loads(self._text(self._lib.dt_diff, other.handle, first, end, limit, int(outputs))))
+        return _object(self._text(self._lib.dt_diff, other.handle, first, end, limit, int(outputs)))
 
     def text_changes(self, first_seq: int, end_seq: int, text: bytes) -> Row:
         """Hold an edited text against the calls it was made of; see edit.h for dt_text_changes."""
         if end_seq <= first_seq:
             raise QueryError("the text is about no call")
-        return cast(Row, json.loads(self._text(self._lib.dt_text_changes, first_seq, end_seq, text, len(text))))
+        return _object(self._text(self._lib.dt_text_changes, first_seq, end_seq, text, len(text)))
 
     def export_c(self, selection: Selection, folder: Path, calls_per_file: int, calls_per_function: int) -> Row:
         """Write generated C source into an existing folder and return what was written; see core.h for dt_export_c."""
         options = _COptions(calls_per_file, calls_per_function)
         chosen = byref(_c_selection(selection))
         made = self._text(self._lib.dt_export_c, chosen, os.fsencode(folder), byref(options))
-        return cast(Row, json.loads(made))
+        return _object(made)
 
     def export_apitrace(self, ranges: Sequence[tuple[range, bool]], path: Path) -> None:
         """Write calls, or frames where the second of a pair is set, as a trace of apitrace; none: all of them."""
@@ -369,7 +386,7 @@ def write(
             to.data, to.bytes = change.data, len(change.data)
         kept.append(changes)
         source.trace = of.trace.handle
-        calls = cast(int, of.trace.info()["calls"])
+        calls = of.trace.info()["calls"]
         if of.keep is not None and len(of.keep) < (calls + 7) // 8:
             raise QueryError(f"there are {calls} calls and only {len(of.keep) * 8} bits that say which are kept")
         if of.keep_images is not None and len(of.keep_images) < (calls + 7) // 8:
@@ -387,7 +404,12 @@ def write(
     said = None if annotation is None else json.dumps(annotation).encode()
     options = _CWrite(int(by_time), level, said, int(forget), signatures)
     made = lib.text(lib.dt_write, sources, len(parts), byref(options), os.fsencode(path))
-    return cast(Row, json.loads(made))
+    return _object(made)
+
+
+def _object(text: bytes) -> Row:
+    found: Row = json.loads(text)
+    return found
 
 
 def _c_selection(s: Selection) -> _CSelection:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import cast
+from typing import Any
 
 from drawtap.trace.core import Row
 from drawtap.trace.trace import Trace
@@ -72,23 +72,16 @@ def diff(a: Trace, b: Trace, *, frames: range | None = None, limit: int = 1000, 
     """
     said = a.core.diff(b.core, frames=frames, limit=limit, outputs=outputs)
     numbers = ("equal", "changed", "only_a", "only_b", "different_frames", "frames_a", "frames_b")
-    counts = {name: cast(int, said[name]) for name in numbers}
-    pairs = [
-        Frames(
-            cast("int | None", f["frame_a"]), cast("int | None", f["frame_b"]), *(cast(int, f[n]) for n in numbers[:4])
-        )
-        for f in cast("list[Row]", said["frames"])
-    ]
-    return Differences(**counts, frames=tuple(pairs), calls=tuple(map(_call, cast("list[Row]", said["differences"]))))
+    counts = {name: said[name] for name in numbers}
+    pairs = [Frames(f["frame_a"], f["frame_b"], *(f[n] for n in numbers[:4])) for f in said["frames"]]
+    return Differences(**counts, frames=tuple(pairs), calls=tuple(map(_call, said["differences"])))
 
 
 def _call(row: Row) -> Difference:
-    params = tuple(
-        (cast(str, p["name"]), cast(str, p["a"]), cast(str, p["b"])) for p in cast("list[Row]", row.get("params", []))
-    )
-    frame_a, frame_b, a, b = (cast("int | None", row[name]) for name in ("frame_a", "frame_b", "a", "b"))
-    text = cast(str, row.get("text") or row.get("function"))
-    return Difference(cast(str, row["kind"]), frame_a, frame_b, a, b, text, params)
+    params = tuple((p["name"], p["a"], p["b"]) for p in row.get("params", []))
+    frame_a, frame_b, a, b = (row[name] for name in ("frame_a", "frame_b", "a", "b"))
+    text = str(row.get("text") or row.get("function"))
+    return Difference(row["kind"], frame_a, frame_b, a, b, text, params)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +121,8 @@ def resources(a: Trace, b: Trace) -> Iterator[ResourceDifference]:
                 yield ResourceDifference(kind, None, _name(now), tuple(_changes(None, now)))
 
 
-def _name(row: tuple[object, ...]) -> int:
-    return int(str(row[0]))
+def _name(row: tuple[Any, ...]) -> int:
+    return int(row[0])
 
 
 def _changes(was: tuple[object, ...] | None, now: tuple[object, ...] | None) -> Iterator[tuple[str, str, str]]:

@@ -192,7 +192,7 @@ class Editor:
     def find(self, where: str) -> Iterator[Event]:
         """Yield the calls that meet an SQL condition on the table `calls`: `name LIKE '%Image2D' AND frame < 10`."""
         for (seq,) in self.trace.sql(f"SELECT seq FROM calls WHERE {where} ORDER BY seq").fetchall():
-            yield Event(self, self.trace.calls[cast(int, seq)])
+            yield Event(self, self.trace.calls[seq])
 
     def __getitem__(self, seq: int) -> Event:
         return Event(self, self.trace.calls[seq])
@@ -258,7 +258,7 @@ class Editor:
         keep = bytearray(self._keep)
         for seq in self._replaced:
             keep[seq >> 3] &= ~(1 << (seq & 7))
-        found = cast("list[Row]", self.trace.core.check(keep)["broken"])
+        found = self.trace.core.check(keep)["broken"]
         return [Broken(**row) for row in found]
 
     def save(self, path: str | os.PathLike[str], *, operation: str = "edit") -> Saved:
@@ -321,9 +321,9 @@ class Editor:
 
     def _scalar(self, of: Parameter, value: object) -> int:
         if of.kind == "f32":
-            return cast(int, struct.unpack("<I", struct.pack("<f", float(cast(SupportsFloat, value))))[0])
+            return int(struct.unpack("<I", struct.pack("<f", float(cast(SupportsFloat, value))))[0])
         if of.kind == "f64":
-            return cast(int, struct.unpack("<Q", struct.pack("<d", float(cast(SupportsFloat, value))))[0])
+            return int(struct.unpack("<Q", struct.pack("<d", float(cast(SupportsFloat, value))))[0])
         if value is None:
             return 0
         if isinstance(value, Enum):
@@ -451,23 +451,23 @@ def _combine(paths: Sequence[str | os.PathLike[str]], output: str | os.PathLike[
 
 
 def _saved(path: Path, said: Row, broken: tuple[Broken, ...]) -> Saved:
-    numbers = {name: cast(int, said[name]) for name in ("calls", "kept", "changed", "inserted", "bytes", "lost")}
-    problems = tuple(cast("list[str]", said["problems"]))
-    return Saved(path, **numbers, problems=problems, broken=broken, renamed=cast(int, said["renamed"]))
+    numbers = {name: said[name] for name in ("calls", "kept", "changed", "inserted", "bytes", "lost")}
+    problems = tuple(said["problems"])
+    return Saved(path, **numbers, problems=problems, broken=broken, renamed=said["renamed"])
 
 
 def _from_trace(trace: Trace) -> Signatures:
     found = Signatures()
     for row in trace.table("params"):
-        name = cast(str, row["name"])
-        group = cast("str | None", row["group"])
-        parameter = Parameter(name, cast(str, row["kind"]), group, cast("str | None", row["element"]), group)
-        found.functions.setdefault(cast(str, row["function"]), {})[name] = parameter
+        name = row["name"]
+        group = row["group"]
+        parameter = Parameter(name, row["kind"], group, row["element"], group)
+        found.functions.setdefault(row["function"], {})[name] = parameter
     for row in trace.table("functions"):
-        found.functions.setdefault(cast(str, row["name"]), {})
+        found.functions.setdefault(row["name"], {})
     for row in trace.table("enums"):
-        name, value = cast(str, row["name"]), cast(int, row["value"])
-        found.groups.setdefault(cast(str, row["group"]), {})[name] = value
+        name, value = row["name"], row["value"]
+        found.groups.setdefault(row["group"], {})[name] = value
         found.anywhere.setdefault(name, value)
     return found
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from drawtap.errors import UsageError
+from drawtap.trace.sql_text import quote_text
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
@@ -59,8 +60,7 @@ class Selection:
         if self.spans:
             parts.append("(" + " OR ".join(span.where() for span in self.spans) + ")")
         if self.name is not None:
-            quoted = self.name.replace("'", "''")
-            parts.append(f"name GLOB '{quoted}'")
+            parts.append(f"name GLOB {quote_text(self.name)}")
         return " AND ".join(parts) or "true"
 
 
@@ -144,7 +144,7 @@ def call_of(trace: Trace, text: str) -> int:
 
 def frame_ends(trace: Trace) -> list[int]:
     """Return the calls (seq) that end frames, in order; what comes after the last of them ends none."""
-    return [int(str(row["end_seq"])) - 1 for row in trace.table("frames") if row["end_function"]]
+    return [int(row["end_seq"]) - 1 for row in trace.table("frames") if row["end_function"]]
 
 
 def _within(wanted: range, count: int, what: str) -> range:

@@ -6,18 +6,22 @@ import re
 
 
 def quote(name: str) -> str:
+    """Return a name as SQL writes it."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def quote_text(text: object) -> str:
-    return "'" + str(text).replace("'", "''") + "'"
+    """Return a text or a path as a literal of SQL; of None NULL."""
+    return "NULL" if text is None else "'" + str(text).replace("'", "''") + "'"
 
 
 def without_comments(text: str) -> str:
+    """Return SQL with blanks for its comments."""
     return re.sub(r"--[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL)
 
 
 def without_text(text: str) -> str:
+    """Return SQL with blanks for its comments and literals."""
     return re.sub(r"'(?:[^']|'')*'", " ", without_comments(text))
 
 
@@ -61,4 +65,5 @@ def into(text: str) -> tuple[str, str] | None:
 
 
 def without_leading_comments(text: str) -> str:
+    """Return SQL from its first word on."""
     return re.sub(r"\A(\s|--[^\n]*\n|/\*.*?\*/)+", "", text, flags=re.DOTALL)

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, ClassVar, cast, overload
+from typing import TYPE_CHECKING, ClassVar, overload
 
 from drawtap.errors import InputError, QueryError, did_you_mean
-from drawtap.trace.core import TABLES, Column, CoreTrace, Json, Row, Selection
+from drawtap.trace.core import TABLES, CallRow, Column, CoreTrace, Row, Selection
 
 if TYPE_CHECKING:
     import numpy as np
@@ -81,7 +81,7 @@ class Call:
 
     __slots__ = ("_details", "_row", "_trace")
 
-    def __init__(self, trace: Trace, row: Row) -> None:
+    def __init__(self, trace: Trace, row: CallRow) -> None:
         self._trace = trace
         self._row = row
         self._details: tuple[Row, bytes] | None = None
@@ -89,37 +89,37 @@ class Call:
     @property
     def seq(self) -> int:
         """Number of the call in the total order, from 0."""
-        return cast(int, self._row["seq"])
+        return self._row["seq"]
 
     @property
     def frame(self) -> int:
         """Number of frame ends before it."""
-        return cast(int, self._row["frame"])
+        return self._row["frame"]
 
     @property
     def thread(self) -> int:
         """Number of the thread; see the table `threads`."""
-        return cast(int, self._row["thread"])
+        return self._row["thread"]
 
     @property
     def context(self) -> int:
         """Number of the context that was current; 0: none."""
-        return cast(int, self._row["context"])
+        return self._row["context"]
 
     @property
     def name(self) -> str:
         """Name of the function."""
-        return cast(str, self._row["name"])
+        return self._row["name"]
 
     @property
     def t_start(self) -> int | None:
         """Entry time in ns."""
-        return cast("int | None", self._row["t_start"])
+        return self._row["t_start"]
 
     @property
     def duration(self) -> int | None:
         """Time in the driver in ns; None: not timed, or still in flight when the recording ended."""
-        return cast("int | None", self._row["duration"])
+        return self._row["duration"]
 
     @property
     def args(self) -> dict[str, object]:
@@ -128,16 +128,14 @@ class Call:
         Content beyond the inline limit is fetched from the trace's blobs.
         """
         details, data = self._fetched
-        return {
-            cast(str, argument["name"]): self._value(argument, data) for argument in cast("list[Row]", details["args"])
-        }
+        return {argument["name"]: self._value(argument, data) for argument in details["args"]}
 
     @property
     def result(self) -> object:
         """Returned value; None for void and for a call in flight."""
         details, data = self._fetched
         result = details["result"]
-        return None if result is None else self._value(cast(Row, result), data)
+        return None if result is None else self._value(result, data)
 
     @property
     def _fetched(self) -> tuple[Row, bytes]:
@@ -153,18 +151,18 @@ class Call:
     def _content(self, argument: Row, data: bytes) -> object:
         kind = argument["data"]
         if kind == "inline":
-            start = cast(int, argument["at"])
-            content = data[start : start + cast(int, argument["bytes"])]
+            start = argument["at"]
+            content = data[start : start + argument["bytes"]]
         elif kind == "blob":
-            content = self._trace.blob(cast(str, argument["blob"]))
+            content = self._trace.blob(argument["blob"])
         elif kind == "pending":
             return None
         else:  # NULL, an offset into a buffer, or an address that no rule covers
             return argument["value"] or None
-        return decode_content(cast(str, argument["element"]), content)
+        return decode_content(argument["element"], content)
 
     def __str__(self) -> str:
-        return cast(str, self._fetched[0]["text"])
+        return str(self._fetched[0]["text"])
 
     def __reduce__(self) -> tuple[Callable[[Trace, int], Call], tuple[Trace, int]]:
         return _call_at, (self._trace, self.seq)
@@ -195,14 +193,14 @@ def decode_content(element: str, content: bytes) -> object:
 
 def scalar(argument: Row) -> object:
     """Return the value of an argument or a result that CoreTrace.call describes."""
-    kind, value = argument["kind"], cast(int, argument["value"])
+    kind, value = argument["kind"], argument["value"]
     if kind in ("f32", "f64"):
         wide = argument["bits"] == 64
         return struct.unpack("<d" if wide else "<f", struct.pack("<Q" if wide else "<I", value & (2**64 - 1)))[0]
     if kind == "bool":
         return bool(value)
     if kind in ("enum", "bitmask"):
-        return Enum(cast(str, argument["text"]), value)
+        return Enum(argument["text"], value)
     if kind in ("ptr", "handle", "u64"):
         value &= 2**64 - 1
         return None if kind == "ptr" and not value else value
@@ -335,7 +333,7 @@ class Trace:
         # What `drawtap record --frame-end` was given travels in the file.
         for row in self.core.table_rows("annotations"):
             if row["kind"] == "command":
-                rule = json.loads(cast(str, row["json"])).get("frame_end")
+                rule = json.loads(row["json"]).get("frame_end")
                 return rule if isinstance(rule, str) else None
         return None
 
@@ -403,7 +401,7 @@ class Trace:
         if self._odd_frame_end is not None:
             said = f"the rule of the file for the end of frames, {self._odd_frame_end!r}, names no function: not used"
             problem: Row = {"kind": "annotation", "offset": 0, "bytes": 0, "text": said}
-            info["problems"] = [*cast("list[Json]", info["problems"]), problem]
+            info["problems"] = [*info["problems"], problem]
         return info
 
     @property

@@ -481,12 +481,12 @@ def _moments(model: KernelModel, found: Sequence[Finding], window: tuple[int, in
         ORDER BY latency_ns DESC, id LIMIT 3
         """
     )
-    moments += [int(str(row["t"])) for row in rows]
+    moments += [int(row["t"]) for row in rows]
     lost = model.rows(
         "SELECT begin_ns AS t FROM spans WHERE kind = 'preempted' AND tid IN (SELECT tid FROM threads WHERE is_vcpu) "
         f"AND begin_ns BETWEEN {a} AND {b} ORDER BY end_ns - begin_ns DESC, id LIMIT 2"
     )
-    moments += [int(str(row["t"])) for row in lost]
+    moments += [int(row["t"]) for row in lost]
     return [m for m in dict.fromkeys(moments) if a <= m < b]
 
 

@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from drawtap.errors import UsageError, did_you_mean
+from drawtap.trace.sql_text import quote_text
 
 COLUMNS = ("seq", "frame", "thread", "context", "duration", "t_start", "payload_bytes")
 _TIMES = {"": 1, "ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
@@ -142,14 +143,14 @@ class _Parser:
             hint = did_you_mean(word.partition(":")[0] + ":", _WORDS) or "words with a colon: " + " ".join(_WORDS[:5])
             raise UsageError(f"the filter has no word {word!r}", hint=f'{hint}; quotes look for text: "{word}"')
         if "*" in word or "?" in word:
-            return f"name GLOB {_quoted(word)}"
+            return f"name GLOB {quote_text(word)}"
         if word in self._vocabulary.functions:
-            return f"name = {_quoted(word)}"
+            return f"name = {quote_text(word)}"
         return _in_text(word)
 
     def _compared(self, left: str, op: str, right: str) -> str:
         if left == "name":
-            return f"name {'GLOB' if '*' in right else op} {_quoted(right)}"
+            return f"name {'GLOB' if '*' in right else op} {quote_text(right)}"
         if left in COLUMNS:
             return _column(left, op, right)
         functions = self._vocabulary.parameters.get(left)
@@ -157,7 +158,7 @@ class _Parser:
             known = (*COLUMNS, *self._vocabulary.parameters)
             hint = did_you_mean(left, known) or "columns: " + ", ".join(COLUMNS)
             raise UsageError(f"no function that was called has a parameter {left!r}", hint=hint)
-        value = right if _NUMBER.fullmatch(right) else _quoted(right)
+        value = right if _NUMBER.fullmatch(right) else quote_text(right)
         asked = (f'SELECT seq FROM "{function}" WHERE {_parameter(left)} {op} {value}' for function in functions)
         return f"seq IN ({' UNION ALL '.join(asked)})"
 
@@ -193,7 +194,7 @@ def _is(flag: str, vocabulary: Vocabulary) -> str:
 
 def _changes(path: str, _: Vocabulary) -> str:
     pattern = "%" + path.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
-    return f"seq IN (SELECT begin_seq FROM state WHERE path ILIKE {_quoted(pattern)} ESCAPE '\\')"
+    return f"seq IN (SELECT begin_seq FROM state WHERE path ILIKE {quote_text(pattern)} ESCAPE '\\')"
 
 
 def _uses(what: str, _: Vocabulary) -> str:
@@ -205,7 +206,7 @@ def _uses(what: str, _: Vocabulary) -> str:
 
 
 def _finding(rule: str, _: Vocabulary) -> str:
-    return f"seq IN (SELECT seq FROM findings WHERE rule = {_quoted(rule)})"
+    return f"seq IN (SELECT seq FROM findings WHERE rule = {quote_text(rule)})"
 
 
 _NAMED: Mapping[str, Callable[[str, Vocabulary], str]] = {
@@ -217,16 +218,12 @@ _NAMED: Mapping[str, Callable[[str, Vocabulary], str]] = {
 
 
 def _one_of(names: Iterable[str]) -> str:
-    return f"name IN ({', '.join(_quoted(name) for name in sorted(names))})"
+    return f"name IN ({', '.join(quote_text(name) for name in sorted(names))})"
 
 
 def _in_text(text: str) -> str:
-    return f'contains(lower("call"), {_quoted(text.lower())})'
+    return f'contains(lower("call"), {quote_text(text.lower())})'
 
 
 def _parameter(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

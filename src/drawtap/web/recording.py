@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from drawtap.errors import InputError, UsageError
-from drawtap.trace.core import Row, Selection
+from drawtap.trace.core import CallRow, Row, Selection
 from drawtap.trace.moment import computed_state, roots
 from drawtap.trace.trace import Trace, decode_content, open_trace, scalar
 from drawtap.web import filters, stages
@@ -106,7 +106,7 @@ class Recording:
     def _frames(self) -> list[Row]:
         # The list shows every call: those behind the last frame end stand in a row like a frame.
         rows = self.trace.core.table_rows("frames")
-        calls, end = cast(int, self.trace.info["calls"]), cast(int, rows[-1]["end_seq"]) if rows else 0
+        calls, end = self.trace.info["calls"], rows[-1]["end_seq"] if rows else 0
         if end < calls:
             rest: Row = {"first_seq": end, "end_seq": calls}
             rows.append(rest | dict.fromkeys(("t_start", "duration", "draws", "upload_bytes")))
@@ -125,7 +125,7 @@ class Recording:
         """Return the rows below a frame: draws and the like (`seqs`, one letter each in `kinds`) and debug groups."""
         if not 0 <= frame < len(self._frames):
             raise UsageError(f"there is no frame {frame}", hint=f"there are {len(self._frames)}")
-        first, end = cast(int, self._frames[frame]["first_seq"]), cast(int, self._frames[frame]["end_seq"])
+        first, end = self._frames[frame]["first_seq"], self._frames[frame]["end_seq"]
         kinds = {name: kind for name, flags in self.vocabulary.functions.items() if (kind := _kind(flags))}
         found: list[tuple[int, str]] = []
         if kinds:
@@ -133,9 +133,9 @@ class Recording:
                 names = ", ".join(f"'{name}'" for name in kinds)
                 query = f"SELECT seq, name FROM calls WHERE seq >= {first} AND seq < {end} AND name IN ({names})"
                 rows = trace.sql(f"{query} ORDER BY seq LIMIT {MOST_ANCHORS + 1}").fetchall()
-            found = [(cast(int, seq), kinds[cast(str, name)]) for seq, name in rows]
-        markers = [m for m in self.trace.core.table_rows("markers") if first <= cast(int, m["seq"]) < end]
-        found = sorted(found + [(cast(int, m["seq"]), "message") for m in markers if m["kind"] == "insert"])
+            found = [(seq, kinds[name]) for seq, name in rows]
+        markers = [m for m in self.trace.core.table_rows("markers") if first <= m["seq"] < end]
+        found = sorted(found + [(m["seq"], "message") for m in markers if m["kind"] == "insert"])
         groups = [{"seq": m["seq"], "end": m["end_seq"], "text": m["text"]} for m in markers if m["kind"] == "group"]
         return {
             "first": first,
@@ -155,7 +155,7 @@ class Recording:
         marks = self._set(marked_by) if marked_by else None
         found: list[list[object]] = []
         wanted = sorted(set(seqs))
-        rows = {cast(int, row["seq"]): row for run in _runs(wanted) for row in self._rows(run)}
+        rows = {row["seq"]: row for run in _runs(wanted) for row in self._rows(run)}
         for seq in wanted:
             row = rows.get(seq)
             if row is None:
@@ -167,7 +167,7 @@ class Recording:
             found.append([*plain, text[:_TEXT] + ("…" if len(text) > _TEXT else ""), marks is None or seq in marks])
         return found
 
-    def _rows(self, run: range) -> list[Row]:
+    def _rows(self, run: range) -> list[CallRow]:
         return self.trace.core.rows(Selection(first_seq=run.start, end_seq=run.stop))
 
     def _text(self, seq: int) -> str:
@@ -183,8 +183,8 @@ class Recording:
         details, inline = self.trace.core.call(seq)
         name = row.name
         parameters = [p for p in self.trace.core.table_rows("params") if p["function"] == name]
-        classes = {cast(str, p["name"]): p["class"] for p in parameters}
-        arguments = [self._argument(a, inline, classes) for a in cast("list[Row]", details["args"])]
+        classes = {p["name"]: p["class"] for p in parameters}
+        arguments = [self._argument(a, inline, classes) for a in details["args"]]
         function = next((f for f in self.trace.core.table_rows("functions") if f["name"] == name), {})
         return {
             "seq": seq,
@@ -198,7 +198,7 @@ class Recording:
             "provided_by": function.get("provided_by"),
             "flags": function.get("flags"),
             "args": arguments,
-            "result": None if details["result"] is None else _shown(cast(Row, details["result"])),
+            "result": None if details["result"] is None else _shown(details["result"]),
             "text": details["text"],
             "c": _as_c(name, parameters, arguments),
             "sql": f'SELECT * FROM "{name}" WHERE seq = {seq}',
@@ -210,34 +210,34 @@ class Recording:
             "name": argument["name"],
             "value": _shown(argument),
             "kind": argument["kind"],
-            "class": cast("str | None", classes.get(cast(str, argument["name"]))),
+            "class": classes.get(argument["name"]),
         }
         kind = argument.get("data")
         if kind in ("inline", "blob"):
             content = self._content(argument, inline)
             shown["bytes"], shown["element"] = len(content), argument["element"]
-            shown["array"] = _preview(cast(str, argument["element"]), content)
+            shown["array"] = _preview(argument["element"], content)
         elif kind is not None:
             shown["missing"] = "no content was recorded" if argument["value"] else None
         return shown
 
     def _content(self, argument: Row, inline: bytes) -> bytes:
         if argument["data"] == "blob":
-            return self.trace.blob(cast(str, argument["blob"]))
-        start = cast(int, argument["at"])
-        return inline[start : start + cast(int, argument["bytes"])]
+            return self.trace.blob(argument["blob"])
+        start = argument["at"]
+        return inline[start : start + argument["bytes"]]
 
     def content(self, seq: int, name: str) -> bytes:
         """Return the bytes that a call handed over or got in an argument. Raises UsageError where there are none."""
         self._check(seq)
         details, inline = self.trace.core.call(seq)
-        for argument in cast("list[Row]", details["args"]):
+        for argument in details["args"]:
             if argument["name"] == name and argument.get("data") in ("inline", "blob"):
                 return self._content(argument, inline)
         raise UsageError(f"call {seq} has no recorded content in {name!r}")
 
     def _check(self, seq: int) -> None:
-        count = cast(int, self.trace.info["calls"])
+        count = self.trace.info["calls"]
         if not 0 <= seq < count:
             raise UsageError(f"there is no call {seq}", hint=f"there are {count:,}" if count else "there are no calls")
 
@@ -248,7 +248,7 @@ class Recording:
         """What filters may name."""
         if self._vocabulary is None:
             functions = {
-                str(row["name"]): frozenset(cast(str, row["flags"]).split(",")) - {""}
+                str(row["name"]): frozenset(row["flags"].split(",")) - {""}
                 for row in self.trace.core.table_rows("functions")
                 if row["calls"]
             }
@@ -272,7 +272,7 @@ class Recording:
         sql = f"SELECT seq FROM calls WHERE {where}"
         with self._lent(query) as trace:
             seqs = trace.sql(sql).numpy()["seq"]
-            calls = CallSet(cast(int, trace.info["calls"]), seqs)
+            calls = CallSet(trace.info["calls"], seqs)
         key = secrets.token_urlsafe(9)
         with self._lock:
             self._sets[key] = (text, sql, calls)
@@ -390,7 +390,7 @@ class Recording:
         found: dict[str, int] = {}
         for kind, root in known.items():
             cut = len(root)
-            found |= {kind + p[cut:]: s for p, s in cast("list[tuple[str, int]]", rows) if p.startswith(root)}
+            found |= {kind + p[cut:]: s for p, s in rows if p.startswith(root)}
         return found
 
     def _baseline(self, seq: int) -> dict[str, str]:
@@ -398,7 +398,7 @@ class Recording:
         context = self.trace.calls[seq].context
         if context not in self._baselines:
             rows = self.trace.core.table_rows("contexts")
-            first = next((cast(int, row["first_seq"]) for row in rows if row["context"] == context), seq)
+            first = next((row["first_seq"] for row in rows if row["context"] == context), seq)
             self._baselines[context] = computed_state(self.trace, first)
         return self._baselines[context]
 
@@ -559,17 +559,17 @@ def _object(path: str) -> str:
 
 def _signature(name: str, parameters: Sequence[Row]) -> str:
     returns = next((p["type"] for p in parameters if not p["position"]), "void")
-    taken = sorted((p for p in parameters if p["position"]), key=lambda p: cast(int, p["position"]))
+    taken = sorted((p for p in parameters if p["position"]), key=lambda p: p["position"])
     listed = ", ".join(f"{p['type']} {p['name']}" for p in taken)
     return f"{returns} {name}({listed})"
 
 
 def _as_c(name: str, parameters: Sequence[Row], arguments: Sequence[Answer]) -> str:
     """Return a call as a C expression; arrays become compound literals, as far as the page shows them."""
-    types = {cast(str, p["name"]): cast(str, p["type"]) for p in parameters}
+    types = {p["name"]: p["type"] for p in parameters}
     given = []
     for argument in arguments:
-        array, kind = argument.get("array"), types.get(cast(str, argument["name"]), "")
+        array, kind = argument.get("array"), types.get(argument["name"], "")
         element = kind.replace("*", "").strip()
         if isinstance(array, str) and argument.get("element") == "char":
             given.append(json.dumps(array))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from drawtap.system.driver import Draft, driver
 from drawtap.system.drivers.i915 import ENGINE, ENGINE_NUMBER
+from drawtap.trace.sql_text import quote_text
 
 
 @driver("gvt", order=30)
@@ -64,7 +65,7 @@ def _probes(draft: Draft) -> bool:
     end = "done" if host and draft.count("i915_request_in", "i915_gem_request_in") else "end"
     phase = (
         "CASE w.event WHEN 'gvt_workload_queue' THEN 'created' WHEN 'gvt_workload_submit' "
-        f"THEN {_quoted('submitted' if end == 'end' else None)} ELSE '{end}' END"
+        f"THEN {quote_text('submitted' if end == 'end' else None)} ELSE '{end}' END"
     )
     # What never reached the host's driver waits for the same card, where there is only one.
     device = "(SELECT CASE WHEN count(DISTINCT device) = 1 THEN any_value(device) END FROM steps WHERE driver = 'i915')"
@@ -87,10 +88,6 @@ def _probes(draft: Draft) -> bool:
     keys = "w.workload AS k1, w.life::UBIGINT AS k2, w.vgpu::UBIGINT AS k3"
     draft.steps(steps.format(keys=keys, more="" if host else "s.c AS context, s.n AS seqno,", join=rest))
     return True
-
-
-def _quoted(text: str | None) -> str:
-    return "NULL" if text is None else f"'{text}'"
 
 
 def _slices(draft: Draft) -> None:

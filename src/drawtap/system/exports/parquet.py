@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import duckdb
-
 from drawtap.system.exporter import Window, export
+from drawtap.trace.result import connect
+from drawtap.trace.sql_text import quote_text
 
 if TYPE_CHECKING:
     from drawtap.system.model import KernelModel
@@ -67,7 +67,7 @@ class _Table:
 
 
 def _copy(table: object, path: Path) -> None:
-    target = str(path).replace("'", "''")
-    with duckdb.connect() as connection:
+    target = quote_text(path)
+    with connect() as connection:
         connection.register("exported", table)
-        connection.execute(f"COPY (SELECT * FROM exported) TO '{target}' (FORMAT parquet, COMPRESSION zstd)")
+        connection.execute(f"COPY (SELECT * FROM exported) TO {target} (FORMAT parquet, COMPRESSION zstd)")
