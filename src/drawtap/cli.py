@@ -235,7 +235,7 @@ class _Group(click.Group):
 
 def _of_group(group: str, about: str) -> str:
     words = [name.removeprefix(f"{group} ") for name in COMMANDS.names() if name.startswith(f"{group} ")]
-    return f"{about.rstrip('.')}: {', '.join(words)}"
+    return f"{about.partition(':')[0]}: {', '.join(words)}"
 
 
 def _group() -> click.Group:

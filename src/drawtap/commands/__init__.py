@@ -36,7 +36,7 @@ FIRST = ("record", "info", "report", "sql", "replay")
 
 # Verbs of two words: `name="system record"` in commands/system_record.py is `drawtap system record`.
 GROUPS: Mapping[str, str] = {
-    "system": "GPU work as the kernel saw it.",
+    "system": "Kernel: ask traces of the kernel about GPU work.",
 }
 
 
