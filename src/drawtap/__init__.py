@@ -1,28 +1,48 @@
-"""Tap the calls between a program and its graphics driver; what is seen becomes a database."""
+"""Tap the calls between a program and its graphics driver; what is seen becomes a database.
+
+    import drawtap
+
+    with drawtap.open("game.dtap") as trace:
+        print(trace.sql("SELECT name, count(*) FROM calls GROUP BY name"))
+        trace.frames[10].image().save("frame.png")
+
+`open` opens a recording, `record` makes one, `edit` changes one; `drawtap.verbs` has the verbs of the command line.
+"""
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
-__all__ = ["DrawtapError", "Trace", "__version__", "edit", "open"]
+__all__ = ["DrawtapError", "Image", "Trace", "__version__", "edit", "image", "open", "record"]
 
 from drawtap.errors import DrawtapError
 
 if TYPE_CHECKING:
+    from drawtap.capture.python import record
+    from drawtap.replay.picture import Image, image
     from drawtap.trace.edit import edit
     from drawtap.trace.trace import Trace
     from drawtap.trace.trace import open_trace as open  # noqa: A004
 
+# The reader loads DuckDB and a native library: only when asked for.
+_LAZY = {
+    "Image": ("drawtap.replay.picture", "Image"),
+    "Trace": ("drawtap.trace.trace", "Trace"),
+    "edit": ("drawtap.trace.edit", "edit"),
+    "image": ("drawtap.replay.picture", "image"),
+    "open": ("drawtap.trace.trace", "open_trace"),
+    "record": ("drawtap.capture.python", "record"),
+}
+
 
 def __getattr__(name: str) -> object:
-    # The reader loads DuckDB and a native library: only when asked for.
-    if name in {"Trace", "open"}:
-        from drawtap.trace import trace
+    if name not in _LAZY:
+        raise AttributeError(f"module 'drawtap' has no attribute {name!r}")
+    module, attribute = _LAZY[name]
+    return getattr(importlib.import_module(module), attribute)
 
-        return trace.open_trace if name == "open" else trace.Trace
-    if name == "edit":
-        from drawtap.trace.edit import edit
 
-        return edit
-    raise AttributeError(f"module 'drawtap' has no attribute {name!r}")
+def __dir__() -> list[str]:
+    return sorted({*__all__, "verbs", "errors"})

@@ -180,7 +180,7 @@ def test_arrow(trace: Trace) -> None:
 def test_rows_know_their_columns(trace: Trace) -> None:
     rows = trace.sql("SELECT seq, count(*) FROM calls GROUP BY seq ORDER BY seq LIMIT 2").fetchall()
     assert rows == [(0, 1), (1, 1)]
-    assert rows[0]._fields == ("seq", "count_star()")
+    assert rows[0]._fields == ("seq", "count(*)")
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(trace.sql("SELECT seq, name FROM calls ORDER BY seq"))
     assert list(frame.columns) == ["seq", "name"]

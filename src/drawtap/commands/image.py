@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
-from drawtap.errors import UnavailableError
+from drawtap.errors import UnavailableError, UsageError
 from drawtap.trace.ranges import CALL_HELP, call_of
 from drawtap.view.result import Written
 
@@ -31,6 +31,8 @@ def image(
     """
     from drawtap.replay import engine, warm
 
+    if output.suffix not in (".png", ".ppm", ".rgba"):
+        raise UsageError(f"no picture is written as {output.suffix or output.name}", hint="name it .png, .ppm or .rgba")
     asked = warm.shared(Path(trace.path), environment=engine.environment_of(on), frame_end=trace.frame_end)
     why = asked.image(call_of(trace, call), output)
     if why:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import html
+import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import duckdb
+
+from drawtap.errors import UnavailableError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,6 +19,35 @@ if TYPE_CHECKING:
 Parameters: TypeAlias = Sequence[object] | Mapping[str, object]
 #: A row of an answer: values as DuckDB gives them, in the order of the columns.
 Row: TypeAlias = tuple[Any, ...]
+
+
+_SHOWN = 20  # rows that a printed answer has
+_WIDEST = 60  # characters of a cell in it
+_AS_WRITTEN = {"count_star()": "count(*)"}  # what DuckDB calls a column, and what people have written
+
+
+def _needed(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise UnavailableError(f"{module} is not installed here", hint=f"pip install {module}") from None
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _padded(cell: str, width: int, right: bool) -> str:
+    cell = cell if len(cell) <= width else cell[: width - 1] + "…"
+    return cell.rjust(width) if right else cell.ljust(width)
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bytes | bytearray):
+        return f"{len(value)} bytes"
+    return f"{value:.6g}" if isinstance(value, float) else " ".join(str(value).split())
 
 
 def connect(path: Path | None = None) -> duckdb.DuckDBPyConnection:
@@ -47,9 +80,10 @@ class Result:
         self._parameters = parameters
         self._translate = translate
         self._rest: list[Row] = []
+        self._taken = 0  # rows that were given out
         self._done = False
         described = cursor.description or []
-        self.columns: tuple[str, ...] = tuple(str(d[0]) for d in described)
+        self.columns: tuple[str, ...] = tuple(_AS_WRITTEN.get(str(d[0]), str(d[0])) for d in described)
         self.types: tuple[str, ...] = tuple(str(d[1]) for d in described)
         # Rows that know their columns: what takes named tuples, as pandas does, keeps the names.
         self._row: Callable[[Row], Row] = type("Row", (tuple,), {"__slots__": (), "_fields": self.columns})
@@ -57,16 +91,31 @@ class Result:
     def detach(self) -> None:
         """Fetch what is left into memory, so that the connection is free."""
         found = []
-        while rows := self._fetch(2048):
+        while rows := self._read(2048):
             found += rows
         self._rest = found
         self._done = True
+
+    def _peek(self, count: int) -> list[Row]:
+        """Return the next `count` rows, which stay."""
+        while len(self._rest) < count:
+            rest, self._rest = self._rest, []
+            more = self._read(count - len(rest))
+            self._rest = rest + more
+            if not more:
+                break
+        return self._rest[:count]
 
     def __iter__(self) -> Iterator[Row]:
         while rows := self._fetch(2048):
             yield from map(self._row, rows)
 
     def _fetch(self, count: int) -> list[Row]:
+        rows = self._read(count)
+        self._taken += len(rows)
+        return rows
+
+    def _read(self, count: int) -> list[Row]:
         if self._rest:
             rows, self._rest = self._rest[:count], self._rest[count:]
             return rows
@@ -96,23 +145,64 @@ class Result:
 
     def numpy(self) -> dict[str, npt.NDArray[np.generic]]:
         """Return what is left, by column, as numpy arrays; columns with NULL are masked arrays."""
-        self._done = True
+        whole = self._taken == 0 and not self._rest and not self._done
+        taken, self._done, self._rest = self._taken, True, []
         try:
-            return self._cursor.fetchnumpy()
+            cursor = self._cursor if whole else self._relation()
+            found = cursor.fetchnumpy()
         except (duckdb.Error, RuntimeError) as error:
             raise self._translate(error) from None
+        return {_AS_WRITTEN.get(name, name): values[taken:] for name, values in found.items()}
 
     def arrow(self) -> object:
         """Return an object with `__arrow_c_stream__`, for nanoarrow, pyarrow, polars... The query runs for it anew."""
         return Stream(self.__arrow_c_stream__)
 
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+    def df(self) -> Any:
+        """Return all rows as a pandas.DataFrame. The query runs for it anew. Raises UnavailableError without pandas."""
+        _needed("pandas")
         try:
-            cursor, text = self._again()
-            relation = cursor.sql(text, params=self._parameters or None)
-            return relation.__arrow_c_stream__()
+            return self._relation().df()
         except (duckdb.Error, RuntimeError) as error:
             raise self._translate(error) from None
 
+    def pl(self) -> Any:
+        """Return all rows as a polars.DataFrame. The query runs for it anew. Raises UnavailableError without polars."""
+        return _needed("polars").from_arrow(self.arrow())
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        try:
+            return self._relation().__arrow_c_stream__()
+        except (duckdb.Error, RuntimeError) as error:
+            raise self._translate(error) from None
+
+    def _relation(self) -> duckdb.DuckDBPyRelation:
+        cursor, text = self._again()
+        relation = cursor.sql(text, params=self._parameters or None)
+        names = relation.columns
+        if not set(names) & set(_AS_WRITTEN) or len(set(names)) < len(names):
+            return relation
+        quoted = (f"{_quoted(name)} AS {_quoted(_AS_WRITTEN.get(name, name))}" for name in names)
+        return relation.project(", ".join(quoted))
+
     def __repr__(self) -> str:
-        return f"<Result {', '.join(self.columns)}>"
+        """Return the next rows as a table; they stay to be read."""
+        rows = self._peek(_SHOWN + 1)
+        cells = [[*self.columns], *([_text(value) for value in row] for row in rows[:_SHOWN])]
+        right = [any(isinstance(row[i], int | float) for row in rows) for i in range(len(self.columns))]
+        widths = [min(max(len(row[i]) for row in cells), _WIDEST) for i in range(len(self.columns))]
+        lines = ["  ".join(_padded(*cell) for cell in zip(row, widths, right, strict=True)).rstrip() for row in cells]
+        if not rows:
+            lines.append("(no rows)")
+        if len(rows) > _SHOWN:
+            lines.append("...")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = self._peek(_SHOWN + 1)
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
+        body = "".join(
+            f"<tr>{''.join(f'<td>{html.escape(_text(value))}</td>' for value in row)}</tr>" for row in rows[:_SHOWN]
+        )
+        more = "<p>and more rows</p>" if len(rows) > _SHOWN else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"

@@ -5,12 +5,13 @@ Nothing is read before it is asked for, and nothing is held whole: calls come in
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import struct
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from drawtap.replay.picture import Image
     from drawtap.trace.database import Parameters, Result
     from drawtap.trace.graph import Graph
     from drawtap.trace.recorded import RecordingDatabase
@@ -115,6 +117,11 @@ class Call:
     def t_start(self) -> int | None:
         """Entry time in ns."""
         return self._row["t_start"]
+
+    @property
+    def start(self) -> int | None:
+        """Entry time in ns from the beginning of the recording, as the command line shows it."""
+        return self._trace.since_first(self.t_start)
 
     @property
     def duration(self) -> int | None:
@@ -275,6 +282,29 @@ class Frame:
         """Its calls."""
         return CallSlice(self.trace, range(self.first_seq, self.end_seq))
 
+    @property
+    def start(self) -> int | None:
+        """Begin in ns from the beginning of the recording, as the command line shows it."""
+        return self.trace.since_first(self.t_start)
+
+    def image(self, *, on: str = "system") -> Image:
+        """Return the picture that it shows, by playing the recording on the engine `on`; see `drawtap.image`."""
+        import drawtap
+
+        return drawtap.image(self.trace, f"#{self.frame}", on=on)
+
+    def _facts(self) -> dict[str, object]:
+        times = {"start": self.start, "duration": self.duration, "interval": self.interval}
+        shown = {name: None if ns is None else f"{ns / 1e6:.3f} ms" for name, ns in times.items()}
+        return {"calls": f"{self.first_seq} to {self.end_seq - 1}", **shown, "draws": self.draws,
+                "uploads": f"{self.upload_bytes} bytes", "ended by": self.end_function}  # fmt: skip
+
+    def __repr__(self) -> str:
+        return f"<Frame {self.frame}: {', '.join(f'{k} {v}' for k, v in self._facts().items() if v is not None)}>"
+
+    def _repr_html_(self) -> str:
+        return _html(f"Frame {self.frame}", self._facts())
+
 
 class Frames(Sequence[Frame]):
     """The frames of a trace."""
@@ -295,6 +325,18 @@ class Frames(Sequence[Frame]):
             return Frames(self._trace, self._rows[index])
         fields = {key: value for key, value in self._rows[index].items() if key != "calls"}
         return Frame(trace=self._trace, **fields)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} frames of {self._trace.path}>"
+
+
+def _html(title: str, facts: Mapping[str, object]) -> str:
+    rows = "".join(
+        f"<tr><th>{html.escape(name)}</th><td>{html.escape(str(value))}</td></tr>"
+        for name, value in facts.items()
+        if value is not None
+    )
+    return f"<table><caption>{html.escape(title)}</caption>{rows}</table>"
 
 
 class Trace:
@@ -339,6 +381,20 @@ class Trace:
 
     def __enter__(self) -> Trace:
         return self
+
+    def since_first(self, t: int | None) -> int | None:
+        """Return a time of CLOCK_MONOTONIC as ns from the beginning of the recording; None where not taken."""
+        first = self.info["t_first"]
+        return t - first if isinstance(first, int) and t is not None else None
+
+    def _facts(self) -> dict[str, object]:
+        info = self.info
+        length = info["duration"]
+        return {"calls": info["calls"], "frames": info["frames"], "threads": info["threads"],
+                "duration": f"{length / 1e6:.3f} ms" if isinstance(length, int) else None}  # fmt: skip
+
+    def _repr_html_(self) -> str:
+        return _html(self.path.name, self._facts())
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

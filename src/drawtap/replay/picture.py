@@ -1,0 +1,56 @@
+"""Pictures of frames for Python: what the framebuffer holds after a call."""
+
+from __future__ import annotations
+
+import base64
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from drawtap.errors import UnavailableError
+from drawtap.replay import engine, warm
+from drawtap.trace.ranges import call_of
+
+if TYPE_CHECKING:
+    from drawtap.trace.trace import Trace
+
+
+@dataclass(frozen=True)
+class Image:
+    """A picture of the framebuffer after a call; `png` is the content of a PNG file. Notebooks show it."""
+
+    call: int
+    png: bytes
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write it as a PNG file, and return where."""
+        target = Path(path)
+        target.write_bytes(self.png)
+        return target
+
+    def _repr_png_(self) -> bytes:
+        return self.png
+
+    def _repr_html_(self) -> str:
+        content = base64.b64encode(self.png).decode("ascii")
+        return f'<img alt="framebuffer after call {self.call}" src="data:image/png;base64,{content}">'
+
+    def __repr__(self) -> str:
+        return f"<Image after call {self.call}, {len(self.png)} bytes>"
+
+
+def image(trace: Trace, call: int | str, *, on: str = "system") -> Image:
+    """Return what the framebuffer holds after a call: its number, or text as `drawtap image` takes it ("#3").
+
+    The recording is played on the engine `on` up to there. Raises UnavailableError where nothing can play it, or where
+    there is no image at that call; UsageError where there is no such call.
+    """
+    at = call_of(trace, str(call))
+    asked = warm.shared(Path(trace.path), environment=engine.environment_of(on), frame_end=trace.frame_end)
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "image.png"
+        if why := asked.image(at, target):
+            raise UnavailableError(f"no image at call {at}: {why}")
+        return Image(at, target.read_bytes())
