@@ -168,7 +168,7 @@ def record(
         with Drainer(drainer, socket, output, about, how.options()) as drain:
             environment = {**_inherited(), "DRAWTAP_SOCKET": str(socket), **how.environment(), **(settings or {})}
             environment |= _token_file(Path(folder)) if how.streaming else {}
-            environment |= _loading(executable, [*modules, tap])
+            environment |= loading(executable, [*modules, tap])
             started = time.monotonic()
             with _flight(how, drain) as watched:
                 status, tapped, libraries = _run(executable, program, environment, tap, drain.watch)
@@ -332,7 +332,7 @@ def run_with(program: Sequence[str], modules: Sequence[Path], settings: Mapping[
     if not program:
         raise UsageError("there is no program to run", hint="drawtap run --module M -- PROGRAM ARGUMENTS")
     executable = find_program(program[0])
-    environment = {**_inherited(), **(settings or {}), **_loading(executable, modules)}
+    environment = {**_inherited(), **(settings or {}), **loading(executable, modules)}
     # The runtime leaves a letter here at a process's first call. (A program that has become somebody else may not.)
     with tempfile.NamedTemporaryFile(prefix="drawtap-") as letters:
         environment["DRAWTAP_CALLED"] = letters.name
@@ -342,7 +342,7 @@ def run_with(program: Sequence[str], modules: Sequence[Path], settings: Mapping[
     return Run(executable, code, killed_by, libraries, loaded, called)
 
 
-def _loading(executable: Path, modules: Sequence[Path]) -> dict[str, str]:
+def loading(executable: Path, modules: Sequence[Path]) -> dict[str, str]:
     """Return what the environment of a program has to say for its dynamic linker to load the modules.
 
     Nothing where the program would not start with them: it runs without, and the doctor says why.
