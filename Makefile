@@ -93,9 +93,9 @@ format: $(VENV)/.dev ## rewrite the Python and C++ sources in the project's styl
 	git ls-files $(NATIVE) | xargs $(VENV)/bin/clang-format -i
 
 .PHONY: bench
-bench: $(VENV)/.dev build ## measure capture and reading, beside apitrace where it does the job
+bench: $(VENV)/.dev build ## measure, beside apitrace; BENCH="--only setup" names groups
 	@$(call packages,demo test)
-	$(PY) -m bench
+	$(PY) -m bench $(BENCH)
 
 .PHONY: gpu
 gpu: $(VENV)/.dev build ## prove and measure on this machine's GPU, without a display (exit code 3: there is none)
@@ -123,8 +123,13 @@ golden: $(VENV)/.dev ## rewrite what is made from the code and committed (refere
 	$(PY) docs/reference.py
 
 .PHONY: wheel
-wheel: $(VENV)/.dev ## build the wheel in dist/
-	$(VENV)/bin/pip wheel --quiet --disable-pip-version-check --no-deps -w dist .
+wheel: $(VENV)/.dev build ## build the wheel in dist/, for glibc 2.28 and later, and test it
+	@.ci/wheel $(PY)
+	$(PY) -m pytest -q -n 0 --durations 0 --durations-min 60 tests/unit/test_wheel.py
+
+.PHONY: wheel-test
+wheel-test: ## install the wheel into bare Debian 12 and 13 and run its demo (as root; needs mmdebstrap)
+	@.ci/wheel-roots bookworm trixie
 
 .PHONY: clean
 clean: ## remove everything that was made here

@@ -36,7 +36,7 @@ def overhead(
     ] = None,
     more_is_better: Annotated[bool, Opt("With --figure: a rate, such as frames a second.")] = False,
 ) -> Sheets:
-    """Say how much slower a program is under drawtap, with a confidence interval.
+    """Say how much slower a program is under drawtap.
 
     Each round runs the program three times: without drawtap, with the tap loaded but off, and recorded. The order
     changes from round to round, and figures are compared within rounds. What the program prints is not shown.
