@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
+import random
 import re
 import shutil
 import signal
@@ -16,6 +18,7 @@ from urllib.parse import urlsplit
 import pytest
 
 import drawtap
+from shared import steps
 from web.conftest import Server
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -111,11 +114,12 @@ def test_every_panel_is_reached_by_keys(opened, chain, width, scheme):
         ("1", "call", "Arguments"),
         ("2", "state", "GL_CURRENT_PROGRAM"),
         ("3", "picture", "8 bits a channel"),
-        ("4", "objects", "Objects of the run"),
-        ("5", "texture", "choose a texture"),
-        ("6", "findings", "Findings of the checklist"),
-        ("7", "sql", "DuckDB's dialect"),
-        ("8", "notes", "Bookmarks"),
+        ("4", "shader", "Uniforms"),
+        ("5", "objects", "Objects of the run"),
+        ("6", "texture", "choose a texture"),
+        ("7", "findings", "Findings of the checklist"),
+        ("8", "sql", "DuckDB's dialect"),
+        ("9", "notes", "Bookmarks"),
     ):
         page.press(key)
         page.wait(f"place.tab === '{panel}'")
@@ -238,7 +242,7 @@ def test_bookmarks_and_questions_stay(opened, chain):
     page = opened("call=120")
     page.press("b")
     page.until("document.getElementById('message').innerText.includes('chain.dtap.notes.json')")
-    page.press("7")
+    page.press("8")
     page.page.fill("textarea", "SELECT 6 * 7 AS answer")
     page.page.get_by_text("keep", exact=True).click()
     page.page.press("textarea", "Control+Enter")
@@ -330,10 +334,10 @@ def test_names_from_strangers_are_text_everywhere(opened, recordings, tmp_path):
     try:
         page = opened(of=running)
         page.press("Home", "ArrowRight")
-        for key in "12345678":
+        for key in "123456789":
             page.press("d", key)
             page.page.wait_for_timeout(50)
-        page.press("4")
+        page.press("5")
         page.reads("onerror")
         page.page.evaluate(f"drawtap.store.set({{ filter: {hostile!r}, sql: {hostile!r}, tab: 'sql' }})")
         page.page.wait_for_selector("#panel .bad")
@@ -365,6 +369,48 @@ def test_two_pages_at_once_have_their_own_places(opened):
     second.press("3")
     for page in (first, second):
         page.until("/After call|no image|nothing|newer/.test(document.getElementById('panel').innerText)")
+
+
+_ACTS = ("ArrowDown", "ArrowUp", "PageDown", "PageUp", "Home", "End", "ArrowRight", "ArrowLeft", "Enter")
+_COMMANDS = (*"dDfFnNphtaulobi", *"123456789")
+_FILTERS = ("", "is:draw", "texture", "changes:blend", "-gl*", "widht=3", "frame=2..5 OR fails", "redundant", "(")
+
+
+@pytest.mark.timeout(5400)
+def test_random_acts_leave_nothing_behind(opened, server):
+    acts, dice = steps(300, 20_000), random.Random(20)
+    page = opened()
+    pending: set[object] = set()
+    page.page.on("request", lambda request: pending.add(request))
+    page.page.on("requestfinished", lambda request: pending.discard(request))
+    page.page.on("requestfailed", lambda request: pending.discard(request))
+    calls = page.page.evaluate("drawtap.recording.calls")
+
+    def act() -> None:
+        kind = dice.random()
+        if kind < 0.5:
+            page.press(dice.choice(_ACTS))
+        elif kind < 0.8:
+            page.press(dice.choice(_COMMANDS))
+        elif kind < 0.9:
+            page.page.evaluate(f"drawtap.go({dice.randrange(-2, calls + 2)})")
+        elif kind < 0.95:
+            page.page.evaluate(f"drawtap.store.set({{ filter: {json.dumps(dice.choice(_FILTERS))} }})")
+        else:
+            rows = page.page.locator(".row:visible")
+            place = {"x": dice.randrange(4, 300), "y": 10}
+            with contextlib.suppress(playwright.Error):  # the row went away meanwhile
+                rows.nth(dice.randrange(0, 10)).click(position=place, timeout=200)
+
+    for _ in range(acts):
+        act()
+    end = time.monotonic() + WAIT_S
+    while pending and time.monotonic() < end:
+        page.page.wait_for_timeout(50)
+    assert not pending
+    found = subprocess.run(["pgrep", "-P", str(server.process.pid)], capture_output=True, text=True).stdout.split()
+    assert len(found) <= 2 * 6  # players of two recordings: plain, cursor, parked, two that prove, one for the strip
+    assert server.ask("/api/session").status == 200
 
 
 def test_the_contrast_of_words_is_enough(opened):

@@ -138,6 +138,26 @@ def test_the_state_is_that_of_the_state_verb_and_says_since_when(server, chain, 
         assert next(row for row in told["rows"] if row[0] == "context.GL_DEPTH_FUNC")[3:] == ["tests", False]
 
 
+def test_the_program_in_use_has_its_sources_and_uniforms(server, chain):
+    with drawtap.open(chain) as trace:
+        query = "SELECT max(seq), arg_max(program, seq) FROM draws WHERE kind = 'draw'"
+        seq, program = trace.sql(query).fetchone()
+        told = server.get(f"program/{seq}")
+        assert told["name"] == program
+        assert trace.calls[told["linked"]].name == "glLinkProgram"
+        sources = {"".join(call.args["string"]) for call in trace.calls if call.name == "glShaderSource"}
+        assert {shader["stage"] for shader in told["shaders"]} == {"GL_VERTEX_SHADER", "GL_FRAGMENT_SHADER"}
+        for shader in told["shaders"]:
+            assert shader["source"] in sources
+            assert trace.calls[shader["seq"]].args["shader"] == shader["name"]
+        state = {path: (json.loads(value), since) for path, value, since, *_ in server.get(f"state/{seq}")["rows"]}
+        for kind in ("uniforms", "attributes"):
+            for name, value, since in told[kind]:
+                assert state[f'share.programs[{program}].{kind}["{name}"]'] == (value, since)
+        assert told["uniforms"]
+    assert server.ask("/api/0/program/0").status == 400
+
+
 def test_the_difference_is_what_changed_between(server, chain):
     with drawtap.open(chain) as trace:
         first, last = (trace.sql(f"SELECT {f}(seq) FROM draws").fetchall()[0][0] for f in ("min", "max"))

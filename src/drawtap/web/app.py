@@ -61,6 +61,7 @@ class _Routes:
             "set/{key}/place": lambda r, q: r.place(q.path_params["key"], _number(q, "seq")),
             "set/{key}/density": lambda r, q: r.density(q.path_params["key"], _number(q, "buckets")),
             "state/{seq:int}": lambda r, q: r.state(q.path_params["seq"]),
+            "program/{seq:int}": lambda r, q: r.program(q.path_params["seq"]),
             "difference": lambda r, q: r.difference(_number(q, "a"), _number(q, "b")),
             "picture/{seq:int}/png": lambda r, q: r.png(q.path_params["seq"], q.query_params.get("of", "")),
             "picture/{seq:int}": lambda r, q: r.picture(q.path_params["seq"], q.query_params.get("of", "")),

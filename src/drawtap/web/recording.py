@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
+import re
 import secrets
 import struct
 import tempfile
@@ -42,6 +43,7 @@ _PICTURES = 32  # calls whose attachments are kept
 _IDLE = 3  # traces kept open for questions
 # What stands for itself in the list; the calls before it fold below it.
 _ANCHORS = {"draw": "draw", "dispatch": "dispatch", "clear": "clear", "readback": "read", "frame_end": "show"}
+_NAMED_VALUE = re.compile(r'(uniforms|attributes)\[("(?:[^"\\]|\\.)*")\]')
 _PREVIEW = 4096  # elements of an array
 
 
@@ -382,6 +384,47 @@ class Recording:
             "stages": [[stage.key, stage.name] for stage in stages.STAGES],
             "always": sorted(stages.always_shown()),
         }
+
+    def program(self, seq: int) -> Answer:
+        """Return the program in use after a call: sources as they were linked, uniforms, attributes, with their calls.
+
+        Raises UsageError where none is in use, or the recording does not know when it was linked.
+        """
+        self._check(seq)
+        values = computed_state(self.trace, seq)
+        name = values.get("context.GL_CURRENT_PROGRAM", "0")
+        linked = re.search(r"\d+", values.get(f"share.programs[{name}].linked", ""))
+        if name == "0" or linked is None:
+            raise UsageError(
+                f"no program is in use after call {seq}", hint="fixed function: the state panel has it all"
+            )
+        since = self._since(seq, dict(roots(self.trace, seq)))
+        head = f"share.programs[{name}]."
+        listed: dict[str, list[list[object]]] = {"uniforms": [], "attributes": []}
+        for path, value in values.items():
+            if match := _NAMED_VALUE.fullmatch(path.removeprefix(head)) if path.startswith(head) else None:
+                listed[match[1]].append([json.loads(match[2]), json.loads(value), since.get(path)])
+        return {
+            "name": int(name),
+            "label": json.loads(values.get(f"{head}label", '""')),
+            "linked": int(linked[0]),
+            "shaders": self._sources(int(linked[0]), name),
+            **listed,
+        }
+
+    def _sources(self, linked: int, program: str) -> list[Answer]:
+        # A program goes on with the sources it was linked with, whatever becomes of its shaders.
+        values = computed_state(self.trace, linked)
+        since = self._since(linked, dict(roots(self.trace, linked)))
+        found: list[Answer] = []
+        for shader in json.loads(values.get(f"share.programs[{program}].shaders", "[]")):
+            path = f"share.shaders[{shader}]."
+            seq = since.get(f"{path}source")
+            text = self.trace.calls[seq].args.get("string") if seq is not None else None
+            stage = json.loads(values.get(f"{path}GL_SHADER_TYPE", '""'))
+            source = "".join(map(str, text)) if isinstance(text, list) else text
+            found.append({"name": shader, "stage": stage, "seq": seq, "source": source})
+        return found
 
     def _since(self, seq: int, known: Mapping[str, str]) -> dict[str, int]:
         with self._lent() as trace:

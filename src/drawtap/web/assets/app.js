@@ -7,6 +7,7 @@ import { Notes } from "./notes.js";
 import { callPanel } from "./panels_call.js";
 import { findingsPanel, notesPanel, objectsPanel } from "./panels_more.js";
 import { picturePanel, texturePanel } from "./panels_picture.js";
+import { shaderPanel } from "./panels_shader.js";
 import { sqlPanel } from "./panels_sql.js";
 import { statePanel } from "./panels_state.js";
 import { Recording } from "./recording.js";
@@ -14,7 +15,7 @@ import { CallList, COLUMNS } from "./rows.js";
 import { Store, format } from "./store.js";
 import { Strip } from "./strip.js";
 
-const PANELS = [callPanel, statePanel, picturePanel, objectsPanel, texturePanel, findingsPanel, sqlPanel, notesPanel];
+const PANELS = [callPanel, statePanel, picturePanel, shaderPanel, objectsPanel, texturePanel, findingsPanel, sqlPanel, notesPanel];
 const element = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
 class Page {
@@ -78,7 +79,11 @@ class Page {
     try {
       if (place.rec !== before.rec) await this.open(place.rec);
       if (place.filter !== before.filter || place.rec !== before.rec) await this.applyFilter(place);
-      else if (place.mode !== before.mode || place.list !== before.list) this.model();
+      else if (place.mode !== before.mode || place.list !== before.list) {
+        this.recording.markBy(this.set && place.mode === "dim" ? this.set.id : "");
+        this.modeButton();
+        this.model();
+      }
       const shown = this.list.model?.length ? this.list.model.at(this.list.focus).seq : -1;
       if (place.call !== null && shown !== place.call) await this.list.reveal(place.call);
       this.status();
@@ -290,7 +295,6 @@ class Page {
 
   toggleMode() {
     this.store.set({ mode: this.store.place.mode === "hide" ? "dim" : "hide" });
-    void this.applyFilter(this.store.place);
   }
 
   commands() {

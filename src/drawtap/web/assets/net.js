@@ -72,7 +72,7 @@ let asked = 0;
  */
 export async function ask(recording, what, body, signal) {
   const name = `${Date.now()}-${asked++}`;
-  const stop = () => void request(`${recording}/query/${name}`, { method: "DELETE" }).catch(() => {});
+  const stop = () => void request(`${recording}/query/${name}`, { method: "DELETE" }).then((answer) => answer.text()).catch(() => {});
   signal.addEventListener("abort", stop, { once: true });
   try {
     return await post(`${recording}/${what}?query=${name}`, body, signal);

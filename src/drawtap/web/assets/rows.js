@@ -133,7 +133,9 @@ export class CallList {
     try {
       await model.load(from, to, signal);
       await recording?.fetch(missing.filter((seq) => seq >= 0), signal);
-      if (!signal.aborted && model === this.model) this.draw();
+      if (signal.aborted || model !== this.model) return;
+      this.draw();
+      if (this.owes) this.choose(this.focus);
     } catch (error) {
       if (!signal.aborted) this.on.fail(error);
     }
@@ -232,6 +234,7 @@ export class CallList {
     else this.draw();
     const row = this.model.at(this.focus);
     this.selected = row.seq >= 0 ? row.seq : undefined;
+    this.owes = tell && row.seq < 0; // which call it is comes with its page
     if (tell && row.seq >= 0) this.on.select(row.seq);
   }
 
