@@ -565,20 +565,24 @@ std::string Session::spill(const std::string& why) {
   snprintf(pool_->origin()->trace, sizeof pool_->origin()->trace, "%s", path.c_str());
   trace_is(path);
   std::string error = file_.create(path);
-  remarks_written_ = 0;  // a trace of its own says everything
-  if (error.empty()) error = begin_file();
-  if (error.empty() && !stream_taken_ && !adopted_) return error;  // it has nothing: this is the whole trace
-  JsonObject before;
-  before.text("kind", "continues")
-      .text("of", settings_.receivers->settings().to)
-      .text("why", why)
-      .number("bytes", stream_taken_);
-  if (error.empty()) error = append_json(before.str());
-  const std::string known = all_signatures();
-  if (error.empty() && !known.empty()) {
-    ChunkBuffer chunk;  // small_ may be what is being written
-    text_chunk(chunk, known);
-    error = append(chunk.seal(DT_TYPE_SIGNATURES, 1, sizeof(dt_block)));
+  const bool whole = !stream_taken_ && !adopted_;  // the receiver has nothing: what it did not take is all there is
+  if (!whole || untaken.empty()) {
+    remarks_written_ = 0;  // a trace of its own says everything
+    if (error.empty()) error = begin_file();
+  }
+  if (!whole) {
+    JsonObject before;
+    before.text("kind", "continues")
+        .text("of", settings_.receivers->settings().to)
+        .text("why", why)
+        .number("bytes", stream_taken_);
+    if (error.empty()) error = append_json(before.str());
+    const std::string known = all_signatures();
+    if (error.empty() && !known.empty()) {
+      ChunkBuffer chunk;  // small_ may be what is being written
+      text_chunk(chunk, known);
+      error = append(chunk.seal(DT_TYPE_SIGNATURES, 1, sizeof(dt_block)));
+    }
   }
   for (const std::vector<char>& bytes : untaken) {
     dt_chunk_header header{};

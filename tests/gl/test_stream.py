@@ -125,6 +125,33 @@ def test_a_refusal_is_known_by_its_code_and_told_in_the_receivers_words(
     assert f"the receiver at unix:{tmp_path}/s refuses: {words.decode()}" in said and "hint:" not in said
 
 
+def test_what_a_receiver_heard_and_never_confirmed_goes_into_the_file(
+    desk: Desk, triangle: str, in_a_file: Path, drawtap: Callable[..., Answer], tmp_path: Path
+) -> None:
+    """It hangs up at the end of the trace, having confirmed nothing: the file has all of it."""
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "s"))
+        listener.listen()
+        listener.settimeout(LIMIT_S)
+        recorder = desk.start(
+            "record", "--to", f"unix:{tmp_path}/s", "--spill", "rest.dtap", "--", triangle, str(FRAMES)
+        )
+        there, _ = listener.accept()
+        with there, there.makefile("rb") as heard:
+            there.settimeout(LIMIT_S)
+            *_, nonce, options, _ = struct.unpack("<8sHBBIII", heard.read(24))
+            heard.read(nonce + options)
+            there.sendall(struct.pack("<8sHHI", b"DTSTREAM", 2, 0, 0))
+            kind = 0
+            while kind != 4:  # the end
+                kind, length = struct.unpack("<B3xI", heard.read(8))
+                heard.read(length)
+    code, _, said = recorder.end()
+    assert code == 0, said
+    whole, rest = (_dump(drawtap, path) for path in (in_a_file, tmp_path / "rest.dtap"))
+    assert rest == whole
+
+
 def test_the_first_call_waits_for_a_receiver_and_not_for_ever(desk: Desk, triangle: str, tmp_path: Path) -> None:
     recorder = desk.start("record", "--to", f"unix:{tmp_path}/s", "--wait=50", "--", triangle, "3")
     wait_for(lambda: _children(recorder.process.pid, "es2_triangle"))

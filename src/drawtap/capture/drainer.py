@@ -203,9 +203,10 @@ class Drainer:
             self.pools.close()
             return
         if not len(self.pools):
-            self.messages.append(
-                f"{by}; every recording was finished" if self.processes else f"{by} before a program came"
-            )
+            if self.processes:
+                self.messages.append(f"{by}; every recording was finished")
+            else:
+                self.refused.append(f"{by} before a program came")
             return
         watched = f"watch {self._watched}\n" if self._watched else ""
         successor = self._take_over(end_it=end_it)

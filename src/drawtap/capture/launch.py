@@ -176,7 +176,9 @@ def record(
             drain.finish(status)
     code, killed_by = (128 - status, -status) if status < 0 else (status, None)
     # The program's own file first, then those of its children.
-    files = sorted(dict.fromkeys(drain.files), key=lambda path: path != output)
+    asked = output if how.ring is None else None
+    unheard = [asked] if asked is not None and asked.exists() else []  # there, though nobody could say so
+    files = sorted(dict.fromkeys([*drain.files, *unheard]), key=lambda path: path != output)
     tapped = True if drain.processes else tapped
     messages = tuple(drain.messages)
     if watched is not None and watched.failed:
