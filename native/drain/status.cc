@@ -81,12 +81,15 @@ bool Status::offer(const JsonObject& line, int descriptor) {
 
 void Status::put(const std::string& text, size_t at) {
   if (fd_ < 0) return;
+  int tries = 3;
   while (at < text.size()) {
     ssize_t done = write(fd_, text.data() + at, text.size() - at);
     if (done < 0 && errno == EINTR) continue;
     if (done <= 0) {
-      if (done < 0 && errno != EAGAIN) fd_ = -1;
-      return;
+      const bool gone = done < 0 && (errno == EPIPE || errno == EBADF);
+      if (gone) fd_ = -1;
+      if (gone || !tries--) return;
+      continue;
     }
     at += static_cast<size_t>(done);
   }

@@ -39,7 +39,7 @@ WAYS = {
     "record": (errno.ENOMEM, errno.ENOSPC, "kill"),
     "stream": (errno.EPIPE, errno.ENOMEM, "kill"),
 }
-SAMPLES = {"record": 2, "stream": 2}
+SAMPLES = {"record": 1, "stream": 1}
 # Only the first drainer of a recording has the fault; where it is killed, record starts another.
 DRAIN = """#!/bin/sh
 if mkdir "$(dirname "$0")/was"; then export LD_PRELOAD={faults}; fi 2>/dev/null
