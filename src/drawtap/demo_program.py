@@ -1,9 +1,8 @@
 """A small animation for `drawtap demo`: coloured tiles turn around each other, without a display and without a window.
 
 `python -m drawtap.demo_program [FRAMES]` draws with OpenGL ES 2 into an off-screen surface. It imports nothing of
-drawtap, and it has two mistakes, so that a recording of it has something to find: every frame loads the same texture
-again, and one frame in the middle compiles a shader that could have been there from the start.
-Exit code 3: no driver here can draw it.
+drawtap. Two mistakes give a recording something to find. Every frame loads the same texture again, and one frame in the
+middle compiles a shader that could have been there from the start. Exit code 3: no driver here can draw it.
 """
 
 from __future__ import annotations

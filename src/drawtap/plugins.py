@@ -1,9 +1,9 @@
 """Keep what can be added by name: commands, hooks, file formats, APIs.
 
-One class serves all of them. A registry knows its package: the modules of that package are the built-in
-entries, one file each, imported when the first entry is asked for. Other distributions add entries with one
-entry-point group, `drawtap.plugins`: each entry point names a module, which is imported once and registers
-what it has. A plug-in that fails to import is reported as a warning and does not stop anything else.
+One class serves all of them. A registry knows its package: the modules of that package are the built-in entries, one
+file each, imported at the first use of an entry. Other distributions add entries with one entry-point group,
+`drawtap.plugins`: each entry point names a module, which is imported once and registers what it has. A plug-in that
+fails to import is reported as a warning and does not stop anything else.
 """
 
 from __future__ import annotations

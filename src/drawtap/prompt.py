@@ -1,8 +1,8 @@
 """The prompt of `drawtap shell`: SQL, every verb, and the commands that make sense only where recordings stay open.
 
 Built on cmd2: it has the line editing, the history, pipes and redirection, scripts (`run_script`, `@FILE`), aliases and
-macros. What a verb does is nowhere in here: the same function that the command line calls is called, with the recording
-that is open under the name it is given.
+macros. No verb is implemented here: the prompt calls the same function as the command line, with the open recording of
+the given name.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class Analyzer(cmd2.Cmd):
 
     @property
     def prompt(self) -> str:
-        """What stands before the line: the current recording."""
+        """The text before the line: the current recording."""
         current = self.workspace.current
         text = f"{current.name}> " if current else "drawtap> "
         return f"\x1b[1m{text}\x1b[0m" if wants_color(sys.stdout) else text

@@ -369,7 +369,7 @@ def test_a_question_is_a_reason(programs, tmp_path, more):
     _wait(lambda: list(tmp_path.glob("r-f*-sql.dtap")))
     _, said = process.communicate("", timeout=60)
     assert process.returncode == 0, said
-    assert "--when was asked" in said
+    assert "questions of --when" in said
     assert "no answer" not in said
 
 

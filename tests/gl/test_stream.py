@@ -289,7 +289,7 @@ def test_a_killed_program_and_a_killed_drainer(
         assert (rows[trace.name]["calls"], rows[trace.name]["frames"]) == (info["calls"], info["frames"])
     joined = drawtap("join", first, second, "-o", tmp_path / "both.dtap")
     assert joined.code == 0, joined.out
-    assert "not here" not in joined.out and "told apart" not in joined.out
+    assert "not here" not in joined.out and "names of their own" not in joined.out
     played = drawtap("replay", tmp_path / "both.dtap")
     assert "calls without a context" not in played.out
     end = [a for a in json.loads(drawtap("info", second, "--json").out)["annotations"] if a["kind"] == "end"]

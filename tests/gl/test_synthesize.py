@@ -122,7 +122,7 @@ def test_what_cannot_be_measured_is_told(programs: Bench, tmp_path: Path, monkey
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["-o", "{}/a"], "nothing is asked for"),
+        (["-o", "{}/a"], "no feature is requested"),
         (["--set", "draws=1"], "there is no place for the program"),
         (["--set", "draw=1", "-o", "{}/a"], "there is no feature 'draw'"),
         (["--set", "draws", "-o", "{}/a"], "'draws' says no value"),

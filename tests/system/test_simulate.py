@@ -104,7 +104,7 @@ def test_arrivals_of_a_recording(tmp_path, drm_sched_trace, drawtap):
     assert client.times_ns == tuple(t - times[0] for t in times)
     assert outcomes(drawtap, path)["as it is", "VM1"]["requests"] == len(times)
     path.write_text('[[vgpu]]\n[[vgpu.client]]\nrecorded = "trace.dat"\nrecorded_engine = "x"\nexecution_us = 50\n')
-    with pytest.raises(InputError, match="no request was asked for on x"):
+    with pytest.raises(InputError, match="no request on x"):
         load_scenario(str(path))
 
 

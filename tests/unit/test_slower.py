@@ -271,7 +271,7 @@ def test_binds_are_not_the_cause_of_what_mipmaps_take(tmp_path):
     assert "binds" not in [c.name for c in found.causes]  # they grew by 3.8 us, mipmaps by 800
     assert found.verdict.startswith("nothing that was measured explains most of it")
     assert "mipmaps and copies that follow draws" in found.verdict
-    assert any("cannot be told" in note and "copies" in note for note in found.notes)
+    assert any("inseparable" in note and "copies" in note for note in found.notes)
 
 
 def test_vertices_given_one_by_one_set_no_state(tmp_path):

@@ -168,7 +168,7 @@ def test_files_that_make_no_sense(tmp_path, text, said):
 
 
 def test_nothing_is_no_request(tmp_path):
-    with pytest.raises(DrawtapError, match="nothing is asked for"):
+    with pytest.raises(DrawtapError, match="no feature is requested"):
         synthesis.make(Request({"draws": 0}), tmp_path / "a.dtap")
 
 

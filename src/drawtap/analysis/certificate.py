@@ -1,7 +1,7 @@
 """Certificates of cuts and simplified recordings: what they say, and whether it is so.
 
-Whoever is handed such a file can check it: the images that it shows are those that the certificate names, and, where
-the source is at hand as well, that it is the source and shows the same.
+The recipient of such a file can check its images against the certificate. With the source at hand, they can also check
+that it is the source, and that it shows the same.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at; `holds` is None where it cannot be told here, and `text` says why."""
+    """One thing that was looked at; `holds` is None where this machine cannot decide it, and `text` says why."""
 
     what: str
     holds: bool | None
@@ -110,7 +110,7 @@ def _as_certified(said: Mapping[str, Any], here: tuple[str, ...], renderer: str)
         same = list(here) == images
         count = f"{len(here)} of {len(images)} images"
     else:
-        yield Check("images", None, "the certificate names none: an oracle other than the image was asked")
+        yield Check("images", None, "the certificate names none: its oracle was not the image")
         return
     if same:
         yield Check("images", True, f"{count} are those that the certificate names, pixel for pixel, on {renderer}")

@@ -39,7 +39,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What a rule said of a trace.
+    """The judgement of a rule about a trace.
 
     `verdict`: `finding`, `pass`, or `not looked` with the reason in `reason`; `suppressed` by what the reason says.
     `evidence` has at most a thousand rows; `rows`, `calls`, `frames`, `ns`, `bytes` are of all of them.
@@ -57,7 +57,7 @@ class Judgement:
 
     @property
     def is_finding(self) -> bool:
-        """Whether it is a finding that nobody has suppressed."""
+        """True for a finding without suppression."""
         return self.verdict == "finding"
 
 
@@ -84,7 +84,7 @@ class Suppression:
 
 @dataclass(frozen=True)
 class Checklist:
-    """The judgements of all rules that were asked, and suppressions that no finding needed."""
+    """The judgements of all chosen rules, and suppressions that no finding needed."""
 
     judgements: Sequence[Judgement]
     unused: Sequence[Suppression] = ()
@@ -151,7 +151,7 @@ def _with_calls(trace: Trace, judgement: Judgement, most: int) -> Judgement:
 
 
 class Requirements:
-    """What a trace has, for rules that need something."""
+    """The contents of a trace that rules may need."""
 
     def __init__(self, trace: Trace, snapshot: Snapshot) -> None:
         self._trace = trace

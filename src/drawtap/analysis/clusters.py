@@ -1,10 +1,10 @@
 """Group recordings by what they draw: which applications are alike, and what sets them apart.
 
-Clustering applications by their content features is what Kyostila's thesis leaves as future work. An application is
-its means per frame (analysis.content) and a few shares; times are left out, so that one program counts as alike on a
-fast and on a slow machine. Means go in as logarithms: twice the triangles is the same step at every size. Features are
-standardised, groups are Ward's (each merge grows the variance within groups least), and their number is the one with
-the best silhouette where none is asked for. scikit-learn does it.
+Clustering applications by their content features is what Kyostila's thesis leaves as future work. An application is its
+means per frame (analysis.content) and a few shares; times are left out, so that one program counts as alike on a fast
+and on a slow machine. Means go in as logarithms: twice the triangles is the same step at every size. Features are
+standardised, and groups are Ward's: each merge grows the variance within groups least. Without a given number of
+groups, the best silhouette decides. scikit-learn does it.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ class Clustering:
 def features(trace: Trace) -> dict[str, float]:
     """Return the content features of a recording: means per frame of everything but times, and shares.
 
-    The frames up to the first that draws load, and how much of a mean that is depends on how long was recorded: they
-    are left out where there are others. Empty for a recording without frames.
+    The frames up to the first that draws load the program. Their weight in a mean depends on the length of the
+    recording, so they are left out if there are others. Empty for a recording without frames.
     """
     frames = content.frame_stats(trace)
     if not frames:

@@ -1,13 +1,13 @@
 """Count what the calls of a recording draw, upload and change: the statistics that need no engine.
 
 Kyostila's thesis (Graphics Quality Analysis Toolkit), Tables 5 to 9, as far as calls alone tell: `overview` has the
-rows of Tables 5 to 7 and the heads of 8 and 9, `frame_stats` one row a frame (drawtap stats --per-frame), `statistics`
-the minimum, maximum, mean and histogram of each series over the frames (drawtap stats, the bodies of Tables 8 and 9).
-The counting is done by the reader core in one pass (table `content`); a report and the command line call the same
+rows of Tables 5 to 7 and the heads of 8 and 9, `frame_stats` one row a frame (drawtap stats --per-frame). `statistics`
+has the minimum, maximum, mean and histogram of each series over the frames (drawtap stats, the bodies of Tables 8 and
+9). The counting is done by the reader core in one pass (table `content`); a report and the command line call the same
 functions.
 
-What calls do not tell is not made up: the vertices of indirect draws, of display lists when they are called, and what
-tessellation makes of patches.
+Unknown figures are not made up: the vertices of indirect draws and of called display lists, and the results of
+tessellation.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ SERIES: Mapping[str, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """What a recording is in a few numbers. Times in ns; None where they were not taken.
+    """A recording in a few numbers. Times in ns; None where they were not taken.
 
     `frames_per_second` is frames over the time from the start of the first to the end of the last; `fps_histogram`
     counts frames by their own rate in BINS equal steps from 0 to `fps_max`.
@@ -241,9 +241,9 @@ _CUBE = 34067
 def texture_memory(trace: Trace) -> int:
     """Return the bytes of all levels of all textures as they were last defined, as their sizes and formats say.
 
-    What drivers add (padding, alignment, other formats) is not in it, nor are renderbuffers. Compressed levels count
-    what was uploaded, generated levels what they hold. Textures that were deleted count, too: it is what the recording
-    needs if it frees nothing early.
+    It includes no additions of drivers (padding, alignment, other formats) and no renderbuffers. Compressed levels
+    count what was uploaded, generated levels what they hold. Textures that were deleted count, too: it is what the
+    recording needs if it frees nothing early.
     """
     from drawtap.analysis.views import VIEWS
     from drawtap.trace.snapshot import Snapshot

@@ -1,7 +1,7 @@
 """Cut out of a recording what some of its frames, draws or calls need, and prove it.
 
 The graph of which calls need which (`trace.graph`) says what to keep. Playing only these calls must give the images
-that playing all of them gives; where it does not, calls are added, found by bisection, until it does. What was compared
+that playing all of them gives; where it does not, calls are added, found by bisection, until it does. The comparison
 goes into the new file as its certificate.
 """
 
@@ -58,7 +58,8 @@ OnLine = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Target:
-    """What a cut must still show: `shown`, and the calls in `roots` (empty: those that make the frames' images)."""
+    """The images that a cut must still show: `shown`, and the calls in `roots` (empty: those that make the frames'
+    images)."""
 
     text: str
     shown: ShownImages
@@ -185,7 +186,7 @@ class Cut:
 
 @dataclass(frozen=True)
 class ExtractOptions:
-    """How to cut: on which engine, whether to prove it, and how far to go in making it smaller.
+    """Options of a cut: the engine, whether to prove it, and the effort to make it smaller.
 
     `oracle` is one of pixels, gl-error, engines=A,B, or a command.
     """

@@ -1,4 +1,4 @@
-"""How often each run of a fragment shader reads a texture, told by its text where every run reads as often."""
+"""Texture reads of each run of a fragment shader, by its text, if every run reads equally often."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Count what a shader's text asks for, without a compiler; and, where glslang is installed, the instructions of SPIR-V.
 
-The counting is of the text after a small preprocessor (conditions, macros): every operator and every call of a built-in
-function is one operation, whether of a number or a vector; both sides of a branch count; a loop whose bounds are plain
-integers counts as often as it runs, any other once, and then `unbounded` is more than 0. Functions count where they are
-called. That is an order among shaders, not a time: drivers fold, vectorise and schedule what they will.
+It counts the text after a small preprocessor (conditions, macros). Every operator and every call of a built-in function
+is one operation, for numbers and vectors alike; both sides of a branch count; a loop whose bounds are plain integers
+counts as often as it runs, any other once, and then `unbounded` is more than 0. Functions count where they are called.
+That is an order among shaders, not a time: drivers fold, vectorise and schedule what they will.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TIMEOUT_S = 20
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one run of a shader's main asks for: `operations` (texture fetches among them), `fetches` of textures and
+    """The work of one run of a shader's main: `operations` (texture fetches among them), `fetches` of textures and
     images, `branches` and `loops` in the text, `unbounded` loops that count once though they may run more often, and
     `discards`."""
 
@@ -432,8 +432,7 @@ class Spirv:
 def spirv(source: str, stage: str) -> Spirv:
     """Return how many SPIR-V instructions glslang makes of a shader, if it is installed.
 
-    It takes GLSL 3.30 and ES 3.10 upwards. Of what is older, and of what it finds wrong, there are none, and `why` says
-    so.
+    It takes GLSL 3.30 and ES 3.10 upwards. Older versions, and shaders that it rejects, have none, and `why` says so.
     """
     version, es = language(source)
     if version < (310 if es else 330):

@@ -1,4 +1,4 @@
-"""What textures, renderbuffers and images of OpenVG hold: read back from a driver that plays the recording.
+"""Contents of textures, renderbuffers and images of OpenVG, read back from a driver that plays the recording.
 
 Where a driver does not hand an object's content over, uploads of it are decoded; each part says which of the two it is.
 """
@@ -121,8 +121,8 @@ class _PartRequest:
 
 
 def held(trace: Trace, folder: Path, *, at: int | None = None, environment: Mapping[str, str]) -> Iterator[HeldContent]:
-    """Yield every texture, renderbuffer and image of OpenVG with its content: after call `at` those that are there
-    then, else all, as they were last before they were deleted or the recording ended.
+    """Yield every texture, renderbuffer and image of OpenVG with its content. With `at`, these are the objects that
+    exist after that call, else all, just before their deletion or at the end.
 
     `folder` is used for files that are gone afterwards. Where nothing can play the recording, uploads are decoded, and
     each part says so. Raises what `player.play` raises otherwise.

@@ -1,8 +1,8 @@
 """Find the calls that a set of calls lacks: played alone they do not show what all calls show.
 
 Whole groups of calls are added first, from the likely and light ones to the heavy ones, so that after a few trials
-something holds. Then each group gives way to those of its calls that are needed, found by bisection; with a call that
-is needed come those like it. What holds is known all the time: where the budget ends the search, that is the answer.
+something holds. Then bisection replaces each group by its necessary calls; with a call that
+is needed come those like it. The current answer always holds: if the budget ends the search, it is the result.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ class Group:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What holds. `whole`: the groups that had to stay whole, since the budget ended the search."""
+    """The calls of the current answer. `whole`: the groups that had to stay whole, since the budget ended the
+    search."""
 
     keep: Calls
     whole: tuple[str, ...] = ()

@@ -30,7 +30,7 @@ _BINS = 16
 
 @dataclass(frozen=True)
 class Pictures:
-    """What frames look like, small; `missing` says why some or all could not be had."""
+    """Small pictures of frames; `missing` says why some or all could not be had."""
 
     images: Mapping[int, Image]
     missing: str | None = None

@@ -1,7 +1,7 @@
 """Make a set of calls smaller while something stays true: delta debugging (Zeller & Hildebrandt 2002) over calls.
 
-A subset is never tried as it is: what a removed call leaves without its object goes too, and what nothing needs any
-more goes as well (see `trace.graph.Graph.closure`), so that every trial is a trace that makes sense.
+A subset is never tried as it is. Calls that lose their object go too, and so do calls that nothing needs any more (see
+`trace.graph.Graph.closure`). So every trial is a trace that makes sense.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Problem = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of playing some calls: the hashes of the images that matter, and what went wrong on the way."""
+    """The outcome of playing some calls: the hashes of the images that matter, and the errors."""
 
     images: tuple[str, ...]
     problems: frozenset[Problem]
@@ -46,7 +46,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class ShownImages:
-    """Which images matter: those of `frames`, or (None) the one after `call`."""
+    """The images that matter: of all `frames`, or (None) the one after `call`."""
 
     frames: range | None
     call: int
@@ -147,7 +147,7 @@ class Oracle(Protocol):
 
     @property
     def together(self) -> bool:
-        """Tell whether it can be asked several questions at once."""
+        """Tell whether it answers several questions at once."""
         ...
 
     def holds(self, keep: Calls) -> bool:
@@ -254,7 +254,7 @@ class Script:
 
 @dataclass
 class Budget:
-    """How much may be spent: seconds, and trials."""
+    """A budget: seconds, and trials."""
 
     seconds: float
     trials: int = 1_000_000
@@ -280,7 +280,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Reduction:
-    """What came of a search: the calls that are left; `minimal`: no unit of them can go; `trials` made.
+    """The outcome of a search: the calls that are left; `minimal`: no unit of them can go; `trials` made.
 
     `ahead`: how many trials are missing at least where the budget ended it, and `seconds_ahead` what they take.
     """
@@ -299,9 +299,9 @@ class _Spent(Exception):
 class Reducer:
     """Removes units (calls that come and go together) from `keep` as long as the oracle lets go.
 
-    `without(keep, removed)` returns what is left of `keep` without these calls. `on_line` is told how it stands, every
-    so many seconds. Trials whose outcome is known are not made again, and where the oracle allows it, as many are made
-    at once as there are processors: most trials fail, so what is tried ahead is seldom for nothing.
+    `without(keep, removed)` returns what is left of `keep` without these calls. `on_line` gets a line about the
+    progress, every few seconds. Trials with a known outcome are not repeated. If the oracle allows it, all processors
+    run trials at once: most trials fail, so trials ahead are seldom wasted.
     """
 
     def __init__(

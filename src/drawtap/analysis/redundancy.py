@@ -1,7 +1,7 @@
-"""What a recording did for nothing, and the recording without it.
+"""The useless calls of a recording, and the recording without them.
 
-A call is counted once, as the first of KINDS that it is. What nobody needs is told by the graph of which calls need
-which, seen from everything that came out: frames that were shown and content that was read back.
+A call is counted once, as the first of KINDS that it is. The graph of calls decides, seen from all outputs: shown
+frames and content that was read back. Calls that no output needs are useless.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ _KEYS = {"kind": "kind", "function": "name", "frame": "frame"}
 def account(trace: Trace, by: str) -> list[dict[str, object]]:
     """Return rows of what was done for nothing, `by` "kind", "function" or "frame", the most calls first.
 
-    `calls` did nothing, `share` is their part of all calls (of that function, in that frame), `duration` the time in
-    the driver (ns) and `bytes` the content handed over that they took. By function, `kind` is what most of them are.
+    `calls` did nothing, and `share` is their part of all calls (of that function, in that frame). `duration` is their
+    time in the driver (ns), `bytes` their uploaded content. By function, `kind` is what most of them are.
     """
     key = _KEYS[by]
     whole = "(SELECT count(*) FROM calls)" if by == "kind" else "any_value(w.whole)"
@@ -90,7 +90,7 @@ def simplify(
 ) -> Simplified:
     """Write the recording without calls that did nothing, and prove by all its frames that they did nothing.
 
-    Calls that only ask, that wait, that show, that read back and that are not of OpenGL stay.
+    Calls that only query, wait, show or read back stay, and so do calls outside of OpenGL.
     """
     started = time.monotonic()
     kinds = Graph(trace, lean=True).waste(answers=True)

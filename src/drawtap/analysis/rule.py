@@ -48,9 +48,9 @@ NEEDS = {
 class Rule:
     """A registered rule.
 
-    `concerns` is the class of quality problem that a finding belongs to (CLASSES), `hardware` what it is a problem on,
-    `needs` what a trace must have for the rule to look (NEEDS, or names of tables), `api` whose calls it is about.
-    `original` marks an item of the checklist in Kyostila's thesis.
+    `concerns` is the class of quality problem of a finding (CLASSES), `hardware` the hardware with this problem.
+    `needs` lists the contents that the rule requires of a trace (NEEDS, or names of tables), `api` the API of its
+    calls. `original` marks an item of the checklist in Kyostila's thesis.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""What the shaders of a recording's programs ask for, and how much of it its draws do."""
+"""The work of a recording's shaders: per run, and in its draws."""
 
 from __future__ import annotations
 

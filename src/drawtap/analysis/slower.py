@@ -1,11 +1,11 @@
 """Why frames are slower on one side than on the other: where their time went, and which of their work grew with it.
 
-The time of a frame is the sum of its parts: what the thread that shows frames spent in draws, uploads, state changes
-and so on, and outside of the API. The difference between two frames is therefore the sum of the differences of parts,
-exactly. What a frame does (triangles, fragments, bytes, redundant calls) is held against the part that it is paid in:
-were the part to grow as its work does, this much of the difference would come of it. Metrics of one part exclude each
-other, so their shares do not add up; what no metric of a part foretells is told as unexplained. Times that run beside
-(the GPU's) are shown, but are in no sum.
+The time of a frame is the sum of its parts, on the thread that shows frames: draws, uploads, state changes and so on,
+and time outside of the API. The difference between two frames is therefore the sum of the differences of parts,
+exactly. The work of a frame (triangles, fragments, bytes, redundant calls) is compared with the part that it is paid
+in. If the part grew as its work does, the work would explain this much of the difference. Metrics of one part exclude
+each other, so their shares do not add up; the rest of a part is reported as unexplained. Times that run beside (the
+GPU's) are shown, but are in no sum.
 """
 
 from __future__ import annotations
@@ -134,7 +134,8 @@ class Part:
 class Cause:
     """Work that grew: means of the slower frames. `ns` of the difference come of it if time grows as work does.
 
-    `paid` names the part that holds most of it. Of a time that runs beside `ns` is its growth, and `beside` is set.
+    `paid` names the part that holds most of it. For a time that runs beside the processor, `ns` is its growth, and
+    `beside` is set.
     """
 
     name: str
@@ -160,7 +161,8 @@ class SlowFrame:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What came of it. `unexplained` is the share of the difference that no work foretells; `verdict` in one line."""
+    """The result of the comparison. `unexplained` is the share of the difference that no work foretells; `verdict`
+    in one line."""
 
     a: Side
     b: Side
@@ -233,7 +235,8 @@ def _recorded_times(trace: Trace) -> dict[int, float]:
 
 @dataclass(frozen=True)
 class Readings:
-    """What a replay measured, in ns: `times` by frame, `calls` by call (seq); by metric and frame `beside` (times) and
+    """The measurements of a replay, in ns: `times` by frame, `calls` by call (seq); by metric and frame `beside`
+    (times) and
     `work` (all else). `units` are by metric."""
 
     times: Mapping[int, float]
@@ -470,18 +473,15 @@ def _doubts(a: Side, b: Side, parts: Sequence[Part], slow: Sequence[tuple[Frame,
         names = sorted(b.waited, key=lambda n: -b.waited[n])[:3]
         notes.append(f"the driver put drawing off; these calls waited for it: {', '.join(names)}")
     if share.get(UNCLEAR, 0) >= _LEAST_SHARE:
-        notes.append("how much of the copies that follow draws is their own work, and how much drawing, cannot be told")
+        notes.append("copies follow draws: their own work and the drawing are inseparable")
     drawing = sum(share.get(p, 0) for p in (DRAWS, VERTICES, DRAWN, UNCLEAR, SHOW))
     if drawing >= _EXPLAINS:
         if a.shaders != b.shaders:
-            notes.append("the shaders differ: drawtap shaders tells what each of them asks for")
+            notes.append("the shaders differ: drawtap shaders shows the work of each")
         changes = [n for n in ("state_calls", "binds", "uniforms") if _grew(n, slow, 2)]
         if share.get(DRAWS, 0) >= _LEAST_SHARE and changes:
             titles = " and ".join(_title(n) for n in changes)
-            notes.append(
-                f"drivers apply new state in the next draw: how much of the draws is due to more {titles} "
-                "cannot be told"
-            )
+            notes.append(f"drivers apply new state in the next draw: the draws include the cost of more {titles}")
     return notes
 
 

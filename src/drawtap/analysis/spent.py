@@ -1,9 +1,9 @@
-"""What the time of calls was spent on.
+"""The use of the time of calls.
 
 A driver may put drawing off. The call that waits then takes as long as all that was drawn before it. Such a call is
 divided: what the same function takes where nothing was drawn before it is its own, the rest is drawing. Where the
-recording has no such call, waits and flushes have no work of their own. Of a copy or a mipmap that follows draws, and
-of which no other tells, the two cannot be told apart: its time has a part of its own.
+recording has no such call, waits and flushes have no work of their own. A copy or a mipmap that follows draws mixes its
+own work with theirs. Without another such call to compare with, its time has a part of its own.
 """
 
 from __future__ import annotations

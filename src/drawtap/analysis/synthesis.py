@@ -1,13 +1,13 @@
-"""Synthetic benchmarks: a program that draws, uploads and changes as much as is asked for, and nothing else.
+"""Synthetic benchmarks: a program that draws, uploads and changes as much as a request says, and nothing else.
 
 Kyostila's thesis (Graphics Quality Analysis Toolkit) leaves as future work to make benchmarks from measured content:
 unlike a recording they can be given other parameters. A request is a value per frame for each of `FEATURES`; the
 program is written as a recording of OpenGL ES 2 calls, which can be played, asked and exported as C.
 
-How it meets them: triangles lie in grids that cover rectangles of whole pixels, so that every pixel of a rectangle is
-drawn once, whatever the number of triangles; rectangles are as large as the fragments ask for. Everything that a draw
-needs is set up before the first frame, hence a frame has exactly the binds, uniforms and state changes that are asked
-for, spread over its draws. Fractions come out over the frames: 0.5 uploads a frame is one in every other.
+Triangles lie in grids that cover rectangles of whole pixels, so that every pixel of a rectangle is drawn once, whatever
+the number of triangles; rectangles are as large as the fragments ask for. All needs of draws are set up before the
+first frame. So a frame has exactly the requested binds, uniforms and state changes, spread over its draws. Fractions
+come out over the frames: 0.5 uploads a frame is one in every other.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ TOLERANCE = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """What can be asked for. Values are means per frame; of `once` ones there is one value.
+    """A feature that a request may have. Values are means per frame; of `once` ones there is one value.
 
     `counts` are columns of the table `content` that make it up. Without them it is measured while the program is
     played.
@@ -93,7 +93,7 @@ NOT_REPEATED = (
 
 @dataclass(frozen=True)
 class Request:
-    """What a synthetic program is to do: `asked` by the names of FEATURES, on a surface of `width` x `height` pixels.
+    """The request for a synthetic program: `asked` by the names of FEATURES, on a surface of `width` x `height` pixels.
 
     It has a first frame, which loads, and `frames` more, for which the request holds. `textures`: how many share the
     memory; None: as fits. `title` says where the request comes from.
@@ -178,7 +178,7 @@ def read(file: Path) -> Request:
 
 
 def with_features(base: Request, features: Mapping[str, float]) -> Request:
-    """Return a request with other values; `overdraw` is told as fragments."""
+    """Return a request with other values; `overdraw` becomes fragments."""
     asked = {**base.asked, **features}
     if "overdraw" in asked:
         asked["fragments"] = asked.pop("overdraw") * base.width * base.height
@@ -246,7 +246,7 @@ def strip(x: int, y: int, width: int, height: int, triangles: int) -> Points:
 
 
 def rectangle(area: float, width: int, height: int) -> tuple[int, int]:
-    """Return the sides of a rectangle of about so many pixels (1 at least), shaped like the surface."""
+    """Return the sides of a rectangle of about `pixels` pixels (1 at least), shaped like the surface."""
     wanted = max(round(area), 1)
     usual = min(max(round((wanted * width / height) ** 0.5), 1), width)
     tried = [(w, min(max(round(wanted / w), 1), height)) for w in range(max(usual - 12, 1), min(usual + 12, width) + 1)]
@@ -451,7 +451,7 @@ class _Frames:
 
 
 def make(request: Request, path: Path) -> SyntheticTrace:
-    """Write the recording `path` of a program that does what is asked for; what stands there is replaced.
+    """Write the recording `path` of a program that meets the request; what stands there is replaced.
 
     Raises UsageError where nothing is drawn or changed at all.
     """
@@ -465,7 +465,7 @@ def make(request: Request, path: Path) -> SyntheticTrace:
         asked.setdefault("draws", 1.0)
         asked.setdefault("triangles", 2 * asked["draws"])
     if not any(asked.values()):
-        raise UsageError("nothing is asked for", hint=f"some of {', '.join(FEATURES)}")
+        raise UsageError("no feature is requested", hint=f"some of {', '.join(FEATURES)}")
     return _Program(replace(request, asked=asked), path).write()
 
 
@@ -509,7 +509,7 @@ class _Program:
             return 1, 0.0
         mean = wanted / self.area if self.area else 0.0
         if mean > 64:
-            self.notes.append(f"{mean:.0f} fetches a fragment are asked for; shaders here have 64 at most")
+            self.notes.append(f"{mean:.0f} fetches a fragment were requested; shaders here have 64 at most")
         whole = min(int(mean + 1e-9), 64)
         rest = mean - whole
         return (whole + 1, 0.0) if rest > 0.995 else (whole, rest if rest > 0.005 and whole < 64 else 0.0)

@@ -1,8 +1,8 @@
-"""Which kind of problem dominates: API usage, content complexity, graphics engine, or nothing of graphics.
+"""The dominant kind of problem: API usage, content complexity, graphics engine, or nothing of graphics.
 
 The classes are those of Kyostila's thesis (section 2.6). The time of the frames is divided by what it was spent on;
-what of drawing is due to the content and what to the engine only a second engine can tell, which is played where it is
-asked for. It is an aid for a person, as in the thesis, no oracle: the evidence of every class is part of the verdict.
+only a second engine can divide drawing between the content and the engine; it plays the recording on request. It is an
+aid for a person, as in the thesis, no oracle: the evidence of every class is part of the verdict.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class ClassEvidence:
 
 @dataclass(frozen=True, slots=True)
 class EngineTime:
-    """How long frames took on an engine: the median, in ns."""
+    """The time of frames on an engine: the median, in ns."""
 
     engine: str
     frame_ns: float
@@ -68,7 +68,7 @@ class EngineTime:
 
 @dataclass(frozen=True)
 class Verdict:
-    """`dominant` is the name of a class (CLASSES), None where `why` says that nothing can be said.
+    """`dominant` is the name of a class (CLASSES), or None, with the reason in `why`.
 
     `fluent`: frames are fast enough that nobody has to look for a cause.
     """

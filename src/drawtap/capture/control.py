@@ -1,7 +1,7 @@
 """Ask the drainers of running programs: what they record, and to start, stop or go on for some frames.
 
 Every drainer listens in the user's runtime folder (docs/stream-protocol.md, "Control"). A program is found by its
-number: who records it is asked of all of them.
+number: every drainer answers whether it records the program.
 """
 
 from __future__ import annotations

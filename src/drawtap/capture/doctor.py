@@ -109,9 +109,8 @@ def missing_calls(
     """Return why a recording of `executable` has no call, likeliest reason first.
 
     `libraries` were seen in the program while it ran; `tapped` says whether the tap (a module) was (None: nobody could
-    look). Where calls were not `counted`, nothing more is known than that none was seen; and where not the `whole` API
-    is tapped, others may have been made, so that a program with a graphics library has nothing to explain: only then is
-    the list empty.
+    look). Where calls were not `counted`, nothing more is known than that none was seen; if the tap does not cover the
+    `whole` API, a program with a graphics library may have made other calls. Only then is the list empty.
     """
     certain = refusals(executable)
     if certain:

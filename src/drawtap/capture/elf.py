@@ -15,7 +15,7 @@ _DT_NEEDED, _DT_STRTAB, _DT_SONAME, _DT_RPATH, _DT_STRSZ, _DT_RUNPATH = 1, 5, 14
 
 @dataclass(frozen=True, slots=True)
 class Elf:
-    """What an ELF file says about itself. `run_path` has RUNPATH, or RPATH where there is none."""
+    """The facts of an ELF file. `run_path` has RUNPATH, or RPATH where there is none."""
 
     path: Path
     bits: int

@@ -1,4 +1,4 @@
-"""The flight recorder: what it is told, and what it said (native/drain/ring.h)."""
+"""The flight recorder: its settings, and its messages (native/drain/ring.h)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LIMIT = re.compile(r"([0-9.]+)\s*(ms|s)?(?::([0-9]+))?")
 
 @dataclass(frozen=True)
 class Ring:
-    """What a flight recorder keeps, and when it writes: options of `drawtap record`, as the user gives them.
+    """The window and the triggers of a flight recorder: options of `drawtap record`, as the user gives them.
 
     `triggers` are `error`, `exit`, `mark=NAME`, `frame-time=50ms:N`, `fps=30:N`; `when` is a question in SQL, asked
     of the window every `every` seconds: an answer with a row is a reason to save. `least_calls` is how many leave the

@@ -59,11 +59,11 @@ _LAST_LINES = 20  # of what a command said that failed aside
 
 @dataclass(frozen=True)
 class Recording:
-    """What came of running a program with the tap.
+    """The outcome of running a program with the tap.
 
-    `code` is its exit code, 128 + n where signal n ended it. `files` are the traces that were written, that of the
-    first process first; `libraries` the graphics libraries seen in the program while it ran; `tapped` whether the
-    tap was seen in it, None where the program ended before anyone could look.
+    `code` is its exit code, 128 + n where signal n ended it. `files` are the written traces, the first process's first;
+    `libraries` the graphics libraries seen in the program while it ran; `tapped` whether the tap was seen in it, None
+    where the program ended before anyone could look.
     """
 
     program: Path
@@ -90,16 +90,16 @@ class Recording:
 
 @dataclass(frozen=True)
 class RecordOptions:
-    """How a program is recorded: what the options of `drawtap record` say.
+    """Settings of a recording: the options of `drawtap record`.
 
     `when_full`: what happens while file or receiver cannot keep up, "block" (the program waits) or "drop-frames".
     `buffer`: bytes of records that may wait for file or receiver; None: 32 MB. `sync`: seconds after which a call is on
-    the disk at the latest, for threads that end frames; None: when the kernel writes it, and at the end.
-    `process` names the programs of a tree of processes that are recorded (with `*` and `?`); None: all.
-    With `identity` "none" the recording names no host, folder, command line or environment.
-    With `paused` nothing is recorded before `capture.control` asks for it. With `streaming` the recording goes where
-    that says. With `ring` nothing is written but what its triggers ask for, and SIGUSR1 and SIGUSR2 to this process,
-    each to a file with a name of its own made from the recording's.
+    the disk at the latest, for threads that end frames; None: when the kernel writes it, and at the end. `process`
+    names the programs of a tree of processes that are recorded (with `*` and `?`); None: all. With `identity` "none"
+    the recording names no host, folder, command line or environment. With `paused` nothing is recorded before
+    `capture.control` asks for it. With `streaming` the recording goes where that says. With `ring`, files are written
+    only by its triggers, and by SIGUSR1 and SIGUSR2 to this process. Each file has a name of its own, made from the
+    recording's.
     """
 
     timing: str = "both"
@@ -227,7 +227,7 @@ def _flight(how: RecordOptions, drain: Drainer) -> Iterator[Watch | None]:
 
 @contextlib.contextmanager
 def recorder(socket: Path, output: Path, *, force: bool, timing: str, note: str) -> Iterator[Recorder]:
-    """Have a recorder listen at `socket` for programs that are told to come there, until the end of the block.
+    """Have a recorder listen at `socket` for programs that the manager sends there, until the end of the block.
 
     `note` says in the recording why it was made. Raises UsageError where `output` exists and `force` is not set.
     """
@@ -281,9 +281,9 @@ def start_aside(
 ) -> int:
     """Start a command that nobody waits for, with `settings` in its environment, and return its pid.
 
-    It is in a session of its own, reads nothing and says nothing here. `ended` is called, in a thread of its own, with
-    its exit code (-n where signal n ended it) and the last it said on standard error: nothing where it is not `heard`,
-    as is good for commands that may go on for longer than this process. Raises ChildError where it cannot be started.
+    It is in a session of its own, reads nothing and says nothing here. A thread of its own calls `ended` with the exit
+    code (-n where signal n ended it) and the last lines of standard error. Without `heard` there are no lines: use it
+    for commands that may outlive this process. Raises ChildError where it cannot be started.
     """
     executable = find_program(command[0])
     null = subprocess.DEVNULL
@@ -313,7 +313,7 @@ def _lines(stream: IO[bytes]) -> Iterator[bytes]:
 
 @dataclass(frozen=True)
 class Run:
-    """What came of running a program with modules: as in `Recording`.
+    """The outcome of running a program with modules: as in `Recording`.
 
     `called` says whether a graphics call was seen, by a process that `program` started too.
     """

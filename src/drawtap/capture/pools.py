@@ -28,7 +28,7 @@ _Key = TypeVar("_Key", int, str)
 
 @dataclass(frozen=True)
 class Window:
-    """What a flight recorder of process `pid` holds: memory files, and the job that makes a recording of them.
+    """The state of a flight recorder of process `pid`: memory files, and the job that makes a recording of them.
 
     `raw` is a trace of the calls that it holds; `base` one of earlier calls that still matter, and `frames` the frames
     of those, None where nothing has left the window yet. `calls_lost` is how many the recorder had no memory for.

@@ -1,7 +1,7 @@
 """The receiver's end of streams: what programs are recorded elsewhere becomes files here.
 
-A thread for each connection; the bytes go to the file as they come, and the recorder is told what arrived. A recorder
-that vanishes leaves a file that ends with its last whole chunk.
+A thread for each connection; the bytes go to the file as they come, and the recorder gets the number of bytes that
+arrived. A recorder that vanishes leaves a file that ends with its last whole chunk.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _ACCEPT_SECONDS = 0.1
 class Stream:
     """One trace that arrives, or did: `state` is open, whole or torn, `error` why it is torn.
 
-    While it is open, `calls` and `frames` are what the recorder said last; afterwards they are those of the file.
+    While it is open, `calls` and `frames` are what the recorder said last; afterwards they count the file's own.
     """
 
     file: Path

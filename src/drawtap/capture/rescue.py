@@ -1,4 +1,4 @@
-"""What a flight recorder held that was killed: a recording is made of it and of what stood in the program's memory."""
+"""The window of a killed flight recorder: it becomes a recording, with the calls that stood in the program's memory."""
 
 from __future__ import annotations
 

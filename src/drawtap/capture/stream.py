@@ -54,7 +54,7 @@ class Address:
 
 @dataclass(frozen=True)
 class Streaming:
-    """How a recording goes to a receiver: what `drawtap record --to` and its companions say.
+    """The way of a recording to a receiver: `drawtap record --to` and its companions.
 
     `serve`: listen there for receivers instead of connecting to one. `wait`: seconds that the program's first call
     waits for one; None: it must be there before the program starts. `spill`: the file to go on in should it go away.
@@ -116,7 +116,7 @@ def read_token(path: Path | None) -> bytes:
 
 
 def check_reach(address: Address, *, allow_remote: bool, token: bytes) -> None:
-    """Refuse an address that others can reach, unless that was asked for and a token guards it: UsageError."""
+    """Refuse an address that others can reach, without permission and a token: UsageError."""
     if address.is_local:
         return
     if not allow_remote:
@@ -170,7 +170,7 @@ def _answer(line: socket.socket) -> tuple[int, int, bytes]:
 def proof(token: bytes, who: bytes, nonces: bytes) -> bytes:
     """Return what `who` (connects, accepts) shows to prove that it knows the token, without saying it.
 
-    `nonces`: that of the side that connects, then the other's.
+    `nonces`: first the connecting side's, then the other's.
     """
     return hmac.digest(token, MAGIC + b" " + who + nonces, "sha256")
 

@@ -1,11 +1,11 @@
 """Say it: one file a verb.
 
-A command is one annotated function. What stands before `*` in its signature are arguments, what stands after it
-are options, and a parameter annotated `Trace` is the recording that the command reads. The command line, the
-prompt and a script call that same function; it returns data (`drawtap.view.result`), and only the view renders it.
+A command is one annotated function. Parameters before `*` in its signature are arguments, those after it options. A
+parameter annotated `Trace` is the recording that the command reads. The command line, the prompt and a script call that
+same function; it returns data (`drawtap.view.result`), and only the view renders it.
 
 A verb that also reads traces of the kernel has a second function for them (`kernel=`), whose first parameter is a
-`KernelTrace`. What both have by the same name is one option of the verb; the others are for one kind of file.
+`KernelTrace`. Options of the same name become one option of the verb; the others are for one kind of file.
 """
 
 from __future__ import annotations

@@ -144,7 +144,7 @@ def verdicts(saved: Saved, more: Iterable[Verdict] = ()) -> Verdicts:
     done += [f"{number(n)} {what}" for n, what in ((saved.changed, "changed"), (saved.inserted, "new")) if n]
     lines = [Verdict("ok", "written", f"{saved.path}: {', '.join(done)}")]
     if saved.renamed:
-        text = f"{number(saved.renamed)} contexts, surfaces, ... that several programs called alike are told apart"
+        text = f"{number(saved.renamed)} contexts, surfaces, ... of several programs got names of their own"
         lines.append(Verdict("note", "renamed", text))
     if saved.lost:
         lines.append(Verdict("warning", "lost", f"{number(saved.lost)} calls that could not be read"))

@@ -174,7 +174,7 @@ def _flight(note: Mapping[str, object] | None) -> dict[str, object]:
         group["assumed"] = "pictures that are never wiped are painted over in each frame" + which
     if note.get("missing_ns"):
         group["shorter"] = (
-            f"the first {text('missing_ns', note['missing_ns'])} of what was asked for had left the recorder"
+            f"the first {text('missing_ns', note['missing_ns'])} of the requested time had left the recorder"
         )
     if note.get("calls_lost"):
         group["lost"] = f"{text('', note['calls_lost'])} calls: it may not replay as it was"

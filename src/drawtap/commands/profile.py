@@ -36,7 +36,7 @@ class Choice(Options):
     sets: Annotated[Path | None, Opt("A TOML file with sets of metrics.", metavar="FILE")] = None
 
     def asked(self) -> Set:
-        """Return the set that is asked for, with what is asked for beside it; without either, the usual one."""
+        """Return the named set, with the other requests beside it; without either, the usual one."""
         from drawtap.metrics import sets
 
         found = sets.read(self.set, self.sets) if self.set or not self.metrics else sets.Set("", ())
@@ -225,7 +225,7 @@ def _plan(made: Plan) -> Sheets:
             "questions": made.questions,
             "planned_ns": made.planned_ns,
         },
-        [f"the driver was asked {counted(made.questions, 'time')}, {made.planned_ns / 1e6:.1f} ms"],
+        [f"tried on the driver: {counted(made.questions, 'combination')}, {made.planned_ns / 1e6:.1f} ms"],
     )
 
 

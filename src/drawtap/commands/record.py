@@ -56,7 +56,8 @@ class Stream(Options):
         return bool(self.to or self.listen)
 
     def streaming(self, output: Path | None) -> Streaming | None:
-        """Return what is asked for; None: the recording goes to a file. Raises UsageError where it makes no sense."""
+        """Return the settings of the options; None: the recording goes to a file. Raises UsageError where it makes
+        no sense."""
         from drawtap.capture import stream
 
         if self.to and self.listen:
@@ -118,7 +119,7 @@ class Flight(Options):
     ] = None
 
     def recorder(self, *, paused: bool, streamed: bool) -> Ring | None:
-        """Return the flight recorder that is asked for, if one is. Raises UsageError where it makes no sense."""
+        """Return the flight recorder of the options, if there is one. Raises UsageError where it makes no sense."""
         from drawtap.capture.flight import Ring
 
         if self.ring is None:
@@ -424,7 +425,7 @@ def _sync(seconds: float | None, *, to_file: bool) -> float | None:
 def outcome(recording: Recording, target: Path | None, frame_end: str | None = None) -> tuple[int, bool, list[Verdict]]:
     """Return how many calls were recorded, whether those are all, and what there is to say of it.
 
-    Why there is none, for one. Frames that were left out since that was asked for are not missed.
+    Why there is none, for one. Frames that the user chose to leave out are not missing.
     """
     from drawtap.capture import doctor
 
@@ -523,7 +524,7 @@ def _flight(recording: Recording) -> list[Verdict]:
     watched = recording.watched
     if watched is not None and watched.asked:
         each = duration(int(1e9 * watched.seconds / watched.asked))
-        verdicts.append(Verdict("note", "ring", f"--when was asked {number(watched.asked)} times, {each} each"))
+        verdicts.append(Verdict("note", "ring", f"{number(watched.asked)} questions of --when, {each} each"))
     if not recording.saved:
         why = "nothing asked for it" if calls else "no calls were made"
         if any(entry.get("failed") for entry in recording.kept):

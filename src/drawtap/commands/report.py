@@ -50,7 +50,7 @@ _EVIDENCE = 8
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """What to put into a report."""
+    """The contents of a report."""
 
     slowest: int = 25
     pictures: int = 64

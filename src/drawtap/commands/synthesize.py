@@ -1,4 +1,4 @@
-"""`drawtap synthesize`: a program that does as much as another, or as much as is asked for."""
+"""`drawtap synthesize`: a program that does as much as another, or as much as a request says."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _source(source: Path | None, frames: str | None, on: str, *, own: bool) -> t
 
     if source is None:
         if not own:
-            raise UsageError("nothing is asked for", hint="a recording, a TOML file, or --set draws=100")
+            raise UsageError("no feature is requested", hint="a recording, a TOML file, or --set draws=100")
         return synthesis.Request({}, title="given on the command line"), []
     if not source.is_file():
         raise InputError(f"there is no file {source}")

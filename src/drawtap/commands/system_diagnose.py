@@ -54,8 +54,8 @@ def system_diagnose(
             Verdict(
                 "warning",
                 "contention",
-                "cannot be judged: of no request is told when it was on an engine, and there are no virtual CPUs",
-                "drawtap system metrics says what is not told, and why",
+                "cannot be judged: no request has a time on an engine, and there are no virtual CPUs",
+                "drawtap system metrics lists the missing figures with reasons",
             )
         )
     elif not lines:

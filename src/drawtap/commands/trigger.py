@@ -87,7 +87,7 @@ def _save(program: str | None, output: Path | None, before: str | None, after: s
     columns = ("file", "frame", "frames", "first_frame", "calls", "kept", "earlier", "bytes")
     missing = saved.get("missing_ns")
     lacks = isinstance(missing, int) and missing > 0
-    note = f"the first {duration(float(str(missing)))} of what was asked for had left the recorder" if lacks else None
+    note = f"the first {duration(float(str(missing)))} of the requested time had left the recorder" if lacks else None
     kinds = {"bytes": "bytes", "calls": "count"}
     return Rows(columns, [tuple(saved.get(name) for name in columns)], kinds, note=note)
 

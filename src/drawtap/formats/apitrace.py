@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import made: counts, what apitrace's file said about itself, and what could not be taken over.
+    """The result of an import: counts, the file's own facts, and its losses.
 
     `fake`: calls that apitrace itself added to the application's. `damage`: why the file ended early, None where it
     did not.
@@ -45,8 +45,8 @@ class Imported:
 def read_apitrace(source: Path, target: Path, *, library: Path, signatures: Path, level: int = 1) -> Imported:
     """Write the trace `source` of apitrace as the recording `target`; a file that stands there is replaced.
 
-    `library` is the file `libdrawtap-peers.so`, `signatures` the file `tap.sig`. What is whole of a damaged file is
-    taken over, and `damage` says what was met. Raises InputError where it is no trace of apitrace.
+    `library` is the file `libdrawtap-peers.so`, `signatures` the file `tap.sig`. The whole part of a damaged file is
+    taken over, and `damage` describes the rest. Raises InputError where it is no trace of apitrace.
     """
     found = peers.read("apitrace", source, target, library=library, signatures=signatures, level=level)
     kept = {name: found[name] for name in Imported.__slots__ if name != "notes"}

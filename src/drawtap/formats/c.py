@@ -25,7 +25,7 @@ _TEMPLATES = Path(__file__).parent / "c_templates"
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What an export made. `repeated`: frames that are the same as an earlier one, and have its function.
+    """The result of an export. `repeated`: frames that are the same as an earlier one, and have its function.
 
     `left_out`: functions that C source cannot call, with their numbers of calls.
     """

@@ -1,7 +1,7 @@
 """Write a recording call by call: for programs that nobody ran, such as synthetic benchmarks.
 
-Calls are put down in the form of apitrace (its format 5), which says nothing but names and values, and are read as any
-other trace of that form: contexts, contents and handles become what they are in a recording.
+Calls are written in the form of apitrace (its format 5), which has only names and values. They are read as any other
+trace of that form: contexts, contents and handles get the form of a recording.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A line is `number name(parameter = value, ...) = result`, as `drawtap list` prints it, with nothing cut short: arrays
 stand whole, other content as `blob(hash)` or `hex(bytes)`. Changed values change the call, a line that is gone drops
 it, a line without a number is a new call; `file("picture.raw")` is the content of a file beside the text, `# ...` a
-remark. Which lines changed the reader core finds out; only those are read here.
+remark. The reader core finds the changed lines; only those are read here.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def _library(path: Path) -> Library:
 
 
 def read(tool: str, source: Path, target: Path, *, library: Path, signatures: Path, level: int) -> dict[str, Any]:
-    """Write a trace of a tool ("apitrace", "tcy2") as a recording and return what `peers.h` says is told of it.
+    """Write a trace of a tool ("apitrace", "tcy2") as a recording and return the facts that `peers.h` lists.
 
     Raises what the library says with the file's name before it; Cancelled leaves no recording.
     """

@@ -12,7 +12,7 @@ _MAGIC = b"TCY2"
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import made. `damage`: why the file ended early, None where it did not."""
+    """The result of an import. `damage`: why the file ended early, None where it did not."""
 
     calls: int
     tap_records: int
@@ -31,7 +31,7 @@ def read_tcy2(source: Path, target: Path, *, library: Path, signatures: Path, le
     """Write the trace `source` as the recording `target`; a file that stands there is replaced.
 
     `library` is the file `libdrawtap-peers.so`, `signatures` the file `tap.sig`. Times are of the original clock (us
-    since the trace's start). What is whole of a damaged file is taken over. Raises InputError where it is no such
+    since the trace's start). The whole part of a damaged file is taken over. Raises InputError where it is no such
     trace.
     """
     found = peers.read("tcy2", source, target, library=library, signatures=signatures, level=level)

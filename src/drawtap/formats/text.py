@@ -31,7 +31,7 @@ def write_text(trace: Trace, selection: Selection, path: Path) -> None:
 def write_text_with_readings(trace: Trace, selection: Selection, path: Path) -> None:
     """Write one call a line, and behind it in brackets what drawtap sensors stored and drawtap profile measured of it.
 
-    Readings of a frame stand beside its first call, and say so. Of a metric that several runs measured the last counts.
+    Readings of a frame stand beside its first call, and say so. If several runs measured a metric, the last counts.
     Raises UsageError where there are no readings.
     """
     readings = " UNION ALL ".join([*_stored(trace), *_measured(trace)])

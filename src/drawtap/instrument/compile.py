@@ -47,7 +47,7 @@ class Compiler:
 
     @property
     def is_zig(self) -> bool:
-        """Whether it is the wheel's: its linker knows fewer flags, and its C++ library is always linked in."""
+        """True for the wheel's compiler: its linker knows fewer flags, and its C++ library is always linked in."""
         return "ziglang" in self.command
 
 

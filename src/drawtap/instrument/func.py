@@ -1,4 +1,4 @@
-"""What an instrumentation script writes its hooks with, under the names of GLACI's scripts (Tsuboi et al.).
+"""The vocabulary of hooks in an instrumentation script, under the names of GLACI's scripts (Tsuboi et al.).
 
     from drawtap.instrument import func
 

@@ -1,9 +1,9 @@
 """Generate the C++ of a tap module from the specification and hook sets.
 
-The only place that writes C++. A module is: wrappers in several translation units, tables by function id, assembler
-entries that go wherever a call is to go now and tell apart the same function of several libraries, and the signature
-text that makes traces self-describing. Together with the hand-written native/runtime it compiles to one LD_PRELOAD
-library.
+The only place that writes C++. A module has wrappers in several translation units, tables by function id, assembler
+entries, and the signature text that makes traces self-describing. The entries go to the current target of a call, and
+tell apart the same function of several libraries. Together with the hand-written native/runtime it compiles to one
+LD_PRELOAD library.
 """
 
 from __future__ import annotations
@@ -121,9 +121,9 @@ def show(name: str, apis: Sequence[str] = DEFAULT_APIS) -> str:
 def wrapper(function: Function, hook_sets: Sequence[Hooks]) -> str:
     """Return the C++ of one wrapper.
 
-    Three functions: the entering one decides, the recording one runs the before code of all hooks, the driver, and the
-    after code in reverse, and the slow one takes the rare ways: not resolved yet, called inside another call, another
-    library's function, exact order wanted. What the program calls is one jump in front of them (`entries`): while
+    There are three functions. The entering one decides. The recording one runs the before code of all hooks, the
+    driver, and the after code in reverse. The slow one takes the rare ways: not resolved yet, called inside another
+    call, another library's function, exact order wanted. The program calls one jump in front of them (`entries`): while
     nothing is recorded it goes to the driver's function. Where something is to be done even then, the entering one is
     itself what the program calls.
     """

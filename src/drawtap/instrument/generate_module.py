@@ -1,7 +1,7 @@
 """Generate a user's module: wrappers for the functions that hooks want, and for what those hooks need.
 
-What is hooked is chosen from a target system's functions: API, version, profile and extensions, as the registry has
-them. Without one, everything that drawtap knows is there to be hooked.
+The hooked functions are chosen from a target system's functions: API, version, profile and extensions, as the registry
+has them. Without one, everything that drawtap knows is there to be hooked.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Generate the C++ of the player from the specification: one function per command that plays a recorded call.
 
-A generated function loads the arguments from the columns of a decoded chunk, turns the names of objects into those of
-the replay, checks by the same size rules that the recorder used that an array is as long as the driver will read it,
-calls the driver, and takes over what the driver returned. It tells the mirror of GL state (native/runtime/gl_state.h)
-what happened, as the tap does. What needs more than that is hand-written in native/player/special.h.
+A generated function loads the arguments from the columns of a decoded chunk and translates the names of objects. It
+checks, by the recorder's size rules, that an array is as long as the driver will read. Then it calls the driver and
+takes over the results. It tells the mirror of GL state (native/runtime/gl_state.h) what happened, as the tap does.
+Functions that need more are hand-written in native/player/special.h.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Generate the tables of what the player asks a driver about its state (native/player/query.h has their form).
 
-What is asked and what the answers are is written in spec/apis/gl_queries.py; the registry gives numbers and names.
+The questions and the kinds of answers stand in spec/apis/gl_queries.py; the registry gives numbers and names.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Generate what the OpenVG engine needs from the specification: C headers of OpenVG and VGU, forwards of EGL.
 
-Khronos publishes OpenVG as headers only and no distribution carries them with the ABI of Khronos, so they are made
+Khronos publishes OpenVG as headers only, and no distribution carries them with the ABI of Khronos. So they are made
 from the registry file: for the engine itself, for programs that use it, and for exported C source.
 """
 

@@ -1,12 +1,12 @@
 """Hooks: the only way code enters an application.
 
-The protocol is that of GLACI (Tsuboi et al.): for every function of the API a hook says whether it wants it
-(`is_target`), what runs before the driver (`before_run`), what runs after it (`after_run`); a set of hooks shares
-a `header`. The recorder itself is such a set.
+The protocol follows GLACI (Tsuboi et al.). For every function of the API, a hook says whether it wants it
+(`is_target`), what runs before the driver (`before_run`), what runs after it (`after_run`); a set of hooks shares a
+`header`. The recorder itself is such a set.
 
-In the C++ of a hook the function's parameters stand under their own names, the return value as `_result`
-(functions that return something). Names of a hook's own locals should not begin with `_`. What a hook of a user's
-module finds beside them is in native/runtime/user/user.h and docs/modules.md.
+In the C++ of a hook the function's parameters stand under their own names, the return value as `_result` (functions
+that return something). Names of a hook's own locals should not begin with `_`. Hooks of a user's module find more in
+native/runtime/user/user.h and docs/howto/modules.md.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Function:
 
 @dataclass(frozen=True)
 class Hook:
-    """What one function gets: C++ statements before and after the driver's function runs.
+    """The hook code of one function: C++ statements before and after the driver's function runs.
 
     `is_target` is a value, or something to call for one: without arguments, or with the `Function`. `outside` stands
     before the function that the two pieces of code are in (users' modules only).
@@ -66,11 +66,11 @@ class Hook:
 class Hooks:
     """A set of hooks with the C++ they share.
 
-    `header` goes once into every translation unit. Each of `hook_funcs` maps a `Function` to its `Hook`.
-    Sets compose in order: `before_run` from first to last, `after_run` from last to first, each in a scope of its own
-    unless `shares_scope` (the recorder's before and after share locals). The sets of a user's module (`isolated`)
-    see neither each other's names nor those of the tap; a hook's before and after code share one scope there. A set
-    that runs `always` stands around all of that, also while nothing is recorded; its before and after share a scope.
+    `header` goes once into every translation unit. Each of `hook_funcs` maps a `Function` to its `Hook`. Sets compose
+    in order: `before_run` from first to last, `after_run` from last to first, each in a scope of its own unless
+    `shares_scope` (the recorder's before and after share locals). The sets of a user's module (`isolated`) see neither
+    each other's names nor the tap's; a hook's before and after code share one scope there. A set that runs `always`
+    stands around all of that, also while nothing is recorded; its before and after share a scope.
     """
 
     header: str = ""

@@ -1,8 +1,8 @@
 """C++ around the hooks of a user's module: each set of hooks in a namespace of its own, each hook in a function.
 
-The functions nest: the first set's code encloses the second's, and the innermost encloses the driver's function, so
-that before code runs from first to last and after code from last to first, a hook's own locals live from its before
-code to its after code, and no hook can see another's names. They are all inlined.
+The functions nest: the first set's code encloses the second's, and the innermost encloses the driver's function. So
+before code runs from first to last and after code from last to first. A hook's own locals live from its before code to
+its after code, and no hook can see another's names. They are all inlined.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from drawtap.plugins import Registry
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a rule says of one program now: whether the alarm is on, what it found, what it wants to remember.
+    """The judgement of a rule about one program: whether the alarm is on, its finding, and its memory.
 
     `happened` are things of a moment (a hitch), each a text: they go off and are not on.
     """
@@ -65,7 +65,7 @@ class Event:
 
 
 class Desk(Protocol):
-    """What the manager does for actions. Each returns None, or why it cannot be done."""
+    """The manager's services for actions. Each returns None, or why it cannot be done."""
 
     def trace(self, program: Program, frames: int, reason: str) -> str | None:
         """Record the program's next frames."""

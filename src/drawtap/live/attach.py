@@ -22,7 +22,7 @@ _FINISH_SECONDS = 10.0  # for a program to come to the end of its frame and let 
 
 @dataclass(frozen=True)
 class Attached:
-    """What came of it: the recordings, and what the recorder complained about."""
+    """The outcome: the recordings, and the recorder's complaints."""
 
     pid: int
     name: str
@@ -32,7 +32,7 @@ class Attached:
 
 @dataclass(frozen=True)
 class AttachOptions:
-    """What is to be recorded: so many `frames`, or `seconds`, or (both 0) until `interrupted`."""
+    """The part to record: a number of `frames`, or `seconds`, or (both 0) until `interrupted`."""
 
     frames: int = 0
     seconds: float = 0.0
@@ -45,7 +45,7 @@ def record_running(
 ) -> Attached:
     """Record a program that the manager knows. Ctrl-C ends the recording, not the program.
 
-    `begun` is told the program's name when its calls come. Raises UsageError where `output` exists, UnavailableError
+    `begun` gets the program's name when its calls come. Raises UsageError where `output` exists, UnavailableError
     where the program cannot be recorded.
     """
     made = client.ask("trace", program=int(program) if program.isdigit() else program, frames=wanted.frames)

@@ -17,7 +17,7 @@ from drawtap.live.program import Importance, Pacing
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What holds for the programs that it matches: `[[program]]` in the file, the first that matches wins.
+    """The settings of the programs that it matches: `[[program]]` in the file, the first that matches wins.
 
     `name`, `exe`, `cgroup` are patterns as in a shell (`*`, `?`), `uid` a number; all that are given must match.
     `fps` limits the program whatever the policy says.
@@ -57,7 +57,7 @@ class Settings:
     """The table `[manager]`.
 
     `policies` names those that decide together (the lowest limit wins); without any, only what people say holds.
-    Programs are looked at every `period` seconds; what they were told holds for `lease` seconds after that. Where
+    Programs are looked at every `period` seconds; their limits hold for `lease` seconds after that. Where
     looks would take more than `load` of a core (many programs, a slow machine) they come less often, but four times
     in a lease and every second. `pacing` and `spin_us` say how the limiter waits. Members of `admin_group` may see to
     the programs of all users. `max_programs` and `max_clients` bound what is accepted, half of it from one user.

@@ -1,9 +1,9 @@
 """A model of programs that share one GPU, to try policies on: what would every program have shown?
 
-The GPU works on the frames of all programs at once, each at an equal rate (or by weights), as a processor does for
-software rendering and as GPUs with time slices do. What a frame takes of it comes from a distribution or, frame by
-frame, from a recording. Programs draw one frame after the other and wait in the limiter of native/runtime/live.cc:
-absolute deadlines, a new start after more than one interval of delay.
+The GPU works on the frames of all programs at once, each at an equal rate (or by weights). Processors do so for
+software rendering, and so do GPUs with time slices. The cost of a frame comes from a distribution or, frame by frame,
+from a recording. Programs draw one frame after the other and wait in the limiter of native/runtime/live.cc: absolute
+deadlines, a new start after more than one interval of delay.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Scenario:
 
 @dataclass(frozen=True)
 class ProgramRun:
-    """What one program showed: times of its frames, and the limits that it had as (time, FPS or None, reason)."""
+    """The run of one program: times of its frames, and its limits as (time, FPS or None, reason)."""
 
     load: Load
     shown_ns: NDArray[np.int64]

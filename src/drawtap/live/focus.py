@@ -1,4 +1,4 @@
-"""Which program has the focus, as an X server tells it (python-xlib asks it).
+"""The program with the focus, as an X server reports it (through python-xlib).
 
 Sources: X-Resource extension 1.2; Extended Window Manager Hints (_NET_ACTIVE_WINDOW).
 """
@@ -166,7 +166,7 @@ def _within(seconds: float) -> Iterator[None]:
 def program_of(pid: int, known: Collection[int]) -> int | None:
     """Return which of the processes `known` a window of `pid` stands for.
 
-    It is the process itself, or one that it started: browsers have a process that draws. None: none of them.
+    It is the process itself, or a child: browsers have a process that draws. None: none of them.
     """
     if pid in known:
         return pid

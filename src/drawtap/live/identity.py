@@ -1,4 +1,4 @@
-"""Who is at the other end of a socket, as the kernel says: never as the other end says."""
+"""The identity of the other end of a socket: as the kernel says, never as the other end says."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def is_admin(peer: Peer, groups: frozenset[int], group: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What /proc says of a process."""
+    """The facts of /proc about a process."""
 
     name: str
     exe: Path

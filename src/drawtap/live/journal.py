@@ -33,7 +33,7 @@ class Journal:
             print(json.dumps(entry, ensure_ascii=False, default=str), file=self._file, flush=True)
 
     def say_seldom(self, event: str, about: object, level: str = "info", **details: object) -> None:
-        """Add an entry unless the same event about the same thing was said in the last second."""
+        """Add an entry, unless the last second has one of the same event about the same thing."""
         now = time.monotonic()
         if now - self._said.get((event, about), -9.0) < 1.0:
             return

@@ -1,7 +1,7 @@
-"""What people said of running programs, in a file of the manager's folder: it holds over a restart of the manager.
+"""The users' limits of running programs, in a file of the manager's folder: they survive a restart of the manager.
 
 A program is known by its process number, when that process began, and its file: numbers are used again, and a process
-may become another program. Of processes that are gone nothing is kept.
+may become another program. Entries of dead processes are dropped.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class KeptLimits:
         self.failed = ""  # why the file could not be written the last time
 
     def load(self) -> None:
-        """Read what the manager before this one was told."""
+        """Read the limits of the manager before this one."""
         with contextlib.suppress(OSError, ValueError, RecursionError):
             file = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
             try:
@@ -62,7 +62,7 @@ class KeptLimits:
         return True
 
     def save(self, managed: Managed) -> None:
-        """Write down what is said of a program now."""
+        """Write down the current limits of a program."""
         key = _key(managed)
         if key is None:
             return

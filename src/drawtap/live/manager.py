@@ -293,7 +293,7 @@ class Manager:
             self.reload()
 
     def reload(self) -> None:
-        """Read the configuration again. One that is wrong is said to be wrong, and the old one stays."""
+        """Read the configuration again. A wrong one is reported, and the old one stays."""
         path = self.config.path
         if path is None:
             return

@@ -1,8 +1,8 @@
 """Watch programs that were not started under drawtap: their frames, by probes on the functions that show one.
 
 It needs root, or CAP_BPF and CAP_PERFMON, and Linux 6.6. It reads two registers of a function's call and nothing else;
-nothing is written into any process. What it cannot see: programs with a graphics library linked in, and Vulkan programs
-that ask the device for vkQueuePresentKHR and so pass the loader by.
+nothing is written into any process. It cannot see programs with a graphics library linked in, and Vulkan programs that
+get vkQueuePresentKHR from the device and so bypass the loader.
 """
 
 from __future__ import annotations

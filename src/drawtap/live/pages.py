@@ -113,7 +113,7 @@ class ControlPage:
         self._changed()
 
     def hold_surface(self, key: int, limit: Limit | None) -> bool:
-        """Set the limit of one surface in place of the program's, None for that again. False: no more can be told."""
+        """Set the limit of one surface in place of the program's, None for that again. False: the page has no more."""
         keys = list(self._surfaces[::2])
         place = keys.index(key) if key in keys else keys.index(0) if 0 in keys and limit else -1
         if place < 0:

@@ -1,9 +1,8 @@
 """Policies: from what programs show and what the machine says, who is held back, and why.
 
 One file a policy in `policies/`: a frozen dataclass whose fields are its settings and whose `decide` is a pure
-function. What a policy must remember from one look to the next goes out with the decision and comes in again as
-`memory`, so that a simulation (`drawtap policy`), a test and the manager call the same code and get the same
-answer.
+function. The memory of a policy goes out with each decision and comes in again as `memory`. So a simulation (`drawtap
+policy`), a test and the manager call the same code and get the same answer.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _GONE_NS = 2_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What is known at `now_ns`: the programs with their frames of the last seconds, and signals."""
+    """The facts at `now_ns`: the programs with their frames of the last seconds, and signals."""
 
     now_ns: int
     programs: tuple[Program, ...]

@@ -1,4 +1,4 @@
-"""What the manager knows about the programs that run, as values: policies, rules and views read nothing else.
+"""The manager's knowledge of running programs, as values: policies, rules and views read nothing else.
 
 Times are int64 ns of CLOCK_MONOTONIC. A simulation can make the same values from a recording.
 """
@@ -46,9 +46,9 @@ class Pacing(StrEnum):
 class Limit:
     """Hold a program's surfaces to `fps` frames a second; `reason` says to people why, `origin` who asked for it.
 
-    `origin` is `user`, `profile`, `start` (drawtap run --fps), or the name of the policy. `chosen` tells a rate that
-    somebody wants this program to have (a person, a profile, a cap) from one that a policy found because of what else
-    runs: nobody misses a target because of the former.
+    `origin` is `user`, `profile`, `start` (drawtap run --fps), or the name of the policy. `chosen` marks a rate chosen
+    for this program (by a person, a profile, a cap), unlike a policy's rate for the sake of others. With a chosen rate,
+    no target is missed.
     """
 
     fps: float

@@ -16,7 +16,7 @@ from drawtap.live.program import Importance
 
 
 def load_scenario(name: str) -> Scenario:
-    """Return the scenario of that name, or that of a TOML file.
+    """Return the scenario of that name, or of a TOML file.
 
     A file has `seconds`, `seed` and `about`, and a table `[[program]]` for each program with the fields of `Load`;
     `trace` names a recording whose frames give the costs. Raises UsageError, InputError.
@@ -128,7 +128,7 @@ _REACHED = 0.98  # of its target: what counts as reached
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one program came to under one policy, in the time in which all programs ran (`window_s`).
+    """The result of one program under one policy, in the time in which all programs ran (`window_s`).
 
     `alone_fps` is what it shows without the others and without limits; None where it reached its target or has none.
     """

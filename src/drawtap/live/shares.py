@@ -1,4 +1,4 @@
-"""How many connections the users of one manager may have: nobody's are all of them.
+"""Limits of the users' connections to one manager: no user gets all of them.
 
 The manager's own user and root are served while there is any room. All others together leave a reserve for them, one
 alone has at most half of the rest, and each may come back only so often.

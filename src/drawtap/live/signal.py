@@ -1,7 +1,7 @@
-"""What the machine says beside the programs' own frames: how busy a device is, and with whom.
+"""Facts of the machine beside the programs' own frames: the load of a device, and its users.
 
-One file a source in `signals/`: a class that says in its `__init__` whether it is there, raising UnavailableError with
-the reason where it is not, and whose `read` adds what it knows to a `Draft`. Every source is optional.
+One file a source in `signals/`: a class whose `__init__` raises UnavailableError with the reason if the source is
+missing, and whose `read` adds its facts to a `Draft`. Every source is optional.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the shaders of each draw are asked for, estimated: operations of their texts times how often they run.
+"""Estimated shader work of each draw: operations of the shaders' texts times their runs.
 
 The model: a run of a shader asks for what `analysis.glsl.cost` counts in its text (each operator and each built-in
 function is one operation, a texture read too; both sides of a branch; loops without plain bounds once). Vertex shaders
@@ -112,9 +112,9 @@ def _between(
         times = texts.patch(program, seq) if stage == "tessellation control" else 1
         if many is None or times is None:
             found[part] = None
-            why = f"how often its {stage} shader runs is told by {metric}, which was not measured with it"
+            why = f"{metric} counts the runs of its {stage} shader, and was not measured with it"
             if times is None:
-                why = "how many vertices its patches have is not in the text of its tessellation control shader"
+                why = "its tessellation control shader does not give the number of vertices of its patches"
         elif found.get(part, 0) is not None:
             found[part] = (found.get(part) or 0) + round(many) * times * operations
     return found, why

@@ -1,4 +1,4 @@
-"""Which metrics can be had here, in contexts of this machine or in those of a recording."""
+"""The metrics that are available here, in contexts of this machine or of a recording."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from drawtap.replay import player
 def metrics(trace: Path | None = None, *, environment: Mapping[str, str] | None = None) -> list[Metric]:
     """Return every metric that is known, those that cannot be had with the reason.
 
-    With `trace` the contexts of its first frame are asked, else the newest that the driver makes. Raises what
+    With `trace`, the contexts of its first frame answer, else the newest that the driver makes. Raises what
     `player.play` raises, and InputError for a recording without calls.
     """
     lines = player.offers(trace, environment=environment)

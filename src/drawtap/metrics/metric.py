@@ -1,4 +1,4 @@
-"""What can be measured: metrics with names that stay, and the back-ends that have them.
+"""Metrics with names that stay, and the back-ends that have them.
 
 A back-end is one file in `backends/` with a function decorated with `@backend`, and a half in C++ (one file in
 native/player/metrics/) that measures while the player plays. The function turns what the C++ half says is here into
@@ -64,7 +64,7 @@ class Metric:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What the C++ half of a back-end says there is, in one context."""
+    """The offers of a back-end's C++ half, in one context."""
 
     spec: str
     group: str
@@ -76,7 +76,7 @@ class Offer:
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What the player says about one back-end: offers, why a spec cannot be had, why the whole of it cannot.
+    """The player's answer about one back-end: its offers, and reasons why a spec, or all of it, is not available.
 
     `contexts` has the versions of the contexts by spec.
     """

@@ -1,4 +1,4 @@
-"""How often each pixel of a frame was drawn over, counted by the back-end `fragments`."""
+"""Overdraw of each pixel of a frame, counted by the back-end `fragments`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Which metrics are measured in which pass: as few as the driver allows.
+"""Metrics by pass: as few passes as the driver allows.
 
-The player packs and asks the driver, with the contexts of the recording current (native/player/metrics/plan.cc). What
-cannot be added up over parts (percentages and means of the driver's) gets a pass of its own for each kind of range; all
-else is measured for all of them at once.
+The player packs and asks the driver, with the contexts of the recording current (native/player/metrics/plan.cc).
+Metrics that cannot be added up over parts (the driver's percentages and means) get a pass of their own for each kind of
+range; all else is measured for all of them at once.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Pass:
 
 @dataclass(frozen=True)
 class Plan:
-    """The passes. `refused` are metrics that do not fit even alone, with reasons; `questions` were asked of the driver
+    """The passes. `refused` are metrics that do not fit even alone, with reasons; The driver answered `questions`
     in `planned_ns`."""
 
     passes: tuple[Pass, ...]

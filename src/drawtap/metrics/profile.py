@@ -36,7 +36,7 @@ _PER = {"f": "frame", "d": "draw", "c": "call", "r": "range"}
 
 @dataclass(frozen=True)
 class ProfileOptions:
-    """How to measure.
+    """Settings of a measurement.
 
     `frames` are those to measure (None: all), `repeat` how often each pass is played. `restart` plays the frames again
     in one process instead of the whole recording for each pass. `isolate` finishes before and after each draw.
@@ -54,7 +54,8 @@ class ProfileOptions:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What measuring cost in one replay: `cuts` times something was begun and ended, `ns` in all, `cut_ns` one of them
+    """The cost of measuring in one replay: `cuts` times something was begun and ended, `ns` in all, `cut_ns` one of
+    them
     with nothing between. `bias` is what an empty part measures by metric, and was subtracted from each part."""
 
     number: int
@@ -68,7 +69,8 @@ class Cost:
 
 @dataclass(frozen=True)
 class Profile:
-    """What came of it. `differing` are frames that did not show the same in all replays, `calls_same` tells whether
+    """The result of a measurement. `differing` are frames that did not show the same in all replays, `calls_same` tells
+    whether
     all made the same calls; `compared` images were held against each other."""
 
     path: Path
@@ -515,8 +517,8 @@ _ALIKE = (
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """Two metrics that should be alike and are not in `differ` of `rows` frames, draws, calls or ranges (`per`), first
-    at call `seq`, where the driver says `driver` and `ours` was counted."""
+    """Two metrics that should be alike, and differ in `differ` of `rows` frames, draws, calls or ranges (`per`). At
+    the first, call `seq`, the driver says `driver`, and drawtap counted `ours`."""
 
     metric: str
     other: str

@@ -1,4 +1,4 @@
-"""What was measured, read back: series over the frames, and the draws that took most."""
+"""Measurements, read back: series over the frames, and the most expensive draws."""
 
 from __future__ import annotations
 

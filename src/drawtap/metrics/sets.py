@@ -17,7 +17,7 @@ from drawtap.errors import InputError, UsageError, did_you_mean, read_toml
 
 @dataclass(frozen=True, slots=True)
 class Set:
-    """Ids and patterns of metrics, and for what and how often they are measured where nothing else is said."""
+    """Ids and patterns of metrics, with the defaults of `per` and `repeat`."""
 
     name: str
     metrics: tuple[str, ...]

@@ -1,6 +1,6 @@
-"""Hold synthetic programs against what was asked for: compile, record, play and measure them by the same features.
+"""Check synthetic programs against their requests: compile, record, play and measure them by the same features.
 
-What calls tell is counted (analysis.synthesis); fragments, fetches and culled triangles are measured while the
+Features of calls are counted (analysis.synthesis); fragments, fetches and culled triangles are measured while the
 recording is played, with whatever back-end can.
 """
 
@@ -33,7 +33,8 @@ METRICS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Measured:
-    """Features of a recording: `values` by name; `missing` says why one has none, `sources` by what it was told."""
+    """Features of a recording: `values` by name; `missing` has the reason of a missing one, `sources` the source of
+    each."""
 
     values: Mapping[str, float]
     missing: Mapping[str, str]
@@ -66,7 +67,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Checked:
-    """What came of a check. `how` says what was measured: the compiled program, or its calls played back."""
+    """The result of a check. `how` says what was measured: the compiled program, or its calls played back."""
 
     rows: Sequence[Row]
     how: str
@@ -245,7 +246,7 @@ def request_of(
 ) -> tuple[Request, Measured]:
     """Return what a recording does as a request, and what was measured of it.
 
-    What it does not do is not asked for; what could not be measured neither (`Measured.missing` says why).
+    Features that it lacks are not requested; what could not be measured neither (`Measured.missing` says why).
     """
     found = measure(trace, FEATURES, frames=frames, engine_name=engine_name, play=play)
     asked = {name: value for name, value in found.values.items() if value}

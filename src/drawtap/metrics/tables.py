@@ -1,7 +1,8 @@
-"""What the frames of a recording do, in the order of Tables 8 and 9 of Kyostila's thesis (Graphics Quality Analysis
-Toolkit): from the calls, from what `drawtap profile` measured, and from sensors that were loaded (`drawtap sensors`).
+"""The work of a recording's frames, in the order of Tables 8 and 9 of Kyostila's thesis (Graphics Quality Analysis
+Toolkit). It comes from the calls, from the measurements of `drawtap profile`, and from loaded sensors (`drawtap
+sensors`).
 
-Of what was not measured the row says so, and by which command it can be.
+A row without a measurement says so, with the command that measures it.
 """
 
 from __future__ import annotations
@@ -287,7 +288,8 @@ def triangle_sizes(trace: Trace) -> list[tuple[str, float]]:
 
 @dataclass(frozen=True)
 class Heat:
-    """One metric of draws: `cells[frame][place]` is that of the draw at that place within the frame, None for none."""
+    """One metric of draws: `cells[frame][place]` has the value of the draw at that place within the frame, None for
+    none."""
 
     name: str
     unit: str

@@ -42,7 +42,7 @@ _ARROWS = "SELECT NULL::BIGINT AS from_span, NULL::BIGINT AS to_span WHERE false
 def write_timeline(trace: Trace, path: Path) -> int:
     """Write a recording, with what was measured of it, as Perfetto's TrackEvent; return the bytes written.
 
-    Times are those of the recording. Calls need durations (`record --timing both`).
+    Times come from the recording. Calls need durations (`record --timing both`).
     """
     counters = _measured(trace)
     threads = trace.table("threads")

@@ -34,7 +34,7 @@ _SSIM_C1, _SSIM_C2 = (0.01 * 255) ** 2, (0.03 * 255) ** 2
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How far two images are apart.
+    """The distance of two images.
 
     `largest`: the largest difference of a channel (0 to 255). `rmse`: root of the mean squared difference over all
     channels, in the same unit. `ssim`: mean structural similarity of the brightness, 1 for equal images. `pixels`:
@@ -55,14 +55,14 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """What still counts as the same; None: not asked. Without any, only equal images do."""
+    """Tolerances of a comparison; None: not asked. Without any, only equal images do."""
 
     largest: int | None = None
     rmse: float | None = None
     ssim: float | None = None
 
     def accepts(self, difference: Difference) -> bool:
-        """Tell whether images that are so far apart count as the same: all that is asked must hold."""
+        """Tell whether images at this distance count as equal: all given tolerances must hold."""
         if difference.exact:
             return True
         if difference.sizes is not None or (self.largest, self.rmse, self.ssim) == (None, None, None):
@@ -188,11 +188,11 @@ class Draw:
 
 
 class FrameSource(Protocol):
-    """What can be compared: the frames of something that was drawn, and the image after any of its calls."""
+    """A side of a comparison: the frames of a recording, and the image after any of its calls."""
 
     @property
     def name(self) -> str:
-        """What it is, for people."""
+        """Its name, for people."""
         ...
 
     def hashes(self, frames: range | None) -> Mapping[int, str]:
@@ -306,7 +306,7 @@ class DrawResult:
     """The first draw of a frame after which the images differ.
 
     `a` and `b` are the call on either side, `before` what the images were like just before it. `at_start`: the images
-    differ already before the frame's first draw (or no draw could be told). `images`: how many were looked at.
+    differ already before the frame's first draw (or the draw was not found). `images`: how many were looked at.
     """
 
     a: Draw
@@ -319,7 +319,7 @@ class DrawResult:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What came of comparing `a` with `b`."""
+    """The result of comparing `a` with `b`."""
 
     a: str
     b: str
@@ -351,8 +351,8 @@ def compare(
 ) -> Comparison:
     """Compare the frames (None: all) of two sources, and find the first draw that differs in the first such frame.
 
-    Equal frames are told by their hashes; images are fetched for those that differ only. `pictures`: keep the images
-    of so many frames that are not accepted, the first ones. Raises UsageError where there is nothing to compare.
+    Hashes identify equal frames; images are fetched for those that differ only. `pictures`: keep the images of this
+    number of frames that are not accepted, the first ones. Raises UsageError where there is nothing to compare.
     """
     hashes_a, hashes_b = dict(a.hashes(frames)), dict(b.hashes(frames))
     wanted = [n for n in sorted(hashes_a.keys() | hashes_b.keys()) if frames is None or n in frames]
@@ -424,8 +424,8 @@ def _pairs(a: FrameSource, b: FrameSource, numbers: Sequence[int]) -> Iterator[t
 def first_draw(a: FrameSource, b: FrameSource, frame: int, tolerance: Tolerance) -> DrawResult | None:
     """Return the first draw of a frame after which the images differ; None where the frame has no draws.
 
-    What draws to one framebuffer without a change in between is searched by halves, from the first such run whose
-    last draw differs: a framebuffer object that differs is found before the screen that it is drawn to.
+    The search goes by halves through a run of draws to one framebuffer: the first run whose last draw differs. So a
+    framebuffer object that differs is found before the screen that it is drawn to.
     """
     pairs = list(zip(a.draws(frame), b.draws(frame), strict=False))
     if not pairs:

@@ -1,6 +1,6 @@
 """Engines: the drivers that this machine can play a trace on, and why it cannot on others.
 
-An engine is a set of environment variables. Whether it works is asked of the driver itself, in a process of its own.
+An engine is a set of environment variables. The driver itself shows whether it works, in a process of its own.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Engine:
 
 @dataclass(frozen=True)
 class Answer:
-    """What an engine said: `renderer` and the versions of its contexts, or the `reason` why it does not work."""
+    """The answer of an engine: `renderer` and the versions of its contexts, or the `reason` why it does not work."""
 
     engine: Engine
     renderer: str = ""

@@ -32,12 +32,12 @@ class Finding:
 
 @dataclass(frozen=True)
 class Replay:
-    """What came of playing a trace.
+    """The outcome of playing a trace.
 
-    `seconds` is the time for everything, `measured_seconds` that from the first wanted frame on; `compared` counts
-    the read-backs, answers and frames that were held against the recording, `different` those that were not equal,
-    `uncompared` answers that cannot be equal, `unseen` images and read-backs of frames whose draws the recorder left
-    out. `hashes` are those of the frames (32 hex digits) where they were asked for.
+    `seconds` is the time for everything, `measured_seconds` that from the first wanted frame on; `compared` counts the
+    read-backs, answers and frames that were compared with the recording, `different` the unequal ones among them.
+    `uncompared` counts answers that cannot be equal, `unseen` images and read-backs of frames whose draws the recorder
+    left out. `hashes` has the frames' hashes (32 hex digits), on request.
     """
 
     calls: int
@@ -169,7 +169,7 @@ def _run(command: Sequence[str], environment: Mapping[str, str] | None) -> tuple
 def environment_with(more: Mapping[str, str]) -> dict[str, str]:
     """Return this process's environment for a player, with `more` added.
 
-    What the user preloads stays, as a recorded program would have it; only the tap is taken out of `LD_PRELOAD`.
+    Libraries that the user preloads stay, as in a recorded program; only the tap is taken out of `LD_PRELOAD`.
     """
     kept = dict(os.environ)
     libraries = [

@@ -33,7 +33,7 @@ class SupersededError(DrawtapError):
 
 @dataclass
 class Served:
-    """Which player answered: one that plays every call, or one on a cut of `calls` calls.
+    """The player that answered: it plays every call, or a cut of `calls` calls.
 
     `proof` says whether the cut draws what the whole recording draws: "unknown" yet, "equal", "differs".
     """

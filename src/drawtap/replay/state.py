@@ -1,4 +1,4 @@
-"""What a driver says about the state of OpenGL at calls of a recording. Paths and values: docs/state-paths.md."""
+"""The driver's state of OpenGL at calls of a recording. Paths and values: docs/state-paths.md."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def query(
     and UsageError where no call is named.
     """
     if not calls:
-        raise UsageError("the state at no call was asked for")
+        raise UsageError("name at least one call for the state")
     rule = [] if frame_end in (None, "auto") else ["--frame-end", str(frame_end)]
     with NamedTemporaryFile("w", prefix="drawtap-", suffix=".calls") as listed:
         listed.write("\n".join(str(call) for call in sorted(set(calls))))

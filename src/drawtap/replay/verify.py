@@ -57,7 +57,7 @@ class Disagreement:
 
 @dataclass
 class Verified:
-    """What a comparison found.
+    """The findings of a comparison.
 
     `compared` counts values, `points` are the calls; `not_compared` counts, by variable, what the driver told and the
     computation does not have, `only_computed` what the driver did not tell.

@@ -1,6 +1,6 @@
 """A player that stays where it is: the next question about a later call does not play from the beginning again.
 
-It is a process (`drawtap-play --serve`) that is asked through a pipe. A question about an earlier call starts it anew.
+It is a process (`drawtap-play --serve`) that answers through a pipe. A question about an earlier call starts it anew.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What an API is: registries and overlays make an immutable model, and everything else is made from that."""
+"""The model of an API: registries and overlays make it, it is immutable, and everything else is made from it."""

@@ -1,9 +1,9 @@
 """The small language of size rules: Python expressions over a command's parameters.
 
 A rule is a string such as ``"count * 4"``, ``"light_params(pname)"`` or ``"n if n > 0 else 0"``. Names are the
-command's parameters, enumerants of its API, ``result`` (the return value, in `actual` rules only), the named
-tables of the overlay (called with one argument) and the functions of FUNCTIONS, which the runtime
-(native/runtime/sizes.h) implements. Arithmetic is 64-bit signed; negative counts mean zero.
+command's parameters, enumerants of its API, and ``result`` (the return value, in `actual` rules only). Named tables of
+the overlay are called with one argument. The runtime (native/runtime/sizes.h) implements the functions of FUNCTIONS.
+Arithmetic is 64-bit signed; negative counts mean zero.
 """
 
 from __future__ import annotations

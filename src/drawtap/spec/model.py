@@ -163,7 +163,7 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a command does to a state path: one vocabulary for capture, analysis and extraction.
+    """The effect of a command on a state path: one vocabulary for capture, analysis and extraction.
 
     `verb` is set, get, modify, copy, create or delete. `path` is hierarchical with expressions as keys:
     "context.buffer[target]". `value` is the expression stored (set), the source path (copy), the parameter

@@ -6,11 +6,10 @@
     o.flags("draw gpu_reads", "glDraw* glMultiDraw*")
     o.effects("glBindBuffer", set_("context.buffer[target]", "buffer"))
 
-Commands are named by blank-separated patterns: exact names, names with {a,b} alternatives (each must exist)
-and globs with * or ? (at least one command must match; commands without the parameter are passed over).
-Where two statements speak of the same parameter, the later one holds. A command that the registry calls an
-alias takes what is said of the other one, parameter by parameter in order. Names that the registry does not
-have are errors.
+Commands are named by blank-separated patterns: exact names, names with {a,b} alternatives (each must exist) and globs
+with * or ? (at least one command must match; commands without the parameter are passed over). Where two statements
+speak of the same parameter, the later one holds. An alias in the registry takes over the other command's rules,
+parameter by parameter in order. Names that the registry does not have are errors.
 """
 
 from __future__ import annotations
@@ -123,7 +122,7 @@ class Overlay:
         self._effects.append((commands, effects))
 
     def like(self, commands: str, target: str, /) -> None:
-        """Let commands take what is said of `target`, as aliases do; their parameters correspond by position."""
+        """Let commands take over the rules of `target`, as aliases do; their parameters correspond by position."""
         self._aliases.append((commands, target))
 
     def table(self, name: str, rows: Mapping[str, int | str], *, default: int | str = 0) -> None:

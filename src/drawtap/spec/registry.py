@@ -29,7 +29,7 @@ MODULES: Mapping[str, str] = {"gl": "gl", "egl": "egl", "glx": "glx", "vg": "ope
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """What one XML file says, before any overlay."""
+    """The content of one XML file, before any overlay."""
 
     name: str
     commands: Mapping[str, Command]

@@ -44,7 +44,7 @@ _NUMBERS: Mapping[tuple[str, str], str] = {("gles1", "1.0"): "1.0-1.1"}
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How much is known of one version of an API, or of its extensions.
+    """The coverage of one version of an API, or of its extensions.
 
     `api` is the registry's word (gl gles1 gles2 glsc2 egl glx vg vgu), `version` a number, or "" for all
     extensions of the registry or one of them. `wrapped` counts the commands that a tap can wrap, `pointers`

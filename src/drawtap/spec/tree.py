@@ -7,11 +7,11 @@
     ''')
     t.add("context", "GL_DEPTH_FUNC e GL_LESS", lights="light[8]", materials="material{GL_FRONT GL_BACK}")
 
-A line is `NAME KIND[COMPONENTS] [INITIAL...]`. Kinds: b boolean, e enumerant, i integer, u bit mask, f float, c float
-of a colour (integers given for it are normalised), d double, n name of an object, h content (a hash, or when it was
-changed last), s text, p address. Names are spelled as in docs/state-paths.md. `NAME*8` is an array whose element 0
-stands without an index in its path, `NAME[]*8` one whose elements all have theirs. `@WORD` begins a group: variables
-that are read together (`@raster`), neighbours in a range. `@` alone ends it.
+A line is `NAME KIND[COMPONENTS] [INITIAL...]`. Kinds: b boolean, e enumerant, i integer, u bit mask, f float, d double,
+s text, p address, n name of an object. c is a float of a colour (integers given for it are normalised); h is content (a
+hash, or the last change). Names are spelled as in docs/state-paths.md. `NAME*8` is an array whose element 0 stands
+without an index in its path, `NAME[]*8` one whose elements all have theirs. `@WORD` begins a group: variables that are
+read together (`@raster`), neighbours in a range. `@` alone ends it.
 
 Children: `class[N]` are made with their parent where N is a number, `class[]` when they are first touched;
 `class{WORDS}` has elements named by enumerants; `class()` holds objects by the names that the program gave.

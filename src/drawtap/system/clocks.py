@@ -1,8 +1,8 @@
 """The clock of one machine in terms of another's, from pairs of events of which one came before the other.
 
 A pair says: this event of the guest was before that event of the host, or after it. Pairs of both directions leave a
-band in which the line from guest time to host time must lie: below all pairs that the guest began, above all that the
-host began (the method of convex hulls). The middle of the band is the estimate, its width bounds the error.
+band for the line from guest time to host time (the method of convex hulls). The line is below all pairs that the guest
+began, and above all that the host began. The middle of the band is the estimate, its width bounds the error.
 """
 
 from __future__ import annotations

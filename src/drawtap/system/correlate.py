@@ -37,7 +37,7 @@ _HELPER_NS = 100_000_000
 
 @dataclass(frozen=True)
 class Correlation:
-    """What was joined: the time both cover, calls inside it, links by (tier, kind)."""
+    """The result of a join: the time both cover, calls inside it, links by (tier, kind)."""
 
     begin_ns: int
     end_ns: int

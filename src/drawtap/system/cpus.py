@@ -1,6 +1,6 @@
-"""Who ran on the physical CPUs: a track `cpu/N` for each, in which time belongs to virtual machines and processes.
+"""Users of the physical CPUs: a track `cpu/N` for each, in which time belongs to virtual machines and processes.
 
-The same spans as those of the threads (`running`, from sched_switch), put together by CPU. They are not kept twice:
+The threads' spans (`running`, from sched_switch), put together by CPU. They are not kept twice:
 `SPANS` and `busy` make them when somebody draws them.
 """
 

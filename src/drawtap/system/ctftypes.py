@@ -1,4 +1,4 @@
-"""What metadata of CTF describes, whichever version wrote it: types of fields, streams, events, clocks."""
+"""The model of CTF's metadata, whichever version wrote it: types of fields, streams, events, clocks."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ def opened(
 ) -> KernelModel:
     """Return the model of a trace, with what the traces of its guests tell, and frames and calls as spans.
 
-    `guests`: [NAME=]TRACE each. Raises as `add_guests` and `correlate` do where they do not fit. What has more in it
-    than the trace is not kept.
+    `guests`: [NAME=]TRACE each. Raises as `add_guests` and `correlate` do where they do not fit. Models with more than
+    the trace are not kept.
     """
     if calls is None and not guests:
         return model_of(trace, keep=keep)

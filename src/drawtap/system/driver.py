@@ -1,8 +1,8 @@
 """Map the events of one kernel driver to the model: the protocol, its decorator, and what a driver writes into.
 
 A driver is a function that takes a `Draft`. It loads the events it knows into tables, and says in SQL what they mean:
-`steps` in the life of a request, `spans` and `counters` on tracks, `links`. There is no Python object per event. What
-the kernel did not tell is said with `lacks`, and left open.
+`steps` in the life of a request, `spans` and `counters` on tracks, `links`. There is no Python object per event.
+`lacks` names the facts that the kernel did not reveal; they stay open.
 
     @driver("toy", order=10)
     def toy(draft: Draft) -> None:
@@ -99,7 +99,7 @@ class Source(Protocol):
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What is missing or broken."""
+        """Missing or broken parts."""
         ...
 
     def bounds(self) -> tuple[int, int] | None:
@@ -237,7 +237,7 @@ class Draft:
         self.connection.execute(f"INSERT INTO links BY NAME SELECT * FROM ({sql})")
 
     def lacks(self, event: str, reason: str, count: int = 0) -> None:
-        """Say that something could not be told, of how many requests or events."""
+        """Report an unknown fact, with its number of requests or events."""
         self.connection.execute("INSERT INTO unmatched VALUES (?, ?, ?, ?)", [self.driver, event, reason, count])
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What to write: events from `begin` on and before `end`, and whatever lasted and touches that time, whole."""
+    """The part to write: events from `begin` on and before `end`, and whole spans that touch that time."""
 
     begin: int
     end: int

@@ -5,9 +5,9 @@ the host that it became bounds the guest's clock from both sides; so do events t
 pairs `drawtap.system.clocks` makes the clock. Then the guest's threads and requests get times of the host, in the
 tables `guest_threads` and `guest_requests` and on tracks `guest/NAME/...`.
 
-Requests are paired by the numbers that the guest gave them (`requests.guest_context`, `guest_seqno`). Where the host's
-trace does not carry these, and other events gave the clock, they are paired by order: a request of an engine that the
-guest handed over with no other one until the host got one, with no other one since.
+Requests are paired by the numbers that the guest gave them (`requests.guest_context`, `guest_seqno`). If the host's
+trace lacks these, and other events gave the clock, they are paired by order. A pair is unambiguous: the guest handed
+over one request of an engine, and the host got one, with no other in between.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Models of large traces, kept for the next question: `drawtap/kernel` in $XDG_CACHE_HOME or ~/.cache.
 
 Making the tables takes minutes for a trace of many millions of events; reading them again takes none. A model is kept
-under a name that says what it was made of: the files of the trace (place, size, inode, times of change), and what made
-it (version of the product and of DuckDB, the drivers and their files). Whatever changes, the name does, and the model
-is made anew. What has not been asked for longest goes first.
+under a name made of its sources. These are the files of the trace (place, size, inode, times of change), the versions
+of drawtap and DuckDB, and the drivers' files. Any change changes the name, and the model is made anew. The least
+recently used goes first.
 """
 
 from __future__ import annotations

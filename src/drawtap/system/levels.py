@@ -52,7 +52,7 @@ class Buckets:
 
 @dataclass(frozen=True)
 class Level:
-    """How long something was busy in each bucket, in ns: exact, and clipped to the window."""
+    """Busy time in each bucket, in ns: exact, and clipped to the window."""
 
     name: str
     kind: str

@@ -2,17 +2,17 @@
 
 Rules, each in one place:
 
-- A request is what has the same (driver, k1, k2, k3).
+- A request is one (driver, k1, k2, k3).
 - An engine works on one request at a time, in the order in which it gets them. A request that was handed over while the
-  engine was busy begins when its predecessor is off (`begin_from` is `order`). Where a request is off before a
+  engine was busy begins when its predecessor is off (`begin_from` is `order`). If a request is off before a
   predecessor, the engine does not keep to that, and the request began when it was handed over (`overlap`).
-- Requests of a context end in order, as its fences do, and so do those that an engine in order works on. A request
-  whose end was not recorded ended no later than one that came after it (`ended_by_ns`); when it was on the engine is
-  not told.
-- Where nothing came after it, it is still there at the end of the trace (`is_open`): it waits, or is on the engine.
-- What is on an engine at the begin or the end of the trace counts with the part inside (`executions.is_open`), if the
-  trace would have told of its end: others of the engine ended, or the trace describes the driver's event for it. A
-  trace without any end tells of a hang where no more was handed over than the hardware holds, and then nothing.
+- Requests of a context end in order, as its fences do, and so do requests on an engine in order. A request without a
+  recorded end ended no later than a later request (`ended_by_ns`); its time on the engine is unknown.
+- If nothing came after it, it is still there at the end of the trace (`is_open`): it waits, or is on the engine.
+- Work on an engine at the begin or the end of the trace counts with the part inside (`executions.is_open`), if the
+  trace would show its end. This holds if other requests of the engine ended, or if the trace describes the driver's
+  event for ends. A trace without any end shows a hang if no more was handed over than the hardware holds, and then
+  nothing.
 """
 
 from __future__ import annotations

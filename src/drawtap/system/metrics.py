@@ -37,8 +37,8 @@ MEANINGS: Final[Mapping[str, str]] = {
     "jobs": "Requests with any part of their life in the window.",
     "utilisation_percent": "Length of the union of the executions inside the window, by the length of the window.",
     "mean_execution_ns": "Mean time on the engine, of the requests that ended in the window.",
-    "mean_wait_ns": "Mean time from being asked for to the first time on the engine, of the waits that ended in it.",
-    "mean_latency_ns": "Mean time from being asked for to the end, of the requests that ended in the window.",
+    "mean_wait_ns": "Mean time from submission to the first time on the engine, of the waits that ended in it.",
+    "mean_latency_ns": "Mean time from submission to the end, of the requests that ended in the window.",
     "p99_latency_ns": "99 of 100 requests that ended in the window took no longer than this.",
     "preemptions": "How often work was taken off the engine unfinished, or a vCPU off its CPU while it was ready.",
     "mean_queue": "Mean over time of the number of requests that waited for the engine.",
@@ -49,7 +49,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "waking_ns": "Time that vCPU threads had been woken, but were not yet on a CPU.",
     "most_by": "Who ran on those CPUs meanwhile, the most of the stolen time.",
     "joined": "Requests of the guest that one of the host is known to be.",
-    "mean_guest_wait_ns": "Mean time from being asked for in the guest until the host got it.",
+    "mean_guest_wait_ns": "Mean time from submission in the guest until the host got it.",
     "mean_notice_ns": "Mean time from the end on the host's GPU until the guest knew.",
     "clock_error_ns": "No time of the guest is further off; unknown where all pairs of events have one direction.",
     "drift_ppm": "How much faster the host's clock runs than the guest's, in millionths.",
@@ -65,7 +65,7 @@ _MEASURES = {"wait_ns": "begin_ns", "execution_ns": "end_ns", "latency_ns": "coa
 
 
 def metrics(model: KernelModel, *, begin: int | None = None, end: int | None = None) -> Record:
-    """Return the figures of a window; without bounds, of the whole trace. Times are those of the trace, in ns.
+    """Return the figures of a window; without bounds, of the whole trace. Times are the trace's own, in ns.
 
     Raises UsageError where the window is empty.
     """
@@ -118,7 +118,7 @@ def _window(model: KernelModel, begin: int | None, end: int | None) -> Window:
 def groups(model: KernelModel, name: str, window: Window, queues: Mapping[str, Record] | None = None) -> list[Record]:
     """Return the figures of requests by engine, client, vGPU or guest: `name` is a key of `GROUPS`.
 
-    `queues`: mean and maximum of queue lengths by track, where they were asked for already.
+    `queues`: mean and maximum of queue lengths by track, if they are known already.
     """
     queues = _queues(model, window) if queues is None else queues
     columns, condition = GROUPS[name]

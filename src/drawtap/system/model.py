@@ -1,16 +1,16 @@
-"""What the kernel saw, as tables: lives of GPU requests, spans on tracks, counters, links, state over time.
+"""The kernel's view as tables: lives of GPU requests, spans on tracks, counters, links, state over time.
 
     with reader.open("trace.dat") as trace:
         model = build(trace)
         model.query("SELECT engine, count(*), avg(wait_ns) FROM requests GROUP BY engine").fetchall()
 
-`drawtap.tables.kernel` says what the tables and their columns are. All times are those of the trace, in ns. A column
+`drawtap.tables.kernel` says what the tables and their columns are. All times are the trace's own, in ns. A column
 that the kernel did not tell is NULL; the table `unmatched` and the column `requests.unmatched` say why.
 
-Tracks are paths: `DEVICE/ENGINE` (work on an engine), `DEVICE/ENGINE/queue` (requests that wait for it), `vgpu/N/queue`
-(requests that wait in the hypervisor), `vgpu/N/slice` (time slices), `thread/TID` (`running` spans have
-their CPU), `vcpu/TID`, `crtc/N`, `DEVICE/ENGINE/stages` (what an execution is made of), `guest/VM/...` (threads and
-requests of a guest of which a trace was joined).
+Tracks are paths: `DEVICE/ENGINE` (work on an engine), `DEVICE/ENGINE/queue` (requests that wait for it),
+`DEVICE/ENGINE/stages` (parts of an execution), `vgpu/N/queue` (requests that wait in the hypervisor), `vgpu/N/slice`
+(time slices); `thread/TID` (`running` spans have their CPU), `vcpu/TID`, `crtc/N`, `guest/VM/...` (threads and requests
+of a guest with a joined trace).
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class KernelModel(Database):
         return list(TABLES)
 
     def table_names(self) -> list[str]:
-        """Return every table that one can ask: those of the model, and events."""
+        """Return every table for questions: the model's tables, and events."""
         return [*TABLES, *self.source.names()]
 
     def known(self, name: str) -> str | None:
@@ -110,7 +110,7 @@ class KernelModel(Database):
         return [*(Column(name, kind) for name, kind in BASE_COLUMNS.items() if name != "event"), *own]
 
     def close(self) -> None:
-        """Forget the tables; those of a large trace were in a file, which goes too."""
+        """Forget the tables; a large trace's tables were in a file, which goes too."""
         super().close()
         if self._scratch is not None:
             self._scratch.cleanup()
@@ -143,7 +143,7 @@ def size(source: Source) -> int:
 def build(source: Source, *, only: Collection[str] | None = None, database: Path | None = None) -> KernelModel:
     """Make the model of a trace.
 
-    `only` narrows the drivers by name; `database` is a file for the tables. Without one they are in memory, those of a
+    `only` narrows the drivers by name; `database` is a file for the tables. Without one they are in memory, or for a
     large trace in a temporary file.
     """
     model = assembled(source, only=only, database=database)

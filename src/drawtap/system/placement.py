@@ -1,4 +1,4 @@
-"""What virtual machines need, and where they are: from traces of hosts.
+"""Needs and places of virtual machines, from traces of hosts.
 
 Hosts that pin their machines are several places: machines that never share a CPU cannot take it from each other. A
 place (`Cell`) is a set of CPUs and the machines that run there.
@@ -42,7 +42,7 @@ class Thresholds:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What a plan may do.
+    """The limits of a plan.
 
     `overcommit`: most vCPUs a CPU; None: as many as the fullest place has now. `migration_cost_s`: what moving one
     machine costs, in seconds of stolen time over the length of the recording; `least_gain_s`: what a step has to save.

@@ -1,4 +1,4 @@
-"""Which moves of virtual machines would help: greedy steps, then local search, under constraints."""
+"""Helpful moves of virtual machines: greedy steps, then local search, under constraints."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from drawtap.system.sharing import Expectation, by_cell
 
 @dataclass(frozen=True)
 class Move:
-    """One machine to another place. Moves of a `step` belong together (a swap); `saved_s` is that of the whole step."""
+    """One machine to another place. Moves of a `step` belong together (a swap); `saved_s` counts the whole step."""
 
     step: int
     vm: str

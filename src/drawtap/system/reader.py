@@ -61,7 +61,7 @@ class EventType:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """What the times of a trace count.
+    """The clock of a trace's times.
 
     `monotonic`: CLOCK_MONOTONIC of the machine that was traced, the clock of API recordings. `epoch_offset_ns`: what to
     add for time since 1970, None where the trace does not tell. `note`: one sentence for people.
@@ -78,9 +78,8 @@ class Problem:
     """Something that is missing or broken.
 
     `kind`: `lost` (events that the kernel dropped), `discarded` (packets or events that the tracer dropped),
-    `truncated`, `corrupt`, `unknown` (an event without description), `unread` (what this reader leaves out), `order`
-    (time goes back). `count`: how many events, 0 where nobody knows; `begin`, `end`: between which times, None where
-    nobody knows.
+    `truncated`, `corrupt`, `unknown` (no description), `unread` (left out by this reader), `order` (time goes back).
+    `count`: how many events, 0 where nobody knows; `begin`, `end`: between which times, None where nobody knows.
     """
 
     kind: str
@@ -176,12 +175,12 @@ class KernelTrace:
     ) -> Events:
         """Return events of one name, of several, or of all (None), in order of time.
 
-        Columns: `t` first; `event` where several names are asked for; then `fields` in the order given. A field is a
-        name, or `name=one|other`: the first of these that an event has, as the column `name`. `cpu`, `tid`, `pid` and
-        `comm` are fields of every event (tid: the thread that was running; pid: its process, NULL where unknown); a
-        field of the event with such a name is asked for as `event.tid`. A field that an event does not have is NULL;
-        one that none of them has is a column of NULLs (BIGINT). None: cpu, tid, comm and all fields of these events,
-        with `event.tid` for one that has a base column's name.
+        Columns: `t` first; `event` with several names; then `fields` in the order given. A field is a name, or
+        `name=one|other`: the first of these that an event has, as the column `name`. `cpu`, `tid`, `pid` and `comm` are
+        fields of every event (tid: the thread that was running; pid: its process, NULL where unknown); the event's own
+        field of such a name is `event.tid`. A field that an event does not have is NULL; one that none of them has is a
+        column of NULLs (BIGINT). None: cpu, tid, comm and all fields of these events, with `event.tid` for one that has
+        a base column's name.
 
         `begin`, `end`: times, from and before. Names that the trace does not know are left out: no such events.
         """
@@ -190,7 +189,7 @@ class KernelTrace:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What is missing or broken: lost events, discarded packets, truncation. Reads the whole trace once."""
+        """Missing or broken parts: lost events, discarded packets, truncation. Reads the whole trace once."""
         return (*self._problems, *self._native.problems())
 
     def bounds(self) -> tuple[int, int] | None:

@@ -45,7 +45,7 @@ DEFAULT_EVENTS = "gpu,sched,kvm"
 
 @dataclass(frozen=True, slots=True)
 class KernelRecordOptions:
-    """What to record: events as SYSTEM:EVENT, KiB of buffer a CPU, where to."""
+    """Settings of a recording: events as SYSTEM:EVENT, KiB of buffer a CPU, where to."""
 
     events: tuple[str, ...]
     buffer_kib: int
@@ -54,7 +54,7 @@ class KernelRecordOptions:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What was recorded: the file or folder, its size, events lost by CPU, remarks for people."""
+    """A finished recording: the file or folder, its size, events lost by CPU, remarks for people."""
 
     output: Path
     size_bytes: int

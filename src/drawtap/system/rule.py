@@ -4,9 +4,8 @@ One file a rule in `rules/`. The decorated function returns the question as SQL;
 matters. Every row is evidence of a finding, no row is a pass. Columns of a row: `culprit`, `victim`, `n` (how often),
 `ns` (what it cost the victim), `begin_ns` (the worst time), `worst_ns` (what that one cost), `what` (a few words).
 
-Tables are those of `drawtap.system.model.TABLES`, and `busy_waits`: the times in which a client had at least one
-  request
-waiting for an engine, as (device, engine, client, begin_ns, end_ns), clipped to the window in `trace_window`.
+Tables are `drawtap.system.model.TABLES`, and `busy_waits`: times in which a client had at least one request waiting for
+an engine. Its columns are (device, engine, client, begin_ns, end_ns), clipped to the window in `trace_window`.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Finding:
-    """Who took what from whom. `share` is the cost as a share of the window."""
+    """A finding: culprit, victim and loss. `share` is the cost as a share of the window."""
 
     rule: str
     title: str

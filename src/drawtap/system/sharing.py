@@ -1,4 +1,4 @@
-"""What machines take from each other when they share CPUs and a GPU: a model, to compare placements with.
+"""A model of machines that share CPUs and a GPU, and of their losses to each other: it compares placements.
 
 A machine alone would want the CPU for a share of time `u` (run / (run + blocked), so stolen time does not count as less
 need). In a cell with C CPUs it gets min(1, C / k) of one while k want it at once; whoever gets less wants longer.
@@ -20,7 +20,7 @@ def shared(needs: Sequence[float], capacity: float) -> list[float]:
     """Return what each of several users of a resource wants and does not get, as a share of time.
 
     `needs`: the share of time for which each would use one unit if it were alone; `capacity`: units. While k want it at
-    once, each gets min(1, capacity / k). Who gets less wants longer: a fixed point.
+    once, each gets min(1, capacity / k). A machine that gets less wants longer: a fixed point.
     """
     wants = list(needs)
     got = [1.0] * len(needs)
@@ -43,7 +43,7 @@ def _share(others: Sequence[float], capacity: float) -> float:
 
 
 class Expectation:
-    """What placements of a fleet are expected to cost; places are remembered."""
+    """Expected costs of placements of a fleet; places are remembered."""
 
     def __init__(self, fleet: Fleet, rules: Rules) -> None:
         self.fleet = fleet

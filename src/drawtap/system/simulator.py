@@ -1,18 +1,18 @@
 """Simulate the scheduler of Intel GVT-g, and write what a kernel with probes would have recorded.
 
-The rules are those of the scheduler in Linux 4.14, the kernel of Belkhiri & Dagenais 2024:
+The rules follow the scheduler in Linux 4.14, the kernel of Belkhiri & Dagenais 2024:
 
 - A timer of 1 ms looks at the virtual GPUs, least recently chosen first, and takes the first that has work and time
   left; if none has, the idle one. All engines go to it together.
 - It goes there only when no engine works any more; until then nothing new is dispatched.
-- Every period (100 ms) each virtual GPU gets its share, `period * weight / sum of weights`. What it has left or owes
-  from the period before is kept, for ten periods; then all start afresh.
-- What is charged is the time between being scheduled in and out, whether or not its engines worked, and only when it is
+- Every period (100 ms) each virtual GPU gets its share, `period * weight / sum of weights`. Its credit or debt from the
+  period before is kept, for ten periods; then all start afresh.
+- The charge is the time between being scheduled in and out, whether or not its engines worked, and falls due when it is
   scheduled out. (Newer kernels charge at every look: `charge="tick"`.)
 - A queued workload wakes nobody: the timer finds it.
 - One workload of an engine is in flight at a time.
 
-What is left out: memory, start-up priority, the cost of a switch beyond `switch_ns`, other engines of a client.
+Left out are memory, start-up priority, the cost of a switch beyond `switch_ns`, and other engines of a client.
 
 The result is columns of numbers, one array a field and event, written as CTF by `drawtap.system.ctf_writer`.
 """
@@ -108,7 +108,7 @@ class Vgpu:
 
 @dataclass(frozen=True, slots=True)
 class Scheduler:
-    """How the scheduler works.
+    """Settings of the scheduler.
 
     `carry_periods`: for how many periods what is left or owed is kept; 1 keeps nothing. `work_conserving`: a virtual
     GPU that has used its time goes on while nobody else wants to. `preemption`: work is taken off an engine when it is

@@ -61,7 +61,7 @@ _COUNTED = """
 
 
 def build(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make the table `state` from `spans` and `counters`. What is open at the end of the trace ends there."""
+    """Make the table `state` from `spans` and `counters`. Open spans end at the end of the trace."""
     connection.execute(f"CREATE OR REPLACE TEMP TABLE state_counted AS {_COUNTED}")
     # Not put into a table: as text the paths of millions of rows are more than the rest of the model.
     union = " UNION ALL ".join(f"({part})" for part in (*_PARTS, "SELECT * FROM state_counted"))

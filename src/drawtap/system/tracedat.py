@@ -21,7 +21,7 @@ _PAGE = 4096
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What stands in front of the pages: descriptions, names of threads, and remarks."""
+    """The head in front of the pages: descriptions, names of threads, and remarks."""
 
     header_page: str
     header_event: str

@@ -1,4 +1,4 @@
-"""What would happen if: scenarios of virtual GPUs, simulated, recorded as CTF, read back and analysed.
+"""Scenarios of virtual GPUs, simulated, recorded as CTF, read back and analysed.
 
 The figures come from the analysis of the recording, not from the simulator: what holds for a simulated trace holds for
 a real one with the same probes.
@@ -36,7 +36,7 @@ UNTIL_S = 600.0
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one virtual GPU under one variant of a scenario.
+    """The outcome of one virtual GPU under one variant of a scenario.
 
     `phases`: utilisation in percent between the ends of clients, the first from the begin on. `usage`: (time in s,
     share from 0 to 1) over the run. `finished_s` is None for one that is idle or was not done.
@@ -171,7 +171,7 @@ def load_scenario(name: str) -> Scenario:
         gap_ms = 0.2
         count = 14400
 
-    A client with `recorded` asks when the requests of that trace were asked for; the path is as seen from the file.
+    A client with `recorded` asks at the times of that trace's requests; the path is as seen from the file.
     """
     if name in SCENARIOS:
         return SCENARIOS[name]
@@ -218,7 +218,7 @@ def _client(path: Path, entry: Mapping[str, object]) -> Client:
 
 
 def recorded_arrivals(path: Path, engine: str | None = None) -> tuple[int, ...]:
-    """Return when the requests of a trace were asked for, in ns after the first; of one engine where it is named.
+    """Return the times of a trace's requests, in ns after the first; of one engine where it is named.
 
     Where that was not recorded, it is when they were handed over, or began. Raises InputError where there are none.
     """
@@ -232,7 +232,7 @@ def recorded_arrivals(path: Path, engine: str | None = None) -> tuple[int, ...]:
             known = model.query("SELECT DISTINCT engine FROM requests WHERE engine IS NOT NULL ORDER BY 1").fetchall()
             names = ", ".join(str(name) for (name,) in known)
             raise InputError(
-                f"{path}: no request was asked for" + (f" on {engine}" if engine else ""),
+                f"{path}: no request" + (f" on {engine}" if engine else ""),
                 hint=f"there are: {names}" if names else "drawtap info lists the events",
             )
     return tuple(int(t) - int(rows[0][0]) for (t,) in rows)

@@ -28,7 +28,7 @@ class Table:
     """A table: what one row is, where its rows come from, and its columns in their order.
 
     `source` of a recording's: `calls`; `reader`; `state` (the state machine); `graph` (of calls that need each other);
-    `computed` (by another room). Of a kernel trace's: `model`, or `timeline` where it is made when asked for.
+    `computed` (by another room). In a kernel trace: `model`, or `timeline` where it is made when asked for.
     """
 
     name: str

@@ -1,1 +1,1 @@
-"""What was observed: a trace as a database, as calls and as text."""
+"""A trace as a database, as calls and as text."""

@@ -28,7 +28,7 @@ class Answer(Protocol):
 
 @dataclass(frozen=True)
 class ComputedTable:
-    """A registered table: `columns` can be told without computing anything, `make` computes the rows once a trace."""
+    """A registered table: `columns` needs no computation, `make` computes the rows once a trace."""
 
     columns: tuple[Column, ...]
     make: Callable[[Trace], Answer]

@@ -60,7 +60,8 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which calls: of one `function` (None: all), from `first_seq` up to but without `end_seq`; likewise frames.
+    """A selection of calls: of one `function` (None: all), from `first_seq` up to but without `end_seq`; likewise
+    frames.
 
     `columns` None: the default ones; empty: none but the number of rows is wanted. An `end_seq` or `end_frame` of None
     means to the end.
@@ -77,7 +78,7 @@ class Selection:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing can be in it."""
+        """True if it cannot select anything."""
         return (self.end_seq is not None and self.end_seq <= self.first_seq) or (
             self.end_frame is not None and self.end_frame <= self.first_frame
         )
@@ -114,11 +115,11 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What of an open trace goes into a new one: calls from `first_seq` to before `end_seq` whose bit in `keep` is 1.
+    """The part of an open trace for a new one: calls from `first_seq` to before `end_seq` whose bit in `keep` is 1.
 
     Bits stand by seq, the lowest of a byte first; None keeps all. `keep_map_writes` has one bit a row of the table
     `map_writes`; None keeps those before a call that is kept. `keep_images` has one bit a call: the hash of the image
-    that the program showed stays with it; None keeps those of all calls that are kept.
+    that the program showed stays with it; None keeps them for all kept calls.
     """
 
     trace: CoreTrace

@@ -1,4 +1,4 @@
-"""A file as a DuckDB database, whatever kind of file: what may be asked, how it is answered, what errors say.
+"""A file as a DuckDB database, whatever kind of file: its questions, answers and errors.
 
 A recording gives its tables as streams (`trace.recorded`), a kernel trace has them made from its events
 (`system.model`). Each says which tables there are and prepares a query; everything else is the same for both.

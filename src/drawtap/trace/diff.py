@@ -1,4 +1,4 @@
-"""What differs between the calls of two recordings: which were changed, which only one of them has.
+"""Differences between the calls of two recordings: changed calls, and calls of only one of them.
 
 Calls are aligned as a text comparison aligns lines, frame by frame, but by what they are: the function and what goes
 into it. Objects are the same where aligned calls made them, whatever their numbers are; addresses of memory do not
@@ -46,7 +46,7 @@ class Frames:
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """What a comparison of calls found; the lists hold the first ones, the numbers count all."""
+    """The findings of a comparison of calls; the lists hold the first ones, the numbers count all."""
 
     equal: int
     changed: int
@@ -60,7 +60,7 @@ class Differences:
 
     @property
     def any(self) -> bool:
-        """Whether anything differs."""
+        """True if anything differs."""
         return bool(self.changed or self.only_a or self.only_b)
 
 

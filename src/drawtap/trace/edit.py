@@ -6,7 +6,7 @@
         recording.drop(recording.seqs("#0:#10"))
         recording.save("smaller.dtap")
 
-Nothing happens to the file that is edited. What is changed is kept in memory until `save`; everything else is copied by
+Nothing happens to the file that is edited. Changes stay in memory until `save`; everything else is copied by
 the reader core, call by call but without Python. `join`, `merge` and `renumber` make new recordings of whole ones.
 """
 
@@ -61,7 +61,7 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """A recording that was written: how many calls it has, and what became of those of the old one.
+    """A written recording: its number of calls, and the fate of the old one's calls.
 
     `renamed` counts the handles (contexts, surfaces, ...) that several processes had and that are now told apart.
     """
@@ -91,7 +91,7 @@ class Parameter:
 
 @dataclass
 class Signatures:
-    """What is known of functions: parameters by name in their order ("result" among them), enumerants by group."""
+    """The signatures of functions: parameters by name in their order ("result" among them), enumerants by group."""
 
     functions: dict[str, dict[str, Parameter]] = field(default_factory=dict)
     groups: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -241,7 +241,7 @@ class Editor:
     def insert(self, before: int, function: str, /, **values: object) -> None:
         """Put a call before another, on its thread; at the end where `before` is the number of calls.
 
-        What is not named is 0.
+        Unnamed parameters are 0.
         """
         if not 0 <= before <= self._calls:
             raise QueryError(f"no call {before}: the recording has {self._calls}")
@@ -396,7 +396,7 @@ def empty(output: str | os.PathLike[str]) -> None:
 
 
 def join(paths: Sequence[str | os.PathLike[str]], output: str | os.PathLike[str]) -> Saved:
-    """Write recordings one after the other as one. Times of a later one follow those of the one before."""
+    """Write recordings one after the other as one. Times of a later one follow the earlier one's."""
     return _combine(paths, output, "join")
 
 

@@ -41,7 +41,7 @@ class _CFresh(ctypes.Structure):
 
 
 class Graph(Handle):
-    """Which calls of a trace need which.
+    """The graph of needs between the calls of a trace.
 
     `lean`: calls that set what was set already, or upload what was there already, are nobody's need. Making one walks
     the whole trace once.

@@ -134,14 +134,14 @@ class Handle:
 
     @property
     def handle(self) -> c_void_p:
-        """What the C functions know it by. Raises InputError where it is closed."""
+        """The handle for the C functions. Raises InputError where it is closed."""
         if self._handle is None:
             raise InputError(f"{self.WHAT} is closed", hint=self.HINT)
         return self._handle
 
     @property
     def is_open(self) -> bool:
-        """Whether it was not closed yet."""
+        """True until it is closed."""
         return self._handle is not None
 
     def check_open(self) -> None:

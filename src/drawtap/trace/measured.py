@@ -1,4 +1,4 @@
-"""What was measured while a recording was played: files beside it, and rows of its table `metrics`.
+"""Measurements of a replay: files beside the recording, and rows of its table `metrics`.
 
 `drawtap profile` writes a Parquet file a run to `<recording>_metrics/`. The table has them together with the records
 that hooks of users' modules made while the program ran (`per` is `mark` for those).
@@ -33,7 +33,7 @@ def files(trace: Path) -> list[Path]:
 
 
 def stream(trace: Path, marks: Callable[[], object]) -> object:
-    """Return the table `metrics` as a capsule "arrow_array_stream"; `marks` gives that of the hooks' records."""
+    """Return the table `metrics` as a capsule "arrow_array_stream"; `marks` gives the hooks' records."""
     connection = connect()
     try:
         connection.register("marks", Stream(marks))

@@ -1,4 +1,4 @@
-"""What a query needs of the tables that it mentions: which columns, which calls, which paths of the state."""
+"""The needs of a query from its tables: columns, calls, and paths of the state."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Use:
 
 
 class Names(Protocol):
-    """What must be known of a database to read a query: its tables, their columns, and databases beside it."""
+    """The facts of a database that reading a query needs: its tables, their columns, and databases beside it."""
 
     @property
     def others(self) -> Mapping[str, Names]:

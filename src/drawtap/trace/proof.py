@@ -1,7 +1,7 @@
-"""Which side databases this user's drawtap has written: only these are read.
+"""Side databases that this user's drawtap has written: only these are read.
 
-A side database stands beside its recording, and anybody may have put it there, or changed a row of it. What was written
-is noted in a folder of the user's: for which recording, a hash of the file, and what the file system says of it.
+A side database stands beside its recording, and anybody may have put it there, or changed a row of it. A folder of the
+user's has a note for each: the recording, a hash of the file, and the file system's facts about it.
 """
 
 from __future__ import annotations

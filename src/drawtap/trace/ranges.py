@@ -1,4 +1,4 @@
-"""What people write for calls and frames: `N`, `A:B`, `A:+N`, `#F`, `#F:#G`, numbers below zero from the end.
+"""Ranges of calls and frames, as people write them: `N`, `A:B`, `A:+N`, `#F`, `#F:#G`, numbers below zero from the end.
 
 The only place that reads them; every verb has its ranges from here.
 """
@@ -49,7 +49,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which calls: spans (none: all), and a function or a pattern of function names with `*`."""
+    """A selection of calls: spans (none: all), and a function or a pattern of function names with `*`."""
 
     spans: tuple[Span, ...] = ()
     name: str | None = None
@@ -130,7 +130,7 @@ def numbers_of(text: str, count: int, what: str) -> range:
 def call_of(trace: Trace, text: str) -> int:
     """Return the number of a call: the one that `text` names, of a range the last one.
 
-    Of frames it is the last call before the last of them is shown. Raises UsageError for anything else, and where the
+    For frames, it is the last call before the last frame is shown. Raises UsageError for anything else, and where the
     recording has no such call or frame.
     """
     found = calls_of(trace, text)

@@ -1,9 +1,9 @@
 """A recording as a database, without copying it into one.
 
 A query is parsed by DuckDB itself; the tables it names are given to it as Arrow streams that hold only the columns it
-uses and only the calls its conditions on `seq` and `frame` leave. Two things are rewritten on the way: numbers compared
-with a column of enumerants go to the column with their numbers (`mode = 4` means `mode_value = 4`), and the table
-`trace` has one row `event` a call (`event.name`, `event.values`).
+uses and only the calls its conditions on `seq` and `frame` leave. Two things are rewritten on the way. Numbers compared
+with a column of enumerants go to the column with their numbers (`mode = 4` means `mode_value = 4`). The table `trace`
+has one row `event` a call (`event.name`, `event.values`).
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class RecordingDatabase(Database):
         return sensors.tables(self._trace.path)
 
     def is_small(self, table: str) -> bool:
-        """Whether a table is given to DuckDB as it is, not as calls."""
+        """True for a table that goes to DuckDB as it is, not as calls."""
         return table in _DECLARED or table in computed.names() or table in self._readings()
 
     def known(self, name: str) -> str | None:

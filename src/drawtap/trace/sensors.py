@@ -1,7 +1,7 @@
 """Readings of sensors beside a recording: numbers by call or by frame that an engine, a driver or a tool measured.
 
 They stand in the folder `<recording without suffix>_inst`, one Parquet file a table. A table has a column `seq` (number
-of a call) or `frame`, and a column a sensor. Every table can be asked in SQL by its name; that called `sensors` is also
+of a call) or `frame`, and a column a sensor. SQL reaches every table by its name; that called `sensors` is also
 there as `event.sensors` of the table `trace`, as in the query language of Kyostila's thesis (Figure 32).
 """
 

@@ -20,7 +20,7 @@ _FORMAT = "2"
 
 
 class SideDatabase:
-    """What stands beside a recording: whether it may be read, which tables it has; `doubted` says why it is not."""
+    """The database beside a recording: whether it may be read, and its tables; `doubted` says why it is not."""
 
     def __init__(self, recording: Path) -> None:
         self._recording = recording

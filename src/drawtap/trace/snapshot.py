@@ -3,8 +3,8 @@
 Every query of `Trace.sql` decodes what it uses anew. Fifty questions about one trace would decode the same columns
 fifty times: a snapshot collects what all of them use, decodes each column once into DuckDB, and answers from there.
 
-Two things make its questions simpler. A function that was never called is an empty table, and a function of an
-extension that became core under the same name (`glMapBufferRangeEXT`) is part of the core function's table.
+Two things make its questions simpler. A function that was never called is an empty table. A function of an extension
+that became core under the same name (`glMapBufferRangeEXT`) is part of the core function's table.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Snapshot:
     """A DuckDB database that holds what `questions` use of a trace. Use it in a `with` block, or `close` it.
 
     `views` are named queries that questions, and other views, may mention as tables; each is computed once, when a
-    question needs it. A question that cannot be read is no error here: it is one when it is asked.
+    question needs it. A question that cannot be read is no error here; executing it is.
     """
 
     def __init__(

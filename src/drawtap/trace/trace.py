@@ -1,6 +1,6 @@
 """A trace in Python: its calls, frames, content, and SQL over all of it.
 
-Nothing is read before it is asked for, and nothing is held whole: calls come in pages, tables as streams.
+Nothing is read before its first use, and nothing is held whole: calls come in pages, tables as streams.
 """
 
 from __future__ import annotations
@@ -413,7 +413,7 @@ class Trace:
 
     @property
     def graph(self) -> Graph:
-        """Which calls need which; made when first asked for."""
+        """The graph of needs between calls; made when first asked for."""
         if self._graph is None:
             self.core.check_open()
             from drawtap.trace.graph import Graph
@@ -432,7 +432,7 @@ class Trace:
         return waste_table(*self._waste)
 
     def close(self) -> None:
-        """Close the file and the database connection. What asks for more from then on raises InputError."""
+        """Close the file and the database connection. Later reads raise InputError."""
         if self._database is not None:
             self._database.close()
             self._database = None
@@ -447,7 +447,7 @@ class Trace:
 
     @property
     def info(self) -> Row:
-        """What the trace says of itself: calls, threads, frames and the rule for them, times, problems, annotations."""
+        """The trace's own facts: calls, threads, frames and the rule for them, times, problems, annotations."""
         if self._info is None:
             self._info = self._told()
         return self._info
@@ -474,7 +474,7 @@ class Trace:
 
     @property
     def call_count(self) -> int:
-        """How many calls there are."""
+        """The number of calls."""
         return int(self.info["calls"])
 
     def table(self, name: str) -> list[Row]:

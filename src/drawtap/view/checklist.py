@@ -319,7 +319,7 @@ def verdict_text(found: Verdict, name: str) -> str:
         head = f"{name}: {CLASSES[found.dominant]} dominates: {found.why}"
     lines = [head]
     if found.fluent:
-        lines.append("After the first, more than 50 frames a second are shown: no cause has to be looked for.")
+        lines.append("Above 50 frames a second after frame 0: nothing to fix.")
     for entry in found.classes:
         bar = "█" * round(20 * entry.share)
         lines += ["", f"{entry.title[0].upper()}{entry.title[1:]:<20} {share(found, entry):>5}  {bar}".rstrip()]

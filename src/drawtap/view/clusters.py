@@ -26,7 +26,7 @@ class Dot:
 
 @dataclass(frozen=True)
 class ClustersPage:
-    """What the page shows; `axes` say what right and up mean, `rows` are the table of groups as text."""
+    """The content of the page; `axes` say what right and up mean, `rows` are the table of groups as text."""
 
     title: str
     text: str

@@ -44,7 +44,7 @@ class ComparedFrame:
 
 @dataclass(frozen=True)
 class ComparisonPage:
-    """What a page about a comparison shows; `draw` are (label, text) about the first draw that differs."""
+    """The content of a page about a comparison; `draw` are (label, text) about the first draw that differs."""
 
     a: str
     b: str
@@ -80,9 +80,8 @@ def picture_rows(pictures: Sequence[Pictures]) -> list[tuple[str, str, str, str,
 def amplified(a: Image, b: Image) -> Image:
     """Return where two images differ, as strong as can be seen: black is equal, the largest difference is white.
 
-    Brightness goes by the logarithm and begins at a grey that can be seen, so that one pixel that is far apart does not
-    hide all that differ by little.
-    Images of different sizes are compared where both have pixels; the rest is magenta.
+    Brightness goes by the logarithm and begins at a visible grey, so that one large difference does not hide the small
+    ones. Images of different sizes are compared where both have pixels; the rest is magenta.
     """
     height, width = max(a.shape[0], b.shape[0]), max(a.shape[1], b.shape[1])
     both_h, both_w = min(a.shape[0], b.shape[0]), min(a.shape[1], b.shape[1])

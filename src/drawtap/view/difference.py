@@ -32,7 +32,7 @@ class DifferentFrame:
 
 @dataclass(frozen=True)
 class DifferencePage:
-    """What a page about two recordings shows. `resources` and `state` are rows of text; None: not looked at."""
+    """The content of a page about two recordings. `resources` and `state` are rows of text; None: not looked at."""
 
     a: str
     b: str

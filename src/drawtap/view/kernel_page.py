@@ -1,4 +1,4 @@
-"""What the page about a kernel trace shows: everything is asked here, and drawn by `view.system_report`."""
+"""The content of the page about a kernel trace: this module collects it, and `view.system_report` draws it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _OWNERS = 8
 
 @dataclass(frozen=True)
 class SystemReportOptions:
-    """What to put into a report: bounds on what is in it singly."""
+    """The contents of a report: bounds on single spans and events."""
 
     begin: str | None = None
     end: str | None = None

@@ -121,7 +121,7 @@ def cancelled_by_ctrl_c(cancel: Callable[[], None]) -> Iterator[None]:
 
 
 def say_compiling(functions: int) -> None:
-    """Say on standard error that hooks of so many `functions` are compiled, where that makes somebody wait."""
+    """Say on standard error that the hooks of `functions` functions are compiled, if that makes somebody wait."""
     if functions >= _MANY_HOOKS:
         print(
             f"drawtap: compiling hooks of {functions} functions; the first time that takes a minute "

@@ -25,7 +25,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class RatesPage:
-    """What the page shows: a chart for each (name, what it means, curves); `columns` and `rows` of the table."""
+    """The content of the page: a chart for each (name, meaning, curves); `columns` and `rows` of the table."""
 
     title: str
     text: str

@@ -10,7 +10,7 @@ from drawtap.view.text import counted, harmless, size
 
 
 class Arriving(Protocol):
-    """What is shown of a trace that arrives."""
+    """The progress of a trace that arrives."""
 
     @property
     def program(self) -> str: ...

@@ -101,7 +101,7 @@ class ContentRow:
 
 @dataclass(frozen=True, slots=True)
 class ContentTable:
-    """What frames do, for one API; `command` measures what is missing, "" where nothing is."""
+    """The work of frames, for one API; `command` measures what is missing, "" where nothing is."""
 
     title: str
     rows: Sequence[ContentRow]
@@ -189,10 +189,10 @@ class Checks:
 
 @dataclass(frozen=True)
 class Report:
-    """What a report shows. `facts` are groups (title, pairs of name and text); `notes` are (severity, text).
+    """The content of a report. `facts` are groups (title, pairs of name and text); `notes` are (severity, text).
 
-    `strip` are pictures (frame, address) to stand above the frame times, `chosen` the frames that stand for all. What
-    is empty is left out of the page; `missing` says why, by the name of the part.
+    `strip` are pictures (frame, address) to stand above the frame times, `chosen` the frames that stand for all. Empty
+    parts are left out of the page; `missing` says why, by the name of the part.
     """
 
     title: str
@@ -331,7 +331,7 @@ def quantity(value: float, unit: str) -> str:
 
 
 def bars(bins: Sequence[int]) -> markupsafe.Markup:
-    """Return a histogram as a small picture (SVG): a bar a bin, the least on the left. What is not nought is seen."""
+    """Return a histogram as a small picture (SVG): a bar a bin, the least on the left. Values above 0 stay visible."""
     top, wide, high = max(bins, default=0) or 1, 9, 18
     drawn = []
     for i, value in enumerate(bins):

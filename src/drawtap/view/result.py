@@ -1,4 +1,4 @@
-"""What commands return: values that a view can render as text or as JSON without knowing the command."""
+"""Results of commands: values that a view can render as text or as JSON without knowing the command."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ class Rows:
     """A table. `rows` may be an iterator that is read once.
 
     `kinds` says how a column is shown in text, by name: `ns` (a duration), `bytes`, `count`, `percent`, `bar` (a number
-    from 0 to 1), `time` (ns, shown since `time_zero`), `spark` (a list of numbers, drawn as one character each), `of
-    COLUMN` (what that column says, row by row), `same` (text leaves the column out where all rows agree, and says so in
-    the note); JSON has the plain values. `title` stands above the table, `note` below
-    it; `plot` is a series to draw above it, in ns.
+    from 0 to 1), `time` (ns, shown since `time_zero`); `spark` (a list of numbers, drawn as one character each); `of
+    COLUMN` (as that column says, row by row); `same` (text leaves the column out where all rows agree, and says so in
+    the note); JSON has the plain values. `title` stands above the table, `note` below it; `plot` is a series to draw
+    above it, in ns.
     """
 
     columns: tuple[str, ...]
@@ -122,7 +122,7 @@ class Verdicts:
 
 @dataclass(frozen=True)
 class ExitStatus:
-    """End the process with this status: the one of the program that was recorded."""
+    """End the process with this status: the recorded program's."""
 
     code: int
 

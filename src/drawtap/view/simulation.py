@@ -24,7 +24,7 @@ class Usage:
 
 @dataclass(frozen=True)
 class SimulationPage:
-    """What the page shows: per variant a chart; `columns` and `rows` of the table as text."""
+    """The content of the page: per variant a chart; `columns` and `rows` of the table as text."""
 
     title: str
     text: str

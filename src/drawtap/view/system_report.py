@@ -48,7 +48,7 @@ def legend(kinds: Collection[str]) -> list[tuple[str, str]]:
 
 
 class Block:
-    """What the page draws from: columns of numbers, added one by one, and a header that names them by number."""
+    """The data of the page: columns of numbers, added one by one, and a header that names them by number."""
 
     def __init__(self) -> None:
         self._heads: list[tuple[int, int, str]] = []
@@ -142,7 +142,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class SystemReport:
-    """What the page shows; `block` is what it draws from."""
+    """The content of the page; `block` is what it draws from."""
 
     title: str
     subtitle: str

@@ -60,7 +60,7 @@ _QUANTITY = re.compile(r"(\d+(?:\.\d+)?)(ns|us|ms|s)?")
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """What a recording has: its functions with their flags, and the called functions that have a parameter."""
+    """The vocabulary of a recording: its functions with their flags, and the called functions that have a parameter."""
 
     functions: Mapping[str, frozenset[str]]
     parameters: Mapping[str, tuple[str, ...]]

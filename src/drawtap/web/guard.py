@@ -1,7 +1,7 @@
-"""Who may ask: the holder of the token, from a page that this server sent, under a name that cannot be rebound.
+"""Only the holder of the token may ask, from a page that this server sent, under a name that cannot be rebound.
 
-A page of another site can make a browser send requests to 127.0.0.1, but it can neither read the token, which stands
-in the fragment of our address, nor set a header without asking first, and no answer here allows that.
+A page of another site can make a browser send requests to 127.0.0.1. But it can neither read the token, which stands in
+the fragment of our address, nor set a header without permission, which no answer here gives.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the user writes down while looking: bookmarks, notes, filters and queries, in a file beside the recording."""
+"""The user's bookmarks, notes, filters and queries, in a file beside the recording."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class Recording:
     # ---- what there is ------------------------------------------------------------------------------------------
 
     def overview(self) -> Answer:
-        """Return what the page shows before anything is asked: program, driver, counts, losses, functions."""
+        """Return the first content of the page: program, driver, counts, losses, functions."""
         info = self.trace.info
         return {
             "name": self.path.name,
@@ -117,7 +117,8 @@ class Recording:
     def frames(self) -> bytes:
         """Return the columns of `frames` one after the other as little-endian doubles; NaN where there is no value.
 
-        first_seq, end_seq, t_start, duration (ns), draws, upload_bytes. What follows the last frame is one more row.
+        first_seq, end_seq, t_start, duration (ns), draws, upload_bytes. The calls after the last frame are one more
+        row.
         """
         names = ("first_seq", "end_seq", "t_start", "duration", "draws", "upload_bytes")
         columns = [[np.nan if row[name] is None else row[name] for row in self._frames] for name in names]
@@ -247,7 +248,7 @@ class Recording:
 
     @property
     def vocabulary(self) -> filters.Vocabulary:
-        """What filters may name."""
+        """The vocabulary of filters."""
         if self._vocabulary is None:
             functions = {
                 str(row["name"]): frozenset(row["flags"].split(",")) - {""}
@@ -507,7 +508,7 @@ class Recording:
 
     @functools.cached_property
     def pool(self) -> Pool:
-        """The players of this recording; none is started before a picture is asked for."""
+        """The players of this recording; none is started before the first request for a picture."""
         from drawtap.replay.pool import Pool
 
         return Pool(self.trace)

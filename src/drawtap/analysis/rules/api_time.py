@@ -15,7 +15,7 @@ from drawtap.analysis.rule import rule
     original="CPU time division",
 )
 def api_time() -> str:
-    """What is slow is the program itself: its own computations, or waiting for something else. Reported where less
+    """The program itself is slow: its own computations, or waiting for something else. Reported where less
     than half of the time of the thread that shows frames is spent in calls, at fewer than 50 frames a second.
     """
     return """

@@ -12,7 +12,7 @@ from drawtap.analysis.rule import rule
     original="Depth buffer clearing",
 )
 def depth_clearing() -> str:
-    """What is left in the depth buffer from another frame must be loaded, and hides what is drawn. Reported for
+    """The GPU must load the old depth values of another frame, and they hide new draws. Reported for
     frames whose first draw with depth test on the window's framebuffer comes before a clear of depth (with
     glDepthMask open).
     """

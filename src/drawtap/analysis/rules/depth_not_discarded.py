@@ -12,8 +12,8 @@ from drawtap.analysis.rule import rule
     needs=("frames",),
 )
 def depth_not_discarded() -> str:
-    """A GPU that draws tile by tile writes depth and stencil to memory when it leaves a framebuffer object, unless
-    it is told that they are not needed. (The depth of windows is dropped by the swap.)
+    """A GPU that draws tile by tile writes depth and stencil to memory when it leaves a framebuffer object, unless the
+    program discards them. (The depth of windows is dropped by the swap.)
     """
     return """
 WITH passes AS (

@@ -11,7 +11,7 @@ from drawtap.analysis.rule import rule
     severity="error",
 )
 def failed_compiles() -> str:
-    """What is drawn with such a program is undefined, or nothing."""
+    """A draw with such a program is undefined, or draws nothing."""
     return """
 SELECT s.seq, s.frame, 'shader ' || s.shader AS what FROM "glGetShaderiv" s
 WHERE s.pname_value = 35713 AND s.params_data IS NOT NULL AND hex(s.params_data) = '00000000'

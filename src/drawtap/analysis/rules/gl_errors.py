@@ -12,8 +12,8 @@ from drawtap.analysis.rule import rule
     api="any",
 )
 def gl_errors() -> str:
-    """A call with an error does nothing. What was meant is missing in the picture, and drivers differ in what they
-    refuse.
+    """A call with an error does nothing. The effect of the call is missing in the picture, and drivers differ in the
+    calls that they refuse.
     """
     return """
 SELECT e.seq, e.frame, 'glGetError returned ' || e.result AS what FROM "glGetError" e WHERE e.result_value <> 0

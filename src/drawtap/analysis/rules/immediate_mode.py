@@ -11,7 +11,7 @@ from drawtap.analysis.rule import rule
 )
 def immediate_mode() -> str:
     """glBegin and glEnd cost a call for every vertex and attribute; core profiles and OpenGL ES do not have them.
-    What is kept in a display list is left out.
+    Display lists are left out.
     """
     return """
 SELECT min(b.seq) AS seq, b.frame, count(*) AS n, count(*) || ' × glBegin' AS what

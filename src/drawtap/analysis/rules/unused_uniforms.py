@@ -7,7 +7,7 @@ from drawtap.analysis.rule import rule
 
 @rule(
     title="Uniforms set that the program does not have",
-    fix="Look at the location when it is asked for, and leave out what the program does not use.",
+    fix="Check the location of each uniform, and do not set those that the program does not use.",
     severity="note",
     needs=("frames",),
 )

@@ -12,8 +12,8 @@ from drawtap.analysis.rule import rule
     api="vg",
 )
 def vector_path_churn() -> str:
-    """Whatever an engine found out about a path (its lines, its bounds, its outline as a stroke) is thrown away with
-    it. Reported for data that was handed over in an earlier frame already.
+    """An engine throws away its data about a path with the path: its lines, its bounds, its outline as a stroke.
+    Reported for data that was handed over in an earlier frame already.
     """
     return """
 WITH appended AS (

@@ -12,9 +12,9 @@ from drawtap.analysis.rule import rule
     needs=("draws",),
 )
 def vertices_past_end() -> str:
-    """What is read there is undefined: nothing, something of another buffer, or a crash of the driver. Looked at are
-    attributes (glVertexAttribPointer), and for indexed draws the indices themselves, where they stand in a buffer whose
-    content is known: uploaded, changed in part, written through a mapping, or copied from another such buffer.
+    """Reads there are undefined: nothing, data of another buffer, or a crash of the driver. The rule checks attributes
+    (glVertexAttribPointer), and for indexed draws the indices themselves, if the content of their buffer is known.
+    Known content was uploaded, changed in part, written through a mapping, or copied from another such buffer.
     """
     return """
 WITH elements AS (

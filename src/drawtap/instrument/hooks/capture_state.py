@@ -1,7 +1,7 @@
-"""What capture must know of GL state: contexts, bindings, client arrays, maps.
+"""The GL state that capture needs: contexts, bindings, client arrays, maps.
 
 The functions are hand-written C++ (native/runtime/gl_state.h, namespace dt::hook): `before_NAME` and `after_NAME`.
-A command without functions of its own uses those of the command it is an alias of.
+A command without functions of its own uses the functions of its alias.
 """
 
 from __future__ import annotations

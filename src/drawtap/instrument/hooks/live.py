@@ -1,4 +1,4 @@
-"""What happens at the frames of a program that a manager may look after: they are counted, and held back where asked.
+"""Work at the frames of a program under a manager: they are counted, and held back on request.
 
 Runs whether or not calls are recorded (native/runtime/live.h).
 """

@@ -1,7 +1,7 @@
 """Ask for the GL error after every call, and say which call made it.
 
-The program still sees its errors: what was found is kept and given back by its own glGetError. Nothing is asked between
-glBegin and glEnd, where that is itself an error.
+The program still sees its errors: what was found is kept and given back by its own glGetError. It reads no errors
+between glBegin and glEnd, where glGetError is itself an error.
 """
 
 from drawtap.instrument import func

@@ -1,8 +1,8 @@
 """Shrink every uncompressed 2D texture upload to a quarter of its size in each direction.
 
 If the frame rate rises, the program is limited by texture memory. Kyostila's thesis (Figure 30) does it to a recording.
-Only whole images from memory of 8-bit colour formats are shrunk, and only while their texture has nothing but whole
-images: later partial uploads into a shrunk texture are left out.
+It shrinks only whole images from memory in 8-bit colour formats, and only while their texture has nothing but whole
+images. Later partial uploads into a shrunk texture are left out.
 """
 
 from drawtap.instrument import func

@@ -1,1 +1,1 @@
-"""What alarms do: one file each."""
+"""Actions of alarms: one file each."""

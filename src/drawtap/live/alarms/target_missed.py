@@ -13,7 +13,7 @@ from drawtap.live.program import Program
 class TargetMissed:
     """A program with a target showed less than `share` of it for `seconds`.
 
-    It is over when `recover_share` was shown for as long. The rate of each look is that of the last half second. A
+    It is over when `recover_share` was shown for as long. Each look uses the rate of the last half second. A
     program that is held lower on purpose (by `drawtap limit`, a profile, its cap, for want of the focus) is measured
     by that limit in place of its target; one that a policy holds back for the sake of others does miss its target.
     """

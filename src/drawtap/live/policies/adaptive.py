@@ -66,19 +66,19 @@ class _Memory:
 class Adaptive:
     """Lower everybody below a program that misses its target, and give back what turns out not to be needed.
 
-    The controlled figure is the worse of two: a program's rate against `aim` times its target over `window_s`, and the
-    `percentile` of its frame times over twice that, against `tolerance` frame times of the target; time that a limit
-    made it wait does not count. Where it is missed by more than `missed`, those of lower classes go down, the most
-    important program first: as far as the last steps say that its target needs (at first as if all had equal shares;
-    to a third at most), but only after the window shows what the last step did, and for a small error only if it lasts.
-    What brings nothing is taken back: a program that shows its target and no more (vertical retrace, a clock of its
-    own), or cannot reach it, keeps what it has, and the rest goes to the others. That is tried again after `held_s`,
-    then after twice that, by a step that costs the others a fifth.
+    The controlled figure is the worse of two. One is a program's rate over `window_s`, against `aim` times its target.
+    The other is the `percentile` of its frame times over twice that time, against `tolerance` frame times of the
+    target; time that a limit made it wait does not count. If it is missed by more than `missed`, programs of lower
+    classes go down, the most important program first. They go as far as its target needs by the last steps (at first as
+    if all had equal shares; to a third at most), but only after the window shows what the last step did, and for a
+    small error only if it lasts. A limit without effect is reverted. A program at its target by itself (vertical
+    retrace, a clock of its own), or out of reach of it, keeps its rate, and the rest goes to the others. The next try
+    comes after `held_s`, then after twice that, by a step that costs the others a fifth.
 
     Above `aim` by more than `room` for two windows (one, where it is much) they rise, by half of what there is. In
     between nothing moves, except that after `probe_s` of calm `probe` more is tried, twice as much where it cost
-    nothing. What costs the target is taken back exactly, and the next try comes after twice the time. So it settles,
-    and swings ever less.
+    nothing. A step that costs the target is reverted exactly, and the next try comes after twice the time. So it
+    settles, and swings ever less.
     """
 
     percentile: float = 90.0

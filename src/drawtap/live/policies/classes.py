@@ -21,8 +21,8 @@ class _Memory:
 class Classes:
     """Give every class a cap that holds while a more important program draws, and a floor for bad times.
 
-    If a program with a target misses it for `miss_s`, the least important class goes down to its floor, then the next,
-    never the class of the program itself or above. Once all targets were reached for `recover_s`, they come back one
+    If a program misses its target for `miss_s`, the least important class goes down to its floor, then the next, but
+    never the program's own class or a higher one. Once all targets were reached for `recover_s`, they come back one
     class at a time. A target counts as missed below `missed` of it, as reached above `reached`.
     """
 

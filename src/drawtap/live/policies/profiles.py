@@ -15,9 +15,9 @@ from drawtap.live.program import Limit, Pacing, Program
 class Profiles:
     """Hold programs to the rates that `fps` gives, a table by pattern: `{"glmark2*" = 60, "/opt/*/player" = 30}`.
 
-    A pattern with a slash is held against the whole path of the executable, `uid:1000` against the user, `cgroup:GLOB`
-    against the cgroup, `profile:NAME` against the profile that the configuration chose, any other against the program's
-    name. The first that fits counts. Those in `late` wait after showing a frame and not before it.
+    A pattern with a slash matches the whole path of the executable, `uid:1000` the user, `cgroup:GLOB` the cgroup.
+    `profile:NAME` matches the configuration's profile, and any other pattern the program's name. The first that fits
+    counts. Those in `late` wait after showing a frame and not before it.
     """
 
     fps: Mapping[str, float] = field(default_factory=dict)

@@ -22,10 +22,10 @@ class _Memory:
 class Proportional:
     """Divide `capacity` of the shared GPU among the programs that draw, by their weights.
 
-    A program's cost is what a frame takes of the GPU: from the signals (fdinfo, NVML) where they know it, of the
-    processor where `cpu` is set (software rendering), else the shortest of its frame times without waiting. A program
-    that wants less than its share (`target`, a cap, a limit that somebody chose) leaves the rest to the others. Limits
-    move by at least `least_change`, costs are averaged over about `smooth` looks: so neither jitters.
+    A program's cost is the GPU time of a frame, from the signals (fdinfo, NVML) if they have it. With `cpu` (software
+    rendering) it is processor time. Otherwise it is the shortest frame time without waiting. A program that wants less
+    than its share (`target`, a cap, a limit that somebody chose) leaves the rest to the others. Limits move by at least
+    `least_change`, costs are averaged over about `smooth` looks: so neither jitters.
     """
 
     capacity: float = 0.95

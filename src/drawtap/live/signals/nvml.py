@@ -1,4 +1,4 @@
-"""How busy NVIDIA devices are, and with whom, by NVIDIA's management library."""
+"""The load of NVIDIA devices and its users, by NVIDIA's management library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long something had to wait for processors, memory or storage (Documentation/accounting/psi.rst)."""
+"""Time of waiting for processors, memory or storage (Documentation/accounting/psi.rst)."""
 
 from __future__ import annotations
 

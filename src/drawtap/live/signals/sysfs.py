@@ -1,4 +1,4 @@
-"""How busy a GPU is as a whole, by what its driver puts into sysfs."""
+"""The load of a whole GPU, from its driver's files in sysfs."""
 
 from __future__ import annotations
 

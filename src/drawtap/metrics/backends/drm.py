@@ -1,4 +1,4 @@
-"""What the kernel's GPU driver says of the player."""
+"""Figures of the kernel's GPU driver about the player."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens to fragments, counted by drawing each draw once more."""
+"""Fates of fragments, counted by drawing each draw once more."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from drawtap.metrics.metric import Capabilities, Fixed, Metric, backend, fixed
 
 _HOW = (
-    "Of a target with several samples a pixel a fragment counts once, however many of its samples are covered: see "
-    "samples_generated"
+    "On a multisampled target a fragment counts once, whatever number of its samples is covered: see samples_generated"
 )
 _SAMPLES = "in samples, of a target with several a pixel (as many as fragments where there is one)"
 _FRAME = "so far in the frame, over all targets that it draws to; tests are off, so hidden fragments count too"
@@ -45,8 +44,8 @@ _KNOWN = (
     Fixed(
         "texture", "fetches", "count", "counter",
         "texture reads by fragment shaders, counted while they run: by copies of them in which each call of a built-in "
-        "function that reads a texture counts, whatever branches and loops they take. Of all fragments generated, "
-        "tests off, those that are discarded up to there; a read is one call, however many texels its filter takes. "
+        "function that reads a texture counts, whatever branches and loops they take. All generated fragments count, "
+        "tests off, discarded ones up to their discard; a read is one call, however many texels its filter takes. "
         "Fixed function reads each unit that is on once a fragment",
     ),
     Fixed(

@@ -1,4 +1,4 @@
-"""What becomes of vertices and primitives, counted by drawing them once more and catching their positions."""
+"""Fates of vertices and primitives, counted by drawing them once more and catching their positions."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _KNOWN = (
     Fixed(
         "primitives", "culling_in_doubt", "count", "counter",
         "a bound: while one face is culled, triangles in view so thin that rounding their corners as drivers do "
-        "(GL_SUBPIXEL_BITS) may turn them round or leave them no area. Of as many, backface_culled, discarded and "
-        "rasterised may not be what this driver does",
+        "(GL_SUBPIXEL_BITS) may turn them round or leave them no area. For this number, the driver may differ in "
+        "backface_culled, discarded and rasterised",
     ),
     Fixed(
         "primitives", "discarded", "count", "counter",

@@ -12,5 +12,5 @@ _KINDS = {"mean": "mean", "counter": "counter", "duration": "duration", "timesta
 @backend("intel")
 def intel(said: Capabilities) -> Iterable[Metric]:
     """Counters of the driver's queries (GL_INTEL_performance_query), of the context that runs. The counters of one
-    query come together; which queries run beside each other is asked of the driver."""
+    query come together; the driver decides which queries run beside each other."""
     return offered("intel", said, _KINDS)

@@ -31,6 +31,6 @@ _KNOWN = (
 
 @backend("perf", needs_context=False)
 def perf(said: Capabilities) -> Iterable[Metric]:
-    """perf_event_open, over all threads of the player: those of a software driver too. Where the processor has too few
+    """perf_event_open, over all threads of the player, a software driver's included. Where the processor has too few
     counters, more passes are played rather than counters taking turns."""
     return fixed("perf", _KNOWN, said)

@@ -1,4 +1,4 @@
-"""What drawtap's OpenVG engine counts."""
+"""The counts of drawtap's OpenVG engine."""
 
 from __future__ import annotations
 

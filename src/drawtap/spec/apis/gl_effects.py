@@ -1,4 +1,5 @@
-"""What OpenGL and OpenGL ES commands do to state: one line a command where that says it, else the name of a function.
+"""Effects of OpenGL and OpenGL ES commands on state: one line a command where that is enough, else the name of a
+function.
 
 Those are hand-written, in the state machine (native/state/gl.h).
 

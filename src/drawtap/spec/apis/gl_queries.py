@@ -1,4 +1,4 @@
-"""What a driver can be asked about its state, and what kind of value each answer is.
+"""Queries of a driver's state, and the kind of value of each answer.
 
 The registry says which enumerants `glGet*` and its relatives take (groups), not what they return. Here the values that
 are no plain integers are named: floating point, on or off, enumerants (by group), objects (by class); the rest are

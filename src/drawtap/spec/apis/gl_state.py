@@ -1,4 +1,5 @@
-"""Kinds of commands of OpenGL, and kinds of objects that the registry does not say. What they do says `gl_effects`."""
+"""Kinds of commands of OpenGL, and kinds of objects that the registry does not say. Their effects are in
+`gl_effects`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What OpenGL and OpenGL ES remember: the classes of state, their variables and initial values.
+"""The state of OpenGL and OpenGL ES: its classes, their variables and initial values.
 
 Paths and values are those of docs/state-paths.md. Groups say what draws read: `raster` every draw, `pixel` transfers of
 pixels, `fixed` draws without a program, `list` what is kept for display lists.

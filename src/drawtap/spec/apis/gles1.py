@@ -1,4 +1,4 @@
-"""What only OpenGL ES 1 has: fixed-point forms, and its own arrays."""
+"""Features of OpenGL ES 1 alone: fixed-point forms, and its own arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What only OpenGL ES 2 and 3 have: its versions need nothing beyond `gl`, its extensions do."""
+"""Features of OpenGL ES 2 and 3 alone: its versions need nothing beyond `gl`, its extensions do."""
 
 from __future__ import annotations
 

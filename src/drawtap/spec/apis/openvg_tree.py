@@ -1,4 +1,4 @@
-"""What OpenVG remembers: the classes of state, their variables and initial values (OpenVG 1.1, tables in its chapters).
+"""The state of OpenVG: its classes, their variables and initial values (OpenVG 1.1, tables in its chapters).
 
 Lists of any length (scissor rectangles, dashes, stops of a colour ramp) are texts with their numbers.
 """

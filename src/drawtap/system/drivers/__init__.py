@@ -1,1 +1,1 @@
-"""What the events of kernel drivers mean: one file a driver, found by the registry of `drawtap.system.driver`."""
+"""The meaning of kernel drivers' events: one file a driver, found by the registry of `drawtap.system.driver`."""

@@ -7,7 +7,7 @@ from drawtap.system.driver import Draft, driver
 
 @driver("amdgpu", order=30)
 def amdgpu(draft: Draft) -> None:
-    """Submissions where only amdgpu's own events were recorded, not those of the DRM scheduler.
+    """Submissions, if only amdgpu's own events were recorded, not the DRM scheduler's.
 
     amdgpu_cs_ioctl (queued) and amdgpu_sched_run_job (submitted) name the finished fence by context and number (and
     timeline, before Linux 6.17); its dma_fence_signaled (before Linux 4.11: fence_signaled) is the end. The scheduled

@@ -20,9 +20,9 @@ _REQUEST_EVENTS = (
 def dma_fence(draft: Draft) -> None:
     """Threads that wait for fences; and requests, where no driver tells of its own.
 
-    dma_fence_wait_start and _end are spans on `thread/TID/fence wait`, linked to the request whose fence it is. Where
-    no event of a driver was recorded, dma_fence_init or _emit (queued) and dma_fence_signaled (done) are a request: the
-    timeline stands for the engine, and when the work was on an engine is not told.
+    dma_fence_wait_start and _end are spans on `thread/TID/fence wait`, linked to the request whose fence it is. Without
+    events of a driver, dma_fence_init or _emit (queued) and dma_fence_signaled (done) make a request. The timeline
+    stands for the engine; the time of the work on an engine is unknown.
     """
     _waits(draft)
     if draft.count(*_REQUEST_EVENTS):
@@ -46,7 +46,7 @@ def dma_fence(draft: Draft) -> None:
         FROM ev_fence
         """
     )
-    draft.lacks("dma_fence", "fences tell when work was asked for and done, not when it was on an engine")
+    draft.lacks("dma_fence", "fences show when work was submitted and done, not when it was on an engine")
 
 
 def _waits(draft: Draft) -> None:

@@ -11,12 +11,12 @@ from drawtap.trace.sql_text import quote_text
 def gvt(draft: Draft) -> None:
     """Work of virtual GPUs: the probes of Belkhiri & Dagenais 2024, and the events that Linux has.
 
-    Their probes: gvt_workload_queue (created, in the queue of the virtual GPU), gvt_workload_submit (names the request
-    of the host: context, number, engine), gvt_workload_complete (done: the guest gets its interrupt), gvt_sched_switch
-    (a virtual GPU is scheduled out, with the time it has left). The guest's access to the GPU is trapped, so the thread
-    that queues is one of its virtual CPUs, which tells whose virtual GPU it is. A workload and its request of i915 are
-    one life. Where the host's events were not recorded, submit to complete bounds the execution, as one workload of an
-    engine is in flight at a time.
+    Their probes are gvt_workload_queue (created, in the queue of the virtual GPU) and gvt_workload_submit (names the
+    request of the host: context, number, engine). gvt_workload_complete marks the end: the guest gets its interrupt. At
+    gvt_sched_switch a virtual GPU is scheduled out, with the time it has left. The guest's access to the GPU is
+    trapped, so the thread that queues is one of its virtual CPUs, which tells whose virtual GPU it is. A workload and
+    its request of i915 are one life. Where the host's events were not recorded, submit to complete bounds the
+    execution, as one workload of an engine is in flight at a time.
 
     Probes may also tell what the guest calls its request, in the fields guest_ctx and guest_seqno; a trace of the guest
     is joined by them.

@@ -24,8 +24,8 @@ def i915(draft: Draft) -> None:
 
     queue (created), add (queued), submit (ready: its dependencies are met), execute or guc_submit (submitted), in
     (begin), out (end; `completed` 0: preempted, it will come in again), retire (retired). Linux 4.14 also has numbers
-    per engine: intel_engine_notify of a number is the end of all requests up to it, and a request that was merged into
-    its successor, and so has no `out`, ends with it.
+    per engine: intel_engine_notify of a number is the end of all requests up to it. A request that was merged into its
+    successor has no `out`, and ends with the successor.
 
     submit, execute, in and out exist only in kernels built with CONFIG_DRM_I915_LOW_LEVEL_TRACEPOINTS. Without them
     the end comes from dma_fence_signaled where that was recorded (context and number are the same), else only the

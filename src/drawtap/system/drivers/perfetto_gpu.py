@@ -1,4 +1,4 @@
-"""What producers of Perfetto's traces tell of a GPU: render stages, submissions, counters, Vulkan's memory."""
+"""GPU data of Perfetto's producers: render stages, submissions, counters, Vulkan's memory."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def perfetto_gpu(draft: Draft) -> None:
     `DEVICE/ENGINE/stages`. vulkan_queue_submit with the same process and submission says when it was queued; without
     one there is no wait.
 
-    gpu_counter: `gpuN/NAME`. A value is that of the time since the one before, so the first of a counter is left out;
+    gpu_counter: `gpuN/NAME`. A value covers the time since the last one, so the first of a counter is left out;
     the last one holds on. vulkan_memory: `process/PID/vulkan ...`, sums of what was allocated, bound and freed since
     the trace began; they are raised where more was freed than allocated.
     """

@@ -26,7 +26,7 @@ _COMMANDS = (
 
 @driver("qemu_virtio_gpu", order=30)
 def qemu_virtio_gpu(draft: Draft) -> None:
-    """What QEMU did for its guest's GPU: marks for commands, requests for fences.
+    """QEMU's work for its guest's GPU: marks for commands, requests for fences.
 
     virtio_gpu_fence_ctrl (the command of a fence was taken: submitted) and virtio_gpu_fence_resp (done) make a request.
     Other commands are answered at once and are marks on `qemu/COMMAND`. Without virgl or Venus there are no fences.

@@ -24,10 +24,10 @@ _INCOMPLETE = ("lost", "discarded", "truncated", "corrupt")
 def sched(draft: Draft) -> None:
     """Give every thread its spans: running, preempted, blocked, and waking (woken, but not yet on a CPU).
 
-    A span of `running` says on which CPU. What ran when the trace began or ended is open: it reaches to there. In a
-    trace that has lost events or is cut off, CPUs may begin later and end earlier than the trace; then what ran at the
-    edges is left out. Where the thread that leaves a CPU is not the one that came last, switches were lost, and the
-    time between is nobody's.
+    A span of `running` says on which CPU. Threads that ran when the trace began or ended have open spans, which reach
+    to there. In a trace that has lost events or is cut off, CPUs may begin later and end earlier than the trace; then
+    what ran at the edges is left out. Where the thread that leaves a CPU is not the one that came last, switches were
+    lost, and the time between is nobody's.
     """
     text = any(f.name == "prev_state" and f.type == "VARCHAR" for f in _fields(draft, "sched_switch"))
     if draft.load(

@@ -7,7 +7,8 @@ from drawtap.system.driver import Draft, driver
 
 @driver("vblank", order=40)
 def vblank(draft: Draft) -> None:
-    """drm_vblank_event: a display began a new image. drm_vblank_event_delivered: a client was told that it waited for.
+    """drm_vblank_event: a display began a new image. drm_vblank_event_delivered: a client got the event that it waited
+    for.
 
     Both are marks, on `crtc/N` and `crtc/N/delivered`; the name is the number that the display counts.
     """

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def write_parquet(trace: KernelTrace, model: KernelModel, path: Path, window: Window | None) -> int:
     """Parquet: a folder with a file for each table of the model, and `events/NAME.parquet` for each event.
 
-    Of a window: the requests, executions, spans and states that touch it, counters, memory and links inside it.
+    With a window: the requests, executions, spans and states that touch it, counters, memory and links inside it.
     """
     from drawtap.tables.kernel import TABLES
 

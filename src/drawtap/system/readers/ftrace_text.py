@@ -23,8 +23,8 @@ def _is_text(path: Path, head: bytes) -> bool:
 def open_text(path: Path) -> KernelTrace:
     """Text of ftrace: tracefs' file `trace`, `trace-cmd report`, systrace and atrace (also inside their HTML).
 
-    Names and types of fields are taken from the lines, for there is no description: the names are those that the kernel
-    prints, which are not always those of the event's fields. Times have the digits that were printed.
+    Names and types of fields come from the lines, because there is no description. The kernel prints these names; they
+    may differ from the names of the event's fields. Times have the digits that were printed.
     """
     clock = Clock("unknown", monotonic=False, note="the text does not say which clock it was: mono is CLOCK_MONOTONIC")
     return KernelTrace(path, "ftrace-text", NativeTrace("lines", Plan().number(0).text(bytes(path))), clock=clock)

@@ -44,7 +44,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 def open_perfetto(path: Path) -> KernelTrace:
     """Perfetto's traces: bundles of ftrace events, compact scheduling, compressed packets, names of threads.
 
-    What producers tell of a GPU is events too: gpu_render_stage, gpu_counter, vulkan_queue_submit, vulkan_memory,
+    GPU data of producers becomes events too: gpu_render_stage, gpu_counter, vulkan_queue_submit, vulkan_memory,
     vulkan_object_name, gpu_log and gpu_mem_total. Their clocks are tied to the others by the trace's snapshots; a
     problem counts the events of a clock that none ties, and counters whose descriptor is interned, which are not read.
 

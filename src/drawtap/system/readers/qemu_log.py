@@ -19,7 +19,7 @@ def _is_log(path: Path, head: bytes) -> bool:
 def open_log(path: Path) -> KernelTrace:
     """QEMU's log of trace events (`-trace 'virtio_gpu_*' -D FILE`, trace back-end `log`).
 
-    Times are those of the day, in microseconds. Names of fields are the words in front of the values.
+    Times are times of day, in microseconds. Names of fields are the words in front of the values.
     """
     clock = Clock("realtime", monotonic=False, epoch_offset_ns=0, note="CLOCK_REALTIME in microseconds")
     return KernelTrace(path, "qemu-log", NativeTrace("lines", Plan().number(1).text(bytes(path))), clock=clock)

@@ -40,7 +40,7 @@ class _Stream:
 
 @dataclass
 class Formats:
-    """Descriptions of events: their format files, that of the kernel's pages, names of threads."""
+    """Descriptions of events: their format files, the format of the kernel's pages, names of threads."""
 
     formats: list[Format] = field(default_factory=list)
     page: str = ""
@@ -112,8 +112,8 @@ def _is_tracedat(path: Path, head: bytes) -> bool:
 def open_tracedat(path: Path) -> KernelTrace:
     """trace.dat of trace-cmd, versions 6 and 7, compressed or not.
 
-    Options that nobody knows are skipped by their length, and those whose numbers other tools use for something else
-    are told apart by their content. What was lost is what the kernel's pages say.
+    Unknown options are skipped by their length. Other tools use some numbers for something else: the content decides.
+    The kernel's pages count the losses.
     """
     with _mapped(path) as data:
         version, cursor, long_size, contents = _start(path, data)
@@ -202,7 +202,7 @@ def _cpu_table(cursor: Cursor, kind: bytes, cpus: int, name: str, contents: _Con
 
 
 def read_tracing_data(cursor: Cursor) -> Formats:
-    """Read what perf keeps of the events: the first sections of this format. What is cut off is left out."""
+    """Read what perf keeps of the events: the first sections of this format. Incomplete parts are left out."""
     if cursor.bytes(len(MAGIC)) != MAGIC:
         raise InputError("the descriptions of the events are broken")
     cursor.word("the version of the descriptions", 16)

@@ -13,8 +13,9 @@ from drawtap.system.rule import rule
 def hung_engine() -> str:
     """A request that never comes off its engine stops everybody who waits for it.
 
-    Counted is the last request of an engine that was on it when the recording ended, for at least 100 ms and four times
-    as long as the longest that ended there. That may be the first request that the recording tells of.
+    The rule counts an engine's last request if it was on the engine at the recording's end. It must have been there for
+    at least 100 ms, and four times as long as the longest that ended there. That may be the first request that the
+    recording tells of.
     """
     return """
         WITH typical AS (

@@ -12,8 +12,8 @@ from drawtap.system.rule import rule
 def long_requests() -> str:
     """Work that is on an engine stays there until it is done, unless the driver preempts: everybody else waits as long.
 
-    Counted are executions of more than a 60 Hz frame (16.7 ms) without interruption, that are at least twice as long as
-    the median of the client that waits for them; the cost is the time in which that client had something waiting.
+    The rule counts uninterrupted executions of more than a 60 Hz frame (16.7 ms), at least twice as long as the median
+    of the waiting client; the cost is the time in which that client had something waiting.
     """
     return """
         WITH typical AS (
