@@ -205,6 +205,58 @@ def test_a_module_that_cannot_get_in_is_said(programs: Bench, built: Path, tmp_p
     assert done.returncode == 4 and "missing.so" in done.stderr
 
 
+def _hooks(folder: Path, body: str, header: str = "") -> Path:
+    script = folder / "hooks.py"
+    script.write_text(
+        f"hooks = func.Hooks(header={header!r}, hook_funcs=["
+        f"lambda f: func.Hook(is_target=f.name == 'glDrawArrays', before_run={body!r})])\n"
+    )
+    return script
+
+
+def test_a_module_has_probes_of_its_own(programs: Bench, tmp_path: Path, drawtap) -> None:
+    body = 'DRAWTAP_PROBE(my_draw, mode, count, 1.5f); DRAWTAP_PROBE(seen); fprintf(stderr, "drawn\\n");'
+    script = _hooks(tmp_path, body, '#include "user/probe.h"\n#include <stdio.h>')
+    library = tmp_path / "libhooks.so"
+    answer = drawtap("build", script, "--api", "gles2", "--version", "2.0", "-o", library)
+    assert answer.code == 0, answer.err
+    done = _run(programs, [library], ["es2_triangle", "3"])
+    assert done.returncode == 0 and done.stderr.count("drawn") == 3
+    notes = _notes(library)
+    assert notes["my_draw"].split("@")[0] == "-8" and notes["my_draw"].count("@") == 3
+    assert notes["seen"] == ""
+
+
+def _notes(library: Path) -> dict[str, str]:
+    """Return the arguments of the probes of a library by name, as its notes have them (readelf's layout in Python)."""
+    content, found, at = library.read_bytes(), {}, 0
+    mark = b"\x03\0\0\0stapsdt\0"
+    while (at := content.find(mark, at)) >= 0:
+        at += len(mark) + 24  # its place, the base, the semaphore
+        provider, name, arguments = content[at:].split(b"\0", 3)[:3]
+        assert provider == b"drawtap"
+        found[name.decode()] = arguments.decode()
+    return found
+
+
+def test_mistakes_of_the_linker_and_of_names_are_explained(tmp_path: Path, drawtap) -> None:
+    script = _hooks(tmp_path, "nowhere(count);", "int nowhere(int);")
+    answer = drawtap("build", script, "--api", "gles2", "--version", "2.0", "-o", tmp_path / "x.so")
+    assert answer.code == 1
+    hint = answer.err.partition("\nhint: ")[2]
+    assert hint.startswith("nothing defines") and "nowhere" in hint and 'extern "C"' in hint
+    assert "left open" not in hint
+
+
+def test_suggestions_of_the_compiler_name_nothing_internal() -> None:
+    from drawtap.instrument.module import _without_internals
+
+    said = "hooks.py:3:5: error: 'dt_cor' was not declared; did you mean 'dt_core_glClear'?\n"
+    assert _without_internals(said) == "hooks.py:3:5: error: 'dt_cor' was not declared\n"
+    own = "hooks.py:3:5: error: 'cuont' was not declared in this scope; did you mean 'count'?\n"
+    assert _without_internals(own) == own
+
+
 @contextlib.contextmanager
 def _drawing(programs: Bench, library: Path) -> Iterator[int]:
     """Run a program that draws until the end of the block; yield its pid once a driver is in it."""

@@ -653,3 +653,14 @@ def test_users_see_programs_of_their_own(start, monkeypatch):
         with pytest.raises(UnavailableError, match="own user"):
             client.ask("trace", program=os.getpid())
     assert program.interval_ns == 200 * MS
+
+
+def test_it_says_which_alarms_are_on(start):
+    from drawtap.live.alarm import ALARMS
+
+    [said] = start().events("alarms")
+    assert set(said["on"]) == set(ALARMS.names()) and said["because"] == "none is configured: all are on"
+    [said] = start({"alarm": [{"rule": "hitch"}]}).events("alarms")
+    assert (said["on"], said["because"]) == (["hitch"], "the configuration")
+    [said] = start({"alarm": []}).events("alarms")
+    assert said["on"] == []

@@ -107,7 +107,8 @@ def _listed() -> Rows:
                 for text, _, default in settings_of(made)
             )
             rows.append((kind, name, about(made).partition("\n\n")[0].replace("\n", " "), settings))
-    return Rows(("kind", "name", "what", "settings"), rows)
+    note = "Without [[alarm]] in manager.toml all alarms are on, with the action log; alarm = [] switches them off."
+    return Rows(("kind", "name", "what", "settings"), rows, note=note)
 
 
 def _shown(value: object) -> str:

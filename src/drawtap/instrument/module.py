@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,14 +55,29 @@ def build_projects(
         )
     except CompileError as error:
         written = [path for project in projects for path in (project.script, *project.sources, *project.headers)]
-        if _is_ours(error.output):
+        error = CompileError(error.message.partition("\n")[0], _without_internals(error.output))
+        if undefined := _UNDEFINED.search(error.output):
+            error.hint = (
+                f"nothing defines {undefined[1]}: the .cc file that does belongs into the folder of the module, and a C"
+                ' function needs extern "C"'
+            )
+        elif _is_ours(error.output):
             error.hint = "this compiler does not take drawtap's own code: $CXX names another"
         elif not any(str(path) in error.output for path in written):
             # An open brace, string or comment makes the compiler stumble over what is generated after it.
             scripts = ", ".join(str(project.script) for project in projects)
             error.hint = f"it stumbled after code of yours: is a brace, a string or a comment left open in {scripts}?"
-        raise
+        raise error from None
     return Module(folder / f"libdrawtap-{name}.so", folder / f"{name}.sig")
+
+
+_UNDEFINED = re.compile(r"(?:undefined reference to|undefined symbol:) [`'‘]?([^'’\n]+)")
+# What compilers suggest in place of an unknown name, where that is nothing for people to use.
+_INTERNAL = re.compile(r"; did you mean [‘'`]?(?:::)?(?:dt_|DT_|dt::|_t->|drawtap::detail|detail::|module_)[^?\n]*\?")
+
+
+def _without_internals(output: str) -> str:
+    return _INTERNAL.sub("", output)
 
 
 def _is_ours(output: str) -> bool:

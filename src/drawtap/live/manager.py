@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from drawtap.capture import control, launch
 from drawtap.errors import DrawtapError, UnavailableError, UsageError, did_you_mean
 from drawtap.live import pages
-from drawtap.live.alarm import Event, Watch
+from drawtap.live.alarm import Event, Watch, default_alarms
 from drawtap.live.config import Config, load_config
 from drawtap.live.folder import Folder, make_folder, state_folder
 from drawtap.live.journal import Journal
@@ -116,6 +116,9 @@ class Manager:
             shutil.rmtree(stale, ignore_errors=True)
         self.programs.listen(bind(self.folder.programs, socket.SOCK_SEQPACKET, 0o666 if self.shared else 0o600))
         self.journal.say("started", pid=os.getpid(), folder=str(self.folder.path), signals=list(self._sensors.present))
+        named = [alarm.name for alarm in self._watch.alarms]
+        usual = self.config.alarms == default_alarms()
+        self.journal.say("alarms", on=named, because="none is configured: all are on" if usual else "the configuration")
         for name, why in self._sensors.absent.items():
             self.journal.say("not-available", signal=name, because=why)
         self._begin_to_observe()

@@ -13,30 +13,8 @@ from drawtap.instrument import func
 _MOST = 12  # arguments that consumers of the notes understand
 _BYTES = {"i8": 4, "u8": 4, "i16": 4, "u16": 4, "i32": 4, "u32": 4, "f32": 4}
 
-# One note as systemtap's sdt.h lays it out (.note.stapsdt, version 3), around a one-byte nop: longer ones are patched
-# by some kernels in a way that writes below the stack pointer.
 _HEADER = r"""
-    #include <stdint.h>
-    #include <string.h>
-    #define DT_PROBE_BASE                                                                     \
-      ".ifndef _.stapsdt.base\n"                                                              \
-      ".pushsection .stapsdt.base,\"aG\",\"progbits\",.stapsdt.base,comdat\n"                 \
-      ".weak _.stapsdt.base\n.hidden _.stapsdt.base\n"                                        \
-      "_.stapsdt.base: .space 1\n.size _.stapsdt.base,1\n"                                    \
-      ".popsection\n.endif\n"
-    #define DT_PROBE_NOTE(name, arguments)                                                    \
-      "990: nop\n"                                                                            \
-      ".pushsection .note.stapsdt,\"?\",\"note\"\n.balign 4\n"                                \
-      ".4byte 992f-991f, 994f-993f, 3\n"                                                      \
-      "991: .asciz \"stapsdt\"\n992: .balign 4\n"                                             \
-      "993: .8byte 990b\n.8byte _.stapsdt.base\n.8byte drawtap_" #name "_semaphore\n"         \
-      ".asciz \"drawtap\"\n.asciz \"" #name "\"\n.asciz \"" arguments "\"\n"                  \
-      "994: .balign 4\n.popsection\n" DT_PROBE_BASE
-    #define DT_SEMAPHORE(name)                                                                \
-      extern "C" {                                                                            \
-      __attribute__((section(".probes"), visibility("hidden"), used, weak))                   \
-      volatile unsigned short drawtap_##name##_semaphore;                                     \
-      }
+    #include "user/probe.h"
     DT_SEMAPHORE(frame)
     static inline uint32_t bits_of(float value) { uint32_t raw; memcpy(&raw, &value, 4); return raw; }
     static inline uint64_t bits_of(double value) { uint64_t raw; memcpy(&raw, &value, 8); return raw; }

@@ -20,6 +20,8 @@
     ctx.restore();
   }
   const powers = Array.from({ length: 48 }, (_, i) => 2 ** i);
+  // Steps of an axis for whole things: there is no half of a draw.
+  const wholes = Array.from({ length: 45 }, (_, i) => [1, 2, 5][i % 3] * 10 ** Math.floor(i / 3));
   const formats = { ns: duration, bytes, count };
   function stacked(all) {
     const sums = [];
@@ -36,6 +38,7 @@
     const { levels = [], bars = false, height = 210, hooks = {} } = options || {};
     const format = formats[unit], few = data.frames.number.length <= 400;
     const shown = bars ? stacked(series.map(s => s.values)) : series.map(s => s.values);
+    const whole = unit === "count" && series.every(s => s.values.every(v => v == null || Number.isInteger(v)));
     const highest = bars ? shown[shown.length - 1] : shown[0].map((_, i) => Math.max(...shown.map(values => values[i] || 0)));
     const top = shown.reduce((m, values) => values.reduce((n, v) => v > n ? v : n, m), 0) || 1;
     // A few frames far above the others (the first one loads everything) would press the rest flat.
@@ -62,7 +65,7 @@
         return [0, (clipped ? Math.min(need, usual) : need) * 1.08];
       } } },
       axes: [Object.assign(axis(34), { values: (u, splits) => splits.map(v => Number.isInteger(v) ? count(v) : "") }),
-             Object.assign(axis(78), { values: (u, splits) => splits.map(format) }, unit === "bytes" ? { incrs: powers } : {})],
+             Object.assign(axis(78), { values: (u, splits) => splits.map(format) }, unit === "bytes" ? { incrs: powers } : whole ? { incrs: wholes } : {})],
       series: [{ label: "frame", value: (u, v) => count(v) }, ...order.map(i => lines[i])],
       hooks: Object.assign({ draw: [u => { for (const l of levels) level(u, l.value, l.text, css(l.color), l.left); }] }, hooks),
     }, [data.frames.number, ...order.map(i => shown[i])], host);
