@@ -7,6 +7,7 @@ import pytest
 
 import drawtap
 from drawtap.analysis import content, synthesis
+from drawtap.analysis import synthesis_geometry as geometry
 from drawtap.analysis.synthesis import FEATURES, TOLERANCE, Request
 from drawtap.errors import DrawtapError
 from drawtap.formats.calls import CallWriter
@@ -52,7 +53,7 @@ def covered(corners: np.ndarray, width: int, height: int) -> np.ndarray:
 @pytest.mark.parametrize("triangles", [2, 3, 7, 8, 61, 500])
 @pytest.mark.parametrize(("width", "height"), [(40, 30), (1, 17), (33, 1), (5, 5)])
 def test_a_grid_covers_its_rectangle_once(width, height, triangles):
-    corners = synthesis.grid(3, 2, width, height, triangles)
+    corners = geometry.grid(3, 2, width, height, triangles)
     assert corners.shape == (3 * triangles, 2)
     found = covered(corners, 48, 36)
     # Where more than two triangles meet in the centre of a pixel the halves do not tell; there are few of those.
@@ -66,7 +67,7 @@ def test_a_grid_covers_its_rectangle_once(width, height, triangles):
 
 @pytest.mark.parametrize("triangles", [2, 3, 9, 40])
 def test_a_strip_covers_its_rectangle_once(triangles):
-    corners = synthesis.strip(1, 2, 30, 20, triangles)
+    corners = geometry.strip(1, 2, 30, 20, triangles)
     assert corners.shape == (triangles + 2, 2)
     flat = [corners[[i, i + 1, i + 2] if i % 2 == 0 else [i + 1, i, i + 2]] for i in range(triangles)]
     areas = [area(*t) for t in flat]
@@ -76,7 +77,7 @@ def test_a_strip_covers_its_rectangle_once(triangles):
 
 @pytest.mark.parametrize("area", [1, 40, 777, 5000, 6100, 10000])
 def test_a_triangle_alone_covers_what_it_says(area):
-    corners, pixels = synthesis._alone(area, 120, 90)
+    corners, pixels = geometry._alone(area, 120, 90)
     assert covered(corners, 120, 90).sum() == pixels
     assert pixels == pytest.approx(area, rel=0.1, abs=1)
 
@@ -98,10 +99,10 @@ def test_calls_do_what_was_asked_for(name, tmp_path):
 @pytest.mark.parametrize("name", [n for n, asked in SETS.items() if "fragments" in asked])
 def test_draws_cover_what_was_asked_for(name):
     asked = {"backface_culled": 0, "frustum_culled": 0, **SETS[name]}
-    geometry = synthesis._Geometry(120, 90)
+    made = geometry.Geometry(120, 90)
     counts = {key: round(asked[key]) for key in ("draws", "triangles", "backface_culled", "frustum_culled")}
-    draws = synthesis._draws(geometry, counts, asked["fragments"], asked.get("vertices"))
-    corners = np.concatenate(geometry.corners)
+    draws = geometry.draws_of(made, counts, asked["fragments"], asked.get("vertices"))
+    corners = np.concatenate(made.corners)
     pixels = 0.0
     for draw in draws:
         mine = corners[draw.first : draw.first + draw.count]
