@@ -18,7 +18,6 @@ import contextlib
 import difflib
 import os
 import tempfile
-import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -124,6 +123,8 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 def read_toml(path: Path) -> dict[str, Any]:
     """Return what a TOML file holds. Raises InputError where it cannot be read or is none."""
+    import tomllib  # takes longer to import than most commands have time for
+
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

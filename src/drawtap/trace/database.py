@@ -155,7 +155,7 @@ class Database:
         target = into(query)
         if target is not None:
             return self._into(*target, parameters)
-        statements = duckdb.extract_statements(query)
+        statements = connection.extract_statements(query)  # duckdb.extract_statements opens a database of its own
         if not statements:
             raise QueryError("the query is empty", hint=f"tables: {self.FIRST} and others; drawtap sql --help")
         texts = [statement.query for statement in statements]
@@ -181,7 +181,7 @@ class Database:
         return result
 
     def _only_read(self, query: str) -> None:
-        statements = duckdb.extract_statements(query) if into(query) is None else []
+        statements = self.connection.extract_statements(query) if into(query) is None else []
         if [_kind(statement).removesuffix("_STATEMENT") for statement in statements] != ["SELECT"]:
             what = f"only one question that reads the {self.WHAT} is answered here"
             raise QueryError(what, hint="SELECT, WITH, DESCRIBE")
