@@ -45,7 +45,7 @@ class Interval:
 class Sample:
     """One run: wall-clock and processor seconds of the program and its children, and the figure that it printed.
 
-    `calls` and `frames` are those of its recording, 0 where there is none.
+    `calls` and `frames` count its recording, 0 without one.
     """
 
     seconds: float
@@ -57,7 +57,7 @@ class Sample:
 
 @dataclass
 class Overhead:
-    """What was measured: the runs of each variant, round by round."""
+    """The measurements: the runs of each variant, round by round."""
 
     runs: dict[str, list[Sample]] = field(default_factory=lambda: {name: [] for name in VARIANTS})
 

@@ -29,7 +29,7 @@ _KINDS = {"run time": "ns", "": "bar"}
 )
 def overhead(
     *program: Annotated[str, Opt("a program that ends by itself, and its arguments", metavar="PROGRAM")],
-    rounds: Annotated[int, Opt("At most so many rounds of three runs.", "-n", "N")] = 10,
+    rounds: Annotated[int, Opt("At most N rounds of three runs.", "-n", "N")] = 10,
     seconds: Annotated[float, Opt("Begin no round after so long; at least 3 are made.", metavar="S")] = 60,
     figure: Annotated[
         str | None, Opt("Compare a number that the program prints: a regular expression with a group.", metavar="RE")
@@ -39,12 +39,12 @@ def overhead(
     """Say how much slower a program is under drawtap.
 
     Each round runs the program three times: without drawtap, with the tap loaded but off, and recorded. The order
-    changes from round to round, and figures are compared within rounds. What the program prints is not shown.
+    changes from round to round, and figures are compared within rounds. The program's output is not shown.
 
-    The table has the run time and how much it grows, with the 95 % interval of the mean; processor time is that of the
-    program, without the recorder beside it. What recording adds is also divided by the frames and calls of the
-    recording. A program that draws for a fixed time takes that time under drawtap too: give it a fixed number of
-    frames, or name the figure that it prints.
+    The table has the run time and how much it grows, with the 95 % interval of the mean; processor time is the
+    program's, without the recorder beside it. The growth by recording is also divided by the frames and calls of the
+    recording. A program that draws for a fixed time takes as long under drawtap: give it a fixed number of frames, or
+    name a figure in its output.
     """
     from drawtap.capture.overhead import FEWEST, measure
     from drawtap.view.progress import Progress
