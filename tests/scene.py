@@ -108,6 +108,12 @@ class Scene:
         )
         return self
 
+    def context(self, number: int) -> Scene:
+        """Make another context current; all are of one share group."""
+        values = {"handle": 0x2F + number, "context": number, "share_group": 1, "api": self.api}
+        self._add("dtapContext", values, tap=True)
+        return self
+
     def native(self, handle: int, kind: str, what: str) -> Scene:
         """Say something of a native object."""
         self._add("dtapNative", {"handle": handle, "kind": text(kind), "text": text(what)}, tap=True)

@@ -774,3 +774,20 @@ def test_what_is_no_finding(rule: str, at: int, tmp_path: Path):
     with open_trace(NO_FINDINGS[rule][at]().write(tmp_path / "x.dtap")) as trace:
         found = judge(trace, rule)
     assert found.verdict == "pass", (found.reason, found.evidence)
+
+
+def test_framebuffers_of_two_contexts_are_two(tmp_path: Path):
+    def body(s: Scene, i: int) -> None:
+        s.context(3 if i == 11 else 1 + i % 2)
+        target(s, 9).glFramebufferRenderbuffer("GL_FRAMEBUFFER", "GL_DEPTH_ATTACHMENT", "GL_RENDERBUFFER", 4)
+        draw(s.glBindTexture("GL_TEXTURE_2D", 1))
+        target(s, 0)
+
+    with open_trace(each(body).write(tmp_path / "t.dtap")) as trace:
+        assert sorted(str(e.what) for e in judge(trace, "depth-not-discarded").evidence) == [
+            "framebuffer 9 of context 1 in 5 frames",
+            "framebuffer 9 of context 2 in 5 frames",
+            "framebuffer 9 of context 3 in 1 frames",
+        ]
+        # No framebuffer is used in most of the frames.
+        assert judge(trace, "targets-not-cleared").verdict != "finding"

@@ -39,7 +39,7 @@ WITH passes AS (
     ASOF LEFT JOIN dropped d ON d.context = p.context AND d.seq > p.draw WHERE d.seq IS NULL OR d.seq >= p.until
 )
 SELECT min(draw) AS seq, min(frame) AS frame, list(DISTINCT frame) AS frames,
-       count(*) AS n, 'framebuffer ' || framebuffer || ' in '
-    || count(DISTINCT frame) || ' frames' AS what
-FROM stored GROUP BY framebuffer ORDER BY seq
+       count(*) AS n, 'framebuffer ' || framebuffer || ' of context '
+    || context || ' in ' || count(DISTINCT frame) || ' frames' AS what
+FROM stored GROUP BY context, framebuffer ORDER BY seq
 """

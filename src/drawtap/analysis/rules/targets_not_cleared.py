@@ -30,13 +30,13 @@ WITH passes AS (
     UNION ALL SELECT x.seq, x.context FROM "glDiscardFramebuffer" x
     UNION ALL SELECT b.seq, b.context FROM "glClearBufferfv" b
 ), loading AS (
-    SELECT f.seq, f.frame, f.framebuffer, f.draw
+    SELECT f.seq, f.frame, f.context, f.framebuffer, f.draw
     FROM (SELECT x.* FROM first_draw x JOIN steady_frames s ON s.frame = x.frame WHERE x.framebuffer <> 0) f
     ASOF LEFT JOIN wiped w ON w.context = f.context AND w.seq > f.seq WHERE w.seq IS NULL OR w.seq > f.draw
 )
 SELECT min(seq) AS seq, min(frame) AS frame, list(DISTINCT frame) AS frames,
-       count(*) AS n, 'framebuffer ' || framebuffer || ' in '
-    || count(DISTINCT frame) || ' frames' AS what
-FROM loading GROUP BY framebuffer HAVING count(DISTINCT frame) > 0.5 * (SELECT count(*)
+       count(*) AS n, 'framebuffer ' || framebuffer || ' of context '
+    || context || ' in ' || count(DISTINCT frame) || ' frames' AS what
+FROM loading GROUP BY context, framebuffer HAVING count(DISTINCT frame) > 0.5 * (SELECT count(*)
     FROM steady_frames) ORDER BY seq
 """
