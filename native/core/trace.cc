@@ -719,6 +719,16 @@ size_t Trace::group_of(uint64_t seq) const {
   return static_cast<size_t>(after - groups.begin());
 }
 
+std::vector<uint64_t> Trace::tap_rows(unsigned function) const {
+  std::vector<uint64_t> before;
+  uint64_t rows = 0;
+  for (auto& c : calls_chunks) {
+    before.push_back(rows);
+    if (auto* f = c.find(function | DT_RECORD_TAP)) rows += f->count;
+  }
+  return before;
+}
+
 bool Trace::locate(uint64_t seq, size_t& chunk, uint32_t& call) const {
   if (seq >= calls) return false;
   size_t group = group_of(seq);

@@ -191,6 +191,8 @@ class Trace : public std::enable_shared_from_this<Trace> {
   // Content of a blob; throws when absent or damaged.
   std::vector<uint8_t> blob(const Hash128& hash, uint64_t limit = UINT64_MAX) const;
 
+  // Per calls chunk: how many records of a tap function stand in the chunks before it, the rows of its table.
+  std::vector<uint64_t> tap_rows(unsigned function) const;
   uint64_t calls_of(unsigned function) const { return function < counts_.size() ? counts_[function] : 0; }
 
   mutable std::atomic<uint64_t> generation{0}, done{0}, total{0};

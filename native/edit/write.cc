@@ -170,13 +170,7 @@ class Copy {
   Copy(Source source, Maker& maker) : source_(std::move(source)), trace_(*source_.trace), maker_(maker) {
     threads_.resize(trace_.threads.size());
     collect_edits();
-    if (source_.keep_map_writes) {
-      uint64_t row = 0;
-      for (auto& c : trace_.calls_chunks) {
-        map_rows_.push_back(row);
-        if (auto* f = c.find(DT_FN_MAP_WRITE | DT_RECORD_TAP)) row += f->count;
-      }
-    }
+    if (source_.keep_map_writes) map_rows_ = trace_.tap_rows(DT_FN_MAP_WRITE);
     walker_ = walk(true);
   }
 

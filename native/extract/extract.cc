@@ -101,6 +101,17 @@ int dt_graph_closure(dt_graph* graph, const uint64_t* roots, uint64_t count, con
   });
 }
 
+int dt_graph_map_writes(dt_graph* graph, const uint8_t* keep, uint8_t* rows, uint64_t* count) {
+  return guarded([&] {
+    need(graph && keep && count, "graph");
+    const uint64_t room = *count;
+    *count = graph->graph.stores() ? graph->graph.stores() / 8 + 1 : 0;
+    if (!rows || !*count) return;
+    auto found = graph->graph.map_writes(keep);
+    std::copy_n(found.begin(), std::min<uint64_t>(found.size(), room), rows);
+  });
+}
+
 int dt_graph_crossed(dt_graph* graph, const uint64_t* roots, uint64_t count, uint32_t* locations, uint64_t* found) {
   return guarded([&] {
     need(graph && found && (roots || !count), "graph");

@@ -31,6 +31,9 @@ typedef struct dt_fresh {
 /* Everything that the roots need goes into `keep` (zeroed by the caller); `without`: NULL or calls to do without. */
 DT_API int dt_graph_closure(dt_graph* graph, const uint64_t* roots, uint64_t count, const uint8_t* without,
                             const dt_fresh* fresh, uint64_t guesses, uint8_t* keep);
+/* Which rows of the table map_writes a trace of the calls of `keep` has: one bit a row into `rows` (NULL: none).
+ * `count`: room at `rows` in bytes, then how many bytes there are; 0: nothing was stored through mappings. */
+DT_API int dt_graph_map_writes(dt_graph* graph, const uint8_t* keep, uint8_t* rows, uint64_t* count);
 /* The contents that are drawn over from frame to frame among what the roots need. `count`: room at `locations`, then
  * how many. */
 DT_API int dt_graph_crossed(dt_graph* graph, const uint64_t* roots, uint64_t count, uint32_t* locations,

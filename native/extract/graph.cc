@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <set>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+
+#include "bits.h"
 
 namespace dt::extract {
 namespace {
@@ -61,9 +64,6 @@ bool covered(const state::Region& box, std::span<const state::Region> by) {
   }
   return false;
 }
-
-bool get(const uint8_t* bits, uint64_t i) { return bits[i / 8] >> (i % 8) & 1; }
-void put(uint8_t* bits, uint64_t i) { bits[i / 8] = static_cast<uint8_t>(bits[i / 8] | 1u << (i % 8)); }
 
 }  // namespace
 
@@ -334,7 +334,7 @@ bool Graph::repeats(uint64_t seq) {
 }
 
 // A part whose place is known takes the place of what it covers; the rest stays beside it.
-bool Graph::write_regions(state::Location l, uint64_t seq) {
+bool Graph::write_regions(state::Location l, uint32_t node) {
   bool any = false;
   for (auto& [location, box] : regions_) any = any || location == l;
   if (!any) return false;
@@ -343,7 +343,7 @@ bool Graph::write_regions(state::Location l, uint64_t seq) {
   for (auto& [location, box] : regions_) {
     if (location != l) continue;
     std::erase_if(list, [&, &b = box](const Extent& e) { return !e.all && covers(b, e.box); });
-    list.push_back({static_cast<uint32_t>(seq), false, box});
+    list.push_back({node, false, box});
   }
   bool many = list.size() > MOST_EXTENTS;
   if (many) {
@@ -405,7 +405,7 @@ void Graph::write(state::Location l, uint64_t seq, bool part, bool sets) {
     }
     if (stays(l)) return;
   }
-  if (part && lean_ && !regions_.empty() && write_regions(l, seq)) return;
+  if (part && lean_ && !regions_.empty() && write_regions(l, static_cast<uint32_t>(seq))) return;
   if (kinds_[l] != PLAIN) extents_.erase(l);
   if (remains_ && kinds_[l] == PLAIN) {
     head = remains_;
@@ -443,6 +443,58 @@ void Graph::take_section(std::span<const state::Access> accesses, uint64_t seq) 
   gatherings_.push_back({edges_.size(), static_cast<uint32_t>(edges.size()), static_cast<uint32_t>(seq) + 1});
   stamps_.push_back(0);
   edges_.append(edges.data(), edges.size());
+}
+
+// What the program stored through a mapping is needed by itself: by whoever reads the buffer, and without what the call
+// behind it does.
+void Graph::stored(const state::StoreEvent& e) {
+  const uint64_t id = calls_ + gatherings_.size();
+  if (id >= MOST_NODES) throw Error(DT_E_MEMORY, "the graph of this trace is too large");
+  const auto node = static_cast<uint32_t>(id);
+  gatherings_.push_back({edges_.size(), 0});
+  stamps_.push_back(0);
+  ++stamp_;
+  std::vector<uint32_t> edges;
+  std::vector<state::Location> contents;
+  for (auto& a : e.accesses) {
+    grow(a.first + a.count);
+    for (uint32_t l = a.first; l < a.first + a.count; ++l) {
+      if (a.touch() != state::Touch::read) {
+        contents.push_back(l);
+      } else if (const uint32_t h = heads_[l]; h && stamps_[h - 1] != stamp_) {
+        stamps_[h - 1] = stamp_;
+        edges.push_back(OBJECT | (h - 1));
+      }
+      if (trace_->threads.size() < 2 || std::string_view(machine_.owner(l).cls->name) != "buffer") continue;
+      auto& by = stored_by_[l];
+      std::erase_if(by, [&](auto& s) { return s.thread == e.thread; });
+      by.push_back({e.thread, e.seq});
+    }
+  }
+  for (state::Location l : contents)
+    if (const uint32_t h = heads_[l]; h && !(lean_ && !regions_.empty()))
+      edges.insert(edges.end(), {CHAIN | (h - 1), l});
+  gatherings_[id - calls_] = {edges_.size(), static_cast<uint32_t>(edges.size())};
+  edges_.append(edges.data(), edges.size());
+  for (state::Location l : contents) {
+    if (lean_ && !regions_.empty() && write_regions(l, node)) continue;
+    extents_.erase(l);
+    heads_[l] = node + 1;
+    blocks_[l / BLOCK] = 0;
+  }
+  if (stores_.size() <= e.row) stores_.resize(e.row + 1, {NOWHERE, NONE});
+  stores_[e.row] = {node, e.seq};
+  regions_.clear();
+  pending_.clear();
+}
+
+// A trace of other calls has what a thread stored before that thread's next call. Who looks from another thread needs
+// it there.
+void Graph::after_stores(const state::CallEvent& e) {
+  for (auto& a : e.accesses())
+    for (auto it = stored_by_.lower_bound(a.first); it != stored_by_.end() && it->first < a.first + a.count; ++it)
+      for (auto& by : it->second)
+        if (by.thread != e.thread && by.before < e.seq) add(READ, static_cast<uint32_t>(by.before));
 }
 
 void Graph::call(const state::CallEvent& e) {
@@ -502,6 +554,7 @@ void Graph::call(const state::CallEvent& e) {
   const bool counts = e.applied && !(lean_ && flags & (CALL_SAME | CALL_REPEATS));
   if (counts) {
     popped_ = nullptr;
+    if (!stored_by_.empty()) after_stores(e);
     remainder(e);
     if (lean_ && !steps_.empty()) stacks(e);
     // Lists and stacks write much and change little of it. What other calls write stands together: one writer of all of
@@ -598,195 +651,6 @@ void Graph::frame_roots(uint64_t first, uint64_t end, std::vector<uint64_t>& roo
   }
 }
 
-void Graph::closure(std::span<const uint64_t> roots, const uint8_t* without, uint8_t* keep,
-                    std::span<const Fresh> fresh, std::vector<uint32_t>* crossed) const {
-  std::vector<uint32_t> nodes;
-  uint64_t last = 0;
-  for (uint64_t r : roots)
-    if (r < calls_) {
-      nodes.push_back(static_cast<uint32_t>(r));
-      last = std::max(last, r);
-    }
-  close_over(std::move(nodes), last, without, keep, fresh, crossed);
-}
-
-void Graph::alive(uint8_t* keep, std::span<const Fresh> fresh, std::vector<uint32_t>* crossed) const {
-  std::vector<uint32_t> nodes;
-  auto head = [&](uint32_t h) {
-    if (h) nodes.push_back(h - 1);
-  };
-  // Contexts that were destroyed, and what only they could reach. The machine lets them be: their names may still be
-  // told.
-  std::unordered_map<const state::Node*, bool> reachable;  // contexts and share groups
-  for (auto& [id, context] : machine_.contexts) {
-    const bool usable = machine_.usable(*context);
-    reachable[context->node] |= usable;
-    if (context->share) reachable[context->share->node] |= usable;
-  }
-  std::unordered_map<uint64_t, bool> shown;  // surfaces that were destroyed, but are still drawn to
-  for (auto& [id, context] : machine_.contexts)
-    if (machine_.usable(*context))
-      for (auto* surface : {context->draw, context->read})
-        if (surface) shown[surface->key] = true;
-  const auto held = machine_.vg_held();
-  for (auto* node : machine_.nodes()) {
-    bool there = node->alive || held.count(node);
-    if (there && machine_.ended_handles.count(node->key) && std::string_view(node->cls->name) == "surface")
-      there = shown.count(node->key);
-    for (const state::Node* n = node; n && there; n = n->parent)
-      if (auto it = reachable.find(n); it != reachable.end()) there = it->second;
-    if (!there) continue;
-    const state::Location end =
-        std::min<state::Location>(node->base + node->cls->locations, static_cast<state::Location>(heads_.size()));
-    for (state::Location l = node->base; l < end; ++l) head(heads_[l]);
-  }
-  for (auto& [location, stack] : pushed_)
-    for (auto& pushed : stack) {
-      nodes.push_back(static_cast<uint32_t>(pushed.seq));
-      for (auto& [l, h] : pushed.heads) head(h);
-    }
-  std::sort(nodes.begin(), nodes.end());
-  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-  close_over(std::move(nodes), calls_ ? calls_ - 1 : 0, nullptr, keep, fresh, crossed);
-  add_ends(keep);
-}
-
-void Graph::close_over(std::vector<uint32_t> roots, uint64_t last, const uint8_t* without, uint8_t* keep,
-                       std::span<const Fresh> fresh, std::vector<uint32_t>* crossed) const {
-  std::vector<uint8_t> seen(calls_ + gatherings_.size());
-  std::vector<uint32_t> stack;
-  // What cannot be there because an object that it uses is not made: 1 it can, 2 it cannot.
-  std::vector<uint8_t> fate(without ? calls_ : 0);
-  std::vector<uint32_t> ask;
-  auto removed = [&](uint32_t call) {
-    if (!without) return false;
-    ask.assign(1, call);
-    while (!ask.empty()) {
-      uint32_t c = ask.back();
-      if (fate[c]) {
-        ask.pop_back();
-        continue;
-      }
-      uint8_t is = get(without, c) ? 2 : 1;
-      bool wait = false;
-      if (is == 1)
-        each_edge(c, [&](uint32_t kind, uint32_t maker, uint32_t) {
-          if (kind != OBJECT || maker == c || wait) return;
-          if (!fate[maker]) {
-            ask.push_back(maker);
-            wait = true;
-          } else if (fate[maker] == 2) {
-            is = 2;
-          }
-        });
-      if (wait) continue;
-      fate[c] = is;
-      ask.pop_back();
-    }
-    return fate[call] == 2;
-  };
-  auto visit = [&](uint32_t node) {
-    if (seen[node]) return;
-    seen[node] = 1;
-    stack.push_back(node);
-  };
-  std::unordered_map<uint32_t, uint64_t> guesses;
-  const Fresh* everywhere = nullptr;
-  for (auto& f : fresh) {
-    if (f.location == Fresh::EVERYWHERE)
-      everywhere = &f;
-    else
-      guesses[f.location] = f.from;
-  }
-  // Whether an earlier frame's draw to a content shines through, as far as is known.
-  auto shines = [&](uint32_t later, uint32_t earlier, uint32_t location) {
-    if (later >= calls_ || earlier >= calls_ || !(flags_[later] & (CALL_DRAWS | CALL_COPIES))) return true;
-    if (frames_[later] == frames_[earlier]) return true;
-    if (crossed) crossed->push_back(location);
-    if (fresh.empty()) return true;
-    auto it = guesses.find(location);
-    uint64_t from = it != guesses.end() ? it->second : everywhere ? everywhere->from : 0;
-    return from != Fresh::ALWAYS && !(later >= from && earlier < from);
-  };
-  auto run = [&] {
-    while (!stack.empty()) {
-      uint32_t node = stack.back();
-      stack.pop_back();
-      const uint32_t owner = node < calls_ ? 0 : gatherings_[node - calls_].owner;
-      bool gone = node < calls_ ? removed(node) : owner && removed(owner - 1);
-      if (node < calls_ && !gone) put(keep, node);
-      if (owner && !gone) put(keep, owner - 1);
-      each_edge(node, [&](uint32_t kind, uint32_t to, uint32_t location) {
-        if (kind == CHAIN && !shines(node, to, location)) return;
-        if (gone ? kind == CHAIN || kind == BEFORE : kind != BEFORE) visit(to);
-      });
-    }
-  };
-  for (uint32_t node : roots) visit(node);
-  run();
-  for (bool more = true; more;) {
-    more = false;
-    // A name that is used again means another object only if the first one has ended.
-    for (auto& life : lives_)
-      if (get(keep, life.made) && get(keep, life.made_before) && !get(keep, life.ended_before) &&
-          !seen[life.ended_before]) {
-        visit(static_cast<uint32_t>(life.ended_before));
-        more = true;
-      }
-    run();
-    // What stands between a push and its pop must not last longer than it did.
-    uint32_t of = ~0u;
-    std::vector<uint32_t> before;
-    for (auto& b : brackets_) {
-      if (b.pop > last || (seen[b.push] && seen[b.pop])) continue;
-      if (b.context != of) {
-        of = b.context;
-        before.assign(calls_ + 1, 0);
-        for (uint64_t c = 0; c < calls_; ++c)
-          before[c + 1] =
-              before[c] + (contexts_[c] == of && get(keep, c) && flags_[c] & CALL_CHANGES && !(flags_[c] & CALL_DRAWS));
-      }
-      if (!seen[b.push] && !seen[b.pop] && (!b.inside || before[b.pop] == before[b.push + 1])) continue;
-      visit(static_cast<uint32_t>(b.push));
-      visit(static_cast<uint32_t>(b.pop));
-      more = true;
-    }
-    run();
-    // Contexts see each other's work when it has been flushed: up to the last call that looks.
-    uint32_t one = 0;
-    bool several = false;
-    std::unordered_map<uint32_t, bool> waiting;
-    for (uint64_t c = 0; c < calls_ && !several; ++c)
-      if (get(keep, c) && contexts_[c]) {
-        several = one && one != contexts_[c];
-        one = contexts_[c];
-      }
-    if (!several) continue;
-    for (uint64_t c = 0; c <= last && c < calls_; ++c) {
-      if (flags_[c] & CALL_FLUSHES) {
-        bool& pending = waiting[contexts_[c]];
-        if (pending && !seen[c]) {
-          visit(static_cast<uint32_t>(c));
-          more = true;
-        }
-        pending = false;
-      } else if (get(keep, c) && flags_[c] & CALL_CHANGES) {
-        waiting[contexts_[c]] = true;
-      }
-    }
-    run();
-  }
-  if (crossed) {
-    std::sort(crossed->begin(), crossed->end());
-    crossed->erase(std::unique(crossed->begin(), crossed->end()), crossed->end());
-  }
-}
-
-void Graph::add_ends(uint8_t* keep) const {
-  for (auto& d : deaths_)
-    if (get(keep, d.made)) put(keep, d.ended);
-}
-
 const char* waste_name(unsigned waste) {
   static const char* const names[] = {
       "", "same value", "repeated upload", "unused upload", "unseen draw", "unread state"};
@@ -840,14 +704,19 @@ std::vector<uint8_t> Graph::waste(bool answers) const {
 
 void Graph::needs(uint64_t seq, std::vector<uint64_t>& found) const {
   if (seq >= calls_) return;
-  each_edge(static_cast<uint32_t>(seq), [&](uint32_t kind, uint32_t node, uint32_t) {
-    if (kind == BEFORE) return;
-    if (node < calls_)
-      found.push_back(node);
-    else
-      each_edge(node, [&](uint32_t, uint32_t one, uint32_t) { found.push_back(one); });
-  });
-  std::erase_if(found, [&](uint64_t c) { return c >= calls_; });
+  std::vector<uint32_t> nodes{static_cast<uint32_t>(seq)};
+  std::set<uint32_t> seen;
+  while (!nodes.empty()) {
+    const uint32_t from = nodes.back();
+    nodes.pop_back();
+    each_edge(from, [&](uint32_t kind, uint32_t node, uint32_t) {
+      if (kind == BEFORE) return;
+      if (node < calls_)
+        found.push_back(node);
+      else if (seen.insert(node).second)
+        nodes.push_back(node);
+    });
+  }
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());
 }

@@ -4,6 +4,7 @@
 // read them until one of them is written. So a draw that depends on a thousand variables has some twenty edges.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -65,6 +66,7 @@ class Graph final : public state::Visitor {
   const std::vector<uint16_t>& flags() const { return flags_; }
   uint64_t edges() const { return edges_.size(); }
   uint64_t gatherings() const { return gatherings_.size(); }
+  uint64_t stores() const { return stores_.size(); }  // rows of map_writes
   uint64_t locations() const { return heads_.size(); }
 
   // What must be the same for a frame to be the same: the call that ends it, and, where that shows nothing by itself,
@@ -103,7 +105,11 @@ class Graph final : public state::Visitor {
   // The calls that `seq` needs directly.
   void needs(uint64_t seq, std::vector<uint64_t>& found) const;
 
+  // Which rows of the table map_writes a trace of the calls of `keep` has: those that its calls need, and those before
+  // them whose buffer is mapped in it.
+  std::vector<uint8_t> map_writes(const uint8_t* keep) const;
   void call(const state::CallEvent& event) override;
+  void stored(const state::StoreEvent& event) override;
   void changed(state::Location location, const state::Value& value) override;
   void created(const state::Node& node) override;
   void deleted(const state::Node& node) override;
@@ -113,7 +119,7 @@ class Graph final : public state::Visitor {
  private:
   // Kinds of edges, in their two upper bits. A CHAIN edge is followed by the location that it is about.
   static constexpr uint32_t READ = 0, CHAIN = 1u << 30, BEFORE = 2u << 30, OBJECT = 3u << 30, KIND = 3u << 30;
-  static constexpr uint32_t EMPTY = ~0u;
+  static constexpr uint32_t EMPTY = ~0u, NOWHERE = ~0u;
   struct Span {
     uint64_t begin = 0;
     uint32_t count = 0;
@@ -132,6 +138,17 @@ class Graph final : public state::Visitor {
   struct Death {
     uint64_t ended, made;
   };
+  struct Store {    // of bytes through a mapping
+    uint32_t node;  // its gathering (NOWHERE: this row touched nothing); its edges of kind OBJECT are what it cannot be
+                    // without
+    uint64_t before;  // the call of its thread that it is written before
+  };
+  struct StoredBy {
+    uint32_t thread;
+    uint64_t before;
+  };
+  // What close_over keeps beside calls.
+  enum class Stores { alone, with_calls };
   struct Pushed {
     uint64_t seq;
     std::vector<std::pair<state::Location, uint32_t>> heads;  // of what it saved, ascending
@@ -175,7 +192,7 @@ class Graph final : public state::Visitor {
   bool stays(state::Location location) const;
   void write(state::Location location, uint64_t seq, bool part, bool sets);
   void take_section(std::span<const state::Access> accesses, uint64_t seq);
-  bool write_regions(state::Location location, uint64_t seq);
+  bool write_regions(state::Location location, uint32_t node);
   bool still_there(state::Location location, uint64_t seq) const;
   void remainder(const state::CallEvent& event);
   void remember(const state::CallEvent& event, state::Touch touch, Pushed& pushed);
@@ -227,8 +244,20 @@ class Graph final : public state::Visitor {
   std::optional<uint64_t> used_now_;                   // by the call that is being taken in
   std::unordered_map<state::Location, Upload> uploads_;
   std::vector<std::pair<state::Location, Upload>> pending_;
-  void close_over(std::vector<uint32_t> nodes, uint64_t last, const uint8_t* without, uint8_t* keep,
-                  std::span<const Fresh> fresh, std::vector<uint32_t>* crossed) const;
+  std::vector<Store> stores_;  // by row of map_writes
+  // By the content of a buffer and whether it is mapped: what threads stored there last. Empty where one thread is all.
+  std::map<state::Location, std::vector<StoredBy>> stored_by_;
+  void after_stores(const state::CallEvent& event);
+  struct Closing {
+    uint64_t last = 0;
+    const uint8_t* without = nullptr;
+    std::span<const Fresh> fresh;
+    std::vector<uint32_t>* crossed = nullptr;
+    Stores stores = Stores::alone;
+  };
+  std::vector<uint8_t> close_over(std::vector<uint32_t> nodes, const Closing& how, uint8_t* keep) const;
+  class Fates;
+  class Closer;
   std::unordered_map<uint64_t, Death> names_;  // kind and name of objects: the last death
   std::vector<Life> lives_;
   std::vector<Death> deaths_;

@@ -187,31 +187,6 @@ int64_t time_of(const Trace& trace, uint64_t seq) {
   return static_cast<int64_t>(trace.calls_chunks[chunk].meta.calibration_ns);
 }
 
-// Which rows of the table map_writes stand before calls that are kept.
-std::vector<uint8_t> map_writes_of(const Trace& trace, const uint8_t* keep) {
-  constexpr unsigned MAP_WRITE = DT_FN_MAP_WRITE | DT_RECORD_TAP;
-  uint64_t rows = 0;
-  for (auto& c : trace.calls_chunks)
-    if (auto* f = c.find(MAP_WRITE)) rows += f->count;
-  std::vector<uint8_t> bits(rows / 8 + 1);
-  uint64_t row = 0;
-  for (size_t i = 0; i < trace.calls_chunks.size(); ++i) {
-    auto& c = trace.calls_chunks[i];
-    if (!c.find(MAP_WRITE)) continue;
-    OpenChunk open(trace, i);
-    auto& order = open.order();
-    auto& calls = open.record_calls();
-    for (uint32_t r = 0; r < order.size(); ++r) {
-      if (c.functions[order[r]].function != MAP_WRITE) continue;
-      const uint64_t seq = calls[r] < c.meta.calls ? trace.seq_of(i, calls[r]) : trace.seq_after(i);
-      if (seq < trace.calls && keep[seq / 8] >> (seq % 8) & 1)
-        bits[row / 8] = static_cast<uint8_t>(bits[row / 8] | 1u << (row % 8));
-      ++row;
-    }
-  }
-  return bits;
-}
-
 uint64_t count_bits(const std::vector<uint8_t>& bits) {
   uint64_t n = 0;
   for (uint8_t b : bits) n += static_cast<uint64_t>(__builtin_popcount(b));
@@ -344,8 +319,7 @@ class Keeper {
     edit::Source rest;
     rest.trace = past_.get();
     rest.keep = keep_.data();
-    const auto map_writes = map_writes_of(*past_, keep_.data());
-    rest.keep_map_writes = map_writes.data();
+    rest.keep_map_writes = map_writes_.data();
     rest.sparse = true;
     // The end of the past is what matters, not the frames on the way.
     const std::vector<uint8_t> no_images(keep_.size());
@@ -448,6 +422,7 @@ class Keeper {
     exact_ = count_bits(keep_);
     if (job_.take_limit && exact_ > job_.take_limit && !job_.patient) choose_pictures(graph, crossed);
     if (exact_ > job_.keep_limit && wanted_.empty() && !job_.patient) assume(graph, crossed);
+    map_writes_ = graph.map_writes(keep_.data());
   }
 
   void number_frames(extract::Graph& graph) {
@@ -558,6 +533,7 @@ class Keeper {
   size_t from_ = 0, cut_frame_ = 0;        // frames of raw: in the base already; before the window
   std::map<ThreadKey, uint64_t> until_;    // calls of each thread before the cut
   std::vector<uint8_t> keep_;              // bits: the calls of the past that matter
+  std::vector<uint8_t> map_writes_ = {0};  // bits: rows of its table map_writes
   std::vector<uint32_t> numbers_;          // frame of each call of the past
   std::vector<Target> wanted_;
   uint64_t exact_ = 0;

@@ -22,7 +22,8 @@ struct Options {
   bool verify = false, benchmark = false, single_thread = false, preload = false, snapshots = false, hashes = false;
   bool as_recorded = false, quiet = false, image_at_call = false;
   bool errors = false;    // say which GL errors there are, with the calls that raised them
-  std::string keep_path;  // one bit a call, the lowest of a byte first: play only these
+  // One bit a call, the lowest of a byte first: play only these. Bytes after them: one bit a row of map_writes.
+  std::string keep_path;
   std::vector<uint8_t> keep;
   bool shift_names = false;  // make every name of an object differ from the recorded one: for tests
   uint64_t loops = 1;

@@ -214,6 +214,12 @@ Player::~Player() {
 // Whether the record that comes next is not to be played. What belongs to a call is left out with it; what windows are
 // like, and where frames end, is known all the same.
 bool Player::is_left_out() {
+  if (!stored_rows_.empty() && next_chunk_->known[next_chunk_->order[next_record_]] == -1 &&
+      next_chunk_->open->info.functions[next_chunk_->order[next_record_]].id() == DT_FN_MAP_WRITE) {
+    const uint64_t row = stored_rows_[next_chunk_->open->index] + next_chunk_->ordinals[next_record_];
+    const size_t at = (trace.calls + 7) / 8 + row / 8;
+    return at >= options.keep.size() || !(options.keep[at] >> (row % 8) & 1);
+  }
   if (seq / 8 < options.keep.size() && options.keep[seq / 8] >> (seq % 8) & 1) return false;
   uint16_t f = next_chunk_->order[next_record_];
   if (next_chunk_->known[f] == -1) return next_chunk_->open->info.functions[f].id() != DT_FN_NATIVE;
@@ -326,6 +332,7 @@ int Player::run() {
     return 0;
   }
   feed_ = std::make_unique<Feed>(trace, mapping_, options.preload ? 0 : options.window);
+  if (options.keep.size() > (trace.calls + 7) / 8) stored_rows_ = trace.tap_rows(DT_FN_MAP_WRITE);
   straight_ =
       options.keep.empty() && options.loops == 1 && options.end_frame == UINT64_MAX && options.stop_call == UINT64_MAX;
   started_ = now_seconds();

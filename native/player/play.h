@@ -314,6 +314,7 @@ class Player {
   uint64_t frame_ = 0;
   std::vector<std::string> frame_hashes_;
   std::vector<Item> kept_;
+  std::vector<uint64_t> stored_rows_;  // per chunk: its first row of the table map_writes, where `keep` has rows
   uint64_t loops_done_ = 0;
   size_t kept_at_ = 0;
   double started_ = 0, measured_from_ = 0, ended_ = 0;

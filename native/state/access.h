@@ -27,8 +27,8 @@
 // Accesses stand in the order in which they happen: a read behind a write of the same location sees that write.
 // A call whose event is not `applied` (it raised a GL error, or has no context) has no accesses at all.
 //
-// What belongs to the call beside its own arguments counts as the call's: bytes stored through a mapping before it
-// (dtapMapWrite) are `part`s of the buffer's content, application memory that it read is in the trace beside it.
+// What belongs to the call beside its own arguments counts as the call's: application memory that it read is in the
+// trace beside it. Bytes that the program stored through a mapping (dtapMapWrite) are no call's: `stored` tells them.
 //
 // Existence is a location too (the first of every object): the call that makes an object writes it, everything that
 // uses the object reads it, the deletion writes it. Likewise what is current on a thread: eglMakeCurrent writes it and
@@ -115,10 +115,20 @@ struct Draw {
   double extent[2] = {-1, -1};
 };
 
+// Bytes that the program stored through a mapping, seen before call `seq` of the thread.
+struct StoreEvent {
+  uint64_t row = 0;  // of the table map_writes
+  uint64_t seq = 0;  // the trace's number of calls: the thread made no call after it
+  uint32_t thread = 0;
+  std::span<const Access> accesses;  // reads: what it cannot be without; a `part` of the buffer's content
+};
+
 class Visitor {
  public:
   virtual ~Visitor() = default;
   virtual void call(const CallEvent& event) = 0;
+  // Before the call that it names. What upload() and region() told since the last call is about these bytes.
+  virtual void stored(const StoreEvent&) {}
   // A variable has another value than before, by the call that is being applied (its event follows). Several changes of
   // one location by one call are told one after the other.
   virtual void changed(Location, const Value&) {}

@@ -725,6 +725,20 @@ void Machine::run(const Listed& listed, unsigned depth) {
   if (listed.arrays) run::forget_current(*this, listed.arrays);
 }
 
+// What the log says from `first` on is what a store through a mapping touched.
+void Machine::tell_stored(const play::Decoded& chunk, uint32_t record, size_t first) {
+  tell_sharers();
+  if (map_rows_.empty()) map_rows_ = trace_->tap_rows(DT_FN_MAP_WRITE);
+  StoreEvent event;
+  event.row = map_rows_[chunk.open->index] + chunk.ordinals[record];
+  event.seq = std::min(event_.seq, trace_->calls);
+  event.thread = thread_;
+  event.accesses = std::span(log_).subspan(first);
+  visitor_->stored(event);
+  log_.resize(first);
+  told_ = first;
+}
+
 void Machine::tap_record(play::Decoded* chunk, uint32_t record, unsigned function) {
   const play::Columns& columns = chunk->columns[chunk->order[record]];
   const FunctionColumns& c = *columns.decoded;
@@ -741,6 +755,9 @@ void Machine::tap_record(play::Decoded* chunk, uint32_t record, unsigned functio
                           static_cast<uint32_t>(value("api")));
     case DT_FN_MAP_WRITE: {
       if (!context_) return;
+      const size_t first = log_.size();
+      if (thread_ < threads_.size()) read(threads_[thread_], f_thread::context);
+      read(context_->node);
       Node* n = object(c_share::buffers, value("buffer"));
       read(n, f_buffer::GL_BUFFER_MAPPED);
       auto offset = static_cast<int64_t>(value("offset"));
@@ -749,6 +766,7 @@ void Machine::tap_record(play::Decoded* chunk, uint32_t record, unsigned functio
         touch_content(n, f_buffer::content, {{offset, 0, 0}, {offset + bytes, 1, 1}});
         uploaded(n, f_buffer::content, static_cast<uint64_t>(bytes), {});
       }
+      tell_stored(*chunk, record, first);
       return;
     }
     case DT_FN_MEMORY: {

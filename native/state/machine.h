@@ -372,6 +372,7 @@ class Machine {
   };
   void vg_make_current(uint32_t thread, uint64_t handle, uint64_t draw, uint32_t id, uint32_t group);
   void vg_apply(const Command& command, const play::Decoded& chunk, const play::Columns& columns, uint32_t record);
+  void tell_stored(const play::Decoded& chunk, uint32_t record, size_t first);
   void tap_record(play::Decoded* chunk, uint32_t record, unsigned function);
   void make_current(uint32_t thread, uint64_t handle, uint64_t draw, uint64_t read, uint32_t id, uint32_t share_group,
                     uint32_t api);
@@ -409,7 +410,7 @@ class Machine {
   std::vector<Access> log_;
   size_t told_ = 0;  // of the log: what others that have the same content were told of
   std::vector<Section> sections_;
-  std::vector<Access> pending_;         // of tap records, for the next call
+  std::vector<uint64_t> map_rows_;      // per chunk: the first row of the table map_writes
   std::map<Location, Sharers> shared_;  // contents that are one
   std::vector<Location> shared_now_;    // since this call: it wrote them alone
   std::vector<uint64_t> errors_;        // per thread: errors not asked for yet

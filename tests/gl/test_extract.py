@@ -47,6 +47,8 @@ PROGRAMS = {
     "client_arrays_gl1": (0, 1.0),
     "es1_cube": (4, 1.0),
     "maps": (0, 1.0),
+    "mapped_frames 24": (22, 0.15),
+    "mapped_frames 24 threads": (22, 0.15),
     "pixels": (0, 1.0),
     "egl_images": (4, 0.5),
     "threads_draw": (7, 0.4),
@@ -273,6 +275,7 @@ class _Ignorant:
         self.calls, self.flags = self._known.calls, self._known.flags
         self.frame_roots = self._known.frame_roots
         self.last_draw = self._known.last_draw
+        self.map_writes, self.part = self._known.map_writes, self._known.part
 
     def crossed(self, roots: object) -> list[int]:
         return []

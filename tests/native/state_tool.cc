@@ -23,6 +23,12 @@ struct Print : Visitor {
     }
     printf("\n");
   }
+  void stored(const StoreEvent& e) override {
+    printf("stored before %llu, row %llu", static_cast<unsigned long long>(e.seq),
+           static_cast<unsigned long long>(e.row));
+    for (auto& a : e.accesses) printf(" %c:%s", "rwp"[a.kind], machine.path(a.first).c_str());
+    printf("\n");
+  }
   Machine& machine;
 };
 
@@ -34,6 +40,9 @@ struct Touchy : Visitor {
       if (!a.count || a.first + a.count > machine.locations()) abort();
       sum += machine.path(a.first).size() + machine.is_content(a.first);
     }
+  }
+  void stored(const StoreEvent& e) override {
+    for (auto& a : e.accesses) sum += machine.path(a.first).size();
   }
   void changed(Location l, const Value& v) override { sum += machine.text(v).size() + machine.path(l).size(); }
   void draw(const CallEvent&, const Draw& d) override { sum += d.primitives; }

@@ -35,8 +35,8 @@ from drawtap.analysis.reduce import (
 from drawtap.errors import DrawtapError, QueryError, UnavailableError, UsageError
 from drawtap.replay import engine, player
 from drawtap.trace import graph as graphs
-from drawtap.trace.core import Part, Row, write
-from drawtap.trace.graph import Graph, packed
+from drawtap.trace.core import Row, write
+from drawtap.trace.graph import Graph
 from drawtap.trace.ranges import calls_of, frame_ends, frames_of, numbers_of
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ class Cutter:
         added: list[int] = []
         fresh: list[Fresh] = []
         reduction = None
-        stage = Stage(self.trace, wanted.shown, wish.on)
+        stage = Stage(self.trace, wanted.shown, wish.on, stored=self.graph.map_writes)
         reference = None
         if wish.verify or (wish.minimize and wish.oracle == "pixels"):
             reference = self._reference(stage)
@@ -250,7 +250,7 @@ class Cutter:
             if not reduction.minimal:
                 certificate["trials_ahead"] = reduction.ahead
         images = self._whole_images(wanted) if _shows_pixels(wish) else np.zeros_like(keep)
-        part = Part(self.trace.core, keep=packed(keep).tobytes(), keep_images=packed(images).tobytes())
+        part = self.graph.part(self.trace, keep, images=images)
         written = write([part], output, annotation=certificate)
         equal = True
         if wish.verify and reference is not None and _shows_pixels(wish):
@@ -531,11 +531,11 @@ class Cutter:
             names = wish.oracle.removeprefix("engines=").split(",")
             if len(names) != 2:
                 raise UsageError("two engines have to be named", hint="--oracle engines=llvmpipe,softpipe")
-            one, other = (Stage(self.trace, stage.shown, name.strip()) for name in names)
+            one, other = (Stage(self.trace, stage.shown, name.strip(), stored=stage.stored) for name in names)
             return SameDifference(one, other), True
 
         def written(calls: Calls, path: Path) -> None:
-            write([Part(self.trace.core, keep=packed(calls).tobytes())], path)
+            write([self.graph.part(self.trace, calls, images=np.ones_like(calls))], path)
 
         return Script(wish.oracle, written), True
 

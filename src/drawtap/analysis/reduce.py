@@ -53,10 +53,21 @@ class ShownImages:
 
 
 class Stage:
-    """Plays parts of one trace on one engine."""
+    """Plays parts of one trace on one engine.
 
-    def __init__(self, trace: Trace, shown: ShownImages, engine_name: str) -> None:
+    `stored`: returns which rows of `map_writes` come with a set of calls (None: those right before them).
+    """
+
+    def __init__(
+        self,
+        trace: Trace,
+        shown: ShownImages,
+        engine_name: str,
+        *,
+        stored: Callable[[Calls], npt.NDArray[np.uint8]] | None = None,
+    ) -> None:
         self.trace = trace
+        self.stored = stored
         self.shown = shown
         self.engine = engine_name
         self.renderer = ""
@@ -119,7 +130,7 @@ class Stage:
         kept: list[str] = []
         if keep is not None:
             bits = folder / "keep.bits"
-            packed(keep).tofile(bits)
+            bits.write_bytes(packed(keep).tobytes() + (self.stored(keep).tobytes() if self.stored else b""))
             kept = ["--keep", str(bits)]
         played = player.play(self.trace.path, [*arguments, *kept, *rule], environment=self._environment)
         if keep is None:  # few calls may not even make a context

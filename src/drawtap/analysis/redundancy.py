@@ -17,8 +17,8 @@ import numpy as np
 from drawtap.analysis.certificate import digest_of, source_of
 from drawtap.analysis.reduce import Budget, Outcome, SamePixels, ShownImages, Stage, first_missed
 from drawtap.errors import QueryError, UnavailableError
-from drawtap.trace.core import Part, Row, write
-from drawtap.trace.graph import Graph, packed
+from drawtap.trace.core import Row, write
+from drawtap.trace.graph import Graph
 from drawtap.trace.ranges import frame_ends
 
 if TYPE_CHECKING:
@@ -93,11 +93,12 @@ def simplify(
     Calls that only query, wait, show or read back stay, and so do calls outside of OpenGL.
     """
     started = time.monotonic()
-    kinds = Graph(trace, lean=True).waste(answers=True)
+    graph = Graph(trace, lean=True)
+    kinds = graph.waste(answers=True)
     removed = kinds != 0
     frames = len(trace.frames)
     put_back = 0
-    stage = Stage(trace, ShownImages(range(frames), 0), on)
+    stage = Stage(trace, ShownImages(range(frames), 0), on, stored=graph.map_writes)
     reference = None
     if verify:
         reference = _reference(stage)
@@ -125,7 +126,7 @@ def simplify(
         }
     images = np.zeros_like(keep)  # of frames; what waits in between may have seen draws that no frame shows
     images[frame_ends(trace)] = True
-    part = Part(trace.core, keep=packed(keep).tobytes(), keep_images=packed(images).tobytes())
+    part = graph.part(trace, keep, images=images)
     write([part], output, annotation=certificate)
     equal = True
     if reference is not None:

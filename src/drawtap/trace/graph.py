@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drawtap.parts import EXTRACT, part
+from drawtap.trace.core import Part
 from drawtap.trace.library import Handle, Library, Signature
 
 if TYPE_CHECKING:
@@ -100,6 +101,31 @@ class Graph(Handle):
         )
         return self._unpacked(keep)
 
+    def map_writes(self, keep: Calls) -> npt.NDArray[np.uint8]:
+        """Return which rows of `map_writes` a trace of these calls has, one bit a row, the lowest of a byte first.
+
+        Those are the rows that its calls need, and those right before them. Empty: there is no such row.
+        """
+        bits, count = _pointer(packed(keep)), c_uint64(0)
+        self._lib.dt_graph_map_writes(self.handle, bits, None, byref(count))
+        rows = np.zeros(count.value, np.uint8)
+        if count.value:
+            self._lib.dt_graph_map_writes(self.handle, bits, _pointer(rows), byref(count))
+        return rows
+
+    def part(self, trace: Trace, keep: Calls, *, images: Calls) -> Part:
+        """Return these calls to be written, with what was stored through mappings for them.
+
+        `images`: the calls whose image is still the program's.
+        """
+        stored = self.map_writes(keep)
+        return Part(
+            trace.core,
+            keep=packed(keep).tobytes(),
+            keep_map_writes=stored.tobytes() if len(stored) else None,
+            keep_images=packed(images).tobytes(),
+        )
+
     def crossed(self, roots: Sequence[int]) -> list[int]:
         """Return the contents that are drawn over from frame to frame, among what the roots need."""
         wanted = np.ascontiguousarray(roots, np.uint64)
@@ -173,6 +199,7 @@ def _library() -> Library:
         "dt_graph_flags": (c_void_p, POINTER(POINTER(c_uint16)), u64s),
         "dt_graph_frame_roots": (c_void_p, c_uint64, c_uint64, u64s, u64s),
         "dt_graph_closure": (c_void_p, u64s, c_uint64, u8s, POINTER(_CFresh), c_uint64, u8s),
+        "dt_graph_map_writes": (c_void_p, u8s, u8s, u64s),
         "dt_graph_crossed": (c_void_p, u64s, c_uint64, POINTER(c_uint32), u64s),
         "dt_graph_needs": (c_void_p, c_uint64, u64s, u64s),
         "dt_graph_size": (c_void_p, u64s),
