@@ -100,6 +100,40 @@ class TestSimulated:
             (w["guest"], w["n"], w["n"], pytest.approx(w["mean"])) for w in want
         ]
 
+    def test_diagnose_finds_who_waits_inside_of_a_guest(self, recorded):
+        from drawtap.system import reader
+        from drawtap.system.drawn import opened
+        from drawtap.system.rule import findings
+
+        rules = ("held-in-guest", "late-notice")
+        with (
+            reader.open(recorded / "host") as trace,
+            opened(trace, guests=[str(g) for g in self.guests(recorded)], keep=False) as model,
+        ):
+            before = findings(model)
+            assert not [f for f in before if f.rule in rules]  # its driver is quick
+            run = model.connection.execute
+            # Each of these would have been asked for 2 ms before it was, and known 1 ms later; two overlap.
+            run(f"UPDATE guest_requests SET asked_ns = asked_ns - {2 * MS} WHERE guest = 'VM1' AND tid = 300")
+            run(f"UPDATE guest_requests SET end_ns = end_ns + {MS} WHERE guest = 'VM1' AND tid = 301")
+            slow = {(f.rule, f.culprit, f.victim): f for f in findings(model) if f.rule in rules}
+            [(n, least)] = run(
+                "SELECT count(*), sum(end_ns - host_end_ns) FROM guest_requests WHERE guest = 'VM1' AND tid = 301"
+            ).fetchall()
+        held = slow.pop(("held-in-guest", "VM1", "VM1: thread 300"))
+        late = slow.pop(("late-notice", "VM1", "VM1: thread 301"))
+        assert not slow
+        assert (held.count, late.count, late.cost_ns) == (399, n, least)  # the host got one when its trace began
+        assert 400 * MS < held.cost_ns < 400 * 3 * MS
+        assert held.worst_ns >= 2 * MS
+
+    def test_diagnose_takes_traces_of_guests(self, drawtap, recorded):
+        options = [x for g in self.guests(recorded) for x in ("--guest", g)]
+        answer = drawtap("system", "diagnose", recorded / "host", *options, "--json")
+        assert answer.code in (0, 1), answer.err
+        wrong = drawtap("system", "diagnose", recorded / "host", "--guest", recorded / "none")
+        assert wrong.code == InputError.exit_code
+
     def test_a_trace_that_nobody_knows_says_what_it_would_need(self, drawtap, recorded, drm_sched_trace, tmp_path):
         answer = drawtap("sql", recorded / "host", "SELECT 1", "-g", f"VM9={drm_sched_trace}", "--no-cache")
         assert answer.code == InputError.exit_code

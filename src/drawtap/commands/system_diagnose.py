@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import command
-from drawtap.commands.options import FROM, NO_CACHE, TO, TRACE
+from drawtap.commands.options import FROM, GUEST, NO_CACHE, TO, TRACE
 from drawtap.units import moment
 from drawtap.view.result import Verdict, Verdicts
 
@@ -18,26 +18,32 @@ if TYPE_CHECKING:
 @command(
     name="system diagnose",
     section="system",
-    examples=("drawtap system diagnose trace.dat", "drawtap system diagnose kernel-ctf --from 2s --to 4s --json"),
+    examples=(
+        "drawtap system diagnose trace.dat",
+        "drawtap system diagnose kernel-ctf --from 2s --to 4s --json",
+        "drawtap system diagnose host-ctf --guest VM1=guest-ctf",
+    ),
 )
 def system_diagnose(
     file: Annotated[Path, TRACE],
     *,
     from_: Annotated[str | None, FROM] = None,
     to: Annotated[str | None, TO] = None,
+    guest: Annotated[tuple[str, ...], GUEST] = (),
     no_cache: Annotated[bool, NO_CACHE] = False,
 ) -> Verdicts:
     """Name who keeps whom waiting, with evidence: clients, virtual GPUs, virtual machines.
 
     It finds long requests without preemption, starving clients, exhausted or overrun time slices, CPU time stolen
-    between machines, and idle engines with waiting work. Costs below 2 % of the window are left out. The exit code is 1
+    between machines, and idle engines with waiting work. With --guest it also finds threads of a guest whose requests
+    reach the host late, or that hear late of their end. Costs below 2 % of the window are left out. The exit code is 1
     where there are findings.
     """
     from drawtap.system import reader
-    from drawtap.system.kept import model_of
+    from drawtap.system.drawn import opened
     from drawtap.system.rule import findings
 
-    with reader.open(file) as trace, model_of(trace, keep=not no_cache) as model:
+    with reader.open(file) as trace, opened(trace, guests=guest, keep=not no_cache) as model:
         zero = model.window[0]
         found = findings(model, begin=moment(from_, zero), end=moment(to, zero))
         known = bool(model.drivers)
