@@ -615,6 +615,15 @@ class TestPictures:
         assert sorted(file.name for file in folder.iterdir()) == ["frame000001-1.png", "frame000001.png"]
         assert (folder / "frame000001.png").read_bytes().startswith(b"\x89PNG")
 
+    def test_where_draws_are_unknown_the_rest_is_a_lower_bound(self, recorded: dict[str, Path], tmp_path: Path):
+        done = _overdraw(str(recorded["fragments_gl"]), "-o", str(tmp_path / "overdraw"), "--frames", "1", "--json")
+        assert done.returncode == 0, done.stderr
+        [why] = {fate[0] for fate in GL if isinstance(fate[0], str)}
+        rows = json.loads(done.stdout)
+        said = f"at least so many fragments, unknown for 1 of {len(GL)} draws: {why}"
+        assert [row["note"] for row in rows] == [said] * len(rows)
+        assert sum(row["fragments"] for row in rows) == sum(fate[0] for fate in GL if isinstance(fate[0], int))
+
     def test_a_folder_that_is_there_stays_as_it_is(self, recorded: dict[str, Path], tmp_path: Path):
         done = _overdraw(str(recorded["fragments"]), "-o", str(tmp_path))
         assert done.returncode == 2

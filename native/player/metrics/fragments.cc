@@ -149,7 +149,10 @@ class FragmentSource : public Source {
   void around(Draw& draw) override {
     State& s = states_[current_context()];
     abandon(s);
-    if (s.in_place && goes_on(s, draw)) return;
+    if (s.in_place && goes_on(s, draw)) {
+      ++frame_->draws;
+      return;
+    }
     restore(nullptr);
     if (s.begun != frames_) {
       s.begun = frames_;
@@ -297,7 +300,7 @@ class FragmentSource : public Source {
       s.fetches.forget(true);
     }
     for (auto& job : s.jobs)
-      if (job.frame) job.frame->sums.why = "the context went before what it drew was read back", read(*job.frame);
+      if (job.frame) job.frame->lose_read("the context went before what it drew was read back"), read(*job.frame);
     states_.erase(it);
   }
   bool uses(uint32_t target) const override { return disturbs(target); }
@@ -551,12 +554,13 @@ class FragmentSource : public Source {
   void lose(Drawn& d, const char* why, bool passed) {
     d.generated.lost = d.survived.lost = d.fetches.lost = why;
     if (passed) d.passed.lost = why;
-    if (pictures_) frame_->why = why;
+    if (pictures_) frame_->lose(why);
   }
 
   // Counts a draw, or says why not.
   void count(State& s, Draw& draw, bool queries) {
     s.drawn = std::make_shared<Drawn>();
+    ++frame_->draws;
     Drawn& d = *s.drawn;
     d.real = queries && passes_;
     if (d.real) d.own = draw.samples;
@@ -1187,7 +1191,7 @@ class FragmentSource : public Source {
     if (why) {
       for (Count* c : {&d.generated, &d.survived, &d.passed}) c->lost = why;
       if (!queries) d.samples_generated.lost = d.samples_survived.lost = d.samples_passed.lost = why;
-      if (pictures_) frame_->why = why;
+      if (pictures_) frame_->lose(why);
       return;
     }
     const uint64_t last = last_made(s, d.key);
@@ -1357,7 +1361,7 @@ class FragmentSource : public Source {
       if (counts)
         lose(d, why, true);
       else
-        frame_->why = why;
+        frame_->lose(why);
       return why;
     }
     bool depth = passes_ && counts && enabled(GL_DEPTH_TEST), stencil = passes_ && counts && enabled(GL_STENCIL_TEST);
@@ -1434,7 +1438,7 @@ class FragmentSource : public Source {
     if (picture.size.width != t.size.width || picture.size.height != t.size.height) {
       if (!picture.empty()) {
         read_back(s);
-        frame_->why = "a target had two sizes in one frame";
+        frame_->lose("a target had two sizes in one frame");
       }
       picture.clear(t.size);
       picture.framebuffer = t.draw;
@@ -1593,7 +1597,7 @@ class FragmentSource : public Source {
     if (why) {
       for (auto member : {job.counts, job.counts_too, job.steps, job.samples})
         if (member) (*job.drawn).*member = {why, 0, 0};
-      if (job.frame) frame_->why = why;
+      if (job.frame) frame_->lose(why);
       return why;
     }
     const Kind kind = job.kind;
@@ -1754,7 +1758,7 @@ class FragmentSource : public Source {
         if (job.counts_too) d.*job.counts_too = made;
         if (job.samples) d.*job.samples = {made.lost, 0, covered};
         if (job.samples_too) d.samples_passed = {made.lost, 0, covered};
-        if (job.frame && made.lost) job.frame->sums.why = made.lost;
+        if (job.frame && made.lost) job.frame->lose_read(made.lost);
       } else if (job.stencil) {
         Count made;
         made.lost = read_counts(s, job.box, [&](size_t x, size_t y, const uint8_t* counts, size_t n) {
@@ -1762,7 +1766,7 @@ class FragmentSource : public Source {
         });
         if (job.counts) d.*job.counts = made;
         if (job.counts_too) d.*job.counts_too = made;
-        if (job.frame && made.lost) job.frame->sums.why = made.lost;
+        if (job.frame && made.lost) job.frame->lose_read(made.lost);
         most = made.lost ? UINT64_MAX : made.value;
       }
       if (job.steps) {
@@ -1822,7 +1826,7 @@ class FragmentSource : public Source {
       lists[i] = 0, ++others;
     }
     if (listed + others != all)
-      job.frame->sums.why = "a draw made many more fragments than the same one of the frame before";
+      job.frame->lose_read("a draw made many more fragments than the same one of the frame before");
     return made;
   }
   // Keeps how many fragments a draw made.
@@ -2286,7 +2290,7 @@ class FragmentSource : public Source {
         if (picture->empty()) {
           picture->clear(t.size);
         } else if (picture->size.width != t.size.width || picture->size.height != t.size.height) {
-          frame_->why = "a target had two sizes in one frame";
+          frame_->lose("a target had two sizes in one frame");
           picture = nullptr;
         }
       }
@@ -2508,7 +2512,9 @@ class FragmentSource : public Source {
       snprintf(name, sizeof name, "/%06llu-%zu.counts", static_cast<unsigned long long>(f.number), saved++);
       FILE* to = fopen((pictures_folder() + name).c_str(), "wb");
       if (!to) return;
-      fprintf(to, "%d %d %u %s\n", p.size.width, p.size.height, p.framebuffer, why);
+      fprintf(to, "%d %d %u %llu %llu %s\n", p.size.width, p.size.height, p.framebuffer,
+              static_cast<unsigned long long>(f.draws), static_cast<unsigned long long>(std::min(f.unknown, f.draws)),
+              why);
       const std::vector<uint32_t> counts = p.counts();
       fwrite(counts.data(), 4, counts.size(), to);
       fclose(to);

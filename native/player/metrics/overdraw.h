@@ -241,6 +241,15 @@ struct Frame {
   size_t unread = 0;
   bool over = false;
   uint64_t number = 0;
+  uint64_t draws = 0, unknown = 0;  // draws, and how many of them are in no picture, or not wholly
+  void lose(const char* because) {
+    why = because;
+    ++unknown;
+  }
+  void lose_read(const char* because) {
+    sums.why = because;
+    ++unknown;
+  }
 };
 
 inline uint64_t sum_of(const uint8_t* bytes, size_t n) {

@@ -35,7 +35,8 @@ def overdraw(
 
     Fragments are counted that rasterisation makes, before any test: those that are hidden too. mean is fragments a
     covered pixel. Each draw is performed once more for it, with everything switched off that it could change; where one
-    cannot be, its fragments are missing in the picture, and the note says why. Below each picture its colours are
+    cannot be, its fragments are missing in the picture: fragments, most and covered are at least so much, and the note
+    says for how many draws nothing is known, and why. Below each picture its colours are
     explained, with the share of pixels that have them.
     """
     from drawtap.metrics import overdraw as counting
@@ -62,5 +63,5 @@ def overdraw(
         (output / name).write_bytes(png(picture(one.counts)))
         covered = 100 * int((one.counts > 0).sum()) / one.counts.size
         cells = (round(one.mean, 3), int(one.counts.max()), round(covered, 2), int(one.counts.sum()))
-        rows.append((one.frame, target, *cells, str(output / name), one.why))
+        rows.append((one.frame, target, *cells, str(output / name), one.lacks))
     return Rows(_COLUMNS, rows, {"fragments": "count"}, note=f"{counted(len(rows), 'picture')} in {output}")

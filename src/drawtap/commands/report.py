@@ -416,7 +416,7 @@ class _Measured:
                     where = f", framebuffer {one.framebuffer}" if one.framebuffer else ""
                     most = int(one.counts.max(initial=0))
                     text = f"{one.mean:.2f} fragments a covered pixel, {number(most)} at most"
-                    text += f"; not all of it: {one.why}" if one.why else ""
+                    text += f"; {one.lacks}" if one.why else ""
                     picture = url(small(one.counts, _PICTURE_WIDTH))
                     self.overdraw.append((f"frame {frame}{where}", text, picture))
         except (UnavailableError, ChildError, DrawtapError) as error:

@@ -26,13 +26,23 @@ _METRIC = "fragments:overdraw/mean"
 class Overdraw:
     """Fragments by pixel of one target in one frame: `counts` is height x width, uint32, the top row first.
 
-    `framebuffer` is the driver's name of the target, 0 the window. `why` says what is not in it, "" where all is.
+    `framebuffer` is the driver's name of the target, 0 the window. `why` says what is not in it, "" where all is: then
+    `unknown` of the frame's `draws`, whatever they drew to, are missing or not whole.
     """
 
     frame: int
     framebuffer: int
     counts: npt.NDArray[np.uint32]
     why: str = ""
+    draws: int = 0
+    unknown: int = 0
+
+    @property
+    def lacks(self) -> str:
+        """Say that the counts are lower bounds and why, "" where they are whole."""
+        if not self.why:
+            return ""
+        return f"at least so many fragments, unknown for {self.unknown:,} of {self.draws:,} draws: {self.why}"
 
     @property
     def mean(self) -> float:
@@ -76,6 +86,7 @@ def _place(file: Path) -> tuple[int, int]:
 
 def _read(file: Path) -> Overdraw:
     line, _, data = file.read_bytes().partition(b"\n")
-    width, height, framebuffer, why = line.decode().split(" ", 3)
+    width, height, framebuffer, draws, unknown, why = line.decode().split(" ", 5)
     counts = np.frombuffer(data, np.uint32).reshape(int(height), int(width))
-    return Overdraw(_place(file)[0], int(framebuffer), np.ascontiguousarray(counts[::-1]), why)
+    pixels = np.ascontiguousarray(counts[::-1])
+    return Overdraw(_place(file)[0], int(framebuffer), pixels, why, int(draws), int(unknown))
