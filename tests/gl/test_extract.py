@@ -300,6 +300,31 @@ def test_what_the_graph_misses_is_found(
         assert "glLinkProgram" in {trace.calls[seq].name for seq in cut.added}
 
 
+def test_what_a_driver_remembers_of_a_first_call_is_found_first(
+    recordings: Mapping[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with drawtap.open(recordings["draw_over"]) as trace:
+        missing = min(int(str(seq)) for (seq,) in trace.sql("SELECT seq FROM glUniform4f"))
+        assert trace.calls[missing].name == "glUniform4f"
+
+    class Overlooks(Graph):
+        def closure(self, *arguments: object, **more: object) -> Calls:
+            keep = super().closure(*arguments, **more)  # type: ignore[arg-type]
+            keep[missing] = False
+            return keep
+
+    monkeypatch.setattr(extract, "Graph", Overlooks)
+    lines: list[str] = []
+    with drawtap.open(recordings["draw_over"]) as trace:
+        wanted = extract.target(trace, frames="0")
+        cutter = extract.Cutter(trace, on_line=lines.append)
+        cut = cutter.cut(wanted, tmp_path / "cut.dtap", extract.ExtractOptions("llvmpipe"))
+    assert cut.equal
+    assert missing in cut.added
+    assert len(cut.added) <= 3  # with what it needs
+    assert lines[1] == "the images are right with the first call of each function: which of them are needed?"
+
+
 def test_a_search_that_may_try_little_ends_with_an_equal_cut(
     recordings: Mapping[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
