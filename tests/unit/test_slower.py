@@ -8,7 +8,9 @@ import pytest
 
 import drawtap
 from drawtap.analysis import slower, spent
+from drawtap.analysis.checklist import checklist
 from drawtap.analysis.slower import Frame, Side
+from drawtap.analysis.verdict import verdict
 from drawtap.errors import UsageError
 from drawtap.trace import measured
 from drawtap.view import slower as view
@@ -142,6 +144,26 @@ def test_parts_of_a_recorded_frame_add_up(tmp_path):
     assert last.parts[slower.SHOW] == pytest.approx(500, abs=2)
     assert last.parts[slower.OUTSIDE] == pytest.approx(1_000, abs=4)
     assert (last.work["triangles"], last.work["draws"]) == (10, 1)
+
+
+@pytest.mark.parametrize(("took", "said"), [(20, True), (200, False)])
+def test_a_pause_between_short_calls_may_be_theirs(tmp_path, took: int, said: bool):
+    def scene(calls: int, pause: int) -> Scene:
+        s = Scene().eglMakeCurrent(0x10, 0x20, 0x20, 0x30, result=1)
+        for _ in range(4):
+            for _ in range(calls):
+                s.glBlendColor(0.5, 0, 0, 0, duration=took).wait(20)
+            s.wait(pause).glDrawArrays("GL_TRIANGLES", 0, 3).frame()
+        return s
+
+    one = scene(1, 0).write(tmp_path / "a.dtap")
+    other = scene(1500, 100_000).write(tmp_path / "b.dtap")
+    with drawtap.open(one) as a, drawtap.open(other) as b:
+        found = slower.explain(slower.recorded(a), slower.recorded(b))
+        judged = verdict(b, checklist(b))
+    assert any("as short as the way between them" in note for note in found.notes) == said
+    [other_class] = [c for c in judged.classes if c.name == "other"]
+    assert any("as short as the way between them" in line for line in other_class.evidence) == said
 
 
 def test_the_command_line(tmp_path, drawtap):

@@ -103,7 +103,8 @@ class Side:
     """Frames by number; `name` is what it is, `times` where its times come from.
 
     `waited` are the functions that waited for drawing, or may have, with the ns that drawing took in them. `loading`
-    frames at the begin load. `shaders` are the texts of the shaders.
+    frames at the begin load. `shaders` are the texts of the shaders. `short` says why time outside of the API
+    may be time of calls, "" where it is not.
     """
 
     name: str
@@ -113,6 +114,7 @@ class Side:
     waited: Mapping[str, float] = field(default_factory=dict)
     loading: int = 1
     shaders: frozenset[str] = frozenset()
+    short: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +200,8 @@ def recorded(trace: Trace) -> Side:
     for number, time in _recorded_times(trace).items():
         inside = sum(calls.frames.get(number, {}).values())
         times[number] = time - max(0.0, min(between.get(number, 0.0), time - inside))
-    return _side(trace, (trace.path.name, "as recorded, without the recorder's"), times, calls, _work(trace, None))
+    side = _side(trace, (trace.path.name, "as recorded, without the recorder's"), times, calls, _work(trace, None))
+    return replace(side, short=spent.short_calls(trace, thread))
 
 
 def _side(trace: Trace, title: tuple[str, str], times: Mapping[int, float], calls: Spent, known: _Known) -> Side:
@@ -474,6 +477,8 @@ def _doubts(a: Side, b: Side, parts: Sequence[Part], slow: Sequence[tuple[Frame,
         notes.append(f"the driver put drawing off; these calls waited for it: {', '.join(names)}")
     if share.get(UNCLEAR, 0) >= _LEAST_SHARE:
         notes.append("copies follow draws: their own work and the drawing are inseparable")
+    if share.get(OUTSIDE, 0) >= _LEAST_SHARE and b.short:
+        notes.append(b.short)
     drawing = sum(share.get(p, 0) for p in (DRAWS, VERTICES, DRAWN, UNCLEAR, SHOW))
     if drawing >= _EXPLAINS:
         if a.shaders != b.shaders:

@@ -116,6 +116,15 @@ SELECT frame, sum(ns)::DOUBLE FROM (
 """
 
 
+_SHORT = """
+SELECT count(*), median(g.duration), median(g.gap), count(DISTINCT g.frame) FROM (
+    SELECT c.frame, c.duration, c.t_start - lag(c.t_end) OVER (PARTITION BY c.thread ORDER BY c.seq) AS gap
+    FROM calls c WHERE c.duration IS NOT NULL AND c.frame IS NOT NULL {main}
+) g WHERE g.gap >= 0
+"""
+_MANY_CALLS = 1000  # in a frame, as a mean
+
+
 _MOST_GAP_NS = 100  # the recorder takes less between two calls: a longer gap is the program's
 
 Times = Mapping[int, Mapping[str, float]]
@@ -156,6 +165,22 @@ def recording(trace: Trace, thread: int | None = None) -> dict[int, float]:
     main = "" if thread is None else f"AND g.thread = {int(thread)}"
     question = _RECORDED.format(main=main, most=_MOST_GAP_NS)
     return {int(frame): float(ns) for frame, ns in trace.sql(question)}
+
+
+def short_calls(trace: Trace, thread: int | None = None) -> str:
+    """Say that time outside of the API may be time of calls, "" where calls are long, or few.
+
+    A thread that loses the processor loses it as likely between two calls as in one where calls take no longer than
+    what lies between them.
+    """
+    main = "" if thread is None else f"AND c.thread = {int(thread)}"
+    [(calls, took, gap, frames)] = trace.sql(_SHORT.format(main=main)).fetchall()
+    if not calls or int(str(calls)) < _MANY_CALLS * int(str(frames)) or float(str(took)) > 2 * float(str(gap)):
+        return ""
+    return (
+        "calls are as short as the way between them: where the program loses the processor between two of them, that "
+        "counts as outside of the API, and cannot be told from the program's own work"
+    )
 
 
 def main_thread(trace: Trace) -> int | None:

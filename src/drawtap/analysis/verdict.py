@@ -46,6 +46,7 @@ _PARTS: Mapping[str, str] = {
     spent.SHOW: "showing", spent.COMPILES: "compiling", spent.ASKS: "asking", spent.CONTEXTS: "contexts",
 }  # fmt: skip
 _MOST_NAMES = 3
+_SHORT = "short"  # beside the kinds: why time outside of the API may be time of calls
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def verdict(trace: Trace, asked: Checklist, engines: Sequence[str] = ()) -> Verd
     frame_ns = median(timed)
     took, wall, named = _spent(trace)
     times = [_played(trace, name) for name in engines]
-    classes = _classes(took, wall, asked, times, named)
+    classes = _classes(took, wall, asked, times, named | {_SHORT: [spent.short_calls(trace, spent.main_thread(trace))]})
     dominant = max(classes, key=lambda c: c.share)
     return Verdict(
         dominant.name,
@@ -157,6 +158,8 @@ def _classes(
             what, name = KINDS[kind]
             who = f" ({', '.join(named[kind])})" if kind in named else ""
             lines[name].append(f"{100 * ns / wall:.0f} % of the time: {what}{who}")
+    if of["other"] > 0.05 * wall:
+        lines["other"] += filter(None, named.get(_SHORT, ()))
     for found in asked.findings:
         lines[found.rule.concerns].append(f"{found.rule.severity} {found.rule.id}: {found.rule.title}")
     lines["engine"] += _compared(engines)

@@ -1,4 +1,5 @@
-/* A program whose frames are slowed in one known way, to see whether what is said of the cause is true.
+/* A program whose frames are slowed in one known way, to see whether what is said of the cause is true. What this
+ * thread does by itself takes so much of a processor, however busy the machine is.
  * slowed WAY [FRAMES]; WAY: nothing, draws, shader, uploads, mipmaps, binds, state, processor, vertices, readbacks,
  * draws-then-finish */
 #define GL_GLEXT_PROTOTYPES
@@ -8,7 +9,7 @@
 #include "egl_start.h"
 #include "shader.h"
 
-enum { SIDE = 256, TEXELS = 256, BIG = 1024 };
+enum { SIDE = 256, TEXELS = 256, BIG = 1024, MUCH_NS = 20000000 };
 
 static GLuint program_of(int rounds) {
   char fragment[600];
@@ -31,6 +32,16 @@ static int64_t processor_ns(void) {
   return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+/* Whether to go on: asked once before each piece of work. The first frame finds out how many pieces are much; later
+ * ones do as many, and ask no clock: a program that asks the kernel is slowed outside of the API. */
+static int64_t first_end, pieces, done;
+static int goes_on(int frame) {
+  if (!frame && !first_end) first_end = processor_ns() + MUCH_NS;
+  if (frame ? done >= pieces : processor_ns() >= first_end) return 0;
+  frame ? ++done : ++pieces;
+  return 1;
+}
+
 static void draw(int times) {
   for (int i = 0; i < times; i++) glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
 }
@@ -43,7 +54,7 @@ int main(int argc, char** argv) {
   EGLConfig config = start_config(display, EGL_OPENGL_BIT);
   EGLSurface surface = start_pbuffer(display, config, SIDE, SIDE);
   start_current(display, surface, start_gl(display, config, 0, 0, 0, EGL_NO_CONTEXT));
-  GLuint program = program_of(IS("shader") ? 200 : 1);
+  GLuint program = program_of(IS("shader") ? 200 : 1), second = program_of(2);
   static unsigned char texels[BIG * BIG * 4];
   for (size_t i = 0; i < sizeof texels; i++) texels[i] = (unsigned char)(i * 7 + i / 1021);
   static unsigned char pixels[SIDE * SIDE * 4];
@@ -63,41 +74,51 @@ int main(int argc, char** argv) {
   glEnableVertexAttribArray(0);
   glViewport(0, 0, SIDE, SIDE);
   for (int frame = 0; frame < frames; frame++) {
+    done = 0;
     glUseProgram(program);
     glBindTexture(GL_TEXTURE_2D, textures[0]);
     glClear(GL_COLOR_BUFFER_BIT);
     if (IS("uploads")) {
-      for (int i = 0; i < 8; i++) {
+      for (int i = 0; goes_on(frame); i++) {
         glBindTexture(GL_TEXTURE_2D, textures[2]);
-        glTexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, BIG, BIG, GL_BGRA, GL_UNSIGNED_BYTE, texels + 4 * (frame + i));
+        glTexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, BIG, BIG, GL_BGRA, GL_UNSIGNED_BYTE, texels + 4 * (i & 7));
       }
       glBindTexture(GL_TEXTURE_2D, textures[0]);
     }
     if (IS("mipmaps")) { /* binds grow as well, and cost nothing */
       for (int i = 0; i < 300; i++) glBindTexture(GL_TEXTURE_2D, textures[i & 1]);
       glBindTexture(GL_TEXTURE_2D, textures[2]);
-      for (int i = 0; i < 4; i++) glGenerateMipmap(GL_TEXTURE_2D);
+      for (int i = 0; i < 16; i++) glGenerateMipmap(GL_TEXTURE_2D);
       glBindTexture(GL_TEXTURE_2D, textures[0]);
     }
-    if (IS("state"))
-      for (int i = 0; i < 200000; i++) glBlendColor((float)(i & 255) / 255, 0, 0, 0);
-    if (IS("binds"))
-      for (int i = 0; i < 200000; i++) glBindTexture(GL_TEXTURE_2D, textures[i & 1]);
-    if (IS("processor"))
-      for (int64_t end = processor_ns() + 60000000; processor_ns() < end;) {}
-    if (IS("vertices")) {
-      glUseProgram(0);
-      glBegin(GL_TRIANGLES);
-      for (int i = 0; i < 90000; i++) {
-        glColor3f((float)(i & 255) / 255, 0.5f, 0);
-        glVertex2f((float)(i % 97) / 97, (float)(i % 89) / 89);
+    while (IS("state") && goes_on(frame))
+      for (int i = 0; i < 100; i++) { /* calls that take longer than recording them */
+        glPushAttrib(GL_TEXTURE_BIT);
+        glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, i & 1 ? GL_NEAREST : GL_LINEAR);
+        glPopAttrib();
       }
-      glEnd();
+    while (IS("binds") && goes_on(frame))
+      for (int i = 0; i < 100; i++) glUseProgram(i & 1 ? program : second);
+    while (IS("processor") && goes_on(frame))
+      for (volatile int i = 0; i < 100000; i++) {}
+    if (IS("vertices")) {
+      glUseProgram(0); /* nothing of it is seen: only handing it over takes time */
+      glEnable(GL_CULL_FACE);
+      glCullFace(GL_FRONT_AND_BACK);
+      while (goes_on(frame)) {
+        glBegin(GL_TRIANGLES);
+        for (int i = 0; i < 3000; i++) {
+          glColor3f((float)(i & 255) / 255, 0.5f, 0);
+          glVertex2f((float)(i % 97) / 97, (float)(i % 89) / 89);
+        }
+        glEnd();
+      }
+      glDisable(GL_CULL_FACE);
       glUseProgram(program);
     }
     draw(IS("draws") || IS("draws-then-finish") ? 300 : 1);
-    if (IS("readbacks"))
-      for (int i = 0; i < 300; i++) glReadPixels(0, 0, SIDE, SIDE, GL_RGBA, GL_UNSIGNED_BYTE, pixels);
+    while (IS("readbacks") && goes_on(frame))
+      for (int i = 0; i < 10; i++) glReadPixels(0, 0, SIDE, SIDE, GL_RGBA, GL_UNSIGNED_BYTE, pixels);
     if (!IS("readbacks")) glReadPixels(0, 0, 1, 1, GL_RGBA, GL_UNSIGNED_BYTE, pixels);
     if (IS("draws-then-finish")) glFinish();
     eglSwapBuffers(display, surface);
