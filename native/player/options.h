@@ -21,7 +21,7 @@ struct Options {
   uint64_t first_frame = 0, end_frame = UINT64_MAX, stop_call = UINT64_MAX;
   bool verify = false, benchmark = false, single_thread = false, preload = false, snapshots = false, hashes = false;
   bool as_recorded = false, quiet = false, image_at_call = false;
-  bool errors = false;    // say which GL errors there are, with the calls that raised them
+  bool errors = false;  // say which GL errors there are, with the calls that raised them
   // One bit a call, the lowest of a byte first: play only these. Bytes after them: one bit a row of map_writes.
   std::string keep_path;
   std::vector<uint8_t> keep;
