@@ -44,7 +44,7 @@ LONG = {
     ("edit/write.cc", "attempt"): 111,
     ("export/exporter.cc", "Exporter::info"): 124,
     ("export/exporter.cc", "Exporter::perform"): 118,
-    ("extract/graph.cc", "Graph::call"): 135,
+    ("extract/graph.cc", "Graph::call"): 128,
     ("player/metrics/fragments.cc", "count_by_pictures"): 83,
     ("player/metrics/fragments.cc", "count_in_place"): 85,
     ("player/metrics/fragments.cc", "count_plain"): 124,

@@ -65,6 +65,15 @@ bool covered(const state::Region& box, std::span<const state::Region> by) {
   return false;
 }
 
+// Objects of one name, one after the other.
+uint64_t name_of(const state::Node& node) {
+  struct {
+    const void* parent;
+    uint64_t collection, key;
+  } name{node.parent, node.collection, node.key};
+  return XXH3_64bits(&name, sizeof name);
+}
+
 }  // namespace
 
 Graph::Graph(std::shared_ptr<const Trace> trace, bool lean)
@@ -601,18 +610,10 @@ void Graph::call(const state::CallEvent& e) {
     Death death{seq, node->created};
     if (deaths_.empty() || deaths_.back().ended != death.ended || deaths_.back().made != death.made)
       deaths_.push_back(death);
-    struct {
-      const void* parent;
-      uint64_t collection, key;
-    } name{node->parent, node->collection, node->key};
-    names_[XXH3_64bits(&name, sizeof name)] = death;
+    names_[name_of(*node)] = death;
   }
   for (auto* node : made_) {
-    struct {
-      const void* parent;
-      uint64_t collection, key;
-    } name{node->parent, node->collection, node->key};
-    auto it = names_.find(XXH3_64bits(&name, sizeof name));
+    auto it = names_.find(name_of(*node));
     if (it != names_.end() && it->second.ended != seq) lives_.push_back({seq, it->second.ended, it->second.made});
   }
 
