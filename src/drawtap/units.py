@@ -15,7 +15,23 @@ NS = {
     "min": 60 * 10**9,
     "h": 3600 * 10**9,
 }
+_BYTES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_DURATION = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(ns|us|µs|ms|s|min|h)?")
+_SIZE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([KMG]?)(?:i?B)?", re.IGNORECASE)
 _MOMENT = re.compile(r"(@)?(-?\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s)?")
+
+
+def duration_ns(text: str, bare: str = "") -> float | None:
+    """Return a duration in ns; `bare` is the unit of a number without one ("": there must be one). None: it is none."""
+    match = _DURATION.fullmatch(text.strip())
+    unit = NS.get(match[2] or bare) if match else None
+    return None if match is None or unit is None else float(match[1]) * unit
+
+
+def size_bytes(text: str, bare: int = 1) -> float | None:
+    """Return a size in bytes (64M, 1G, 500 KiB), where K is 1024; `bare` bytes are one without a unit. None: none."""
+    match = _SIZE.fullmatch(text.strip())
+    return None if match is None else float(match[1]) * (_BYTES[match[2].upper()] if match[2] else bare)
 
 
 def moment(text: str | None, begin: int) -> int | None:

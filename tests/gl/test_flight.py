@@ -411,7 +411,7 @@ def test_options_reach_the_drainer():
     triggers = ("frame-time=0.05s:3", "fps=30", "error")
     ring = flight.Ring("1.5min", after="2s", triggers=triggers, limit="1G", take_calls=0)
     options = " ".join(ring.options())
-    assert "--ring 1.5min" in options
+    assert "--ring 90000ms" in options
     assert "--after 2000ms" in options
     assert "--ring-take 0" in options
     assert "--frame-over 50:3" in options

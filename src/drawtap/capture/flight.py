@@ -10,11 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from drawtap import units
 from drawtap.errors import DrawtapError, UsageError
 
-_WINDOW = re.compile(r"([0-9.]+)\s*(ms|s|min|h|[KMG](?:i?B)?)")
-_NS = {"ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
-_BYTES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_MOST = 1e18  # of ns, and of bytes: a number of 64 bits
 _LEAST_LIMIT, _USUAL_LIMIT = 16 << 20, 4 << 30
 _LIMIT = re.compile(r"([0-9.]+)\s*(ms|s)?(?::([0-9]+))?")
 
@@ -50,7 +49,8 @@ class Ring:
             _check_question(self.when)
         kind, window = _window("--ring", self.window)
         least = 2 * window if kind == "bytes" else 0
-        found = ["--ring", self.window, "--most-saves", str(self.most_saves)]
+        told = f"{window / 1e6:.15g}ms" if kind == "ns" else f"{window / 1024:.15g}K"
+        found = ["--ring", told, "--most-saves", str(self.most_saves)]
         for name, value in (("before", self.before), ("after", self.after), ("save-gap", self.gap)):
             if value is not None:
                 none = value.strip() == "0"
@@ -98,16 +98,11 @@ def _bytes(option: str, text: str) -> int:
 
 
 def _window(option: str, text: str) -> tuple[str, int]:
-    match = _WINDOW.fullmatch(text.strip())
-    try:
-        value = float(match[1]) if match else 0.0
-    except ValueError:
-        value = 0.0
-    if match is None or not 0 < value < 1e12:
+    duration, size = units.duration_ns(text), units.size_bytes(text, bare=0)
+    value = duration or size
+    if not value or value >= _MOST:
         raise UsageError(f"{option} {text}: expected a time or a size", hint="as in 10s, 500ms, 2min, 500M, 1G")
-    if match[2] in _NS:
-        return "ns", int(value * _NS[match[2]])
-    return "bytes", int(value * _BYTES[match[2][0]])
+    return ("ns" if duration else "bytes"), int(value)
 
 
 def _trigger(text: str) -> list[str]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from drawtap import units
 from drawtap.commands import Opt, Options, command
 from drawtap.commands.doctor import verdicts_of
 from drawtap.commands.info import facts, problems
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from drawtap.capture.launch import Recording
     from drawtap.capture.stream import Streaming
     from drawtap.live.attach import Attached, AttachOptions
-
-
-_UNITS = {"ms": 0.001, "s": 1.0, "min": 60.0, "": 1.0}
 
 
 @dataclass(frozen=True)
@@ -331,8 +329,7 @@ def _attached(program: str, output: Path | None, wanted: AttachOptions, *, force
 
 
 def _seconds(text: str) -> float:
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|min)?", text)
-    seconds = float(match[1]) * _UNITS[match[2] or ""] if match else 0.0
+    seconds = (units.duration_ns(text, bare="s") or 0.0) / 1e9
     if not 0 < seconds <= 86400:
         raise UsageError(f"--for {text}: no time", hint="5s, 500ms, 2min")
     return seconds
@@ -405,8 +402,7 @@ def _suffixes() -> Iterator[str]:
 def _bytes(text: str | None) -> int | None:
     if text is None:
         return None
-    match = re.fullmatch(r"(\d{1,9})([kMG]?)", text)
-    found = int(match[1]) << {"": 0, "k": 10, "M": 20, "G": 30}[match[2]] if match else 0
+    found = int(units.size_bytes(text) or 0)
     if not 1 << 20 <= found <= 1 << 34:
         raise UsageError(f"--buffer {text}: expected 1M to 16G", hint="a number with k, M or G behind it, such as 64M")
     return found

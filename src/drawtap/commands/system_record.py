@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import signal
 import sys
 import threading
@@ -10,6 +9,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from drawtap import units
 from drawtap.commands import Opt, command
 from drawtap.errors import UsageError, check_target
 from drawtap.view.result import ExitStatus, Verdict, Verdicts
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from drawtap.system.recorder import Recorded, Recorder
 
 _SUFFIXES = {"tracefs": ".dat", "perf": ".perf.data", "lttng": "-lttng"}
-_UNITS = {"": 1, "K": 1, "M": 1024, "G": 1024 * 1024}
 
 
 @command(
@@ -78,8 +77,7 @@ def make_recorder(
     """Return a recorder that has not started, and remarks about what it will not see."""
     from drawtap.system import recorder
 
-    size = re.fullmatch(r"(\d+)([KMG]?)i?B?", buffer.strip(), re.IGNORECASE)
-    kib = int(size[1]) * _UNITS[size[2].upper()] if size else 0
+    kib = int(units.size_bytes(buffer, bare=1024) or 0) // 1024
     if not 4 <= kib <= 16 << 20:
         raise UsageError(f"{buffer!r} is no size of a buffer", hint="512K, 8M ... for each CPU, 16G at most")
     chosen, without = recorder.chosen_events(events, recorder.known_events(recorder.tracefs()))
