@@ -158,7 +158,7 @@ class _Verb(click.Command):
                 formatter.write_dl(rows)
         sections: dict[str, list[tuple[str, str]]] = {}
         for param in self.get_params(ctx):
-            row = param.get_help_record(ctx)
+            row = None if isinstance(param, click.Argument) else param.get_help_record(ctx)
             if row is not None:
                 sections.setdefault(self._titles.get(param.name or "", Options.title), []).append(row)
         for title in sorted(sections, key=lambda title: title != Options.title):
@@ -223,6 +223,9 @@ class _Group(click.Group):
                 single += [(f"{group} ...", _of_group(group, about)) for group, about in GROUPS.items()]
             if single:
                 self._write(formatter, title, single)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        formatter.write(f"{self.epilog}\n")
 
     @staticmethod
     def _write(formatter: click.HelpFormatter, title: str, rows: list[tuple[str, str]]) -> None:

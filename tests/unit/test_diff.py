@@ -197,3 +197,19 @@ def test_handles_and_addresses_are_no_state(
     assert drawtap("diff", a, b, "--state", "-1").code == 0  # type: ignore[attr-defined]
     rows = json.loads(drawtap("diff", a, c, "--state", "-1", "--json").out)  # type: ignore[attr-defined]
     assert rows == [{"path": "contexts[1].GL_DEPTH_FUNC", "a": '"GL_LESS"', "b": '"GL_EQUAL"'}]
+
+
+def test_calls_after_the_last_frame_are_no_frame(tmp_path: Path, drawtap) -> None:
+    def made(name: str, last: int) -> Path:
+        w = Writer()
+        t = w.thread()
+        for _ in range(3):
+            t.call("eglSwapBuffers", dpy=0x7F0000001000, surface=2, result=1, duration=1)
+        t.call("glUniform4fv", location=last, count=1, value=f32(1, 0, 0, 0), duration=1)
+        return w.write(tmp_path / name)
+
+    a, b = made("a.dtap", 1), made("b.dtap", 2)
+    found = _compare(a, b)
+    assert (found.different_frames, found.frames_a, found.frames_b, found.rest_differs) == (0, 3, 3, True)
+    assert "0 of 3 frames differ, and calls after the last frame" in drawtap("diff", a, b).out
+    assert not _compare(a, a).rest_differs

@@ -76,6 +76,7 @@ TOUR = [
     ("limit game fast", 2, "'fast' is no number", "drawtap limit PROGRAM 60"),
     # targets
     ("cut game.dtap #0 -o game.dtap", 2, "game.dtap exists", "--force replaces it"),
+    ("image game.dtap 1 -o frame.jpg", 2, "no picture is written as .jpg", ".png, .ppm or .rgba"),
     ("cut game.dtap #0 -o nowhere/x.dtap", 2, "there is no folder", "mkdir -p"),
     # ranges
     ("list game.dtap #99", 2, "there is no frame 99", "there are 3: 0 to 2"),

@@ -113,6 +113,7 @@ def _note(found: Differences, listed: int, images: bool, pictures: int) -> str:
         text = ", ".join(f"{number(n)} {what}" for n, what in parts if n)
         frames = f"{found.frames_a}" if found.frames_a == found.frames_b else f"{found.frames_a} and {found.frames_b}"
         text = f"{text}; {number(found.different_frames)} of {frames} frames differ"
+        text += ", and calls after the last frame" if found.rest_differs else ""
     left = found.changed + found.only_a + found.only_b - listed
     if left:
         text += f"; {number(left)} differences more (--limit)"

@@ -46,7 +46,10 @@ class Frames:
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """The findings of a comparison of calls; the lists hold the first ones, the numbers count all."""
+    """The findings of a comparison of calls; the lists hold the first ones, the numbers count all.
+
+    Calls after the last frame are no frame: `rest_differs` is about them.
+    """
 
     equal: int
     changed: int
@@ -57,6 +60,7 @@ class Differences:
     frames_b: int
     frames: tuple[Frames, ...]
     calls: tuple[Difference, ...]
+    rest_differs: bool = False
 
     @property
     def any(self) -> bool:
@@ -74,7 +78,15 @@ def diff(a: Trace, b: Trace, *, frames: range | None = None, limit: int = 1000, 
     numbers = ("equal", "changed", "only_a", "only_b", "different_frames", "frames_a", "frames_b")
     counts = {name: said[name] for name in numbers}
     pairs = [Frames(f["frame_a"], f["frame_b"], *(f[n] for n in numbers[:4])) for f in said["frames"]]
-    return Differences(**counts, frames=tuple(pairs), calls=tuple(map(_call, said["differences"])))
+    ended = [sum(1 for row in trace.table("frames") if row["end_function"]) for trace in (a, b)]
+    rest = any(n is not None and n >= end for pair in pairs for n, end in zip((pair.a, pair.b), ended, strict=True))
+    counts["different_frames"] -= sum(
+        all(n is None or n >= end for n, end in zip((pair.a, pair.b), ended, strict=True)) for pair in pairs
+    )
+    for name, end in zip(("frames_a", "frames_b"), ended, strict=True):
+        within = end if frames is None else len(range(min(frames.start, end), min(frames.stop, end)))
+        counts[name] = within
+    return Differences(**counts, frames=tuple(pairs), calls=tuple(map(_call, said["differences"])), rest_differs=rest)
 
 
 def _call(row: Row) -> Difference:
