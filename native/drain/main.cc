@@ -460,6 +460,7 @@ bool Drainer::read_hello(Connection& c) {
     message.msg_controllen = sizeof room;
     const ssize_t n = recvmsg(c.fd, &message, MSG_CMSG_CLOEXEC);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+    if (n < 0 && errno != ECONNRESET) refuse(c, "hello", std::string("it cannot be heard: ") + strerror(errno));
     if (n <= 0) return false;
     for (cmsghdr* part = CMSG_FIRSTHDR(&message); part; part = CMSG_NXTHDR(&message, part)) {
       if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;

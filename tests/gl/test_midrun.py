@@ -25,6 +25,8 @@ PROGRAMS = {
     "vertex arrays, buffers of uniforms": ("modern", FOREVER),
     "OpenGL ES 1": ("es1_cube", FOREVER),
     "every kind of object": ("midrun",),
+    "a buffer mapped for good": ("midrun_maps",),
+    "GLX pbuffers": ("midrun_pbuffer",),
 }
 
 

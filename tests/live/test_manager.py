@@ -11,6 +11,7 @@ import socket
 import struct
 import time
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -664,3 +665,55 @@ def test_it_says_which_alarms_are_on(start):
     assert (said["on"], said["because"]) == (["hitch"], "the configuration")
     [said] = start({"alarm": []}).events("alarms")
     assert said["on"] == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
+@pytest.mark.parametrize("groups", [(), (0,)])
+def test_another_user_does_what_the_kernel_says_it_may(start, groups):
+    """Not a pretended one: a process whose user and groups are those, as the kernel tells the manager."""
+    running = start({"manager": {"admin_group": grp.getgrgid(0).gr_name}})
+    program = running.program()
+    program.show(10, 10 * MS)
+    with running.client() as own:
+        wait_for(lambda: own.ask("list")["programs"], "the program")
+    running.folder.path.chmod(0o755)  # as a manager of the whole system has it
+    running.folder.clients.chmod(0o666)
+    requests = [{"op": "hello"}, {"op": "list"}, {"op": "limit", "program": os.getpid(), "fps": 5}]
+    hello, listed, limited = _asked_as(NOBODY, groups, running.folder.clients, requests)
+    assert hello["ok"] is True
+    if groups:
+        (known,) = listed["programs"]
+        assert known["pid"] == os.getpid()
+        assert limited["programs"][0]["limit"]["reason"] == f"user {NOBODY} said so"
+        assert program.interval_ns == 200 * MS
+    else:
+        assert listed["programs"] == []
+        assert limited["ok"] is False and "not a program of yours" in json.dumps(limited)
+
+
+NOBODY = 65534
+
+
+def _asked_as(user: int, groups: tuple[int, ...], path: Path, requests: list[dict[str, object]]) -> list[Any]:
+    """Ask the manager as a user and return its answers."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        with contextlib.suppress(BaseException):
+            os.chdir(path.parent)  # the folders above are the test's own
+            os.setgroups(groups)
+            os.setresgid(user, user, user)
+            os.setresuid(user, user, user)
+            with socket.socket(socket.AF_UNIX) as made:
+                made.connect(path.name)
+                made.settimeout(PATIENCE_S)
+                heard = made.makefile("rb")
+                for request in requests:
+                    made.sendall(json.dumps(request).encode() + b"\n")
+                    os.write(writing, heard.readline())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as answers:
+        found = [json.loads(line) for line in answers]
+    os.waitpid(child, 0)
+    return found

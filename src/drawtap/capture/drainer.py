@@ -65,7 +65,7 @@ class Drainer:
         self.pools = pools.Pools()
         said = ["--annotation", json.dumps(about)]
         self._take_over = functools.partial(pools.command, drainer, output, [*options, *said])
-        self._keeps_all = "--ring" in options
+        self._keeps_all, self._paused = "--ring" in options, "--paused" in options
         self._output = output or Path("recording.dtap")  # a flight recorder has one
         self._ready, ready = os.pipe()
         self._status, status = socketpair()
@@ -210,7 +210,7 @@ class Drainer:
             return
         watched = f"watch {self._watched}\n" if self._watched else ""
         successor = self._take_over(end_it=end_it)
-        self.pools.empty_into(successor, watched + told, self._hear)
+        self.pools.empty_into(successor, watched + told, self._hear_successor)
         self.pools.count(successor, self._hear)
         missing = "some of what it had not written is lost" if len(self.pools) else "what it had not written was saved"
         self.messages.append(f"{by}: {missing}")
@@ -268,6 +268,8 @@ class Drainer:
         elif event == "file":
             if entry.get("file"):
                 self.files.append(Path(str(entry["file"])))
+            if why := entry.get("write_error"):
+                self._hear_unwritten(entry, str(why))
             if entry.get("stream") and (entry.get("calls") or entry.get("taken")):
                 self.sent.append(_sent(entry))
         elif event == "foreign":
@@ -287,6 +289,18 @@ class Drainer:
         elif event == "peek":
             path = entry.get("path")
             self._peeks.put(None if path is None else str(path))
+
+    def _hear_successor(self, entry: Mapping[str, object]) -> None:
+        self._hear(entry)
+        # A process says hello at its first call: without one in its memory, it was never let in.
+        if entry.get("event") == "file" and not entry.get("calls") and not entry.get("file") and not self._paused:
+            self.refused.append(_refused({**entry, "text": "the recorder's process was killed as it came"}))
+
+    def _hear_unwritten(self, entry: Mapping[str, object], why: str) -> None:
+        # Where the file is there, what is missing is said of that.
+        if not entry.get("file") or not Path(str(entry["file"])).exists():
+            calls = sum(int(str(entry.get(name) or 0)) for name in ("calls_lost", "calls_unrecorded"))
+            self.refused.append(_refused({**entry, "text": f"{calls:,} calls: {why}"}))
 
     def _hear_unfinished(self, entry: Mapping[str, object]) -> None:
         file = Path(str(entry.get("file") or ""))
