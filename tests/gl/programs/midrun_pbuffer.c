@@ -13,8 +13,8 @@ static GLXPbuffer pbuffer(Display* display, GLXFBConfig config) {
 int main(void) {
   Display* const display = XOpenDisplay(NULL);
   if (!display) return 77;
-  const int wanted[] = {GLX_DRAWABLE_TYPE, GLX_PBUFFER_BIT, GLX_RENDER_TYPE, GLX_RGBA_BIT, GLX_RED_SIZE, 8,
-                        GLX_DOUBLEBUFFER, True, None};
+  const int wanted[] = {
+      GLX_DRAWABLE_TYPE, GLX_PBUFFER_BIT, GLX_RENDER_TYPE, GLX_RGBA_BIT, GLX_RED_SIZE, 8, GLX_DOUBLEBUFFER, True, None};
   int count = 0;
   GLXFBConfig* const configs = glXChooseFBConfig(display, DefaultScreen(display), wanted, &count);
   if (!configs || !count) return 77;
