@@ -1,16 +1,16 @@
 // Fragments: how many a draw makes, how many of them the shader or the alpha test discards, how many reach the target,
 // and how often each pixel is drawn over.
 //
-// A draw is performed once more before it is played, with nothing that it could change switched on. In OpenGL occlusion
-// queries count, on the program's own target. Elsewhere the stencil buffer of a private framebuffer of the same size
-// counts: each fragment adds one to its pixel, and the pixels are read back. What passes the program's depth test is
-// counted by a colour that each fragment makes smaller by one step, beside a depth buffer that is kept equal to the
-// program's: it is cleared and drawn to as the program's is, and copied from it only where anything else may have
-// changed that. Pixels are read back some draws later, when the driver has long drawn them; nothing waits for a draw.
-// Where the stencil test is the program's, or no such copy can be made, colours are added up instead.
-// Each way to another framebuffer and back costs llvmpipe more than most draws: there they are counted where they are,
-// by shaders that put an integer for each two by two pixels into a list in a storage block, or many of them into a
-// plane. Overdraw is the sum of such pictures over a frame.
+// The player repeats each draw before it plays the draw itself, with every effect switched off. In OpenGL, occlusion
+// queries count on the program's own target. Elsewhere the stencil buffer of a private framebuffer of the same size
+// counts: each fragment adds one to its pixel, and the pixels are read back.
+// Fragments that pass the program's depth test darken their pixel by one step, beside a copy of the program's depth
+// buffer. Clears and draws are repeated on the copy; it is copied anew only after other changes of the original. Pixels
+// are read back some draws later, when the driver has long drawn them; nothing waits for a draw. If the program tests
+// stencil, or its depth buffer cannot be copied, colours are added up instead.
+// A change of the framebuffer and back costs llvmpipe more than most draws. There, draws are counted in place: shaders
+// put an integer for each two by two pixels into a list in a storage block, or many of them into a plane. Overdraw is
+// the sum of such pictures over a frame.
 #include <algorithm>
 #include <array>
 #include <cstdio>

@@ -138,7 +138,7 @@ def judge(trace: Trace, rule: str) -> Judgement:
 
 
 def with_calls(trace: Trace, asked: Checklist, most: int) -> Checklist:
-    """Give the first `most` rows of evidence of every finding that say nothing themselves the text of their call."""
+    """Add the text of the call to rows of evidence without a text: the first `most` rows of every finding."""
     return replace(asked, judgements=[_with_calls(trace, j, most) for j in asked.judgements])
 
 

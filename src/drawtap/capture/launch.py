@@ -281,9 +281,9 @@ def start_aside(
 ) -> int:
     """Start a command that nobody waits for, with `settings` in its environment, and return its pid.
 
-    It is in a session of its own, reads nothing and says nothing here. A thread of its own calls `ended` with the exit
-    code (-n where signal n ended it) and the last lines of standard error. Without `heard` there are no lines: use it
-    for commands that may outlive this process. Raises ChildError where it cannot be started.
+    The command runs in a session of its own; it reads no input, and its output does not appear here. A thread calls
+    `ended` with the exit code (-n where signal n ended it) and the last lines of standard error. Without `heard` there
+    are no lines: use it for commands that may outlive this process. Raises ChildError where it cannot be started.
     """
     executable = find_program(command[0])
     null = subprocess.DEVNULL

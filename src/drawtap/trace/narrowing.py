@@ -42,7 +42,9 @@ class Use:
     # event.state.X.Y of the table `trace`; True: it is compared with a number
     states: dict[tuple[str, ...], bool] = field(default_factory=dict)
     sensors: set[str] = field(default_factory=set)  # event.sensors.X of the table `trace`
-    path: str = ""  # of the table `state`: what its paths match; its rows hold after some call of first_seq to end_seq
+    path: str = (
+        ""  # of the table `state`: a pattern of paths, for values that hold after a call of first_seq to end_seq
+    )
 
 
 class Names(Protocol):

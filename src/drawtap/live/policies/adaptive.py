@@ -10,21 +10,22 @@ from drawtap.live.policy import Decision, Snapshot, policy
 from drawtap.live.program import Importance, Limit, Program, percentiles
 
 # Logarithms of rates, all of them: 0.01 is about 1 %.
-_SURE = 0.08  # an error beyond the missed target that is no accident
-_SAME = 0.01  # rates so near to each other are the same
-_EVEN = 0.02  # nine in ten frame times that are so near to each other are even
-_GAIN = 0.02  # what is gained for a target, to be worth anything
-_HELD = 0.006  # below what a program is held to: it keeps that rate by a clock, so little tells
-_BAD = 0.9  # how far others went down before a target that is missed counts as out of their reach
-_AGAIN = 0.25  # the same where that was found out before, and is only looked at again
-_FINE = 0.22  # and the same where only what lies above the target is lacking
-_STEP = math.log(3)  # the most at once, down
-_RISE = 0.3  # and up
+_SURE = 0.08  # an error this far beyond the missed target is no accident
+_SAME = 0.01  # rates closer than this are equal
+_EVEN = 0.02  # frame times are even if nine in ten are closer than this
+_GAIN = 0.02  # the least gain for a target that is worth a limit
+_HELD = 0.006  # tolerance for a program under a limit: a clock keeps its rate, so a small error means something
+# Others went down by this much, and the target is still missed: it is out of their reach.
+_BAD = 0.9
+_AGAIN = 0.25  # if an earlier try found it out of reach already
+_FINE = 0.22  # if the program reaches its target, but not the aim above it
+_STEP = math.log(3)  # the largest step down
+_RISE = 0.3  # the largest step up
 
 
 @dataclass(frozen=True)
 class _Try:
-    """What was so before the others went down, `depth` by now, for program `id`: nothing was gained from it so far."""
+    """The state before the others went down for program `id`, by `depth` so far, without a gain yet."""
 
     id: int
     limits: Mapping[int, float]
@@ -35,7 +36,7 @@ class _Try:
 
 @dataclass(frozen=True)
 class _Held:
-    """A program that does not come nearer to its aim than `error`, whatever others do, as was found out."""
+    """A program that tries showed to stay `error` off its aim, whatever others do."""
 
     error: float
     best: float  # where others were down
