@@ -99,7 +99,7 @@ def test_what_cannot_be_compared_is_said(programs: Bench, triangle: Path) -> Non
 def test_one_recording_on_two_engines_has_the_same_work(programs: Bench, tmp_path: Path) -> None:
     trace = programs.recorded(["two_draws", "4"], tmp_path).traces[0]
     command = [sys.executable, "-m", "drawtap", "slower", str(trace), "--json"]
-    command += ["--on", "llvmpipe", "--on", "softpipe", "--slower", "0"]
+    command += ["--on", "llvmpipe", "--on", "softpipe", "--threshold", "0"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=programs.environment())
     assert done.returncode in (0, 1), done.stderr  # which is slower is up to the machine
     said = json.loads(done.stdout)

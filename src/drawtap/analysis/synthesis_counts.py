@@ -1,4 +1,4 @@
-"""What of a request can be counted in a recording, without playing it."""
+"""Counts of a request that a recording gives without being played."""
 
 from __future__ import annotations
 

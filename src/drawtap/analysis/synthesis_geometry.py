@@ -96,7 +96,7 @@ class Geometry:
         return draw
 
     def draw(self, visible: int, away: int, outside: int, area: float, *, as_strip: bool) -> Draw:
-        """Add a draw of so many triangles that covers about `area` pixels."""
+        """Add a draw of these numbers of triangles that covers about `area` pixels."""
         if as_strip and visible:
             corners, covered = self._strip(visible, area)
             return self.add("GL_TRIANGLE_STRIP", corners, covered)

@@ -1,4 +1,4 @@
-"""What can be asked of a synthetic benchmark, and requests as TOML."""
+"""Requests for synthetic benchmarks, and their form in TOML."""
 
 from __future__ import annotations
 

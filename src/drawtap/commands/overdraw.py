@@ -34,9 +34,9 @@ def overdraw(
     """Save how often each pixel is drawn over, as pictures.
 
     Fragments are counted that rasterisation makes, before any test: those that are hidden too. mean is fragments a
-    covered pixel. Each draw is performed once more for it, with everything switched off that it could change; where one
-    cannot be, its fragments are missing in the picture: fragments, most and covered are at least so much, and the note
-    says for how many draws nothing is known, and why. Below each picture its colours are
+    covered pixel. Each draw is performed once more for it, with everything switched off that it could change; if a
+    draw cannot be repeated, its fragments are missing in the picture. Then fragments, most and covered are lower
+    bounds, and the note gives the number of such draws and the reason. Below each picture its colours are
     explained, with the share of pixels that have them.
     """
     from drawtap.metrics import overdraw as counting
