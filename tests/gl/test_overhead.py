@@ -16,7 +16,7 @@ from drawtap.commands.overhead import _notes
 PROGRAM = """
 import os, pathlib, sys
 from drawtap import demo_program
-tapped = "libdrawtap-tap" in os.environ.get("LD_PRELOAD", "")
+tapped = "libdrawtap-" in os.environ.get("LD_PRELOAD", "")
 recorded = tapped and pathlib.Path(os.environ["DRAWTAP_SOCKET"]).exists()
 runs = pathlib.Path(sys.argv[1])
 runs.write_text(runs.read_text() + ("r" if recorded else "o" if tapped else "w"))

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from drawtap.parts import PRELOAD
 from shared import once
 
 ROOT = Path(__file__).parents[2]
@@ -78,13 +79,16 @@ def test_nothing_is_in_it_twice_and_nothing_is_missing(wheel):
 
 def test_it_needs_an_old_c_library_and_nothing_else(unpacked):
     found = _binaries(unpacked)
-    assert len(found) == 11
+    assert len(found) == 12
     for file in found:
         needed = set(re.findall(r"\(NEEDED\).*\[(.+)\]", _read("-d", file)))
         assert needed <= _SYSTEM | ({"libEGL.so.1"} if file.name == "drawtap-play" else set()), file.name
-        assert not re.search(r"RPATH|RUNPATH", _read("-d", file)), file.name
+        # What is preloaded needs nothing: it finds the tap beside it.
+        paths = re.findall(r"\((?:RPATH|RUNPATH)\).*\[(.+)\]", _read("-d", file))
+        auxiliary = re.findall(r"\(AUXILIARY\).*\[(.+)\]", _read("-d", file))
+        assert (paths, auxiliary) == ((["$ORIGIN"], ["libdrawtap-tap.so"]) if file.name == PRELOAD else ([], []))
         versions = re.findall(r"GLIBC_(\d+)\.(\d+)", _read("-V", file))
-        assert max((int(a), int(b)) for a, b in versions) <= (2, 28), file.name
+        assert max([(0, 0), *((int(a), int(b)) for a, b in versions)]) <= (2, 28), file.name
         assert not re.search(r"GLIBCXX|CXXABI|GCC_", _read("-V", file)), file.name
 
 
