@@ -943,10 +943,13 @@ void Machine::walk(Visitor& visitor) {
     list_calls = 0;
     apply(chunk, record);
     if (event_.function && event_.function->flags & FLAG_MAKE_CURRENT) {
-      // What the tap noted right after it belongs to it.
+      // What the tap noted right after it belongs to it, unless it is about the call behind.
       uint32_t& next = ahead[thread_];
-      for (next = record + 1; next < chunk->records && chunk->known[chunk->order[next]] == -1; ++next)
-        tap_record(chunk, next, chunk->open->info.functions[chunk->order[next]].id());
+      for (next = record + 1; next < chunk->records && chunk->known[chunk->order[next]] == -1; ++next) {
+        const unsigned id = chunk->open->info.functions[chunk->order[next]].id();
+        if (id == DT_FN_MAP_WRITE || id == DT_FN_MEMORY) break;
+        tap_record(chunk, next, id);
+      }
     }
     if (frame < frames->ends.size() && seq == frames->ends[frame]) {
       event_.deeds |= DEED_FRAME_END;

@@ -24,6 +24,8 @@ PROGRAMS = {
     "churn": ("churn", str(FRAMES)),
     "targets that feed on the frame before": ("fbo_chain", str(FRAMES)),
     "display lists": ("ff_lists", str(FRAMES)),
+    "stores through a mapping": ("mapped_frames", str(FRAMES)),
+    "stores of another thread": ("mapped_frames", str(FRAMES), "threads"),
 }
 
 

@@ -79,6 +79,17 @@ def test_a_call_that_failed_has_not_undone_what_was_stored_before_it(tmp_path: P
         assert rows_of(graph, keep) == [0]
 
 
+def test_bytes_right_behind_a_context_that_becomes_current_are_not_lost(tmp_path: Path):
+    s = started()
+    s.thread = 1
+    s.context(0).eglMakeCurrent(0x10, 0x20, 0x20, 0x30, result=1).context(1).mapped(3, 0, b"12345678").glFlush()
+    s.thread = 0
+    drawn(s).frame()
+    with open_trace(s.write(tmp_path / "t.dtap")) as trace:
+        graph = Graph(trace)
+        assert rows_of(graph, graph.closure([last_draw(trace)])) == [0]
+
+
 def test_another_thread_sees_what_was_stored_when_the_storing_thread_calls(tmp_path: Path):
     s = started()
     s.thread = 1

@@ -32,7 +32,7 @@ static void* stores(void* unused) {
   for (int frame = 0; frame < frames; frame++) {
     pthread_barrier_wait(&turn);
     for (int draw = 0; draw < DRAWS; draw++) store(frame, draw);
-    glFinish(); /* what was stored is seen here */
+    glFlush(); /* what was stored is seen here */
     pthread_barrier_wait(&turn);
   }
   eglMakeCurrent(display, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
