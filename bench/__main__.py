@@ -44,6 +44,7 @@ from bench import (
     state,
     stream,
     table2,
+    view,
 )
 from bench.measure import BenchError
 from bench.row import Row, print_table
@@ -76,6 +77,7 @@ GROUPS: dict[str, Callable[[Setup], Iterator[Row]]] = {
     "table2": table2.rows,
     "figure11": figure11.rows,
     "manager": manager.rows,
+    "view": view.rows,
 }
 
 # Groups that run only where they are named: they compile everything anew.

@@ -49,6 +49,9 @@ _MEANINGS = {
     "is:draw": lambda c: c[2].startswith("glDraw") and c[2] != "glDrawBuffers",
     "is:clear": lambda c: c[2].startswith("glClear") and not c[2].startswith("glClearColor"),
     "mode=GL_TRIANGLE_STRIP": lambda c: c[5].get("mode") == "GL_TRIANGLE_STRIP",
+    "normalized=GL_FALSE": lambda c: c[5].get("normalized") == "False",
+    "texture=GL_TEXTURE1": lambda c: c[5].get("texture") == "GL_TEXTURE1",
+    "texture>1": lambda c: c[5].get("texture", "").isdigit() and int(c[5]["texture"]) > 1,
     "seq<40": lambda c: c[0] < 40,
 }
 
@@ -120,6 +123,7 @@ def test_changes_means_the_text_and_no_pattern():
     ("text", "error", "hint"),
     [
         ("widht=3", "no function that was called has a parameter 'widht'", "width"),
+        ("count=many", "count is no text here, and 'many' no number", "count=1"),
         ("is:drw", "no function of this recording is of the kind 'drw'", "draw"),
         ("chnages:blend", "the filter has no word 'chnages:blend'", "changes:"),
         ("uses:textures=1", "uses:textures=1 names no object", "texture"),

@@ -53,6 +53,7 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE,
 )
+_TRUTHS = {prefix + word: word for prefix in ("", "gl_", "egl_") for word in ("true", "false")}
 _RANGE = re.compile(r"(\d+)\.\.(\d+)")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?(e-?\d+)?", re.IGNORECASE)
 _QUANTITY = re.compile(r"(\d+(?:\.\d+)?)(ns|us|ms|s)?")
@@ -60,10 +61,13 @@ _QUANTITY = re.compile(r"(\d+(?:\.\d+)?)(ns|us|ms|s)?")
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The vocabulary of a recording: its functions with their flags, and the called functions that have a parameter."""
+    """The vocabulary of a recording: its functions with their flags; by a parameter's name the called functions with it.
+
+    Each comes with what the parameter's column holds: text, truth (a boolean), or number.
+    """
 
     functions: Mapping[str, frozenset[str]]
-    parameters: Mapping[str, tuple[str, ...]]
+    parameters: Mapping[str, tuple[tuple[str, str], ...]]
 
     @property
     def flags(self) -> frozenset[str]:
@@ -158,9 +162,18 @@ class _Parser:
             known = (*COLUMNS, *self._vocabulary.parameters)
             hint = did_you_mean(left, known) or "columns: " + ", ".join(COLUMNS)
             raise UsageError(f"no function that was called has a parameter {left!r}", hint=hint)
-        value = right if _NUMBER.fullmatch(right) else quote_text(right)
-        asked = (f'SELECT seq FROM "{function}" WHERE {_parameter(left)} {op} {value}' for function in functions)
+        compared = ((f, _value(right, op, kind)) for f, kind in functions)
+        asked = [f'SELECT seq FROM "{f}" WHERE {_parameter(left)} {op} {v}' for f, v in compared if v is not None]
+        if not asked:
+            raise UsageError(f"{left} is no text here, and {right!r} no number", hint=f"{left}=1, {left}>=2")
         return f"seq IN ({' UNION ALL '.join(asked)})"
+
+
+def _value(text: str, op: str, kind: str) -> str | None:
+    """Return what a column of a kind is compared with; None where it cannot be compared with this."""
+    if _NUMBER.fullmatch(text):
+        return text if kind == "number" or op in ("=", "!=") else None  # enumerants have no order
+    return {"truth": _TRUTHS.get(text.lower()), "text": quote_text(text)}.get(kind)
 
 
 def _tokens(text: str) -> Iterator[re.Match[str]]:

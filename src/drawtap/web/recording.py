@@ -255,10 +255,10 @@ class Recording:
                 for row in self.trace.core.table_rows("functions")
                 if row["calls"]
             }
-            named: dict[str, list[str]] = {}
+            named: dict[str, list[tuple[str, str]]] = {}
             for row in self.trace.core.table_rows("params"):
                 if row["function"] in functions and row["position"]:
-                    named.setdefault(str(row["name"]), []).append(str(row["function"]))
+                    named.setdefault(str(row["name"]), []).append((str(row["function"]), _holds(row)))
             parameters = {name: tuple(where) for name, where in named.items()}
             self._vocabulary = filters.Vocabulary(functions, parameters)
         return self._vocabulary
@@ -576,6 +576,13 @@ def _headed(head: Answer, data: bytes) -> bytes:
     text = json.dumps(head).encode()
     text += b" " * (-(len(text) + 4) % 8)
     return struct.pack("<I", len(text)) + text + data
+
+
+def _holds(parameter: Row) -> str:
+    """Return what the column of a parameter holds: text, truth or number."""
+    if parameter["kind"] in ("enum", "bitmask") or parameter["element"] == "char":
+        return "text"
+    return "truth" if parameter["kind"] == "bool" else "number"
 
 
 def _kind(flags: frozenset[str]) -> str | None:

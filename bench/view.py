@@ -1,0 +1,184 @@
+"""What looking takes: from the command to the first rows, from a click to the picture, in a headless browser.
+
+apitrace has no server: a picture of a draw is `apitrace dump-images`, which plays the trace from its first call.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import shutil
+import statistics
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from bench.measure import Apitrace, BenchError, Drawtap, run_process
+from bench.row import Goal, Row
+from bench.setup import Setup, drawtap
+
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+_WAIT_S = 60
+_CALLS = 20  # places that are looked at
+
+
+def rows(setup: Setup) -> Iterator[Row]:
+    """Open a long recording and go through it; then look at pictures of draws, beside apitrace."""
+    browser = next((found for name in _BROWSERS if (found := shutil.which(name))), None)
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        raise BenchError("playwright is not installed (pip install 'drawtap[dev]')") from None
+    if browser is None:
+        raise BenchError("no Chromium is installed (Debian package chromium)")
+    with sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+        yield from _long(setup, chromium)
+        yield from _pictures(setup, chromium)
+        chromium.close()
+
+
+@contextlib.contextmanager
+def _served(trace: Path, environment: Mapping[str, str] | None = None) -> Iterator[str]:
+    from bench.measure import program_environment
+
+    command = drawtap("view", str(trace), "--no-browser")
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=program_environment(environment))
+    try:
+        assert server.stdout is not None
+        yield server.stdout.readline().strip()
+    finally:
+        server.send_signal(2)
+        server.wait(timeout=_WAIT_S)
+
+
+class _Page:
+    """A page, and how long it takes until an expression of JavaScript holds."""
+
+    def __init__(self, chromium: Any, address: str) -> None:
+        self.page = chromium.new_page(viewport={"width": 1300, "height": 850})
+        self.page.goto(address)
+        self.page.wait_for_selector("body[data-ready]")
+
+    def ms(self, act: str, until: str) -> float:
+        """Run `act` and return the milliseconds until `until` holds, as the page's own clock counts them."""
+        found = self.page.evaluate(
+            f"""(async () => {{
+              const begun = performance.now();
+              {act};
+              while (!({until})) {{
+                if (performance.now() - begun > 60000) return -1;
+                await new Promise((done) => setTimeout(done, 0));
+              }}
+              return performance.now() - begun;
+            }})()""",
+        )
+        if found < 0:
+            raise BenchError(f"the page never came to {until}")
+        return float(found)
+
+
+def _long(setup: Setup, chromium: Any) -> Iterator[Row]:
+    calls = 1_250_000 if setup.quick else 12_500_000
+    trace = setup.scratch / "long.dtap"
+    made = Drawtap().run([setup.program("many_calls"), "state", str(calls), "4"], trace).calls
+    group = f"viewer: {made / 1e6:.0f} M calls"
+    opened = []
+    for _ in range(3):
+        begun = time.monotonic()
+        with _served(trace) as address:
+            _Page(chromium, address)
+            opened.append((time.monotonic() - begun) * 1e3)
+    yield _row(group, "from the command to the first rows", opened, Goal(most=1000, unit="ms"))
+    with _served(trace) as address:
+        page = _Page(chromium, f"{address}&list=flat")
+        dice = random.Random(1)
+        shown = "document.querySelector('.row.chosen .args')?.parentElement.parentElement.innerText.includes('{0}')"
+        jumps, details, states = [], [], []
+        for _ in range(_CALLS):
+            seq = dice.randrange(made // 2, made)
+            jumps.append(page.ms(f"drawtap.go({seq})", shown.format(seq)))
+            page.page.wait_for_timeout(150)
+        yield _row(group, "to any call: its row is there", jumps, Goal(most=100, unit="ms"))
+        for _ in range(_CALLS):
+            seq = dice.randrange(made // 2, made)
+            small = "document.querySelector('#panel h2 small')?.innerText.replaceAll('\\u202f','')"
+            words = f"{small}.includes('call {seq},')"
+            details.append(page.ms(f"drawtap.go({seq})", words))
+        yield _row(group, "to any call: its arguments are there", details, Goal(most=200, unit="ms"))
+        for text, limit in (("name=glBindTexture", 4000), ("duration>1us", 4000), ("texture=GL_TEXTURE1", 8000)):
+            found = page.ms(
+                f"drawtap.store.set({{ filter: {text!r} }})", "drawtap.set && !drawtap.filtering.signal.aborted"
+            )
+            yield _row(group, f"filter {text}: its exact count", [found], Goal(most=limit, unit="ms"))
+            page.ms("drawtap.store.set({ filter: '' })", "!drawtap.set")
+        if setup.quick:
+            page.page.evaluate("drawtap.store.set({ tab: 'state' })")
+            page.page.wait_for_timeout(20_000)  # the index of states is made once
+            for _ in range(_CALLS):
+                seq = dice.randrange(made // 2, made)
+                words = f"document.querySelector('#panel h2')?.innerText.replaceAll('\\u202f','').includes('{seq}')"
+                states.append(page.ms(f"drawtap.go({seq})", words))
+            yield _row(group, "to any call: its state is there", states, Goal(most=250, unit="ms"))
+    trace.unlink()
+
+
+def _pictures(setup: Setup, chromium: Any) -> Iterator[Row]:
+    seconds = 2 if setup.quick else 8
+    scenes = [word for name in ("terrain", "desktop", "ideas") for word in ("-b", f"{name}:duration={seconds}")]
+    program = ["glmark2-es2", "-s", "640x480", *scenes]
+    ours, theirs = setup.scratch / "seen.dtap", setup.scratch / "seen.trace"
+    with setup.display() as display:
+        Drawtap(tuple(display.items())).run(program, ours)
+        their_first = None
+        if setup.apitrace:
+            Apitrace(tuple(display.items())).run(program, theirs)
+            their_first = _dumped(theirs, setup.scratch, display)
+    import drawtap as library
+
+    with library.open(ours) as trace:
+        frame = len(trace.frames) - 3
+        draws = [s for (s,) in trace.sql(f"SELECT seq FROM draws WHERE frame = {frame} ORDER BY seq").fetchall()]
+        frames = len(trace.frames)
+    group = f"viewer: pictures, {frames} frames of glmark2-es2"
+    there = "document.querySelector('#panel h2')?.firstChild.textContent.replaceAll('\\u202f','') === 'After call {0}'"
+    with _served(ours, {"EGL_PLATFORM": "surfaceless"}) as address:
+        page = _Page(chromium, f"{address}&tab=picture&call={draws[0] - 20}")
+        page.page.wait_for_timeout(3000)  # the graph is made while the first picture is looked at
+        page.ms(f"drawtap.goFrame({frames // 3})", "!document.querySelector('[aria-busy]')")
+        page.page.wait_for_timeout(1500)
+        far = page.ms(f"drawtap.go({draws[-1]})", there.format(draws[-1]))
+        page.page.wait_for_timeout(1500)
+        back = [_step(page, seq, there) for seq in reversed(draws[-8:-1])]
+        onward = [_step(page, seq, there) for seq in draws[-7:]]
+    note = "apitrace: dump-images of this draw, which plays from the first call"
+    yield _row(group, "first picture of a far draw", [far], Goal(ratio=10), apitrace=their_first, note=note)
+    yield _row(group, "the draw before", back, Goal(ratio=50), apitrace=their_first, note=note)
+    yield _row(group, "the next draw", onward, Goal(ratio=50), apitrace=their_first, note=note)
+
+
+def _step(page: _Page, seq: int, there: str) -> float:
+    found = page.ms(f"drawtap.go({seq})", there.format(seq))
+    page.page.wait_for_timeout(300)  # a person looks before the next step
+    return found
+
+
+def _dumped(trace: Path, folder: Path, display: Mapping[str, str]) -> float:
+    last = f"apitrace dump --color=never {trace} | grep -E 'glDraw(Arrays|Elements)' | tail -1"
+    listed = run_process(["bash", "-c", last])
+    number = listed.output.split(maxsplit=1)[0]
+    taken = []
+    for _ in range(2):
+        command = ["apitrace", "dump-images", f"--calls={number}", "-o", str(folder / "dumped"), str(trace)]
+        taken.append(run_process(command, display).wall_s * 1e3)
+    return statistics.median(taken)
+
+
+def _row(
+    group: str, name: str, samples: list[float], goal: Goal, *, apitrace: float | None = None, note: str = ""
+) -> Row:
+    return Row(
+        group, name, "ms", statistics.median(samples), apitrace, goal=goal, note=note, samples={"drawtap": samples}
+    )
