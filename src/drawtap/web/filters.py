@@ -61,7 +61,7 @@ _QUANTITY = re.compile(r"(\d+(?:\.\d+)?)(ns|us|ms|s)?")
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The vocabulary of a recording: its functions with their flags; by a parameter's name the called functions with it.
+    """The vocabulary of a recording: functions with their flags, and by parameter the called functions that have it.
 
     Each comes with what the parameter's column holds: text, truth (a boolean), or number.
     """
