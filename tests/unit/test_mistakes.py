@@ -126,3 +126,34 @@ def test_sql_may_begin_with_a_comment(drawtap, folder):
     answer = drawtap("sql", folder / "game.dtap", "-- how many?\nSELECT count(*) AS n FROM calls", "--json")
     assert (answer.code, answer.err) == (0, "")
     assert '"n": 9' in answer.out
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("call-histogram game.dtap", "histogram game.dtap"),
+        ("calc-stats game.dtap", "stats game.dtap"),
+        ("calc-frame-stats game.dtap #1", "stats game.dtap #1 --per-frame"),
+        ("redundancy game.dtap --by function", "simplify game.dtap --dry-run --by function"),
+        ("rules", "checklist --list"),
+        ("rules shader-compiles", "checklist --explain shader-compiles"),
+        ("policy list", "policy"),
+        ("policy try none --seconds 4", "policy none --seconds 4"),
+        ("show plugins", "plugins"),
+        ("select game.dtap FROM\tcalls", "sql game.dtap FROM\tcalls"),
+        ("set-egl-config game.dtap purple=8 -o x.dtap", "edit game.dtap --config purple=8 -o x.dtap"),
+        ("merge game.dtap -o x.dtap", "join --by-time game.dtap -o x.dtap"),
+        ("save-inst game.dtap x.csv", "sensors game.dtap --save x.csv"),
+        ("load-inst game.dtap nowhere.csv", "sensors game.dtap nowhere.csv"),
+        ("apps", "top --once"),
+        ("trace game --frames 0", "record --pid game --frames 0"),
+        ("verify-state notes.txt", "verify --state notes.txt"),
+        ("metrics notes.txt", "profile --list notes.txt"),
+        ("show state game.dtap 99", "state game.dtap 99"),
+        ("play nowhere.dtap", "replay nowhere.dtap"),
+    ],
+)
+def test_old_names_do_the_same(drawtap, folder, monkeypatch, old, new):
+    monkeypatch.chdir(folder)
+    was, now = (drawtap(*(word.replace("\t", " ") for word in words.split(" "))) for words in (old, new))
+    assert (was.code, was.out, was.err) == (now.code, now.out, now.err)

@@ -405,6 +405,9 @@ def test_paragraphs_are_broken_at_the_width_of_the_terminal():
     TextView(out, width=30).show(Lines(lambda fd: None, lambda: iter(["7 glClear(mask = GL_COLOR_BUFFER_BIT)"]),
                                        lambda: Rows((), []), wrap=True))  # fmt: skip
     assert out.getvalue().splitlines() == ["7 glClear(mask =", "    GL_COLOR_BUFFER_BIT)"]
+    out = io.StringIO()
+    TextView(out, width=26).show(Text("glFlush() took a time [12.8 us]", wrap=True))
+    assert out.getvalue().splitlines() == ["glFlush() took a time", "    [12.8 us]"]
 
 
 def test_a_first_frame_that_loads_does_not_press_a_short_plot_flat():

@@ -35,6 +35,7 @@ _STYLES: Mapping[str, str] = {
 }
 WIDE = 100  # of paragraphs, where nothing says how wide
 _HANG = 4
+_TIME = re.compile(r"(?<=\d) (?=(?:[nuµm]?s|min|[KMG]iB|B|%)\b)")
 _LEAST_BAR = 8
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _LEVELS = "▁▂▃▄▅▆▇█"
@@ -404,9 +405,10 @@ def _wrapped(line: str, width: int, indent: int = 0) -> list[str]:
     if len(line) <= width:
         return [line]
     lead = line[: len(line) - len(line.lstrip())]
-    parts = textwrap.wrap(line.strip(), width, initial_indent=lead, subsequent_indent=" " * min(indent, width // 2),
+    kept = _TIME.sub("\u00a0", line.strip())  # a number stays with its unit
+    parts = textwrap.wrap(kept, width, initial_indent=lead, subsequent_indent=" " * min(indent, width // 2),
                           break_long_words=False, break_on_hyphens=False)  # fmt: skip
-    return parts or [line]
+    return [part.replace("\u00a0", " ") for part in parts] or [line]
 
 
 def _column(level: float, row: int) -> str:
