@@ -33,11 +33,10 @@ def overdraw(
 ) -> Rows:
     """Save how often each pixel is drawn over, as pictures.
 
-    Fragments are counted that rasterisation makes, before any test: those that are hidden too. mean is fragments a
-    covered pixel. Each draw is performed once more for it, with everything switched off that it could change; if a
-    draw cannot be repeated, its fragments are missing in the picture. Then fragments, most and covered are lower
-    bounds, and the note gives the number of such draws and the reason. Below each picture its colours are
-    explained, with the share of pixels that have them.
+    It counts all fragments of rasterisation, before any test, hidden ones included. mean is fragments a covered pixel.
+    Each draw is repeated for this, with every effect switched off. If a draw cannot be repeated, its fragments are
+    missing in the picture: fragments, most and covered are lower bounds. The note has the number of these draws and the
+    reason. Below each picture, a legend has its colours with the share of pixels of each.
     """
     from drawtap.metrics import overdraw as counting
     from drawtap.replay import engine
