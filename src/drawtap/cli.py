@@ -408,7 +408,18 @@ def _open(path: str, frame_end: str | None, *, kernel: bool) -> Any:
     if file.is_dir():
         what = "neither a recording nor a trace of the kernel" if kernel else "not a recording"
         raise InputError(f"{path} is a folder, {what}", hint=_recordings_in(file))
-    return drawtap.open(path, frame_end=frame_end)
+    try:
+        return drawtap.open(path, frame_end=frame_end)
+    except InputError as error:
+        if not kernel or error.hint:
+            raise
+        raise InputError(f"{error.message}, and no trace of the kernel of a known kind", hint=_kinds()) from None
+
+
+def _kinds() -> str:
+    from drawtap.system.reader import READERS
+
+    return f"traces of the kernel: {', '.join(READERS.names())}; CTF is a folder with a file metadata"
 
 
 def kernel_trace(path: Path) -> Any:

@@ -61,3 +61,8 @@ def openvg_environment() -> dict[str, str]:
     folder = part(OPENVG, "it needs libagg-dev; make build makes it").parent
     old = os.environ.get("LD_LIBRARY_PATH")
     return {"LD_LIBRARY_PATH": f"{folder}:{old}" if old else str(folder)}
+
+
+def cache_folder(name: str) -> Path:
+    """Return a folder of the user's caches: `drawtap/NAME` below $XDG_CACHE_HOME, or ~/.cache."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "drawtap" / name

@@ -697,11 +697,14 @@ def test_a_trace_of_a_gpu_alone_is_shown(drawtap, gpu_trace, tmp_path):
 
 
 def test_info_of_something_else(drawtap, tmp_path):
-    path = tmp_path / "x.gz"
-    path.write_bytes(gzip.compress(b"no"))
+    path = tmp_path / "x.bin"
+    path.write_bytes(b"\0\1\2 no trace of anything")
     answer = drawtap("info", path)
     assert answer.code == 4
-    assert "no kernel trace of a known kind" in answer.err
+    assert "no trace of the kernel of a known kind" in answer.err
+    assert "tracedat" in answer.err
+    path.write_bytes(gzip.compress(b"no"))
+    assert "gunzip" in drawtap("info", path).err
     assert drawtap("info", tmp_path / "none").code == 4
 
 

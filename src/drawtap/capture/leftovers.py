@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from drawtap.instrument.compile import cache_folder as module_cache
-from drawtap.trace.state import cache_folder as state_cache
+from drawtap.instrument.compile import module_folder
+from drawtap.parts import cache_folder
 
 #: What a folder of the cache holds, and what deleting it costs.
 _CACHES = {
@@ -56,8 +56,8 @@ def delete(items: Sequence[Leftover]) -> int:
 
 
 def _caches() -> Iterator[Leftover]:
-    common = state_cache().parent
-    folders = {common / name: what for name, what in _CACHES.items()} | {module_cache(): _CACHES["modules"]}
+    common = cache_folder("state").parent
+    folders = {common / name: what for name, what in _CACHES.items()} | {module_folder(): _CACHES["modules"]}
     for folder, what in folders.items():
         if folder.is_dir() and any(folder.iterdir()):
             yield Leftover(folder, f"cache: {what}", _size(folder))

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from drawtap.errors import DrawtapError, UnavailableError
+from drawtap.parts import cache_folder
 
 COMPILE_FLAGS = (
     "-std=c++20",
@@ -118,11 +119,11 @@ def compile_c_program(folder: Path, program: Path) -> None:
         _run([*compiler.command, *objects, "-lEGL", "-ldl", "-lm", "-o", str(program)])
 
 
-def cache_folder() -> Path:
+def module_folder() -> Path:
     """Return the folder of compiled modules: $DRAWTAP_CACHE, or drawtap/modules below $XDG_CACHE_HOME."""
     if os.environ.get("DRAWTAP_CACHE"):
         return Path(os.environ["DRAWTAP_CACHE"]) / "modules"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "drawtap" / "modules"
+    return cache_folder("modules")
 
 
 # For code of a user's: the C++ library, linked in and kept to itself so that the program's own copy is not met.
@@ -149,7 +150,7 @@ def compile_module(
     all_flags = [*COMPILE_FLAGS, *_machine_flags(), *(USER_COMPILE_FLAGS if user_code else ())]
     link_flags = [*LINK_FLAGS, *(USER_LINK_FLAGS if user_code and not compiler.is_zig else ())]
     key = _content_hash(compiler, [*all_flags, *link_flags], files, runtime, include)
-    folder = cache_folder() / key[:32]
+    folder = module_folder() / key[:32]
     library = f"libdrawtap-{name}.so"
     with _locked(folder):
         if (folder / library).exists():

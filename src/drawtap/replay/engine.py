@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from drawtap.errors import UnavailableError
+from drawtap.parts import cache_folder
 from drawtap.plugins import Registry
 from drawtap.replay import player
 
@@ -129,8 +130,7 @@ def _linked(folder: Path) -> Path:
     # The linker looks for the names with numbers, browsers ship the libraries without. The others stand beside them.
     if all((folder / soname).exists() for soname in _SONAMES.values()):
         return folder
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "drawtap" / "engines"
-    links = cache / hashlib.blake2b(os.fsencode(folder), digest_size=8).hexdigest()
+    links = cache_folder("engines") / hashlib.blake2b(os.fsencode(folder), digest_size=8).hexdigest()
     links.mkdir(parents=True, exist_ok=True)
     for path in folder.iterdir():
         _link(links / path.name, path)

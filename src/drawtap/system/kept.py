@@ -19,7 +19,7 @@ from pathlib import Path
 import duckdb
 
 import drawtap
-from drawtap.parts import SYSTEM, part
+from drawtap.parts import SYSTEM, cache_folder, part
 from drawtap.system.driver import drivers
 from drawtap.system.model import KernelModel, assembled, build, database_for, files, lock, size
 from drawtap.system.reader import KernelTrace
@@ -31,12 +31,6 @@ _MOST_BYTES = 20_000_000_000  # of all that is kept
 _TABLES = (*(name for name in TABLES if name != "state"), "trace_window")
 
 
-def cache_folder() -> Path:
-    """Return where models are kept."""
-    root = os.environ.get("XDG_CACHE_HOME")
-    return (Path(root) if root else Path("~/.cache").expanduser()) / "drawtap" / "kernel"
-
-
 def model_of(trace: KernelTrace, *, keep: bool = True, folder: Path | None = None) -> KernelModel:
     """Return the model of a trace: the one that was kept, else a new one, which is kept where that pays.
 
@@ -44,7 +38,7 @@ def model_of(trace: KernelTrace, *, keep: bool = True, folder: Path | None = Non
     """
     if not keep or size(trace) < _LEAST_BYTES:
         return build(trace)
-    where = cache_folder() if folder is None else folder
+    where = cache_folder("kernel") if folder is None else folder
     name = _name(trace)
     path = where / f"{name}.duckdb"
     found = _opened(trace, path)

@@ -13,6 +13,8 @@ import os
 import stat
 from pathlib import Path
 
+from drawtap.parts import cache_folder
+
 _FOOTER_END = b"DTAPEND\n"
 _MOST_NOTE = 4096  # bytes
 _LOOK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # neither a link nor a pipe holds us up
@@ -97,8 +99,7 @@ def _told(of: str) -> dict[str, object] | None:
 
 
 def _place(of: str) -> Path:
-    root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return root / "drawtap" / "side" / f"{hashlib.blake2b(of.encode(), digest_size=16).hexdigest()}.json"
+    return cache_folder("side") / f"{hashlib.blake2b(of.encode(), digest_size=16).hexdigest()}.json"
 
 
 def _identity(about: os.stat_result) -> list[int]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from drawtap.parts import STATE, part
+from drawtap.parts import STATE, cache_folder, part
 from drawtap.trace.library import TEXT, Handle, Library, Signature
 
 
@@ -26,12 +26,6 @@ class Change:
     path: str
     value: str
     before: str
-
-
-def cache_folder() -> Path:
-    """Return where indices are kept: `drawtap/state` in $XDG_CACHE_HOME or ~/.cache."""
-    root = os.environ.get("XDG_CACHE_HOME")
-    return (Path(root) if root else Path("~/.cache").expanduser()) / "drawtap" / "state"
 
 
 @functools.cache
@@ -58,7 +52,7 @@ class StateIndex(Handle):
 
     def __init__(self, path: str | os.PathLike[str], *, frame_end: str = "auto", cache: Path | None = None) -> None:
         library = _library()
-        folder = cache_folder() if cache is None else cache
+        folder = cache_folder("state") if cache is None else cache
         super().__init__(library, library.dt_state_open, os.fsencode(path), frame_end.encode(), os.fsencode(folder))
 
     def at(self, seq: int, path: str = "") -> list[tuple[str, str]]:
@@ -94,4 +88,4 @@ class StateIndex(Handle):
         return self._lib.text(function, self.handle, *arguments).decode(errors="replace")
 
 
-__all__ = ["Change", "StateIndex", "cache_folder"]
+__all__ = ["Change", "StateIndex"]

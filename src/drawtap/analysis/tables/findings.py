@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from drawtap.analysis.checklist import Requirements, chosen
 from drawtap.analysis.views import VIEWS
 from drawtap.errors import DrawtapError
+from drawtap.tables.recording import TABLES as DECLARED
 from drawtap.trace.computed import TABLES, ComputedTable
 from drawtap.trace.core import Column
 from drawtap.trace.snapshot import Snapshot
@@ -14,17 +15,8 @@ from drawtap.trace.snapshot import Snapshot
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
 
-# Of the table: its type, and the value where a rule's question does not have the column.
-_COLUMNS = {
-    "rule": ("VARCHAR", "NULL"),
-    "severity": ("VARCHAR", "NULL"),
-    "seq": ("UBIGINT", "NULL"),
-    "frame": ("UBIGINT", "NULL"),
-    "what": ("VARCHAR", "NULL"),
-    "n": ("UBIGINT", "1"),
-    "ns": ("BIGINT", "NULL"),
-    "bytes": ("UBIGINT", "NULL"),
-}
+_COLUMNS = DECLARED["findings"].columns
+_DEFAULTS = {"n": "1"}  # where a rule's question does not have the column; else NULL
 _FRAMES = "SELECT seq, frame FROM calls"  # rows that name a call alone get its frame
 
 
@@ -34,7 +26,7 @@ class _FindingRows:
     def __init__(self, trace: Trace) -> None:
         questions = {rule: rule.question for rule in chosen((), None)}
         self._snapshot = Snapshot(trace, [*questions.values(), _FRAMES], VIEWS)
-        columns = ", ".join(f"{name} {kind}" for name, (kind, _) in _COLUMNS.items())
+        columns = ", ".join(f"{column.name} {column.type}" for column in _COLUMNS)
         self._snapshot.execute(f"CREATE TABLE findings ({columns})")
         able = Requirements(trace, self._snapshot)
         self._snapshot.prepare(_FRAMES)
@@ -47,7 +39,9 @@ class _FindingRows:
             given, _ = self._snapshot.ask(f"SELECT * FROM ({question}) LIMIT 0")
         except DrawtapError:  # the checklist says which rules could not look, and why
             return
-        values = {name: f"e.{name}" if name in given else default for name, (_, default) in _COLUMNS.items()}
+        values = {
+            name: f"e.{name}" if name in given else _DEFAULTS.get(name, "NULL") for name in (c.name for c in _COLUMNS)
+        }
         join = ""
         if "seq" in given and "frame" not in given:
             values["frame"], join = "c.frame", "LEFT JOIN calls c ON c.seq = e.seq"
@@ -63,6 +57,4 @@ class _FindingRows:
         self._snapshot.close()
 
 
-TABLES.register("findings")(
-    ComputedTable(tuple(Column(name, kind) for name, (kind, _) in _COLUMNS.items()), _FindingRows)
-)
+TABLES.register("findings")(ComputedTable(tuple(Column(column.name, column.type) for column in _COLUMNS), _FindingRows))
