@@ -125,6 +125,8 @@ def recording(tmp_path_factory: pytest.TempPathFactory, programs: Bench) -> Path
         )
         assert done.returncode == 0, done.stdout + done.stderr
         assert missing(step.shown, done.stdout + done.stderr) is None, done.stderr
+        command = [str(binary), "export", "mark.dtap", "-o", "game.trace"]  # as apitrace would have recorded it
+        subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=TIMEOUT_S)
         return folder
 
     return shared.once(tmp_path_factory, "tutorial", record)
@@ -135,6 +137,7 @@ def folder(recording: Path, programs: Bench, tmp_path: Path, monkeypatch: pytest
     """Return the folder in which a page's blocks run, with the recordings and programs that pages name."""
     for name in RECORDINGS:
         shutil.copy(recording / "mark.dtap", tmp_path / f"{name}.dtap")
+    shutil.copy(recording / "game.trace", tmp_path)
     for name in PROGRAMS:
         program = tmp_path / name
         program.write_text(f'#!/bin/sh\nexec "{programs.programs / "es2_triangle"}"\n', encoding="utf-8")
