@@ -361,6 +361,105 @@ void Encoder::write_blobs(int level, Encoded* out) {
   out->blobs_meta_bytes = static_cast<uint32_t>(sizeof meta + entries.size() * sizeof(dt_blob_entry));
 }
 
+// What the chunk's header and its records' times say.
+void Encoder::describe(const TakenChunk& chunk, uint32_t pid, uint32_t clock, uint32_t timing, const Encoded& out) {
+  const uint32_t n = count_;
+  meta_.pid = pid;
+  meta_.thread = chunk.thread;
+  meta_.tid = chunk.tid;
+  meta_.context = chunk.context;
+  meta_.serial = chunk.serial;
+  meta_.first_call = chunk.first_call;
+  meta_.records = n;
+  meta_.calls = out.calls_count;
+  meta_.calibration_clock = chunk.calibration_clock;
+  meta_.calibration_ns = chunk.calibration_ns;
+  meta_.calibration_width = chunk.calibration_width;
+  meta_.clock = clock;
+  meta_.timing = timing;
+  memcpy(meta_.thread_name, chunk.thread_name, sizeof meta_.thread_name);
+  for (uint32_t i = 0; i < n && !meta_.t_first; i++) meta_.t_first = entries_[i];
+  for (uint32_t i = n; i-- && !meta_.t_last;) meta_.t_last = entries_[i];
+}
+
+// Brings the records of one function together, in their order: those of function l begin at (*starts)[l].
+std::vector<dt_calls_function> Encoder::sort_by_function(std::vector<uint32_t>* starts, Encoded* out) {
+  std::vector<dt_calls_function> functions(locals_.size());
+  starts->assign(locals_.size() + 1, 0);
+  for (size_t l = 0; l < locals_.size(); l++) {
+    const Local& local = locals_[l];
+    (*starts)[l + 1] = (*starts)[l] + local.count;
+    functions[l] = {local.key, 0xffff, local.count, 0, 0, local.duration_sum, local.duration_max, local.payload_bytes};
+    meta_.max_duration = std::max(meta_.max_duration, local.duration_max);
+    out->functions.push_back(local.key & DT_FUNCTION_MASK);
+    local_of_[local.key] = 0xffff;
+  }
+  std::vector<uint32_t> next(*starts);
+  for (uint32_t i = 0; i < count_; i++) sorted_[next[order_[i]]++] = offsets_[i];
+  return functions;
+}
+
+// Which functions share an ARGS block is decided before anything is compressed: the tables stand first.
+std::vector<Encoder::Args> Encoder::lay_out_args(const TakenChunk& chunk, const std::vector<uint32_t>& starts,
+                                                 std::vector<dt_calls_function>* functions) {
+  size_t used = 0;
+  std::vector<Args> args;
+  bool shared_open = false;
+  std::vector<size_t> big;
+  auto append_columns = [&](size_t l) {
+    const size_t bytes = columns(chunk, locals_[l], sorted_.data() + starts[l], args_.data() + used);
+    (*functions)[l].bytes = bytes;
+    used += bytes;
+    return bytes;
+  };
+  for (size_t l = 0; l < locals_.size(); l++) {
+    const Layouts::Shape& shape = *layouts_.shape(locals_[l].key & DT_FUNCTION_MASK);
+    if (!shape.w8 && !shape.w4) continue;
+    if (size_t{locals_[l].count} * (8u * shape.w8 + 4u * shape.w4) >= ARGS_BLOCK_BYTES) {
+      big.push_back(l);
+      continue;
+    }
+    if (!shared_open || used - args.back().begin >= ARGS_BLOCK_BYTES) {
+      args.push_back({used, used});
+      shared_open = true;
+    }
+    (*functions)[l].block = static_cast<uint16_t>(args.size() - 1);
+    (*functions)[l].offset = used - args.back().begin;
+    append_columns(l);
+    args.back().end = used;
+  }
+  for (size_t l : big) {
+    (*functions)[l].block = static_cast<uint16_t>(args.size());
+    const size_t begin = used;
+    append_columns(l);
+    args.push_back({begin, used});
+  }
+  return args;
+}
+
+// The blocks with a value for each record: which function, when, how long.
+void Encoder::put_records(size_t functions, int level, Encoded* out) {
+  const uint32_t n = count_;
+  scratch_.resize(std::max<size_t>(scratch_.size(), size_t{n} * 10 + 8));
+  char* raw = scratch_.data();
+  if (functions <= 256) {
+    for (uint32_t i = 0; i < n; i++) raw[i] = static_cast<char>(order_[i]);
+    put(out, {raw, n}, DT_BLOCK_ORDER, level);
+  } else {
+    put(out, {reinterpret_cast<const char*>(order_.data()), n * 2ul}, DT_BLOCK_ORDER, level);
+  }
+  char* end = raw;
+  uint64_t before = meta_.t_first;
+  for (uint32_t i = 0; i < n; i++) {
+    end = put_leb128(end, zigzag(entries_[i] - before));
+    before = entries_[i];
+  }
+  put(out, {raw, static_cast<size_t>(end - raw)}, DT_BLOCK_ENTRY, level);
+  end = raw;
+  for (uint32_t i = 0; i < n; i++) end = put_leb128(end, durations_[i] + 3u);
+  put(out, {raw, static_cast<size_t>(end - raw)}, DT_BLOCK_DURATION, level);
+}
+
 void Encoder::encode(const TakenChunk& chunk, uint32_t pid, uint32_t clock, uint32_t timing, int level, Encoded* out) {
   out->records = out->calls_count = out->in_flight = 0;
   out->raw_bytes = chunk.end > chunk.begin ? chunk.end - chunk.begin : 0;
@@ -376,75 +475,10 @@ void Encoder::encode(const TakenChunk& chunk, uint32_t pid, uint32_t clock, uint
   write_blobs(level, out);
 
   const uint32_t n = out->records = count_;
-  meta_.pid = pid;
-  meta_.thread = chunk.thread;
-  meta_.tid = chunk.tid;
-  meta_.context = chunk.context;
-  meta_.serial = chunk.serial;
-  meta_.first_call = chunk.first_call;
-  meta_.records = n;
-  meta_.calls = out->calls_count;
-  meta_.calibration_clock = chunk.calibration_clock;
-  meta_.calibration_ns = chunk.calibration_ns;
-  meta_.calibration_width = chunk.calibration_width;
-  meta_.clock = clock;
-  meta_.timing = timing;
-  memcpy(meta_.thread_name, chunk.thread_name, sizeof meta_.thread_name);
-  for (uint32_t i = 0; i < n && !meta_.t_first; i++) meta_.t_first = entries_[i];
-  for (uint32_t i = n; i-- && !meta_.t_last;) meta_.t_last = entries_[i];
-
-  // Records of one function together, in their order.
-  std::vector<dt_calls_function> functions(locals_.size());
-  std::vector<uint32_t> starts(locals_.size() + 1);
-  for (size_t l = 0; l < locals_.size(); l++) {
-    const Local& local = locals_[l];
-    starts[l + 1] = starts[l] + local.count;
-    functions[l] = {local.key, 0xffff, local.count, 0, 0, local.duration_sum, local.duration_max, local.payload_bytes};
-    meta_.max_duration = std::max(meta_.max_duration, local.duration_max);
-    out->functions.push_back(local.key & DT_FUNCTION_MASK);
-    local_of_[local.key] = 0xffff;
-  }
-  {
-    std::vector<uint32_t> next(starts);
-    for (uint32_t i = 0; i < n; i++) sorted_[next[order_[i]]++] = offsets_[i];
-  }
-
-  // Which functions share an ARGS block is decided before anything is compressed: the tables stand first.
-  struct Args {
-    size_t begin, end;
-  };
-  size_t used = 0;
-  std::vector<Args> args;
-  bool shared_open = false;
-  std::vector<size_t> big;
-  auto append_columns = [&](size_t l) {
-    const size_t bytes = columns(chunk, locals_[l], sorted_.data() + starts[l], args_.data() + used);
-    functions[l].bytes = bytes;
-    used += bytes;
-    return bytes;
-  };
-  for (size_t l = 0; l < locals_.size(); l++) {
-    const Layouts::Shape& shape = *layouts_.shape(locals_[l].key & DT_FUNCTION_MASK);
-    if (!shape.w8 && !shape.w4) continue;
-    if (size_t{locals_[l].count} * (8u * shape.w8 + 4u * shape.w4) >= ARGS_BLOCK_BYTES) {
-      big.push_back(l);
-      continue;
-    }
-    if (!shared_open || used - args.back().begin >= ARGS_BLOCK_BYTES) {
-      args.push_back({used, used});
-      shared_open = true;
-    }
-    functions[l].block = static_cast<uint16_t>(args.size() - 1);
-    functions[l].offset = used - args.back().begin;
-    append_columns(l);
-    args.back().end = used;
-  }
-  for (size_t l : big) {
-    functions[l].block = static_cast<uint16_t>(args.size());
-    const size_t begin = used;
-    append_columns(l);
-    args.push_back({begin, used});
-  }
+  describe(chunk, pid, clock, timing, *out);
+  std::vector<uint32_t> starts;
+  std::vector<dt_calls_function> functions = sort_by_function(&starts, out);
+  const std::vector<Args> args = lay_out_args(chunk, starts, &functions);
 
   const uint16_t first_args = n ? 3 : 0;
   meta_.functions = static_cast<uint32_t>(functions.size());
@@ -459,26 +493,7 @@ void Encoder::encode(const TakenChunk& chunk, uint32_t pid, uint32_t clock, uint
   const std::vector<dt_block> empty(meta_.blocks);
   to.put(empty.data(), empty.size() * sizeof(dt_block));
   out->calls_meta_bytes = static_cast<uint32_t>(to.payload_bytes());
-  if (n) {
-    scratch_.resize(std::max<size_t>(scratch_.size(), size_t{n} * 10 + 8));
-    char* raw = scratch_.data();
-    if (functions.size() <= 256) {
-      for (uint32_t i = 0; i < n; i++) raw[i] = static_cast<char>(order_[i]);
-      put(out, {raw, n}, DT_BLOCK_ORDER, level);
-    } else {
-      put(out, {reinterpret_cast<const char*>(order_.data()), n * 2ul}, DT_BLOCK_ORDER, level);
-    }
-    char* end = raw;
-    uint64_t before = meta_.t_first;
-    for (uint32_t i = 0; i < n; i++) {
-      end = put_leb128(end, zigzag(entries_[i] - before));
-      before = entries_[i];
-    }
-    put(out, {raw, static_cast<size_t>(end - raw)}, DT_BLOCK_ENTRY, level);
-    end = raw;
-    for (uint32_t i = 0; i < n; i++) end = put_leb128(end, durations_[i] + 3u);
-    put(out, {raw, static_cast<size_t>(end - raw)}, DT_BLOCK_DURATION, level);
-  }
+  if (n) put_records(functions.size(), level, out);
   for (const Args& a : args) put(out, {args_.data() + a.begin, a.end - a.begin}, DT_BLOCK_ARGS, level);
   memcpy(to.at(table), blocks_.data(), blocks_.size() * sizeof(dt_block));
   std::sort(contents_.begin(), contents_.end(),

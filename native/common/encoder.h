@@ -114,7 +114,15 @@ class Encoder {
     uint64_t total, begin, end;
     const char* content;
   };
+  struct Args {
+    size_t begin, end;  // of an ARGS block in args_
+  };
   void index(const TakenChunk& chunk, Encoded* out);
+  void describe(const TakenChunk& chunk, uint32_t pid, uint32_t clock, uint32_t timing, const Encoded& out);
+  std::vector<dt_calls_function> sort_by_function(std::vector<uint32_t>* starts, Encoded* out);
+  std::vector<Args> lay_out_args(const TakenChunk& chunk, const std::vector<uint32_t>& starts,
+                                 std::vector<dt_calls_function>* functions);
+  void put_records(size_t functions, int level, Encoded* out);
   bool check_arrays(const char* record, uint32_t bytes, const Layouts::Shape& shape, uint64_t* content) const;
   void take_blob(const char* record, uint32_t bytes, Encoded* out);
   void write_blobs(int level, Encoded* out);

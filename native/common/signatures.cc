@@ -69,114 +69,150 @@ std::vector<std::pair<std::string_view, int64_t>> EnumGroup::members() const {
   return result;
 }
 
-std::string SignatureSet::add(std::string owned) {
-  texts_.push_back(std::move(owned));
-  const std::string_view text = texts_.back();
-  size_t line_number = 0;
-  auto wrong = [&](const char* what) { return "signature line " + std::to_string(line_number) + ": " + what; };
+// Takes the lines of one text into a set.
+class SignatureSet::Adding {
+ public:
+  Adding(SignatureSet& set, std::string_view text) : set_(set), text_(text) {}
+  std::string run();
 
-  FunctionSignature spare_function;  // stands in for one that was defined before
-  EnumGroup spare_group;
-  FunctionSignature* function = nullptr;
-  ValueSignature* value = nullptr;
-  EnumGroup* group = nullptr;
-  for (size_t at = 0; at < text.size();) {
-    line_number++;
-    size_t newline = text.find('\n', at);
+ private:
+  std::string wrong(const char* what) const { return "signature line " + std::to_string(line_number_) + ": " + what; }
+  // Makes `view` reach to the end of the present line.
+  void extend(std::string_view& view) const {
+    if (view.empty()) view = text_.substr(start_, 0);
+    view = std::string_view(view.data(), static_cast<size_t>(text_.data() + at_ - view.data()));
+  }
+  std::string function(const Fields& fields);
+  std::string value(char kind, const Fields& fields);
+  std::string content(const Fields& fields);
+  std::string group(const Fields& fields);
+
+  SignatureSet& set_;
+  const std::string_view text_;
+  size_t at_ = 0, start_ = 0, line_number_ = 0;
+  FunctionSignature spare_function_;  // stands in for one that was defined before
+  EnumGroup spare_group_;
+  FunctionSignature* function_ = nullptr;
+  ValueSignature* value_ = nullptr;
+  EnumGroup* group_ = nullptr;
+};
+
+std::string SignatureSet::Adding::run() {
+  while (at_ < text_.size()) {
+    line_number_++;
+    const size_t newline = text_.find('\n', at_);
     if (newline == std::string_view::npos) return wrong("the text ends inside a line");
-    const std::string_view line = text.substr(at, newline - at);
-    const size_t start = at;
-    at = newline + 1;
-    auto extend = [&](std::string_view& view) {
-      if (view.empty()) view = text.substr(start, 0);
-      view = std::string_view(view.data(), static_cast<size_t>(text.data() + at - view.data()));
-    };
+    const std::string_view line = text_.substr(at_, newline - at_);
+    start_ = at_;
+    at_ = newline + 1;
     if (line.size() < 2 || line[1] != '\t') continue;
-    const char kind = line[0];
-    if (kind == 'E') {
-      if (!group) return wrong("E without a G before");
-      extend(group->text);
-      extend(group->entries);
-      continue;
+    std::string error;
+    switch (line[0]) {
+      case 'E':
+        if (!group_) return wrong("E without a G before");
+        extend(group_->text);
+        extend(group_->entries);
+        break;
+      case 'F': error = function(Fields(line)); break;
+      case 'R':
+      case 'P': error = value(line[0], Fields(line)); break;
+      case 'D': error = content(Fields(line)); break;
+      case 'G': error = group(Fields(line)); break;
+      default: break;
     }
-    if (kind != 'F' && kind != 'R' && kind != 'P' && kind != 'D' && kind != 'G') continue;
-    Fields fields(line);
-    if (kind == 'F') {
-      group = nullptr;
-      value = nullptr;
-      FunctionSignature parsed;
-      if (fields.count() < 6 || !number(fields.raw(1), &parsed.id) || parsed.id > DT_FUNCTION_MASK)
-        return wrong("F needs an id below 16384, an api, a name and the numbers of fields");
-      parsed.api = fields.word(2);
-      parsed.name = fields.word(3);
-      if (parsed.name.empty() || !number(fields.raw(4), &parsed.w8) || !number(fields.raw(5), &parsed.w4) ||
-          parsed.w8 > 4096 || parsed.w4 > 4096)
-        return wrong("F needs a name and at most 4096 fields of each width");
-      parsed.flags = fields.word(6);
-      parsed.provided_by = fields.word(7);
-      if (by_id_.size() <= parsed.id) by_id_.resize(parsed.id + 1);
-      if (by_id_[parsed.id]) {
-        spare_function = parsed;
-        function = &spare_function;
-      } else {
-        functions_.push_back(parsed);
-        function = by_id_[parsed.id] = &functions_.back();
-      }
-      extend(function->text);
-    } else if (kind == 'R' || kind == 'P') {
-      const size_t first = kind == 'P' ? 2 : 1;
-      if (!function) return wrong("R or P without an F before");
-      if (fields.count() < first + 3) return wrong("R and P need a C type, a kind and a slot");
-      ValueSignature parsed;
-      if (kind == 'P') parsed.name = fields.word(1);
-      parsed.ctype = fields.word(first);
-      parsed.kind = fields.word(first + 1);
-      if (!slot(fields.raw(first + 2), *function, &parsed.slot))
-        return wrong("the slot is not one of the function's fields");
-      parsed.group = fields.word(first + 3);
-      parsed.object_class = fields.word(first + 4);
-      if (kind == 'P') {
-        function->parameters.push_back(parsed);
-        value = &function->parameters.back();
-      } else {
-        function->result = parsed;
-        value = &*function->result;
-      }
-      extend(function->text);
-    } else if (kind == 'D') {
-      if (!function || !value) return wrong("D without an R or P before");
-      ContentSignature parsed;
-      if (fields.count() < 4 || !slot(fields.raw(1), *function, &parsed.slot) || parsed.slot.width != 8)
-        return wrong("D needs a slot of 8 bytes, an element and a direction");
-      parsed.element = fields.word(2);
-      parsed.direction = fields.word(3);
-      parsed.group = fields.word(4);
-      parsed.values = fields.word(6);
-      auto& arrays = function->arrays;
-      auto place = std::lower_bound(arrays.begin(), arrays.end(), parsed.slot.index);
-      if (place != arrays.end() && *place == parsed.slot.index) return wrong("two D lines with the same slot");
-      arrays.insert(place, parsed.slot.index);
-      value->content = parsed;
-      extend(function->text);
-    } else {
-      function = nullptr;
-      value = nullptr;
-      EnumGroup parsed;
-      parsed.name = fields.word(1);
-      parsed.bitmask = fields.raw(2) == "bitmask";
-      if (parsed.name.empty()) return wrong("G needs a name");
-      if (by_name_.count(parsed.name)) {
-        spare_group = parsed;
-        group = &spare_group;
-      } else {
-        groups_.push_back(parsed);
-        group = &groups_.back();
-        by_name_.emplace(group->name, group);
-      }
-      extend(group->text);
-    }
+    if (!error.empty()) return error;
   }
   return {};
+}
+
+std::string SignatureSet::Adding::function(const Fields& fields) {
+  group_ = nullptr;
+  value_ = nullptr;
+  FunctionSignature parsed;
+  if (fields.count() < 6 || !number(fields.raw(1), &parsed.id) || parsed.id > DT_FUNCTION_MASK)
+    return wrong("F needs an id below 16384, an api, a name and the numbers of fields");
+  parsed.api = fields.word(2);
+  parsed.name = fields.word(3);
+  if (parsed.name.empty() || !number(fields.raw(4), &parsed.w8) || !number(fields.raw(5), &parsed.w4) ||
+      parsed.w8 > 4096 || parsed.w4 > 4096)
+    return wrong("F needs a name and at most 4096 fields of each width");
+  parsed.flags = fields.word(6);
+  parsed.provided_by = fields.word(7);
+  if (set_.by_id_.size() <= parsed.id) set_.by_id_.resize(parsed.id + 1);
+  if (set_.by_id_[parsed.id]) {
+    spare_function_ = parsed;
+    function_ = &spare_function_;
+  } else {
+    set_.functions_.push_back(parsed);
+    function_ = set_.by_id_[parsed.id] = &set_.functions_.back();
+  }
+  extend(function_->text);
+  return {};
+}
+
+std::string SignatureSet::Adding::value(char kind, const Fields& fields) {
+  const size_t first = kind == 'P' ? 2 : 1;
+  if (!function_) return wrong("R or P without an F before");
+  if (fields.count() < first + 3) return wrong("R and P need a C type, a kind and a slot");
+  ValueSignature parsed;
+  if (kind == 'P') parsed.name = fields.word(1);
+  parsed.ctype = fields.word(first);
+  parsed.kind = fields.word(first + 1);
+  if (!slot(fields.raw(first + 2), *function_, &parsed.slot))
+    return wrong("the slot is not one of the function's fields");
+  parsed.group = fields.word(first + 3);
+  parsed.object_class = fields.word(first + 4);
+  if (kind == 'P') {
+    function_->parameters.push_back(parsed);
+    value_ = &function_->parameters.back();
+  } else {
+    function_->result = parsed;
+    value_ = &*function_->result;
+  }
+  extend(function_->text);
+  return {};
+}
+
+std::string SignatureSet::Adding::content(const Fields& fields) {
+  if (!function_ || !value_) return wrong("D without an R or P before");
+  ContentSignature parsed;
+  if (fields.count() < 4 || !slot(fields.raw(1), *function_, &parsed.slot) || parsed.slot.width != 8)
+    return wrong("D needs a slot of 8 bytes, an element and a direction");
+  parsed.element = fields.word(2);
+  parsed.direction = fields.word(3);
+  parsed.group = fields.word(4);
+  parsed.values = fields.word(6);
+  auto& arrays = function_->arrays;
+  auto place = std::lower_bound(arrays.begin(), arrays.end(), parsed.slot.index);
+  if (place != arrays.end() && *place == parsed.slot.index) return wrong("two D lines with the same slot");
+  arrays.insert(place, parsed.slot.index);
+  value_->content = parsed;
+  extend(function_->text);
+  return {};
+}
+
+std::string SignatureSet::Adding::group(const Fields& fields) {
+  function_ = nullptr;
+  value_ = nullptr;
+  EnumGroup parsed;
+  parsed.name = fields.word(1);
+  parsed.bitmask = fields.raw(2) == "bitmask";
+  if (parsed.name.empty()) return wrong("G needs a name");
+  if (set_.by_name_.count(parsed.name)) {
+    spare_group_ = parsed;
+    group_ = &spare_group_;
+  } else {
+    set_.groups_.push_back(parsed);
+    group_ = &set_.groups_.back();
+    set_.by_name_.emplace(group_->name, group_);
+  }
+  extend(group_->text);
+  return {};
+}
+
+std::string SignatureSet::add(std::string owned) {
+  texts_.push_back(std::move(owned));
+  return Adding(*this, texts_.back()).run();
 }
 
 const FunctionSignature* SignatureSet::function(uint32_t id) const { return id < by_id_.size() ? by_id_[id] : nullptr; }

@@ -76,6 +76,7 @@ class SignatureSet {
   std::vector<const EnumGroup*> groups_of(const FunctionSignature& function) const;
 
  private:
+  class Adding;
   std::deque<std::string> texts_;
   std::deque<FunctionSignature> functions_;
   std::deque<EnumGroup> groups_;

@@ -364,127 +364,118 @@ class Builder {
     return bytes;
   }
 
-  void fill(const ColumnSpec& spec, Column& column, const Cursor& cursor, const Segment& s) {
+  void fill_seq(Column& column, const Cursor& cursor, const Segment& s) {
     OpenChunk& c = *cursor.chunk;
-    size_t n = s.to - s.from;
+    const size_t n = s.to - s.from;
+    auto* out = reinterpret_cast<uint64_t*>(column.data.extend(n * 8));
+    auto& group = trace_.groups[c.info.group];
+    if (group.chunks.size() == 1) {
+      for (size_t k = 0; k < n; ++k) out[k] = group.base + call(cursor, s.from + static_cast<uint32_t>(k));
+    } else {
+      for (size_t k = 0; k < n; ++k) out[k] = trace_.seq_of(c.index, call(cursor, s.from + static_cast<uint32_t>(k)));
+    }
+    column.valid_many(n);
+  }
+  void fill_frame(Column& column, const Cursor& cursor, const Segment& s) {
+    OpenChunk& c = *cursor.chunk;
+    const size_t n = s.to - s.from;
+    auto& ends = frames_->ends;
+    auto* out = reinterpret_cast<uint32_t*>(column.data.extend(n * 4));
+    uint64_t first = trace_.seq_of(c.index, call(cursor, s.from));
+    auto at = std::lower_bound(ends.begin(), ends.end(), first);
+    bool alone = trace_.groups[c.info.group].chunks.size() == 1;
+    uint64_t base = trace_.groups[c.info.group].base;
+    for (size_t k = 0; k < n; ++k) {
+      uint32_t number = call(cursor, s.from + static_cast<uint32_t>(k));
+      uint64_t seq = alone ? base + number : trace_.seq_of(c.index, number);
+      while (at != ends.end() && *at < seq) ++at;
+      out[k] = static_cast<uint32_t>(at - ends.begin());
+    }
+    column.valid_many(n);
+  }
+  void fill_origin(Column& column, const Cursor& cursor, const Segment& s) {
+    OpenChunk& c = *cursor.chunk;
+    const size_t n = s.to - s.from;
+    for (size_t k = 0; k < n; ++k) {
+      uint64_t origin = c.origin(call(cursor, s.from + static_cast<uint32_t>(k)));
+      if (origin == NO_ORIGIN)
+        column.null();
+      else
+        column.value<uint64_t>(origin);
+    }
+  }
+  // Name, api or category: a word of the function.
+  void fill_word(Source source, Column& column, const Cursor& cursor, const Segment& s) {
+    OpenChunk& c = *cursor.chunk;
+    const size_t n = s.to - s.from;
+    auto* out = reinterpret_cast<uint32_t*>(column.data.extend(n * 4));
+    std::vector<uint32_t> of(c.info.functions.size());
+    for (size_t f = 0; f < of.size(); ++f) {
+      auto& w = of_function_[c.info.functions[f].id()];
+      of[f] = source == Source::name ? w.name : source == Source::api ? w.api : w.category;
+    }
+    auto& order = c.order();
+    for (size_t k = 0; k < n; ++k) out[k] = of[order[record(cursor, s.from + static_cast<uint32_t>(k))]];
+    column.valid_many(n);
+  }
+  void fill_start(Column& column, const Cursor& cursor, const Segment& s) {
+    OpenChunk& c = *cursor.chunk;
+    const size_t n = s.to - s.from;
+    auto& entries = c.entries();
+    size_t hint = 0;
+    if (!entries_timed(entries, cursor, s)) {
+      for (uint32_t row = s.from; row < s.to; ++row) {
+        uint64_t t = entries[record(cursor, row)];
+        if (t)
+          column.value<int64_t>(trace_.clock.ns(t, hint));
+        else
+          column.null();
+      }
+      return;
+    }
+    auto* out = reinterpret_cast<int64_t*>(column.data.extend(n * 8));
+    for (size_t k = 0; k < n; ++k)
+      out[k] = trace_.clock.ns(entries[record(cursor, s.from + static_cast<uint32_t>(k))], hint);
+    column.valid_many(n);
+  }
+  void fill_duration(Column& column, const Cursor& cursor, const Segment& s) {
+    OpenChunk& c = *cursor.chunk;
+    const size_t n = s.to - s.from;
+    auto& durations = c.durations();
+    column.data.reserve(n * 8);
+    for (uint32_t row = s.from; row < s.to; ++row) {
+      uint32_t r = record(cursor, row);
+      uint64_t ticks = durations[r];
+      if (ticks < DT_NO_DURATION || c.duration(r, ticks))
+        column.value<int64_t>(trace_.clock.duration(ticks));
+      else
+        column.null();
+    }
+  }
+  void fill_end(Column& column, const Cursor& cursor, const Segment& s) {
+    OpenChunk& c = *cursor.chunk;
+    size_t hint = 0;
+    for (uint32_t row = s.from; row < s.to; ++row) {
+      uint32_t r = record(cursor, row);
+      uint64_t entry = c.entries()[r], ticks;
+      int64_t end;
+      if (entry && c.duration(r, ticks) &&
+          !__builtin_add_overflow(trace_.clock.ns(entry, hint), trace_.clock.duration(ticks), &end))
+        column.value<int64_t>(end);
+      else
+        column.null();
+    }
+  }
+  // What is made of the fields of a call.
+  void fill_from_fields(Source source, Column& column, const Cursor& cursor, const Segment& s) {
+    OpenChunk& c = *cursor.chunk;
     auto columns_of = [&](uint32_t row, uint32_t& i) -> const FunctionColumns& {
       if (cursor.columns) return i = row, *cursor.columns;
       uint32_t r = record(cursor, row);
       i = c.ordinals()[r];
       return c.columns(c.order()[r]);
     };
-    switch (spec.source) {
-      case Source::seq: {
-        auto* out = reinterpret_cast<uint64_t*>(column.data.extend(n * 8));
-        auto& group = trace_.groups[c.info.group];
-        if (group.chunks.size() == 1) {
-          for (size_t k = 0; k < n; ++k) out[k] = group.base + call(cursor, s.from + static_cast<uint32_t>(k));
-        } else {
-          for (size_t k = 0; k < n; ++k)
-            out[k] = trace_.seq_of(c.index, call(cursor, s.from + static_cast<uint32_t>(k)));
-        }
-        column.valid_many(n);
-        break;
-      }
-      case Source::frame: {
-        auto& ends = frames_->ends;
-        auto* out = reinterpret_cast<uint32_t*>(column.data.extend(n * 4));
-        uint64_t first = trace_.seq_of(c.index, call(cursor, s.from));
-        auto at = std::lower_bound(ends.begin(), ends.end(), first);
-        bool alone = trace_.groups[c.info.group].chunks.size() == 1;
-        uint64_t base = trace_.groups[c.info.group].base;
-        for (size_t k = 0; k < n; ++k) {
-          uint32_t number = call(cursor, s.from + static_cast<uint32_t>(k));
-          uint64_t seq = alone ? base + number : trace_.seq_of(c.index, number);
-          while (at != ends.end() && *at < seq) ++at;
-          out[k] = static_cast<uint32_t>(at - ends.begin());
-        }
-        column.valid_many(n);
-        break;
-      }
-      case Source::thread:
-        for (size_t k = 0; k < n; ++k) column.value<uint16_t>(static_cast<uint16_t>(c.info.thread));
-        break;
-      case Source::origin:
-        for (size_t k = 0; k < n; ++k) {
-          uint64_t origin = c.origin(call(cursor, s.from + static_cast<uint32_t>(k)));
-          if (origin == NO_ORIGIN)
-            column.null();
-          else
-            column.value<uint64_t>(origin);
-        }
-        break;
-      case Source::tid:
-        for (size_t k = 0; k < n; ++k) column.value<uint32_t>(c.info.meta.tid);
-        break;
-      case Source::context:
-        for (size_t k = 0; k < n; ++k)
-          column.value<uint32_t>(c.context(record(cursor, s.from + static_cast<uint32_t>(k))));
-        break;
-      case Source::name:
-      case Source::api:
-      case Source::category: {
-        auto* out = reinterpret_cast<uint32_t*>(column.data.extend(n * 4));
-        std::vector<uint32_t> of(c.info.functions.size());
-        for (size_t f = 0; f < of.size(); ++f) {
-          auto& w = of_function_[c.info.functions[f].id()];
-          of[f] = spec.source == Source::name ? w.name : spec.source == Source::api ? w.api : w.category;
-        }
-        auto& order = c.order();
-        for (size_t k = 0; k < n; ++k) out[k] = of[order[record(cursor, s.from + static_cast<uint32_t>(k))]];
-        column.valid_many(n);
-        break;
-      }
-      case Source::fn:
-        for (uint32_t row = s.from; row < s.to; ++row)
-          column.value<uint16_t>(static_cast<uint16_t>(c.info.functions[c.order()[record(cursor, row)]].id()));
-        break;
-      case Source::t_start: {
-        auto& entries = c.entries();
-        size_t hint = 0;
-        if (!entries_timed(entries, cursor, s)) {
-          for (uint32_t row = s.from; row < s.to; ++row) {
-            uint64_t t = entries[record(cursor, row)];
-            if (t)
-              column.value<int64_t>(trace_.clock.ns(t, hint));
-            else
-              column.null();
-          }
-          break;
-        }
-        auto* out = reinterpret_cast<int64_t*>(column.data.extend(n * 8));
-        for (size_t k = 0; k < n; ++k)
-          out[k] = trace_.clock.ns(entries[record(cursor, s.from + static_cast<uint32_t>(k))], hint);
-        column.valid_many(n);
-        break;
-      }
-      case Source::duration: {
-        auto& durations = c.durations();
-        column.data.reserve(n * 8);
-        for (uint32_t row = s.from; row < s.to; ++row) {
-          uint32_t r = record(cursor, row);
-          uint64_t ticks = durations[r];
-          if (ticks < DT_NO_DURATION || c.duration(r, ticks))
-            column.value<int64_t>(trace_.clock.duration(ticks));
-          else
-            column.null();
-        }
-        break;
-      }
-      case Source::t_end: {
-        size_t hint = 0;
-        for (uint32_t row = s.from; row < s.to; ++row) {
-          uint32_t r = record(cursor, row);
-          uint64_t entry = c.entries()[r], ticks;
-          int64_t end;
-          if (entry && c.duration(r, ticks) &&
-              !__builtin_add_overflow(trace_.clock.ns(entry, hint), trace_.clock.duration(ticks), &end))
-            column.value<int64_t>(end);
-          else
-            column.null();
-        }
-        break;
-      }
+    switch (source) {
       case Source::params:
         for (uint32_t row = s.from; row < s.to; ++row) {
           uint32_t i;
@@ -511,13 +502,46 @@ class Builder {
           column.end_text();
         }
         break;
-      case Source::payload_bytes:
+      default:
         for (uint32_t row = s.from; row < s.to; ++row) {
           uint32_t i;
           auto& f = columns_of(row, i);
           column.value<uint64_t>(payload_bytes(f, i));
         }
         break;
+    }
+  }
+  void fill(const ColumnSpec& spec, Column& column, const Cursor& cursor, const Segment& s) {
+    OpenChunk& c = *cursor.chunk;
+    const size_t n = s.to - s.from;
+    switch (spec.source) {
+      case Source::seq: fill_seq(column, cursor, s); break;
+      case Source::frame: fill_frame(column, cursor, s); break;
+      case Source::thread:
+        for (size_t k = 0; k < n; ++k) column.value<uint16_t>(static_cast<uint16_t>(c.info.thread));
+        break;
+      case Source::origin: fill_origin(column, cursor, s); break;
+      case Source::tid:
+        for (size_t k = 0; k < n; ++k) column.value<uint32_t>(c.info.meta.tid);
+        break;
+      case Source::context:
+        for (size_t k = 0; k < n; ++k)
+          column.value<uint32_t>(c.context(record(cursor, s.from + static_cast<uint32_t>(k))));
+        break;
+      case Source::name:
+      case Source::api:
+      case Source::category: fill_word(spec.source, column, cursor, s); break;
+      case Source::fn:
+        for (uint32_t row = s.from; row < s.to; ++row)
+          column.value<uint16_t>(static_cast<uint16_t>(c.info.functions[c.order()[record(cursor, row)]].id()));
+        break;
+      case Source::t_start: fill_start(column, cursor, s); break;
+      case Source::duration: fill_duration(column, cursor, s); break;
+      case Source::t_end: fill_end(column, cursor, s); break;
+      case Source::params:
+      case Source::result_text:
+      case Source::call:
+      case Source::payload_bytes: fill_from_fields(spec.source, column, cursor, s); break;
       default: field(spec, column, cursor, s); break;
     }
   }
@@ -753,6 +777,66 @@ class CallSource : public BatchSource {
 
 }  // namespace
 
+namespace {
+
+// The columns of a function's parameters and result: shown ones first, then what comes on request.
+class ParameterColumns {
+ public:
+  ParameterColumns(std::vector<ColumnSpec>& out, std::set<std::string>& used) : out_(out), used_(used) {}
+  void add(const Function& function) {
+    // By name; one that is called as a column before gets "_" behind.
+    std::vector<std::pair<const Field*, std::string>> named;
+    for (auto& p : function.params) named.emplace_back(&p, unused(p.name));
+    if (function.result) named.emplace_back(function.result.get(), unused(function.result->name));
+    for (auto& [f, name] : named)
+      if (f->has_data() && !is_opaque(f->element))
+        array(*f, name);
+      else
+        scalar(*f, name);
+    for (auto& m : more_) out_.push_back(std::move(m));
+  }
+
+ private:
+  std::string unused(std::string name) {
+    while (!used_.insert(lower(name)).second) name += "_";
+    return name;
+  }
+  // One more column about a field, on request; its name.
+  std::string extra(const std::string& base, const char* suffix, ColumnType type, Source source, const Field& f) {
+    more_.push_back({unused(base + suffix), type, source, &f, false, ""});
+    return more_.back().name;
+  }
+  void scalar(const Field& f, const std::string& name) {
+    out_.push_back({name, value_type(f), Source::value, &f, true, ""});
+    if (f.kind == Kind::enumeration || f.kind == Kind::bitmask) {
+      const Type type = f.wide ? Type::u64 : f.kind == Kind::enumeration ? Type::i64 : Type::u32;
+      const std::string twin = extra(name, "_value", {type, Type::u64}, Source::number, f);
+      out_.back().note = "enum=" + twin;
+      if (!f.group_name.empty()) out_.back().note += " group=" + f.group_name;
+    }
+    if (f.has_data()) {
+      extra(name, "_bytes", {Type::u64, Type::u64}, Source::bytes, f);
+      extra(name, "_data", {Type::binary, Type::u64}, Source::data, f);
+      extra(name, "_blob", {Type::text, Type::u64}, Source::blob, f);
+    }
+  }
+  void array(const Field& f, const std::string& name) {
+    const ColumnType type = f.element == Element::chars ? ColumnType{Type::text, Type::u64}
+                                                        : ColumnType{Type::list, item_type(f.element, f.data_group)};
+    out_.push_back({name, type, Source::list, &f, true, ""});
+    if (f.slot >= 0) extra(name, "_pointer", {f.wide ? Type::u64 : Type::u32, Type::u64}, Source::pointer, f);
+    extra(name, "_bytes", {Type::u64, Type::u64}, Source::bytes, f);
+    extra(name, "_blob", {Type::text, Type::u64}, Source::blob, f);
+    extra(name, "_data", {Type::binary, Type::u64}, Source::data, f);
+  }
+
+  std::vector<ColumnSpec>& out_;
+  std::set<std::string>& used_;
+  std::vector<ColumnSpec> more_;
+};
+
+}  // namespace
+
 std::vector<ColumnSpec> calls_schema(const Trace& trace, const Function* function) {
   (void)trace;
   std::vector<ColumnSpec> out;
@@ -781,72 +865,7 @@ std::vector<ColumnSpec> calls_schema(const Trace& trace, const Function* functio
     add("origin", Type::u64, Source::origin, false);
     return out;
   }
-  // Parameters by name; one that is called as a column above gets "_" behind.
-  std::vector<std::pair<const Field*, std::string>> named;
-  auto name_it = [&](const Field& f) {
-    std::string name = f.name;
-    while (!used.insert(lower(name)).second) name += "_";
-    named.emplace_back(&f, name);
-  };
-  for (auto& p : function->params) name_it(p);
-  if (function->result) name_it(*function->result);
-  auto extra = [&](const std::string& base, const char* suffix, ColumnType type, Source source, const Field& f,
-                   bool shown = false) {
-    std::string name = base + suffix;
-    while (!used.insert(lower(name)).second) name += "_";
-    out.push_back({name, type, source, &f, shown, ""});
-    return name;
-  };
-  // Shown columns first, then what comes on request.
-  std::vector<ColumnSpec> more;
-  for (auto& [f, name] : named) {
-    bool array = f->has_data() && !is_opaque(f->element);
-    if (!array) {
-      out.push_back({name, value_type(*f), Source::value, f, true, ""});
-      if (f->kind == Kind::enumeration || f->kind == Kind::bitmask) {
-        out.back().note = "enum=" + lower(name + "_value");
-        size_t at = out.size() - 1;
-        std::string twin = extra(name, "_value",
-                                 {f->wide                        ? Type::u64
-                                  : f->kind == Kind::enumeration ? Type::i64
-                                                                 : Type::u32,
-                                  Type::u64},
-                                 Source::number, *f);
-        out[at].note = "enum=" + twin;
-        if (!f->group_name.empty()) out[at].note += " group=" + f->group_name;
-        more.push_back(std::move(out.back()));
-        out.pop_back();
-      }
-      if (f->has_data()) {
-        extra(name, "_bytes", {Type::u64, Type::u64}, Source::bytes, *f);
-        more.push_back(std::move(out.back())), out.pop_back();
-        extra(name, "_data", {Type::binary, Type::u64}, Source::data, *f);
-        more.push_back(std::move(out.back())), out.pop_back();
-        extra(name, "_blob", {Type::text, Type::u64}, Source::blob, *f);
-        more.push_back(std::move(out.back())), out.pop_back();
-      }
-      continue;
-    }
-    ColumnType type = f->element == Element::chars ? ColumnType{Type::text, Type::u64}
-                                                   : ColumnType{Type::list, item_type(f->element, f->data_group)};
-    out.push_back({name, type, Source::list, f, true, ""});
-    struct {
-      const char* suffix;
-      ColumnType type;
-      Source source;
-    } const extras[] = {{"_pointer", {Type::u64, Type::u64}, Source::pointer},
-                        {"_bytes", {Type::u64, Type::u64}, Source::bytes},
-                        {"_blob", {Type::text, Type::u64}, Source::blob},
-                        {"_data", {Type::binary, Type::u64}, Source::data}};
-    for (auto& e : extras) {
-      ColumnType t = e.type;
-      if (e.source == Source::pointer && f->slot < 0) continue;
-      if (e.source == Source::pointer && !f->wide) t.type = Type::u32;
-      extra(name, e.suffix, t, e.source, *f);
-      more.push_back(std::move(out.back())), out.pop_back();
-    }
-  }
-  for (auto& m : more) out.push_back(std::move(m));
+  ParameterColumns(out, used).add(*function);
   auto last = [&](std::string name, Type type, Source source) {
     if (!used.insert(lower(name)).second) return;
     out.push_back({std::move(name), {type, Type::u64}, source, nullptr, false, ""});
@@ -915,86 +934,103 @@ void calls_stream(std::shared_ptr<const Trace> trace, const Selection& s, ArrowA
   export_stream(std::move(types), std::move(source), out);
 }
 
-void each_call(const Trace& trace, const Selection& s,
-               const std::function<void(OpenChunk&, uint32_t, uint64_t)>& visit) {
+namespace {
+
+using Visit = std::function<void(OpenChunk&, uint32_t, uint64_t)>;
+
+// The calls [first, end) of a thread whose chunk is alone in its group.
+void each_call_alone(const Trace& trace, const OrderGroup& group, const Selection& s, uint64_t first, uint64_t end,
+                     const Visit& visit) {
+  if (s.function && !trace.calls_chunks[group.chunks[0]].find(s.function->id)) return;
+  try {
+    OpenChunk open(trace, group.chunks[0]);
+    open.order();
+    for (uint64_t seq = first; seq < end; ++seq) visit(open, static_cast<uint32_t>(seq - group.base), seq);
+  } catch (const Error& e) {
+    say_damaged(trace, group.chunks[0], e);
+  }
+}
+
+// The calls [first, end) of a group, in the order in which its threads made them.
+void each_call_merged(const Trace& trace, const OrderGroup& group, uint64_t first, uint64_t end, Work& work,
+                      const Visit& visit) {
+  // Chunks are opened when their first call comes and closed after their last.
+  struct Live {
+    size_t n;
+    std::unique_ptr<OpenChunk> open;
+    uint32_t at;
+  };
+  std::vector<size_t> waiting;
+  for (size_t n = 0; n < group.chunks.size(); ++n)
+    if (!group.offsets[n].empty() && group.base + group.offsets[n].back() >= first) waiting.push_back(n);
+  std::sort(waiting.begin(), waiting.end(),
+            [&](size_t a, size_t b) { return group.offsets[a].front() < group.offsets[b].front(); });
+  size_t next = 0;
+  std::vector<Live> live;
+  for (uint64_t seq = first; seq < end;) {
+    for (; next < waiting.size() && group.base + group.offsets[waiting[next]].front() <= seq; ++next) {
+      size_t n = waiting[next];
+      auto& o = group.offsets[n];
+      work.check();
+      trace.done += o.size();
+      auto at = static_cast<uint32_t>(std::lower_bound(o.begin(), o.end(), static_cast<uint32_t>(seq - group.base)) -
+                                      o.begin());
+      if (at == o.size()) continue;
+      try {
+        auto open = std::make_unique<OpenChunk>(trace, group.chunks[n]);
+        open->order();
+        live.push_back({n, std::move(open), at});
+      } catch (const Error& e) {
+        say_damaged(trace, group.chunks[n], e);
+      }
+    }
+    uint64_t least = next < waiting.size() ? group.base + group.offsets[waiting[next]].front() : end;
+    bool found = false;
+    for (size_t i = 0; i < live.size(); ++i) {
+      auto& l = live[i];
+      auto& o = group.offsets[l.n];
+      uint64_t at = group.base + o[l.at];
+      if (at == seq) {
+        bool bad = false;
+        try {
+          while (l.at < o.size() && group.base + o[l.at] == seq && seq < end) {
+            visit(*l.open, l.at, seq);
+            ++l.at;
+            ++seq;
+            if (next < waiting.size() && group.base + group.offsets[waiting[next]].front() == seq) break;
+          }
+        } catch (const Error& e) {
+          say_damaged(trace, group.chunks[l.n], e);
+          bad = true;
+          ++seq;
+        }
+        if (bad || l.at == o.size()) live.erase(live.begin() + static_cast<long>(i));
+        found = true;
+        break;
+      }
+      if (at > seq) least = std::min(least, at);
+    }
+    if (!found) seq = std::max(seq + 1, least);
+  }
+}
+
+}  // namespace
+
+void each_call(const Trace& trace, const Selection& s, const Visit& visit) {
   Work work(trace.generation);
   for (size_t g = 0; g < trace.groups.size(); ++g) {
     auto& group = trace.groups[g];
     uint64_t first = std::max(s.first_seq, group.base), end = std::min(s.end_seq, group.base + group.calls);
     if (first >= end) continue;
-    // Whoever asks said how many there are.
-    trace.done += group.chunks.size() == 1 ? end - first : 0;
-    if (group.chunks.size() == 1) {
-      work.check();
-      if (s.function && !trace.calls_chunks[group.chunks[0]].find(s.function->id)) continue;
-      try {
-        OpenChunk open(trace, group.chunks[0]);
-        open.order();
-        for (uint64_t seq = first; seq < end; ++seq) visit(open, static_cast<uint32_t>(seq - group.base), seq);
-      } catch (const Error& e) {
-        say_damaged(trace, group.chunks[0], e);
-      }
+    if (group.chunks.size() > 1) {
+      trace.merge(g);
+      each_call_merged(trace, group, first, end, work, visit);
       continue;
     }
-    trace.merge(g);
-    // Chunks are opened when their first call comes and closed after their last.
-    struct Live {
-      size_t n;
-      std::unique_ptr<OpenChunk> open;
-      uint32_t at;
-    };
-    std::vector<size_t> waiting;
-    for (size_t n = 0; n < group.chunks.size(); ++n)
-      if (!group.offsets[n].empty() && group.base + group.offsets[n].back() >= first) waiting.push_back(n);
-    std::sort(waiting.begin(), waiting.end(),
-              [&](size_t a, size_t b) { return group.offsets[a].front() < group.offsets[b].front(); });
-    size_t next = 0;
-    std::vector<Live> live;
-    for (uint64_t seq = first; seq < end;) {
-      for (; next < waiting.size() && group.base + group.offsets[waiting[next]].front() <= seq; ++next) {
-        size_t n = waiting[next];
-        auto& o = group.offsets[n];
-        work.check();
-        trace.done += o.size();
-        auto at = static_cast<uint32_t>(std::lower_bound(o.begin(), o.end(), static_cast<uint32_t>(seq - group.base)) -
-                                        o.begin());
-        if (at == o.size()) continue;
-        try {
-          auto open = std::make_unique<OpenChunk>(trace, group.chunks[n]);
-          open->order();
-          live.push_back({n, std::move(open), at});
-        } catch (const Error& e) {
-          say_damaged(trace, group.chunks[n], e);
-        }
-      }
-      uint64_t least = next < waiting.size() ? group.base + group.offsets[waiting[next]].front() : end;
-      bool found = false;
-      for (size_t i = 0; i < live.size(); ++i) {
-        auto& l = live[i];
-        auto& o = group.offsets[l.n];
-        uint64_t at = group.base + o[l.at];
-        if (at == seq) {
-          bool bad = false;
-          try {
-            while (l.at < o.size() && group.base + o[l.at] == seq && seq < end) {
-              visit(*l.open, l.at, seq);
-              ++l.at;
-              ++seq;
-              if (next < waiting.size() && group.base + group.offsets[waiting[next]].front() == seq) break;
-            }
-          } catch (const Error& e) {
-            say_damaged(trace, group.chunks[l.n], e);
-            bad = true;
-            ++seq;
-          }
-          if (bad || l.at == o.size()) live.erase(live.begin() + static_cast<long>(i));
-          found = true;
-          break;
-        }
-        if (at > seq) least = std::min(least, at);
-      }
-      if (!found) seq = std::max(seq + 1, least);
-    }
+    // Whoever asks said how many there are.
+    trace.done += end - first;
+    work.check();
+    each_call_alone(trace, group, s, first, end, visit);
   }
 }
 
@@ -1180,6 +1216,62 @@ void calls_rows(const Trace& trace, const Selection& s, Bytes& out) {
   out.put(']');
 }
 
+namespace {
+
+// One argument or result as JSON; array content goes to `data`.
+void put_argument(const Trace& trace, const FunctionColumns& columns, const Field& f, uint32_t i, Bytes& json,
+                  Bytes& data) {
+  json.put("{\"name\": ");
+  put_json(json, f.name);
+  json.put(", \"kind\": \"");
+  json.put(f.kind_name);
+  json.put("\", \"value\": ");
+  uint64_t raw = columns.raw(f, i);
+  if (f.kind == Kind::f32 || f.kind == Kind::f64) {  // exactly, as bits: JSON has no NaN
+    put_u64(json, raw);
+    json.put(f.wide ? ", \"bits\": 64" : ", \"bits\": 32");
+  } else {
+    put_i64(json, integer_value(f, raw));
+  }
+  if (f.kind == Kind::enumeration || f.kind == Kind::bitmask) {
+    json.put(", \"text\": ");
+    Bytes text;
+    if (f.kind == Kind::bitmask)
+      put_mask(text, f.group, raw);
+    else if (auto* name = trace.signatures.enum_name(f.group, static_cast<int64_t>(raw)))
+      text.put(*name);
+    else
+      put_unnamed(text, raw);
+    put_json(json, text.view());
+  }
+  if (f.has_data()) {
+    uint64_t d = columns.descriptor(f, i);
+    unsigned kind = DT_DATA_KIND(d);
+    static const char* const kinds[] = {"none", "inline", "blob", "offset", "pending", "unknown", "fault", "?"};
+    json.put(", \"data\": \"");
+    json.put(kinds[kind]);
+    json.put("\", \"element\": ");
+    put_json(json, f.element_name);
+    if (kind == DT_DATA_INLINE) {
+      auto bytes = columns.payload(f, i);
+      json.put(", \"at\": ");
+      put_u64(json, data.size());
+      json.put(", \"bytes\": ");
+      put_u64(json, bytes.size());
+      data.put(bytes);
+      while (data.size() % 8) data.put('\0');
+    } else if (kind == DT_DATA_BLOB) {
+      json.put(", \"blob\": \"");
+      json.put(hash_text(columns.hash(f, i)));
+      json.put("\", \"bytes\": ");
+      put_u64(json, DT_DATA_LENGTH(d));
+    }
+  }
+  json.put('}');
+}
+
+}  // namespace
+
 void one_call(const Trace& trace, uint64_t seq, Bytes& json, Bytes& data) {
   size_t index;
   uint32_t call;
@@ -1194,58 +1286,7 @@ void one_call(const Trace& trace, uint64_t seq, Bytes& json, Bytes& data) {
   json.put("{\"seq\": ");
   put_u64(json, seq);
   json.put(", \"args\": [");
-  auto argument = [&](const Field& f) {
-    json.put("{\"name\": ");
-    put_json(json, f.name);
-    json.put(", \"kind\": \"");
-    json.put(f.kind_name);
-    json.put("\", \"value\": ");
-    uint64_t raw = columns.raw(f, i);
-    bool nonfinite = false;
-    if (f.kind == Kind::f32 || f.kind == Kind::f64) {  // exactly, as bits: JSON has no NaN
-      nonfinite = true;
-      put_u64(json, raw);
-      json.put(f.wide ? ", \"bits\": 64" : ", \"bits\": 32");
-    } else {
-      put_i64(json, integer_value(f, raw));
-    }
-    (void)nonfinite;
-    if (f.kind == Kind::enumeration || f.kind == Kind::bitmask) {
-      json.put(", \"text\": ");
-      Bytes text;
-      if (f.kind == Kind::bitmask)
-        put_mask(text, f.group, raw);
-      else if (auto* name = trace.signatures.enum_name(f.group, static_cast<int64_t>(raw)))
-        text.put(*name);
-      else
-        put_unnamed(text, raw);
-      put_json(json, text.view());
-    }
-    if (f.has_data()) {
-      uint64_t d = columns.descriptor(f, i);
-      unsigned kind = DT_DATA_KIND(d);
-      static const char* const kinds[] = {"none", "inline", "blob", "offset", "pending", "unknown", "fault", "?"};
-      json.put(", \"data\": \"");
-      json.put(kinds[kind]);
-      json.put("\", \"element\": ");
-      put_json(json, f.element_name);
-      if (kind == DT_DATA_INLINE) {
-        auto bytes = columns.payload(f, i);
-        json.put(", \"at\": ");
-        put_u64(json, data.size());
-        json.put(", \"bytes\": ");
-        put_u64(json, bytes.size());
-        data.put(bytes);
-        while (data.size() % 8) data.put('\0');
-      } else if (kind == DT_DATA_BLOB) {
-        json.put(", \"blob\": \"");
-        json.put(hash_text(columns.hash(f, i)));
-        json.put("\", \"bytes\": ");
-        put_u64(json, DT_DATA_LENGTH(d));
-      }
-    }
-    json.put('}');
-  };
+  auto argument = [&](const Field& f) { put_argument(trace, columns, f, i, json, data); };
   if (columns.function)
     for (size_t p = 0; p < columns.function->params.size(); ++p) {
       if (p) json.put(", ");

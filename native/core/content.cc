@@ -137,9 +137,7 @@ bool is_matrix(std::string_view n) {
   return false;
 }
 
-Rule rule_of(const Function& f) {
-  Rule r;
-  r.function = &f;
+void rule_of_draw(const Function& f, Rule& r) {
   std::string_view n = f.name;
   auto one = [&](Count c) { r.ones.push_back(c); };
   if (f.flags & FLAG_DRAW) {
@@ -165,8 +163,12 @@ Rule rule_of(const Function& f) {
   if (n == "glBegin") r.begin = true, r.mode = param(f, {"mode"});
   if (starts(n, "glVertex") && n.size() > 8 && n[8] >= '2' && n[8] <= '4') r.vertex = true;
   if (starts(n, "glArrayElement") || starts(n, "glEvalCoord") || starts(n, "glEvalPoint")) r.vertex = true;
-  if (f.flags & FLAG_DISPATCH) one(Count::dispatches);
-  if (f.flags & FLAG_CLEAR) one(Count::clears);
+}
+
+// Uploads and shapes: what reaches textures, buffers and paths.
+void rule_of_content(const Function& f, Rule& r) {
+  std::string_view n = f.name;
+  auto one = [&](Count c) { r.ones.push_back(c); };
   if (f.flags & FLAG_UPLOAD) {
     if (has(n, "Tex") && has(n, "Image"))
       r.texture = true;
@@ -188,24 +190,10 @@ Rule rule_of(const Function& f) {
     r.shape = true, r.segments = shape_segments(n), r.result = f.result.get();
     r.number = param(f, {"count"}), r.mode = param(f, {"closed", "arcType"}), r.angle = param(f, {"angleExtent"});
   }
-  if (f.flags & FLAG_READBACK)
-    one(Count::readbacks), r.readback = true, r.data = param(f, {"pixels", "data", "img", "bits"});
-  if (f.flags & (FLAG_FINISH | FLAG_SYNC)) one(Count::waits);
-  if (f.flags & FLAG_FLUSH) one(Count::flushes);
-  if (starts(n, "glGet") || starts(n, "glIs") || starts(n, "vgGet") || f.flags & FLAG_ERROR_QUERY) one(Count::queries);
-  if (starts(n, "glUniform") || starts(n, "glProgramUniform")) one(Count::uniforms);
-  if (is_matrix(n)) one(Count::matrix);
-  if (starts(n, "glCompileShader") || n == "glShaderBinary") one(Count::compiles);
-  if (starts(n, "glLinkProgram") || starts(n, "glProgramBinary") || starts(n, "glCreateShaderProgram"))
-    one(Count::links);
-  bool bind =
-      starts(n, "glBind") || starts(n, "glUseProgram") || n == "glActiveTexture" || n == "glClientActiveTexture";
-  if (bind) {
-    one(Count::binds);
-    r.bind = true;
-  }
-  if (starts(n, "glBindFramebuffer")) one(Count::framebuffers);
-  if (n == "glCallList" || n == "glCallLists") one(Count::lists);
+}
+
+void rule_of_list(const Function& f, Rule& r) {
+  std::string_view n = f.name;
   if (n == "glNewList") r.list = List::opened, r.object = param(f, {"list"}), r.mode = param(f, {"mode"});
   if (n == "glEndList") r.list = List::closed;
   if (n == "glCallList") r.list = List::called, r.object = param(f, {"list"});
@@ -213,7 +201,11 @@ Rule rule_of(const Function& f) {
     r.list = List::several, r.number = param(f, {"n"}), r.mode = param(f, {"type"}), r.data = param(f, {"lists"});
   if (n == "glListBase") r.list = List::base, r.object = param(f, {"base"});
   if (n == "glDeleteLists") r.list = List::deleted, r.object = param(f, {"list"}), r.number = param(f, {"range"});
-  if (f.flags & FLAG_MAKE_CURRENT) one(Count::contexts);
+}
+
+void rule_of_objects(const Function& f, Rule& r) {
+  std::string_view n = f.name;
+  auto one = [&](Count c) { r.ones.push_back(c); };
   if (starts(n, "glGen") && !starts(n, "glGenerate"))
     r.generates = true, r.number = param(f, {"n", "range", "count"});
   else if (starts(n, "glCreate")) {
@@ -232,6 +224,38 @@ Rule rule_of(const Function& f) {
       one(Count::deleted);
   } else if (starts(n, "vgDestroy"))
     one(Count::deleted);
+}
+
+Rule rule_of(const Function& f) {
+  Rule r;
+  r.function = &f;
+  std::string_view n = f.name;
+  auto one = [&](Count c) { r.ones.push_back(c); };
+  rule_of_draw(f, r);
+  if (f.flags & FLAG_DISPATCH) one(Count::dispatches);
+  if (f.flags & FLAG_CLEAR) one(Count::clears);
+  rule_of_content(f, r);
+  if (f.flags & FLAG_READBACK)
+    one(Count::readbacks), r.readback = true, r.data = param(f, {"pixels", "data", "img", "bits"});
+  if (f.flags & (FLAG_FINISH | FLAG_SYNC)) one(Count::waits);
+  if (f.flags & FLAG_FLUSH) one(Count::flushes);
+  if (starts(n, "glGet") || starts(n, "glIs") || starts(n, "vgGet") || f.flags & FLAG_ERROR_QUERY) one(Count::queries);
+  if (starts(n, "glUniform") || starts(n, "glProgramUniform")) one(Count::uniforms);
+  if (is_matrix(n)) one(Count::matrix);
+  if (starts(n, "glCompileShader") || n == "glShaderBinary") one(Count::compiles);
+  if (starts(n, "glLinkProgram") || starts(n, "glProgramBinary") || starts(n, "glCreateShaderProgram"))
+    one(Count::links);
+  bool bind =
+      starts(n, "glBind") || starts(n, "glUseProgram") || n == "glActiveTexture" || n == "glClientActiveTexture";
+  if (bind) {
+    one(Count::binds);
+    r.bind = true;
+  }
+  if (starts(n, "glBindFramebuffer")) one(Count::framebuffers);
+  if (n == "glCallList" || n == "glCallLists") one(Count::lists);
+  rule_of_list(f, r);
+  if (f.flags & FLAG_MAKE_CURRENT) one(Count::contexts);
+  rule_of_objects(f, r);
   if (f.category == "state" && (f.api == "gl" || f.api == "vg") && !(f.flags & FLAG_DRAW_SETUP) &&
       !starts(n, "glGet") && !starts(n, "glIs") && !starts(n, "vgGet"))
     one(Count::state);

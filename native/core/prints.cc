@@ -47,6 +47,85 @@ Plan plan_of(const Function& f) {
   return p;
 }
 
+// A function of a chunk: its columns there, and what of them counts.
+struct Of {
+  const FunctionColumns* columns = nullptr;
+  Plan plan;
+  uint16_t id = 0;
+  bool tap = false, counts = false;
+};
+
+std::vector<Of> functions_of(const Trace& trace, const CallsChunk& info, OpenChunk& chunk) {
+  std::vector<Of> of(info.functions.size());
+  for (size_t f = 0; f < of.size(); ++f) {
+    auto* function = trace.signatures.by_id(info.functions[f].id());
+    of[f].id = info.functions[f].id();
+    of[f].tap = info.functions[f].tap();
+    // What a program stores in mapped buffers and keeps in client arrays is part of what a frame shows.
+    of[f].counts = !of[f].tap || of[f].id == DT_FN_MEMORY || of[f].id == DT_FN_MAP_WRITE;
+    if (!function || !of[f].counts) continue;
+    of[f].plan = plan_of(*function);
+    of[f].columns = &chunk.columns(f);
+  }
+  return of;
+}
+
+// What call `i` of a function asks for, as a number; contents that could not be read are noted.
+uint64_t print_of(const Of& o, uint32_t i, uint64_t seq, std::vector<Unreadable>& unreadable) {
+  uint64_t hash = mixed(o.id);
+  if (o.columns && o.columns->function) {
+    for (auto* field : o.plan.values) hash = mixed(hash ^ o.columns->raw(*field, i)) + BASE;
+    for (auto* field : o.plan.contents) {
+      uint64_t d = o.columns->descriptor(*field, i);
+      unsigned kind = DT_DATA_KIND(d);
+      if (kind == DT_DATA_FAULT)
+        unreadable.push_back({seq, o.tap ? nullptr : o.columns->function, o.tap ? nullptr : field});
+      if (field->out) continue;
+      if (kind == DT_DATA_INLINE || kind == DT_DATA_BLOB) {
+        auto content = o.columns->payload(*field, i);
+        hash = mixed(hash ^ XXH3_64bits(content.data(), content.size())) + kind;
+      } else if (kind == DT_DATA_OFFSET && field->slot >= 0) {
+        hash = mixed(hash ^ o.columns->raw(*field, i)) + kind;
+      } else {
+        hash = mixed(hash ^ kind);
+      }
+    }
+  }
+  return hash;
+}
+
+// The calls of a chunk, by frame.
+Part part_of(const Trace& trace, const std::vector<uint64_t>& ends, size_t index) {
+  auto& info = trace.calls_chunks[index];
+  OpenChunk chunk(trace, index);
+  auto& order = chunk.order();
+  auto& ordinals = chunk.ordinals();
+  auto& group = trace.groups[info.group];
+  bool alone = group.chunks.size() == 1;
+  if (!alone) trace.merge(info.group);
+  Part part;
+  std::vector<Of> of = functions_of(trace, info, chunk);
+  auto position = ends.begin();
+  if (info.meta.calls) position = std::lower_bound(ends.begin(), ends.end(), trace.seq_of(index, 0));
+  uint32_t call = 0;
+  for (uint32_t r = 0; r < order.size(); ++r) {
+    Of& o = of[order[r]];
+    if (!o.counts) continue;
+    // What stands behind the last call is for the first one of the next chunk; it counts here, where that is not
+    // known.
+    if (call >= info.meta.calls && part.frames.empty()) continue;
+    uint32_t at = call < info.meta.calls ? call : call - 1;
+    uint64_t seq = alone ? group.base + at : trace.seq_of(index, at);
+    bool moved = false;
+    while (position != ends.end() && *position < seq) ++position, moved = true;
+    if (part.frames.empty() || moved) part.frames.emplace_back(static_cast<size_t>(position - ends.begin()), Rolling{});
+    Rolling& rolling = part.frames.back().second;
+    rolling.add(print_of(o, ordinals[r], seq, part.unreadable));
+    if (!o.tap) ++call, ++rolling.calls;
+  }
+  return part;
+}
+
 }  // namespace
 
 Prints prints(const Trace& trace) {
@@ -58,74 +137,7 @@ Prints prints(const Trace& trace) {
   std::vector<Part> parts(trace.calls_chunks.size());
   Work work(trace.generation);
 
-  auto one = [&](size_t index) {
-    auto& info = trace.calls_chunks[index];
-    OpenChunk chunk(trace, index);
-    auto& order = chunk.order();
-    auto& ordinals = chunk.ordinals();
-    auto& group = trace.groups[info.group];
-    bool alone = group.chunks.size() == 1;
-    if (!alone) trace.merge(info.group);
-    Part& part = parts[index];
-    struct Of {
-      const FunctionColumns* columns = nullptr;
-      Plan plan;
-      uint16_t id = 0;
-      bool tap = false, counts = false;
-    };
-    std::vector<Of> of(info.functions.size());
-    for (size_t f = 0; f < of.size(); ++f) {
-      auto* function = trace.signatures.by_id(info.functions[f].id());
-      of[f].id = info.functions[f].id();
-      of[f].tap = info.functions[f].tap();
-      // What a program stores in mapped buffers and keeps in client arrays is part of what a frame shows.
-      of[f].counts = !of[f].tap || of[f].id == DT_FN_MEMORY || of[f].id == DT_FN_MAP_WRITE;
-      if (!function || !of[f].counts) continue;
-      of[f].plan = plan_of(*function);
-      of[f].columns = &chunk.columns(f);
-    }
-    auto position = ends.begin();
-    if (info.meta.calls) position = std::lower_bound(ends.begin(), ends.end(), trace.seq_of(index, 0));
-    uint32_t call = 0;
-    for (uint32_t r = 0; r < order.size(); ++r) {
-      Of& o = of[order[r]];
-      if (!o.counts) continue;
-      // What stands behind the last call is for the first one of the next chunk; it counts here, where that is not
-      // known.
-      if (call >= info.meta.calls && part.frames.empty()) continue;
-      uint32_t at = call < info.meta.calls ? call : call - 1;
-      uint64_t seq = alone ? group.base + at : trace.seq_of(index, at);
-      bool moved = false;
-      while (position != ends.end() && *position < seq) ++position, moved = true;
-      if (part.frames.empty() || moved)
-        part.frames.emplace_back(static_cast<size_t>(position - ends.begin()), Rolling{});
-      Rolling& rolling = part.frames.back().second;
-      uint64_t hash = mixed(o.id);
-      if (o.columns && o.columns->function) {
-        uint32_t i = ordinals[r];
-        for (auto* field : o.plan.values) hash = mixed(hash ^ o.columns->raw(*field, i)) + BASE;
-        for (auto* field : o.plan.contents) {
-          uint64_t d = o.columns->descriptor(*field, i);
-          unsigned kind = DT_DATA_KIND(d);
-          if (kind == DT_DATA_FAULT)
-            part.unreadable.push_back({seq, o.tap ? nullptr : o.columns->function, o.tap ? nullptr : field});
-          if (field->out) continue;
-          if (kind == DT_DATA_INLINE || kind == DT_DATA_BLOB) {
-            auto content = o.columns->payload(*field, i);
-            hash = mixed(hash ^ XXH3_64bits(content.data(), content.size())) + kind;
-          } else if (kind == DT_DATA_OFFSET && field->slot >= 0) {
-            hash = mixed(hash ^ o.columns->raw(*field, i)) + kind;
-          } else {
-            hash = mixed(hash ^ kind);
-          }
-        }
-      }
-      rolling.add(hash);
-      if (!o.tap) ++call, ++rolling.calls;
-    }
-  };
-
-  each_calls_chunk(trace, work, one);
+  each_calls_chunk(trace, work, [&](size_t index) { parts[index] = part_of(trace, ends, index); });
 
   for (size_t t = 0; t < trace.threads.size(); ++t) {
     std::pair<size_t, Rolling> open{SIZE_MAX, {}};

@@ -134,134 +134,156 @@ size_t element_bytes(Element element) {
   }
 }
 
-size_t Signatures::parse(std::string_view text) {
-  size_t wrong = 0;
-  Function* function = nullptr;
-  Field* field = nullptr;
-  EnumGroup* group = nullptr;
-  while (!text.empty()) {
-    size_t end = text.find('\n');
-    std::string_view line = text.substr(0, end);
-    text = end == text.npos ? std::string_view() : text.substr(end + 1);
-    if (line.size() < 2 || line[1] != '\t') continue;
-    auto part = split(line, '\t');
-    switch (line[0]) {
-      case 'F': {
-        function = nullptr, field = nullptr, group = nullptr;
-        unsigned id = 0;
-        Function f;
-        if (part.size() < 8 || !number(part[1], id) || id >= by_id_.size() || !number(part[4], f.w8) ||
-            !number(part[5], f.w4) || f.w8 > 255 || f.w4 > 255 || part[3].empty()) {
-          ++wrong;
-          break;
-        }
-        if (by_id_[id] >= 0) break;
-        f.id = static_cast<uint16_t>(id);
-        f.api = part[2], f.name = part[3], f.flag_text = dashless(part[6]), f.provided_by = dashless(part[7]);
-        f.flags = flag_bits(part[6]);
-        f.category = category(f.flags);
-        f.index = static_cast<int>(functions.size());
-        by_id_[id] = f.index;
-        by_name_.emplace(f.name, f.index);
-        functions.push_back(std::move(f));
-        function = &functions.back();
-        function->text.assign(line).push_back('\n');
-        break;
+// Takes the lines of one text; what makes no sense is counted and left out.
+class Signatures::Parsing {
+ public:
+  explicit Parsing(Signatures& to) : to_(to) {}
+  size_t run(std::string_view text) {
+    while (!text.empty()) {
+      size_t end = text.find('\n');
+      std::string_view line = text.substr(0, end);
+      text = end == text.npos ? std::string_view() : text.substr(end + 1);
+      if (line.size() < 2 || line[1] != '\t') continue;
+      const Parts part = split(line, '\t');
+      switch (line[0]) {
+        case 'F': function(line, part); break;
+        case 'R':
+        case 'P': value(line, part); break;
+        case 'D': content(line, part); break;
+        case 'G': group(line, part); break;
+        case 'E': member(line, part); break;
+        default: break;
       }
-      case 'R':
-      case 'P': {
-        if (!function) break;
-        function->text.append(line).push_back('\n');
-        field = nullptr;
-        size_t o = line[0] == 'P' ? 1 : 0;
-        Field f;
-        bool bare = part.size() >= 4 + o && part[3 + o] == "-";  // only its content is there, if a D says so
-        if (part.size() < 4 + o || !kind(part[2 + o], f.kind) ||
-            (!bare && (!slot(part[3 + o], f.wide, f.slot) ||
-                       static_cast<uint32_t>(f.slot) >= (f.wide ? function->w8 : function->w4)))) {
-          ++wrong;
-          break;
-        }
-        f.name = o ? std::string(part[1]) : "result";
-        f.ctype = part[1 + o], f.kind_name = part[2 + o];
-        if (part.size() > 4 + o) f.group_name = dashless(part[4 + o]);
-        if (part.size() > 5 + o) f.object_class = dashless(part[5 + o]);
-        if (o) {
-          if (function->params.size() >= 255) {
-            ++wrong;
-            break;
-          }
-          function->params.push_back(std::move(f));
-          field = &function->params.back();
-        } else {
-          function->result = std::make_unique<Field>(std::move(f));
-          field = function->result.get();
-        }
-        break;
-      }
-      case 'D': {
-        if (!field) break;
-        function->text.append(line).push_back('\n');
-        bool wide = false;
-        int at = -1;
-        if (part.size() < 4 || !slot(part[1], wide, at) || !wide || static_cast<uint32_t>(at) >= function->w8) {
-          ++wrong;
-          break;
-        }
-        field->data_slot = at;
-        if (field->wide && field->slot == at) field->slot = -1;  // the descriptor stands in place of the address
-        field->element_name = part[2];
-        field->element = element(part[2]);
-        field->out = part[3] == "out";
-        if (part.size() > 4) field->data_group_name = dashless(part[4]);
-        if (part.size() > 5)
-          for (std::string_view alone : split(part[5], ',')) {
-            int64_t name = 0;
-            if (number(alone, name)) field->valueless.push_back(name);
-          }
-        if (part.size() > 6)
-          for (std::string_view pair : split(part[6], ',')) {
-            int64_t name = 0;
-            size_t equals = pair.find('=');
-            if (equals != pair.npos && number(pair.substr(0, equals), name))
-              field->values.push_back({name, std::string(pair.substr(equals + 1)), nullptr});
-          }
-        break;
-      }
-      case 'G': {
-        function = nullptr, field = nullptr, group = nullptr;
-        if (part.size() < 3 || groups.size() >= MOST_GROUPS) {
-          ++wrong;
-          break;
-        }
-        if (!group_by_name_.emplace(std::string(part[1]), static_cast<int>(groups.size())).second) break;
-        groups.emplace_back();
-        group = &groups.back();
-        group->name = part[1];
-        group->bitmask = part[2] == "bitmask";
-        group->text.assign(line).push_back('\n');
-        break;
-      }
-      case 'E': {
-        if (!group) break;
-        int64_t value = 0;
-        uint64_t large = 0;
-        if (part.size() < 3 || (!number(part[2], value) && !number(part[2], large)) || members_ >= MOST_MEMBERS) {
-          ++wrong;
-          break;
-        }
-        ++members_;
-        if (large) value = static_cast<int64_t>(large);
-        group->by_value.emplace(value, static_cast<uint32_t>(group->members.size()));
-        group->members.emplace_back(part[1], value);
-        group->text.append(line).push_back('\n');
-        break;
-      }
-      default: break;
     }
+    return wrong_;
   }
-  return wrong;
+
+ private:
+  using Parts = std::vector<std::string_view>;
+  void function(std::string_view line, const Parts& part);
+  void value(std::string_view line, const Parts& part);
+  void content(std::string_view line, const Parts& part);
+  void group(std::string_view line, const Parts& part);
+  void member(std::string_view line, const Parts& part);
+
+  Signatures& to_;
+  size_t wrong_ = 0;
+  Function* function_ = nullptr;
+  Field* field_ = nullptr;
+  EnumGroup* group_ = nullptr;
+};
+
+void Signatures::Parsing::function(std::string_view line, const Parts& part) {
+  function_ = nullptr, field_ = nullptr, group_ = nullptr;
+  unsigned id = 0;
+  Function f;
+  if (part.size() < 8 || !number(part[1], id) || id >= to_.by_id_.size() || !number(part[4], f.w8) ||
+      !number(part[5], f.w4) || f.w8 > 255 || f.w4 > 255 || part[3].empty()) {
+    ++wrong_;
+    return;
+  }
+  if (to_.by_id_[id] >= 0) return;
+  f.id = static_cast<uint16_t>(id);
+  f.api = part[2], f.name = part[3], f.flag_text = dashless(part[6]), f.provided_by = dashless(part[7]);
+  f.flags = flag_bits(part[6]);
+  f.category = category(f.flags);
+  f.index = static_cast<int>(to_.functions.size());
+  to_.by_id_[id] = f.index;
+  to_.by_name_.emplace(f.name, f.index);
+  to_.functions.push_back(std::move(f));
+  function_ = &to_.functions.back();
+  function_->text.assign(line).push_back('\n');
 }
+
+void Signatures::Parsing::value(std::string_view line, const Parts& part) {
+  if (!function_) return;
+  function_->text.append(line).push_back('\n');
+  field_ = nullptr;
+  size_t o = line[0] == 'P' ? 1 : 0;
+  Field f;
+  bool bare = part.size() >= 4 + o && part[3 + o] == "-";  // only its content is there, if a D says so
+  if (part.size() < 4 + o || !kind(part[2 + o], f.kind) ||
+      (!bare && (!slot(part[3 + o], f.wide, f.slot) ||
+                 static_cast<uint32_t>(f.slot) >= (f.wide ? function_->w8 : function_->w4)))) {
+    ++wrong_;
+    return;
+  }
+  f.name = o ? std::string(part[1]) : "result";
+  f.ctype = part[1 + o], f.kind_name = part[2 + o];
+  if (part.size() > 4 + o) f.group_name = dashless(part[4 + o]);
+  if (part.size() > 5 + o) f.object_class = dashless(part[5 + o]);
+  if (o) {
+    if (function_->params.size() >= 255) {
+      ++wrong_;
+      return;
+    }
+    function_->params.push_back(std::move(f));
+    field_ = &function_->params.back();
+  } else {
+    function_->result = std::make_unique<Field>(std::move(f));
+    field_ = function_->result.get();
+  }
+}
+
+void Signatures::Parsing::content(std::string_view line, const Parts& part) {
+  if (!field_) return;
+  function_->text.append(line).push_back('\n');
+  bool wide = false;
+  int at = -1;
+  if (part.size() < 4 || !slot(part[1], wide, at) || !wide || static_cast<uint32_t>(at) >= function_->w8) {
+    ++wrong_;
+    return;
+  }
+  field_->data_slot = at;
+  if (field_->wide && field_->slot == at) field_->slot = -1;  // the descriptor stands in place of the address
+  field_->element_name = part[2];
+  field_->element = element(part[2]);
+  field_->out = part[3] == "out";
+  if (part.size() > 4) field_->data_group_name = dashless(part[4]);
+  if (part.size() > 5)
+    for (std::string_view alone : split(part[5], ',')) {
+      int64_t name = 0;
+      if (number(alone, name)) field_->valueless.push_back(name);
+    }
+  if (part.size() > 6)
+    for (std::string_view pair : split(part[6], ',')) {
+      int64_t name = 0;
+      size_t equals = pair.find('=');
+      if (equals != pair.npos && number(pair.substr(0, equals), name))
+        field_->values.push_back({name, std::string(pair.substr(equals + 1)), nullptr});
+    }
+}
+
+void Signatures::Parsing::group(std::string_view line, const Parts& part) {
+  function_ = nullptr, field_ = nullptr, group_ = nullptr;
+  if (part.size() < 3 || to_.groups.size() >= MOST_GROUPS) {
+    ++wrong_;
+    return;
+  }
+  if (!to_.group_by_name_.emplace(std::string(part[1]), static_cast<int>(to_.groups.size())).second) return;
+  to_.groups.emplace_back();
+  group_ = &to_.groups.back();
+  group_->name = part[1];
+  group_->bitmask = part[2] == "bitmask";
+  group_->text.assign(line).push_back('\n');
+}
+
+void Signatures::Parsing::member(std::string_view line, const Parts& part) {
+  if (!group_) return;
+  int64_t value = 0;
+  uint64_t large = 0;
+  if (part.size() < 3 || (!number(part[2], value) && !number(part[2], large)) || to_.members_ >= MOST_MEMBERS) {
+    ++wrong_;
+    return;
+  }
+  ++to_.members_;
+  if (large) value = static_cast<int64_t>(large);
+  group_->by_value.emplace(value, static_cast<uint32_t>(group_->members.size()));
+  group_->members.emplace_back(part[1], value);
+  group_->text.append(line).push_back('\n');
+}
+
+size_t Signatures::parse(std::string_view text) { return Parsing(*this).run(text); }
 
 void Signatures::link() {
   auto find = [&](const std::string& name) -> const EnumGroup* { return name.empty() ? nullptr : group(name); };

@@ -137,6 +137,7 @@ class Signatures {
   std::deque<EnumGroup> groups;
 
  private:
+  class Parsing;
   std::vector<int> by_id_ = std::vector<int>(0x4000, -1);
   std::unordered_map<std::string, int> by_name_;
   std::unordered_map<std::string, int> group_by_name_;

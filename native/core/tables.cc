@@ -144,107 +144,102 @@ Table histogram_table(const Trace& trace) {
   return t.take();
 }
 
-// The moments between which frames lie, and what was drawn and uploaded in each.
-Table frames_table(const Trace& trace) {
-  auto frames = trace.frames();
-  auto& ends = frames->ends;
-  struct Frame {
-    uint64_t draws = 0, uploads = 0;
-    int64_t start = INT64_MAX, end = INT64_MIN;
-    const Function* ended_by = nullptr;
-  };
-  // Calls after the last frame end belong to no frame that anyone saw; without any end all calls are one.
-  size_t count = ends.empty() ? trace.calls != 0 : ends.size();
-  std::vector<Frame> out(count);
-  Work work(trace.generation);
-  std::mutex mutex;
-  auto one = [&](size_t index) {
-    auto& info = trace.calls_chunks[index];
-    OpenChunk chunk(trace, index);
-    auto& order = chunk.order();
-    auto& entries = chunk.entries();
-    auto& group = trace.groups[info.group];
-    bool alone = group.chunks.size() == 1;
-    std::vector<uint8_t> kinds(info.functions.size());
-    bool any_upload = false;
-    for (size_t f = 0; f < kinds.size(); ++f) {
-      auto* function = trace.signatures.by_id(info.functions[f].id());
-      uint32_t flags = function && !info.functions[f].tap() ? function->flags : 0;
-      bool end = !info.functions[f].tap() && std::find(frames->functions.begin(), frames->functions.end(),
-                                                       info.functions[f].function) != frames->functions.end();
-      // Memory of the program that calls read, and what it stored in mapped buffers, is handed over like any upload.
-      bool memory = info.functions[f].tap() &&
-                    (info.functions[f].id() == DT_FN_MEMORY || info.functions[f].id() == DT_FN_MAP_WRITE);
-      kinds[f] = static_cast<uint8_t>((info.functions[f].tap() ? 8 : 0) | (flags & FLAG_DRAW ? 1 : 0) |
-                                      (flags & FLAG_UPLOAD || (memory && function) ? 2 : 0) | (end ? 4 : 0));
-      any_upload |= (kinds[f] & 2) != 0;
-    }
-    const std::vector<uint32_t>* ordinals = any_upload ? &chunk.ordinals() : nullptr;
-    if (!alone) trace.merge(info.group);
-    auto position = ends.begin();
-    if (info.meta.calls) position = std::lower_bound(ends.begin(), ends.end(), trace.seq_of(index, 0));
-    std::vector<std::pair<size_t, Frame>> found;
-    uint32_t call = 0, last_record = 0;
-    size_t hint = 0;
-    auto close_time = [&] {
-      if (found.empty()) return;
-      uint64_t ticks = 0, entry = entries[last_record];
-      if (!entry) return;
-      int64_t end = trace.clock.ns(entry, hint);
-      if (chunk.duration(last_record, ticks)) {
-        int64_t sum;
-        if (!__builtin_add_overflow(end, trace.clock.duration(ticks), &sum)) end = sum;
-      }
-      found.back().second.end = std::max(found.back().second.end, end);
-    };
-    auto content = [&](uint32_t r) {
-      auto& columns = chunk.columns(order[r]);
-      uint32_t i = (*ordinals)[r];
-      uint64_t bytes = 0;
-      for (int slot : columns.function->descriptors) {
-        uint64_t d = columns.w8[static_cast<size_t>(slot)][i];
-        if (DT_DATA_KIND(d) == DT_DATA_INLINE || DT_DATA_KIND(d) == DT_DATA_BLOB) bytes += DT_DATA_LENGTH(d);
-      }
-      return bytes;
-    };
-    uint64_t ahead = 0;  // bytes that belong to the next call
-    for (uint32_t r = 0; r < order.size(); ++r) {
-      unsigned kind = kinds[order[r]];
-      if (kind & 8) {
-        if (kind & 2) ahead += content(r);
-        continue;
-      }
-      uint64_t seq = alone ? group.base + call : trace.seq_of(index, call);
-      ++call;
-      bool moved = false;
-      while (position != ends.end() && *position < seq) ++position, moved = true;
-      auto number = static_cast<size_t>(position - ends.begin());
-      if (found.empty() || moved) {
-        close_time();
-        found.emplace_back(number, Frame{});
-        if (entries[r]) found.back().second.start = trace.clock.ns(entries[r], hint);
-      }
-      last_record = r;
-      Frame& frame = found.back().second;
-      frame.uploads += ahead, ahead = 0;
-      if (!(kind & 7)) continue;
-      frame.draws += kind & 1;
-      if (kind & 2) frame.uploads += content(r);
-      if (kind & 4) frame.ended_by = trace.signatures.by_id(info.functions[order[r]].id());
-    }
-    close_time();
-    if (ahead && !found.empty()) found.back().second.uploads += ahead;
-    std::lock_guard lock(mutex);
-    for (auto& [number, frame] : found) {
-      if (number >= out.size()) continue;
-      auto& o = out[number];
-      o.draws += frame.draws, o.uploads += frame.uploads;
-      o.start = std::min(o.start, frame.start), o.end = std::max(o.end, frame.end);
-      if (frame.ended_by) o.ended_by = frame.ended_by;
-    }
-  };
-  each_calls_chunk(trace, work, one);
+struct Frame {
+  uint64_t draws = 0, uploads = 0;
+  int64_t start = INT64_MAX, end = INT64_MIN;
+  const Function* ended_by = nullptr;
+};
+using FrameParts = std::vector<std::pair<size_t, Frame>>;
+// What a function does to frames.
+constexpr unsigned FRAME_DRAW = 1, FRAME_UPLOAD = 2, FRAME_END = 4, FRAME_TAP = 8;
 
+std::vector<uint8_t> frame_kinds(const Trace& trace, const Trace::Frames& frames, const CallsChunk& info) {
+  std::vector<uint8_t> kinds(info.functions.size());
+  for (size_t f = 0; f < kinds.size(); ++f) {
+    auto* function = trace.signatures.by_id(info.functions[f].id());
+    uint32_t flags = function && !info.functions[f].tap() ? function->flags : 0;
+    bool end = !info.functions[f].tap() && std::find(frames.functions.begin(), frames.functions.end(),
+                                                     info.functions[f].function) != frames.functions.end();
+    // Memory of the program that calls read, and what it stored in mapped buffers, is handed over like any upload.
+    bool memory = info.functions[f].tap() &&
+                  (info.functions[f].id() == DT_FN_MEMORY || info.functions[f].id() == DT_FN_MAP_WRITE);
+    kinds[f] =
+        static_cast<uint8_t>((info.functions[f].tap() ? FRAME_TAP : 0) | (flags & FLAG_DRAW ? FRAME_DRAW : 0) |
+                             (flags & FLAG_UPLOAD || (memory && function) ? FRAME_UPLOAD : 0) | (end ? FRAME_END : 0));
+  }
+  return kinds;
+}
+
+uint64_t content_bytes(const FunctionColumns& columns, uint32_t i) {
+  uint64_t bytes = 0;
+  for (int slot : columns.function->descriptors) {
+    uint64_t d = columns.w8[static_cast<size_t>(slot)][i];
+    if (DT_DATA_KIND(d) == DT_DATA_INLINE || DT_DATA_KIND(d) == DT_DATA_BLOB) bytes += DT_DATA_LENGTH(d);
+  }
+  return bytes;
+}
+
+// The frames that a chunk has calls of, by number.
+FrameParts frames_of_chunk(const Trace& trace, const Trace::Frames& frames, size_t index) {
+  auto& ends = frames.ends;
+  auto& info = trace.calls_chunks[index];
+  OpenChunk chunk(trace, index);
+  auto& order = chunk.order();
+  auto& entries = chunk.entries();
+  auto& group = trace.groups[info.group];
+  bool alone = group.chunks.size() == 1;
+  const std::vector<uint8_t> kinds = frame_kinds(trace, frames, info);
+  const bool any_upload = std::any_of(kinds.begin(), kinds.end(), [](uint8_t kind) { return kind & FRAME_UPLOAD; });
+  const std::vector<uint32_t>* ordinals = any_upload ? &chunk.ordinals() : nullptr;
+  if (!alone) trace.merge(info.group);
+  auto position = ends.begin();
+  if (info.meta.calls) position = std::lower_bound(ends.begin(), ends.end(), trace.seq_of(index, 0));
+  FrameParts found;
+  uint32_t call = 0, last_record = 0;
+  size_t hint = 0;
+  auto close_time = [&] {
+    if (found.empty()) return;
+    uint64_t ticks = 0, entry = entries[last_record];
+    if (!entry) return;
+    int64_t end = trace.clock.ns(entry, hint);
+    if (chunk.duration(last_record, ticks)) {
+      int64_t sum;
+      if (!__builtin_add_overflow(end, trace.clock.duration(ticks), &sum)) end = sum;
+    }
+    found.back().second.end = std::max(found.back().second.end, end);
+  };
+  auto content = [&](uint32_t r) { return content_bytes(chunk.columns(order[r]), (*ordinals)[r]); };
+  uint64_t ahead = 0;  // bytes that belong to the next call
+  for (uint32_t r = 0; r < order.size(); ++r) {
+    unsigned kind = kinds[order[r]];
+    if (kind & FRAME_TAP) {
+      if (kind & FRAME_UPLOAD) ahead += content(r);
+      continue;
+    }
+    uint64_t seq = alone ? group.base + call : trace.seq_of(index, call);
+    ++call;
+    bool moved = false;
+    while (position != ends.end() && *position < seq) ++position, moved = true;
+    auto number = static_cast<size_t>(position - ends.begin());
+    if (found.empty() || moved) {
+      close_time();
+      found.emplace_back(number, Frame{});
+      if (entries[r]) found.back().second.start = trace.clock.ns(entries[r], hint);
+    }
+    last_record = r;
+    Frame& frame = found.back().second;
+    frame.uploads += ahead, ahead = 0;
+    if (!(kind & (FRAME_DRAW | FRAME_UPLOAD | FRAME_END))) continue;
+    frame.draws += kind & FRAME_DRAW;
+    if (kind & FRAME_UPLOAD) frame.uploads += content(r);
+    if (kind & FRAME_END) frame.ended_by = trace.signatures.by_id(info.functions[order[r]].id());
+  }
+  close_time();
+  if (ahead && !found.empty()) found.back().second.uploads += ahead;
+  return found;
+}
+
+Table frame_rows(const Trace& trace, const std::vector<uint64_t>& ends, const std::vector<Frame>& out) {
   Rows t({{"frame", Type::u32},
           {"first_seq", Type::u64},
           {"end_seq", Type::u64},
@@ -279,6 +274,28 @@ Table frames_table(const Trace& trace) {
       t.null();
   }
   return t.take();
+}
+
+// The moments between which frames lie, and what was drawn and uploaded in each.
+Table frames_table(const Trace& trace) {
+  auto frames = trace.frames();
+  auto& ends = frames->ends;
+  // Calls after the last frame end belong to no frame that anyone saw; without any end all calls are one.
+  std::vector<Frame> out(ends.empty() ? trace.calls != 0 : ends.size());
+  Work work(trace.generation);
+  std::mutex mutex;
+  each_calls_chunk(trace, work, [&](size_t index) {
+    const FrameParts found = frames_of_chunk(trace, *frames, index);
+    std::lock_guard lock(mutex);
+    for (auto& [number, frame] : found) {
+      if (number >= out.size()) continue;
+      auto& o = out[number];
+      o.draws += frame.draws, o.uploads += frame.uploads;
+      o.start = std::min(o.start, frame.start), o.end = std::max(o.end, frame.end);
+      if (frame.ended_by) o.ended_by = frame.ended_by;
+    }
+  });
+  return frame_rows(trace, ends, out);
 }
 
 Table content_table(const Trace& trace) {
@@ -405,6 +422,74 @@ std::vector<std::pair<const char*, Type>> columns_without_signature(unsigned fun
 }
 
 // seq, thread, t and the parameters of a tap function as its signature has them.
+// The content of a parameter: a text, or address, size, hash and bytes.
+void put_tap_content(Rows& t, const Trace& trace, const FunctionColumns& c, const Field& p, uint32_t i) {
+  uint64_t d = c.descriptor(p, i);
+  unsigned kind = DT_DATA_KIND(d);
+  bool there = kind == DT_DATA_INLINE || kind == DT_DATA_BLOB;
+  if (p.element == Element::chars) {
+    std::string_view s;
+    std::vector<uint8_t> blob;
+    if (kind == DT_DATA_INLINE) s = c.payload(p, i);
+    if (kind == DT_DATA_BLOB) {
+      try {
+        blob = trace.blob(c.hash(p, i), 1u << 20);
+        s = {reinterpret_cast<const char*>(blob.data()), blob.size()};
+      } catch (const Error&) {
+        there = false;
+      }
+    }
+    if (!s.empty() && s.back() == '\0') s.remove_suffix(1);
+    if (there)
+      t.s(s);
+    else
+      t.null();
+  } else {
+    if (p.slot >= 0) t.u(c.raw(p, i));
+    if (there)
+      t.u(DT_DATA_LENGTH(d));
+    else
+      t.null();
+    if (kind == DT_DATA_BLOB)
+      t.s(hash_text(c.hash(p, i)));
+    else
+      t.null();
+    if (kind == DT_DATA_INLINE)
+      t.s(c.payload(p, i));
+    else
+      t.null();
+  }
+}
+
+void put_tap_value(Rows& t, const Trace& trace, const FunctionColumns& c, const Field& p, uint32_t i) {
+  uint64_t raw = c.raw(p, i);
+  if (p.has_data()) {
+    put_tap_content(t, trace, c, p, i);
+  } else if (p.kind == Kind::enumeration || p.kind == Kind::bitmask) {
+    Bytes text;
+    if (p.kind == Kind::bitmask)
+      put_mask(text, p.group, raw);
+    else if (auto* name = trace.signatures.enum_name(p.group, static_cast<int64_t>(raw)))
+      text.put(*name);
+    else
+      put_unnamed(text, raw);
+    t.s(text.view());
+  } else if (p.kind == Kind::i32 || p.kind == Kind::i64) {
+    t.i(p.wide ? static_cast<int64_t>(raw) : static_cast<int32_t>(raw));
+  } else if (p.kind == Kind::f32 || p.kind == Kind::f64) {
+    double v;
+    float narrow;
+    auto bits = static_cast<uint32_t>(raw);
+    if (p.wide)
+      memcpy(&v, &raw, 8);
+    else
+      memcpy(&narrow, &bits, 4), v = narrow;
+    t.f(v);
+  } else {
+    t.u(raw);
+  }
+}
+
 Table tap_table(const Trace& trace, unsigned function) {
   auto* f = trace.signatures.by_id(function);
   std::vector<std::pair<const char*, Type>> columns = {{"seq", Type::u64}, {"thread", Type::u16}, {"t", Type::i64}};
@@ -448,68 +533,7 @@ Table tap_table(const Trace& trace, unsigned function) {
                       t.i(trace.clock.ns(entry));
                     else
                       t.null();
-                    for (auto& p : f->params) {
-                      uint64_t raw = c.raw(p, i);
-                      if (p.has_data()) {
-                        uint64_t d = c.descriptor(p, i);
-                        unsigned kind = DT_DATA_KIND(d);
-                        bool there = kind == DT_DATA_INLINE || kind == DT_DATA_BLOB;
-                        if (p.element == Element::chars) {
-                          std::string_view s;
-                          std::vector<uint8_t> blob;
-                          if (kind == DT_DATA_INLINE) s = c.payload(p, i);
-                          if (kind == DT_DATA_BLOB) {
-                            try {
-                              blob = trace.blob(c.hash(p, i), 1u << 20);
-                              s = {reinterpret_cast<const char*>(blob.data()), blob.size()};
-                            } catch (const Error&) {
-                              there = false;
-                            }
-                          }
-                          if (!s.empty() && s.back() == '\0') s.remove_suffix(1);
-                          if (there)
-                            t.s(s);
-                          else
-                            t.null();
-                        } else {
-                          if (p.slot >= 0) t.u(raw);
-                          if (there)
-                            t.u(DT_DATA_LENGTH(d));
-                          else
-                            t.null();
-                          if (kind == DT_DATA_BLOB)
-                            t.s(hash_text(c.hash(p, i)));
-                          else
-                            t.null();
-                          if (kind == DT_DATA_INLINE)
-                            t.s(c.payload(p, i));
-                          else
-                            t.null();
-                        }
-                      } else if (p.kind == Kind::enumeration || p.kind == Kind::bitmask) {
-                        Bytes text;
-                        if (p.kind == Kind::bitmask)
-                          put_mask(text, p.group, raw);
-                        else if (auto* name = trace.signatures.enum_name(p.group, static_cast<int64_t>(raw)))
-                          text.put(*name);
-                        else
-                          put_unnamed(text, raw);
-                        t.s(text.view());
-                      } else if (p.kind == Kind::i32 || p.kind == Kind::i64) {
-                        t.i(p.wide ? static_cast<int64_t>(raw) : static_cast<int32_t>(raw));
-                      } else if (p.kind == Kind::f32 || p.kind == Kind::f64) {
-                        double v;
-                        float narrow;
-                        auto bits = static_cast<uint32_t>(raw);
-                        if (p.wide)
-                          memcpy(&v, &raw, 8);
-                        else
-                          memcpy(&narrow, &bits, 4), v = narrow;
-                        t.f(v);
-                      } else {
-                        t.u(raw);
-                      }
-                    }
+                    for (auto& p : f->params) put_tap_value(t, trace, c, p, i);
                   });
   return t.take();
 }

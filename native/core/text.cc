@@ -290,6 +290,51 @@ void Printer::attributes(Bytes& out, const Field& field, std::string_view s, boo
   out.put(json ? ']' : '}');
 }
 
+// One element of an array of numbers or addresses.
+void Printer::element(Bytes& out, const Field& field, const char* at, bool json) {
+  auto integer = [&](int64_t v) {
+    if (field.data_group && trace_.signatures.enum_name(field.data_group, v))
+      enumerant(out, field.data_group, v, json);
+    else
+      put_i64(out, v);
+  };
+  switch (field.element) {
+    case Element::u8: integer(load<uint8_t>(at)); break;
+    case Element::i8: integer(load<int8_t>(at)); break;
+    case Element::u16: integer(load<uint16_t>(at)); break;
+    case Element::i16: integer(load<int16_t>(at)); break;
+    case Element::u32: integer(load<uint32_t>(at)); break;
+    case Element::i32: integer(load<int32_t>(at)); break;
+    case Element::i64: integer(load<int64_t>(at)); break;
+    case Element::u64: put_u64(out, load<uint64_t>(at)); break;
+    case Element::ptr:
+      if (json)
+        put_u64(out, load<uint64_t>(at));
+      else if (load<uint64_t>(at))
+        put_hex(out, load<uint64_t>(at));
+      else
+        out.put("NULL");
+      break;
+    case Element::f32: {
+      float v = load<float>(at);
+      if (json && !std::isfinite(v))
+        out.put("null");
+      else
+        put_f32(out, v);
+      break;
+    }
+    case Element::f64: {
+      double v = load<double>(at);
+      if (json && !std::isfinite(v))
+        out.put("null");
+      else
+        put_f64(out, v);
+      break;
+    }
+    default: break;
+  }
+}
+
 void Printer::array(Bytes& out, const Field& field, std::string_view s, bool json) {
   size_t width = element_bytes(field.element);
   if (field.element == Element::attribs32 || field.element == Element::attribs64)
@@ -327,48 +372,7 @@ void Printer::array(Bytes& out, const Field& field, std::string_view s, bool jso
         out.put(json ? "null" : "…");
         break;
       }
-      const char* at = s.data();
-      auto integer = [&](int64_t v) {
-        if (field.data_group && trace_.signatures.enum_name(field.data_group, v))
-          enumerant(out, field.data_group, v, json);
-        else
-          put_i64(out, v);
-      };
-      switch (field.element) {
-        case Element::u8: integer(load<uint8_t>(at)); break;
-        case Element::i8: integer(load<int8_t>(at)); break;
-        case Element::u16: integer(load<uint16_t>(at)); break;
-        case Element::i16: integer(load<int16_t>(at)); break;
-        case Element::u32: integer(load<uint32_t>(at)); break;
-        case Element::i32: integer(load<int32_t>(at)); break;
-        case Element::i64: integer(load<int64_t>(at)); break;
-        case Element::u64: put_u64(out, load<uint64_t>(at)); break;
-        case Element::ptr:
-          if (json)
-            put_u64(out, load<uint64_t>(at));
-          else if (load<uint64_t>(at))
-            put_hex(out, load<uint64_t>(at));
-          else
-            out.put("NULL");
-          break;
-        case Element::f32: {
-          float v = load<float>(at);
-          if (json && !std::isfinite(v))
-            out.put("null");
-          else
-            put_f32(out, v);
-          break;
-        }
-        case Element::f64: {
-          double v = load<double>(at);
-          if (json && !std::isfinite(v))
-            out.put("null");
-          else
-            put_f64(out, v);
-          break;
-        }
-        default: break;
-      }
+      element(out, field, s.data(), json);
     }
   }
   out.put(json ? ']' : '}');

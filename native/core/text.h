@@ -44,6 +44,7 @@ class Printer {
   void mask(Bytes& out, const EnumGroup* group, uint64_t value, bool json);
   void attributes(Bytes& out, const Field& field, std::string_view s, bool json);
   void array(Bytes& out, const Field& field, std::string_view content, bool json);
+  void element(Bytes& out, const Field& field, const char* at, bool json);
   const Trace& trace_;
   const bool whole_;
   std::vector<std::unique_ptr<Words>> texts_;

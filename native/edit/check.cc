@@ -54,121 +54,148 @@ struct Broken {
   std::string function, cause_function, text;
 };
 
-}  // namespace
+struct Missing {
+  uint64_t seq;
+  const Function* function;
+};
 
-std::string check(const Trace& trace, const uint8_t* keep) {
-  std::vector<Uses> uses;
-  for (auto& f : trace.signatures.functions) uses.push_back(f.id < DT_FN_FIRST_TAP ? uses_of(f) : Uses{});
-  struct Missing {
-    uint64_t seq;
-    const Function* function;
-  };
-  std::map<std::pair<std::string, uint64_t>, Missing> missing;  // class and name of what a dropped call made
-  std::map<uint32_t, Missing> open_begin, current;              // by thread: a dropped glBegin, a dropped make-current
-  std::map<std::pair<uint32_t, uint64_t>, Missing> maps;
-  std::vector<Broken> found;
-  uint64_t more = 0;
-  auto say = [&](uint64_t seq, const Function& f, const Missing& m, std::string text) {
-    if (found.size() >= 1000) {
-      ++more;
-      return;
-    }
-    found.push_back({seq, m.seq, f.name, m.function->name, std::move(text)});
-  };
-  Selection all;
-  all.end_seq = trace.calls;
-  each_call(trace, all, [&](OpenChunk& chunk, uint32_t call, uint64_t seq) {
-    uint32_t r = chunk.record_of(call);
+// Goes through the calls and notes what those that stay lack by those that go.
+class Checker {
+ public:
+  Checker(const Trace& trace, const uint8_t* keep) : trace_(trace), keep_(keep) {
+    for (auto& f : trace.signatures.functions) uses_.push_back(f.id < DT_FN_FIRST_TAP ? uses_of(f) : Uses{});
+  }
+  void call(OpenChunk& chunk, uint32_t number, uint64_t seq) {
+    uint32_t r = chunk.record_of(number);
     uint16_t f = chunk.order()[r];
-    auto* function = trace.signatures.by_id(chunk.info.functions[f].id());
+    auto* function = trace_.signatures.by_id(chunk.info.functions[f].id());
     if (!function) return;
-    const Uses& u = uses[static_cast<size_t>(function->index)];
-    bool kept = bit(keep, seq);
+    const Uses& u = uses_[static_cast<size_t>(function->index)];
+    bool kept = bit(keep_, seq);
     uint32_t thread = chunk.info.thread;
-    if (kept && u.gl && !current.empty()) {
-      if (auto it = current.find(thread); it != current.end()) {
+    if (kept && u.gl && !current_.empty()) {
+      if (auto it = current_.find(thread); it != current_.end()) {
         say(seq, *function, it->second, "the context it was made in is not made current");
-        current.erase(it);
+        current_.erase(it);
       }
     }
     if (!u.wanted) return;
     auto& columns = chunk.columns(f);
     uint32_t i = chunk.ordinals()[r];
-    for (const Field* p : u.fields) {
-      std::vector<uint64_t> names;
-      if (p->has_data() && element_bytes(p->element)) {
-        uint64_t d = columns.descriptor(*p, i);
-        std::vector<uint8_t> blob;
-        std::string_view content;
-        if (DT_DATA_KIND(d) == DT_DATA_INLINE) content = columns.payload(*p, i);
-        if (DT_DATA_KIND(d) == DT_DATA_BLOB) {
-          try {
-            blob = trace.blob(columns.hash(*p, i), 1u << 24);
-            content = {reinterpret_cast<const char*>(blob.data()), blob.size()};
-          } catch (const Error&) {  // lost: nothing can be said
-          }
-        }
-        size_t width = element_bytes(p->element);
-        for (size_t at = 0; at + width <= content.size(); at += width) {
-          uint64_t v = 0;
-          memcpy(&v, content.data() + at, width);
-          names.push_back(v);
-        }
-      } else if (p->slot >= 0) {
-        names.push_back(columns.raw(*p, i));
-      }
-      bool made = u.creates && (p == function->result.get() || (p->has_data() && p->out));
-      for (uint64_t name : names) {
-        if (!name) continue;
-        auto key = std::make_pair(p->object_class, name);
-        if (made) {
-          if (kept)
-            missing.erase(key);
-          else
-            missing.insert_or_assign(key, Missing{seq, function});
-        } else if (auto it = missing.find(key); it != missing.end()) {
-          if (kept && !u.deletes)
-            say(seq, *function, it->second, p->object_class + " " + std::to_string(name) + " is not made");
-          // Once each: what follows has the same cause.
-          if (kept || u.deletes) missing.erase(it);
-        }
-      }
-    }
+    objects(columns, i, u, seq, *function, kept);
     if (u.begin) {
       if (kept)
-        open_begin.erase(thread);
+        open_begin_.erase(thread);
       else
-        open_begin[thread] = {seq, function};
+        open_begin_[thread] = {seq, function};
     }
     if (u.end) {
-      if (auto it = open_begin.find(thread); it != open_begin.end()) {
+      if (auto it = open_begin_.find(thread); it != open_begin_.end()) {
         if (kept) say(seq, *function, it->second, "what it ends is not begun");
-        open_begin.erase(it);
+        open_begin_.erase(it);
       }
     }
-    if (u.map || u.unmap) {
-      auto key = std::make_pair(chunk.context(r), u.key && u.key->slot >= 0 ? columns.raw(*u.key, i) : 0);
-      if (u.map && !kept) maps[key] = {seq, function};
-      if (u.map && kept) maps.erase(key);
-      if (u.unmap) {
-        if (auto it = maps.find(key); it != maps.end()) {
-          if (kept) say(seq, *function, it->second, "the buffer is not mapped");
-          maps.erase(it);
-        }
-      }
-    }
+    if (u.map || u.unmap)
+      mapping({chunk.context(r), u.key && u.key->slot >= 0 ? columns.raw(*u.key, i) : 0}, u, seq, *function, kept);
     if (u.make_current) {
       if (kept)
-        current.erase(thread);
+        current_.erase(thread);
       else
-        current[thread] = {seq, function};
+        current_[thread] = {seq, function};
     }
-  });
-  std::stable_sort(found.begin(), found.end(), [](auto& a, auto& b) { return a.seq < b.seq; });
+  }
+  // What is broken, in the order of the calls, as JSON.
+  std::string json();
+
+ private:
+  void say(uint64_t seq, const Function& f, const Missing& m, std::string text) {
+    if (found_.size() >= 1000) {
+      ++more_;
+      return;
+    }
+    found_.push_back({seq, m.seq, f.name, m.function->name, std::move(text)});
+  }
+  std::vector<uint64_t> names_in(const FunctionColumns& columns, uint32_t i, const Field* p);
+  void objects(const FunctionColumns& columns, uint32_t i, const Uses& u, uint64_t seq, const Function& function, bool kept);
+  void mapping(std::pair<uint32_t, uint64_t> key, const Uses& u, uint64_t seq, const Function& function, bool kept);
+
+  const Trace& trace_;
+  const uint8_t* keep_;
+  std::vector<Uses> uses_;
+  std::map<std::pair<std::string, uint64_t>, Missing> missing_;  // class and name of what a dropped call made
+  std::map<uint32_t, Missing> open_begin_, current_;             // by thread: a dropped glBegin, a dropped make-current
+  std::map<std::pair<uint32_t, uint64_t>, Missing> maps_;
+  std::vector<Broken> found_;
+  uint64_t more_ = 0;
+};
+
+// The names of objects that a parameter holds.
+std::vector<uint64_t> Checker::names_in(const FunctionColumns& columns, uint32_t i, const Field* p) {
+  std::vector<uint64_t> names;
+  if (p->has_data() && element_bytes(p->element)) {
+    uint64_t d = columns.descriptor(*p, i);
+    std::vector<uint8_t> blob;
+    std::string_view content;
+    if (DT_DATA_KIND(d) == DT_DATA_INLINE) content = columns.payload(*p, i);
+    if (DT_DATA_KIND(d) == DT_DATA_BLOB) {
+      try {
+        blob = trace_.blob(columns.hash(*p, i), 1u << 24);
+        content = {reinterpret_cast<const char*>(blob.data()), blob.size()};
+      } catch (const Error&) {  // lost: nothing can be said
+      }
+    }
+    size_t width = element_bytes(p->element);
+    for (size_t at = 0; at + width <= content.size(); at += width) {
+      uint64_t v = 0;
+      memcpy(&v, content.data() + at, width);
+      names.push_back(v);
+    }
+  } else if (p->slot >= 0) {
+    names.push_back(columns.raw(*p, i));
+  }
+  return names;
+}
+
+void Checker::objects(const FunctionColumns& columns, uint32_t i, const Uses& u, uint64_t seq, const Function& function,
+                      bool kept) {
+  for (const Field* p : u.fields) {
+    bool made = u.creates && (p == function.result.get() || (p->has_data() && p->out));
+    for (uint64_t name : names_in(columns, i, p)) {
+      if (!name) continue;
+      auto key = std::make_pair(p->object_class, name);
+      if (made) {
+        if (kept)
+          missing_.erase(key);
+        else
+          missing_.insert_or_assign(key, Missing{seq, &function});
+      } else if (auto it = missing_.find(key); it != missing_.end()) {
+        if (kept && !u.deletes)
+          say(seq, function, it->second, p->object_class + " " + std::to_string(name) + " is not made");
+        // Once each: what follows has the same cause.
+        if (kept || u.deletes) missing_.erase(it);
+      }
+    }
+  }
+}
+
+void Checker::mapping(std::pair<uint32_t, uint64_t> key, const Uses& u, uint64_t seq, const Function& function,
+                      bool kept) {
+  if (u.map && !kept) maps_[key] = {seq, &function};
+  if (u.map && kept) maps_.erase(key);
+  if (u.unmap) {
+    if (auto it = maps_.find(key); it != maps_.end()) {
+      if (kept) say(seq, function, it->second, "the buffer is not mapped");
+      maps_.erase(it);
+    }
+  }
+}
+
+std::string Checker::json() {
+  std::stable_sort(found_.begin(), found_.end(), [](auto& a, auto& b) { return a.seq < b.seq; });
   Bytes out;
   out.put("{\"broken\": [");
   bool comma = false;
-  for (auto& b : found) {
+  for (auto& b : found_) {
     out.put(comma ? ",\n{\"seq\": " : "{\"seq\": ");
     comma = true;
     put_u64(out, b.seq);
@@ -183,9 +210,19 @@ std::string check(const Trace& trace, const uint8_t* keep) {
     out.put('}');
   }
   out.put("], \"more\": ");
-  put_u64(out, more);
+  put_u64(out, more_);
   out.put('}');
   return std::string(out.view());
+}
+
+}  // namespace
+
+std::string check(const Trace& trace, const uint8_t* keep) {
+  Checker checker(trace, keep);
+  Selection all;
+  all.end_seq = trace.calls;
+  each_call(trace, all, [&](OpenChunk& chunk, uint32_t call, uint64_t seq) { checker.call(chunk, call, seq); });
+  return checker.json();
 }
 
 }  // namespace dt::edit

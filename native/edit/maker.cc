@@ -296,6 +296,31 @@ void Maker::work() {
   }
 }
 
+// Appends the columns of a function's records, as an ARGS block has them; their size in bytes.
+size_t Maker::columns(const Local& l, std::string& to) {
+  size_t start = to.size(), fixed = l.count * (8ul * l.w8.size() + 4ul * l.w4.size());
+  to.resize(start + fixed);
+  char* at = to.data() + start;
+  for (auto& column : l.w8) {
+    uint64_t before = 0;
+    for (uint64_t v : column) {
+      uint64_t d = v - before;
+      before = v;
+      memcpy(at, &d, 8), at += 8;
+    }
+  }
+  for (auto& column : l.w4) {
+    uint32_t before = 0;
+    for (uint32_t v : column) {
+      uint32_t d = v - before;
+      before = v;
+      memcpy(at, &d, 4), at += 4;
+    }
+  }
+  for (auto& payload : l.payloads) to += payload;
+  return to.size() - start;
+}
+
 void Maker::encode(Block& b) {
   ChunkBuffer chunk;
   if (!b.signatures.empty()) {
@@ -306,29 +331,6 @@ void Maker::encode(Block& b) {
   std::vector<dt_calls_function> functions;
   std::vector<std::string> args;
   std::vector<size_t> big;
-  auto columns = [](const Local& l, std::string& to) {
-    size_t start = to.size(), fixed = l.count * (8ul * l.w8.size() + 4ul * l.w4.size());
-    to.resize(start + fixed);
-    char* at = to.data() + start;
-    for (auto& column : l.w8) {
-      uint64_t before = 0;
-      for (uint64_t v : column) {
-        uint64_t d = v - before;
-        before = v;
-        memcpy(at, &d, 8), at += 8;
-      }
-    }
-    for (auto& column : l.w4) {
-      uint32_t before = 0;
-      for (uint32_t v : column) {
-        uint32_t d = v - before;
-        before = v;
-        memcpy(at, &d, 4), at += 4;
-      }
-    }
-    for (auto& payload : l.payloads) to += payload;
-    return to.size() - start;
-  };
   for (auto& l : b.locals)
     functions.push_back({l.key, 0xffff, l.count, 0, 0, l.duration_sum, l.duration_max, l.payload_bytes});
   bool shared = false;

@@ -96,6 +96,7 @@ class Maker {
   void seal(Lane& lane);
   void work();
   void encode(Block& block);
+  static size_t columns(const Local& l, std::string& to);
   void flush_blobs();
   void append(std::span<const char> chunk);
   void fail_if_failed();

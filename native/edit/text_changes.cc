@@ -20,10 +20,8 @@ std::string_view stripped(std::string_view s) {
   return s;
 }
 
-}  // namespace
-
-std::string text_changes(const Trace& trace, uint64_t first_seq, uint64_t end_seq, std::string_view text) {
-  uint64_t end = end_seq ? std::min(end_seq, trace.calls) : trace.calls;
+// The lines that are calls. One whose number is out of order was moved or doubled: it becomes a new call.
+std::vector<Line> lines_of(std::string_view text, uint64_t first_seq, uint64_t end) {
   std::vector<Line> lines;
   uint64_t number = 0;
   while (!text.empty()) {
@@ -48,7 +46,6 @@ std::string text_changes(const Trace& trace, uint64_t first_seq, uint64_t end_se
     }
     lines.push_back(l);
   }
-  // A call whose line was moved or doubled becomes a new call there.
   uint64_t last = 0;
   bool any = false;
   for (auto& l : lines) {
@@ -58,13 +55,11 @@ std::string text_changes(const Trace& trace, uint64_t first_seq, uint64_t end_se
     else
       last = l.seq, any = true;
   }
-  Bytes dropped, changed, inserted;
-  bool comma[3] = {};
-  auto begin = [&](Bytes& out, bool& after) {
-    if (after) out.put(",\n");
-    after = true;
-  };
-  // New calls stand before the next line that has a number.
+  return lines;
+}
+
+// New calls stand before the next line that has a number.
+void put_new_calls(Bytes& inserted, const std::vector<Line>& lines, uint64_t end) {
   uint64_t next = end;
   std::vector<std::pair<uint64_t, const Line*>> fresh;
   for (size_t i = lines.size(); i-- > 0;) {
@@ -75,7 +70,7 @@ std::string text_changes(const Trace& trace, uint64_t first_seq, uint64_t end_se
   }
   std::reverse(fresh.begin(), fresh.end());
   for (auto& [before, line] : fresh) {
-    begin(inserted, comma[0]);
+    if (inserted.size()) inserted.put(",\n");
     inserted.put("{\"before\": ");
     put_u64(inserted, before);
     inserted.put(", \"line\": ");
@@ -84,6 +79,20 @@ std::string text_changes(const Trace& trace, uint64_t first_seq, uint64_t end_se
     put_json(inserted, line->text);
     inserted.put('}');
   }
+}
+
+}  // namespace
+
+std::string text_changes(const Trace& trace, uint64_t first_seq, uint64_t end_seq, std::string_view text) {
+  uint64_t end = end_seq ? std::min(end_seq, trace.calls) : trace.calls;
+  std::vector<Line> lines = lines_of(text, first_seq, end);
+  Bytes dropped, changed, inserted;
+  bool comma[2] = {};
+  auto begin = [&](Bytes& out, bool& after) {
+    if (after) out.put(",\n");
+    after = true;
+  };
+  put_new_calls(inserted, lines, end);
   std::erase_if(lines, [](auto& l) { return l.seq == UINT64_MAX; });
 
   Printer printer(trace, true);
@@ -92,7 +101,7 @@ std::string text_changes(const Trace& trace, uint64_t first_seq, uint64_t end_se
   uint64_t gap = UINT64_MAX, gap_end = 0;
   auto close_gap = [&] {
     if (gap == UINT64_MAX) return;
-    begin(dropped, comma[1]);
+    begin(dropped, comma[0]);
     dropped.put('[');
     put_u64(dropped, gap);
     dropped.put(", ");
@@ -115,7 +124,7 @@ std::string text_changes(const Trace& trace, uint64_t first_seq, uint64_t end_se
     printer.call(now, chunk, r);
     if (chunk.durations()[r] == DT_IN_FLIGHT) now.put("  [in flight]");
     if (now.view() == line->text) return;
-    begin(changed, comma[2]);
+    begin(changed, comma[1]);
     changed.put("{\"seq\": ");
     put_u64(changed, seq);
     changed.put(", \"line\": ");

@@ -885,21 +885,44 @@ struct Origin {
   std::vector<std::string> problems;
 };
 
-std::string attempt(const std::vector<Source>& sources, const Origin& origin, const Options& options,
-                    const std::string& path, bool mark_all) {
-  Maker maker(options.level, sources.empty() ? 0 : sources[0].trace->timing);
-  std::vector<std::unique_ptr<Copy>> copies;
-  for (size_t i = 0; i < sources.size(); ++i) copies.push_back(std::make_unique<Copy>(sources[i], maker));
-  Signatures more;
-  if (!options.signatures.empty()) more.parse(options.signatures), more.link();
-  for (auto& c : copies) c->forget = options.forget;
-  for (auto& c : copies) c->declare(options.signatures.empty() ? nullptr : &more);
+// What was written, as JSON.
+std::string written_json(Maker& maker, const std::vector<std::unique_ptr<Copy>>& copies, const Origin& origin,
+                         uint64_t number, const Processes& processes) {
+  Bytes out;
+  uint64_t kept = 0, changed = 0, inserted = 0, lost = 0;
+  for (auto& c : copies) kept += c->kept_, changed += c->changed_, inserted += c->inserted_, lost += c->walker().lost;
+  auto field = [&](const char* name, uint64_t v) {
+    out.put(name);
+    put_u64(out, v);
+  };
+  field("{\"calls\": ", maker.calls());
+  field(", \"kept\": ", kept);
+  field(", \"changed\": ", changed);
+  field(", \"inserted\": ", inserted);
+  field(", \"blobs\": ", maker.blobs());
+  field(", \"bytes\": ", maker.size());
+  field(", \"lost\": ", lost);
+  field(", \"marks\": ", number);
+  field(", \"renamed\": ", processes.renamed());
+  out.put(", \"problems\": [");
+  bool comma = false;
+  auto say = [&](const std::string& problem) {
+    if (comma) out.put(", ");
+    comma = true;
+    put_json(out, problem);
+  };
+  for (auto& p : origin.problems) say(p);
+  for (auto& c : copies)
+    for (auto& p : c->walker().problems) say(p);
+  out.put("]}");
+  return std::string(out.view());
+}
 
-  // Joined traces follow on in time. What different processes called alike becomes different: contexts, threads,
-  // handles.
+// Joined traces follow on in time. What different processes called alike becomes different: contexts, threads,
+// handles. Returns how many threads there are.
+size_t place(std::vector<std::unique_ptr<Copy>>& copies, const Options& options, Processes& processes) {
   int64_t end = 0;
   std::set<std::pair<uint32_t, uint32_t>> threads;
-  Processes processes;
   for (auto& c : copies) {
     const Trace& t = c->trace();
     uint64_t first = 0, last = 0;
@@ -914,9 +937,24 @@ std::string attempt(const std::vector<Source>& sources, const Origin& origin, co
     if (copies.size() > 1 && !options.parts) processes.add(*c);
     for (auto& chunk : t.calls_chunks) threads.insert({chunk.meta.pid, chunk.meta.thread + c->thread_shift});
   }
+  return threads.size();
+}
+
+std::string attempt(const std::vector<Source>& sources, const Origin& origin, const Options& options,
+                    const std::string& path, bool mark_all) {
+  Maker maker(options.level, sources.empty() ? 0 : sources[0].trace->timing);
+  std::vector<std::unique_ptr<Copy>> copies;
+  for (size_t i = 0; i < sources.size(); ++i) copies.push_back(std::make_unique<Copy>(sources[i], maker));
+  Signatures more;
+  if (!options.signatures.empty()) more.parse(options.signatures), more.link();
+  for (auto& c : copies) c->forget = options.forget;
+  for (auto& c : copies) c->declare(options.signatures.empty() ? nullptr : &more);
+
+  Processes processes;
+  const size_t threads = place(copies, options, processes);
 
   std::vector<uint8_t> marks;
-  if (threads.size() > 1) marks = marks_needed(copies, options.by_time, mark_all);
+  if (threads > 1) marks = marks_needed(copies, options.by_time, mark_all);
 
   std::vector<std::string> annotations = options.before;
   for (auto& c : copies)
@@ -967,34 +1005,7 @@ std::string attempt(const std::vector<Source>& sources, const Origin& origin, co
   if (!end_annotation.empty() && end_annotation.front() == '{') tail.push_back(end_annotation);
   maker.finish(tail);
 
-  Bytes out;
-  uint64_t kept = 0, changed = 0, inserted = 0, lost = 0;
-  for (auto& c : copies) kept += c->kept_, changed += c->changed_, inserted += c->inserted_, lost += c->walker().lost;
-  auto field = [&](const char* name, uint64_t v) {
-    out.put(name);
-    put_u64(out, v);
-  };
-  field("{\"calls\": ", maker.calls());
-  field(", \"kept\": ", kept);
-  field(", \"changed\": ", changed);
-  field(", \"inserted\": ", inserted);
-  field(", \"blobs\": ", maker.blobs());
-  field(", \"bytes\": ", maker.size());
-  field(", \"lost\": ", lost);
-  field(", \"marks\": ", number);
-  field(", \"renamed\": ", processes.renamed());
-  out.put(", \"problems\": [");
-  bool comma = false;
-  auto say = [&](const std::string& problem) {
-    if (comma) out.put(", ");
-    comma = true;
-    put_json(out, problem);
-  };
-  for (auto& p : origin.problems) say(p);
-  for (auto& c : copies)
-    for (auto& p : c->walker().problems) say(p);
-  out.put("]}");
-  return std::string(out.view());
+  return written_json(maker, copies, origin, number, processes);
 }
 
 // Whether the calls of a trace of one source stand in the order of that source.

@@ -130,25 +130,8 @@ Exporter::Exporter(const Trace& trace, std::string folder, const Options& option
   ends_ = trace.frames()->ends;
 }
 
-Exporter::Info& Exporter::info(const Function& f) {
-  Info& i = infos_[static_cast<size_t>(f.index)];
-  if (i.ready) return i;
-  i.ready = true;
-  // A recording may come from anybody: what becomes C must be names of functions that it can be about.
-  auto sane = [](const std::string& text, bool type) {
-    return std::all_of(text.begin(), text.end(),
-                       [&](unsigned char c) { return isalnum(c) || c == '_' || (type && (c == ' ' || c == '*')); });
-  };
-  bool whole = sane(f.name, false) &&
-               f.name.starts_with(f.api == "gl"    ? "gl"
-                                  : f.api == "glx" ? "glX"
-                                                   : f.api) &&
-               (!f.result || sane(f.result->ctype, true));
-  for (auto& p : f.params) whole = whole && sane(p.ctype, true) && sane(p.name, false);
-  if (!whole) {
-    i.dropped = true;
-    return i;
-  }
+// What a function needs beyond being called again; nullptr: nothing.
+Exporter::Special Exporter::special_of(std::string_view name) {
   static const std::unordered_map<std::string_view, Special> specials = {
       {"eglBindAPI", &Exporter::bind_api},
       {"eglCreateContext", &Exporter::create_context},
@@ -216,7 +199,12 @@ Exporter::Info& Exporter::info(const Function& f) {
       {"glDrawBuffers", &Exporter::color_buffer},
       {"glGenLists", &Exporter::gen_lists},
   };
-  static const std::unordered_map<std::string_view, void (Exporter::*)(const Call&)> trackers = {
+  auto it = specials.find(name);
+  return it == specials.end() ? nullptr : it->second;
+}
+
+Exporter::Tracker Exporter::tracker_of(std::string_view name) {
+  static const std::unordered_map<std::string_view, Tracker> trackers = {
       {"glBindBuffer", &Exporter::track_bind_buffer},
       {"glBindBufferARB", &Exporter::track_bind_buffer},
       {"glBindBufferBase", &Exporter::track_bind_buffer},
@@ -232,14 +220,33 @@ Exporter::Info& Exporter::info(const Function& f) {
       {"glCreateProgramObjectARB", &Exporter::track_create_program},
       {"glPixelStorei", &Exporter::track_pack},
       {"glPixelStoref", &Exporter::track_pack}};
-  if (auto it = specials.find(f.name); it != specials.end())
-    i.special = it->second;
-  else if (f.flags & FLAG_MAP)
-    i.special = &Exporter::map_buffer;
-  if (auto it = trackers.find(f.name); it != trackers.end())
-    i.track = it->second;
-  else if (f.flags & FLAG_DRAW_SETUP)
-    i.track = &Exporter::track_pointer;
+  auto it = trackers.find(name);
+  return it == trackers.end() ? nullptr : it->second;
+}
+
+Exporter::Info& Exporter::info(const Function& f) {
+  Info& i = infos_[static_cast<size_t>(f.index)];
+  if (i.ready) return i;
+  i.ready = true;
+  // A recording may come from anybody: what becomes C must be names of functions that it can be about.
+  auto sane = [](const std::string& text, bool type) {
+    return std::all_of(text.begin(), text.end(),
+                       [&](unsigned char c) { return isalnum(c) || c == '_' || (type && (c == ' ' || c == '*')); });
+  };
+  bool whole = sane(f.name, false) &&
+               f.name.starts_with(f.api == "gl"    ? "gl"
+                                  : f.api == "glx" ? "glX"
+                                                   : f.api) &&
+               (!f.result || sane(f.result->ctype, true));
+  for (auto& p : f.params) whole = whole && sane(p.ctype, true) && sane(p.name, false);
+  if (!whole) {
+    i.dropped = true;
+    return i;
+  }
+  i.special = special_of(f.name);
+  if (!i.special && f.flags & FLAG_MAP) i.special = &Exporter::map_buffer;
+  i.track = tracker_of(f.name);
+  if (!i.track && f.flags & FLAG_DRAW_SETUP) i.track = &Exporter::track_pointer;
   i.swap = i.special == &Exporter::swap;
   i.vector = f.api == "vg";
   i.plain = f.api == "gl" || i.vector;
@@ -409,6 +416,94 @@ void Exporter::end_frame(bool whole) {
   ++frame_;
 }
 
+// The first pass: what must be known before anything is printed.
+void Exporter::collect(const Call& call, Info& i) {
+  if (!i.plain || i.special == &Exporter::get_attribute) {
+    if (i.special) (this->*i.special)(call);
+  }
+  ThreadState& t = threads_[call.thread];
+  if (!t.spans.empty()) {
+    // Each span belongs to the array that begins last before it: both must lie in one variable.
+    auto& pointers = states_[call.context].pointers;
+    for (auto& span : t.spans) {
+      uint64_t begin = span.address;
+      uint64_t best = 0;
+      for (auto& [key, pointer] : pointers)
+        if (pointer <= span.address && pointer > best) best = pointer;
+      if (best && span.address - best <= 1ull << 26) begin = best;
+      intervals_.emplace_back(begin, span.address + span.bytes);
+    }
+  }
+  if (i.track) (this->*i.track)(call);
+}
+
+// The argument through which a call gives out names; `generated` declares what it points to, after_ keeps them.
+std::string Exporter::made_names(const Call& call, const Field& p, std::string& generated) {
+  uint64_t bytes;
+  Hash128 hash;
+  bool is_blob;
+  std::string content;
+  take(call.columns, p, call.row, bytes, hash, is_blob, content);
+  if (is_blob) {
+    auto blob = trace_.blob(hash);
+    content.assign(reinterpret_cast<const char*>(blob.data()), blob.size());
+  }
+  size_t count = content.size() / 4;
+  auto at = [&](size_t k) {
+    uint32_t v;
+    memcpy(&v, content.data() + k * 4, 4);
+    return name_of(call, p.object_class, v);
+  };
+  if (count == 1) return "&" + at(0);
+  if (!count) return value(call, p);
+  generated = "GLuint names[" + std::to_string(count) + "]; ";
+  for (size_t k = 0; k < count; ++k)
+    after_ += (k % 4 ? " " : "\n    ") + at(k) + " = names[" + std::to_string(k) + "];";
+  return "names";
+}
+
+// A call that is printed as the program made it.
+void Exporter::plain_call(const Call& call, Info& i) {
+  const Function& f = call.function;
+  skip_.clear();
+  after_.clear();
+  scratch_used_ = 0;
+  std::string text, before;
+  if (i.makes_result && call.result()) {
+    std::string word = f.result->object_class;
+    before =
+        (word == "sync" ? names_.handle("sync", "GLsync", call.result(), true) : name_of(call, word, call.result())) +
+        " = ";
+    if (i.vector) vector_objects_[{shares_[call.context].group, call.result()}] = word;
+    if (word == "path") path_types_[{shares_[call.context].group, call.result()}] = call.raw("datatype");
+  }
+  std::string generated;
+  for (size_t n = 0; n < f.params.size(); ++n) {
+    const Field& p = f.params[n];
+    if (n) text += ", ";
+    uint64_t descriptor = p.has_data() ? call.columns.descriptor(p, call.row) : 0;
+    if (i.makes_names && p.out && object_class(p.object_class, f.name) && DT_DATA_KIND(descriptor) != DT_DATA_NONE) {
+      text += made_names(call, p, generated);
+    } else {
+      text += value(call, p);
+    }
+  }
+  scratch_ = std::max(scratch_, scratch_used_);
+  if (f.name.starts_with("glDebugMessageCallback") && !f.name.ends_with("AMD")) {
+    // The program's own function cannot be had: one that prints what the driver says.
+    line(f.name + (call.raw("callback") ? "(play_debug_message, NULL);" : "(NULL, NULL);"));
+  } else if (!skip_.empty() || f.flag_text.find("callback") != std::string::npos) {
+    line("/* " + f.name + " is left out: " + (skip_.empty() ? "it names a function of the program" : skip_) + " */");
+    ++left_out_[f.name];
+  } else if (!generated.empty()) {
+    line("{ " + generated + f.name + "(" + text + ");" + after_ + " }");
+  } else {
+    line(before + f.name + "(" + text + ");");
+    shares_images_ = shares_images_ || f.name == "vgCreateEGLImageTargetKHR";
+    after(call);
+  }
+}
+
 void Exporter::perform(const Call& call) {
   Info& i = info(call.function);
   const Function& f = call.function;
@@ -417,23 +512,7 @@ void Exporter::perform(const Call& call) {
     return;
   }
   if (collecting_) {
-    if (!i.plain || i.special == &Exporter::get_attribute) {
-      if (i.special) (this->*i.special)(call);
-    }
-    ThreadState& t = threads_[call.thread];
-    if (!t.spans.empty()) {
-      // Each span belongs to the array that begins last before it: both must lie in one variable.
-      auto& pointers = states_[call.context].pointers;
-      for (auto& span : t.spans) {
-        uint64_t begin = span.address;
-        uint64_t best = 0;
-        for (auto& [key, pointer] : pointers)
-          if (pointer <= span.address && pointer > best) best = pointer;
-        if (best && span.address - best <= 1ull << 26) begin = best;
-        intervals_.emplace_back(begin, span.address + span.bytes);
-      }
-    }
-    if (i.track) (this->*i.track)(call);
+    collect(call, i);
     return;
   }
   if (f.api == "gl" || i.swap) switch_to(call.thread);
@@ -458,71 +537,7 @@ void Exporter::perform(const Call& call) {
   bool done = i.special && (this->*i.special)(call);
   if (i.plain) {
     i.used = true;
-    if (!done) {
-      skip_.clear();
-      after_.clear();
-      scratch_used_ = 0;
-      std::string text, before;
-      if (i.makes_result && call.result()) {
-        std::string word = f.result->object_class;
-        before = (word == "sync" ? names_.handle("sync", "GLsync", call.result(), true)
-                                 : name_of(call, word, call.result())) +
-                 " = ";
-        if (i.vector) vector_objects_[{shares_[call.context].group, call.result()}] = word;
-        if (word == "path") path_types_[{shares_[call.context].group, call.result()}] = call.raw("datatype");
-      }
-      std::string generated;
-      for (size_t n = 0; n < f.params.size(); ++n) {
-        const Field& p = f.params[n];
-        if (n) text += ", ";
-        uint64_t descriptor = p.has_data() ? call.columns.descriptor(p, call.row) : 0;
-        if (i.makes_names && p.out && object_class(p.object_class, f.name) &&
-            DT_DATA_KIND(descriptor) != DT_DATA_NONE) {
-          uint64_t bytes;
-          Hash128 hash;
-          bool is_blob;
-          std::string content;
-          take(call.columns, p, call.row, bytes, hash, is_blob, content);
-          if (is_blob) {
-            auto blob = trace_.blob(hash);
-            content.assign(reinterpret_cast<const char*>(blob.data()), blob.size());
-          }
-          size_t count = content.size() / 4;
-          auto at = [&](size_t k) {
-            uint32_t v;
-            memcpy(&v, content.data() + k * 4, 4);
-            return name_of(call, p.object_class, v);
-          };
-          if (count == 1) {
-            text += "&" + at(0);
-          } else if (count) {
-            generated = "GLuint names[" + std::to_string(count) + "]; ";
-            text += "names";
-            for (size_t k = 0; k < count; ++k)
-              after_ += (k % 4 ? " " : "\n    ") + at(k) + " = names[" + std::to_string(k) + "];";
-          } else {
-            text += value(call, p);
-          }
-        } else {
-          text += value(call, p);
-        }
-      }
-      scratch_ = std::max(scratch_, scratch_used_);
-      if (f.name.starts_with("glDebugMessageCallback") && !f.name.ends_with("AMD")) {
-        // The program's own function cannot be had: one that prints what the driver says.
-        line(f.name + (call.raw("callback") ? "(play_debug_message, NULL);" : "(NULL, NULL);"));
-      } else if (!skip_.empty() || f.flag_text.find("callback") != std::string::npos) {
-        line("/* " + f.name + " is left out: " + (skip_.empty() ? "it names a function of the program" : skip_) +
-             " */");
-        ++left_out_[f.name];
-      } else if (!generated.empty()) {
-        line("{ " + generated + f.name + "(" + text + ");" + after_ + " }");
-      } else {
-        line(before + f.name + "(" + text + ");");
-        shares_images_ = shares_images_ || f.name == "vgCreateEGLImageTargetKHR";
-        after(call);
-      }
-    }
+    if (!done) plain_call(call, i);
   }
   if (i.track && i.track != &Exporter::track_create_program) (this->*i.track)(call);
   if (ends && !i.swap) line("host_frame(play_current);");

@@ -39,9 +39,10 @@ class Exporter {
 
  private:
   using Special = bool (Exporter::*)(const Call&);
+  using Tracker = void (Exporter::*)(const Call&);
   struct Info {  // what is known about a function of the trace
     Special special = nullptr;
-    void (Exporter::*track)(const Call&) = nullptr;
+    Tracker track = nullptr;
     bool ready = false, used = false, swap = false, makes_names = false, makes_result = false, dropped = false;
     bool vector = false, plain = false;  // of OpenVG; of an API that draws
   };
@@ -101,6 +102,11 @@ class Exporter {
   void tap_record(OpenChunk& open, uint32_t record);
   void visit(OpenChunk& open, uint32_t call, uint64_t seq);
   void perform(const Call& call);
+  void collect(const Call& call, Info& i);
+  std::string made_names(const Call& call, const Field& p, std::string& generated);
+  void plain_call(const Call& call, Info& i);
+  static Special special_of(std::string_view name);
+  static Tracker tracker_of(std::string_view name);
   void after(const Call& call);
   Info& info(const Function& function);
 

@@ -149,6 +149,8 @@ class Base {
   void take_texture(uint32_t name);
   void take_levels(uint32_t name, uint32_t target);
   bool take_level(uint32_t name, uint32_t target, uint32_t face, int32_t level, bool immutable);
+  void take_compressed(uint32_t name, uint32_t face, int32_t level, bool three, bool immutable, int32_t width,
+                       int32_t height, int32_t depth, uint32_t internal);
   void take_renderbuffer(uint32_t name);
   void take_sampler(uint32_t name);
   void take_lists();
@@ -161,6 +163,10 @@ class Base {
   void take_units();
   void take_capabilities();
   void take_raster();
+  void take_stencil();
+  void take_hints();
+  void take_primitives();
+  void take_viewports();
   void take_blending();
   void take_bindings();
   void take_indexed_buffers();

@@ -499,6 +499,32 @@ bool transfer_of(const Base& b, uint32_t internal, const int32_t sizes[4], uint3
 }  // namespace
 
 // False: there is no such level.
+void Base::take_compressed(uint32_t name, uint32_t face, int32_t level, bool three, bool immutable, int32_t width,
+                           int32_t height, int32_t depth, uint32_t internal) {
+  int32_t size = 0;
+  d.glGetTexLevelParameteriv(face, level, GL_TEXTURE_COMPRESSED_IMAGE_SIZE, &size);
+  char* const content = !es && fine() && size > 0 ? (char*)malloc((size_t)size) : nullptr;
+  if (content) d.glGetCompressedTexImage(face, level, content);
+  const bool had = content && fine();
+  if (!had)
+    lacks("texture %u, level %d: its content; %s", name, level,
+          es ? "OpenGL ES does not hand out compressed textures" : "the driver does not hand it out");
+  else if (three && immutable)
+    tell<uint32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, uint32_t, int32_t, const void*>(
+        t, "glCompressedTexSubImage3D", face, level, 0, 0, 0, width, height, depth, internal, size, content);
+  else if (three)
+    tell<uint32_t, int32_t, uint32_t, int32_t, int32_t, int32_t, int32_t, int32_t, const void*>(
+        t, "glCompressedTexImage3D", face, level, internal, width, height, depth, 0, size, content);
+  else if (immutable)
+    tell<uint32_t, int32_t, int32_t, int32_t, int32_t, int32_t, uint32_t, int32_t, const void*>(
+        t, "glCompressedTexSubImage2D", face, level, 0, 0, width, height, internal, size, content);
+  else
+    tell<uint32_t, int32_t, uint32_t, int32_t, int32_t, int32_t, int32_t, const void*>(
+        t, "glCompressedTexImage2D", face, level, internal, width, height, 0, size, content);
+  if (had) bytes += (uint64_t)size;
+  free(content);
+}
+
 bool Base::take_level(uint32_t name, uint32_t target, uint32_t face, int32_t level, bool immutable) {
   auto about = [&](uint32_t what) {
     int32_t value = 0;
@@ -523,27 +549,7 @@ bool Base::take_level(uint32_t name, uint32_t target, uint32_t face, int32_t lev
              flat = target == GL_TEXTURE_1D;
   if (border) return lacks("texture %u, level %d: it has a border", name, level), true;
   if (compressed) {
-    const int32_t size = about(GL_TEXTURE_COMPRESSED_IMAGE_SIZE);
-    char* const content = !es && fine() && size > 0 ? (char*)malloc((size_t)size) : nullptr;
-    if (content) d.glGetCompressedTexImage(face, level, content);
-    const bool had = content && fine();
-    if (!had)
-      lacks("texture %u, level %d: its content; %s", name, level,
-            es ? "OpenGL ES does not hand out compressed textures" : "the driver does not hand it out");
-    else if (three && immutable)
-      tell<uint32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, uint32_t, int32_t, const void*>(
-          t, "glCompressedTexSubImage3D", face, level, 0, 0, 0, width, height, depth, internal, size, content);
-    else if (three)
-      tell<uint32_t, int32_t, uint32_t, int32_t, int32_t, int32_t, int32_t, int32_t, const void*>(
-          t, "glCompressedTexImage3D", face, level, internal, width, height, depth, 0, size, content);
-    else if (immutable)
-      tell<uint32_t, int32_t, int32_t, int32_t, int32_t, int32_t, uint32_t, int32_t, const void*>(
-          t, "glCompressedTexSubImage2D", face, level, 0, 0, width, height, internal, size, content);
-    else
-      tell<uint32_t, int32_t, uint32_t, int32_t, int32_t, int32_t, int32_t, const void*>(
-          t, "glCompressedTexImage2D", face, level, internal, width, height, 0, size, content);
-    if (had) bytes += (uint64_t)size;
-    free(content);
+    take_compressed(name, face, level, three, immutable, width, height, depth, internal);
     return true;
   }
   uint32_t format = 0, type = 0;

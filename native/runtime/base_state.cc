@@ -155,7 +155,15 @@ void Base::take_raster() {
       tell<uint32_t, uint32_t>(t, "glPolygonMode", GL_FRONT_AND_BACK, (uint32_t)i[0]);
   }
   if (!es || c->version < 20) tell<uint32_t>(t, "glLogicOp", (uint32_t)get(GL_LOGIC_OP_MODE));
-  // Stencil: both faces where they are apart.
+  take_stencil();
+  take_hints();
+  take_primitives();
+  fine();
+  take_viewports();
+}
+
+// Both faces where they are apart.
+void Base::take_stencil() {
   if (has(20, 20)) {
     tell<uint32_t, uint32_t, int32_t, uint32_t>(t, "glStencilFuncSeparate", GL_FRONT, (uint32_t)get(GL_STENCIL_FUNC),
                                                 get(GL_STENCIL_REF), (uint32_t)get(GL_STENCIL_VALUE_MASK, -1));
@@ -178,6 +186,10 @@ void Base::take_raster() {
                                        (uint32_t)get(GL_STENCIL_PASS_DEPTH_PASS));
     tell<uint32_t>(t, "glStencilMask", (uint32_t)get(GL_STENCIL_WRITEMASK, -1));
   }
+}
+
+void Base::take_hints() {
+  float f[1] = {};
   static const uint32_t hints[][3] = {{GL_LINE_SMOOTH_HINT, 10, 0},
                                       {GL_POLYGON_SMOOTH_HINT, 10, 0},
                                       {GL_TEXTURE_COMPRESSION_HINT, 13, 0},
@@ -194,6 +206,11 @@ void Base::take_raster() {
   if (has(20, 0))
     tell<uint32_t, int32_t>(t, "glPointParameteri", GL_POINT_SPRITE_COORD_ORIGIN,
                             get(GL_POINT_SPRITE_COORD_ORIGIN, GL_UPPER_LEFT));
+}
+
+void Base::take_primitives() {
+  float f[16] = {};
+  int32_t i[1] = {};
   if (has(31, 0)) tell<uint32_t>(t, "glPrimitiveRestartIndex", (uint32_t)get(GL_PRIMITIVE_RESTART_INDEX));
   if (has(32, 0)) tell<uint32_t>(t, "glProvokingVertex", (uint32_t)get(GL_PROVOKING_VERTEX, GL_LAST_VERTEX_CONVENTION));
   if (has(32, 31)) {
@@ -214,9 +231,11 @@ void Base::take_raster() {
   if (has(45, 0))
     tell<uint32_t, uint32_t>(t, "glClipControl", (uint32_t)get(GL_CLIP_ORIGIN, GL_LOWER_LEFT),
                              (uint32_t)get(GL_CLIP_DEPTH_MODE, GL_NEGATIVE_ONE_TO_ONE));
-  fine();
+}
+
+// The other viewports, where they differ from the first.
+void Base::take_viewports() {
   if (!has(41, 0)) return;
-  // The other viewports, where they differ from the first.
   float first[4] = {}, other[4] = {};
   d.glGetFloati_v(GL_VIEWPORT, 0, first);
   const int32_t viewports = get(GL_MAX_VIEWPORTS, 1);

@@ -186,18 +186,8 @@ void image_made(Machine& m, const Function& f, const FunctionColumns& c, uint32_
   Describe(m, f, c, row).image();
 }
 
-}  // namespace
-
-void natives_call(Machine& m, const Function& f, const FunctionColumns& c, uint32_t row) {
-  using enum Touch;
-  Node* root = m.root();
-  auto handle = [&](uint64_t value) -> Node* {
-    if (!value) return nullptr;
-    Node* n = m.find(root, c_root::handles, value);
-    if (!n) n = m.make(root, c_root::handles, value);
-    return n;
-  };
-  // OpenVG and OpenGL see each other's work from these on: the EGL in front of the system's makes it so, first of all.
+// OpenVG and OpenGL see each other's work from these on: the EGL in front of the system's makes it so, first of all.
+bool exchanges(const Function& f) {
   static const char* const exchanging[] = {"eglBindAPI",
                                            "eglMakeCurrent",
                                            "eglReleaseThread",
@@ -206,8 +196,66 @@ void natives_call(Machine& m, const Function& f, const FunctionColumns& c, uint3
                                            "eglSwapBuffersWithDamageEXT",
                                            "eglWaitClient",
                                            "eglWaitGL"};
-  if (!m.vg_shared.empty() && std::find(std::begin(exchanging), std::end(exchanging), f.name) != std::end(exchanging))
-    run::vg_exchange(m);
+  return std::find(std::begin(exchanging), std::end(exchanging), f.name) != std::end(exchanging);
+}
+
+Node* handle_of(Machine& m, uint64_t value) {
+  if (!value) return nullptr;
+  Node* n = m.find(m.root(), c_root::handles, value);
+  return n ? n : m.make(m.root(), c_root::handles, value);
+}
+
+// The handles that a call gives out.
+void make_handles(Machine& m, const Function& f, const FunctionColumns& c, uint32_t row) {
+  using enum Touch;
+  auto made = [&](uint64_t value) {
+    if (!value) return;
+    m.ended_handles.erase(value);
+    // A display or a config is given out again and again: it stays what it is.
+    bool again = !has(f.name, "Create");
+    Node* n = again ? handle_of(m, value) : m.make(m.root(), c_root::handles, value);
+    if (again) m.log(n->base, 1, write);
+    m.set_text(n, f_handle::kind, f.name);
+  };
+  if (f.result && f.result->slot >= 0 && (is_handle(*f.result) || f.result->kind == dt::Kind::ptr))
+    made(c.raw(*f.result, row));
+  for (auto& p : f.params)
+    if (p.out && p.element == Element::ptr && DT_DATA_KIND(c.descriptor(p, row)) == DT_DATA_INLINE) {
+      auto bytes = c.payload(p, row);
+      for (size_t i = 0; i + 8 <= bytes.size() && i < 8 * 1024; i += 8) {
+        uint64_t value;
+        memcpy(&value, bytes.data() + i, 8);
+        made(value);
+      }
+    }
+}
+
+// A frame is shown.
+void show(Machine& m, const Function& f, const FunctionColumns& c, uint32_t row, Node* thread) {
+  // Shown is what stands in the surface.
+  for (auto& p : f.params)
+    if (is_handle(p))
+      if (Node* s = m.surface(c.raw(p, row), false)) m.read(s, f_surface::color);
+  m.read(thread, f_thread::swap_interval);
+  if (m.vg_context()) {  // where both APIs draw, the one that is bound is what ends the frame
+    if (m.current()) m.read(thread, f_thread::bound_api);
+    m.read(thread, f_thread::vg_context);
+    m.read(m.vg_context());
+    run::vg_read_surface(m);
+  }
+  if (m.current()) {
+    m.read(m.context());
+    if (Node* s = m.current()->draw) m.read(s, f_surface::color);
+  }
+}
+
+}  // namespace
+
+void natives_call(Machine& m, const Function& f, const FunctionColumns& c, uint32_t row) {
+  using enum Touch;
+  Node* root = m.root();
+  auto handle = [&](uint64_t value) { return handle_of(m, value); };
+  if (!m.vg_shared.empty() && exchanges(f)) run::vg_exchange(m);
   describe(m, f, c, row);
   bool ends = has(f.name, "Destroy") || has(f.name, "FreeContext");
   bool makes = has(f.name, "Create") || has(f.name, "Choose") || has(f.name, "GetConfigs") ||
@@ -243,28 +291,7 @@ void natives_call(Machine& m, const Function& f, const FunctionColumns& c, uint3
     for (auto& p : f.params)
       if (is_handle(p))
         if (Node* n = handle(c.raw(p, row))) m.touch_content(n, f_handle::parameters);
-  if (makes) {
-    auto made = [&](uint64_t value) {
-      if (!value) return;
-      m.ended_handles.erase(value);
-      // A display or a config is given out again and again: it stays what it is.
-      bool again = !has(f.name, "Create");
-      Node* n = again ? handle(value) : m.make(root, c_root::handles, value);
-      if (again) m.log(n->base, 1, write);
-      m.set_text(n, f_handle::kind, f.name);
-    };
-    if (f.result && f.result->slot >= 0 && (is_handle(*f.result) || f.result->kind == dt::Kind::ptr))
-      made(c.raw(*f.result, row));
-    for (auto& p : f.params)
-      if (p.out && p.element == Element::ptr && DT_DATA_KIND(c.descriptor(p, row)) == DT_DATA_INLINE) {
-        auto bytes = c.payload(p, row);
-        for (size_t i = 0; i + 8 <= bytes.size() && i < 8 * 1024; i += 8) {
-          uint64_t value;
-          memcpy(&value, bytes.data() + i, 8);
-          made(value);
-        }
-      }
-  }
+  if (makes) make_handles(m, f, c, row);
   if (starts(f.name, "eglCreateImage") && f.result && f.result->slot >= 0) image_made(m, f, c, row);
   if (ends) {
     for (auto& p : f.params)
@@ -293,23 +320,7 @@ void natives_call(Machine& m, const Function& f, const FunctionColumns& c, uint3
     }
     m.log(thread->location(current), vector ? 2 : 4, write);
   }
-  if (f.flags & FLAG_FRAME_END || has(f.name, "CopyBuffers") || starts(f.name, "glXSwap")) {
-    // Shown is what stands in the surface.
-    for (auto& p : f.params)
-      if (is_handle(p))
-        if (Node* s = m.surface(c.raw(p, row), false)) m.read(s, f_surface::color);
-    m.read(thread, f_thread::swap_interval);
-    if (m.vg_context()) {  // where both APIs draw, the one that is bound is what ends the frame
-      if (m.current()) m.read(thread, f_thread::bound_api);
-      m.read(thread, f_thread::vg_context);
-      m.read(m.vg_context());
-      run::vg_read_surface(m);
-    }
-    if (m.current()) {
-      m.read(m.context());
-      if (Node* s = m.current()->draw) m.read(s, f_surface::color);
-    }
-  }
+  if (f.flags & FLAG_FRAME_END || has(f.name, "CopyBuffers") || starts(f.name, "glXSwap")) show(m, f, c, row, thread);
 }
 
 }  // namespace dt::state

@@ -520,6 +520,38 @@ class CtfLane : public Lane {
     return out && op.field >= 0 ? out->target(static_cast<size_t>(op.field)) : -1;
   }
 
+  // The fields of the option that a tag chooses.
+  void variant(const Op& op, Output* out, int depth) {
+    auto tag = static_cast<int64_t>(vars_[op.a]);
+    const Choice* chosen = nullptr;
+    for (uint32_t c = op.b; c < op.b + static_cast<uint32_t>(op.var); ++c) {
+      const Choice& choice = meta_.choices[c];
+      if (tag >= choice.low && tag <= choice.high) {
+        chosen = &choice;
+        break;
+      }
+    }
+    if (!chosen && !(op.flags & flag_signed)) throw Broken{"a variant has no such option"};
+    if (chosen) walk(chosen->begin, chosen->end, out, depth + 1);
+  }
+  // An integer of as many bytes as it needs.
+  void varint(const Op& op, Output* out) {
+    align(8);
+    uint64_t v = 0;
+    unsigned shift = 0;
+    for (;;) {
+      need(8);
+      uint8_t byte = data_[pos_ / 8];
+      pos_ += 8;
+      if (shift < 64) v |= static_cast<uint64_t>(byte & 127) << shift;
+      shift += 7;
+      if (!(byte & 128)) break;
+      if (shift > 140) throw Broken{"an integer has no end"};
+    }
+    if (op.flags & flag_signed && shift < 64) v = extend_sign(v, shift);
+    keep(op, v);
+    out_integer(out, op, v);
+  }
   void walk(uint32_t at, uint32_t stop, Output* out, int depth) {
     if (depth > 64) throw Broken{"fields are nested too deeply"};
     const Op* ops = meta_.ops.data();
@@ -583,39 +615,9 @@ class CtfLane : public Lane {
           at = op.b;
           continue;
         }
-        case op_variant: {
-          auto tag = static_cast<int64_t>(vars_[op.a]);
-          const Choice* chosen = nullptr;
-          for (uint32_t c = op.b; c < op.b + static_cast<uint32_t>(op.var); ++c) {
-            const Choice& choice = meta_.choices[c];
-            if (tag >= choice.low && tag <= choice.high) {
-              chosen = &choice;
-              break;
-            }
-          }
-          if (!chosen && !(op.flags & flag_signed)) throw Broken{"a variant has no such option"};
-          if (chosen) walk(chosen->begin, chosen->end, out, depth + 1);
-          break;
-        }
+        case op_variant: variant(op, out, depth); break;
         case op_align: align(op.align); break;
-        case op_varint: {
-          align(8);
-          uint64_t v = 0;
-          unsigned shift = 0;
-          for (;;) {
-            need(8);
-            uint8_t byte = data_[pos_ / 8];
-            pos_ += 8;
-            if (shift < 64) v |= static_cast<uint64_t>(byte & 127) << shift;
-            shift += 7;
-            if (!(byte & 128)) break;
-            if (shift > 140) throw Broken{"an integer has no end"};
-          }
-          if (op.flags & flag_signed && shift < 64) v = extend_sign(v, shift);
-          keep(op, v);
-          out_integer(out, op, v);
-          break;
-        }
+        case op_varint: varint(op, out); break;
         default: throw Broken{"an operation that does not exist"};
       }
       ++at;

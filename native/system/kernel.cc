@@ -422,12 +422,9 @@ std::vector<Request::Wish> all_wishes(const Trace& trace, const std::vector<uint
   return wishes;
 }
 
-}  // namespace
-
-std::unique_ptr<Output> make_output(Trace& trace, const Request& request) {
-  auto out = std::make_unique<Output>();
+// The classes of events that a request is about.
+std::vector<uint32_t> chosen_classes(Trace& trace, const Request& request, Output& out) {
   std::vector<uint32_t> chosen;
-  out->wanted.resize(trace.classes.size());
   if (request.all_names) {
     // A trace describes thousands of events; the fields of those that do not occur are of no use.
     if (request.all_fields) trace.scan();
@@ -438,12 +435,44 @@ std::unique_ptr<Output> make_output(Trace& trace, const Request& request) {
       auto found = trace.names().find(name);
       if (found == trace.names().end()) continue;
       for (auto cls : found->second)
-        if (!out->wanted[cls]) {
+        if (!out.wanted[cls]) {
           chosen.push_back(cls);
-          out->wanted[cls] = 1;
+          out.wanted[cls] = 1;
         }
     }
   }
+  return chosen;
+}
+
+// Where the class has what a wish asks for, nullptr: nowhere. `found` becomes its type.
+int* slot_of(const Request::Wish& wish, const EventClass& c, Output::Class& plan, ColumnType& found) {
+  int* slot = nullptr;
+  for (auto& source : wish.sources) {
+    const Base* base = base_called(source);
+    if (base) {
+      if (*base == base_comm) found = {Type::dictionary, Type::u64};
+      slot = c.base[*base] >= 0 ? &plan.target[static_cast<size_t>(c.base[*base])] : &plan.base[*base];
+      break;
+    }
+    std::string_view name = source;
+    if (name.starts_with("event.")) name.remove_prefix(6);
+    for (size_t f = 0; f < c.fields.size(); ++f)
+      if (!c.fields[f].name.empty() && (c.fields[f].name == name || c.fields[f].name == source)) {
+        slot = &plan.target[f];
+        found = c.fields[f].type;
+        break;
+      }
+    if (slot) break;
+  }
+  return slot;
+}
+
+}  // namespace
+
+std::unique_ptr<Output> make_output(Trace& trace, const Request& request) {
+  auto out = std::make_unique<Output>();
+  out->wanted.resize(trace.classes.size());
+  const std::vector<uint32_t> chosen = chosen_classes(trace, request, *out);
   for (auto cls : chosen) out->wanted[cls] = 1;
   out->begin = request.begin;
   out->end = request.end;
@@ -478,27 +507,9 @@ std::unique_ptr<Output> make_output(Trace& trace, const Request& request) {
       typed = true;
     };
     for (auto cls : chosen) {
-      auto& c = trace.classes[cls];
       auto& plan = out->classes[cls];
-      int* slot = nullptr;
       ColumnType found{Type::i32, Type::u64};
-      for (auto& source : wish.sources) {
-        const Base* base = base_called(source);
-        if (base) {
-          if (*base == base_comm) found = {Type::dictionary, Type::u64};
-          slot = c.base[*base] >= 0 ? &plan.target[static_cast<size_t>(c.base[*base])] : &plan.base[*base];
-          break;
-        }
-        std::string_view name = source;
-        if (name.starts_with("event.")) name.remove_prefix(6);
-        for (size_t f = 0; f < c.fields.size(); ++f)
-          if (!c.fields[f].name.empty() && (c.fields[f].name == name || c.fields[f].name == source)) {
-            slot = &plan.target[f];
-            found = c.fields[f].type;
-            break;
-          }
-        if (slot) break;
-      }
+      int* slot = slot_of(wish, trace.classes[cls], plan, found);
       if (!slot) continue;
       hold(found);
       plan.next[static_cast<size_t>(column)] = *slot;

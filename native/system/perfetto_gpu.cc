@@ -110,8 +110,8 @@ void PerfettoGpu::intern(Sequence& s, View data) {
   }
 }
 
-void PerfettoGpu::stage(const GpuPacket& p, const Sequence& s) {
-  enum {
+struct StageColumns {
+  enum Of {
     event_id,
     gpu_id,
     queue_id,
@@ -129,6 +129,10 @@ void PerfettoGpu::stage(const GpuPacket& p, const Sequence& s) {
     extra,
     count
   };
+};
+
+void PerfettoGpu::stage(const GpuPacket& p, const Sequence& s) {
+  using enum StageColumns::Of;
   Event e(class_of("gpu_render_stage", {{"event_id", k_u64},
                                         {"gpu_id", k_i32},
                                         {"queue_id", k_u64},

@@ -344,6 +344,67 @@ bool counting_stages(const ProgramSource& source, std::vector<std::pair<uint32_t
                     : (why = "the driver has no storage blocks in vertex shaders, and these read textures", false);
 }
 
+// Gives the copy's attributes the places that they have in the program; `whole`: its own names for them, too.
+void bind_attributes(uint32_t program, uint32_t copy, bool whole) {
+  auto get = DT_REAL(void, glGetProgramiv, uint32_t, uint32_t, int*);
+  int count = 0;
+  char name[512];
+  if (program) get(program, GL_ACTIVE_ATTRIBUTES, &count);
+  auto attribute = DT_REAL(void, glGetActiveAttrib, uint32_t, uint32_t, int, int*, int*, uint32_t*, char*);
+  auto where = DT_REAL(int, glGetAttribLocation, uint32_t, const char*);
+  auto bind = DT_REAL(void, glBindAttribLocation, uint32_t, uint32_t, const char*);
+  for (int i = 0; i < count; ++i) {
+    int length = 0, size = 0;
+    uint32_t type = 0;
+    attribute(program, static_cast<uint32_t>(i), sizeof name, &length, &size, &type, name);
+    int at = where(program, name);
+    if (at < 0) continue;
+    bind(copy, static_cast<uint32_t>(at), name);
+    if (whole) bind(copy, static_cast<uint32_t>(at), (std::string(RENAMED) + name).c_str());
+  }
+}
+
+// Which uniforms of the copy take their values from which of the program. Why it cannot be, "": it can.
+std::string list_uniforms(uint32_t program, Copy& made) {
+  auto get = DT_REAL(void, glGetProgramiv, uint32_t, uint32_t, int*);
+  int count = 0;
+  char name[512];
+  get(made.name, GL_ACTIVE_UNIFORMS, &count);
+  auto uniform = DT_REAL(void, glGetActiveUniform, uint32_t, uint32_t, int, int*, int*, uint32_t*, char*);
+  auto location = DT_REAL(int, glGetUniformLocation, uint32_t, const char*);
+  for (int i = 0; i < count; ++i) {
+    int length = 0, size = 0;
+    uint32_t type = 0;
+    uniform(made.name, static_cast<uint32_t>(i), sizeof name - 16, &length, &size, &type, name);
+    if (location(made.name, name) < 0) continue;  // of the fixed function, or of a block
+    if (!shape(type).kind) return std::string("it has a uniform of a kind that is not copied: ") + name;
+    std::string base = name;
+    if (base.ends_with("[0]")) base.resize(base.size() - 3);
+    for (int k = 0; k < size; ++k) {
+      std::string element = size > 1 || base.size() != strlen(name) ? base + "[" + std::to_string(k) + "]" : base;
+      int from = program ? location(program, original_name(element).c_str()) : -1,
+          to = location(made.name, element.c_str());
+      if (from >= 0 && to >= 0) made.uniforms.push_back({type, from, to, {}, false});
+    }
+  }
+  return "";
+}
+
+void list_blocks(uint32_t program, Copy& made) {
+  auto get = DT_REAL(void, glGetProgramiv, uint32_t, uint32_t, int*);
+  int count = 0;
+  char name[512];
+  auto block_name = DT_REAL(void, glGetActiveUniformBlockName, uint32_t, uint32_t, int, int*, char*);
+  if (program && block_name && tls.context->version >= (is_es() ? 30u : 31u))
+    get(made.name, GL_ACTIVE_UNIFORM_BLOCKS, &count);
+  auto block = DT_REAL(uint32_t, glGetUniformBlockIndex, uint32_t, const char*);
+  for (int i = 0; i < count; ++i) {
+    block_name(made.name, static_cast<uint32_t>(i), sizeof name, nullptr, name);
+    uint32_t from = block(program, original_name(name).c_str());
+    if (from != 0xFFFFFFFFu) made.blocks.emplace_back(from, static_cast<uint32_t>(i));
+  }
+}
+
 Copy make(uint32_t program, const ProgramSource& source, Variant variant) {
   Copy made;
   auto fail = [&](const std::string& why) {
@@ -400,55 +461,16 @@ Copy make(uint32_t program, const ProgramSource& source, Variant variant) {
       add(GL_FRAGMENT_SHADER, counting);
     }
   }
-  int count = 0;
-  char name[512];
-  if (program) get(program, GL_ACTIVE_ATTRIBUTES, &count);
-  auto attribute = DT_REAL(void, glGetActiveAttrib, uint32_t, uint32_t, int, int*, int*, uint32_t*, char*);
-  auto where = DT_REAL(int, glGetAttribLocation, uint32_t, const char*);
-  auto bind = DT_REAL(void, glBindAttribLocation, uint32_t, uint32_t, const char*);
-  for (int i = 0; i < count; ++i) {
-    int length = 0, size = 0;
-    uint32_t type = 0;
-    attribute(program, static_cast<uint32_t>(i), sizeof name, &length, &size, &type, name);
-    int at = where(program, name);
-    if (at < 0) continue;
-    bind(made.name, static_cast<uint32_t>(at), name);
-    if (whole) bind(made.name, static_cast<uint32_t>(at), (std::string(RENAMED) + name).c_str());
-  }
+  bind_attributes(program, made.name, whole);
   DT_REAL(void, glLinkProgram, uint32_t)(made.name);
   int linked = 0;
   get(made.name, GL_LINK_STATUS, &linked);
   if (!linked)
     return fail(whole ? "its copy with shaders that count does not link"
                       : "its copy with another fragment shader does not link");
-  get(made.name, GL_ACTIVE_UNIFORMS, &count);
-  auto uniform = DT_REAL(void, glGetActiveUniform, uint32_t, uint32_t, int, int*, int*, uint32_t*, char*);
+  if (std::string why = list_uniforms(program, made); !why.empty()) return fail(why);
+  list_blocks(program, made);
   auto location = DT_REAL(int, glGetUniformLocation, uint32_t, const char*);
-  for (int i = 0; i < count; ++i) {
-    int length = 0, size = 0;
-    uint32_t type = 0;
-    uniform(made.name, static_cast<uint32_t>(i), sizeof name - 16, &length, &size, &type, name);
-    if (location(made.name, name) < 0) continue;  // of the fixed function, or of a block
-    if (!shape(type).kind) return fail(std::string("it has a uniform of a kind that is not copied: ") + name);
-    std::string base = name;
-    if (base.ends_with("[0]")) base.resize(base.size() - 3);
-    for (int k = 0; k < size; ++k) {
-      std::string element = size > 1 || base.size() != strlen(name) ? base + "[" + std::to_string(k) + "]" : base;
-      int from = program ? location(program, original_name(element).c_str()) : -1,
-          to = location(made.name, element.c_str());
-      if (from >= 0 && to >= 0) made.uniforms.push_back({type, from, to, {}, false});
-    }
-  }
-  count = 0;
-  auto block_name = DT_REAL(void, glGetActiveUniformBlockName, uint32_t, uint32_t, int, int*, char*);
-  if (program && block_name && tls.context->version >= (is_es() ? 30u : 31u))
-    get(made.name, GL_ACTIVE_UNIFORM_BLOCKS, &count);
-  auto block = DT_REAL(uint32_t, glGetUniformBlockIndex, uint32_t, const char*);
-  for (int i = 0; i < count; ++i) {
-    block_name(made.name, static_cast<uint32_t>(i), sizeof name, nullptr, name);
-    uint32_t from = block(program, original_name(name).c_str());
-    if (from != 0xFFFFFFFFu) made.blocks.emplace_back(from, static_cast<uint32_t>(i));
-  }
   if (variant == FETCHING) made.units = location(made.name, "dt_units");
   if (placing) made.place = location(made.name, "dt_place");
   if (placing && !bare && !same_outputs(source, program, made.name))

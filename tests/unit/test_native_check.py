@@ -1,0 +1,69 @@
+"""The check of the native sources: how long functions and lambdas are, how deep they nest, what lists allow."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+SOURCE = """
+namespace {
+const auto add = [](int a, int b) {
+  return a + b;
+};
+}  // namespace
+
+int C::outer(std::vector<int>& all) {
+  for (int one : all)
+    if (one) {
+      std::for_each(all.begin(), all.end(), [&](int other) {
+        while (other) --other;
+        return;
+      });
+    }
+  return 0;
+}
+
+struct Plain {
+  int value;
+};
+"""
+
+
+@pytest.fixture(scope="module")
+def check() -> ModuleType:
+    path = Path(__file__).parents[2] / "native/check.py"
+    spec = importlib.util.spec_from_file_location("native_check", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_functions_and_lambdas_are_measured(check: ModuleType) -> None:
+    measured = {body.name: (body.lines, body.levels) for body in check.functions(SOURCE)}
+    assert measured == {"add": (3, 0), "C::outer": (10, 4), "a lambda": (4, 1)}
+
+
+def test_functions_may_become_shorter_only(check: ModuleType) -> None:
+    known = {("a.cc", "kept"): 90, ("a.cc", "mended"): 90}
+    here = {("a.cc", "kept"): 90, ("b.cc", "new"): 81}
+    assert list(check.grown("lines", 80, known, here)) == [
+        "native/b.cc: new has 81 lines; 80 are the limit: split it",
+        "native/a.cc: mended has at most 80 lines now: take it out of the list in native/check.py",
+    ]
+    assert list(check.grown("lines", 80, known, {("a.cc", "kept"): 91, ("a.cc", "mended"): 82})) == [
+        "native/a.cc: kept has 91 lines; 90 are the limit: split it"
+    ]
+
+
+def test_includes_lead_downwards(check: ModuleType) -> None:
+    path = check.NATIVE / "core/trace.cc"
+    assert list(check.wrong_includes(path, '#include "../common/ring.h"\n#include "chunk.h"\n#include <map>\n')) == []
+    assert list(check.wrong_includes(path, '\n#include "../export/names.h"\n')) == [
+        "native/core/trace.cc:2: core includes ../export/names.h, but export is not below it"
+    ]
