@@ -116,7 +116,8 @@ class Checker {
     found_.push_back({seq, m.seq, f.name, m.function->name, std::move(text)});
   }
   std::vector<uint64_t> names_in(const FunctionColumns& columns, uint32_t i, const Field* p);
-  void objects(const FunctionColumns& columns, uint32_t i, const Uses& u, uint64_t seq, const Function& function, bool kept);
+  void objects(const FunctionColumns& columns, uint32_t i, const Uses& u, uint64_t seq, const Function& function,
+               bool kept);
   void mapping(std::pair<uint32_t, uint64_t> key, const Uses& u, uint64_t seq, const Function& function, bool kept);
 
   const Trace& trace_;
