@@ -22,7 +22,7 @@ import drawtap
 from drawtap.errors import UnavailableError
 from drawtap.live.client import Client
 from drawtap.live.folder import Folder
-from drawtap.parts import TAP, part
+from drawtap.parts import TAP, part, preloadable
 from pretended import PATIENCE_S, wait_for
 
 pytestmark = pytest.mark.gl
@@ -384,7 +384,7 @@ def test_a_frame_that_waits_is_let_go_at_once(desktop, pacing):
 
 def test_run_starts_programs_for_the_manager(desktop, program, drawtap: Callable[..., object]):
     said = desktop.drawtap("run", "--print-environment")
-    assert said.returncode == 0 and f"LD_PRELOAD={part(TAP)}\nDRAWTAP_MANAGED=1\n" in said.stdout
+    assert said.returncode == 0 and f"LD_PRELOAD={preloadable(part(TAP))}\nDRAWTAP_MANAGED=1\n" in said.stdout
     for wrong in ("0", "fast", "60,sometimes"):
         assert desktop.drawtap("run", "--fps", wrong, "--", str(program)).returncode == 2
     process = subprocess.Popen(
