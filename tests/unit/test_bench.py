@@ -224,3 +224,33 @@ def test_programs_of_the_benchmarks_exist():
     from bench.setup import _PROGRAMS
 
     assert {name for name, source in _PROGRAMS.items() if not source.is_file()} == set()
+
+
+class TestSetup:
+    def test_a_wheel_of_other_sources_is_not_taken(self, tmp_path):
+        from bench.setting_up import fresh_wheel
+
+        assert fresh_wheel(tmp_path) is None
+        (tmp_path / "dist").mkdir()
+        (tmp_path / ".ci").mkdir()
+        (tmp_path / "dist/drawtap-0-py3-none-manylinux_2_28_x86_64.whl").touch()
+        (tmp_path / ".ci/sources").write_text("#!/bin/sh\necho of today\n")
+        (tmp_path / ".ci/sources").chmod(0o755)
+        assert fresh_wheel(tmp_path) is None
+        (tmp_path / "dist/SOURCES").write_text("of yesterday\n")
+        assert fresh_wheel(tmp_path) is None
+        (tmp_path / "dist/SOURCES").write_text("of today\n")
+        assert fresh_wheel(tmp_path) == tmp_path / "dist/drawtap-0-py3-none-manylinux_2_28_x86_64.whl"
+        (tmp_path / "dist/drawtap-1-py3-none-manylinux_2_28_x86_64.whl").touch()
+        assert fresh_wheel(tmp_path) is None
+
+    def test_commands_are_timed_until_a_line_and_to_the_end(self, tmp_path):
+        from bench.measure import BenchError
+        from bench.setting_up import _timed
+
+        seconds, first = _timed(["sh", "-c", "echo begun; echo reached; echo end"], tmp_path, "reached")
+        assert 0 < first <= seconds
+        with pytest.raises(BenchError, match="did not print 'other'"):
+            _timed(["echo", "this"], tmp_path, "other")
+        with pytest.raises(BenchError, match="ended with 3: said"):
+            _timed(["sh", "-c", "echo said; exit 3"], tmp_path, "")
