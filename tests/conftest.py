@@ -15,7 +15,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from shared import WHOLE
+from shared import WHOLE, of_all_workers
 
 # A busy machine is slow: how long an example takes says nothing.
 hypothesis.settings.register_profile(
@@ -62,7 +62,7 @@ def _plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest
     monkeypatch.setenv("DRAWTAP_MANAGER", "off")
     monkeypatch.setenv("DRAWTAP_PROGRESS", "off")  # lines of long work come where the machine is busy
     if "XDG_CACHE_HOME" not in os.environ:
-        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+        monkeypatch.setenv("XDG_CACHE_HOME", str(of_all_workers(tmp_path_factory) / "cache"))
 
 
 @pytest.fixture

@@ -40,11 +40,15 @@ def _locked(lock: IO[str], name: str) -> None:
             time.sleep(0.1)
 
 
+def of_all_workers(factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of this run that all its workers know."""
+    root = factory.getbasetemp()
+    return root.parent if "PYTEST_XDIST_WORKER" in os.environ else root
+
+
 def once(factory: pytest.TempPathFactory, name: str, fill: Callable[[Path], Path]) -> Path:
     """Return what `fill` made in a folder of this name; the first worker calls it while the others wait."""
-    root = factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        root = root.parent  # of all workers of this run
+    root = of_all_workers(factory)
     folder, answer = root / name, root / f"{name}.made"
     with (root / f"{name}.lock").open("w") as lock:
         _locked(lock, name)

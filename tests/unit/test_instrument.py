@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -21,24 +22,29 @@ def _functions(*apis: str) -> dict[str, Function]:
     return {f.name: f for f in generate.functions_of(apis or generate.DEFAULT_APIS)}
 
 
-def test_every_command_of_every_registry_is_wrapped() -> None:
+@pytest.fixture(scope="module")
+def whole() -> generate.Sources:
+    return generate.generate()
+
+
+def test_every_command_of_every_registry_is_wrapped(whole: generate.Sources) -> None:
     functions = _functions()
     counts = {api: sum(f.api.name == api for f in functions.values()) for api in generate.DEFAULT_APIS}
     assert counts["gl"] == 3295
     assert counts["egl"] == 158
     assert counts["glx"] == 134
-    sources = generate.generate()
-    units = "".join(text for name, text in sources.files.items() if name.startswith("wrappers_"))
+    units = "".join(text for name, text in whole.files.items() if name.startswith("wrappers_"))
+    entered, quoted = set(re.findall(r" (\w+)\(", units)), set(re.findall(r'"(\w+)"', whole.files["tables.cc"]))
+    entries = set(re.findall(r"DT_FUNCTION (\d+, \w+)", whole.files["entries.S"]))
     for name, function in functions.items():
         # What has something to do while nothing is recorded is called itself, else a jump to where calls go now.
-        assert (f" {name}(" in units) != (f" dt_enter_{name}(" in units), name
-        assert f"DT_FUNCTION {function.id}, {name}" in sources.files["entries.S"], name
-        assert f'"{name}"' in sources.files["tables.cc"], name
+        assert (name in entered) != (f"dt_enter_{name}" in entered), name
+        assert f"{function.id}, {name}" in entries, name
+        assert name in quoted, name
 
 
-def test_only_what_has_something_to_do_is_entered_while_nothing_is_recorded() -> None:
-    sources = generate.generate()
-    kept = {line.split()[2].strip(",") for line in sources.files["entries.S"].splitlines() if line.endswith(", 1")}
+def test_only_what_has_something_to_do_is_entered_while_nothing_is_recorded(whole: generate.Sources) -> None:
+    kept = {line.split()[2].strip(",") for line in whole.files["entries.S"].splitlines() if line.endswith(", 1")}
     assert {"eglSwapBuffers", "glXSwapBuffers", "eglGetProcAddress", "glFinish", "glReadPixels", "glFlush"} <= kept
     assert not {"glEnable", "glDrawElements", "eglMakeCurrent"} & kept
     # What no driver tells later: called rarely, and long beside what the tap does then.
@@ -114,6 +120,24 @@ def test_a_compiled_module_is_taken_from_the_cache(tmp_path: Path, monkeypatch: 
     assert compiling.compile_module("x", files, [], []) == folder
     assert (folder / "libdrawtap-x.so").stat().st_mtime_ns == before
     assert (folder / "x.sig").read_text() == "V\t1\n"
+
+
+def test_modules_share_the_objects_of_their_runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRAWTAP_CACHE", str(tmp_path))
+    include, header, runtime = tmp_path / "include", tmp_path / "include/r.h", tmp_path / "r.cc"
+    include.mkdir()
+    header.write_text("int r();\n")
+    runtime.write_text('#include "r.h"\nint r() { return 1; }\n')
+
+    def objects(module: str) -> dict[Path, int]:
+        files = {"a.cc": f'#include "r.h"\nint {module}() {{ return r(); }}', "x.sig": "V\t1\n"}
+        assert list(compiling.compile_module(module, files, [runtime], [include]).glob("*.so"))
+        return {path: path.stat().st_mtime_ns for path in (tmp_path / "modules/objects").rglob("*.o")}
+
+    first = objects("one")
+    assert len(first) == 1 and objects("two") == first
+    header.write_text("int r();  // another\n")
+    assert len(objects("two")) == 2
 
 
 def test_sources_of_another_version_are_removed_and_equal_ones_left_alone(tmp_path: Path) -> None:

@@ -151,8 +151,7 @@ def test_every_module_that_comes_along_is_documented_and_generates() -> None:
 
 
 @needs_compiler
-def test_the_compiler_speaks_of_the_scripts_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DRAWTAP_CACHE", str(tmp_path / "cache"))
+def test_the_compiler_speaks_of_the_scripts_lines(tmp_path: Path) -> None:
     text = '''
 hooks = func.Hooks(
     hook_funcs=[
@@ -184,10 +183,9 @@ hooks = func.Hooks(
     ],
 )
 def test_lines_are_right_beside_inclusions_and_at_ends(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cpp: tuple[str, str], line: int, said: str
+    tmp_path: Path, cpp: tuple[str, str], line: int, said: str
 ) -> None:
     header, code = cpp
-    monkeypatch.setenv("DRAWTAP_CACHE", str(tmp_path / "cache"))
     rows = header.count("\n")
     text = f"""h = func.Hooks(header='''{header}''',
   hook_funcs=[lambda f: func.Hook(
@@ -202,8 +200,7 @@ def test_lines_are_right_beside_inclusions_and_at_ends(
 
 
 @needs_compiler
-def test_a_brace_left_open_is_looked_for_in_the_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DRAWTAP_CACHE", str(tmp_path / "cache"))
+def test_a_brace_left_open_is_looked_for_in_the_script(tmp_path: Path) -> None:
     text = 'h = func.Hooks(hook_funcs=[lambda f: func.Hook(is_target=f.name == "toySwap", before_run="{")])'
     with pytest.raises(CompileError) as raised:
         build_projects([_project(tmp_path, text)], Target("toy"))
@@ -218,8 +215,7 @@ def test_helpers_in_a_header_know_the_context_too(tmp_path: Path) -> None:
 
 
 @needs_compiler
-def test_a_project_may_have_sources_and_headers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DRAWTAP_CACHE", str(tmp_path / "cache"))
+def test_a_project_may_have_sources_and_headers(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
     (project / "own.h").write_text("int own(const char* name);\n")

@@ -1,7 +1,7 @@
 """Compile generated sources to a module, once per content.
 
-The only place that runs a compiler. Results lie in a cache folder named by the hash of everything that went in:
-sources, flags, the compiler's own version. The cache can be deleted at any time.
+The only place that runs a compiler. Modules and objects of the runtime lie in a cache folder, each named by the hash of
+everything that went in: sources, flags, the compiler's own version. The cache can be deleted at any time.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from drawtap.errors import DrawtapError, UnavailableError
@@ -136,20 +137,26 @@ def compile_module(
     files: Mapping[str, str],
     runtime: Sequence[Path],
     include: Sequence[Path],
+    headers: Mapping[str, str] | None = None,
     *,
+    own: Sequence[Path] = (),
+    own_include: Sequence[Path] = (),
     user_code: bool = False,
     announce: Callable[[], None] | None = None,
 ) -> Path:
     """Return the folder with libdrawtap-NAME.so and NAME.sig, compiling them unless the cache has them.
 
-    `files` are generated sources by name, `runtime` hand-written ones, `include` the folders of their headers;
-    `user_code`: they may use the C++ library; `announce` is called before a compilation, which takes its time.
+    `files` are generated sources by name, `headers` generated headers. `runtime` are sources that see these headers and
+    those in `include` alone: modules share their objects. `own` are further sources, which see all headers, also those
+    in `own_include`. `user_code`: they may use the C++ library. `announce` is called before a compilation, which takes its time.
     Raises CompileError with the compiler's words, UnavailableError without a compiler.
     """
     compiler = find_compiler()
     all_flags = [*COMPILE_FLAGS, *_machine_flags(), *(USER_COMPILE_FLAGS if user_code else ())]
     link_flags = [*LINK_FLAGS, *(USER_LINK_FLAGS if user_code and not compiler.is_zig else ())]
-    key = _content_hash(compiler, [*all_flags, *link_flags], files, runtime, include)
+    headers = headers or {}
+    folders = [*include, *own_include]
+    key = _content_hash(compiler, [*all_flags, *link_flags], {**headers, **files}, [*runtime, *own], folders)
     folder = module_folder() / key[:32]
     library = f"libdrawtap-{name}.so"
     with _locked(folder):
@@ -161,9 +168,14 @@ def compile_module(
             work = Path(scratch)
             for file, text in files.items():
                 (work / file).write_text(text)
-            units = [*(work / f for f in files if f.endswith((".cc", ".S"))), *runtime]
-            objects = _compile(compiler, units, work, all_flags, [work, *include])
-            _run([*compiler.command, *map(str, objects), *link_flags, "-o", str(work / library)])
+            units = [*(work / f for f in files if f.endswith((".cc", ".S"))), *own]
+            kept = module_folder() / "objects" / _content_hash(compiler, all_flags, headers, [], include)[:32]
+            _write_once(kept, headers)
+            jobs = [
+                *(partial(_object, compiler, unit, work, all_flags, [work, kept, *folders]) for unit in units),
+                *(partial(_kept_object, compiler, unit, kept, all_flags, [kept, *include]) for unit in runtime),
+            ]
+            _run([*compiler.command, *map(str, _parallel(jobs)), *link_flags, "-o", str(work / library)])
             folder.mkdir(parents=True, exist_ok=True)
             for sig in work.glob("*.sig"):
                 shutil.copyfile(sig, folder / f"{name}.sig")
@@ -199,20 +211,41 @@ def _content_hash(
     return digest.hexdigest()
 
 
-def _compile(
-    compiler: Compiler, units: Sequence[Path], work: Path, flags: Sequence[str], include: Sequence[Path]
-) -> list[Path]:
-    includes = [f"-I{folder}" for folder in include]
+def _object(compiler: Compiler, unit: Path, folder: Path, flags: Sequence[str], include: Sequence[Path]) -> Path:
+    made = folder / f"{unit.stem}.o"
+    own = ["-std=c++20"] if unit.suffix != ".S" else []
+    used = [f for f in flags if not f.startswith("-std=")] if unit.suffix == ".S" else list(flags)
+    _run([*compiler.command, *own, *used, *(f"-I{path}" for path in include), "-c", str(unit), "-o", str(made)])
+    return made
 
-    def one(unit: Path) -> Path:
-        made = work / f"{unit.stem}.o"
-        own = ["-std=c++20"] if unit.suffix != ".S" else []
-        used = [f for f in flags if not f.startswith("-std=")] if unit.suffix == ".S" else list(flags)
-        _run([*compiler.command, *own, *used, *includes, "-c", str(unit), "-o", str(made)])
-        return made
 
+def _kept_object(compiler: Compiler, unit: Path, folder: Path, flags: Sequence[str], include: Sequence[Path]) -> Path:
+    # Nearly all that a small module takes to build goes into the runtime, which is the same for every module.
+    target = folder / f"{unit.stem}-{hashlib.sha256(unit.read_bytes()).hexdigest()[:32]}.o"
+    with _locked(target):
+        if not target.exists():
+            with tempfile.TemporaryDirectory(dir=folder, prefix="building-") as scratch:
+                _object(compiler, unit, Path(scratch), flags, include).replace(target)
+    return target
+
+
+def _write_once(folder: Path, files: Mapping[str, str]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        if not (folder / name).exists():  # a compiler may be reading it
+            with tempfile.NamedTemporaryFile("w", dir=folder, delete=False) as file:
+                file.write(text)
+            Path(file.name).replace(folder / name)
+
+
+def _parallel(jobs: Sequence[Callable[[], Path]]) -> list[Path]:
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-        return list(pool.map(one, units))
+        futures = [pool.submit(job) for job in jobs]
+        try:
+            return [future.result() for future in futures]
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def _run(command: Sequence[str]) -> None:

@@ -25,7 +25,7 @@ class Module:
 def build(name: str, apis: Sequence[str], hook_sets: Sequence[Hooks] | None = None) -> Module:
     """Generate and compile a module for `apis` with `hook_sets` (default: the recorder), or take it from the cache."""
     sources = generate.generate(tuple(apis), hook_sets)
-    folder = compile_module(name, {**sources.files, **generate_enums.headers()}, _runtime(), _include())
+    folder = compile_module(name, sources.files, _runtime(), _include(), generate_enums.headers())
     return Module(folder / f"libdrawtap-{name}.so", folder / f"{name}.sig")
 
 
@@ -45,13 +45,19 @@ def build_projects(
     own = [path for project in projects for path in project.sources]
     user = generate.runtime_folder() / "user"
     files = {(f"{name}.sig" if file == "module.sig" else file): text for file, text in sources.files.items()}
-    files |= generate_enums.headers()
-    include = [*_include(), *source_folders(projects)]
     hooked = len(sources.hooked)
     told = None if announce is None else lambda: announce(hooked)
     try:
         folder = compile_module(
-            name, files, [*_runtime(), user / "user.cc", *own], include, user_code=True, announce=told
+            name,
+            files,
+            [*_runtime(), user / "user.cc"],
+            _include(),
+            generate_enums.headers(),
+            own=own,
+            own_include=source_folders(projects),
+            user_code=True,
+            announce=told,
         )
     except CompileError as error:
         written = [path for project in projects for path in (project.script, *project.sources, *project.headers)]
