@@ -70,7 +70,7 @@ demo: ## record two programs without a display, answer three questions, write a 
 .PHONY: test
 test: $(VENV)/.dev build ## run all tests
 	@$(call packages,demo test)
-	$(PY) -m pytest -n $(JOBS) $(TESTS)
+	$(PY) -m pytest -n $(JOBS) --dist worksteal $(TESTS)
 
 .PHONY: test-all
 test-all: export DRAWTAP_TESTS = all

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import os
-import sys
 from collections import defaultdict
 from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
 import hypothesis
 import pytest
 
-from shared import WHOLE, of_all_workers
+from shared import WHOLE, of_all_workers, run_drawtap
 
 # A busy machine is slow: how long an example takes says nothing.
 hypothesis.settings.register_profile(
@@ -70,24 +67,7 @@ def drawtap() -> Callable[..., Answer]:
     """Return a function that runs the command line in this process."""
 
     def call(*arguments: str | Path) -> Answer:
-        from drawtap import cli
-
-        out, err = _Stream(), _Stream()
-        with redirect_stdout(out), redirect_stderr(err):
-            code = cli.run([str(a) for a in arguments])
-        return Answer(code, out.text(), err.text())
+        done = run_drawtap(*arguments)
+        return Answer(done.returncode, done.stdout, done.stderr)
 
     return call
-
-
-class _Stream(io.TextIOWrapper):
-    def __init__(self) -> None:
-        super().__init__(io.BytesIO(), encoding="utf-8", write_through=True)
-
-    def text(self) -> str:
-        raw = self.buffer
-        assert isinstance(raw, io.BytesIO)
-        return raw.getvalue().decode()
-
-    def fileno(self) -> int:
-        return sys.__stdout__.fileno() if sys.__stdout__ else 1

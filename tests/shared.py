@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import io
 import os
 import select
 import shutil
 import struct
 import subprocess
+import sys
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 import pytest
+
+from drawtap.instrument import generate_vg
+from drawtap.spec.registry import load_api
 
 #: Whether every test runs with all its steps (make test-all), or a sample of the long ones (make test).
 WHOLE = os.environ.get("DRAWTAP_TESTS") == "all"
@@ -57,6 +63,58 @@ def once(factory: pytest.TempPathFactory, name: str, fill: Callable[[Path], Path
             folder.mkdir()
             answer.write_text(str(fill(folder)), encoding="utf-8")
         return Path(answer.read_text(encoding="utf-8"))
+
+
+@contextlib.contextmanager
+def _variables(environment: Mapping[str, str]) -> Iterator[None]:
+    before = dict(os.environ)
+    _change_to(environment)
+    try:
+        yield
+    finally:
+        _change_to(before)
+
+
+def _change_to(environment: Mapping[str, str]) -> None:
+    # Only what differs: threads of native libraries may be reading the others.
+    for name in set(os.environ) - set(environment):
+        del os.environ[name]
+    for name, value in environment.items():
+        if os.environ.get(name) != value:
+            os.environ[name] = value
+
+
+class _Stream(io.TextIOWrapper):
+    def __init__(self) -> None:
+        super().__init__(io.BytesIO(), encoding="utf-8", write_through=True)
+
+    def text(self) -> str:
+        raw = self.buffer
+        assert isinstance(raw, io.BytesIO)
+        return raw.getvalue().decode()
+
+    def fileno(self) -> int:
+        return sys.__stdout__.fileno() if sys.__stdout__ else 1
+
+
+def run_drawtap(
+    *arguments: str | Path, environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run `drawtap ARGUMENTS` in this process; `environment` takes the place of this process's."""
+    from drawtap import cli
+
+    words, out, err = [str(a) for a in arguments], _Stream(), _Stream()
+    with _variables(os.environ if environment is None else environment), redirect_stdout(out), redirect_stderr(err):
+        code = cli.run(words)
+    return subprocess.CompletedProcess(words, code, out.text(), err.text())
+
+
+def write_headers(folder: Path) -> Path:
+    """Write the headers of OpenVG into `folder`, and return it."""
+    for name, text in generate_vg.headers(load_api("vg")).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
 
 
 @contextlib.contextmanager

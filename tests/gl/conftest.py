@@ -10,11 +10,12 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from shared import x_server
+from shared import once, run_drawtap, x_server
 
 TRAPS = Path(__file__).parent / "traps"
 PROGRAMS = Path(__file__).parent / "programs"
@@ -44,8 +45,7 @@ class Recorded:
 
 def sql(trace: Path, query: str) -> list[dict[str, object]]:
     """Ask a trace through the command line and return its rows."""
-    command = [sys.executable, "-m", "drawtap", "sql", str(trace), query, "--json"]
-    answer = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
+    answer = run_drawtap("sql", trace, query, "--json")
     assert answer.returncode == 0, answer.stderr
     rows = json.loads(answer.stdout)
     assert isinstance(rows, list)
@@ -80,15 +80,18 @@ class Bench:
         result = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, env=self.environment())
         return Recorded(result, tuple(sorted(folder.glob("trap*.dtap"))))
 
-    def record(self, argv: Sequence[str], trace: Path, *options: str, window: bool = False) -> Path:
-        """Record a program of the folder, or with `window` any that opens one, and return the one trace."""
+    def record(self, argv: Sequence[str], trace: Path, *options: str, window: bool = False, late: bool = False) -> Path:
+        """Record a program of the folder, or with `window` any that opens one, and return the one trace.
+
+        `late`: the program may be stopped before its first call, and then there is none.
+        """
         command = [sys.executable, "-m", "drawtap", "record", "-q", *options, "-o", str(trace), "--"]
         environment = self.environment()
         if window:
             environment.pop("EGL_PLATFORM")
         command += argv if window else self.arguments(argv)
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, env=environment)
-        assert trace.exists(), done.stdout + done.stderr
+        assert late or trace.exists(), done.stdout + done.stderr
         return trace
 
     def recorded_as(self, command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> Path:
@@ -110,13 +113,13 @@ def display() -> Iterator[str | None]:
 @pytest.fixture(scope="session")
 def traps(tmp_path_factory: pytest.TempPathFactory, display: str | None) -> Bench:
     """Build the trap programs once."""
-    return Bench(_built(TRAPS, tmp_path_factory.mktemp("traps")), display)
+    return Bench(once(tmp_path_factory, "traps", partial(_built, TRAPS)), display)
 
 
 @pytest.fixture(scope="session")
 def programs(tmp_path_factory: pytest.TempPathFactory, display: str | None) -> Bench:
     """Build our own small programs once."""
-    return Bench(_built(PROGRAMS, tmp_path_factory.mktemp("programs")), display)
+    return Bench(once(tmp_path_factory, "programs", partial(_built, PROGRAMS)), display)
 
 
 def _built(sources: Path, folder: Path) -> Path:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from drawtap.spec.registry import load_api
+from shared import run_drawtap
 
 if TYPE_CHECKING:
     from conftest import Bench
@@ -44,7 +45,9 @@ def _run(command: list[str], **named: object) -> subprocess.CompletedProcess[str
 
 
 def _drawtap(*arguments: object) -> str:
-    return _run([sys.executable, "-m", "drawtap", *map(str, arguments)]).stdout
+    done = run_drawtap(*map(str, arguments))
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    return done.stdout
 
 
 def _traced(programs: Bench, name: str, folder: Path) -> Path:

@@ -12,6 +12,7 @@ import pytest
 
 import drawtap
 from drawtap.replay import compare, engine
+from shared import run_drawtap
 
 if TYPE_CHECKING:
     from conftest import Bench
@@ -22,19 +23,12 @@ TIMEOUT_S = 300
 
 
 def _drawtap(bench: Bench, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "drawtap", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, env=bench.environment())
-
-
-def _record(bench: Bench, argv: list[str], trace: Path) -> Path:
-    done = _drawtap(bench, "record", "-q", "-o", trace, "--", *bench.arguments(argv))
-    assert trace.exists(), done.stdout + done.stderr
-    return trace
+    return run_drawtap(*arguments, environment=bench.environment())
 
 
 @pytest.fixture(scope="module")
 def triangle(programs: Bench, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return _record(programs, ["es2_triangle", "10"], tmp_path_factory.mktemp("triangle") / "t.dtap")
+    return programs.record(["es2_triangle", "10"], tmp_path_factory.mktemp("triangle") / "t.dtap")
 
 
 @pytest.fixture(autouse=True)
@@ -78,8 +72,8 @@ def test_two_engines_and_the_first_draw_that_differs(programs: Bench, triangle: 
 
 def test_two_recordings_name_both_calls(programs: Bench, tmp_path: Path) -> None:
     # The second program's frames are other ones from a draw on that is known.
-    a = _record(programs, ["two_draws", "5", "9"], tmp_path / "a.dtap")
-    b = _record(programs, ["two_draws", "5", "3"], tmp_path / "b.dtap")
+    a = programs.record(["two_draws", "5", "9"], tmp_path / "a.dtap")
+    b = programs.record(["two_draws", "5", "3"], tmp_path / "b.dtap")
     with drawtap.open(a) as one, drawtap.open(b) as other:
         found = compare.compare(compare.Played(one, "llvmpipe"), compare.Played(other, "llvmpipe"))
     assert not found.same

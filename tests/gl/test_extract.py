@@ -20,6 +20,7 @@ from drawtap.replay import player
 from drawtap.trace import graph as graphs
 from drawtap.trace.core import Part, write
 from drawtap.trace.graph import Graph, packed
+from shared import run_drawtap
 
 if TYPE_CHECKING:
     from conftest import Bench
@@ -542,8 +543,7 @@ def test_what_frames_leave_to_each_other(recordings: Mapping[str, Path]) -> None
 
 def _drawtap(*arguments: str) -> subprocess.CompletedProcess[str]:
     environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
-    command = [sys.executable, "-m", "drawtap", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, env={**environment, **SOFTWARE})
+    return run_drawtap(*arguments, environment={**environment, **SOFTWARE})
 
 
 def test_commands(recordings: Mapping[str, Path], tmp_path: Path) -> None:

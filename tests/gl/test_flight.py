@@ -18,6 +18,7 @@ import drawtap
 from drawtap.capture import flight
 from drawtap.errors import QueryError, UsageError
 from drawtap.parts import RING, part
+from shared import run_drawtap
 
 FRAMES = 60
 PROGRAMS = {
@@ -30,8 +31,10 @@ PROGRAMS = {
 
 
 def _drawtap(bench, *arguments: str | Path, environment: Mapping[str, str] | None = None):
-    command = [sys.executable, "-m", "drawtap", *map(str, arguments)]
     variables = bench.environment() | dict(environment or {})
+    if arguments[0] != "record":
+        return run_drawtap(*arguments, environment=variables)
+    command = [sys.executable, "-m", "drawtap", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, env=variables, check=False)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from drawtap.metrics.passes import Pass, request_text
 from drawtap.replay import player
 from drawtap.trace.trace import open_trace
 from drawtap.view import overdraw as view
+from shared import run_drawtap
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -596,8 +596,7 @@ def _overdraw(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def _drawtap(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "drawtap", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, env={**os.environ, **LLVMPIPE})
+    return run_drawtap(*arguments, environment={**os.environ, **LLVMPIPE})
 
 
 class TestPictures:

@@ -23,7 +23,7 @@ from typing import Any
 import pytest
 
 from drawtap.parts import TAP, part
-from shared import steps
+from shared import run_drawtap, steps
 
 pytestmark = pytest.mark.gl
 HERE = Path(__file__).parent
@@ -78,8 +78,7 @@ class Killed:
 
     def info(self) -> dict[str, Any]:
         """Return what `drawtap info` says of the trace."""
-        command = [sys.executable, "-m", "drawtap", "info", str(self.trace), "--json"]
-        answer = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        answer = run_drawtap("info", self.trace, "--json")
         assert answer.returncode == 0, answer.stderr
         found = json.loads(answer.stdout)
         assert isinstance(found, dict)
@@ -97,8 +96,7 @@ class Killed:
 
     def ask(self, query: str) -> list[dict[str, Any]]:
         """Return the rows of a question to the trace."""
-        command = [sys.executable, "-m", "drawtap", "sql", str(self.trace), query, "--json"]
-        answer = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        answer = run_drawtap("sql", self.trace, query, "--json")
         assert answer.returncode == 0, answer.stderr
         return list(json.loads(answer.stdout))
 
@@ -121,8 +119,7 @@ class Killed:
             'FROM (SELECT *, row_number() OVER (PARTITION BY "index" ORDER BY seq) AS n FROM "glVertexAttrib4f") '
             "GROUP BY 1"
         )
-        command = [sys.executable, "-m", "drawtap", "sql", str(trace or self.trace), query, "--json"]
-        answer = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        answer = run_drawtap("sql", trace or self.trace, query, "--json")
         assert answer.returncode == 0, answer.stderr
         rows = {row["thread"]: row for row in json.loads(answer.stdout)}
         for thread, returned in enumerate(self.counts(threads)):
@@ -208,7 +205,8 @@ def test_killed_recorder_lets_the_program_and_the_trace_finish(killed: Killed) -
 
 def test_drainer_and_program_killed_together_lose_no_call(killed: Killed) -> None:
     """What the drainer had not written stands in memory that the recorder holds, and goes into the same file."""
-    recorder = killed.start("sleep", threads=2)
+    # Room for all that the program does until it is stopped: on a busy machine that takes a while.
+    recorder = killed.start("sleep", 2, 0, "--buffer", "1G")
     killed.wait_for(2, 30_000)
     drainer, program = _drainer_of(killed.trace), _child_named(recorder.pid, "kill_calls")
     os.kill(drainer, signal.SIGSTOP)

@@ -20,6 +20,7 @@ from drawtap.metrics.passes import Plan
 from drawtap.replay import player
 from drawtap.trace import measured
 from drawtap.trace.trace import Trace, open_trace
+from shared import run_drawtap
 
 if TYPE_CHECKING:
     from conftest import Bench
@@ -225,8 +226,7 @@ class TestTheTable:
 
 
 def _drawtap(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "drawtap", *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return run_drawtap(*words)
 
 
 class TestHandedOn:

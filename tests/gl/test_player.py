@@ -18,6 +18,7 @@ import drawtap
 from drawtap.commands.replay import _summary
 from drawtap.errors import UnavailableError
 from drawtap.replay import player
+from shared import run_drawtap
 
 if TYPE_CHECKING:
     from conftest import Bench
@@ -50,10 +51,7 @@ def _play(trace: Path, *arguments: str, **environment: str) -> player.Replay:
 
 def _drawtap(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     kept = {k: v for k, v in os.environ.items() if k not in ("LD_PRELOAD", "DISPLAY")}
-    command = [sys.executable, "-m", "drawtap", *arguments]
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=TIMEOUT_S, env={**kept, **SOFTWARE, **environment}
-    )
+    return run_drawtap(*arguments, environment={**kept, **SOFTWARE, **environment})
 
 
 # ---- attachments -----------------------------------------------------------------------------------------------------

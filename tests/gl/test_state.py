@@ -13,6 +13,7 @@ import pytest
 
 from drawtap.errors import InputError
 from drawtap.replay import player, state, warm
+from shared import run_drawtap
 
 if TYPE_CHECKING:
     from conftest import Bench
@@ -47,8 +48,7 @@ def recordings(programs: Bench, tmp_path_factory: pytest.TempPathFactory) -> dic
 
 
 def _sql(trace: Path, query: str) -> list[dict[str, object]]:
-    command = [sys.executable, "-m", "drawtap", "sql", str(trace), query, "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
+    done = run_drawtap("sql", trace, query, "--json")
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)
     assert isinstance(rows, list)

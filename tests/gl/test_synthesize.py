@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +12,7 @@ import pytest
 import drawtap
 from drawtap.analysis import synthesis
 from drawtap.metrics import listing, synthetic
+from shared import run_drawtap
 
 if TYPE_CHECKING:
     from conftest import Bench
@@ -26,8 +25,7 @@ PLAYED = {"fragments", "texture_fetches", "backface_culled", "frustum_culled"}
 
 
 def _synthesize(bench: Bench, *arguments: str | Path, code: int = 0) -> dict[str, object]:
-    command = [sys.executable, "-m", "drawtap", "synthesize", *map(str, arguments), "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, env=bench.environment())
+    done = run_drawtap("synthesize", *arguments, "--json", environment=bench.environment())
     assert done.returncode == code, done.stdout + done.stderr
     found = json.loads(done.stdout)
     assert isinstance(found, dict)

@@ -13,7 +13,7 @@ import pytest
 
 import drawtap
 from drawtap.analysis.textures import decompressed, textures
-from shared import read_packed_png
+from shared import read_packed_png, run_drawtap
 
 if TYPE_CHECKING:
     from conftest import Bench
@@ -45,8 +45,7 @@ _BYTES[0, 0] = (1, 2, 3, 255)
 
 def _files(trace: Path, folder: Path, *options: str) -> dict[str, Any]:
     """Save what a recording's objects hold, and return the manifest's objects by the first file or by name."""
-    command = [sys.executable, "-m", "drawtap", "textures", str(trace), "-o", str(folder), "--json", *options]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = run_drawtap("textures", trace, "-o", folder, "--json", *options)
     assert done.returncode == 0, done.stderr
     objects = json.loads((folder / "manifest.json").read_text())["objects"]
     listed = {name for o in objects for part in o["parts"] for name in part["files"]}

@@ -16,6 +16,7 @@ from drawtap.parts import STATE, part
 from drawtap.replay import player
 from drawtap.replay.verify import points_of, verify
 from drawtap.trace.trace import open_trace
+from shared import run_drawtap
 
 if TYPE_CHECKING:
     from conftest import Bench
@@ -118,9 +119,7 @@ def test_command(programs: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     trace = str(record(programs, ["es2_triangle"], tmp_path / "t.dtap"))
 
     def run(*command: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "drawtap", *command], capture_output=True, text=True, timeout=TIMEOUT_S
-        )
+        return run_drawtap(*command)
 
     done = run("verify", trace, "--state", "--every", "20", "--on", "llvmpipe", "--json")
     assert done.returncode == 0, done.stderr

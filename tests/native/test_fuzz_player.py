@@ -70,10 +70,6 @@ def build(folder: Path, compiler: str, flags: Sequence[str]) -> Path:
     native = ROOT / "native"
     rooms = [folder, generated, *(native / room for room in ("player", "runtime", "common", "third_party"))]
 
-    def level(source: Path) -> str:
-        # What is generated is much and simple: it is not worth optimising.
-        return "-O0" if source.parent == generated or source == program else "-O1"
-
     sources = [
         *sorted(generated.glob("*.cc"), key=lambda path: -path.stat().st_size),
         program,
@@ -85,7 +81,7 @@ def build(folder: Path, compiler: str, flags: Sequence[str]) -> Path:
     # The player asks for EGL's functions by name: those of the program itself.
     return sanitized.build(
         folder / "fuzz_player", sources, libraries=("zstd", "pthread", "dl"), flags=flags,
-        own=("-DDT_PLAYER", "-Wno-error"), includes=rooms, level=level, link=("-rdynamic",), with_=compiler,
+        own=("-DDT_PLAYER", "-Wno-error"), includes=rooms, link=("-rdynamic",), with_=compiler,
     )  # fmt: skip
 
 

@@ -36,11 +36,8 @@ def _built(folder: Path) -> Path:
     ]
     rooms = [generated, native / "state", native / "common", native / "third_party"]
 
-    def level(source: Path) -> str:
-        return "-O0" if source.parent == generated else "-O1"  # what is generated is large and plain
-
     libraries = ("zstd", "pthread", "dl")
-    return sanitized.build(folder / "state_tool", sources, libraries=libraries, includes=rooms, level=level)
+    return sanitized.build(folder / "state_tool", sources, libraries=libraries, includes=rooms)
 
 
 def run(tool: Path, mode: str, *paths: Path) -> str:

@@ -11,19 +11,14 @@ from pathlib import Path
 import pytest
 
 from drawtap import parts
-from drawtap.instrument import generate_vg
-from drawtap.spec.registry import load_api
+from shared import once, write_headers
 
 HERE = Path(__file__).parent
 
 
 @pytest.fixture(scope="session")
 def headers(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("headers")
-    for name, text in generate_vg.headers(load_api("vg")).items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text(text)
-    return folder
+    return once(tmp_path_factory, "openvg_headers", write_headers)
 
 
 @pytest.fixture(scope="session")

@@ -6,19 +6,19 @@ import json
 import os
 import subprocess
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import sanitized
 from drawtap import open as open_trace
 from drawtap import parts
 from drawtap.spec.registry import load_api
+from shared import once, write_headers
 
 HERE = Path(__file__).parent
 ENGINE = HERE.parents[1] / "native" / "openvg"
-SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
 
 
 def test_every_command_is_exported() -> None:
@@ -120,21 +120,17 @@ def test_images_of_any_call(drawtap: Callable[..., object], recorded: Callable[.
 
 
 @pytest.fixture(scope="session")
-def fuzzer(headers: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("fuzz")
-    found = next(Path("/usr/include").glob("agg2"), Path("/usr/include"))
+def fuzzer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return once(tmp_path_factory, "fuzz_openvg", _fuzzer)
+
+
+def _fuzzer(folder: Path) -> Path:
+    write_headers(folder / "include")
+    agg = next(Path("/usr/include").glob("agg2"), Path("/usr/include"))
     sources = [*sorted(set(ENGINE.glob("*.cc")) - {ENGINE / "front.cc"}), HERE / "fuzz.cc"]
-    flags = ["-std=c++20", "-O1", "-g1", *SANITIZERS, f"-I{headers}", f"-I{ENGINE}", "-isystem", str(found)]
-
-    def compile_one(source: Path) -> str:
-        target = str(folder / f"{source.stem}.o")
-        subprocess.run(["c++", *flags, "-c", str(source), "-o", target], check=True)
-        return target
-
-    with ThreadPoolExecutor(2) as pool:
-        objects = list(pool.map(compile_one, sources))
-    subprocess.run(["c++", *SANITIZERS, *objects, "-lagg_pic", "-o", folder / "fuzz"], check=True)
-    return folder / "fuzz"
+    own = ("-Wno-error", "-isystem", str(agg))
+    rooms = [folder / "include", ENGINE]
+    return sanitized.build(folder / "fuzz", sources, libraries=("agg_pic",), own=own, includes=rooms)
 
 
 # 102 dashes lines that lead far away, 128 joins lines of enormous width.

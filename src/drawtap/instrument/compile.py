@@ -148,7 +148,8 @@ def compile_module(
 
     `files` are generated sources by name, `headers` generated headers. `runtime` are sources that see these headers and
     those in `include` alone: modules share their objects. `own` are further sources, which see all headers, also those
-    in `own_include`. `user_code`: they may use the C++ library. `announce` is called before a compilation, which takes its time.
+    in `own_include`. `user_code`: they may use the C++ library. `announce` is called before a compilation, which takes
+    its time.
     Raises CompileError with the compiler's words, UnavailableError without a compiler.
     """
     compiler = find_compiler()
