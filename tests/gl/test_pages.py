@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import os
 import re
 import shlex
@@ -24,6 +25,8 @@ PAGES = [ROOT / "README.md", ROOT / "docs/tutorial.md", *sorted((ROOT / "docs/ho
 TUTORIAL = ROOT / "docs/tutorial.md"
 #: Recordings that pages name: each is the tutorial's.
 RECORDINGS = ("mark", "game", "before", "after", "good", "a", "b", "other", "demo", "run")
+#: The kernel trace that pages name `trace.dat`.
+KERNEL_TRACE = ROOT / "tests/data/kernel/drm-sched-6.1.dat.xz"
 #: Programs that pages name: each draws ten frames of a triangle, whatever its arguments are.
 PROGRAMS = ("game", "program", "offscreen", "test_scene")
 #: Blocks that are nothing to run: what a file has, or what a program printed.
@@ -138,6 +141,7 @@ def folder(recording: Path, programs: Bench, tmp_path: Path, monkeypatch: pytest
     for name in RECORDINGS:
         shutil.copy(recording / "mark.dtap", tmp_path / f"{name}.dtap")
     shutil.copy(recording / "game.trace", tmp_path)
+    (tmp_path / "trace.dat").write_bytes(lzma.decompress(KERNEL_TRACE.read_bytes()))
     for name in PROGRAMS:
         program = tmp_path / name
         program.write_text(f'#!/bin/sh\nexec "{programs.programs / "es2_triangle"}"\n', encoding="utf-8")
