@@ -426,7 +426,7 @@ class Cutter:
         # Drivers remember more than OpenGL has state: what a call once made of a matrix rounds otherwise for ever. Such
         # a memory begins with the first call of its kind, and these are few.
         firsts = np.zeros_like(left)
-        firsts[[int(str(seq)) for (seq,) in self.trace.sql("SELECT min(seq) FROM calls GROUP BY fn")]] = True
+        firsts[[int(seq) for (seq,) in self.trace.sql("SELECT min(seq) FROM calls GROUP BY fn")]] = True
         return [
             Group("the first call of each function", left & firsts & ~draws),
             Group("all state that the wanted frames set", state & since),

@@ -175,7 +175,7 @@ def short_calls(trace: Trace, thread: int | None = None) -> str:
     """
     main = "" if thread is None else f"AND c.thread = {int(thread)}"
     [(calls, took, gap, frames)] = trace.sql(_SHORT.format(main=main)).fetchall()
-    if not calls or int(str(calls)) < _MANY_CALLS * int(str(frames)) or float(str(took)) > 2 * float(str(gap)):
+    if not calls or int(calls) < _MANY_CALLS * int(frames) or float(took) > 2 * float(gap):
         return ""
     return (
         "calls are as short as the way between them: where the program loses the processor between two of them, that "

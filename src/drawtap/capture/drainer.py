@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from socket import socketpair
+from typing import Any
 
 from drawtap.capture import pools, rescue
 from drawtap.errors import UnavailableError
@@ -45,18 +46,18 @@ class Drainer:
         drainer: Path,
         socket: Path,
         output: Path | None,
-        about: Mapping[str, object],
+        about: Mapping[str, Any],
         options: Sequence[str],
     ) -> None:
         self.files: list[Path] = []
         self.messages: list[str] = []
         self.sent: list[Sent] = []
-        self._errors: list[Mapping[str, object]] = []
+        self._errors: list[Mapping[str, Any]] = []
         self.processes = 0
         self.left_out: list[str] = []
         self.foreign: list[str] = []
-        self.saved: list[Mapping[str, object]] = []
-        self.kept: list[Mapping[str, object]] = []
+        self.saved: list[Mapping[str, Any]] = []
+        self.kept: list[Mapping[str, Any]] = []
         self._watched = 0
         self._killed = self._stood_still = self._given_up = False
         self._became = "was nothing"  # what a killed flight recorder held
@@ -197,7 +198,7 @@ class Drainer:
             # Some went into the memory before the program noticed, and nobody took them from there.
             standing: list[pools.Entry] = []
             self.pools.count(self._take_over(end_it=True), standing.append)
-            later = self.pools.unrecorded() + sum(int(str(entry.get("calls") or 0)) for entry in standing)
+            later = self.pools.unrecorded() + sum(int(entry.get("calls") or 0) for entry in standing)
             after = f"; {later:,} calls were made after that, and are not recorded" if later else ""
             self.messages.append(f"{by}: what the flight recorder held {self._became}{after}")
             self.pools.close()
@@ -257,7 +258,7 @@ class Drainer:
             return f"the recorder's process {still}"
         return f"the recorder's process was ended by signal {-code} ({signal.Signals(-code).name})"
 
-    def _hear(self, entry: Mapping[str, object]) -> None:
+    def _hear(self, entry: Mapping[str, Any]) -> None:
         event = entry.get("event")
         if event == "process":
             self.processes += 1
@@ -290,23 +291,23 @@ class Drainer:
             path = entry.get("path")
             self._peeks.put(None if path is None else str(path))
 
-    def _hear_successor(self, entry: Mapping[str, object]) -> None:
+    def _hear_successor(self, entry: Mapping[str, Any]) -> None:
         self._hear(entry)
         # A process says hello at its first call: without one in its memory, it was never let in.
         if entry.get("event") == "file" and not entry.get("calls") and not entry.get("file") and not self._paused:
             self.refused.append(_refused({**entry, "text": "the recorder's process was killed as it came"}))
 
-    def _hear_unwritten(self, entry: Mapping[str, object], why: str) -> None:
+    def _hear_unwritten(self, entry: Mapping[str, Any], why: str) -> None:
         # Where the file is there, what is missing is said of that.
         if not entry.get("file") or not Path(str(entry["file"])).exists():
-            calls = sum(int(str(entry.get(name) or 0)) for name in ("calls_lost", "calls_unrecorded"))
+            calls = sum(int(entry.get(name) or 0) for name in ("calls_lost", "calls_unrecorded"))
             self.refused.append(_refused({**entry, "text": f"{calls:,} calls: {why}"}))
 
-    def _hear_unfinished(self, entry: Mapping[str, object]) -> None:
+    def _hear_unfinished(self, entry: Mapping[str, Any]) -> None:
         file = Path(str(entry.get("file") or ""))
         if file.is_file() and file not in self.files:
             self.files.append(file)
-        calls, program = int(str(entry.get("calls") or 0)), Path(str(entry.get("program") or "")).name
+        calls, program = int(entry.get("calls") or 0), Path(str(entry.get("program") or "")).name
         self.refused.append(
             f"process {entry.get('pid')} ({program}): at most {calls:,} calls, which stood in"
             " memory and were not written"
@@ -339,8 +340,8 @@ class Drainer:
             self._process.stdin.close()
 
 
-def _sent(entry: Mapping[str, object]) -> Sent:
-    number = {name: int(str(entry.get(name) or 0)) for name in ("pid", "calls", "frames", "frames_dropped", "taken")}
+def _sent(entry: Mapping[str, Any]) -> Sent:
+    number = {name: int(entry.get(name) or 0) for name in ("pid", "calls", "frames", "frames_dropped", "taken")}
     return Sent(
         Path(str(entry.get("program"))).name,
         number["pid"],
@@ -354,7 +355,7 @@ def _sent(entry: Mapping[str, object]) -> Sent:
     )
 
 
-def _refused(entry: Mapping[str, object]) -> str:
+def _refused(entry: Mapping[str, Any]) -> str:
     number, program = entry.get("pid"), Path(str(entry.get("program") or "")).name
     which = f"process {number}" + (f" ({program})" if program else "") if number else ""
     return ": ".join(filter(None, (which, str(entry.get("text")))))

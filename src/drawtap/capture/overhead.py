@@ -145,8 +145,8 @@ def _sample(
     calls = frames = 0
     for file in recorder.files(seconds=0):
         with drawtap.open(file) as opened:
-            calls += int(str(opened.info["calls"]))
-            frames += int(str(opened.info["frames"]))
+            calls += int(opened.info["calls"])
+            frames += int(opened.info["frames"])
         file.unlink()
     return Sample(sample.seconds, sample.cpu_seconds, sample.figure, calls, frames)
 

@@ -15,14 +15,14 @@ import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 # In dt_pool_header (native/common/ring.h): what a drainer raises that is at work, and calls that went nowhere.
 _BEAT, _BEAT_BYTES = 164, 4
 _UNRECORDED, _COUNT_BYTES = 176, 8
 _LINE_BYTES = 65536
 _MOST_DESCRIPTORS = 16  # in one message
-Entry = Mapping[str, object]
+Entry = Mapping[str, Any]
 _Key = TypeVar("_Key", int, str)
 
 
@@ -66,7 +66,7 @@ class Pools:
 
     def hear(self, entry: Entry) -> None:
         """Learn from a drainer's line what the memory is that came along."""
-        pool, inode = (int(str(entry.get(name) or 0)) for name in ("pool", "inode"))
+        pool, inode = (int(entry.get(name) or 0) for name in ("pool", "inode"))
         if entry.get("event") == "process" and pool in self._came:
             _replace(self._held, pool, self._came.pop(pool))
         elif entry.get("event") == "window part" and inode in self._came:
@@ -74,7 +74,7 @@ class Pools:
         elif entry.get("event") == "window" and "raw" in (parts := self._parts.pop(pool, {})):
             if pool in self._windows:
                 self._windows[pool].close()
-            pid, lost = (int(str(entry.get(name) or 0)) for name in ("pid", "calls_lost"))
+            pid, lost = (int(entry.get(name) or 0) for name in ("pid", "calls_lost"))
             job = str(entry.get("job"))
             self._windows[pool] = Window(pid, parts["raw"], parts.get("base"), parts.get("frames"), job, lost)
         elif entry.get("event") == "file":

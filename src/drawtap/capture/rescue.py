@@ -8,6 +8,7 @@ import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from drawtap.capture import pools
 from drawtap.errors import UnavailableError
@@ -18,7 +19,7 @@ REASON = "recorder"
 _COUNTS = ("calls_in_flight", "calls_dropped", "calls_nested", "calls_lost", "chunks_lost", "invalid_records")
 
 
-def save(pool: int, window: pools.Window, output: Path, why: str) -> Mapping[str, object] | None:
+def save(pool: int, window: pools.Window, output: Path, why: str) -> Mapping[str, Any] | None:
     """Write what is held to a file with a name made from `output`, and return what is in it.
 
     `pool` is the memory of the program (a descriptor): recording of it ends, and what stands there comes last. The
@@ -36,9 +37,9 @@ def save(pool: int, window: pools.Window, output: Path, why: str) -> Mapping[str
     (drained,) = files
     if window.base is None and not drained.get("calls"):
         return None
-    frame = int(str(drained.get("frames") or 0))
+    frame = int(drained.get("frames") or 0)
     target = _free_name(output, f"f{frame}-{REASON}")
-    lost = window.calls_lost + int(str(drained.get("calls_lost") or 0))
+    lost = window.calls_lost + int(drained.get("calls_lost") or 0)
     about = {"reason": REASON, "detail": why, "frame": frame, "time_monotonic_ns": time.monotonic_ns()}
     about |= {"calls_lost": lost}
     end = {"kind": "end", "reason": f"saved: {REASON}", "calls": drained.get("calls")}
@@ -48,7 +49,7 @@ def save(pool: int, window: pools.Window, output: Path, why: str) -> Mapping[str
     return {**about, **kept, "event": "saved", "file": str(target), "earlier": answer.get("calls_past")}
 
 
-def _written(window: pools.Window, target: Path, about: str, end: str) -> Mapping[str, object]:
+def _written(window: pools.Window, target: Path, about: str, end: str) -> Mapping[str, Any]:
     files = {"base": window.base, "frames_in": window.frames, "raw": window.raw}
     paths = [f"{name} /proc/self/fd/{descriptor}" for name, descriptor in files.items() if descriptor is not None]
     with tempfile.NamedTemporaryFile("w", prefix="drawtap-", suffix=".job") as job:

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from drawtap.errors import ChildError, UnavailableError
 from drawtap.metrics.metric import Metric
@@ -64,7 +65,7 @@ def plan(
             request = Path(folder) / "request"
             request.write_text(request_text(wanted, per), encoding="utf-8")
             rule = [] if frame_end in (None, "auto") else ["--frame-end", str(frame_end)]
-            heard: list[Mapping[str, object]] = []
+            heard: list[Mapping[str, Any]] = []
             player.play(trace, ["--plan", str(request), *rule], environment=environment, on_line=heard.append)
         said = next((line for line in heard if line["kind"] == "plan"), None)
         if said is None:
@@ -97,7 +98,7 @@ def request_text(
     return "\n".join(lines) + "\n"
 
 
-def _plan(said: Mapping[str, object], wanted: Sequence[Metric]) -> Plan:
+def _plan(said: Mapping[str, Any], wanted: Sequence[Metric]) -> Plan:
     passes, refused = said["passes"], said["refused"]
     assert isinstance(passes, list)
     assert isinstance(refused, list)
@@ -107,6 +108,6 @@ def _plan(said: Mapping[str, object], wanted: Sequence[Metric]) -> Plan:
             for one in passes
         ),
         tuple((wanted[i], str(why)) for i, why in refused),
-        int(str(said["questions"])),
-        int(str(said["ns"])),
+        int(said["questions"]),
+        int(said["ns"]),
     )

@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 
@@ -105,7 +105,7 @@ class _Runs:
         rows = self.folder / f"rows-{number}-{repetition}.csv"
         request = self.folder / "request"
         request.write_text(self._request(list(metrics.values()), passes), encoding="utf-8")
-        heard: list[Mapping[str, object]] = []
+        heard: list[Mapping[str, Any]] = []
         played = player.play(
             self.trace.path,
             ["--measure", str(request), "--measured", str(rows), *self._arguments()],
@@ -123,7 +123,7 @@ class _Runs:
             self.files.append((number + place, repetition, file))
         for line in heard:
             if line["kind"] == "frame":
-                self.images.setdefault(int(str(line["frame"])), []).append(str(line["hash"]))
+                self.images.setdefault(int(line["frame"]), []).append(str(line["hash"]))
         for finding in played.findings:
             self.findings.setdefault((finding.what, finding.text), finding)
 
@@ -143,10 +143,10 @@ class _Runs:
         return found
 
 
-def _cost(line: Mapping[str, object], number: int, repetition: int) -> Cost:
+def _cost(line: Mapping[str, Any], number: int, repetition: int) -> Cost:
     bias = line["bias"]
     assert isinstance(bias, Mapping)
-    cuts, ns, cut_ns, paused = (int(str(line[key])) for key in ("cuts", "cost_ns", "cut_ns", "paused"))
+    cuts, ns, cut_ns, paused = (int(line[key]) for key in ("cuts", "cost_ns", "cut_ns", "paused"))
     return Cost(number, repetition, cuts, ns, cut_ns, paused, {str(key): float(value) for key, value in bias.items()})
 
 
@@ -232,7 +232,7 @@ def readings(
     return found, runs.engine
 
 
-def summary(made: Profile, wanted: ProfileOptions) -> dict[str, object]:
+def summary(made: Profile, wanted: ProfileOptions) -> dict[str, Any]:
     """Return how something was measured, for JSON."""
     return {
         "engine": made.engine,
@@ -478,7 +478,7 @@ _OVERVIEW_COLUMNS = (
 _WRITERS = {".csv": "(FORMAT csv, HEADER)", ".parquet": "(FORMAT parquet)", ".json": "(FORMAT json, ARRAY true)"}
 
 
-def overview(made: Profile) -> list[dict[str, object]]:
+def overview(made: Profile) -> list[dict[str, Any]]:
     """Return a row a metric and kind of range: how many, total (of what adds up), median, extremes, the median spread
     of the repetitions, and how many have no value.
 
