@@ -28,9 +28,6 @@ LONG = {
     ("drain/main.cc", "Drainer::loop"): 84,
     ("drain/ring.cc", "Ring::look"): 85,
     ("extract/graph.cc", "Graph::call"): 128,
-    ("player/metrics/geometry.cc", "parts_of"): 97,
-    ("player/metrics/geometry.cc", "GeometrySource::capture"): 203,
-    ("player/metrics/geometry.cc", "GeometrySource::transform"): 99,
     ("state/index.cc", "Index::walk"): 104,
     ("state/index.cc", "one"): 84,
 }

@@ -544,40 +544,113 @@ bool read_buffer(uint32_t target, uint64_t offset, uint64_t bytes, std::vector<u
 bool starts(const char* name, const char* with) { return !strncmp(name, with, strlen(with)); }
 bool contains(const char* name, const char* what) { return strstr(name, what) != nullptr; }
 
+// What primitives of a mode are captured as: points, lines or triangles; ~0: none that are known.
+uint32_t captured_mode(uint32_t asked) {
+  switch (asked) {
+    case 0: return GL_POINTS;
+    case 1:
+    case 2:
+    case 3:
+    case 0xA:
+    case 0xB: return GL_LINES;
+    case 4:
+    case 5:
+    case 6:
+    case 7:
+    case 8:
+    case 9:
+    case 0xC:
+    case 0xD: return GL_TRIANGLES;
+    default: return ~0u;
+  }
+}
+
+int64_t signed_(uint64_t v) { return static_cast<int32_t>(v); }
+uint64_t positive(uint64_t v) { return static_cast<uint64_t>(std::max<int64_t>(signed_(v), 0)); }
+
+// Draws whose parameters lie in a buffer.
+bool indirect_parts(const Call& call, bool indexed, std::vector<Part_>& parts, const char*& why) {
+  const char* name = call.name;
+  if (contains(name, "Count")) return why = "how many draws it makes is in a buffer", false;
+  uint64_t draws = starts(name, "glMulti") ? positive(std::max(call.number("drawcount"), call.number("primcount"))) : 1;
+  uint64_t words = indexed ? 5 : 4, stride = positive(call.number("stride"));
+  if (!stride) stride = words * 4;
+  std::vector<uint8_t> content;
+  auto given = call.array("indirect");
+  if (!given.empty())
+    content.assign(given.begin(), given.end());
+  else if (!integer(GL_DRAW_INDIRECT_BUFFER_BINDING))
+    return why = "the draw's parameters are not in the recording", false;
+  else if (!read_buffer(GL_DRAW_INDIRECT_BUFFER, call.number("indirect"), draws * stride, content, why))
+    return false;
+  for (uint64_t i = 0; i < draws; ++i) {
+    uint32_t v[5] = {};
+    if (i * stride + words * 4 > content.size()) break;
+    memcpy(v, &content[i * stride], words * 4);
+    Part_ p;
+    p.count = v[0], p.instances = v[1], p.first = v[2], p.indexed = indexed;
+    if (indexed) {
+      p.type = static_cast<uint32_t>(call.number("type"));
+      p.offset = v[2] * index_size(p.type), p.base = static_cast<int32_t>(v[3]), p.first = 0;
+    }
+    parts.push_back(p);
+  }
+  return true;
+}
+
+// glEvalMesh.
+void add_mesh(const Call& call, std::vector<Part_>& parts) {
+  const char* name = call.name;
+  // Strips along the grid; without a map of vertices there are none.
+  const bool surface = contains(name, "2");
+  const int64_t across = signed_(call.number("i2")) - signed_(call.number("i1")) + 1,
+                along = surface ? signed_(call.number("j2")) - signed_(call.number("j1")) + 1 : 1;
+  const uint64_t mode = call.number("mode");
+  if (across < 1 || along < 1 ||
+      !(surface ? enabled(GL_MAP2_VERTEX_3) || enabled(GL_MAP2_VERTEX_4)
+                : enabled(GL_MAP1_VERTEX_3) || enabled(GL_MAP1_VERTEX_4)))
+    return;
+  auto strips = [&](int64_t n, int64_t each) {
+    for (int64_t i = 0; i < n; ++i) parts.emplace_back().count = static_cast<uint64_t>(each);
+  };
+  if (mode == GL_POINT)
+    strips(1, across * along);
+  else if (mode == GL_LINE)
+    strips(along, across), strips(surface ? across : 0, along);
+  else if (surface)
+    strips(along - 1, 2 * across);
+}
+
+bool multi_parts(const Call& call, bool indexed, uint64_t instances, std::vector<Part_>& parts, const char*& why) {
+  auto counts = call.array("count"), firsts = call.array(indexed ? "indices" : "first"),
+       bases = call.array("basevertex");
+  uint64_t n = positive(std::max(call.number("drawcount"), call.number("primcount")));
+  size_t word = indexed ? 8 : 4;
+  if (counts.size() < n * 4 || firsts.size() < n * word) return why = "what it draws is not in the recording", false;
+  if (indexed && !integer(GL_ELEMENT_ARRAY_BUFFER_BINDING))
+    return why = "its lists of indices are in the program's memory", false;
+  for (uint64_t i = 0; i < n; ++i) {
+    Part_ p;
+    int32_t count = 0, base = 0;
+    uint64_t at = 0;
+    memcpy(&count, &counts[i * 4], 4);
+    memcpy(&at, &firsts[i * word], word);
+    if (bases.size() >= n * 4) memcpy(&base, &bases[i * 4], 4);
+    p.count = positive(static_cast<uint32_t>(count)), p.indexed = indexed, p.base = base, p.instances = instances;
+    p.type = static_cast<uint32_t>(call.number("type"));
+    (indexed ? p.offset : p.first) = at;
+    parts.push_back(p);
+  }
+  return true;
+}
+
 // What the call draws; false: `why` says why it is not known.
 bool parts_of(const Call& call, std::vector<Part_>& parts, const char*& why) {
   const char* name = call.name;
   bool indexed = contains(name, "Elements"), instanced = contains(name, "Instanced");
   uint64_t instances = instanced ? std::max(call.number("instancecount"), call.number("primcount")) : 1;
-  auto signed_ = [](uint64_t v) { return static_cast<int64_t>(static_cast<int32_t>(v)); };
-  auto positive = [&](uint64_t v) { return static_cast<uint64_t>(std::max<int64_t>(signed_(v), 0)); };
   if (contains(name, "Indirect")) {
-    if (contains(name, "Count")) return why = "how many draws it makes is in a buffer", false;
-    uint64_t draws =
-        starts(name, "glMulti") ? positive(std::max(call.number("drawcount"), call.number("primcount"))) : 1;
-    uint64_t words = indexed ? 5 : 4, stride = positive(call.number("stride"));
-    if (!stride) stride = words * 4;
-    std::vector<uint8_t> content;
-    auto given = call.array("indirect");
-    if (!given.empty())
-      content.assign(given.begin(), given.end());
-    else if (!integer(GL_DRAW_INDIRECT_BUFFER_BINDING))
-      return why = "the draw's parameters are not in the recording", false;
-    else if (!read_buffer(GL_DRAW_INDIRECT_BUFFER, call.number("indirect"), draws * stride, content, why))
-      return false;
-    for (uint64_t i = 0; i < draws; ++i) {
-      uint32_t v[5] = {};
-      if (i * stride + words * 4 > content.size()) break;
-      memcpy(v, &content[i * stride], words * 4);
-      Part_ p;
-      p.count = v[0], p.instances = v[1], p.first = v[2], p.indexed = indexed;
-      if (indexed) {
-        p.type = static_cast<uint32_t>(call.number("type"));
-        p.offset = v[2] * index_size(p.type), p.base = static_cast<int32_t>(v[3]), p.first = 0;
-      }
-      parts.push_back(p);
-    }
-    return true;
+    return indirect_parts(call, indexed, parts, why);
   }
   if (starts(name, "glRect")) {
     Part_ p;
@@ -586,47 +659,11 @@ bool parts_of(const Call& call, std::vector<Part_>& parts, const char*& why) {
     return true;
   }
   if (starts(name, "glEvalMesh")) {
-    // Strips along the grid; without a map of vertices there are none.
-    const bool surface = contains(name, "2");
-    const int64_t across = signed_(call.number("i2")) - signed_(call.number("i1")) + 1,
-                  along = surface ? signed_(call.number("j2")) - signed_(call.number("j1")) + 1 : 1;
-    const uint64_t mode = call.number("mode");
-    if (across < 1 || along < 1 ||
-        !(surface ? enabled(GL_MAP2_VERTEX_3) || enabled(GL_MAP2_VERTEX_4)
-                  : enabled(GL_MAP1_VERTEX_3) || enabled(GL_MAP1_VERTEX_4)))
-      return true;
-    auto strips = [&](int64_t n, int64_t each) {
-      for (int64_t i = 0; i < n; ++i) parts.emplace_back().count = static_cast<uint64_t>(each);
-    };
-    if (mode == GL_POINT)
-      strips(1, across * along);
-    else if (mode == GL_LINE)
-      strips(along, across), strips(surface ? across : 0, along);
-    else if (surface)
-      strips(along - 1, 2 * across);
+    add_mesh(call, parts);
     return true;
   }
   if (starts(name, "glMultiDraw")) {
-    auto counts = call.array("count"), firsts = call.array(indexed ? "indices" : "first"),
-         bases = call.array("basevertex");
-    uint64_t n = positive(std::max(call.number("drawcount"), call.number("primcount")));
-    size_t word = indexed ? 8 : 4;
-    if (counts.size() < n * 4 || firsts.size() < n * word) return why = "what it draws is not in the recording", false;
-    if (indexed && !integer(GL_ELEMENT_ARRAY_BUFFER_BINDING))
-      return why = "its lists of indices are in the program's memory", false;
-    for (uint64_t i = 0; i < n; ++i) {
-      Part_ p;
-      int32_t count = 0, base = 0;
-      uint64_t at = 0;
-      memcpy(&count, &counts[i * 4], 4);
-      memcpy(&at, &firsts[i * word], word);
-      if (bases.size() >= n * 4) memcpy(&base, &bases[i * 4], 4);
-      p.count = positive(static_cast<uint32_t>(count)), p.indexed = indexed, p.base = base, p.instances = instances;
-      p.type = static_cast<uint32_t>(call.number("type"));
-      (indexed ? p.offset : p.first) = at;
-      parts.push_back(p);
-    }
-    return true;
+    return multi_parts(call, indexed, instances, parts, why);
   }
   if (!starts(name, "glDrawArrays") && !starts(name, "glDrawElements") && !starts(name, "glDrawRangeElements"))
     return why = "how many vertices it draws is not known", false;
@@ -817,6 +854,17 @@ class GeometrySource : public Source {
   void deliver(Sink& to, const Result& r);
   static std::string can_capture();
   // `expected` primitives are to come; -1: it is not known how many.
+  struct Captures {
+    uint64_t written, corners;  // primitives, and how many corners each has
+    unsigned own_planes;
+  };
+  Twin* twin_for(uint32_t program, unsigned own_planes, const char*& why);
+  static void give_uniforms(Twin& twin, uint32_t program);
+  static void bind_feedback(Capture& mine);
+  static bool draw_captured(Draw& draw, Capture& mine, uint32_t mode, uint64_t each, int64_t expected, bool& drew,
+                            uint64_t& generated, uint64_t& written);
+  static bool classify(const float* at, Captures size, const Twin& twin, const std::vector<Position>& eyes,
+                       const std::vector<Raster>& states, Classes& to, const char*& why);
   bool capture(Draw& draw, int64_t expected, const Raster& state, unsigned own_planes, Classes& to, const char*& why);
   bool transform(const std::vector<Part_>& parts, uint32_t mode, const Raster& state, unsigned own_planes, Classes& to,
                  const char*& why);
@@ -929,87 +977,49 @@ double distance(const Position& plane, const Position& at) {
   return plane[0] * at[0] + plane[1] * at[1] + plane[2] * at[2] + plane[3] * at[3];
 }
 
-bool GeometrySource::capture(Draw& draw, int64_t expected, const Raster& state, unsigned own_planes, Classes& to,
-                             const char*& why) {
+// The program that captures what the current one makes of vertices; nullptr: there is none, and `why`.
+Twin* GeometrySource::twin_for(uint32_t program, unsigned own_planes, const char*& why) {
   const Functions& f = gl_();
   const GlContext* c = tls.context;
-  if (std::string no = can_capture(); !no.empty()) return why = lasting(no), false;
-  if (*draw.refusal()) return why = draw.refusal(), false;
-  bool es = c->api == 2;
-  auto program = static_cast<uint32_t>(integer(GL_CURRENT_PROGRAM));
+  const bool es = c->api == 2;
   Capture& mine = captures_[current_context()];
   Twin* twin = nullptr;
   if (program) {
     auto it = twins_.find({c->share_group, program});
-    if (it == twins_.end()) return why = "its program was not linked from shaders in the recording", false;
+    if (it == twins_.end()) return why = "its program was not linked from shaders in the recording", nullptr;
     twin = &it->second;
     int deleted = 0;
     f.GetProgramiv(program, GL_DELETE_STATUS, &deleted);
-    if (deleted) return why = "its program is deleted and lives only as long as it is in use", false;
+    if (deleted) return why = "its program is deleted and lives only as long as it is in use", nullptr;
   }
   bool fixed = !es && !c->core && (!twin || twin->why == "its program has no vertex shader");
   if (!program && c->version >= (es ? 31u : 41u) && integer(GL_PROGRAM_PIPELINE_BINDING))
-    return why = "it draws with separate programs", false;
+    return why = "it draws with separate programs", nullptr;
   if (fixed) {
     if (has_extension("GL_ARB_vertex_program") && enabled(GL_VERTEX_PROGRAM_ARB))
-      return why = "a program in assembler transforms its vertices", false;
+      return why = "a program in assembler transforms its vertices", nullptr;
     if (!mine.fixed_made) mine.fixed_made = true, mine.fixed = make_fixed_twin();
     twin = &mine.fixed;
   }
-  if (!twin) return why = "it draws without a program", false;
-  if (!twin->why.empty()) return why = lasting(twin->why), false;
+  if (!twin) return why = "it draws without a program", nullptr;
+  if (!twin->why.empty()) return why = lasting(twin->why), nullptr;
   if (twin->named[CULL_DISTANCE] && !twin->sizes[CULL_DISTANCE])
-    return why = "its shader names gl_CullDistance, which the driver does not hand out", false;
+    return why = "its shader names gl_CullDistance, which the driver does not hand out", nullptr;
   if (twin->named[VIEWPORT_INDEX] && !twin->sizes[VIEWPORT_INDEX])
-    return why = "its shader names gl_ViewportIndex, which the driver does not hand out", false;
+    return why = "its shader names gl_ViewportIndex, which the driver does not hand out", nullptr;
   if (own_planes && twin->sizes[CLIP_DISTANCE] ? own_planes >> twin->sizes[CLIP_DISTANCE] != 0
                                                : own_planes && !twin->sizes[CLIP_VERTEX])
     return why = twin->named[CLIP_DISTANCE] || twin->named[CLIP_VERTEX]
                      ? "the driver does not hand out what the program clips by"
                      : "the program clips at planes, and its shader does not say how far away they are",
-           false;
-  std::vector<Raster> states{state};
-  if (twin->sizes[VIEWPORT_INDEX]) states = viewports(state);
-  std::vector<Position> eyes;
-  if (own_planes && !twin->sizes[CLIP_DISTANCE]) eyes = eye_planes(own_planes);
-  const uint64_t stride = twin->stride(), size = stride * 4;
+           nullptr;
+  return twin;
+}
 
-  uint32_t asked = primitive_mode(draw), mode = twin->stage_mode;
-  if (mode != ~0u) expected = -1;
-  if (mode == ~0u) {
-    switch (asked) {
-      case 0: mode = 0; break;
-      case 1:
-      case 2:
-      case 3:
-      case 0xA:
-      case 0xB: mode = 1; break;
-      case 4:
-      case 5:
-      case 6:
-      case 7:
-      case 8:
-      case 9:
-      case 0xC:
-      case 0xD: mode = 4; break;
-      default: return why = "its primitives are none that are known here", false;
-    }
-  }
-  drain_errors();
-  uint64_t corners = mode == 0 ? 1 : mode == 1 ? 2 : 3;
-  int own_buffer = integer(GL_TRANSFORM_FEEDBACK_BUFFER_BINDING), own_feedback = integer(GL_TRANSFORM_FEEDBACK_BINDING);
-  bool pause = integer(GL_TRANSFORM_FEEDBACK_ACTIVE) && !integer(GL_TRANSFORM_FEEDBACK_PAUSED);
-  if (pause) f.PauseTransformFeedback();
-  bool made = !mine.feedback;
-  if (made) {
-    f.GenTransformFeedbacks(1, &mine.feedback);
-    f.GenBuffers(1, &mine.buffer);
-    f.GenQueries(2, mine.queries);
-  }
-  f.BindTransformFeedback(GL_TRANSFORM_FEEDBACK, mine.feedback);
-  if (made) f.BindBufferBase(GL_TRANSFORM_FEEDBACK_BUFFER, 0, mine.buffer);
-  f.UseProgram(twin->program);
-  for (auto& u : twin->uniforms) {
+// Its uniforms and blocks as the program has them.
+void GeometrySource::give_uniforms(Twin& twin, uint32_t program) {
+  const Functions& f = gl_();
+  for (auto& u : twin.uniforms) {
     uint32_t now[16] = {};
     if (u.kind == 'f')
       f.GetUniformfv(program, u.from, reinterpret_cast<float*>(now));
@@ -1022,17 +1032,72 @@ bool GeometrySource::capture(Draw& draw, int64_t expected, const Raster& state, 
     u.set = true;
     set_uniform(u);
   }
-  for (auto& [there, here] : twin->blocks) {
+  for (auto& [there, here] : twin.blocks) {
     int binding = 0;
     f.GetActiveUniformBlockiv(program, there, GL_UNIFORM_BLOCK_BINDING, &binding);
-    f.UniformBlockBinding(twin->program, here, static_cast<uint32_t>(binding));
+    f.UniformBlockBinding(twin.program, here, static_cast<uint32_t>(binding));
   }
-  bool discards = enabled(GL_RASTERIZER_DISCARD);
-  if (!discards) f.Enable(GL_RASTERIZER_DISCARD);
-  drain_errors();
+}
 
-  bool drew = true, good = true;
-  uint64_t generated = 0, written = 0;
+void GeometrySource::bind_feedback(Capture& mine) {
+  const Functions& f = gl_();
+  bool made = !mine.feedback;
+  if (made) {
+    f.GenTransformFeedbacks(1, &mine.feedback);
+    f.GenBuffers(1, &mine.buffer);
+    f.GenQueries(2, mine.queries);
+  }
+  f.BindTransformFeedback(GL_TRANSFORM_FEEDBACK, mine.feedback);
+  if (made) f.BindBufferBase(GL_TRANSFORM_FEEDBACK_BUFFER, 0, mine.buffer);
+}
+
+// Takes the captured primitives into account.
+bool GeometrySource::classify(const float* at, Captures size, const Twin& twin, const std::vector<Position>& eyes,
+                              const std::vector<Raster>& states, Classes& to, const char*& why) {
+  const uint64_t stride = twin.stride();
+  for (uint64_t i = 0; i < size.written; ++i) {
+    Position p[3];
+    Own own;
+    int viewport[3] = {};
+    unsigned inside_of_culls = 0;
+    for (uint64_t k = 0; k < size.corners; ++k, at += stride) {
+      p[k] = {at[0], at[1], at[2], at[3]};
+      const float* clip = at + twin.offset(CLIP_DISTANCE);
+      own.planes = 0;
+      for (int n = 0; n < twin.sizes[CLIP_DISTANCE]; ++n)
+        if (size.own_planes >> n & 1)
+          own.distances[k][static_cast<size_t>(own.planes++)] = static_cast<double>(clip[n]);
+      for (auto& plane : eyes) {
+        const float* eye = at + twin.offset(CLIP_VERTEX);
+        own.distances[k][static_cast<size_t>(own.planes++)] = distance(plane, {eye[0], eye[1], eye[2], eye[3]});
+      }
+      for (int n = 0; n < twin.sizes[CULL_DISTANCE]; ++n)
+        if (!(at[twin.offset(CULL_DISTANCE) + static_cast<uint64_t>(n)] < 0)) inside_of_culls |= 1u << n;
+      if (twin.sizes[VIEWPORT_INDEX]) memcpy(&viewport[k], at + twin.offset(VIEWPORT_INDEX), 4);
+    }
+    own.culled = inside_of_culls != (1u << twin.sizes[CULL_DISTANCE]) - 1;
+    int which = viewport[size.corners - 1];
+    for (uint64_t k = 0; k + 1 < size.corners && twin.sizes[VIEWPORT_INDEX]; ++k)
+      if (viewport[k] != which) return why = "corners of one primitive are in different viewports", false;
+    if (which < 0 || static_cast<size_t>(which) >= states.size())
+      return why = "it draws to a viewport that there is not", false;
+    const Raster& here = states[static_cast<size_t>(which)];
+    if (size.corners == 1)
+      classify_point(p[0], here, to, own);
+    else if (size.corners == 2)
+      classify_line(p[0], p[1], here, to, own);
+    else
+      classify_triangle(p[0], p[1], p[2], here, to, own);
+  }
+  return true;
+}
+
+// Draws with transform feedback on, into a buffer with room for all; `each`: bytes of a primitive. False: it is
+// refused.
+bool GeometrySource::draw_captured(Draw& draw, Capture& mine, uint32_t mode, uint64_t each, int64_t expected,
+                                   bool& drew, uint64_t& generated, uint64_t& written) {
+  const Functions& f = gl_();
+  bool good = true;
   auto make_room = [&](uint64_t bytes) {
     if (mine.room >= bytes) return;
     mine.room = std::max<uint64_t>(1 << 20, bytes * 5 / 4);
@@ -1053,7 +1118,7 @@ bool GeometrySource::capture(Draw& draw, int64_t expected, const Raster& state, 
   if (expected > 0) {
     static const uint32_t mark[4] = {0x7FC0DEAD, 0x7FC0DEAD, 0x7FC0DEAD, 0x7FC0DEAD};
     written = generated = static_cast<uint64_t>(expected);
-    uint64_t last = written * corners * size - 16;
+    uint64_t last = written * each - 16;
     make_room(last + 16);
     f.BufferSubData(GL_TRANSFORM_FEEDBACK_BUFFER, static_cast<intptr_t>(last), 16, mark);
     draw_once();
@@ -1064,7 +1129,7 @@ bool GeometrySource::capture(Draw& draw, int64_t expected, const Raster& state, 
     }
   }
   for (int round = 0; expected < 0 && round < 3; ++round) {
-    make_room(std::max<uint64_t>(1, generated * corners * size));
+    make_room(std::max<uint64_t>(1, generated * each));
     f.BeginQuery(GL_PRIMITIVES_GENERATED, mine.queries[0]);
     f.BeginQuery(GL_TRANSFORM_FEEDBACK_PRIMITIVES_WRITTEN, mine.queries[1]);
     draw_once();
@@ -1077,6 +1142,43 @@ bool GeometrySource::capture(Draw& draw, int64_t expected, const Raster& state, 
     generated = counted[0], written = counted[1];
     if (!good || !drew || generated <= written) break;
   }
+  return good;
+}
+
+bool GeometrySource::capture(Draw& draw, int64_t expected, const Raster& state, unsigned own_planes, Classes& to,
+                             const char*& why) {
+  const Functions& f = gl_();
+  if (std::string no = can_capture(); !no.empty()) return why = lasting(no), false;
+  if (*draw.refusal()) return why = draw.refusal(), false;
+  auto program = static_cast<uint32_t>(integer(GL_CURRENT_PROGRAM));
+  Capture& mine = captures_[current_context()];
+  Twin* twin = twin_for(program, own_planes, why);
+  if (!twin) return false;
+  std::vector<Raster> states{state};
+  if (twin->sizes[VIEWPORT_INDEX]) states = viewports(state);
+  std::vector<Position> eyes;
+  if (own_planes && !twin->sizes[CLIP_DISTANCE]) eyes = eye_planes(own_planes);
+  const uint64_t stride = twin->stride(), size = stride * 4;
+
+  uint32_t asked = primitive_mode(draw), mode = twin->stage_mode;
+  if (mode != ~0u) expected = -1;
+  if (mode == ~0u) mode = captured_mode(asked);
+  if (mode == ~0u) return why = "its primitives are none that are known here", false;
+  drain_errors();
+  uint64_t corners = mode == 0 ? 1 : mode == 1 ? 2 : 3;
+  int own_buffer = integer(GL_TRANSFORM_FEEDBACK_BUFFER_BINDING), own_feedback = integer(GL_TRANSFORM_FEEDBACK_BINDING);
+  bool pause = integer(GL_TRANSFORM_FEEDBACK_ACTIVE) && !integer(GL_TRANSFORM_FEEDBACK_PAUSED);
+  if (pause) f.PauseTransformFeedback();
+  bind_feedback(mine);
+  f.UseProgram(twin->program);
+  give_uniforms(*twin, program);
+  bool discards = enabled(GL_RASTERIZER_DISCARD);
+  if (!discards) f.Enable(GL_RASTERIZER_DISCARD);
+  drain_errors();
+
+  bool drew = true;
+  uint64_t generated = 0, written = 0;
+  bool good = draw_captured(draw, mine, mode, corners * size, expected, drew, generated, written);
   if (good && generated > written)
     good = false, why = "the driver captures fewer primitives than it draws";
   else if (!good)
@@ -1085,42 +1187,8 @@ bool GeometrySource::capture(Draw& draw, int64_t expected, const Raster& state, 
     uint64_t bytes = written * corners * size;
     const auto* mapped = static_cast<const float*>(
         f.MapBufferRange(GL_TRANSFORM_FEEDBACK_BUFFER, 0, static_cast<intptr_t>(bytes), GL_MAP_READ_BIT));
-    const float* at = mapped;
-    if (!at) good = false, why = "the driver does not hand out what it captured";
-    for (uint64_t i = 0; good && i < written; ++i) {
-      Position p[3];
-      Own own;
-      int viewport[3] = {};
-      unsigned inside_of_culls = 0;
-      for (uint64_t k = 0; k < corners; ++k, at += stride) {
-        p[k] = {at[0], at[1], at[2], at[3]};
-        const float* clip = at + twin->offset(CLIP_DISTANCE);
-        own.planes = 0;
-        for (int n = 0; n < twin->sizes[CLIP_DISTANCE]; ++n)
-          if (own_planes >> n & 1) own.distances[k][static_cast<size_t>(own.planes++)] = static_cast<double>(clip[n]);
-        for (auto& plane : eyes) {
-          const float* eye = at + twin->offset(CLIP_VERTEX);
-          own.distances[k][static_cast<size_t>(own.planes++)] = distance(plane, {eye[0], eye[1], eye[2], eye[3]});
-        }
-        for (int n = 0; n < twin->sizes[CULL_DISTANCE]; ++n)
-          if (!(at[twin->offset(CULL_DISTANCE) + static_cast<uint64_t>(n)] < 0)) inside_of_culls |= 1u << n;
-        if (twin->sizes[VIEWPORT_INDEX]) memcpy(&viewport[k], at + twin->offset(VIEWPORT_INDEX), 4);
-      }
-      own.culled = inside_of_culls != (1u << twin->sizes[CULL_DISTANCE]) - 1;
-      int which = viewport[corners - 1];
-      for (uint64_t k = 0; k + 1 < corners && twin->sizes[VIEWPORT_INDEX]; ++k)
-        if (viewport[k] != which) good = false, why = "corners of one primitive are in different viewports";
-      if (which < 0 || static_cast<size_t>(which) >= states.size())
-        good = false, why = "it draws to a viewport that there is not";
-      if (!good) break;
-      const Raster& here = states[static_cast<size_t>(which)];
-      if (corners == 1)
-        classify_point(p[0], here, to, own);
-      else if (corners == 2)
-        classify_line(p[0], p[1], here, to, own);
-      else
-        classify_triangle(p[0], p[1], p[2], here, to, own);
-    }
+    if (!mapped) good = false, why = "the driver does not hand out what it captured";
+    good = good && classify(mapped, {written, corners, own_planes}, *twin, eyes, states, to, why);
     if (mapped) f.UnmapBuffer(GL_TRANSFORM_FEEDBACK_BUFFER);
   }
 
@@ -1131,6 +1199,42 @@ bool GeometrySource::capture(Draw& draw, int64_t expected, const Raster& state, 
   if (pause) f.ResumeTransformFeedback();
   drain_errors();
   return good;
+}
+
+// The product of two matrices, column by column.
+void multiply(const float* p, const float* m, double* both) {
+  for (size_t column = 0; column < 4; ++column)
+    for (size_t row = 0; row < 4; ++row) {
+      double sum = 0;
+      for (size_t k = 0; k < 4; ++k)
+        sum += static_cast<double>(p[k * 4 + row]) * static_cast<double>(m[column * 4 + k]);
+      both[column * 4 + row] = sum;
+    }
+}
+
+// A vertex that is transformed.
+struct Seen {
+  Position at{};
+  std::array<double, Own::MOST> own{};  // distances to the program's planes, which are in front of the eye
+};
+
+// 0: none that vertices are known to be of.
+uint64_t component_bytes(uint32_t type) {
+  return type == GL_BYTE ? 1 : type == GL_SHORT ? 2 : type == GL_FLOAT || type == GL_FIXED ? 4 : 0;
+}
+
+// A number of a vertex in an array of that type.
+double component(uint32_t type, const uint8_t* at) {
+  int8_t b;
+  int16_t s;
+  int32_t i;
+  float x;
+  switch (type) {
+    case GL_BYTE: return memcpy(&b, at, 1), b;
+    case GL_SHORT: return memcpy(&s, at, 2), s;
+    case GL_FIXED: return memcpy(&i, at, 4), i / 65536.0;
+    default: return memcpy(&x, at, 4), static_cast<double>(x);
+  }
 }
 
 // OpenGL ES 1: the array of vertices, times the matrices.
@@ -1145,22 +1249,13 @@ bool GeometrySource::transform(const std::vector<Part_>& parts, uint32_t mode, c
   f.GetFloatv(GL_MODELVIEW_MATRIX, m);
   f.GetFloatv(GL_PROJECTION_MATRIX, p);
   double both[16];
-  for (size_t column = 0; column < 4; ++column)
-    for (size_t row = 0; row < 4; ++row) {
-      double sum = 0;
-      for (size_t k = 0; k < 4; ++k)
-        sum += static_cast<double>(p[k * 4 + row]) * static_cast<double>(m[column * 4 + k]);
-      both[column * 4 + row] = sum;
-    }
+  multiply(p, m, both);
   auto size = static_cast<uint64_t>(integer(GL_VERTEX_ARRAY_SIZE));
   auto type = static_cast<uint32_t>(integer(GL_VERTEX_ARRAY_TYPE));
   auto stride = static_cast<uint64_t>(integer(GL_VERTEX_ARRAY_STRIDE));
   auto buffer = static_cast<uint32_t>(integer(GL_VERTEX_ARRAY_BUFFER_BINDING));
-  uint64_t each = type == GL_BYTE || type == GL_UNSIGNED_BYTE     ? 1
-                  : type == GL_SHORT || type == GL_UNSIGNED_SHORT ? 2
-                                                                  : 4;
-  if (type != GL_BYTE && type != GL_SHORT && type != GL_FLOAT && type != GL_FIXED)
-    return why = "its vertices are of a type that is not known here", false;
+  const uint64_t each = component_bytes(type);
+  if (!each) return why = "its vertices are of a type that is not known here", false;
   if (!stride) stride = size * each;
   void* pointer = nullptr;
   f.GetPointerv(GL_VERTEX_ARRAY_POINTER, &pointer);
@@ -1179,25 +1274,12 @@ bool GeometrySource::transform(const std::vector<Part_>& parts, uint32_t mode, c
     bytes = 1ull << 28;
     if (!base) return why = "its vertices are not in the recording", false;
   }
-  struct Seen {
-    Position at{};
-    std::array<double, Own::MOST> own{};  // distances to the program's planes, which are in front of the eye
-  };
   auto position = [&](uint64_t index) {
     double v[4] = {0, 0, 0, 1};
     for (uint64_t k = 0; k < size && k < 4; ++k) {
       uint64_t at = index * stride + k * each;
       if (at + each > bytes) continue;
-      int8_t b;
-      int16_t s;
-      int32_t i;
-      float x;
-      switch (type) {
-        case GL_BYTE: memcpy(&b, base + at, 1), v[k] = b; break;
-        case GL_SHORT: memcpy(&s, base + at, 2), v[k] = s; break;
-        case GL_FIXED: memcpy(&i, base + at, 4), v[k] = i / 65536.0; break;
-        default: memcpy(&x, base + at, 4), v[k] = static_cast<double>(x);
-      }
+      v[k] = component(type, base + at);
     }
     Seen out;
     Position eye{};
