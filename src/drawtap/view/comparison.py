@@ -78,7 +78,7 @@ def picture_rows(pictures: Sequence[Pictures]) -> list[tuple[str, str, str, str,
 
 
 def amplified(a: Image, b: Image) -> Image:
-    """Return where two images differ, as strong as can be seen: black is equal, the largest difference is white.
+    """Return where two images differ, amplified: black is equal, the largest difference of a channel is brightest.
 
     Brightness goes by the logarithm and begins at a visible grey, so that one large difference does not hide the small
     ones. Images of different sizes are compared where both have pixels; the rest is magenta.
