@@ -72,7 +72,7 @@
     plots.push([plot, host]);
     if (clipped) {
       const button = document.createElement("button");
-      const label = () => { button.textContent = clipped ? `${count(above)} above the plot: show all` : "show the usual range"; };
+      const label = () => { button.textContent = clipped ? `${count(above)} off the scale: show all` : "show the usual range"; };
       button.onclick = () => { clipped = !clipped; label(); plot.redraw(false, true); plot.setData(plot.data); };
       label();
       host.parentElement.querySelector("h2").append(button);
