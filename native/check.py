@@ -28,8 +28,6 @@ LONG = {
     ("drain/main.cc", "Drainer::loop"): 84,
     ("drain/ring.cc", "Ring::look"): 85,
     ("extract/graph.cc", "Graph::call"): 128,
-    ("state/index.cc", "Index::walk"): 104,
-    ("state/index.cc", "one"): 84,
 }
 
 NESTED = 5

@@ -385,17 +385,22 @@ class Place {
 };
 }  // namespace
 
-void Index::walk(const std::string& file, const std::string& folder) {
-  Machine m(trace);
-  Gather g(m, folder);
-  m.walk(g);
-  problems = m.problems;
-  if (g.changes.size() > UINT32_MAX)
-    throw Error(DT_E_ARGUMENT, "the trace changes more than the state index can number");
+namespace {
 
-  std::vector<Block> made;
+// All nodes as blocks, with the text of their paths and of all text values, and their order by path.
+struct Named {
+  std::vector<Block> blocks;
   std::vector<char> letters;
-  std::vector<uint64_t> places;
+  std::vector<uint64_t> texts;  // where each lies in `letters`, and its length in the low 24 bits
+  std::vector<uint32_t> by_path;
+};
+
+Named named_nodes_of(Machine& m) {
+  Named all;
+  auto& made = all.blocks;
+  auto& letters = all.letters;
+  auto& places = all.texts;
+  auto& sorted = all.by_path;
   auto put = [&](std::string_view text) {
     auto where = letters.size();
     if (where + text.size() > UINT32_MAX)
@@ -422,14 +427,28 @@ void Index::walk(const std::string& file, const std::string& folder) {
     uint64_t where = put(t);
     places.push_back(where << 24 | std::min<uint64_t>(t.size(), 0xffffff));
   }
-  std::vector<uint32_t> sorted(made.size());
+  sorted.resize(made.size());
   for (uint32_t i = 0; i < sorted.size(); ++i) sorted[i] = i;
   auto path_of_made = [&](uint32_t i) { return std::string_view(letters.data() + made[i].path, made[i].path_length); };
   std::sort(sorted.begin(), sorted.end(), [&](uint32_t a, uint32_t b) {
     int order = path_of_made(a).compare(path_of_made(b));
     return order ? order < 0 : a < b;
   });
+  return all;
+}
 
+}  // namespace
+
+void Index::walk(const std::string& file, const std::string& folder) {
+  Machine m(trace);
+  Gather g(m, folder);
+  m.walk(g);
+  problems = m.problems;
+  if (g.changes.size() > UINT32_MAX)
+    throw Error(DT_E_ARGUMENT, "the trace changes more than the state index can number");
+
+  const Named named_nodes = named_nodes_of(m);
+  auto& [made, letters, places, sorted] = named_nodes;
   Location locations = m.locations();
   g.starts.resize(locations + 1ull, 0);
   for (size_t i = 1; i < g.starts.size(); ++i) g.starts[i] += g.starts[i - 1];
@@ -1121,6 +1140,13 @@ class ResourceSource : public BatchSource {
   }
 
  private:
+  void uses(Writer& w, const Resource& r, std::string_view path) {
+    w.u(r.uploads).u(r.uploaded_bytes);
+    r.hash_low || r.hash_high ? w.s(hash_text({r.hash_low, r.hash_high})) : w.null();
+    w.u(r.uses);
+    r.first_use == NEVER ? w.null().null() : w.u(r.first_use).u(r.last_use);
+    w.u(r.writes).s(path);
+  }
   void one(Writer& w, const Resource& r) {
     const Index& i = *index_;
     const Block& b = i.blocks[r.block];
@@ -1199,11 +1225,7 @@ class ResourceSource : public BatchSource {
       w.u(bytes);
     else
       w.null();
-    w.u(r.uploads).u(r.uploaded_bytes);
-    r.hash_low || r.hash_high ? w.s(hash_text({r.hash_low, r.hash_high})) : w.null();
-    w.u(r.uses);
-    r.first_use == NEVER ? w.null().null() : w.u(r.first_use).u(r.last_use);
-    w.u(r.writes).s(i.path_of(b));
+    uses(w, r, i.path_of(b));
   }
   void label(Writer& w, const Block& b, uint64_t last) {
     const ClassInfo& cls = g_classes[b.cls];
