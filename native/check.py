@@ -25,8 +25,6 @@ FLOORS = (
 LIMIT = 80
 # Functions that were longer when the limit came, with their lines: they may shrink, not grow.
 LONG = {
-    ("drain/main.cc", "Drainer::loop"): 84,
-    ("drain/ring.cc", "Ring::look"): 85,
     ("extract/graph.cc", "Graph::call"): 128,
 }
 

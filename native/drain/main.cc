@@ -171,6 +171,7 @@ class Drainer {
   bool set_up();
   bool listen_on(const std::string& path);
   void loop();
+  void take_signals();
   bool accept_one();               // false: nobody is there, or nobody more can be taken
   bool read_hello(Connection& c);  // false: drop the connection
   void greet(Connection& c);
@@ -985,6 +986,21 @@ bool Drainer::time_to_leave() {
   return o_.exit_when_idle >= 0 && seconds_now() - last_activity_ >= o_.exit_when_idle;
 }
 
+void Drainer::take_signals() {
+  signalfd_siginfo info;
+  while (read(signals_, &info, sizeof info) == sizeof info) {
+    if (info.ssi_signo != SIGTERM) {
+      save({"signal", info.ssi_signo == SIGUSR1 ? "SIGUSR1" : "SIGUSR2", {}, 0, 0, true});
+      continue;
+    }
+    stopping_ = true;
+    for (Recorded& r : recorded_) {
+      r.session->pool().stop();
+      r.session->end("stopped");
+    }
+  }
+}
+
 void Drainer::loop() {
   std::vector<pollfd> fds;
   for (;;) {
@@ -1053,18 +1069,7 @@ void Drainer::loop() {
       }
     }
     for (int i = 0; fds[2].revents && i < MOST_ACCEPTED_AT_ONCE && accept_one(); i++) {}
-    signalfd_siginfo info;
-    while (read(signals_, &info, sizeof info) == sizeof info) {
-      if (info.ssi_signo != SIGTERM) {
-        save({"signal", info.ssi_signo == SIGUSR1 ? "SIGUSR1" : "SIGUSR2", {}, 0, 0, true});
-        continue;
-      }
-      stopping_ = true;
-      for (Recorded& r : recorded_) {
-        r.session->pool().stop();
-        r.session->end("stopped");
-      }
-    }
+    take_signals();
     check_processes();
     report(false);
   }

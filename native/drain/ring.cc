@@ -194,20 +194,47 @@ bool Ring::allow() {
   return true;
 }
 
+// What a trigger asks for, if it may.
+void Ring::ask(const std::string& reason, const std::string& detail) {
+  if (!allow()) return;
+  {
+    std::lock_guard own(lock_);
+    totals_.frames = frames_seen_;
+  }
+  save({reason, detail, {}, 0, 0, false});
+}
+
+// Whether a frame of that length is one too many.
+void Ring::judge(double ns) {
+  char text[120];
+  if (settings_.frame_over_ns) {
+    over_ = ns > static_cast<double>(settings_.frame_over_ns) ? over_ + 1 : 0;
+    if (over_ >= settings_.over_frames) {
+      snprintf(text, sizeof text, "frame %llu took %.3f ms; %u in a row over %.3f ms",
+               static_cast<unsigned long long>(frames_seen_ - 1), ns / 1e6, over_,
+               static_cast<double>(settings_.frame_over_ns) / 1e6);
+      ask("frame-time", text);
+      over_ = 0;
+    }
+  }
+  if (settings_.fps_below_milli) {
+    const double fps = ns > 0 ? 1e9 / ns : 1e9;
+    below_ = fps * 1000 < static_cast<double>(settings_.fps_below_milli) ? below_ + 1 : 0;
+    if (below_ >= settings_.below_frames) {
+      snprintf(text, sizeof text, "%u frames in a row below %.3f FPS, the last at %.1f", below_,
+               static_cast<double>(settings_.fps_below_milli) / 1e3, fps);
+      ask("fps", text);
+      below_ = 0;
+    }
+  }
+}
+
 void Ring::look(const TakenChunk& chunk) {
   std::lock_guard guard(look_lock_);
   if (process_.clock != DT_CLOCK_MONOTONIC_NS && chunk.calibration_clock > process_.start_clock &&
       chunk.calibration_ns > process_.start_ns + 1000000)
     ticks_per_ns_ = static_cast<double>(chunk.calibration_clock - process_.start_clock) /
                     static_cast<double>(chunk.calibration_ns - process_.start_ns);
-  auto ask = [&](const std::string& reason, const std::string& detail) {
-    if (!allow()) return;
-    {
-      std::lock_guard own(lock_);
-      totals_.frames = frames_seen_;
-    }
-    save({reason, detail, {}, 0, 0, false});
-  };
   for (uint32_t at = chunk.begin; at + sizeof(dt_record) <= chunk.end;) {
     const char* record = chunk.base + at;
     const uint64_t head = load_once(record);
@@ -232,27 +259,7 @@ void Ring::look(const TakenChunk& chunk) {
         std::lock_guard own(lock_);
         totals_.worst_ns = std::max(totals_.worst_ns, static_cast<uint64_t>(ns));
       }
-      char text[120];
-      if (settings_.frame_over_ns) {
-        over_ = ns > static_cast<double>(settings_.frame_over_ns) ? over_ + 1 : 0;
-        if (over_ >= settings_.over_frames) {
-          snprintf(text, sizeof text, "frame %llu took %.3f ms; %u in a row over %.3f ms",
-                   static_cast<unsigned long long>(frames_seen_ - 1), ns / 1e6, over_,
-                   static_cast<double>(settings_.frame_over_ns) / 1e6);
-          ask("frame-time", text);
-          over_ = 0;
-        }
-      }
-      if (settings_.fps_below_milli) {
-        const double fps = ns > 0 ? 1e9 / ns : 1e9;
-        below_ = fps * 1000 < static_cast<double>(settings_.fps_below_milli) ? below_ + 1 : 0;
-        if (below_ >= settings_.below_frames) {
-          snprintf(text, sizeof text, "%u frames in a row below %.3f FPS, the last at %.1f", below_,
-                   static_cast<double>(settings_.fps_below_milli) / 1e3, fps);
-          ask("fps", text);
-          below_ = 0;
-        }
-      }
+      judge(ns);
     } else if (interest & ASKS_ERROR) {
       if (error_slot_[id] + 4u > bytes) continue;
       uint32_t error;

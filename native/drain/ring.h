@@ -107,6 +107,8 @@ class Ring {
   RingTotals totals();
 
  private:
+  void ask(const std::string& reason, const std::string& detail);
+  void judge(double ns);
   using Hash = KnownBlobs::Hash;
   struct Held {
     uint64_t at = 0;  // in the journal
