@@ -23,7 +23,7 @@ namespace gl {
   F(uint8_t, glIsFramebuffer, uint32_t) F(uint8_t, glIsVertexArray, uint32_t) F(uint8_t, glIsSampler, uint32_t)        \
   F(uint8_t, glIsProgram, uint32_t) F(uint8_t, glIsShader, uint32_t) F(uint8_t, glIsList, uint32_t)                    \
   F(uint8_t, glIsQuery, uint32_t) F(uint8_t, glIsProgramPipeline, uint32_t) F(uint8_t, glIsTransformFeedback, uint32_t) \
-  F(uint8_t, glIsProgramARB, uint32_t)                                                                                  \
+  F(uint8_t, glIsProgramARB, uint32_t) F(uint8_t, glIsSync, void*)                                                                                  \
   F(void, glActiveTexture, uint32_t) F(void, glClientActiveTexture, uint32_t) F(void, glBindTexture, uint32_t, uint32_t) \
   F(void, glGetTexParameteriv, uint32_t, uint32_t, int32_t*) F(void, glGetTexParameterfv, uint32_t, uint32_t, float*)  \
   F(void, glGetTexLevelParameteriv, uint32_t, int32_t, uint32_t, int32_t*)                                             \
@@ -154,6 +154,7 @@ class Base {
   void take_renderbuffer(uint32_t name);
   void take_sampler(uint32_t name);
   void take_lists();
+  void take_syncs();
   void take_vertex_array(uint32_t name);
   void take_attribute(uint32_t index, uint32_t vao);
   void take_fixed_arrays();

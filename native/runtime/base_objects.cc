@@ -216,6 +216,21 @@ void Base::shared_objects() {
   for (uint32_t i = 0; i < found[TEXTURES].count; i++) take_texture(found[TEXTURES].list[i]);
   for (uint32_t i = 0; i < found[RENDERBUFFERS].count; i++) take_renderbuffer(found[RENDERBUFFERS].list[i]);
   for (uint32_t i = 0; i < found[SAMPLERS].count; i++) take_sampler(found[SAMPLERS].list[i]);
+  take_syncs();
+}
+
+// A fence that is made here is done no later than one that was made before: what waits for it goes on.
+void Base::take_syncs() {
+  if (!has(32, 30) || !d.glIsSync) return;
+  constexpr uint32_t MOST = 4096;
+  void** const list = (void**)malloc(MOST * sizeof(void*));
+  const uint32_t count = list ? keep_syncs(list, MOST) : 0;
+  for (uint32_t i = 0; i < count; i++) {
+    if (!d.glIsSync(list[i])) continue;  // of other contexts, or gone
+    keep_forget_sync(list[i]);
+    tell_result<uint32_t, uint32_t>(t, (uint64_t)(uintptr_t)list[i], "glFenceSync", GL_SYNC_GPU_COMMANDS_COMPLETE, 0);
+  }
+  free(list);
 }
 
 void Base::own_objects() {

@@ -243,6 +243,30 @@ bool keep_next(KeepKind kind, uint32_t share_group, uint32_t least, uint32_t* na
   return any;
 }
 
+// ---- sync objects: no driver lists them ---------------------------------------------------------
+
+namespace {
+constexpr uint32_t MOST_SYNCS = 4096;  // a program that never deletes them: the oldest are forgotten
+void* g_syncs[MOST_SYNCS];             // a ring; nullptr: forgotten
+uint32_t g_next_sync;
+}  // namespace
+
+uint32_t keep_syncs(void** list, uint32_t most) {
+  uint32_t count = 0;
+  gl::lock(&g_lock);
+  for (uint32_t i = 0; i < MOST_SYNCS && count < most; i++)
+    if (void* const sync = g_syncs[(g_next_sync + i) % MOST_SYNCS]) list[count++] = sync;
+  gl::unlock(&g_lock);
+  return count;
+}
+
+void keep_forget_sync(void* sync) {
+  gl::lock(&g_lock);
+  for (void*& at : g_syncs)
+    if (at == sync) at = nullptr;
+  gl::unlock(&g_lock);
+}
+
 namespace hook {
 
 using namespace gl;
@@ -276,6 +300,19 @@ void keep_program(Thread* t, uint32_t program) {
 }
 
 }  // namespace
+
+void unrecorded_glFenceSync(Thread* t, uint32_t, uint32_t, void* _result) {
+  if (!_result) return;
+  while_off(t, [&] {
+    gl::lock(&g_lock);
+    g_syncs[g_next_sync++ % MOST_SYNCS] = _result;
+    gl::unlock(&g_lock);
+  });
+}
+
+void unrecorded_glDeleteSync(Thread* t, void* sync) {
+  if (sync) while_off(t, [&] { keep_forget_sync(sync); });
+}
 
 void unrecorded_glNewList(Thread* t, uint32_t list, uint32_t) {
   while_off(t, [&] {

@@ -27,6 +27,10 @@ DT_COLD void keep_drop(KeepKind kind, uint32_t share_group, uint32_t name, uint3
 // Names of one kind in ascending order, from `least` on. False: there is none.
 DT_COLD bool keep_next(KeepKind kind, uint32_t share_group, uint32_t least, uint32_t* name);
 
+// Sync objects that were made while nothing was recorded, and may be gone: up to `most`. Returns how many.
+DT_COLD uint32_t keep_syncs(void** list, uint32_t most);
+DT_COLD void keep_forget_sync(void* sync);
+
 // session.cc: whether calls are to be recorded, whatever becomes of lists; one thread more or less keeps calls.
 bool is_off();
 DT_COLD void change_keepers(int by);
@@ -37,6 +41,8 @@ namespace hook {
 // not recorded, with the result where C has one.
 DT_COLD void unrecorded_glNewList(Thread* t, uint32_t list, uint32_t mode);
 DT_COLD void unrecorded_glDeleteLists(Thread* t, uint32_t list, int32_t range);
+DT_COLD void unrecorded_glFenceSync(Thread* t, uint32_t condition, uint32_t flags, void* _result);
+DT_COLD void unrecorded_glDeleteSync(Thread* t, void* sync);
 DT_COLD void unrecorded_glLinkProgram(Thread* t, uint32_t program);
 DT_COLD void unrecorded_glProgramBinary(Thread* t, uint32_t program, uint32_t binaryFormat, const void* binary,
                                         int32_t length);

@@ -25,7 +25,7 @@ PROGRAMS = {
     "vertex arrays, buffers of uniforms": ("modern", FOREVER),
     "OpenGL ES 1": ("es1_cube", FOREVER),
     "every kind of object": ("midrun",),
-    "a buffer mapped for good": ("midrun_maps",),
+    "a buffer mapped for good, fences": ("midrun_maps",),
     "GLX pbuffers": ("midrun_pbuffer",),
 }
 
@@ -105,6 +105,10 @@ def test_what_begins_in_the_middle_shows_what_the_program_showed(name, programs,
     assert codes.count("base-begins") == codes.count("base-ends") >= 1
     lacking = [text for code, text in notes if code == "not-taken"]
     assert all("query" in text for text in lacking), lacking
+    if name == "a buffer mapped for good, fences":
+        with drawtap.open(trace) as opened:
+            fences = opened.sql('SELECT count(*) FROM "glFenceSync"').fetchall()
+        assert fences == [(2,)]  # the third was deleted
 
 
 def test_recording_begins_more_than_once_in_a_file(programs, tmp_path):
