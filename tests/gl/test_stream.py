@@ -160,9 +160,9 @@ def test_the_first_call_waits_for_a_receiver_and_not_for_ever(desk: Desk, triang
     assert code == 0, err
     assert "3 frames" in out
     assert receiver.end()[0] == 0
-    # Nobody comes: it runs, and what was not recorded is said.
+    # Nobody comes: it runs, and what was not recorded is said and changes the exit code.
     code, out, err = desk.run("record", "--to", f"unix:{tmp_path}/none", "--wait=0.1", "--", triangle, "3")
-    assert code == 0
+    assert code == 1
     assert "3 frames" in out
     assert "and the program goes on" in err
     assert "no calls" in err
