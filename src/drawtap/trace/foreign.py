@@ -9,7 +9,7 @@ from drawtap.errors import InputError
 
 _OWN = b"DTAP\r\n"
 _RECORD = "drawtap record -o FILE -- PROGRAM makes a recording"
-_KERNEL = "drawtap system info FILE reads it, as all drawtap system verbs do"
+_KERNEL = "drawtap info FILE reads it, and so do sql, list, report, export and drawtap system"
 _IMPORT = "drawtap import FILE makes a recording of it"
 _PICTURE = "name the recording that it was made from"
 
