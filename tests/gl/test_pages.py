@@ -154,6 +154,7 @@ def folder(recording: Path, programs: Bench, tmp_path: Path, monkeypatch: pytest
     return tmp_path
 
 
+@pytest.mark.sample(14)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_blocks_run(page: Path, folder: Path, drawtap: Callable[..., Answer]) -> None:
     with library.open(folder / "mark.dtap") as trace:

@@ -6,13 +6,14 @@ import contextlib
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import drawtap
 from drawtap.errors import UsageError
 from drawtap.web.filters import Vocabulary, condition
 from drawtap.web.recording import Recording
+from shared import steps
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +94,7 @@ def _meant(tree, call):
     return any(both) if tree[0] == "or" else all(both)
 
 
+@settings(max_examples=steps(30, 200))
 @given(_tree)
 def test_words_together_mean_what_logic_says(viewed, calls, tree):
     assert _kept(viewed, _text(tree))[1] == sum(_meant(tree, call) for call in calls)
@@ -142,6 +144,7 @@ def test_mistakes_are_named_with_what_would_work(viewed, text, error, hint):
     assert hint in str(raised.value.hint)
 
 
+@settings(max_examples=steps(30, 200))
 @given(st.text(max_size=40))
 def test_any_text_is_a_filter_or_a_mistake(viewed, text):
     with contextlib.suppress(UsageError):
