@@ -38,6 +38,7 @@ export class CallList {
 
   /** @param {import("./recording.js").Recording} recording @param {any} model */
   show(recording, model) {
+    if (model !== this.model) this.owes = false;
     this.recording = recording;
     this.model = model;
     this.top = Math.min(this.top, this.last);
@@ -228,6 +229,7 @@ export class CallList {
   /** Select a row and bring it into view. @param {number} index @param {{tell?: boolean}} [how] */
   choose(index, { tell = true } = {}) {
     if (!this.model?.length) return;
+    this.wish = undefined;
     this.focus = Math.min(Math.max(index, 0), this.model.length - 1);
     if (this.focus < this.top + 1) this.move(this.focus - 1);
     else if (this.focus > this.top + this.visible - 2) this.move(this.focus - this.visible + 2);
@@ -240,9 +242,12 @@ export class CallList {
 
   /** Show a call in the middle of the list. @param {number} seq */
   async reveal(seq) {
-    this.selected = seq;
+    if (this.owes) return; // the user has chosen a row since
+    this.wish = seq;
     try {
       const index = await this.model.reveal(seq);
+      if (this.wish !== seq) return;
+      this.selected = seq;
       this.resized();
       this.focus = index;
       if (index < this.top || index > this.top + this.visible - 1) this.move(index - this.visible / 2);
