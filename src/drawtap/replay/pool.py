@@ -7,6 +7,7 @@ A third one, which plays every call, serves until the graph is there, and wherev
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 import tempfile
 import threading
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
 
 T = TypeVar("T")
-_POLITE = 15  # niceness of players that nobody waits for
+POLITE = 15  # niceness of players that nobody waits for
 
 
 class SupersededError(DrawtapError):
@@ -137,22 +138,19 @@ class Pool:
             self._begin_graph()
             return None
         rows = self._trace.frames
-        low, high = 0, len(rows)
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (middle + 1, high) if rows[middle].end_seq <= seq else (low, middle)
-        if low == len(rows):
+        number = bisect.bisect_right(rows, seq, key=lambda frame: frame.end_seq)
+        if number == len(rows):
             return None  # behind the last frame
         import numpy as np
 
         # Every call of the frame is wanted, so that each picture inside of it is right.
-        keep = self._graph.closure(np.arange(rows[low].first_seq, rows[low].end_seq, dtype=np.uint64))
+        keep = self._graph.closure(np.arange(rows[number].first_seq, rows[number].end_seq, dtype=np.uint64))
         if self._cut is not None:
             self._cut.close()
         calls = int(keep.sum())
         bits = np.packbits(keep, bitorder="little").tobytes()
-        self._cut = _FrameCut(range(rows[low].first_seq, rows[low].end_seq), bits, calls, self._start)
-        if "Swap" in str(rows[low].end_function):
+        self._cut = _FrameCut(range(rows[number].first_seq, rows[number].end_seq), bits, calls, self._start)
+        if "Swap" in str(rows[number].end_function):
             threading.Thread(target=self._prove, args=(self._cut, bits), daemon=True).start()
         return self._cut
 
@@ -175,7 +173,7 @@ class Pool:
         with tempfile.TemporaryDirectory(prefix="drawtap-") as folder, contextlib.suppress(DrawtapError):
             for i, keep in enumerate((bits, None)):
                 file = Path(folder) / f"{i}.rgba"
-                with self._start(keep, _POLITE) as player:
+                with self._start(keep, POLITE) as player:
                     player.image(last, file)
                 if self._cut is not cut or self._closed:
                     return

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from drawtap.analysis.pictures import Image, ends_of, sampled, shrunk
 from drawtap.errors import DrawtapError, UsageError
+from drawtap.replay.pool import POLITE
 from drawtap.replay.warm import Warm
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 _MOST = 40  # frames
 _WIDTH = 96  # pixels
-_POLITE = 15
 
 
 class Strip:
@@ -26,7 +26,7 @@ class Strip:
         self._trace = trace
         self._images: dict[int, Image] = {}
         self._why = ""
-        self._player = Warm(trace.path, frame_end=trace.frame_end, nice=_POLITE)
+        self._player = Warm(trace.path, frame_end=trace.frame_end, nice=POLITE)
         self._closed = False
         self._making = threading.Thread(target=self._make, daemon=True)
         self._making.start()

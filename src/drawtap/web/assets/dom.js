@@ -53,6 +53,12 @@ export function bytes(size) {
   return `${size} bytes`;
 }
 
+/** Text with the numbers of its lines, where it has several. @param {string} text */
+export function numbered(text) {
+  const all = text.split("\n");
+  return all.length === 1 ? text : all.map((line, i) => `${String(i + 1).padStart(4)}  ${line}`).join("\n");
+}
+
 /** Run once, when calls have paused. @param {number} ms @param {(...all: any[]) => void} run */
 export function later(ms, run) {
   /** @type {ReturnType<typeof setTimeout> | undefined} */

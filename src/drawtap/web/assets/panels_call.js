@@ -1,5 +1,5 @@
 // One call: its arguments with what they point to, and the same as text, SQL, Python.
-import { button, bytes, download, duration, fill, h, number } from "./dom.js";
+import { button, bytes, download, duration, fill, h, number, numbered } from "./dom.js";
 import { get, getBytes } from "./net.js";
 import { link } from "./table.js";
 
@@ -70,12 +70,6 @@ function content(ctx, call, argument) {
   const buttons = FORMATS.map((form) => button(form, () => void draw(form)));
   void draw(argument.array.length === 16 || argument.array.length === 9 ? "matrix" : "list");
   return h("div", {}, h("div", { class: "tools" }, size, ...buttons, save), box);
-}
-
-/** @param {string} text */
-function numbered(text) {
-  const all = text.split("\n");
-  return all.length === 1 ? text : all.map((line, i) => `${String(i + 1).padStart(4)}  ${line}`).join("\n");
 }
 
 /** @param {any[]} values @param {number} width */

@@ -1,5 +1,5 @@
 // The program in use: sources as they were linked, and what its uniforms are at the call.
-import { button, download, fill, h, number } from "./dom.js";
+import { button, download, fill, h, number, numbered } from "./dom.js";
 import { get } from "./net.js";
 import { link } from "./table.js";
 
@@ -38,9 +38,4 @@ function written(value) {
   const side = value.length === 16 ? 4 : value.length === 9 ? 3 : 0;
   if (!side || typeof value[0] !== "number") return value.map((v) => (Array.isArray(v) ? `[${v.join(", ")}]` : v)).join(", ");
   return Array.from({ length: side }, (_, row) => Array.from({ length: side }, (_, column) => Number(value[column * side + row]).toPrecision(6).padStart(12)).join("")).join("\n");
-}
-
-/** @param {string} text */
-function numbered(text) {
-  return text.split("\n").map((line, i) => `${String(i + 1).padStart(4)}  ${line}`).join("\n");
 }
