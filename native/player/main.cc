@@ -14,6 +14,7 @@
 
 #include "attachments.h"
 #include "measuring.h"
+#include "metrics/look.h"
 #include "metrics/session.h"
 #include "objects.h"
 #include "windows.h"
@@ -236,6 +237,8 @@ const Option OPTIONS[] = {
      "save what objects hold: lines CALL<TAB>WHAT<TAB>FILE (objects.h)"},
     {"--serve", "", "", option_flag<&Options::serve>,
      "answer requests from standard input: state CALL PATH<TAB>FILE, image CALL FILE"},
+    {"--look", "", "", option_flag<&Options::look>,
+     "with --serve: answer look CALL FIRST WORDS<TAB>FILE (native/player/metrics/look.h), too"},
     {"--frame-end", "RULE", "a rule", option_word<&Options::frame_end>, "what ends a frame"},
     {"--as-recorded", "", "", option_flag<&Options::as_recorded>, "keep the recorded pace"},
     {"--single-thread", "", "", option_flag<&Options::single_thread>, "play all threads on one"},
@@ -341,7 +344,13 @@ int play(Wanted& w, char** argv) {
   const auto trace = std::make_shared<Trace>(o.trace);
   find_openvg(*trace, argv);  // before anything asks what can be measured
   std::string why;
-  const auto session = session_of(w, why);
+  auto session = session_of(w, why);
+  metrics::Look* look = nullptr;
+  if (!session && o.look) {
+    auto made = metrics::make_look();
+    look = made.get();
+    session = std::make_unique<metrics::Session>(std::move(made));
+  }
   if (!why.empty()) return usage(why);
   if (o.frame_end.empty()) o.frame_end = annotated(*trace, "command", "frame_end");  // `record --frame-end`
   trace->set_frame_end(o.frame_end.empty() ? "auto" : o.frame_end);
@@ -349,6 +358,7 @@ int play(Wanted& w, char** argv) {
   int code = 3;
   {
     Player player(*trace, o);
+    player.look = look;
     std::optional<Measuring> measuring;
     if (session) measuring.emplace(player, *session);
     code = player.run();

@@ -9,7 +9,7 @@ namespace dt::play {
 
 // Something to do after a call, before the next one.
 struct Point {
-  enum What : uint8_t { STATE, IMAGE, SNAPSHOT, OBJECT };
+  enum What : uint8_t { STATE, IMAGE, SNAPSHOT, OBJECT, LOOK };
   uint64_t seq = 0;
   What what = STATE;
   std::string target;  // a file, or what snapshots' names begin with
@@ -37,6 +37,7 @@ struct Options {
   std::string config;      // red=8,...: asked for instead of the recorded one
   std::string query_file;  // of states; "": standard output
   bool serve = false;      // take points from standard input
+  bool look = false;       // these may ask what becomes of pixels and vertices
 };
 
 }  // namespace dt::play

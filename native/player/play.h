@@ -94,6 +94,9 @@ struct Finding {
 
 class Observer;
 class Windows;
+namespace metrics {
+class Look;
+}
 struct Call;
 struct Coming;
 
@@ -190,6 +193,7 @@ class Player {
   // ---- running ----------------------------------------------------------------------------------
   int run();
   void observe(Observer* observer);  // nullptr: nobody
+  metrics::Look* look = nullptr;     // whom requests ask about pixels and vertices
   // Plays a record as the next one.
   void execute(Decoded* chunk, uint32_t record);
   bool visit(Context* wanted);  // makes a context current for a moment
@@ -254,6 +258,8 @@ class Player {
   void snapshot(const std::string& base, uint64_t call);
   void snapshot_call();
   void save_object(const Point& point);
+  void save_look(const Point& point);
+  bool looks(Point& point, uint64_t& first);
   void pause(bool at_end);
   void do_point(const Point& point);
   bool serve(bool at_end);

@@ -6,6 +6,7 @@
 #include "attachments.h"
 #include "buffers.h"
 #include "image.h"
+#include "metrics/look.h"
 #include "objects.h"
 #include "play.h"
 #include "query.h"
@@ -86,6 +87,7 @@ void Player::do_point(const Point& point) {
     case Point::IMAGE: save_frame(frame_, point.target); return;
     case Point::SNAPSHOT: return snapshot(point.target, point.seq);
     case Point::OBJECT: return save_object(point);
+    case Point::LOOK: return save_look(point);
   }
 }
 
@@ -163,6 +165,15 @@ void Player::save_object(const Point& point) {
   fprintf(status_, "\"bits\": [%d, %d, %d, %d]}\n", got.bits[0], got.bits[1], got.bits[2], got.bits[3]);
 }
 
+// What was found about the calls that were looked at.
+void Player::save_look(const Point& point) {
+  keep_errors();
+  FILE* to = fopen(point.target.c_str(), "wb");
+  if (!to) return report("image", point.seq, "", point.target + " cannot be written");
+  if (!look || !look->tell(to)) report("image", point.seq, "", "nothing was looked at");
+  if (fclose(to)) report("image", point.seq, "", point.target + " cannot be written");
+}
+
 void Player::snapshot_call() {
   if (snapshots_seen_++ % options.snapshot_every) return;
   if (frame_ < options.first_frame || frame_ >= options.end_frame || loops_done_) return;
@@ -212,8 +223,16 @@ void Player::answered() {
   if (status_) fflush(status_);
 }
 
+// Asks for what a request wants to look at, from the call `first` on; false: it makes no sense.
+bool Player::looks(Point& point, uint64_t& first) {
+  char* rest = nullptr;
+  first = strtoull(point.path.c_str(), &rest, 10);
+  return look && rest != point.path.c_str() && look->ask(first, point.seq, rest);
+}
+
 // Takes requests from standard input until one is for a later call; false: there are no more.
-//   state CALL PATH<TAB>FILE   image CALL FILE   snapshot CALL BASE   object CALL WHAT<TAB>FILE   end
+//   state CALL PATH<TAB>FILE   image CALL FILE   snapshot CALL BASE   object CALL WHAT<TAB>FILE
+//   look CALL FIRST WORDS<TAB>FILE   end
 bool Player::serve(bool at_end) {
   char* text = nullptr;
   size_t room = 0;
@@ -233,15 +252,17 @@ bool Player::serve(bool at_end) {
     if (!strcmp(word, "image") || !strcmp(word, "snapshot")) {
       point.what = *word == 'i' ? Point::IMAGE : Point::SNAPSHOT;
       point.target = rest;
-    } else if (!strcmp(word, "state") || !strcmp(word, "object")) {
-      point.what = *word == 's' ? Point::STATE : Point::OBJECT;
+    } else if (!strcmp(word, "state") || !strcmp(word, "object") || !strcmp(word, "look")) {
+      point.what = *word == 's' ? Point::STATE : *word == 'o' ? Point::OBJECT : Point::LOOK;
       size_t tab = rest.find('\t');
       point.path = rest.substr(0, tab);
       if (tab != rest.npos) point.target = rest.substr(tab + 1);
     } else {
       break;
     }
-    if (call < passed_seq_) {
+    uint64_t first = call;
+    if (point.what == Point::LOOK && !looks(point, first)) break;
+    if (call < passed_seq_ || (point.what == Point::LOOK && started_points_ && (first < seq || at_end))) {
       if (status_) {
         fprintf(status_, "{\"kind\": \"behind\", \"call\": %llu}\n", static_cast<unsigned long long>(passed_seq_));
         fflush(status_);

@@ -156,6 +156,17 @@ Session::Session(Request request, Mode mode, std::string output, FILE* status, u
   if (mode_ == MEASURE) prepare();
 }
 
+Session::Session(std::unique_ptr<Source> own)
+    : mode_(MEASURE), output_("/dev/null"), status_(nullptr), first_frame_(0), end_frame_(UINT64_MAX) {
+  Prepared p;
+  p.pass.at = AT_FRAME;
+  own->alone = true;
+  keeps_lists_ = (own->watches() & Source::WATCH_DRAWS) != 0;
+  p.sources.push_back(std::move(own));
+  passes_.push_back(std::move(p));
+  begin_pass();
+}
+
 Session::~Session() {
   for (Scope* s : scopes_) delete s;
   if (rows_) fclose(rows_);
@@ -683,12 +694,20 @@ void Session::within(Call& call, Draw* draw) {
     if (source->watches() & Source::WATCH_CALLS) source->see(call);
 }
 
+void Session::played(uint64_t seq) {
+  if (!current_context() || paused_ || away_ || in_list_) return;
+  if (keep_errors) keep_errors();
+  for (auto& source : passes_[pass_].sources)
+    if (source->watches() & Source::WATCH_PLAYED) source->played(seq);
+}
+
 void Session::after(const Happening& call) {
   if (mode_ != MEASURE || finished_) return;
   if (call.kind & (CONDITION_BEGIN | CONDITION_END)) condition(call);
   if (call.kind & QUERY_BEGIN) query_begun(call);
   if (in_begin_ && !(call.kind & END)) return;
   in_begin_ = false;
+  if (DT_UNLIKELY(watches_ & Source::WATCH_PLAYED)) played(call.seq);
   bool query = false, list = call.kind & LIST_END && in_list_;
   if (draw_scope_ && request_.isolate)
     if (static auto finish = gl::real<void (*)()>("glFinish"); finish && current_context()) finish();

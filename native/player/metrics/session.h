@@ -35,6 +35,8 @@ enum Mode : uint8_t { MEASURE, PLAN, LIST };
 class Session : Sink {
  public:
   Session(Request request, Mode mode, std::string output, FILE* status, uint64_t first_frame, uint64_t end_frame);
+  // What `own` wants to see is shown to it, of all frames; nothing is measured.
+  explicit Session(std::unique_ptr<Source> own);
   ~Session() override;
 
   // What happens. The flags are those of the trace's functions (FLAG_DRAW ...).
@@ -134,6 +136,7 @@ class Session : Sink {
   void mean(uint64_t segment, int metric, double sum, double weight) override;
   void lost(uint64_t segment, int metric, const char* why) override;
   void prepare();
+  void played(uint64_t seq);
   void ask();
   void begin_pass();
   void end_pass();

@@ -161,7 +161,7 @@ class Source {
   virtual void block(uint32_t /*target*/, bool /*blocked*/) {}
 
   // What the source wants to be shown. Asked once a pass.
-  enum Watch : unsigned { WATCH_DRAWS = 1, WATCH_CALLS = 2, WATCH_LINKS = 4 };
+  enum Watch : unsigned { WATCH_DRAWS = 1, WATCH_CALLS = 2, WATCH_LINKS = 4, WATCH_PLAYED = 8 };
   virtual unsigned watches() const { return 0; }
   // WATCH_DRAWS. The draw is about to be played, and no segment runs: what happens in here is measured by nobody, and
   // may wait. What is learnt of the draw belongs to the segment that begins next (the next begin(), which always comes
@@ -180,6 +180,8 @@ class Source {
   // WATCH_CALLS. A call that is about to be played; it belongs to the segment that runs. The driver may not be called:
   // it may stand between glBegin and glEnd.
   virtual void see(const Call& /*call*/) {}
+  // WATCH_PLAYED. The call was played; from glBegin on only glEnd is told. Rules are those of around().
+  virtual void played(uint64_t /*seq*/) {}
   // WATCH_LINKS. A program of that name (the driver's) has been linked, its shaders are still attached: the moment to
   // make a twin of it. Told in every frame and pass, whichever is measured; no segment runs, rules are those of
   // around().

@@ -26,8 +26,9 @@ class Warm:
     """Answer questions about the calls of one recording, best at rising positions.
 
     `environment` chooses the engine. `keep` has a bit for each call that is played, the lowest of a byte first; None
-    plays all. `nice` leaves the processor to others. `starts` counts how often the player had to begin at the first
-    call, `position` is the call it stands behind (-1: none yet). Use it in a `with` statement, or close it.
+    plays all. `nice` leaves the processor to others, `looks` lets `look` be asked. `starts` counts how often the player
+    had to begin at the first call, `position` is the call it stands behind (-1: none yet). Use it in a `with`
+    statement, or close it.
 
     Raises UnavailableError where nothing here can play it, InputError for a broken trace, ChildError where the player
     ends before it has answered.
@@ -41,11 +42,13 @@ class Warm:
         frame_end: str | None = None,
         keep: bytes | None = None,
         nice: int = 0,
+        looks: bool = False,
     ) -> None:
         self.trace = trace
         self.starts = 0
         self.position = -1
         self._nice = nice
+        self._looks = looks
         self._environment = dict(environment or {})
         self._frame_end = frame_end
         self._child: subprocess.Popen[str] | None = None
@@ -73,6 +76,20 @@ class Warm:
         found = next((line for line in lines if line["kind"] == "object"), None)
         if found is None:
             raise ChildError(f"no content at call {call}: {_said(lines)}")
+        return found
+
+    def look(self, first: int, last: int, words: str) -> dict[str, object]:
+        """Return what the player found about the calls from `first` to `last`; native/player/metrics/look.h has words.
+
+        Needs `looks`. Raises ChildError where it found nothing.
+        """
+        answer = Path(self._folder.name) / "look"
+        answer.unlink(missing_ok=True)
+        why = _said(self._ask(f"look {last} {first} {words}\t{answer}", last))
+        if not answer.exists() or not answer.stat().st_size:
+            raise ChildError(f"nothing was found at call {last}: {why}")
+        found = json.loads(answer.read_text())
+        assert isinstance(found, dict)
         return found
 
     def go_to(self, call: int) -> None:
@@ -113,12 +130,13 @@ class Warm:
     def _start(self) -> subprocess.Popen[str]:
         rule = [] if self._frame_end in (None, "auto") else ["--frame-end", str(self._frame_end)]
         kept = [] if self._keep is None else ["--keep", str(self._keep)]
+        serving = ["--serve", *(["--look"] if self._looks else []), "--attachments", _ALL]
         polite = ["nice", "-n", str(self._nice)] if self._nice else []
         self.starts += 1
         self.position = -1
         with (Path(self._folder.name) / "complaints").open("w") as complaints:
             return subprocess.Popen(
-                [*polite, str(player.program()), "--serve", "--attachments", _ALL, *kept, *rule, str(self.trace)],
+                [*polite, str(player.program()), *serving, *kept, *rule, str(self.trace)],
                 env=player.environment_with(self._environment),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

@@ -1,0 +1,27 @@
+// Looks at pixels, fragments and vertices of some draws, for whoever asks while a recording is played.
+#pragma once
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "source.h"
+
+namespace dt::play::metrics {
+
+// What is asked for, of the calls from `first` to `last`:
+//   history X Y BUFFER   the events of a pixel of the image that is drawn to behind `last`, at a draw buffer
+// Nothing happens while nothing is asked for, but that programs are remembered as they are linked.
+class Look : public Source {
+ public:
+  Look() : Source({}) {}
+  ~Look() override = default;
+  // False: the words make no sense.
+  virtual bool ask(uint64_t first, uint64_t last, const std::string& words) = 0;
+  // Writes what was found, behind the call `last`; false: nothing was asked for.
+  virtual bool tell(FILE* to) = 0;
+};
+
+std::unique_ptr<Look> make_look();
+
+}  // namespace dt::play::metrics

@@ -1,0 +1,468 @@
+#include "pixel_history.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "../../core/trace.h"
+#include "draw_state.h"
+#include "gl_enums.h"
+#include "programs.h"
+
+namespace dt::play::metrics {
+namespace {
+
+constexpr const char* TEST_NAMES[PIXEL_TESTS] = {"covers",   "culling", "scissor", "discard",
+                                                 "coverage", "stencil", "depth"};
+
+bool starts(const char* name, const char* with) { return !strncmp(name, with, strlen(with)); }
+
+// Calls that leave framebuffers, what is attached to them and which is bound as they are.
+bool is_harmless(const char* name) {
+  static const char* const known[] = {"glUniform",     "glVertexAttrib", "glEnable",     "glDisable",    "glBindBuffer",
+                                      "glBindTexture", "glActive",       "glUseProgram", "glBufferData", "glBufferSub",
+                                      "glColorMask",   "glDepth",        "glStencil",    "glBlend",      "glCull",
+                                      "glFrontFace",   "glViewport",     "glScissor",    "glTexParam",   "glGet",
+                                      "glBindVertex",  "glLoad",         "glMatrix",     "glMult",       "glPush",
+                                      "glPop",         "glTranslate",    "glRotate",     "glScale",      "glColor",
+                                      "glVertex",      "glNormal",       "glTexCoord",   "glLight",      "glMaterial",
+                                      "glClearColor",  "glClearDep",     "glClearSt",    "glPolygon",    "glAlphaFunc",
+                                      "glCheckFrame",  "glShadeModel",   "glHint",       "glBegin",      "glEnd",
+                                      "glDrawArrays",  "glDrawElements", "glDrawRange",  "glClear"};
+  // Those of objects write to other images.
+  if (starts(name, "glClearNamed") || starts(name, "glClearTex")) return false;
+  return std::any_of(std::begin(known), std::end(known), [&](const char* k) { return starts(name, k); });
+}
+
+// What a call is that may change images, or which of them are bound, without drawing; nullptr: it does not.
+const char* other_kind(const char* name) {
+  static const struct {
+    const char *with, *kind;
+  } known[] = {{"glTexImage", "upload"},
+               {"glTexSub", "upload"},
+               {"glTexStorage", "other"},
+               {"glTextureSub", "upload"},
+               {"glCompressed", "upload"},
+               {"glCopyTex", "copy"},
+               {"glCopyImage", "copy"},
+               {"glBlit", "copy"},
+               {"glGenerate", "other"},
+               {"glDispatch", "other"},
+               {"glClearTex", "clear"},
+               {"glClearNamed", "clear"},
+               {"glInvalidate", "other"},
+               {"glDiscardFrame", "other"},
+               {"glRenderbufferStorage", "other"},
+               {"glEGLImage", "other"},
+               {"glBindFramebuffer", "between"},
+               {"glCallList", "draw"},
+               {"eglMakeCurrent", "between"}};
+  for (auto& k : known)
+    if (starts(name, k.with)) return k.kind;
+  return nullptr;
+}
+
+// What is drawn is seen at one pixel alone, and writes nothing.
+class OneUnseen {
+ public:
+  OneUnseen(int x, int y) {
+    static const auto scissor = DT_REAL(void, glScissor, int, int, int, int);
+    static const auto enable = DT_REAL(void, glEnable, uint32_t);
+    static const auto mask = DT_REAL(void, glStencilMask, uint32_t);
+    several_ = !is_es() && version() >= 41 ? std::clamp(integer(GL_MAX_VIEWPORTS), 1, 16) : 1;
+    for (int i = 0; i < several_; ++i) {
+      if (several_ == 1) {
+        DT_REAL(void, glGetIntegerv, uint32_t, int*)(GL_SCISSOR_BOX, boxes_[0]);
+        on_[0] = enabled(GL_SCISSOR_TEST);
+      } else {
+        DT_REAL(void, glGetIntegeri_v, uint32_t, uint32_t, int*)
+        (GL_SCISSOR_BOX, static_cast<uint32_t>(i), boxes_[i]);
+        on_[i] = DT_REAL(uint8_t, glIsEnabledi, uint32_t, uint32_t)(GL_SCISSOR_TEST, static_cast<uint32_t>(i));
+      }
+    }
+    scissor(x, y, 1, 1);
+    enable(GL_SCISSOR_TEST);
+    two_sides_ = version() >= 20;
+    front_ = integer(GL_STENCIL_WRITEMASK);
+    if (two_sides_) back_ = integer(GL_STENCIL_BACK_WRITEMASK);
+    mask(0);
+  }
+  OneUnseen(const OneUnseen&) = delete;
+  OneUnseen& operator=(const OneUnseen&) = delete;
+  ~OneUnseen() {
+    static const auto enable = DT_REAL(void, glEnable, uint32_t);
+    static const auto disable = DT_REAL(void, glDisable, uint32_t);
+    static const auto mask = DT_REAL(void, glStencilMask, uint32_t);
+    static const auto sided = DT_REAL(void, glStencilMaskSeparate, uint32_t, uint32_t);
+    for (int i = 0; i < several_; ++i) {
+      const int* b = boxes_[i];
+      const auto n = static_cast<uint32_t>(i);
+      if (several_ == 1) {
+        DT_REAL(void, glScissor, int, int, int, int)(b[0], b[1], b[2], b[3]);
+        on_[0] ? enable(GL_SCISSOR_TEST) : disable(GL_SCISSOR_TEST);
+      } else {
+        DT_REAL(void, glScissorIndexed, uint32_t, int, int, int, int)(n, b[0], b[1], b[2], b[3]);
+        gl::real<void (*)(uint32_t, uint32_t)>(on_[i] ? "glEnablei" : "glDisablei")(GL_SCISSOR_TEST, n);
+      }
+    }
+    if (!two_sides_)
+      mask(static_cast<uint32_t>(front_));
+    else
+      sided(GL_FRONT, static_cast<uint32_t>(front_)), sided(GL_BACK, static_cast<uint32_t>(back_));
+  }
+  // Whether the program's own scissor leaves out the pixel.
+  bool outside(int x, int y) const {
+    const int* b = boxes_[0];
+    return on_[0] && (x < b[0] || y < b[1] || x >= b[0] + b[2] || y >= b[1] + b[3]);
+  }
+
+ private:
+  int several_ = 1, boxes_[16][4] = {}, front_ = 0, back_ = 0;
+  bool on_[16] = {}, two_sides_ = false;
+  Masked masked_;
+};
+
+// Occlusion queries, by whatever name the context has them.
+struct Occlusion {
+  uint32_t target = 0;
+  bool only_any = false;
+  const char* why = nullptr;
+  void (*gen)(int, uint32_t*) = nullptr;
+  void (*begin)(uint32_t, uint32_t) = nullptr;
+  void (*end)(uint32_t) = nullptr;
+  void (*result)(uint32_t, uint32_t, uint32_t*) = nullptr;
+};
+Occlusion occlusion() {
+  Occlusion o;
+  const bool es = is_es(), old = es && version() < 30;
+  if (es && version() < 20)
+    o.why = "OpenGL ES 1 has no occlusion queries";
+  else if (old && !has_extension("GL_EXT_occlusion_query_boolean"))
+    o.why = "the driver has no GL_EXT_occlusion_query_boolean";
+  else if (!es && version() < 15)
+    o.why = "OpenGL 1.5 has occlusion queries";
+  if (o.why) return o;
+  o.target = es ? GL_ANY_SAMPLES_PASSED : GL_SAMPLES_PASSED;
+  o.only_any = es || integer(GL_SAMPLE_BUFFERS) > 0;
+  o.gen = gl::real<decltype(o.gen)>(old ? "glGenQueriesEXT" : "glGenQueries");
+  o.begin = gl::real<decltype(o.begin)>(old ? "glBeginQueryEXT" : "glBeginQuery");
+  o.end = gl::real<decltype(o.end)>(old ? "glEndQueryEXT" : "glEndQuery");
+  o.result = gl::real<decltype(o.result)>(old ? "glGetQueryObjectuivEXT" : "glGetQueryObjectuiv");
+  if (!o.gen || !o.begin || !o.end || !o.result) o.why = "the driver has no occlusion queries";
+  return o;
+}
+
+// Why a draw may not be performed once more; nullptr: it may.
+const char* refused(const Draw& draw, uint32_t program) {
+  if (*draw.refusal()) return draw.refusal();
+  if (!strcmp(draw.name, "glBitmap")) return "glBitmap moves the raster position";
+  if (!program) {
+    if (version() >= (is_es() ? 31u : 41u) && integer(GL_PROGRAM_PIPELINE_BINDING))
+      return "a pipeline of separate programs draws it";
+    return fixed_function() ? nullptr : "no program draws it";
+  }
+  const ProgramSource* source = program_source(program);
+  if (!source) return "the text of its shaders is not known";
+  return source->writes_memory ? "its shaders write memory: drawn again, they would do so again" : nullptr;
+}
+
+bool is_clear(const Draw& draw) { return starts(draw.name, "glClear"); }
+
+// Whether the program's scissor leaves out a pixel.
+bool scissored(int x, int y) {
+  int b[4] = {};
+  if (!enabled(GL_SCISSOR_TEST)) return false;
+  DT_REAL(void, glGetIntegerv, uint32_t, int*)(GL_SCISSOR_BOX, b);
+  return x < b[0] || y < b[1] || x >= b[0] + b[2] || y >= b[1] + b[3];
+}
+
+// Whether a blit's rectangle has a pixel.
+bool within(const Call& blit, int x, int y) {
+  auto side = [&](const char* name) { return static_cast<int32_t>(blit.number(name)); };
+  const auto [left, right] = std::minmax({side("dstX0"), side("dstX1")});
+  const auto [low, high] = std::minmax({side("dstY0"), side("dstY1")});
+  return x >= left && x < right && y >= low && y < high;
+}
+
+// What of the state keeps fragments that pass every test from leaving a trace.
+const char* masks() {
+  uint8_t mask[4] = {};
+  DT_REAL(void, glGetBooleanv, uint32_t, uint8_t*)(GL_COLOR_WRITEMASK, mask);
+  const bool colors = mask[0] || mask[1] || mask[2] || mask[3];
+  if (colors) return nullptr;
+  return boolean(GL_DEPTH_WRITEMASK) && enabled(GL_DEPTH_TEST) ? "colour is masked" : "colour and depth are masked";
+}
+
+bool changed(const PixelValue& a, const PixelValue& b) { return !a.image.empty() && a.image == b.image && !a.same(b); }
+bool any_changed(const PixelEvent& e) {
+  for (size_t i = 0; i < std::min(e.before.colors.size(), e.after.colors.size()); ++i)
+    if (changed(e.before.colors[i], e.after.colors[i])) return true;
+  return changed(e.before.depth, e.after.depth) || changed(e.before.stencil, e.after.stencil);
+}
+
+}  // namespace
+
+void PixelHistory::see(const Call& call) {
+  if (!is_harmless(call.name)) stale_ = true;
+  const char* kind = other_kind(call.name);
+  other_ = {call.seq, kind != nullptr, kind, !strcmp(call.name, "glBlitFramebuffer") && within(call, x_, y_)};
+}
+
+void PixelHistory::remember(uint64_t seq, const PixelValues& now) {
+  auto one = [&](const PixelValue& v) {
+    if (!v.image.empty() && v.count) known_[v.image + v.kind] = {v, seq};
+  };
+  for (auto& color : now.colors) one(color);
+  one(now.depth), one(now.stencil);
+  last_ = now;
+  stale_ = false;
+}
+
+// An image that is not as it was left has been written to by something that draws nothing to it.
+bool PixelHistory::compare(uint64_t seq, const PixelValues& now, const char* kind) {
+  PixelEvent e;
+  e.kind = kind;
+  bool any = false;
+  uint64_t since = 0;
+  auto one = [&](const PixelValue& v, PixelValue& was) {
+    auto it = known_.find(v.image + v.kind);
+    if (v.image.empty() || !v.count || it == known_.end() || it->second.first.same(v)) return;
+    was = it->second.first, any = true, since = std::max(since, it->second.second);
+  };
+  const bool between = !strcmp(kind, "between");
+  e.before = e.after = now;
+  for (size_t i = 0; i < now.colors.size(); ++i) one(now.colors[i], e.before.colors[i]);
+  one(now.depth, e.before.depth), one(now.stencil, e.before.stencil);
+  if (!any && (between || !other_.covers)) return false;
+  e.call = between ? since : seq, e.until = between ? seq : 0;
+  if (!between && other_.covers) {
+    e.tested = e.only_any = true;
+    e.through[COVERS] = 1;
+    if (scissored(x_, y_)) e.through[SCISSOR] = 0;
+  }
+  events_.push_back(e);
+  return true;
+}
+
+void PixelHistory::around(Draw& draw) {
+  if (waits_) played(draw.seq);
+  PixelEvent e;
+  e.call = draw.seq;
+  e.before = stale_ ? read_pixel(x_, y_) : last_;
+  if (stale_) compare(draw.seq, e.before), remember(draw.seq, e.before);
+  e.kind = is_clear(draw) ? "clear" : "draw";
+  if (draw.flags & FLAG_DISPATCH) return stale_ = true, void();
+  // Those of objects write to images that are named, not to those that are bound.
+  if (starts(draw.name, "glClearNamed") || starts(draw.name, "glClearTex")) return stale_ = true, void();
+  if (is_clear(draw)) {
+    e.tested = true;
+    e.through[COVERS] = 1;
+    e.only_any = true;
+    if (scissored(x_, y_)) e.through[SCISSOR] = 0;
+  } else if (version() >= 30 && enabled(GL_RASTERIZER_DISCARD)) {
+    return;
+  } else {
+    test(draw, e);
+  }
+  e.masked = masks();
+  events_.push_back(std::move(e));
+  waits_ = true;
+  drain_errors();
+}
+
+int64_t PixelHistory::let_through(Draw& draw, uint32_t program, bool bare, uint32_t query) {
+  const Occlusion o = occlusion();
+  std::string why;
+  if (bare && !use_bare_copy(program, why)) return use_program(program), -1;
+  o.begin(o.target, query);
+  const bool drew = draw.perform();
+  o.end(o.target);
+  if (bare) use_program(program);
+  return drew ? 1 : -1;
+}
+
+void PixelHistory::test(Draw& draw, PixelEvent& e) {
+  const Occlusion o = occlusion();
+  const uint32_t program = version() >= 20 ? static_cast<uint32_t>(integer(GL_CURRENT_PROGRAM)) : 0;
+  if ((e.unknown = o.why ? o.why : refused(draw, program))) return;
+  static const auto pause = DT_REAL(void, glPauseTransformFeedback);
+  static const auto resume = DT_REAL(void, glResumeTransformFeedback);
+  const bool feedback = version() >= (is_es() ? 30u : 40u) && pause && resume &&
+                        boolean(GL_TRANSFORM_FEEDBACK_ACTIVE) && !boolean(GL_TRANSFORM_FEEDBACK_PAUSED);
+  auto& queries = queries_[current_context()];
+  if (queries.empty()) queries.resize(PIXEL_TESTS), o.gen(PIXEL_TESTS, queries.data());
+  const bool discards = program && program_source(program)->discards,
+             coverage = (fixed_function() && enabled(GL_ALPHA_TEST)) ||
+                        (integer(GL_SAMPLE_BUFFERS) > 0 &&
+                         (enabled(GL_SAMPLE_ALPHA_TO_COVERAGE) || enabled(GL_SAMPLE_COVERAGE) ||
+                          (version() >= (is_es() ? 31u : 32u) && enabled(GL_SAMPLE_MASK)))),
+             stencil = enabled(GL_STENCIL_TEST), depth = enabled(GL_DEPTH_TEST), culls = enabled(GL_CULL_FACE);
+  const bool wanted[PIXEL_TESTS] = {true, culls, false, discards, coverage, stencil, depth};
+  if (feedback) pause();
+  drain_errors();
+  bool outside = false;
+  {
+    const OneUnseen unseen(x_, y_);
+    outside = unseen.outside(x_, y_);
+    for (uint8_t t = 0; t < PIXEL_TESTS && !e.unknown; ++t) {
+      if (!wanted[t]) continue;
+      Off off;
+      if (t < CULLING) off(GL_CULL_FACE);
+      if (t < COVERAGE) coverage_off(off);
+      if (t < STENCIL) off(GL_STENCIL_TEST);
+      if (t < DEPTH) {
+        off(GL_DEPTH_TEST);
+        if (!is_es() && has_extension("GL_EXT_depth_bounds_test")) off(GL_DEPTH_BOUNDS_TEST_EXT);
+      }
+      if (let_through(draw, program, discards && t < DISCARD, queries[t]) < 0) e.unknown = "it cannot be drawn again";
+    }
+  }
+  if (feedback) resume();
+  const ResultsHere here;
+  for (uint8_t t = 0; t < PIXEL_TESTS && !e.unknown; ++t) {
+    if (!wanted[t]) continue;
+    uint32_t counted = 0;
+    o.result(queries[t], GL_QUERY_RESULT, &counted);
+    e.through[t] = outside && t > SCISSOR ? 0 : counted;
+  }
+  if (outside) e.through[SCISSOR] = 0;
+  if (take_error()) e.unknown = "the driver refuses to draw it under a query";
+  e.tested = !e.unknown;
+  e.only_any = o.only_any;
+  drain_errors();
+}
+
+void PixelHistory::played(uint64_t seq) {
+  if (!waits_) {
+    if (!other_.reads || other_.seq != seq) return;
+    const PixelValues now = read_pixel(x_, y_);
+    compare(seq, now, other_.kind);
+    return remember(seq, now);
+  }
+  waits_ = false;
+  PixelEvent& e = events_.back();
+  e.after = read_pixel(x_, y_);
+  remember(seq, e.after);
+  const bool seen = any_changed(e) || !e.tested || e.through[COVERS];
+  if (!seen) events_.pop_back();
+}
+
+namespace {
+
+void write_value(FILE* to, const char* name, const PixelValue& v) {
+  fprintf(to, "\"%s\": ", name);
+  if (!v.count) {
+    fprintf(to, "null");
+    return;
+  }
+  fprintf(to, "[");
+  for (int i = 0; i < v.count; ++i) {
+    const double n = v.numbers[static_cast<size_t>(i)];
+    if (std::isfinite(n))
+      fprintf(to, "%s%.17g", i ? ", " : "", n);
+    else
+      fprintf(to, "%s\"%s\"", i ? ", " : "", std::isnan(n) ? "nan" : n > 0 ? "inf" : "-inf");
+  }
+  fprintf(to, "]");
+}
+
+void write_values(FILE* to, const char* name, const PixelValues& v, size_t buffer) {
+  static const PixelValue none;
+  fprintf(to, "\"%s\": {", name);
+  write_value(to, "color", buffer < v.colors.size() ? v.colors[buffer] : none);
+  fprintf(to, ", ");
+  write_value(to, "depth", v.depth);
+  fprintf(to, ", ");
+  write_value(to, "stencil", v.stencil);
+  fprintf(to, "}");
+}
+
+void write_text(FILE* to, const char* name, const char* text) {
+  fprintf(to, "\"%s\": %s", name, text ? json_text(text).c_str() : "null");
+}
+
+void write_event(FILE* to, const PixelEvent& e, size_t buffer) {
+  static const PixelValue none;
+  fprintf(to, "{\"call\": %llu, \"until\": ", static_cast<unsigned long long>(e.call));
+  if (e.until)
+    fprintf(to, "%llu", static_cast<unsigned long long>(e.until));
+  else
+    fprintf(to, "null");
+  fprintf(to, ", \"kind\": \"%s\", ", e.kind);
+  write_values(to, "before", e.before, buffer);
+  fprintf(to, ", ");
+  write_values(to, "after", e.after, buffer);
+  fprintf(to, ", \"changed\": [");
+  const char* comma = "";
+  auto tell = [&](const char* name, const PixelValue& a, const PixelValue& b) {
+    if (changed(a, b)) fprintf(to, "%s\"%s\"", comma, name), comma = ", ";
+  };
+  auto color = [&](const PixelValues& v) { return buffer < v.colors.size() ? v.colors[buffer] : none; };
+  tell("color", color(e.before), color(e.after));
+  tell("depth", e.before.depth, e.after.depth);
+  tell("stencil", e.before.stencil, e.after.stencil);
+  fprintf(to, "], \"tests\": ");
+  if (!e.tested) {
+    fprintf(to, "null");
+  } else {
+    fprintf(to, "{");
+    comma = "";
+    for (size_t t = 0; t < PIXEL_TESTS; ++t) {
+      if (e.through[t] < 0) continue;
+      fprintf(to, "%s\"%s\": %lld", comma, TEST_NAMES[t], static_cast<long long>(e.through[t]));
+      comma = ", ";
+    }
+    fprintf(to, "}");
+  }
+  const size_t failed =
+      static_cast<size_t>(std::find(std::begin(e.through), std::end(e.through), 0) - std::begin(e.through));
+  fprintf(to, ", \"any\": %s, ", e.only_any ? "true" : "false");
+  write_text(to, "failed", e.tested && failed < PIXEL_TESTS ? TEST_NAMES[failed] : nullptr);
+  fprintf(to, ", ");
+  write_text(to, "masked", e.masked);
+  fprintf(to, ", ");
+  write_text(to, "unknown", e.unknown);
+  fprintf(to, "}");
+}
+
+}  // namespace
+
+void PixelHistory::write(FILE* to, unsigned buffer) {
+  const PixelValues now = read_pixel(x_, y_);
+  compare(other_.seq, now);
+  fprintf(to, "{\"x\": %d, \"y\": %d, ", x_, y_);
+  const PixelValue* image = buffer < now.colors.size() && !now.colors[buffer].image.empty() ? &now.colors[buffer]
+                            : now.colors.empty() && !now.depth.image.empty()                ? &now.depth
+                                                                                            : nullptr;
+  const char* why = !image ? "there is no such image to read back here" : image->count ? nullptr : image->why;
+  Extent size;
+  const char* no_size = nullptr;
+  const bool sized =
+      version() &&
+      target_size(version() >= (is_es() ? 20u : 30u) ? static_cast<uint32_t>(integer(GL_DRAW_FRAMEBUFFER_BINDING)) : 0,
+                  size, no_size);
+  if (sized && !why && (x_ >= size.width || y_ >= size.height))
+    why = lasting("the image has " + std::to_string(size.width) + " x " + std::to_string(size.height) + " pixels");
+  write_text(to, "why", why);
+  fprintf(to, ", ");
+  write_text(to, "format", image ? image->kind : nullptr);
+  fprintf(to, ", ");
+  write_values(to, "now", now, buffer);
+  fprintf(to, ", \"events\": [");
+  const char* comma = "";
+  for (auto& e : events_) {
+    if (!image) break;
+    // Another draw may have the image at another place.
+    const auto at =
+        std::find_if(e.after.colors.begin(), e.after.colors.end(), [&](auto& v) { return v.image == image->image; });
+    if (at == e.after.colors.end() && e.after.depth.image != image->image) continue;
+    fprintf(to, "%s\n", comma);
+    write_event(to, e, static_cast<size_t>(at - e.after.colors.begin()));
+    comma = ",";
+  }
+  fprintf(to, "]}\n");
+}
+
+void PixelHistory::forget() { queries_.clear(); }
+
+}  // namespace dt::play::metrics
