@@ -7,11 +7,9 @@ import itertools
 import json
 import random
 import re
-import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -19,88 +17,10 @@ import pytest
 
 import drawtap
 from shared import steps
-from web.conftest import Server
+from web.conftest import BROWSER, WAIT_S, Server
 
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
-MOST_ROWS = 200
-WAIT_S = 60
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as driver:
-        running = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield running
-        running.close()
-
-
-class Page:
-    """A page of the viewer that notes what it asked for and what went wrong."""
-
-    def __init__(self, context, server: Server, place: str = "") -> None:
-        self.page = context.new_page()
-        self.errors: list[str] = []
-        self.requests: list[str] = []
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.on("console", lambda message: self._said(message))
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.goto(server.address.partition("&")[0] + (f"&{place}" if place else ""))
-        self.page.wait_for_selector("body[data-ready]")
-
-    def _said(self, message) -> None:
-        # A refused request is an answer that the page shows; the browser writes a line about it on its own.
-        if message.type == "error" and "Failed to load resource" not in message.text:
-            self.errors.append(message.text)
-
-    def press(self, *keys: str) -> None:
-        """Press keys one after the other."""
-        for key in keys:
-            self.page.keyboard.press(key)
-
-    def wait(self, expression: str) -> None:
-        """Wait until an expression of JavaScript holds; `d` is the page's object, `place` where it is."""
-        self.until(f"(() => {{ const d = drawtap, place = d.store.place; return {expression}; }})()")
-
-    def until(self, expression: str) -> None:
-        """Wait until an expression of JavaScript holds. The page's policy forbids Playwright's own way, an eval."""
-        end = time.monotonic() + WAIT_S
-        while not self.page.evaluate(expression):
-            assert time.monotonic() < end, f"{expression} does not come true; the page says {self.text('#message')!r}"
-            self.page.wait_for_timeout(20)
-
-    def reads(self, words: str) -> None:
-        """Wait until the panel has these words."""
-        self.until(f"document.getElementById('panel').innerText.includes({json.dumps(words)})")
-
-    def text(self, selector: str) -> str:
-        """Return the text of an element."""
-        return self.page.inner_text(selector)
-
-    def place(self) -> dict[str, object]:
-        """Return where the page is."""
-        return self.page.evaluate("drawtap.store.place")
-
-
-@pytest.fixture
-def opened(browser, server) -> Iterator:
-    contexts = []
-
-    def opener(place: str = "", of: Server = server, **options) -> Page:
-        contexts.append(browser.new_context(**options))
-        page = Page(contexts[-1], of, place)
-        opener.pages.append(page)
-        return page
-
-    opener.pages = []
-    yield opener
-    for page in opener.pages:
-        assert page.errors == []
-        assert {urlsplit(url).hostname for url in page.requests} == {"127.0.0.1"}
-        assert page.page.evaluate("document.querySelectorAll('.row').length") <= MOST_ROWS
-    for context in contexts:
-        context.close()
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1300, "light"), (900, "dark")])

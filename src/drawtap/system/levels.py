@@ -26,10 +26,10 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 # What is drawn: a thread that waits for something is a gap.
-_DRAWN = "NOT (kind = 'blocked' AND track LIKE 'thread/%')"
+DRAWN = "NOT (kind = 'blocked' AND track LIKE 'thread/%')"
 # All that is drawn: what ran is in the row of its thread and in that of its CPU.
-_SHOWN = f"""
-    SELECT id, track, kind, begin_ns, end_ns, request, vgpu, name FROM spans WHERE {_DRAWN}
+SHOWN = f"""
+    SELECT id, track, kind, begin_ns, end_ns, request, vgpu, name FROM spans WHERE {DRAWN}
     UNION ALL {cpus.SPANS}
 """
 
@@ -85,7 +85,7 @@ def tracks(model: KernelModel, buckets: Buckets, *, threads: bool) -> list[Level
     waits for something (`blocked`) are left out, marks too.
     """
     where = "track LIKE 'thread/%' OR track LIKE 'vcpu/%' OR track LIKE 'guest/%/thread/%'"
-    rest = f"({where}) AND {_DRAWN}" if threads else f"NOT ({where})"
+    rest = f"({where}) AND {DRAWN}" if threads else f"NOT ({where})"
     return _levels(model, buckets, f"SELECT track, kind, begin_ns, end_ns FROM spans WHERE {rest}")
 
 
@@ -253,7 +253,7 @@ def windows(model: KernelModel, buckets: Buckets, moments: Sequence[int], bound:
         f"""
         SELECT greatest(begin_ns - {a}, 0) // {w} AS first, least(greatest(end_ns - 1, begin_ns) - {a},
                  {b - a} - 1) // {w} AS last, count(*) AS n
-        FROM ({_SHOWN}) WHERE end_ns >= {a} AND begin_ns < {b}
+        FROM ({SHOWN}) WHERE end_ns >= {a} AND begin_ns < {b}
         GROUP BY ALL
         """
     ).fetchnumpy()
@@ -305,7 +305,7 @@ def spans(model: KernelModel, chosen: Sequence[tuple[int, int]], begin: int, kep
         SELECT s.id, s.track, s.kind, s.begin_ns - {begin} AS b, s.end_ns - s.begin_ns AS length, s.request, s.vgpu,
                regexp_extract(s.name, '^(.*?)(0|[1-9][0-9]{{0,14}})?$', 1) AS base,
                coalesce(try_cast(regexp_extract(s.name, '^(.*?)(0|[1-9][0-9]{{0,14}})?$', 2) AS BIGINT), -1) AS number
-        FROM ({_SHOWN}) s JOIN kept_tracks USING (track)
+        FROM ({SHOWN}) s JOIN kept_tracks USING (track)
         WHERE {" OR ".join(f"(s.end_ns >= {a} AND s.begin_ns < {b})" for a, b in chosen) or "false"}
         """
     )

@@ -118,16 +118,16 @@ def _rows(
 
     found: dict[str, list[dict[str, object]]] = {}
     thread_buckets = levels.Buckets.of(buckets.begin, buckets.end, _THREAD_BUCKETS)
-    names, hidden = _threads(model, (buckets.begin, buckets.end), most_threads)
+    names, hidden = named_threads(model, (buckets.begin, buckets.end), most_threads)
     other = levels.tracks(model, buckets, threads=False) + levels.marks(model, buckets)
     for level, width in [(x, buckets.width) for x in other] + [
         (x, thread_buckets.width)
         for x in levels.tracks(model, thread_buckets, threads=True)
-        if _thread(x.name) in names
+        if thread_of(x.name) in names
     ]:
         found.setdefault(level.name, []).append({"kind": level.kind, "width": width, "column": block.ints(level.busy)})
-    rows = [*on_cpus, *(_row(track, parts, names) for track, parts in found.items())]
-    return sorted(rows, key=lambda r: _order(str(r["track"]), list(names))), hidden
+    rows = [*on_cpus, *(placed(track, parts, names) for track, parts in found.items())]
+    return sorted(rows, key=lambda r: order_of(str(r["track"]), list(names))), hidden
 
 
 def _on_cpus(model: KernelModel, block: Block, window: tuple[int, int]) -> tuple[list[dict[str, object]], list[str]]:
@@ -142,10 +142,10 @@ def _on_cpus(model: KernelModel, block: Block, window: tuple[int, int]) -> tuple
     for level in levels.on_cpus(model, buckets, shown, others):
         part = {"kind": "running", "client": level.kind, "width": buckets.width, "column": block.ints(level.busy)}
         found.setdefault(level.name, []).append(part)
-    return [_row(track, parts, {}) for track, parts in found.items()], [*shown, *([others] if rest else [])]
+    return [placed(track, parts, {}) for track, parts in found.items()], [*shown, *([others] if rest else [])]
 
 
-def _threads(model: KernelModel, window: tuple[int, int], most: int) -> tuple[dict[str, str], int]:
+def named_threads(model: KernelModel, window: tuple[int, int], most: int) -> tuple[dict[str, str], int]:
     """Return the threads that get a row, by id as text, with their names, and how many others there are."""
     a, b = window
     rows = model.rows(
@@ -177,7 +177,7 @@ def _threads(model: KernelModel, window: tuple[int, int], most: int) -> tuple[di
 
 
 def _guest_threads(model: KernelModel, most: int) -> tuple[dict[str, str], int]:
-    """Return as `_threads` does who gets a row of each guest's threads, by track: those who ask first."""
+    """Return as `named_threads` does who gets a row of each guest's threads, by track: those who ask first."""
     rows = model.query(
         """
         WITH ran AS (
@@ -193,13 +193,13 @@ def _guest_threads(model: KernelModel, most: int) -> tuple[dict[str, str], int]:
     return {str(t): str(name) for t, name, place in rows if place <= most}, sum(place > most for _, _, place in rows)
 
 
-def _thread(track: str) -> str:
+def thread_of(track: str) -> str:
     # What `_threads` calls the thread of a track.
     parts = track.split("/")
     return "/".join(parts[:4]) if parts[0] == "guest" else parts[1]
 
 
-def _row(track: str, levels: list[dict[str, object]], names: Mapping[str, str]) -> dict[str, object]:
+def placed(track: str, levels: list[dict[str, object]], names: Mapping[str, str]) -> dict[str, object]:
     parts = track.split("/")
     shape, group, label = "line", "Others", track
     if parts[0] in ("thread", "vcpu") and len(parts) > 1:
@@ -238,7 +238,7 @@ def _row(track: str, levels: list[dict[str, object]], names: Mapping[str, str]) 
     return {"track": track, "label": label, "group": group, "shape": shape, "levels": levels}
 
 
-def _order(track: str, tids: Sequence[str]) -> tuple[object, ...]:
+def order_of(track: str, tids: Sequence[str]) -> tuple[object, ...]:
     # The way of a request goes down: queue of the virtual GPU, queue of the engine, engine. CPUs stand beside the
     # engines, threads come last.
     parts = track.split("/")
@@ -249,7 +249,7 @@ def _order(track: str, tids: Sequence[str]) -> tuple[object, ...]:
     if parts[0] == "guest":
         # Above the virtual GPU that its requests go to.
         place = 3 if parts[2] == "thread" else {"queue": 0, "notify": 2}.get(parts[-1], 1)
-        return (-0.5, parts[1], place, False, tids.index(_thread(track)) if place == 3 else 0, track)
+        return (-0.5, parts[1], place, False, tids.index(thread_of(track)) if place == 3 else 0, track)
     if parts[0] == "vgpu":
         return (0, "", int(parts[1]) if parts[1].isdigit() else 0, parts[-1] != "queue", track)
     if parts[0] == "cpu":

@@ -20,7 +20,7 @@ from drawtap.trace.library import Cancelled
 from drawtap.view.data import dumps
 from drawtap.web.guard import Guard
 from drawtap.web.notes import MOST_BYTES, Notes
-from drawtap.web.recording import Recording
+from drawtap.web.recording import Answer, Recording
 
 _ASSETS = Path(__file__).parent / "assets"
 _SHARED = Path(drawtap.__file__).parent / "view" / "assets"
@@ -65,6 +65,14 @@ class _Routes:
             "difference": lambda r, q: r.difference(_number(q, "a"), _number(q, "b")),
             "picture/{seq:int}/png": lambda r, q: r.png(q.path_params["seq"], q.query_params.get("of", "")),
             "picture/{seq:int}": lambda r, q: r.picture(q.path_params["seq"], q.query_params.get("of", "")),
+            "timeline": lambda r, q: _timeline(r, findings="findings" in q.query_params),
+            "tracks": _levels,
+            "area": lambda r, q: r.time.tracks.area(_numbers(q, "ids"), _number(q, "t0"), _number(q, "t1")),
+            "beside/{track:int}": lambda r, q: r.time.tracks.beside(
+                q.path_params["track"], _number(q, "at"), -1 if "back" in q.query_params else 1
+            ),
+            "arrows": lambda r, q: r.time.tracks.arrowed(_number(q, "t0"), _number(q, "t1")),
+            "marks": lambda r, _: r.time.marks(),
             "thumbnails": lambda r, _: r.thumbnails(),
             "thumbnail/{frame:int}": lambda r, q: r.thumbnail(q.path_params["frame"]),
             "texture/{seq:int}/{kind}/{group:int}/{name:int}": lambda r, q: r.texture(
@@ -78,6 +86,7 @@ class _Routes:
             Route("/api/session", self._session),
             Route("/api/{recording:int}/filter", self._posting(Recording.filter), methods=["POST"]),
             Route("/api/{recording:int}/sql", self._posting(Recording.sql), methods=["POST"]),
+            Route("/api/{recording:int}/track", self._posting(_own), methods=["POST"]),
             Route("/api/{recording:int}/query/{query}", self._stop, methods=["DELETE"]),
             Route("/api/{recording:int}/notes", self._read_notes, methods=["GET"]),
             Route("/api/{recording:int}/notes", self._write_notes, methods=["PUT"]),
@@ -130,6 +139,22 @@ class _Routes:
             return {"path": str(kept.path)}
 
         return await _answered(write)
+
+
+def _timeline(recording: Recording, *, findings: bool) -> Answer:
+    more = recording.time.looked(findings=findings)
+    return {**recording.time.tracks.listing(), "more": more}
+
+
+def _levels(recording: Recording, request: Request) -> bytes:
+    with recording.named(request.query_params.get("query", "")):
+        window = _number(request, "t0"), _number(request, "t1"), _number(request, "px")
+        return recording.time.tracks.levels(_numbers(request, "ids"), *window)
+
+
+def _own(recording: Recording, sql: str, query: str) -> Answer:
+    with recording.named(query):
+        return {"id": recording.time.own(sql)}
 
 
 async def _answered(ask: Callable[[], object]) -> Response:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from drawtap.analysis.held import HeldContent
     from drawtap.replay.pool import Pool, Served
     from drawtap.replay.warm import Warm
+    from drawtap.web.recorded_tracks import RecordedTracks
     from drawtap.web.strip import Strip
 
 MOST_CALLS = 512  # of one page of the list
@@ -57,17 +58,22 @@ class Recording:
         self._idle: list[Trace] = []
         self._running: dict[str, Trace] = {}
         self._lock = threading.Lock()
+        self._asking = threading.local()
+        self._making = threading.Lock()
+        self._time: RecordedTracks | None = None
         self._vocabulary: filters.Vocabulary | None = None
         self._baselines: dict[int, dict[str, str]] = {}
         self._kept: OrderedDict[int, tuple[dict[str, bytes], str, Served]] = OrderedDict()  # attachments as PNG
 
     def close(self) -> None:
         """End players and close files; running questions are stopped."""
+        for query in [*self._running]:
+            self.stop(query)
         for started in ("strip", "pool"):
             if started in self.__dict__:
                 getattr(self, started).close()
-        for query in [*self._running]:
-            self.stop(query)
+        if self._time is not None:
+            self._time.close()
         with self._lock:
             traces, self._idle = self._idle, []
         for trace in traces:
@@ -307,6 +313,27 @@ class Recording:
         """Return how many of a filter's calls lie in each of equal parts of the recording."""
         return self._set(key).density(max(1, min(buckets, 4096)))
 
+    # ---- time ---------------------------------------------------------------------------------------------------
+
+    @property
+    def time(self) -> RecordedTracks:
+        """The rows of the timeline; none is read before the first request."""
+        from drawtap.web.recorded_tracks import RecordedTracks
+
+        with self._making:
+            if self._time is None:
+                self._time = RecordedTracks(self.trace, self._lent)
+            return self._time
+
+    @contextlib.contextmanager
+    def named(self, query: str) -> Iterator[None]:
+        """Let `stop` find all that this thread asks inside the block under one name."""
+        self._asking.query = query
+        try:
+            yield
+        finally:
+            self._asking.query = ""
+
     # ---- SQL ----------------------------------------------------------------------------------------------------
 
     def sql(self, text: str, query: str) -> Answer:
@@ -333,6 +360,7 @@ class Recording:
     @contextlib.contextmanager
     def _lent(self, query: str = "") -> Iterator[Trace]:
         """Yield a trace with a database of its own: a connection has one question at a time."""
+        query = query or getattr(self._asking, "query", "")
         with self._lock:
             trace = self._idle.pop() if self._idle else None
         if trace is None:

@@ -14,9 +14,13 @@ import { Recording } from "./recording.js";
 import { CallList, COLUMNS } from "./rows.js";
 import { Store, format } from "./store.js";
 import { Strip } from "./strip.js";
+import { Timeline, timePanel } from "./time.js";
 
-const PANELS = [callPanel, statePanel, picturePanel, shaderPanel, objectsPanel, texturePanel, findingsPanel, sqlPanel, notesPanel];
+const PANELS = [callPanel, statePanel, picturePanel, shaderPanel, objectsPanel, texturePanel, findingsPanel, sqlPanel, notesPanel, timePanel];
 const element = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
+
+/** The key that opens a panel. @param {any} panel @param {number} i */
+const keyOf = (panel, i) => panel.key ?? String(i + 1);
 
 class Page {
   /** @param {any} session */
@@ -27,6 +31,7 @@ class Page {
     this.density = h("canvas", { id: "density", "aria-hidden": "true" });
     element("list").append(this.density);
     this.strip = new Strip(element("strip"), (frame) => this.goFrame(frame));
+    this.timeline = new Timeline(this, element("time"));
     this.keys = new Keys(this.commands());
     this.panelSoon = later(60, () => { if (format(this.store.place) !== this.panelOf) void this.panel(); });
     this.furniture();
@@ -41,7 +46,7 @@ class Page {
     else if (this.recording.frameCount) this.list.choose(0);
     this.list.scroller.focus();
     this.status();
-    await this.panel();
+    await Promise.all([this.panel(), this.timeline.show(this.store.place)]);
   }
 
   /** @param {number} which */
@@ -88,6 +93,7 @@ class Page {
       if (place.call !== null && shown !== place.call) await this.list.reveal(place.call);
       this.status();
       this.panelSoon();
+      await this.timeline.show(place);
     } catch (error) {
       this.fail(error);
     }
@@ -230,10 +236,14 @@ class Page {
     }
   }
 
+  panelAgain() {
+    void this.panel();
+  }
+
   /** @param {HTMLElement} box @param {AbortController} asking */
   context(box, asking) {
     return {
-      recording: this.recording, place: this.store.place, store: this.store, element: box, notes: this.notes, signal: asking.signal,
+      recording: this.recording, place: this.store.place, store: this.store, element: box, notes: this.notes, timeline: this.timeline, signal: asking.signal,
       abort: () => asking.abort(), go: (/** @type {number} */ seq) => this.go(seq), goFrame: (/** @type {number} */ f) => this.goFrame(f),
       say: (/** @type {string} */ text) => this.say(text), fail: (/** @type {unknown} */ e) => this.fail(e), again: () => void this.panel(),
     };
@@ -265,7 +275,7 @@ class Page {
 
   furniture() {
     const tabs = element("tabs");
-    PANELS.forEach((panel, i) => tabs.append(button(panel.name, () => this.store.set({ tab: panel.id }), { role: "tab", id: `tab-${panel.id}`, "aria-selected": "false", "aria-controls": "panel", title: `${i + 1}` })));
+    PANELS.forEach((panel, i) => tabs.append(button(panel.name, () => this.store.set({ tab: panel.id }), { role: "tab", id: `tab-${panel.id}`, "aria-selected": "false", "aria-controls": "panel", title: keyOf(panel, i) })));
     const input = /** @type {HTMLInputElement} */ (element("filter-text"));
     element("filter").addEventListener("submit", (event) => { event.preventDefault(); this.store.set({ filter: input.value.trim() }); this.list.scroller.focus(); });
     input.addEventListener("keydown", (event) => { if (event.key === "Escape") { input.value = ""; this.store.set({ filter: "" }); this.list.scroller.focus(); } });
@@ -316,8 +326,11 @@ class Page {
       { name: "undo: back to where I was", keys: ["u"], run: () => history.back() },
       { name: "into the list of calls", keys: ["l"], run: () => this.list.scroller.focus() },
       { name: "into the panel", keys: ["o"], run: () => element("panel").focus() },
-      ...PANELS.map((panel, i) => ({ name: `panel: ${panel.name}`, keys: [String(i + 1)], run: () => this.store.set({ tab: panel.id }) })),
+      ...PANELS.map((panel, i) => ({ name: `panel: ${panel.name}`, keys: [keyOf(panel, i)], run: () => this.store.set({ tab: panel.id }) })),
       { name: "pictures of frames above the bars", keys: ["i"], run: () => void this.strip.toggle() },
+      { name: "timeline", keys: ["T"], run: () => this.timeline.toggle() },
+      { name: "into the timeline", keys: ["y"], run: () => this.timeline.toggle(true) },
+      { name: "look for findings and mark them", keys: [], run: () => void this.timeline.load(true).catch((error) => this.fail(error)) },
       { name: "copy a link to this place", keys: ["c"], run: () => void navigator.clipboard.writeText(location.href).then(() => this.say("copied; whoever opens it needs the token too"), () => this.say("the browser refuses to copy")) },
       { name: "save the notes as a file", keys: [], run: () => download(`${this.recording.overview.name}.notes.json`, JSON.stringify(this.notes.data, null, 1), "application/json") },
       { name: "all commands", keys: ["Ctrl-k"], run: () => this.keys.palette() },

@@ -66,6 +66,13 @@ export async function put(path, body) {
 
 let asked = 0;
 
+/** A new name for a question; when `signal` aborts, the server stops what it does under that name. @param {number} recording @param {AbortSignal} signal */
+export function stoppable(recording, signal) {
+  const name = `${Date.now()}-${asked++}`;
+  signal.addEventListener("abort", () => void request(`${recording}/query/${name}`, { method: "DELETE" }).then((answer) => answer.text()).catch(() => {}), { once: true });
+  return name;
+}
+
 /**
  * Ask something that can take long. Aborting it also stops the work on the server.
  * @param {number} recording @param {string} what "sql" or "filter" @param {string} body @param {AbortSignal} signal

@@ -56,7 +56,7 @@ export const sqlPanel = {
     });
     text.addEventListener("input", () => void complete(ctx, text, suggest));
     fill(element, h("h2", { text: "SQL" }, h("small", { text: "DuckDB's dialect; it only reads" })), text, suggest,
-      h("div", { class: "tools" }, button("run", () => void run(), { title: "Ctrl-Enter" }), stop, button("keep", () => notes.add("queries", text.value, ctx)), examples), out);
+      h("div", { class: "tools" }, button("run", () => void run(), { title: "Ctrl-Enter" }), stop, button("keep", () => notes.add("queries", text.value, ctx)), button("as a track", () => void ctx.timeline.add(text.value).catch(ctx.fail), { title: "a row of the timeline: columns t_start or t, and duration or t_end or value, and name, seq" }), examples), out);
     if (place.sql) await run();
   },
 };

@@ -15,12 +15,17 @@
  * @property {string} of the attachment in the picture panel: "", "color1", "depth", "stencil"
  * @property {string} object what the texture panel shows: "texture/GROUP/NAME"
  * @property {string} layer which of its images
+ * @property {string} time "open": the timeline is there
+ * @property {string} view the window of the timeline, "FROM,TO" in ns
+ * @property {string} area the chosen stretch of time, the same
+ * @property {string} ab the markers A and B, the same; each may be missing
+ * @property {string} own the questions of the user's own rows, a list in JSON
  */
 
 /** @type {Place} */
 const FIRST = {
   rec: 0, call: null, filter: "", mode: "hide", list: "tree", tab: "call", pin: null, stage: "", sql: "", of: "",
-  object: "", layer: "",
+  object: "", layer: "", time: "", view: "", area: "", ab: "", own: "",
 };
 const NUMBERS = new Set(["rec", "call", "pin"]);
 const CHOICES = { mode: ["hide", "dim"], list: ["tree", "flat"] };

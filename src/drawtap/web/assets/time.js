@@ -1,0 +1,213 @@
+// The timeline between the bars and the list: its rows come from the server, its selection is that of the page.
+import { button, duration, fill, h, number } from "./dom.js";
+import { get, getBytes, post, stoppable } from "./net.js";
+import { DURATION, START } from "./recording.js";
+import { link } from "./table.js";
+import { TimeGraph, amount, clock, read } from "./timegraph.js";
+
+const AUTOMATIC = 2_000_000; // calls: in a longer recording findings are looked for only when somebody asks
+
+export class Timeline {
+  /** @param {any} page @param {HTMLElement} element */
+  constructor(page, element) {
+    this.page = page;
+    this.element = element;
+    this.bar = h("div", { class: "tools", role: "toolbar", "aria-label": "timeline" });
+    this.notes = h("span", { class: "notes" });
+    const box = h("div", { class: "timegraph" });
+    this.size = h("div", { class: "size", role: "separator", "aria-orientation": "horizontal", tabindex: "0", "aria-label": "height of the timeline" });
+    fill(element, this.bar, box, this.size);
+    this.graph = new TimeGraph(box, {
+      levels: async (ids, a, b, px, signal) => read(await getBytes(`${this.number}/tracks?ids=${ids.join()}&t0=${a}&t1=${b}&px=${px}&query=${stoppable(this.number, signal)}`, signal)),
+      arrows: (a, b, signal) => get(`${this.number}/arrows?t0=${a}&t1=${b}`, signal),
+      beside: async (row, at, step) => (await get(`${this.number}/beside/${row}?at=${at}${step < 0 ? "&back" : ""}`)).span,
+      select: (span) => this.selected(span), area: (a, b, rows) => this.area(a, b, rows), moved: () => this.moved(), fail: (error) => page.fail(error),
+    });
+    this.furniture();
+  }
+
+  get number() { return this.page.recording.number; }
+
+  furniture() {
+    const g = this.graph;
+    const act = (/** @type {string} */ name, /** @type {string} */ key, /** @type {string} */ title) => button(name, () => { g.acts()[key](); g.box.focus(); }, { title: `${title} (${key})` });
+    this.window = h("b", { class: "window" });
+    fill(this.bar, h("b", { text: "Time" }), this.window, act("+", "w", "zoom in"), act("−", "s", "zoom out"), act("all", "0", "all of the time"), act("fit", "f", "show the selection as a whole"),
+      act("A", "m", "marker A at the selection"), act("B", "M", "marker B at the selection"), act("clear", "Escape", "no area, no markers"),
+      button("findings", () => void this.load(true), { title: "look for findings of the checklist, and mark them" }), this.notes, h("span", { class: "gap" }), button("×", () => this.toggle(false), { "aria-label": "close the timeline", title: "T" }));
+    const high = (/** @type {number} */ px) => this.element.style.setProperty("--high", `${Math.min(Math.max(px, 120), innerHeight - 260)}px`);
+    this.size.addEventListener("pointerdown", (event) => {
+      this.size.setPointerCapture(event.pointerId);
+      this.size.onpointermove = (move) => high(move.clientY - this.element.getBoundingClientRect().top);
+      this.size.onpointerup = () => (this.size.onpointermove = null);
+    });
+    this.size.addEventListener("keydown", (event) => {
+      const step = { ArrowUp: -20, ArrowDown: 20 }[event.key];
+      if (step) { high(this.element.clientHeight + step); event.preventDefault(); }
+    });
+  }
+
+  /** @param {boolean} [open] */
+  toggle(open = this.page.store.place.time !== "open") {
+    this.page.store.set({ time: open ? "open" : "" });
+    if (open) this.graph.box.focus();
+    else this.page.list.scroller.focus();
+  }
+
+  /** Show what the place says. @param {import("./store.js").Place} place */
+  async show(place) {
+    this.element.hidden = place.time !== "open";
+    if (this.element.hidden) return;
+    const { recording } = this.page;
+    const fresh = this.shown !== recording;
+    if (fresh) {
+      this.shown = recording;
+      this.graph.groups = [];
+      this.graph.area = null;
+      this.notes.textContent = "reading the times …";
+      await this.load(recording.calls <= AUTOMATIC);
+      await this.own(place);
+      this.restore(place);
+    } else await this.own(place);
+    await this.follow(place);
+    if (place.tab === "time" && fresh) this.page.panelAgain();
+  }
+
+  /** Ask for the rows until all are there. @param {boolean} findings */
+  async load(findings) {
+    const { recording } = this.page;
+    for (;;) {
+      const listing = await get(`${this.number}/timeline${findings ? "?findings" : ""}`);
+      if (recording !== this.page.recording) return;
+      this.listing = listing;
+      this.graph.show(listing);
+      this.notes.textContent = [...(listing.more ? ["more rows are being made …"] : []), ...listing.notes].join("; ");
+      this.notes.title = this.notes.textContent;
+      if (!listing.more) break;
+      await new Promise((done) => setTimeout(done, 700));
+    }
+    void this.page.marked?.();
+  }
+
+  /** Rows of the user's own, by their questions. @param {import("./store.js").Place} place */
+  async own(place) {
+    if (place.own === (this.ownShown ?? "")) return;
+    this.ownShown = place.own;
+    /** @type {string[]} */
+    let queries = [];
+    try { queries = JSON.parse(place.own || "[]"); } catch { this.page.say("the rows in the address cannot be read"); }
+    for (const sql of queries.filter((one) => typeof one === "string")) {
+      try { await post(`${this.number}/track`, sql); } catch (error) { this.page.fail(error); }
+    }
+    this.listing = await get(`${this.number}/timeline`);
+    this.graph.show(this.listing);
+  }
+
+  /** Add a row for a question. @param {string} sql */
+  async add(sql) {
+    await post(`${this.number}/track`, sql);
+    const queries = JSON.parse(this.page.store.place.own || "[]");
+    this.page.store.set({ time: "open", own: JSON.stringify([...new Set([...queries, sql])]) });
+  }
+
+  /** @param {import("./store.js").Place} place */
+  restore(place) {
+    const two = (/** @type {string} */ text) => { const m = /^(\d+),(\d+)$/.exec(text); return m && Number(m[2]) > Number(m[1]) ? [Number(m[1]), Number(m[2])] : null; };
+    const view = two(place.view), area = two(place.area), marks = /^(\d*),(\d*)$/.exec(place.ab);
+    if (marks) this.graph.markers = { a: marks[1] ? Number(marks[1]) : null, b: marks[2] ? Number(marks[2]) : null };
+    if (area) this.graph.area = { a: area[0], b: area[1], rows: new Set((this.graph.rows ?? []).map((row) => row.id)) };
+    if (view) this.graph.look(view[0], view[1]);
+    this.graph.draw();
+  }
+
+  moved() {
+    const { a, b } = this.graph.view, { markers } = this.graph;
+    const parts = [`${clock(a, (b - a) / 100)} – ${clock(b, (b - a) / 100)}`, duration(b - a)];
+    if (markers.a !== null && markers.b !== null) parts.push(`A to B: ${duration(Math.abs(markers.b - markers.a))}`);
+    this.window.textContent = parts.join("; ");
+    clearTimeout(this.telling);
+    this.telling = setTimeout(() => {
+      const whole = a <= 0 && b >= this.graph.length, none = markers.a === null && markers.b === null;
+      this.page.store.set({ view: whole ? "" : `${a},${b}`, ab: none ? "" : `${markers.a ?? ""},${markers.b ?? ""}`, ...(this.graph.area ? {} : { area: "" }) }, { replace: true });
+    }, 300);
+  }
+
+  /** The page's call becomes the timeline's. @param {import("./store.js").Place} place */
+  async follow(place) {
+    const { recording } = this.page;
+    if (place.call === null || !recording.fetch || !this.listing?.length) return;
+    await recording.fetch([place.call], new AbortController().signal);
+    const row = recording.seen.get(place.call);
+    if (!row || row[START] === null || place.call !== this.page.store.place.call) return;
+    const begin = row[START] - this.listing.zero;
+    const before = this.graph.call;
+    this.graph.call = { seq: place.call, begin, length: row[DURATION] ?? 0 };
+    const { a, b } = this.graph.view;
+    if (before && before.seq !== place.call && (begin < a || begin > b)) this.graph.look(begin - (b - a) / 2, begin + (b - a) / 2);
+    this.graph.draw();
+  }
+
+  /** @param {import("./timegraph.js").Span|null} span */
+  selected(span) {
+    if (span?.row.leads === "call") this.page.go(span.id);
+    else if (span?.row.leads === "frame") this.page.goFrame(span.id);
+    if (this.page.store.place.tab === "time") this.page.panelAgain();
+  }
+
+  /** @param {number} a @param {number} b @param {any[]} rows */
+  area(a, b, rows) {
+    this.areaRows = rows;
+    this.page.store.set({ tab: "time", area: `${a},${b}` });
+    this.page.panelAgain();
+  }
+}
+
+/** What the timeline shows, as tables: for those who do not see it, and for exact numbers. */
+export const timePanel = {
+  id: "time",
+  name: "Time",
+  key: "z",
+  /** @param {any} ctx */
+  async show(ctx) {
+    const { element, recording, timeline } = ctx, { graph } = timeline;
+    if (timeline.element.hidden) return fill(element, h("p", {}, "The timeline is closed. ", button("open it", () => timeline.toggle(true))));
+    const area = graph.area ?? graph.view;
+    const rows = (graph.area ? graph.rowsOf(graph.area.rows) : graph.rows ?? []).slice(0, 64);
+    if (!rows.length) return fill(element, h("p", {}, h("i", { text: "there are no rows" })));
+    const [a, b] = [Math.floor(area.a), Math.ceil(area.b)];
+    const answer = await get(`${recording.number}/area?ids=${rows.map((row) => row.id).join()}&t0=${a}&t1=${b}`, ctx.signal);
+    const { markers, span } = graph;
+    fill(
+      element,
+      h("h2", { text: graph.area ? "Sums of the area" : "Sums of what is in view" }, h("small", { text: `${clock(a, (b - a) / 1000)} to ${clock(b, (b - a) / 1000)}, ${duration(b - a)}` })),
+      h("div", { class: "tools" }, graph.area && button("look at it", () => graph.look(a, b)),
+        button("calls in it", () => ctx.store.set({ filter: `sql: t_start >= ${a + timeline.listing.zero} AND t_start < ${b + timeline.listing.zero}`, mode: "hide" }), { title: "filter the list" })),
+      markers.a !== null && h("p", { text: `Marker A at ${clock(markers.a, 1000)}${markers.b === null ? "" : `, B at ${clock(markers.b, 1000)}, between them ${duration(Math.abs(markers.b - markers.a))}`}.` }),
+      span && spanFacts(ctx, graph, span),
+      sums(answer, b - a, ctx, graph),
+    );
+  },
+};
+
+/** @param {any} ctx @param {TimeGraph} graph @param {import("./timegraph.js").Span} span */
+function spanFacts(ctx, graph, span) {
+  const rows = [["row", span.row.label], ["kind", span.row.parts[span.part]], ["from", clock(span.begin, 1)], ["length", duration(span.length)]];
+  return h("div", {}, h("h2", { text: span.name || "Selection" }),
+    h("table", {}, ...rows.map(([name, value]) => h("tr", {}, h("th", { text: name, scope: "row" }), h("td", { text: value }))),
+      span.row.leads === "call" && h("tr", {}, h("th", { text: "call", scope: "row" }), h("td", {}, link(String(span.id), () => ctx.go(span.id))))),
+    h("div", { class: "tools" }, button("as an area", () => { graph.acts().r(); }, { title: "r" }), span.row.sql && button("SQL", () => ctx.store.set({ tab: "sql", sql: span.row.sql }), { title: "the rows behind this row" })));
+}
+
+/** @param {any} answer @param {number} length @param {any} ctx @param {TimeGraph} graph */
+function sums(answer, length, ctx, graph) {
+  const percent = (/** @type {number} */ busy) => `${((100 * busy) / length).toPrecision(3)} %`;
+  const spans = answer.rows.filter((/** @type {any[]} */ r) => r[4] !== null);
+  const values = answer.rows.filter((/** @type {any[]} */ r) => r[4] === null);
+  const go = (/** @type {any[]} */ r) => { const row = graph.row(r[0]); return row?.leads === "call" ? link(duration(r[5]), () => ctx.go(r[6])) : duration(r[5]); };
+  return h("div", {},
+    spans.length > 0 && h("table", {}, h("thead", {}, h("tr", {}, ...["row", "what", "times", "busy", "share", "longest"].map((text, i) => h("th", { class: i > 1 ? "n" : "", text })))),
+      h("tbody", {}, ...spans.map((/** @type {any[]} */ r) => h("tr", {}, h("td", { text: r[1] }), h("td", { class: "mono", text: r[2] }), h("td", { class: "n", text: number(r[3]) }), h("td", { class: "n", text: duration(r[4]) }), h("td", { class: "n", text: percent(r[4]) }), h("td", { class: "n" }, go(r)))))),
+    values.length > 0 && h("table", {}, h("thead", {}, h("tr", {}, ...["row", "values", "least", "mean", "largest"].map((text, i) => h("th", { class: i ? "n" : "", text })))),
+      h("tbody", {}, ...values.map((/** @type {any[]} */ r) => { const unit = graph.row(r[0])?.unit ?? ""; return h("tr", {}, h("td", { text: r[1] }), h("td", { class: "n", text: number(r[3]) }), ...r.slice(7).map((v) => h("td", { class: "n", text: amount(v, unit) }))); }))),
+    !answer.rows.length && h("p", {}, h("i", { text: "nothing is in this time" })));
+}

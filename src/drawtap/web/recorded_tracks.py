@@ -1,0 +1,336 @@
+"""Rows of a recording: frames, debug groups, draws, calls of threads, metrics, sensors, findings, and its kernel trace.
+
+Small tables are copied into a database in memory with their times; calls are asked where they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+
+from drawtap.errors import DrawtapError, UsageError
+from drawtap.trace import sensors
+from drawtap.trace.result import Stream, connect
+from drawtap.trace.sql_text import quote, quote_text
+from drawtap.web.levels import Columns, CounterSource, SpanSource
+from drawtap.web.tracks import Track, Tracks
+
+if TYPE_CHECKING:
+    from drawtap.trace.trace import Trace
+
+Lent = Callable[[], contextlib.AbstractContextManager["Trace"]]
+MOST_OWN = 1_000_000  # rows of a row that the user asked for
+_MOST_MARKS = 20_000
+_CORRELATED = 5_000_000  # calls: a longer recording is drawn beside its kernel trace without arrows
+_CALLS = "SELECT {track} AS track, seq AS id, t_start AS b, t_start + coalesce(duration, 0) AS e, name FROM calls"
+_SEVERITIES = {"error": "✕ errors", "warning": "▲ warnings", "note": "● notes"}
+_BEGINS = ("t_start", "begin_ns", "t", "t_ns", "ts", "begin")
+_ENDS = ("t_end", "end_ns", "end")
+_LENGTHS = ("duration", "dur", "length_ns")
+
+
+class RecordedTracks:
+    """The rows of a recording. `looked` adds those that take longer, in the background; `close` it at the end."""
+
+    def __init__(self, trace: Trace, lent: Lent) -> None:
+        info = trace.info
+        first, last = info["t_first"], (info["t_first"] or 0) + (info["duration"] or 0)
+        self._trace = trace
+        self._lent = lent
+        self._small = connect()
+        self._lock = threading.Lock()
+        self._jobs: dict[str, threading.Thread] = {}
+        self._model: Any = None
+        self._marks: list[list[object]] = []
+        self._own: dict[str, int] = {}
+        self.tracks = Tracks(first or 0, max(last - (first or 0), 0) + 1 if first else 0)
+        if not first:
+            self.tracks.notes.append("the recording has no times: record without --timing none")
+            return
+        self.tracks.add([*self._frames(), *self._groups(), *self._draws(), *self._threads()])
+        self.tracks.add([*self._metrics(), *self._sensors()])
+
+    def close(self) -> None:
+        """Forget what was made; what still runs ends with its next question."""
+        for job in self._jobs.values():
+            job.join(timeout=10)
+        if self._model is not None:
+            self._model.close()
+        self._small.close()
+
+    # ---- questions ----------------------------------------------------------------------------------------------
+
+    def _run(self, sql: str) -> Columns:
+        with self._lent() as trace:
+            return trace.sql(sql).numpy()
+
+    def _run_small(self, sql: str) -> Columns:
+        try:
+            return self._small.cursor().execute(sql).fetchnumpy()
+        except duckdb.Error as error:  # values of a row of the user's own
+            raise UsageError(str(error).partition("\n")[0]) from None
+
+    def _copy(self, name: str, sql: str, lent: Trace | None = None) -> int:
+        """Copy the rows of a question into a table of the database in memory and return their number."""
+        with contextlib.ExitStack() as stack:
+            trace = lent or stack.enter_context(self._lent())
+            cursor = self._small.cursor()
+            cursor.register("_rows", Stream(lambda: trace.sql(sql).__arrow_c_stream__()))
+            cursor.execute(f"CREATE OR REPLACE TABLE {quote(name)} AS SELECT * FROM _rows")
+            cursor.unregister("_rows")
+            return int(cursor.execute(f"SELECT count(*) FROM {quote(name)}").fetchall()[0][0])
+
+    def _spans(self, table: str, series: int = 1) -> SpanSource:
+        return SpanSource(
+            self._run_small, lambda *_: f"SELECT * FROM {quote(table)}", self.tracks.zero, self.tracks.length,
+            series=series,
+        )  # fmt: skip
+
+    def _calls(self, track: str, where: str, series: int) -> SpanSource:
+        def rows(first: int | None, end: int | None) -> str:
+            bounds = "" if first is None else f" AND seq >= {first} AND seq < {end}"
+            return f"{_CALLS.format(track=track)} WHERE t_start IS NOT NULL{where}{bounds}"
+
+        return SpanSource(self._run, rows, self.tracks.zero, self.tracks.length, series=series)
+
+    # ---- rows ---------------------------------------------------------------------------------------------------
+
+    def _frames(self) -> Iterator[Track]:
+        sql = "SELECT frame, t_start, duration, draws FROM frames ORDER BY frame"
+        count = self._copy(
+            "frames", "SELECT 'frames' AS track, frame AS id, t_start AS b, t_end AS e, 'frame ' || frame AS name "
+            "FROM frames WHERE t_start IS NOT NULL"
+        )  # fmt: skip
+        if count:
+            yield Track("Recording", "frames", "spans", self._spans("frames"), (("frames", "frame"),), "frame", sql=sql)
+
+    def _groups(self) -> Iterator[Track]:
+        if not self._copy("markers", "SELECT seq, end_seq, kind, text, thread FROM markers"):
+            return
+        self._copy(
+            "times",
+            "SELECT seq, t_start AS b, t_start + coalesce(duration, 0) AS e FROM calls "
+            "WHERE seq IN (SELECT seq FROM markers UNION ALL SELECT end_seq - 1 FROM markers)",
+        )
+        cursor = self._small.cursor()
+        cursor.execute(
+            """
+            CREATE OR REPLACE TABLE groups AS
+            SELECT (CASE WHEN m.kind = 'group' THEN 'groups ' ELSE 'messages ' END) || m.thread AS track, m.seq AS id,
+                   a.b, CASE WHEN m.kind = 'group' THEN greatest(coalesce(z.e, a.e), a.e) ELSE a.b END AS e,
+                   m.text AS name
+            FROM markers m JOIN times a ON a.seq = m.seq LEFT JOIN times z ON z.seq = m.end_seq - 1
+            WHERE m.kind IN ('group', 'insert')
+            """
+        )
+        names = [row[0] for row in cursor.execute("SELECT DISTINCT track FROM groups ORDER BY track").fetchall()]
+        source = self._spans("groups", len(names))
+        for name in names:
+            what, _, thread = str(name).partition(" ")
+            shape, kind = ("queue", "group") if what == "groups" else ("marks", "message")
+            label = f"debug {what}" + (f" of {self._thread(int(thread))}" if len(names) > 2 else "")
+            sql = f"SELECT seq, end_seq, depth, text FROM markers WHERE thread = {thread} ORDER BY seq"
+            yield Track("Recording", label, shape, source, ((str(name), kind),), "call", sql=sql)
+
+    def _draws(self) -> Iterator[Track]:
+        functions = self._trace.core.table_rows("functions")
+        draws = sorted(str(f["name"]) for f in functions if f["calls"] and "draw" in str(f["flags"]).split(","))
+        if draws:
+            names = ", ".join(map(quote_text, draws))
+            sql = (
+                f"SELECT seq, frame, t_start, duration, name FROM calls WHERE name IN ({names}) ORDER BY seq LIMIT 1000"
+            )
+            source = self._calls("'draws'", f" AND name IN ({names})", 1)
+            yield Track("Recording", "draws", "spans", source, (("draws", "draw"),), "call", sql=sql)
+
+    def _thread(self, number: int) -> str:
+        row = next((t for t in self._trace.core.table_rows("threads") if t["thread"] == number), None)
+        return f"{row['name'] or 'thread'} ({row['tid']})" if row else f"thread {number}"
+
+    def _threads(self) -> Iterator[Track]:
+        threads = [t for t in self._trace.core.table_rows("threads") if t["calls"]]
+        source = self._calls("thread::VARCHAR", "", len(threads))
+        for row in threads:
+            number = row["thread"]
+            sql = f"SELECT seq, t_start, duration, name FROM calls WHERE thread = {number} ORDER BY seq LIMIT 1000"
+            part = (str(number), "call")
+            yield Track("Recording", f"calls of {self._thread(number)}", "spans", source, (part,), "call", sql=sql)
+
+    def _metrics(self) -> Iterator[Track]:
+        with self._lent() as trace:
+            if not trace.sql("SELECT count(*) FROM metrics WHERE value IS NOT NULL").fetchall()[0][0]:
+                return
+        self._copy(
+            "metrics",
+            """
+            SELECT m.name || ' per ' || m.per AS track, coalesce(m.t, c.t_start) AS t, m.value, m.unit, m.name, m.per
+            FROM metrics m LEFT JOIN calls c ON c.seq = m.seq WHERE m.value IS NOT NULL
+            QUALIFY m.run IS NOT DISTINCT FROM max(m.run) OVER (PARTITION BY m.name, m.per)
+            """,
+        )
+        yield from self._counted(
+            "metrics", "Metrics", "SELECT seq, number, value FROM metrics WHERE name || ' per ' || per = "
+        )
+
+    def _sensors(self) -> Iterator[Track]:
+        parts = []
+        with self._lent() as trace:
+            for table in sensors.tables(self._trace.path):
+                columns = trace.database.columns(table)
+                key = next((c.name for c in columns if c.name in ("seq", "frame")), None)
+                named = [
+                    c.name for c in columns if c.name != key and c.type in ("DOUBLE", "FLOAT", "BIGINT", "INTEGER")
+                ]
+                of = "calls" if key == "seq" else "frames"
+                parts += [
+                    f"SELECT {quote_text(f'{table}: {name}')} AS track, o.t_start AS t, "
+                    f"s.{quote(name)}::DOUBLE AS value, '' AS unit "
+                    f"FROM {quote(table)} s JOIN {of} o USING ({key}) WHERE s.{quote(name)} IS NOT NULL"
+                    for name in named
+                ]
+        if parts:
+            self._copy("sensors", " UNION ALL ".join(parts))
+            yield from self._counted("sensors", "Sensors", "")
+
+    def _counted(self, table: str, group: str, question: str) -> Iterator[Track]:
+        source = CounterSource(
+            self._run_small, f"SELECT track, t, value FROM {table} WHERE t IS NOT NULL", self.tracks.zero
+        )
+        rows = self._small.cursor().execute(f"SELECT track, any_value(unit) FROM {table} GROUP BY track ORDER BY track")
+        for name, unit in rows.fetchall():
+            sql = question and question + quote_text(str(name))
+            yield Track(group, str(name), "counter", source, ((str(name), "counter"),), unit=str(unit or ""), sql=sql)
+
+    # ---- what takes longer --------------------------------------------------------------------------------------
+
+    def looked(self, *, findings: bool) -> bool:
+        """Begin what was not begun yet: the kernel trace beside the recording, and findings; tell whether any runs."""
+        with self._lock:
+            beside = self._trace.path.with_suffix(".dat")
+            if "kernel" not in self._jobs and beside.is_file() and self.tracks.length:
+                self._begin("kernel", lambda: self._kernel(beside))
+            if findings and "findings" not in self._jobs and self.tracks.length:
+                self._begin("findings", self._findings)
+            return any(job.is_alive() for job in self._jobs.values())
+
+    def _begin(self, name: str, work: Callable[[], None]) -> None:
+        def run() -> None:
+            try:
+                work()
+            except DrawtapError as error:
+                self.tracks.notes.append(f"{name}: {error.message}" + (f" ({error.hint})" if error.hint else ""))
+            except KeyboardInterrupt:
+                self.tracks.notes.append(f"{name}: stopped")
+
+        self._jobs[name] = threading.Thread(target=run, daemon=True)
+        self._jobs[name].start()
+
+    def _kernel(self, path: Path) -> None:
+        from drawtap.system.correlate import correlate
+        from drawtap.system.kept import model_of
+        from drawtap.system.model import build
+        from drawtap.system.reader import open as open_kernel
+        from drawtap.web.kernel_tracks import KernelRows
+
+        kernel = open_kernel(path)
+        joins = self._trace.info["calls"] <= _CORRELATED
+        model = self._model = build(kernel) if joins else model_of(kernel)
+        calls: dict[int, int] = {}
+        if not kernel.clock.monotonic:
+            raise UsageError(f"{path.name} counts the clock {kernel.clock.name!r}, the calls CLOCK_MONOTONIC")
+        if joins:
+            with self._lent() as trace:
+                self.tracks.notes += correlate(trace, model).notes
+            rows = {t.label: n for n, t in enumerate(self.tracks.tracks)}
+            for thread in self._trace.core.table_rows("threads"):
+                label = f"calls of {self._thread(thread['thread'])}"
+                if label in rows:
+                    calls[thread["tid"]] = rows[label]
+        KernelRows(model, self.tracks, calls)
+
+    def _findings(self) -> None:
+        with self._lent() as trace:
+            found = self._copy(
+                "findings",
+                "SELECT f.severity, f.rule, f.seq AS id, c.t_start AS b, c.t_start AS e, "
+                "f.rule || ': ' || f.what AS name, 'findings ' || f.severity AS track "
+                f"FROM findings f JOIN calls c ON c.seq = f.seq LIMIT {_MOST_MARKS}",
+                trace,
+            )
+        rows = self._small.cursor().execute("SELECT DISTINCT id, severity, rule FROM findings ORDER BY id").fetchall()
+        self._marks += [list(row) for row in rows]
+        source = self._spans("findings", len(_SEVERITIES))
+        sql = "SELECT rule, seq, what FROM findings WHERE severity = '{}'"
+        self.tracks.add(
+            Track("Findings", label, "marks", source, ((f"findings {name}", name),), "call", sql=sql.format(name))
+            for name, label in _SEVERITIES.items()
+            if found and any(row[1] == name for row in rows)
+        )
+
+    def marks(self) -> list[list[object]]:
+        """Return calls with a mark: number, severity, and the rule that found it or the kind of a problem."""
+        problems = self._trace.info["problems"]
+        chunks = self._trace.core.table_rows("chunks") if problems else []
+        found = list(self._marks)
+        for problem in problems:
+            # What is damaged lies before the next whole chunk of calls.
+            after = [c for c in chunks if c["type"] == "calls" and c["offset"] >= (problem.get("offset") or 0)]
+            first = min(after, key=lambda c: int(c["offset"]), default=None)
+            found.append([first["first_call"] if first else self._trace.info["calls"] - 1, "problem", problem["text"]])
+        return found
+
+    # ---- rows of the user's own ---------------------------------------------------------------------------------
+
+    def own(self, sql: str) -> int:
+        """Add a row for a question of the user's and return its number; the same question keeps its row.
+
+        Its answer has a time (`t_start`, `t`, `begin_ns`, `ts`), and a length (`duration`, `dur`) or an end (`t_end`,
+        `end_ns`) for spans, or else a `value` for a curve; `name` and `seq` are shown. Raises UsageError otherwise.
+        """
+        text = sql.strip().rstrip(";")
+        if text in self._own:
+            return self._own[text]
+        table = f"own {len(self._own)}"
+        with self._lent() as trace:
+            trace.sql(text)  # mistakes are said before anything is copied
+            count = self._copy(table, f"SELECT * FROM ({text}\n) LIMIT {MOST_OWN + 1}", trace)
+        if count > MOST_OWN:
+            raise UsageError(f"a row of the timeline has at most {MOST_OWN:,} spans", hint="add conditions or LIMIT")
+        columns = {str(r[0]) for r in self._small.cursor().execute(f"DESCRIBE {quote(table)}").fetchall()}
+        track = self._own_track(table, columns, text)
+        if isinstance(track.source, SpanSource):
+            track.source.totals(0, max(self.tracks.length, 1), ["own"], 1)  # numbers where they have to be?
+        else:
+            track.source.totals(0, max(self.tracks.length, 1), ["own"])
+        with self._lock:
+            self.tracks.add([track])
+            self._own[text] = len(self.tracks.tracks) - 1
+        return self._own[text]
+
+    def _own_track(self, table: str, columns: set[str], sql: str) -> Track:
+        begin, end, length = (next((c for c in names if c in columns), None) for names in (_BEGINS, _ENDS, _LENGTHS))
+        if begin is None:
+            raise UsageError("the answer has no time", hint=f"name a column {', '.join(_BEGINS[:4])}")
+        label = " ".join(sql.split())[:80]
+        rows = f"FROM {quote(table)} WHERE {begin} IS NOT NULL"
+        if end is None and length is None and "value" in columns:
+            counted = (
+                f"SELECT 'own' AS track, {begin}::BIGINT AS t, value::DOUBLE AS value {rows} AND value IS NOT NULL"
+            )
+            source: SpanSource | CounterSource = CounterSource(self._run_small, counted, self.tracks.zero)
+            return Track("Own", label, "counter", source, (("own", "counter"),), sql=sql)
+        until = end or (f"{begin} + coalesce({length}, 0)" if length else begin)
+        name = "name" if "name" in columns else "text" if "text" in columns else "''"
+        key = "seq" if "seq" in columns else "row_number() OVER () - 1"
+        spans = (
+            f"SELECT 'own' AS track, ({key})::BIGINT AS id, {begin}::BIGINT AS b, "
+            f"greatest(({until})::BIGINT, {begin}::BIGINT) AS e, {name}::VARCHAR AS name {rows}"
+        )
+        source = SpanSource(self._run_small, lambda *_: spans, self.tracks.zero, self.tracks.length)
+        shape = "queue" if end or length else "marks"
+        return Track("Own", label, shape, source, (("own", "own"),), "call" if "seq" in columns else "", sql=sql)
