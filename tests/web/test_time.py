@@ -93,18 +93,16 @@ def test_a_call_of_the_list_is_seen_on_the_timeline_and_the_address_leads_back(o
     page.reads("Sums of what is in view")
     page.page.evaluate("drawtap.go(3)")
     page.wait("d.timeline.graph.call?.seq === 3")
-    page.wait(
-        "d.timeline.graph.view.a <= d.timeline.graph.call.begin && d.timeline.graph.call.begin <= d.timeline.graph.view.b"
-    )
+    graph = "d.timeline.graph"
+    page.wait(f"{graph}.view.a <= {graph}.call.begin && {graph}.call.begin <= {graph}.view.b")
 
 
 def test_what_is_near_is_not_asked_again(opened):
     page = opened("time=open")
     page.wait("d.timeline.graph.kept.size > 0 && !d.timeline.graph.asked")
     page.page.evaluate("(() => { const g = drawtap.timeline.graph; g.look(g.length * 0.4, g.length * 0.5); })()")
-    page.wait(
-        "!d.timeline.graph.asked && d.timeline.graph.visible().every((p) => !p.row || d.timeline.graph.good(d.timeline.graph.kept.get(p.row.id)))"
-    )
+    graph = "d.timeline.graph"
+    page.wait(f"!{graph}.asked && {graph}.visible().every((p) => !p.row || {graph}.good({graph}.kept.get(p.row.id)))")
     before = page.page.evaluate("drawtap.timeline.graph.requests")
     for _ in range(3):
         page.page.evaluate("drawtap.timeline.graph.pan(0.25)")

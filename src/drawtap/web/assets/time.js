@@ -81,6 +81,7 @@ export class Timeline {
       if (recording !== this.page.recording) return;
       this.listing = listing;
       this.graph.show(listing);
+      this.tell();
       this.notes.textContent = [...(listing.more ? ["more rows are being made …"] : []), ...listing.notes].join("; ");
       this.notes.title = this.notes.textContent;
       if (!listing.more) break;
@@ -120,11 +121,17 @@ export class Timeline {
     this.graph.draw();
   }
 
-  moved() {
+  /** Say which time is in view. */
+  tell() {
     const { a, b } = this.graph.view, { markers } = this.graph;
     const parts = [`${clock(a, (b - a) / 100)} – ${clock(b, (b - a) / 100)}`, duration(b - a)];
     if (markers.a !== null && markers.b !== null) parts.push(`A to B: ${duration(Math.abs(markers.b - markers.a))}`);
     this.window.textContent = parts.join("; ");
+  }
+
+  moved() {
+    this.tell();
+    const { a, b } = this.graph.view, { markers } = this.graph;
     clearTimeout(this.telling);
     this.telling = setTimeout(() => {
       const whole = a <= 0 && b >= this.graph.length, none = markers.a === null && markers.b === null;

@@ -349,16 +349,16 @@ export class TimeGraph {
     const first = Math.max(Math.floor((a - begin) / step), 0), last = Math.min(Math.ceil((b - begin) / step), steps - 1);
     let most = step;
     if (row.shape === "queue") for (let i = first; i <= last; i++) most = Math.max(most, sums.reduce((/** @type {number} */ s, /** @type {any} */ p) => s + p.busy[i], 0));
-    const w = Math.max((step / (b - a)) * this.wide, 0.8);
     for (let i = first; i <= last; i++) {
-      const x = this.x(begin + i * step);
+      // Whole pixels: the edges of neighbours must not shine through.
+      const x = Math.round(this.x(begin + i * step)), w = Math.max(Math.round(this.x(begin + (i + 1) * step)) - x, 1);
       let base = y + high;
       for (const p of sums) {
-        if (row.shape === "marks" || (!p.busy[i] && p.count?.[i])) { if (p.count[i]) { g.fillStyle = this.colour(this.kindColour(row.parts[p.part], "")); g.fillRect(x, y + 2, Math.max(w, 1), high - 2); } continue; }
+        if (row.shape === "marks" || (!p.busy[i] && p.count?.[i])) { if (p.count[i]) { g.fillStyle = this.colour(this.kindColour(row.parts[p.part], "")); g.fillRect(x, y + 2, w, high - 2); } continue; }
         if (!p.busy[i]) continue;
         const tall = Math.max(Math.min(p.busy[i] / most, 1) * high, 0.7);
         g.fillStyle = this.colour(this.kindColour(row.parts[p.part], ""));
-        g.fillRect(x, base - tall, w + 0.3, tall);
+        g.fillRect(x, base - tall, w, tall);
         base -= tall;
       }
     }
@@ -373,15 +373,14 @@ export class TimeGraph {
     for (let i = first; i <= last; i++) { if (part.high[i] > top) top = part.high[i]; if (part.low[i] < low) low = part.low[i]; }
     if (top === -Infinity) return;
     const range = Math.max(top - low, 1e-12), at = (/** @type {number} */ v) => y + high - ((v - low) / range) * high;
-    const w = Math.max((step / (b - a)) * this.wide, 0.8);
     g.fillStyle = this.colour("--t0");
     for (let i = first; i <= last; i++) {
       if (Number.isNaN(part.high[i])) continue;
-      const x = this.x(begin + i * step);
+      const x = Math.round(this.x(begin + i * step)), w = Math.max(Math.round(this.x(begin + (i + 1) * step)) - x, 1);
       g.globalAlpha = 0.25;
-      g.fillRect(x, at(part.high[i]), w + 0.3, y + high - at(part.high[i]));
+      g.fillRect(x, at(part.high[i]), w, y + high - at(part.high[i]));
       g.globalAlpha = 1;
-      g.fillRect(x, at(part.high[i]), w + 0.3, Math.max(at(part.low[i]) - at(part.high[i]), 1.2));
+      g.fillRect(x, at(part.high[i]), w, Math.max(at(part.low[i]) - at(part.high[i]), 1.2));
     }
     g.fillStyle = this.colour("--soft");
     g.fillText(`${amount(top, row.unit)}`, GUTTER + 4, y + 5);
