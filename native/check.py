@@ -36,7 +36,6 @@ DEEP = {
     ("core/chunk.cc", "OpenChunk::durations"): 6,
     ("core/chunk.cc", "OpenChunk::context"): 7,
     ("core/tables.cc", "each_tap_record"): 6,
-    ("core/tables.cc", "tap_table"): 10,
     ("core/tables.cc", "contexts_table"): 11,
     ("core/tables.cc", "markers_table"): 6,
     ("core/tables.cc", "table_json"): 6,

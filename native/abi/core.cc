@@ -109,7 +109,7 @@ int dt_calls_schema(dt_trace* trace, const char* function, const char** lines) {
       if (!f) throw dt::Error(DT_E_ARGUMENT, std::string("no function ") + function);
     }
     g_text.clear();
-    for (auto& c : dt::calls_schema(*trace->trace, f)) {
+    for (auto& c : dt::calls_schema(f)) {
       g_text += c.name + "\t" + dt::duckdb_type(c.type) + "\t" + (c.shown ? "" : "more");
       if (!c.note.empty()) g_text += (c.shown ? "" : " ") + c.note;
       g_text += "\n";

@@ -220,7 +220,7 @@ class Builder {
           case Source::api:
           case Source::category: order = true; break;
           case Source::params:
-          case Source::result_text:
+          case Source::result:
           case Source::call:
           case Source::payload_bytes:
             order = true;
@@ -484,7 +484,7 @@ class Builder {
           column.end_text();
         }
         break;
-      case Source::result_text:
+      case Source::result:
         for (uint32_t row = s.from; row < s.to; ++row) {
           uint32_t i;
           auto& f = columns_of(row, i);
@@ -539,10 +539,14 @@ class Builder {
       case Source::duration: fill_duration(column, cursor, s); break;
       case Source::t_end: fill_end(column, cursor, s); break;
       case Source::params:
-      case Source::result_text:
+      case Source::result:
       case Source::call:
       case Source::payload_bytes: fill_from_fields(spec.source, column, cursor, s); break;
-      default: field(spec, column, cursor, s); break;
+      default:
+        if (spec.field)
+          field(spec, column, cursor, s);
+        else
+          for (size_t k = 0; k < n; ++k) column.null();
     }
   }
 
@@ -560,10 +564,10 @@ class Builder {
     auto unknown = [&](uint32_t i) {
       return result && cursor.chunk->durations()[(*cursor.records)[i]] == DT_IN_FLIGHT;
     };
-    switch (spec.source) {
-      case Source::value:
-      case Source::number:
-      case Source::pointer:
+    switch (spec.part) {
+      case Part::value:
+      case Part::number:
+      case Part::pointer:
         if (result) {  // a call in flight has none yet
           for (uint32_t i = s.from; i < s.to; ++i) {
             if (unknown(i))
@@ -584,7 +588,7 @@ class Builder {
           column.values(c.w4[slot].data() + s.from, n, 4);
         }
         return;
-      case Source::bytes:
+      case Part::bytes:
         for (uint32_t i = s.from; i < s.to; ++i) {
           uint64_t d = c.descriptor(f, i);
           unsigned kind = DT_DATA_KIND(d);
@@ -594,7 +598,7 @@ class Builder {
             column.null();
         }
         return;
-      case Source::blob:
+      case Part::blob:
         for (uint32_t i = s.from; i < s.to; ++i) {
           if (DT_DATA_KIND(c.descriptor(f, i)) == DT_DATA_BLOB)
             column.text(hash_text(c.hash(f, i)));
@@ -602,8 +606,8 @@ class Builder {
             column.null();
         }
         return;
-      case Source::data:
-      case Source::list:
+      case Part::data:
+      case Part::list:
         for (uint32_t i = s.from; i < s.to; ++i) content(spec, column, f, c, i);
         return;
       default: return;
@@ -631,7 +635,7 @@ class Builder {
       bytes = c.payload(f, i);
     } else if (kind == DT_DATA_BLOB) {
       size_t width = element_bytes(f.element);
-      bool wanted = spec.source == Source::data || f.element == Element::chars || f.element == Element::strings;
+      bool wanted = spec.part == Part::data || f.element == Element::chars || f.element == Element::strings;
       if (!wanted && (!width || DT_DATA_LENGTH(d) > LIST_ELEMENTS * width)) return column.null();
       try {
         blob = trace_.blob(c.hash(f, i), 1ull << 30);
@@ -802,32 +806,32 @@ class ParameterColumns {
     return name;
   }
   // One more column about a field, on request; its name.
-  std::string extra(const std::string& base, const char* suffix, ColumnType type, Source source, const Field& f) {
-    more_.push_back({unused(base + suffix), type, source, &f, false, ""});
+  std::string extra(const std::string& base, const char* suffix, ColumnType type, Part part, const Field& f) {
+    more_.push_back({unused(base + suffix), type, Source::count_, part, &f, false, ""});
     return more_.back().name;
   }
   void scalar(const Field& f, const std::string& name) {
-    out_.push_back({name, value_type(f), Source::value, &f, true, ""});
+    out_.push_back({name, value_type(f), Source::count_, Part::value, &f, true, ""});
     if (f.kind == Kind::enumeration || f.kind == Kind::bitmask) {
       const Type type = f.wide ? Type::u64 : f.kind == Kind::enumeration ? Type::i64 : Type::u32;
-      const std::string twin = extra(name, "_value", {type, Type::u64}, Source::number, f);
+      const std::string twin = extra(name, "_value", {type, Type::u64}, Part::number, f);
       out_.back().note = "enum=" + twin;
       if (!f.group_name.empty()) out_.back().note += " group=" + f.group_name;
     }
     if (f.has_data()) {
-      extra(name, "_bytes", {Type::u64, Type::u64}, Source::bytes, f);
-      extra(name, "_data", {Type::binary, Type::u64}, Source::data, f);
-      extra(name, "_blob", {Type::text, Type::u64}, Source::blob, f);
+      extra(name, "_bytes", {Type::u64, Type::u64}, Part::bytes, f);
+      extra(name, "_data", {Type::binary, Type::u64}, Part::data, f);
+      extra(name, "_blob", {Type::text, Type::u64}, Part::blob, f);
     }
   }
   void array(const Field& f, const std::string& name) {
     const ColumnType type = f.element == Element::chars ? ColumnType{Type::text, Type::u64}
                                                         : ColumnType{Type::list, item_type(f.element, f.data_group)};
-    out_.push_back({name, type, Source::list, &f, true, ""});
-    if (f.slot >= 0) extra(name, "_pointer", {f.wide ? Type::u64 : Type::u32, Type::u64}, Source::pointer, f);
-    extra(name, "_bytes", {Type::u64, Type::u64}, Source::bytes, f);
-    extra(name, "_blob", {Type::text, Type::u64}, Source::blob, f);
-    extra(name, "_data", {Type::binary, Type::u64}, Source::data, f);
+    out_.push_back({name, type, Source::count_, Part::list, &f, true, ""});
+    if (f.slot >= 0) extra(name, "_pointer", {f.wide ? Type::u64 : Type::u32, Type::u64}, Part::pointer, f);
+    extra(name, "_bytes", {Type::u64, Type::u64}, Part::bytes, f);
+    extra(name, "_blob", {Type::text, Type::u64}, Part::blob, f);
+    extra(name, "_data", {Type::binary, Type::u64}, Part::data, f);
   }
 
   std::vector<ColumnSpec>& out_;
@@ -837,45 +841,35 @@ class ParameterColumns {
 
 }  // namespace
 
-std::vector<ColumnSpec> calls_schema(const Trace& trace, const Function* function) {
-  (void)trace;
+std::vector<ColumnSpec> calls_schema(const Function* function) {
+  using enum rows::Calls::At;
+  static const std::set<Source> hidden = {tid, t_end, api, fn, payload_bytes, call, origin},
+                                words = {name, category, api}, own = {name, category, result, api, fn};
   std::vector<ColumnSpec> out;
   std::set<std::string> used;
-  auto add = [&](std::string name, Type type, Source source, bool shown, std::string note = "") {
-    used.insert(lower(name));
-    out.push_back({std::move(name), {type, Type::u64}, source, nullptr, shown, std::move(note)});
+  auto add = [&](Source source, bool shown) {
+    auto& declared = rows::Calls::COLUMNS[static_cast<size_t>(source)];
+    if (!used.insert(lower(declared.name)).second) return;
+    const char* note = source == t_start || source == duration || (source == t_end && !function) ? "unit=ns"
+                       : source == params && !function                                           ? "json"
+                                                                                                 : "";
+    const ColumnType type = words.count(source) ? ColumnType{Type::dictionary, Type::u64} : declared.type;
+    out.push_back({declared.name, type, source, Part::none, nullptr, shown, note});
   };
-  add("seq", Type::u64, Source::seq, true);
-  add("frame", Type::u32, Source::frame, true);
-  add("thread", Type::u16, Source::thread, true);
-  if (!function) add("tid", Type::u32, Source::tid, false);
-  add("context", Type::u32, Source::context, true);
-  if (!function) add("name", Type::dictionary, Source::name, true);
-  add("t_start", Type::i64, Source::t_start, true, "unit=ns");
-  add("duration", Type::i64, Source::duration, true, "unit=ns");
-  if (!function) {
-    add("t_end", Type::i64, Source::t_end, false, "unit=ns");
-    add("category", Type::dictionary, Source::category, true);
-    add("params", Type::text, Source::params, true, "json");
-    add("result", Type::text, Source::result_text, true);
-    add("api", Type::dictionary, Source::api, false);
-    add("fn", Type::u16, Source::fn, false);
-    add("payload_bytes", Type::u64, Source::payload_bytes, false);
-    add("call", Type::text, Source::call, false);
-    add("origin", Type::u64, Source::origin, false);
-    return out;
-  }
+  auto each = [&](bool shown_alone) {
+    for (size_t i = 0; i < static_cast<size_t>(count_); ++i) {
+      const auto source = static_cast<Source>(i);
+      if (!function)
+        add(source, !hidden.count(source));
+      else if (!own.count(source) && shown_alone == !(hidden.count(source) || source == params))
+        add(source, shown_alone);
+    }
+  };
+  each(true);
+  if (!function) return out;
+  // Before its parameters what every table of a function shows, behind them what there is beside.
   ParameterColumns(out, used).add(*function);
-  auto last = [&](std::string name, Type type, Source source) {
-    if (!used.insert(lower(name)).second) return;
-    out.push_back({std::move(name), {type, Type::u64}, source, nullptr, false, ""});
-  };
-  last("tid", Type::u32, Source::tid);
-  last("t_end", Type::i64, Source::t_end);
-  last("params", Type::text, Source::params);
-  last("payload_bytes", Type::u64, Source::payload_bytes);
-  last("call", Type::text, Source::call);
-  last("origin", Type::u64, Source::origin);
+  each(false);
   return out;
 }
 
@@ -909,7 +903,7 @@ Selection resolve(const Trace& trace, const dt_selection* selection) {
 }
 
 void calls_stream(std::shared_ptr<const Trace> trace, const Selection& s, ArrowArrayStream* out) {
-  auto all = calls_schema(*trace, s.function);
+  auto all = calls_schema(s.function);
   std::vector<ColumnSpec> specs;
   if (s.default_columns) {
     for (auto& c : all)

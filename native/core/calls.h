@@ -1,28 +1,15 @@
 // The calls table and the tables of single functions.
 #pragma once
+#include "rows.h"
 #include "text.h"
 
 namespace dt {
 
-enum class Source : uint8_t {
-  seq,
-  frame,
-  thread,
-  tid,
-  context,
-  name,
-  fn,
-  t_start,
-  duration,
-  t_end,
-  api,
-  category,
-  params,
-  result_text,
-  call,
-  payload_bytes,
-  origin,
-  value,    // a parameter (or result) as it is: enum -> name
+using Source = rows::Calls::At;  // columns of the table `calls`
+// What a column holds of a parameter, or of the result.
+enum class Part : uint8_t {
+  none,
+  value,    // as it is: enum -> name
   number,   // the integer twin of an enum or bitmask
   pointer,  // the address of an array
   list,     // the array itself
@@ -34,13 +21,14 @@ enum class Source : uint8_t {
 struct ColumnSpec {
   std::string name;
   ColumnType type;
-  Source source = Source::seq;
+  Source source = Source::count_;  // count_: a part of `field`
+  Part part = Part::none;
   const Field* field = nullptr;
   bool shown = true;  // part of *
   std::string note;   // "enum=mode_value", "unit=ns"
 };
 
-std::vector<ColumnSpec> calls_schema(const Trace& trace, const Function* function);
+std::vector<ColumnSpec> calls_schema(const Function* function);
 
 struct Selection {
   const Function* function = nullptr;

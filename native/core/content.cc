@@ -14,42 +14,6 @@
 namespace dt {
 namespace {
 
-const char* const NAMES[] = {"calls",
-                             "draws",
-                             "indirect_draws",
-                             "vertices",
-                             "primitives",
-                             "triangles",
-                             "dispatches",
-                             "clears",
-                             "state_calls",
-                             "same_binds",
-                             "binds",
-                             "uniforms",
-                             "matrix_operations",
-                             "texture_uploads",
-                             "texels",
-                             "texture_bytes",
-                             "buffer_uploads",
-                             "buffer_bytes",
-                             "client_bytes",
-                             "mapped_bytes",
-                             "path_segments",
-                             "readbacks",
-                             "readback_bytes",
-                             "queries",
-                             "waits",
-                             "flushes",
-                             "compiles",
-                             "links",
-                             "created_objects",
-                             "deleted_objects",
-                             "list_calls",
-                             "framebuffer_binds",
-                             "context_switches",
-                             "api_ns"};
-static_assert(sizeof NAMES / sizeof *NAMES == COUNTS);
-
 bool has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 bool starts(std::string_view text, std::string_view part) { return text.substr(0, part.size()) == part; }
 
@@ -213,17 +177,17 @@ void rule_of_objects(const Function& f, Rule& r) {
     if (r.number)
       r.generates = true;
     else
-      one(Count::created);
+      one(Count::created_objects);
   } else if (starts(n, "vgCreate"))
-    one(Count::created);
+    one(Count::created_objects);
   if (starts(n, "glDelete")) {
     r.number = param(f, {"n", "range"});
     if (r.number)
       r.deletes = true;
     else
-      one(Count::deleted);
+      one(Count::deleted_objects);
   } else if (starts(n, "vgDestroy"))
-    one(Count::deleted);
+    one(Count::deleted_objects);
 }
 
 Rule rule_of(const Function& f) {
@@ -241,7 +205,7 @@ Rule rule_of(const Function& f) {
   if (f.flags & FLAG_FLUSH) one(Count::flushes);
   if (starts(n, "glGet") || starts(n, "glIs") || starts(n, "vgGet") || f.flags & FLAG_ERROR_QUERY) one(Count::queries);
   if (starts(n, "glUniform") || starts(n, "glProgramUniform")) one(Count::uniforms);
-  if (is_matrix(n)) one(Count::matrix);
+  if (is_matrix(n)) one(Count::matrix_operations);
   if (starts(n, "glCompileShader") || n == "glShaderBinary") one(Count::compiles);
   if (starts(n, "glLinkProgram") || starts(n, "glProgramBinary") || starts(n, "glCreateShaderProgram"))
     one(Count::links);
@@ -251,14 +215,14 @@ Rule rule_of(const Function& f) {
     one(Count::binds);
     r.bind = true;
   }
-  if (starts(n, "glBindFramebuffer")) one(Count::framebuffers);
-  if (n == "glCallList" || n == "glCallLists") one(Count::lists);
+  if (starts(n, "glBindFramebuffer")) one(Count::framebuffer_binds);
+  if (n == "glCallList" || n == "glCallLists") one(Count::list_calls);
   rule_of_list(f, r);
-  if (f.flags & FLAG_MAKE_CURRENT) one(Count::contexts);
+  if (f.flags & FLAG_MAKE_CURRENT) one(Count::context_switches);
   rule_of_objects(f, r);
   if (f.category == "state" && (f.api == "gl" || f.api == "vg") && !(f.flags & FLAG_DRAW_SETUP) &&
       !starts(n, "glGet") && !starts(n, "glIs") && !starts(n, "vgGet"))
-    one(Count::state);
+    one(Count::state_calls);
   return r;
 }
 
@@ -633,8 +597,8 @@ class ChunkWalk {
     if (rule.shape && args.value(rule.result) == 0)  // VGU_NO_ERROR
       count(Count::path_segments) += segments_of(rule, args);
     if (rule.readback) count(Count::readback_bytes) += args.content();
-    if (rule.generates) count(Count::created) += args.positive(rule.number);
-    if (rule.deletes) count(Count::deleted) += args.positive(rule.number);
+    if (rule.generates) count(Count::created_objects) += args.positive(rule.number);
+    if (rule.deletes) count(Count::deleted_objects) += args.positive(rule.number);
   }
 
   static uint64_t segments_of(const Rule& rule, const Arguments& args) {
@@ -733,8 +697,6 @@ void join_immediate(const Trace& trace, std::vector<ChunkContent>& parts, std::v
 
 }  // namespace
 
-const char* count_name(size_t count) { return NAMES[count]; }
-
 std::vector<FrameContent> frame_content(const Trace& trace) {
   auto frames = trace.frames();
   auto& ends = frames->ends;
@@ -745,7 +707,7 @@ std::vector<FrameContent> frame_content(const Trace& trace) {
     if (f.id < DT_FN_FIRST_TAP && trace.calls_of(f.id)) rules[static_cast<size_t>(f.index)] = rule_of(f);
   if (std::any_of(rules.begin(), rules.end(), [](const Rule& r) { return r.begin; }))
     for (auto& rule : rules)  // where vertices are given one by one, what they are made of sets no state
-      if (rule.function && gives_vertices(rule.function->name)) std::erase(rule.ones, Count::state);
+      if (rule.function && gives_vertices(rule.function->name)) std::erase(rule.ones, Count::state_calls);
   const bool lists = std::any_of(rules.begin(), rules.end(), [](const Rule& r) { return r.list == List::opened; });
   std::vector<ChunkContent> parts(trace.calls_chunks.size());
   Work work(trace.generation);

@@ -2,49 +2,13 @@
 #pragma once
 #include <array>
 
+#include "rows.h"
 #include "trace.h"
 
 namespace dt {
 
-enum class Count : uint8_t {
-  calls,
-  draws,
-  indirect_draws,
-  vertices,
-  primitives,
-  triangles,
-  dispatches,
-  clears,
-  state,
-  same_binds,
-  binds,
-  uniforms,
-  matrix,
-  texture_uploads,
-  texels,
-  texture_bytes,
-  buffer_uploads,
-  buffer_bytes,
-  client_bytes,
-  mapped_bytes,
-  path_segments,
-  readbacks,
-  readback_bytes,
-  queries,
-  waits,
-  flushes,
-  compiles,
-  links,
-  created,
-  deleted,
-  lists,
-  framebuffers,
-  contexts,
-  api_ns,
-  count_
-};
+using Count = rows::Content::At;  // the columns of the table; the first one is the frame's number
 constexpr size_t COUNTS = static_cast<size_t>(Count::count_);
-const char* count_name(size_t count);
 
 struct FrameContent {
   std::array<uint64_t, COUNTS> counts{};

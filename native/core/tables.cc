@@ -2,6 +2,7 @@
 
 #include "content.h"
 #include "prints.h"
+#include "rows.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,93 +12,57 @@
 namespace dt {
 namespace {
 
-class Rows {
+// A table made row by row.
+template <class Row> class Rows {
  public:
-  explicit Rows(std::vector<std::pair<const char*, Type>> columns) {
-    for (auto& [name, type] : columns) {
-      table_.columns.push_back({name, {type, Type::u64}});
-      table_.rows.columns.emplace_back(ColumnType{type, Type::u64});
-    }
-  }
-  Rows& u(uint64_t v) {
-    auto& c = table_.rows.columns[at_++];
-    switch (c.type.type) {
-      case Type::u16: c.value<uint16_t>(static_cast<uint16_t>(v)); break;
-      case Type::u32: c.value<uint32_t>(static_cast<uint32_t>(v)); break;
-      default: c.value<uint64_t>(v);
-    }
-    return end();
-  }
-  Rows& i(int64_t v) { return table_.rows.columns[at_++].value<int64_t>(v), end(); }
-  Rows& f(double v) { return table_.rows.columns[at_++].value<double>(v), end(); }
-  Rows& b(bool v) { return table_.rows.columns[at_++].boolean(v), end(); }
-  Rows& s(std::string_view v) {
-    table_.rows.columns[at_++].text(v);
-    return end();
-  }
-  Rows& null() { return table_.rows.columns[at_++].null(), end(); }
+  Rows() : writer_(table_.rows) { table_.columns = columns_of<Row>(); }
+  void add(const Row& row) { writer_.add(row); }
   Table take() { return std::move(table_); }
 
  private:
-  Rows& end() {
-    if (at_ == table_.rows.columns.size()) at_ = 0, ++table_.rows.rows;
-    return *this;
-  }
   Table table_;
-  size_t at_ = 0;
+  RowWriter<Row> writer_;
 };
 
 Table functions_table(const Trace& trace) {
-  Rows t({{"id", Type::u32},
-          {"api", Type::text},
-          {"name", Type::text},
-          {"category", Type::text},
-          {"flags", Type::text},
-          {"calls", Type::u64},
-          {"provided_by", Type::text}});
+  Rows<rows::Functions> t;
   for (auto& f : trace.signatures.functions)
     if (f.id < DT_FN_FIRST_TAP)
-      t.u(f.id).s(f.api).s(f.name).s(f.category).s(f.flag_text).u(trace.calls_of(f.id)).s(f.provided_by);
+      t.add({.id = f.id,
+             .api = f.api,
+             .name = f.name,
+             .category = f.category,
+             .flags = f.flag_text,
+             .calls = trace.calls_of(f.id),
+             .provided_by = f.provided_by});
   return t.take();
 }
 
 Table params_table(const Trace& trace) {
-  Rows t({{"function", Type::text},
-          {"position", Type::u32},
-          {"name", Type::text},
-          {"type", Type::text},
-          {"kind", Type::text},
-          {"group", Type::text},
-          {"class", Type::text},
-          {"element", Type::text},
-          {"direction", Type::text}});
+  Rows<rows::Params> t;
   for (auto& f : trace.signatures.functions) {
     if (f.id >= DT_FN_FIRST_TAP) continue;
-    auto row = [&](const Field& p, size_t position) {
-      t.s(f.name).u(position).s(p.name).s(p.ctype).s(p.kind_name);
-      if (p.group_name.empty())
-        t.null();
-      else
-        t.s(p.group_name);
-      if (p.object_class.empty())
-        t.null();
-      else
-        t.s(p.object_class);
-      if (p.has_data())
-        t.s(p.element_name).s(p.out ? "out" : "in");
-      else
-        t.null().null();
+    auto add = [&](const Field& p, size_t position) {
+      rows::Params row{.function = f.name,
+                       .position = position,
+                       .name = p.name,
+                       .type = p.ctype,
+                       .kind = p.kind_name,
+                       .group = unless_empty(p.group_name),
+                       .class_ = unless_empty(p.object_class)};
+      if (p.has_data()) row.element = p.element_name, row.direction = p.out ? "out" : "in";
+      t.add(row);
     };
-    for (size_t i = 0; i < f.params.size(); ++i) row(f.params[i], i + 1);
-    if (f.result) row(*f.result, 0);
+    for (size_t i = 0; i < f.params.size(); ++i) add(f.params[i], i + 1);
+    if (f.result) add(*f.result, 0);
   }
   return t.take();
 }
 
 Table enums_table(const Trace& trace) {
-  Rows t({{"group", Type::text}, {"name", Type::text}, {"value", Type::i64}, {"bitmask", Type::boolean}});
+  Rows<rows::Enums> t;
   for (auto& g : trace.signatures.groups)
-    for (auto& [name, value] : g.members) t.s(g.name).s(name).i(value).b(g.bitmask);
+    for (auto& [name, value] : g.members) t.add({.group = g.name, .name = name, .value = value, .bitmask = g.bitmask});
   return t.take();
 }
 
@@ -119,27 +84,24 @@ Table histogram_table(const Trace& trace) {
   for (unsigned id = 0; id < sums.size(); ++id)
     if (sums[id].calls) ids.push_back(id);
   std::stable_sort(ids.begin(), ids.end(), [&](unsigned a, unsigned b) { return sums[a].calls > sums[b].calls; });
-  Rows t({{"name", Type::text},
-          {"api", Type::text},
-          {"category", Type::text},
-          {"calls", Type::u64},
-          {"share", Type::f64},
-          {"total_ns", Type::i64},
-          {"mean_ns", Type::f64},
-          {"max_ns", Type::i64},
-          {"payload_bytes", Type::u64}});
+  Rows<rows::Histogram> t;
   for (unsigned id : ids) {
-    auto& s = sums[id];
+    auto& sum = sums[id];
     auto* f = trace.signatures.by_id(id);
-    t.s(f ? f->name : "function" + std::to_string(id)).s(f ? f->api : "?").s(f ? f->category : "?").u(s.calls);
-    t.f(static_cast<double>(s.calls) / static_cast<double>(std::max<uint64_t>(trace.calls, 1)));
+    const std::string name = f ? f->name : "function" + std::to_string(id);
+    rows::Histogram row{
+        .name = name,
+        .api = f ? std::string_view(f->api) : "?",
+        .category = f ? std::string_view(f->category) : "?",
+        .calls = sum.calls,
+        .share = static_cast<double>(sum.calls) / static_cast<double>(std::max<uint64_t>(trace.calls, 1)),
+        .payload_bytes = sum.bytes};
     if (trace.timing == DT_TIMING_BOTH) {
-      int64_t total = trace.clock.duration(s.ticks);
-      t.i(total).f(static_cast<double>(total) / static_cast<double>(s.calls)).i(trace.clock.duration(s.max));
-    } else {
-      t.null().null().null();
+      row.total_ns = trace.clock.duration(sum.ticks);
+      row.mean_ns = static_cast<double>(row.total_ns.value) / static_cast<double>(sum.calls);
+      row.max_ns = trace.clock.duration(sum.max);
     }
-    t.u(s.bytes);
+    t.add(row);
   }
   return t.take();
 }
@@ -240,38 +202,26 @@ FrameParts frames_of_chunk(const Trace& trace, const Trace::Frames& frames, size
 }
 
 Table frame_rows(const Trace& trace, const std::vector<uint64_t>& ends, const std::vector<Frame>& out) {
-  Rows t({{"frame", Type::u32},
-          {"first_seq", Type::u64},
-          {"end_seq", Type::u64},
-          {"calls", Type::u64},
-          {"t_start", Type::i64},
-          {"t_end", Type::i64},
-          {"duration", Type::i64},
-          {"interval", Type::i64},
-          {"draws", Type::u64},
-          {"upload_bytes", Type::u64},
-          {"end_function", Type::text}});
+  Rows<rows::Frames> t;
   int64_t last_end = INT64_MIN;
   for (size_t n = 0; n < out.size(); ++n) {
     uint64_t first = n ? ends[n - 1] + 1 : 0, end = n < ends.size() ? ends[n] + 1 : trace.calls;
     auto& f = out[n];
-    bool timed = f.start != INT64_MAX && f.end != INT64_MIN && f.end >= f.start;
-    t.u(n).u(first).u(end).u(end - first);
+    rows::Frames row{.frame = n,
+                     .first_seq = first,
+                     .end_seq = end,
+                     .calls = end - first,
+                     .draws = f.draws,
+                     .upload_bytes = f.uploads};
     int64_t duration, interval;
-    if (timed && !__builtin_sub_overflow(f.end, f.start, &duration))
-      t.i(f.start).i(f.end).i(duration);
-    else
-      t.null().null().null();
-    if (timed && last_end != INT64_MIN && !__builtin_sub_overflow(f.end, last_end, &interval))
-      t.i(interval);
-    else
-      t.null();
-    if (timed) last_end = f.end;
-    t.u(f.draws).u(f.uploads);
-    if (f.ended_by)
-      t.s(f.ended_by->name);
-    else
-      t.null();
+    if (f.start != INT64_MAX && f.end != INT64_MIN && f.end >= f.start) {
+      if (!__builtin_sub_overflow(f.end, f.start, &duration))
+        row.t_start = f.start, row.t_end = f.end, row.duration = duration;
+      if (last_end != INT64_MIN && !__builtin_sub_overflow(f.end, last_end, &interval)) row.interval = interval;
+      last_end = f.end;
+    }
+    if (f.ended_by) row.end_function = f.ended_by->name;
+    t.add(row);
   }
   return t.take();
 }
@@ -299,62 +249,52 @@ Table frames_table(const Trace& trace) {
 }
 
 Table content_table(const Trace& trace) {
-  std::vector<std::pair<const char*, Type>> columns = {{"frame", Type::u32}};
-  for (size_t i = 0; i < COUNTS; ++i) columns.emplace_back(count_name(i), Type::u64);
-  Rows t(std::move(columns));
-  uint64_t number = 0;
+  Table table{columns_of<rows::Content>(), {}};
+  for (auto& column : table.columns) table.rows.columns.emplace_back(column.type);
   for (auto& frame : frame_content(trace)) {
-    t.u(number++);
-    for (uint64_t count : frame.counts) t.u(count);
+    const auto number = static_cast<uint32_t>(table.rows.rows++);
+    table.rows.columns[0].value(number);
+    for (size_t count = 1; count < COUNTS; ++count) table.rows.columns[count].value(frame.counts[count]);
   }
-  return t.take();
+  return table;
 }
 
 Table frame_prints_table(const Trace& trace) {
-  Rows t({{"frame", Type::u32}, {"calls", Type::u64}, {"print", Type::u64}});
-  uint64_t number = 0;
-  for (auto& frame : prints(trace).frames) t.u(number++).u(frame.calls).u(frame.print);
+  Rows<rows::FramePrints> t;
+  uint32_t number = 0;
+  for (auto& frame : prints(trace).frames) t.add({.frame = number++, .calls = frame.calls, .print = frame.print});
   return t.take();
 }
 
 Table unreadable_table(const Trace& trace) {
-  Rows t({{"seq", Type::u64}, {"function", Type::text}, {"param", Type::text}});
+  Rows<rows::Unreadable> t;
   for (auto& found : prints(trace).unreadable) {
-    t.u(found.seq);
-    if (found.function)
-      t.s(found.function->name);
-    else
-      t.null();
-    if (found.param)
-      t.s(found.param->name);
-    else
-      t.null();
+    rows::Unreadable row{.seq = found.seq};
+    if (found.function) row.function = found.function->name;
+    if (found.param) row.param = found.param->name;
+    t.add(row);
   }
   return t.take();
 }
 
 Table threads_table(const Trace& trace) {
-  Rows t({{"thread", Type::u16},
-          {"pid", Type::u32},
-          {"tid", Type::u32},
-          {"name", Type::text},
-          {"calls", Type::u64},
-          {"chunks", Type::u64},
-          {"t_first", Type::i64},
-          {"t_last", Type::i64}});
+  Rows<rows::Threads> t;
   for (size_t i = 0; i < trace.threads.size(); ++i) {
     auto& thread = trace.threads[i];
-    t.u(i).u(thread.pid).u(thread.tid).s(thread.name).u(thread.calls).u(thread.chunks.size());
+    rows::Threads row{.thread = i,
+                      .pid = thread.pid,
+                      .tid = thread.tid,
+                      .name = thread.name,
+                      .calls = thread.calls,
+                      .chunks = thread.chunks.size()};
     uint64_t first = 0, last = 0;
     for (size_t c : thread.chunks) {
       auto& m = trace.calls_chunks[c].meta;
       if (!first) first = m.t_first;
       if (m.t_last) last = m.t_last;
     }
-    if (first)
-      t.i(trace.clock.ns(first)).i(trace.clock.ns(last));
-    else
-      t.null().null();
+    if (first) row.t_first = trace.clock.ns(first), row.t_last = trace.clock.ns(last);
+    t.add(row);
   }
   return t.take();
 }
@@ -401,142 +341,159 @@ void each_tap_record(
   }
 }
 
-// What a trace without any record of a tap function answers: the columns are the same, so that a question is no error.
-std::vector<std::pair<const char*, Type>> columns_without_signature(unsigned function) {
-  switch (function) {
-    case DT_FN_MEMORY:
-      return {{"address", Type::u64},
-              {"address_bytes", Type::u64},
-              {"address_blob", Type::text},
-              {"address_data", Type::binary}};
-    case DT_FN_MAP_WRITE:
-      return {{"offset", Type::u64},       {"data_bytes", Type::u64}, {"data_blob", Type::text},
-              {"data_data", Type::binary}, {"target", Type::text},    {"buffer", Type::u64}};
-    case DT_FN_NATIVE: return {{"handle", Type::u64}, {"kind", Type::text}, {"text", Type::text}};
-    case DT_FN_NOTE: return {{"code", Type::text}, {"text", Type::text}};
-    case DT_FN_LIBRARY: return {{"path", Type::text}, {"base", Type::u64}};
-    case DT_FN_METRIC: return {{"name", Type::text}, {"value", Type::f64}};
-    case DT_FN_MARK: return {{"text", Type::text}};
-    default: return {};
+// The tables of the tap's own functions: seq, thread, t, and the parameters as the function's signature has them.
+class TapRows {
+ public:
+  // What a trace without any record of the function answers: the columns are the same, so that a question is no error.
+  template <size_t N> explicit TapRows(const DeclaredColumn (&declared)[N], const Function* function) {
+    for (size_t i = 0; i < (function ? RECORD : N); ++i) column(declared[i].name, declared[i].type.type);
+    if (!function) return;
+    for (auto& p : function->params) {
+      if (!p.has_data()) {
+        column(p.name, type_of(p));
+      } else if (p.element == Element::chars) {
+        column(p.name, Type::text);
+      } else {
+        if (p.slot >= 0) column(p.name, Type::u64);
+        column(p.name + "_bytes", Type::u64);
+        column(p.name + "_blob", Type::text);
+        column(p.name + "_data", Type::binary);
+      }
+    }
   }
-}
+  void add(const Trace& trace, OpenChunk& chunk, const FunctionColumns& columns, uint32_t i, uint32_t record,
+           uint64_t seq) {
+    at_ = 0;
+    next().value<uint64_t>(seq);
+    next().value<uint16_t>(static_cast<uint16_t>(chunk.info.thread));
+    uint64_t entry = chunk.entries()[record];
+    if (entry)
+      next().value<int64_t>(trace.clock.ns(entry));
+    else
+      next().null();
+    for (auto& p : columns.function->params) {
+      if (!p.has_data())
+        value(trace, p, columns.raw(p, i));
+      else if (p.element == Element::chars)
+        words(trace, columns, p, i);
+      else
+        content(columns, p, i);
+    }
+    ++table_.rows.rows;
+  }
+  Table take() { return std::move(table_); }
 
-// seq, thread, t and the parameters of a tap function as its signature has them.
-// The content of a parameter: a text, or address, size, hash and bytes.
-void put_tap_content(Rows& t, const Trace& trace, const FunctionColumns& c, const Field& p, uint32_t i) {
-  uint64_t d = c.descriptor(p, i);
-  unsigned kind = DT_DATA_KIND(d);
-  bool there = kind == DT_DATA_INLINE || kind == DT_DATA_BLOB;
-  if (p.element == Element::chars) {
+ private:
+  static constexpr size_t RECORD = 3;  // seq, thread, t
+  static Type type_of(const Field& p) {
+    switch (p.kind) {
+      case Kind::enumeration:
+      case Kind::bitmask: return Type::text;
+      case Kind::i32:
+      case Kind::i64: return Type::i64;
+      case Kind::f32:
+      case Kind::f64: return Type::f64;
+      default: return Type::u64;
+    }
+  }
+  void column(std::string name, Type type) {
+    for (auto& c : table_.columns)
+      if (name == c.name) name += "_";
+    table_.columns.push_back({std::move(name), {type, Type::u64}});
+    table_.rows.columns.emplace_back(ColumnType{type, Type::u64});
+  }
+  Column& next() { return table_.rows.columns[at_++]; }
+
+  void value(const Trace& trace, const Field& p, uint64_t raw) {
+    Column& to = next();
+    switch (type_of(p)) {
+      case Type::text: {
+        Bytes text;
+        if (p.kind == Kind::bitmask)
+          put_mask(text, p.group, raw);
+        else if (auto* name = trace.signatures.enum_name(p.group, static_cast<int64_t>(raw)))
+          text.put(*name);
+        else
+          put_unnamed(text, raw);
+        return to.text(text.view());
+      }
+      case Type::i64: return to.value<int64_t>(p.wide ? static_cast<int64_t>(raw) : static_cast<int32_t>(raw));
+      case Type::f64: {
+        double v;
+        float narrow;
+        auto bits = static_cast<uint32_t>(raw);
+        if (p.wide)
+          memcpy(&v, &raw, 8);
+        else
+          memcpy(&narrow, &bits, 4), v = narrow;
+        return to.value<double>(v);
+      }
+      default: return to.value<uint64_t>(raw);
+    }
+  }
+
+  // A text, without the zero at its end.
+  void words(const Trace& trace, const FunctionColumns& c, const Field& p, uint32_t i) {
+    const unsigned kind = DT_DATA_KIND(c.descriptor(p, i));
     std::string_view s;
     std::vector<uint8_t> blob;
-    if (kind == DT_DATA_INLINE) s = c.payload(p, i);
-    if (kind == DT_DATA_BLOB) {
+    if (kind == DT_DATA_INLINE) {
+      s = c.payload(p, i);
+    } else if (kind == DT_DATA_BLOB) {
       try {
         blob = trace.blob(c.hash(p, i), 1u << 20);
         s = {reinterpret_cast<const char*>(blob.data()), blob.size()};
       } catch (const Error&) {
-        there = false;
+        return next().null();
       }
+    } else {
+      return next().null();
     }
     if (!s.empty() && s.back() == '\0') s.remove_suffix(1);
-    if (there)
-      t.s(s);
-    else
-      t.null();
-  } else {
-    if (p.slot >= 0) t.u(c.raw(p, i));
-    if (there)
-      t.u(DT_DATA_LENGTH(d));
-    else
-      t.null();
-    if (kind == DT_DATA_BLOB)
-      t.s(hash_text(c.hash(p, i)));
-    else
-      t.null();
-    if (kind == DT_DATA_INLINE)
-      t.s(c.payload(p, i));
-    else
-      t.null();
+    next().text(s);
   }
-}
 
-void put_tap_value(Rows& t, const Trace& trace, const FunctionColumns& c, const Field& p, uint32_t i) {
-  uint64_t raw = c.raw(p, i);
-  if (p.has_data()) {
-    put_tap_content(t, trace, c, p, i);
-  } else if (p.kind == Kind::enumeration || p.kind == Kind::bitmask) {
-    Bytes text;
-    if (p.kind == Kind::bitmask)
-      put_mask(text, p.group, raw);
-    else if (auto* name = trace.signatures.enum_name(p.group, static_cast<int64_t>(raw)))
-      text.put(*name);
+  // Address, size, hash and bytes.
+  void content(const FunctionColumns& c, const Field& p, uint32_t i) {
+    const uint64_t d = c.descriptor(p, i);
+    const bool is_inline = DT_DATA_KIND(d) == DT_DATA_INLINE, is_blob = DT_DATA_KIND(d) == DT_DATA_BLOB;
+    if (p.slot >= 0) next().value<uint64_t>(c.raw(p, i));
+    Column &bytes = next(), &blob = next(), &data = next();
+    if (is_inline || is_blob)
+      bytes.value<uint64_t>(DT_DATA_LENGTH(d));
     else
-      put_unnamed(text, raw);
-    t.s(text.view());
-  } else if (p.kind == Kind::i32 || p.kind == Kind::i64) {
-    t.i(p.wide ? static_cast<int64_t>(raw) : static_cast<int32_t>(raw));
-  } else if (p.kind == Kind::f32 || p.kind == Kind::f64) {
-    double v;
-    float narrow;
-    auto bits = static_cast<uint32_t>(raw);
-    if (p.wide)
-      memcpy(&v, &raw, 8);
+      bytes.null();
+    if (is_blob)
+      blob.text(hash_text(c.hash(p, i)));
     else
-      memcpy(&narrow, &bits, 4), v = narrow;
-    t.f(v);
-  } else {
-    t.u(raw);
+      blob.null();
+    if (is_inline)
+      data.text(c.payload(p, i));
+    else
+      data.null();
   }
-}
 
-Table tap_table(const Trace& trace, unsigned function) {
+  Table table_;
+  size_t at_ = 0;
+};
+
+template <class Row> Table tap_table(const Trace& trace, unsigned function) {
   auto* f = trace.signatures.by_id(function);
-  std::vector<std::pair<const char*, Type>> columns = {{"seq", Type::u64}, {"thread", Type::u16}, {"t", Type::i64}};
-  std::deque<std::string> names;
-  auto fresh = [&](std::string name) {
-    for (auto& c : columns)
-      if (name == c.first) name += "_";
-    names.push_back(name);
-    return names.back().c_str();
-  };
+  TapRows t(Row::COLUMNS, f);
   if (f)
-    for (auto& p : f->params) {
-      if (p.has_data()) {
-        if (p.element == Element::chars) {
-          columns.emplace_back(fresh(p.name), Type::text);
-        } else {
-          if (p.slot >= 0) columns.emplace_back(fresh(p.name), Type::u64);
-          columns.emplace_back(fresh(p.name + "_bytes"), Type::u64);
-          columns.emplace_back(fresh(p.name + "_blob"), Type::text);
-          columns.emplace_back(fresh(p.name + "_data"), Type::binary);
-        }
-      } else if (p.kind == Kind::enumeration || p.kind == Kind::bitmask) {
-        columns.emplace_back(fresh(p.name), Type::text);
-      } else if (p.kind == Kind::i32 || p.kind == Kind::i64) {
-        columns.emplace_back(fresh(p.name), Type::i64);
-      } else if (p.kind == Kind::f32 || p.kind == Kind::f64) {
-        columns.emplace_back(fresh(p.name), Type::f64);
-      } else {
-        columns.emplace_back(fresh(p.name), Type::u64);
-      }
-    }
-  if (!f)
-    for (auto& column : columns_without_signature(function)) columns.push_back(column);
-  Rows t(std::move(columns));
-  if (!f) return t.take();
-  each_tap_record(trace, function,
-                  [&](OpenChunk& chunk, const FunctionColumns& c, uint32_t i, uint32_t record, uint64_t seq) {
-                    t.u(seq).u(chunk.info.thread);
-                    uint64_t entry = chunk.entries()[record];
-                    if (entry)
-                      t.i(trace.clock.ns(entry));
-                    else
-                      t.null();
-                    for (auto& p : f->params) put_tap_value(t, trace, c, p, i);
-                  });
+    each_tap_record(trace, function,
+                    [&](OpenChunk& chunk, const FunctionColumns& c, uint32_t i, uint32_t record, uint64_t seq) {
+                      t.add(trace, chunk, c, i, record, seq);
+                    });
   return t.take();
 }
+
+// Beside what `drawtap profile` measured, `metrics` has these records, which have fewer columns.
+struct MetricRecord {
+  static constexpr DeclaredColumn COLUMNS[] = {rows::Metrics::COLUMNS[0], rows::Metrics::COLUMNS[1],
+                                               rows::Metrics::COLUMNS[2], rows::Metrics::COLUMNS[3],
+                                               rows::Metrics::COLUMNS[4]};
+};
 
 Table contexts_table(const Trace& trace) {
   struct Context {
@@ -574,31 +531,22 @@ Table contexts_table(const Trace& trace) {
                       if (api) context.api = c.raw(*api, i);
                       if (handle) context.handle = c.raw(*handle, i);
                     });
-  Rows t({{"context", Type::u32},
-          {"share_group", Type::u32},
-          {"api", Type::text},
-          {"handle", Type::u64},
-          {"first_seq", Type::u64},
-          {"first_thread", Type::u16},
-          {"made_current", Type::u32}});
+  Rows<rows::Contexts> t;
   static const char* const apis[] = {"unknown", "gl", "gles", "vg"};
   for (auto& [number, c] : found) {
-    t.u(number);
-    if (c.described)
-      t.u(c.share).s(apis[c.api < 4 ? c.api : 0]).u(c.handle);
-    else
-      t.null().null().null();
-    t.u(c.seq).u(c.thread).u(c.switches);
+    rows::Contexts row{.context = number, .first_seq = c.seq, .first_thread = c.thread, .made_current = c.switches};
+    if (c.described) row.share_group = c.share, row.api = apis[c.api < 4 ? c.api : 0], row.handle = c.handle;
+    t.add(row);
   }
   return t.take();
 }
 
 Table blobs_table(const Trace& trace) {
-  Rows t({{"hash", Type::text}, {"bytes", Type::u64}, {"stored_bytes", Type::u64}, {"parts", Type::u32}});
+  Rows<rows::Blobs> t;
   for (auto& [hash, parts] : trace.blobs()) {
     uint64_t stored = 0;
     for (auto& p : parts) stored += p.entry.stored_bytes;
-    t.s(hash_text(hash)).u(parts[0].entry.total).u(stored).u(parts.size());
+    t.add({.hash = hash_text(hash), .bytes = parts[0].entry.total, .stored_bytes = stored, .parts = parts.size()});
   }
   return t.take();
 }
@@ -671,101 +619,84 @@ Table markers_table(const Trace& trace) {
       m.depth = static_cast<uint32_t>(stack.size());
     }
   }
-  Rows t({{"seq", Type::u64},
-          {"end_seq", Type::u64},
-          {"kind", Type::text},
-          {"text", Type::text},
-          {"depth", Type::u32},
-          {"thread", Type::u16},
-          {"function", Type::text}});
+  Rows<rows::Markers> t;
   for (auto& m : markers)
     if (m.kind[1] != 'o')
-      t.u(m.seq).u(m.end).s(m.kind[1] == 'u' ? "group" : m.kind).s(m.text).u(m.depth).u(m.thread).s(m.function->name);
+      t.add({.seq = m.seq,
+             .end_seq = m.end,
+             .kind = m.kind[1] == 'u' ? "group" : m.kind,
+             .text = m.text,
+             .depth = m.depth,
+             .thread = m.thread,
+             .function = m.function->name});
   return t.take();
 }
 
 Table problems_table(const Trace& trace) {
-  Rows t({{"kind", Type::text}, {"offset", Type::u64}, {"bytes", Type::u64}, {"text", Type::text}});
-  for (auto& p : trace.problems()) t.s(p.kind).u(p.offset).u(p.bytes).s(p.text);
+  Rows<rows::Problems> t;
+  for (auto& p : trace.problems()) t.add({.kind = p.kind, .offset = p.offset, .bytes = p.bytes, .text = p.text});
   return t.take();
 }
 
 Table annotations_table(const Trace& trace) {
-  Rows t({{"offset", Type::u64}, {"kind", Type::text}, {"json", Type::text}});
-  for (auto& a : trace.annotations) t.u(a.offset).s(a.kind).s(a.json);
+  Rows<rows::Annotations> t;
+  for (auto& a : trace.annotations) t.add({.offset = a.offset, .kind = a.kind, .json = a.json});
   return t.take();
 }
 
 Table chunks_table(const Trace& trace) {
   static const char* const types[] = {"?", "signatures", "calls", "blobs", "annotation", "footer"};
-  Rows t({{"offset", Type::u64},
-          {"type", Type::text},
-          {"bytes", Type::u64},
-          {"thread", Type::u16},
-          {"serial", Type::u64},
-          {"first_call", Type::u64},
-          {"records", Type::u32},
-          {"calls", Type::u32},
-          {"t_first", Type::i64},
-          {"t_last", Type::i64},
-          {"interleaves", Type::boolean}});
+  Rows<rows::Chunks> t;
   std::map<size_t, const CallsChunk*> calls;
   for (auto& c : trace.calls_chunks) calls[c.chunk] = &c;
   for (size_t i = 0; i < trace.chunks.size(); ++i) {
     auto& chunk = trace.chunks[i];
-    t.u(chunk.offset)
-        .s(types[chunk.header.type < 6 ? chunk.header.type : 0])
-        .u(chunk.header.payload_bytes + sizeof(dt_chunk_header));
+    rows::Chunks row{.offset = chunk.offset,
+                     .type = types[chunk.header.type < 6 ? chunk.header.type : 0],
+                     .bytes = chunk.header.payload_bytes + sizeof(dt_chunk_header)};
     auto it = calls.find(i);
-    if (it == calls.end()) {
-      t.null().null().null().null().null().null().null().null();
-      continue;
+    if (it != calls.end()) {
+      auto& m = it->second->meta;
+      row.thread = it->second->thread, row.serial = m.serial, row.first_call = m.first_call;
+      row.records = m.records, row.calls = m.calls;
+      if (m.t_first) row.t_first = trace.clock.ns(m.t_first), row.t_last = trace.clock.ns(m.t_last);
+      row.interleaves = trace.groups[it->second->group].chunks.size() > 1;
     }
-    auto& m = it->second->meta;
-    t.u(it->second->thread).u(m.serial).u(m.first_call).u(m.records).u(m.calls);
-    if (m.t_first)
-      t.i(trace.clock.ns(m.t_first)).i(trace.clock.ns(m.t_last));
-    else
-      t.null().null();
-    t.b(trace.groups[it->second->group].chunks.size() > 1);
+    t.add(row);
   }
   return t.take();
 }
 
 }  // namespace
 
-const std::vector<std::string>& table_names() {
-  static const std::vector<std::string> names = {
-      "functions",   "params",     "enums",     "frames",  "threads",      "contexts",  "blobs", "markers",
-      "memory",      "map_writes", "natives",   "notes",   "libraries",    "metrics",   "marks", "problems",
-      "annotations", "chunks",     "histogram", "content", "frame_prints", "unreadable"};
-  return names;
-}
-
 Table make_table(const Trace& trace, const std::string& name) {
-  if (name == "functions") return functions_table(trace);
-  if (name == "params") return params_table(trace);
-  if (name == "enums") return enums_table(trace);
-  if (name == "frames") return frames_table(trace);
-  if (name == "threads") return threads_table(trace);
-  if (name == "contexts") return contexts_table(trace);
-  if (name == "blobs") return blobs_table(trace);
-  if (name == "markers") return markers_table(trace);
-  if (name == "memory") return tap_table(trace, DT_FN_MEMORY);
-  if (name == "map_writes") return tap_table(trace, DT_FN_MAP_WRITE);
-  if (name == "natives") return tap_table(trace, DT_FN_NATIVE);
-  if (name == "notes") return tap_table(trace, DT_FN_NOTE);
-  if (name == "libraries") return tap_table(trace, DT_FN_LIBRARY);
-  if (name == "metrics") return tap_table(trace, DT_FN_METRIC);
-  if (name == "marks") return tap_table(trace, DT_FN_MARK);
-  if (name == "problems") return problems_table(trace);
-  if (name == "annotations") return annotations_table(trace);
-  if (name == "chunks") return chunks_table(trace);
-  if (name == "histogram") return histogram_table(trace);
-  if (name == "content") return content_table(trace);
-  if (name == "frame_prints") return frame_prints_table(trace);
-  if (name == "unreadable") return unreadable_table(trace);
-  throw Error(DT_E_ARGUMENT, "no table " + name);
+  using Make = Table (*)(const Trace&);
+  static const std::map<std::string_view, Make> tables = {
+      {"functions", functions_table},
+      {"params", params_table},
+      {"enums", enums_table},
+      {"frames", frames_table},
+      {"threads", threads_table},
+      {"contexts", contexts_table},
+      {"blobs", blobs_table},
+      {"markers", markers_table},
+      {"memory", [](const Trace& of) { return tap_table<rows::Memory>(of, DT_FN_MEMORY); }},
+      {"map_writes", [](const Trace& of) { return tap_table<rows::MapWrites>(of, DT_FN_MAP_WRITE); }},
+      {"natives", [](const Trace& of) { return tap_table<rows::Natives>(of, DT_FN_NATIVE); }},
+      {"notes", [](const Trace& of) { return tap_table<rows::Notes>(of, DT_FN_NOTE); }},
+      {"libraries", [](const Trace& of) { return tap_table<rows::Libraries>(of, DT_FN_LIBRARY); }},
+      {"metrics", [](const Trace& of) { return tap_table<MetricRecord>(of, DT_FN_METRIC); }},
+      {"marks", [](const Trace& of) { return tap_table<rows::Marks>(of, DT_FN_MARK); }},
+      {"problems", problems_table},
+      {"annotations", annotations_table},
+      {"chunks", chunks_table},
+      {"histogram", histogram_table},
+      {"content", content_table},
+      {"frame_prints", frame_prints_table},
+      {"unreadable", unreadable_table}};
+  auto found = tables.find(name);
+  if (found == tables.end()) throw Error(DT_E_ARGUMENT, "no table " + name);
+  return found->second(trace);
 }
 
 namespace {

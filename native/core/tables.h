@@ -9,7 +9,6 @@ struct Table {
   Batch rows;
 };
 Table make_table(const Trace& trace, const std::string& name);  // throws for a name that is none
-const std::vector<std::string>& table_names();
 std::string info_json(const Trace& trace);
 void table_json(const Table& table, Bytes& out);  // a list of objects
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "../core/border.h"
+#include "../core/rows.h"
 #include "graph.h"
 
 struct dt_graph {
@@ -24,21 +25,14 @@ class Waste : public dt::BatchSource {
       : kinds_(std::move(kinds)), programs_(std::move(programs)) {}
   bool next(dt::Batch& batch) override {
     constexpr int64_t MOST = 1 << 16;
-    batch.columns.clear();
-    batch.columns.emplace_back(dt::ColumnType{dt::Type::u64});
-    batch.columns.emplace_back(dt::ColumnType{dt::Type::text});
-    batch.columns.emplace_back(dt::ColumnType{dt::Type::u64});
-    for (batch.rows = 0; at_ < kinds_.size() && batch.rows < MOST; ++at_) {
+    dt::RowWriter<dt::rows::Redundancy> out(batch);
+    for (; at_ < kinds_.size() && batch.rows < MOST; ++at_) {
       if (!kinds_[at_]) continue;
-      batch.columns[0].value<uint64_t>(at_);
-      batch.columns[1].text(dt::extract::waste_name(kinds_[at_]));
       while (next_program_ < programs_.size() && programs_[next_program_].seq <= at_)
         program_ = programs_[next_program_++].program;
-      if (program_)
-        batch.columns[2].value<uint64_t>(program_);
-      else
-        batch.columns[2].null();
-      ++batch.rows;
+      dt::rows::Redundancy row{.seq = at_, .kind = dt::extract::waste_name(kinds_[at_])};
+      if (program_) row.program = program_;
+      out.add(row);
     }
     return batch.rows > 0;
   }
@@ -149,8 +143,7 @@ int dt_graph_waste_table(const uint8_t* kinds, uint64_t calls, const dt_program_
     need(kinds && out && (programs || !count), "kinds");
     auto rows = std::make_unique<Waste>(std::vector<uint8_t>(kinds, kinds + calls),
                                         std::vector<dt_program_from>(programs, programs + count));
-    dt::export_stream({{"seq", {dt::Type::u64}}, {"kind", {dt::Type::text}}, {"program", {dt::Type::u64}}},
-                      std::move(rows), out);
+    dt::export_stream(dt::columns_of<dt::rows::Redundancy>(), std::move(rows), out);
   });
 }
 

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "../core/rows.h"
 #include "gl.h"
 #include "spool.h"
 #include "gl_enums.h"
@@ -812,99 +813,16 @@ void Index::changes(uint64_t first, uint64_t end, std::string_view path, Bytes& 
 
 namespace {
 
-using Names = std::vector<std::pair<const char*, ColumnType>>;
-constexpr ColumnType TEXT{Type::text, Type::u64}, U64{Type::u64, Type::u64}, U32{Type::u32, Type::u64},
-    I64{Type::i64, Type::u64}, I32{Type::i32, Type::u64}, FLAG{Type::boolean, Type::u64}, F32{Type::f32, Type::u64},
-    U64S{Type::list, Type::u64}, TEXTS{Type::list, Type::text};
 constexpr int64_t BATCH = 65536;
 
-class Writer {
- public:
-  Writer(Batch& batch, const Names& names) : batch_(batch) {
-    for (auto& [name, type] : names) batch.columns.emplace_back(type);
-  }
-  Writer& u(uint64_t v) {
-    Column& c = batch_.columns[at_];
-    if (c.type.type == Type::u32)
-      c.value<uint32_t>(static_cast<uint32_t>(v));
-    else
-      c.value<uint64_t>(v);
-    return end();
-  }
-  Writer& i(int64_t v) { return batch_.columns[at_].value<int64_t>(v), end(); }
-  Writer& i32(int32_t v) { return batch_.columns[at_].value<int32_t>(v), end(); }
-  Writer& f(float v) { return batch_.columns[at_].value<float>(v), end(); }
-  Writer& b(bool v) { return batch_.columns[at_].boolean(v), end(); }
-  Writer& s(std::string_view v) { return batch_.columns[at_].text(v), end(); }
-  Writer& null() { return batch_.columns[at_].null(), end(); }
-  Writer& name(const char* group, uint32_t value) {
-    const char* found = enum_text(group, value);
-    if (found) return s(found);
-    char hex[16];
-    snprintf(hex, sizeof hex, "0x%x", value);
-    return s(hex);
-  }
-  Column& list() { return *batch_.columns[at_].child; }
-  Writer& end_list() { return batch_.columns[at_].end_list(), end(); }
-
- private:
-  Writer& end() {
-    if (++at_ == batch_.columns.size()) at_ = 0, ++batch_.rows;
-    return *this;
-  }
-  Batch& batch_;
-  size_t at_ = 0;
-};
-
-const Names STATE = {{"path", TEXT}, {"begin_seq", U64}, {"end_seq", U64}, {"value", TEXT}};
-const Names DRAWS = {{"seq", U64},
-                     {"frame", U64},
-                     {"context", U32},
-                     {"function", TEXT},
-                     {"kind", TEXT},
-                     {"mode", TEXT},
-                     {"indexed", FLAG},
-                     {"indirect", FLAG},
-                     {"vertices", U64},
-                     {"instances", U64},
-                     {"primitives", U64},
-                     {"client_bytes", U64},
-                     {"program", U64},
-                     {"vertex_array", U64},
-                     {"index_buffer", U64},
-                     {"buffers", U64S},
-                     {"textures", U64S},
-                     {"framebuffer", U64},
-                     {"targets", TEXTS},
-                     {"width", U32},
-                     {"height", U32},
-                     {"viewport_x", I32},
-                     {"viewport_y", I32},
-                     {"viewport_width", I32},
-                     {"viewport_height", I32},
-                     {"blend", FLAG},
-                     {"blend_src", TEXT},
-                     {"blend_dst", TEXT},
-                     {"depth_test", FLAG},
-                     {"depth_write", FLAG},
-                     {"depth_func", TEXT},
-                     {"stencil_test", FLAG},
-                     {"cull_face", FLAG},
-                     {"cull_mode", TEXT},
-                     {"scissor_test", FLAG},
-                     {"alpha_test", FLAG},
-                     {"lighting", FLAG},
-                     {"polygon_mode", TEXT},
-                     {"color_mask", TEXT},
-                     {"discard", FLAG},
-                     {"drawn_width", F32},
-                     {"drawn_height", F32}};
-const Names RESOURCES = {{"class", TEXT},        {"name", U64},        {"context", U32},       {"share_group", U32},
-                         {"created_seq", U64},   {"deleted_seq", U64}, {"label", TEXT},        {"target", TEXT},
-                         {"format", TEXT},       {"width", U64},       {"height", U64},        {"depth", U64},
-                         {"levels", U64},        {"bytes", U64},       {"uploads", U64},       {"uploaded_bytes", U64},
-                         {"content_hash", TEXT}, {"uses", U64},        {"first_use_seq", U64}, {"last_use_seq", U64},
-                         {"writes", U64},        {"path", TEXT}};
+// The name of an enumerant, its number in hexadecimal where it has none.
+std::string enum_name(const char* group, uint32_t value) {
+  const char* found = enum_text(group, value);
+  if (found) return found;
+  char hex[16];
+  snprintf(hex, sizeof hex, "0x%x", value);
+  return hex;
+}
 
 class StateSource : public BatchSource {
  public:
@@ -919,7 +837,7 @@ class StateSource : public BatchSource {
   }
   bool next(Batch& batch) override {
     if (at_ >= wanted_.size()) return false;
-    Writer w(batch, STATE);
+    RowWriter<rows::State> w(batch);
     for (; at_ < wanted_.size() && batch.rows < BATCH; ++at_) one(w, wanted_[at_]);
     return true;
   }
@@ -929,7 +847,7 @@ class StateSource : public BatchSource {
     uint32_t block;
     uint16_t field, element;
   };
-  void one(Writer& w, const Wanted& x) {
+  void one(RowWriter<rows::State>& w, const Wanted& x) {
     const Index& i = *index_;
     const Block& b = i.blocks[x.block];
     const FieldInfo& f = i.fields(b)[x.field];
@@ -947,7 +865,7 @@ class StateSource : public BatchSource {
       while (change < last && i.ordered[change].seq <= begin) words = i.words(b, f, change++);
       uint64_t end = change < last ? i.ordered[change].seq : gone;
       if (words && begin < end_ && end > first_ && end > begin && given(i, b, f, begin))
-        w.s(path).u(begin).u(end).s(value_json(i, b, f, words, begin));
+        w.add({.path = path, .begin_seq = begin, .end_seq = end, .value = value_json(i, b, f, words, begin)});
       if (change >= last || begin >= end_) return;
       begin = end;
     }
@@ -982,72 +900,90 @@ class DrawSource : public BatchSource {
   bool next(Batch& batch) override {
     const Index& i = *index_;
     if (at_ >= i.draws.size()) return false;
-    Writer w(batch, DRAWS);
-    for (; at_ < i.draws.size() && batch.rows < BATCH; ++at_) {
-      const DrawRow& d = i.draws[at_];
-      auto& functions = i.trace->signatures.functions;
-      bool draws = d.deeds & DEED_DRAW;
-      w.u(d.seq).u(d.frame).u(d.context);
-      d.function < functions.size() ? w.s(functions[d.function].name) : w.null();
-      w.s(draws ? "draw" : d.deeds & DEED_CLEAR ? "clear" : "dispatch");
-      if (d.flags & DRAW_VECTOR) {
-        constexpr const char* MODES[] = {nullptr, "VG_STROKE_PATH", "VG_FILL_PATH", "VG_FILL_PATH|VG_STROKE_PATH"};
-        d.mode != NO_MODE&& d.mode & 3 ? w.s(MODES[d.mode & 3]) : w.null();
-      } else {
-        draws&& d.mode != NO_MODE ? w.name("PrimitiveType", d.mode) : w.null();
-      }
-      w.b(d.flags & DRAW_INDEXED)
-          .b(d.flags & DRAW_INDIRECT)
-          .u(d.vertices)
-          .u(d.instances)
-          .u(d.primitives)
-          .u(d.client_bytes)
-          .u(d.program)
-          .u(d.vertex_array)
-          .u(d.index_buffer);
-      uint32_t at = d.lists;
-      auto list = [&] {
-        uint32_t n = at < i.numbers.size() ? i.numbers[at] : 0;
-        std::span<const uint32_t> found =
-            n <= i.numbers.size() - at - 1 ? i.numbers.subspan(at + 1, n) : std::span<const uint32_t>();
-        at += 1 + n;
-        return found;
-      };
-      auto textures = list(), buffers = list(), targets = list();
-      for (uint32_t v : buffers) w.list().value<uint64_t>(v);
-      w.end_list();
-      for (uint32_t v : textures) w.list().value<uint64_t>(v);
-      w.end_list().u(d.framebuffer);
-      for (uint32_t v : targets) w.list().text(target_text(i, v));
-      w.end_list().u(d.width).u(d.height);
-      const bool vector = d.flags & DRAW_VECTOR;
-      for (int32_t v : d.viewport) vector ? w.null() : w.i32(v);
-      auto flag = [&](uint32_t bit) { w.b(d.flags & bit); };
-      flag(DRAW_BLEND);
-      if (vector)
-        w.name("VGBlendMode", d.blend_src).null();
-      else
-        w.name("BlendingFactor", d.blend_src).name("BlendingFactor", d.blend_dst);
-      flag(DRAW_DEPTH_TEST);
-      flag(DRAW_DEPTH_WRITE);
-      vector ? w.null() : w.name("DepthFunction", d.depth_func);
-      flag(DRAW_STENCIL);
-      flag(DRAW_CULL);
-      vector ? w.null() : w.name("TriangleFace", d.cull_mode);
-      flag(DRAW_SCISSOR);
-      flag(DRAW_ALPHA_TEST);
-      flag(DRAW_LIGHTING);
-      vector ? w.null() : w.name("PolygonMode", d.polygon_mode);
-      std::string mask;
-      for (unsigned k = 0; k < 4; ++k)
-        if (d.color_mask >> k & 1) mask += "rgba"[k];
-      w.s(mask).b(d.flags & DRAW_DISCARD);
-      for (float v : d.extent) vector&& v >= 0 ? w.f(v) : w.null();
-    }
+    RowWriter<rows::Draws> w(batch);
+    for (; at_ < i.draws.size() && batch.rows < BATCH; ++at_) one(w, i.draws[at_]);
     return true;
   }
 
  private:
+  void one(RowWriter<rows::Draws>& w, const DrawRow& d) const {
+    const Index& i = *index_;
+    auto& functions = i.trace->signatures.functions;
+    const bool draws = d.deeds & DEED_DRAW, vector = d.flags & DRAW_VECTOR;
+    auto flag = [&](uint32_t bit) { return (d.flags & bit) != 0; };
+    rows::Draws row{.seq = d.seq,
+                    .frame = d.frame,
+                    .context = d.context,
+                    .kind = draws                  ? "draw"
+                            : d.deeds & DEED_CLEAR ? "clear"
+                                                   : "dispatch",
+                    .indexed = flag(DRAW_INDEXED),
+                    .indirect = flag(DRAW_INDIRECT),
+                    .vertices = d.vertices,
+                    .instances = d.instances,
+                    .primitives = d.primitives,
+                    .client_bytes = d.client_bytes,
+                    .program = d.program,
+                    .vertex_array = d.vertex_array,
+                    .index_buffer = d.index_buffer,
+                    .framebuffer = d.framebuffer,
+                    .width = d.width,
+                    .height = d.height,
+                    .blend = flag(DRAW_BLEND),
+                    .depth_test = flag(DRAW_DEPTH_TEST),
+                    .depth_write = flag(DRAW_DEPTH_WRITE),
+                    .stencil_test = flag(DRAW_STENCIL),
+                    .cull_face = flag(DRAW_CULL),
+                    .scissor_test = flag(DRAW_SCISSOR),
+                    .alpha_test = flag(DRAW_ALPHA_TEST),
+                    .lighting = flag(DRAW_LIGHTING),
+                    .discard = flag(DRAW_DISCARD)};
+    if (d.function < functions.size()) row.function = functions[d.function].name;
+    lists(d, row);
+    std::string mask;
+    for (unsigned k = 0; k < 4; ++k)
+      if (d.color_mask >> k & 1) mask += "rgba"[k];
+    row.color_mask = mask;
+    // Names live until the row is written.
+    const std::string mode = d.mode != NO_MODE && !vector ? enum_name("PrimitiveType", d.mode) : "",
+                      source = enum_name(vector ? "VGBlendMode" : "BlendingFactor", d.blend_src);
+    row.blend_src = source;
+    if (vector) {
+      constexpr const char* MODES[] = {nullptr, "VG_STROKE_PATH", "VG_FILL_PATH", "VG_FILL_PATH|VG_STROKE_PATH"};
+      if (d.mode != NO_MODE && d.mode & 3) row.mode = MODES[d.mode & 3];
+      if (d.extent[0] >= 0) row.drawn_width = d.extent[0];
+      if (d.extent[1] >= 0) row.drawn_height = d.extent[1];
+      w.add(row);
+      return;
+    }
+    if (draws && d.mode != NO_MODE) row.mode = mode;
+    row.viewport_x = d.viewport[0], row.viewport_y = d.viewport[1];
+    row.viewport_width = d.viewport[2], row.viewport_height = d.viewport[3];
+    const std::string destination = enum_name("BlendingFactor", d.blend_dst),
+                      depth = enum_name("DepthFunction", d.depth_func), cull = enum_name("TriangleFace", d.cull_mode),
+                      polygon = enum_name("PolygonMode", d.polygon_mode);
+    row.blend_dst = destination, row.depth_func = depth, row.cull_mode = cull, row.polygon_mode = polygon;
+    w.add(row);
+  }
+
+  // Textures, buffers and targets, each behind their number.
+  void lists(const DrawRow& d, rows::Draws& row) const {
+    const Index& i = *index_;
+    uint32_t at = d.lists;
+    auto list = [&] {
+      uint32_t n = at < i.numbers.size() ? i.numbers[at] : 0;
+      std::span<const uint32_t> found =
+          n <= i.numbers.size() - at - 1 ? i.numbers.subspan(at + 1, n) : std::span<const uint32_t>();
+      at += 1 + n;
+      return found;
+    };
+    auto textures = list(), buffers = list(), targets = list();
+    row.buffers = std::vector<uint64_t>(buffers.begin(), buffers.end());
+    row.textures = std::vector<uint64_t>(textures.begin(), textures.end());
+    row.targets = std::vector<std::string>();
+    for (uint32_t v : targets) row.targets.value.push_back(target_text(i, v));
+  }
+
   std::shared_ptr<const Index> index_;
   size_t at_ = 0;
 };
@@ -1128,7 +1064,7 @@ class ResourceSource : public BatchSource {
   bool next(Batch& batch) override {
     const Index& i = *index_;
     if (at_ >= i.resources.size()) return false;
-    Writer w(batch, RESOURCES);
+    RowWriter<rows::Resources> w(batch);
     for (; at_ < i.resources.size() && batch.rows < BATCH; ++at_) {
       const Resource& r = i.resources[at_];
       const Block& b = i.blocks[r.block];
@@ -1140,101 +1076,105 @@ class ResourceSource : public BatchSource {
   }
 
  private:
-  void uses(Writer& w, const Resource& r, std::string_view path) {
-    w.u(r.uploads).u(r.uploaded_bytes);
-    r.hash_low || r.hash_high ? w.s(hash_text({r.hash_low, r.hash_high})) : w.null();
-    w.u(r.uses);
-    r.first_use == NEVER ? w.null().null() : w.u(r.first_use).u(r.last_use);
-    w.u(r.writes).s(path);
-  }
-  void one(Writer& w, const Resource& r) {
+  void one(RowWriter<rows::Resources>& w, const Resource& r) const {
     const Index& i = *index_;
     const Block& b = i.blocks[r.block];
-    const ClassInfo& cls = g_classes[b.cls];
     // What it was at the end of its life.
     uint64_t last = b.gone == NEVER ? UINT32_MAX - 1ull : b.gone ? b.gone - 1ull : 0;
-    auto number = [&](const Block& of, unsigned field) -> uint64_t {
-      const Word* v = i.value(of, i.fields(of)[field], 0, last);
-      return v ? *v : 0;
-    };
     bool named = i.path_of(b).find("default_textures") == std::string_view::npos;
-    w.s(cls.name).u(named ? b.key : 0);
     const Block& owner = i.blocks[b.parent];
-    owner.cls == class_context ? w.u(owner.key).null() : w.null().u(owner.key);
-    w.u(b.created);
-    b.gone == NEVER ? w.null() : w.u(b.gone);
-    label(w, b, last);
-    uint64_t width = 0, height = 0, depth = 0, levels = 0, bytes = 0, format = 0, target = 0, vg_format = 0;
+    const std::string hash = hash_text({r.hash_low, r.hash_high});
+    rows::Resources row{.class_ = g_classes[b.cls].name,
+                        .name = named ? b.key : 0,
+                        .created_seq = b.created,
+                        .label = label_of(b, last),
+                        .uploads = r.uploads,
+                        .uploaded_bytes = r.uploaded_bytes,
+                        .uses = r.uses,
+                        .writes = r.writes,
+                        .path = i.path_of(b)};
+    (owner.cls == class_context ? row.context : row.share_group) = static_cast<uint32_t>(owner.key);
+    if (b.gone != NEVER) row.deleted_seq = b.gone;
+    if (r.hash_low || r.hash_high) row.content_hash = hash;
+    if (r.first_use != NEVER) row.first_use_seq = r.first_use, row.last_use_seq = r.last_use;
+    const Measures m = measures(r.block, last);
+    const std::string target = enum_name(nullptr, static_cast<uint32_t>(m.target)),
+                      format = enum_name(b.cls == class_vg_image ? "VGImageFormat" : "InternalFormat",
+                                         static_cast<uint32_t>(m.format));
+    if (m.target) row.target = target;
+    if (m.format || b.cls == class_vg_image) row.format = format;
+    if (m.sized) row.width = m.width, row.height = m.height, row.depth = m.depth, row.levels = m.levels;
+    if (m.sized || b.cls == class_buffer) row.bytes = m.bytes;
+    w.add(row);
+  }
+  struct Measures {
+    uint64_t width = 0, height = 0, depth = 0, levels = 0, bytes = 0, format = 0, target = 0;
     bool sized = false;
+  };
+  uint64_t number(const Block& of, unsigned field, uint64_t seq) const {
+    const Word* v = index_->value(of, index_->fields(of)[field], 0, seq);
+    return v ? *v : 0;
+  }
+  Measures measures(uint32_t block, uint64_t last) const {
+    Measures m;
+    const Block& b = index_->blocks[block];
     switch (b.cls) {
-      case class_buffer: bytes = number(b, f_buffer::GL_BUFFER_SIZE); break;
+      case class_buffer: m.bytes = number(b, f_buffer::GL_BUFFER_SIZE, last); break;
       case class_texture: {
-        target = number(b, f_texture::target);
-        auto it = levels_.find(r.block);
+        m.target = number(b, f_texture::target, last);
+        auto it = levels_.find(block);
         if (it != levels_.end())
           for (const Block* l : it->second) {
-            sized = true;
-            ++levels;
-            uint64_t lw = number(*l, f_level::GL_TEXTURE_WIDTH), lh = number(*l, f_level::GL_TEXTURE_HEIGHT),
-                     ld = number(*l, f_level::GL_TEXTURE_DEPTH),
-                     packed = number(*l, f_level::GL_TEXTURE_COMPRESSED_IMAGE_SIZE);
-            if (l->key % 64 == 0) width = lw, height = lh, depth = ld;
-            if (lw * lh > width * height) width = lw, height = lh, depth = ld;
-            format = number(*l, f_level::GL_TEXTURE_INTERNAL_FORMAT);
-            uint64_t samples = std::max<uint64_t>(number(*l, f_level::GL_TEXTURE_SAMPLES), 1), each = lw * lh;
-            bytes += packed ? packed
-                     : lw && lh && each / lw == lh && each < 1ull << 40
-                         ? each * std::min<uint64_t>(ld, 1 << 16) * texel_bytes(static_cast<uint32_t>(format)) *
-                               std::min<uint64_t>(samples, 64)
-                         : 0;
+            m.sized = true;
+            ++m.levels;
+            uint64_t lw = number(*l, f_level::GL_TEXTURE_WIDTH, last),
+                     lh = number(*l, f_level::GL_TEXTURE_HEIGHT, last),
+                     ld = number(*l, f_level::GL_TEXTURE_DEPTH, last),
+                     packed = number(*l, f_level::GL_TEXTURE_COMPRESSED_IMAGE_SIZE, last);
+            if (l->key % 64 == 0) m.width = lw, m.height = lh, m.depth = ld;
+            if (lw * lh > m.width * m.height) m.width = lw, m.height = lh, m.depth = ld;
+            m.format = number(*l, f_level::GL_TEXTURE_INTERNAL_FORMAT, last);
+            uint64_t samples = std::max<uint64_t>(number(*l, f_level::GL_TEXTURE_SAMPLES, last), 1), each = lw * lh;
+            m.bytes += packed ? packed
+                       : lw && lh && each / lw == lh && each < 1ull << 40
+                           ? each * std::min<uint64_t>(ld, 1 << 16) * texel_bytes(static_cast<uint32_t>(m.format)) *
+                                 std::min<uint64_t>(samples, 64)
+                           : 0;
           }
         break;
       }
       case class_renderbuffer:
-        sized = true;
-        width = number(b, f_renderbuffer::GL_RENDERBUFFER_WIDTH),
-        height = number(b, f_renderbuffer::GL_RENDERBUFFER_HEIGHT), depth = levels = 1;
-        format = number(b, f_renderbuffer::GL_RENDERBUFFER_INTERNAL_FORMAT);
-        if (width < 1 << 20 && height < 1 << 20)
-          bytes = width * height * texel_bytes(static_cast<uint32_t>(format)) *
-                  std::clamp<uint64_t>(number(b, f_renderbuffer::GL_RENDERBUFFER_SAMPLES), 1, 64);
+        m.sized = true;
+        m.width = number(b, f_renderbuffer::GL_RENDERBUFFER_WIDTH, last),
+        m.height = number(b, f_renderbuffer::GL_RENDERBUFFER_HEIGHT, last), m.depth = m.levels = 1;
+        m.format = number(b, f_renderbuffer::GL_RENDERBUFFER_INTERNAL_FORMAT, last);
+        if (m.width < 1 << 20 && m.height < 1 << 20)
+          m.bytes = m.width * m.height * texel_bytes(static_cast<uint32_t>(m.format)) *
+                    std::clamp<uint64_t>(number(b, f_renderbuffer::GL_RENDERBUFFER_SAMPLES, last), 1, 64);
         break;
-      case class_shader: target = number(b, f_shader::GL_SHADER_TYPE); break;
-      case class_query: target = number(b, f_query::target); break;
+      case class_shader: m.target = number(b, f_shader::GL_SHADER_TYPE, last); break;
+      case class_query: m.target = number(b, f_query::target, last); break;
       case class_vg_image:
-        sized = true;
-        width = number(b, f_vg_image::VG_IMAGE_WIDTH), height = number(b, f_vg_image::VG_IMAGE_HEIGHT),
-        depth = levels = 1;
-        vg_format = number(b, f_vg_image::VG_IMAGE_FORMAT);
+        m.sized = true;
+        m.width = number(b, f_vg_image::VG_IMAGE_WIDTH, last), m.height = number(b, f_vg_image::VG_IMAGE_HEIGHT, last),
+        m.depth = m.levels = 1;
+        m.format = number(b, f_vg_image::VG_IMAGE_FORMAT, last);
         // those of a child are its parent's
-        bytes = number(b, f_vg_image::parent) ? 0 : vg_bytes(vg_format, width, height);
+        m.bytes = number(b, f_vg_image::parent, last) ? 0 : vg_bytes(m.format, m.width, m.height);
         break;
-      case class_list: bytes = 0; break;
+      case class_list: m.bytes = 0; break;
       default: break;
     }
-    target ? w.name(nullptr, static_cast<uint32_t>(target)) : w.null();
-    if (b.cls == class_vg_image)
-      w.name("VGImageFormat", static_cast<uint32_t>(vg_format));
-    else
-      format ? w.name("InternalFormat", static_cast<uint32_t>(format)) : w.null();
-    if (sized)
-      w.u(width).u(height).u(depth).u(levels);
-    else
-      w.null().null().null().null();
-    if (sized || b.cls == class_buffer)
-      w.u(bytes);
-    else
-      w.null();
-    uses(w, r, i.path_of(b));
+    return m;
   }
-  void label(Writer& w, const Block& b, uint64_t last) {
+  Cell<std::string_view> label_of(const Block& b, uint64_t last) const {
     const ClassInfo& cls = g_classes[b.cls];
     for (unsigned f = 0; f < cls.field_count; ++f)
       if (!strcmp(cls.fields[f].name, "label")) {
         const Word* v = index_->value(b, cls.fields[f], 0, last);
-        if (v && *v) return void(w.s(index_->text_at(*v)));
+        if (v && *v) return index_->text_at(*v);
       }
-    w.null();
+    return {};
   }
   std::shared_ptr<const Index> index_;
   std::unordered_map<uint32_t, std::vector<const Block*>> levels_;
@@ -1245,19 +1185,14 @@ class ResourceSource : public BatchSource {
 
 void Index::stream(std::shared_ptr<const Index> index, const std::string& table, const std::string& path,
                    uint64_t first, uint64_t end, ArrowArrayStream* out) {
-  std::unique_ptr<BatchSource> source;
-  const Names* names = nullptr;
   if (table == "state")
-    source = std::make_unique<StateSource>(index, path, first, end), names = &STATE;
+    export_stream(columns_of<rows::State>(), std::make_unique<StateSource>(index, path, first, end), out);
   else if (table == "draws")
-    source = std::make_unique<DrawSource>(index), names = &DRAWS;
+    export_stream(columns_of<rows::Draws>(), std::make_unique<DrawSource>(index), out);
   else if (table == "resources")
-    source = std::make_unique<ResourceSource>(index), names = &RESOURCES;
+    export_stream(columns_of<rows::Resources>(), std::make_unique<ResourceSource>(index), out);
   else
     throw Error(DT_E_ARGUMENT, "no table " + table + " of the state");
-  std::vector<NamedType> columns;
-  for (auto& [name, type] : *names) columns.push_back({name, type});
-  export_stream(std::move(columns), std::move(source), out);
 }
 
 }  // namespace dt::state

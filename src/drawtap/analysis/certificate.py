@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from drawtap.analysis.reduce import ShownImages, Stage
 from drawtap.errors import InputError, QueryError, UnavailableError
+from drawtap.tables.recording import AnnotationRow
 
 if TYPE_CHECKING:
     from drawtap.trace.core import Row
@@ -45,12 +46,12 @@ def digest_of(images: Sequence[str]) -> str:
 
 def has_certificate(trace: Trace) -> bool:
     """Tell whether a recording carries a certificate."""
-    return any(row["kind"] == "certificate" for row in trace.table("annotations"))
+    return any(row["kind"] == "certificate" for row in trace.table(AnnotationRow))
 
 
 def certificate_of(trace: Trace) -> Row:
     """Return the certificate that a recording carries. Raises QueryError where there is none or it makes no sense."""
-    found = [row for row in trace.table("annotations") if row["kind"] == "certificate"]
+    found = [row for row in trace.table(AnnotationRow) if row["kind"] == "certificate"]
     if not found:
         raise QueryError(
             f"{trace.path.name} carries no certificate", hint="drawtap extract and drawtap simplify write them"
@@ -92,11 +93,11 @@ def check(trace: Trace, *, on: str = "system", source: Trace | None = None) -> I
 def _changed_since(trace: Trace) -> str:
     # Whatever edits a recording writes its note behind those that were there.
     found = ""
-    for row in trace.table("annotations"):
+    for row in trace.table(AnnotationRow):
         if row["kind"] == "certificate":
             found = ""
         elif row["kind"] == "edit":
-            found = str(json.loads(str(row["json"])).get("operation", "edit"))
+            found = str(json.loads(row["json"]).get("operation", "edit"))
     return found
 
 

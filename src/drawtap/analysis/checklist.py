@@ -12,6 +12,7 @@ from drawtap import activity
 from drawtap.analysis.rule import APIS, HARDWARE, RULES, Rule
 from drawtap.analysis.views import VIEWS
 from drawtap.errors import DrawtapError, InputError, QueryError, UsageError, read_toml
+from drawtap.tables.recording import FrameRow, HistogramRow, ProblemRow
 
 if TYPE_CHECKING:
     from drawtap.trace.snapshot import Snapshot
@@ -155,9 +156,9 @@ class Requirements:
 
     def __init__(self, trace: Trace, snapshot: Snapshot) -> None:
         self._trace = trace
-        self.frames = sum(1 for row in trace.table("frames") if row["end_function"])
-        histogram = trace.table("histogram")
-        self._apis = {str(row["api"]) for row in histogram}
+        self.frames = sum(1 for row in trace.table(FrameRow) if row["end_function"])
+        histogram = trace.table(HistogramRow)
+        self._apis = {row["api"] for row in histogram}
         self._draws = any(row["category"] == "draw" for row in histogram)
 
     def missing(self, rule: Rule) -> str | None:
@@ -255,7 +256,7 @@ def _integer(value: Any) -> int | None:
 
 
 def _notes(trace: Trace) -> list[str]:
-    problems = trace.table("problems")
+    problems = trace.table(ProblemRow)
     if not problems:
         return []
     return [f"the recording has {len(problems)} problems (drawtap info): what is missing in it cannot be found"]

@@ -17,6 +17,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from drawtap.tables.recording import ContentRow, FrameRow, HistogramRow, NativeRow
+
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
 
@@ -141,8 +143,8 @@ def overview(trace: Trace) -> Overview:
     """Return the rows of the thesis' Tables 5 to 7, and the heads of Tables 8 and 9."""
     rows = frame_stats(trace)
     info = trace.info
-    starts = [f["t_start"] for f in trace.table("frames") if f["t_start"] is not None]
-    finishes = [f["t_end"] for f in trace.table("frames") if f["t_end"] is not None]
+    starts = [f["t_start"] for f in trace.table(FrameRow) if f["t_start"] is not None]
+    finishes = [f["t_end"] for f in trace.table(FrameRow) if f["t_end"] is not None]
     seconds = (finishes[-1] - starts[0]) / 1e9 if starts and finishes else 0.0
     rates = [1e9 / step for row in rows if (step := _number(row["interval"]))]
     fastest = max(rates, default=0.0)
@@ -169,9 +171,9 @@ def frame_stats(trace: Trace, sensors: Iterable[Sensor] = ()) -> list[dict[str, 
 
     Calls after the last frame end belong to no frame. A sensor's column has its name.
     """
-    times = trace.table("frames")
+    times = trace.table(FrameRow)
     rows: list[dict[str, object]] = []
-    for frame, counts in zip(times, trace.table("content"), strict=False):
+    for frame, counts in zip(times, trace.table(ContentRow), strict=False):
         row: dict[str, object] = {"frame": frame["frame"], "first_seq": frame["first_seq"], "end_seq": frame["end_seq"]}
         row |= {"duration": frame["duration"], "interval": frame["interval"]}
         row |= {name: value for name, value in counts.items() if name != "frame"}
@@ -348,14 +350,14 @@ def _add_sensor(rows: list[dict[str, Any]], sensor: Sensor) -> None:
 def surface(trace: Trace) -> tuple[int, int] | None:
     """Return width and height of the largest surface that is drawn to, else of the largest viewport; None for none."""
     sizes = [tuple(int(part) for part in text.split(" x ")) for text in _surfaces(trace)]
-    if not sizes and any(f["name"] == "glViewport" for f in trace.table("histogram")):
+    if not sizes and any(f["name"] == "glViewport" for f in trace.table(HistogramRow)):
         sizes = [(w, h) for w, h in trace.sql('SELECT DISTINCT width, height FROM "glViewport"')]
     found = max(sizes, key=lambda size: size[0] * size[1], default=None)
     return (found[0], found[1]) if found and found[0] > 0 and found[1] > 0 else None
 
 
 def _surfaces(trace: Trace) -> Iterable[str]:
-    for row in trace.table("natives"):
+    for row in trace.table(NativeRow):
         if row["kind"] not in ("surface", "window", "pbuffer", "pixmap"):
             continue
         words = dict(w.partition("=")[::2] for w in str(row["text"]).split(";"))

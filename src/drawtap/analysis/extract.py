@@ -34,6 +34,7 @@ from drawtap.analysis.reduce import (
 )
 from drawtap.errors import DrawtapError, QueryError, UnavailableError, UsageError
 from drawtap.replay import engine, player
+from drawtap.tables.recording import AnnotationRow, FrameRow, FunctionRow, NativeRow
 from drawtap.trace import graph as graphs
 from drawtap.trace.core import Row, write
 from drawtap.trace.graph import Graph
@@ -97,7 +98,7 @@ def _frames(chosen: range, text: str) -> Target:
 
 
 def _draws(trace: Trace, text: str) -> Target:
-    flagged = [str(f["name"]) for f in trace.table("functions") if "draw" in str(f["flags"]).split(",")]
+    flagged = [f["name"] for f in trace.table(FunctionRow) if "draw" in f["flags"].split(",")]
     found = trace.sql("SELECT seq FROM calls WHERE list_contains($names, name) ORDER BY seq", {"names": flagged})
     seqs = [int(seq) for (seq,) in found]
     chosen = numbers_of(text, len(seqs), "draw")
@@ -112,12 +113,12 @@ def _timed(trace: Trace, text: str) -> Target:
     start = float(match[1] or 0)
     end = float(match[3]) if match[3] else float("inf")
     end = start + end if match[2] else end
-    rows = trace.table("frames")
-    zero = next((int(r["t_start"]) for r in rows if r["t_start"] is not None), 0)
+    rows = trace.table(FrameRow)
+    zero = next((r["t_start"] for r in rows if r["t_start"] is not None), 0)
     ended = [
-        int(r["frame"])
+        r["frame"]
         for r in rows
-        if r["t_end"] is not None and start <= (int(r["t_end"]) - zero) / 1e9 < end and r["end_function"]
+        if r["t_end"] is not None and start <= (r["t_end"] - zero) / 1e9 < end and r["end_function"]
     ]
     if not ended:
         raise UsageError(f"no frame ends between {match[1] or 0} s and {match[3] or 'the end'}")
@@ -330,7 +331,7 @@ class Cutter:
     ) -> tuple[Calls, list[Fresh]]:
         # The last frame at whose beginning nothing of the content is needed: it holds for the first of them.
         end = _end_of(self.trace, wanted)
-        starts = [0, *(s for s in (int(row["first_seq"]) for row in self.trace.table("frames")) if 0 < s < end)]
+        starts = [0, *(s for s in (row["first_seq"] for row in self.trace.table(FrameRow)) if 0 < s < end)]
         low, high = 0, len(starts)
         while high - low > 1 and self._budget.spend():
             middle = (low + high) // 2
@@ -405,7 +406,7 @@ class Cutter:
     def _since(self, wanted: Target) -> Calls:
         """Return the calls of the wanted frames, or of the wanted call's frame up to it."""
         end = _end_of(self.trace, wanted)
-        starts = [int(row["first_seq"]) for row in self.trace.table("frames")]
+        starts = [row["first_seq"] for row in self.trace.table(FrameRow)]
         if wanted.shown.frames is not None:
             start = starts[wanted.shown.frames.start]
         else:
@@ -618,8 +619,8 @@ def _end_of(trace: Trace, wanted: Target) -> int:
     if wanted.shown.frames is None:
         return wanted.shown.call + 1
     last = wanted.shown.frames.stop - 1
-    row = next(r for r in trace.table("frames") if r["frame"] == last)
-    return int(row["end_seq"])
+    row = next(r for r in trace.table(FrameRow) if r["frame"] == last)
+    return row["end_seq"]
 
 
 def _opened(path: Path, like: Trace) -> Trace:
@@ -635,7 +636,7 @@ def _images(trace: Trace, shown: ShownImages, on: str) -> tuple[str, ...]:
 
 def _recorded_on(trace: Trace) -> str:
     """Return what the program drew on, as the driver called itself."""
-    for row in trace.table("natives"):
+    for row in trace.table(NativeRow):
         if row["kind"] == "driver":
             about = dict(word.partition("=")[::2] for word in str(row["text"]).split(";"))
             return about.get("renderer", "")
@@ -644,7 +645,7 @@ def _recorded_on(trace: Trace) -> str:
 
 def _own_configuration(trace: Trace) -> str:
     """Return the framebuffer configuration that the recording asks for in place of the program's; "": none."""
-    notes = [json.loads(str(row["json"])) for row in trace.table("annotations") if row["kind"] == "player"]
+    notes = [json.loads(row["json"]) for row in trace.table(AnnotationRow) if row["kind"] == "player"]
     return str(notes[-1].get("config", "")) if notes else ""
 
 

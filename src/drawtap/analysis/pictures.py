@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drawtap.errors import DrawtapError
+from drawtap.tables.recording import FrameRow
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
@@ -94,12 +95,12 @@ def ends_of(trace: Trace, frames: Sequence[int]) -> dict[int, int]:
     """Return for each frame the last call before it is shown."""
     wanted = set(frames)
     ends = {}
-    for row in trace.table("frames"):
-        number = int(row["frame"])
+    for row in trace.table(FrameRow):
+        number = row["frame"]
         if number in wanted:
-            last = int(row["end_seq"]) - 1
+            last = row["end_seq"] - 1
             # What a swap leaves behind is not what it showed (as position.call_of has it).
-            ends[number] = max(0, last - 1) if "Swap" in str(row["end_function"]) else last
+            ends[number] = max(0, last - 1) if "Swap" in (row["end_function"] or "") else last
     return ends
 
 

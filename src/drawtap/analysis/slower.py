@@ -38,7 +38,9 @@ from drawtap.analysis.spent import (
     WAITS,
 )
 from drawtap.errors import UsageError
+from drawtap.tables.recording import FrameRow, HistogramRow
 from drawtap.trace import measured
+from drawtap.trace.trace import frame_time
 
 if TYPE_CHECKING:
     from drawtap.analysis.spent import Spent
@@ -217,18 +219,18 @@ def _side(trace: Trace, title: tuple[str, str], times: Mapping[int, float], call
 
 
 def _shaders(trace: Trace) -> frozenset[str]:
-    if not any(f["name"] == "glShaderSource" for f in trace.table("histogram")):
+    if not any(f["name"] == "glShaderSource" for f in trace.table(HistogramRow)):
         return frozenset()
     texts = trace.sql('SELECT DISTINCT md5(s.string_data::VARCHAR) FROM "glShaderSource" s')
     return frozenset(str(text) for (text,) in texts)
 
 
 def _recorded_times(trace: Trace) -> dict[int, float]:
-    found = {}
-    for row in trace.table("frames"):
-        time = row["interval"] if row["interval"] is not None else row["duration"]
-        if row["end_function"] and isinstance(time, int):
-            found[int(row["frame"])] = float(time)
+    found = {
+        row["frame"]: float(time)
+        for row in trace.table(FrameRow)
+        if row["end_function"] and (time := frame_time(row)) is not None
+    }
     if not found:
         raise UsageError(
             f"{trace.path.name} has no times of frames", hint="record --timing both, or play both sides: --on ENGINE"
@@ -319,7 +321,7 @@ def _work(trace: Trace, run: int | None) -> _Known:
     beside: dict[int, dict[str, float]] = {}
     units = {name: unit for name, (_, unit) in content.SERIES.items()} | {"redundant": "count"}
     for row in content.frame_stats(trace):
-        number = int(row["frame"])
+        number = row["frame"]
         work[number] = {name: float(row[name]) for name in _WORK if isinstance(row.get(name), int | float)}
     copies = "regexp_matches(c.name, '^gl(Generate(Texture)?Mipmap|Copy|Blit)')"
     for frame, count in trace.sql(f"SELECT c.frame, count(*) FROM calls c WHERE {copies} GROUP BY c.frame"):

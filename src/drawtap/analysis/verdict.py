@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 from drawtap.analysis import content, spent
 from drawtap.analysis.rule import CLASSES
+from drawtap.tables.recording import FrameRow
+from drawtap.trace.trace import frame_time
 
 if TYPE_CHECKING:
     from drawtap.analysis.checklist import Checklist
@@ -88,7 +90,7 @@ def verdict(trace: Trace, asked: Checklist, engines: Sequence[str] = ()) -> Verd
 
     `engines` are played, and held against each other and against the recording; the first is the one in question.
     """
-    timed = [ns for row in trace.table("frames") if row["end_function"] and isinstance(ns := row["interval"], int)]
+    timed = [ns for row in trace.table(FrameRow) if row["end_function"] and isinstance(ns := row["interval"], int)]
     if trace.info["timing"] != "both" or len(timed) < 2:
         why = "calls have no durations" if timed else "there are fewer than three frames"
         return Verdict(None, f"no time can be divided: {why}", False, None, _classes({}, 0, asked, (), {}), {})
@@ -112,11 +114,10 @@ def _spent(trace: Trace) -> tuple[dict[str, int], int, dict[str, list[str]]]:
     """Return ns by kind and in all, of the thread that shows frames without what loads; and who waited, by kind."""
     first = content.loading(content.frame_stats(trace))
     frames = {
-        int(row["frame"]): float(time)
-        for row in trace.table("frames")
-        if row["end_function"] and int(row["frame"]) >= first
-        and (time := row["interval"] if row["interval"] is not None else row["duration"]) is not None
-    }  # fmt: skip
+        row["frame"]: float(interval)
+        for row in trace.table(FrameRow)
+        if row["end_function"] and row["frame"] >= first and (interval := frame_time(row)) is not None
+    }
     thread = spent.main_thread(trace)
     calls, recording = spent.spent(trace, thread), spent.recording(trace, thread)
     took = dict.fromkeys(KINDS, 0.0)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 from drawtap.commands import Opt, command
 from drawtap.commands.replay import check_config
 from drawtap.errors import InputError, UsageError, check_target, did_you_mean
+from drawtap.tables.recording import FunctionRow
 from drawtap.trace.ranges import RANGE_HELP, selection
 from drawtap.view.result import Verdict, Verdicts
 
@@ -185,7 +186,7 @@ def _seqs(trace: Trace, target: str) -> Iterator[int]:
     where = selection(None, name=target).where() if is_name else selection(target, of=trace).where()
     found = [row[0] for row in trace.sql(f"SELECT seq FROM calls WHERE {where} ORDER BY seq").fetchall()]
     if not found:
-        near = did_you_mean(target, (str(row["name"]) for row in trace.table("functions") if row["calls"]))
+        near = did_you_mean(target, (row["name"] for row in trace.table(FunctionRow) if row["calls"]))
         raise UsageError(
             f"{trace.path.name} never calls {target}",
             hint=near or "drawtap histogram lists the functions that it calls",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
+from drawtap.tables.recording import FrameRow
 from drawtap.trace.ranges import FRAMES_HELP, Span, selection
+from drawtap.trace.trace import frame_time
 from drawtap.view.result import Rows
 from drawtap.view.text import counted, duration, percentile
 
@@ -40,14 +42,14 @@ def frames(
     what --frame-end says; drawtap info names the rule that was taken. The last row may be calls after the last frame.
     """
     spans = selection(span, of=trace, frames=True).spans if span else (Span(0, None),)
-    found = [row for row in trace.table("frames") if any(row["frame"] in s.numbers() for s in spans)]
+    found = [row for row in trace.table(FrameRow) if any(row["frame"] in s.numbers() for s in spans)]
     times = [float(time) for row in found if row["end_function"] and (time := frame_time(row)) is not None]
     if slowest is not None:
         found = sorted((row for row in found if row["end_function"]), key=lambda row: -(frame_time(row) or 0))[:slowest]
     start = trace.info["t_first"]
     return Rows(
         _COLUMNS,
-        [tuple(row[c] for c in _COLUMNS) for row in found],
+        [itemgetter(*_COLUMNS)(row) for row in found],
         {
             "interval": "ns",
             "duration": "ns",
@@ -61,12 +63,6 @@ def frames(
         note=_summary(times) if times else None,
         time_zero=start if isinstance(start, int) else 0,
     )
-
-
-def frame_time(row: Mapping[str, object]) -> int | None:
-    """Return how long a frame took: its interval, or, of the first one, its duration; None where not timed."""
-    time = row["interval"] if row["interval"] is not None else row["duration"]
-    return time if isinstance(time, int) else None
 
 
 def _summary(times: list[float]) -> str:

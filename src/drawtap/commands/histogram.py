@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from drawtap.commands import Opt, command
 from drawtap.commands.sql import rows
+from drawtap.tables.recording import HistogramRow
 from drawtap.trace.ranges import RANGE_HELP, selection
 from drawtap.view.result import Rows
 
@@ -61,7 +62,7 @@ def histogram(
 
 def _counted(trace: Trace, calls: str | None) -> Sequence[Mapping[str, object]]:
     if not calls:
-        return trace.table("histogram")  # from the chunks' own counts: no call is decoded
+        return trace.table(HistogramRow)  # from the chunks' own counts: no call is decoded
     query = (
         "SELECT name, count(*) AS calls, sum(duration)::BIGINT AS total_ns, avg(duration) AS mean_ns, max(duration)"
         " AS max_ns, sum(payload_bytes)::BIGINT AS payload_bytes"

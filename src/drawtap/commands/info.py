@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from drawtap.commands import command
+from drawtap.tables.recording import NativeRow, NoteRow
 from drawtap.view.result import Facts
 from drawtap.view.text import duration, number, size
 
@@ -184,7 +185,7 @@ def _flight(note: Mapping[str, object] | None) -> dict[str, object]:
 def _late(trace: Trace) -> dict[str, object]:
     # What was taken of a program that had drawn before, and what could not be had.
     said: dict[str, list[str]] = {}
-    for row in trace.table("notes"):
+    for row in trace.table(NoteRow):
         said.setdefault(str(row["code"]), []).append(str(row["text"]))
     if "began-late" not in said:
         return {}
@@ -194,7 +195,7 @@ def _late(trace: Trace) -> dict[str, object]:
 
 def _driver(trace: Trace) -> dict[str, object]:
     found: dict[str, object] = {}
-    for row in trace.table("natives"):
+    for row in trace.table(NativeRow):
         if row["kind"] != "driver":
             continue
         said = dict(part.partition("=")[::2] for part in str(row["text"]).split(";"))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, Options, command
 from drawtap.errors import UsageError, check_target
+from drawtap.tables.recording import FrameRow
 from drawtap.trace.ranges import FRAMES_HELP
 from drawtap.view.result import Rows, Sheets
 
@@ -178,7 +179,7 @@ def _listed(recording: Path | None, words: Sequence[str], on: str, *, available:
 def _inside(trace: Trace, found: Sequence[Range], within: Iterable[int] | None) -> list[Range]:
     """Return the ranges that lie wholly in the frames that are measured: a part of one would be a wrong number."""
     numbers = set(within or ())
-    shown = [row for row in trace.table("frames") if row["end_function"] and row["frame"] in numbers]
+    shown = [row for row in trace.table(FrameRow) if row["end_function"] and row["frame"] in numbers]
     if not shown:
         return list(found)
     first, end = int(shown[0]["first_seq"]), int(shown[-1]["end_seq"])

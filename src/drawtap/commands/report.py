@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from drawtap import activity
 from drawtap.commands import Opt, command
-from drawtap.commands.frames import frame_time
 from drawtap.commands.info import facts, groups, problems
 from drawtap.commands.options import CALLS, FROM, GUEST, NO_CACHE, TO
 from drawtap.commands.sql import rows
 from drawtap.errors import UsageError, check_target
+from drawtap.tables import recording
+from drawtap.trace.trace import frame_time
 from drawtap.view.result import Written
 from drawtap.view.text import duration, number, size
 
@@ -237,8 +238,8 @@ def _frames(trace: Trace) -> list[FrameRow]:
     from drawtap.view.report import FrameRow
 
     return [
-        FrameRow(_int(row["frame"]), frame_time(row), _int(row["calls"]), _int(row["upload_bytes"]))
-        for row in trace.table("frames")
+        FrameRow(row["frame"], frame_time(row), row["calls"], row["upload_bytes"])
+        for row in trace.table(recording.FrameRow)
         if row["end_function"]
     ]
 
@@ -246,7 +247,7 @@ def _frames(trace: Trace) -> list[FrameRow]:
 def _functions(trace: Trace) -> list[FunctionRow]:
     from drawtap.view.report import FunctionRow
 
-    found = trace.table("histogram")
+    found = trace.table(recording.HistogramRow)
     top = max((_int(row["calls"]) for row in found), default=1)
     return [
         FunctionRow(
@@ -628,7 +629,7 @@ def _configs(trace: Trace) -> SmallTable | None:
     from drawtap.view.report import SmallTable
 
     found: dict[str, Sequence[str]] = {}
-    for row in trace.table("natives"):
+    for row in trace.table(recording.NativeRow):
         if row["kind"] == "config":
             said = dict(part.partition("=")[::2] for part in str(row["text"]).split(";"))
             caveat = {"12344": "none", "12368": "slow", "12369": "not conformant"}.get(said.get("caveat", ""), "")
@@ -676,7 +677,7 @@ def _threads(trace: Trace) -> SmallTable:
 
     table = [
         (str(t["thread"]), str(t["name"]), str(t["pid"]), str(t["tid"]), number(_int(t["calls"])))
-        for t in trace.table("threads")
+        for t in trace.table(recording.ThreadRow)
     ]
     return SmallTable("Threads", ("thread", "name", "pid", "tid", "calls"), (True, False, True, True, True), table)
 
@@ -686,7 +687,7 @@ def _contexts(trace: Trace) -> SmallTable:
 
     table = [
         (str(c["context"]), str(c["share_group"]), str(c["api"]), str(c["first_seq"]), number(_int(c["made_current"])))
-        for c in trace.table("contexts")
+        for c in trace.table(recording.ContextRow)
     ]
     columns = ("context", "share group", "API", "first call", "times made current")
     return SmallTable("Contexts", columns, (True, True, False, True, True), table)
@@ -694,7 +695,7 @@ def _contexts(trace: Trace) -> SmallTable:
 
 def _notes(trace: Trace, data: Mapping[str, object], frames: list[FrameRow]) -> list[tuple[str, str]]:
     found = [("warning", line) for line in problems(data)]
-    found += [("note", str(row["text"])) for row in trace.table("notes") if row["code"] != "library"][:20]
+    found += [("note", str(row["text"])) for row in trace.table(recording.NoteRow) if row["code"] != "library"][:20]
     rule = data["frame_end"]
     if not frames and isinstance(rule, Mapping):
         found.append(("note", f"There are no frames: {rule['why']}."))

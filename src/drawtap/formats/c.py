@@ -14,6 +14,7 @@ from drawtap.errors import InputError, UsageError
 from drawtap.formats import export_format
 from drawtap.instrument.generate_vg import headers as vg_headers
 from drawtap.spec.registry import load_api
+from drawtap.tables.recording import AnnotationRow, NativeRow
 from drawtap.trace import core
 from drawtap.trace.ranges import ENDLESS, Selection
 
@@ -105,7 +106,7 @@ def _write_templates(trace: Trace, folder: Path, made: Exported, first: int, *, 
     )
     info = trace.info
     command = _command_line(trace)
-    natives = [str(row["text"]) for row in trace.table("natives") if row["kind"] == "driver"]
+    natives = [str(row["text"]) for row in trace.table(NativeRow) if row["kind"] == "driver"]
     about = dict(part.partition("=")[::2] for part in natives[0].split(";")) if natives else {}
     values = {
         "title": _plain(f"{Path(command[0]).name if command else 'OpenGL calls'}, recorded in {trace.path.name}"),
@@ -127,9 +128,9 @@ def _write_templates(trace: Trace, folder: Path, made: Exported, first: int, *, 
 
 
 def _command_line(trace: Trace) -> list[str]:
-    for row in trace.table("annotations"):
+    for row in trace.table(AnnotationRow):
         if row["kind"] == "recording":
-            words = json.loads(str(row["json"])).get("command_line")
+            words = json.loads(row["json"]).get("command_line")
             return [str(word) for word in words] if isinstance(words, list) else []
     return []
 

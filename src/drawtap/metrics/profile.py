@@ -23,6 +23,7 @@ from drawtap.metrics import estimate
 from drawtap.metrics.metric import Metric, numbered
 from drawtap.metrics.passes import Pass, Plan, Range, request_text
 from drawtap.replay import player
+from drawtap.tables.recording import FrameRow, MarkerRow, ThreadRow
 from drawtap.trace import measured
 from drawtap.trace.result import connect
 from drawtap.trace.sql_text import quote_text
@@ -138,7 +139,7 @@ class _Runs:
         if self.trace.frame_end != "auto":
             found += ["--frame-end", self.trace.frame_end]
         if self.wanted.images:
-            shown = len(frames) if frames is not None else len(self.trace.table("frames"))
+            shown = len(frames) if frames is not None else len(self.trace.table(FrameRow))
             found += ["--hashes", "--snapshot-at", f"frames:{max(shown // _IMAGES, 1)}"]
         return found
 
@@ -264,12 +265,12 @@ def _replays(plan: Plan, wanted: ProfileOptions) -> int:
 def _check(trace: Trace, plan: Plan, wanted: ProfileOptions) -> None:
     if wanted.restart and wanted.frames is None:
         raise UsageError("frames are played again only where some are named", hint="--frames A:B")
-    if wanted.restart and len(trace.table("threads")) > 1:
+    if wanted.restart and len(trace.table(ThreadRow)) > 1:
         raise UsageError(
             "the recording has several threads: its frames cannot be played again alone",
             hint="without --restart each pass plays the whole of it",
         )
-    frames = [f for f in trace.table("frames") if f["end_function"]]
+    frames = [f for f in trace.table(FrameRow) if f["end_function"]]
     if wanted.frames is not None and wanted.frames.start >= max(len(frames), 1):
         raise UsageError(f"there is no frame {wanted.frames.start}", hint=f"the recording has {len(frames)} frames")
 
@@ -300,7 +301,7 @@ def _store(trace: Trace, runs: _Runs, plan: Plan, wanted: ProfileOptions) -> tup
     try:
         _load(connection, runs, plan, wanted)
         _estimate(trace, connection)
-        frames = [(int(f["frame"]), int(f["first_seq"])) for f in trace.table("frames")]
+        frames = [(f["frame"], f["first_seq"]) for f in trace.table(FrameRow)]
         connection.execute("CREATE TABLE frames (frame UBIGINT, first_seq UBIGINT)")
         _insert(connection, "frames", frames)
         part, path = where / "run.part", where / f"{run:03}.parquet"
@@ -424,9 +425,9 @@ def ranges(trace: Trace, kinds: Iterable[str], named: Sequence[Range] = ()) -> l
     wanted = set(kinds)
     found: list[Range] = list(named) if "range" in wanted else []
     if wanted & {"group", "range"}:
-        for row in trace.table("markers"):
+        for row in trace.table(MarkerRow):
             if row["kind"] == "group" and row["end_seq"] is not None:
-                found.append(Range(f"group {row['text']}", int(row["seq"]), int(row["end_seq"]) + 1))
+                found.append(Range(f"group {row['text']}", row["seq"], row["end_seq"] + 1))
     if wanted & {"pass", "range"}:
         rows = trace.sql(_TARGETS)
         found += [Range(f"pass {name}", int(first), int(last) + 1) for name, first, last in rows]

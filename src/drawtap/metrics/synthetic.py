@@ -20,6 +20,7 @@ from drawtap.instrument.compile import CompileError, compile_c_program
 from drawtap.metrics import listing, passes, profile
 from drawtap.metrics.metric import Metric
 from drawtap.replay import engine
+from drawtap.tables.recording import FrameRow
 from drawtap.trace.trace import Trace, open_trace
 
 #: Metrics that tell a feature, the best first; what a driver counts as runs of shaders may have helpers in it.
@@ -95,7 +96,7 @@ def measure(
     if played and not play:
         missing = dict.fromkeys(played, "nothing was played")
     elif played:
-        count = sum(1 for f in trace.table("frames") if f["end_function"])
+        count = sum(1 for f in trace.table(FrameRow) if f["end_function"])
         first = min(content.loading(content.frame_stats(trace)), count - 1)
         within = frames if frames is not None else range(first, count)
         told, missing = _play(trace, played, within, engine_name)

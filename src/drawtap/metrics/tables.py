@@ -15,6 +15,7 @@ from drawtap.analysis import content
 from drawtap.analysis.content import Series
 from drawtap.analysis.fetches import NotTold, of_programs
 from drawtap.metrics.metric import BACKENDS, Capabilities
+from drawtap.tables.recording import HistogramRow
 from drawtap.trace import measured
 
 if TYPE_CHECKING:
@@ -132,15 +133,15 @@ def tables(trace: Trace) -> list[Table]:
     frames = content.frame_stats(trace)
     if not frames:
         return []
-    apis = {str(f["name"])[:2] for f in trace.table("histogram")}
+    apis = {f["name"][:2] for f in trace.table(HistogramRow)}
     found = []
     values, notes = _measured(trace)
     stored = content.sensors(trace)
     rows = content.frame_stats(trace, stored) if stored else frames
     ids = frozenset(metric.id for name in BACKENDS.names() for metric in BACKENDS.get(name).metrics(Capabilities()))
-    if any(f["name"] == "vgSetParameterfv" for f in trace.table("histogram")):
+    if any(f["name"] == "vgSetParameterfv" for f in trace.table(HistogramRow)):
         stops = {int(frame): float(n) for frame, n in trace.sql(_STOPS) if frame is not None}
-        rows = [{**row, "gradient_stops": stops.get(int(row["frame"]), 0.0)} for row in rows]
+        rows = [{**row, "gradient_stops": stops.get(row["frame"], 0.0)} for row in rows]
     known = _Known(rows, values, notes, frozenset(s.name for s in stored), ids, content.surface(trace))
     for title, wanted, command, prefix in (
         ("OpenGL and OpenGL ES", _GL, _MEASURE_GL, "gl"),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from drawtap.errors import whole_file
 from drawtap.system.native import Plan, write
+from drawtap.tables.recording import ThreadRow
 from drawtap.trace import measured
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def write_timeline(trace: Trace, path: Path) -> int:
     Times come from the recording. Calls need durations (`record --timing both`).
     """
     counters = _measured(trace)
-    threads = trace.table("threads")
+    threads = trace.table(ThreadRow)
     tracks: list[tuple[str, int, str | None]] = [("frames", -1, None), ("measured", -1, None)]
     tracks += [(f"{name} per {per}", _MEASURED, unit) for name, per, unit in counters]
     first = len(tracks)

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from drawtap.errors import InputError, UsageError
 from drawtap.replay import engine, player, warm
+from drawtap.tables.recording import FrameRow, FunctionRow
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
@@ -246,11 +247,11 @@ class Played:
 
     def draws(self, frame: int) -> Sequence[Draw]:
         """Return the draws, clears and dispatches of a frame; a change of the framebuffer begins a new target."""
-        row = next((r for r in self.trace.table("frames") if r["frame"] == frame), None)
+        row = next((r for r in self.trace.table(FrameRow) if r["frame"] == frame), None)
         if row is None:
             return ()
-        first, end = int(row["first_seq"]), int(row["end_seq"])
-        functions = {str(f["name"]): str(f["flags"]).split(",") for f in self.trace.table("functions")}
+        first, end = row["first_seq"], row["end_seq"]
+        functions = {f["name"]: f["flags"].split(",") for f in self.trace.table(FunctionRow)}
         found, target = [], 0
         for seq, name in self.trace.sql(
             f"SELECT seq, name FROM calls WHERE seq >= {first} AND seq < {end} ORDER BY seq"

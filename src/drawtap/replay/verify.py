@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from drawtap.replay import state
 from drawtap.spec.registry import load_api
+from drawtap.tables.recording import FrameRow
 from drawtap.trace.moment import computed_state
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def points_of(trace: Trace, every: int | None) -> list[int]:
     calls = trace.info["calls"]
     if every:
         return list(range(every - 1, calls, every))[:_MOST_POINTS]
-    ends = [row["end_seq"] - 1 for row in trace.table("frames")]
+    ends = [row["end_seq"] - 1 for row in trace.table(FrameRow)]
     frames = ends if len(ends) <= 20 else [ends[round(i * (len(ends) - 1) / 19)] for i in range(20)]
     between = [round((i + 0.5) * calls / 60) for i in range(60)]
     return sorted({seq for seq in (*frames, *(seq - 1 for seq in frames), *between) if 0 <= seq < calls})

@@ -1,16 +1,32 @@
 """Tables as data: what one row is, and each column with its type, its unit and its meaning.
 
-One file a kind of file: `recording` and `kernel`. The reference pages, near misses, completion and typed rows come from
-it; tests hold it against the columns that the tables have. Nothing here reads or asks.
+One file a kind of file: `recording` and `kernel`. The reader's columns and row writers in C++
+(`drawtap.instrument.generate_tables`), typed rows, reference pages, near misses and completion come from it. Nothing
+here reads or asks.
+
+A table of a recording is a `TypedDict` that mypy holds its readers to. Kernel traces are asked in SQL alone: their
+tables are plain tuples.
 """
 
-from __future__ import annotations
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, TypeVar, get_args
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+Row = TypeVar("Row")
 
-TEXT, BOOL, U16, U32, U64 = "VARCHAR", "BOOLEAN", "USMALLINT", "UINTEGER", "UBIGINT"
-I32, I64, F32, F64 = "INTEGER", "BIGINT", "FLOAT", "DOUBLE"
+# What a cell is in Python, and the type of its column in DuckDB.
+TEXT = Annotated[str, "VARCHAR"]
+BLOB = Annotated[str, "BLOB"]  # hexadecimal digits, as JSON has no bytes
+BOOL = Annotated[bool, "BOOLEAN"]
+U16 = Annotated[int, "USMALLINT"]
+U32 = Annotated[int, "UINTEGER"]
+U64 = Annotated[int, "UBIGINT"]
+I32 = Annotated[int, "INTEGER"]
+I64 = Annotated[int, "BIGINT"]
+F32 = Annotated[float, "FLOAT"]
+F64 = Annotated[float, "DOUBLE"]
+U64S = Annotated[list[int], "UBIGINT[]"]
+TEXTS = Annotated[list[str], "VARCHAR[]"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +37,7 @@ class Column:
     type: str
     doc: str
     unit: str = ""
+    nullable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +54,39 @@ class Table:
     columns: tuple[Column, ...]
 
 
-def table(name: str, source: str, doc: str, *columns: tuple[str, ...]) -> Table:
+def table(name: str, source: str, doc: str, *columns: tuple[object, ...]) -> Table:
     """Return a table whose columns are written as tuples: name, type, meaning, and unit where there is one."""
-    return Table(name, doc, source, tuple(Column(*column) for column in columns))
+    return Table(name, doc, source, tuple(_column(str(first), Annotated[*rest]) for first, *rest in columns))
 
 
 def by_name(tables: Iterable[Table]) -> Mapping[str, Table]:
     """Return tables by their names."""
     return {one.name: one for one in tables}
+
+
+@dataclass(frozen=True)
+class Declared:
+    """Collects tables that are declared as typed rows: `@declared(name, source)` before the class."""
+
+    by_name: dict[str, Table] = field(default_factory=dict)
+    rows: dict[type, str] = field(default_factory=dict)
+
+    def __call__(self, name: str, source: str, doc: str = "") -> Callable[[type[Row]], type[Row]]:
+        """Declare a table. Its meaning is the sentence `doc`, or that of the class."""
+
+        def declared(row: type[Row]) -> type[Row]:
+            sentence = " ".join((doc or row.__doc__ or "").split())
+            annotations: Mapping[str, Any] = row.__annotations__
+            columns = tuple(_column(*one) for one in annotations.items())
+            self.by_name[name] = Table(name, sentence[:1].lower() + sentence[1:].removesuffix("."), source, columns)
+            self.rows[row] = name
+            return row
+
+        return declared
+
+
+def _column(name: str, annotation: object) -> Column:
+    of, *words = get_args(annotation)
+    nullable = type(None) in get_args(of)
+    type_, doc, unit = (*(get_args(get_args(of)[0])[1:] if nullable else ()), *words, "")[:3]
+    return Column(name, type_, doc, unit, nullable)

@@ -1,434 +1,466 @@
 """The tables of a recording. Those of single functions are not among them: the recording itself explains them."""
 
-from __future__ import annotations
+from typing import Annotated, TypedDict
 
-from drawtap.tables import BOOL, F32, F64, I32, I64, TEXT, U16, U32, U64, by_name, table
+from drawtap.tables import BLOB, BOOL, F32, F64, I32, I64, TEXT, TEXTS, U16, U32, U64, U64S, Declared
 
-# What the records of the recorder begin with.
-_RECORD = (
-    ("seq", U64, "the call that it belongs to"),
-    ("thread", U16, "the thread, as in `threads`"),
-    ("t", I64, "when it was recorded", "ns"),
+declared = Declared()
+
+
+class _Recorded(TypedDict):
+    """What the records of the recorder begin with."""
+
+    seq: Annotated[U64, "the call that it belongs to"]
+    thread: Annotated[U16, "the thread, as in `threads`"]
+    t: Annotated[I64 | None, "when it was recorded", "ns"]
+
+
+@declared("calls", "calls")
+class CallRow(TypedDict):
+    """A call, with its arguments as JSON (`params`) and as text (`call`)."""
+
+    seq: Annotated[U64, "number of the call, from 0, in the order of the recording"]
+    frame: Annotated[U32, "the frame that it belongs to, from 0"]
+    thread: Annotated[U16, "the thread, as in `threads`"]
+    tid: Annotated[U32, "the kernel's id of the thread"]
+    context: Annotated[U32, "the context that was current, as in `contexts`"]
+    name: Annotated[TEXT, "the function"]
+    t_start: Annotated[I64 | None, "when the call began", "ns"]
+    duration: Annotated[I64 | None, "how long the driver took", "ns"]
+    t_end: Annotated[I64 | None, "when the call ended", "ns"]
+    category: Annotated[TEXT | None, "category of the function"]
+    params: Annotated[TEXT | None, "the arguments as JSON"]
+    result: Annotated[TEXT | None, "the return value"]
+    api: Annotated[TEXT | None, "API of the function"]
+    fn: Annotated[U16, "number of the function in the recording"]
+    payload_bytes: Annotated[U64, "size of the content that was handed over", "bytes"]
+    call: Annotated[TEXT | None, "the call as text"]
+    origin: Annotated[U64 | None, "in an edited recording: the call of the original that it was"]
+
+
+@declared("functions", "reader")
+class FunctionRow(TypedDict):
+    """A function that the trace explains: API, category, flags, number of calls, what provides it."""
+
+    id: Annotated[U32, "number of the function in the recording"]
+    api: Annotated[TEXT, "its API"]
+    name: Annotated[TEXT, "its name"]
+    category: Annotated[TEXT, "its category"]
+    flags: Annotated[TEXT, "what the specification says of it: draw, upload, marker ..."]
+    calls: Annotated[U64, "how often it was called"]
+    provided_by: Annotated[TEXT, "the versions and extensions that have it"]
+
+
+ParameterRow = TypedDict(
+    "ParameterRow",
+    {
+        "function": Annotated[TEXT, "name of the function"],
+        "position": Annotated[U32, "place of the parameter, from 1; 0 for the result"],
+        "name": Annotated[TEXT, "its name"],
+        "type": Annotated[TEXT, "its type in C"],
+        "kind": Annotated[TEXT, "how its value is stored"],
+        "group": Annotated[TEXT | None, "its enum group; NULL where it has none"],
+        "class": Annotated[TEXT | None, "the class of object that it names; NULL where it names none"],
+        "element": Annotated[TEXT | None, "type of the elements of an array; NULL where it is none"],
+        "direction": Annotated[TEXT | None, "of an array: in or out"],
+    },
 )
+declared("params", "reader", "A parameter of a function: type, kind, enum group, direction.")(ParameterRow)
 
-# What `drawtap profile` measured, and `per` = `mark`.
-_METRICS = (
-    ("seq", U64, "the call; of a frame or range its first one"),
-    ("thread", U16, "of a mark: the thread"),
-    ("t", I64, "of a mark: when", "ns"),
-    ("name", TEXT, "id of the metric, or what the hook called it"),
-    ("value", F64, "the median over the repetitions; NULL where `note` says why"),
-    ("per", TEXT, "call, draw, frame, range, or mark"),
-    ("number", U64, "of the frame or range"),
-    ("end_seq", U64, "the call behind the last one"),
-    ("frame", U64, "the frame that it began in"),
-    ("range", TEXT, "name of the range"),
-    ("unit", TEXT, "ns, bytes, count, percent or the driver's"),
-    ("spread", F64, "largest less smallest value of the repetitions"),
-    ("samples", I32, "repetitions with a value"),
-    ("note", TEXT, "why there is no value, or what to know of it"),
-    ("draws", I64, "how many draws it is of"),
-    ("unknown_draws", I64, "of how many of them it is not known, where there is no value"),
-    ("at_least", F64, "the sum of what is known, where there is no value: a lower bound"),
-    ("pass", I32, "the pass that measured it"),
-    ("replay_start", I64, "when it began in the (first) replay", "ns"),
-    ("replay_ns", I64, "how long it took in the (first) replay, with what measuring cost", "ns"),
-    ("engine", TEXT, "what played"),
-    ("run", I32, "number of the run of drawtap profile"),
-)
 
-TABLES = by_name(
-    (
-        table(
-            "calls",
-            "calls",
-            "a call, with its arguments as JSON (`params`) and as text (`call`)",
-            ("seq", U64, "number of the call, from 0, in the order of the recording"),
-            ("frame", U32, "the frame that it belongs to, from 0"),
-            ("thread", U16, "the thread, as in `threads`"),
-            ("tid", U32, "the kernel's id of the thread"),
-            ("context", U32, "the context that was current, as in `contexts`"),
-            ("name", TEXT, "the function"),
-            ("t_start", I64, "when the call began", "ns"),
-            ("duration", I64, "how long the driver took", "ns"),
-            ("t_end", I64, "when the call ended", "ns"),
-            ("category", TEXT, "category of the function"),
-            ("params", TEXT, "the arguments as JSON"),
-            ("result", TEXT, "the return value"),
-            ("api", TEXT, "API of the function"),
-            ("fn", U16, "number of the function in the recording"),
-            ("payload_bytes", U64, "size of the content that was handed over", "bytes"),
-            ("call", TEXT, "the call as text"),
-            ("origin", U64, "in an edited recording: the call of the original that it was"),
-        ),
-        table(
-            "functions",
-            "reader",
-            "a function that the trace explains: API, category, flags, number of calls, what provides it",
-            ("id", U32, "number of the function in the recording"),
-            ("api", TEXT, "its API"),
-            ("name", TEXT, "its name"),
-            ("category", TEXT, "its category"),
-            ("flags", TEXT, "what the specification says of it: draw, upload, marker ..."),
-            ("calls", U64, "how often it was called"),
-            ("provided_by", TEXT, "the versions and extensions that have it"),
-        ),
-        table(
-            "params",
-            "reader",
-            "a parameter of a function: type, kind, enum group, direction",
-            ("function", TEXT, "name of the function"),
-            ("position", U32, "place of the parameter, from 1; 0 for the result"),
-            ("name", TEXT, "its name"),
-            ("type", TEXT, "its type in C"),
-            ("kind", TEXT, "how its value is stored"),
-            ("group", TEXT, "its enum group; NULL where it has none"),
-            ("class", TEXT, "the class of object that it names; NULL where it names none"),
-            ("element", TEXT, "type of the elements of an array; NULL where it is none"),
-            ("direction", TEXT, "of an array: in or out"),
-        ),
-        table(
-            "enums",
-            "reader",
-            "a member of an enum group",
-            ("group", TEXT, "the group"),
-            ("name", TEXT, "the enumerant"),
-            ("value", I64, "its number"),
-            ("bitmask", BOOL, "whether members of the group are bits to combine"),
-        ),
-        table(
-            "frames",
-            "reader",
-            "a frame: first and end call, times, draws, uploaded bytes, the call that ended it",
-            ("frame", U32, "number of the frame, from 0"),
-            ("first_seq", U64, "its first call"),
-            ("end_seq", U64, "the call behind its last one"),
-            ("calls", U64, "number of its calls"),
-            ("t_start", I64, "when its first call began", "ns"),
-            ("t_end", I64, "when its last call ended", "ns"),
-            ("duration", I64, "from `t_start` to `t_end`", "ns"),
-            ("interval", I64, "from the end of the frame before to its own end", "ns"),
-            ("draws", U64, "number of its draws"),
-            ("upload_bytes", U64, "content that its calls handed over", "bytes"),
-            ("end_function", TEXT, "the function that ended it"),
-        ),
-        table(
-            "threads",
-            "reader",
-            "a thread: process and kernel ids, name, number of calls",
-            ("thread", U16, "number of the thread in the recording"),
-            ("pid", U32, "the kernel's id of the process"),
-            ("tid", U32, "the kernel's id of the thread"),
-            ("name", TEXT, "its name"),
-            ("calls", U64, "number of its calls"),
-            ("chunks", U64, "number of its chunks in the file"),
-            ("t_first", I64, "when its first record was made", "ns"),
-            ("t_last", I64, "when its last record was made", "ns"),
-        ),
-        table(
-            "contexts",
-            "reader",
-            "a context: share group, API, native handle, first call",
-            ("context", U32, "number of the context in the recording"),
-            ("share_group", U32, "the group of contexts that it shares objects with"),
-            ("api", TEXT, "gl, gles or vg"),
-            ("handle", U64, "the handle that the program has"),
-            ("first_seq", U64, "the first call in it"),
-            ("first_thread", U16, "the thread of that call"),
-            ("made_current", U32, "how often it was made current"),
-        ),
-        table(
-            "blobs",
-            "reader",
-            "content that stands in the file once, by hash",
-            ("hash", TEXT, "hash of the content"),
-            ("bytes", U64, "size of the content", "bytes"),
-            ("stored_bytes", U64, "what it takes in the file", "bytes"),
-            ("parts", U32, "number of parts that it is stored in"),
-        ),
-        table(
-            "markers",
-            "reader",
-            "a debug group or label, with the calls it encloses",
-            ("seq", U64, "the call that set or opened it"),
-            ("end_seq", U64, "the call behind the last one that it encloses"),
-            ("kind", TEXT, "group, label or insert"),
-            ("text", TEXT, "its text"),
-            ("depth", U32, "number of open groups around it"),
-            ("thread", U16, "the thread, as in `threads`"),
-            ("function", TEXT, "the function that was called"),
-        ),
-        table(
-            "memory",
-            "reader",
-            "application memory that a call read (client arrays)",
-            *_RECORD,
-            ("address", U64, "where it was in the program"),
-            ("address_bytes", U64, "its size", "bytes"),
-            ("address_blob", TEXT, "hash of long content"),
-            ("address_data", "BLOB", "the content"),
-        ),
-        table(
-            "map_writes",
-            "reader",
-            "bytes that the program stored in a mapped buffer",
-            *_RECORD,
-            ("offset", U64, "where in the buffer", "bytes"),
-            ("data_bytes", U64, "their number", "bytes"),
-            ("data_blob", TEXT, "hash of long content"),
-            ("data_data", "BLOB", "the content"),
-            ("target", TEXT, "the target that the buffer was bound to"),
-            ("buffer", U64, "the buffer"),
-        ),
-        table(
-            "natives",
-            "reader",
-            "portable attributes of a display, config, surface, window, driver; hash of a `frame` or `pixmap`",
-            *_RECORD,
-            ("handle", U64, "the handle that the program has"),
-            ("kind", TEXT, "what is described: display, config, surface ..."),
-            ("text", TEXT, "its attributes"),
-        ),
-        table(
-            "notes",
-            "reader",
-            "a remark of the recorder",
-            *_RECORD,
-            ("code", TEXT, "kind of the remark"),
-            ("text", TEXT, "the remark"),
-        ),
-        table(
-            "libraries",
-            "reader",
-            "a library in which functions were found",
-            *_RECORD,
-            ("path", TEXT, "its file"),
-            ("base", U64, "address that it was loaded at"),
-        ),
-        table(
-            "metrics",
-            "reader",
-            "what `drawtap profile` measured for a call, draw, frame or range; `per` = `mark`: a number that a hook"
-            " of a user's module gave out",
-            *_METRICS,
-        ),
-        table(
-            "marks",
-            "reader",
-            "a remark that a hook of a user's module gave out",
-            *_RECORD,
-            ("text", TEXT, "the remark"),
-        ),
-        table(
-            "problems",
-            "reader",
-            "something that is missing or damaged in this file",
-            ("kind", TEXT, "kind of the problem"),
-            ("offset", U64, "where in the file", "bytes"),
-            ("bytes", U64, "how much of the file it concerns", "bytes"),
-            ("text", TEXT, "what is missing or damaged"),
-        ),
-        table(
-            "annotations",
-            "reader",
-            "what the recorder wrote about machine, program and end, as JSON",
-            ("offset", U64, "where in the file", "bytes"),
-            ("kind", TEXT, "what it is about"),
-            ("json", TEXT, "the text, in JSON"),
-        ),
-        table(
-            "chunks",
-            "reader",
-            "a chunk of the file",
-            ("offset", U64, "where in the file", "bytes"),
-            ("type", TEXT, "signatures, calls, blobs, annotation or footer; the rest is known of calls alone"),
-            ("bytes", U64, "its size with its header", "bytes"),
-            ("thread", U16, "the thread, as in `threads`"),
-            ("serial", U64, "number among the chunks of its thread"),
-            ("first_call", U64, "number of its first call"),
-            ("records", U32, "number of its records"),
-            ("calls", U32, "number of records that are calls"),
-            ("t_first", I64, "time of its first record", "ns"),
-            ("t_last", I64, "time of its last record", "ns"),
-            ("interleaves", BOOL, "whether calls of other chunks lie between its own"),
-        ),
-        table(
-            "histogram",
-            "reader",
-            "a function that was called: number, times, bytes; from the index, without decoding calls",
-            ("name", TEXT, "the function"),
-            ("api", TEXT, "its API"),
-            ("category", TEXT, "its category"),
-            ("calls", U64, "number of its calls"),
-            ("share", F64, "part of all calls, from 0 to 1"),
-            ("total_ns", I64, "how long its calls took together", "ns"),
-            ("mean_ns", F64, "how long one took on average", "ns"),
-            ("max_ns", I64, "how long the longest one took", "ns"),
-            ("payload_bytes", U64, "content that its calls handed over", "bytes"),
-        ),
-        table(
-            "content",
-            "reader",
-            "what a frame draws, uploads and changes, counted from its calls (drawtap stats)",
-            ("frame", U32, "number of the frame, from 0"),
-            ("calls", U64, "calls"),
-            ("draws", U64, "draws"),
-            ("indirect_draws", U64, "draws whose counts lie in a buffer"),
-            ("vertices", U64, "vertices that draws name"),
-            ("primitives", U64, "primitives that draws make of them"),
-            ("triangles", U64, "triangles among them"),
-            ("dispatches", U64, "compute dispatches"),
-            ("clears", U64, "clears"),
-            ("state_calls", U64, "calls that set state"),
-            ("same_binds", U64, "binds of what was bound"),
-            ("binds", U64, "binds"),
-            ("uniforms", U64, "calls that set uniforms"),
-            ("matrix_operations", U64, "matrix operations"),
-            ("texture_uploads", U64, "calls that upload texels"),
-            ("texels", U64, "texels that they upload"),
-            ("texture_bytes", U64, "texture data", "bytes"),
-            ("buffer_uploads", U64, "calls that upload to buffers"),
-            ("buffer_bytes", U64, "buffer data", "bytes"),
-            ("client_bytes", U64, "arrays in client memory", "bytes"),
-            ("mapped_bytes", U64, "stored in mapped buffers", "bytes"),
-            ("path_segments", U64, "segments of paths"),
-            ("readbacks", U64, "calls that read back"),
-            ("readback_bytes", U64, "what they read back", "bytes"),
-            ("queries", U64, "queries of state"),
-            ("waits", U64, "waits for the GPU"),
-            ("flushes", U64, "flushes"),
-            ("compiles", U64, "compiles of shaders"),
-            ("links", U64, "links of programs"),
-            ("created_objects", U64, "objects that were made"),
-            ("deleted_objects", U64, "objects that were deleted"),
-            ("list_calls", U64, "calls of display lists"),
-            ("framebuffer_binds", U64, "binds of framebuffers"),
-            ("context_switches", U64, "switches between contexts"),
-            ("api_ns", U64, "time inside the API", "ns"),
-        ),
-        table(
-            "frame_prints",
-            "reader",
-            "a frame, and a number that two frames share when they make the same calls with the same content",
-            ("frame", U32, "number of the frame, from 0"),
-            ("calls", U64, "number of its calls"),
-            ("print", U64, "the number that equal frames share"),
-        ),
-        table(
-            "unreadable",
-            "reader",
-            "a call with an array that lay outside the program's memory: function and parameter",
-            ("seq", U64, "the call"),
-            ("function", TEXT, "its function"),
-            ("param", TEXT, "the parameter that pointed there"),
-        ),
-        table(
-            "state",
-            "state",
-            "a value that a state variable had; paths are those of state-paths, with `contexts[1]` and `shares[1]`",
-            ("path", TEXT, "the variable"),
-            ("begin_seq", U64, "the call that set it"),
-            ("end_seq", U64, "the call that ended it"),
-            ("value", TEXT, "the value as JSON"),
-        ),
-        table(
-            "resources",
-            "state",
-            "an object, one row a life: class, name, lifetime, target, format, size, uploads and their bytes, uses"
-            " by draws, writes to it as a target",
-            ("class", TEXT, "buffer, texture, program ..."),
-            ("name", U64, "the number that the program knows it by"),
-            ("context", U32, "the context that it belongs to, where it is not shared"),
-            ("share_group", U32, "the share group that it belongs to"),
-            ("created_seq", U64, "the call that made it"),
-            ("deleted_seq", U64, "the call that ended it; NULL where none did"),
-            ("label", TEXT, "the label that the program gave it"),
-            ("target", TEXT, "its target"),
-            ("format", TEXT, "its format"),
-            ("width", U64, "width", "pixels"),
-            ("height", U64, "height", "pixels"),
-            ("depth", U64, "depth, or number of layers", "pixels"),
-            ("levels", U64, "number of levels"),
-            ("bytes", U64, "its size; an estimate where the driver chooses", "bytes"),
-            ("uploads", U64, "calls that uploaded to it"),
-            ("uploaded_bytes", U64, "what they uploaded", "bytes"),
-            ("content_hash", TEXT, "hash of its content, where that is known"),
-            ("uses", U64, "draws that used it"),
-            ("first_use_seq", U64, "the first of them"),
-            ("last_use_seq", U64, "the last of them"),
-            ("writes", U64, "draws and clears that wrote to it as a target"),
-            ("path", TEXT, "its path in `state`"),
-        ),
-        table(
-            "draws",
-            "state",
-            "a draw, clear or dispatch: primitives, program, textures, buffers, targets, the state that decides cost",
-            ("seq", U64, "the call"),
-            ("frame", U64, "its frame"),
-            ("context", U32, "its context"),
-            ("function", TEXT, "its function"),
-            ("kind", TEXT, "draw, clear or dispatch"),
-            ("mode", TEXT, "kind of primitives; of OpenVG: what is painted"),
-            ("indexed", BOOL, "whether indices choose the vertices"),
-            ("indirect", BOOL, "whether the counts lie in a buffer"),
-            ("vertices", U64, "number of vertices; of OpenVG: segments of paths"),
-            ("instances", U64, "number of instances"),
-            ("primitives", U64, "number of primitives; of OpenVG: paths and images"),
-            ("client_bytes", U64, "what was read from arrays in client memory", "bytes"),
-            ("program", U64, "the program in use"),
-            ("vertex_array", U64, "the vertex array object"),
-            ("index_buffer", U64, "the buffer of indices"),
-            ("buffers", "UBIGINT[]", "buffers that it used; of OpenVG: paths"),
-            ("textures", "UBIGINT[]", "textures that it used; of OpenVG: images"),
-            ("framebuffer", U64, "the framebuffer drawn to; 0 for the window's"),
-            ("targets", "VARCHAR[]", "paths in `state` of the images drawn to"),
-            ("width", U32, "width of the targets", "pixels"),
-            ("height", U32, "height of the targets", "pixels"),
-            ("viewport_x", I32, "left edge of the viewport", "pixels"),
-            ("viewport_y", I32, "lower edge of the viewport", "pixels"),
-            ("viewport_width", I32, "width of the viewport", "pixels"),
-            ("viewport_height", I32, "height of the viewport", "pixels"),
-            ("blend", BOOL, "whether blending is on"),
-            ("blend_src", TEXT, "factor of the source; of OpenVG: the blend mode"),
-            ("blend_dst", TEXT, "factor of the destination"),
-            ("depth_test", BOOL, "whether the depth test is on"),
-            ("depth_write", BOOL, "whether depth is written"),
-            ("depth_func", TEXT, "comparison of the depth test"),
-            ("stencil_test", BOOL, "whether the stencil test is on"),
-            ("cull_face", BOOL, "whether faces are culled"),
-            ("cull_mode", TEXT, "which faces"),
-            ("scissor_test", BOOL, "whether the scissor test is on"),
-            ("alpha_test", BOOL, "whether the alpha test is on"),
-            ("lighting", BOOL, "whether fixed-function lighting is on"),
-            ("polygon_mode", TEXT, "how polygons are drawn"),
-            ("color_mask", TEXT, "the colours that are written: letters of `rgba`"),
-            ("discard", BOOL, "whether primitives are discarded before rasterization"),
-            ("drawn_width", F32, "of OpenVG: width on the surface; NULL where it is not known", "pixels"),
-            ("drawn_height", F32, "of OpenVG: height on the surface; NULL where it is not known", "pixels"),
-        ),
-        table(
-            "redundancy",
-            "graph",
-            "a call that did nothing: of which kind, and about which program (see [how to](../howto/extract.md))",
-            ("seq", U64, "the call"),
-            ("kind", TEXT, "in which way it did nothing"),
-            ("program", U64, "the program that it is about"),
-        ),
-        table(
-            "findings",
-            "computed",
-            "evidence of a rule of the checklist; `drawtap checklist` names rules that could not look",
-            ("rule", TEXT, "the rule"),
-            ("severity", TEXT, "how much it matters"),
-            ("seq", U64, "the call"),
-            ("frame", U64, "the frame"),
-            ("what", TEXT, "what was found"),
-            ("n", U64, "how many calls it stands for"),
-            ("ns", I64, "how long they took", "ns"),
-            ("bytes", U64, "the bytes that they are about", "bytes"),
-        ),
-    )
+@declared("enums", "reader")
+class EnumRow(TypedDict):
+    """A member of an enum group."""
+
+    group: Annotated[TEXT, "the group"]
+    name: Annotated[TEXT, "the enumerant"]
+    value: Annotated[I64, "its number"]
+    bitmask: Annotated[BOOL, "whether members of the group are bits to combine"]
+
+
+@declared("frames", "reader")
+class FrameRow(TypedDict):
+    """A frame: first and end call, times, draws, uploaded bytes, the call that ended it."""
+
+    frame: Annotated[U32, "number of the frame, from 0"]
+    first_seq: Annotated[U64, "its first call"]
+    end_seq: Annotated[U64, "the call behind its last one"]
+    calls: Annotated[U64, "number of its calls"]
+    t_start: Annotated[I64 | None, "when its first call began", "ns"]
+    t_end: Annotated[I64 | None, "when its last call ended", "ns"]
+    duration: Annotated[I64 | None, "from `t_start` to `t_end`", "ns"]
+    interval: Annotated[I64 | None, "from the end of the frame before to its own end", "ns"]
+    draws: Annotated[U64, "number of its draws"]
+    upload_bytes: Annotated[U64, "content that its calls handed over", "bytes"]
+    end_function: Annotated[TEXT | None, "the function that ended it"]
+
+
+@declared("threads", "reader")
+class ThreadRow(TypedDict):
+    """A thread: process and kernel ids, name, number of calls."""
+
+    thread: Annotated[U16, "number of the thread in the recording"]
+    pid: Annotated[U32, "the kernel's id of the process"]
+    tid: Annotated[U32, "the kernel's id of the thread"]
+    name: Annotated[TEXT, "its name"]
+    calls: Annotated[U64, "number of its calls"]
+    chunks: Annotated[U64, "number of its chunks in the file"]
+    t_first: Annotated[I64 | None, "when its first record was made", "ns"]
+    t_last: Annotated[I64 | None, "when its last record was made", "ns"]
+
+
+@declared("contexts", "reader")
+class ContextRow(TypedDict):
+    """A context: share group, API, native handle, first call."""
+
+    context: Annotated[U32, "number of the context in the recording"]
+    share_group: Annotated[U32 | None, "the group of contexts that it shares objects with"]
+    api: Annotated[TEXT | None, "gl, gles or vg"]
+    handle: Annotated[U64 | None, "the handle that the program has"]
+    first_seq: Annotated[U64, "the first call in it"]
+    first_thread: Annotated[U16, "the thread of that call"]
+    made_current: Annotated[U32, "how often it was made current"]
+
+
+@declared("blobs", "reader")
+class BlobRow(TypedDict):
+    """Content that stands in the file once, by hash."""
+
+    hash: Annotated[TEXT, "hash of the content"]
+    bytes: Annotated[U64, "size of the content", "bytes"]
+    stored_bytes: Annotated[U64, "what it takes in the file", "bytes"]
+    parts: Annotated[U32, "number of parts that it is stored in"]
+
+
+@declared("markers", "reader")
+class MarkerRow(TypedDict):
+    """A debug group or label, with the calls it encloses."""
+
+    seq: Annotated[U64, "the call that set or opened it"]
+    end_seq: Annotated[U64, "the call behind the last one that it encloses"]
+    kind: Annotated[TEXT, "group, label or insert"]
+    text: Annotated[TEXT, "its text"]
+    depth: Annotated[U32, "number of open groups around it"]
+    thread: Annotated[U16, "the thread, as in `threads`"]
+    function: Annotated[TEXT, "the function that was called"]
+
+
+@declared("memory", "reader")
+class MemoryRow(_Recorded):
+    """Application memory that a call read (client arrays)."""
+
+    address: Annotated[U64, "where it was in the program"]
+    address_bytes: Annotated[U64 | None, "its size", "bytes"]
+    address_blob: Annotated[TEXT | None, "hash of long content"]
+    address_data: Annotated[BLOB | None, "the content"]
+
+
+@declared("map_writes", "reader")
+class MapWriteRow(_Recorded):
+    """Bytes that the program stored in a mapped buffer."""
+
+    offset: Annotated[U64, "where in the buffer", "bytes"]
+    data_bytes: Annotated[U64 | None, "their number", "bytes"]
+    data_blob: Annotated[TEXT | None, "hash of long content"]
+    data_data: Annotated[BLOB | None, "the content"]
+    target: Annotated[TEXT, "the target that the buffer was bound to"]
+    buffer: Annotated[U64, "the buffer"]
+
+
+@declared("natives", "reader")
+class NativeRow(_Recorded):
+    """Portable attributes of a display, config, surface, window, driver; hash of a `frame` or `pixmap`."""
+
+    handle: Annotated[U64, "the handle that the program has"]
+    kind: Annotated[TEXT, "what is described: display, config, surface ..."]
+    text: Annotated[TEXT | None, "its attributes"]
+
+
+@declared("notes", "reader")
+class NoteRow(_Recorded):
+    """A remark of the recorder."""
+
+    code: Annotated[TEXT, "kind of the remark"]
+    text: Annotated[TEXT | None, "the remark"]
+
+
+@declared("libraries", "reader")
+class LibraryRow(_Recorded):
+    """A library in which functions were found."""
+
+    path: Annotated[TEXT | None, "its file"]
+    base: Annotated[U64, "address that it was loaded at"]
+
+
+MetricRow = TypedDict(
+    "MetricRow",
+    {
+        "seq": Annotated[U64 | None, "the call; of a frame or range its first one"],
+        "thread": Annotated[U16 | None, "of a mark: the thread"],
+        "t": Annotated[I64 | None, "of a mark: when", "ns"],
+        "name": Annotated[TEXT | None, "id of the metric, or what the hook called it"],
+        "value": Annotated[F64 | None, "the median over the repetitions; NULL where `note` says why"],
+        "per": Annotated[TEXT | None, "call, draw, frame, range, or mark"],
+        "number": Annotated[U64 | None, "of the frame or range"],
+        "end_seq": Annotated[U64 | None, "the call behind the last one"],
+        "frame": Annotated[U64 | None, "the frame that it began in"],
+        "range": Annotated[TEXT | None, "name of the range"],
+        "unit": Annotated[TEXT | None, "ns, bytes, count, percent or the driver's"],
+        "spread": Annotated[F64 | None, "largest less smallest value of the repetitions"],
+        "samples": Annotated[I32 | None, "repetitions with a value"],
+        "note": Annotated[TEXT | None, "why there is no value, or what to know of it"],
+        "draws": Annotated[I64 | None, "how many draws it is of"],
+        "unknown_draws": Annotated[I64 | None, "of how many of them it is not known, where there is no value"],
+        "at_least": Annotated[F64 | None, "the sum of what is known, where there is no value: a lower bound"],
+        "pass": Annotated[I32 | None, "the pass that measured it"],
+        "replay_start": Annotated[I64 | None, "when it began in the (first) replay", "ns"],
+        "replay_ns": Annotated[I64 | None, "how long it took in the (first) replay, with what measuring cost", "ns"],
+        "engine": Annotated[TEXT | None, "what played"],
+        "run": Annotated[I32 | None, "number of the run of drawtap profile"],
+    },
 )
+declared(
+    "metrics",
+    "reader",
+    "What `drawtap profile` measured for a call, draw, frame or range; `per` = `mark`: a number that a hook of a user's"
+    " module gave out.",
+)(MetricRow)
+
+
+@declared("marks", "reader")
+class MarkRow(_Recorded):
+    """A remark that a hook of a user's module gave out."""
+
+    text: Annotated[TEXT | None, "the remark"]
+
+
+@declared("problems", "reader")
+class ProblemRow(TypedDict):
+    """Something that is missing or damaged in this file."""
+
+    kind: Annotated[TEXT, "kind of the problem"]
+    offset: Annotated[U64, "where in the file", "bytes"]
+    bytes: Annotated[U64, "how much of the file it concerns", "bytes"]
+    text: Annotated[TEXT, "what is missing or damaged"]
+
+
+@declared("annotations", "reader")
+class AnnotationRow(TypedDict):
+    """What the recorder wrote about machine, program and end, as JSON."""
+
+    offset: Annotated[U64, "where in the file", "bytes"]
+    kind: Annotated[TEXT, "what it is about"]
+    json: Annotated[TEXT, "the text, in JSON"]
+
+
+@declared("chunks", "reader")
+class ChunkRow(TypedDict):
+    """A chunk of the file."""
+
+    offset: Annotated[U64, "where in the file", "bytes"]
+    type: Annotated[TEXT, "signatures, calls, blobs, annotation or footer; the rest is known of calls alone"]
+    bytes: Annotated[U64, "its size with its header", "bytes"]
+    thread: Annotated[U16 | None, "the thread, as in `threads`"]
+    serial: Annotated[U64 | None, "number among the chunks of its thread"]
+    first_call: Annotated[U64 | None, "number of its first call"]
+    records: Annotated[U32 | None, "number of its records"]
+    calls: Annotated[U32 | None, "number of records that are calls"]
+    t_first: Annotated[I64 | None, "time of its first record", "ns"]
+    t_last: Annotated[I64 | None, "time of its last record", "ns"]
+    interleaves: Annotated[BOOL | None, "whether calls of other chunks lie between its own"]
+
+
+@declared("histogram", "reader")
+class HistogramRow(TypedDict):
+    """A function that was called: number, times, bytes; from the index, without decoding calls."""
+
+    name: Annotated[TEXT, "the function"]
+    api: Annotated[TEXT, "its API"]
+    category: Annotated[TEXT, "its category"]
+    calls: Annotated[U64, "number of its calls"]
+    share: Annotated[F64, "part of all calls, from 0 to 1"]
+    total_ns: Annotated[I64 | None, "how long its calls took together", "ns"]
+    mean_ns: Annotated[F64 | None, "how long one took on average", "ns"]
+    max_ns: Annotated[I64 | None, "how long the longest one took", "ns"]
+    payload_bytes: Annotated[U64, "content that its calls handed over", "bytes"]
+
+
+@declared("content", "reader")
+class ContentRow(TypedDict):
+    """What a frame draws, uploads and changes, counted from its calls (drawtap stats)."""
+
+    frame: Annotated[U32, "number of the frame, from 0"]
+    calls: Annotated[U64, "calls"]
+    draws: Annotated[U64, "draws"]
+    indirect_draws: Annotated[U64, "draws whose counts lie in a buffer"]
+    vertices: Annotated[U64, "vertices that draws name"]
+    primitives: Annotated[U64, "primitives that draws make of them"]
+    triangles: Annotated[U64, "triangles among them"]
+    dispatches: Annotated[U64, "compute dispatches"]
+    clears: Annotated[U64, "clears"]
+    state_calls: Annotated[U64, "calls that set state"]
+    same_binds: Annotated[U64, "binds of what was bound"]
+    binds: Annotated[U64, "binds"]
+    uniforms: Annotated[U64, "calls that set uniforms"]
+    matrix_operations: Annotated[U64, "matrix operations"]
+    texture_uploads: Annotated[U64, "calls that upload texels"]
+    texels: Annotated[U64, "texels that they upload"]
+    texture_bytes: Annotated[U64, "texture data", "bytes"]
+    buffer_uploads: Annotated[U64, "calls that upload to buffers"]
+    buffer_bytes: Annotated[U64, "buffer data", "bytes"]
+    client_bytes: Annotated[U64, "arrays in client memory", "bytes"]
+    mapped_bytes: Annotated[U64, "stored in mapped buffers", "bytes"]
+    path_segments: Annotated[U64, "segments of paths"]
+    readbacks: Annotated[U64, "calls that read back"]
+    readback_bytes: Annotated[U64, "what they read back", "bytes"]
+    queries: Annotated[U64, "queries of state"]
+    waits: Annotated[U64, "waits for the GPU"]
+    flushes: Annotated[U64, "flushes"]
+    compiles: Annotated[U64, "compiles of shaders"]
+    links: Annotated[U64, "links of programs"]
+    created_objects: Annotated[U64, "objects that were made"]
+    deleted_objects: Annotated[U64, "objects that were deleted"]
+    list_calls: Annotated[U64, "calls of display lists"]
+    framebuffer_binds: Annotated[U64, "binds of framebuffers"]
+    context_switches: Annotated[U64, "switches between contexts"]
+    api_ns: Annotated[U64, "time inside the API", "ns"]
+
+
+@declared("frame_prints", "reader")
+class FramePrintRow(TypedDict):
+    """A frame, and a number that two frames share when they make the same calls with the same content."""
+
+    frame: Annotated[U32, "number of the frame, from 0"]
+    calls: Annotated[U64, "number of its calls"]
+    print: Annotated[U64, "the number that equal frames share"]
+
+
+@declared("unreadable", "reader")
+class UnreadableRow(TypedDict):
+    """A call with an array that lay outside the program's memory: function and parameter."""
+
+    seq: Annotated[U64, "the call"]
+    function: Annotated[TEXT | None, "its function"]
+    param: Annotated[TEXT | None, "the parameter that pointed there"]
+
+
+@declared("state", "state")
+class StateRow(TypedDict):
+    """A value that a state variable had; paths are those of state-paths, with `contexts[1]` and `shares[1]`."""
+
+    path: Annotated[TEXT, "the variable"]
+    begin_seq: Annotated[U64, "the call that set it"]
+    end_seq: Annotated[U64, "the call that ended it"]
+    value: Annotated[TEXT, "the value as JSON"]
+
+
+ResourceRow = TypedDict(
+    "ResourceRow",
+    {
+        "class": Annotated[TEXT, "buffer, texture, program ..."],
+        "name": Annotated[U64, "the number that the program knows it by"],
+        "context": Annotated[U32 | None, "the context that it belongs to, where it is not shared"],
+        "share_group": Annotated[U32 | None, "the share group that it belongs to"],
+        "created_seq": Annotated[U64, "the call that made it"],
+        "deleted_seq": Annotated[U64 | None, "the call that ended it; NULL where none did"],
+        "label": Annotated[TEXT | None, "the label that the program gave it"],
+        "target": Annotated[TEXT | None, "its target"],
+        "format": Annotated[TEXT | None, "its format"],
+        "width": Annotated[U64 | None, "width", "pixels"],
+        "height": Annotated[U64 | None, "height", "pixels"],
+        "depth": Annotated[U64 | None, "depth, or number of layers", "pixels"],
+        "levels": Annotated[U64 | None, "number of levels"],
+        "bytes": Annotated[U64 | None, "its size; an estimate where the driver chooses", "bytes"],
+        "uploads": Annotated[U64, "calls that uploaded to it"],
+        "uploaded_bytes": Annotated[U64, "what they uploaded", "bytes"],
+        "content_hash": Annotated[TEXT | None, "hash of its content, where that is known"],
+        "uses": Annotated[U64, "draws that used it"],
+        "first_use_seq": Annotated[U64 | None, "the first of them"],
+        "last_use_seq": Annotated[U64 | None, "the last of them"],
+        "writes": Annotated[U64, "draws and clears that wrote to it as a target"],
+        "path": Annotated[TEXT, "its path in `state`"],
+    },
+)
+declared(
+    "resources",
+    "state",
+    "An object, one row a life: class, name, lifetime, target, format, size, uploads and their bytes, uses by draws,"
+    " writes to it as a target.",
+)(ResourceRow)
+
+
+@declared("draws", "state")
+class DrawRow(TypedDict):
+    """A draw, clear or dispatch: primitives, program, textures, buffers, targets, the state that decides cost."""
+
+    seq: Annotated[U64, "the call"]
+    frame: Annotated[U64, "its frame"]
+    context: Annotated[U32, "its context"]
+    function: Annotated[TEXT | None, "its function"]
+    kind: Annotated[TEXT, "draw, clear or dispatch"]
+    mode: Annotated[TEXT | None, "kind of primitives; of OpenVG: what is painted"]
+    indexed: Annotated[BOOL, "whether indices choose the vertices"]
+    indirect: Annotated[BOOL, "whether the counts lie in a buffer"]
+    vertices: Annotated[U64, "number of vertices; of OpenVG: segments of paths"]
+    instances: Annotated[U64, "number of instances"]
+    primitives: Annotated[U64, "number of primitives; of OpenVG: paths and images"]
+    client_bytes: Annotated[U64, "what was read from arrays in client memory", "bytes"]
+    program: Annotated[U64, "the program in use"]
+    vertex_array: Annotated[U64, "the vertex array object"]
+    index_buffer: Annotated[U64, "the buffer of indices"]
+    buffers: Annotated[U64S, "buffers that it used; of OpenVG: paths"]
+    textures: Annotated[U64S, "textures that it used; of OpenVG: images"]
+    framebuffer: Annotated[U64, "the framebuffer drawn to; 0 for the window's"]
+    targets: Annotated[TEXTS, "paths in `state` of the images drawn to"]
+    width: Annotated[U32, "width of the targets", "pixels"]
+    height: Annotated[U32, "height of the targets", "pixels"]
+    viewport_x: Annotated[I32 | None, "left edge of the viewport", "pixels"]
+    viewport_y: Annotated[I32 | None, "lower edge of the viewport", "pixels"]
+    viewport_width: Annotated[I32 | None, "width of the viewport", "pixels"]
+    viewport_height: Annotated[I32 | None, "height of the viewport", "pixels"]
+    blend: Annotated[BOOL, "whether blending is on"]
+    blend_src: Annotated[TEXT, "factor of the source; of OpenVG: the blend mode"]
+    blend_dst: Annotated[TEXT | None, "factor of the destination"]
+    depth_test: Annotated[BOOL, "whether the depth test is on"]
+    depth_write: Annotated[BOOL, "whether depth is written"]
+    depth_func: Annotated[TEXT | None, "comparison of the depth test"]
+    stencil_test: Annotated[BOOL, "whether the stencil test is on"]
+    cull_face: Annotated[BOOL, "whether faces are culled"]
+    cull_mode: Annotated[TEXT | None, "which faces"]
+    scissor_test: Annotated[BOOL, "whether the scissor test is on"]
+    alpha_test: Annotated[BOOL, "whether the alpha test is on"]
+    lighting: Annotated[BOOL, "whether fixed-function lighting is on"]
+    polygon_mode: Annotated[TEXT | None, "how polygons are drawn"]
+    color_mask: Annotated[TEXT, "the colours that are written: letters of `rgba`"]
+    discard: Annotated[BOOL, "whether primitives are discarded before rasterization"]
+    drawn_width: Annotated[F32 | None, "of OpenVG: width on the surface; NULL where it is not known", "pixels"]
+    drawn_height: Annotated[F32 | None, "of OpenVG: height on the surface; NULL where it is not known", "pixels"]
+
+
+@declared("redundancy", "graph")
+class RedundancyRow(TypedDict):
+    """A call that did nothing: of which kind, and about which program (see [how to](../howto/extract.md))."""
+
+    seq: Annotated[U64, "the call"]
+    kind: Annotated[TEXT, "in which way it did nothing"]
+    program: Annotated[U64 | None, "the program that it is about"]
+
+
+@declared("findings", "computed")
+class FindingRow(TypedDict):
+    """Evidence of a rule of the checklist; `drawtap checklist` names rules that could not look."""
+
+    rule: Annotated[TEXT, "the rule"]
+    severity: Annotated[TEXT, "how much it matters"]
+    seq: Annotated[U64 | None, "the call"]
+    frame: Annotated[U64 | None, "the frame"]
+    what: Annotated[TEXT | None, "what was found"]
+    n: Annotated[U64 | None, "how many calls it stands for"]
+    ns: Annotated[I64 | None, "how long they took", "ns"]
+    bytes: Annotated[U64 | None, "the bytes that they are about", "bytes"]
+
+
+TABLES = declared.by_name
 
 
 def named(source: str) -> tuple[str, ...]:

@@ -15,11 +15,12 @@ from collections.abc import Callable, Sequence
 from ctypes import POINTER, byref, c_char_p, c_int, c_uint32, c_uint64, c_void_p
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, TypedDict, overload
 
 from drawtap.errors import InputError, QueryError
 from drawtap.parts import CORE, SIGNATURES, part
-from drawtap.tables.recording import named
+from drawtap.tables import Row as TypedRow
+from drawtap.tables.recording import MapWriteRow, declared, named
 from drawtap.trace import foreign
 from drawtap.trace.library import TEXT, Handle, Library, Signature
 
@@ -284,8 +285,13 @@ class CoreTrace(Handle):
         """Return a small table as a capsule "arrow_array_stream"."""
         return self._lib.stream(self._lib.dt_table, self.handle, name.encode())
 
-    def table_rows(self, name: str) -> list[Row]:
-        """Return a small table as a list of objects, without any table engine."""
+    @overload
+    def table_rows(self, table: type[TypedRow]) -> list[TypedRow]: ...
+    @overload
+    def table_rows(self, table: str) -> list[Row]: ...
+    def table_rows(self, table: type[TypedRow] | str) -> list[TypedRow] | list[Row]:
+        """Return a small table, by its name or the type of its rows, without any table engine."""
+        name = table if isinstance(table, str) else declared.rows[table]
         rows: list[Row] = json.loads(self._text(self._lib.dt_table_json, name.encode()))
         return rows
 
@@ -395,7 +401,7 @@ def write(
         source.keep = None if of.keep is None else bytes(of.keep)
         source.keep_images = None if of.keep_images is None else bytes(of.keep_images)
         if of.keep_map_writes is not None:
-            rows = len(of.trace.table_rows("map_writes"))
+            rows = len(of.trace.table_rows(MapWriteRow))
             if len(of.keep_map_writes) < (rows + 7) // 8:
                 raise QueryError(f"there are {rows} map writes and only {len(of.keep_map_writes) * 8} bits")
             source.keep_map_writes = bytes(of.keep_map_writes)

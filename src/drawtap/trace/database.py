@@ -11,6 +11,7 @@ from __future__ import annotations
 import atexit
 import re
 import weakref
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -43,7 +44,7 @@ _ALLOWED = (
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-class Database:
+class Database(ABC):
     """The tables of one file, asked in SQL."""
 
     WHAT: ClassVar[str]  # the kind of file, in messages
@@ -64,32 +65,29 @@ class Database:
         """Open the connection."""
         raise InputError(f"the {self.WHAT} is closed")
 
+    @abstractmethod
     def _prepared(self, cursor: duckdb.DuckDBPyConnection, query: str, parameters: Parameters) -> str:
         """Give DuckDB the tables that a query mentions; return the query as DuckDB is to run it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _copied(self, writer: duckdb.DuckDBPyConnection, query: str, parameters: Parameters) -> tuple[str, Parameters]:
         """Return SQL, and its parameters, whose rows on `writer`, which may write files, are those of `query`."""
-        raise NotImplementedError
 
-    def _begun(self) -> None:
-        """Make ready for the next question."""
-
+    @abstractmethod
     def table_names(self) -> list[str]:
         """Return every table that one can ask."""
-        raise NotImplementedError
 
+    @abstractmethod
     def listed(self) -> list[str]:
         """Return the tables that every file of this kind has."""
-        raise NotImplementedError
 
+    @abstractmethod
     def known(self, name: str) -> str | None:
         """Return the proper name of a table, None where there is none."""
-        raise NotImplementedError
 
+    @abstractmethod
     def columns(self, table: str) -> list[Column]:
         """Return the columns of a table."""
-        raise NotImplementedError
 
     def _candidates(self, name: str) -> list[str]:
         """Return tables that somebody may have meant by `name`."""
@@ -149,7 +147,6 @@ class Database:
 
     def _query(self, query: str, parameters: Parameters) -> Result:
         connection = self.connection
-        self._begun()
         if self._safe:
             self._only_read(query)
         target = into(query)

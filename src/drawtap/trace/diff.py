@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from drawtap.tables.recording import FrameRow
 from drawtap.trace.core import Row
 from drawtap.trace.trace import Trace
 
@@ -78,7 +79,7 @@ def diff(a: Trace, b: Trace, *, frames: range | None = None, limit: int = 1000, 
     numbers = ("equal", "changed", "only_a", "only_b", "different_frames", "frames_a", "frames_b")
     counts = {name: said[name] for name in numbers}
     pairs = [Frames(f["frame_a"], f["frame_b"], *(f[n] for n in numbers[:4])) for f in said["frames"]]
-    ended = [sum(1 for row in trace.table("frames") if row["end_function"]) for trace in (a, b)]
+    ended = [sum(1 for row in trace.table(FrameRow) if row["end_function"]) for trace in (a, b)]
     rest = any(n is not None and n >= end for pair in pairs for n, end in zip((pair.a, pair.b), ended, strict=True))
     counts["different_frames"] -= sum(
         all(n is None or n >= end for n, end in zip((pair.a, pair.b), ended, strict=True)) for pair in pairs

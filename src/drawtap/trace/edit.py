@@ -24,6 +24,7 @@ from typing import SupportsFloat, SupportsIndex, cast
 
 from drawtap.errors import QueryError, UsageError, did_you_mean
 from drawtap.parts import SIGNATURES, part
+from drawtap.tables.recording import EnumRow, FunctionRow, ParameterRow
 from drawtap.trace.core import Change, Part, Row, write
 from drawtap.trace.trace import Call, Enum, Trace, open_trace
 
@@ -458,16 +459,15 @@ def _saved(path: Path, said: Row, broken: tuple[Broken, ...]) -> Saved:
 
 def _from_trace(trace: Trace) -> Signatures:
     found = Signatures()
-    for row in trace.table("params"):
-        name = row["name"]
-        group = row["group"]
+    for row in trace.table(ParameterRow):
+        name, group = row["name"], row["group"]
         parameter = Parameter(name, row["kind"], group, row["element"], group)
         found.functions.setdefault(row["function"], {})[name] = parameter
-    for row in trace.table("functions"):
-        found.functions.setdefault(row["name"], {})
-    for row in trace.table("enums"):
-        name, value = row["name"], row["value"]
-        found.groups.setdefault(row["group"], {})[name] = value
+    for function in trace.table(FunctionRow):
+        found.functions.setdefault(function["name"], {})
+    for member in trace.table(EnumRow):
+        name, value = member["name"], member["value"]
+        found.groups.setdefault(member["group"], {})[name] = value
         found.anywhere.setdefault(name, value)
     return found
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from drawtap.tables.recording import ContextRow
 from drawtap.trace.core import Selection
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def current(trace: Trace, seq: int, api: str = "context") -> tuple[int, int] | N
     number = int(next(iter(values.values()), "0"))
     if not number:
         return None
-    group = next((row["share_group"] for row in trace.table("contexts") if row["context"] == number), None)
+    group = next((row["share_group"] for row in trace.table(ContextRow) if row["context"] == number), None)
     return number, int(group) if isinstance(group, int) else number
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from drawtap.errors import UsageError
+from drawtap.tables.recording import FrameRow
 from drawtap.trace.sql_text import quote_text
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ def call_of(trace: Trace, text: str) -> int:
 
 def frame_ends(trace: Trace) -> list[int]:
     """Return the calls (seq) that end frames, in order; what comes after the last of them ends none."""
-    return [int(row["end_seq"]) - 1 for row in trace.table("frames") if row["end_function"]]
+    return [row["end_seq"] - 1 for row in trace.table(FrameRow) if row["end_function"]]
 
 
 def _within(wanted: range, count: int, what: str) -> range:

@@ -20,12 +20,13 @@ import duckdb
 
 from drawtap.errors import QueryError, did_you_mean
 from drawtap.tables import recording as tables
+from drawtap.tables.recording import FunctionRow, HistogramRow
 from drawtap.trace import computed, measured, sensors, thesis_form
 from drawtap.trace.core import Column, Part, Selection, shipped_functions, write
 from drawtap.trace.database import MEMORY, Database
 from drawtap.trace.narrowing import Scope, Use
 from drawtap.trace.query_tree import bound, rename, walk
-from drawtap.trace.result import Parameters, Stream, connect
+from drawtap.trace.result import Parameters, Result, Stream, connect
 from drawtap.trace.side import SideDatabase
 from drawtap.trace.sql_text import quote, quote_text, without_comments, without_text
 from drawtap.trace.trace import LONG
@@ -102,7 +103,7 @@ class RecordingDatabase(Database):
     def materialise(self, names: Sequence[str] | None = None) -> Path:
         """Write the side database; see `Trace.materialise`."""
         if names is None:
-            names = ["calls", "frames", *(r["name"] for r in self._trace.core.table_rows("histogram"))]
+            names = ["calls", "frames", *(r["name"] for r in self._trace.core.table_rows(HistogramRow))]
         wanted = []
         for name in names:
             known = self.known(name)
@@ -125,7 +126,7 @@ class RecordingDatabase(Database):
     def functions(self) -> dict[str, str]:
         """Functions that the recording explains: lower case to name."""
         if self._functions is None:
-            rows = self._trace.core.table_rows("functions")
+            rows = self._trace.core.table_rows(FunctionRow)
             self._functions = {row["name"].lower(): row["name"] for row in rows}
         return self._functions
 
@@ -135,7 +136,7 @@ class RecordingDatabase(Database):
 
     def table_names(self) -> list[str]:
         """Return every table one can ask: calls, trace, the small ones, and the functions that were called."""
-        called = [row["name"] for row in self._trace.core.table_rows("histogram")]
+        called = [row["name"] for row in self._trace.core.table_rows(HistogramRow)]
         return [*self.listed(), *self._readings(), *called]
 
     def _readings(self) -> dict[str, Path]:
@@ -187,9 +188,10 @@ class RecordingDatabase(Database):
 
     # ---- queries -----------------------------------------------------------------------------------------
 
-    def _begun(self) -> None:
+    def _query(self, query: str, parameters: Parameters) -> Result:
         self._forget()
         self.inserted = None
+        return super()._query(query, parameters)
 
     def _forget(self) -> None:
         for name in self._registered:

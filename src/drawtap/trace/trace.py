@@ -18,6 +18,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, ClassVar, overload
 
 from drawtap.errors import InputError, QueryError, did_you_mean
+from drawtap.tables import Row as TypedRow
+from drawtap.tables.recording import AnnotationRow, FrameRow
 from drawtap.trace.core import TABLES, CallRow, Column, CoreTrace, Row, Selection
 
 if TYPE_CHECKING:
@@ -306,10 +308,15 @@ class Frame:
         return _html(f"Frame {self.frame}", self._facts())
 
 
+def frame_time(row: FrameRow) -> int | None:
+    """Return how long a frame took: its interval, or, of the first one, its duration; None where not timed. In ns."""
+    return row["duration"] if row["interval"] is None else row["interval"]
+
+
 class Frames(Sequence[Frame]):
     """The frames of a trace."""
 
-    def __init__(self, trace: Trace, rows: list[Row]) -> None:
+    def __init__(self, trace: Trace, rows: Sequence[FrameRow]) -> None:
         self._trace = trace
         self._rows = rows
 
@@ -323,7 +330,7 @@ class Frames(Sequence[Frame]):
     def __getitem__(self, index: int | slice) -> Frame | Frames:
         if isinstance(index, slice):
             return Frames(self._trace, self._rows[index])
-        fields = {key: value for key, value in self._rows[index].items() if key != "calls"}
+        fields: Row = {key: value for key, value in self._rows[index].items() if key != "calls"}
         return Frame(trace=self._trace, **fields)
 
     def __repr__(self) -> str:
@@ -373,7 +380,7 @@ class Trace:
 
     def _recorded_frame_end(self) -> str | None:
         # What `drawtap record --frame-end` was given travels in the file.
-        for row in self.core.table_rows("annotations"):
+        for row in self.core.table_rows(AnnotationRow):
             if row["kind"] == "command":
                 rule = json.loads(row["json"]).get("frame_end")
                 return rule if isinstance(rule, str) else None
@@ -464,7 +471,7 @@ class Trace:
     def frames(self) -> Frames:
         """The frames, with times, draws and uploads."""
         if self._frames is None:
-            self._frames = Frames(self, self.core.table_rows("frames"))
+            self._frames = Frames(self, self.core.table_rows(FrameRow))
         return self._frames
 
     @property
@@ -477,11 +484,15 @@ class Trace:
         """The number of calls."""
         return int(self.info["calls"])
 
-    def table(self, name: str) -> list[Row]:
-        """Return one of the small tables (see TABLES) as a list of rows, without a table engine."""
-        if name not in TABLES:
-            raise QueryError(f"no table {name}", hint=did_you_mean(name, TABLES) or "tables: " + ", ".join(TABLES))
-        return self.core.table_rows(name)
+    @overload
+    def table(self, table: type[TypedRow]) -> list[TypedRow]: ...
+    @overload
+    def table(self, table: str) -> list[Row]: ...
+    def table(self, table: type[TypedRow] | str) -> list[TypedRow] | list[Row]:
+        """Return a small table (see TABLES), by its name or the type of its rows, without a table engine."""
+        if isinstance(table, str) and table not in TABLES:
+            raise QueryError(f"no table {table}", hint=did_you_mean(table, TABLES) or "tables: " + ", ".join(TABLES))
+        return self.core.table_rows(table)
 
     def schema(self, function: str | None = None) -> list[Column]:
         """Return the columns of `calls`, or of the table of one function."""

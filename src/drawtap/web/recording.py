@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from drawtap.errors import InputError, UsageError
+from drawtap.tables.recording import ContextRow, FunctionRow, MarkerRow, ParameterRow, ThreadRow
 from drawtap.trace.core import CallRow, Row, Selection
 from drawtap.trace.moment import computed_state, roots
 from drawtap.trace.trace import Trace, decode_content, open_trace, scalar
@@ -91,8 +92,8 @@ class Recording:
             "calls": info["calls"],
             "frames": info["frames"],
             "problems": info["problems"],
-            "threads": self.trace.core.table_rows("threads"),
-            "contexts": self.trace.core.table_rows("contexts"),
+            "threads": self.trace.core.table_rows(ThreadRow),
+            "contexts": self.trace.core.table_rows(ContextRow),
             "first_time": info["t_first"],
         }
 
@@ -143,7 +144,7 @@ class Recording:
                 query = f"SELECT seq, name FROM calls WHERE seq >= {first} AND seq < {end} AND name IN ({names})"
                 rows = trace.sql(f"{query} ORDER BY seq LIMIT {MOST_ANCHORS + 1}").fetchall()
             found = [(seq, kinds[name]) for seq, name in rows]
-        markers = [m for m in self.trace.core.table_rows("markers") if first <= m["seq"] < end]
+        markers = [m for m in self.trace.core.table_rows(MarkerRow) if first <= m["seq"] < end]
         found = sorted(found + [(m["seq"], "message") for m in markers if m["kind"] == "insert"])
         groups = [{"seq": m["seq"], "end": m["end_seq"], "text": m["text"]} for m in markers if m["kind"] == "group"]
         return {
@@ -191,7 +192,7 @@ class Recording:
         row = self.trace.calls[seq]
         details, inline = self.trace.core.call(seq)
         name = row.name
-        parameters = [p for p in self.trace.core.table_rows("params") if p["function"] == name]
+        parameters = [p for p in self.trace.core.table_rows(ParameterRow) if p["function"] == name]
         classes = {p["name"]: p["class"] for p in parameters}
         arguments = [self._argument(a, inline, classes) for a in details["args"]]
         function = next((f for f in self.trace.core.table_rows("functions") if f["name"] == name), {})
@@ -257,14 +258,14 @@ class Recording:
         """The vocabulary of filters."""
         if self._vocabulary is None:
             functions = {
-                str(row["name"]): frozenset(row["flags"].split(",")) - {""}
-                for row in self.trace.core.table_rows("functions")
+                row["name"]: frozenset(row["flags"].split(",")) - {""}
+                for row in self.trace.core.table_rows(FunctionRow)
                 if row["calls"]
             }
             named: dict[str, list[tuple[str, str]]] = {}
-            for row in self.trace.core.table_rows("params"):
+            for row in self.trace.core.table_rows(ParameterRow):
                 if row["function"] in functions and row["position"]:
-                    named.setdefault(str(row["name"]), []).append((str(row["function"]), _holds(row)))
+                    named.setdefault(row["name"], []).append((row["function"], _holds(row)))
             parameters = {name: tuple(where) for name, where in named.items()}
             self._vocabulary = filters.Vocabulary(functions, parameters)
         return self._vocabulary
@@ -469,7 +470,7 @@ class Recording:
         # The state when the context was first used.
         context = self.trace.calls[seq].context
         if context not in self._baselines:
-            rows = self.trace.core.table_rows("contexts")
+            rows = self.trace.core.table_rows(ContextRow)
             first = next((row["first_seq"] for row in rows if row["context"] == context), seq)
             self._baselines[context] = computed_state(self.trace, first)
         return self._baselines[context]
@@ -606,7 +607,7 @@ def _headed(head: Answer, data: bytes) -> bytes:
     return struct.pack("<I", len(text)) + text + data
 
 
-def _holds(parameter: Row) -> str:
+def _holds(parameter: ParameterRow) -> str:
     """Return what the column of a parameter holds: text, truth or number."""
     if parameter["kind"] in ("enum", "bitmask") or parameter["element"] == "char":
         return "text"
@@ -636,16 +637,16 @@ def _object(path: str) -> str:
     return path[: path.index("]") + 1] if path.startswith(("share.", "vg_share.")) and "]" in path else "context"
 
 
-def _signature(name: str, parameters: Sequence[Row]) -> str:
+def _signature(name: str, parameters: Sequence[ParameterRow]) -> str:
     returns = next((p["type"] for p in parameters if not p["position"]), "void")
     taken = sorted((p for p in parameters if p["position"]), key=lambda p: p["position"])
     listed = ", ".join(f"{p['type']} {p['name']}" for p in taken)
     return f"{returns} {name}({listed})"
 
 
-def _as_c(name: str, parameters: Sequence[Row], arguments: Sequence[Answer]) -> str:
+def _as_c(name: str, parameters: Sequence[ParameterRow], arguments: Sequence[Answer]) -> str:
     """Return a call as a C expression; arrays become compound literals, as far as the page shows them."""
-    types = {p["name"]: p["type"] for p in parameters}
+    types: dict[object, str] = {p["name"]: p["type"] for p in parameters}
     given = []
     for argument in arguments:
         array, kind = argument.get("array"), types.get(argument["name"], "")
