@@ -17,6 +17,7 @@ from drawtap.view.result import Rows, Text
         "drawtap spec report",
         "drawtap spec report --all --json",
         "drawtap spec show glTexImage2D",
+        "drawtap spec show VkImageCreateInfo",
         "drawtap spec list 'glDraw*'",
     ),
 )
@@ -30,7 +31,8 @@ def spec(
 
     \b
     report      per version: commands, and for how many every array size is known
-    show NAME   one command: parameters, what its pointers point to, effects on the state
+    show NAME   one command: parameters, what its pointers point to, effects on the state;
+                or one structure of Vulkan: members, offsets, what extends it
     list [PAT]  the commands whose names match a pattern
     """
     if what == "report":
@@ -59,7 +61,8 @@ def _report(*, everything: bool) -> Rows:
     return Rows(
         ("api", "commands", "wrapped", "complete", "pointers", "known", "incomplete"),
         lines,
-        note="complete: a rule says for every pointer how much it points to; of the others the content is not recorded",
+        note="complete: a rule says for every pointer how much it points to; other content is not recorded.\n"
+        "Vulkan is described, but not recorded yet.",
         findings=bool(below),
     )
 
@@ -71,7 +74,7 @@ def _shortened(names: tuple[str, ...]) -> str:
 def _show(name: str) -> Text:
     from drawtap.spec import report
 
-    found, _ = report.find_command(name)
+    found, _ = report.find(name)
     return Text(report.describe(name), data=asdict(found))
 
 

@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
 from drawtap.errors import DrawtapError, did_you_mean
+from drawtap.spec.model import CType, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from drawtap.spec.model import Api, Command
+    from drawtap.spec.model import Api, Command, Member
 
 FUNCTIONS: dict[str, str] = {
     "index_size(type)": "bytes of an index of that type",
@@ -73,6 +74,7 @@ class Scope:
     tables: frozenset[str] = frozenset()
     result: bool = False
     pointers: frozenset[str] = frozenset()
+    members: bool = False  # whether rules may lead into structures
 
 
 def function_parameters() -> dict[str, tuple[str, ...]]:
@@ -145,6 +147,12 @@ def _problem(node: ast.AST) -> str | None:
         case ast.Call(func=func, keywords=keywords):
             if keywords or not isinstance(func, ast.Name):
                 return "a call that is not NAME(arguments)"
+        case ast.Attribute(value=value):
+            if not isinstance(value, ast.Name | ast.Subscript | ast.Attribute):
+                return "a member of something else than a name"
+        case ast.Subscript(value=value, slice=index):
+            if not isinstance(value, ast.Name) or not isinstance(index, ast.Name):
+                return "a Subscript that is not NAME[NAME]"
         case ast.BinOp() | ast.UnaryOp() | ast.BoolOp() | ast.IfExp() | ast.Name() | ast.expr_context():
             pass
         case ast.operator() | ast.unaryop() | ast.boolop() | ast.cmpop():
@@ -153,6 +161,31 @@ def _problem(node: ast.AST) -> str | None:
         case _:
             return f"{type(node).__name__}"
     return None
+
+
+def tidy(text: str) -> str:
+    """Return a rule as Python spells it, without needless brackets and blanks. Raises SpecError."""
+    return ast.unparse(parse(text))
+
+
+@cache
+def paths(text: str) -> tuple[tuple[str, ...], ...]:
+    """Return the members that a rule reads, each as the names on the way: ("pInfos", "geometryCount")."""
+    found = []
+    inner = {id(node.value) for node in ast.walk(parse(text)) if isinstance(node, ast.Attribute)}
+    for node in ast.walk(parse(text)):
+        if isinstance(node, ast.Attribute) and id(node) not in inner:
+            found.append(tuple(_way(node)))
+    return tuple(found)
+
+
+def _way(node: ast.expr) -> Iterator[str]:
+    match node:
+        case ast.Attribute(value=value, attr=name):
+            yield from _way(value)
+            yield name
+        case ast.Subscript(value=ast.Name(id=name)) | ast.Name(id=name):
+            yield name
 
 
 @cache
@@ -173,6 +206,8 @@ def names(text: str) -> tuple[frozenset[str], tuple[tuple[str, int, tuple[str | 
 def validate(text: str, scope: Scope) -> None:
     """Check that every name of a rule exists in `scope` and every call fits. Raises SpecError."""
     plain, calls = names(text)
+    if paths(text) and not scope.members:
+        raise SpecError(f"{scope.where}: rule {text!r} uses Attribute: this API has no structures")
     for name in plain:
         if name in scope.params or name in scope.enums or (name == "result" and scope.result):
             continue
@@ -219,17 +254,29 @@ def to_cpp(text: str, command: Command, api: Api) -> str:
     Parameters are C++ locals of their own names, the return value is `_result`, functions are
     `dt::size::NAME`, tables `dt::table::NAME`.
     """
-    kinds = {p.name: bool(p.type.indirection) or p.type.scalar == "ptr" for p in command.params}
-    kinds["result"] = bool(command.returns.indirection) or command.returns.scalar == "ptr"
-    return _Cpp(kinds, api.enums, frozenset(api.tables)).text(parse(text))
+    types = {p.name: p.type for p in command.params} | {"result": command.returns, "index": _INDEX}
+    return _Cpp(types, api.enums, frozenset(api.tables), api.structs).text(parse(text))
+
+
+def struct_to_cpp(text: str, struct: StructType, api: Api, outer: Command | StructType) -> str:
+    """Translate a rule of a structure to a C++ expression of type int64_t.
+
+    `self` is a pointer to the structure and, where the rule uses `outer`, so is `outer` to the structure that leads
+    here; where a command does, its parameters are locals.
+    """
+    types = {m.name: _decayed(m) for m in struct.members} | {"index": _INDEX}
+    spelled = {m.name: f"self->{m.name}" for m in struct.members}
+    return _Cpp(types, api.enums, frozenset(api.tables), api.structs, spelled, outer).text(parse(text))
 
 
 @dataclass(frozen=True, slots=True)
 class _Cpp:
-    pointers: Mapping[str, bool]
+    types: Mapping[str, CType]
     enums: Mapping[str, int]
     tables: frozenset[str]
+    structs: Mapping[str, StructType] = field(default_factory=dict)
     locals: Mapping[str, str] = field(default_factory=lambda: {"result": "_result"})
+    outer: Command | StructType | None = None
 
     def text(self, node: ast.expr) -> str:
         match node:
@@ -237,6 +284,9 @@ class _Cpp:
                 return _literal(value)
             case ast.Name(id=name):
                 return self._name(name)
+            case ast.Attribute() | ast.Subscript():
+                reached, checks, ctype = self._reached(node)
+                return self._guarded(f"(int64_t){'(intptr_t)' if _is_pointer(ctype) else ''}{reached}", checks)
             case ast.BinOp(left=left, op=op, right=right):
                 return f"({self.text(left)} {_OPERATORS[type(op)]} {self.text(right)})"
             case ast.UnaryOp(op=op, operand=operand):
@@ -252,10 +302,35 @@ class _Cpp:
         raise AssertionError(ast.dump(node))  # parse() lets nothing else through
 
     def _name(self, name: str) -> str:
-        if name in self.pointers:
+        if name in self.types:
             local = self.locals.get(name, name)
-            return f"(int64_t)(intptr_t){local}" if self.pointers[name] else f"(int64_t){local}"
+            return f"(int64_t)(intptr_t){local}" if _is_pointer(self.types[name]) else f"(int64_t){local}"
         return _literal(self.enums[name])
+
+    def _reached(self, node: ast.expr) -> tuple[str, tuple[str, ...], CType]:
+        """Return what a way leads to: its C++, the pointers on the way that must not be NULL, its type."""
+        match node:
+            case ast.Attribute(value=ast.Name(id="outer"), attr=name) if self.outer is not None:
+                if isinstance(self.outer, StructType):
+                    return f"outer->{name}", ("outer",), _decayed(self.outer.member(name))
+                return name, (), self.outer.param(name).type
+            case ast.Attribute(value=value, attr=name):
+                text, checks, ctype = self._reached(value)
+                member = self.structs[ctype.base].member(name)
+                if ctype.indirection:
+                    return f"{text}->{name}", (*checks, text), _decayed(member)
+                return f"{text}.{name}", checks, _decayed(member)
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Name(id=index)):
+                ctype = self.types[name]
+                text = self.locals.get(name, name)
+                return f"{text}[{index}]", (text,), replace(ctype, indirection=ctype.indirection - 1)
+            case ast.Name(id=name):
+                return self.locals.get(name, name), (), self.types[name]
+        raise AssertionError(ast.dump(node))  # parse() lets nothing else through
+
+    @staticmethod
+    def _guarded(value: str, checks: tuple[str, ...]) -> str:
+        return f"({' && '.join(checks)} ? {value} : (int64_t)0)" if checks else value
 
     def _call(self, name: str, args: list[ast.expr]) -> str:
         if name in self.tables:
@@ -268,6 +343,18 @@ class _Cpp:
             bare = parameter in _POINTERS.get(name, ()) and isinstance(arg, ast.Name)
             given.append(f"(const void*){ast.unparse(arg)}" if bare else self.text(arg))
         return f"dt::size::{name}({', '.join(given)})"
+
+
+_INDEX = CType("int64_t", "int64_t", 0, const=False, scalar="i64")
+
+
+def _is_pointer(ctype: CType) -> bool:
+    return bool(ctype.indirection) or ctype.scalar == "ptr"
+
+
+def _decayed(member: Member) -> CType:
+    """Return a member's type, a fixed array as the pointer that C makes of it."""
+    return replace(member.type, indirection=member.type.indirection + 1) if member.lengths else member.type
 
 
 def _literal(value: int) -> str:

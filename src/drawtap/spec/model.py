@@ -135,13 +135,59 @@ class Struct:
 
 
 @dataclass(frozen=True, slots=True)
+class Tree:
+    """`count` structures (an expression), each with all that its pointers and its chain of extensions lead to.
+
+    `out`: the driver fills them in; `actual`: expression for the count really written (default: `count`).
+    `stride`: bytes from one structure to the next (an expression; default: the size of the type).
+    """
+
+    count: str = "1"
+    out: bool = False
+    actual: str | None = None
+    stride: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The chain of extending structures that begins here (`pNext`): each says its own type and the next address.
+
+    `out`: the driver fills in the structures; their types and addresses are the program's.
+    """
+
+    out: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Each:
+    """`count` addresses, and behind each what `of` describes. The rules of `of` may use `index`, the place."""
+
+    count: str
+    of: Data
+
+
+@dataclass(frozen=True, slots=True)
 class Opaque:
     """An address that is never looked behind: a handle, user data, a call-back. `why` says what it is."""
 
     why: str = "handle"
 
 
-Data = Array | String | Strings | Image | CompressedImage | BufferOffset | ClientArray | AttributeList | Struct | Opaque
+Data = (
+    Array
+    | String
+    | Strings
+    | Image
+    | CompressedImage
+    | BufferOffset
+    | ClientArray
+    | AttributeList
+    | Struct
+    | Tree
+    | Chain
+    | Each
+    | Opaque
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +253,80 @@ class Command:
         return tuple(names)
 
 
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One member of a structure type.
+
+    `offset` and `size` are the bytes that it takes on 64-bit Linux; `lengths` are the dimensions of a fixed array,
+    `bits` the first bit and the width of a bit-field, counted from `offset`. `data` says what a pointer points to,
+    `when` (an expression over the members) where that holds; a pointer that is `unsure` has no such rule, though the
+    API ignores the pointer at times: a recorder must probe the memory before it reads. A union's member is the one in
+    use where the structure's `selector` has a value of `selections`.
+    """
+
+    name: str
+    type: CType
+    offset: int
+    size: int
+    lengths: tuple[int, ...] = ()
+    bits: tuple[int, int] | None = None
+    group: str | None = None
+    object_class: str | None = None
+    data: Data | None = None
+    when: str | None = None
+    unsure: bool = False
+    selector: str | None = None
+    selections: tuple[str, ...] = ()
+
+    @property
+    def is_pointer(self) -> bool:
+        return self.type.indirection > 0
+
+
+@dataclass(frozen=True)
+class StructType:
+    """A structure or a union that commands take: its layout on 64-bit Linux and what its pointers point to.
+
+    `stype` is the enumerant that the first member of an extensible structure has; `extends` names the structures
+    in whose chains this one may stand. `returned_only`: only the driver fills it in.
+    """
+
+    name: str
+    members: tuple[Member, ...]
+    size: int
+    align: int
+    union: bool = False
+    stype: str | None = None
+    extends: tuple[str, ...] = ()
+    returned_only: bool = False
+
+    def member(self, name: str) -> Member:
+        for each in self.members:
+            if each.name == name:
+                return each
+        raise KeyError(f"{self.name} has no member {name}")
+
+    @cached_property
+    def uncovered(self) -> tuple[str, ...]:
+        """Names of the pointers for which no rule says what they point to."""
+        return tuple(m.name for m in self.members if m.is_pointer and m.data is None)
+
+    @cached_property
+    def probed(self) -> tuple[str, ...]:
+        """Names of the pointers whose memory must be probed: no rule says when the API ignores them."""
+        return tuple(m.name for m in self.members if m.unsure and m.when is None and not isinstance(m.data, Opaque))
+
+
+@dataclass(frozen=True, slots=True)
+class HandleType:
+    """A type whose values name objects. `object_type` is the enumerant that names the type in the API."""
+
+    name: str
+    dispatchable: bool
+    parent: str | None = None
+    object_type: str | None = None
+
+
 FLAGS: Mapping[str, str] = {
     "frame_end": "shows a frame (swap)",
     "swap_interval": "sets how many refreshes of the screen lie between frames: parameter `interval`",
@@ -231,6 +351,9 @@ FLAGS: Mapping[str, str] = {
     "marker": "names or groups work for people",
     "draw_setup": "sets a client array",
     "callback": "installs an application function that the driver calls",
+    "records": "goes into a command buffer: runs when that is submitted",
+    "submits": "hands recorded work to the GPU",
+    "blocks": "returns after a wait: its end, not its start, orders it among threads",
 }
 
 
@@ -276,6 +399,8 @@ class Api:
     libraries: tuple[str, ...] = ()  # sonames that export the commands
     lookups: tuple[str, ...] = ()  # commands that return entry points (eglGetProcAddress)
     origin: str = ""  # where the registry comes from, its hash and licence
+    structs: Mapping[str, StructType] = field(default_factory=dict)  # aliases are keys too
+    handles: Mapping[str, HandleType] = field(default_factory=dict)
 
     def command_set(self, api: str, version: str, profile: str = "") -> dict[str, Command]:
         """Return the commands of a version (all features of `api` up to `version`, removals applied).

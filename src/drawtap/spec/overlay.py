@@ -23,13 +23,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from drawtap.errors import did_you_mean
 from drawtap.spec import expr
+from drawtap.spec.checks import RULES, StructChecks, validate_data
 from drawtap.spec.expr import SpecError
 from drawtap.spec.model import (
     FLAGS,
     Api,
     Array,
-    AttributeList,
-    BufferOffset,
     Command,
     Data,
     Effect,
@@ -37,7 +36,9 @@ from drawtap.spec.model import (
     Param,
     String,
     Strings,
+    Tree,
 )
+from drawtap.spec.structs import Only, with_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -93,6 +94,7 @@ class Overlay:
     libraries: tuple[str, ...] = ()
     lookups: tuple[str, ...] = ()
     _data: list[tuple[str, Mapping[str, Data]]] = field(default_factory=list)
+    _members: list[tuple[str, Mapping[str, Data | Only]]] = field(default_factory=list)
     _groups: list[tuple[str, Mapping[str, str]]] = field(default_factory=list)
     _classes: list[tuple[str, Mapping[str, str]]] = field(default_factory=list)
     _flags: list[tuple[str, str]] = field(default_factory=list)
@@ -104,6 +106,13 @@ class Overlay:
     def data(self, commands: str, /, **rules: Data) -> None:
         """Say what pointers point to, by parameter name; `returns` is the return value."""
         self._data.append((commands, rules))
+
+    def member(self, structs: str, /, **rules: Data | Only) -> None:
+        """Say what pointers in structures point to, by member name; `only` says when they count.
+
+        Rules may use the structure's members and, as `outer`, the structure or the command that leads here.
+        """
+        self._members.append((structs, rules))
 
     def groups(self, commands: str, /, **groups: str) -> None:
         """Give parameters (or `returns`) an enum group."""
@@ -143,6 +152,7 @@ class Overlay:
     def include(self, other: Overlay) -> None:
         """Take over everything that a part of this overlay, in a module of its own, says."""
         self._data += other._data
+        self._members += other._members
         self._groups += other._groups
         self._classes += other._classes
         self._flags += other._flags
@@ -188,8 +198,12 @@ class _Build:
             for name in self._names.match(commands):
                 self._own_effects.setdefault(name, []).extend(effects)
         commands_ = {name: self._command(name) for name in registry.commands}
+        structs = with_rules(registry.structs, overlay._members, f"overlay {overlay.name}")
+        checks = StructChecks(structs, registry.enums, frozenset(overlay._tables))
         for command in commands_.values():
             self._validate(command)
+            checks.command(command)
+        checks.structs()
         return Api(
             name=overlay.name,
             commands=commands_,
@@ -202,6 +216,8 @@ class _Build:
             libraries=overlay.libraries,
             lookups=overlay.lookups,
             origin=registry.origin,
+            structs=structs,
+            handles=registry.handles,
         )
 
     # -- statements to commands
@@ -261,7 +277,8 @@ class _Build:
             groups[name] = EnumGroup(name, values, bitmask or (name in groups and groups[name].bitmask))
         rank = _ranks(self._registry)
         fallback = _fallback(self._registry)
-        groups[fallback] = _everything(fallback, enums, rank)
+        if not self._registry.structs:  # where every value has a type of its own, nothing needs it
+            groups[fallback] = _everything(fallback, enums, rank)
         return {name: _preferred_first(group, rank) for name, group in groups.items()}
 
     # -- commands
@@ -355,7 +372,7 @@ class _Build:
         """What `len` says here, or at the command that this one is an alias of."""
         if not param.is_pointer:
             return None
-        rule = default_rule(command, param)
+        rule = param.data or default_rule(command, param)
         if rule is None and other is not None and other.data is not None:
             target = self._target(command.name)
             assert target is not None
@@ -378,18 +395,21 @@ class _Build:
 
     def _validate(self, command: Command) -> None:
         params = frozenset(p.name for p in command.params)
-        scope = expr.Scope(command.name, params, self._registry.enums, frozenset(self._overlay._tables))
+        members = bool(self._registry.structs)
+        scope = expr.Scope(
+            command.name, params, self._registry.enums, frozenset(self._overlay._tables), members=members
+        )
         after = replace(scope, result=True)
         for param in command.params:
             if param.data is not None:
-                _validate_data(param.data, scope, after, command)
+                validate_data(param.data, scope, after)
             if param.group is not None and param.group not in self._groups:
                 raise SpecError(
                     f"{command.name}: no enum group is called {param.group}",
                     hint=did_you_mean(param.group, self._groups),
                 )
         if command.returns_data is not None:
-            _validate_data(command.returns_data, after, after, command)
+            validate_data(command.returns_data, after, after)
         for effect in command.effects:
             _validate_effect(effect, after)
 
@@ -513,9 +533,6 @@ def _lengths(command: Command) -> str | None:
 
 # ---- names inside rules -----------------------------------------------------------------------------------
 
-_EXPRESSIONS = frozenset({"count", "actual", "length", "capacity", "format", "type", "width", "height", "depth",
-                          "limit", "size", "before"})  # fmt: skip
-
 
 def _renamed(rule: Data, pairs: tuple[tuple[str, str], ...]) -> Data:
     if not pairs:
@@ -523,11 +540,11 @@ def _renamed(rule: Data, pairs: tuple[tuple[str, str], ...]) -> Data:
     changes: dict[str, object] = {}
     for item in fields(rule):
         value = getattr(rule, item.name)
-        if isinstance(value, str) and item.name in _EXPRESSIONS:
+        if isinstance(value, str) and item.name in RULES:
             changes[item.name] = expr.renamed(value, pairs)
         elif isinstance(rule, Strings) and item.name == "lengths" and value is not None:
             changes[item.name] = dict(pairs).get(value, value)
-        elif isinstance(value, Array | String):
+        elif isinstance(value, Array | String | Tree):
             changes[item.name] = _renamed(value, pairs)
     return replace(rule, **changes)  # type: ignore[arg-type]
 
@@ -564,31 +581,6 @@ def effect_values(text: str) -> list[str]:
 
 def _is_path(text: str) -> bool:
     return text.startswith(("context.", "share.", "display.", "context[", "share["))
-
-
-def _validate_data(rule: Data, scope: expr.Scope, after: expr.Scope, command: Command) -> None:
-    for item in fields(rule):
-        value = getattr(rule, item.name)
-        if isinstance(value, str) and item.name in _EXPRESSIONS:
-            expr.validate(value, after if item.name == "actual" else scope)
-        elif isinstance(value, Array | String):
-            _validate_data(value, scope, after, command)
-    if isinstance(rule, BufferOffset):
-        _known_enum(rule.binding, scope)
-    elif isinstance(rule, AttributeList):
-        expr.validate(rule.terminator, scope)
-        for name in (*rule.valueless, *(attribute for attribute, _ in rule.values)):
-            _known_enum(name, scope)
-    elif isinstance(rule, Strings) and rule.lengths is not None and rule.lengths not in scope.params:
-        raise SpecError(
-            f"{scope.where}: the lengths of strings are no parameter: {rule.lengths}",
-            hint=f"parameters: {', '.join(sorted(scope.params))}",
-        )
-
-
-def _known_enum(name: str, scope: expr.Scope) -> None:
-    if name not in scope.enums:
-        raise SpecError(f"{scope.where}: {name} is no enumerant", hint=did_you_mean(name, scope.enums))
 
 
 def _validate_effect(effect: Effect, scope: expr.Scope) -> None:

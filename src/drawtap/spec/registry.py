@@ -9,14 +9,14 @@ from __future__ import annotations
 import hashlib
 import importlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from drawtap.errors import InputError, UsageError
-from drawtap.spec.model import Api, Command, CType, EnumGroup, Feature, Param
+from drawtap.spec.model import Api, Command, CType, EnumGroup, Feature, HandleType, Param, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 XML = Path(__file__).parent / "xml"
 
 # Overlay module of each API that `load_api` knows.
-MODULES: Mapping[str, str] = {"gl": "gl", "egl": "egl", "glx": "glx", "vg": "openvg", "toy": "toy"}
+MODULES: Mapping[str, str] = {"gl": "gl", "egl": "egl", "glx": "glx", "vg": "openvg", "vk": "vk", "toy": "toy"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,8 @@ class Registry:
     extensions: tuple[Feature, ...]
     typedefs: str
     origin: str
+    structs: Mapping[str, StructType] = field(default_factory=dict)
+    handles: Mapping[str, HandleType] = field(default_factory=dict)
 
 
 @cache
@@ -64,14 +66,19 @@ def read_registry(path: Path, name: str) -> Registry:
         root = ElementTree.fromstring(content)
     except (OSError, ElementTree.ParseError) as error:
         raise InputError(f"cannot read the registry {path}: {error}") from None
+    digest = hashlib.sha256(content).hexdigest()
+    origin = f"{path.name}, sha256 {digest}"
+    if root.find("types/type/member") is not None:  # structures with members: the form of Vulkan's registry
+        from drawtap.spec import vulkan  # it builds on the Registry above
+
+        return vulkan.read(root, path, name, origin)
     types = _Types(root)
     enums, groups = _enums(root, name)
     features = tuple(_feature(e, e.get("api", name)) for e in root.findall("feature"))
     extensions = tuple(_feature(e, name) for e in root.findall("extensions/extension"))
     providers = _providers((*features, *extensions))
     commands = dict(_commands(root, types, groups, providers))
-    digest = hashlib.sha256(content).hexdigest()
-    return Registry(name, commands, groups, enums, features, extensions, types.text(), f"{path.name}, sha256 {digest}")
+    return Registry(name, commands, groups, enums, features, extensions, types.text(), origin)
 
 
 # ---- types ------------------------------------------------------------------------------------------------

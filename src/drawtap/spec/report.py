@@ -15,29 +15,34 @@ from drawtap.spec.model import (
     Array,
     AttributeList,
     BufferOffset,
+    Chain,
     ClientArray,
     Command,
     CompressedImage,
     CType,
     Data,
+    Each,
     Effect,
     Feature,
     Image,
+    Member,
     Opaque,
     Param,
     String,
     Strings,
     Struct,
+    StructType,
+    Tree,
 )
 from drawtap.spec.registry import load_api
 from drawtap.spec.signature import layout
 
-APIS = ("gl", "egl", "glx", "vg")
+APIS = ("gl", "egl", "glx", "vg", "vk")
 
 # What the registries call versions, for people. The registry's ES 1.0 is what ES 1.1 has in common with it.
 _LABELS: Mapping[str, str] = {
     "gl": "OpenGL", "gles1": "OpenGL ES", "gles2": "OpenGL ES", "glsc2": "OpenGL SC", "egl": "EGL", "glx": "GLX",
-    "vg": "OpenVG", "vgu": "VGU", "toy": "Toy",
+    "vg": "OpenVG", "vgu": "VGU", "vk": "Vulkan", "toy": "Toy",
 }  # fmt: skip
 _NUMBERS: Mapping[tuple[str, str], str] = {("gles1", "1.0"): "1.0-1.1"}
 
@@ -46,10 +51,10 @@ _NUMBERS: Mapping[tuple[str, str], str] = {("gles1", "1.0"): "1.0-1.1"}
 class Coverage:
     """The coverage of one version of an API, or of its extensions.
 
-    `api` is the registry's word (gl gles1 gles2 glsc2 egl glx vg vgu), `version` a number, or "" for all
-    extensions of the registry or one of them. `wrapped` counts the commands that a tap can wrap, `pointers`
-    the pointers among parameters and results, `known_pointers` those with a rule. `incomplete` names the
-    commands with a pointer that no rule covers.
+    `api` is the registry's word (gl gles1 gles2 glsc2 egl glx vg vgu vk), `version` a number, or "" for all
+    extensions of the registry, one of them, or its structures. `wrapped` counts the commands that a tap can
+    wrap, `pointers` the pointers among parameters and results (of a structure: among its members),
+    `known_pointers` those with a rule. `incomplete` names what has a pointer that no rule covers.
     """
 
     label: str
@@ -79,6 +84,8 @@ BAR: tuple[tuple[str, str, str], ...] = (
     ("glx", "1.4", ""),
     ("vg", "1.1", ""),
     ("vgu", "1.1", ""),
+    ("vk", "1.4", ""),
+    ("vk", "", ""),
 )
 
 
@@ -90,6 +97,8 @@ def coverage(apis: Iterable[str] = APIS) -> list[Coverage]:
         rows += _versions(api)
         if api.extensions:
             rows.append(_row(f"{_LABELS[name]} extensions", name, _extension_commands(api)))
+        if api.structs:
+            rows.append(_structures(api))
     return rows
 
 
@@ -163,6 +172,23 @@ def _row(label: str, api: str, commands: Mapping[str, Command], version: str = "
     )
 
 
+def _structures(api: Api) -> Coverage:
+    """Count the structures as if each were a command: a layout makes it recordable, rules make it complete."""
+    known = [struct for name, struct in api.structs.items() if name == struct.name]
+    pointers = sum(member.is_pointer for struct in known for member in struct.members)
+    return Coverage(
+        label=f"{_LABELS[api.name]} structures",
+        api=api.name,
+        version="",
+        profile="",
+        commands=len(known),
+        wrapped=len(known),
+        pointers=pointers,
+        known_pointers=pointers - sum(len(struct.uncovered) for struct in known),
+        incomplete=tuple(sorted(struct.name for struct in known if struct.uncovered)),
+    )
+
+
 def _pointers(command: Command) -> int:
     return sum(p.is_pointer for p in command.params) + (command.returns.indirection > 0)
 
@@ -185,7 +211,7 @@ def find_command(name: str, apis: Iterable[str] = (*APIS, "toy")) -> tuple[Comma
         api = load_api(each)
         if name in api.commands:
             return api.commands[name], api
-        known += api.commands
+        known += [*api.commands, *api.structs]
     raise UsageError(f"no API has a command {name}", hint=did_you_mean(name, known))
 
 
@@ -196,8 +222,12 @@ def prototype(command: Command) -> str:
 
 
 def describe(name: str) -> str:
-    """Return all that is known of a command as text. Raises UsageError for an unknown name."""
-    command, api = find_command(name)
+    """Return all that is known of a command or a structure as text. Raises UsageError for an unknown name."""
+    found, api = find(name)
+    return _describe_struct(found, api) if isinstance(found, StructType) else _describe_command(found, api)
+
+
+def _describe_command(command: Command, api: Api) -> str:
     lines = [f"{prototype(command)};", ""]
     lines += _wrapped(f"in {', '.join(command.provided_by)}" if command.provided_by else "in no version or extension")
     if command.alias:
@@ -217,6 +247,54 @@ def describe(name: str) -> str:
     for missing in command.uncovered:
         lines += ["", f"no rule says what {missing} points to: its content is not recorded"]
     return "\n".join(lines) + "\n"
+
+
+def find(name: str, apis: Iterable[str] = (*APIS, "toy")) -> tuple[Command | StructType, Api]:
+    """Return a command or a structure, and its API. Raises UsageError where no API has it."""
+    for each in apis:
+        api = load_api(each)
+        found = api.commands.get(name) or api.structs.get(name)
+        if found is not None:
+            return found, api
+    return find_command(name, apis)
+
+
+def _describe_struct(struct: StructType, api: Api) -> str:
+    kind = "union" if struct.union else "struct"
+    lines = [f"{kind} {struct.name}: {struct.size} bytes, aligned to {struct.align}"]
+    if struct.returned_only:
+        lines.append("only the driver fills it in")
+    if struct.extends:
+        lines += _wrapped(f"extends {', '.join(struct.extends)}")
+    extended = sorted({s.name for s in api.structs.values() if struct.name in s.extends})
+    if extended:
+        lines += _wrapped(f"extended by {', '.join(extended)}")
+    used = sorted(c.name for c in api.commands.values() if any(p.type.base == struct.name for p in c.params))
+    if used:
+        lines += _wrapped(f"taken by {', '.join(used)}")
+    rows = ((f"{m.offset:4}  {m.name}", _member_type(m), member_text(m, struct, api)) for m in struct.members)
+    return "\n".join([*lines, "", "members, each after its offset in bytes", *_table(rows)]) + "\n"
+
+
+def _member_type(member: Member) -> str:
+    lengths = "".join(f"[{n}]" for n in member.lengths)
+    return f"{member.type.spelling}{lengths}{f' : {member.bits[1]}' if member.bits else ''}"
+
+
+def member_text(member: Member, struct: StructType, api: Api) -> str:
+    """Return in words what is known of a member: enum group, object, what it points to and when that counts."""
+    if not member.is_pointer:
+        named = [f"names a {member.object_class}"] if member.object_class else []
+        chosen = [f"chosen by {member.selector}"] if member.selector else []
+        fitting = [f"for {', '.join(member.selections)}"] if member.selections else []
+        group = [struct.stype] if member.name == "sType" and struct.stype else _group_text(member.group, api)
+        return "; ".join([*group, *named, *chosen, *fitting])
+    text = rule_text(member.data, member.type) if member.data is not None else "unknown"
+    if member.when not in (None, "1"):
+        text += f", where {member.when}"
+    if member.name in struct.probed:
+        text += ", where the memory can be read"
+    return text
 
 
 def parameter_text(param: Param, api: Api) -> str:
@@ -257,6 +335,17 @@ def rule_text(rule: Data, ctype: CType) -> str:
         case AttributeList():
             alone = f", {' '.join(rule.valueless)} without value" if rule.valueless else ""
             return f"pairs of name and value up to {rule.terminator}{alone}, read{_of(rule.group)}"
+        case Tree():
+            stride = f", one each {rule.stride} bytes" if rule.stride else ""
+            one = rule.count == "1"
+            amount = (
+                "one structure with what it points to" if one else f"{rule.count} structures with what they point to"
+            )
+            return f"{amount}{stride}, {_direction(out=rule.out)}"
+        case Chain():
+            return f"chain of extending structures, {_direction(out=rule.out)}"
+        case Each():
+            return f"{rule.count} addresses, behind each: {rule_text(rule.of, ctype)}"
         case Struct():
             return f"one structure{f' of {rule.size} bytes' if rule.size else ''}, {_direction(out=rule.out)}"
         case Opaque():
