@@ -85,9 +85,21 @@ int dt_info(dt_trace* trace, const char** json) {
   });
 }
 
+// The file may lack a function that `dt_know` brought: it ends no frame.
+static void check_frame_end(const dt::Trace& trace, const std::string& rule) {
+  for (size_t from = 0, to; rule != "auto" && from <= rule.size(); from = to + 1) {
+    to = std::min(rule.find(',', from), rule.size());
+    const std::string name = rule.substr(from, to - from);
+    if (!trace.function_named(name))
+      throw dt::Error(DT_E_ARGUMENT,
+                      "no function " + name + ": --frame-end takes function names separated by commas, or auto");
+  }
+}
+
 int dt_set_frame_end(dt_trace* trace, const char* rule) {
   return guarded([&] {
     need(trace && rule, "rule");
+    check_frame_end(*trace->trace, rule);
     trace->trace->set_frame_end(rule);
   });
 }

@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, NoReturn, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args, get_origin
 
 import click
 
@@ -36,6 +36,9 @@ from drawtap.commands import (
 from drawtap.commands.toolkit import OLD_NAMES
 from drawtap.errors import DrawtapError, InputError, UsageError, did_you_mean
 from drawtap.plugins import PluginWarning
+
+if TYPE_CHECKING:
+    from drawtap.trace.trace import Trace
 
 _PIPE_STATUS = 141  # what a shell shows for a program that SIGPIPE ended
 
@@ -128,7 +131,7 @@ def _as_typed(value: object) -> object:
 
 def _is_value(word: str) -> bool:
     """Tell whether a word that begins with - is a range that counts from the end, or SQL that begins with a comment."""
-    return _NEGATIVE.fullmatch(word) is not None or re.match(r"--\s", word) is not None
+    return _NEGATIVE.fullmatch(word) is not None or re.match(r"--(\s|[^=\n]*\n)", word) is not None
 
 
 class _Argument(click.Argument):
@@ -409,11 +412,17 @@ def _open(path: str, frame_end: str | None, *, kernel: bool) -> Any:
         what = "neither a recording nor a trace of the kernel" if kernel else "not a recording"
         raise InputError(f"{path} is a folder, {what}", hint=_recordings_in(file))
     try:
-        return drawtap.open(path, frame_end=frame_end)
+        return _with_frames(drawtap.open(path, frame_end=frame_end), frame_end)
     except InputError as error:
         if not kernel or error.hint:
             raise
         raise InputError(f"{error.message}, and no trace of the kernel of a known kind", hint=_kinds()) from None
+
+
+def _with_frames(trace: Trace, frame_end: str | None) -> Trace:
+    if frame_end is not None and trace.info["frame_end"]["why"].startswith("asked for, but never called"):
+        _say(f"{trace.path} never calls {frame_end}: all of it is one frame", mark="warning")
+    return trace
 
 
 def _kinds() -> str:

@@ -220,6 +220,15 @@ def test_frame_end_is_anybodys_choice(drawtap, recording):
     assert "glNothing" in answer.err
 
 
+@pytest.mark.parametrize("verb", ["checklist", "state 0", "verdict", "report -o out.html --pictures 0"])
+def test_a_frame_end_that_was_never_called_is_said_and_works(drawtap, recording, tmp_path, monkeypatch, verb):
+    monkeypatch.chdir(tmp_path)
+    name, *words = verb.split()
+    answer = drawtap(name, recording, *words, "--frame-end", "glFlush")
+    assert answer.code in (0, 1), answer.err
+    assert "never calls glFlush: all of it is one frame" in answer.err
+
+
 @pytest.mark.parametrize("name", FORMATS.names())
 def test_export_writes_every_format(drawtap, recording, tmp_path, name):
     target = tmp_path / f"out{FORMATS.get(name).suffix}"

@@ -126,6 +126,7 @@ def test_sql_may_begin_with_a_comment(drawtap, folder):
     answer = drawtap("sql", folder / "game.dtap", "-- how many?\nSELECT count(*) AS n FROM calls", "--json")
     assert (answer.code, answer.err) == (0, "")
     assert '"n": 9' in answer.out
+    assert drawtap("sql", folder / "game.dtap", "--how many?\nSELECT 1 AS n", "--json").code == 0
 
 
 @pytest.mark.parametrize(
