@@ -76,6 +76,14 @@ typedef struct dt_live_surface {
   dt_live_frame ring[DT_LIVE_RING];
 } dt_live_surface;
 
+#define DT_LIVE_VALUES 32u /* numbers of a program's own that are told apart */
+typedef struct dt_live_value {
+  char name[40];              /* ends with 0; stands there before set_ns is not 0, and stays */
+  DT_ATOMIC(uint64_t) set_ns; /* when it was set last; 0: unused */
+  DT_ATOMIC(uint64_t) sets;   /* so far */
+  DT_ATOMIC(uint64_t) value;  /* the bits of a double */
+} dt_live_value;
+
 /* Written by the program. */
 #define DT_LIVE_STATS_HEADER 4096u
 #define DT_LIVE_STATS_BYTES (DT_LIVE_STATS_HEADER + DT_LIVE_SURFACES * DT_LIVE_SURFACE_BYTES)
@@ -90,6 +98,8 @@ typedef struct dt_live_stats {
   uint32_t reserved;
   uint64_t own_interval_ns; /* of the limit that the program was started with; 0: none */
   uint32_t own_pacing;      /* DT_LIVE_EARLY, DT_LIVE_LATE */
+  char room[1024 - 52];
+  dt_live_value values[DT_LIVE_VALUES]; /* taken in order, never given back */
 } dt_live_stats;
 
 #define DT_LIVE_MAGIC 0x4556494cu /* "LIVE" */

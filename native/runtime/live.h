@@ -40,6 +40,9 @@ void interval_set(int32_t interval);
 // After a call that waits for the GPU, flushes or reads back: a program may never show a frame, and is there all the
 // same.
 DT_COLD void at_pause(Thread* t);
+// A number of the program's own, which the manager sees. Nothing before the first frame, and none beyond DT_LIVE_VALUES
+// names.
+void set_value(const char* name, double value);
 
 }  // namespace live
 }  // namespace dt

@@ -8,6 +8,7 @@
 
 #include "hash.h"
 #include "keep.h"
+#include "live.h"
 #include "losses.h"
 
 namespace dt {
@@ -312,6 +313,7 @@ DT_EXPORT int drawtap_metric(const char* name, double value) {
     static auto next = (int (*)(const char*, double))dt::next_module_symbol("drawtap_metric");
     return next ? next(name, value) : 0;
   }
+  dt::live::set_value(name, value);
   if (!(dt::g_mode & (dt::MODE_OFF | dt::MODE_LOST))) dt::emit_metric(&dt::tls, name, value);
   return 1;
 }

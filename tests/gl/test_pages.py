@@ -177,7 +177,7 @@ def test_blocks_run(page: Path, folder: Path, drawtap: Callable[..., Answer]) ->
                 script.write_text("\n".join(prompted) + "\n", encoding="utf-8")
                 answer = drawtap("shell", "mark.dtap", "--script", str(script))
                 assert answer.code == 0, f"{where}: {answer.out}{answer.err}"
-            elif named := re.search(r"`(\w+\.(?:toml|py))`:$", block.before):
+            elif named := re.search(r"`(\w+\.(?:toml|py|c))`:$", block.before):
                 (folder / named.group(1)).write_text(block.text, encoding="utf-8")
             elif block.kind == "python":
                 done = subprocess.run([sys.executable, "-c", block.text], capture_output=True, text=True)

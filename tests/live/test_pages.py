@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import math
 import os
 import re
 import shutil
@@ -30,6 +31,9 @@ _OFFSETS = {
     "dt_live_stats.letters": 20,
     "dt_live_stats.frames": pages._ALL_FRAMES,
     "dt_live_stats.seen_word": pages._SEEN_WORD,
+    "dt_live_stats.values": pages._VALUES,
+    "dt_live_value.set_ns": 40,
+    "dt_live_value.value": 56,
     "dt_live_surface.frames": 48,
     "dt_live_surface.ring": 4096,
     "dt_live_surface.handle": 24,
@@ -43,6 +47,7 @@ _SIZES = {
     "dt_live_hello": pages.HELLO.size,
     "dt_live_welcome": pages.WELCOME.size,
     "dt_live_letter": pages.LETTER.size,
+    "dt_live_value": pages._VALUE.size,
 }
 _HEADER = Path(__file__).parents[2] / "native" / "common" / "live.h"
 
@@ -68,6 +73,7 @@ def test_constants_are_those_of_the_header():
     assert numbers["DT_LIVE_STATS_MAGIC"] == pages.STATS_MAGIC
     assert numbers["DT_LIVE_MAGIC"] == pages.MAGIC
     assert numbers["DT_LIVE_RING"] == pages.RING and numbers["DT_LIVE_SURFACES"] == pages.SURFACES
+    assert numbers["DT_LIVE_VALUES"] == pages.VALUES
     assert numbers["DT_LIVE_REFUSED"] == pages.LETTER_REFUSED and numbers["DT_LIVE_TRACE"] == pages.LETTER_TRACE
     assert numbers["DT_LIVE_OVER"] == pages.LETTER_OVER and numbers["DT_LIVE_MARK"] == pages.LETTER_MARK
 
@@ -198,6 +204,18 @@ def test_a_page_that_could_shrink_is_not_mapped(size, seals, what):
     program = _FakeProgram(size, seals)
     with pytest.raises(InputError, match=what):
         pages.StatsPage(program.fd)
+
+
+def test_numbers_of_a_program_that_are_none_are_left_out():
+    program = _FakeProgram()
+    now = time.monotonic_ns()
+    for place, (name, set_ns, value) in enumerate(
+        [(b"queue", now, 2.5), (b"nan", now, math.nan), (b"later", 1 << 63, 1.0), (b"x" * 40, now, 1.0), (b"", 0, 1.0),
+         (b"behind the end", now, 1.0)]
+    ):  # fmt: skip
+        program.write(pages._VALUES + place * pages._VALUE.size, pages._VALUE.pack(name, set_ns, 3, value))
+    seen = pages.StatsPage(program.fd).values(now)
+    assert {name: (v.value, v.sets) for name, v in seen.items()} == {"queue": (2.5, 3), "x" * 40: (1.0, 3)}
 
 
 def test_a_file_is_no_page(tmp_path):

@@ -20,8 +20,10 @@ import pytest
 
 import drawtap
 from drawtap.errors import UnavailableError
+from drawtap.live import policy
 from drawtap.live.client import Client
 from drawtap.live.folder import Folder
+from drawtap.live.program import Limit, Program, Value
 from drawtap.parts import TAP, part, preloadable
 from pretended import PATIENCE_S, wait_for
 
@@ -427,3 +429,49 @@ actions = [{ do = "trace", frames = 2 }]
     wait_for(failed, "the log to say so")
     [entry] = failed()
     assert entry["code"] in (2, 3) and "/proc" in entry["text"] and entry["file"].startswith("/proc/alarm-")
+
+
+def _block(kind: str) -> str:
+    """Return a block of the page on numbers of a program's own."""
+    page = (Path(__file__).parents[2] / "docs" / "howto" / "values.md").read_text()
+    return page.partition(f"```{kind}\n")[2].partition("```")[0]
+
+
+def test_numbers_of_a_programs_own_reach_alarms_policies_and_recordings(desktop, tmp_path):
+    (tmp_path / "queue.c").write_text(_block("c"))
+    header = desktop.drawtap("build", "--include").stdout.strip()
+    desktop.program = tmp_path / "game"
+    told = [f'-DTELL="{tmp_path / "queue.c"}"', f"-I{header}"]
+    subprocess.run(["cc", *told, str(_SOURCE), "-o", str(desktop.program), "-lEGL", "-lGLESv2"], check=True)
+    alarm = _block("toml").replace(', { do = "trace", frames = 60 }', "")
+    (desktop.folder.path.parent / "manager.toml").write_text(f"[manager]\nperiod = 0.05\n{alarm}")
+    desktop.manager("--config", str(desktop.folder.path.parent / "manager.toml"))
+    file = tmp_path / "told.dtap"
+    recorder = desktop._start(
+        [sys.executable, "-m", "drawtap", "record", "-o", str(file), "--", str(desktop.program), "1", "1"], {}
+    )
+    wait_for(lambda: any(p["alarms"] for p in desktop.programs()), "the alarm")
+    [seen] = desktop.programs()
+    assert seen["values"].keys() == {"waiting"} and seen["values"]["waiting"]["value"] > 100
+    assert seen["values"]["waiting"]["sets"] > 100
+    assert seen["alarms"][0]["rule"] == "value" and seen["alarms"][0]["text"].startswith("waiting is ")
+    assert recorder.stdin is not None
+    recorder.stdin.close()
+    assert recorder.wait(PATIENCE_S) == 0
+    recorder.stdin = None
+    with drawtap.open(file) as trace:
+        told = [value for (value,) in trace.sql("SELECT value FROM metrics WHERE name = 'waiting'").fetchall()]
+    assert told[:100] == list(range(100))
+
+
+def test_the_policy_of_the_page_follows_a_programs_number():
+    names = {name: getattr(policy, name) for name in ("Decision", "Snapshot")}
+    scope = {**names, "policy": lambda _: lambda made: made, "dataclass": dataclass, "Limit": Limit}
+    exec(_block("python"), scope)
+    made = scope["Patient"]()
+
+    def held(waiting: float) -> list[int]:
+        game = Program(1, 11, "game", values={"waiting": Value(waiting, 5)})
+        return list(made.decide(policy.Snapshot(10, (game, Program(2, 12, "other"))), None).limits)
+
+    assert held(200) == [2] and held(50) == []

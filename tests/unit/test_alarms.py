@@ -15,7 +15,7 @@ from drawtap.capture import launch
 from drawtap.errors import ChildError, UsageError
 from drawtap.live.alarm import ACTIONS, ALARMS, Event, Watch, Watched, default_alarms, make_alarm
 from drawtap.live.policy import Snapshot, about
-from drawtap.live.program import Limit, Program, Surface
+from drawtap.live.program import Limit, Program, Surface, Value
 
 START = 50_000_000_000
 
@@ -81,11 +81,11 @@ def times(events: Sequence[Event], kind: str = "on") -> list[float]:
 
 
 def test_every_alarm_and_action_is_documented() -> None:
-    assert set(ALARMS.names()) == {"target-missed", "hitch", "stall", "recovered"}
+    assert set(ALARMS.names()) == {"target-missed", "hitch", "stall", "recovered", "value"}
     assert set(ACTIONS.names()) == {"log", "mark", "run", "trace"}
     for registry in (ALARMS, ACTIONS):
         assert all(len(about(made)) > 30 for _, made in registry.items())
-    assert len(default_alarms()) == 4
+    assert len(default_alarms()) == 5
 
 
 def test_a_target_that_is_missed_for_seconds() -> None:
@@ -134,6 +134,31 @@ def test_a_stall_is_on_until_the_next_frame() -> None:
     events, _ = replay([rule], frames((2, 60), (3, 0), (2, 60)), 7)
     assert times(events) == [3.0] and times(events, "off") == [5.1]
     assert not replay([rule], frames((0.05, 60)), 5)[0]  # a program that never really drew
+
+
+def with_value(seconds: float, value: float, age_s: float = 0.0) -> Snapshot:
+    """Return a look after `seconds` at a program whose number `queue` was set `age_s` before."""
+    now = START + round(seconds * 1e9)
+    return Snapshot(now, (Program(1, 100, "game", values={"queue": Value(value, now - round(age_s * 1e9))}),))
+
+
+def test_a_number_of_the_programs_own_that_is_out_of_range_or_old() -> None:
+    watch = Watch([make_alarm({"rule": "value", "name": "queue", "above": 10, "seconds": 1, "silent_s": 5})])
+    looks = [(0.0, 10, 0.0), (1.0, 12, 0.0), (1.5, 12, 0.0), (2.0, 12, 0.0), (3.0, 9, 0.0), (4.0, 9, 5.0)]
+    events = [(s, e.kind, e.text) for s, v, age in looks for e in watch.look(with_value(s, v, age))]
+    assert events == [
+        (2.0, "on", "queue is 12, above 10"),
+        (3.0, "off", "queue is 9"),
+        (4.0, "on", "queue was not set for 5.0 s"),
+    ]
+    assert not Watch([make_alarm({"rule": "value", "name": "other", "above": 1})]).look(with_value(0, 12))
+
+
+def test_a_rule_that_stands_there_twice_acts_once() -> None:
+    log = {"rule": "value", "name": "queue", "actions": ["log"]}
+    watch, desk = Watch([make_alarm({**log, "above": 10}), make_alarm({**log, "above": 20})]), Desk()
+    assert not watch.act(watch.look(with_value(0, 15)), desk)
+    assert [line["text"] for line in desk.lines] == ["queue is 15, above 10"]
 
 
 def test_recovery_is_said_once_with_the_length_of_the_bad_time() -> None:

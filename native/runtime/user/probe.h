@@ -2,10 +2,22 @@
 // for bpftrace, perf and bcc. A probe that nobody listens to is one test of its semaphore. Needs no package: notes are
 // laid out as systemtap's sdt.h does (.note.stapsdt, version 3), around a one-byte nop; some kernels patch longer ones
 // in a way that writes below the stack pointer.
-#pragma once
+//
+// DRAWTAP_VALUE(name, number) is such a probe and more: a drawtap manager sees the number, and a recording has it. It
+// is for programs as well as for modules, in C and C++. A program that is not under drawtap pays for one look at a
+// pointer. Before the first frame, a manager sees nothing. Where dlsym is in a library of its own, link with -ldl.
+#ifndef DRAWTAP_PROBE_H
+#define DRAWTAP_PROBE_H
+#include <dlfcn.h>
 #include <stdint.h>
 #include <string.h>
+#ifdef __cplusplus
 #include <type_traits>
+#endif
+
+#ifndef RTLD_DEFAULT  // a C library may show it to GNU C alone
+#define RTLD_DEFAULT ((void*)0)
+#endif
 
 #define DT_PROBE_BASE                                                     \
   ".ifndef _.stapsdt.base\n"                                              \
@@ -33,6 +45,7 @@
   ".balign 2\n.weak drawtap_" #name "_semaphore\n.hidden drawtap_" #name "_semaphore\n" \
   "drawtap_" #name "_semaphore: .2byte 0\n.popsection\n.endif\n"
 
+#ifdef __cplusplus
 namespace drawtap::detail {
 inline int64_t probed(float value) {
   uint32_t raw;
@@ -51,8 +64,11 @@ inline int64_t probed(T value) {
   return static_cast<int64_t>(value);
 }
 }  // namespace drawtap::detail
-
 #define DT_PROBED(n, value) [a##n] "nor"(drawtap::detail::probed(value))
+#else
+#define DT_PROBED(n, value) [a##n] "nor"((int64_t)(value))
+#endif
+
 #define DT_PROBE_0(name) DT_PROBE_NOTE(name, "")::
 #define DT_PROBE_1(name, a) DT_PROBE_NOTE(name, "-8@%[a0]")::DT_PROBED(0, a)
 #define DT_PROBE_2(name, a, b) DT_PROBE_NOTE(name, "-8@%[a0] -8@%[a1]")::DT_PROBED(0, a), DT_PROBED(1, b)
@@ -85,3 +101,24 @@ inline int64_t probed(T value) {
     if (__builtin_expect(dt_listens, 0))                                                \
       __asm__ volatile(DT_PROBE_COUNTED(__VA_ARGS__)(name __VA_OPT__(, ) __VA_ARGS__)); \
   } while (0)
+
+// Whoever takes numbers in this process: the tap, where there is one.
+static inline void drawtap_give(const char* name, double value) {
+  static int (*take)(const char*, double);
+  static char looked;
+  if (!__atomic_load_n(&looked, __ATOMIC_ACQUIRE)) {
+    void* found = dlsym(RTLD_DEFAULT, "drawtap_metric");
+    memcpy(&take, &found, sizeof take);
+    __atomic_store_n(&looked, 1, __ATOMIC_RELEASE);
+  }
+  if (take) take(name, value);
+}
+#define DRAWTAP_VALUE(name, number)                                                             \
+  do {                                                                                          \
+    const double dt_value = (double)(number);                                                   \
+    uint16_t dt_listens;                                                                        \
+    DT_PROBE_LISTENS(name, dt_listens);                                                         \
+    if (__builtin_expect(dt_listens, 0)) __asm__ volatile(DT_PROBE_1(name, (int64_t)dt_value)); \
+    drawtap_give(#name, dt_value);                                                              \
+  } while (0)
+#endif

@@ -17,6 +17,7 @@ from drawtap.view.result import Facts, Text
         "drawtap build my-module/ --api gles2 --version 3.1 --ext GL_EXT_disjoint_timer_query",
         "drawtap build hooks.py --api glsc2 --sources out/        # the C++ alone",
         "drawtap build --show glDrawElements",
+        "cc -I$(drawtap build --include) game.c -o game           # for DRAWTAP_VALUE and DRAWTAP_PROBE",
     ),
 )
 def build(
@@ -36,6 +37,7 @@ def build(
     show: Annotated[
         str | None, Opt("Print the C++ that stands between a program and this function.", metavar="NAME")
     ] = None,
+    include: Annotated[bool, Opt("Print the folder of probe.h, for programs of your own.")] = False,
 ) -> Facts | Text:
     """Build a module with hooks of your own, or show generated code.
 
@@ -49,6 +51,8 @@ def build(
     from drawtap.instrument.module import build_projects
     from drawtap.view.progress import say_compiling
 
+    if include:
+        return Text(str(generate.runtime_folder() / "user"))
     if script is None:
         if show is None:
             raise UsageError("what should be built?", hint="drawtap build hooks.py, or --show glDrawElements")

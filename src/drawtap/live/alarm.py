@@ -13,7 +13,7 @@ rule is a pure function of one program and of what it remembered of it; `Watch` 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any, Protocol, TypeVar
 
@@ -45,7 +45,10 @@ class Rule(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An alarm that went `on`, `off`, or that `happened` at a moment, as actions and logs get it."""
+    """An alarm that went `on`, `off`, or that `happened` at a moment, as actions and logs get it.
+
+    `number` is its place among the alarms of the configuration: a rule may stand there more than once.
+    """
 
     kind: str
     rule: str
@@ -53,6 +56,7 @@ class Event:
     time_ns: int
     text: str
     since_ns: int = 0
+    number: int | None = None
 
     def record(self) -> dict[str, object]:
         """Return it as a line of a log has it."""
@@ -203,7 +207,7 @@ class Watch:
             for number, watched in enumerate(self.alarms):
                 if watched.is_for(program):
                     kept = self._kept.get((program.id, number)) or self._kept.setdefault((program.id, number), _Kept())
-                    events += _ask(watched, program, seen.now_ns, kept)
+                    events += [replace(e, number=number) for e in _ask(watched, program, seen.now_ns, kept)]
         return events
 
     def on(self, program: Program | int) -> tuple[Alarm, ...]:
@@ -218,6 +222,8 @@ class Watch:
         for event in events:
             for number, watched in enumerate(self.alarms):
                 if watched.name != event.rule or not watched.is_for(event.program):
+                    continue
+                if event.number not in (None, number):
                     continue
                 kept = self._kept.get((event.program.id, number), _Kept())
                 if event.kind == "off" and not watched.also_off:

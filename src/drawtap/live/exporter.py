@@ -119,6 +119,7 @@ class Exporter:
             labels=[*own, "class", "profile", "observed"],
         )
         alarms = GaugeMetricFamily("drawtap_alarm", "One while the alarm is on", labels=[*own, "rule"])
+        values = GaugeMetricFamily("drawtap_value", "Numbers of the program's own", labels=[*own, "value"])
         observed = self._manager.observed
         for program in (*programs, *observed):
             # What the manager only observes has no number of its own there.
@@ -138,7 +139,9 @@ class Exporter:
                 target.add_metric(labels(program), program.target_fps)
             for alarm in program.alarms:
                 alarms.add_metric(labels(program, alarm.rule), 1)
-        yield from (info, frames, fps, times, limit, target, alarms)
+            for name, own_number in program.values.items():
+                values.add_metric(labels(program, name), own_number.value)
+        yield from (info, frames, fps, times, limit, target, alarms, values)
         yield GaugeMetricFamily("drawtap_programs", "Programs that are managed", value=len(programs))
         yield GaugeMetricFamily("drawtap_observed_programs", "Programs that are only observed", value=len(observed))
         yield CounterMetricFamily("drawtap_refused", "Connections refused", value=self._manager.programs.refused)

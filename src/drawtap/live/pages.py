@@ -10,10 +10,12 @@ import ctypes
 import errno
 import fcntl
 import functools
+import math
 import mmap
 import os
 import platform
 import struct
+import time
 from collections.abc import Callable
 from ctypes import c_int64, c_uint64, c_void_p
 from typing import cast
@@ -22,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drawtap.errors import InputError, UnavailableError
-from drawtap.live.program import Limit, Pacing, Surface
+from drawtap.live.program import Limit, Pacing, Surface, Value
 from drawtap.parts import CORE, part
 from drawtap.trace.library import Library, Signature
 
@@ -31,6 +33,7 @@ CONTROL_MAGIC = 0x314C544350415444
 STATS_MAGIC = 0x3154535450415444
 SURFACES = 16
 RING = 1024
+VALUES = 32
 
 CONTROL_BYTES = 4096
 _WORD, _LEASE, _INTERVAL, _PACING, _SPIN, _LETTERS, _LIMITS = 12, 16, 24, 32, 36, 40, 48
@@ -40,6 +43,8 @@ SURFACE_BYTES = 4096 + RING * _FRAME.size
 STATS_BYTES = STATS_HEADER + SURFACES * SURFACE_BYTES
 _RECORDING, _ALL_FRAMES, _SEEN_WORD, _OWN_INTERVAL, _OWN_PACING = 16, 24, 32, 40, 48
 _SURFACE = struct.Struct("<QIIQQiiiIQQQQ")  # key generation kind display handle width height interval tid frames ...
+_VALUES = 1024
+_VALUE = struct.Struct("<40sQQd")  # name set_ns sets value
 _NO_KEY = bytes(8)
 _COUNT = (1 << 62) - 1  # a count beyond it is nonsense, and does not fit numpy's numbers
 KINDS = {1: "egl", 2: "glx"}
@@ -237,6 +242,18 @@ class StatsPage:
     def frames(self) -> int:
         """Return the number of frames of all surfaces."""
         return int(struct.unpack_from("<Q", self._map, _ALL_FRAMES)[0])
+
+    def values(self, now_ns: int) -> dict[str, Value]:
+        """Return the program's own numbers by name; none that are no numbers, or were set in the future."""
+        found: dict[str, Value] = {}
+        for at in range(_VALUES, _VALUES + VALUES * _VALUE.size, _VALUE.size):
+            name, set_ns, sets, value = _VALUE.unpack_from(self._map, at)
+            if not set_ns:
+                break  # places are taken in order
+            if math.isfinite(value) and set_ns <= max(now_ns, time.monotonic_ns()):
+                text = name.partition(b"\0")[0].decode(errors="replace")
+                found[text] = Value(value, set_ns, sets & _COUNT)
+        return found
 
     def surfaces(self, now_ns: int) -> tuple[Surface, ...]:
         """Return the surfaces with their frames of the last seconds, the one shown first in front."""

@@ -6,6 +6,7 @@ Times are int64 ns of CLOCK_MONOTONIC. A simulation can make the same values fro
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -70,6 +71,18 @@ class Alarm:
     rule: str
     since_ns: int
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A number that the program gave a name (DRAWTAP_VALUE, or `drawtap::metric` in a module).
+
+    `set_ns` is when it was set last, `sets` how often it was set so far.
+    """
+
+    value: float
+    set_ns: int
+    sets: int = 1
 
 
 def _no_times() -> NDArray[np.int64]:
@@ -180,7 +193,7 @@ class Program:
     said; `floor_fps` and `cap_fps` bound what a policy may limit it to; `weight` is its share among equals. `limit` is
     what holds now; `freed` says who wants nothing to hold it ("": nobody). `focused` is None where nobody tells.
     `profile` names the section of the configuration that matched it. `frames` are all that it has shown since it is
-    known, surfaces that are gone included.
+    known, surfaces that are gone included. `values` are numbers of its own, by name.
     """
 
     id: int
@@ -204,6 +217,7 @@ class Program:
     profile: str = ""
     alarms: tuple[Alarm, ...] = ()
     frames: int = 0
+    values: Mapping[str, Value] = field(default_factory=dict)
 
     @property
     def goal_fps(self) -> float | None:

@@ -98,6 +98,7 @@ class Managed:
             recording=self.stats.recording,
             alarms=self.alarms,
             frames=self.stats.frames,
+            values=self.stats.values(now_ns),
             **given,
         )
 

@@ -136,6 +136,15 @@ _SHOWN: Mapping[str, Any] = {
             "type": ["string", "null"],
             "description": "who said that nothing holds it, whatever policies say",
         },
+        "values": {
+            "type": "object",
+            "description": "numbers of the program's own by name: the last value, how long ago, how often",
+            "additionalProperties": {
+                "type": "object",
+                "properties": {"value": _NUMBER, "age_s": _NUMBER, "sets": {"type": "integer"}},
+                "required": ["value", "age_s", "sets"],
+            },
+        },
         "alarms": {
             "type": "array",
             "items": {
@@ -306,6 +315,10 @@ def program_json(program: Program, now_ns: int, *, recent: int = 0) -> dict[str,
         "fps": round(program.fps(now_ns), 2),
         "limit": _limit_json(program.limit),
         "free": program.freed or None,
+        "values": {
+            name: {"value": v.value, "age_s": round(max(0, now_ns - v.set_ns) / 1e9, 3), "sets": v.sets}
+            for name, v in program.values.items()
+        },
         "alarms": [_alarm_json(alarm, now_ns) for alarm in program.alarms],
         "surfaces": [
             {**_surface_json(s, i + 1, now_ns, recent), "limit": _limit_json(s.limit or program.limit)}
