@@ -52,6 +52,16 @@ def test_only_what_has_something_to_do_is_entered_while_nothing_is_recorded(whol
     assert len(kept) < 75
 
 
+def test_what_versions_have_is_optimized_and_what_extensions_alone_have_is_not(whole: generate.Sources) -> None:
+    units = {name: text for name, text in whole.files.items() if name.startswith("wrappers_")}
+    rare = "".join(text for name, text in units.items() if name.startswith(generate.RARE))
+    common = "".join(text for name, text in units.items() if not name.startswith(generate.RARE))
+    for name in ("glDrawElements", "glDrawArraysEXT", "glMapBufferOES", "eglSwapBuffers", "glVertex3f", "vgDrawPath"):
+        assert f" dt_record_{name}(" in common and f" dt_record_{name}(" not in rare, name
+    for name in ("glNamedBufferDataEXT", "glPathCommandsNV", "glVertex2hNV"):
+        assert f" dt_record_{name}(" in rare, name
+
+
 def test_generating_twice_gives_the_same_text() -> None:
     assert generate.generate(("toy",)).files == generate.generate(("toy",)).files
 

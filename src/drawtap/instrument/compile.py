@@ -23,6 +23,7 @@ from functools import partial
 from pathlib import Path
 
 from drawtap.errors import DrawtapError, UnavailableError
+from drawtap.instrument.generate import RARE
 from drawtap.parts import cache_folder
 
 COMPILE_FLAGS = (
@@ -216,6 +217,8 @@ def _object(compiler: Compiler, unit: Path, folder: Path, flags: Sequence[str], 
     made = folder / f"{unit.stem}.o"
     own = ["-std=c++20"] if unit.suffix != ".S" else []
     used = [f for f in flags if not f.startswith("-std=")] if unit.suffix == ".S" else list(flags)
+    if unit.name.startswith(RARE):
+        used.append("-Og")
     _run([*compiler.command, *own, *used, *(f"-I{path}" for path in include), "-c", str(unit), "-o", str(made)])
     return made
 

@@ -27,6 +27,9 @@ from drawtap.spec.signature import layout, signature_text
 
 DEFAULT_APIS = ("gl", "egl", "glx", "vg")
 FUNCTIONS_PER_UNIT = 420
+#: Stem of the units with commands that extensions alone have. Programs hardly ever call them often, and optimizing them
+#: would take nearly half of the time of all wrappers: builds leave it out.
+RARE = "wrappers_rare"
 
 
 @dataclass(frozen=True)
@@ -97,14 +100,27 @@ def generate(apis: Sequence[str] = DEFAULT_APIS, hook_sets: Sequence[Hooks] | No
         "tables.cc": tables(functions),
         "entries.S": entries(functions, sets),
     }
-    for number, start in enumerate(range(0, len(functions), FUNCTIONS_PER_UNIT)):
-        part = functions[start : start + FUNCTIONS_PER_UNIT]
-        body = "\n\n".join(wrapper(function, sets) for function in part)
-        files[f"wrappers_{number}.cc"] = f'#include "module.h"\n\n{body}\n'
+    names = _of_versions(apis)
+    common = [f for f in functions if f.name in names or f.command.alias in names]
+    for stem, part in (("wrappers", common), (RARE, [f for f in functions if f not in common])):
+        for number, start in enumerate(range(0, len(part), FUNCTIONS_PER_UNIT)):
+            body = "\n\n".join(wrapper(function, sets) for function in part[start : start + FUNCTIONS_PER_UNIT])
+            files[f"{stem}_{number}.cc"] = f'#include "module.h"\n\n{body}\n'
     files["tap.sig"] = signature_text(
         [f.command for f in functions], [load_api(name) for name in apis], {f.name: f.id for f in functions}
     )
     return Sources(files, functions)
+
+
+def _of_versions(apis: Sequence[str]) -> frozenset[str]:
+    """Return the names of the commands that some version of an API has."""
+    return frozenset(
+        name
+        for api in map(load_api, apis)
+        for feature in api.features
+        for names in feature.commands.values()
+        for name in names
+    )
 
 
 def show(name: str, apis: Sequence[str] = DEFAULT_APIS) -> str:
