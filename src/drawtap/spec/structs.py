@@ -1,4 +1,4 @@
-"""What an overlay says about the pointers in structures."""
+"""The statements of an overlay about pointers in structures."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Read Vulkan's registry: vk.xml, with video.xml beside it for the structures of video codecs.
 
 Its form differs from the older registries': structures have members, arrays name their lengths, chains of extensions
-say what they extend. Layouts are those of 64-bit Linux. What belongs to other systems, or to Vulkan SC alone, is left
-out; so is what no version and no extension requires.
+say what they extend. Layouts are those of 64-bit Linux. The model leaves out other
+systems, Vulkan SC, and types that no version and no extension requires.
 """
 
 from __future__ import annotations

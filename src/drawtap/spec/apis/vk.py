@@ -1,9 +1,9 @@
 """Vulkan: what vk.xml leaves open.
 
 Most rules come from the registry (`spec.vulkan`). By hand: pointers without a length, pointers that count only under a
-condition, and what a command is. The conditions are those of the valid-usage statements in the Vulkan specification.
-A pointer that the registry marks as not always valid and that has no condition here is probed before it is read:
-nearly all of these depend on which states of a pipeline are dynamic.
+condition, and flags of commands. The conditions come from the valid-usage statements in the Vulkan specification.
+Some pointers that the registry marks as not always valid have no condition here: they are probed before they are read.
+Nearly all of them depend on which states of a pipeline are dynamic.
 """
 
 from __future__ import annotations
