@@ -199,6 +199,31 @@ def test_a_picture_is_the_pixels_of_the_image_verb(opened, chain, drawtap, tmp_p
     )
 
 
+def test_a_click_on_a_pixel_shows_who_wrote_it(opened, chain, drawtap):
+    from drawtap import open as open_trace
+
+    with open_trace(chain) as trace:
+        seq = trace.sql("SELECT max(seq) FROM draws WHERE kind = 'draw'").fetchall()[0][0]
+    page = opened(f"call={seq}&tab=picture")
+    canvas = page.page.locator(".picture canvas").first
+    canvas.click(position={"x": 3, "y": 5})
+    height = page.page.evaluate("document.querySelector('.picture canvas').height")
+    page.wait(f"place.px === '3,{height - 6}'")
+    page.until("document.querySelectorAll('#history tbody tr').length > 0")
+    said = json.loads(drawtap("image", chain, str(seq), "--pixel", f"3,{height - 6}", "--json").out)
+    assert page.page.locator("#history tbody tr").count() == len(said["events"])
+    calls = page.page.locator("#history td:first-child a").all_inner_texts()
+    assert [int(text.replace("\u202f", "")) for text in calls] == [event["call"] for event in said["events"]]
+    canvas.focus()
+    page.press("ArrowRight", "Enter")
+    page.wait(f"place.px === '4,{height - 6}'")
+    page.until("document.querySelectorAll('#history tbody tr').length > 0")
+    page.page.locator("#history td:first-child a").first.click()
+    page.wait(f"place.call === {said['events'][0]['call']}")
+    page.page.get_by_label("close the history").click()
+    page.until("!document.getElementById('history')")
+
+
 def test_pictures_of_frames_stand_above_the_bars_and_lead_to_them(opened, chain):
     page = opened("call=100")
     page.until("document.querySelectorAll('.thumbs canvas').length > 3")

@@ -1,4 +1,4 @@
-"""What becomes of pixels and vertices in a frame: the player's findings, with the names of the recording."""
+"""The player's findings about pixels and vertices of a frame, with the names of the recording."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def pixel_history(trace: Trace, call: int, x: int, y: int, ask: Ask, *, buffer: 
     """Return what wrote a pixel of the image that is drawn to after a call, from the beginning of its frame on.
 
     `x` and `y` count pixels from the lower left corner, `buffer` the colours that are drawn to. The answer has the
-    `format`, the values `now` and `events`: each with call, name, text, kind, outcome (OUTCOMES), the first failed test
-    (TESTS), the fragments that each prefix of the tests lets through, and values before and after. Calls that write,
-    and calls that cover the pixel without writing, are events. Raises UsageError where there is no such pixel, and what
+    `format`, the values `now` and the `events`. An event has its call, name, text, kind, outcome (OUTCOMES) and the
+    first failed test (TESTS). It also has the values before and after, and how many fragments each prefix of the tests
+    lets through. Calls that write, and calls that cover the pixel without writing, are events. Raises UsageError where there is no such pixel, and what
     `ask` does.
     """
     first = frame_begin(trace, call)
@@ -57,6 +57,17 @@ def pixel_history(trace: Trace, call: int, x: int, y: int, ask: Ask, *, buffer: 
         event["outcome"] = _outcome(event)
         event["reason"] = _reason(event)
     return {"call": call, "first": first, **found}
+
+
+def forget_unplayed(found: Found) -> None:
+    """Take values out of a history that the player of a cut does not know: what a clear replaces and nothing reads."""
+    known: set[str] = set()
+    for event in cast(list[Found], found["events"]):
+        before = cast(dict[str, object], event["before"])
+        if event["kind"] == "clear":
+            for part in before.keys() - known:
+                before[part] = None
+        known |= before.keys() if event["kind"] == "draw" else set(cast(list[str], event["changed"]))
 
 
 def frame_begin(trace: Trace, call: int) -> int:

@@ -48,6 +48,7 @@ class _FrameCut:
     """The players of one frame, and whether they may be believed."""
 
     def __init__(self, frame: range, keep: bytes, calls: int, start: Callable[[bytes, int], Warm]) -> None:
+        self.keep = keep
         self.frame = frame
         self.served = Served(True, calls)
         self._keep, self._start = keep, start
@@ -98,16 +99,26 @@ class Pool:
         self._busy = threading.Lock()
         self._newest = 0
         self._plain = self._start(None, 0)
+        # Those that watch draws are others: watching has its price.
+        self._plain_looking = self._start(None, 0, looks=True)
+        self._cut_looking: _FrameCut | None = None
         self._running: tuple[Warm, int] | None = None
         self._cut: _FrameCut | None = None
         self._graph: Graph | None = None
         self._making: threading.Thread | None = None
         self._closed = False
 
-    def ask(self, seq: int, question: Callable[[Warm], T], *, whole: bool = False) -> tuple[T, Served]:
+    def look(self, first: int, last: int, words: str) -> tuple[dict[str, object], Served]:
+        """Return what Warm.look finds about calls of one frame, and which player found it."""
+        return self.ask(last, lambda player: player.look(first, last, words), looks_from=first)
+
+    def ask(
+        self, seq: int, question: Callable[[Warm], T], *, whole: bool = False, looks_from: int | None = None
+    ) -> tuple[T, Served]:
         """Return what `question` gets from a player that can go to call `seq`, and which player that was.
 
-        `whole` asks one that plays every call: the content of objects that the frame does not need.
+        `whole` asks one that plays every call: the content of objects that the frame does not need. `looks_from` asks
+        one that has not played this call yet, and that may look.
         """
         self._newest = ticket = self._newest + 1
         running = self._running
@@ -117,7 +128,11 @@ class Pool:
             if ticket != self._newest or self._closed:
                 raise SupersededError("a newer question was asked")
             cut = None if whole else self._cut_of(seq)
-            player, served = (self._plain, Served(False, 0)) if cut is None else (cut.player(seq), cut.served)
+            if looks_from is not None:
+                cut = self._looking(cut)
+            plain = self._plain if looks_from is None else self._plain_looking
+            before = seq if looks_from is None else looks_from - 1
+            player, served = (plain, Served(False, 0)) if cut is None else (cut.player(before), cut.served)
             self._running = player, seq
             try:
                 answer = question(player)
@@ -154,6 +169,18 @@ class Pool:
             threading.Thread(target=self._prove, args=(self._cut, bits), daemon=True).start()
         return self._cut
 
+    def _looking(self, cut: _FrameCut | None) -> _FrameCut | None:
+        """Return players of the same cut that may look."""
+        old = self._cut_looking
+        if old is not None and (cut is None or old.frame != cut.frame):
+            old.close()
+            self._cut_looking = old = None
+        if cut is not None and old is None:
+            calls = cut.served.calls
+            self._cut_looking = _FrameCut(cut.frame, cut.keep, calls, lambda k, n: self._start(k, n, looks=True))
+            self._cut_looking.served = cut.served
+        return self._cut_looking
+
     def _begin_graph(self) -> None:
         if self._making is None and len(self._trace.calls) <= LONG:
             self._making = threading.Thread(target=self._make_graph, daemon=True)
@@ -181,13 +208,14 @@ class Pool:
         if len(pictures) == 2:
             cut.served.proof = "equal" if pictures[0] == pictures[1] else "differs"
 
-    def _start(self, keep: bytes | None, nice: int) -> Warm:
+    def _start(self, keep: bytes | None, nice: int, *, looks: bool = False) -> Warm:
         return Warm(
             self._trace.path,
             environment=self._environment,
             frame_end=self._trace.frame_end,
             keep=keep,
             nice=nice,
+            looks=looks,
         )
 
     def close(self) -> None:
@@ -199,8 +227,10 @@ class Pool:
             running[0].close()
         with self._busy:
             self._plain.close()
-            if self._cut is not None:
-                self._cut.close()
+            self._plain_looking.close()
+            for cut in (self._cut, self._cut_looking):
+                if cut is not None:
+                    cut.close()
         if self._making is not None:
             self._making.join()
         if self._graph is not None:

@@ -64,6 +64,9 @@ class _Routes:
             "program/{seq:int}": lambda r, q: r.program(q.path_params["seq"]),
             "difference": lambda r, q: r.difference(_number(q, "a"), _number(q, "b")),
             "picture/{seq:int}/png": lambda r, q: r.png(q.path_params["seq"], q.query_params.get("of", "")),
+            "picture/{seq:int}/pixel": lambda r, q: r.pixel(
+                q.path_params["seq"], q.query_params.get("of", ""), _number(q, "x"), _number(q, "y")
+            ),
             "picture/{seq:int}": lambda r, q: r.picture(q.path_params["seq"], q.query_params.get("of", "")),
             "timeline": lambda r, q: _timeline(r, findings="findings" in q.query_params),
             "tracks": _levels,

@@ -535,6 +535,27 @@ class Recording:
                 self._kept.popitem(last=False)
         return found, why, served
 
+    def pixel(self, seq: int, of: str, x: int, y: int) -> Answer:
+        """Return the history of a pixel of an attachment after a call, from the beginning of the frame on.
+
+        `x` and `y` count from the lower left corner. See `drawtap.replay.look.pixel_history`.
+        """
+        from drawtap.replay.look import forget_unplayed, pixel_history
+
+        self._check(seq)
+        served: list[Served] = []
+
+        def ask(first: int, last: int, words: str) -> Answer:
+            answer, by = self.pool.look(first, last, words)
+            served.append(by)
+            return answer
+
+        number = of.removeprefix("color")
+        found = pixel_history(self.trace, seq, x, y, ask, buffer=int(number) if number.isdigit() else 0)
+        if served[0].cut:
+            forget_unplayed(found)
+        return found | {"cut": served[0].cut, "calls": served[0].calls}
+
     @functools.cached_property
     def pool(self) -> Pool:
         """The players of this recording; none is started before the first request for a picture."""

@@ -65,28 +65,59 @@ function first(image) {
 
 /**
  * @param {Image} image
- * @param {{name: string, tools?: Node[], small?: boolean}} how
+ * @param {{name: string, tools?: Node[], small?: boolean, over?: HTMLCanvasElement[], chosen?: string, pick?: (x: number, y: number) => void}} how
+ * `over`: canvases of the same size that lie upon it; `chosen`: a pixel "X,Y" from below; `pick`: what a click on one does
  */
 export function imageView(image, how) {
   const { width, height, channels } = image;
   let [low, high] = first(image);
   let only = "";
   const canvas = /** @type {HTMLCanvasElement} */ (h("canvas", { width, height, role: "img", "aria-label": how.name, tabindex: "0" }));
-  const value = h("code", { text: "point at a pixel" });
+  const value = h("code", { text: how.pick ? "point at a pixel; click, or arrows and Enter: its history" : "point at a pixel" });
+  const frame = h("div", { class: "cursor", hidden: true });
+  let [px, py] = how.chosen ? how.chosen.split(",").map(Number) : [-1, -1];
   const stats = span(image);
   const paint = () => {
     canvas.style.width = `${width * (how.small ? Math.max(1, Math.min(4, 96 / width)) : zoom)}px`;
     canvas.getContext("2d")?.putImageData(shown(image, only, low, high), 0, 0);
+    for (const one of how.over ?? []) one.style.width = canvas.style.width;
+    place();
     tools.forEach((b) => b.setAttribute("aria-pressed", String(b.textContent === only.toUpperCase() || b.textContent === `${zoom}×`)));
   };
-  canvas.addEventListener("mousemove", (event) => {
-    const x = Math.floor((event.offsetX / canvas.clientWidth) * width), y = Math.floor((event.offsetY / canvas.clientHeight) * height);
-    if (x < 0 || y < 0 || x >= width || y >= height) return;
-    const row = image.bottomFirst ? height - 1 - y : y;
-    const at = (row * width + x) * channels.length;
-    const below = height - 1 - y;
+  /** @param {number} x @param {number} below */
+  const tell = (x, below) => {
+    const at = ((image.bottomFirst ? below : height - 1 - below) * width + x) * channels.length;
     value.textContent = `x ${x}, y ${below} from below: ${[...image.data.subarray(at, at + channels.length)].join(" ")}`;
+  };
+  const place = () => {
+    const by = parseFloat(canvas.style.width) / width;
+    frame.hidden = px < 0 || px >= width || py < 0 || py >= height;
+    Object.assign(frame.style, { left: `${px * by}px`, top: `${(height - 1 - py) * by}px`, width: `${by}px`, height: `${by}px` });
+  };
+  /** @param {MouseEvent} event */
+  const below = (event) => [Math.floor((event.offsetX / canvas.clientWidth) * width), height - 1 - Math.floor((event.offsetY / canvas.clientHeight) * height)];
+  const inside = (/** @type {number} */ x, /** @type {number} */ y) => x >= 0 && y >= 0 && x < width && y < height;
+  canvas.addEventListener("mousemove", (event) => {
+    const [x, y] = below(event);
+    if (inside(x, y)) tell(x, y);
   });
+  const { pick: picked } = how;
+  if (picked) {
+    canvas.addEventListener("click", (event) => {
+      const [x, y] = below(event);
+      if (inside(x, y)) picked(x, y);
+    });
+    canvas.addEventListener("keydown", (event) => {
+      const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
+      if (event.key === "Enter" && inside(px, py)) picked(px, py);
+      if (!step) return;
+      event.preventDefault();
+      const by = event.shiftKey ? 10 : 1;
+      [px, py] = px < 0 ? [width >> 1, height >> 1] : [Math.max(0, Math.min(width - 1, px + step[0] * by)), Math.max(0, Math.min(height - 1, py + step[1] * by))];
+      place();
+      tell(px, py);
+    });
+  }
   if (how.small) {
     paint();
     return h("div", { class: "picture" }, canvas);
@@ -109,7 +140,7 @@ export function imageView(image, how) {
   paint();
   return h("div", {},
     h("div", { class: "tools" }, ...tools, h("i", { text: "range" }), ...limits, fit, ...(how.tools ?? [])),
-    h("div", { class: "picture" }, canvas), h("p", {}, value),
+    h("div", { class: "picture", data: { picks: how.pick ? "yes" : "" } }, h("div", { class: "stack" }, canvas, ...(how.over ?? []), frame)), h("p", {}, value),
     h("p", {}, h("i", { text: `values from ${stats.least} to ${stats.most}${stats.odd ? `; ${number(stats.odd)} are no numbers, shown magenta` : ""}` })), bars);
 }
 

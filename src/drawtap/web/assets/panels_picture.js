@@ -1,5 +1,6 @@
 // What the framebuffer holds after the call, attachment by attachment; and what a texture holds then.
 import { button, download, fill, h, number } from "./dom.js";
+import { pixelHistory } from "./history.js";
 import { headed, imageView, values } from "./image.js";
 import { getBytes } from "./net.js";
 
@@ -33,7 +34,8 @@ export const picturePanel = {
       element,
       h("h2", { text: `After call ${number(seq)}` }, h("small", { text: `${head.width} × ${head.height}, ${head.bytes === 2 ? 16 : 8} bits a channel; ${by}` })),
       h("div", { class: "tools", role: "toolbar", "aria-label": "attachments" }, ...names, head.why && h("i", { text: head.why })),
-      imageView(image, { name: `picture after call ${seq}`, tools: [save] }),
+      imageView(image, { name: `picture after call ${seq}`, tools: [save], chosen: place.px, pick: (x, y) => store.set({ px: `${x},${y}` }) }),
+      /^\d+,\d+$/.test(place.px) && pixelHistory(ctx, seq, shown, place.px),
     );
   },
 };

@@ -13,6 +13,7 @@
  * @property {string} stage the stage of the pipeline in the state panel
  * @property {string} sql the question in the SQL panel
  * @property {string} of the attachment in the picture panel: "", "color1", "depth", "stencil"
+ * @property {string} px the pixel whose history is shown, "X,Y" from the lower left corner
  * @property {string} object what the texture panel shows: "texture/GROUP/NAME"
  * @property {string} layer which of its images
  * @property {string} time "open": the timeline is there
@@ -24,7 +25,7 @@
 
 /** @type {Place} */
 const FIRST = {
-  rec: 0, call: null, filter: "", mode: "hide", list: "tree", tab: "call", pin: null, stage: "", sql: "", of: "",
+  rec: 0, call: null, filter: "", mode: "hide", list: "tree", tab: "call", pin: null, stage: "", sql: "", of: "", px: "",
   object: "", layer: "", time: "", view: "", area: "", ab: "", own: "",
 };
 const NUMBERS = new Set(["rec", "call", "pin"]);
