@@ -38,8 +38,8 @@ def pixel_history(trace: Trace, call: int, x: int, y: int, ask: Ask, *, buffer: 
     `x` and `y` count pixels from the lower left corner, `buffer` the colours that are drawn to. The answer has the
     `format`, the values `now` and the `events`. An event has its call, name, text, kind, outcome (OUTCOMES) and the
     first failed test (TESTS). It also has the values before and after, and how many fragments each prefix of the tests
-    lets through. Calls that write, and calls that cover the pixel without writing, are events. Raises UsageError where there is no such pixel, and what
-    `ask` does.
+    lets through. Calls that write, and calls that cover the pixel without writing, are events. Raises UsageError where
+    there is no such pixel, and what `ask` does.
     """
     first = frame_begin(trace, call)
     found = ask(first, call, f"history {x} {y} {buffer}")

@@ -26,8 +26,8 @@ class Warm:
     """Answer questions about the calls of one recording, best at rising positions.
 
     `environment` chooses the engine. `keep` has a bit for each call that is played, the lowest of a byte first; None
-    plays all. `nice` leaves the processor to others, `looks` makes it ready for `look`. `starts` counts how often the player
-    had to begin at the first call, `position` is the call it stands behind (-1: none yet). Use it in a `with`
+    plays all. `nice` leaves the processor to others, `looks` makes it ready for `look`. `starts` counts how often the
+    player had to begin at the first call, `position` is the call it stands behind (-1: none yet). Use it in a `with`
     statement, or close it.
 
     Raises UnavailableError where nothing here can play it, InputError for a broken trace, ChildError where the player
