@@ -15,18 +15,19 @@ from drawtap.view.result import ExitStatus
     examples=(
         "drawtap view game.dtap",
         "drawtap view game.dtap --at 1234",
+        "drawtap view kernel.dat                           # what the kernel saw",
         "drawtap view game.dtap --port 8000 --no-browser    # over ssh -L 8000:127.0.0.1:8000",
     ),
     json=False,
 )
 def view(
-    *files: Annotated[Path, Opt("recordings to look at", metavar="FILE")],
+    *files: Annotated[Path, Opt("recordings, or traces of the kernel", metavar="FILE")],
     at: Annotated[str, Opt("The call to show first, or #FRAME.", metavar="CALL")] = "",
     port: Annotated[int, Opt("The port of the server; 0: a free one.", metavar="PORT")] = 0,
     no_browser: Annotated[bool, Opt("Print the address and open no browser.")] = False,
     host: Annotated[str, Opt("The address to listen on: other machines can reach it.", metavar="HOST")] = "127.0.0.1",
 ) -> ExitStatus:
-    """Open recordings in a browser: calls, state, pictures, SQL.
+    """Open recordings or kernel traces in a browser: calls, state, pictures, time, SQL.
 
     The first line of output is the address of the page. The token in that address is the key: only its holder can ask.
     The page loads nothing from anywhere else. Bookmarks and notes go to FILE.notes.json. Ctrl-C ends the server.
@@ -42,8 +43,12 @@ def view(
 def _place(file: Path, at: str) -> str:
     if not at:
         return ""
+    from drawtap.system.reader import recognised
+    from drawtap.trace.core import is_recording
     from drawtap.trace.ranges import call_of
     from drawtap.trace.trace import open_trace
 
+    if file.exists() and not is_recording(file) and recognised(file):
+        raise UsageError("--at names a call, and a kernel trace has none")
     with open_trace(file) as trace:
         return f"call={call_of(trace, at)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, Union
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -22,6 +23,9 @@ from drawtap.web.guard import Guard
 from drawtap.web.notes import MOST_BYTES, Notes
 from drawtap.web.recording import Answer, Recording
 
+if TYPE_CHECKING:
+    from drawtap.web.kernel import KernelView
+
 _ASSETS = Path(__file__).parent / "assets"
 _SHARED = Path(drawtap.__file__).parent / "view" / "assets"
 _VENDORED = ("uplot.min.js", "uplot.min.css")
@@ -36,22 +40,40 @@ _STATUS: tuple[tuple[type[BaseException], int], ...] = (
 )
 
 
-def application(recordings: Sequence[Recording], *, token: str, host: str) -> Starlette:
+_R = TypeVar("_R")
+#: What the page shows.
+Seen: TypeAlias = Union[Recording, "KernelView"]
+
+
+def application(recordings: Sequence[Seen], *, token: str, host: str) -> Starlette:
     """Return the application that serves recordings: number 0 is `/api/0/...`."""
     return Starlette(
         routes=_Routes(recordings).routes(), middleware=[Middleware(Guard, token=token, host=host)], debug=False
     )
 
 
+def opened(path: Path, frame_end: str | None = None) -> Seen:
+    """Open a recording, or a trace of the kernel. Raises what opening either raises."""
+    from drawtap.trace.core import is_recording
+
+    if path.exists() and not is_recording(path):
+        from drawtap.system.reader import recognised  # with all formats: a recording needs none of them
+
+        if recognised(path):
+            from drawtap.web.kernel import KernelView
+
+            return KernelView(path)
+    return Recording(path, frame_end)
+
+
 class _Routes:
-    def __init__(self, recordings: Sequence[Recording]) -> None:
+    def __init__(self, recordings: Sequence[Seen]) -> None:
         self._recordings = recordings
         self._notes = [Notes(recording.path) for recording in recordings]
 
     def routes(self) -> list[Route]:
         """Return all addresses."""
         asked: dict[str, Callable[[Recording, Request], object]] = {
-            "schema": lambda r, _: r.schema(),
             "frames": lambda r, _: r.frames(),
             "outline/{frame:int}": lambda r, q: r.outline(q.path_params["frame"]),
             "calls": lambda r, q: r.calls(_numbers(q, "seqs"), q.query_params.get("set")),
@@ -68,6 +90,14 @@ class _Routes:
                 q.path_params["seq"], q.query_params.get("of", ""), _number(q, "x"), _number(q, "y")
             ),
             "picture/{seq:int}": lambda r, q: r.picture(q.path_params["seq"], q.query_params.get("of", "")),
+            "thumbnails": lambda r, _: r.thumbnails(),
+            "thumbnail/{frame:int}": lambda r, q: r.thumbnail(q.path_params["frame"]),
+            "texture/{seq:int}/{kind}/{group:int}/{name:int}": lambda r, q: r.texture(
+                q.path_params["seq"], q.path_params["kind"], q.path_params["group"], q.path_params["name"]
+            ),
+        }
+        of_both: dict[str, Callable[[Seen, Request], object]] = {
+            "schema": lambda r, _: r.schema(),
             "timeline": lambda r, q: _timeline(r, findings="findings" in q.query_params),
             "tracks": _levels,
             "area": lambda r, q: r.time.tracks.area(_numbers(q, "ids"), _number(q, "t0"), _number(q, "t1")),
@@ -75,28 +105,48 @@ class _Routes:
                 q.path_params["track"], _number(q, "at"), -1 if "back" in q.query_params else 1
             ),
             "arrows": lambda r, q: r.time.tracks.arrowed(_number(q, "t0"), _number(q, "t1")),
+            "way/{span:int}": lambda r, q: r.time.tracks.steps(q.path_params["span"]),
             "marks": lambda r, _: r.time.marks(),
-            "thumbnails": lambda r, _: r.thumbnails(),
-            "thumbnail/{frame:int}": lambda r, q: r.thumbnail(q.path_params["frame"]),
-            "texture/{seq:int}/{kind}/{group:int}/{name:int}": lambda r, q: r.texture(
-                q.path_params["seq"], q.path_params["kind"], q.path_params["group"], q.path_params["name"]
-            ),
         }
-        routes = [Route(f"/api/{{recording:int}}/{path}", self._asking(ask)) for path, ask in asked.items()]
+        of_kernel: dict[str, Callable[[KernelView, Request], object]] = {
+            "figures": lambda r, q: r.figures(_number(q, "t0"), _number(q, "t1")),
+            "contention": lambda r, q: r.contention(_number(q, "t0"), _number(q, "t1")),
+            "events": lambda r, q: r.events(_number(q, "t0"), _number(q, "t1")),
+        }
+        endpoints = {path: self._asking(ask, self._recording) for path, ask in asked.items()}
+        endpoints |= {path: self._asking(ask, self._of) for path, ask in of_both.items()}
+        endpoints |= {path: self._asking(ask, self._kernel) for path, ask in of_kernel.items()}
+        routes = [Route(f"/api/{{recording:int}}/{path}", endpoint) for path, endpoint in endpoints.items()]
         return [
             Route("/", _shell),
             Route("/app/{name}", _asset),
             Route("/api/session", self._session),
-            Route("/api/{recording:int}/filter", self._posting(Recording.filter), methods=["POST"]),
-            Route("/api/{recording:int}/sql", self._posting(Recording.sql), methods=["POST"]),
-            Route("/api/{recording:int}/track", self._posting(_own), methods=["POST"]),
+            Route("/api/{recording:int}/filter", self._posting(Recording.filter, self._recording), methods=["POST"]),
+            Route(
+                "/api/{recording:int}/sql",
+                self._posting(lambda r, text, query: r.sql(text, query), self._of),
+                methods=["POST"],
+            ),
+            Route("/api/{recording:int}/track", self._posting(_own, self._of), methods=["POST"]),
             Route("/api/{recording:int}/query/{query}", self._stop, methods=["DELETE"]),
             Route("/api/{recording:int}/notes", self._read_notes, methods=["GET"]),
             Route("/api/{recording:int}/notes", self._write_notes, methods=["PUT"]),
             *routes,
         ]
 
-    def _of(self, request: Request) -> Recording:
+    def _recording(self, request: Request) -> Recording:
+        found = self._of(request)
+        if not isinstance(found, Recording):
+            raise UsageError(f"{found.path.name} is a kernel trace: it has no calls")
+        return found
+
+    def _kernel(self, request: Request) -> KernelView:
+        found = self._of(request)
+        if isinstance(found, Recording):
+            raise UsageError(f"{found.path.name} is a recording of calls, no kernel trace")
+        return found
+
+    def _of(self, request: Request) -> Seen:
         number: int = request.path_params["recording"]
         if number >= len(self._recordings):
             raise UsageError(f"there is no recording {number}", hint=f"there are {len(self._recordings)}")
@@ -108,17 +158,19 @@ class _Routes:
 
         return await _answered(overviews)
 
-    def _asking(self, ask: Callable[[Recording, Request], object]) -> Callable[[Request], object]:
+    def _asking(self, ask: Callable[[_R, Request], object], of: Callable[[Request], _R]) -> Callable[[Request], object]:
         async def endpoint(request: Request) -> Response:
-            return await _answered(lambda: ask(self._of(request), request))
+            return await _answered(lambda: ask(of(request), request))
 
         return endpoint
 
-    def _posting(self, ask: Callable[[Recording, str, str], object]) -> Callable[[Request], object]:
+    def _posting(
+        self, ask: Callable[[_R, str, str], object], of: Callable[[Request], _R]
+    ) -> Callable[[Request], object]:
         async def endpoint(request: Request) -> Response:
             text = (await _body(request)).decode("utf-8", errors="replace")
             query = request.query_params.get("query", "")
-            return await _answered(lambda: ask(self._of(request), text, query))
+            return await _answered(lambda: ask(of(request), text, query))
 
         return endpoint
 
@@ -144,18 +196,18 @@ class _Routes:
         return await _answered(write)
 
 
-def _timeline(recording: Recording, *, findings: bool) -> Answer:
+def _timeline(recording: Seen, *, findings: bool) -> Answer:
     more = recording.time.looked(findings=findings)
     return {**recording.time.tracks.listing(), "more": more}
 
 
-def _levels(recording: Recording, request: Request) -> bytes:
+def _levels(recording: Seen, request: Request) -> bytes:
     with recording.named(request.query_params.get("query", "")):
         window = _number(request, "t0"), _number(request, "t1"), _number(request, "px")
         return recording.time.tracks.levels(_numbers(request, "ids"), *window)
 
 
-def _own(recording: Recording, sql: str, query: str) -> Answer:
+def _own(recording: Seen, sql: str, query: str) -> Answer:
     with recording.named(query):
         return {"id": recording.time.own(sql)}
 

@@ -49,7 +49,7 @@ class KernelRows:
         tracks.add(track for _, track in found)
         if hidden:
             tracks.notes.append(f"{hidden:,} threads that ran less have no row; ask for them in SQL")
-        tracks.arrows = self.arrows
+        tracks.arrows, tracks.way = self.arrows, self.way
 
     def run(self, sql: str) -> Columns:
         """Answer a question about the model."""
@@ -105,6 +105,16 @@ class KernelRows:
         ]
         return rows + (self._from_calls(begin, end) if self._calls else [])
 
+    def way(self, span: int) -> list[list[object]]:
+        """Return the spans of the request that a span is of, in their order: row, id, begin, end (ns), kind, name."""
+        found = self._model.query(
+            f"""
+            SELECT track, id, begin_ns - {self._zero}, end_ns - {self._zero}, kind, name FROM spans
+            WHERE request = (SELECT request FROM spans WHERE id = {span}) ORDER BY begin_ns, end_ns LIMIT {_ARROWS}
+            """
+        ).fetchall()
+        return [[self._numbers[track], *rest] for track, *rest in found if track in self._numbers]
+
     def _from_calls(self, begin: int, end: int) -> list[list[object]]:
         rows = self._model.query(
             f"""
@@ -115,8 +125,9 @@ class KernelRows:
                 AND l.to_ns >= {begin + self._zero} AND l.from_ns < {end + self._zero}
               ORDER BY l.from_ns LIMIT {_ARROWS}
             )
-            SELECT tid, from_ns, arg_min(s.track, s.begin_ns), min(s.begin_ns), seq FROM asked a
-            JOIN spans s ON s.request = a.request WHERE s.track NOT LIKE 'thread/%' GROUP BY ALL ORDER BY from_ns
+            SELECT a.tid, a.from_ns, arg_min(s.track, s.begin_ns), min(s.begin_ns), a.seq FROM asked a
+            JOIN spans s ON s.request = a.request WHERE s.track NOT LIKE 'thread/%'
+            GROUP BY a.tid, a.from_ns, a.seq, a.request ORDER BY a.from_ns
             """
         ).fetchall()
         return [

@@ -11,27 +11,22 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import duckdb
-
 from drawtap.errors import DrawtapError, UsageError
 from drawtap.trace import sensors
-from drawtap.trace.result import Stream, connect
 from drawtap.trace.sql_text import quote, quote_text
 from drawtap.web.levels import Columns, CounterSource, SpanSource
+from drawtap.web.own_tracks import OwnTracks, Small
 from drawtap.web.tracks import Track, Tracks
 
 if TYPE_CHECKING:
+    from drawtap.system.reader import KernelTrace
     from drawtap.trace.trace import Trace
 
 Lent = Callable[[], contextlib.AbstractContextManager["Trace"]]
-MOST_OWN = 1_000_000  # rows of a row that the user asked for
 _MOST_MARKS = 20_000
 _CORRELATED = 5_000_000  # calls: a longer recording is drawn beside its kernel trace without arrows
 _CALLS = "SELECT {track} AS track, seq AS id, t_start AS b, t_start + coalesce(duration, 0) AS e, name FROM calls"
 _SEVERITIES = {"error": "✕ errors", "warning": "▲ warnings", "note": "● notes"}
-_BEGINS = ("t_start", "begin_ns", "t", "t_ns", "ts", "begin")
-_ENDS = ("t_end", "end_ns", "end")
-_LENGTHS = ("duration", "dur", "length_ns")
 
 
 class RecordedTracks:
@@ -42,13 +37,13 @@ class RecordedTracks:
         first, last = info["t_first"], (info["t_first"] or 0) + (info["duration"] or 0)
         self._trace = trace
         self._lent = lent
-        self._small = connect()
+        self._small = Small()
         self._lock = threading.Lock()
         self._jobs: dict[str, threading.Thread] = {}
         self._model: Any = None
         self._marks: list[list[object]] = []
-        self._own: dict[str, int] = {}
         self.tracks = Tracks(first or 0, max(last - (first or 0), 0) + 1 if first else 0)
+        self._own = OwnTracks(self._small, self.tracks, lent)
         if not first:
             self.tracks.notes.append("the recording has no times: record without --timing none")
             return
@@ -69,25 +64,15 @@ class RecordedTracks:
         with self._lent() as trace:
             return trace.sql(sql).numpy()
 
-    def _run_small(self, sql: str) -> Columns:
-        try:
-            return self._small.cursor().execute(sql).fetchnumpy()
-        except duckdb.Error as error:  # values of a row of the user's own
-            raise UsageError(str(error).partition("\n")[0]) from None
-
     def _copy(self, name: str, sql: str, lent: Trace | None = None) -> int:
         """Copy the rows of a question into a table of the database in memory and return their number."""
         with contextlib.ExitStack() as stack:
             trace = lent or stack.enter_context(self._lent())
-            cursor = self._small.cursor()
-            cursor.register("_rows", Stream(lambda: trace.sql(sql).__arrow_c_stream__()))
-            cursor.execute(f"CREATE OR REPLACE TABLE {quote(name)} AS SELECT * FROM _rows")
-            cursor.unregister("_rows")
-            return int(cursor.execute(f"SELECT count(*) FROM {quote(name)}").fetchall()[0][0])
+            return self._small.copy(name, sql, trace)
 
     def _spans(self, table: str, series: int = 1) -> SpanSource:
         return SpanSource(
-            self._run_small, lambda *_: f"SELECT * FROM {quote(table)}", self.tracks.zero, self.tracks.length,
+            self._small.run, lambda *_: f"SELECT * FROM {quote(table)}", self.tracks.zero, self.tracks.length,
             series=series,
         )  # fmt: skip
 
@@ -117,7 +102,7 @@ class RecordedTracks:
             "SELECT seq, t_start AS b, t_start + coalesce(duration, 0) AS e FROM calls "
             "WHERE seq IN (SELECT seq FROM markers UNION ALL SELECT end_seq - 1 FROM markers)",
         )
-        cursor = self._small.cursor()
+        cursor = self._small.connection.cursor()
         cursor.execute(
             """
             CREATE OR REPLACE TABLE groups AS
@@ -199,9 +184,11 @@ class RecordedTracks:
 
     def _counted(self, table: str, group: str, question: str) -> Iterator[Track]:
         source = CounterSource(
-            self._run_small, f"SELECT track, t, value FROM {table} WHERE t IS NOT NULL", self.tracks.zero
+            self._small.run, f"SELECT track, t, value FROM {table} WHERE t IS NOT NULL", self.tracks.zero
         )
-        rows = self._small.cursor().execute(f"SELECT track, any_value(unit) FROM {table} GROUP BY track ORDER BY track")
+        rows = self._small.connection.cursor().execute(
+            f"SELECT track, any_value(unit) FROM {table} GROUP BY track ORDER BY track"
+        )
         for name, unit in rows.fetchall():
             sql = question and question + quote_text(str(name))
             yield Track(group, str(name), "counter", source, ((str(name), "counter"),), unit=str(unit or ""), sql=sql)
@@ -231,18 +218,22 @@ class RecordedTracks:
         self._jobs[name].start()
 
     def _kernel(self, path: Path) -> None:
+        from drawtap.system.reader import open as open_kernel
+
+        self.add_kernel(open_kernel(path))
+
+    def add_kernel(self, kernel: KernelTrace) -> None:
+        """Add the rows of a kernel trace of the same time. Raises UsageError where it counts another clock."""
         from drawtap.system.correlate import correlate
         from drawtap.system.kept import model_of
         from drawtap.system.model import build
-        from drawtap.system.reader import open as open_kernel
         from drawtap.web.kernel_tracks import KernelRows
 
-        kernel = open_kernel(path)
+        if not kernel.clock.monotonic:
+            raise UsageError(f"{kernel.path.name} counts the clock {kernel.clock.name!r}, the calls CLOCK_MONOTONIC")
         joins = self._trace.info["calls"] <= _CORRELATED
         model = self._model = build(kernel) if joins else model_of(kernel)
         calls: dict[int, int] = {}
-        if not kernel.clock.monotonic:
-            raise UsageError(f"{path.name} counts the clock {kernel.clock.name!r}, the calls CLOCK_MONOTONIC")
         if joins:
             with self._lent() as trace:
                 self.tracks.notes += correlate(trace, model).notes
@@ -262,7 +253,11 @@ class RecordedTracks:
                 f"FROM findings f JOIN calls c ON c.seq = f.seq LIMIT {_MOST_MARKS}",
                 trace,
             )
-        rows = self._small.cursor().execute("SELECT DISTINCT id, severity, rule FROM findings ORDER BY id").fetchall()
+        rows = (
+            self._small.connection.cursor()
+            .execute("SELECT DISTINCT id, severity, rule FROM findings ORDER BY id")
+            .fetchall()
+        )
         self._marks += [list(row) for row in rows]
         source = self._spans("findings", len(_SEVERITIES))
         sql = "SELECT rule, seq, what FROM findings WHERE severity = '{}'"
@@ -284,53 +279,6 @@ class RecordedTracks:
             found.append([first["first_call"] if first else self._trace.info["calls"] - 1, "problem", problem["text"]])
         return found
 
-    # ---- rows of the user's own ---------------------------------------------------------------------------------
-
     def own(self, sql: str) -> int:
-        """Add a row for a question of the user's and return its number; the same question keeps its row.
-
-        Its answer has a time (`t_start`, `t`, `begin_ns`, `ts`), and a length (`duration`, `dur`) or an end (`t_end`,
-        `end_ns`) for spans, or else a `value` for a curve; `name` and `seq` are shown. Raises UsageError otherwise.
-        """
-        text = sql.strip().rstrip(";")
-        if text in self._own:
-            return self._own[text]
-        table = f"own {len(self._own)}"
-        with self._lent() as trace:
-            trace.sql(text)  # mistakes are said before anything is copied
-            count = self._copy(table, f"SELECT * FROM ({text}\n) LIMIT {MOST_OWN + 1}", trace)
-        if count > MOST_OWN:
-            raise UsageError(f"a row of the timeline has at most {MOST_OWN:,} spans", hint="add conditions or LIMIT")
-        columns = {str(r[0]) for r in self._small.cursor().execute(f"DESCRIBE {quote(table)}").fetchall()}
-        track = self._own_track(table, columns, text)
-        if isinstance(track.source, SpanSource):
-            track.source.totals(0, max(self.tracks.length, 1), ["own"], 1)  # numbers where they have to be?
-        else:
-            track.source.totals(0, max(self.tracks.length, 1), ["own"])
-        with self._lock:
-            self.tracks.add([track])
-            self._own[text] = len(self.tracks.tracks) - 1
-        return self._own[text]
-
-    def _own_track(self, table: str, columns: set[str], sql: str) -> Track:
-        begin, end, length = (next((c for c in names if c in columns), None) for names in (_BEGINS, _ENDS, _LENGTHS))
-        if begin is None:
-            raise UsageError("the answer has no time", hint=f"name a column {', '.join(_BEGINS[:4])}")
-        label = " ".join(sql.split())[:80]
-        rows = f"FROM {quote(table)} WHERE {begin} IS NOT NULL"
-        if end is None and length is None and "value" in columns:
-            counted = (
-                f"SELECT 'own' AS track, {begin}::BIGINT AS t, value::DOUBLE AS value {rows} AND value IS NOT NULL"
-            )
-            source: SpanSource | CounterSource = CounterSource(self._run_small, counted, self.tracks.zero)
-            return Track("Own", label, "counter", source, (("own", "counter"),), sql=sql)
-        until = end or (f"{begin} + coalesce({length}, 0)" if length else begin)
-        name = "name" if "name" in columns else "text" if "text" in columns else "''"
-        key = "seq" if "seq" in columns else "row_number() OVER () - 1"
-        spans = (
-            f"SELECT 'own' AS track, ({key})::BIGINT AS id, {begin}::BIGINT AS b, "
-            f"greatest(({until})::BIGINT, {begin}::BIGINT) AS e, {name}::VARCHAR AS name {rows}"
-        )
-        source = SpanSource(self._run_small, lambda *_: spans, self.tracks.zero, self.tracks.length)
-        shape = "queue" if end or length else "marks"
-        return Track("Own", label, shape, source, (("own", "own"),), "call" if "seq" in columns else "", sql=sql)
+        """Add a row for a question of the user's and return its number."""
+        return self._own.add(sql)

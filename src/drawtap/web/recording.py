@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from drawtap.analysis.held import HeldContent
     from drawtap.replay.pool import Pool, Served
     from drawtap.replay.warm import Warm
+    from drawtap.trace.result import Result
     from drawtap.web.recorded_tracks import RecordedTracks
     from drawtap.web.strip import Strip
 
@@ -340,13 +341,7 @@ class Recording:
     def sql(self, text: str, query: str) -> Answer:
         """Answer a question in SQL that only reads; at most MOST_ROWS rows, and `more` says whether others are left."""
         with self._lent(query) as trace:
-            result = trace.sql(text)
-            rows: list[tuple[object, ...]] = []
-            for row in result:
-                if len(rows) == MOST_ROWS:
-                    return _answer(result.columns, result.types, rows, more=True)
-                rows.append(tuple(row))
-            return _answer(result.columns, result.types, rows, more=False)
+            return answer(trace.sql(text))
 
     def stop(self, query: str) -> bool:
         """Stop a running question and wait until it has ended; tell whether there was one."""
@@ -708,5 +703,13 @@ def _preview(element: str, content: bytes) -> object:
     return decoded
 
 
-def _answer(columns: Sequence[str], types: Sequence[str], rows: Sequence[object], *, more: bool) -> Answer:
-    return {"columns": list(columns), "types": list(types), "rows": list(rows), "more": more}
+def answer(result: Result) -> Answer:
+    """Return an answer for the page: at most MOST_ROWS rows, and `more` says whether others are left."""
+    rows: list[tuple[object, ...]] = []
+    more = False
+    for row in result:
+        if len(rows) == MOST_ROWS:
+            more = True
+            break
+        rows.append(tuple(row))
+    return {"columns": list(result.columns), "types": list(result.types), "rows": rows, "more": more}

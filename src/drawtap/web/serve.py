@@ -24,14 +24,13 @@ def serve(
     try:
         import uvicorn
 
-        from drawtap.web.app import application
-        from drawtap.web.recording import Recording
+        from drawtap.web.app import Seen, application, opened
     except ImportError as error:
         raise UnavailableError(f"drawtap view needs {error.name}", hint="pip install 'drawtap[web]'") from None
     with contextlib.ExitStack() as stack:
-        recordings = []
+        recordings: list[Seen] = []
         for file in files:
-            recording = Recording(file, frame_end)
+            recording: Seen = opened(file, frame_end)
             stack.callback(recording.close)
             recordings.append(recording)
         token = secrets.token_urlsafe(24)

@@ -53,6 +53,7 @@ class Tracks:
     tracks: list[Track] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     arrows: Callable[[int, int], list[list[object]]] | None = None
+    way: Callable[[int], list[list[object]]] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add(self, tracks: Iterable[Track]) -> None:
@@ -151,6 +152,10 @@ class Tracks:
     def arrowed(self, begin: int, end: int) -> list[list[object]]:
         """Return what leads to what in a window: (from row, ns, to row, ns, kind, request or call)."""
         return self.arrows(begin, end) if self.arrows else []
+
+    def steps(self, span: int) -> list[list[object]]:
+        """Return the steps of the request that a span of the kernel is of: row, id, begin, end (ns), kind, name."""
+        return self.way(span) if self.way else []
 
 
 class _Packed:

@@ -2,6 +2,7 @@
 import { button, download, duration, fill, h, later, number } from "./dom.js";
 import { Keys } from "./keys.js";
 import { FlatModel, SetModel, TreeModel } from "./models.js";
+import { KernelTrace, contentionPanel, eventsPanel, figuresPanel } from "./kernel.js";
 import { ask, get, takeToken } from "./net.js";
 import { Notes } from "./notes.js";
 import { callPanel } from "./panels_call.js";
@@ -17,6 +18,7 @@ import { Strip } from "./strip.js";
 import { Timeline, timePanel } from "./time.js";
 
 const PANELS = [callPanel, statePanel, picturePanel, shaderPanel, objectsPanel, texturePanel, findingsPanel, sqlPanel, notesPanel, timePanel];
+const KERNEL_PANELS = [contentionPanel, figuresPanel, eventsPanel, sqlPanel, notesPanel, timePanel];
 const element = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
 /** The key that opens a panel. @param {any} panel @param {number} i */
@@ -41,6 +43,11 @@ class Page {
     this.store.subscribe((place, before) => void this.moved(place, before));
     await this.open(this.store.place.rec);
     const { place } = this.store;
+    if (this.recording.kernel) {
+      await Promise.all([this.timeline.show(place), this.panel()]);
+      this.timeline.graph.box.focus();
+      return;
+    }
     await this.applyFilter(place);
     if (place.call !== null) await this.list.reveal(place.call);
     else if (this.recording.frameCount) this.list.choose(0);
@@ -53,15 +60,20 @@ class Page {
   async open(which) {
     const overview = this.session.recordings[which] ?? this.session.recordings[0];
     const index = this.session.recordings.indexOf(overview);
-    this.recording = new Recording(index, overview);
+    const kernel = overview.kind === "kernel";
+    this.recording = kernel ? new KernelTrace(index, overview) : new Recording(index, overview);
+    this.panels = kernel ? KERNEL_PANELS : PANELS;
+    document.body.classList.toggle("kernel", kernel);
+    this.tabs();
     this.notes = new Notes(index);
     await Promise.all([this.recording.load(), this.notes.load().catch((error) => this.fail(error))]);
     document.title = `${overview.name} – drawtap`;
     const losses = overview.problems.length;
     const choose = this.session.recordings.length > 1 && h("select", { "aria-label": "recording", on: { change: (/** @type {any} */ e) => this.store.set({ rec: Number(e.target.value), call: null, filter: "", pin: null }) } },
       ...this.session.recordings.map((/** @type {any} */ one, /** @type {number} */ i) => h("option", { value: i, text: one.name, selected: i === index })));
-    fill(element("what"), choose || h("b", { text: overview.name }), ` ${number(overview.calls)} calls, ${number(overview.frames)} frames `,
+    fill(element("what"), choose || h("b", { text: overview.name }), ` ${kernel ? [overview.about.format, overview.about.hostname, overview.about.kernel_release, `clock ${overview.about.clock}`].filter(Boolean).join(" · ") : `${number(overview.calls)} calls, ${number(overview.frames)} frames`} `,
       losses > 0 && h("a", { class: "bad", href: "#", text: `▲ ${losses} ${losses === 1 ? "problem" : "problems"}`, on: { click: (/** @type {Event} */ e) => { e.preventDefault(); this.store.set({ tab: "sql", sql: "SELECT * FROM problems" }); } } }));
+    if (kernel) return;
     this.strip.show(this.recording);
     this.tree = new TreeModel(this.recording);
     this.model();
@@ -83,6 +95,10 @@ class Page {
   async moved(place, before) {
     try {
       if (place.rec !== before.rec) await this.open(place.rec);
+      if (this.recording.kernel) {
+        this.panelSoon();
+        return await this.timeline.show(place);
+      }
       if (place.filter !== before.filter || place.rec !== before.rec) await this.applyFilter(place);
       else if (place.mode !== before.mode || place.list !== before.list) {
         this.recording.markBy(this.set && place.mode === "dim" ? this.set.id : "");
@@ -213,7 +229,7 @@ class Page {
   async panel() {
     const { place } = this.store;
     this.panelOf = format(place);
-    const panel = PANELS.find((one) => one.id === place.tab) ?? PANELS[0];
+    const panel = this.panels.find((one) => one.id === place.tab) ?? this.panels[0];
     for (const tab of element("tabs").children) tab.setAttribute("aria-selected", String(tab.id === `tab-${panel.id}`));
     const box = element("panel");
     box.setAttribute("aria-labelledby", `tab-${panel.id}`);
@@ -264,6 +280,7 @@ class Page {
   }
 
   status() {
+    if (this.recording.kernel) return;
     const { call, pin } = this.store.place;
     const frame = call === null ? null : this.recording.frameOf(call);
     this.strip.frame = frame ?? undefined;
@@ -271,11 +288,14 @@ class Page {
     element("place").textContent = call === null ? "" : `call ${number(call)}, frame ${number(frame ?? 0)} (${duration(this.recording.frames.duration[frame ?? 0])})${pin === null ? "" : `, pinned ${number(pin)}`}`;
   }
 
+  tabs() {
+    fill(element("tabs"), ...this.panels.map((panel, i) => button(panel.name, () => this.store.set({ tab: panel.id }), { role: "tab", id: `tab-${panel.id}`, "aria-selected": "false", "aria-controls": "panel", title: keyOf(panel, i) })));
+    this.keys.commands = this.commands();
+  }
+
   // ---- furniture ------------------------------------------------------------------------------------------------
 
   furniture() {
-    const tabs = element("tabs");
-    PANELS.forEach((panel, i) => tabs.append(button(panel.name, () => this.store.set({ tab: panel.id }), { role: "tab", id: `tab-${panel.id}`, "aria-selected": "false", "aria-controls": "panel", title: keyOf(panel, i) })));
     const input = /** @type {HTMLInputElement} */ (element("filter-text"));
     element("filter").addEventListener("submit", (event) => { event.preventDefault(); this.store.set({ filter: input.value.trim() }); this.list.scroller.focus(); });
     input.addEventListener("keydown", (event) => { if (event.key === "Escape") { input.value = ""; this.store.set({ filter: "" }); this.list.scroller.focus(); } });
@@ -326,7 +346,7 @@ class Page {
       { name: "undo: back to where I was", keys: ["u"], run: () => history.back() },
       { name: "into the list of calls", keys: ["l"], run: () => this.list.scroller.focus() },
       { name: "into the panel", keys: ["o"], run: () => element("panel").focus() },
-      ...PANELS.map((panel, i) => ({ name: `panel: ${panel.name}`, keys: [keyOf(panel, i)], run: () => this.store.set({ tab: panel.id }) })),
+      ...(this.panels ?? PANELS).map((panel, i) => ({ name: `panel: ${panel.name}`, keys: [keyOf(panel, i)], run: () => this.store.set({ tab: panel.id }) })),
       { name: "pictures of frames above the bars", keys: ["i"], run: () => void this.strip.toggle() },
       { name: "timeline", keys: ["T"], run: () => this.timeline.toggle() },
       { name: "into the timeline", keys: ["y"], run: () => this.timeline.toggle(true) },

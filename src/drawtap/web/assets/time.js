@@ -5,6 +5,7 @@ import { DURATION, START } from "./recording.js";
 import { link } from "./table.js";
 import { TimeGraph, amount, clock, read } from "./timegraph.js";
 
+const KERNEL = ["contention", "figures", "events"]; // panels about the window
 const AUTOMATIC = 2_000_000; // calls: in a longer recording findings are looked for only when somebody asks
 
 export class Timeline {
@@ -32,9 +33,12 @@ export class Timeline {
     const g = this.graph;
     const act = (/** @type {string} */ name, /** @type {string} */ key, /** @type {string} */ title) => button(name, () => { g.acts()[key](); g.box.focus(); }, { title: `${title} (${key})` });
     this.window = h("b", { class: "window" });
+    this.key = h("span", { class: "key" });
+    this.looking = button("findings", () => void this.load(true), { title: "look for findings of the checklist, and mark them" });
+    this.shut = button("×", () => this.toggle(false), { "aria-label": "close the timeline", title: "T" });
     fill(this.bar, h("b", { text: "Time" }), this.window, act("+", "w", "zoom in"), act("−", "s", "zoom out"), act("all", "0", "all of the time"), act("fit", "f", "show the selection as a whole"),
       act("A", "m", "marker A at the selection"), act("B", "M", "marker B at the selection"), act("clear", "Escape", "no area, no markers"),
-      button("findings", () => void this.load(true), { title: "look for findings of the checklist, and mark them" }), this.notes, h("span", { class: "gap" }), button("×", () => this.toggle(false), { "aria-label": "close the timeline", title: "T" }));
+      this.looking, this.notes, h("span", { class: "gap" }), this.key, this.shut);
     const high = (/** @type {number} */ px) => this.element.style.setProperty("--high", `${Math.min(Math.max(px, 120), innerHeight - 260)}px`);
     this.size.addEventListener("pointerdown", (event) => {
       this.size.setPointerCapture(event.pointerId);
@@ -56,7 +60,8 @@ export class Timeline {
 
   /** Show what the place says. @param {import("./store.js").Place} place */
   async show(place) {
-    this.element.hidden = place.time !== "open";
+    this.element.hidden = place.time !== "open" && !this.page.recording.kernel;
+    this.looking.hidden = this.shut.hidden = Boolean(this.page.recording.kernel);
     if (this.element.hidden) return;
     const { recording } = this.page;
     const fresh = this.shown !== recording;
@@ -65,12 +70,12 @@ export class Timeline {
       this.graph.groups = [];
       this.graph.area = null;
       this.notes.textContent = "reading the times …";
-      await this.load(recording.calls <= AUTOMATIC);
+      await this.load(!recording.kernel && recording.calls <= AUTOMATIC);
       await this.own(place);
       this.restore(place);
     } else await this.own(place);
     await this.follow(place);
-    if (place.tab === "time" && fresh) this.page.panelAgain();
+    if (fresh && (place.tab === "time" || this.page.recording.kernel)) this.page.panelAgain();
   }
 
   /** Ask for the rows until all are there. @param {boolean} findings */
@@ -127,6 +132,7 @@ export class Timeline {
     const parts = [`${clock(a, (b - a) / 100)} – ${clock(b, (b - a) / 100)}`, duration(b - a)];
     if (markers.a !== null && markers.b !== null) parts.push(`A to B: ${duration(Math.abs(markers.b - markers.a))}`);
     this.window.textContent = parts.join("; ");
+    fill(this.key, ...this.graph.legend().slice(0, 8).flatMap(([kind, colour]) => [h("i", { class: "swatch", style: { background: colour } }), kind]));
   }
 
   moved() {
@@ -135,8 +141,14 @@ export class Timeline {
     clearTimeout(this.telling);
     this.telling = setTimeout(() => {
       const whole = a <= 0 && b >= this.graph.length, none = markers.a === null && markers.b === null;
+      this.again();
       this.page.store.set({ view: whole ? "" : `${a},${b}`, ab: none ? "" : `${markers.a ?? ""},${markers.b ?? ""}`, ...(this.graph.area ? {} : { area: "" }) }, { replace: true });
     }, 300);
+  }
+
+  /** Panels that show what is in view follow it, unless there is an area. */
+  again() {
+    if (!this.graph.area && ["time", ...KERNEL].includes(this.page.panelShown)) this.page.panelAgain();
   }
 
   /** The page's call becomes the timeline's. @param {import("./store.js").Place} place */
@@ -158,13 +170,28 @@ export class Timeline {
   selected(span) {
     if (span?.row.leads === "call") this.page.go(span.id);
     else if (span?.row.leads === "frame") this.page.goFrame(span.id);
+    else if (span) void this.way(span);
     if (this.page.store.place.tab === "time") this.page.panelAgain();
+  }
+
+  /** The steps of the request that a span of the kernel is of. @param {import("./timegraph.js").Span} span */
+  async way(span) {
+    try {
+      const way = await get(`${this.number}/way/${span.id}`);
+      if (this.graph.span !== span) return;
+      this.graph.way = way;
+      this.graph.draw();
+      if (way.length) this.page.store.set({ tab: "time" });
+      if (this.page.panelShown === "time") this.page.panelAgain();
+    } catch (error) {
+      this.page.fail(error);
+    }
   }
 
   /** @param {number} a @param {number} b @param {any[]} rows */
   area(a, b, rows) {
     this.areaRows = rows;
-    this.page.store.set({ tab: "time", area: `${a},${b}` });
+    this.page.store.set({ area: `${a},${b}`, ...(KERNEL.includes(this.page.panelShown) ? {} : { tab: "time" }) });
     this.page.panelAgain();
   }
 }
@@ -188,9 +215,10 @@ export const timePanel = {
       element,
       h("h2", { text: graph.area ? "Sums of the area" : "Sums of what is in view" }, h("small", { text: `${clock(a, (b - a) / 1000)} to ${clock(b, (b - a) / 1000)}, ${duration(b - a)}` })),
       h("div", { class: "tools" }, graph.area && button("look at it", () => graph.look(a, b)),
-        button("calls in it", () => ctx.store.set({ filter: `sql: t_start >= ${a + timeline.listing.zero} AND t_start < ${b + timeline.listing.zero}`, mode: "hide" }), { title: "filter the list" })),
+        !recording.kernel && button("calls in it", () => ctx.store.set({ filter: `sql: t_start >= ${a + timeline.listing.zero} AND t_start < ${b + timeline.listing.zero}`, mode: "hide" }), { title: "filter the list" })),
       markers.a !== null && h("p", { text: `Marker A at ${clock(markers.a, 1000)}${markers.b === null ? "" : `, B at ${clock(markers.b, 1000)}, between them ${duration(Math.abs(markers.b - markers.a))}`}.` }),
       span && spanFacts(ctx, graph, span),
+      span && graph.way.length > 0 && wayOf(graph),
       sums(answer, b - a, ctx, graph),
     );
   },
@@ -203,6 +231,13 @@ function spanFacts(ctx, graph, span) {
     h("table", {}, ...rows.map(([name, value]) => h("tr", {}, h("th", { text: name, scope: "row" }), h("td", { text: value }))),
       span.row.leads === "call" && h("tr", {}, h("th", { text: "call", scope: "row" }), h("td", {}, link(String(span.id), () => ctx.go(span.id))))),
     h("div", { class: "tools" }, button("as an area", () => { graph.acts().r(); }, { title: "r" }), span.row.sql && button("SQL", () => ctx.store.set({ tab: "sql", sql: span.row.sql }), { title: "the rows behind this row" })));
+}
+
+/** @param {TimeGraph} graph */
+function wayOf(graph) {
+  const first = graph.way[0][2];
+  return h("div", {}, h("h2", { text: "Way of the request" }), h("table", {}, h("thead", {}, h("tr", {}, ...["row", "what", "after", "length"].map((text, i) => h("th", { text, class: i > 1 ? "n" : "" })))),
+    h("tbody", {}, ...graph.way.map(([row, , begin, end, kind]) => h("tr", {}, h("td", { text: graph.row(row)?.label ?? "" }), h("td", { text: kind }), h("td", { class: "n" }, link(duration(begin - first), () => graph.fit(begin, end - begin))), h("td", { class: "n", text: duration(end - begin) }))))));
 }
 
 /** @param {any} answer @param {number} length @param {any} ctx @param {TimeGraph} graph */

@@ -3,6 +3,7 @@
 import { duration, fill, h } from "./dom.js";
 
 const GUTTER = 210, HEAD = 20, RULER = 22, LEAST = 20; // pixels; the shortest view in ns
+const MOST_ARROWS = 60; // more would only blacken the picture
 const PALETTE = 8;
 const KINDS = /** @type {Record<string, string>} */ ({
   frame: "--t4", group: "--t3", draw: "--t0", call: "--t5", execution: "--t0", running: "--t2", guest: "--t0", current: "--t2",
@@ -78,6 +79,8 @@ export class TimeGraph {
     this.places = [];
     /** @type {any[]} */
     this.arrows = [];
+    /** @type {any[]} */
+    this.way = []; // steps of the chosen request: row, id, begin, end, kind, name
     /** @type {{row: number, id: number}|null} */
     this.chosen = null;
     /** @type {Span|null} */
@@ -93,6 +96,8 @@ export class TimeGraph {
     this.focus = -1; // the row that has the keyboard
     this.pointer = /** @type {number|null} */ (null);
     this.requests = 0;
+    /** @type {Map<string, number>} */
+    this.hues = new Map();
     this.ruler = /** @type {HTMLCanvasElement} */ (h("canvas", { class: "ruler", "aria-hidden": "true" }));
     this.canvas = /** @type {HTMLCanvasElement} */ (h("canvas", { class: "graph", "aria-hidden": "true" }));
     this.space = h("div", { class: "space" }, this.canvas);
@@ -236,10 +241,11 @@ export class TimeGraph {
   /** @param {string} kind @param {string} name */
   kindColour(kind, name) {
     if (kind !== "call" && kind !== "execution" && kind !== "own" && KINDS[kind]) return KINDS[kind];
-    let sum = 7;
-    const text = name.replace(/[ #\d]+$/, "");
-    for (let i = 0; i < text.length; i++) sum = (sum * 31 + text.charCodeAt(i)) % 9973;
-    return name ? `--t${sum % PALETTE}` : KINDS[kind] ?? "--t7";
+    // Each name has a colour of its own, as far as there are colours; "client #7" is a request of "client".
+    const text = name.replace(/ #\d+$/, "");
+    if (!text) return KINDS[kind] ?? "--t7";
+    if (!this.hues.has(text)) this.hues.set(text, this.hues.size % PALETTE);
+    return `--t${this.hues.get(text)}`;
   }
 
   /** @param {HTMLCanvasElement} canvas @param {number} width @param {number} height */
@@ -402,25 +408,40 @@ export class TimeGraph {
   /** @param {CanvasRenderingContext2D} g @param {number} top */
   drawArrows(g, top) {
     const at = new Map(this.places.filter((p) => p.row).map((p) => [p.row.id, p.y + p.high / 2 - top]));
-    let drawn = 0;
+    if (this.way.length) this.drawWay(g, at);
+    const few = this.arrows.filter((one) => one[4] !== "wakes" && one[1] <= this.view.b && one[3] >= this.view.a).length <= MOST_ARROWS;
     for (const [from, t0, to, t1, kind, what] of this.arrows) {
       const y0 = at.get(from), y1 = at.get(to), x0 = this.x(t0), x1 = this.x(t1);
       const mine = kind === "submits" && this.call?.seq === what;
       if (y0 === undefined || y1 === undefined || x1 < GUTTER || x0 > GUTTER + this.wide || (kind === "wakes" && !mine)) continue;
-      if (++drawn > 200 && !mine) continue;
-      g.strokeStyle = g.fillStyle = this.colour(mine ? "--ink" : "--blue");
-      g.lineWidth = mine ? 2 : 1;
-      g.globalAlpha = mine ? 1 : 0.55;
-      const bend = Math.min(Math.max(Math.abs(x1 - x0) / 2, 10), 60);
-      g.beginPath();
-      g.moveTo(Math.max(x0, GUTTER), y0);
-      g.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1 - 4, y1);
-      g.stroke();
-      g.beginPath();
-      g.moveTo(x1, y1); g.lineTo(x1 - 6, y1 - 4); g.lineTo(x1 - 6, y1 + 4);
-      g.fill();
-      g.globalAlpha = 1;
+      if (few || mine) this.arrow(g, x0, y0, x1, y1, mine);
     }
+  }
+
+  /** The way of a request from row to row. @param {CanvasRenderingContext2D} g @param {Map<number, number>} at */
+  drawWay(g, at) {
+    this.way.forEach(([row, , begin], i) => {
+      const before = this.way[i - 1];
+      const y0 = before && at.get(before[0]), y1 = at.get(row);
+      if (y0 !== undefined && y1 !== undefined && row !== before[0]) this.arrow(g, this.x(before[3]), y0, this.x(begin), y1, true);
+    });
+  }
+
+  /** @param {CanvasRenderingContext2D} g @param {number} x0 @param {number} y0 @param {number} x1 @param {number} y1 @param {boolean} strong */
+  arrow(g, x0, y0, x1, y1, strong) {
+    if (Math.max(x0, x1) < GUTTER || Math.min(x0, x1) > GUTTER + this.wide) return;
+    g.strokeStyle = g.fillStyle = this.colour(strong ? "--ink" : "--blue");
+    g.lineWidth = strong ? 2 : 1;
+    g.globalAlpha = strong ? 1 : 0.55;
+    const bend = Math.min(Math.max(Math.abs(x1 - x0) / 2, 10), 60);
+    g.beginPath();
+    g.moveTo(Math.max(x0, GUTTER), y0);
+    g.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1 - 4, y1);
+    g.stroke();
+    g.beginPath();
+    g.moveTo(x1, y1); g.lineTo(x1 - 6, y1 - 4); g.lineTo(x1 - 6, y1 + 4);
+    g.fill();
+    g.globalAlpha = 1;
   }
 
   /** @param {CanvasRenderingContext2D} g @param {number} height */
@@ -575,10 +596,17 @@ export class TimeGraph {
   /** @param {Span|null} span */
   choose(span) {
     this.chosen = span && { row: span.row.id, id: span.id };
+    this.way = [];
     this.span = span;
     if (span) this.say(`${span.name || span.row.parts[span.part]}, ${span.length ? duration(span.length) : "a mark"}, at ${clock(span.begin, 1000)}, row ${span.row.label}`);
     this.on.select(span);
     this.draw();
+  }
+
+  /** What the colours of the rows in view mean. @returns {[string, string][]} */
+  legend() {
+    const kinds = new Set(this.visible().filter((p) => p.row && p.row.shape !== "marks").flatMap((p) => p.row.parts));
+    return [...kinds].filter((kind) => KINDS[kind] && !["call", "execution", "own", "frame"].includes(kind)).map((kind) => [kind, this.colour(KINDS[kind])]);
   }
 
   /** @param {string} text */

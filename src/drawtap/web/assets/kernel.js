@@ -1,0 +1,94 @@
+// Panels about a kernel trace. Each asks for the timeline's area, or else for what is in view there.
+import { button, duration, fill, h, number } from "./dom.js";
+import { get } from "./net.js";
+import { table } from "./table.js";
+import { clock } from "./timegraph.js";
+
+const MARKS = { error: "✕", warning: "▲" };
+
+/** Stands where a recording of calls would: it has none. */
+export class KernelTrace {
+  /** @param {number} number @param {any} overview */
+  constructor(number, overview) {
+    this.number = number;
+    this.overview = overview;
+    this.kernel = true;
+    this.calls = 0;
+    this.frameCount = 0;
+    this.frames = {};
+  }
+
+  async load() {}
+  markBy() {}
+}
+
+/** Ask for the window of the timeline. @param {any} ctx @param {string} what */
+async function windowed(ctx, what) {
+  const { graph } = ctx.timeline;
+  if (!ctx.timeline.listing?.length) return null;
+  const { a, b } = graph.area ?? graph.view;
+  const head = h("small", { text: `${clock(a, (b - a) / 1000)} to ${clock(b, (b - a) / 1000)}${graph.area ? ", the area" : ", what is in view"}` });
+  return { head, answer: await get(`${ctx.recording.number}/${what}?t0=${Math.floor(a)}&t1=${Math.ceil(b)}`, ctx.signal), length: b - a };
+}
+
+/** @param {any} ctx */
+const wait = (ctx) => fill(ctx.element, h("p", {}, h("i", { text: "the tables of the trace are being made …" })));
+
+export const contentionPanel = {
+  id: "contention",
+  name: "Contention",
+  /** @param {any} ctx */
+  async show(ctx) {
+    const found = await windowed(ctx, "contention");
+    if (!found) return wait(ctx);
+    const { answer, head } = found, { graph } = ctx.timeline;
+    const worst = (/** @type {any} */ f) => f.worst_at_ns === null ? null : button(`show the worst: ${duration(f.worst_ns)}`, () => graph.look(f.worst_at_ns - f.worst_ns, f.worst_at_ns + 2 * f.worst_ns));
+    fill(
+      ctx.element,
+      h("h2", { text: "Who keeps whom waiting" }, head),
+      ...answer.problems.map((/** @type {any} */ p) => h("p", { class: "bad", text: `▲ ${p.kind}: ${p.where}: ${p.text}` })),
+      answer.findings.length > 0 && h("table", {}, h("thead", {}, h("tr", {}, ...["culprit", "victim", "cost", "share", "times", "rule"].map((text) => h("th", { text, class: ["cost", "share", "times"].includes(text) ? "n" : "" })))),
+        h("tbody", {}, ...answer.findings.map((/** @type {any} */ f) => h("tr", {}, h("td", { text: f.culprit }), h("td", { text: f.victim }), h("td", { class: "n", text: duration(f.cost_ns) }), h("td", { class: "n", text: `${(100 * f.share).toFixed(0)} %` }), h("td", { class: "n", text: number(f.count) }), h("td", { text: f.rule }))))),
+      ...answer.findings.map((/** @type {any} */ f, /** @type {number} */ i) => h("details", { open: i === 0 }, h("summary", { text: `${MARKS.warning} ${f.title}: ${f.culprit} costs ${f.victim} ${duration(f.cost_ns)}` }),
+        h("p", { text: f.what }), h("p", { text: f.why }), h("p", {}, h("b", { text: "What to do: " }), f.fix), worst(f))),
+      !answer.findings.length && h("p", { text: answer.drivers.length ? "nothing that costs 2 % of the time" : "no event of this trace is known to a driver: nothing could be looked for" }),
+    );
+  },
+};
+
+export const figuresPanel = {
+  id: "figures",
+  name: "Figures",
+  /** @param {any} ctx */
+  async show(ctx) {
+    const found = await windowed(ctx, "figures");
+    if (!found) return wait(ctx);
+    fill(ctx.element, h("h2", { text: "Figures" }, found.head),
+      ...found.answer.tables.flatMap((/** @type {any} */ t) => [h("h2", { text: t.title }), h("div", { class: "scroll" }, h("table", {},
+        h("thead", {}, h("tr", {}, ...t.columns.map((/** @type {string} */ c, /** @type {number} */ i) => h("th", { text: c, class: t.right[i] ? "n" : "", title: t.meanings[i] || null })))),
+        h("tbody", {}, ...t.rows.map((/** @type {any[]} */ row) => h("tr", {}, ...row.map(([, text], i) => h("td", { class: t.right[i] ? "n" : "", text })))))))]),
+      !found.answer.tables.length && h("p", { text: "this time has no figures" }));
+  },
+};
+
+export const eventsPanel = {
+  id: "events",
+  name: "Events",
+  /** @param {any} ctx */
+  async show(ctx) {
+    const found = await windowed(ctx, "events");
+    if (!found) return wait(ctx);
+    const { answer } = found, { graph } = ctx.timeline;
+    const search = /** @type {HTMLInputElement} */ (h("input", { type: "search", placeholder: "an event, a thread, field=value", "aria-label": "search the events" }));
+    const out = h("div");
+    const go = (/** @type {any[]} */ row) => () => { graph.mark("a", row[0]); const { a, b } = graph.view; if (row[0] < a || row[0] > b) graph.look(row[0] - (b - a) / 2, row[0] + (b - a) / 2); };
+    const draw = () => {
+      const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+      const rows = answer.rows.filter((/** @type {any[]} */ row) => words.every((word) => row.join(" ").toLowerCase().includes(word)));
+      fill(out, table({ columns: ["ns", ...answer.columns.slice(1)], rows }, { go: ctx.go, goFrame: ctx.goFrame, name: "events", links: { ns: go } }));
+    };
+    search.addEventListener("input", draw);
+    fill(ctx.element, h("h2", { text: "Events" }, found.head), answer.more && h("p", {}, h("i", { text: `the first ${number(answer.rows.length)} of this time: look nearer for others, or ask in SQL` })), search, out);
+    draw();
+  },
+};

@@ -1,0 +1,195 @@
+"""One kernel trace as the page asks it: rows of the timeline, figures of any window, contention, events, SQL."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from drawtap.errors import DrawtapError, UsageError
+from drawtap.system import listing, rule
+from drawtap.system.kept import model_of
+from drawtap.system.metrics import MEANINGS, metrics
+from drawtap.system.reader import open as open_kernel
+from drawtap.trace.result import Result, connect
+from drawtap.view.kernel_figures import tables
+from drawtap.view.system_report import figures
+from drawtap.web.kernel_tracks import KernelRows
+from drawtap.web.own_tracks import OwnTracks, Small
+from drawtap.web.recording import MOST_ROWS, Answer, answer
+from drawtap.web.tracks import Tracks
+
+if TYPE_CHECKING:
+    from drawtap.system.model import KernelModel
+
+MOST_EVENTS = 1000  # of one answer
+
+
+class KernelView:
+    """A kernel trace with its model, which is made in the background from the first request on."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.trace = open_kernel(path)
+        self.time = KernelTime(self)
+        self._model: KernelModel | None = None
+        self._making = threading.Lock()
+        self._asking = threading.Lock()  # one question of the user's at a time: events become tables meanwhile
+        self._running = ""
+
+    @property
+    def model(self) -> KernelModel:
+        """The tables of the trace. Making them may take minutes; who asks meanwhile waits."""
+        with self._making:
+            if self._model is None:
+                self._model = model_of(self.trace)
+                self._model.make_safe()
+            return self._model
+
+    def close(self) -> None:
+        """Forget the tables."""
+        self.trace.cancel()
+        self.time.close()
+        if self._model is not None:
+            self._model.close()
+        self.trace.close()
+
+    def overview(self) -> Answer:
+        """Return the first content of the page."""
+        about = {"format": self.trace.format, "clock": self.trace.clock.name, **self.trace.environment}
+        return {"name": self.path.name, "kind": "kernel", "calls": 0, "frames": 0, "problems": [], "about": about}
+
+    def schema(self) -> Answer:
+        """Return the tables with their columns."""
+        return {
+            "tables": {name: [column.name for column in self.model.columns(name)] for name in self.model.table_names()},
+            "help": "",
+        }
+
+    # ---- questions ----------------------------------------------------------------------------------------------
+
+    def query(self, sql: str) -> Result:
+        """Answer a question of the user's."""
+        return self.model.query(sql)
+
+    def sql(self, text: str, query: str) -> Answer:
+        """Answer a question in SQL that only reads."""
+        with self._asking:
+            self._running = query
+            try:
+                return answer(self.query(text))
+            finally:
+                self._running = ""
+
+    def stop(self, query: str) -> bool:
+        """Stop a running question; tell whether there was one."""
+        running = bool(query) and self._running == query
+        if running:
+            self.model.interrupt()
+        return running
+
+    @contextlib.contextmanager
+    def named(self, query: str) -> Iterator[None]:
+        """Let `stop` find what is asked inside; rows of the timeline are short questions and go on."""
+        yield
+
+    @contextlib.contextmanager
+    def lent(self) -> Iterator[_Asked]:
+        """Yield what answers one question after the other."""
+        with self._asking:
+            yield _Asked(self)
+
+    # ---- panels -------------------------------------------------------------------------------------------------
+
+    def _window(self, begin: int, end: int) -> tuple[int, int]:
+        if begin >= end:
+            raise UsageError("the window is empty", hint="t0 is less than t1")
+        zero, last = self.model.window
+        return zero + begin, min(zero + end, last)
+
+    def figures(self, begin: int, end: int) -> Answer:
+        """Return the figures of a window as `drawtap system metrics` has them: tables, and what their columns mean."""
+        a, b = self._window(begin, end)
+        data = metrics(self.model, begin=a, end=b)
+        found = [figures(replace(t, rows=list(t.rows)), MEANINGS) for t in tables(data, {})]
+        return {"tables": [asdict(table) for table in found if table.rows], "drivers": data["drivers"]}
+
+    def contention(self, begin: int, end: int) -> Answer:
+        """Return who kept whom waiting in a window, the costliest first, as `drawtap system diagnose` says it."""
+        a, b = self._window(begin, end)
+        zero = self.model.window[0]
+        found = [asdict(finding) for finding in rule.findings(self.model, begin=a, end=b)]
+        for row in found:
+            row["worst_at_ns"] = None if row["worst_at_ns"] is None else row["worst_at_ns"] - zero
+        problems: list[Mapping[str, object]] = [asdict(problem) for problem in self.trace.problems]
+        return {"findings": found, "drivers": self.model.drivers, "problems": problems}
+
+    def events(self, begin: int, end: int) -> Answer:
+        """Return the first events of a window: ns, event, CPU, thread, name, fields as text; whether there are more."""
+        a, b = self._window(begin, end)
+        zero = self.model.window[0]
+        connection = connect()
+        try:
+            rows = listing.rows(self.trace, connection, begin=a, end=b + 1, most=MOST_EVENTS + 1)
+        finally:
+            connection.close()
+        shown: list[list[object]] = [[int(str(t)) - zero, *rest] for t, *rest in rows[:MOST_EVENTS]]
+        return {"columns": list(listing.COLUMNS), "rows": shown, "more": len(rows) > MOST_EVENTS, "most": MOST_ROWS}
+
+
+class _Asked:
+    def __init__(self, view: KernelView) -> None:
+        self._view = view
+
+    def sql(self, query: str) -> Result:
+        """Answer a question."""
+        return self._view.query(query)
+
+
+class KernelTime:
+    """The rows of a kernel trace's timeline."""
+
+    def __init__(self, view: KernelView) -> None:
+        self._view = view
+        self._small = Small()
+        self._lock = threading.Lock()
+        self._job: threading.Thread | None = None
+        self.tracks = Tracks(0, 0)
+        self._own = OwnTracks(self._small, self.tracks, view.lent)
+
+    def looked(self, *, findings: bool) -> bool:
+        """Begin to make the rows; tell whether they are still being made."""
+        with self._lock:
+            if self._job is None:
+                self._job = threading.Thread(target=self._make, daemon=True)
+                self._job.start()
+        return self._job.is_alive()
+
+    def _make(self) -> None:
+        try:
+            begin, end = self._view.model.window
+            self.tracks.zero, self.tracks.length = begin, end - begin + 1
+            KernelRows(self._view.model, self.tracks)
+            if not self._view.model.drivers:
+                self.tracks.notes.append("no event of this trace is known to a driver: the SQL panel has the events")
+        except DrawtapError as error:
+            self.tracks.notes.append(error.message + (f" ({error.hint})" if error.hint else ""))
+        except KeyboardInterrupt:
+            self.tracks.notes.append("stopped")
+
+    def marks(self) -> list[list[object]]:
+        """Return no marks: there are no calls."""
+        return []
+
+    def own(self, sql: str) -> int:
+        """Add a row for a question of the user's and return its number."""
+        return self._own.add(sql)
+
+    def close(self) -> None:
+        """Forget the rows."""
+        if self._job is not None:
+            self._job.join(timeout=10)
+        self._small.close()
