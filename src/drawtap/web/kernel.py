@@ -93,7 +93,7 @@ class KernelView:
 
     @contextlib.contextmanager
     def named(self, query: str) -> Iterator[None]:
-        """Let `stop` find what is asked inside; rows of the timeline are short questions and go on."""
+        """Do nothing: rows of the timeline are short questions, which nobody stops."""
         yield
 
     @contextlib.contextmanager

@@ -22,7 +22,7 @@ _LENGTHS = ("duration", "dur", "length_ns")
 
 
 class Asked(Protocol):
-    """What answers questions about a recording or a kernel trace."""
+    """A recording or a kernel trace that answers questions."""
 
     def sql(self, query: str) -> Result:
         """Answer a question."""

@@ -1,6 +1,6 @@
 """Rows of a recording: frames, debug groups, draws, calls of threads, metrics, sensors, findings, and its kernel trace.
 
-Small tables are copied into a database in memory with their times; calls are asked where they are.
+Small tables are copied into a database in memory with their times; calls stay in the recording.
 """
 
 from __future__ import annotations

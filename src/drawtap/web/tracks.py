@@ -80,7 +80,7 @@ class Tracks:
         return [self.tracks[number] for number in ids]
 
     def levels(self, ids: Sequence[int], begin: int, end: int, pixels: int) -> bytes:
-        """Return what rows show in a window that is drawn on so many pixels: a JSON head, then arrays.
+        """Return the content of rows in a window of `pixels` pixels: a JSON head, then arrays.
 
         At most 16 bytes a pixel and row. A row with few spans has each of them (`spans`: begin, length as doubles; id,
         number of the name as u32); any other has sums (`sums`: busy ns as double, count and longest id as u32; of
