@@ -181,6 +181,14 @@ def _drawtap(*arguments: str) -> subprocess.CompletedProcess[str]:
     return run_drawtap(*arguments, environment={**environment, **SOFTWARE})
 
 
+def test_nothing_to_compare_is_not_equal(programs: Bench, tmp_path: Path) -> None:
+    trace = programs.record(["held_es"], tmp_path / "t.dtap")
+    for words in (("verify", str(trace)), ("replay", str(trace), "--verify")):
+        done = _drawtap(*words, "--on", "llvmpipe")
+        assert (done.returncode, done.stderr) == (1, "")
+        assert "no image and no read-back to compare" in done.stdout
+
+
 def test_commands(triangle: Path, tmp_path: Path) -> None:
     done = _drawtap("replay", str(triangle), "--verify", "--on", "llvmpipe")
     assert done.returncode == 0, done.stderr

@@ -74,8 +74,8 @@ def replay(
     display is needed), or in windows with --window. The nearest configuration to the recorded one, or to --config, is
     taken, and what differs is noted; drawtap edit --config puts one into a recording. Objects get the names that the
     driver here gives them. Calls that cannot be played are left out and listed; new GL errors are listed, too. With
-    --verify the exit code is 1 where something differs from the recording; record --hash-frames makes recordings whose
-    every frame can be compared.
+    --verify the exit code is 1 where something differs from the recording, or nothing could be compared; record
+    --hash-frames makes recordings whose every frame can be compared.
     """
     from drawtap.replay import engine, player
 
@@ -181,8 +181,8 @@ def _summary(played: Replay, *, verify: bool) -> list[Verdict]:
         severity = "error" if played.different else "ok"
         found.append(Verdict(severity, "compared", f"{equal} of {played.compared} images and read-backs are equal"))
     elif verify:
-        told = "nothing: the recording has no image and no read-back that this replay could be held against"
-        found.append(Verdict("warning", "compared", told))
+        told = "nothing: the recording has no image and no read-back to compare; record --hash-frames stores images"
+        found.append(Verdict("error", "compared", told))  # what was not compared is not known to be equal
     if played.uncompared:
         told = f"{number(played.uncompared)} answers about limits, the window, times and what is ready by now"
         found.append(Verdict("note", "not compared", told))

@@ -40,7 +40,8 @@ def verify(
     A recording that drawtap extract or drawtap simplify wrote carries a certificate. It is played, and its images are
     compared with those that the certificate names; that the file was not changed since is checked, too. Other engines
     draw other pixels: with --source the recording that it was made from is played here as well, and known by its
-    SHA-256. A recording without a certificate is played and compared with its own images and read-backs.
+    SHA-256. A recording without a certificate is played and compared with its own images and read-backs; the exit code
+    is 1 where it has none.
 
     With --state the recording is played once, and drawtap asks the driver with glGet* and the like. Every value that
     differs from the computed state is shown, and the variables that only one side knows. The exit code is 1 where
