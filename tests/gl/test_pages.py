@@ -18,7 +18,11 @@ import pytest
 import drawtap as library
 import shared
 from conftest import Answer
+from drawtap import parts
+from drawtap.live.client import Client
+from drawtap.live.folder import Folder
 from gl.conftest import TIMEOUT_S, Bench
+from pretended import wait_for
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "docs/tutorial.md", *sorted((ROOT / "docs/howto").glob("*.md"))]
@@ -29,6 +33,8 @@ RECORDINGS = ("mark", "game", "before", "after", "good", "a", "b", "other", "dem
 KERNEL_TRACE = ROOT / "tests/data/kernel/drm-sched-6.1.dat.xz"
 #: Programs that pages name: each draws ten frames of a triangle, whatever its arguments are.
 PROGRAMS = ("game", "program", "offscreen", "test_scene")
+#: Programs that pages run in the background: they show frames until their standard input ends.
+ENDLESS = ("glmark2",)
 #: Blocks that are nothing to run: what a file has, or what a program printed.
 DATA = ("toml", "ini", "c", "text")
 #: Pages whose questions other tests ask of recordings with rows for each (tests/unit/test_queries_page.py).
@@ -150,13 +156,96 @@ def folder(recording: Path, programs: Bench, tmp_path: Path, monkeypatch: pytest
     for name, value in programs.environment().items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     monkeypatch.setenv("PATH", f"{recording / 'bin'}:{os.environ['PATH']}")
     return tmp_path
 
 
+@dataclass
+class Background:
+    """What a page starts with `&`: a manager and endless programs are stopped at its end, others end by themselves."""
+
+    folder: Path
+    started: list[tuple[str, Step, subprocess.Popen[str]]] = field(default_factory=list)
+
+    def start(self, where: str, step: Step) -> None:
+        words = shlex.split(step.command, comments=True)[:-1]
+        with (self.folder / f"background{len(self.started)}").open("w") as said:
+            self.started.append((where, step, subprocess.Popen(
+                words, stdin=subprocess.PIPE, stdout=said, stderr=subprocess.STDOUT, text=True)))  # fmt: skip
+        if "manager" in words:
+            wait_for((self.folder / "drawtap" / "control.sock").exists, "the manager")
+        if words[-1] in ENDLESS:
+            wait_for(lambda: any(p["surfaces"] for p in _programs(self.folder)), "its first frame")
+        if "--listen" in words:
+            wait_for((self.folder / words[words.index("--listen") + 1].removeprefix("unix:")).exists, "the receiver")
+
+    def finish(self) -> None:
+        for number, (where, step, process) in enumerate(self.started):
+            assert process.stdin is not None
+            process.stdin.close()
+            if "manager" in step.command:
+                process.terminate()
+            assert process.wait(TIMEOUT_S) == 0, f"{where}: {step.command}"
+            line = missing(step.shown, (self.folder / f"background{number}").read_text())
+            assert line is None, f"{where}: {step.command} does not print {line!r}"
+
+
+def _programs(folder: Path) -> list[dict[str, object]]:
+    with Client(Folder(folder / "drawtap")) as client:
+        found: list[dict[str, object]] = client.ask("list")["programs"]
+    return found
+
+
+@pytest.fixture
+def background(folder: Path) -> Iterator[Background]:
+    made = Background(folder)
+    yield made
+    for _, _, process in made.started:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+
+
+def _openvg_program(folder: Path) -> None:
+    """Make the OpenVG program of the page on OpenVG."""
+    library, source = parts.part(parts.OPENVG).parent, ROOT / "tests/openvg/frames.c"
+    headers = shared.write_headers(folder / "headers")
+    paths = [
+        f"-I{headers}",
+        f"-L{library}",
+        "-l:libOpenVG.so.1",
+        "-l:libEGL.so.1",
+        "-lm",
+        "-Wl,--as-needed",
+        "-lGLESv2",
+    ]
+    subprocess.run(["cc", str(source), "-o", str(folder / "tiger"), *paths], check=True)
+
+
+def _endless_programs(folder: Path) -> None:
+    for name in ENDLESS:
+        source = ROOT / "tests/live/programs/frames.c"
+        target = folder / "endless" / name
+        target.parent.mkdir(exist_ok=True)
+        subprocess.run(["cc", str(source), "-o", str(target), "-lEGL", "-lGLESv2"], check=True)
+
+
 @pytest.mark.sample(14)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_blocks_run(page: Path, folder: Path, drawtap: Callable[..., Answer]) -> None:
+def test_blocks_run(
+    page: Path,
+    folder: Path,
+    drawtap: Callable[..., Answer],
+    background: Background,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if page.stem == "openvg":
+        _openvg_program(folder)
+    if "-- glmark2 &" in page.read_text(encoding="utf-8"):
+        _endless_programs(folder)
+        monkeypatch.setenv("PATH", f"{folder / 'endless'}:{os.environ['PATH']}")
+        monkeypatch.delenv("DRAWTAP_MANAGER")
     with library.open(folder / "mark.dtap") as trace:
         for block in blocks(page):
             where = f"{page.name}:{block.line}"
@@ -165,7 +254,10 @@ def test_blocks_run(page: Path, folder: Path, drawtap: Callable[..., Answer]) ->
             if block.kind == "console":
                 for step in steps(block.text):
                     if not (page == TUTORIAL and " record " in step.command):  # which the fixture ran
-                        _run(where, step, block, drawtap)
+                        if re.search(r"&\s*(#|$)", step.command):
+                            background.start(where, step)
+                        else:
+                            _run(where, step, block, drawtap)
             elif block.kind == "sql":
                 for query in filter(str.strip, block.text.split(";")):
                     rows = trace.sql(query).fetchall()
@@ -184,6 +276,7 @@ def test_blocks_run(page: Path, folder: Path, drawtap: Callable[..., Answer]) ->
                 assert done.returncode == 0, f"{where}: {done.stderr}"
             else:
                 assert block.kind in DATA, f"{where}: nobody runs {block.kind}"
+    background.finish()
 
 
 def _run(where: str, step: Step, block: Block, drawtap: Callable[..., Answer]) -> None:
