@@ -139,7 +139,7 @@ def _columns(table: Table) -> Iterator[str]:
 
 
 def _metrics() -> Iterator[str]:
-    yield "# Metrics\n\nWhat `drawtap profile` can measure; `drawtap profile --list` says what of it can be had here.\n"
+    yield "# Metrics\n\nWhat `drawtap profile` can measure; `--list` shows which of them this machine has.\n"
     yield "A back-end that names its counters itself (amd, intel, drm, nvml) has ids of the driver's words.\n\n"
     for name, entry in BACKENDS.items():
         about = inspect.cleandoc(entry.about)

@@ -435,7 +435,7 @@ def test_the_listing_says_why_a_back_end_cannot_be_had(programs: Bench, tmp_path
     [row] = json.loads(done.stdout)
     assert (row["metric"], row["here"]) == ("nvperf:*", "no")
     assert "libnvperf_host.so can be loaded from" in row["why not"]
-    with pytest.raises(UsageError, match="nothing that 'nvperf:\\*' names can be had here") as raised:
+    with pytest.raises(UsageError, match="no metric of 'nvperf:\\*' can be measured here") as raised:
         listing.chosen([Metric("nvperf:x", "", "", "counter", "", "", "no library")], ["nvperf:*"])
     assert raised.value.hint == "no library"
 
@@ -460,7 +460,7 @@ def test_what_cannot_be_measured_so_is_said_before_anything_is_played(recording:
     for extra, said in (
         (["--repeat", "0"], "--repeat 0 makes no sense"),
         (["-o", str(tmp_path / "none" / "out.csv")], f"there is no folder {tmp_path / 'none'}"),
-        (["-o", str(tmp_path / "out.txt")], "is of no kind that is known"),
+        (["-o", str(tmp_path / "out.txt")], "has no known format"),
     ):
         command = [sys.executable, "-m", "drawtap", "profile", str(recording), "--metrics", "cpu:time/wall", *extra]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=programs.environment())

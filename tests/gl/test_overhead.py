@@ -67,7 +67,7 @@ def test_a_program_that_does_other_work_in_every_run_is_named():
     ("arguments", "code", "says"),
     [
         ((), 2, "no program to measure"),
-        (("-n", "2", "--", "true"), 2, "2 rounds give no interval"),
+        (("-n", "2", "--", "true"), 2, "2 rounds are too few for an interval"),
         (("--more-is-better", "--", "true"), 2, "only with --figure"),
         (("--figure", "FPS", "--", "true"), 2, "has no group"),
         (("--figure", "(", "--", "true"), 2, "no regular expression"),

@@ -63,7 +63,7 @@ TOUR = [
     ("record --before 5s -- true", 2, "that is for a flight recorder", "--ring 10s"),
     ("frames game.dtap --slwest 3", 2, "no such option: --slwest", "did you mean --slowest?"),
     ("export game.dtap -f xml", 2, "'xml' is not one of", "usage: drawtap export"),
-    ("export game.dtap -o calls.doc", 2, "no format has files that end in .doc", "csv"),
+    ("export game.dtap -o calls.doc", 2, "no format ends in .doc", "csv"),
     ("profile", 2, "which recording?", "--list"),
     ("replay", 2, "which recording?", "--engines"),
     ("checklist", 2, "which recording?", "--list"),

@@ -89,7 +89,7 @@ class Request:
                 raise UsageError(f"{self.asked[name]:.0f} {name} a frame are too many", hint=f"0 to {most:.0f}")
         if max(self.asked.get(n, 0) for n in ("texture_memory", "texture_bytes", "buffer_bytes")) > 1 << 30:
             raise UsageError(
-                "more than 1 GiB of texture memory or of data a frame are too much",
+                "texture memory and the data of a frame are limited to 1 GiB each",
                 hint=f"{1 << 30} bytes at most, for each of texture_memory, texture_bytes and buffer_bytes",
             )
         if self.asked.get("backface_culled", 0) + self.asked.get("frustum_culled", 0) > triangles:

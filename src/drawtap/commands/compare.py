@@ -45,10 +45,9 @@ def compare(
 ) -> Verdicts:
     """Compare what two recordings draw, or one recording on two engines.
 
-    Both are played. Each frame is equal, or has its largest difference, RMSE and SSIM. Within the first frame that
-    differs, the first draw call whose result differs is searched and named. Frames count as the same where they are
-    equal, or where all tolerances that are given accept them. The exit code is 1 where some frame differs.
-    drawtap slower compares times, drawtap diff calls.
+    Both are played. The table has each frame that differs, with its largest difference, RMSE and SSIM. In the first
+    such frame, drawtap finds the first draw call with another result. A frame within all given tolerances counts as
+    equal. The exit code is 1 if a frame differs. drawtap slower compares times, drawtap diff calls.
     """
     from drawtap.replay import compare as comparing
 

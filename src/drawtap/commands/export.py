@@ -71,9 +71,7 @@ def _kernel_format(output: Path) -> str:
     for name, entry in EXPORTS.items():
         if entry.suffix and output.suffix == entry.suffix:
             return name
-    raise UsageError(
-        f"no format has files that are called {output.name}", hint=f"name one with -f: {', '.join(EXPORTS.names())}"
-    )
+    raise UsageError(f"{output.name} is the name of no format", hint=f"name one with -f: {', '.join(EXPORTS.names())}")
 
 
 def _check_kernel(output: Path, *, folder: bool, force: bool) -> None:
@@ -204,9 +202,7 @@ def _by_suffix(output: Path | None) -> str:
             return name
     if output.suffix in {"", ".log"}:
         return "text"
-    raise UsageError(
-        f"no format has files that end in {output.suffix}", hint=f"name one with -f: {', '.join(FORMATS.names())}"
-    )
+    raise UsageError(f"no format ends in {output.suffix}", hint=f"name one with -f: {', '.join(FORMATS.names())}")
 
 
 def _write(trace: Trace, name: str, wanted: Selection, target: Path, *, sensors: bool) -> None:

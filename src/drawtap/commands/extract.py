@@ -66,7 +66,7 @@ def extract(
 
     --minimize continues by delta debugging until no call can go, with its progress each minute. In an oracle's
     command {} stands for the file to try; the oracles other than pixels do not keep the image. The exit code is 1 where
-    the written file does not draw the same after all, or not what the program showed on the same engine.
+    the written file does not draw the same, or not what the program showed on the same engine.
     """
     from drawtap.analysis.extract import Cutter, ExtractOptions, target
 

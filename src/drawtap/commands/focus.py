@@ -22,14 +22,15 @@ _AGAIN_S = 1.0  # programs begin and have to be told too
         "drawtap focus --follow &                # as the X server has it, from now on",
         "drawtap focus glmark2",
         "drawtap focus none                      # another program has it",
-        "drawtap focus unknown                   # nobody tells any more",
+        "drawtap focus unknown                   # only classes count",
     ),
 )
 def focus(
     program: Annotated[
         str | None,
         Opt(
-            "a process number, or a name with * and ?; none: another program; unknown: nobody tells", metavar="PROGRAM"
+            "a process number, or a name with * and ?; none: another program; unknown: only classes count",
+            metavar="PROGRAM",
         ),
     ] = None,
     *,
@@ -38,9 +39,9 @@ def focus(
 ) -> Rows:
     """Tell the manager which program has the focus.
 
-    With --follow the X server says it: the active window of its window manager, or the window that has the keys. The
-    program is the process whose window it is, or one that this process started. When following ends, nobody tells. It
-    needs python-xlib: pip install 'drawtap[focus]'.
+    With --follow drawtap asks the X server for the active window, or the window with the keyboard. The program is the
+    owner of the window, or a process that the owner started. When the command ends, the focus is unknown. It needs
+    python-xlib: pip install 'drawtap[focus]'.
     """
     from drawtap.live.client import Client
 

@@ -52,7 +52,7 @@ def overhead(
     if not program:
         raise UsageError("there is no program to measure", hint="drawtap overhead -- PROGRAM ARGUMENTS")
     if rounds < FEWEST:
-        raise UsageError(f"{rounds} rounds give no interval", hint=f"--rounds {FEWEST} or more")
+        raise UsageError(f"{rounds} rounds are too few for an interval", hint=f"--rounds {FEWEST} or more")
     if more_is_better and figure is None:
         raise UsageError("--more-is-better: only with --figure")
     done = 0

@@ -101,7 +101,7 @@ class Flight(Options):
     after: Annotated[str | None, Opt("Write this time after the trigger, too.", metavar="2s")] = None
     at_exit: Annotated[bool, Opt("The same as --trigger exit.")] = False
     no_crash: Annotated[bool, Opt("Write nothing when the program crashes.")] = False
-    most_saves: Annotated[int, Opt("Limit on files, not counting files that drawtap trigger asks for.")] = 10
+    most_saves: Annotated[int, Opt("Limit on files, without those that drawtap trigger asks for.", metavar="N")] = 10
     save_gap: Annotated[str | None, Opt("Shortest time between two of them.  [default: 10s]", metavar="10s")] = None
     ring_limit: Annotated[
         str | None,
@@ -243,9 +243,10 @@ def record(
     process that the program forks and that draws gets a file of its own beside FILE. With --openvg a program that needs
     libOpenVG.so.1 gets the one of drawtap, and an EGL that makes contexts for it.
 
-    With --to or --listen the recording goes to drawtap receive, while it is made; if that goes away the program runs
-    on, and what it had received is a good recording. With --when-full drop-frames the program never waits for disk or
-    receiver. Whole frames lose their draws instead, and the recording lists them; state and objects stay right.
+    With --to or --listen, drawtap receive gets the recording while it is made. If the receiver goes away, the program
+    runs on, and the receiver keeps a good recording of the calls so far. With --when-full drop-frames the program never
+    waits for disk or receiver. Whole frames lose their draws instead, and the recording lists them; state and objects
+    stay right.
 
     With --ring nothing goes to the disk until a trigger: a condition (--trigger), SIGUSR1 or SIGUSR2 to this command,
     drawtap trigger PID save, or a crash. Then it writes the last seconds, with all earlier calls that still matter, to

@@ -123,7 +123,7 @@ def report(
     on: Annotated[
         str, Opt("The engine for the pictures; drawtap replay --engines lists them.", metavar="ENGINE")
     ] = "system",
-    seconds: Annotated[float, Opt("Play for so long at most.", metavar="S")] = 120,
+    seconds: Annotated[float, Opt("Limit on the time of playing.", metavar="S")] = 120,
     force: Annotated[bool, Opt("Replace the file if it exists.")] = False,
 ) -> Written:
     """Write an HTML report: one file that loads nothing.

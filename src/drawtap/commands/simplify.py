@@ -38,15 +38,15 @@ def simplify(
 ) -> Verdicts | Rows:
     """Write a recording without calls that did nothing, with proof.
 
-    Left out are calls that set the value that is set already (`same value`), uploads of content that is there already
-    (`repeated upload`), and uploads that nothing read (`unused upload`). So are draws, clears and copies that were
+    It leaves out calls that set a value again (`same value`), uploads of content that is there already (`repeated
+    upload`), and uploads that nothing read (`unused upload`). It also leaves out draws, clears and copies that were
     overwritten before anything showed or read them (`unseen draw`), and state that was set anew before any call read it
     (`unread state`). --dry-run counts these calls, with their share, driver time and bytes; the table `redundancy` has
     each of them.
 
-    Both recordings are played and every frame is compared; a
-    call that turns out to matter is put back. The new file carries a certificate of what was compared (the annotation
-    `certificate`). The exit code is 1 where the written file does not draw the same after all.
+    Both recordings are played and every frame is compared; a call that turns out to matter is put back. The new file
+    carries a certificate of what was compared (the annotation `certificate`). The exit code is 1 if the written file
+    does not draw the same.
     """
     from drawtap.analysis import redundancy
 

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 )
 def synthesize(
     source: Annotated[
-        Path | None, Opt("what it is to do: a recording, or a TOML file; without it --set says all", metavar="SOURCE")
+        Path | None,
+        Opt("a recording or TOML file with the features; without it --set gives them", metavar="SOURCE"),
     ] = None,
     *,
     output: Annotated[Path | None, Opt("The folder for the program.", "-o", "FOLDER")] = None,

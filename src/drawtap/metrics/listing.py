@@ -79,7 +79,7 @@ def chosen(known: Sequence[Metric], wanted: Sequence[str]) -> list[Metric]:
             raise UsageError(f"there is no metric {word!r}", hint=hint)
         usable = [metric for metric in matching if not metric.missing]
         if not usable:
-            raise UsageError(f"nothing that {word!r} names can be had here", hint=matching[0].missing)
+            raise UsageError(f"no metric of {word!r} can be measured here", hint=matching[0].missing)
         found.update({metric.id: metric for metric in usable})
     return [metric for metric in known if metric.id in found]
 

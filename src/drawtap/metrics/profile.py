@@ -562,7 +562,7 @@ def writer(output: Path) -> str:
     """Return how DuckDB writes a file of that suffix. Raises UsageError for one that is not known."""
     how = _WRITERS.get(output.suffix)
     if how is None:
-        raise UsageError(f"{output} is of no kind that is known", hint=", ".join(_WRITERS))
+        raise UsageError(f"{output} has no known format", hint=", ".join(_WRITERS))
     return how
 
 

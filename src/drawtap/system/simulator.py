@@ -89,7 +89,7 @@ class Client:
             raise UsageError(f"the client {self.name} of {owner} asks without end at once", hint="a gap above 0")
         if (self.arrivals == "recorded") != bool(self.times_ns) or (self.times_ns and not self._times_fit()):
             raise UsageError(
-                f"the client {self.name} of {owner}: recorded arrivals are as many times as requests, in order"
+                f"the client {self.name} of {owner}: each request needs one recorded arrival, in order of time"
             )
 
     def _times_fit(self) -> bool:

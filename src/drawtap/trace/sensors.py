@@ -50,7 +50,7 @@ def load(trace: Path, file: Path, *, name: str = "sensors") -> tuple[Path, int]:
         else:
             reader = _READERS.get(file.suffix)
             if reader is None:
-                raise UsageError(f"{file} is of no kind that is known", hint=f"{', '.join(_READERS)} or .log")
+                raise UsageError(f"{file} has no known format", hint=f"{', '.join(_READERS)} or .log")
             connection.execute(f"CREATE TABLE readings AS SELECT * FROM {reader}({quote_text(file)})")
         described = connection.execute("DESCRIBE readings").fetchall()
         columns = [str(row[0]) for row in described]
@@ -84,7 +84,7 @@ def save(trace: Path, file: Path, *, name: str = "sensors") -> int:
         )
     how = _WRITERS.get(file.suffix)
     if how is None:
-        raise UsageError(f"{file} is of no kind that is known", hint=", ".join(_WRITERS))
+        raise UsageError(f"{file} has no known format", hint=", ".join(_WRITERS))
     connection = connect()
     try:
         source = f"read_parquet({quote_text(stored)})"
