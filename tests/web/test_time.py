@@ -129,7 +129,7 @@ def test_findings_stand_as_marks(opened, recordings: Path):
     try:
         page = opened("time=open", running)
         page.wait("d.timeline.graph.groups.some((g) => g.name === 'Findings')")
-        marks = running.ask("/api/0/marks").json
+        marks = running.ask("/api/0/marks").json["marks"]
         with drawtap.open(recordings / "fbo_chain.dtap") as trace:
             rows = trace.sql("SELECT DISTINCT seq, severity, rule FROM findings WHERE seq IS NOT NULL").fetchall()
         assert {tuple(mark) for mark in marks} == set(map(tuple, rows))

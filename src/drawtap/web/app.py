@@ -90,6 +90,11 @@ class _Routes:
                 q.path_params["seq"], q.query_params.get("of", ""), _number(q, "x"), _number(q, "y")
             ),
             "picture/{seq:int}": lambda r, q: r.picture(q.path_params["seq"], q.query_params.get("of", "")),
+            "series": lambda r, q: r.series(q.query_params["of"]) if "of" in q.query_params else r.all_series(),
+            "marks": lambda r, q: {
+                "more": r.time.looked(findings="findings" in q.query_params),
+                "marks": r.time.marks(),
+            },
             "thumbnails": lambda r, _: r.thumbnails(),
             "thumbnail/{frame:int}": lambda r, q: r.thumbnail(q.path_params["frame"]),
             "texture/{seq:int}/{kind}/{group:int}/{name:int}": lambda r, q: r.texture(
@@ -106,7 +111,6 @@ class _Routes:
             ),
             "arrows": lambda r, q: r.time.tracks.arrowed(_number(q, "t0"), _number(q, "t1")),
             "way/{span:int}": lambda r, q: r.time.tracks.steps(q.path_params["span"]),
-            "marks": lambda r, _: r.time.marks(),
         }
         of_kernel: dict[str, Callable[[KernelView, Request], object]] = {
             "figures": lambda r, q: r.figures(_number(q, "t0"), _number(q, "t1")),

@@ -180,10 +180,6 @@ class KernelTime:
         except KeyboardInterrupt:
             self.tracks.notes.append("stopped")
 
-    def marks(self) -> list[list[object]]:
-        """Return no marks: there are no calls."""
-        return []
-
     def own(self, sql: str) -> int:
         """Add a row for a question of the user's and return its number."""
         return self._own.add(sql)

@@ -16,6 +16,7 @@ from drawtap.trace import sensors
 from drawtap.trace.sql_text import quote, quote_text
 from drawtap.web.levels import Columns, CounterSource, SpanSource
 from drawtap.web.own_tracks import OwnTracks, Small
+from drawtap.web.series import is_number
 from drawtap.web.tracks import Track, Tracks
 
 if TYPE_CHECKING:
@@ -168,9 +169,7 @@ class RecordedTracks:
             for table in sensors.tables(self._trace.path):
                 columns = trace.database.columns(table)
                 key = next((c.name for c in columns if c.name in ("seq", "frame")), None)
-                named = [
-                    c.name for c in columns if c.name != key and c.type in ("DOUBLE", "FLOAT", "BIGINT", "INTEGER")
-                ]
+                named = [c.name for c in columns if c.name != key and is_number(c.type)]
                 of = "calls" if key == "seq" else "frames"
                 parts += [
                     f"SELECT {quote_text(f'{table}: {name}')} AS track, o.t_start AS t, "

@@ -25,6 +25,7 @@ from drawtap.trace.moment import computed_state, roots
 from drawtap.trace.trace import Trace, decode_content, open_trace, scalar
 from drawtap.web import filters, stages
 from drawtap.web.callset import CallSet
+from drawtap.web.series import AllSeries
 
 if TYPE_CHECKING:
     from drawtap.analysis.held import HeldContent
@@ -326,6 +327,15 @@ class Recording:
             if self._time is None:
                 self._time = RecordedTracks(self.trace, self._lent)
             return self._time
+
+    def all_series(self) -> list[dict[str, str]]:
+        """Return the series of numbers by frame, draw or call."""
+        return AllSeries(self.trace, self._lent).listing()
+
+    def series(self, key: str) -> bytes:
+        """Return the values of a series: a JSON head, then numbers of frames or calls, then values."""
+        head, data = AllSeries(self.trace, self._lent).values(key)
+        return _headed(head, data)
 
     @contextlib.contextmanager
     def named(self, query: str) -> Iterator[None]:

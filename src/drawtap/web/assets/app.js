@@ -1,6 +1,7 @@
 // The page: one place (store.js), and what each part shows of it.
 import { button, download, duration, fill, h, later, number } from "./dom.js";
 import { Keys } from "./keys.js";
+import { Marks } from "./marks.js";
 import { FlatModel, SetModel, TreeModel } from "./models.js";
 import { KernelTrace, contentionPanel, eventsPanel, figuresPanel } from "./kernel.js";
 import { ask, get, takeToken } from "./net.js";
@@ -13,6 +14,7 @@ import { sqlPanel } from "./panels_sql.js";
 import { statePanel } from "./panels_state.js";
 import { Recording } from "./recording.js";
 import { CallList, COLUMNS } from "./rows.js";
+import { AllSeries } from "./series.js";
 import { Store, format } from "./store.js";
 import { Strip } from "./strip.js";
 import { Timeline, timePanel } from "./time.js";
@@ -24,6 +26,14 @@ const element = (/** @type {string} */ id) => /** @type {HTMLElement} */ (docume
 /** The key that opens a panel. @param {any} panel @param {number} i */
 const keyOf = (panel, i) => panel.key ?? String(i + 1);
 
+const AUTOMATIC = 500_000; // calls: in a longer recording findings are looked for only when somebody asks
+
+/** A filter with another range of frames or calls. @param {string} filter @param {string} of @param {number} from @param {number} to */
+function ranged(filter, of, from, to) {
+  const rest = filter.replace(/(^|\s)(frame|seq)=\d+(\.\.\d+)?(?=\s|$)/g, " ").trim();
+  return `${of}=${from}..${to} ${rest}`.trim();
+}
+
 class Page {
   /** @param {any} session */
   constructor(session) {
@@ -32,7 +42,13 @@ class Page {
     this.list = new CallList(element("list"), { select: (seq) => this.store.set({ call: seq }), fail: (error) => this.fail(error) });
     this.density = h("canvas", { id: "density", "aria-hidden": "true" });
     element("list").append(this.density);
-    this.strip = new Strip(element("strip"), (frame) => this.goFrame(frame));
+    this.marks = new Marks(this, /** @type {HTMLCanvasElement} */ (h("canvas", { id: "marks", hidden: true, title: "findings and problems" })));
+    this.list.marks = this.marks;
+    element("list").append(this.marks.canvas);
+    this.strip = new Strip(element("strip"), {
+      frame: (frame) => this.goFrame(frame), call: (seq) => this.go(seq), series: (bars) => this.store.set({ bars: bars === "frame:duration" ? "" : bars }),
+      range: (of, from, to) => this.store.set({ filter: ranged(this.store.place.filter, of, from, to) }),
+    });
     this.timeline = new Timeline(this, element("time"));
     this.keys = new Keys(this.commands());
     this.panelSoon = later(60, () => { if (format(this.store.place) !== this.panelOf) void this.panel(); });
@@ -74,9 +90,55 @@ class Page {
     fill(element("what"), choose || h("b", { text: overview.name }), ` ${kernel ? [overview.about.format, overview.about.hostname, overview.about.kernel_release, `clock ${overview.about.clock}`].filter(Boolean).join(" · ") : `${number(overview.calls)} calls, ${number(overview.frames)} frames`} `,
       losses > 0 && h("a", { class: "bad", href: "#", text: `▲ ${losses} ${losses === 1 ? "problem" : "problems"}`, on: { click: (/** @type {Event} */ e) => { e.preventDefault(); this.store.set({ tab: "sql", sql: "SELECT * FROM problems" }); } } }));
     if (kernel) return;
+    this.series = new AllSeries(index);
+    this.list.series = [];
+    this.marks.clear();
     this.strip.show(this.recording);
+    void this.late().catch((error) => this.fail(error));
     this.tree = new TreeModel(this.recording);
     this.model();
+  }
+
+  /** What the page shows once the calls are there: series for bars and columns, marks of findings. */
+  async late() {
+    const { recording } = this;
+    await this.series.load();
+    if (recording !== this.recording) return;
+    this.list.columns = new Set((this.notes.data.columns ?? ["seq", "duration"]).filter((/** @type {string} */ key) => key in COLUMNS));
+    await this.bars();
+    await this.chosenSeries(this.notes.data.columns ?? []);
+    await this.marks.load(recording.calls <= AUTOMATIC);
+  }
+
+  /** The bars that the address names. */
+  async bars() {
+    const { bars } = this.store.place;
+    this.strip.offer(this.series.list, bars);
+    this.strip.of(bars ? await this.series.get(bars) : null);
+  }
+
+  /** Columns of the list from series. @param {string[]} keys */
+  async chosenSeries(keys) {
+    const known = keys.filter((key) => this.series.list.some((one) => one.key === key));
+    this.list.series = await Promise.all(known.map((key) => this.series.get(key)));
+    this.model();
+  }
+
+  /** Show or hide a column, and keep the choice beside the recording. @param {string} key */
+  column(key) {
+    // One after the other: each begins with the columns that the one before left.
+    this.choosing = (this.choosing ?? Promise.resolve()).then(() => this.columnNow(key)).catch((error) => this.fail(error));
+  }
+
+  /** @param {string} key */
+  async columnNow(key) {
+    const { columns } = this.list;
+    const series = this.list.series.map((one) => one.key);
+    if (key in COLUMNS) columns.has(key) ? columns.delete(key) : columns.add(key);
+    else await this.chosenSeries(series.includes(key) ? series.filter((one) => one !== key) : [...series, key]);
+    this.model();
+    this.notes.data.columns = [...columns, ...this.list.series.map((one) => one.key)];
+    await this.notes.save(this.context(element("panel"), new AbortController()));
   }
 
   /** Choose what the list shows for the place. */
@@ -88,7 +150,11 @@ class Page {
     fill(element("bar"),
       ...[["tree", "frames"], ["flat", "all calls"]].map(([key, name]) => button(name, () => this.store.set({ list: /** @type {any} */ (key) }), { "aria-pressed": String(place.list === key && !hides), disabled: hides })),
       h("span", { class: "gap" }),
-      ...Object.entries(COLUMNS).map(([key, name]) => button(name, () => { this.list.columns.has(key) ? this.list.columns.delete(key) : this.list.columns.add(key); this.model(); }, { "aria-pressed": String(this.list.columns.has(key)), title: `column ${name}` })));
+      ...Object.entries(COLUMNS).map(([key, name]) => button(name, () => this.column(key), { "aria-pressed": String(this.list.columns.has(key)), title: `column ${name}` })),
+      ...this.list.series.map((one) => button(one.name, () => this.column(one.key), { "aria-pressed": "true", title: `no column ${one.name}` })),
+      this.series?.list.length && h("select", { class: "more", "aria-label": "one column more", on: { change: (/** @type {any} */ e) => this.column(e.target.value) } },
+        h("option", { value: "", text: "＋ column" }), ...this.series.list.filter((one) => !this.list.series.some((there) => there.key === one.key)).map((one) => h("option", { value: one.key, text: one.name }))));
+    this.marks.draw();
   }
 
   /** @param {import("./store.js").Place} place @param {import("./store.js").Place} before */
@@ -99,6 +165,7 @@ class Page {
         this.panelSoon();
         return await this.timeline.show(place);
       }
+      if (place.bars !== before.bars && place.rec === before.rec) await this.bars();
       if (place.filter !== before.filter || place.rec !== before.rec) await this.applyFilter(place);
       else if (place.mode !== before.mode || place.list !== before.list) {
         this.recording.markBy(this.set && place.mode === "dim" ? this.set.id : "");
@@ -215,6 +282,18 @@ class Page {
     this.say("no draw there");
   }
 
+  async looked() {
+    await Promise.all([this.marks.load(true), this.timeline.element.hidden ? null : this.timeline.load(true)]);
+    this.say(`${number(this.marks.seqs.length)} calls have a mark`);
+  }
+
+  /** @param {1|-1} step */
+  markBeside(step) {
+    const found = this.marks.beside(this.store.place.call ?? -1, step);
+    if (found !== undefined) this.go(found);
+    else this.say(this.marks.seqs.length ? "no mark there" : "there are no marks; “look for findings” makes them");
+  }
+
   prompt() {
     const text = prompt("call number, or #frame");
     if (!text) return;
@@ -284,6 +363,7 @@ class Page {
     const { call, pin } = this.store.place;
     const frame = call === null ? null : this.recording.frameOf(call);
     this.strip.frame = frame ?? undefined;
+    this.strip.call = call ?? undefined;
     this.strip.draw();
     element("place").textContent = call === null ? "" : `call ${number(call)}, frame ${number(frame ?? 0)} (${duration(this.recording.frames.duration[frame ?? 0])})${pin === null ? "" : `, pinned ${number(pin)}`}`;
   }
@@ -350,7 +430,10 @@ class Page {
       { name: "pictures of frames above the bars", keys: ["i"], run: () => void this.strip.toggle() },
       { name: "timeline", keys: ["T"], run: () => this.timeline.toggle() },
       { name: "into the timeline", keys: ["y"], run: () => this.timeline.toggle(true) },
-      { name: "look for findings and mark them", keys: [], run: () => void this.timeline.load(true).catch((error) => this.fail(error)) },
+      { name: "look for findings and mark them", keys: [], run: () => void this.looked().catch((error) => this.fail(error)) },
+      { name: "next finding or problem", keys: ["e"], run: () => this.markBeside(1) },
+      { name: "previous finding or problem", keys: ["E"], run: () => this.markBeside(-1) },
+      { name: "into the bars", keys: ["j"], run: () => this.strip.canvas.focus() },
       { name: "copy a link to this place", keys: ["c"], run: () => void navigator.clipboard.writeText(location.href).then(() => this.say("copied; whoever opens it needs the token too"), () => this.say("the browser refuses to copy")) },
       { name: "save the notes as a file", keys: [], run: () => download(`${this.recording.overview.name}.notes.json`, JSON.stringify(this.notes.data, null, 1), "application/json") },
       { name: "all commands", keys: ["Ctrl-k"], run: () => this.keys.palette() },

@@ -1,6 +1,7 @@
 // The list of calls: any number of rows, at most a screenful of elements. The wheel and the keys move by exact rows;
 // the scroll bar is scaled where the list is longer than a browser can scroll.
 import { duration, h, number } from "./dom.js";
+import { shown, valueOf } from "./series.js";
 import { CONTEXT, DURATION, MARKED, NAME, START, TEXT, THREAD } from "./recording.js";
 
 const ROW = 22; // pixels, as in app.css
@@ -18,6 +19,10 @@ export class CallList {
     this.top = 0; // the first row in view, with a fraction
     this.focus = 0;
     this.columns = new Set(["seq", "duration"]);
+    /** @type {any[]} */
+    this.series = []; // columns of numbers by frame, draw or call
+    /** @type {any} */
+    this.marks = null; // findings and problems
     this.spacer = h("div", { class: "spacer" });
     this.body = h("div", { class: "rows", role: "presentation" });
     this.scroller = h(
@@ -159,9 +164,10 @@ export class CallList {
     for (const column of Object.keys(COLUMNS)) {
       if (this.columns.has(column)) cells.push(h("span", { class: `cell ${column}`, role: "gridcell", text: this.cell(column, row, call) }));
     }
+    for (const series of this.series) cells.push(h("span", { class: "cell series", role: "gridcell", title: series.name, text: this.number(series, row) }));
     const twisty = h("span", { class: "twisty", "aria-hidden": "true", text: row.open === undefined ? "" : row.open ? "▾" : "▸" });
     const what = h("span", { class: "what", role: "gridcell", style: { paddingLeft: `${(row.level - 1) * 14}px` } }, twisty);
-    what.append(...this.words(row, call));
+    what.append(...this.mark(row), ...this.words(row, call));
     element.replaceChildren(what, ...cells);
   }
 
@@ -181,6 +187,25 @@ export class CallList {
     const rest = call[TEXT].startsWith(name) ? call[TEXT].slice(name.length) : ` ${call[TEXT]}`;
     const kind = row.kind ? h("em", { class: "kind", text: KINDS[/** @type {keyof typeof KINDS} */ (row.kind)] ?? row.kind }) : "";
     return [kind, h("b", { text: name }), h("span", { class: "args", text: rest })].filter((part) => part !== "");
+  }
+
+  /** A series' value of a row: of a frame, or of the call. @param {any} series @param {import("./models.js").ListRow} row */
+  number(series, row) {
+    if (row.type === "frame") return series.per === "frame" ? shown(valueOf(series, /** @type {number} */ (row.frame)), series.unit) : "";
+    if (series.per === "frame" || row.seq < 0 || row.type === "group" || row.type === "run") return "";
+    const value = valueOf(series, row.seq);
+    return value === null ? "" : shown(value, series.unit);
+  }
+
+  /** What was found about a row. @param {import("./models.js").ListRow} row */
+  mark(row) {
+    if (!this.marks?.seqs.length || row.seq < 0 || !this.recording) return [];
+    const frame = row.type === "frame" ? /** @type {number} */ (row.frame) : -1;
+    const first = frame >= 0 ? this.recording.frames.first[frame] : row.type === "run" ? row.first ?? row.seq : row.seq;
+    const found = this.marks.between(first, row.seq);
+    if (!found) return [];
+    const text = frame >= 0 || row.type === "run" ? `${found.sign} ${found.count}` : `${found.sign} ${found.rule}${found.count > 1 ? ` +${found.count - 1}` : ""}`;
+    return [h("em", { class: `mark ${found.kind}`, text, title: `${found.kind}: ${found.rule}` })];
   }
 
   /** @param {string} column @param {import("./models.js").ListRow} row @param {any} call */

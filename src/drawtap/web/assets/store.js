@@ -16,6 +16,7 @@
  * @property {string} px the pixel whose history is shown, "X,Y" from the lower left corner
  * @property {string} object what the texture panel shows: "texture/GROUP/NAME"
  * @property {string} layer which of its images
+ * @property {string} bars the series of the bars; "": the frames' times
  * @property {string} time "open": the timeline is there
  * @property {string} view the window of the timeline, "FROM,TO" in ns
  * @property {string} area the chosen stretch of time, the same
@@ -26,7 +27,7 @@
 /** @type {Place} */
 const FIRST = {
   rec: 0, call: null, filter: "", mode: "hide", list: "tree", tab: "call", pin: null, stage: "", sql: "", of: "", px: "",
-  object: "", layer: "", time: "", view: "", area: "", ab: "", own: "",
+  object: "", layer: "", bars: "", time: "", view: "", area: "", ab: "", own: "",
 };
 const NUMBERS = new Set(["rec", "call", "pin"]);
 const CHOICES = { mode: ["hide", "dim"], list: ["tree", "flat"] };

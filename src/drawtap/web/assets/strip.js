@@ -1,44 +1,131 @@
-// The time of each frame as bars over the whole run, the selected frame, and where the filter's calls lie.
+// Bars over the whole run, of the frames' times or of any other series; the selected one, and where the filter's calls lie.
 import { button, duration, fill, h } from "./dom.js";
 import { headed } from "./image.js";
 import { get, getBytes } from "./net.js";
+import { placeOf, shown } from "./series.js";
 
 const THUMB = 54; // pixels: the height of the row of pictures, as in app.css
 const AUTOMATIC = 2_000_000; // calls: a longer recording is played only when somebody asks for pictures
 
 export class Strip {
-  /** @param {HTMLElement} element @param {(frame: number) => void} go */
-  constructor(element, go) {
+  /**
+   * @param {HTMLElement} element
+   * @param {{frame: (frame: number) => void, call: (seq: number) => void, range: (of: "frame"|"seq", from: number, to: number) => void,
+   *   series: (key: string) => void}} on
+   */
+  constructor(element, on) {
     this.element = element;
-    this.canvas = /** @type {HTMLCanvasElement} */ (h("canvas", { role: "img", style: { width: "100%", height: "100%", display: "block" } }));
+    this.on = on;
+    this.canvas = /** @type {HTMLCanvasElement} */ (h("canvas", { role: "img", tabindex: "0", style: { width: "100%", height: "100%", display: "block" } }));
     this.tip = h("span", { class: "tip", style: { position: "absolute", right: "8px", top: "2px", color: "var(--soft)", pointerEvents: "none" } });
     this.thumbs = h("div", { class: "thumbs", hidden: true });
     this.switch = button("pictures", () => void this.toggle(), { "aria-pressed": "false", title: "small pictures of frames (i)",
       style: { position: "absolute", left: "64px", top: "2px", fontSize: "11px", padding: "0 6px" } });
-    element.append(this.canvas, this.thumbs, this.tip, this.switch);
+    this.choice = /** @type {HTMLSelectElement} */ (h("select", { class: "bars", "aria-label": "what the bars are", on: { change: () => on.series(this.choice.value) } }));
+    element.append(this.canvas, this.thumbs, this.tip, this.switch, this.choice);
     this.pictures = false;
-    this.go = go;
+    this.go = on.frame;
+    /** @type {any} */
+    this.series = null; // null: the frames' times
+    /** @type {{from: number, to: number}|null} */
+    this.brush = null; // bars, both inclusive
     /** @type {Map<number, HTMLCanvasElement>} */
     this.made = new Map();
     /** @type {number[]} */
     this.density = [];
-    this.canvas.addEventListener("click", (event) => go(this.frameAt(event.offsetX)));
-    this.canvas.addEventListener("mousemove", (event) => this.point(this.frameAt(event.offsetX)));
+    this.canvas.addEventListener("pointerdown", (event) => {
+      this.canvas.setPointerCapture(event.pointerId);
+      this.begun = { x: event.offsetX, bar: this.barAt(event.offsetX) };
+    });
+    this.canvas.addEventListener("pointermove", (event) => {
+      const bar = this.barAt(event.offsetX);
+      if (this.begun && Math.abs(event.offsetX - this.begun.x) > 4) this.brush = { from: Math.min(bar, this.begun.bar), to: Math.max(bar, this.begun.bar) };
+      this.point(bar);
+      if (this.begun) this.draw();
+    });
+    this.canvas.addEventListener("pointerup", (event) => {
+      if (this.begun && this.brush && Math.abs(event.offsetX - this.begun.x) > 4) this.filter();
+      else { this.brush = null; this.goBar(this.barAt(event.offsetX)); }
+      this.begun = null;
+    });
     this.canvas.addEventListener("mouseleave", () => this.point(-1));
+    this.canvas.addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(() => this.draw()).observe(element);
   }
 
   /** @param {import("./recording.js").Recording} recording */
   show(recording) {
     this.recording = recording;
-    const times = [...recording.frames.duration].filter((t) => !Number.isNaN(t)).sort((a, b) => a - b);
-    // One frame that loads must not flatten all others.
-    this.tallest = Math.max((times[Math.floor(times.length * 0.99)] ?? 1) * 1.15, 1);
+    this.series = null;
+    this.brush = null;
     this.made.clear();
     fill(this.thumbs);
     if (recording.calls <= AUTOMATIC) void this.toggle(true).catch(() => this.toggle(false));
-    this.canvas.setAttribute("aria-label", `time of ${recording.frameCount} frames, at most ${duration(times.at(-1))}, median ${duration(times[times.length >> 1])}`);
+    this.measure();
+  }
+
+  /** Show another series; null: the frames' times. @param {any} series */
+  of(series) {
+    this.series = series;
+    this.brush = null;
+    this.measure();
+  }
+
+  /** The series to choose from. @param {{key: string, name: string}[]} list @param {string} chosen */
+  offer(list, chosen) {
+    const key = chosen || "frame:duration";
+    fill(this.choice, ...list.map((one) => h("option", { value: one.key, text: one.name, selected: one.key === key })));
+  }
+
+  get values() { return this.series ? this.series.values : this.recording.frames.duration; }
+  get count() { return this.values.length; }
+  get unit() { return this.series ? this.series.unit : "ns"; }
+  get per() { return this.series && this.series.per !== "frame" ? "call" : "frame"; }
+  /** The frame or call that a bar is of. @param {number} bar */
+  keyOf(bar) { return this.series ? this.series.keys[bar] : bar; }
+
+  measure() {
+    const sorted = [...this.values].filter((t) => !Number.isNaN(t)).sort((a, b) => a - b);
+    // One frame that loads must not flatten all others.
+    this.tallest = Math.max((sorted[Math.floor(sorted.length * 0.99)] ?? 1) * 1.15, 1e-9);
+    const name = this.series ? this.series.name : "frame time";
+    this.canvas.setAttribute("aria-label", `${name}: ${this.count} bars, at most ${shown(sorted.at(-1), this.unit)}, median ${shown(sorted[sorted.length >> 1], this.unit)}; arrows choose, Shift with arrows a range, Enter filters to it`);
     this.draw();
+  }
+
+  /** The bar of what is selected. */
+  get at() {
+    if (this.per === "frame") return this.series ? placeOf(this.series.keys, this.frame ?? 0) : this.frame ?? 0;
+    return placeOf(this.series.keys, this.call ?? 0);
+  }
+
+  /** @param {number} bar */
+  goBar(bar) {
+    const key = this.keyOf(Math.min(Math.max(bar, 0), this.count - 1));
+    if (key === undefined) return;
+    if (this.per === "frame") this.on.frame(key);
+    else this.on.call(key);
+  }
+
+  /** Filter the list to what the brush covers. */
+  filter() {
+    if (this.brush) this.on.range(this.per === "frame" ? "frame" : "seq", this.keyOf(this.brush.from), this.keyOf(this.brush.to));
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (step && event.shiftKey) {
+      const there = this.brush ?? { from: this.at, to: this.at };
+      this.brush = step > 0 ? { ...there, to: Math.min(there.to + 1, this.count - 1) } : { ...there, from: Math.max(there.from - 1, 0) };
+      this.tip.textContent = `${this.keyOf(this.brush.from)} to ${this.keyOf(this.brush.to)}: Enter filters`;
+      this.draw();
+    } else if (step) this.goBar(this.at + step);
+    else if (event.key === "Enter" && this.brush) this.filter();
+    else if (event.key === "Escape" && this.brush) { this.brush = null; this.draw(); }
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
   }
 
   /** Show or hide small pictures of frames; the first time the server begins to make them. */
@@ -89,15 +176,16 @@ export class Strip {
   }
 
   /** @param {number} x */
-  frameAt(x) {
-    const count = this.recording?.frameCount ?? 0;
-    return Math.min(Math.max(Math.floor((x / this.canvas.clientWidth) * count), 0), count - 1);
+  barAt(x) {
+    return Math.min(Math.max(Math.floor((x / this.canvas.clientWidth) * this.count), 0), this.count - 1);
   }
 
-  /** @param {number} frame */
-  point(frame) {
+  /** @param {number} bar */
+  point(bar) {
     const f = this.recording?.frames;
-    this.tip.textContent = f && frame >= 0 && frame < this.recording.frameCount ? `frame ${frame}: ${duration(f.duration[frame])}, ${f.end[frame] - f.first[frame]} calls, ${f.draws[frame]} draws` : "";
+    if (!f || bar < 0 || bar >= this.count) this.tip.textContent = "";
+    else if (this.series) this.tip.textContent = `${this.per} ${this.keyOf(bar)}: ${shown(this.series.values[bar], this.unit)}`;
+    else this.tip.textContent = `frame ${bar}: ${duration(f.duration[bar])}, ${f.end[bar] - f.first[bar]} calls, ${f.draws[bar]} draws`;
   }
 
   draw() {
@@ -109,16 +197,17 @@ export class Strip {
     context.scale(scale, scale);
     const style = getComputedStyle(document.documentElement);
     const colour = (/** @type {string} */ name) => style.getPropertyValue(name);
-    const { frameCount, frames } = this.recording;
+    const { frameCount } = this.recording, { values, count } = this;
+    if (!count) return;
     const base = height - 8;
     const top = this.pictures ? THUMB : 4;
-    this.switch.style.top = `${this.pictures ? THUMB : 2}px`;
+    this.switch.style.top = this.choice.style.top = `${this.pictures ? THUMB : 2}px`;
     if (this.made.size) this.place();
-    const columns = Math.min(Math.ceil(width), frameCount);
+    const columns = Math.min(Math.ceil(width), count);
     for (let column = 0; column < columns; column++) {
-      const from = Math.floor((column * frameCount) / columns), to = Math.max(Math.floor(((column + 1) * frameCount) / columns), from + 1);
+      const from = Math.floor((column * count) / columns), to = Math.max(Math.floor(((column + 1) * count) / columns), from + 1);
       let longest = 0;
-      for (let f = from; f < to; f++) if (frames.duration[f] > longest) longest = frames.duration[f];
+      for (let f = from; f < to; f++) if (values[f] > longest) longest = values[f];
       const over = longest > this.tallest;
       const tall = (Math.min(longest / this.tallest, 1)) * (base - top);
       context.fillStyle = colour(over ? "--orange" : "--blue");
@@ -136,12 +225,19 @@ export class Strip {
       context.fillRect(at(i), base + 2, Math.max(at(i + 1) - at(i), 1.5), 5);
     });
     context.globalAlpha = 1;
+    if (this.brush) {
+      context.fillStyle = colour("--blue");
+      context.globalAlpha = 0.25;
+      const x0 = (this.brush.from / count) * width, x1 = ((this.brush.to + 1) / count) * width;
+      context.fillRect(x0, 0, Math.max(x1 - x0, 2), height);
+      context.globalAlpha = 1;
+    }
     if (this.frame !== undefined && this.frame !== null) {
       context.fillStyle = colour("--ink");
-      context.fillRect(((this.frame + 0.5) / frameCount) * width - 1, 0, 2, height);
+      context.fillRect(((this.at + 0.5) / count) * width - 1, 0, 2, height);
     }
     context.fillStyle = colour("--soft");
     context.font = "11px system-ui, sans-serif";
-    context.fillText(duration(this.tallest), 4, top + 10);
+    context.fillText(shown(this.tallest, this.unit), 4, top + 10);
   }
 }

@@ -6,7 +6,7 @@ import { link } from "./table.js";
 import { TimeGraph, amount, clock, read } from "./timegraph.js";
 
 const KERNEL = ["contention", "figures", "events"]; // panels about the window
-const AUTOMATIC = 2_000_000; // calls: in a longer recording findings are looked for only when somebody asks
+const AUTOMATIC = 500_000; // calls: in a longer recording findings are looked for only when somebody asks
 
 export class Timeline {
   /** @param {any} page @param {HTMLElement} element */
@@ -30,11 +30,11 @@ export class Timeline {
   get number() { return this.page.recording.number; }
 
   furniture() {
-    const g = this.graph;
+    const g = this.graph, { page } = this;
     const act = (/** @type {string} */ name, /** @type {string} */ key, /** @type {string} */ title) => button(name, () => { g.acts()[key](); g.box.focus(); }, { title: `${title} (${key})` });
     this.window = h("b", { class: "window" });
     this.key = h("span", { class: "key" });
-    this.looking = button("findings", () => void this.load(true), { title: "look for findings of the checklist, and mark them" });
+    this.looking = button("findings", () => void page.looked().catch((/** @type {unknown} */ e) => page.fail(e)), { title: "look for findings of the checklist, and mark them" });
     this.shut = button("×", () => this.toggle(false), { "aria-label": "close the timeline", title: "T" });
     fill(this.bar, h("b", { text: "Time" }), this.window, act("+", "w", "zoom in"), act("−", "s", "zoom out"), act("all", "0", "all of the time"), act("fit", "f", "show the selection as a whole"),
       act("A", "m", "marker A at the selection"), act("B", "M", "marker B at the selection"), act("clear", "Escape", "no area, no markers"),
@@ -92,7 +92,6 @@ export class Timeline {
       if (!listing.more) break;
       await new Promise((done) => setTimeout(done, 700));
     }
-    void this.page.marked?.();
   }
 
   /** Rows of the user's own, by their questions. @param {import("./store.js").Place} place */
