@@ -116,10 +116,9 @@ def _apart(difference: Difference) -> str:
         return difference.sizes
     if difference.exact:
         return "equal"
-    return (
-        f"largest difference {difference.largest}, RMSE {difference.rmse:.3f}, SSIM {difference.ssim:.5f}, "
-        f"{100 * difference.pixels:.2f} % of the pixels"
-    )
+    share = f"{100 * difference.pixels:.2f} %" if difference.pixels >= 5e-5 else "less than 0.01 %"
+    told = f"largest difference {difference.largest}, RMSE {difference.rmse:.3f}, SSIM {difference.ssim:.5f}"
+    return f"{told}, {share} of the pixels"
 
 
 def _draw(found: Comparison) -> list[tuple[str, str]]:
