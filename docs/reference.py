@@ -30,7 +30,7 @@ from drawtap.system import rule as contention
 from drawtap.system.exporter import EXPORTS
 from drawtap.system.reader import READERS
 from drawtap.system.recorder import RECORDERS
-from drawtap.tables import Table, kernel, recording
+from drawtap.tables import Table, corpus, kernel, recording
 
 FOLDER = Path(__file__).parent / "reference"
 NOTE = "<!-- Written by docs/reference.py: change the code it reads, not this page. -->\n\n"
@@ -43,6 +43,7 @@ def pages() -> dict[str, str]:
         "tables.md": NOTE + "".join(_tables()),
         "metrics.md": NOTE + "".join(_metrics()),
         "kernel-tables.md": NOTE + "".join(_kernel_tables()),
+        "corpus-tables.md": NOTE + "".join(_corpus_tables()),
         "errors.md": NOTE + "".join(_errors()),
         "formats.md": NOTE + "".join(_formats()),
         "specification.md": NOTE + "".join(_specification()),
@@ -171,6 +172,14 @@ def _kernel_tables() -> Iterator[str]:
     for name, entry in contention.RULES.items():
         yield f"### {name}\n\n**{entry.title}.** {entry.why}\n\n*{entry.fix}*\n\n"
     yield f"## Paths of `state`\n\n{inspect.getdoc(timeline)}\n"
+
+
+def _corpus_tables() -> Iterator[str]:
+    yield f"# Tables of a corpus\n\n{inspect.getdoc(corpus)} How to ask them: [](../howto/corpus.md).\n\n"
+    for table in corpus.TABLES.values():
+        yield f"## {table.name}\n\nOne row is {table.doc}.\n\n"
+        yield from _columns(table)
+        yield "\n"
 
 
 def _errors() -> Iterator[str]:

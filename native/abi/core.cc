@@ -3,6 +3,7 @@
 
 #include "../edit/check.h"
 #include "../edit/diff.h"
+#include "../edit/skeleton.h"
 #include "../edit/text_changes.h"
 #include "../edit/write.h"
 #include "../export/export_c.h"
@@ -16,6 +17,9 @@
 
 struct dt_trace {
   std::shared_ptr<dt::Trace> trace;
+};
+struct dt_restored {
+  dt::edit::Restored made;
 };
 
 namespace {
@@ -58,6 +62,25 @@ void hand_out(std::unique_ptr<BytesOwner> owner, const char** json, uint64_t* le
   *length = owner->first.size();
   *out = static_cast<Owner*>(owner.release());
 }
+
+struct StringOwner : Owner {
+  std::string text;
+};
+void hand_out(std::string text, const char** at, uint64_t* length, void** out) {
+  auto owner = std::make_unique<StringOwner>();
+  owner->text = std::move(text);
+  *at = owner->text.data();
+  *length = owner->text.size();
+  *out = static_cast<Owner*>(owner.release());
+}
+
+dt::Hash128 parse_hash(const std::string& text) {
+  if (text.size() != 32 || text.find_first_not_of("0123456789abcdefABCDEF") != text.npos)
+    throw dt::Error(DT_E_ARGUMENT, "not a content hash: " + text + " (expected 32 hex digits)");
+  return {strtoull(text.substr(16).c_str(), nullptr, 16), strtoull(text.substr(0, 16).c_str(), nullptr, 16)};
+}
+
+std::string_view view(const uint8_t* bytes, uint64_t length) { return {reinterpret_cast<const char*>(bytes), length}; }
 
 }  // namespace
 
@@ -182,14 +205,8 @@ void dt_release_capsule(void* capsule) { dt::release_capsule(capsule); }
 int dt_blob(dt_trace* trace, const char* hash, const uint8_t** bytes, uint64_t* length, void** owner) {
   return guarded([&] {
     need(trace && hash && bytes && length && owner, "hash");
-    dt::Hash128 h;
-    std::string text(hash);
-    if (text.size() != 32 || text.find_first_not_of("0123456789abcdefABCDEF") != text.npos)
-      throw dt::Error(DT_E_ARGUMENT, "not a content hash: " + text + " (expected 32 hex digits)");
-    h.high = strtoull(text.substr(0, 16).c_str(), nullptr, 16);
-    h.low = strtoull(text.substr(16).c_str(), nullptr, 16);
     auto kept = std::make_unique<VectorOwner>();
-    kept->bytes = trace->trace->blob(h);
+    kept->bytes = trace->trace->blob(parse_hash(hash));
     *bytes = kept->bytes.data();
     *length = kept->bytes.size();
     *owner = static_cast<Owner*>(kept.release());
@@ -301,6 +318,53 @@ int dt_text_changes(dt_trace* trace, uint64_t first_seq, uint64_t end_seq, const
     hand_out(std::move(bytes), json, length, owner);
   });
 }
+
+int dt_skeleton(dt_trace* trace, const char* path, const char** json, uint64_t* length, void** owner) {
+  return guarded([&] {
+    need(trace && path && json && length && owner, "the path");
+    hand_out(dt::edit::write_skeleton(*trace->trace, path), json, length, owner);
+  });
+}
+
+int dt_pack(const uint8_t* raw, uint64_t bytes, int32_t level, const char** frame, uint64_t* length, void** owner) {
+  return guarded([&] {
+    need((raw || !bytes) && frame && length && owner, "the content");
+    hand_out(dt::edit::pack(view(raw, bytes), level), frame, length, owner);
+  });
+}
+
+int dt_unpack(const uint8_t* frame, uint64_t bytes, uint64_t expected, const char** raw, uint64_t* length,
+              void** owner) {
+  return guarded([&] {
+    need((frame || !bytes) && raw && length && owner, "the frame");
+    hand_out(dt::edit::unpack(view(frame, bytes), expected), raw, length, owner);
+  });
+}
+
+int dt_restore_open(dt_trace* skeleton, const char* path, dt_restored** out) {
+  return guarded([&] {
+    need(skeleton && path && out, "the path");
+    *out = nullptr;
+    *out = new dt_restored{dt::edit::Restored(skeleton->trace, path)};
+  });
+}
+
+int dt_restore_add(dt_restored* restored, const char* hash, const uint8_t* raw, uint64_t bytes, const uint8_t* frame,
+                   uint64_t frame_bytes) {
+  return guarded([&] {
+    need(restored && hash && (raw || !bytes) && (frame || !frame_bytes), "the content");
+    restored->made.add(parse_hash(hash), view(raw, bytes), view(frame, frame_bytes));
+  });
+}
+
+int dt_restore_finish(dt_restored* restored, const char* annotation) {
+  return guarded([&] {
+    need(restored && annotation, "the annotation");
+    restored->made.finish(annotation);
+  });
+}
+
+void dt_restore_close(dt_restored* restored) { delete restored; }
 
 void dt_cancel(dt_trace* trace) {
   if (trace) ++trace->trace->generation;

@@ -79,6 +79,28 @@ DT_API int dt_text_changes(dt_trace* trace, uint64_t first_seq, uint64_t end_seq
  * or "function" and "params": [{"name", "a", "b"}]}]}; `limit` is that of both lists. */
 DT_API int dt_diff(dt_trace* a, dt_trace* b, uint64_t first_frame, uint64_t end_frame, uint64_t limit, uint32_t flags,
                    const char** json, uint64_t* length, void** owner);
+
+/* Write the skeleton of a recording: the same chunks under the same uuid, without those that hold contents and without
+ * annotations `restored`. It is a trace of its own, and the same recording gives the same bytes. `json`: {"contents":
+ * [[hash, bytes], ...] in the order of first use, "incomplete": [hash, ...] of those that the recorder did not finish};
+ * until dt_blob_free(owner). */
+DT_API int dt_skeleton(dt_trace* trace, const char* path, const char** json, uint64_t* length, void** owner);
+
+/* One zstd frame of `raw`; and what a frame holds, which must be `expected` bytes (UINT64_MAX: what it says). Until
+ * dt_blob_free(owner). */
+DT_API int dt_pack(const uint8_t* raw, uint64_t bytes, int32_t level, const char** frame, uint64_t* length,
+                   void** owner);
+DT_API int dt_unpack(const uint8_t* frame, uint64_t bytes, uint64_t expected, const char** raw, uint64_t* length,
+                     void** owner);
+
+/* A recording from a skeleton: it is opened, gets its contents (32 hex digits, the content and one zstd frame of it),
+ * and is finished with an annotation, a JSON object. Closed before that, it is no trace. */
+typedef struct dt_restored dt_restored;
+DT_API int dt_restore_open(dt_trace* skeleton, const char* path, dt_restored** out);
+DT_API int dt_restore_add(dt_restored* restored, const char* hash, const uint8_t* raw, uint64_t bytes,
+                          const uint8_t* frame, uint64_t frame_bytes);
+DT_API int dt_restore_finish(dt_restored* restored, const char* annotation);
+DT_API void dt_restore_close(dt_restored* restored);
 #ifdef __cplusplus
 }
 #endif

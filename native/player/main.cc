@@ -259,6 +259,8 @@ const Option OPTIONS[] = {
     {"--measured", "FILE", "a file", word<&Wanted::measured>,
      "... into FILE; of several passes, one a loop, into FILE.0, FILE.1 ..."},
     {"--plan", "FILE", "a file", word<&Wanted::plan>, "say in which passes what FILE says can be measured"},
+    {"--heartbeat", "FD", "a descriptor", positive<&Options::heartbeat>,
+     "store the call that comes next in this shared memory, 8 bytes (options.h)"},
     {"--status", "FILE", "a file", option_word<&Options::status_path>,
      "JSON lines: progress, findings, result; - for standard output (default)"},
 };

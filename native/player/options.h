@@ -16,6 +16,12 @@ struct Point {
   std::string path;    // the beginning of the wanted state paths; what is wanted of an object (parse_object)
 };
 
+// Shared memory in which somebody else sees which call the player is at, also while a driver is stuck in it: the number
+// of the call (seq) in the lower 48 bits, the recording's number of its function in the upper 16. It is stored before
+// each call; at first, and while the recording is prepared, all bits are set.
+using Heartbeat = uint64_t;
+constexpr Heartbeat NO_BEAT = UINT64_MAX;
+
 struct Options {
   std::string trace, status_path, snapshot_prefix, frame_end = "auto", snapshot_format = "png";
   uint64_t first_frame = 0, end_frame = UINT64_MAX, stop_call = UINT64_MAX;
@@ -38,6 +44,7 @@ struct Options {
   std::string query_file;  // of states; "": standard output
   bool serve = false;      // take points from standard input
   bool look = false;       // these may ask what becomes of pixels and vertices
+  uint64_t heartbeat = 0;  // descriptor of shared memory for a Heartbeat; 0: none
 };
 
 }  // namespace dt::play

@@ -1,6 +1,9 @@
 #include "play.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <utility>
@@ -126,6 +129,8 @@ void Player::execute(Decoded* chunk, uint32_t record) {
   const Function* function = call.columns.function;
   const bool ends = seq == end_seq_;
   if (DT_UNLIKELY(observer_ != nullptr) && function && context && observer_->keeps(call, ends)) return;
+  const Heartbeat number = function ? function->id : 0xffff;
+  __atomic_store_n(heartbeat_, (seq & 0xffffffffffff) | number << 48, __ATOMIC_RELAXED);
   scratch_used_ = 0;
   if (DT_UNLIKELY(!more_scratch_.empty())) more_scratch_.clear();
   const bool marked = call.known >= 0 && g_known[call.known].flags & KNOWN_FRAME_END;
@@ -181,6 +186,13 @@ Player::Player(const Trace& t, const Options& o) : trace(t), options(o) {
     status_ = options.status_path == "-" ? stdout : fopen(options.status_path.c_str(), "a");
     if (!status_) throw Error(DT_E_IO, options.status_path + " cannot be written");
     setvbuf(status_, nullptr, _IOLBF, 0);
+  }
+  if (options.heartbeat) {
+    void* page =
+        mmap(nullptr, sizeof(Heartbeat), PROT_READ | PROT_WRITE, MAP_SHARED, static_cast<int>(options.heartbeat), 0);
+    if (page == MAP_FAILED) throw Error(DT_E_IO, std::string("the heartbeat: ") + strerror(errno));
+    heartbeat_ = static_cast<Heartbeat*>(page);
+    *heartbeat_ = NO_BEAT;
   }
   mapping_ = map_functions(trace);
   windows_ = std::make_unique<Windows>(*this);

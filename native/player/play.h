@@ -329,6 +329,8 @@ class Player {
   int64_t first_time_ns_ = -1;
   FILE* status_ = nullptr;
   double last_progress_ = 0;
+  Heartbeat no_beat_ = NO_BEAT;
+  Heartbeat* heartbeat_ = &no_beat_;  // shared memory, where somebody watches
 };
 
 double now_seconds();

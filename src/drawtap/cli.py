@@ -99,7 +99,7 @@ def click_command(command: Command, *, trace: object | None = None) -> click.Com
     if command.json or command.kernel:
         params.append(click.Option(["--json", "json_"], is_flag=True, help="Print JSON for programs."))
     # A rest of words is a program with options of its own; a rest of paths is only several files.
-    rest = any(p.kind == "rest" and p.type is str for p in command.params)
+    rest = any(p.kind == "rest" and p.type is str and not p.opt.mixed for p in command.params)
     examples = "\n".join(f"  {line}" for line in command.examples)
     return _Verb(
         command.name.rpartition(" ")[2],

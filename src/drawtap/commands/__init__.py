@@ -26,6 +26,7 @@ SECTIONS: Mapping[str, str] = {
     "ask": "Ask it",
     "replay": "Play it again",
     "edit": "Change it, hand it on",
+    "corpus": "Keep many recordings",
     "live": "Manage running programs, put code into them",
     "system": "What the kernel saw",
     "know": "What drawtap knows, and traces of the kernel",
@@ -37,6 +38,7 @@ FIRST = ("record", "info", "report", "sql", "replay")
 # Verbs of two words: `name="system record"` in commands/system_record.py is `drawtap system record`.
 GROUPS: Mapping[str, str] = {
     "system": "Kernel: ask traces of the kernel about GPU work.",
+    "corpus": "Corpus: keep many recordings by content, ask them all in SQL, play them.",
 }
 
 
@@ -49,7 +51,8 @@ class Opt:
     """Describe one parameter to people: the text of its help, a short spelling ("-n"), the word for its value.
 
     `bare` is the value of an option that is given without one, `word` what an option is called where that is not the
-    name of the parameter.
+    name of the parameter. `mixed`: of words without an end, options may stand among them; else the first word ends the
+    options, since the rest is a program with its own.
     """
 
     help: str
@@ -57,6 +60,7 @@ class Opt:
     metavar: str | None = None
     bare: str | None = None
     word: str | None = None
+    mixed: bool = False
 
 
 @dataclass(frozen=True)

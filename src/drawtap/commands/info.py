@@ -86,6 +86,7 @@ def groups(trace: Trace, data: Mapping[str, object]) -> dict[str, dict[str, obje
         "recording": _recording(data, notes),
         "flight recorder": _flight(notes.get("flight_recorder")),
         "begun while it ran": _late(trace),
+        "corpus": _restored(notes.get("restored")),
     }
     return {title: group for title, group in found.items() if group}
 
@@ -179,6 +180,24 @@ def _flight(note: Mapping[str, object] | None) -> dict[str, object]:
         )
     if note.get("calls_lost"):
         group["lost"] = f"{text('', note['calls_lost'])} calls: it may not replay as it was"
+    return group
+
+
+def _restored(note: Mapping[str, object] | None) -> dict[str, object]:
+    # What a corpus gave back, and how it compares with the file that was added.
+    if note is None:
+        return {}
+    group: dict[str, object] = {
+        "state": text("", note.get("text")),
+        "recording": text("", note.get("id")),
+        "contents": f"{text('', note.get('contents'))}, each equal by its SHA-256",
+        "the file was": f"SHA-256 {text('', note.get('file_sha256'))}; its bytes stood in another order",
+    }
+    if note.get("contents_lost"):
+        group["lost"] = f"{text('', note['contents_lost'])} contents that the file itself did not have whole"
+    problems_ = note.get("problems")
+    if isinstance(problems_, list) and problems_:
+        group["the file had"] = "; ".join(map(str, problems_))
     return group
 
 

@@ -1,4 +1,4 @@
-"""Options that several verbs about traces of the kernel have."""
+"""Options that several verbs have: about traces of the kernel, about a corpus."""
 
 from __future__ import annotations
 
@@ -16,3 +16,7 @@ GUEST = Opt(
 )
 NO_CACHE = Opt("Neither look for kept tables of this trace nor keep them.")
 TRACE = Opt("a trace of the kernel: a file, or a folder of CTF", metavar="TRACE")
+
+CORPUS = Opt("The corpus: a folder, or s3://BUCKET/PREFIX.  [default: $DRAWTAP_CORPUS]", metavar="STORE")
+TAGS = Opt("Only recordings with this tag; several: with all of them.", "-t", "NAME=VALUE", word="tag")
+ID = Opt("recordings, by the first digits of their ids", metavar="ID", mixed=True)

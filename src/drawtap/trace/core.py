@@ -198,6 +198,12 @@ def _library() -> Library:
         "dt_text_changes": (c_void_p, c_uint64, c_uint64, c_char_p, c_uint64, *TEXT),
         "dt_diff": (c_void_p, c_void_p, c_uint64, c_uint64, c_uint64, c_uint32, *TEXT),
         "dt_write": (POINTER(_CSource), c_uint32, POINTER(_CWrite), c_char_p, *TEXT),
+        "dt_skeleton": (c_void_p, c_char_p, *TEXT),
+        "dt_pack": (c_char_p, c_uint64, ctypes.c_int32, *TEXT),
+        "dt_unpack": (c_char_p, c_uint64, c_uint64, *TEXT),
+        "dt_restore_open": (c_void_p, c_char_p, POINTER(c_void_p)),
+        "dt_restore_add": (c_void_p, c_char_p, c_char_p, c_uint64, c_char_p, c_uint64),
+        "dt_restore_finish": (c_void_p, c_char_p),
         "dt_export_apitrace": (c_void_p, POINTER(_CRange), c_uint32, c_char_p),
         "dt_export_c": (c_void_p, selection, c_char_p, POINTER(_COptions), *TEXT),
     }
@@ -205,6 +211,7 @@ def _library() -> Library:
     plain: dict[str, tuple[object, Signature]] = {
         "dt_close": (None, closing),
         "dt_cancel": (None, closing),
+        "dt_restore_close": (None, closing),
         "dt_progress": (None, (c_void_p, u64s, u64s)),
         "dt_core_version": (c_char_p, ()),
     }
@@ -351,6 +358,10 @@ class CoreTrace(Handle):
         chosen = (_CRange * max(1, len(ranges)))(*(_CRange(r.start, r.stop, frames, 0) for r, frames in ranges))
         self._lib.dt_export_apitrace(self.handle, chosen, len(ranges), os.fsencode(path))
 
+    def skeleton(self, path: Path) -> Row:
+        """Write the trace without its contents, and say which these are; see `native/edit/edit.h` for dt_skeleton."""
+        return _object(self._text(self._lib.dt_skeleton, os.fsencode(path)))
+
     def cancel(self) -> None:
         """Stop what runs on this trace; it then raises Cancelled."""
         if self._handle is not None:
@@ -364,6 +375,36 @@ class CoreTrace(Handle):
 
     def _text(self, function: Callable[..., object], *arguments: object) -> bytes:
         return self._lib.text(function, self.handle, *arguments)
+
+
+class Restored(Handle):
+    """A recording that is made of a skeleton and of contents. Closed before `finish`, the file is no recording."""
+
+    CLOSE, WHAT = "dt_restore_close", "the recording that is restored"
+
+    def __init__(self, skeleton: CoreTrace, path: Path) -> None:
+        library = _library()
+        super().__init__(library, library.dt_restore_open, skeleton.handle, os.fsencode(path))
+
+    def add(self, content_hash: str, raw: bytes, frame: bytes) -> None:
+        """Add a content and one zstd frame of it. Raises InputError where its hash (32 hex digits) is another."""
+        self._lib.dt_restore_add(self.handle, content_hash.encode(), raw, len(raw), frame, len(frame))
+
+    def finish(self, annotation: Row) -> None:
+        """Write what is left, with an annotation."""
+        self._lib.dt_restore_finish(self.handle, json.dumps(annotation).encode())
+
+
+def pack(raw: bytes, level: int) -> bytes:
+    """Return `raw` as one zstd frame."""
+    lib = _library()
+    return lib.text(lib.dt_pack, raw, len(raw), level)
+
+
+def unpack(frame: bytes, size_bytes: int | None = None) -> bytes:
+    """Return what one zstd frame holds. Raises InputError where that is not whole, or not of this size (None: any)."""
+    lib = _library()
+    return lib.text(lib.dt_unpack, frame, len(frame), (1 << 64) - 1 if size_bytes is None else size_bytes)
 
 
 def write(

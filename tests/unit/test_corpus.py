@@ -1,0 +1,603 @@
+"""A corpus: what is added comes back equal, is stored once, survives killed adders, and damage is found."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import random
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from conftest import Answer
+from drawtap.corpus import rows, search
+from drawtap.corpus.adding import Adder, restore
+from drawtap.corpus.checking import check
+from drawtap.corpus.objects import opened
+from drawtap.corpus.store import SMALL_BYTES, Manifest, Store, create, identity, kind_of, sealed
+from drawtap.corpus.sweeping import LEAST_AGE_S, condemned, sweep
+from drawtap.errors import DrawtapError, InputError, UsageError
+from drawtap.tables.corpus import TABLES
+from drawtap.trace.result import connect
+from drawtap.trace.trace import open_trace
+from shared import steps
+from writer import Writer, blob, hash_text, small_trace
+
+BIG = random.Random(1).randbytes(SMALL_BYTES) + b"large"
+FLAT = b"\0" * (3 * SMALL_BYTES)
+SMALL = random.Random(2).randbytes(3000)
+
+
+def _recording(path: Path, contents: tuple[bytes, ...], *, start: int = 1000, part: int = 1 << 30) -> Path:
+    w = Writer()
+    w.uuid = hashlib.md5(path.name.encode()).digest()
+    w.annotate('{"kind": "recording", "program": "/usr/bin/scene"}')
+    t = w.thread()
+    for number, content in enumerate(contents):
+        t.call("glUniform4fv", location=number, count=len(content) // 16, value=blob(content), start=start, duration=5)
+        start += 100
+        t.call("glDrawElements", mode=4, count=36, type=5123, start=start, duration=50)
+        t.call("eglSwapBuffers", dpy=1, surface=2, result=1, start=start + 60, duration=9)
+    t.flush()
+    w.add_blobs(list(contents), part=part)
+    return w.write(path)
+
+
+NO_FINDINGS = "SELECT NULL AS rule, NULL AS severity, NULL AS n, NULL AS first_seq WHERE false"
+
+
+@pytest.fixture(autouse=True)
+def _without_the_checklist(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Its rules take longer than everything else; one test has them.
+    if request.node.name != "test_the_tables_have_the_declared_columns":
+        monkeypatch.setitem(rows.QUESTIONS, "findings", NO_FINDINGS)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return create(str(tmp_path / "store"))
+
+
+@pytest.fixture
+def bucket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of an empty bucket of a server that speaks S3 over HTTP."""
+    pytest.importorskip("obstore", reason="obstore is an extra: pip install 'drawtap[fleet]'")
+    localbucket = pytest.importorskip("localbucket", reason="pip install localbucket")
+    folder = tmp_path / "buckets"
+    (folder / "gfx").mkdir(parents=True)
+    monkeypatch.setattr(localbucket.S3Handler, "data_root", folder, raising=False)
+    logging.getLogger(localbucket.logger.name).setLevel(logging.CRITICAL)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), localbucket.S3Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    _credentials(monkeypatch, f"http://127.0.0.1:{server.server_port}")
+    yield "s3://gfx/corpus"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def _credentials(monkeypatch: pytest.MonkeyPatch, endpoint: str) -> None:
+    for name, value in (("ENDPOINT_URL", endpoint), ("ACCESS_KEY_ID", "a"), ("SECRET_ACCESS_KEY", "b")):
+        monkeypatch.setenv(f"AWS_{name}", value)
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+
+
+@pytest.fixture
+def moto(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The same from moto, which checks signatures and conditions."""
+    pytest.importorskip("obstore", reason="obstore is an extra: pip install 'drawtap[fleet]'")
+    server = pytest.importorskip("moto.server", reason="pip install 'moto[server]'")
+    running = server.ThreadedMotoServer(ip_address="127.0.0.1", port=0)
+    running.start()
+    host, port = running.get_host_and_port()
+    _credentials(monkeypatch, f"http://{host}:{port}")
+    import boto3
+
+    boto3.client("s3").create_bucket(Bucket="gfx")
+    yield "s3://gfx/corpus"
+    running.stop()
+
+
+def _names(store: Store) -> list[str]:
+    return sorted(entry.name for entry in store.objects.listed("") if kind_of(entry.name))
+
+
+def _everything(path: Path) -> dict[str, object]:
+    """Return what a recording says, without where it stands in its file."""
+    with open_trace(path) as trace:
+        calls = trace.sql("SELECT * FROM calls ORDER BY seq").fetchall()
+        blobs = {row["hash"]: trace.core.blob(str(row["hash"])) for row in trace.table("blobs")}
+        info = {k: v for k, v in trace.info.items() if k not in ("path", "file_bytes", "annotations")}
+        notes = [json.loads(text) for text in trace.info["annotations"]]  # type: ignore[union-attr]
+        return {
+            "calls": calls,
+            "blobs": blobs,
+            "info": info,
+            "notes": [n for n in notes if n.get("kind") != "restored"],
+        }
+
+
+def _round_trip(where: str, tmp_path: Path) -> None:
+    store = create(where)
+    file = _recording(tmp_path / "a.dtap", (BIG, SMALL, FLAT, SMALL[:2000]), part=40_000)
+    added = Adder(store).add(file, {"app": "nav"})
+    assert added.new
+    assert (added.contents, added.new_contents) == (4, 4)
+    assert added.new_bytes < file.stat().st_size + 30_000
+    back = tmp_path / "back.dtap"
+    restore(store, added.id, back)
+    assert _everything(back) == _everything(file)
+    # The file that came back, and the one that was added, are in the corpus already.
+    for again in (back, file):
+        known = Adder(Store(where)).add(again)
+        assert (known.id, known.new, known.new_bytes) == (added.id, False, 0)
+    assert not check(store).faults
+    with search.Corpus(store) as corpus:
+        row = corpus.rows("SELECT * FROM traces")
+        assert [(r["trace"], r["file"], r["frames"], r["tags"]) for r in row] == [
+            (added.id, "a.dtap", 4, {"app": "nav"})
+        ]
+        assert corpus.scalar("SELECT sum(draws) FROM frames") == 4
+    store.remove(added.id)
+    sweep(store, 0)
+    assert not any("contents" in name or "traces" in name for name in _names(store))
+
+
+def test_round_trip(tmp_path: Path) -> None:
+    _round_trip(str(tmp_path / "store"), tmp_path)
+
+
+def test_round_trip_in_a_bucket(bucket: str, tmp_path: Path) -> None:
+    _round_trip(bucket, tmp_path)
+
+
+def test_round_trip_in_a_strict_bucket(moto: str, tmp_path: Path) -> None:
+    _round_trip(moto, tmp_path)
+
+
+def test_a_new_object_never_replaces_another(bucket: str, tmp_path: Path) -> None:
+    for where in (bucket, str(tmp_path)):
+        objects = opened(where)
+        assert objects.put_new("packs/x", b"first")
+        assert not objects.put_new("packs/x", b"second", look=False)
+        assert objects.get("packs/x") == b"first"
+        assert objects.get("packs/x", 1, 3) == b"ir"
+        objects.replace("packs/x", b"third")
+        assert objects.get("packs/x", 2) == b"ird"
+        assert [entry.name for entry in objects.listed("packs/")] == ["packs/x"]
+        objects.delete("packs/x")
+        objects.delete("packs/x")
+        assert objects.about("packs/x") is None
+        with pytest.raises(InputError, match="there is no"):
+            objects.get("packs/x")
+
+
+def test_equal_contents_are_stored_once(store: Store, tmp_path: Path) -> None:
+    adder = Adder(store)
+    first = adder.add(_recording(tmp_path / "a.dtap", (BIG, SMALL, FLAT)))
+    # Another run: other times and another order in the file, and parts of contents at other places.
+    second = adder.add(_recording(tmp_path / "b.dtap", (FLAT, BIG, SMALL), start=5000, part=10_000))
+    assert first.id != second.id
+    assert (second.new, second.new_contents, second.new_content_bytes) == (True, 0, 0)
+    third = Adder(store).add(_recording(tmp_path / "c.dtap", (SMALL, BIG[:-1])))
+    assert third.new_contents == 1
+    with search.Corpus(store) as corpus:
+        shared = (
+            corpus.scalar("SELECT count(DISTINCT sha256) FROM contents"),
+            corpus.scalar("SELECT count(*) FROM contents"),
+        )
+    assert shared == (4, 8)
+
+
+def test_what_a_file_lacks_stays_lacking(store: Store, tmp_path: Path) -> None:
+    w = small_trace()
+    w.add_blobs([BIG])
+    path = tmp_path / "torn.dtap"
+    path.write_bytes(w.bytes(footer=False) + b"the beginning of a chunk")
+    added = Adder(store).add(path)
+    assert any("not whole" in note for note in added.notes)
+    restore(store, added.id, tmp_path / "back.dtap")
+    with open_trace(tmp_path / "back.dtap") as trace:
+        assert not trace.info["closed"]
+        assert trace.core.blob(hash_text(BIG)) == BIG
+
+
+# ---- killed, and at the same time ------------------------------------------------------------------------------
+
+_KILLED = """
+import os, signal, sys
+left, write = int(sys.argv[3]), os.write
+def limited(file, content):
+    global left
+    part = bytes(content)[:left]
+    done = write(file, part) if part else 0
+    left -= len(part)
+    if left <= 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return done
+from pathlib import Path
+from drawtap.corpus.adding import Adder
+from drawtap.corpus.store import Store
+from drawtap.corpus import rows
+rows.QUESTIONS["findings"] = sys.argv[4]
+store = Store(sys.argv[1])
+os.write = limited
+Adder(store).add(Path(sys.argv[2]), {"app": "nav"})
+"""
+
+
+def test_a_killed_adder_leaves_a_whole_store(tmp_path: Path) -> None:
+    file = _recording(tmp_path / "a.dtap", (BIG, SMALL, FLAT, BIG[:-5]))
+    alone = create(str(tmp_path / "alone"))
+    Adder(alone).add(file, {"app": "nav"})
+    expected = _timeless(alone)
+    total = sum(entry.bytes for entry in alone.objects.listed(""))
+    rng = random.Random(3)
+    for number in range(steps(3, 50)):
+        store = create(str(tmp_path / f"killed{number}"))
+        at = rng.randrange(1, total - 400)
+        done = subprocess.run(
+            [sys.executable, "-c", _KILLED, store.where, str(file), str(at), NO_FINDINGS],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == -9, (at, done.stderr)
+        assert not check(store).faults, at
+        added = Adder(store).add(file, {"app": "nav"})
+        assert _timeless(store) == expected, at
+        assert not check(store).faults
+        restore(store, added.id, tmp_path / "back.dtap")
+        # What it had begun to write goes with a sweep.
+        sweep(store, 0)
+        assert not [entry for entry in store.objects.listed("") if not kind_of(entry.name)]
+
+
+def _timeless(store: Store) -> list[str]:
+    return sorted(re.sub(r"/\d{20}-", "/", name) for name in _names(store))  # tags have a time in their names
+
+
+def test_several_adders_at_once(store: Store, tmp_path: Path) -> None:
+    files = [_recording(tmp_path / f"{n}.dtap", (BIG, SMALL, FLAT[n:], SMALL[n:])) for n in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        done = list(pool.map(lambda f: Adder(store).add(f), files * 3))
+    assert len({a.id for a in done}) == 4
+    assert sum(a.new for a in done) == 4
+    assert set(store.recordings()) == {a.id for a in done}
+    assert not check(store).faults
+    for one in done[:4]:
+        restore(store, one.id, tmp_path / "back.dtap")
+
+
+def test_tenants_share_nothing(tmp_path: Path) -> None:
+    file = _recording(tmp_path / "a.dtap", (BIG,))
+    a, b = (create(str(tmp_path / "store"), name) for name in ("a", "b"))
+    assert Adder(a).add(file).new_contents == 1
+    assert Adder(b).add(file).new_contents == 1
+    assert a.where != b.where
+    with pytest.raises(UsageError, match="a corpus itself"):
+        create(a.where, "inner")
+    with pytest.raises(UsageError, match="no name of a tenant"):
+        create(str(tmp_path), "../b")
+
+
+# ---- sweeping ----------------------------------------------------------------------------------------------------
+
+
+def test_a_sweep_keeps_what_recordings_need(store: Store, tmp_path: Path) -> None:
+    a = Adder(store).add(_recording(tmp_path / "a.dtap", (BIG, SMALL)))
+    b = Adder(store).add(_recording(tmp_path / "b.dtap", (BIG, FLAT)))
+    store.remove(b.id)
+    first = sweep(store)
+    assert first.condemned > 0
+    assert (first.deleted, first.waiting) == (0, first.condemned)
+    assert sweep(store).condemned == 0
+    last = sweep(store, 0)
+    assert last.deleted == first.condemned
+    assert not condemned(store)
+    restore(store, a.id, tmp_path / "back.dtap")
+    assert not check(store).faults
+
+
+def test_what_is_added_again_outlives_its_sweep(store: Store, tmp_path: Path) -> None:
+    file = _recording(tmp_path / "a.dtap", (BIG, SMALL))
+    first = Adder(store).add(file)
+    store.remove(first.id)
+    sweep(store)
+    for entry in store.objects.listed(""):  # all this was long ago
+        os.utime(Path(store.where) / entry.name, (0, 0) if not entry.name.startswith("gc/") else (1000, 1000))
+    second = Adder(store).add(file)
+    assert second.new_content_bytes > 0  # condemned objects are not relied on
+    store.remove(second.id)  # and even before its manifest is there
+    assert sweep(store, LEAST_AGE_S).deleted == 0
+    assert Adder(store).add(file).id == first.id
+    sweep(store, LEAST_AGE_S)
+    assert not check(store).faults
+    restore(store, first.id, tmp_path / "back.dtap")
+
+
+def test_a_damaged_manifest_stops_a_sweep(store: Store, tmp_path: Path) -> None:
+    added = Adder(store).add(_recording(tmp_path / "a.dtap", (BIG,)))
+    path = Path(store.where) / f"traces/{added.id}.json"
+    path.write_bytes(path.read_bytes()[:-30])
+    names = _names(store)
+    with pytest.raises(InputError, match="damaged"):
+        sweep(store, 0)
+    assert _names(store) == names
+
+
+# ---- damage, hostile stores ------------------------------------------------------------------------------------------
+
+
+def test_every_flipped_byte_is_found(store: Store, tmp_path: Path) -> None:
+    adder = Adder(store)
+    adder.add(_recording(tmp_path / "a.dtap", (BIG, SMALL, FLAT)), {"app": "nav"})
+    removed = adder.add(_recording(tmp_path / "b.dtap", (SMALL[1:],)))
+    store.remove(removed.id)
+    sweep(store)
+    _simulated(store, 1)
+    rng = random.Random(4)
+    kinds = set()
+    for name in _names(store):
+        path = Path(store.where) / name
+        kind = kind_of(name)
+        assert kind
+        kinds.add(kind[0])
+        if kind[0] == "skeleton" and kind[1]["id"] == removed.id:
+            continue  # nobody needs it
+        whole = path.read_bytes()
+        places = {0, len(whole) - 1, *(rng.randrange(max(1, len(whole))) for _ in range(steps(3, 200)))}
+        for at in places if whole else {0}:
+            changed = bytearray(whole) or bytearray(b"\0")
+            changed[at % len(changed)] ^= 1 << rng.randrange(8)
+            path.write_bytes(changed)
+            assert name in {fault.name for fault in check(store).faults}, (name, at)
+        path.write_bytes(whole)
+    assert kinds == {
+        *("corpus", "content", "pack", "skeleton", "manifest", "table", "generation"),
+        "alias",
+        "tag",
+        "sweep",
+    }
+    assert not check(store).faults
+
+
+def test_missing_and_foreign_objects(drawtap: Callable[..., Answer], store: Store, tmp_path: Path) -> None:
+    added = Adder(store).add(_recording(tmp_path / "a.dtap", (BIG,)))
+    gone = next(entry.name for entry in store.objects.listed("contents/"))
+    store.objects.delete(gone)
+    (Path(store.where) / "notes.txt").write_text("hello")
+    answer = drawtap("corpus", "check", "--corpus", store.where, "--json")
+    assert answer.code == 1
+    assert {(row["object"], row["what"]) for row in json.loads(answer.out)} == {
+        (gone, "missing"),
+        ("notes.txt", "foreign"),
+    }
+    with pytest.raises(InputError, match="there is no"):
+        restore(store, added.id, tmp_path / "back.dtap")
+    assert not (tmp_path / "back.dtap").exists()
+    assert not [p for p in tmp_path.iterdir() if p.name.startswith(".")]
+
+
+def _manifest(store: Store, id_: str, **changes: object) -> None:
+    path = Path(store.where) / f"traces/{id_}.json"
+    path.write_bytes(replace(store.manifest(id_), **changes).text())  # type: ignore[arg-type]
+
+
+def test_names_from_a_manifest_lead_nowhere(drawtap: Callable[..., Answer], store: Store, tmp_path: Path) -> None:
+    added = Adder(store).add(_recording(tmp_path / "a.dtap", (BIG,)))
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    for name in ("../../evil.dtap", "/etc/evil.dtap", "..", "", "a\nb.dtap"):
+        _manifest(store, added.id, file=name)
+        answer = drawtap("corpus", "get", added.id[:12], "-o", inner, "--corpus", store.where, "--force")
+        assert answer.code == 0, answer.err
+    assert {p.name for p in inner.iterdir()} == {"evil.dtap", f"{added.id[:12]}.dtap"}
+    assert not (tmp_path / "evil.dtap").exists()
+
+
+def test_a_manifest_that_no_adder_writes(store: Store, tmp_path: Path) -> None:
+    added = Adder(store).add(_recording(tmp_path / "a.dtap", (BIG,)))
+    path = Path(store.where) / f"traces/{added.id}.json"
+    whole = store.manifest(added.id)
+    one = whole.contents[0]
+    for changed in (
+        replace(whole, contents=(replace(one, sha256="../../../etc/passwd"),)),
+        replace(whole, contents=(replace(one, pack="../../x"),)),
+        replace(whole, contents=(replace(one, bytes=-1),)),
+        replace(whole, contents=()),
+        replace(whole, tables={"../x": "0" * 64}),
+        replace(whole, skeleton_sha256="0" * 64),
+        replace(whole, version=99),
+    ):
+        path.write_bytes(changed.text())
+        with pytest.raises(InputError, match=r"is not the manifest|of version 99"):
+            restore(store, added.id, tmp_path / "back.dtap")
+        assert [fault.what for fault in check(store).faults] == ["damaged"]
+
+
+def test_links_are_not_followed(store: Store, tmp_path: Path) -> None:
+    added = Adder(store).add(_recording(tmp_path / "a.dtap", (BIG,)))
+    name = next(entry.name for entry in store.objects.listed("contents/"))
+    path = Path(store.where) / name
+    path.rename(tmp_path / "elsewhere")
+    path.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InputError, match="no links"):
+        restore(store, added.id, tmp_path / "back.dtap")
+    assert [fault.name for fault in check(store).faults] == [name]
+    folder = Path(store.where) / "aliases"
+    folder.rename(tmp_path / "aliases")
+    folder.symlink_to(tmp_path / "aliases")
+    with pytest.raises(InputError, match="no links"):
+        Adder(store).add(_recording(tmp_path / "b.dtap", (FLAT,)))
+
+
+def test_a_pack_whose_index_lies(store: Store, tmp_path: Path) -> None:
+    Adder(store).add(_recording(tmp_path / "a.dtap", (SMALL,)))
+    path = next((Path(store.where) / "packs").iterdir())
+    path.write_bytes(path.read_bytes()[:-20] + b"\xff" * 12 + b"DTPACK1\n")
+    with pytest.raises(InputError, match="index makes no sense"):
+        Adder(store).add(_recording(tmp_path / "b.dtap", (SMALL,)))
+
+
+def test_what_is_no_recording_is_refused(drawtap: Callable[..., Answer], store: Store, tmp_path: Path) -> None:
+    (tmp_path / "x.dtap").write_text("hello")
+    for path, said in ((tmp_path / "x.dtap", "is no recording"), (tmp_path / "y.dtap", "there is no file")):
+        answer = drawtap("corpus", "add", path, "--corpus", store.where)
+        assert answer.code == 4
+        assert said in answer.err
+    assert _names(store) == ["corpus.json"]
+
+
+def test_mistakes(
+    drawtap: Callable[..., Answer], store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    added = Adder(store).add(_recording(tmp_path / "a.dtap", (BIG,)))
+    monkeypatch.delenv("DRAWTAP_CORPUS", raising=False)
+    assert drawtap("corpus", "ls").code == 2
+    monkeypatch.setenv("DRAWTAP_CORPUS", store.where)
+    for words, code, said in (
+        (("ls", "--corpus", tmp_path / "none"), 4, "there is no corpus"),
+        (("get", "zzzzzz"), 2, "is no id"),
+        (("get", "000000"), 2, "there is no recording 000000"),
+        (("tag", added.id[:12], "app"), 2, "is no tag"),
+        (("add", tmp_path / "a.dtap", "--tag", "app="), 2, "is no tag"),
+        (("init", store.where), 2, "there is a corpus"),
+        (("init", tmp_path), 2, "is not empty"),
+        (("gc", "--age", "soon"), 2, "is no time"),
+        (("sql", "SELECT fil FROM traces"), 2, "did you mean file"),
+        (("sql", "SELECT * FROM calls"), 2, "no table calls"),
+        (("sql", "SELECT * FROM read_csv('/etc/passwd')"), 2, "only the corpus is read"),
+    ):
+        answer = drawtap("corpus", *words)
+        assert (answer.code, said in answer.err) == (code, True), (words, answer.err)
+
+
+# ---- asking -----------------------------------------------------------------------------------------------------
+
+
+def test_tags(drawtap: Callable[..., Answer], store: Store, tmp_path: Path) -> None:
+    a, b = (Adder(store).add(_recording(tmp_path / f"{n}.dtap", (BIG[n:],)), {"app": "nav"}) for n in (0, 1))
+    drawtap("corpus", "tag", a.id[:12], "build=1", "app=", "--corpus", store.where)
+    drawtap("corpus", "tag", a.id[:12], "build=ß ü/2", "--corpus", store.where)
+    listed = json.loads(drawtap("corpus", "ls", "--corpus", store.where, "--json").out)
+    assert {row["trace"]: row["tags"] for row in listed} == {a.id: {"build": "ß ü/2"}, b.id: {"app": "nav"}}
+    chosen = json.loads(drawtap("corpus", "ls", "--tag", "app=nav", "--corpus", store.where, "--json").out)
+    assert [row["trace"] for row in chosen] == [b.id]
+
+
+def test_calls_of_chosen_recordings(drawtap: Callable[..., Answer], store: Store, tmp_path: Path) -> None:
+    for n, app in enumerate(("nav", "nav", "menu")):
+        Adder(store).add(_recording(tmp_path / f"{n}.dtap", (BIG,) * 1 + (SMALL[n:],) * n), {"app": app})
+    query = "SELECT count(DISTINCT trace) AS t, count(*) AS n FROM calls WHERE name LIKE 'glDraw%'"
+    answer = drawtap("corpus", "sql", "--calls", "app=nav", query, "--corpus", store.where, "--json")
+    assert json.loads(answer.out) == [{"t": 2, "n": 3}], answer.err
+
+
+def test_the_tables_have_the_declared_columns(store: Store, tmp_path: Path) -> None:
+    for step in ("empty", "filled"):
+        with search.Corpus(store) as corpus:
+            for name, table in TABLES.items():
+                answer = corpus.query(f"SELECT * FROM {name}")
+                assert dict(zip(answer.columns, answer.types, strict=True)) == {c.name: c.type for c in table.columns}
+                assert bool(answer.fetchall()) == (step == "filled" and name != "findings") or name == "findings"
+        Adder(store).add(_recording(tmp_path / "a.dtap", (BIG,)))
+
+
+def _simulated(store: Store, count: int) -> list[str]:
+    """Put the rows of made-up recordings of two frames into the store as one generation; return their ids."""
+    root, ids = Path(store.where), []
+    for number in range(count):
+        skeleton = hashlib.sha256(b"%d" % number).hexdigest()
+        id_ = identity(skeleton, ())
+        manifest = Manifest(id_, "0" * 32, f"{number}.dtap", "0" * 64, 1000 + number, skeleton, 0, ())
+        (root / "traces").mkdir(exist_ok=True)
+        (root / f"traces/{id_}.json").write_bytes(manifest.text())
+        if count == 1:
+            (root / f"traces/{id_}.dtap").write_bytes(b"0")
+        ids.append(id_)
+    files = {}
+    with connect() as connection:
+        connection.execute("CREATE TABLE ids AS SELECT unnest(?::VARCHAR[]) AS trace", [ids])
+        for name, table in TABLES.items():
+            cells = [
+                "trace"
+                if c.name == "trace"
+                else f'{"hash(trace) % 1000" if c.type in _NUMBERS else "NULL"}::{c.type} AS "{c.name}"'
+                for c in table.columns
+                if c.name not in ("added", "tags")
+            ]
+            rows = ", range(2)" if name == "frames" else ""
+            path = root / f"{name}.parquet"
+            connection.execute(f"COPY (SELECT {', '.join(cells)} FROM ids{rows}) TO '{path}' (FORMAT parquet)")
+            content = path.read_bytes()
+            path.unlink()
+            files[name] = hashlib.sha256(content).hexdigest()
+            store.objects.put_new(f"tables/{name}/_all.{files[name]}.parquet", content)
+    store.objects.put_new("tables/_gen/00000000.json", sealed({"recordings": ids, "files": files}))
+    if count == 1:
+        store.remove(ids[0])
+        store.objects.delete(f"traces/{ids[0]}.dtap")
+    return ids
+
+
+_NUMBERS = ("UBIGINT", "UINTEGER", "BIGINT")
+
+
+def test_a_thousand_recordings_are_a_few_files(store: Store, tmp_path: Path) -> None:
+    ids = _simulated(store, 1000)
+    new = Adder(store).add(_recording(tmp_path / "a.dtap", (BIG,)))
+    store.remove(ids[0])
+    files = search.files_of(store)
+    assert {len(names) for names in files.tables.values()} == {2}
+    with search.Corpus(store) as corpus:
+        assert corpus.scalar("SELECT count(*) FROM traces") == 1000
+        assert corpus.scalar("SELECT count(*) FROM frames WHERE trace = ?", (ids[1],)) == 2
+        assert corpus.scalar("SELECT count(*) FROM frames WHERE trace = ?", (ids[0],)) == 0
+        assert corpus.scalar("SELECT count(*) FROM frames WHERE trace = ?", (new.id,)) == 1
+
+
+def test_rows_of_many_recordings_are_put_together(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "MANY_FILES", 2)
+    before = [Adder(store).add(_recording(tmp_path / f"{n}.dtap", (BIG, SMALL[n:]))).id for n in range(3)]
+
+    def asked() -> list[tuple[object, ...]]:
+        with search.Corpus(store) as corpus:
+            return corpus.query("SELECT * FROM frames ORDER BY trace, frame").fetchall()
+
+    alone = asked()
+    first = search.compact(store)
+    assert first is not None
+    assert first.recordings == set(before)
+    assert search.compact(store) is None
+    assert asked() == alone
+    assert {len(names) for names in search.files_of(store).tables.values()} == {1}
+    store.remove(before[0])
+    more = [Adder(store).add(_recording(tmp_path / f"m{n}.dtap", (SMALL[n:],))).id for n in range(3)]
+    second = search.compact(store)
+    assert second is not None
+    assert (second.number, second.recordings) == (1, {*before[1:], *more})
+    sweep(store, 0)
+    assert not check(store).faults
+    assert {row[0] for row in asked()} == {*before[1:], *more}
+
+
+def test_an_adder_that_takes_too_long_gives_up(store: Store, tmp_path: Path) -> None:
+    adder = Adder(store)
+    adder._began -= 2 * 24 * 3600
+    with pytest.raises(DrawtapError, match="add it again"):
+        adder.add(_recording(tmp_path / "a.dtap", (BIG,)))
+    assert not store.recordings()
