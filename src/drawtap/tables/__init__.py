@@ -1,11 +1,11 @@
 """Tables as data: what one row is, and each column with its type, its unit and its meaning.
 
-One file a kind of file: `recording` and `kernel`. The reader's columns and row writers in C++
-(`drawtap.instrument.generate_tables`), typed rows, reference pages, near misses and completion come from it. Nothing
-here reads or asks.
+One file a kind of file: `recording`, `kernel` and `corpus` (many recordings). The reader's columns and row writers in
+C++ (`drawtap.instrument.generate_tables`), typed rows, reference pages, near misses and completion come from it.
+Nothing here reads or asks.
 
-A table of a recording is a `TypedDict` that mypy holds its readers to. Kernel traces are asked in SQL alone: their
-tables are plain tuples.
+A table of a recording is a `TypedDict` that mypy holds its readers to. SQL alone reads kernel traces and corpora:
+their tables are plain tuples.
 """
 
 from collections.abc import Callable, Iterable, Mapping

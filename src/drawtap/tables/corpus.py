@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from drawtap.tables import BOOL, F64, I64, TEXT, U32, U64, by_name, table
+from typing import Annotated
 
-TEXTS, TAGS = "VARCHAR[]", "MAP(VARCHAR, VARCHAR)"
+from drawtap.tables import BOOL, F64, I64, TEXT, TEXTS, U32, U64, by_name, table
+
+TAGS = Annotated[dict[str, str], "MAP(VARCHAR, VARCHAR)"]
 
 _TRACE = ("trace", TEXT, "id of the recording in the corpus (`traces.trace`)")
 
