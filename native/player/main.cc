@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <set>
 
 #include "attachments.h"
 #include "measuring.h"
@@ -145,6 +146,21 @@ bool read_bits(const std::string& path, std::vector<uint8_t>& bits) {
   fclose(file);
   if (bits.empty()) bits.push_back(0);  // nothing is kept
   return true;
+}
+
+// What the probe says, and the libraries that the driver brought into this process.
+std::string with_libraries(std::string said) {
+  std::set<std::string> paths;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    const size_t path = line.find('/');
+    if (path != line.npos && line.find(".so", path) != line.npos) paths.insert(line.substr(path));
+  }
+  if (!said.ends_with('}')) return said;
+  said.pop_back();
+  said += ", \"libraries\": [";
+  for (auto& path : paths) said += (path == *paths.begin() ? "" : ", ") + json_text(path);
+  return said + "]}";
 }
 
 // What the command line asks for.
@@ -389,7 +405,7 @@ int main(int argc, char** argv) {
   try {
     if (w.probe || (w.list && w.options.trace.empty())) {
       if (w.probe)
-        puts(probe().c_str());
+        puts(with_libraries(probe()).c_str());
       else
         list_metrics(stdout);
       fflush(stdout);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -60,6 +61,7 @@ def replay(
             metavar="LIST",
         ),
     ] = None,
+    hashes: Annotated[bool, Opt("With --json: the hash of each frame's image.")] = False,
     debug: Annotated[
         bool, Opt("Tell the driver's messages (GL_KHR_debug), with the calls that they are about.")
     ] = False,
@@ -75,7 +77,8 @@ def replay(
     taken, and what differs is noted; drawtap edit --config puts one into a recording. Objects get the names that the
     driver here gives them. Calls that cannot be played are left out and listed; new GL errors are listed, too. With
     --verify the exit code is 1 where something differs from the recording, or nothing could be compared; record
-    --hash-frames makes recordings whose every frame can be compared.
+    --hash-frames makes recordings whose every frame can be compared. --json prints the figures of the replay: seconds,
+    calls, what was compared, findings, and the ns of each frame with --benchmark.
     """
     from drawtap.replay import engine, player
 
@@ -90,6 +93,7 @@ def replay(
     arguments += [*_switch("--single-thread", single_thread), *_switch("--as-recorded", speed == "as-recorded")]
     arguments += ["--loop", str(loop)] if loop > 1 else []
     arguments += [*_switch("--x11", window), *_switch("--debug", debug)]
+    arguments += _switch("--hashes", hashes and snapshots is None)
     arguments += ["--config", config] if config else []
     arguments += ["--snapshot-at", snapshot_at] if snapshot_at else []
     arguments += ["--attachments", attachments] if attachments != "color" else []
@@ -101,7 +105,17 @@ def replay(
         snapshots.mkdir(parents=True, exist_ok=True)
         arguments += ["--snapshots", f"{snapshots}/"]
     played = player.play(recording, arguments, environment=engine.environment_of(on))
-    return Verdicts([*_summary(played, verify=verify), *(_verdict(f, verify=verify) for f in played.findings)])
+    verdicts = [*_summary(played, verify=verify), *(_verdict(f, verify=verify) for f in played.findings)]
+    return Verdicts(verdicts, data=_numbers(played))
+
+
+def _numbers(played: Replay) -> dict[str, object]:
+    """Return what `--json` prints: the figures of a replay, times in ns, the hash of each frame where it was taken."""
+    found = asdict(played)
+    found["seconds"], found["measured_seconds"] = round(played.seconds, 9), round(played.measured_seconds, 9)
+    found["images"] = [str(path) for path in played.images]
+    found["hashes"] = [{"frame": frame, "hash": text} for frame, text in sorted(played.hashes.items())]
+    return found
 
 
 def _engines() -> Rows:

@@ -286,7 +286,7 @@ class Store:
         return [match["id"] for match in names if match]
 
     def remove(self, id_: str) -> None:
-        """Take a recording out, with its tags. Objects that only it needs go with the next sweeps (`sweeping.sweep`)."""
+        """Take a recording out, with its tags. Sweeps (`sweeping.sweep`) take the objects that only it needs."""
         self.objects.delete(f"traces/{id_}.json")
         for entry in list(self.objects.listed(f"tags/{id_}/")):
             self.objects.delete(entry.name)

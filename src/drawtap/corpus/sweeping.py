@@ -1,9 +1,9 @@
 """Sweep a store: objects that no recording needs are condemned, and go later.
 
-A sweep marks what manifests need. The names of other objects go into a list `gc/TIME.json`. A later sweep
-deletes an object of a list that is older than `age`, if it is still not marked and was not written anew since. An adder reads the lists
-when it begins and writes condemned objects anew. It gives up when it takes longer than the shortest age: so no adder
-loses what it relies on, and nobody holds a lock.
+A sweep marks what manifests need. The names of other objects go into a list `gc/TIME.json`. A later sweep deletes an
+object of a list that is older than `age`, if it is still not marked and was not written anew since. An adder reads the
+lists when it begins and writes condemned objects anew. It gives up when it takes longer than the shortest age: so no
+adder loses what it relies on, and nobody holds a lock.
 """
 
 from __future__ import annotations
