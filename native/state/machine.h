@@ -16,6 +16,8 @@
 
 namespace dt::state {
 
+constexpr uint64_t MOST_INDEX = 65536;  // elements of an indexed collection
+
 class Node {
  public:
   const ClassInfo* cls = nullptr;
