@@ -506,35 +506,53 @@ void Graph::after_stores(const state::CallEvent& e) {
         if (by.thread != e.thread && by.before < e.seq) add(READ, static_cast<uint32_t>(by.before));
 }
 
+namespace {
+
+struct Touched {
+  bool writes = false, parts = false;
+};
+Touched touched(std::span<const state::Access> accesses) {
+  Touched t;
+  for (auto& a : accesses) {
+    t.writes = t.writes || a.touch() == state::Touch::write;
+    t.parts = t.parts || a.touch() == state::Touch::part;
+  }
+  return t;
+}
+
+// What an event alone says of a call.
+uint32_t flags_of(const state::CallEvent& e) {
+  static constexpr std::pair<uint32_t, uint32_t> deeds[] = {
+      {state::DEED_DRAW | state::DEED_CLEAR | state::DEED_DISPATCH, CALL_DRAWS},
+      {state::DEED_UPLOAD, CALL_UPLOADS},
+      {state::DEED_COPY, CALL_COPIES},
+      {state::DEED_READBACK, CALL_READS_BACK},
+      {state::DEED_SHOWS, CALL_SHOWS},
+      {state::DEED_FRAME_END, CALL_ENDS_FRAME},
+      {state::DEED_QUERY, CALL_ASKS},
+      {state::DEED_COMPILED, CALL_COMPILES}};
+  uint32_t flags = e.applied ? CALL_APPLIED : 0;
+  for (auto [deed, flag] : deeds)
+    if (e.deeds & deed) flags |= flag;
+  // A context that is no longer current has been flushed.
+  if (e.function && e.function->flags & (FLAG_FINISH | FLAG_FLUSH | FLAG_SYNC | FLAG_MAKE_CURRENT))
+    flags |= CALL_FLUSHES;
+  return flags;
+}
+
+}  // namespace
+
 void Graph::call(const state::CallEvent& e) {
-  using state::Touch;
   const uint64_t seq = e.seq;
   if (seq >= calls_) return;
   ++stamp_;
   own_.clear();
   taking_ = static_cast<uint32_t>(seq);
-  uint32_t flags = 0;
-  bool writes = false, parts = false;
-  auto accesses = e.accesses();
-  for (auto& a : accesses) {
-    writes = writes || a.touch() == Touch::write;
-    parts = parts || a.touch() == Touch::part;
-  }
-  if (e.applied) flags |= CALL_APPLIED;
-  if (writes || parts) flags |= CALL_CHANGES;
-  if (e.deeds & (state::DEED_DRAW | state::DEED_CLEAR | state::DEED_DISPATCH)) flags |= CALL_DRAWS;
-  if (e.deeds & state::DEED_UPLOAD) flags |= CALL_UPLOADS;
-  if (e.deeds & state::DEED_COPY) flags |= CALL_COPIES;
-  if (e.deeds & state::DEED_READBACK) flags |= CALL_READS_BACK;
-  if (e.deeds & state::DEED_SHOWS) flags |= CALL_SHOWS;
-  if (e.deeds & state::DEED_FRAME_END) flags |= CALL_ENDS_FRAME;
-  if (e.deeds & state::DEED_QUERY) flags |= CALL_ASKS;
-  if (e.deeds & state::DEED_COMPILED) flags |= CALL_COMPILES;
+  const Touched touch = touched(e.accesses());
+  uint32_t flags = flags_of(e);
+  if (touch.writes || touch.parts) flags |= CALL_CHANGES;
   if (!made_.empty()) flags |= CALL_MAKES;
   if (!ended_.empty()) flags |= CALL_ENDS;
-  // A context that is no longer current has been flushed.
-  if (e.function && e.function->flags & (FLAG_FINISH | FLAG_FLUSH | FLAG_SYNC | FLAG_MAKE_CURRENT))
-    flags |= CALL_FLUSHES;
   if (e.applied && e.function &&
       (e.function->flags & (FLAG_MAP | FLAG_UNMAP) || e.function->name.starts_with("glFlushMapped")))
     maps_.push_back(seq);
@@ -542,70 +560,94 @@ void Graph::call(const state::CallEvent& e) {
   frames_[seq] = static_cast<uint32_t>(e.frame);
   if (const uint64_t program = program_of(e); program != (programs_.empty() ? 0 : programs_.back().name))
     programs_.push_back({seq, program});
+  if (touch.writes && !touch.parts) flags |= setting(e);
+  if (flags & CALL_UPLOADS && made_.empty() && repeats(seq)) flags |= CALL_REPEATS;
+  flags_[seq] = static_cast<uint16_t>(flags);
 
+  if (e.applied && !(lean_ && flags & (CALL_SAME | CALL_REPEATS))) {
+    take_in(e, touch.parts, flags & CALL_SETS);
+    end_edges(seq);
+    for (auto& [location, now] : pending_) uploads_[location] = {now.hash, now.bytes, seq, 0};
+  }
+  live_and_die(seq);
+  if (flags & (CALL_DRAWS | CALL_COPIES) && e.applied) draws_[e.context].push_back(seq);
+  if (flags & CALL_ENDS_FRAME) end_frame(e, flags);
+  changes_.clear();
+  steps_.clear();
+  regions_.clear();
+  made_.clear();
+  ended_.clear();
+  pending_.clear();
+}
+
+// Of a call that writes whole variables: CALL_SETS where it does nothing else, and CALL_SAME where they stay.
+uint32_t Graph::setting(const state::CallEvent& e) {
   const bool gl = e.function && ((e.function->api.starts_with("gl") && e.function->api != "glx") ||
                                  e.function->api.starts_with("vg"));
   // what is in use ends later
   const bool deletes = gl && (e.function->name.starts_with("glDelete") || e.function->name.starts_with("vgDestroy"));
-  if (writes && !parts && !e.deeds && gl && !deletes && made_.empty() && ended_.empty() && steps_.empty()) {
-    flags |= CALL_SETS;
-    bool same = true;  // contents are not compared: programs, lists, images
-    for (auto& a : accesses)
-      if (a.touch() == Touch::write) {
-        grow(a.first + a.count);
-        for (uint32_t l = a.first; l < a.first + a.count && same; ++l) same = stays(l);
-      }
-    if (same) flags |= CALL_SAME;
+  if (e.deeds || !gl || deletes || !made_.empty() || !ended_.empty() || !steps_.empty()) return 0;
+  bool same = true;  // contents are not compared: programs, lists, images
+  for (auto& a : e.accesses()) {
+    if (a.touch() != state::Touch::write) continue;
+    grow(a.first + a.count);
+    for (uint32_t l = a.first; l < a.first + a.count && same; ++l) same = stays(l);
   }
-  if (flags & CALL_UPLOADS && made_.empty() && repeats(seq)) flags |= CALL_REPEATS;
-  flags_[seq] = static_cast<uint16_t>(flags);
+  return CALL_SETS | (same ? CALL_SAME : 0);
+}
 
-  const bool counts = e.applied && !(lean_ && flags & (CALL_SAME | CALL_REPEATS));
-  if (counts) {
-    popped_ = nullptr;
-    if (!stored_by_.empty()) after_stores(e);
-    remainder(e);
-    if (lean_ && !steps_.empty()) stacks(e);
-    // Lists and stacks write much and change little of it. What other calls write stands together: one writer of all of
-    // it is better than several of parts.
-    const bool each = lean_ && (e.deeds & state::DEED_DRAW || !steps_.empty() || (parts && !e.deeds));
-    // In the order in which they happened: a list reads what it has written before.
-    size_t section = 0;
-    for (size_t i = 0; i < accesses.size(); ++i) {
-      if (section < e.sections.size() && i == e.sections[section].first) {
-        const state::Section& alone = e.sections[section++];
-        take_section(accesses.subspan(alone.first, alone.end - alone.first), seq);
-        i = alone.end - 1;
-        continue;
-      }
-      auto& a = accesses[i];
-      if (a.touch() == Touch::read) {
-        read(a.first, a.first + a.count);
-        continue;
-      }
-      grow(a.first + a.count);
-      const bool part = a.touch() == Touch::part;
-      for (uint32_t l = a.first; l < a.first + a.count; ++l)
-        if (part || !each || popped_ || !stays(l)) write(l, seq, part, flags & CALL_SETS);
+// The edges of a call that counts, from what it read and wrote.
+void Graph::take_in(const state::CallEvent& e, bool parts, bool sets) {
+  const uint64_t seq = e.seq;
+  auto accesses = e.accesses();
+  popped_ = nullptr;
+  if (!stored_by_.empty()) after_stores(e);
+  remainder(e);
+  if (lean_ && !steps_.empty()) stacks(e);
+  // Lists and stacks write much and change little of it. What other calls write stands together: one writer of all of
+  // it is better than several of parts.
+  const bool each = lean_ && (e.deeds & state::DEED_DRAW || !steps_.empty() || (parts && !e.deeds));
+  // In the order in which they happened: a list reads what it has written before.
+  size_t section = 0;
+  for (size_t i = 0; i < accesses.size(); ++i) {
+    if (section < e.sections.size() && i == e.sections[section].first) {
+      const state::Section& alone = e.sections[section++];
+      take_section(accesses.subspan(alone.first, alone.end - alone.first), seq);
+      i = alone.end - 1;
+      continue;
     }
-    if (popped_) {  // the stack that has grown shorter
-      for (auto& step : steps_)
-        if (auto& stack = pushed_[step.location]; !stack.empty() && popped_ == &stack.back()) stack.pop_back();
+    auto& a = accesses[i];
+    if (a.touch() == state::Touch::read) {
+      read(a.first, a.first + a.count);
+      continue;
     }
-    std::sort(own_.begin(), own_.end());
-    own_.erase(std::unique(own_.begin(), own_.end()), own_.end());
-    const uint64_t begin = edges_.size(), count = own_.size() + 2 * own_chains_.size();
-    if (begin >> 40 || count >> 24) throw Error(DT_E_MEMORY, "the graph of this trace is too large");
-    spans_[seq] = {begin, count};
-    edges_.append(own_.data(), own_.size());
-    for (auto& [node, location] : own_chains_) {
-      edges_.push_back(CHAIN | node);
-      edges_.push_back(location);
-    }
-    own_chains_.clear();
-    for (auto& [location, now] : pending_) uploads_[location] = {now.hash, now.bytes, seq, 0};
+    grow(a.first + a.count);
+    const bool part = a.touch() == state::Touch::part;
+    for (uint32_t l = a.first; l < a.first + a.count; ++l)
+      if (part || !each || popped_ || !stays(l)) write(l, seq, part, sets);
   }
+  if (!popped_) return;
+  for (auto& step : steps_)  // the stack that has grown shorter
+    if (auto& stack = pushed_[step.location]; !stack.empty() && popped_ == &stack.back()) stack.pop_back();
+}
 
+// The edges of the call that was taken in go behind those of the others.
+void Graph::end_edges(uint64_t seq) {
+  std::sort(own_.begin(), own_.end());
+  own_.erase(std::unique(own_.begin(), own_.end()), own_.end());
+  const uint64_t begin = edges_.size(), count = own_.size() + 2 * own_chains_.size();
+  if (begin >> 40 || count >> 24) throw Error(DT_E_MEMORY, "the graph of this trace is too large");
+  spans_[seq] = {begin, count};
+  edges_.append(own_.data(), own_.size());
+  for (auto& [node, location] : own_chains_) {
+    edges_.push_back(CHAIN | node);
+    edges_.push_back(location);
+  }
+  own_chains_.clear();
+}
+
+// Notes which objects ended with the call, and which were made under a name that another one had.
+void Graph::live_and_die(uint64_t seq) {
   for (auto* node : ended_) {
     Death death{seq, node->created};
     if (deaths_.empty() || deaths_.back().ended != death.ended || deaths_.back().made != death.made)
@@ -616,23 +658,16 @@ void Graph::call(const state::CallEvent& e) {
     auto it = names_.find(name_of(*node));
     if (it != names_.end() && it->second.ended != seq) lives_.push_back({seq, it->second.ended, it->second.made});
   }
+}
 
-  if (flags & (CALL_DRAWS | CALL_COPIES) && e.applied) draws_[e.context].push_back(seq);
-  if (flags & CALL_ENDS_FRAME) {
-    if (frame_ends_.size() <= e.frame) {
-      frame_ends_.resize(e.frame + 1, NONE);
-      frame_draws_.resize(e.frame + 1, NONE);
-    }
-    frame_ends_[e.frame] = seq;
-    uint64_t draw = 0;
-    if (!(flags & CALL_SHOWS) && last_draw(seq, draw)) frame_draws_[e.frame] = draw;
+void Graph::end_frame(const state::CallEvent& e, uint32_t flags) {
+  if (frame_ends_.size() <= e.frame) {
+    frame_ends_.resize(e.frame + 1, NONE);
+    frame_draws_.resize(e.frame + 1, NONE);
   }
-  changes_.clear();
-  steps_.clear();
-  regions_.clear();
-  made_.clear();
-  ended_.clear();
-  pending_.clear();
+  frame_ends_[e.frame] = e.seq;
+  uint64_t draw = 0;
+  if (!(flags & CALL_SHOWS) && last_draw(e.seq, draw)) frame_draws_[e.frame] = draw;
 }
 
 bool Graph::last_draw(uint64_t seq, uint64_t& draw) const {

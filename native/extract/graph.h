@@ -173,6 +173,11 @@ class Graph final : public state::Visitor {
     int64_t before, now;
     bool stack;
   };
+  uint32_t setting(const state::CallEvent& event);
+  void take_in(const state::CallEvent& event, bool parts, bool sets);
+  void end_edges(uint64_t seq);
+  void live_and_die(uint64_t seq);
+  void end_frame(const state::CallEvent& event, uint32_t flags);
   void grow(state::Location end);
   uint64_t program_of(const state::CallEvent& event);
   void add(uint32_t kind, uint32_t node);
