@@ -25,7 +25,6 @@ FLOORS = (
 LIMIT = 80
 # Functions that were longer when the limit came, with their lines: they may shrink, not grow.
 LONG = {
-    ("extract/graph.cc", "Graph::call"): 128,
 }
 
 NESTED = 5

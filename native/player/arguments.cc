@@ -197,9 +197,8 @@ bool Player::offset_ok(const Row& w, const In&, int64_t bound, const char* name)
 
 bool Player::indices_there(const Row& w) {
   if (!size::bound(GL_ELEMENT_ARRAY_BUFFER) || in_begin()) return true;
-  static const auto get = gl<void (*)(uint32_t, uint32_t, int32_t*)>("glGetBufferParameteriv");
   int32_t bytes = 1;
-  if (get) get(GL_ELEMENT_ARRAY_BUFFER, GL_BUFFER_SIZE, &bytes);
+  if (driver::glGetBufferParameteriv) driver::glGetBufferParameteriv(GL_ELEMENT_ARRAY_BUFFER, GL_BUFFER_SIZE, &bytes);
   if (bytes > 0) return true;
   report("argument", w.seq, w.columns->function->name, "the buffer of indices is empty; left out");
   ++skipped;

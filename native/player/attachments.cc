@@ -30,25 +30,23 @@ class Reader {
   };
   Info info(uint32_t point) {
     Info i;
-    auto get = DT_REAL(void, glGetFramebufferAttachmentParameteriv, uint32_t, uint32_t, uint32_t, int32_t*);
     uint32_t target = two_ ? GL_DRAW_FRAMEBUFFER : GL_FRAMEBUFFER;
-    if (!get) return i;
-    get(target, point, GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE, &i.type);
+    if (!driver::glGetFramebufferAttachmentParameteriv) return i;
+    driver::glGetFramebufferAttachmentParameteriv(target, point, GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE, &i.type);
     if (!ok() || !i.type) return Info{};
-    get(target, point, GL_FRAMEBUFFER_ATTACHMENT_OBJECT_NAME, &i.name);
+    driver::glGetFramebufferAttachmentParameteriv(target, point, GL_FRAMEBUFFER_ATTACHMENT_OBJECT_NAME, &i.name);
     if (two_ && point != GL_DEPTH_STENCIL_ATTACHMENT)
-      get(target, point, GL_FRAMEBUFFER_ATTACHMENT_COMPONENT_TYPE, &i.component);
+      driver::glGetFramebufferAttachmentParameteriv(target, point, GL_FRAMEBUFFER_ATTACHMENT_COMPONENT_TYPE,
+                                                    &i.component);
     ok();
     if (i.type == static_cast<int32_t>(GL_RENDERBUFFER)) {
-      auto bind = DT_REAL(void, glBindRenderbuffer, uint32_t, uint32_t);
-      auto ask = DT_REAL(void, glGetRenderbufferParameteriv, uint32_t, uint32_t, int32_t*);
       auto was = static_cast<uint32_t>(gl::ask(c_, GL_RENDERBUFFER_BINDING, 0));
-      bind(GL_RENDERBUFFER, static_cast<uint32_t>(i.name));
-      ask(GL_RENDERBUFFER, GL_RENDERBUFFER_WIDTH, &i.width);
-      ask(GL_RENDERBUFFER, GL_RENDERBUFFER_HEIGHT, &i.height);
-      ask(GL_RENDERBUFFER, GL_RENDERBUFFER_INTERNAL_FORMAT, &i.format);
-      if (two_) ask(GL_RENDERBUFFER, GL_RENDERBUFFER_SAMPLES, &i.samples);
-      bind(GL_RENDERBUFFER, was);
+      driver::glBindRenderbuffer(GL_RENDERBUFFER, static_cast<uint32_t>(i.name));
+      driver::glGetRenderbufferParameteriv(GL_RENDERBUFFER, GL_RENDERBUFFER_WIDTH, &i.width);
+      driver::glGetRenderbufferParameteriv(GL_RENDERBUFFER, GL_RENDERBUFFER_HEIGHT, &i.height);
+      driver::glGetRenderbufferParameteriv(GL_RENDERBUFFER, GL_RENDERBUFFER_INTERNAL_FORMAT, &i.format);
+      if (two_) driver::glGetRenderbufferParameteriv(GL_RENDERBUFFER, GL_RENDERBUFFER_SAMPLES, &i.samples);
+      driver::glBindRenderbuffer(GL_RENDERBUFFER, was);
       ok();
     } else if (i.type == static_cast<int32_t>(GL_TEXTURE)) {
       texture(i, target, point);
@@ -57,9 +55,8 @@ class Reader {
   }
 
   bool ok() {
-    auto error = DT_REAL(uint32_t, glGetError);
     bool fine = true;
-    for (int i = 0; i < 16 && error(); ++i) fine = false;
+    for (int i = 0; i < 16 && driver::glGetError(); ++i) fine = false;
     return fine;
   }
 
@@ -68,18 +65,13 @@ class Reader {
               void* to) {
     uint32_t resolved = 0, storage = 0;
     if (draw_ && i.samples > 0 && !resolve(from, i, bit, resolved, storage)) return false;
-    auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
-    auto bind_buffer = DT_REAL(void, glBindBuffer, uint32_t, uint32_t);
-    auto store = DT_REAL(void, glPixelStorei, uint32_t, int32_t);
-    auto read_buffer = DT_REAL(void, glReadBuffer, uint32_t);
-    auto read = DT_REAL(void, glReadPixels, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, void*);
     uint32_t target = two_ ? GL_READ_FRAMEBUFFER : GL_FRAMEBUFFER, wanted = resolved ? resolved : draw_;
-    bool selects = read_buffer && (c_->api == 1 || c_->version >= 30);
-    if (bind && (two_ || wanted != draw_)) bind(target, wanted);
+    bool selects = driver::glReadBuffer && (c_->api == 1 || c_->version >= 30);
+    if (driver::glBindFramebuffer && (two_ || wanted != draw_)) driver::glBindFramebuffer(target, wanted);
     uint32_t was = selects ? static_cast<uint32_t>(gl::ask(c_, GL_READ_BUFFER, 0)) : 0;
-    if (selects && !resolved && from && was != from) read_buffer(from);
+    if (selects && !resolved && from && was != from) driver::glReadBuffer(from);
     uint32_t pack = c_->buffers[gl::PACK];
-    if (pack && bind_buffer) bind_buffer(GL_PIXEL_PACK_BUFFER, 0);
+    if (pack && driver::glBindBuffer) driver::glBindBuffer(GL_PIXEL_PACK_BUFFER, 0);
     const gl::PixelStore& p = c_->pack;
     const struct {
       uint32_t name;
@@ -88,17 +80,17 @@ class Reader {
                   {GL_PACK_SKIP_ROWS, p.skip_rows, 0},   {GL_PACK_SKIP_PIXELS, p.skip_pixels, 0},
                   {GL_PACK_SWAP_BYTES, p.swap_bytes, 0}, {GL_PACK_LSB_FIRST, p.lsb_first, 0}};
     for (auto& v : values)
-      if (v.value != v.plain) store(v.name, v.plain);
-    read(0, 0, width, height, format, type, to);
+      if (v.value != v.plain) driver::glPixelStorei(v.name, v.plain);
+    driver::glReadPixels(0, 0, width, height, format, type, to);
     bool fine = ok();
     for (auto& v : values)
-      if (v.value != v.plain) store(v.name, v.value);
-    if (pack && bind_buffer) bind_buffer(GL_PIXEL_PACK_BUFFER, pack);
-    if (selects && !resolved && from && was != from) read_buffer(was);
-    if (bind && (two_ || wanted != draw_)) bind(target, two_ ? read_ : draw_);
+      if (v.value != v.plain) driver::glPixelStorei(v.name, v.value);
+    if (pack && driver::glBindBuffer) driver::glBindBuffer(GL_PIXEL_PACK_BUFFER, pack);
+    if (selects && !resolved && from && was != from) driver::glReadBuffer(was);
+    if (driver::glBindFramebuffer && (two_ || wanted != draw_)) driver::glBindFramebuffer(target, two_ ? read_ : draw_);
     if (resolved) {
-      DT_REAL(void, glDeleteFramebuffers, int32_t, const uint32_t*)(1, &resolved);
-      DT_REAL(void, glDeleteRenderbuffers, int32_t, const uint32_t*)(1, &storage);
+      driver::glDeleteFramebuffers(1, &resolved);
+      driver::glDeleteRenderbuffers(1, &storage);
     }
     ok();
     return fine;
@@ -108,17 +100,18 @@ class Reader {
 
  private:
   void texture(Info& i, uint32_t framebuffer_target, uint32_t point) {
-    auto get = DT_REAL(void, glGetFramebufferAttachmentParameteriv, uint32_t, uint32_t, uint32_t, int32_t*);
-    auto level_of = DT_REAL(void, glGetTexLevelParameteriv, uint32_t, int32_t, uint32_t, int32_t*);
-    auto bind = DT_REAL(void, glBindTexture, uint32_t, uint32_t);
     int32_t level = 0, face = 0;
-    get(framebuffer_target, point, GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_LEVEL, &level);
-    get(framebuffer_target, point, GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_CUBE_MAP_FACE, &face);
-    if (two_) get(framebuffer_target, point, GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_LAYER, &i.layer);
+    driver::glGetFramebufferAttachmentParameteriv(framebuffer_target, point, GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_LEVEL,
+                                                  &level);
+    driver::glGetFramebufferAttachmentParameteriv(framebuffer_target, point,
+                                                  GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_CUBE_MAP_FACE, &face);
+    if (two_)
+      driver::glGetFramebufferAttachmentParameteriv(framebuffer_target, point, GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_LAYER,
+                                                    &i.layer);
     i.level = level;
     i.face = face;
     ok();
-    if (!level_of || !(c_->api == 1 || c_->version >= 31)) return;
+    if (!driver::glGetTexLevelParameteriv || !(c_->api == 1 || c_->version >= 31)) return;
     static const struct {
       uint32_t target, binding;
     } kinds[] = {{GL_TEXTURE_2D, GL_TEXTURE_BINDING_2D},
@@ -131,17 +124,17 @@ class Reader {
     for (auto& k : kinds) {
       auto was = static_cast<uint32_t>(gl::ask(c_, k.binding, 0));
       if (!ok()) continue;
-      bind(k.target, static_cast<uint32_t>(i.name));
+      driver::glBindTexture(k.target, static_cast<uint32_t>(i.name));
       if (!ok()) continue;
       uint32_t at = k.target == GL_TEXTURE_CUBE_MAP
                         ? static_cast<uint32_t>(face ? face : GL_TEXTURE_CUBE_MAP_POSITIVE_X)
                         : k.target;
-      level_of(at, level, GL_TEXTURE_WIDTH, &i.width);
-      level_of(at, level, GL_TEXTURE_HEIGHT, &i.height);
-      level_of(at, level, GL_TEXTURE_INTERNAL_FORMAT, &i.format);
+      driver::glGetTexLevelParameteriv(at, level, GL_TEXTURE_WIDTH, &i.width);
+      driver::glGetTexLevelParameteriv(at, level, GL_TEXTURE_HEIGHT, &i.height);
+      driver::glGetTexLevelParameteriv(at, level, GL_TEXTURE_INTERNAL_FORMAT, &i.format);
       if (k.target == GL_TEXTURE_2D_MULTISAMPLE || k.target == GL_TEXTURE_2D_MULTISAMPLE_ARRAY)
-        level_of(at, level, GL_TEXTURE_SAMPLES, &i.samples);
-      bind(k.target, was);
+        driver::glGetTexLevelParameteriv(at, level, GL_TEXTURE_SAMPLES, &i.samples);
+      driver::glBindTexture(k.target, was);
       ok();
       return;
     }
@@ -149,53 +142,40 @@ class Reader {
 
   // A framebuffer of one sample a pixel with what `from` holds.
   bool resolve(uint32_t from, const Info& i, uint32_t bit, uint32_t& framebuffer, uint32_t& storage) {
-    auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
-    auto blit = DT_REAL(void, glBlitFramebuffer, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t,
-                        uint32_t, uint32_t);
-    auto gen = DT_REAL(void, glGenFramebuffers, int32_t, uint32_t*);
-    auto gen_storage = DT_REAL(void, glGenRenderbuffers, int32_t, uint32_t*);
-    auto bind_storage = DT_REAL(void, glBindRenderbuffer, uint32_t, uint32_t);
-    auto allocate = DT_REAL(void, glRenderbufferStorage, uint32_t, uint32_t, int32_t, int32_t);
-    auto attach = DT_REAL(void, glFramebufferRenderbuffer, uint32_t, uint32_t, uint32_t, uint32_t);
-    auto status = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
-    auto read_buffer = DT_REAL(void, glReadBuffer, uint32_t);
-    auto is = DT_REAL(uint8_t, glIsEnabled, uint32_t);
-    auto enable = DT_REAL(void, glEnable, uint32_t);
-    auto disable = DT_REAL(void, glDisable, uint32_t);
-    if (!two_ || !blit || !i.width) return false;
+    if (!two_ || !driver::glBlitFramebuffer || !i.width) return false;
     auto bound = static_cast<uint32_t>(gl::ask(c_, GL_RENDERBUFFER_BINDING, 0));
-    gen(1, &framebuffer);
-    gen_storage(1, &storage);
-    bind_storage(GL_RENDERBUFFER, storage);
-    allocate(GL_RENDERBUFFER, static_cast<uint32_t>(i.format), i.width, i.height);
-    bind_storage(GL_RENDERBUFFER, bound);
-    bind(GL_READ_FRAMEBUFFER, draw_);
+    driver::glGenFramebuffers(1, &framebuffer);
+    driver::glGenRenderbuffers(1, &storage);
+    driver::glBindRenderbuffer(GL_RENDERBUFFER, storage);
+    driver::glRenderbufferStorage(GL_RENDERBUFFER, static_cast<uint32_t>(i.format), i.width, i.height);
+    driver::glBindRenderbuffer(GL_RENDERBUFFER, bound);
+    driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, draw_);
     uint32_t was = static_cast<uint32_t>(gl::ask(c_, GL_READ_BUFFER, 0));
-    if (bit == GL_COLOR_BUFFER_BIT) read_buffer(from);
-    bind(GL_DRAW_FRAMEBUFFER, framebuffer);
+    if (bit == GL_COLOR_BUFFER_BIT) driver::glReadBuffer(from);
+    driver::glBindFramebuffer(GL_DRAW_FRAMEBUFFER, framebuffer);
     bool both = i.format == static_cast<int32_t>(GL_DEPTH24_STENCIL8) || i.format == GL_DEPTH32F_STENCIL8;
-    attach(GL_DRAW_FRAMEBUFFER,
-           bit == GL_COLOR_BUFFER_BIT   ? GL_COLOR_ATTACHMENT0
-           : both                       ? GL_DEPTH_STENCIL_ATTACHMENT
-           : bit == GL_DEPTH_BUFFER_BIT ? GL_DEPTH_ATTACHMENT
-                                        : GL_STENCIL_ATTACHMENT,
-           GL_RENDERBUFFER, storage);
-    uint8_t scissor = is(GL_SCISSOR_TEST);
-    if (scissor) disable(GL_SCISSOR_TEST);
-    bool whole = status(GL_DRAW_FRAMEBUFFER) == GL_FRAMEBUFFER_COMPLETE;
-    if (whole) blit(0, 0, i.width, i.height, 0, 0, i.width, i.height, bit, GL_NEAREST);
+    driver::glFramebufferRenderbuffer(GL_DRAW_FRAMEBUFFER,
+                                      bit == GL_COLOR_BUFFER_BIT   ? GL_COLOR_ATTACHMENT0
+                                      : both                       ? GL_DEPTH_STENCIL_ATTACHMENT
+                                      : bit == GL_DEPTH_BUFFER_BIT ? GL_DEPTH_ATTACHMENT
+                                                                   : GL_STENCIL_ATTACHMENT,
+                                      GL_RENDERBUFFER, storage);
+    uint8_t scissor = driver::glIsEnabled(GL_SCISSOR_TEST);
+    if (scissor) driver::glDisable(GL_SCISSOR_TEST);
+    bool whole = driver::glCheckFramebufferStatus(GL_DRAW_FRAMEBUFFER) == GL_FRAMEBUFFER_COMPLETE;
+    if (whole) driver::glBlitFramebuffer(0, 0, i.width, i.height, 0, 0, i.width, i.height, bit, GL_NEAREST);
     bool fine = ok() && whole;
-    if (scissor) enable(GL_SCISSOR_TEST);
+    if (scissor) driver::glEnable(GL_SCISSOR_TEST);
     if (bit == GL_COLOR_BUFFER_BIT) {
-      bind(GL_READ_FRAMEBUFFER, draw_);
-      read_buffer(was);
+      driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, draw_);
+      driver::glReadBuffer(was);
     }
-    bind(GL_DRAW_FRAMEBUFFER, draw_);
-    bind(GL_READ_FRAMEBUFFER, read_);
+    driver::glBindFramebuffer(GL_DRAW_FRAMEBUFFER, draw_);
+    driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, read_);
     ok();
     if (!fine) {
-      DT_REAL(void, glDeleteFramebuffers, int32_t, const uint32_t*)(1, &framebuffer);
-      DT_REAL(void, glDeleteRenderbuffers, int32_t, const uint32_t*)(1, &storage);
+      driver::glDeleteFramebuffers(1, &framebuffer);
+      driver::glDeleteRenderbuffers(1, &storage);
       framebuffer = storage = 0;
     }
     return fine;
@@ -340,9 +320,8 @@ std::vector<AttachmentImage> read_attachments(GlContext* c, unsigned wanted, int
   }
   Reader r(c, why);
   if (r.framebuffer()) {
-    auto status = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
     uint32_t target = r.two() ? GL_DRAW_FRAMEBUFFER : GL_FRAMEBUFFER;
-    if (status(target) != GL_FRAMEBUFFER_COMPLETE) {
+    if (driver::glCheckFramebufferStatus(target) != GL_FRAMEBUFFER_COMPLETE) {
       why.emplace_back("the framebuffer is not complete");
       return found;
     }

@@ -15,8 +15,7 @@ struct Bound {
 
 // Errors here are ours alone: the program's were taken before.
 void drain() {
-  static const auto get = DT_REAL(uint32_t, glGetError);
-  for (int i = 0; i < 8 && get && get(); ++i) {}
+  for (int i = 0; i < 8 && driver::glGetError && driver::glGetError(); ++i) {}
 }
 
 std::vector<Bound> bound(GlContext* c) {
@@ -28,16 +27,14 @@ std::vector<Bound> bound(GlContext* c) {
   };
   bool es = c->api == 2, shaders = c->version >= 20;
   if (shaders) {
-    auto get = DT_REAL(void, glGetVertexAttribiv, uint32_t, uint32_t, int32_t*);
     for (int32_t i = 0, n = std::clamp(gl::ask(c, GL_MAX_VERTEX_ATTRIBS, 0), 0, 64); i < n; ++i) {
       int32_t on = 0, name = 0;
-      get(static_cast<uint32_t>(i), GL_VERTEX_ATTRIB_ARRAY_ENABLED, &on);
-      get(static_cast<uint32_t>(i), GL_VERTEX_ATTRIB_ARRAY_BUFFER_BINDING, &name);
+      driver::glGetVertexAttribiv(static_cast<uint32_t>(i), GL_VERTEX_ATTRIB_ARRAY_ENABLED, &on);
+      driver::glGetVertexAttribiv(static_cast<uint32_t>(i), GL_VERTEX_ATTRIB_ARRAY_BUFFER_BINDING, &name);
       if (on) add("vertex", name);
     }
   }
   if (!c->core && (!es || !shaders)) {
-    auto is = DT_REAL(uint8_t, glIsEnabled, uint32_t);
     static const struct {
       uint32_t array, binding;
     } arrays[] = {{GL_VERTEX_ARRAY, GL_VERTEX_ARRAY_BUFFER_BINDING},
@@ -47,27 +44,25 @@ std::vector<Bound> bound(GlContext* c) {
                   {GL_SECONDARY_COLOR_ARRAY, GL_SECONDARY_COLOR_ARRAY_BUFFER_BINDING},
                   {GL_FOG_COORD_ARRAY, GL_FOG_COORD_ARRAY_BUFFER_BINDING},
                   {GL_POINT_SIZE_ARRAY_OES, GL_POINT_SIZE_ARRAY_BUFFER_BINDING_OES}};
-    auto unit = DT_REAL(void, glClientActiveTexture, uint32_t);
     for (auto& a : arrays) {
       if (a.array != GL_TEXTURE_COORD_ARRAY) {
-        if (is(a.array)) add("vertex", gl::ask(c, a.binding, 0));
+        if (driver::glIsEnabled(a.array)) add("vertex", gl::ask(c, a.binding, 0));
         continue;
       }
       int32_t active = gl::ask(c, GL_CLIENT_ACTIVE_TEXTURE, GL_TEXTURE0),
-              units = unit ? std::clamp(gl::ask(c, GL_MAX_TEXTURE_UNITS, 1), 1, 32) : 1;
+              units = driver::glClientActiveTexture ? std::clamp(gl::ask(c, GL_MAX_TEXTURE_UNITS, 1), 1, 32) : 1;
       for (int32_t i = 0; i < units; ++i) {
-        if (unit) unit(GL_TEXTURE0 + static_cast<uint32_t>(i));
-        if (is(a.array)) add("vertex", gl::ask(c, a.binding, 0));
+        if (driver::glClientActiveTexture) driver::glClientActiveTexture(GL_TEXTURE0 + static_cast<uint32_t>(i));
+        if (driver::glIsEnabled(a.array)) add("vertex", gl::ask(c, a.binding, 0));
       }
-      if (unit) unit(static_cast<uint32_t>(active));
+      if (driver::glClientActiveTexture) driver::glClientActiveTexture(static_cast<uint32_t>(active));
     }
   }
   add("index", gl::ask(c, GL_ELEMENT_ARRAY_BUFFER_BINDING, 0));
   auto indexed = [&](const char* use, uint32_t binding, uint32_t most) {
-    auto get = DT_REAL(void, glGetIntegeri_v, uint32_t, uint32_t, int32_t*);
-    for (int32_t i = 0, n = get ? std::clamp(gl::ask(c, most, 0), 0, 256) : 0; i < n; ++i) {
+    for (int32_t i = 0, n = driver::glGetIntegeri_v ? std::clamp(gl::ask(c, most, 0), 0, 256) : 0; i < n; ++i) {
       int32_t name = 0;
-      get(binding, static_cast<uint32_t>(i), &name);
+      driver::glGetIntegeri_v(binding, static_cast<uint32_t>(i), &name);
       add(use + std::to_string(i), name);
     }
   };
@@ -88,32 +83,27 @@ std::vector<BufferContent> read_buffers(GlContext* c, std::vector<std::string>& 
   if (!gl::can_ask(c))
     return why.push_back("buffers cannot be read where no context is current, or between glBegin and glEnd"), found;
   if (c->version < (es ? 11u : 15u)) return why.push_back("the context has no buffers"), found;
-  auto bind = DT_REAL(void, glBindBuffer, uint32_t, uint32_t);
-  auto size_of = DT_REAL(void, glGetBufferParameteriv, uint32_t, uint32_t, int32_t*);
-  auto read = DT_REAL(void, glGetBufferSubData, uint32_t, intptr_t, intptr_t, void*);
   bool modern = c->version >= (es ? 30u : 31u);
-  auto map = modern ? DT_REAL(void*, glMapBufferRange, uint32_t, intptr_t, intptr_t, uint32_t)
-                    : DT_REAL(void*, glMapBufferRangeEXT, uint32_t, intptr_t, intptr_t, uint32_t);
-  auto unmap = modern ? DT_REAL(uint8_t, glUnmapBuffer, uint32_t) : DT_REAL(uint8_t, glUnmapBufferOES, uint32_t);
+  auto map = modern ? driver::glMapBufferRange : driver::glMapBufferRangeEXT;
+  auto unmap = modern ? driver::glUnmapBuffer : driver::glUnmapBufferOES;
   uint32_t target = modern ? GL_COPY_READ_BUFFER : GL_ARRAY_BUFFER;
   auto was = static_cast<uint32_t>(gl::ask(c, modern ? GL_COPY_READ_BUFFER_BINDING : GL_ARRAY_BUFFER_BINDING, 0));
   if (modern)  // what shaders wrote
-    if (auto barrier = DT_REAL(void, glMemoryBarrier, uint32_t); barrier && c->version >= (es ? 31u : 42u))
-      barrier(0x200 | GL_COLOR_BUFFER_BIT);
+    if (driver::glMemoryBarrier && c->version >= (es ? 31u : 42u)) driver::glMemoryBarrier(0x200 | GL_COLOR_BUFFER_BIT);
   for (auto& b : bound(c)) {
     BufferContent made{b.use, b.name, {}};
     int32_t size = 0, mapped = 0, flags = 0;
-    bind(target, b.name);
-    size_of(target, GL_BUFFER_SIZE, &size);
-    size_of(target, GL_BUFFER_MAPPED, &mapped);
-    if (mapped && modern) size_of(target, GL_BUFFER_ACCESS_FLAGS, &flags);
+    driver::glBindBuffer(target, b.name);
+    driver::glGetBufferParameteriv(target, GL_BUFFER_SIZE, &size);
+    driver::glGetBufferParameteriv(target, GL_BUFFER_MAPPED, &mapped);
+    if (mapped && modern) driver::glGetBufferParameteriv(target, GL_BUFFER_ACCESS_FLAGS, &flags);
     drain();
     made.bytes.resize(static_cast<size_t>(std::max(size, 0)));
     const char* no = nullptr;
     if (mapped && !(flags & GL_MAP_PERSISTENT_BIT && !es)) {
       no = "the program has mapped it";
-    } else if (size > 0 && !es && read) {
-      read(target, 0, size, made.bytes.data());
+    } else if (size > 0 && !es && driver::glGetBufferSubData) {
+      driver::glGetBufferSubData(target, 0, size, made.bytes.data());
     } else if (size > 0) {
       const void* at = map && unmap ? map(target, 0, size, GL_MAP_READ_BIT) : nullptr;
       if (at)
@@ -126,7 +116,7 @@ std::vector<BufferContent> read_buffers(GlContext* c, std::vector<std::string>& 
     else
       found.push_back(std::move(made));
   }
-  bind(target, was);
+  driver::glBindBuffer(target, was);
   drain();
   return found;
 }

@@ -77,12 +77,12 @@ void Player::compare(const Row& w, const In& recorded, const void* now, const ch
 bool Player::failed(uint64_t call, const char* function) {
   if (!strncmp(function, "vg", 2)) {
     auto& vg = threads_[running_]->vg;
-    uint32_t error = vg ? gl<uint32_t (*)()>("vgGetError")() : 0;
+    uint32_t error = vg ? driver::vgGetError() : 0;
     if (error) errors_.push_back({vg.get(), error, call, function});
     return error;
   }
   if (!context || in_begin() || !context->pending_errors.empty()) return false;
-  uint32_t error = gl<uint32_t (*)()>("glGetError")();
+  uint32_t error = driver::glGetError();
   if (error) errors_.push_back({context, error, call, function});
   return error;
 }
@@ -178,8 +178,7 @@ void Player::vg_error_result(const Row& w, uint32_t recorded, uint32_t now) {
 
 void Player::check_error(const char* function) {
   if (in_begin() || !context) return;
-  static const auto get = gl<uint32_t (*)()>("glGetError");
-  uint32_t error = get();
+  uint32_t error = driver::glGetError();
   if (error) errors_.push_back({context, error, seq, function});
 }
 

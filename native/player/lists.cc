@@ -305,9 +305,9 @@ bool list_numbers(uint32_t type, const void* lists, size_t n, uint32_t base, uin
 
 bool gives_vertex(const char* name) {
   if (!strncmp(name, "glEvalCoord", 11) || !strncmp(name, "glEvalPoint", 11)) {
-    static const auto is = gl::real<uint8_t (*)(uint32_t)>("glIsEnabled");
     const bool surface = strchr(name, '2') != nullptr;  // GL_MAP2_VERTEX_3 and 4, GL_MAP1_VERTEX_3 and 4
-    return surface ? is(GL_MAP2_VERTEX_3) || is(GL_MAP2_VERTEX_4) : is(GL_MAP1_VERTEX_3) || is(GL_MAP1_VERTEX_4);
+    return surface ? driver::glIsEnabled(GL_MAP2_VERTEX_3) || driver::glIsEnabled(GL_MAP2_VERTEX_4)
+                   : driver::glIsEnabled(GL_MAP1_VERTEX_3) || driver::glIsEnabled(GL_MAP1_VERTEX_4);
   }
   static constexpr std::string_view GIVING[] = {"glVertex2", "glVertex3", "glVertex4", "glArrayElement"};
   return begins(name, GIVING);
@@ -341,19 +341,14 @@ bool Lists::add(const Watched& call, ListedCall kept) {
 
 // What is made so far calls the piece, and another list that has the rest.
 void Lists::open_piece() {
-  static const auto list = player.gl<void (*)(uint32_t, uint32_t)>("glNewList");
-  static const auto end = player.gl<void (*)()>("glEndList");
-  static const auto call = player.gl<void (*)(uint32_t)>("glCallList");
   const uint32_t piece = open_->calls.back().piece;
-  call(piece), call(piece - 1);
-  end();
-  list(piece, GL_COMPILE);
+  driver::glCallList(piece), driver::glCallList(piece - 1);
+  driver::glEndList();
+  driver::glNewList(piece, GL_COMPILE);
 }
 void Lists::close_piece() {
-  static const auto list = player.gl<void (*)(uint32_t, uint32_t)>("glNewList");
-  static const auto end = player.gl<void (*)()>("glEndList");
-  end();
-  list(open_->calls.back().piece - 1, GL_COMPILE);
+  driver::glEndList();
+  driver::glNewList(open_->calls.back().piece - 1, GL_COMPILE);
 }
 
 bool Lists::expandable(const List& list, int depth) {
@@ -390,7 +385,6 @@ void Lists::expand(const Watched& call, int depth) {
 }
 
 void Lists::expand(const List& list, int depth) {
-  static const auto call_list = player.gl<void (*)(uint32_t)>("glCallList");
   if (depth > DEEPEST) return;
   for (size_t i = 0; i < list.calls.size(); ++i) {
     const ListedCall& call = list.calls[i];
@@ -425,7 +419,7 @@ void Lists::expand(const List& list, int depth) {
     }
     session_.within(watched, draws ? &watched : nullptr);
     if (call.piece)
-      call_list(call.piece);
+      driver::glCallList(call.piece);
     else if (group.empty())
       player.play_alone(call.chunk, call.record, call.seq);
     for (auto& one : group) player.play_alone(one.chunk, one.record, one.seq);

@@ -111,8 +111,7 @@ bool Measuring::plays(const Row& row) {
   if (!piece_ && !runs_ && !expands_) return false;
   if (piece_) lists_.open_piece();
   if (runs_)
-    player_.gl<void (*)(uint32_t, uint32_t)>("glNewList")(player_.name(LIST, Recorded::argument(&recorded_, "list")),
-                                                          GL_COMPILE);
+    driver::glNewList(player_.name(LIST, Recorded::argument(&recorded_, "list")), GL_COMPILE);
   else if (!expands_)
     row.columns->play(player_, row);
   if (piece_) lists_.close_piece();
@@ -149,19 +148,16 @@ void Measuring::asked(uint32_t query, uint32_t about, void* to, bool wide) {
   if (!sum_of(session_, query, about, sum)) return;
   int buffer = 0;
   if (tls.context && tls.context->api == 1 && tls.context->version >= 44)
-    player_.gl<void (*)(uint32_t, int*)>("glGetIntegerv")(GL_QUERY_BUFFER_BINDING, &buffer);
+    driver::glGetIntegerv(GL_QUERY_BUFFER_BINDING, &buffer);
   if (buffer)
-    player_.gl<void (*)(uint32_t, intptr_t, intptr_t, const void*)>("glBufferSubData")(
-        GL_QUERY_BUFFER, reinterpret_cast<intptr_t>(to), wide ? 8 : 4, sum.data(wide));
+    driver::glBufferSubData(GL_QUERY_BUFFER, reinterpret_cast<intptr_t>(to), wide ? 8 : 4, sum.data(wide));
   else if (to)
     memcpy(to, sum.data(wide), wide ? 8 : 4);
 }
 
 void Measuring::asked_into(uint32_t query, uint32_t about, uint32_t buffer, intptr_t place, bool wide) {
   Sum sum;
-  if (sum_of(session_, query, about, sum))
-    player_.gl<void (*)(uint32_t, intptr_t, intptr_t, const void*)>("glNamedBufferSubData")(buffer, place, wide ? 8 : 4,
-                                                                                            sum.data(wide));
+  if (sum_of(session_, query, about, sum)) driver::glNamedBufferSubData(buffer, place, wide ? 8 : 4, sum.data(wide));
 }
 
 void Measuring::after(const Coming& call) {
@@ -178,7 +174,7 @@ void Measuring::list_made(const List& list, Watched& call) {
   call.name = "glCallList", call.expanded = true;
   call.refuse(list.cannot);
   session_.within(call, &call);
-  player_.gl<void (*)(uint32_t)>("glCallList")(player_.name(LIST, list.name));
+  driver::glCallList(player_.name(LIST, list.name));
 }
 
 }  // namespace dt::play

@@ -42,6 +42,14 @@ void* resolve(unsigned id) {
   return g_real[id][0] = found;
 }
 
+namespace driver {
+void* find(unsigned id) { return id == g_function_count ? nullptr : resolve(id); }
+void is_missing(unsigned id) {
+  g_player->report("lacks", g_player->seq, id == g_function_count ? "" : play::g_known[id].name,
+                   "the driver here does not have it, and the player needed it");
+}
+}  // namespace driver
+
 void want_exact_order() {}
 void emit_context(Thread*, uint32_t, uint32_t, uint32_t, uint64_t, uint64_t, uint64_t) {}
 void emit_note(Thread*, const char* code, const char*) {
@@ -110,15 +118,13 @@ void mapped(uint32_t buffer, int64_t offset, int64_t bytes, void* at) {
 }
 
 int64_t size_of_bound(uint32_t target) {
-  auto get = DT_REAL(void, glGetBufferParameteriv, uint32_t, uint32_t, int32_t*);
   int32_t bytes = 0;
-  if (get) get(target, GL_BUFFER_SIZE, &bytes);
+  if (driver::glGetBufferParameteriv) driver::glGetBufferParameteriv(target, GL_BUFFER_SIZE, &bytes);
   return bytes;
 }
 int64_t size_of_named(uint32_t buffer) {
-  auto get = DT_REAL(void, glGetNamedBufferParameteriv, uint32_t, uint32_t, int32_t*);
   int32_t bytes = 0;
-  if (get) get(buffer, GL_BUFFER_SIZE, &bytes);
+  if (driver::glGetNamedBufferParameteriv) driver::glGetNamedBufferParameteriv(buffer, GL_BUFFER_SIZE, &bytes);
   return bytes;
 }
 

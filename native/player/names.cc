@@ -42,21 +42,21 @@ uint32_t Names::slow(uint32_t name) {
   }
   uint32_t real = name;
   if (generated || is_taken(name)) {
-    static const char* const makers[CLASS_COUNT] = {"glGenTextures",
-                                                    "glGenBuffers",
-                                                    "glGenFramebuffers",
-                                                    "glGenRenderbuffers",
-                                                    "glGenVertexArrays",
-                                                    "glGenSamplers",
-                                                    "glGenQueries",
+    using Make = driver::Function<void(int32_t, uint32_t*)>;
+    static const Make* const makers[CLASS_COUNT] = {&driver::glGenTextures,
+                                                    &driver::glGenBuffers,
+                                                    &driver::glGenFramebuffers,
+                                                    &driver::glGenRenderbuffers,
+                                                    &driver::glGenVertexArrays,
+                                                    &driver::glGenSamplers,
+                                                    &driver::glGenQueries,
                                                     nullptr,
-                                                    "glGenProgramPipelines",
-                                                    "glGenTransformFeedbacks",
+                                                    &driver::glGenProgramPipelines,
+                                                    &driver::glGenTransformFeedbacks,
                                                     nullptr,
-                                                    "glGenProgramsARB"};
-    const char* maker = object_class >= 0 ? makers[object_class] : nullptr;
-    auto make = maker ? g_player->gl<void (*)(int32_t, uint32_t*)>(maker) : nullptr;
-    if (make) make(1, &real);
+                                                    &driver::glGenProgramsARB};
+    const Make* make = object_class >= 0 ? makers[object_class] : nullptr;
+    if (make && *make) (*make)(1, &real);
   }
   set(name, real);
   return real;

@@ -79,15 +79,15 @@ class Unchanged {
  public:
   explicit Unchanged(GlContext* c) : plain_(c), old_(c->api == 1 && !c->core) {
     if (!old_) return;
-    DT_REAL(void, glPushAttrib, uint32_t)(0x20);  // GL_PIXEL_MODE_BIT
-    auto set = DT_REAL(void, glPixelTransferf, uint32_t, float);
-    for (uint32_t name : {GL_RED_SCALE, GL_GREEN_SCALE, GL_BLUE_SCALE, GL_ALPHA_SCALE, GL_DEPTH_SCALE}) set(name, 1);
+    driver::glPushAttrib(0x20);  // GL_PIXEL_MODE_BIT
+    for (uint32_t name : {GL_RED_SCALE, GL_GREEN_SCALE, GL_BLUE_SCALE, GL_ALPHA_SCALE, GL_DEPTH_SCALE})
+      driver::glPixelTransferf(name, 1);
     for (uint32_t name : {GL_MAP_COLOR, GL_MAP_STENCIL, GL_INDEX_SHIFT, GL_INDEX_OFFSET, GL_RED_BIAS, GL_GREEN_BIAS,
                           GL_BLUE_BIAS, GL_ALPHA_BIAS, GL_DEPTH_BIAS})
-      set(name, 0);
+      driver::glPixelTransferf(name, 0);
   }
   ~Unchanged() {
-    if (old_) DT_REAL(void, glPopAttrib)();
+    if (old_) driver::glPopAttrib();
   }
   Unchanged(const Unchanged&) = delete;
   Unchanged& operator=(const Unchanged&) = delete;
@@ -116,9 +116,8 @@ class ObjectReader {
 
  private:
   bool ok() {
-    auto error = DT_REAL(uint32_t, glGetError);
     bool fine = true;
-    for (int i = 0; i < 16 && error(); ++i) fine = false;
+    for (int i = 0; i < 16 && driver::glGetError(); ++i) fine = false;
     return fine;
   }
   void fail(std::string why) { out_.why = std::move(why); }
@@ -138,26 +137,24 @@ class ObjectReader {
     uint32_t binding = binding_of(w_.target);
     if (w_.target == GL_TEXTURE_BUFFER) return fail("its content is that of a buffer");
     if (!binding) return fail("textures of its target are not read");
-    auto is = DT_REAL(uint8_t, glIsTexture, uint32_t);
-    if (w_.name && is && !is(name_)) return fail("the driver has no such texture there");
+    if (w_.name && driver::glIsTexture && !driver::glIsTexture(name_))
+      return fail("the driver has no such texture there");
     bool sampled = w_.target == GL_TEXTURE_2D_MULTISAMPLE || w_.target == GL_TEXTURE_2D_MULTISAMPLE_ARRAY;
     if (c_->api != 1 || sampled) return through_framebuffer();
-    auto bind = DT_REAL(void, glBindTexture, uint32_t, uint32_t);
     auto was = static_cast<uint32_t>(gl::ask(c_, binding, 0));
-    bind(w_.target, name_);
+    driver::glBindTexture(w_.target, name_);
     if (ok())
       level();
     else
       fail("the driver does not let it be bound");
-    bind(w_.target, was);
+    driver::glBindTexture(w_.target, was);
   }
 
   // As desktop OpenGL hands it over.
   void level() {
-    auto ask_level = DT_REAL(void, glGetTexLevelParameteriv, uint32_t, int32_t, uint32_t, int32_t*);
     auto about = [&](uint32_t what) {
       int32_t value = 0;
-      ask_level(w_.face, w_.level, what, &value);
+      driver::glGetTexLevelParameteriv(w_.face, w_.level, what, &value);
       return ok() ? value : 0;
     };
     if (!about(GL_TEXTURE_WIDTH)) return fail("nothing is stored in it there");
@@ -165,21 +162,19 @@ class ObjectReader {
     out_.depth = std::max(about(GL_TEXTURE_DEPTH), 1);
     out_.format = static_cast<uint32_t>(about(GL_TEXTURE_INTERNAL_FORMAT));
     if (about(GL_TEXTURE_COMPRESSED)) {
-      auto get = p_.gl<void (*)(uint32_t, int32_t, void*)>("glGetCompressedTexImage");
       out_.type = "compressed";
-      if (!get) return fail("the driver does not hand over compressed textures");
+      if (!driver::glGetCompressedTexImage) return fail("the driver does not hand over compressed textures");
       out_.bytes.assign(static_cast<size_t>(std::max(about(GL_TEXTURE_COMPRESSED_IMAGE_SIZE), 0)), 0);
       gl::PlainPack plain(c_);
-      get(w_.face, w_.level, out_.bytes.data());
+      driver::glGetCompressedTexImage(w_.face, w_.level, out_.bytes.data());
       if (!ok() || out_.bytes.empty()) fail("the driver does not hand it over");
       return;
     }
     Form form = form_of_level(about);
-    auto get = p_.gl<void (*)(uint32_t, int32_t, uint32_t, uint32_t, void*)>("glGetTexImage");
-    if (!form.bytes || !get) return fail("its format is not read");
+    if (!form.bytes || !driver::glGetTexImage) return fail("its format is not read");
     if (!room(form.bytes)) return;
     Unchanged unchanged(c_);
-    get(w_.face, w_.level, form.format, form.type, out_.bytes.data());
+    driver::glGetTexImage(w_.face, w_.level, form.format, form.type, out_.bytes.data());
     if (!ok()) return fail("the driver does not hand it over");
     out_.type = form.name, out_.channels = form.channels;
   }
@@ -210,11 +205,8 @@ class ObjectReader {
 
   // Through a framebuffer of our own.
   void through_framebuffer() {
-    auto gen = DT_REAL(void, glGenFramebuffers, int32_t, uint32_t*);
-    auto drop = DT_REAL(void, glDeleteFramebuffers, int32_t, const uint32_t*);
-    auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
-    auto status = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
-    if (!gen || !drop || !bind || !status || c_->version < (c_->api == 2 ? 20u : 30u))
+    if (!driver::glGenFramebuffers || !driver::glDeleteFramebuffers || !driver::glBindFramebuffer ||
+        !driver::glCheckFramebufferStatus || c_->version < (c_->api == 2 ? 20u : 30u))
       return fail("this version of OpenGL has no framebuffer to read it through");
     if (w_.target == GL_TEXTURE_EXTERNAL_OES) return fail("it is an image of another API");
     int32_t samples = samples_of();
@@ -223,19 +215,19 @@ class ObjectReader {
     target_ = two_ ? GL_READ_FRAMEBUFFER : GL_FRAMEBUFFER;
     auto was = static_cast<uint32_t>(gl::ask(c_, two_ ? GL_READ_FRAMEBUFFER_BINDING : GL_DRAW_FRAMEBUFFER_BINDING, 0));
     uint32_t ours = 0;
-    gen(1, &ours);
-    bind(target_, ours);
+    driver::glGenFramebuffers(1, &ours);
+    driver::glBindFramebuffer(target_, ours);
     for (int32_t layer = 0; layer < out_.depth && out_.why.empty(); ++layer) {
       attach(layer);
-      if (!ok() || status(target_) != GL_FRAMEBUFFER_COMPLETE)
+      if (!ok() || driver::glCheckFramebufferStatus(target_) != GL_FRAMEBUFFER_COMPLETE)
         fail("the driver does not let textures of this format be read");
       else if (samples)
         resolved(samples, ours);
       else
         pixels(layer);
     }
-    bind(target_, was);
-    drop(1, &ours);
+    driver::glBindFramebuffer(target_, was);
+    driver::glDeleteFramebuffers(1, &ours);
   }
   uint32_t point() const {
     return w_.points == WANT_COLOR     ? GL_COLOR_ATTACHMENT0
@@ -245,42 +237,34 @@ class ObjectReader {
   }
   void attach(int32_t layer) {
     if (w_.what == ObjectImage::RENDERBUFFER)
-      DT_REAL(void, glFramebufferRenderbuffer, uint32_t, uint32_t, uint32_t, uint32_t)(target_, point(),
-                                                                                       GL_RENDERBUFFER, name_);
-    else if (auto one = DT_REAL(void, glFramebufferTextureLayer, uint32_t, uint32_t, uint32_t, int32_t, int32_t);
-             one && has_layers(w_.target))
+      driver::glFramebufferRenderbuffer(target_, point(), GL_RENDERBUFFER, name_);
+    else if (auto one = driver::glFramebufferTextureLayer; one && has_layers(w_.target))
       one(target_, point(), name_, w_.level, layer);
     else if (has_layers(w_.target))
       fail("this version of OpenGL does not let its layers be read");
     else
-      DT_REAL(void, glFramebufferTexture2D, uint32_t, uint32_t, uint32_t, uint32_t, int32_t)(target_, point(), w_.face,
-                                                                                             name_, w_.level);
-    auto read_buffer = DT_REAL(void, glReadBuffer, uint32_t);
-    if (two_ && read_buffer) read_buffer(w_.points == WANT_COLOR ? GL_COLOR_ATTACHMENT0 : 0u);
+      driver::glFramebufferTexture2D(target_, point(), w_.face, name_, w_.level);
+    if (two_ && driver::glReadBuffer) driver::glReadBuffer(w_.points == WANT_COLOR ? GL_COLOR_ATTACHMENT0 : 0u);
   }
   int32_t samples_of() {
     int32_t samples = 0;
     if (w_.what == ObjectImage::RENDERBUFFER) {
-      auto bind = DT_REAL(void, glBindRenderbuffer, uint32_t, uint32_t);
-      auto about = DT_REAL(void, glGetRenderbufferParameteriv, uint32_t, uint32_t, int32_t*);
       auto was = static_cast<uint32_t>(gl::ask(c_, GL_RENDERBUFFER_BINDING, 0));
       int32_t format = 0;
-      bind(GL_RENDERBUFFER, name_);
-      about(GL_RENDERBUFFER, GL_RENDERBUFFER_WIDTH, &out_.width);
-      about(GL_RENDERBUFFER, GL_RENDERBUFFER_HEIGHT, &out_.height);
-      about(GL_RENDERBUFFER, GL_RENDERBUFFER_INTERNAL_FORMAT, &format);
-      if (c_->version >= 30) about(GL_RENDERBUFFER, GL_RENDERBUFFER_SAMPLES, &samples);
-      bind(GL_RENDERBUFFER, was);
+      driver::glBindRenderbuffer(GL_RENDERBUFFER, name_);
+      driver::glGetRenderbufferParameteriv(GL_RENDERBUFFER, GL_RENDERBUFFER_WIDTH, &out_.width);
+      driver::glGetRenderbufferParameteriv(GL_RENDERBUFFER, GL_RENDERBUFFER_HEIGHT, &out_.height);
+      driver::glGetRenderbufferParameteriv(GL_RENDERBUFFER, GL_RENDERBUFFER_INTERNAL_FORMAT, &format);
+      if (c_->version >= 30) driver::glGetRenderbufferParameteriv(GL_RENDERBUFFER, GL_RENDERBUFFER_SAMPLES, &samples);
+      driver::glBindRenderbuffer(GL_RENDERBUFFER, was);
       out_.format = static_cast<uint32_t>(format);
     } else if (w_.target == GL_TEXTURE_2D_MULTISAMPLE || w_.target == GL_TEXTURE_2D_MULTISAMPLE_ARRAY) {
-      auto bind = DT_REAL(void, glBindTexture, uint32_t, uint32_t);
-      auto about = DT_REAL(void, glGetTexLevelParameteriv, uint32_t, int32_t, uint32_t, int32_t*);
       auto was = static_cast<uint32_t>(gl::ask(c_, binding_of(w_.target), 0));
       int32_t format = 0;
-      bind(w_.target, name_);
-      about(w_.target, 0, GL_TEXTURE_SAMPLES, &samples);
-      about(w_.target, 0, GL_TEXTURE_INTERNAL_FORMAT, &format);
-      bind(w_.target, was);
+      driver::glBindTexture(w_.target, name_);
+      driver::glGetTexLevelParameteriv(w_.target, 0, GL_TEXTURE_SAMPLES, &samples);
+      driver::glGetTexLevelParameteriv(w_.target, 0, GL_TEXTURE_INTERNAL_FORMAT, &format);
+      driver::glBindTexture(w_.target, was);
       samples = std::max(samples, 1);
       out_.format = static_cast<uint32_t>(format);
     }
@@ -292,14 +276,13 @@ class ObjectReader {
     if (!form_.bytes) return fail("its format is not read");
     if (!layer && !room(form_.bytes)) return;
     size_t one = static_cast<size_t>(out_.width) * static_cast<size_t>(out_.height) * form_.bytes;
-    auto get = DT_REAL(void, glReadPixels, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, void*);
     Unchanged unchanged(c_);
-    get(0, 0, out_.width, out_.height, form_.format, form_.type, out_.bytes.data() + one * static_cast<size_t>(layer));
+    driver::glReadPixels(0, 0, out_.width, out_.height, form_.format, form_.type,
+                         out_.bytes.data() + one * static_cast<size_t>(layer));
     if (!ok()) return fail("the driver does not let it be read");
     out_.type = form_.name, out_.channels = form_.channels;
   }
   Form form_of_framebuffer() {
-    auto get = DT_REAL(void, glGetFramebufferAttachmentParameteriv, uint32_t, uint32_t, uint32_t, int32_t*);
     if (!two_) {
       // OpenGL ES 2 does not say how many bits there are; what it reads exactly it does.
       auto type = static_cast<uint32_t>(gl::ask(c_, GL_IMPLEMENTATION_COLOR_READ_TYPE, 0));
@@ -309,7 +292,7 @@ class ObjectReader {
     }
     auto about = [&](uint32_t at, uint32_t what) {
       int32_t value = 0;
-      get(target_, at, what, &value);
+      driver::glGetFramebufferAttachmentParameteriv(target_, at, what, &value);
       return ok() ? value : 0;
     };
     if (w_.points == WANT_COLOR) {
@@ -328,40 +311,33 @@ class ObjectReader {
   }
   // Several samples a pixel become one.
   void resolved(int32_t samples, uint32_t from) {
-    auto blit = DT_REAL(void, glBlitFramebuffer, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t,
-                        uint32_t, uint32_t);
-    if (!two_ || !blit || !out_.format || w_.target == GL_TEXTURE_2D_MULTISAMPLE_ARRAY)
+    if (!two_ || !driver::glBlitFramebuffer || !out_.format || w_.target == GL_TEXTURE_2D_MULTISAMPLE_ARRAY)
       return fail("it has several samples a pixel, which are not read");
-    auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
-    auto bind_storage = DT_REAL(void, glBindRenderbuffer, uint32_t, uint32_t);
     auto bound = static_cast<uint32_t>(gl::ask(c_, GL_RENDERBUFFER_BINDING, 0)),
          draw = static_cast<uint32_t>(gl::ask(c_, GL_DRAW_FRAMEBUFFER_BINDING, 0));
     uint32_t storage = 0, framebuffer = 0;
-    DT_REAL(void, glGenRenderbuffers, int32_t, uint32_t*)(1, &storage);
-    bind_storage(GL_RENDERBUFFER, storage);
-    DT_REAL(void, glRenderbufferStorage, uint32_t, uint32_t, int32_t, int32_t)(GL_RENDERBUFFER, out_.format, out_.width,
-                                                                               out_.height);
-    bind_storage(GL_RENDERBUFFER, bound);
-    DT_REAL(void, glGenFramebuffers, int32_t, uint32_t*)(1, &framebuffer);
-    bind(GL_DRAW_FRAMEBUFFER, framebuffer);
-    DT_REAL(void, glFramebufferRenderbuffer, uint32_t, uint32_t, uint32_t, uint32_t)(GL_DRAW_FRAMEBUFFER, point(),
-                                                                                     GL_RENDERBUFFER, storage);
-    uint8_t scissor = DT_REAL(uint8_t, glIsEnabled, uint32_t)(GL_SCISSOR_TEST);
-    if (scissor) DT_REAL(void, glDisable, uint32_t)(GL_SCISSOR_TEST);
+    driver::glGenRenderbuffers(1, &storage);
+    driver::glBindRenderbuffer(GL_RENDERBUFFER, storage);
+    driver::glRenderbufferStorage(GL_RENDERBUFFER, out_.format, out_.width, out_.height);
+    driver::glBindRenderbuffer(GL_RENDERBUFFER, bound);
+    driver::glGenFramebuffers(1, &framebuffer);
+    driver::glBindFramebuffer(GL_DRAW_FRAMEBUFFER, framebuffer);
+    driver::glFramebufferRenderbuffer(GL_DRAW_FRAMEBUFFER, point(), GL_RENDERBUFFER, storage);
+    uint8_t scissor = driver::glIsEnabled(GL_SCISSOR_TEST);
+    if (scissor) driver::glDisable(GL_SCISSOR_TEST);
     uint32_t bits = w_.points == WANT_COLOR
                         ? GL_COLOR_BUFFER_BIT
                         : (w_.points & WANT_DEPTH ? 0x100u : 0u) | (w_.points & WANT_STENCIL ? 0x400u : 0u);
-    blit(0, 0, out_.width, out_.height, 0, 0, out_.width, out_.height, bits, GL_NEAREST);
+    driver::glBlitFramebuffer(0, 0, out_.width, out_.height, 0, 0, out_.width, out_.height, bits, GL_NEAREST);
     bool fine = ok();
-    if (scissor) DT_REAL(void, glEnable, uint32_t)(GL_SCISSOR_TEST);
-    bind(GL_DRAW_FRAMEBUFFER, draw);
-    bind(GL_READ_FRAMEBUFFER, framebuffer);
-    if (auto read_buffer = DT_REAL(void, glReadBuffer, uint32_t))
-      read_buffer(w_.points == WANT_COLOR ? GL_COLOR_ATTACHMENT0 : 0u);
+    if (scissor) driver::glEnable(GL_SCISSOR_TEST);
+    driver::glBindFramebuffer(GL_DRAW_FRAMEBUFFER, draw);
+    driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, framebuffer);
+    if (driver::glReadBuffer) driver::glReadBuffer(w_.points == WANT_COLOR ? GL_COLOR_ATTACHMENT0 : 0u);
     fine ? pixels(0) : fail("it has several samples a pixel, which the driver does not make one");
-    bind(GL_READ_FRAMEBUFFER, from);
-    DT_REAL(void, glDeleteFramebuffers, int32_t, const uint32_t*)(1, &framebuffer);
-    DT_REAL(void, glDeleteRenderbuffers, int32_t, const uint32_t*)(1, &storage);
+    driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, from);
+    driver::glDeleteFramebuffers(1, &framebuffer);
+    driver::glDeleteRenderbuffers(1, &storage);
     out_.lost = "the " + std::to_string(samples) + " samples of a pixel are one";
   }
   // Depth of OpenGL ES.
@@ -399,16 +375,14 @@ ObjectContent read_vg(Player& p, const ObjectImage& w) {
     out.bytes.clear();
     return std::move(out);
   };
-  auto ask = p.gl<int32_t (*)(uint32_t, int32_t)>("vgGetParameteri");
-  auto get =
-      p.gl<void (*)(uint32_t, void*, int32_t, uint32_t, int32_t, int32_t, int32_t, int32_t)>("vgGetImageSubData");
-  auto error = p.gl<uint32_t (*)()>("vgGetError");
-  if (!p.vg_objects() || !ask || !get || !error) return fail("no context of OpenVG is current there");
+  auto get = driver::vgGetImageSubData;
+  if (!p.vg_objects() || !driver::vgGetParameteri || !get || !driver::vgGetError)
+    return fail("no context of OpenVG is current there");
   uint32_t image = p.vg(w.name);
-  error();
-  auto format = static_cast<uint32_t>(ask(image, GL_KEEP));
-  out.width = ask(image, GL_REPLACE), out.height = ask(image, GL_INCR);
-  if (error() || out.width < 1 || out.height < 1) return fail("the engine has no such image there");
+  driver::vgGetError();
+  auto format = static_cast<uint32_t>(driver::vgGetParameteri(image, GL_KEEP));
+  out.width = driver::vgGetParameteri(image, GL_REPLACE), out.height = driver::vgGetParameteri(image, GL_INCR);
+  if (driver::vgGetError() || out.width < 1 || out.height < 1) return fail("the engine has no such image there");
   static const uint8_t widths[] = {4, 4, 4, 2, 2, 2, 1, 4, 4, 4, 1, 1, 0, 0, 0};
   uint32_t kind = format & 0x3F;
   // Pixels of less than a byte come as bytes.
@@ -418,7 +392,7 @@ ObjectContent read_vg(Player& p, const ObjectImage& w) {
   out.format = format;
   out.bytes.assign(static_cast<size_t>(row) * static_cast<size_t>(out.height), 0);
   get(image, out.bytes.data(), row, as, 0, 0, out.width, out.height);
-  if (error()) return fail("the engine does not hand it over: it is drawn to there");
+  if (driver::vgGetError()) return fail("the engine does not hand it over: it is drawn to there");
   out.type = "vg";
   return out;
 }

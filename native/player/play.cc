@@ -380,7 +380,7 @@ int Player::run() {
   if (options.image_at_call) save_frame(frame_, options.snapshot_prefix);
   if (observer_) observer_->finish(seq, !ends_.empty());
   if (context)
-    if (auto wait = gl<void (*)()>("glFinish")) wait();
+    if (driver::glFinish) driver::glFinish();
   ended_ = now_seconds();
   finish();
   return different ? 1 : 0;

@@ -188,7 +188,6 @@ class Player {
   Program& program(uint32_t name) { return context->group->programs[name]; }
   const void* translate(uint64_t recorded);
   std::shared_ptr<const std::vector<uint8_t>> blob(const Hash128& hash);
-  template <typename F> F gl(const char* name) { return real_function<F>(name); }
 
   // ---- running ----------------------------------------------------------------------------------
   int run();

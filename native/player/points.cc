@@ -20,10 +20,9 @@ namespace dt::play {
 bool Player::shown_image(int& width, int& height, std::vector<uint8_t>& pixels) {
   constexpr uint32_t ABGR = 0xC1;  // VG_sABGR_8888: bytes R, G, B, A
   if (windows_->shows_vg(width, height)) {
-    auto read = gl<void (*)(void*, int32_t, uint32_t, int32_t, int32_t, int32_t, int32_t)>("vgReadPixels");
-    if (!read) return false;
+    if (!driver::vgReadPixels) return false;
     pixels.assign(static_cast<size_t>(width) * static_cast<size_t>(height) * 4, 0);
-    read(pixels.data(), width * 4, ABGR, 0, 0, width, height);
+    driver::vgReadPixels(pixels.data(), width * 4, ABGR, 0, 0, width, height);
     return true;
   }
   GlContext* c = tls.context;
@@ -92,10 +91,9 @@ void Player::do_point(const Point& point) {
 }
 
 void Player::keep_errors() {
-  static const auto get = gl<uint32_t (*)()>("glGetError");
-  if (!context || in_begin() || !get) return;
+  if (!context || in_begin() || !driver::glGetError) return;
   for (int i = 0; i < 8; ++i) {
-    uint32_t error = get();
+    uint32_t error = driver::glGetError();
     if (!error) return;
     context->pending_errors.push_back(error);
   }

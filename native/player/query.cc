@@ -123,7 +123,7 @@ class Asker {
   void run() {
     if (!c_ || !p_.context) return line("context", "null");
     if (c_->in_begin) return line("context.in_begin", "true");
-    error_ = p_.gl<uint32_t (*)()>("glGetError");
+    error_ = driver::glGetError;
     if (!error_) return;
     // Errors that the program has not asked for yet stay to be asked for.
     for (int i = 0; i < 8; ++i) {
@@ -161,9 +161,8 @@ class Asker {
     return fine;
   }
   int32_t integer(uint32_t pname, int32_t otherwise = 0) {
-    static const auto get = p_.gl<void (*)(uint32_t, int32_t*)>("glGetIntegerv");
     int32_t v[64] = {otherwise};
-    get(pname, v);
+    driver::glGetIntegerv(pname, v);
     return ok() ? v[0] : otherwise;
   }
 
@@ -237,7 +236,6 @@ class Asker {
   }
 
   void strings() {
-    auto get = p_.gl<const char* (*)(uint32_t)>("glGetString");
     static const struct {
       uint32_t name;
       const char* path;
@@ -246,16 +244,13 @@ class Asker {
                  {GL_VERSION, "driver.GL_VERSION"},
                  {GL_SHADING_LANGUAGE_VERSION, "driver.GL_SHADING_LANGUAGE_VERSION"}};
     for (auto& n : names) {
-      const char* text = get ? get(n.name) : nullptr;
-      if (text && ok()) line(n.path, json_text(text));
+      const uint8_t* text = driver::glGetString ? driver::glGetString(n.name) : nullptr;
+      if (text && ok()) line(n.path, json_text(reinterpret_cast<const char*>(text)));
     }
     ok();
   }
 
   void plain() {
-    auto get = p_.gl<void (*)(uint32_t, int32_t*)>("glGetIntegerv");
-    auto get_f = p_.gl<void (*)(uint32_t, float*)>("glGetFloatv");
-    auto get_long = p_.gl<void (*)(uint32_t, int64_t*)>("glGetInteger64v");
     auto& list = g_queries[ASK_GET];
     auto& unknown = p_.unknown_queries[c_->id * WAYS + ASK_GET];
     unknown.resize(list.count);
@@ -264,18 +259,19 @@ class Asker {
       std::string path = (q.limit ? "limits." : "context.") + std::string(q.name);
       if (unknown[i] || !wanted(path)) continue;
       bool known;
-      if (q.kind == K_LONG && get_long && c_->version >= 30) {
+      if (q.kind == K_LONG && driver::glGetInteger64v && c_->version >= 30) {
         int64_t v[4] = {};
-        get_long(q.pname, v);
+        driver::glGetInteger64v(q.pname, v);
         known = ok();
         if (known) line(path, std::to_string(v[0]));
       } else {
-        known = answer(q, path, [&](int32_t* v) { get(q.pname, v); }, [&](float* v) { get_f(q.pname, v); });
+        known = answer(
+            q, path, [&](int32_t* v) { driver::glGetIntegerv(q.pname, v); },
+            [&](float* v) { driver::glGetFloatv(q.pname, v); });
       }
       if (!known && q.count) unknown[i] = 1;
     }
-    auto is = p_.gl<uint8_t (*)(uint32_t)>("glIsEnabled");
-    caps(ASK_ENABLED, "context.enabled.", is);
+    caps(ASK_ENABLED, "context.enabled.", driver::glIsEnabled);
   }
 
   void caps(Way way, const std::string& prefix, uint8_t (*is)(uint32_t)) {
@@ -294,10 +290,7 @@ class Asker {
   }
 
   void indexed() {
-    auto get = p_.gl<void (*)(uint32_t, uint32_t, int32_t*)>("glGetIntegeri_v");
-    auto get_f = p_.gl<void (*)(uint32_t, uint32_t, float*)>("glGetFloati_v");
-    auto get_long = p_.gl<void (*)(uint32_t, uint32_t, int64_t*)>("glGetInteger64i_v");
-    if (!get || c_->version < 30) return;
+    if (!driver::glGetIntegeri_v || c_->version < 30) return;
     std::unordered_map<uint32_t, int32_t> limits;
     std::vector<uint8_t> empty;
     for (unsigned i = 0; i < g_indexed_count; ++i) {
@@ -314,33 +307,32 @@ class Asker {
         auto index = static_cast<uint32_t>(k);
         if (names) {
           int32_t v[4] = {};
-          get(q.pname, index, v);
+          driver::glGetIntegeri_v(q.pname, index, v);
           known = ok();
           empty[index] = !v[0];
           if (known && v[0]) line(path, value_of(q, v, 1));
-        } else if (q.kind == K_LONG && get_long) {
+        } else if (q.kind == K_LONG && driver::glGetInteger64i_v) {
           int64_t v[4] = {};
-          get_long(q.pname, index, v);
+          driver::glGetInteger64i_v(q.pname, index, v);
           known = ok();
           if (known) line(path, std::to_string(v[0]));
         } else {
           known = answer(
-              q, path, [&](int32_t* v) { get(q.pname, index, v); },
+              q, path, [&](int32_t* v) { driver::glGetIntegeri_v(q.pname, index, v); },
               [&](float* v) {
-                if (get_f)
-                  get_f(q.pname, index, v);
+                if (driver::glGetFloati_v)
+                  driver::glGetFloati_v(q.pname, index, v);
                 else
-                  get(0xFFFFFFFF, 0, reinterpret_cast<int32_t*>(v));
+                  driver::glGetIntegeri_v(0xFFFFFFFF, 0, reinterpret_cast<int32_t*>(v));
               });
         }
         if (!known) break;
       }
     }
-    auto is = p_.gl<uint8_t (*)(uint32_t, uint32_t)>("glIsEnabledi");
-    for (unsigned i = 0; is && i < g_indexed_enabled_count; ++i) {
+    for (unsigned i = 0; driver::glIsEnabledi && i < g_indexed_enabled_count; ++i) {
       auto& each = g_indexed_enabled[i];
       for (int32_t k = 0, n = std::clamp(integer(each.limit), 0, 1024); k < n; ++k) {
-        uint8_t on = is(each.query.pname, static_cast<uint32_t>(k));
+        uint8_t on = driver::glIsEnabledi(each.query.pname, static_cast<uint32_t>(k));
         if (!ok()) break;
         line(std::string("context.enabled.") + each.query.name + "[" + std::to_string(k) + "]", on ? "true" : "false");
       }
@@ -350,14 +342,6 @@ class Asker {
   // ---- texture units ----------------------------------------------------------------------------
 
   void units() {
-    auto activate = p_.gl<void (*)(uint32_t)>("glActiveTexture");
-    auto get = p_.gl<void (*)(uint32_t, int32_t*)>("glGetIntegerv");
-    auto get_f = p_.gl<void (*)(uint32_t, float*)>("glGetFloatv");
-    auto is = p_.gl<uint8_t (*)(uint32_t)>("glIsEnabled");
-    auto env = p_.gl<void (*)(uint32_t, uint32_t, int32_t*)>("glGetTexEnviv");
-    auto env_f = p_.gl<void (*)(uint32_t, uint32_t, float*)>("glGetTexEnvfv");
-    auto gen = p_.gl<void (*)(uint32_t, uint32_t, int32_t*)>("glGetTexGeniv");
-    auto gen_f = p_.gl<void (*)(uint32_t, uint32_t, float*)>("glGetTexGenfv");
     if (!wanted("context.texture_units[")) return;
     auto active = static_cast<uint32_t>(integer(GL_ACTIVE_TEXTURE, GL_TEXTURE0));
     int fixed = legacy_ ? integer(GL_MAX_TEXTURE_UNITS, 1) : 0,
@@ -365,8 +349,8 @@ class Asker {
     int n = std::clamp(std::max({integer(GL_MAX_COMBINED_TEXTURE_IMAGE_UNITS, 1), fixed, coordinates}), 1, 512);
     for (int u = 0; u < n; ++u) {
       auto unit = GL_TEXTURE0 + static_cast<uint32_t>(u);
-      if (activate)
-        activate(unit);
+      if (driver::glActiveTexture)
+        driver::glActiveTexture(unit);
       else if (u)
         break;
       std::string prefix = "context.texture_units[" + std::to_string(u) + "].";
@@ -379,7 +363,7 @@ class Asker {
         const Query& q = list.queries[i];
         if (q.kind != K_NAME || unknown[i]) continue;
         int32_t v[4] = {};
-        get(q.pname, v);
+        driver::glGetIntegerv(q.pname, v);
         if (!ok()) {
           unknown[i] = 1;
           continue;
@@ -393,62 +377,61 @@ class Asker {
         for (unsigned i = 0; i < list.count; ++i) {
           const Query& q = list.queries[i];
           if (q.kind == K_FLOAT && !unknown[i] && u < coordinates && wanted(prefix + q.name) &&
-              !answer(q, prefix + q.name, [&](int32_t* v) { get(q.pname, v); }, [&](float* v) { get_f(q.pname, v); }))
+              !answer(
+                  q, prefix + q.name, [&](int32_t* v) { driver::glGetIntegerv(q.pname, v); },
+                  [&](float* v) { driver::glGetFloatv(q.pname, v); }))
             unknown[i] = 1;
         }
       if (u < fixed) {
-        caps(ASK_UNIT_ENABLED, prefix + "enabled.", is);
-        if (env && env_f)
+        caps(ASK_UNIT_ENABLED, prefix + "enabled.", driver::glIsEnabled);
+        if (driver::glGetTexEnviv && driver::glGetTexEnvfv)
           ask_list(
-              ASK_ENV, prefix + "env.", [&](uint32_t pname, int32_t* v) { env(GL_TEXTURE_ENV, pname, v); },
-              [&](uint32_t pname, float* v) { env_f(GL_TEXTURE_ENV, pname, v); });
+              ASK_ENV, prefix + "env.",
+              [&](uint32_t pname, int32_t* v) { driver::glGetTexEnviv(GL_TEXTURE_ENV, pname, v); },
+              [&](uint32_t pname, float* v) { driver::glGetTexEnvfv(GL_TEXTURE_ENV, pname, v); });
         static const char* const axes[] = {"GL_S", "GL_T", "GL_R", "GL_Q"};
-        for (uint32_t axis = 0; c_->api == 1 && gen && gen_f && axis < 4; ++axis)
+        for (uint32_t axis = 0; c_->api == 1 && driver::glGetTexGeniv && driver::glGetTexGenfv && axis < 4; ++axis)
           ask_list(
               ASK_GEN, prefix + "gen." + axes[axis] + ".",
-              [&](uint32_t pname, int32_t* v) { gen(GL_S + axis, pname, v); },
-              [&](uint32_t pname, float* v) { gen_f(GL_S + axis, pname, v); });
+              [&](uint32_t pname, int32_t* v) { driver::glGetTexGeniv(GL_S + axis, pname, v); },
+              [&](uint32_t pname, float* v) { driver::glGetTexGenfv(GL_S + axis, pname, v); });
       }
     }
-    if (activate) activate(active);
+    if (driver::glActiveTexture) driver::glActiveTexture(active);
     // Arrays of texture coordinates have a selector of their own.
-    auto client = p_.gl<void (*)(uint32_t)>("glClientActiveTexture");
-    if (coordinates && client) {
+    if (coordinates && driver::glClientActiveTexture) {
       auto was = static_cast<uint32_t>(integer(GL_CLIENT_ACTIVE_TEXTURE, GL_TEXTURE0));
       for (int u = 0; u < coordinates; ++u) {
-        client(GL_TEXTURE0 + static_cast<uint32_t>(u));
+        driver::glClientActiveTexture(GL_TEXTURE0 + static_cast<uint32_t>(u));
         std::string prefix = "context.texture_units[" + std::to_string(u) + "].";
-        uint8_t on = is(GL_TEXTURE_COORD_ARRAY);
+        uint8_t on = driver::glIsEnabled(GL_TEXTURE_COORD_ARRAY);
         if (ok()) line(prefix + "enabled.GL_TEXTURE_COORD_ARRAY", on ? "true" : "false");
         ask_list(
-            ASK_COORDINATES, prefix, [&](uint32_t pname, int32_t* v) { get(pname, v); },
-            [&](uint32_t pname, float* v) { get_f(pname, v); });
+            ASK_COORDINATES, prefix, [&](uint32_t pname, int32_t* v) { driver::glGetIntegerv(pname, v); },
+            [&](uint32_t pname, float* v) { driver::glGetFloatv(pname, v); });
       }
-      client(was);
+      driver::glClientActiveTexture(was);
     }
     ok();
   }
 
   void fixed_function() {
-    auto light = p_.gl<void (*)(uint32_t, uint32_t, float*)>("glGetLightfv");
-    auto material = p_.gl<void (*)(uint32_t, uint32_t, float*)>("glGetMaterialfv");
-    auto plane = p_.gl<void (*)(uint32_t, double*)>("glGetClipPlane");
-    auto plane_f = p_.gl<void (*)(uint32_t, float*)>("glGetClipPlanef");
     auto none = [](uint32_t, int32_t*) {};
-    for (uint32_t i = 0, n = static_cast<uint32_t>(std::clamp(integer(GL_MAX_LIGHTS), 0, 32)); light && i < n; ++i)
+    for (uint32_t i = 0, n = static_cast<uint32_t>(std::clamp(integer(GL_MAX_LIGHTS), 0, 32));
+         driver::glGetLightfv && i < n; ++i)
       ask_list(ASK_LIGHT, "context.lights[" + std::to_string(i) + "].", none,
-               [&](uint32_t pname, float* v) { light(GL_LIGHT0 + i, pname, v); });
-    for (uint32_t face = 0; material && face < 2; ++face)
+               [&](uint32_t pname, float* v) { driver::glGetLightfv(GL_LIGHT0 + i, pname, v); });
+    for (uint32_t face = 0; driver::glGetMaterialfv && face < 2; ++face)
       ask_list(ASK_MATERIAL, std::string("context.materials.") + (face ? "GL_BACK." : "GL_FRONT."), none,
-               [&](uint32_t pname, float* v) { material(GL_FRONT + face, pname, v); });
+               [&](uint32_t pname, float* v) { driver::glGetMaterialfv(GL_FRONT + face, pname, v); });
     for (uint32_t i = 0, n = static_cast<uint32_t>(std::clamp(integer(GL_MAX_CLIP_DISTANCES), 0, 32)); i < n; ++i) {
       double d[4] = {};
       float f[4] = {};
-      if (c_->api == 1 && plane) {
-        plane(GL_CLIP_DISTANCE0 + i, d);
+      if (c_->api == 1 && driver::glGetClipPlane) {
+        driver::glGetClipPlane(GL_CLIP_DISTANCE0 + i, d);
         for (int k = 0; k < 4; ++k) f[k] = static_cast<float>(d[k]);
-      } else if (plane_f) {
-        plane_f(GL_CLIP_DISTANCE0 + i, f);
+      } else if (driver::glGetClipPlanef) {
+        driver::glGetClipPlanef(GL_CLIP_DISTANCE0 + i, f);
       }
       if (ok()) line("context.clip_planes[" + std::to_string(i) + "]", floats(f, 4));
     }
@@ -456,10 +439,9 @@ class Asker {
 
   // ---- objects of the context -------------------------------------------------------------------
 
-  std::vector<std::pair<uint32_t, uint32_t>> objects(int c, const char* is_name,
+  std::vector<std::pair<uint32_t, uint32_t>> objects(int c, const driver::Function<uint8_t(uint32_t)>& is,
                                                      std::initializer_list<uint32_t> bound) {
     std::vector<std::pair<uint32_t, uint32_t>> found;
-    auto is = p_.gl<uint8_t (*)(uint32_t)>(is_name);
     if (!is) return found;
     std::map<uint32_t, uint32_t> all;
     p_.names_of(c).each([&](uint32_t was, uint32_t now) { all.emplace(was, now); });
@@ -472,28 +454,26 @@ class Asker {
   }
 
   void vertex_arrays() {
-    auto get = p_.gl<void (*)(uint32_t, uint32_t, int32_t*)>("glGetVertexAttribiv");
-    auto get_f = p_.gl<void (*)(uint32_t, uint32_t, float*)>("glGetVertexAttribfv");
-    auto pointer = p_.gl<void (*)(uint32_t, uint32_t, void**)>("glGetVertexAttribPointerv");
-    auto bind = p_.gl<void (*)(uint32_t)>("glBindVertexArray");
-    if (!get || !get_f || !pointer || c_->version < 20) return;
+    if (!driver::glGetVertexAttribiv || !driver::glGetVertexAttribfv || !driver::glGetVertexAttribPointerv ||
+        c_->version < 20)
+      return;
     auto attributes = static_cast<uint32_t>(std::clamp(integer(GL_MAX_VERTEX_ATTRIBS), 0, 256));
     for (uint32_t i = 0; i < attributes; ++i) {
       if (i == 0 && legacy_) continue;  // it is no state there
       float v[4] = {};
-      get_f(i, GL_CURRENT_VERTEX_ATTRIB, v);
+      driver::glGetVertexAttribfv(i, GL_CURRENT_VERTEX_ATTRIB, v);
       if (ok()) line("context.attributes[" + std::to_string(i) + "].GL_CURRENT_VERTEX_ATTRIB", floats(v, 4));
     }
     if (!wanted("context.vertex_arrays[")) return;
     auto current = static_cast<uint32_t>(integer(GL_VERTEX_ARRAY_BINDING));
-    auto all = objects(VERTEX_ARRAY, "glIsVertexArray", {current});
+    auto all = objects(VERTEX_ARRAY, driver::glIsVertexArray, {current});
     bool zero = c_->api == 2 || !c_->core;
     if (zero) all.insert(all.begin(), {0, 0});
     auto bound = current;
     for (auto& [was, now] : all) {
       if (now != bound) {
-        if (!bind) continue;
-        bind(now);
+        if (!driver::glBindVertexArray) continue;
+        driver::glBindVertexArray(now);
         if (!ok()) continue;
         bound = now;
       }
@@ -503,38 +483,37 @@ class Asker {
       for (uint32_t i = 0; i < attributes; ++i) {
         int32_t enabled = 0, buffer = 0;
         void* at = nullptr;
-        get(i, GL_VERTEX_ATTRIB_ARRAY_ENABLED, &enabled);
-        get(i, GL_VERTEX_ATTRIB_ARRAY_BUFFER_BINDING, &buffer);
-        pointer(i, GL_VERTEX_ATTRIB_ARRAY_POINTER, &at);
+        driver::glGetVertexAttribiv(i, GL_VERTEX_ATTRIB_ARRAY_ENABLED, &enabled);
+        driver::glGetVertexAttribiv(i, GL_VERTEX_ATTRIB_ARRAY_BUFFER_BINDING, &buffer);
+        driver::glGetVertexAttribPointerv(i, GL_VERTEX_ATTRIB_ARRAY_POINTER, &at);
         if (!ok() || (!enabled && !buffer && !at)) continue;  // as it was in the beginning
         std::string path = prefix + "attributes[" + std::to_string(i) + "].";
         ask_list(
-            ASK_ATTRIBUTE, path, [&](uint32_t pname, int32_t* v) { get(i, pname, v); },
-            [&](uint32_t pname, float* v) { get_f(i, pname, v); });
+            ASK_ATTRIBUTE, path, [&](uint32_t pname, int32_t* v) { driver::glGetVertexAttribiv(i, pname, v); },
+            [&](uint32_t pname, float* v) { driver::glGetVertexAttribfv(i, pname, v); });
         uint64_t address = buffer ? reinterpret_cast<uint64_t>(at) : p_.shadow.recorded(at);
         line(path + "GL_VERTEX_ATTRIB_ARRAY_POINTER", std::to_string(address));
       }
     }
-    if (bind && integer(GL_VERTEX_ARRAY_BINDING, static_cast<int32_t>(current)) != static_cast<int32_t>(current))
-      bind(current);
+    if (driver::glBindVertexArray &&
+        integer(GL_VERTEX_ARRAY_BINDING, static_cast<int32_t>(current)) != static_cast<int32_t>(current))
+      driver::glBindVertexArray(current);
     ok();
   }
 
   void framebuffers() {
-    auto bind = p_.gl<void (*)(uint32_t, uint32_t)>("glBindFramebuffer");
-    auto get = p_.gl<void (*)(uint32_t, uint32_t, uint32_t, int32_t*)>("glGetFramebufferAttachmentParameteriv");
     if (!wanted("context.framebuffers[")) return;
     bool two = c_->version >= 30;
     auto draw = static_cast<uint32_t>(integer(GL_DRAW_FRAMEBUFFER_BINDING)),
          read = two ? static_cast<uint32_t>(integer(GL_READ_FRAMEBUFFER_BINDING)) : draw;
-    auto all = objects(FRAMEBUFFER, "glIsFramebuffer", {draw, read});
+    auto all = objects(FRAMEBUFFER, driver::glIsFramebuffer, {draw, read});
     all.insert(all.begin(), {0, 0});
     uint32_t target = two ? GL_DRAW_FRAMEBUFFER : GL_FRAMEBUFFER;
     int colors = two || c_->api == 1 ? std::clamp(integer(GL_MAX_COLOR_ATTACHMENTS, 1), 1, 32) : 1,
         draws = c_->version >= 30 || c_->api == 1 ? std::clamp(integer(GL_MAX_DRAW_BUFFERS), 0, 32) : 0;
     for (auto& [was, now] : all) {
-      if (bind) {
-        bind(GL_FRAMEBUFFER, now);
+      if (driver::glBindFramebuffer) {
+        driver::glBindFramebuffer(GL_FRAMEBUFFER, now);
         if (!ok()) continue;
       } else if (now != draw) {
         continue;
@@ -545,7 +524,7 @@ class Asker {
         for (int i = 0; i < draws; ++i)
           buffer_of(prefix + "GL_DRAW_BUFFER" + std::to_string(i), GL_DRAW_BUFFER0 + static_cast<uint32_t>(i));
       }
-      if (!now || !get) continue;  // a window's attachments are no state
+      if (!now || !driver::glGetFramebufferAttachmentParameteriv) continue;  // a window's attachments are no state
       for (int i = 0; i < colors + 2; ++i) {
         uint32_t point = i < colors    ? GL_COLOR_ATTACHMENT0 + static_cast<uint32_t>(i)
                          : i == colors ? GL_DEPTH_ATTACHMENT
@@ -556,13 +535,13 @@ class Asker {
                                           : "GL_STENCIL_ATTACHMENT") +
                            ".";
         int32_t type = 0, name = 0;
-        get(target, point, GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE, &type);
+        driver::glGetFramebufferAttachmentParameteriv(target, point, GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE, &type);
         if (!ok() || (!type && i && i < colors)) continue;
         line(path + "GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE", type == GL_TEXTURE        ? "\"GL_TEXTURE\""
                                                              : type == GL_RENDERBUFFER ? "\"GL_RENDERBUFFER\""
                                                                                        : "\"GL_NONE\"");
         if (!type) continue;
-        get(target, point, GL_FRAMEBUFFER_ATTACHMENT_OBJECT_NAME, &name);
+        driver::glGetFramebufferAttachmentParameteriv(target, point, GL_FRAMEBUFFER_ATTACHMENT_OBJECT_NAME, &name);
         if (ok())
           line(path + "GL_FRAMEBUFFER_ATTACHMENT_OBJECT_NAME",
                std::to_string(recorded(type == GL_TEXTURE ? TEXTURE : RENDERBUFFER, static_cast<uint32_t>(name))));
@@ -571,21 +550,20 @@ class Asker {
           const Query& q = list.queries[k];
           if (q.pname == GL_FRAMEBUFFER_ATTACHMENT_OBJECT_NAME) continue;
           int32_t v[4] = {};
-          get(target, point, q.pname, v);
+          driver::glGetFramebufferAttachmentParameteriv(target, point, q.pname, v);
           if (ok() && !(q.kind == K_ENUM && !v[0])) line(path + q.name, value_of(q, v, 1));
         }
       }
     }
-    if (bind) {
-      bind(two ? GL_DRAW_FRAMEBUFFER : GL_FRAMEBUFFER, draw);
-      if (two) bind(GL_READ_FRAMEBUFFER, read);
+    if (driver::glBindFramebuffer) {
+      driver::glBindFramebuffer(two ? GL_DRAW_FRAMEBUFFER : GL_FRAMEBUFFER, draw);
+      if (two) driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, read);
     }
     ok();
   }
   void buffer_of(const std::string& path, uint32_t pname) {
-    static const auto get = p_.gl<void (*)(uint32_t, int32_t*)>("glGetIntegerv");
     int32_t v[4] = {};
-    get(pname, v);
+    driver::glGetIntegerv(pname, v);
     if (!ok()) return;
     auto value = static_cast<uint32_t>(v[0]);
     if (value == GL_FRONT && p_.context->single_buffered) value = GL_BACK;
@@ -599,82 +577,71 @@ class Asker {
     if (wanted("share.textures[")) textures();
     if (wanted("share.renderbuffers[")) renderbuffers();
     auto none = [](uint32_t, float*) {};
-    auto get_s = p_.gl<void (*)(uint32_t, uint32_t, int32_t*)>("glGetSamplerParameteriv");
-    auto get_sf = p_.gl<void (*)(uint32_t, uint32_t, float*)>("glGetSamplerParameterfv");
-    if (get_s && get_sf && c_->version >= 30)
-      for (auto& [was, now] : objects(SAMPLER, "glIsSampler", {}))
+    if (driver::glGetSamplerParameteriv && driver::glGetSamplerParameterfv && c_->version >= 30)
+      for (auto& [was, now] : objects(SAMPLER, driver::glIsSampler, {}))
         ask_list(
             ASK_SAMPLER, "share.samplers[" + std::to_string(was) + "].",
-            [&, s = now](uint32_t pname, int32_t* v) { get_s(s, pname, v); },
-            [&, s = now](uint32_t pname, float* v) { get_sf(s, pname, v); });
-    auto get_p = p_.gl<void (*)(uint32_t, uint32_t, int32_t*)>("glGetProgramPipelineiv");
-    if (get_p && c_->version >= 31)
-      for (auto& [was, now] : objects(PIPELINE, "glIsProgramPipeline", {}))
+            [&, s = now](uint32_t pname, int32_t* v) { driver::glGetSamplerParameteriv(s, pname, v); },
+            [&, s = now](uint32_t pname, float* v) { driver::glGetSamplerParameterfv(s, pname, v); });
+    if (driver::glGetProgramPipelineiv && c_->version >= 31)
+      for (auto& [was, now] : objects(PIPELINE, driver::glIsProgramPipeline, {}))
         ask_list(
             ASK_PIPELINE, "context.pipelines[" + std::to_string(was) + "].",
-            [&, o = now](uint32_t pname, int32_t* v) { get_p(o, pname, v); }, none);
+            [&, o = now](uint32_t pname, int32_t* v) { driver::glGetProgramPipelineiv(o, pname, v); }, none);
     if (c_->version >= 20) programs();
   }
 
   void buffers() {
-    auto bind = p_.gl<void (*)(uint32_t, uint32_t)>("glBindBuffer");
-    auto get = p_.gl<void (*)(uint32_t, uint32_t, int32_t*)>("glGetBufferParameteriv");
-    auto get_long = p_.gl<void (*)(uint32_t, uint32_t, int64_t*)>("glGetBufferParameteri64v");
-    if (!bind || !get) return;
+    if (!driver::glBindBuffer || !driver::glGetBufferParameteriv) return;
     uint32_t target = c_->version >= 31 || (c_->api == 2 && c_->version >= 30) ? GL_COPY_READ_BUFFER : GL_ARRAY_BUFFER,
              name = target == GL_COPY_READ_BUFFER ? GL_COPY_READ_BUFFER_BINDING : GL_ARRAY_BUFFER_BINDING;
     auto bound = static_cast<uint32_t>(integer(name));
     for (auto& [was, now] :
-         objects(BUFFER, "glIsBuffer", {bound, static_cast<uint32_t>(integer(GL_ARRAY_BUFFER_BINDING))})) {
-      bind(target, now);
+         objects(BUFFER, driver::glIsBuffer, {bound, static_cast<uint32_t>(integer(GL_ARRAY_BUFFER_BINDING))})) {
+      driver::glBindBuffer(target, now);
       if (!ok()) continue;
       std::string prefix = "share.buffers[" + std::to_string(was) + "].";
       ask_list(
           ASK_BUFFER, prefix,
           [&](uint32_t pname, int32_t* v) {
-            if (get_long && c_->version >= 32) {
+            if (driver::glGetBufferParameteri64v && c_->version >= 32) {
               int64_t l = 0;
-              get_long(target, pname, &l);
+              driver::glGetBufferParameteri64v(target, pname, &l);
               v[0] = static_cast<int32_t>(l);
             } else {
-              get(target, pname, v);
+              driver::glGetBufferParameteriv(target, pname, v);
             }
           },
           [](uint32_t, float*) {});
     }
-    bind(target, bound);
+    driver::glBindBuffer(target, bound);
     ok();
   }
 
   void renderbuffers() {
-    auto bind = p_.gl<void (*)(uint32_t, uint32_t)>("glBindRenderbuffer");
-    auto get = p_.gl<void (*)(uint32_t, uint32_t, int32_t*)>("glGetRenderbufferParameteriv");
-    if (!bind || !get) return;
+    if (!driver::glBindRenderbuffer || !driver::glGetRenderbufferParameteriv) return;
     auto bound = static_cast<uint32_t>(integer(GL_RENDERBUFFER_BINDING));
-    for (auto& [was, now] : objects(RENDERBUFFER, "glIsRenderbuffer", {bound})) {
-      bind(GL_RENDERBUFFER, now);
+    for (auto& [was, now] : objects(RENDERBUFFER, driver::glIsRenderbuffer, {bound})) {
+      driver::glBindRenderbuffer(GL_RENDERBUFFER, now);
       if (!ok()) continue;
       ask_list(
           ASK_RENDERBUFFER, "share.renderbuffers[" + std::to_string(was) + "].",
-          [&](uint32_t pname, int32_t* v) { get(GL_RENDERBUFFER, pname, v); }, [](uint32_t, float*) {});
+          [&](uint32_t pname, int32_t* v) { driver::glGetRenderbufferParameteriv(GL_RENDERBUFFER, pname, v); },
+          [](uint32_t, float*) {});
     }
-    bind(GL_RENDERBUFFER, bound);
+    driver::glBindRenderbuffer(GL_RENDERBUFFER, bound);
     ok();
   }
 
   void textures() {
-    auto bind = p_.gl<void (*)(uint32_t, uint32_t)>("glBindTexture");
-    auto get = p_.gl<void (*)(uint32_t, uint32_t, int32_t*)>("glGetTexParameteriv");
-    auto get_f = p_.gl<void (*)(uint32_t, uint32_t, float*)>("glGetTexParameterfv");
-    auto level = p_.gl<void (*)(uint32_t, int32_t, uint32_t, int32_t*)>("glGetTexLevelParameteriv");
-    if (!bind || !get || !get_f) return;
-    bool levels = level && (c_->api == 1 || c_->version >= 31);
+    if (!driver::glBindTexture || !driver::glGetTexParameteriv || !driver::glGetTexParameterfv) return;
+    bool levels = driver::glGetTexLevelParameteriv && (c_->api == 1 || c_->version >= 31);
     std::map<const Target*, uint32_t> before;
     for (auto& t : TARGETS) {
       auto v = static_cast<uint32_t>(integer(t.binding, -1));
       if (v != ~0u) before[&t] = v;
     }
-    std::vector<std::pair<uint32_t, uint32_t>> all = objects(TEXTURE, "glIsTexture", {});
+    std::vector<std::pair<uint32_t, uint32_t>> all = objects(TEXTURE, driver::glIsTexture, {});
     for (auto& [t, name] : before)
       if (name && std::none_of(all.begin(), all.end(), [n = name](auto& o) { return o.second == n; }))
         all.emplace_back(recorded(TEXTURE, name), name);
@@ -682,7 +649,7 @@ class Asker {
       const Target* target = nullptr;
       for (auto& t : TARGETS) {
         if (!before.contains(&t)) continue;
-        bind(t.target, now);
+        driver::glBindTexture(t.target, now);
         if (ok()) {
           target = &t;
           break;
@@ -694,48 +661,49 @@ class Asker {
       bool sampled = target->target != GL_TEXTURE_BUFFER;
       if (sampled)
         ask_list(
-            ASK_TEXTURE, prefix, [&](uint32_t pname, int32_t* v) { get(target->target, pname, v); },
-            [&](uint32_t pname, float* v) { get_f(target->target, pname, v); });
+            ASK_TEXTURE, prefix,
+            [&](uint32_t pname, int32_t* v) { driver::glGetTexParameteriv(target->target, pname, v); },
+            [&](uint32_t pname, float* v) { driver::glGetTexParameterfv(target->target, pname, v); });
       bool cube = target->target == GL_TEXTURE_CUBE_MAP;
       for (uint32_t face = 0; levels && face < (cube ? 6u : 1u); ++face) {
         uint32_t at = cube ? GL_TEXTURE_CUBE_MAP_POSITIVE_X + face : target->target;
         for (int l = 0; l < MOST_LEVELS; ++l) {
           int32_t width = 0;
-          level(at, l, GL_TEXTURE_WIDTH, &width);
+          driver::glGetTexLevelParameteriv(at, l, GL_TEXTURE_WIDTH, &width);
           if (!ok() || !width) break;
           std::string path =
               prefix + (cube ? std::string(FACES[face]) + "." : "") + "levels[" + std::to_string(l) + "].";
           ask_list(
-              ASK_LEVEL, path, [&](uint32_t pname, int32_t* v) { level(at, l, pname, v); }, [](uint32_t, float*) {});
+              ASK_LEVEL, path, [&](uint32_t pname, int32_t* v) { driver::glGetTexLevelParameteriv(at, l, pname, v); },
+              [](uint32_t, float*) {});
           if (target->target == GL_TEXTURE_2D_MULTISAMPLE || target->target == GL_TEXTURE_2D_MULTISAMPLE_ARRAY ||
               !sampled)
             break;
         }
       }
-      bind(target->target, before[target]);
+      driver::glBindTexture(target->target, before[target]);
     }
     ok();
   }
 
   void programs() {
-    auto get_s = p_.gl<void (*)(uint32_t, uint32_t, int32_t*)>("glGetShaderiv");
-    auto get_p = p_.gl<void (*)(uint32_t, uint32_t, int32_t*)>("glGetProgramiv");
-    auto attached = p_.gl<void (*)(uint32_t, int32_t, int32_t*, uint32_t*)>("glGetAttachedShaders");
-    if (!get_s || !get_p || !attached) return;
+    if (!driver::glGetShaderiv || !driver::glGetProgramiv || !driver::glGetAttachedShaders) return;
     auto none = [](uint32_t, float*) {};
     if (wanted("share.shaders["))
-      for (auto& [was, now] : objects(PROGRAM, "glIsShader", {}))
+      for (auto& [was, now] : objects(PROGRAM, driver::glIsShader, {}))
         ask_list(
             ASK_SHADER, "share.shaders[" + std::to_string(was) + "].",
-            [&, o = now](uint32_t pname, int32_t* v) { get_s(o, pname, v); }, none);
+            [&, o = now](uint32_t pname, int32_t* v) { driver::glGetShaderiv(o, pname, v); }, none);
     if (!wanted("share.programs[")) return;
-    for (auto& [was, now] : objects(PROGRAM, "glIsProgram", {static_cast<uint32_t>(integer(GL_CURRENT_PROGRAM))})) {
+    for (auto& [was, now] :
+         objects(PROGRAM, driver::glIsProgram, {static_cast<uint32_t>(integer(GL_CURRENT_PROGRAM))})) {
       std::string prefix = "share.programs[" + std::to_string(was) + "].";
       if (!wanted(prefix)) continue;
-      ask_list(ASK_PROGRAM, prefix, [&, o = now](uint32_t pname, int32_t* v) { get_p(o, pname, v); }, none);
+      ask_list(
+          ASK_PROGRAM, prefix, [&, o = now](uint32_t pname, int32_t* v) { driver::glGetProgramiv(o, pname, v); }, none);
       uint32_t names[32];
       int32_t count = 0;
-      attached(now, 32, &count, names);
+      driver::glGetAttachedShaders(now, 32, &count, names);
       if (ok()) {
         std::vector<uint32_t> list;
         for (int32_t i = 0; i < count; ++i) list.push_back(recorded(PROGRAM, names[i]));
@@ -745,25 +713,20 @@ class Asker {
         line(prefix + "shaders", text + "]");
       }
       int32_t linked = 0;
-      get_p(now, GL_LINK_STATUS, &linked);
+      driver::glGetProgramiv(now, GL_LINK_STATUS, &linked);
       if (linked) interface(now, prefix);
       ok();
     }
   }
 
   void interface(uint32_t program, const std::string& prefix) {
-    auto get_p = p_.gl<void (*)(uint32_t, uint32_t, int32_t*)>("glGetProgramiv");
-    auto active =
-        p_.gl<void (*)(uint32_t, uint32_t, int32_t, int32_t*, int32_t*, uint32_t*, char*)>("glGetActiveUniform");
-    auto input =
-        p_.gl<void (*)(uint32_t, uint32_t, int32_t, int32_t*, int32_t*, uint32_t*, char*)>("glGetActiveAttrib");
-    auto locate = p_.gl<int32_t (*)(uint32_t, const char*)>("glGetUniformLocation");
-    auto locate_in = p_.gl<int32_t (*)(uint32_t, const char*)>("glGetAttribLocation");
-    if (!active || !input || !locate || !locate_in) return;
+    auto active = driver::glGetActiveUniform;
+    auto input = driver::glGetActiveAttrib;
+    if (!active || !input || !driver::glGetUniformLocation || !driver::glGetAttribLocation) return;
     int32_t count = 0, length = 0, size = 0;
     uint32_t type = 0;
     char name[1024];
-    get_p(program, GL_ACTIVE_UNIFORMS, &count);
+    driver::glGetProgramiv(program, GL_ACTIVE_UNIFORMS, &count);
     for (int32_t i = 0; i < count; ++i) {
       active(program, static_cast<uint32_t>(i), sizeof name, &length, &size, &type, name);
       if (!ok()) continue;
@@ -772,31 +735,31 @@ class Asker {
       if (array) base.resize(base.size() - 3);
       for (int32_t k = 0; k < std::max(size, 1) && k < 65536; ++k) {
         std::string each = array || size > 1 ? base + "[" + std::to_string(k) + "]" : base;
-        int32_t at = locate(program, each.c_str());
+        int32_t at = driver::glGetUniformLocation(program, each.c_str());
         if (!ok() || at < 0) break;  // in a block, or the driver's own
         uniform(program, at, type, prefix + "uniforms[" + json_text(each) + "]");
       }
     }
     count = 0;
-    get_p(program, GL_ACTIVE_ATTRIBUTES, &count);
+    driver::glGetProgramiv(program, GL_ACTIVE_ATTRIBUTES, &count);
     for (int32_t i = 0; i < count; ++i) {
       input(program, static_cast<uint32_t>(i), sizeof name, &length, &size, &type, name);
       if (!ok()) continue;
-      int32_t at = locate_in(program, name);
+      int32_t at = driver::glGetAttribLocation(program, name);
       if (ok() && at >= 0) line(prefix + "attributes[" + json_text(name) + "]", std::to_string(at));
     }
-    auto block_name = p_.gl<void (*)(uint32_t, uint32_t, int32_t, int32_t*, char*)>("glGetActiveUniformBlockName");
-    auto block = p_.gl<void (*)(uint32_t, uint32_t, uint32_t, int32_t*)>("glGetActiveUniformBlockiv");
     count = 0;
-    if (c_->version >= 30 && block_name && block) get_p(program, GL_ACTIVE_UNIFORM_BLOCKS, &count);
+    if (c_->version >= 30 && driver::glGetActiveUniformBlockName && driver::glGetActiveUniformBlockiv)
+      driver::glGetProgramiv(program, GL_ACTIVE_UNIFORM_BLOCKS, &count);
     if (!ok()) count = 0;
     for (int32_t i = 0; i < count; ++i) {
       auto index = static_cast<uint32_t>(i);
-      block_name(program, index, sizeof name, &length, name);
+      driver::glGetActiveUniformBlockName(program, index, sizeof name, &length, name);
       if (!ok()) continue;
       ask_list(
           ASK_BLOCK, prefix + "uniform_blocks[" + json_text(name) + "].",
-          [&](uint32_t pname, int32_t* v) { block(program, index, pname, v); }, [](uint32_t, float*) {});
+          [&](uint32_t pname, int32_t* v) { driver::glGetActiveUniformBlockiv(program, index, pname, v); },
+          [](uint32_t, float*) {});
     }
   }
 
@@ -806,15 +769,15 @@ class Asker {
     std::vector<std::string> parts;
     if (t.of == 'f') {
       float v[16] = {};
-      if (auto get = p_.gl<void (*)(uint32_t, int32_t, float*)>("glGetUniformfv")) get(program, at, v);
+      if (driver::glGetUniformfv) driver::glGetUniformfv(program, at, v);
       for (int i = 0; i < t.values; ++i) parts.push_back(real_text(v[i]));
     } else if (t.of == 'd') {
       double v[16] = {};
-      if (auto get = p_.gl<void (*)(uint32_t, int32_t, double*)>("glGetUniformdv")) get(program, at, v);
+      if (driver::glGetUniformdv) driver::glGetUniformdv(program, at, v);
       for (int i = 0; i < t.values; ++i) parts.push_back(real_text(v[i]));
     } else {
       int32_t v[16] = {};
-      if (auto get = p_.gl<void (*)(uint32_t, int32_t, int32_t*)>("glGetUniformiv")) get(program, at, v);
+      if (driver::glGetUniformiv) driver::glGetUniformiv(program, at, v);
       for (int i = 0; i < t.values; ++i)
         parts.push_back(t.of == 'b'   ? (v[i] ? "true" : "false")
                         : t.of == 'u' ? std::to_string(static_cast<uint32_t>(v[i]))

@@ -29,23 +29,15 @@ GLint located(Player& p, const Row& w, uint32_t program, const char* name, GLint
   }
   // The elements of an array follow the first one in the recording; here they are asked for.
   if (now == was || now < 0) return now;
-  auto locate = p.gl<GLint (*)(GLuint, const GLchar*)>("glGetUniformLocation");
   std::string base(name);
   if (base.size() > 3 && base.ends_with("[0]")) base.resize(base.size() - 3);
   for (int i = 1; i < 1024; ++i) {
-    GLint at = locate(program, (base + "[" + std::to_string(i) + "]").c_str());
+    GLint at = driver::glGetUniformLocation(program, (base + "[" + std::to_string(i) + "]").c_str());
     if (at < 0) break;
     known.locations.try_emplace(was + i, at);
   }
   return now;
 }
-
-// The driver's function of a command that is called often: looked up by name once.
-#define REAL(TYPE, NAME)                       \
-  (reinterpret_cast<TYPE>(p.real([] {          \
-    static const int id = find_function(NAME); \
-    return static_cast<unsigned>(id);          \
-  }())))
 
 GLenum color_buffer(Player& p, GLenum buffer) {
   if (!p.context->single_buffered || p.context->api != EGL_OPENGL_API) return buffer;
@@ -62,43 +54,39 @@ GLenum color_buffer(Player& p, GLenum buffer) {
 
 GLint special_glGetUniformLocation(Player& p, const Row& w, GLuint program, const GLchar* name) {
   if (!name) return -1;
-  return located(p, w, program, name, p.gl<GLint (*)(GLuint, const GLchar*)>("glGetUniformLocation")(program, name));
+  return located(p, w, program, name, driver::glGetUniformLocation(program, name));
 }
 GLint special_glGetUniformLocationARB(Player& p, const Row& w, GLhandleARB program, const GLcharARB* name) {
   if (!name) return -1;
-  return located(p, w, program, name,
-                 p.gl<GLint (*)(GLhandleARB, const GLcharARB*)>("glGetUniformLocationARB")(program, name));
+  return located(p, w, program, name, driver::glGetUniformLocationARB(program, name));
 }
 
 GLint special_glGetAttribLocation(Player& p, const Row& w, GLuint program, const GLchar* name) {
   if (!name) return -1;
-  auto get = p.gl<GLint (*)(GLuint, const GLchar*)>("glGetAttribLocation");
-  auto bind = p.gl<void (*)(GLuint, GLuint, const GLchar*)>("glBindAttribLocation");
-  auto link = p.gl<void (*)(GLuint)>("glLinkProgram");
-  GLint now = get(program, name);
+  GLint now = driver::glGetAttribLocation(program, name);
   auto was = static_cast<GLint>(recorded(w));
   if (was < 0 || now < 0) return now;
   Program& known = p.program(program);
   known.attributes[name] = static_cast<uint32_t>(was);
   if (now == was) return now;
   // Another driver counts otherwise: the program is linked again with the recording's numbers.
-  for (auto& [attribute, index] : known.attributes) bind(program, index, attribute.c_str());
-  link(program);
+  for (auto& [attribute, index] : known.attributes) driver::glBindAttribLocation(program, index, attribute.c_str());
+  driver::glLinkProgram(program);
   p.report("attribute", w.seq, "glGetAttribLocation",
            std::string(name) + " had another location; the program was linked again");
-  return get(program, name);
+  return driver::glGetAttribLocation(program, name);
 }
 
 GLuint special_glGetUniformBlockIndex(Player& p, const Row& w, GLuint program, const GLchar* name) {
   if (!name) return GL_INVALID_INDEX;
-  GLuint now = p.gl<GLuint (*)(GLuint, const GLchar*)>("glGetUniformBlockIndex")(program, name);
+  GLuint now = driver::glGetUniformBlockIndex(program, name);
   auto was = static_cast<GLuint>(recorded(w));
   if (now != was && was != GL_INVALID_INDEX) p.program(program).blocks[0][was] = now;
   return now;
 }
 GLuint special_glGetProgramResourceIndex(Player& p, const Row& w, GLuint program, GLenum kind, const GLchar* name) {
   if (!name) return GL_INVALID_INDEX;
-  GLuint now = p.gl<GLuint (*)(GLuint, GLenum, const GLchar*)>("glGetProgramResourceIndex")(program, kind, name);
+  GLuint now = driver::glGetProgramResourceIndex(program, kind, name);
   auto was = static_cast<GLuint>(recorded(w));
   if (now != was && was != GL_INVALID_INDEX && (kind == GL_UNIFORM_BLOCK || kind == GL_SHADER_STORAGE_BLOCK))
     p.program(program).blocks[kind == GL_SHADER_STORAGE_BLOCK][was] = now;
@@ -108,27 +96,23 @@ GLuint special_glGetProgramResourceIndex(Player& p, const Row& w, GLuint program
 void special_glUseProgram(Player& p, const Row&, GLuint program) {
   p.context->program = program;
   p.context->current = nullptr;
-  REAL(void (*)(GLuint), "glUseProgram")(program);
+  driver::glUseProgram(program);
 }
 void special_glUseProgramObjectARB(Player& p, const Row&, GLhandleARB program) {
   p.context->program = program;
   p.context->current = nullptr;
-  p.gl<void (*)(GLhandleARB)>("glUseProgramObjectARB")(program);
+  driver::glUseProgramObjectARB(program);
 }
 void special_glActiveShaderProgram(Player& p, const Row&, GLuint pipeline, GLuint program) {
   p.context->pipeline_program = program;
   p.context->current = nullptr;
-  p.gl<void (*)(GLuint, GLuint)>("glActiveShaderProgram")(pipeline, program);
+  driver::glActiveShaderProgram(pipeline, program);
 }
 
-void special_glDrawBuffer(Player& p, const Row&, GLenum buffer) {
-  REAL(void (*)(GLenum), "glDrawBuffer")(color_buffer(p, buffer));
-}
-void special_glReadBuffer(Player& p, const Row&, GLenum buffer) {
-  p.gl<void (*)(GLenum)>("glReadBuffer")(color_buffer(p, buffer));
-}
+void special_glDrawBuffer(Player& p, const Row&, GLenum buffer) { driver::glDrawBuffer(color_buffer(p, buffer)); }
+void special_glReadBuffer(Player& p, const Row&, GLenum buffer) { driver::glReadBuffer(color_buffer(p, buffer)); }
 void special_glDrawBuffers(Player& p, const Row&, GLsizei n, const GLenum* buffers) {
-  auto real = REAL(void (*)(GLsizei, const GLenum*), "glDrawBuffers");
+  auto real = driver::glDrawBuffers;
   if (n < 1 || n > 64) return real(n, buffers);
   GLenum changed[64];
   for (GLsizei i = 0; i < n; ++i) changed[i] = color_buffer(p, buffers[i]);
@@ -137,54 +121,51 @@ void special_glDrawBuffers(Player& p, const Row&, GLsizei n, const GLenum* buffe
 
 void special_glListBase(Player& p, const Row&, GLuint base) {
   p.context->list_base = base;
-  p.gl<void (*)(GLuint)>("glListBase")(base);
+  driver::glListBase(base);
 }
 
 void special_glCallLists(Player& p, const Row&, GLsizei n, GLenum type, const void* lists) {
-  auto real = REAL(void (*)(GLsizei, GLenum, const void*), "glCallLists");
+  auto real = driver::glCallLists;
   Names& names = p.names_of(LIST);
   if (n <= 0 || !lists || names.identity() || type < GL_BYTE || type > GL_4_BYTES) return real(n, type, lists);
   // Numbers relative to a base cannot be renamed; whole names can.
   auto* renamed = static_cast<GLuint*>(p.scratch(static_cast<size_t>(n) * 4));
   if (!list_numbers(type, lists, static_cast<size_t>(n), p.context->list_base, renamed)) return real(n, type, lists);
   for (GLsizei i = 0; i < n; ++i) renamed[i] = names.of(renamed[i]);
-  auto base = p.gl<void (*)(GLuint)>("glListBase");
-  base(0);
+  driver::glListBase(0);
   real(n, GL_UNSIGNED_INT, renamed);
-  base(p.context->list_base);
+  driver::glListBase(p.context->list_base);
 }
 
 VGImage special_vgCreateEGLImageTargetKHR(Player& p, const Row&, VGeglImageKHR image) {
-  const VGImage made = REAL(VGImage (*)(VGeglImageKHR), "vgCreateEGLImageTargetKHR")(image);
+  const VGImage made = driver::vgCreateEGLImageTargetKHR(image);
   if (made) p.shares_images();
   return made;
 }
 
 GLuint special_glGenLists(Player& p, const Row& w, GLsizei range) {
-  return p.gl<GLuint (*)(GLsizei)>("glGenLists")(static_cast<GLsizei>(p.names_range(w, range)));
+  return driver::glGenLists(static_cast<GLsizei>(p.names_range(w, range)));
 }
 
 void special_glDeleteLists(Player& p, const Row& w, GLuint list, GLsizei range) {
   range = static_cast<GLsizei>(p.names_range(w, range));
-  auto real = p.gl<void (*)(GLuint, GLsizei)>("glDeleteLists");
   Names& names = p.names_of(LIST);
-  if (names.identity() || range <= 0) return real(list, range);
+  if (names.identity() || range <= 0) return driver::glDeleteLists(list, range);
   const Function* f = w.columns->function;
   for (auto& field : f->params)
     if (field.name == "list") list = static_cast<GLuint>(w.columns->decoded->raw(field, w.i));
   for (GLsizei i = 0; i < range && i < 1 << 20; ++i)
-    if (names.has(list + static_cast<GLuint>(i))) real(names.of(list + static_cast<GLuint>(i)), 1);
+    if (names.has(list + static_cast<GLuint>(i))) driver::glDeleteLists(names.of(list + static_cast<GLuint>(i)), 1);
 }
 
 // The lengths of the strings came with them: they are terminated now.
-void special_glShaderSource(Player& p, const Row&, GLuint shader, GLsizei count, const GLchar* const* string,
+void special_glShaderSource(Player&, const Row&, GLuint shader, GLsizei count, const GLchar* const* string,
                             const GLint*) {
-  p.gl<void (*)(GLuint, GLsizei, const GLchar* const*, const GLint*)>("glShaderSource")(shader, count, string, nullptr);
+  driver::glShaderSource(shader, count, string, nullptr);
 }
-void special_glShaderSourceARB(Player& p, const Row&, GLhandleARB shader, GLsizei count, const GLcharARB** string,
+void special_glShaderSourceARB(Player&, const Row&, GLhandleARB shader, GLsizei count, const GLcharARB** string,
                                const GLint*) {
-  p.gl<void (*)(GLhandleARB, GLsizei, const GLcharARB**, const GLint*)>("glShaderSourceARB")(shader, count, string,
-                                                                                             nullptr);
+  driver::glShaderSourceARB(shader, count, string, nullptr);
 }
 
 namespace {
@@ -199,70 +180,70 @@ GLintptr place(Player& p, GLuint buffer, GLintptr offset) {
 }  // namespace
 
 // What lay in a buffer that goes lies in client memory then, at an address that was an offset: nothing of ours.
-void special_glDeleteBuffers(Player& p, const Row&, GLsizei n, const GLuint* buffers) {
+void special_glDeleteBuffers(Player&, const Row&, GLsizei n, const GLuint* buffers) {
   GlContext* c = tls.context;
   if (c && !c->core && !c->vao && buffers)
     for (auto& b : c->vertex.bindings)
       if (b.buffer && std::find(buffers, buffers + std::max(n, 0), b.buffer) != buffers + std::max(n, 0))
         b.pointer = gl::NO_ADDRESS;
-  REAL(void (*)(GLsizei, const GLuint*), "glDeleteBuffers")(n, buffers);
+  driver::glDeleteBuffers(n, buffers);
 }
 void special_glBindVertexBuffer(Player& p, const Row&, GLuint index, GLuint buffer, GLintptr offset, GLsizei stride) {
-  REAL(void (*)(GLuint, GLuint, GLintptr, GLsizei), "glBindVertexBuffer")(index, buffer, place(p, buffer, offset),
-                                                                          stride);
+  driver::glBindVertexBuffer(index, buffer, place(p, buffer, offset), stride);
 }
 void special_glBindVertexBuffers(Player& p, const Row&, GLuint first, GLsizei count, const GLuint* buffers,
                                  const GLintptr* offsets, const GLsizei* strides) {
-  auto real = p.gl<void (*)(GLuint, GLsizei, const GLuint*, const GLintptr*, const GLsizei*)>("glBindVertexBuffers");
-  if (count <= 0 || !buffers || !offsets) return real(first, count, buffers, offsets, strides);
+  if (count <= 0 || !buffers || !offsets) return driver::glBindVertexBuffers(first, count, buffers, offsets, strides);
   auto* places = static_cast<GLintptr*>(p.scratch(static_cast<size_t>(count) * sizeof(GLintptr)));
   for (GLsizei i = 0; i < count; ++i) places[i] = place(p, buffers[i], offsets[i]);
-  real(first, count, buffers, places, strides);
+  driver::glBindVertexBuffers(first, count, buffers, places, strides);
 }
 
 namespace {
 
-void query_buffer(Player& p, const char* function, GLuint id, GLuint buffer, GLenum pname, GLintptr offset) {
-  p.gl<void (*)(GLuint, GLuint, GLenum, GLintptr)>(function)(id, buffer, pname, offset);
-  p.answered_in_buffer(id, pname, buffer, offset, strstr(function, "64") != nullptr);
+using AskIntoBuffer = driver::Function<void(uint32_t, uint32_t, uint32_t, intptr_t)>;
+void query_buffer(Player& p, const AskIntoBuffer& ask, GLuint id, GLuint buffer, GLenum pname, GLintptr offset,
+                  bool wide) {
+  ask(id, buffer, pname, offset);
+  p.answered_in_buffer(id, pname, buffer, offset, wide);
 }
 
 }  // namespace
 
 void special_glGetQueryBufferObjectiv(Player& p, const Row&, GLuint id, GLuint buffer, GLenum pname, GLintptr offset) {
-  query_buffer(p, "glGetQueryBufferObjectiv", id, buffer, pname, offset);
+  query_buffer(p, driver::glGetQueryBufferObjectiv, id, buffer, pname, offset, false);
 }
 void special_glGetQueryBufferObjectuiv(Player& p, const Row&, GLuint id, GLuint buffer, GLenum pname, GLintptr offset) {
-  query_buffer(p, "glGetQueryBufferObjectuiv", id, buffer, pname, offset);
+  query_buffer(p, driver::glGetQueryBufferObjectuiv, id, buffer, pname, offset, false);
 }
 void special_glGetQueryBufferObjecti64v(Player& p, const Row&, GLuint id, GLuint buffer, GLenum pname,
                                         GLintptr offset) {
-  query_buffer(p, "glGetQueryBufferObjecti64v", id, buffer, pname, offset);
+  query_buffer(p, driver::glGetQueryBufferObjecti64v, id, buffer, pname, offset, true);
 }
 void special_glGetQueryBufferObjectui64v(Player& p, const Row&, GLuint id, GLuint buffer, GLenum pname,
                                          GLintptr offset) {
-  query_buffer(p, "glGetQueryBufferObjectui64v", id, buffer, pname, offset);
+  query_buffer(p, driver::glGetQueryBufferObjectui64v, id, buffer, pname, offset, true);
 }
 
 void special_glBeginQuery(Player& p, const Row&, GLenum target, GLuint id) {
   p.query_targets[id] = target;
-  p.gl<void (*)(GLenum, GLuint)>("glBeginQuery")(target, id);
+  driver::glBeginQuery(target, id);
 }
 void special_glBeginQueryARB(Player& p, const Row&, GLenum target, GLuint id) {
   p.query_targets[id] = target;
-  p.gl<void (*)(GLenum, GLuint)>("glBeginQueryARB")(target, id);
+  driver::glBeginQueryARB(target, id);
 }
 void special_glBeginQueryEXT(Player& p, const Row&, GLenum target, GLuint id) {
   p.query_targets[id] = target;
-  p.gl<void (*)(GLenum, GLuint)>("glBeginQueryEXT")(target, id);
+  driver::glBeginQueryEXT(target, id);
 }
 void special_glQueryCounter(Player& p, const Row&, GLuint id, GLenum target) {
   p.query_targets[id] = target;
-  p.gl<void (*)(GLuint, GLenum)>("glQueryCounter")(id, target);
+  driver::glQueryCounter(id, target);
 }
 void special_glQueryCounterEXT(Player& p, const Row&, GLuint id, GLenum target) {
   p.query_targets[id] = target;
-  p.gl<void (*)(GLuint, GLenum)>("glQueryCounterEXT")(id, target);
+  driver::glQueryCounterEXT(id, target);
 }
 
 }  // namespace dt::play

@@ -71,12 +71,12 @@ class Watched : public metrics::Draw {
     if (*refusal_ || !(immediate_ || list_ || piece_)) return refusal_;
     // What vertices have stays behind after them, and is put back.
     int depth = 0, most = 0, matrices = 0, most_matrices = 1, mode = GL_MODELVIEW;
-    static const auto get = gl::real<void (*)(uint32_t, int*)>("glGetIntegerv");
-    get(GL_ATTRIB_STACK_DEPTH, &depth), get(GL_MAX_ATTRIB_STACK_DEPTH, &most);
+    driver::glGetIntegerv(GL_ATTRIB_STACK_DEPTH, &depth), driver::glGetIntegerv(GL_MAX_ATTRIB_STACK_DEPTH, &most);
     // of GL_MODELVIEW
     if (list_ && list_->matrices)
-      get(GL_MODELVIEW_STACK_DEPTH, &matrices), get(GL_MAX_MODELVIEW_STACK_DEPTH, &most_matrices),
-          get(GL_MATRIX_MODE, &mode);
+      driver::glGetIntegerv(GL_MODELVIEW_STACK_DEPTH, &matrices),
+          driver::glGetIntegerv(GL_MAX_MODELVIEW_STACK_DEPTH, &most_matrices),
+          driver::glGetIntegerv(GL_MATRIX_MODE, &mode);
     if (mode != GL_MODELVIEW) return "a display list changes a matrix other than GL_MODELVIEW";
     return depth < most && matrices < most_matrices ? "" : "there is no room to save what the draw changes";
   }
@@ -98,13 +98,9 @@ class Watched : public metrics::Draw {
   }
   bool perform() override {
     if (!play_ && !immediate_ && !piece_) return false;
-    static const auto push = gl::real<void (*)(uint32_t)>("glPushAttrib");
-    static const auto pop = gl::real<void (*)()>("glPopAttrib");
-    static const auto push_matrix = gl::real<void (*)()>("glPushMatrix"),
-                      pop_matrix = gl::real<void (*)()>("glPopMatrix");
     bool lasting = immediate_ || list_ || piece_;
-    if (lasting) push(0x000FFFFF);  // GL_ALL_ATTRIB_BITS of old
-    if (list_ && list_->matrices) push_matrix();
+    if (lasting) driver::glPushAttrib(0x000FFFFF);  // GL_ALL_ATTRIB_BITS of old
+    if (list_ && list_->matrices) driver::glPushMatrix();
     uint64_t skipped = player_.skipped;
     player_.again = true;
     if (immediate_) {
@@ -118,14 +114,14 @@ class Watched : public metrics::Draw {
       }
       player_.spans = spans;
     } else if (piece_) {
-      gl::real<void (*)(uint32_t)>("glCallList")(piece_->piece);
+      driver::glCallList(piece_->piece);
     } else {
       play_(player_, *drawn_);
     }
     player_.again = false;
     player_.missing_memory = false;
-    if (list_ && list_->matrices) pop_matrix();
-    if (lasting) pop();
+    if (list_ && list_->matrices) driver::glPopMatrix();
+    if (lasting) driver::glPopAttrib();
     bool drew = player_.skipped == skipped;
     player_.skipped = skipped;
     return drew;

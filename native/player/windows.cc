@@ -89,20 +89,20 @@ EGLDisplay open_display(void* x11) {
   EGLDisplay display = EGL_NO_DISPLAY;
   const char* client = eglQueryString(EGL_NO_DISPLAY, EGL_EXTENSIONS);
   std::string words = client ? client : "";
-  auto platform = reinterpret_cast<PFNEGLGETPLATFORMDISPLAYEXTPROC>(eglGetProcAddress("eglGetPlatformDisplayEXT"));
   const char* angle = getenv("DRAWTAP_PLAY_ANGLE");
   if (x11) {
-    display = platform && has_word(words, "EGL_EXT_platform_x11")
-                  ? platform(EGL_PLATFORM_X11_KHR, x11, nullptr)
+    display = driver::eglGetPlatformDisplayEXT && has_word(words, "EGL_EXT_platform_x11")
+                  ? driver::eglGetPlatformDisplayEXT(EGL_PLATFORM_X11_KHR, x11, nullptr)
                   : eglGetDisplay(reinterpret_cast<EGLNativeDisplayType>(x11));
-  } else if (angle && platform) {
+  } else if (angle && driver::eglGetPlatformDisplayEXT) {
     // ANGLE needs to be told what it runs on: type and device.
     // EGL_ANGLE_platform_angle, which the registry of EGL does not have: Vulkan on SwiftShader.
     constexpr EGLint PLATFORM = 0x3202, TYPE = 0x3203, VULKAN = 0x3450, DEVICE = 0x3209, SWIFTSHADER = 0x3487;
     const EGLint on[] = {TYPE, VULKAN, DEVICE, SWIFTSHADER, EGL_NONE};
-    display = platform(PLATFORM, EGL_DEFAULT_DISPLAY, on);
-  } else if (!getenv("EGL_PLATFORM") && platform && has_word(words, "EGL_MESA_platform_surfaceless")) {
-    display = platform(EGL_PLATFORM_SURFACELESS_MESA, EGL_DEFAULT_DISPLAY, nullptr);
+    display = driver::eglGetPlatformDisplayEXT(PLATFORM, EGL_DEFAULT_DISPLAY, on);
+  } else if (!getenv("EGL_PLATFORM") && driver::eglGetPlatformDisplayEXT &&
+             has_word(words, "EGL_MESA_platform_surfaceless")) {
+    display = driver::eglGetPlatformDisplayEXT(EGL_PLATFORM_SURFACELESS_MESA, EGL_DEFAULT_DISPLAY, nullptr);
   }
   if (display == EGL_NO_DISPLAY && !x11) display = eglGetDisplay(EGL_DEFAULT_DISPLAY);
   if (display == EGL_NO_DISPLAY || !eglInitialize(display, nullptr, nullptr))
@@ -129,9 +129,8 @@ std::string probe() {
     EGLContext context = eglCreateContext(display, config, EGL_NO_CONTEXT, version);
     EGLSurface surface = eglCreatePbufferSurface(display, config, size);
     if (!context || !surface || !eglMakeCurrent(display, surface, surface, context)) continue;
-    auto get = reinterpret_cast<const unsigned char* (*)(uint32_t)>(eglGetProcAddress("glGetString"));
     auto word = [&](uint32_t name) {
-      const unsigned char* s = get ? get(name) : nullptr;
+      const unsigned char* s = driver::glGetString ? driver::glGetString(name) : nullptr;
       return std::string(s ? reinterpret_cast<const char*>(s) : "");
     };
     renderer = word(GL_RENDERER);
@@ -168,8 +167,7 @@ void list_metrics(FILE* to) {
     done = t.api;
     hook::after_eglCreateContext(&tls, display, config, EGL_NO_CONTEXT, version, context);
     hook::after_eglMakeCurrent(&tls, display, surface, surface, context, EGL_TRUE);
-    auto get = reinterpret_cast<const unsigned char* (*)(uint32_t)>(eglGetProcAddress("glGetString"));
-    const unsigned char* text = get ? get(GL_VERSION) : nullptr;
+    const unsigned char* text = driver::glGetString ? driver::glGetString(GL_VERSION) : nullptr;
     metrics::set_current_context(context);
     metrics::list_backends(to, text ? reinterpret_cast<const char*>(text) : "");
     metrics::set_current_context(nullptr);
@@ -881,16 +879,14 @@ bool Windows::bind_now(Context* context, Surface* draw, Surface* read) {
     if (player_.options.shift_names) shift_names();
     if (player_.options.debug) listen();
     if (x11_ && !player_.options.as_recorded) eglSwapInterval(display_, 0);
-    auto text = player_.gl<const unsigned char* (*)(uint32_t)>("glGetString");
-    if (engine_.empty() && text) {
-      auto* renderer = reinterpret_cast<const char*>(text(GL_RENDERER));
-      auto* version = reinterpret_cast<const char*>(text(GL_VERSION));
+    if (engine_.empty() && driver::glGetString) {
+      auto* renderer = reinterpret_cast<const char*>(driver::glGetString(GL_RENDERER));
+      auto* version = reinterpret_cast<const char*>(driver::glGetString(GL_VERSION));
       if (renderer && version) engine_ = std::string(renderer) + ", " + version;
     }
     if (context->api == API_GL) {
-      auto get = player_.gl<void (*)(uint32_t, uint8_t*)>("glGetBooleanv");
       uint8_t value = 1;
-      get(GL_DOUBLEBUFFER, &value);
+      driver::glGetBooleanv(GL_DOUBLEBUFFER, &value);
       context->single_buffered = !value;
     }
   }
@@ -900,22 +896,17 @@ bool Windows::bind_now(Context* context, Surface* draw, Surface* read) {
 // ---- what the driver says -----------------------------------------------------------------------
 
 void Windows::listen() {
-  using Heard = void (*)(unsigned, unsigned, unsigned, unsigned, int, const char*, const void*);
-  using Install = void (*)(Heard, const void*);
-  using Control = void (*)(unsigned, unsigned, unsigned, int, const unsigned*, uint8_t);
   bool es = player_.context->api == API_ES;
   GlContext* c = tls.context;
   bool has = c && (gl::has_extension(c, "GL_KHR_debug") || c->version >= (es ? 32u : 43u));
-  auto get = [&](const char* name) { return reinterpret_cast<void*>(eglGetProcAddress(name)); };
-  void* install = has ? get(es ? "glDebugMessageCallbackKHR" : "glDebugMessageCallback") : nullptr;
-  void* control = has ? get(es ? "glDebugMessageControlKHR" : "glDebugMessageControl") : nullptr;
-  auto enable = player_.gl<void (*)(uint32_t)>("glEnable");
-  if (!install || !control || !enable)
+  auto& install = es ? driver::glDebugMessageCallbackKHR : driver::glDebugMessageCallback;
+  auto& control = es ? driver::glDebugMessageControlKHR : driver::glDebugMessageControl;
+  if (!has || !install || !control || !driver::glEnable)
     return player_.report("debug", player_.seq, "", "the driver has no GL_KHR_debug: it says nothing");
-  reinterpret_cast<Install>(install)(&Windows::message, this);
-  reinterpret_cast<Control>(control)(GL_DONT_CARE, GL_DONT_CARE, GL_DONT_CARE, 0, nullptr, 1);
-  enable(GL_DEBUG_OUTPUT);
-  enable(GL_DEBUG_OUTPUT_SYNCHRONOUS);  // synchronous: in the call that it is about
+  install(reinterpret_cast<void*>(&Windows::message), this);
+  control(GL_DONT_CARE, GL_DONT_CARE, GL_DONT_CARE, 0, nullptr, 1);
+  driver::glEnable(GL_DEBUG_OUTPUT);
+  driver::glEnable(GL_DEBUG_OUTPUT_SYNCHRONOUS);  // synchronous: in the call that it is about
 }
 
 void Windows::message(unsigned source, unsigned type, unsigned, unsigned severity, int length, const char* text,
@@ -939,20 +930,20 @@ void Windows::message(unsigned source, unsigned type, unsigned, unsigned severit
 
 // Takes the first names of every kind away, so that the recording's are all different ones.
 void Windows::shift_names() {
-  static const char* const makers[] = {"glGenTextures",        "glGenBuffers",          "glGenFramebuffers",
-                                       "glGenRenderbuffers",   "glGenVertexArrays",     "glGenSamplers",
-                                       "glGenQueries",         "glGenProgramPipelines", "glGenTransformFeedbacks",
-                                       "glGenFramebuffersOES", "glGenRenderbuffersOES"};
+  using Make = driver::Function<void(int32_t, uint32_t*)>;
+  static const Make makers[] = {
+      driver::glGenTextures,        driver::glGenBuffers,          driver::glGenFramebuffers,
+      driver::glGenRenderbuffers,   driver::glGenVertexArrays,     driver::glGenSamplers,
+      driver::glGenQueries,         driver::glGenProgramPipelines, driver::glGenTransformFeedbacks,
+      driver::glGenFramebuffersOES, driver::glGenRenderbuffersOES};
   uint32_t names[16];
   int count = 3;
-  for (const char* name : makers)
-    if (auto make = player_.gl<void (*)(int32_t, uint32_t*)>(name)) make(count++, names);
-  auto shader = player_.gl<uint32_t (*)(uint32_t)>("glCreateShader");
-  for (int i = 0; shader && i < 5; ++i) shader(GL_VERTEX_SHADER);
-  if (auto lists = player_.gl<uint32_t (*)(int32_t)>("glGenLists"); lists && player_.context->api == API_GL) lists(9);
+  for (const Make& make : makers)
+    if (make) make(count++, names);
+  for (int i = 0; driver::glCreateShader && i < 5; ++i) driver::glCreateShader(GL_VERTEX_SHADER);
+  if (driver::glGenLists && player_.context->api == API_GL) driver::glGenLists(9);
   // Not every context has all of these; its errors are ours alone.
-  auto error = player_.gl<uint32_t (*)()>("glGetError");
-  for (int i = 0; error && i < 16 && error(); ++i) {}
+  for (int i = 0; driver::glGetError && i < 16 && driver::glGetError(); ++i) {}
 }
 
 void Windows::current(uint64_t recorded, uint64_t draw, uint64_t read, const Call& call) {
@@ -1044,8 +1035,7 @@ void Windows::swap(const Call& call) {
     return;
   }
   // A pbuffer has nothing to swap; the driver is handed the frame all the same.
-  auto flush = player_.gl<void (*)()>("glFlush");
-  if (flush) flush();
+  if (driver::glFlush) driver::glFlush();
 }
 
 // ---- images and syncs ---------------------------------------------------------------------------
@@ -1063,12 +1053,12 @@ void Windows::create_image(const Call& call) {
   for (int64_t v : list) attributes.push_back(static_cast<EGLint>(v));
   attributes.push_back(EGL_NONE);
   auto it = contexts_.find(call.arg("ctx"));
-  auto make = reinterpret_cast<PFNEGLCREATEIMAGEKHRPROC>(eglGetProcAddress("eglCreateImageKHR"));
   if (auto vg = vg_contexts_.find(call.arg("ctx"));
-      target == EGL_VG_PARENT_IMAGE_KHR && vg != vg_contexts_.end() && make) {
+      target == EGL_VG_PARENT_IMAGE_KHR && vg != vg_contexts_.end() && driver::eglCreateImageKHR) {
     const uint32_t name = vg->second->objects->of(static_cast<uint32_t>(call.arg("buffer")));
-    void* made = make(display_, vg->second->real, target,
-                      reinterpret_cast<EGLClientBuffer>(static_cast<uintptr_t>(name)), attributes.data());
+    void* made =
+        driver::eglCreateImageKHR(display_, vg->second->real, target,
+                                  reinterpret_cast<EGLClientBuffer>(static_cast<uintptr_t>(name)), attributes.data());
     if (!made)
       return player_.report("image", call.seq, call.function.name,
                             "EGL error " + hex(static_cast<uint64_t>(eglGetError())));
@@ -1078,12 +1068,13 @@ void Windows::create_image(const Call& call) {
   }
   bool texture = target >= EGL_GL_TEXTURE_2D && target <= EGL_GL_TEXTURE_CUBE_MAP_NEGATIVE_Z,
        renderbuffer = target == EGL_GL_RENDERBUFFER;
-  if (it == contexts_.end() || !make || !(texture || renderbuffer))
+  if (it == contexts_.end() || !driver::eglCreateImageKHR || !(texture || renderbuffer))
     return player_.report("image", call.seq, call.function.name, "images of target " + hex(target) + " are not played");
   uint32_t name =
       it->second->group->names[texture ? TEXTURE : RENDERBUFFER].of(static_cast<uint32_t>(call.arg("buffer")));
-  void* made = make(display_, it->second->real, target, reinterpret_cast<EGLClientBuffer>(static_cast<uintptr_t>(name)),
-                    attributes.data());
+  void* made =
+      driver::eglCreateImageKHR(display_, it->second->real, target,
+                                reinterpret_cast<EGLClientBuffer>(static_cast<uintptr_t>(name)), attributes.data());
   if (!made)
     return player_.report("image", call.seq, call.function.name,
                           "EGL error " + hex(static_cast<uint64_t>(eglGetError())));
@@ -1091,9 +1082,8 @@ void Windows::create_image(const Call& call) {
 }
 void Windows::destroy_image(const Call& call) {
   auto it = images_.find(call.arg("image"));
-  auto destroy = reinterpret_cast<PFNEGLDESTROYIMAGEKHRPROC>(eglGetProcAddress("eglDestroyImageKHR"));
-  if (it == images_.end() || !destroy) return;
-  destroy(display_, it->second);
+  if (it == images_.end() || !driver::eglDestroyImageKHR) return;
+  driver::eglDestroyImageKHR(display_, it->second);
   images_.erase(it);
 }
 
@@ -1102,24 +1092,21 @@ EGLSyncKHR Windows::sync_of(uint64_t recorded) const {
   return it == syncs_.end() ? EGL_NO_SYNC_KHR : it->second;
 }
 void Windows::create_sync(const Call& call) {
-  auto make = reinterpret_cast<PFNEGLCREATESYNCKHRPROC>(eglGetProcAddress("eglCreateSyncKHR"));
-  if (!call.result() || !make) return;
+  if (!call.result() || !driver::eglCreateSyncKHR) return;
   auto type = static_cast<EGLenum>(call.arg("type"));
   if (type != EGL_SYNC_FENCE)
     return player_.report("sync", call.seq, call.function.name, "only fence syncs are played");
-  if (void* made = make(display_, type, nullptr)) syncs_[call.result()] = made;
+  if (void* made = driver::eglCreateSyncKHR(display_, type, nullptr)) syncs_[call.result()] = made;
 }
 void Windows::destroy_sync(const Call& call) {
-  auto destroy = reinterpret_cast<PFNEGLDESTROYSYNCKHRPROC>(eglGetProcAddress("eglDestroySyncKHR"));
   EGLSyncKHR sync = sync_of(call.arg("sync"));
-  if (!sync || !destroy) return;
-  destroy(display_, sync);
+  if (!sync || !driver::eglDestroySyncKHR) return;
+  driver::eglDestroySyncKHR(display_, sync);
   syncs_.erase(call.arg("sync"));
 }
 void Windows::wait_sync(const Call& call) {
-  auto wait = reinterpret_cast<PFNEGLCLIENTWAITSYNCKHRPROC>(eglGetProcAddress("eglClientWaitSyncKHR"));
   EGLSyncKHR sync = sync_of(call.arg("sync"));
-  if (sync && wait) wait(display_, sync, 1, 1000000000ull);
+  if (sync && driver::eglClientWaitSyncKHR) driver::eglClientWaitSyncKHR(display_, sync, 1, 1000000000ull);
 }
 void Windows::bind_tex_image(const Call& call) {
   Surface* s = surface(call.arg("surface"));
@@ -1156,26 +1143,21 @@ void Windows::glx_bind_tex_image(const Call& call) {
                    "what the pixmap held is not in the recording: the texture stays as it is");
     return;
   }
-  auto get = reinterpret_cast<void (*)(unsigned, int*)>(eglGetProcAddress("glGetIntegerv"));
-  auto store = reinterpret_cast<void (*)(unsigned, int)>(eglGetProcAddress("glPixelStorei"));
-  auto bind = reinterpret_cast<void (*)(unsigned, unsigned)>(eglGetProcAddress("glBindBuffer"));
-  auto upload = reinterpret_cast<void (*)(unsigned, int, int, int, int, int, unsigned, unsigned, const void*)>(
-      eglGetProcAddress("glTexImage2D"));
-  if (!get || !store || !upload) return;
+  if (!driver::glGetIntegerv || !driver::glPixelStorei || !driver::glTexImage2D) return;
   // GL_UNPACK_ALIGNMENT, ROW_LENGTH, SKIP_*, ...
   static const unsigned names[] = {GL_UNPACK_ALIGNMENT,   GL_UNPACK_ROW_LENGTH, GL_UNPACK_SKIP_ROWS,
                                    GL_UNPACK_SKIP_PIXELS, GL_UNPACK_SWAP_BYTES, GL_UNPACK_LSB_FIRST};
   int kept[6] = {}, buffer = 0;
-  get(GL_PIXEL_UNPACK_BUFFER_BINDING, &buffer);
-  if (buffer && bind) bind(GL_PIXEL_UNPACK_BUFFER, 0);
+  driver::glGetIntegerv(GL_PIXEL_UNPACK_BUFFER_BINDING, &buffer);
+  if (buffer && driver::glBindBuffer) driver::glBindBuffer(GL_PIXEL_UNPACK_BUFFER, 0);
   for (int i = 0; i < 6; ++i) {
-    get(names[i], &kept[i]);
-    store(names[i], i ? 0 : 4);
+    driver::glGetIntegerv(names[i], &kept[i]);
+    driver::glPixelStorei(names[i], i ? 0 : 4);
   }
-  upload(static_cast<unsigned>(number("target")), 0, GL_RGBA8, static_cast<int>(width), static_cast<int>(height), 0,
-         GL_RGBA, GL_UNSIGNED_BYTE, pixels->data());
-  for (int i = 0; i < 6; ++i) store(names[i], kept[i]);
-  if (buffer && bind) bind(GL_PIXEL_UNPACK_BUFFER, static_cast<unsigned>(buffer));
+  driver::glTexImage2D(static_cast<unsigned>(number("target")), 0, GL_RGBA8, static_cast<int>(width),
+                       static_cast<int>(height), 0, GL_RGBA, GL_UNSIGNED_BYTE, pixels->data());
+  for (int i = 0; i < 6; ++i) driver::glPixelStorei(names[i], kept[i]);
+  if (buffer && driver::glBindBuffer) driver::glBindBuffer(GL_PIXEL_UNPACK_BUFFER, static_cast<unsigned>(buffer));
 }
 
 Windows::Handler Windows::handler(const Function& function, bool& known) const {

@@ -22,12 +22,10 @@ namespace gl {
 
 namespace {
 
-template <class F> void look_up(const GlContext* c, const char* name, F* at) {
-  const int id = find_function(name);
-  void* known = id < 0 ? nullptr : g_real[id][0];
+template <class F> auto look_up(const GlContext* c, const char* name, const F& function) {
+  void* known = g_real[function.id][0];
   if (!known) known = driver_address(c, name);
-  if (!known && id >= 0) known = (void*)real_function<void (*)()>(name);
-  *at = (F)known;
+  return known ? (typename F::Pointer)known : function;
 }
 
 // Where a driver lacks one, what is asked for stays as it was: an answer of nothing.
@@ -41,8 +39,8 @@ const Driver& driver_of(const GlContext* c, bool again) {
   Driver& d = drivers[c->system];
   if (again || !__atomic_load_n(&known[c->system], __ATOMIC_ACQUIRE)) {
     Driver found;
-#define DT_LOOK_UP(RESULT, NAME, ...) \
-  look_up(c, #NAME, &found.NAME);     \
+#define DT_LOOK_UP(NAME)                        \
+  found.NAME = look_up(c, #NAME, driver::NAME); \
   if (!found.NAME) found.NAME = (decltype(found.NAME))answers_nothing;
     DT_BASE_FUNCTIONS(DT_LOOK_UP)
 #undef DT_LOOK_UP
@@ -86,11 +84,12 @@ KnownSurface* place_of(uint64_t handle) {
 // ---- EGL ----------------------------------------------------------------------------------------
 
 void* egl_config(void* display, int32_t id) {
-  auto choose = DT_REAL(uint32_t, eglChooseConfig, void*, const int32_t*, void**, int32_t, int32_t*);
   const int32_t wanted[] = {EGL_CONFIG_ID, id, (int32_t)EGL_NONE};
   void* config = nullptr;
   int32_t count = 0;
-  return id && choose && choose(display, wanted, &config, 1, &count) && count > 0 ? config : nullptr;
+  return id && driver::eglChooseConfig && driver::eglChooseConfig(display, wanted, &config, 1, &count) && count > 0
+             ? config
+             : nullptr;
 }
 
 void tell_surface(Thread* t, void* display, uint64_t handle) {
@@ -99,12 +98,11 @@ void tell_surface(Thread* t, void* display, uint64_t handle) {
   if (!handle || (known->handle == handle && known->epoch == epoch)) return;
   *known = {handle, epoch};
   void* const surface = (void*)(uintptr_t)handle;
-  auto query = DT_REAL(uint32_t, eglQuerySurface, void*, void*, int32_t, int32_t*);
   int32_t id = 0, width = 0, height = 0, largest = -1;
-  if (!query || !query(display, surface, EGL_CONFIG_ID, &id)) return;
-  query(display, surface, EGL_WIDTH, &width);
-  query(display, surface, EGL_HEIGHT, &height);
-  query(display, surface, EGL_LARGEST_PBUFFER, &largest);  // of pbuffers alone
+  if (!driver::eglQuerySurface || !driver::eglQuerySurface(display, surface, EGL_CONFIG_ID, &id)) return;
+  driver::eglQuerySurface(display, surface, EGL_WIDTH, &width);
+  driver::eglQuerySurface(display, surface, EGL_HEIGHT, &height);
+  driver::eglQuerySurface(display, surface, EGL_LARGEST_PBUFFER, &largest);  // of pbuffers alone
   void* const config = egl_config(display, id);
   const int32_t size[] = {EGL_WIDTH, width, EGL_HEIGHT, height, (int32_t)EGL_NONE};
   if (largest >= 0)
@@ -115,10 +113,10 @@ void tell_surface(Thread* t, void* display, uint64_t handle) {
 }
 
 void tell_egl_context(Thread* t, GlContext* c, void* share) {
-  auto query = DT_REAL(uint32_t, eglQueryContext, void*, void*, int32_t, int32_t*);
   int32_t id = 0;
   void* config = c->config;
-  if (!config && query && query(c->display, c->handle, EGL_CONFIG_ID, &id)) config = egl_config(c->display, id);
+  if (!config && driver::eglQueryContext && driver::eglQueryContext(c->display, c->handle, EGL_CONFIG_ID, &id))
+    config = egl_config(c->display, id);
   const int32_t major = (int32_t)c->version / 10, minor = (int32_t)c->version % 10;
   // Where nobody saw how it was made, by what it is; a list without anything is the usual one otherwise.
   const int32_t none = (int32_t)EGL_NONE,
@@ -136,14 +134,13 @@ void tell_egl_context(Thread* t, GlContext* c, void* share) {
 // ---- GLX ----------------------------------------------------------------------------------------
 
 void* glx_config(GlContext* c) {
-  auto query = DT_REAL(int, glXQueryContext, void*, void*, int, int*);
-  auto choose = DT_REAL(void**, glXChooseFBConfig, void*, int, const int*, int*);
   int id = 0, screen = 0, count = 0;
-  if (!query || !choose || query(c->display, c->handle, GLX_FBCONFIG_ID, &id) ||
-      query(c->display, c->handle, GLX_SCREEN, &screen))
+  if (!driver::glXQueryContext || !driver::glXChooseFBConfig ||
+      driver::glXQueryContext(c->display, c->handle, GLX_FBCONFIG_ID, &id) ||
+      driver::glXQueryContext(c->display, c->handle, GLX_SCREEN, &screen))
     return nullptr;
   const int wanted[] = {GLX_FBCONFIG_ID, id, 0};
-  void** const found = choose(c->display, screen, wanted, &count);
+  void** const found = driver::glXChooseFBConfig(c->display, screen, wanted, &count);
   void* const config = found && count > 0 ? found[0] : nullptr;
   using Free = int (*)(void*);
   if (found)

@@ -4,72 +4,45 @@
 // Each context is taken once, on the thread on which it is current: when recording begins, or when it first becomes
 // current after that. What a driver does not tell was kept (keep.h), or is said in a note, object by object.
 #pragma once
+#include "driver.h"
 #include "keep.h"
 
 namespace dt {
 namespace gl {
 
 // Functions that are asked, and that bind what is asked about.
-// clang-format off
-#define DT_BASE_FUNCTIONS(F)                                                                                            \
-  F(uint32_t, glGetError) F(void, glGetIntegerv, uint32_t, int32_t*) F(void, glGetFloatv, uint32_t, float*)            \
-  F(void, glGetDoublev, uint32_t, double*) F(void, glGetBooleanv, uint32_t, uint8_t*)                                  \
-  F(void, glGetInteger64v, uint32_t, int64_t*) F(void, glGetIntegeri_v, uint32_t, uint32_t, int32_t*)                  \
-  F(void, glGetInteger64i_v, uint32_t, uint32_t, int64_t*) F(void, glGetBooleani_v, uint32_t, uint32_t, uint8_t*)      \
-  F(void, glGetFloati_v, uint32_t, uint32_t, float*) F(uint8_t, glIsEnabled, uint32_t)                                 \
-  F(uint8_t, glIsEnabledi, uint32_t, uint32_t) F(void, glEnable, uint32_t) F(void, glDisable, uint32_t)                \
-  F(const uint8_t*, glGetString, uint32_t) F(void, glClear, uint32_t) F(void, glUseProgram, uint32_t)                  \
-  F(uint8_t, glIsTexture, uint32_t) F(uint8_t, glIsBuffer, uint32_t) F(uint8_t, glIsRenderbuffer, uint32_t)            \
-  F(uint8_t, glIsFramebuffer, uint32_t) F(uint8_t, glIsVertexArray, uint32_t) F(uint8_t, glIsSampler, uint32_t)        \
-  F(uint8_t, glIsProgram, uint32_t) F(uint8_t, glIsShader, uint32_t) F(uint8_t, glIsList, uint32_t)                    \
-  F(uint8_t, glIsQuery, uint32_t) F(uint8_t, glIsProgramPipeline, uint32_t) F(uint8_t, glIsTransformFeedback, uint32_t) \
-  F(uint8_t, glIsProgramARB, uint32_t) F(uint8_t, glIsSync, void*)                                                                                  \
-  F(void, glActiveTexture, uint32_t) F(void, glClientActiveTexture, uint32_t) F(void, glBindTexture, uint32_t, uint32_t) \
-  F(void, glGetTexParameteriv, uint32_t, uint32_t, int32_t*) F(void, glGetTexParameterfv, uint32_t, uint32_t, float*)  \
-  F(void, glGetTexLevelParameteriv, uint32_t, int32_t, uint32_t, int32_t*)                                             \
-  F(void, glGetTexImage, uint32_t, int32_t, uint32_t, uint32_t, void*)                                                 \
-  F(void, glGetCompressedTexImage, uint32_t, int32_t, void*)                                                            \
-  F(void, glGetSamplerParameteriv, uint32_t, uint32_t, int32_t*) F(void, glGetSamplerParameterfv, uint32_t, uint32_t, float*) \
-  F(void, glBindBuffer, uint32_t, uint32_t) F(void, glGetBufferParameteriv, uint32_t, uint32_t, int32_t*)              \
-  F(void, glGetBufferParameteri64v, uint32_t, uint32_t, int64_t*) F(void, glGetBufferPointerv, uint32_t, uint32_t, void**) \
-  F(void, glGetBufferSubData, uint32_t, intptr_t, intptr_t, void*)                                                     \
-  F(void*, glMapBufferRange, uint32_t, intptr_t, intptr_t, uint32_t) F(uint8_t, glUnmapBuffer, uint32_t)               \
-  F(void, glBindRenderbuffer, uint32_t, uint32_t) F(void, glGetRenderbufferParameteriv, uint32_t, uint32_t, int32_t*)  \
-  F(void, glBindFramebuffer, uint32_t, uint32_t)                                                                        \
-  F(void, glGetFramebufferAttachmentParameteriv, uint32_t, uint32_t, uint32_t, int32_t*)                               \
-  F(void, glGetFramebufferParameteriv, uint32_t, uint32_t, int32_t*)                                                    \
-  F(void, glBindVertexArray, uint32_t) F(void, glGetVertexAttribiv, uint32_t, uint32_t, int32_t*)                      \
-  F(void, glGetVertexAttribfv, uint32_t, uint32_t, float*) F(void, glGetVertexAttribPointerv, uint32_t, uint32_t, void**) \
-  F(void, glGetVertexAttribIiv, uint32_t, uint32_t, int32_t*) F(void, glGetPointerv, uint32_t, void**)                 \
-  F(void, glBindTransformFeedback, uint32_t, uint32_t) F(void, glGetQueryiv, uint32_t, uint32_t, int32_t*)             \
-  F(void, glGetProgramiv, uint32_t, uint32_t, int32_t*) F(void, glGetShaderiv, uint32_t, uint32_t, int32_t*)           \
-  F(void, glGetAttachedShaders, uint32_t, int32_t, int32_t*, uint32_t*)                                                \
-  F(void, glGetShaderSource, uint32_t, int32_t, int32_t*, char*)                                                        \
-  F(void, glGetActiveUniform, uint32_t, uint32_t, int32_t, int32_t*, int32_t*, uint32_t*, char*)                       \
-  F(void, glGetActiveAttrib, uint32_t, uint32_t, int32_t, int32_t*, int32_t*, uint32_t*, char*)                        \
-  F(int32_t, glGetUniformLocation, uint32_t, const char*) F(int32_t, glGetAttribLocation, uint32_t, const char*)       \
-  F(void, glGetUniformfv, uint32_t, int32_t, float*) F(void, glGetUniformiv, uint32_t, int32_t, int32_t*)              \
-  F(void, glGetUniformuiv, uint32_t, int32_t, uint32_t*) F(void, glGetUniformdv, uint32_t, int32_t, double*)           \
-  F(void, glGetActiveUniformBlockName, uint32_t, uint32_t, int32_t, int32_t*, char*)                                   \
-  F(void, glGetActiveUniformBlockiv, uint32_t, uint32_t, uint32_t, int32_t*)                                           \
-  F(void, glGetTransformFeedbackVarying, uint32_t, uint32_t, int32_t, int32_t*, int32_t*, uint32_t*, char*)            \
-  F(void, glGetProgramInterfaceiv, uint32_t, uint32_t, uint32_t, int32_t*)                                             \
-  F(void, glGetProgramResourceName, uint32_t, uint32_t, uint32_t, int32_t, int32_t*, char*)                            \
-  F(void, glGetProgramResourceiv, uint32_t, uint32_t, uint32_t, int32_t, const uint32_t*, int32_t, int32_t*, int32_t*) \
-  F(void, glGetProgramStageiv, uint32_t, uint32_t, uint32_t, int32_t*)                                                  \
-  F(void, glGetProgramBinary, uint32_t, int32_t, int32_t*, uint32_t*, void*)                                           \
-  F(void, glGetProgramPipelineiv, uint32_t, uint32_t, int32_t*)                                                        \
-  F(void, glMatrixMode, uint32_t) F(void, glPopMatrix) F(void, glPushMatrix) F(void, glLoadMatrixf, const float*)      \
-  F(void, glGetLightfv, uint32_t, uint32_t, float*) F(void, glGetMaterialfv, uint32_t, uint32_t, float*)               \
-  F(void, glGetTexEnviv, uint32_t, uint32_t, int32_t*) F(void, glGetTexEnvfv, uint32_t, uint32_t, float*)              \
-  F(void, glGetTexGeniv, uint32_t, uint32_t, int32_t*) F(void, glGetTexGenfv, uint32_t, uint32_t, float*)              \
-  F(void, glGetClipPlane, uint32_t, double*) F(void, glGetClipPlanef, uint32_t, float*)                                \
-  F(void, glGetPolygonStipple, uint8_t*) F(void, glGetPixelMapfv, uint32_t, float*)                                    \
-  F(void, glGetMapfv, uint32_t, uint32_t, float*) F(void, glGetMapiv, uint32_t, uint32_t, int32_t*)
-// clang-format on
+#define DT_BASE_FUNCTIONS(F)                                                                                           \
+  F(glGetError)                                                                                                        \
+  F(glGetIntegerv)                                                                                                     \
+  F(glGetFloatv) F(glGetDoublev) F(glGetBooleanv) F(glGetInteger64v) F(glGetIntegeri_v) F(glGetInteger64i_v) F(        \
+      glGetBooleani_v) F(glGetFloati_v) F(glIsEnabled) F(glIsEnabledi) F(glEnable) F(glDisable) F(glGetString)         \
+      F(glClear) F(glUseProgram) F(glIsTexture) F(glIsBuffer) F(glIsRenderbuffer) F(glIsFramebuffer) F(                \
+          glIsVertexArray) F(glIsSampler) F(glIsProgram) F(glIsShader) F(glIsList) F(glIsQuery) F(glIsProgramPipeline) \
+          F(glIsTransformFeedback) F(glIsProgramARB) F(glIsSync) F(glActiveTexture) F(glClientActiveTexture) F(        \
+              glBindTexture) F(glGetTexParameteriv) F(glGetTexParameterfv) F(glGetTexLevelParameteriv)                 \
+              F(glGetTexImage) F(glGetCompressedTexImage) F(glGetSamplerParameteriv) F(glGetSamplerParameterfv) F(     \
+                  glBindBuffer) F(glGetBufferParameteriv) F(glGetBufferParameteri64v) F(glGetBufferPointerv)           \
+                  F(glGetBufferSubData) F(glMapBufferRange) F(glUnmapBuffer) F(glBindRenderbuffer) F(                  \
+                      glGetRenderbufferParameteriv) F(glBindFramebuffer) F(glGetFramebufferAttachmentParameteriv)      \
+                      F(glGetFramebufferParameteriv) F(glBindVertexArray) F(glGetVertexAttribiv) F(                    \
+                          glGetVertexAttribfv) F(glGetVertexAttribPointerv) F(glGetVertexAttribIiv) F(glGetPointerv)   \
+                          F(glBindTransformFeedback) F(glGetQueryiv) F(glGetProgramiv) F(glGetShaderiv)                \
+                              F(glGetAttachedShaders) F(glGetShaderSource) F(glGetActiveUniform) F(glGetActiveAttrib)  \
+                                  F(glGetUniformLocation) F(glGetAttribLocation) F(glGetUniformfv) F(glGetUniformiv)   \
+                                      F(glGetUniformuiv) F(glGetUniformdv) F(glGetActiveUniformBlockName)              \
+                                          F(glGetActiveUniformBlockiv) F(glGetTransformFeedbackVarying)                \
+                                              F(glGetProgramInterfaceiv) F(glGetProgramResourceName)                   \
+                                                  F(glGetProgramResourceiv) F(glGetProgramStageiv)                     \
+                                                      F(glGetProgramBinary) F(glGetProgramPipelineiv) F(glMatrixMode)  \
+                                                          F(glPopMatrix) F(glPushMatrix) F(glLoadMatrixf)              \
+                                                              F(glGetLightfv) F(glGetMaterialfv) F(glGetTexEnviv)      \
+                                                                  F(glGetTexEnvfv) F(glGetTexGeniv) F(glGetTexGenfv)   \
+                                                                      F(glGetClipPlane) F(glGetClipPlanef)             \
+                                                                          F(glGetPolygonStipple) F(glGetPixelMapfv)    \
+                                                                              F(glGetMapfv) F(glGetMapiv)
 
 struct Driver {
-#define DT_MEMBER(RESULT, NAME, ...) RESULT (*NAME)(__VA_ARGS__);
+#define DT_MEMBER(NAME) decltype(driver::NAME)::Pointer NAME;
   DT_BASE_FUNCTIONS(DT_MEMBER)
 #undef DT_MEMBER
 };

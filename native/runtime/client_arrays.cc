@@ -23,28 +23,26 @@ constexpr uint64_t LARGEST_SPAN = 1ull << 32;
 
 // The arrays that a linked program can read, by its active attributes. All bits where that cannot be told.
 uint64_t active_arrays(GlContext* c, uint32_t program) {
-  auto get = DT_REAL(void, glGetProgramiv, uint32_t, uint32_t, int32_t*);
-  auto active = DT_REAL(void, glGetActiveAttrib, uint32_t, uint32_t, int32_t, int32_t*, int32_t*, uint32_t*, char*);
-  auto locate = DT_REAL(int32_t, glGetAttribLocation, uint32_t, const char*);
-  auto is = DT_REAL(uint8_t, glIsProgram, uint32_t);
-  if (!get || !active || !locate || !is || !can_ask(c) || !is(program)) return ~0ull;
+  if (!driver::glGetProgramiv || !driver::glGetActiveAttrib || !driver::glGetAttribLocation || !driver::glIsProgram ||
+      !can_ask(c) || !driver::glIsProgram(program))
+    return ~0ull;
   int32_t linked = 0, count = 0;
-  get(program, GL_LINK_STATUS, &linked);
+  driver::glGetProgramiv(program, GL_LINK_STATUS, &linked);
   if (!linked) return ~0ull;
-  get(program, GL_ACTIVE_ATTRIBUTES, &count);
+  driver::glGetProgramiv(program, GL_ACTIVE_ATTRIBUTES, &count);
   uint64_t arrays = 0;
   bool fixed = false;
   for (int32_t i = 0; i < count; i++) {
     char name[512];
     int32_t length = 0, elements = 0;
     uint32_t type = 0;
-    active(program, (uint32_t)i, sizeof name, &length, &elements, &type, name);
+    driver::glGetActiveAttrib(program, (uint32_t)i, sizeof name, &length, &elements, &type, name);
     if (length <= 0) return ~0ull;
     if (strncmp(name, "gl_", 3) == 0) {
       fixed = true;
       continue;
     }
-    int32_t at = locate(program, name);
+    int32_t at = driver::glGetAttribLocation(program, name);
     if (at < 0) return ~0ull;
     // A matrix takes a location a column, an array as many as it has elements; four columns at most, doubles two each.
     bool matrix = (type >= GL_FLOAT_MAT2 && type <= GL_FLOAT_MAT4) ||
@@ -91,8 +89,7 @@ bool readable(GlContext* c, const Span& span) {
 }
 
 bool asks_enabled(GlContext* c, uint32_t capability) {
-  auto is = DT_REAL(uint8_t, glIsEnabled, uint32_t);
-  return is && can_ask(c) && is(capability);
+  return driver::glIsEnabled && can_ask(c) && driver::glIsEnabled(capability);
 }
 
 // The index that restarts a primitive, -1: none. Asked only when `greatest` says that it may matter.
@@ -111,16 +108,13 @@ int64_t restart_index(GlContext* c, uint32_t type, uint64_t greatest) {
 bool read_elements(GlContext* c, uint64_t offset, uint64_t bytes, void* to) {
   if (!can_ask(c)) return false;
   if (c->api == 1) {
-    auto get = DT_REAL(void, glGetBufferSubData, uint32_t, intptr_t, intptr_t, void*);
-    if (!get) return false;
-    get(GL_ELEMENT_ARRAY_BUFFER, (intptr_t)offset, (intptr_t)bytes, to);
+    if (!driver::glGetBufferSubData) return false;
+    driver::glGetBufferSubData(GL_ELEMENT_ARRAY_BUFFER, (intptr_t)offset, (intptr_t)bytes, to);
     return true;
   }
   if (!c->can_map_range) return false;
-  auto map = c->version >= 30 ? DT_REAL(void*, glMapBufferRange, uint32_t, intptr_t, intptr_t, uint32_t)
-                              : DT_REAL(void*, glMapBufferRangeEXT, uint32_t, intptr_t, intptr_t, uint32_t);
-  auto unmap =
-      c->version >= 30 ? DT_REAL(uint8_t, glUnmapBuffer, uint32_t) : DT_REAL(uint8_t, glUnmapBufferOES, uint32_t);
+  auto map = c->version >= 30 ? driver::glMapBufferRange : driver::glMapBufferRangeEXT;
+  auto unmap = c->version >= 30 ? driver::glUnmapBuffer : driver::glUnmapBufferOES;
   const void* at = map && unmap ? map(GL_ELEMENT_ARRAY_BUFFER, (intptr_t)offset, (intptr_t)bytes, 1) : nullptr;
   if (!at) return false;
   memcpy(to, at, bytes);
@@ -130,12 +124,11 @@ bool read_elements(GlContext* c, uint64_t offset, uint64_t bytes, void* to) {
 
 // Size of the bound element buffer and whether it may be read now: a mapped one may not.
 int64_t element_bytes_readable(GlContext* c) {
-  auto get = DT_REAL(void, glGetBufferParameteriv, uint32_t, uint32_t, int32_t*);
-  if (!get || !can_ask(c)) return 0;
+  if (!driver::glGetBufferParameteriv || !can_ask(c)) return 0;
   int32_t size = 0, mapped = 0;
-  get(GL_ELEMENT_ARRAY_BUFFER, GL_BUFFER_SIZE, &size);
+  driver::glGetBufferParameteriv(GL_ELEMENT_ARRAY_BUFFER, GL_BUFFER_SIZE, &size);
   bool has_mapped = c->api == 1 || c->version >= 30 || c->can_map_range;
-  if (has_mapped) get(GL_ELEMENT_ARRAY_BUFFER, GL_BUFFER_MAPPED, &mapped);
+  if (has_mapped) driver::glGetBufferParameteriv(GL_ELEMENT_ARRAY_BUFFER, GL_BUFFER_MAPPED, &mapped);
   return mapped ? 0 : size;
 }
 

@@ -23,12 +23,11 @@ void emit_hash(Thread* t, uint64_t surface, const gl::FrameImage& image, const v
   emit_native(t, "frame", surface, text);
 }
 
-// The driver's function where the program uses that library; libraries are not loaded for our sake.
-template <typename F> F in_use(const char* name, const char* witness) {
-  int seen = find_function(witness);
+// Whether the program uses that library; libraries are not loaded for our sake.
+bool is_used(unsigned witness) {
   bool used = false;
-  for (unsigned i = 0; seen >= 0 && i < VARIANTS; i++) used |= g_real[seen][i] != nullptr;
-  return used ? real_function<F>(name) : nullptr;
+  for (unsigned i = 0; i < VARIANTS; i++) used |= g_real[witness][i] != nullptr;
+  return used;
 }
 
 // Where OpenVG is the API that is bound, the frame is what it drew. False: it is not.
@@ -36,22 +35,19 @@ bool hash_openvg(Thread* t) {
   enum : unsigned {
     ABGR = 0xC1,
   };
-  auto query_api = in_use<unsigned (*)()>("eglQueryAPI", "eglBindAPI");
-  if (!query_api || query_api() != EGL_OPENVG_API) return false;
-  auto display = in_use<void* (*)()>("eglGetCurrentDisplay", "eglBindAPI");
-  auto surface = in_use<void* (*)(int)>("eglGetCurrentSurface", "eglBindAPI");
-  auto query = in_use<unsigned (*)(void*, void*, int, int*)>("eglQuerySurface", "eglBindAPI");
-  auto read = in_use<void (*)(void*, int, unsigned, int, int, int, int)>("vgReadPixels", "eglBindAPI");
-  if (!display || !surface || !query || !read) return true;
-  void *on = display(), *drawn = surface(EGL_DRAW);
+  if (!is_used(driver::eglBindAPI.id) || !driver::eglQueryAPI || driver::eglQueryAPI() != EGL_OPENVG_API) return false;
+  if (!driver::eglGetCurrentDisplay || !driver::eglGetCurrentSurface || !driver::eglQuerySurface ||
+      !driver::vgReadPixels)
+    return true;
+  void *on = driver::eglGetCurrentDisplay(), *drawn = driver::eglGetCurrentSurface(EGL_DRAW);
   gl::FrameImage image{0, 0, 0};
-  if (!drawn || !query(on, drawn, EGL_WIDTH, &image.width) || !query(on, drawn, EGL_HEIGHT, &image.height) ||
-      image.width <= 0 || image.height <= 0)
+  if (!drawn || !driver::eglQuerySurface(on, drawn, EGL_WIDTH, &image.width) ||
+      !driver::eglQuerySurface(on, drawn, EGL_HEIGHT, &image.height) || image.width <= 0 || image.height <= 0)
     return true;
   size_t bytes = (size_t)image.width * (size_t)image.height * 4;
   void* pixels = calloc(1, bytes);
   if (!pixels) return true;
-  read(pixels, image.width * 4, ABGR, 0, 0, image.width, image.height);
+  driver::vgReadPixels(pixels, image.width * 4, ABGR, 0, 0, image.width, image.height);
   emit_hash(t, (uint64_t)(uintptr_t)drawn, image, pixels, bytes);
   free(pixels);
   return true;

@@ -138,8 +138,7 @@ uint32_t parse_version(const char* s) {
 
 // First time current: what this context is.
 void learn(GlContext* c) {
-  auto get_string = DT_REAL(const uint8_t*, glGetString, uint32_t);
-  const char* version = get_string ? (const char*)get_string(GL_VERSION) : nullptr;
+  const char* version = driver::glGetString ? (const char*)driver::glGetString(GL_VERSION) : nullptr;
   if (!version) return;
   c->api = strncmp(version, "OpenGL ES", 9) == 0 ? 2 : 1;
   c->version = parse_version(version);
@@ -251,8 +250,7 @@ void take_unseen(Thread* t) {
 }
 
 uint32_t egl_api() {
-  auto query = DT_REAL(uint32_t, eglQueryAPI, void);
-  uint32_t api = query ? query() : EGL_OPENGL_ES_API;
+  uint32_t api = driver::eglQueryAPI ? driver::eglQueryAPI() : EGL_OPENGL_ES_API;
   return api == EGL_OPENGL_API ? 1 : api == EGL_OPENVG_API ? 3 : 2;
 }
 
@@ -376,9 +374,9 @@ void bind_vao(Thread* t, uint32_t vao) {
   if (!c || c->vao == vao || c->in_begin) return;
   if (vao && c->vaos[vao % VAO_CACHE].vao != vao) {
     // A name that was never generated is refused; the driver knows.
-    auto is = DT_REAL(uint8_t, glIsVertexArray, uint32_t);
-    if (!is) is = DT_REAL(uint8_t, glIsVertexArrayOES, uint32_t);
-    if (!is) is = DT_REAL(uint8_t, glIsVertexArrayAPPLE, uint32_t);
+    auto is = driver::glIsVertexArray;
+    if (!is) is = driver::glIsVertexArrayOES;
+    if (!is) is = driver::glIsVertexArrayAPPLE;
     if (is && can_ask(c) && !is(vao)) return;
   }
   use_vao(c, vao);
@@ -497,10 +495,9 @@ void push_client(GlContext* c, uint32_t mask) {
 }  // namespace
 
 void* driver_address(const GlContext* c, const char* name) {
-  using Address = void* (*)(const char*);
-  Address address = real_function<Address>(c->system == SYSTEM_EGL ? "eglGetProcAddress" : "glXGetProcAddressARB");
-  if (!address && c->system != SYSTEM_EGL) address = real_function<Address>("glXGetProcAddress");
-  return address ? address(name) : nullptr;
+  if (c->system == SYSTEM_EGL) return driver::eglGetProcAddress ? driver::eglGetProcAddress(name) : nullptr;
+  auto& address = driver::glXGetProcAddressARB ? driver::glXGetProcAddressARB : driver::glXGetProcAddress;
+  return address ? address((const uint8_t*)name) : nullptr;
 }
 
 void* ask_driver_for(const char* name) {
@@ -537,29 +534,26 @@ void unlock(uint32_t* word) { __atomic_store_n(word, 0u, __ATOMIC_RELEASE); }
 
 int32_t ask(GlContext* c, uint32_t pname, int32_t otherwise) {
   if (!can_ask(c)) return otherwise;
-  auto get = DT_REAL(void, glGetIntegerv, uint32_t, int32_t*);
-  if (!get) return otherwise;
+  if (!driver::glGetIntegerv) return otherwise;
   int32_t values[16] = {otherwise};  // room, should a driver return more than one
-  get(pname, values);
+  driver::glGetIntegerv(pname, values);
   return values[0];
 }
 
 bool has_extension(const GlContext* c, const char* name) {
   size_t length = strlen(name);
   if (c->version >= 30) {
-    auto get = DT_REAL(const uint8_t*, glGetStringi, uint32_t, uint32_t);
-    if (get) {
+    if (driver::glGetStringi) {
       int32_t count = ask(const_cast<GlContext*>(c), GL_NUM_EXTENSIONS, 0);
       for (int32_t i = 0; i < count; i++) {
-        const char* s = (const char*)get(GL_EXTENSIONS, (uint32_t)i);
+        const char* s = (const char*)driver::glGetStringi(GL_EXTENSIONS, (uint32_t)i);
         if (s && strcmp(s, name) == 0) return true;
       }
       return false;
     }
   }
-  auto get = DT_REAL(const uint8_t*, glGetString, uint32_t);
-  if (!get || c->in_begin) return false;
-  const char* all = (const char*)get(GL_EXTENSIONS);
+  if (!driver::glGetString || c->in_begin) return false;
+  const char* all = (const char*)driver::glGetString(GL_EXTENSIONS);
   while (all && *all) {
     const char* end = strchrnul(all, ' ');
     if ((size_t)(end - all) == length && memcmp(all, name, length) == 0) return true;
@@ -626,32 +620,30 @@ void read_fixed_arrays(GlContext* c, bool buffers) {
       {TEX_COORD, GL_TEXTURE_COORD_ARRAY, GL_TEXTURE_COORD_ARRAY_SIZE, GL_TEXTURE_COORD_ARRAY_TYPE,
        GL_TEXTURE_COORD_ARRAY_STRIDE, GL_TEXTURE_COORD_ARRAY_POINTER, GL_TEXTURE_COORD_ARRAY_BUFFER_BINDING},
   };
-  auto pointer = DT_REAL(void, glGetPointerv, uint32_t, void**);
-  auto enabled = DT_REAL(uint8_t, glIsEnabled, uint32_t);
-  auto client_unit = DT_REAL(void, glClientActiveTexture, uint32_t);
-  if (!pointer || !enabled) return;
-  const uint32_t unit =
-      client_unit && c->max_tex_units > 1 ? (uint32_t)ask(c, GL_CLIENT_ACTIVE_TEXTURE, GL_TEXTURE0) - GL_TEXTURE0 : 0;
+  if (!driver::glGetPointerv || !driver::glIsEnabled) return;
+  const uint32_t unit = driver::glClientActiveTexture && c->max_tex_units > 1
+                            ? (uint32_t)ask(c, GL_CLIENT_ACTIVE_TEXTURE, GL_TEXTURE0) - GL_TEXTURE0
+                            : 0;
   const uint32_t array_buffer = c->buffers[ARRAY];
   for (const Question& q : questions) {
     const uint32_t units = q.slot == TEX_COORD ? c->max_tex_units : 1;
     for (uint32_t i = 0; i < units; i++) {
       if (q.slot == TEX_COORD && units > 1) {
-        if (!client_unit) break;
-        client_unit(GL_TEXTURE0 + i);
+        if (!driver::glClientActiveTexture) break;
+        driver::glClientActiveTexture(GL_TEXTURE0 + i);
       }
       const int32_t size = q.size ? ask(c, q.size, 4) : 3;
       const uint32_t type = (uint32_t)ask(c, q.type, GL_FLOAT);
       const int32_t stride = ask(c, q.stride, 0);
       c->buffers[ARRAY] = buffers ? (uint32_t)ask(c, q.buffer, 0) : 0;
       void* at = nullptr;
-      pointer(q.pointer, &at);
+      driver::glGetPointerv(q.pointer, &at);
       set_array(c, q.slot + i, element_bytes(size, type), stride, at);
-      enable(c, q.slot + i, enabled(q.array));
+      enable(c, q.slot + i, driver::glIsEnabled(q.array));
     }
   }
   c->buffers[ARRAY] = array_buffer;
-  if (client_unit && c->max_tex_units > 1) client_unit(GL_TEXTURE0 + unit);
+  if (driver::glClientActiveTexture && c->max_tex_units > 1) driver::glClientActiveTexture(GL_TEXTURE0 + unit);
   if (unit < c->max_tex_units) c->vertex.client_texture = unit;
 }
 
@@ -703,18 +695,16 @@ void read_state(GlContext* c) {
     int32_t* field = nullptr;
     if (has_pixel_parameter(c, pname) && pixel_field(c, pname, &field)) *field = ask(c, pname, *field);
   }
-  auto get = DT_REAL(void, glGetVertexAttribiv, uint32_t, uint32_t, int32_t*);
-  auto pointer = DT_REAL(void, glGetVertexAttribPointerv, uint32_t, uint32_t, void**);
-  if (!c->core && !c->vao && c->max_attribs && get && pointer) {
+  if (!c->core && !c->vao && c->max_attribs && driver::glGetVertexAttribiv && driver::glGetVertexAttribPointerv) {
     for (uint32_t i = 0; i < c->max_attribs; i++) {
       int32_t on = 0, size = 4, type = GL_FLOAT, stride = 0, buffer = 0;
       void* at = nullptr;
-      get(i, GL_VERTEX_ATTRIB_ARRAY_ENABLED, &on);
-      get(i, GL_VERTEX_ATTRIB_ARRAY_SIZE, &size);
-      get(i, GL_VERTEX_ATTRIB_ARRAY_STRIDE, &stride);
-      get(i, GL_VERTEX_ATTRIB_ARRAY_TYPE, &type);
-      if (buffers) get(i, GL_VERTEX_ATTRIB_ARRAY_BUFFER_BINDING, &buffer);
-      pointer(i, GL_VERTEX_ATTRIB_ARRAY_POINTER, &at);
+      driver::glGetVertexAttribiv(i, GL_VERTEX_ATTRIB_ARRAY_ENABLED, &on);
+      driver::glGetVertexAttribiv(i, GL_VERTEX_ATTRIB_ARRAY_SIZE, &size);
+      driver::glGetVertexAttribiv(i, GL_VERTEX_ATTRIB_ARRAY_STRIDE, &stride);
+      driver::glGetVertexAttribiv(i, GL_VERTEX_ATTRIB_ARRAY_TYPE, &type);
+      if (buffers) driver::glGetVertexAttribiv(i, GL_VERTEX_ATTRIB_ARRAY_BUFFER_BINDING, &buffer);
+      driver::glGetVertexAttribPointerv(i, GL_VERTEX_ATTRIB_ARRAY_POINTER, &at);
       uint32_t array_buffer = c->buffers[ARRAY];
       c->buffers[ARRAY] = (uint32_t)buffer;
       set_array(c, i, element_bytes(size, (uint32_t)type), stride, at);
@@ -727,23 +717,21 @@ void read_state(GlContext* c) {
 }
 
 void reread_context(Thread* t) {
-  auto egl = DT_REAL(void*, eglGetCurrentContext, void);
-  if (void* handle = egl ? egl() : nullptr) {
-    auto display = DT_REAL(void*, eglGetCurrentDisplay, void);
-    auto surface = DT_REAL(void*, eglGetCurrentSurface, uint32_t);
-    const uint64_t draw = surface ? (uint64_t)(uintptr_t)surface(EGL_DRAW) : 0,
-                   read = surface ? (uint64_t)(uintptr_t)surface(EGL_READ) : 0;
+  if (void* handle = driver::eglGetCurrentContext ? driver::eglGetCurrentContext() : nullptr) {
+    const uint64_t draw =
+                       driver::eglGetCurrentSurface ? (uint64_t)(uintptr_t)driver::eglGetCurrentSurface(EGL_DRAW) : 0,
+                   read =
+                       driver::eglGetCurrentSurface ? (uint64_t)(uintptr_t)driver::eglGetCurrentSurface(EGL_READ) : 0;
     // OpenVG has a current context of its own, of which no state is kept here.
-    if (egl_api() != 3) return make_current(t, SYSTEM_EGL, display ? display() : nullptr, handle, draw, read, true);
+    if (egl_api() != 3)
+      return make_current(t, SYSTEM_EGL, driver::eglGetCurrentDisplay ? driver::eglGetCurrentDisplay() : nullptr,
+                          handle, draw, read, true);
     return;
   }
-  auto glx = DT_REAL(void*, glXGetCurrentContext, void);
-  if (void* handle = glx ? glx() : nullptr) {
-    auto display = DT_REAL(void*, glXGetCurrentDisplay, void);
-    auto drawable = DT_REAL(unsigned long, glXGetCurrentDrawable, void);
-    auto readable = DT_REAL(unsigned long, glXGetCurrentReadDrawable, void);
-    const uint64_t draw = drawable ? drawable() : 0;
-    return make_current(t, SYSTEM_GLX, display ? display() : nullptr, handle, draw, readable ? readable() : draw, true);
+  if (void* handle = driver::glXGetCurrentContext ? driver::glXGetCurrentContext() : nullptr) {
+    const uint64_t draw = driver::glXGetCurrentDrawable ? driver::glXGetCurrentDrawable() : 0;
+    return make_current(t, SYSTEM_GLX, driver::glXGetCurrentDisplay ? driver::glXGetCurrentDisplay() : nullptr, handle,
+                        draw, driver::glXGetCurrentReadDrawable ? driver::glXGetCurrentReadDrawable() : draw, true);
   }
   if (t->context) make_current(t, t->context->system, nullptr, nullptr, 0, 0);
 }
@@ -751,9 +739,9 @@ void reread_context(Thread* t) {
 void refresh_context(Thread* t) {
   GlContext* c = t->context;
   if (c && c->version && !c->destroyed) {
-    auto egl = DT_REAL(void*, eglGetCurrentContext, void);
-    auto glx = DT_REAL(void*, glXGetCurrentContext, void);
-    if ((c->system == SYSTEM_EGL ? egl && egl() == c->handle : glx && glx() == c->handle)) return read_state(c);
+    if ((c->system == SYSTEM_EGL ? driver::eglGetCurrentContext && driver::eglGetCurrentContext() == c->handle
+                                 : driver::glXGetCurrentContext && driver::glXGetCurrentContext() == c->handle))
+      return read_state(c);
   }
   reread_context(t);
 }
@@ -889,8 +877,7 @@ void after_glBindBuffer(Thread* t, uint32_t target, uint32_t buffer) {
     // Core refuses names that were never generated; each name is asked about once.
     uint32_t& taken = c->buffer_names[buffer % NAME_CACHE];
     if (taken != buffer) {
-      auto is = DT_REAL(uint8_t, glIsBuffer, uint32_t);
-      if (is && !is(buffer)) return;
+      if (driver::glIsBuffer && !driver::glIsBuffer(buffer)) return;
       taken = buffer;
     }
   }

@@ -9,6 +9,7 @@
 // the hook of the command that it is an alias of. Handles and X types are written as void* and unsigned long, so
 // that no GL or X header is needed.
 #pragma once
+#include "driver.h"
 #include "tap.h"
 
 namespace dt {
@@ -151,11 +152,6 @@ namespace gl {
 DT_COLD void* ask_driver_for(const char* name);
 // What the driver of that context gives for a name, by eglGetProcAddress or glXGetProcAddress.
 DT_COLD void* driver_address(const GlContext* c, const char* name);
-template <typename F> static inline F real(const char* name) {
-  F known = real_function<F>(name);
-  return known ? known : (F)ask_driver_for(name);
-}
-#define DT_REAL(RESULT, NAME, ...) ::dt::gl::real<RESULT (*)(__VA_ARGS__)>(#NAME)
 
 // May the driver be asked now, without an error that the program could see?
 static inline bool can_ask(const GlContext* c) { return c && !c->in_begin && c->version; }

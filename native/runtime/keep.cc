@@ -290,9 +290,8 @@ void keep_program(Thread* t, uint32_t program) {
   GlContext* c = t->context;
   if (!can_ask(c) || c->version < 20) return;
   if (g_programs > MANY_PROGRAMS) {
-    auto is = DT_REAL(uint8_t, glIsProgram, uint32_t);
-    for (uint32_t name = 0; is && keep_next(KEEP_PROGRAM, c->share_group, name, &name); name++)
-      if (!is(name)) keep_drop(KEEP_PROGRAM, c->share_group, name, 1);
+    for (uint32_t name = 0; driver::glIsProgram && keep_next(KEEP_PROGRAM, c->share_group, name, &name); name++)
+      if (!driver::glIsProgram(name)) keep_drop(KEEP_PROGRAM, c->share_group, name, 1);
   }
   if (!keep_begin(t, KEEP_PROGRAM, c->share_group, program)) return;
   tell_linked_program(t, program);

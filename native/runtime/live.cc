@@ -439,9 +439,8 @@ DT_COLD void look_at_size(Thread* t, Slot* slot, uint64_t now, uint32_t kind, ui
   Inside inside(t);
   int32_t width = 0, height = 0;
   if (kind == DT_LIVE_EGL) {
-    auto query = DT_REAL(uint32_t, eglQuerySurface, void*, void*, int32_t, int32_t*);
-    if (!query || !query((void*)display, (void*)handle, EGL_WIDTH, &width) ||
-        !query((void*)display, (void*)handle, EGL_HEIGHT, &height))
+    if (!driver::eglQuerySurface || !driver::eglQuerySurface((void*)display, (void*)handle, EGL_WIDTH, &width) ||
+        !driver::eglQuerySurface((void*)display, (void*)handle, EGL_HEIGHT, &height))
       return;
   } else if (t->context && t->context->draw == handle) {
     width = t->context->draw_width;

@@ -328,14 +328,12 @@ uint32_t access_of(uint32_t access) {
 int64_t buffer_bytes(GlContext* c, uint32_t target) {
   if (!can_ask(c)) return 0;
   if (c->version >= (c->api == 2 ? 30u : 32u)) {
-    auto get = DT_REAL(void, glGetBufferParameteri64v, uint32_t, uint32_t, int64_t*);
     int64_t bytes = 0;
-    if (get) get(target, GL_BUFFER_SIZE, &bytes);
+    if (driver::glGetBufferParameteri64v) driver::glGetBufferParameteri64v(target, GL_BUFFER_SIZE, &bytes);
     return bytes;
   }
-  auto get = DT_REAL(void, glGetBufferParameteriv, uint32_t, uint32_t, int32_t*);
   int32_t bytes = 0;
-  if (get) get(target, GL_BUFFER_SIZE, &bytes);
+  if (driver::glGetBufferParameteriv) driver::glGetBufferParameteriv(target, GL_BUFFER_SIZE, &bytes);
   return bytes;
 }
 
@@ -344,12 +342,10 @@ int64_t named_bytes(GlContext* c, uint32_t buffer, bool ext) {
   int64_t bytes = 0;
   int32_t small = 0;
   if (!ext) {
-    auto get = DT_REAL(void, glGetNamedBufferParameteri64v, uint32_t, uint32_t, int64_t*);
-    if (get) get(buffer, GL_BUFFER_SIZE, &bytes);
+    if (driver::glGetNamedBufferParameteri64v) driver::glGetNamedBufferParameteri64v(buffer, GL_BUFFER_SIZE, &bytes);
     return bytes;
   }
-  auto get = DT_REAL(void, glGetNamedBufferParameterivEXT, uint32_t, uint32_t, int32_t*);
-  if (get) get(buffer, GL_BUFFER_SIZE, &small);
+  if (driver::glGetNamedBufferParameterivEXT) driver::glGetNamedBufferParameterivEXT(buffer, GL_BUFFER_SIZE, &small);
   return small;
 }
 

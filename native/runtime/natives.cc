@@ -89,8 +89,8 @@ struct Attribute {
 };
 
 bool egl_size(void* display, void* surface, int32_t* width, int32_t* height) {
-  auto query = DT_REAL(uint32_t, eglQuerySurface, void*, void*, int32_t, int32_t*);
-  return query && query(display, surface, EGL_WIDTH, width) && query(display, surface, EGL_HEIGHT, height);
+  return driver::eglQuerySurface && driver::eglQuerySurface(display, surface, EGL_WIDTH, width) &&
+         driver::eglQuerySurface(display, surface, EGL_HEIGHT, height);
 }
 
 // X drawables that GLX made: their size is asked of GLX, that of windows of X.
@@ -137,12 +137,11 @@ void describe_fb_config(Thread* t, void* display, void* config) {
       {"visual", GLX_VISUAL_ID},
       {"caveat", 0x20},
   };
-  auto get = DT_REAL(int, glXGetFBConfigAttrib, void*, void*, int, int*);
-  if (!get) return;
+  if (!driver::glXGetFBConfigAttrib) return;
   Text text{};
   for (const Attribute& a : attributes) {
     int value = 0;
-    if (get(display, config, a.name, &value) == 0) put(&text, a.key, value);
+    if (driver::glXGetFBConfigAttrib(display, config, a.name, &value) == 0) put(&text, a.key, value);
   }
   emit_native(t, "config", (uint64_t)(uintptr_t)config, text.buffer);
 }
@@ -168,13 +167,12 @@ void describe_visual(Thread* t, void* display, void* visual) {
       {"samples", 100001},
       {"sample_buffers", 100000},
   };
-  auto get = DT_REAL(int, glXGetConfig, void*, void*, int, int*);
-  if (!get) return;
+  if (!driver::glXGetConfig) return;
   Text text{};
   put(&text, "id", (int64_t)id);
   for (const Attribute& a : attributes) {
     int value = 0;
-    if (get(display, visual, a.name, &value) == 0) put(&text, a.key, value);
+    if (driver::glXGetConfig(display, visual, a.name, &value) == 0) put(&text, a.key, value);
   }
   emit_native(t, "visual", (uint64_t)(uintptr_t)visual, text.buffer);
 }
@@ -196,14 +194,13 @@ const char* platform_name(uint32_t platform) {
 }  // namespace
 
 void describe_driver(Thread* t, GlContext* c) {
-  auto get = DT_REAL(const uint8_t*, glGetString, uint32_t);
-  if (!get || !can_ask(c)) return;
+  if (!driver::glGetString || !can_ask(c)) return;
   Text text{};
   put(&text, "context", c->id);
-  put(&text, "vendor", (const char*)get(GL_VENDOR));
-  put(&text, "renderer", (const char*)get(GL_RENDERER));
-  put(&text, "version", (const char*)get(GL_VERSION));
-  if (c->version >= 20) put(&text, "glsl", (const char*)get(GL_SHADING_LANGUAGE_VERSION));
+  put(&text, "vendor", (const char*)driver::glGetString(GL_VENDOR));
+  put(&text, "renderer", (const char*)driver::glGetString(GL_RENDERER));
+  put(&text, "version", (const char*)driver::glGetString(GL_VERSION));
+  if (c->version >= 20) put(&text, "glsl", (const char*)driver::glGetString(GL_SHADING_LANGUAGE_VERSION));
   if (c->api == 1 && c->version >= 32) put(&text, "profile", c->core ? "core" : "compatibility");
   emit_native(t, "driver", (uint64_t)(uintptr_t)c->handle, text.buffer);
 }
@@ -228,26 +225,25 @@ void describe_egl_config(Thread* t, void* display, void* config) {
       {"native_visual", EGL_NATIVE_VISUAL_ID},
       {"color_buffer_type", EGL_COLOR_BUFFER_TYPE},
   };
-  auto get = DT_REAL(uint32_t, eglGetConfigAttrib, void*, void*, int32_t, int32_t*);
-  if (!get) return;
+  if (!driver::eglGetConfigAttrib) return;
   Text text{};
   for (const Attribute& a : attributes) {
     int32_t value = 0;
-    if (!get(display, config, a.name, &value)) return;  // no config at all: the call to come will say so itself
+    if (!driver::eglGetConfigAttrib(display, config, a.name, &value))
+      return;  // no config at all: the call to come will say so itself
     put(&text, a.key, value);
   }
   emit_native(t, "config", (uint64_t)(uintptr_t)config, text.buffer);
 }
 
 void describe_surface(Thread* t, void* display, void* surface, const char* kind) {
-  auto query = DT_REAL(uint32_t, eglQuerySurface, void*, void*, int32_t, int32_t*);
   int32_t width = 0, height = 0, value = 0;
-  if (!query || !egl_size(display, surface, &width, &height)) return;
+  if (!driver::eglQuerySurface || !egl_size(display, surface, &width, &height)) return;
   Text text{};
   put(&text, "width", width);
   put(&text, "height", height);
-  if (query(display, surface, EGL_CONFIG_ID, &value)) put(&text, "config_id", value);
-  if (query(display, surface, EGL_RENDER_BUFFER, &value)) put(&text, "render_buffer", value);
+  if (driver::eglQuerySurface(display, surface, EGL_CONFIG_ID, &value)) put(&text, "config_id", value);
+  if (driver::eglQuerySurface(display, surface, EGL_RENDER_BUFFER, &value)) put(&text, "render_buffer", value);
   emit_native(t, kind, (uint64_t)(uintptr_t)surface, text.buffer);
   GlContext* c = t->context;
   if (c && c->draw == (uint64_t)(uintptr_t)surface) {
@@ -262,10 +258,9 @@ void describe_drawable(Thread* t, void* display, unsigned long drawable) {
   Maker maker = maker_of(drawable);
   if (maker == Maker::UNSURE) return;  // the wrong question would be an X error
   if (maker == Maker::GLX) {
-    auto query = DT_REAL(void, glXQueryDrawable, void*, unsigned long, int, unsigned int*);
-    if (!query) return;
-    query(display, drawable, GLX_WIDTH, &width);
-    query(display, drawable, GLX_HEIGHT, &height);
+    if (!driver::glXQueryDrawable) return;
+    driver::glXQueryDrawable(display, drawable, GLX_WIDTH, &width);
+    driver::glXQueryDrawable(display, drawable, GLX_HEIGHT, &height);
   } else {
     using Geometry =
         int (*)(void*, unsigned long, unsigned long*, int*, int*, unsigned*, unsigned*, unsigned*, unsigned*);
@@ -298,25 +293,22 @@ void describe_drawable(Thread* t, void* display, unsigned long drawable) {
 bool record_pixmap(Thread* t, void* display, unsigned long drawable) {
   GlContext* c = t->context;
   if (!can_ask(c) || c->api != 1 || maker_of(drawable) != Maker::GLX) return false;
-  auto query = DT_REAL(void, glXQueryDrawable, void*, unsigned long, int, unsigned int*);
-  auto level = DT_REAL(void, glGetTexLevelParameteriv, uint32_t, int32_t, uint32_t, int32_t*);
-  auto read = DT_REAL(void, glGetTexImage, uint32_t, int32_t, uint32_t, uint32_t, void*);
   unsigned int kind = 0;
-  if (query) query(display, drawable, GLX_TEXTURE_TARGET_EXT, &kind);
+  if (driver::glXQueryDrawable) driver::glXQueryDrawable(display, drawable, GLX_TEXTURE_TARGET_EXT, &kind);
   const uint32_t target = kind == GLX_TEXTURE_2D_EXT          ? GL_TEXTURE_2D
                           : kind == GLX_TEXTURE_RECTANGLE_EXT ? GL_TEXTURE_RECTANGLE
                                                               : 0;
   int32_t width = 0, height = 0;
-  if (!target || !level || !read || !DT_REAL(void, glPixelStorei, uint32_t, int32_t)) return false;
-  level(target, 0, GL_TEXTURE_WIDTH, &width);
-  level(target, 0, GL_TEXTURE_HEIGHT, &height);
+  if (!target || !driver::glGetTexLevelParameteriv || !driver::glGetTexImage || !driver::glPixelStorei) return false;
+  driver::glGetTexLevelParameteriv(target, 0, GL_TEXTURE_WIDTH, &width);
+  driver::glGetTexLevelParameteriv(target, 0, GL_TEXTURE_HEIGHT, &height);
   if (width <= 0 || height <= 0 || width > 16384 || height > 16384) return false;
   const size_t bytes = (size_t)width * (size_t)height * 4;
   char* pixels = (char*)malloc(bytes);
   if (!pixels) return false;
   {
     PlainPack plain(c);
-    read(target, 0, GL_RGBA, GL_UNSIGNED_BYTE, pixels);
+    driver::glGetTexImage(target, 0, GL_RGBA, GL_UNSIGNED_BYTE, pixels);
   }
   const Data content = prepare_blob(t, pixels, bytes);
   free(pixels);
@@ -366,12 +358,11 @@ void after_eglGetPlatformDisplayEXT(Thread* t, uint32_t platform, void*, const i
 }
 
 void after_eglInitialize(Thread* t, void* dpy, int32_t*, int32_t*, uint32_t _result) {
-  auto query = DT_REAL(const char*, eglQueryString, void*, int32_t);
-  if (!_result || !query || !first_time("display", dpy, (uint64_t)(uintptr_t)dpy)) return;
+  if (!_result || !driver::eglQueryString || !first_time("display", dpy, (uint64_t)(uintptr_t)dpy)) return;
   Text text{};
-  put(&text, "vendor", query(dpy, EGL_VENDOR));
-  put(&text, "version", query(dpy, EGL_VERSION));
-  put(&text, "client_apis", query(dpy, EGL_CLIENT_APIS));
+  put(&text, "vendor", driver::eglQueryString(dpy, EGL_VENDOR));
+  put(&text, "version", driver::eglQueryString(dpy, EGL_VERSION));
+  put(&text, "client_apis", driver::eglQueryString(dpy, EGL_CLIENT_APIS));
   emit_native(t, "display", (uint64_t)(uintptr_t)dpy, text.buffer);
 }
 

@@ -22,6 +22,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "gl_state.h"
 #include "objects.h"
 
 extern "C" {
@@ -761,6 +762,23 @@ void* resolve(unsigned id) {
   lead(id);
   return at;
 }
+
+namespace driver {
+
+void* find(unsigned id) {
+  if (id == g_function_count) return nullptr;
+  void* known = resolve(id);
+  return known ? known : gl::ask_driver_for(g_names[id]);
+}
+
+void is_missing(unsigned id) {
+  const char* name = id == g_function_count ? "a function of another API" : g_names[id];
+  char text[128];
+  snprintf(text, sizeof text, "the driver does not have %s, which the recorder needed", name);
+  emit_note(&tls, "driver-lacks", text);
+}
+
+}  // namespace driver
 
 // Several modules can be preloaded: each stands in front of those behind it, and what one finds for the program goes
 // through the next. (Direct calls do so by themselves: the next module's wrapper is what the linker would have found.)

@@ -40,38 +40,34 @@ const char FARTHEST[] =
 class Beside {
  public:
   Beside() {
-    auto display = DT_REAL(void*, eglGetCurrentDisplay);
-    auto context = DT_REAL(void*, eglGetCurrentContext);
-    auto surface = DT_REAL(void*, eglGetCurrentSurface, int32_t);
-    auto api = DT_REAL(uint32_t, eglQueryAPI);
-    auto bind_api = DT_REAL(uint32_t, eglBindAPI, uint32_t);
-    auto create = DT_REAL(void*, eglCreateContext, void*, void*, void*, const int32_t*);
-    make_current_ = DT_REAL(uint32_t, eglMakeCurrent, void*, void*, void*, void*);
-    destroy_ = DT_REAL(uint32_t, eglDestroyContext, void*, void*);
-    auto finish = DT_REAL(void, glFinish);
-    if (!display || !context || !surface || !api || !bind_api || !create || !make_current_ || !destroy_ || !finish)
+    make_current_ = driver::eglMakeCurrent;
+    destroy_ = driver::eglDestroyContext;
+    if (!driver::eglGetCurrentDisplay || !driver::eglGetCurrentContext || !driver::eglGetCurrentSurface ||
+        !driver::eglQueryAPI || !driver::eglBindAPI || !driver::eglCreateContext || !make_current_ || !destroy_ ||
+        !driver::glFinish)
       return;
-    display_ = display(), context_ = context(), draw_ = surface((int32_t)EGL_DRAW), read_ = surface((int32_t)EGL_READ);
+    display_ = driver::eglGetCurrentDisplay(), context_ = driver::eglGetCurrentContext(),
+    draw_ = driver::eglGetCurrentSurface((int32_t)EGL_DRAW), read_ = driver::eglGetCurrentSurface((int32_t)EGL_READ);
     if (!display_ || !context_) return;
-    const uint32_t was = api();
-    if (was != EGL_OPENGL_ES_API) bind_api(EGL_OPENGL_ES_API);
+    const uint32_t was = driver::eglQueryAPI();
+    if (was != EGL_OPENGL_ES_API) driver::eglBindAPI(EGL_OPENGL_ES_API);
     const int32_t version[] = {(int32_t)EGL_CONTEXT_MAJOR_VERSION, 3, (int32_t)EGL_NONE};
-    if (void* config = config_of(true)) own_ = create(display_, config, context_, version);
+    if (void* config = config_of(true)) own_ = driver::eglCreateContext(display_, config, context_, version);
     if (!own_)  // of configs that are not for ES 3
-      if (void* config = config_of(false)) own_ = create(display_, config, context_, version);
+      if (void* config = config_of(false)) own_ = driver::eglCreateContext(display_, config, context_, version);
     if (own_) {
       // What the program has drawn is to be there.
-      finish();
+      driver::glFinish();
       there_ = make_current_(display_, draw_, draw_, own_);
       if (!there_) make_current_(display_, draw_, read_, context_);
     }
-    if (was != EGL_OPENGL_ES_API) bind_api(was);
+    if (was != EGL_OPENGL_ES_API) driver::eglBindAPI(was);
   }
   ~Beside() {
     if (there_) make_current_(display_, draw_, read_, context_);
     if (own_) destroy_(display_, own_);
     // Whatever a try that failed left behind; the call that this is part of says what came of itself.
-    if (auto error = DT_REAL(int32_t, eglGetError)) error();
+    if (driver::eglGetError) driver::eglGetError();
   }
   Beside(const Beside&) = delete;
   Beside& operator=(const Beside&) = delete;
@@ -80,14 +76,14 @@ class Beside {
  private:
   // The program's own config; or any that will do.
   void* config_of(bool own) const {
-    auto query = DT_REAL(uint32_t, eglQueryContext, void*, void*, int32_t, int32_t*);
-    auto choose = DT_REAL(uint32_t, eglChooseConfig, void*, const int32_t*, void**, int32_t, int32_t*);
     int32_t id = 0, count = 0;
-    if (!query || !choose || (own && (!query(display_, context_, (int32_t)EGL_CONFIG_ID, &id) || !id))) return nullptr;
+    if (!driver::eglQueryContext || !driver::eglChooseConfig ||
+        (own && (!driver::eglQueryContext(display_, context_, (int32_t)EGL_CONFIG_ID, &id) || !id)))
+      return nullptr;
     const int32_t same[] = {(int32_t)EGL_CONFIG_ID, id, (int32_t)EGL_NONE};
     const int32_t any[] = {(int32_t)EGL_RENDERABLE_TYPE, 0x40, (int32_t)EGL_SURFACE_TYPE, 1, (int32_t)EGL_NONE};
     void* config = nullptr;
-    return choose(display_, own ? same : any, &config, 1, &count) && count > 0 ? config : nullptr;
+    return driver::eglChooseConfig(display_, own ? same : any, &config, 1, &count) && count > 0 ? config : nullptr;
   }
   uint32_t (*make_current_)(void*, void*, void*, void*) = nullptr;
   uint32_t (*destroy_)(void*, void*) = nullptr;
@@ -99,43 +95,38 @@ class Beside {
 class Copier {
  public:
   Copier(uint32_t width, uint32_t height) : width_((int32_t)width), height_((int32_t)height) {
-    auto gen = DT_REAL(void, glGenFramebuffers, int32_t, uint32_t*);
-    auto storage = DT_REAL(void, glRenderbufferStorage, uint32_t, uint32_t, int32_t, int32_t);
-    auto attach = DT_REAL(void, glFramebufferRenderbuffer, uint32_t, uint32_t, uint32_t, uint32_t);
-    auto viewport = DT_REAL(void, glViewport, int32_t, int32_t, int32_t, int32_t);
-    bind_ = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
-    bind_texture_ = DT_REAL(void, glBindTexture, uint32_t, uint32_t);
-    upload_ = DT_REAL(void, glTexSubImage2D, uint32_t, int32_t, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t,
-                      const void*);
-    if (!gen || !storage || !attach || !viewport || !bind_ || !bind_texture_ || !upload_) return;
+    bind_ = driver::glBindFramebuffer;
+    bind_texture_ = driver::glBindTexture;
+    upload_ = driver::glTexSubImage2D;
+    if (!driver::glGenFramebuffers || !driver::glRenderbufferStorage || !driver::glFramebufferRenderbuffer ||
+        !driver::glViewport || !bind_ || !bind_texture_ || !upload_)
+      return;
     // Textures of whoever it is are sampled as they are, whatever they say of themselves.
-    DT_REAL(void, glGenSamplers, int32_t, uint32_t*)(1, &sampler_);
-    auto parameter = DT_REAL(void, glSamplerParameteri, uint32_t, uint32_t, int32_t);
-    parameter(sampler_, GL_TEXTURE_MIN_FILTER, GL_NEAREST);
-    parameter(sampler_, GL_TEXTURE_MAG_FILTER, GL_NEAREST);
-    DT_REAL(void, glBindSampler, uint32_t, uint32_t)(0, sampler_);
-    gen(3, framebuffers_);
-    DT_REAL(void, glGenRenderbuffers, int32_t, uint32_t*)(1, &words_);
-    DT_REAL(void, glBindRenderbuffer, uint32_t, uint32_t)(GL_RENDERBUFFER, words_);
-    storage(GL_RENDERBUFFER, GL_R32UI, width_, height_);
+    driver::glGenSamplers(1, &sampler_);
+    driver::glSamplerParameteri(sampler_, GL_TEXTURE_MIN_FILTER, GL_NEAREST);
+    driver::glSamplerParameteri(sampler_, GL_TEXTURE_MAG_FILTER, GL_NEAREST);
+    driver::glBindSampler(0, sampler_);
+    driver::glGenFramebuffers(3, framebuffers_);
+    driver::glGenRenderbuffers(1, &words_);
+    driver::glBindRenderbuffer(GL_RENDERBUFFER, words_);
+    driver::glRenderbufferStorage(GL_RENDERBUFFER, GL_R32UI, width_, height_);
     bind_(GL_DRAW_FRAMEBUFFER, framebuffers_[0]);
-    attach(GL_DRAW_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_RENDERBUFFER, words_);
-    viewport(0, 0, width_, height_);
-    DT_REAL(void, glDisable, uint32_t)(GL_DITHER);  // dithering
-    DT_REAL(void, glPixelStorei, uint32_t, int32_t)(GL_UNPACK_ALIGNMENT, 1);
-    good_ =
-        DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t)(GL_DRAW_FRAMEBUFFER) == GL_FRAMEBUFFER_COMPLETE && fine();
+    driver::glFramebufferRenderbuffer(GL_DRAW_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_RENDERBUFFER, words_);
+    driver::glViewport(0, 0, width_, height_);
+    driver::glDisable(GL_DITHER);  // dithering
+    driver::glPixelStorei(GL_UNPACK_ALIGNMENT, 1);
+    good_ = driver::glCheckFramebufferStatus(GL_DRAW_FRAMEBUFFER) == GL_FRAMEBUFFER_COMPLETE && fine();
   }
   ~Copier() {
     // Objects are shared: what is not deleted would stay.
     if (!bind_) return;
     for (uint32_t program : programs_)
-      if (program) DT_REAL(void, glDeleteProgram, uint32_t)(program);
-    DT_REAL(void, glUseProgram, uint32_t)(0);
-    DT_REAL(void, glDeleteTextures, int32_t, const uint32_t*)(2, textures_);
-    DT_REAL(void, glDeleteRenderbuffers, int32_t, const uint32_t*)(1, &words_);
-    DT_REAL(void, glDeleteFramebuffers, int32_t, const uint32_t*)(3, framebuffers_);
-    DT_REAL(void, glDeleteSamplers, int32_t, const uint32_t*)(1, &sampler_);
+      if (program) driver::glDeleteProgram(program);
+    driver::glUseProgram(0);
+    driver::glDeleteTextures(2, textures_);
+    driver::glDeleteRenderbuffers(1, &words_);
+    driver::glDeleteFramebuffers(3, framebuffers_);
+    driver::glDeleteSamplers(1, &sampler_);
     free(read_);
   }
   Copier(const Copier&) = delete;
@@ -143,9 +134,8 @@ class Copier {
   bool good() const { return good_; }
 
   static bool fine() {
-    auto error = DT_REAL(uint32_t, glGetError);
     bool none = true;
-    for (int i = 0; i < 16 && error(); i++) none = false;
+    for (int i = 0; i < 16 && driver::glGetError(); i++) none = false;
     return none;
   }
 
@@ -160,112 +150,100 @@ class Copier {
     bind_texture_(GL_TEXTURE_2D, texture);
     bind_(GL_DRAW_FRAMEBUFFER, framebuffers_[0]);
     bind_(GL_READ_FRAMEBUFFER, framebuffers_[0]);
-    DT_REAL(void, glUseProgram, uint32_t)(programs_[shader]);
-    DT_REAL(void, glDrawArrays, uint32_t, int32_t, int32_t)(4, 0, 3);
-    DT_REAL(void, glReadPixels, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, void*)(
-        0, 0, width_, height_, GL_RGBA_INTEGER, GL_UNSIGNED_INT, read_);
+    driver::glUseProgram(programs_[shader]);
+    driver::glDrawArrays(4, 0, 3);
+    driver::glReadPixels(0, 0, width_, height_, GL_RGBA_INTEGER, GL_UNSIGNED_INT, read_);
     for (size_t i = 0; i < count; i++) read_[i] = read_[4 * i];
     return fine() ? read_ : nullptr;
   }
   // A texture of our own, of that format.
   uint32_t texture(unsigned which, uint32_t format) {
     if (!textures_[which]) {
-      DT_REAL(void, glGenTextures, int32_t, uint32_t*)(1, &textures_[which]);
+      driver::glGenTextures(1, &textures_[which]);
       bind_texture_(GL_TEXTURE_2D, textures_[which]);
-      DT_REAL(void, glTexStorage2D, uint32_t, int32_t, uint32_t, int32_t, int32_t)(GL_TEXTURE_2D, 1, format, width_,
-                                                                                   height_);
+      driver::glTexStorage2D(GL_TEXTURE_2D, 1, format, width_, height_);
     }
     return fine() ? textures_[which] : 0;
   }
   // A texture of our own that is made of bytes in an old format.
   uint32_t old_texture(const Layout& l, const void* pixels) {
-    auto image = DT_REAL(void, glTexImage2D, uint32_t, int32_t, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t,
-                         const void*);
-    if (!image) return 0;
-    DT_REAL(void, glGenTextures, int32_t, uint32_t*)(1, &textures_[0]);
+    if (!driver::glTexImage2D) return 0;
+    driver::glGenTextures(1, &textures_[0]);
     bind_texture_(GL_TEXTURE_2D, textures_[0]);
-    image(GL_TEXTURE_2D, 0, (int32_t)l.format, width_, height_, 0, l.format, l.type, pixels);
+    driver::glTexImage2D(GL_TEXTURE_2D, 0, (int32_t)l.format, width_, height_, 0, l.format, l.type, pixels);
     return fine() ? textures_[0] : 0;
   }
   // Makes what is asked for the framebuffer that is read.
   bool attach(const dt_target& w, uint32_t point, uint32_t layer) {
     bind_(GL_READ_FRAMEBUFFER, w.kind == DT_TARGET_SURFACE ? 0 : framebuffers_[1]);
-    auto storage = DT_REAL(void, glFramebufferRenderbuffer, uint32_t, uint32_t, uint32_t, uint32_t);
     if (w.kind == DT_TARGET_RENDERBUFFER) {
-      storage(GL_READ_FRAMEBUFFER, point, GL_RENDERBUFFER, (uint32_t)w.name);
+      driver::glFramebufferRenderbuffer(GL_READ_FRAMEBUFFER, point, GL_RENDERBUFFER, (uint32_t)w.name);
     } else if (w.kind == DT_TARGET_TEXTURE && has_layers(w.target)) {
-      auto layered = DT_REAL(void, glFramebufferTextureLayer, uint32_t, uint32_t, uint32_t, int32_t, int32_t);
-      layered(GL_READ_FRAMEBUFFER, point, (uint32_t)w.name, (int32_t)w.level, (int32_t)layer);
+      driver::glFramebufferTextureLayer(GL_READ_FRAMEBUFFER, point, (uint32_t)w.name, (int32_t)w.level, (int32_t)layer);
     } else if (w.kind == DT_TARGET_TEXTURE) {
-      auto flat = DT_REAL(void, glFramebufferTexture2D, uint32_t, uint32_t, uint32_t, uint32_t, int32_t);
-      flat(GL_READ_FRAMEBUFFER, point, w.target, (uint32_t)w.name, (int32_t)w.level);
+      driver::glFramebufferTexture2D(GL_READ_FRAMEBUFFER, point, w.target, (uint32_t)w.name, (int32_t)w.level);
     }
-    return fine() &&
-           DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t)(GL_READ_FRAMEBUFFER) == GL_FRAMEBUFFER_COMPLETE;
+    return fine() && driver::glCheckFramebufferStatus(GL_READ_FRAMEBUFFER) == GL_FRAMEBUFFER_COMPLETE;
   }
   // How many bits of depth and stencil it has. False: it has neither.
   bool ask(const dt_target& w, int32_t* depth, int32_t* stencil, bool* floats) {
-    auto get = DT_REAL(void, glGetFramebufferAttachmentParameteriv, uint32_t, uint32_t, uint32_t, int32_t*);
     const uint32_t points[2] = {w.kind == DT_TARGET_SURFACE ? GL_DEPTH : GL_DEPTH_ATTACHMENT,
                                 w.kind == DT_TARGET_SURFACE ? GL_STENCIL : GL_STENCIL_ATTACHMENT};
     int32_t kinds[2] = {}, type = 0;
     for (unsigned i = 0; i < 2; i++)
-      get(GL_READ_FRAMEBUFFER, points[i], GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE, &kinds[i]);
+      driver::glGetFramebufferAttachmentParameteriv(GL_READ_FRAMEBUFFER, points[i],
+                                                    GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE, &kinds[i]);
     *depth = *stencil = 0;
     if (kinds[0])
-      get(GL_READ_FRAMEBUFFER, points[0], GL_FRAMEBUFFER_ATTACHMENT_DEPTH_SIZE, depth),
-          get(GL_READ_FRAMEBUFFER, points[0], GL_FRAMEBUFFER_ATTACHMENT_COMPONENT_TYPE, &type);
-    if (kinds[1]) get(GL_READ_FRAMEBUFFER, points[1], GL_FRAMEBUFFER_ATTACHMENT_STENCIL_SIZE, stencil);
+      driver::glGetFramebufferAttachmentParameteriv(GL_READ_FRAMEBUFFER, points[0],
+                                                    GL_FRAMEBUFFER_ATTACHMENT_DEPTH_SIZE, depth),
+          driver::glGetFramebufferAttachmentParameteriv(GL_READ_FRAMEBUFFER, points[0],
+                                                        GL_FRAMEBUFFER_ATTACHMENT_COMPONENT_TYPE, &type);
+    if (kinds[1])
+      driver::glGetFramebufferAttachmentParameteriv(GL_READ_FRAMEBUFFER, points[1],
+                                                    GL_FRAMEBUFFER_ATTACHMENT_STENCIL_SIZE, stencil);
     *floats = type == (int32_t)GL_FLOAT;
     return fine() && (*depth || *stencil);
   }
   // Copies the framebuffer that is read into a texture of our own.
   uint32_t copy(const Layout& l, uint32_t bits) {
-    auto flat = DT_REAL(void, glFramebufferTexture2D, uint32_t, uint32_t, uint32_t, uint32_t, int32_t);
-    auto blit = DT_REAL(void, glBlitFramebuffer, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t,
-                        uint32_t, uint32_t);
     const uint32_t made = texture(0, l.own_format);
-    if (!made || !flat || !blit) return 0;
+    if (!made || !driver::glFramebufferTexture2D || !driver::glBlitFramebuffer) return 0;
     bind_(GL_DRAW_FRAMEBUFFER, framebuffers_[2]);
-    flat(GL_DRAW_FRAMEBUFFER,
-         l.format == GL_DEPTH_STENCIL     ? GL_DEPTH_STENCIL_ATTACHMENT
-         : l.format == GL_DEPTH_COMPONENT ? GL_DEPTH_ATTACHMENT
-                                          : GL_STENCIL_ATTACHMENT,
-         GL_TEXTURE_2D, made, 0);
-    blit(0, 0, width_, height_, 0, 0, width_, height_, bits, GL_NEAREST);
+    driver::glFramebufferTexture2D(GL_DRAW_FRAMEBUFFER,
+                                   l.format == GL_DEPTH_STENCIL     ? GL_DEPTH_STENCIL_ATTACHMENT
+                                   : l.format == GL_DEPTH_COMPONENT ? GL_DEPTH_ATTACHMENT
+                                                                    : GL_STENCIL_ATTACHMENT,
+                                   GL_TEXTURE_2D, made, 0);
+    driver::glBlitFramebuffer(0, 0, width_, height_, 0, 0, width_, height_, bits, GL_NEAREST);
     return fine() ? made : 0;
   }
   // 1 for pixels of a texture of depth that hold the largest value there is, 0 for all others. 1.0 is nothing but that
   // one.
   const uint32_t* farthest(const Layout& l, uint32_t texture) {
-    auto flat = DT_REAL(void, glFramebufferTexture2D, uint32_t, uint32_t, uint32_t, uint32_t, int32_t);
-    auto clear = DT_REAL(void, glClearBufferuiv, uint32_t, int32_t, const uint32_t*);
-    auto enable = DT_REAL(void, glEnable, uint32_t);
-    auto disable = DT_REAL(void, glDisable, uint32_t);
-    if (!flat || !clear || !enable || !disable) return nullptr;
+    if (!driver::glFramebufferTexture2D || !driver::glClearBufferuiv || !driver::glEnable || !driver::glDisable)
+      return nullptr;
     const uint32_t point = l.format == GL_DEPTH_STENCIL ? GL_DEPTH_STENCIL_ATTACHMENT : GL_DEPTH_ATTACHMENT,
                    none[4] = {};
     bind_(GL_DRAW_FRAMEBUFFER, framebuffers_[0]);
-    flat(GL_DRAW_FRAMEBUFFER, point, GL_TEXTURE_2D, texture, 0);
-    clear(GL_COLOR, 0, none);
-    enable(GL_DEPTH_TEST);
-    DT_REAL(void, glDepthFunc, uint32_t)(GL_EQUAL);  // equal
-    DT_REAL(void, glDepthMask, uint8_t)(0);
+    driver::glFramebufferTexture2D(GL_DRAW_FRAMEBUFFER, point, GL_TEXTURE_2D, texture, 0);
+    driver::glClearBufferuiv(GL_COLOR, 0, none);
+    driver::glEnable(GL_DEPTH_TEST);
+    driver::glDepthFunc(GL_EQUAL);  // equal
+    driver::glDepthMask(0);
     const uint32_t* found = words(IF_FARTHEST, 0);
-    disable(GL_DEPTH_TEST);
-    DT_REAL(void, glDepthMask, uint8_t)(1);
+    driver::glDisable(GL_DEPTH_TEST);
+    driver::glDepthMask(1);
     bind_(GL_DRAW_FRAMEBUFFER, framebuffers_[0]);
-    flat(GL_DRAW_FRAMEBUFFER, point, GL_TEXTURE_2D, 0, 0);
+    driver::glFramebufferTexture2D(GL_DRAW_FRAMEBUFFER, point, GL_TEXTURE_2D, 0, 0);
     return fine() ? found : nullptr;
   }
   const uint32_t* stencils(uint32_t texture) {
     bind_texture_(GL_TEXTURE_2D, texture);
-    DT_REAL(void, glTexParameteri, uint32_t, uint32_t, int32_t)(GL_TEXTURE_2D, GL_DEPTH_STENCIL_TEXTURE_MODE,
-                                                                GL_STENCIL_INDEX);
+    driver::glTexParameteri(GL_TEXTURE_2D, GL_DEPTH_STENCIL_TEXTURE_MODE, GL_STENCIL_INDEX);
     const uint32_t* found = fine() ? words(AS_INTEGERS, texture) : nullptr;
     bind_texture_(GL_TEXTURE_2D, texture);
-    DT_REAL(void, glTexParameteri, uint32_t, uint32_t, int32_t)(GL_TEXTURE_2D, GL_DEPTH_STENCIL_TEXTURE_MODE,
-                                                                GL_DEPTH_COMPONENT);
+    driver::glTexParameteri(GL_TEXTURE_2D, GL_DEPTH_STENCIL_TEXTURE_MODE, GL_DEPTH_COMPONENT);
     fine();
     return found;
   }
@@ -285,24 +263,21 @@ class Copier {
 
  private:
   static uint32_t program(const char* fragment) {
-    auto create = DT_REAL(uint32_t, glCreateShader, uint32_t);
-    auto source = DT_REAL(void, glShaderSource, uint32_t, int32_t, const char* const*, const int32_t*);
-    auto attach_shader = DT_REAL(void, glAttachShader, uint32_t, uint32_t);
-    const uint32_t made = DT_REAL(uint32_t, glCreateProgram)();
+    const uint32_t made = driver::glCreateProgram();
     const uint32_t stages[] = {GL_VERTEX_SHADER, GL_FRAGMENT_SHADER};
     for (uint32_t stage : stages) {
       const char* const text = stage == GL_VERTEX_SHADER ? VERTEX : fragment;
-      const uint32_t shader = create(stage);
-      source(shader, 1, &text, nullptr);
-      DT_REAL(void, glCompileShader, uint32_t)(shader);
-      attach_shader(made, shader);
-      DT_REAL(void, glDeleteShader, uint32_t)(shader);
+      const uint32_t shader = driver::glCreateShader(stage);
+      driver::glShaderSource(shader, 1, &text, nullptr);
+      driver::glCompileShader(shader);
+      driver::glAttachShader(made, shader);
+      driver::glDeleteShader(shader);
     }
-    DT_REAL(void, glLinkProgram, uint32_t)(made);
+    driver::glLinkProgram(made);
     int32_t linked = 0;
-    DT_REAL(void, glGetProgramiv, uint32_t, uint32_t, int32_t*)(made, GL_LINK_STATUS, &linked);
+    driver::glGetProgramiv(made, GL_LINK_STATUS, &linked);
     if (fine() && linked) return made;
-    DT_REAL(void, glDeleteProgram, uint32_t)(made);
+    driver::glDeleteProgram(made);
     return 0;
   }
 

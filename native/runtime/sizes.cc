@@ -218,10 +218,9 @@ int64_t map_get_count(int64_t target, int64_t query) {
   if (query == GL_DOMAIN) return two ? 4 : 2;
   if (query != GL_COEFF) return 0;
   GlContext* c = tls.context;
-  auto get = DT_REAL(void, glGetMapiv, uint32_t, uint32_t, int32_t*);
-  if (!gl::can_ask(c) || !get || c->core || c->api != 1) return 0;
+  if (!gl::can_ask(c) || !driver::glGetMapiv || c->core || c->api != 1) return 0;
   int32_t order[2] = {0, 1};
-  get((uint32_t)target, GL_ORDER, order);
+  driver::glGetMapiv((uint32_t)target, GL_ORDER, order);
   return map_components(target) * order[0] * (two ? order[1] : 1);
 }
 
@@ -298,13 +297,13 @@ int64_t compressed_in(Thread* t, int64_t bytes, int64_t width, int64_t height, i
 
 int64_t tex_image_size(int64_t target, int64_t level, int64_t format, int64_t type) {
   GlContext* c = tls.context;
-  auto get = DT_REAL(void, glGetTexLevelParameteriv, uint32_t, int32_t, uint32_t, int32_t*);
-  if (!gl::can_ask(c) || !get || c->buffers[gl::PACK] || (c->api == 2 && c->version < 31)) return 0;
+  if (!gl::can_ask(c) || !driver::glGetTexLevelParameteriv || c->buffers[gl::PACK] || (c->api == 2 && c->version < 31))
+    return 0;
   int32_t width = 0, height = 1, depth = 1;
   bool volumes = c->api == 2 || c->version >= 12;
-  get((uint32_t)target, (int32_t)level, GL_TEXTURE_WIDTH, &width);
-  get((uint32_t)target, (int32_t)level, GL_TEXTURE_HEIGHT, &height);
-  if (volumes) get((uint32_t)target, (int32_t)level, GL_TEXTURE_DEPTH, &depth);
+  driver::glGetTexLevelParameteriv((uint32_t)target, (int32_t)level, GL_TEXTURE_WIDTH, &width);
+  driver::glGetTexLevelParameteriv((uint32_t)target, (int32_t)level, GL_TEXTURE_HEIGHT, &height);
+  if (volumes) driver::glGetTexLevelParameteriv((uint32_t)target, (int32_t)level, GL_TEXTURE_DEPTH, &depth);
   if (height < 1) height = 1;
   if (depth < 1) depth = 1;
   return image_bytes(pack_store(c), format, type, width, height, depth, texture_dimensions(target));
@@ -312,11 +311,12 @@ int64_t tex_image_size(int64_t target, int64_t level, int64_t format, int64_t ty
 
 int64_t compressed_image_size(int64_t target, int64_t level) {
   GlContext* c = tls.context;
-  auto get = DT_REAL(void, glGetTexLevelParameteriv, uint32_t, int32_t, uint32_t, int32_t*);
-  if (!gl::can_ask(c) || !get || c->buffers[gl::PACK] || c->api == 2 || c->version < 13) return 0;
+  if (!gl::can_ask(c) || !driver::glGetTexLevelParameteriv || c->buffers[gl::PACK] || c->api == 2 || c->version < 13)
+    return 0;
   int32_t compressed = 0, bytes = 0;
-  get((uint32_t)target, (int32_t)level, GL_TEXTURE_COMPRESSED, &compressed);
-  if (compressed) get((uint32_t)target, (int32_t)level, GL_TEXTURE_COMPRESSED_IMAGE_SIZE, &bytes);
+  driver::glGetTexLevelParameteriv((uint32_t)target, (int32_t)level, GL_TEXTURE_COMPRESSED, &compressed);
+  if (compressed)
+    driver::glGetTexLevelParameteriv((uint32_t)target, (int32_t)level, GL_TEXTURE_COMPRESSED_IMAGE_SIZE, &bytes);
   return bytes;
 }
 
@@ -324,13 +324,13 @@ int64_t compressed_image_size(int64_t target, int64_t level) {
 struct NamedTexture {
   NamedTexture(int64_t texture, int64_t level) : texture_((uint32_t)texture), level_((int32_t)level) {
     GlContext* c = tls.context;
-    auto is = DT_REAL(uint8_t, glIsTexture, uint32_t);
-    auto parameter = DT_REAL(void, glGetTextureParameteriv, uint32_t, uint32_t, int32_t*);
-    ask_ = DT_REAL(void, glGetTextureLevelParameteriv, uint32_t, int32_t, uint32_t, int32_t*);
-    if (!gl::can_ask(c) || !is || !ask_ || !parameter || c->buffers[gl::PACK] || c->api != 1) return;
+    ask_ = driver::glGetTextureLevelParameteriv;
+    if (!gl::can_ask(c) || !driver::glIsTexture || !ask_ || !driver::glGetTextureParameteriv || c->buffers[gl::PACK] ||
+        c->api != 1)
+      return;
     if (c->version < 45 && !gl::has_extension(c, "GL_ARB_direct_state_access")) return;
-    known = is(texture_);
-    if (known) parameter(texture_, GL_TEXTURE_TARGET, &target);
+    known = driver::glIsTexture(texture_);
+    if (known) driver::glGetTextureParameteriv(texture_, GL_TEXTURE_TARGET, &target);
   }
   int32_t get(uint32_t name, int32_t otherwise = 0) const {
     ask_(texture_, level_, name, &otherwise);
@@ -357,27 +357,25 @@ int64_t named_tex_image_size(int64_t texture, int64_t level, int64_t format, int
 
 int64_t uniform_size(int64_t program, int64_t location) {
   GlContext* c = tls.context;
-  auto is = DT_REAL(uint8_t, glIsProgram, uint32_t);
-  auto get = DT_REAL(void, glGetProgramiv, uint32_t, uint32_t, int32_t*);
-  auto active = DT_REAL(void, glGetActiveUniform, uint32_t, uint32_t, int32_t, int32_t*, int32_t*, uint32_t*, char*);
-  auto locate = DT_REAL(int32_t, glGetUniformLocation, uint32_t, const char*);
-  if (!gl::can_ask(c) || c->version < 20 || location < 0 || !is || !get || !active || !locate) return 1;
+  if (!gl::can_ask(c) || c->version < 20 || location < 0 || !driver::glIsProgram || !driver::glGetProgramiv ||
+      !driver::glGetActiveUniform || !driver::glGetUniformLocation)
+    return 1;
   uint32_t p = (uint32_t)program;
   int32_t linked = 0, count = 0;
-  if (!is(p)) return 1;
-  get(p, GL_LINK_STATUS, &linked);
+  if (!driver::glIsProgram(p)) return 1;
+  driver::glGetProgramiv(p, GL_LINK_STATUS, &linked);
   if (!linked) return 1;
-  get(p, GL_ACTIVE_UNIFORMS, &count);
-  // Elements of an array usually have consecutive locations; where they do not, each is asked for.
+  driver::glGetProgramiv(p, GL_ACTIVE_UNIFORMS, &count);
+  // Elements of an array usually have consecutive locations; where they do not, each driver::glIsProgram asked for.
   for (int pass = 0; pass < 2; pass++) {
     for (int32_t i = 0; i < count; i++) {
       char name[512];
       int32_t length = 0, elements = 0;
       uint32_t type = 0;
-      active(p, (uint32_t)i, 480, &length, &elements, &type, name);
+      driver::glGetActiveUniform(p, (uint32_t)i, 480, &length, &elements, &type, name);
       if (length <= 0 || length >= 480) continue;
       if (pass == 0) {
-        int32_t at = locate(p, name);
+        int32_t at = driver::glGetUniformLocation(p, name);
         if (at >= 0 && location >= at && location < at + elements) return uniform_components(type);
         continue;
       }
@@ -386,7 +384,7 @@ int64_t uniform_size(int64_t program, int64_t location) {
       char* end = bracket ? bracket : name + length;
       for (int32_t e = 1; e < elements; e++) {
         snprintf(end, 24, "[%d]", e);
-        if (locate(p, name) == location) return uniform_components(type);
+        if (driver::glGetUniformLocation(p, name) == location) return uniform_components(type);
       }
     }
   }
@@ -401,9 +399,9 @@ int64_t named_compressed_image_size(int64_t texture, int64_t level) {
 }
 
 // The imaging subset: compatibility profile only, and there where the call itself is allowed.
-static int32_t imaging_parameter(const char* command, int64_t target, uint32_t pname) {
+using AskImaging = driver::Function<void(uint32_t, uint32_t, int32_t*)>;
+static int32_t imaging_parameter(const AskImaging& get, int64_t target, uint32_t pname) {
   GlContext* c = tls.context;
-  auto get = gl::real<void (*)(uint32_t, uint32_t, int32_t*)>(command);
   if (!gl::can_ask(c) || !get || c->core || c->api != 1 || !gl::has_extension(c, "GL_ARB_imaging")) return 0;
   int32_t value = 0;
   get((uint32_t)target, pname, &value);
@@ -412,67 +410,65 @@ static int32_t imaging_parameter(const char* command, int64_t target, uint32_t p
 
 int64_t imaging_width(int64_t target) {
   if (target == GL_HISTOGRAM || target == GL_PROXY_HISTOGRAM)
-    return imaging_parameter("glGetHistogramParameteriv", target, GL_HISTOGRAM_WIDTH);
+    return imaging_parameter(driver::glGetHistogramParameteriv, target, GL_HISTOGRAM_WIDTH);
   if (target >= GL_CONVOLUTION_1D && target <= GL_SEPARABLE_2D)
-    return imaging_parameter("glGetConvolutionParameteriv", target, GL_CONVOLUTION_WIDTH);
-  return imaging_parameter("glGetColorTableParameteriv", target, GL_COLOR_TABLE_WIDTH);
+    return imaging_parameter(driver::glGetConvolutionParameteriv, target, GL_CONVOLUTION_WIDTH);
+  return imaging_parameter(driver::glGetColorTableParameteriv, target, GL_COLOR_TABLE_WIDTH);
 }
 
 int64_t imaging_height(int64_t target) {
   if (target != GL_CONVOLUTION_2D && target != GL_SEPARABLE_2D) return 1;
-  return imaging_parameter("glGetConvolutionParameteriv", target, GL_CONVOLUTION_HEIGHT);
+  return imaging_parameter(driver::glGetConvolutionParameteriv, target, GL_CONVOLUTION_HEIGHT);
 }
 
 // Number of things that a linked program has of a kind, 0 where `program` is none.
 static int32_t program_count(GlContext* c, int64_t program, uint32_t pname) {
-  auto is = DT_REAL(uint8_t, glIsProgram, uint32_t);
-  auto get = DT_REAL(void, glGetProgramiv, uint32_t, uint32_t, int32_t*);
-  if (!gl::can_ask(c) || !is || !get || !is((uint32_t)program)) return 0;
+  if (!gl::can_ask(c) || !driver::glIsProgram || !driver::glGetProgramiv || !driver::glIsProgram((uint32_t)program))
+    return 0;
   int32_t count = 0;
-  get((uint32_t)program, pname, &count);
+  driver::glGetProgramiv((uint32_t)program, pname, &count);
   return count;
 }
 
 int64_t uniform_block_uniforms(int64_t program, int64_t block) {
   GlContext* c = tls.context;
-  auto get = DT_REAL(void, glGetActiveUniformBlockiv, uint32_t, uint32_t, uint32_t, int32_t*);
-  if (!get || !c || c->version < (c->api == 2 ? 30u : 31u)) return 0;
+  if (!driver::glGetActiveUniformBlockiv || !c || c->version < (c->api == 2 ? 30u : 31u)) return 0;
   if (block < 0 || block >= program_count(c, program, GL_ACTIVE_UNIFORM_BLOCKS)) return 0;
   int32_t count = 0;
-  get((uint32_t)program, (uint32_t)block, GL_UNIFORM_BLOCK_ACTIVE_UNIFORMS, &count);
+  driver::glGetActiveUniformBlockiv((uint32_t)program, (uint32_t)block, GL_UNIFORM_BLOCK_ACTIVE_UNIFORMS, &count);
   return count;
 }
 
 int64_t atomic_counters(int64_t program, int64_t buffer) {
   GlContext* c = tls.context;
-  auto get = DT_REAL(void, glGetActiveAtomicCounterBufferiv, uint32_t, uint32_t, uint32_t, int32_t*);
-  if (!get || !c || c->api != 1 || c->version < 42) return 0;
+  if (!driver::glGetActiveAtomicCounterBufferiv || !c || c->api != 1 || c->version < 42) return 0;
   if (buffer < 0 || buffer >= program_count(c, program, GL_ACTIVE_ATOMIC_COUNTER_BUFFERS)) return 0;
   int32_t count = 0;
-  get((uint32_t)program, (uint32_t)buffer, GL_ATOMIC_COUNTER_BUFFER_ACTIVE_ATOMIC_COUNTERS, &count);
+  driver::glGetActiveAtomicCounterBufferiv((uint32_t)program, (uint32_t)buffer,
+                                           GL_ATOMIC_COUNTER_BUFFER_ACTIVE_ATOMIC_COUNTERS, &count);
   return count;
 }
 
 int64_t compatible_subroutines(int64_t program, int64_t shadertype, int64_t index) {
   GlContext* c = tls.context;
-  auto stage = DT_REAL(void, glGetProgramStageiv, uint32_t, uint32_t, uint32_t, int32_t*);
-  auto get = DT_REAL(void, glGetActiveSubroutineUniformiv, uint32_t, uint32_t, uint32_t, uint32_t, int32_t*);
-  if (!stage || !get || !c || c->api != 1 || c->version < 40 || !program_count(c, program, GL_LINK_STATUS)) return 0;
+  if (!driver::glGetProgramStageiv || !driver::glGetActiveSubroutineUniformiv || !c || c->api != 1 || c->version < 40 ||
+      !program_count(c, program, GL_LINK_STATUS))
+    return 0;
   int32_t uniforms = 0, count = 0;
-  stage((uint32_t)program, (uint32_t)shadertype, GL_ACTIVE_SUBROUTINE_UNIFORMS, &uniforms);
+  driver::glGetProgramStageiv((uint32_t)program, (uint32_t)shadertype, GL_ACTIVE_SUBROUTINE_UNIFORMS, &uniforms);
   if (index < 0 || index >= uniforms) return 0;
-  get((uint32_t)program, (uint32_t)shadertype, (uint32_t)index, GL_NUM_COMPATIBLE_SUBROUTINES, &count);
+  driver::glGetActiveSubroutineUniformiv((uint32_t)program, (uint32_t)shadertype, (uint32_t)index,
+                                         GL_NUM_COMPATIBLE_SUBROUTINES, &count);
   return count;
 }
 
 int64_t program_string_size(int64_t target) {
   GlContext* c = tls.context;
-  auto get = DT_REAL(void, glGetProgramivARB, uint32_t, uint32_t, int32_t*);
   bool vertex = target == GL_VERTEX_PROGRAM_ARB, fragment = target == GL_FRAGMENT_PROGRAM_ARB;
-  if (!gl::can_ask(c) || !get || c->core || c->api != 1 || !(vertex || fragment)) return 0;
+  if (!gl::can_ask(c) || !driver::glGetProgramivARB || c->core || c->api != 1 || !(vertex || fragment)) return 0;
   if (!gl::has_extension(c, vertex ? "GL_ARB_vertex_program" : "GL_ARB_fragment_program")) return 0;
   int32_t length = 0;
-  get((uint32_t)target, GL_PROGRAM_LENGTH_ARB, &length);
+  driver::glGetProgramivARB((uint32_t)target, GL_PROGRAM_LENGTH_ARB, &length);
   return length;
 }
 

@@ -1,16 +1,15 @@
 // Sizes that the toy API keeps as state; see spec/apis/toy.py.
 #pragma once
-#include "tap.h"
+#include "driver.h"
 
 namespace dt::size {
 
 // Components of a point: asks the library. A bad handle gives 0, and the error that the call itself would give.
 inline int64_t toy_stride(int64_t handle) {
-  auto get = real_function<int32_t (*)(void*, unsigned, int32_t, int32_t*)>("toyGet");
-  if (!get) return 0;
+  if (!driver::toyGet) return 0;
   int32_t stride = 0;
   constexpr unsigned TOY_STRIDE_NAME = 0x101;
-  get((void*)(intptr_t)handle, TOY_STRIDE_NAME, 1, &stride);
+  driver::toyGet((void*)(intptr_t)handle, TOY_STRIDE_NAME, 1, &stride);
   return stride;
 }
 

@@ -7,7 +7,7 @@
 #pragma once
 #include <errno.h>
 #include <sys/mman.h>
-#include "tap.h"
+#include "driver.h"
 
 namespace dt::size {
 namespace vg {
@@ -35,8 +35,7 @@ inline Paths*& remembered() {
 
 // A parameter of a path from the driver. A bad handle raises the error that the application's call raises anyway.
 inline int64_t parameter(int64_t path, int32_t name) {
-  auto get = real_function<int32_t (*)(uint32_t, int32_t)>("vgGetParameteri");
-  return get ? get((uint32_t)path, name) : 0;
+  return driver::vgGetParameteri ? driver::vgGetParameteri((uint32_t)path, name) : 0;
 }
 
 inline int64_t coordinate_size(int64_t path) {

@@ -371,13 +371,6 @@ template <class R, class... A> static inline bool is_late(R (*real)(A...)) { ret
 int find_function(const char* name);
 // The main real function, resolved as the dynamic linker would have for the program; nullptr where no library has it.
 DT_COLD void* resolve(unsigned id);
-// The main real function of that name as type F; nullptr where it is not one of ours, or no library has it.
-template <typename F> inline F real_function(const char* name) {
-  const int id = find_function(name);
-  if (id < 0) return nullptr;
-  void* known = g_real[id][0];
-  return (F)(known ? known : resolve((unsigned)id));
-}
 // The real function `real` was found for `id`: the entry to hand out instead. Keeps one pointer per library;
 // when the variants are used up returns `real` itself and notes it.
 DT_COLD void* entry_for(unsigned id, void* real);

@@ -171,14 +171,13 @@ template <class About> bool layout_of_level(const GlContext* c, uint32_t interna
 // What changes pixels on their way in and out of OpenGL 1.
 bool transfers_change(GlContext* c) {
   if (c->api != 1 || c->core) return false;
-  auto get = DT_REAL(void, glGetFloatv, uint32_t, float*);
-  if (!get || ask(c, GL_MAP_COLOR, 0) || ask(c, GL_MAP_STENCIL, 0)) return true;
+  if (!driver::glGetFloatv || ask(c, GL_MAP_COLOR, 0) || ask(c, GL_MAP_STENCIL, 0)) return true;
   static const uint32_t names[] = {GL_RED_SCALE,   GL_GREEN_SCALE, GL_BLUE_SCALE,  GL_ALPHA_SCALE,
                                    GL_DEPTH_SCALE, GL_RED_BIAS,    GL_GREEN_BIAS,  GL_BLUE_BIAS,
                                    GL_ALPHA_BIAS,  GL_DEPTH_BIAS,  GL_INDEX_SHIFT, GL_INDEX_OFFSET};
   for (uint32_t name : names) {
     float value = 0;
-    get(name, &value);
+    driver::glGetFloatv(name, &value);
     const bool scale = name == GL_RED_SCALE || name == GL_GREEN_SCALE || name == GL_BLUE_SCALE ||
                        name == GL_ALPHA_SCALE || name == GL_DEPTH_SCALE;
     if (value != (scale ? 1.0f : 0.0f)) return true;
@@ -186,10 +185,7 @@ bool transfers_change(GlContext* c) {
   return false;
 }
 
-bool is_enabled(uint32_t capability) {
-  auto is = DT_REAL(uint8_t, glIsEnabled, uint32_t);
-  return is && is(capability);
-}
+bool is_enabled(uint32_t capability) { return driver::glIsEnabled && driver::glIsEnabled(capability); }
 
 // What a format of textures and renderbuffers is attached as.
 uint32_t point_of(uint32_t internal) {
@@ -216,21 +212,22 @@ uint32_t point_of(uint32_t internal) {
 template <class Next>
 uint32_t read_layers(GlContext* c, uint32_t target, uint32_t point, uint32_t internal, bool whole, Picture* image,
                      Next next) {
-  auto get = DT_REAL(void, glGetFramebufferAttachmentParameteriv, uint32_t, uint32_t, uint32_t, int32_t*);
-  auto status = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
-  auto read = DT_REAL(void, glReadPixels, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, void*);
-  if (!get || !status || !read) return DT_REFUSED_VERSION;
+  if (!driver::glGetFramebufferAttachmentParameteriv || !driver::glCheckFramebufferStatus || !driver::glReadPixels)
+    return DT_REFUSED_VERSION;
   PlainPack plain(c);
   image->bits = GL_COLOR_BUFFER_BIT;
   for (uint32_t layer = 0; layer < image->depth; layer++) {
     next(layer);
-    if (status(target) != GL_FRAMEBUFFER_COMPLETE) return DT_REFUSED_FORMAT;
+    if (driver::glCheckFramebufferStatus(target) != GL_FRAMEBUFFER_COMPLETE) return DT_REFUSED_FORMAT;
     if (!layer) {
       int32_t sizes[4] = {}, kind = GL_UNSIGNED_NORMALIZED, encoding = 0;
       if (c->version >= 30) {
-        for (uint32_t i = 0; i < 4; i++) get(target, point, GL_FRAMEBUFFER_ATTACHMENT_RED_SIZE + i, &sizes[i]);
-        get(target, point, GL_FRAMEBUFFER_ATTACHMENT_COMPONENT_TYPE, &kind);
-        get(target, point, GL_FRAMEBUFFER_ATTACHMENT_COLOR_ENCODING, &encoding);
+        for (uint32_t i = 0; i < 4; i++)
+          driver::glGetFramebufferAttachmentParameteriv(target, point, GL_FRAMEBUFFER_ATTACHMENT_RED_SIZE + i,
+                                                        &sizes[i]);
+        driver::glGetFramebufferAttachmentParameteriv(target, point, GL_FRAMEBUFFER_ATTACHMENT_COMPONENT_TYPE, &kind);
+        driver::glGetFramebufferAttachmentParameteriv(target, point, GL_FRAMEBUFFER_ATTACHMENT_COLOR_ENCODING,
+                                                      &encoding);
       } else {
         // OpenGL ES 2 does not tell how many bits there are: eight are enough unless there may be floats.
         if (has_extension(c, "GL_OES_texture_half_float") || has_extension(c, "GL_OES_texture_float"))
@@ -242,8 +239,8 @@ uint32_t read_layers(GlContext* c, uint32_t target, uint32_t point, uint32_t int
       if (!image->make_room()) return DT_REFUSED_SIZE;
     }
     const Layout& l = image->layout;
-    read(0, 0, (int32_t)image->width, (int32_t)image->height, l.read_format, l.read_type,
-         image->pixels + (size_t)layer * image->width * image->height * pixel_bytes(l, true));
+    driver::glReadPixels(0, 0, (int32_t)image->width, (int32_t)image->height, l.read_format, l.read_type,
+                         image->pixels + (size_t)layer * image->width * image->height * pixel_bytes(l, true));
   }
   pack(image->layout, image->pixels, image->count());
   return 0;
@@ -252,45 +249,47 @@ uint32_t read_layers(GlContext* c, uint32_t target, uint32_t point, uint32_t int
 // Depth and stencil of the framebuffer that is bound for reading, which desktop OpenGL hands over. `points`: of the
 // two.
 uint32_t read_depth(GlContext* c, const uint32_t (&points)[2], Picture* image) {
-  auto get = DT_REAL(void, glGetFramebufferAttachmentParameteriv, uint32_t, uint32_t, uint32_t, int32_t*);
-  auto status = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
-  auto read = DT_REAL(void, glReadPixels, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, void*);
-  if (!get || !status || !read || status(GL_READ_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE) return DT_REFUSED_FORMAT;
+  if (!driver::glGetFramebufferAttachmentParameteriv || !driver::glCheckFramebufferStatus || !driver::glReadPixels ||
+      driver::glCheckFramebufferStatus(GL_READ_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE)
+    return DT_REFUSED_FORMAT;
   int32_t kinds[2] = {}, sizes[2] = {}, type = 0;
   for (uint32_t i = 0; i < 2; i++) {
-    get(GL_READ_FRAMEBUFFER, points[i], GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE, &kinds[i]);
-    if (kinds[i]) get(GL_READ_FRAMEBUFFER, points[i], GL_FRAMEBUFFER_ATTACHMENT_DEPTH_SIZE + i, &sizes[i]);
+    driver::glGetFramebufferAttachmentParameteriv(GL_READ_FRAMEBUFFER, points[i], GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE,
+                                                  &kinds[i]);
+    if (kinds[i])
+      driver::glGetFramebufferAttachmentParameteriv(GL_READ_FRAMEBUFFER, points[i],
+                                                    GL_FRAMEBUFFER_ATTACHMENT_DEPTH_SIZE + i, &sizes[i]);
   }
-  if (sizes[0]) get(GL_READ_FRAMEBUFFER, points[0], GL_FRAMEBUFFER_ATTACHMENT_COMPONENT_TYPE, &type);
+  if (sizes[0])
+    driver::glGetFramebufferAttachmentParameteriv(GL_READ_FRAMEBUFFER, points[0],
+                                                  GL_FRAMEBUFFER_ATTACHMENT_COMPONENT_TYPE, &type);
   Layout& l = image->layout;
   if (!layout_of_depth(sizes[0], sizes[1], type == (int32_t)GL_FLOAT, &l) || l.own_format == GL_DEPTH_COMPONENT24)
     return DT_REFUSED_FORMAT;
   if (!image->bits) image->bits = (sizes[0] ? GL_DEPTH_BUFFER_BIT : 0u) | (sizes[1] ? GL_STENCIL_BUFFER_BIT : 0u);
   if (!image->make_room()) return DT_REFUSED_SIZE;
   PlainPack plain(c);
-  read(0, 0, (int32_t)image->width, (int32_t)image->height, l.read_format, l.read_type, image->pixels);
+  driver::glReadPixels(0, 0, (int32_t)image->width, (int32_t)image->height, l.read_format, l.read_type, image->pixels);
   return 0;
 }
 
 using GetTexImage = void (*)(uint32_t, int32_t, uint32_t, uint32_t, void*);
 GetTexImage tex_image_of(const GlContext* c) {
-  if (auto get = DT_REAL(void, glGetTexImage, uint32_t, int32_t, uint32_t, uint32_t, void*)) return get;
+  if (auto get = driver::glGetTexImage) return get;
   // No library that the program has exports it.
   return (GetTexImage)driver_address(c, "glGetTexImage");
 }
 
 // A level of a texture, as desktop OpenGL hands it over.
 uint32_t read_level(GlContext* c, GetTexImage get, const dt_target& w, Picture* image) {
-  auto bind = DT_REAL(void, glBindTexture, uint32_t, uint32_t);
-  auto ask_level = DT_REAL(void, glGetTexLevelParameteriv, uint32_t, int32_t, uint32_t, int32_t*);
   const uint32_t binding = is_face(w.target) ? GL_TEXTURE_CUBE_MAP : w.target;
-  if (!bind || !ask_level) return DT_REFUSED_VERSION;
+  if (!driver::glBindTexture || !driver::glGetTexLevelParameteriv) return DT_REFUSED_VERSION;
   if (!binding_of(binding)) return DT_REFUSED_KIND;
   const uint32_t was = (uint32_t)ask(c, binding_of(binding), 0);
-  if (was != (uint32_t)w.name) bind(binding, (uint32_t)w.name);
+  if (was != (uint32_t)w.name) driver::glBindTexture(binding, (uint32_t)w.name);
   auto about = [&](uint32_t what) {
     int32_t value = 0;
-    ask_level(w.target, (int32_t)w.level, what, &value);
+    driver::glGetTexLevelParameteriv(w.target, (int32_t)w.level, what, &value);
     return value;
   };
   // All of the level comes, whatever it was thought to be.
@@ -304,31 +303,27 @@ uint32_t read_level(GlContext* c, GetTexImage get, const dt_target& w, Picture* 
     get(w.target, (int32_t)w.level, image->layout.read_format, image->layout.read_type, image->pixels);
     pack(image->layout, image->pixels, image->count());
   }
-  if (was != (uint32_t)w.name) bind(binding, was);
+  if (was != (uint32_t)w.name) driver::glBindTexture(binding, was);
   return why;
 }
 
 // Whether a texture or renderbuffer is there as it was thought to be: 0, or DT_REFUSED_*.
 uint32_t look_at_object(GlContext* c, const dt_target& w) {
   if (w.kind == DT_TARGET_TEXTURE) {
-    auto is = DT_REAL(uint8_t, glIsTexture, uint32_t);
-    if (!is || !is((uint32_t)w.name)) return DT_REFUSED_CHANGED;
-    // What has one dimension, or several samples a pixel, is not read.
+    if (!driver::glIsTexture || !driver::glIsTexture((uint32_t)w.name)) return DT_REFUSED_CHANGED;
+    // What has one dimension, or several samples a pixel, driver::glIsTexture not read.
     if (w.target == GL_TEXTURE_2D || w.target == GL_TEXTURE_RECTANGLE || is_face(w.target)) return 0;
     return !has_layers(w.target) ? +DT_REFUSED_KIND : c->version < 30 ? +DT_REFUSED_VERSION : 0;
   }
-  auto is = DT_REAL(uint8_t, glIsRenderbuffer, uint32_t);
-  auto bind_storage = DT_REAL(void, glBindRenderbuffer, uint32_t, uint32_t);
-  auto about = DT_REAL(void, glGetRenderbufferParameteriv, uint32_t, uint32_t, int32_t*);
-  if (!bind_storage || !about) return DT_REFUSED_VERSION;
-  if (!is || !is((uint32_t)w.name)) return DT_REFUSED_CHANGED;
+  if (!driver::glBindRenderbuffer || !driver::glGetRenderbufferParameteriv) return DT_REFUSED_VERSION;
+  if (!driver::glIsRenderbuffer || !driver::glIsRenderbuffer((uint32_t)w.name)) return DT_REFUSED_CHANGED;
   const uint32_t was = (uint32_t)ask(c, GL_RENDERBUFFER_BINDING, 0);
   int32_t samples = 0, width = 0, height = 0;
-  bind_storage(GL_RENDERBUFFER, (uint32_t)w.name);
-  about(GL_RENDERBUFFER, GL_RENDERBUFFER_SAMPLES, &samples);
-  about(GL_RENDERBUFFER, GL_RENDERBUFFER_WIDTH, &width);
-  about(GL_RENDERBUFFER, GL_RENDERBUFFER_HEIGHT, &height);
-  bind_storage(GL_RENDERBUFFER, was);
+  driver::glBindRenderbuffer(GL_RENDERBUFFER, (uint32_t)w.name);
+  driver::glGetRenderbufferParameteriv(GL_RENDERBUFFER, GL_RENDERBUFFER_SAMPLES, &samples);
+  driver::glGetRenderbufferParameteriv(GL_RENDERBUFFER, GL_RENDERBUFFER_WIDTH, &width);
+  driver::glGetRenderbufferParameteriv(GL_RENDERBUFFER, GL_RENDERBUFFER_HEIGHT, &height);
+  driver::glBindRenderbuffer(GL_RENDERBUFFER, was);
   return samples                                                    ? +DT_REFUSED_SAMPLES
          : width != (int32_t)w.width || height != (int32_t)w.height ? +DT_REFUSED_CHANGED
                                                                     : 0;
@@ -350,64 +345,60 @@ uint32_t read_object(GlContext* c, const dt_target& w, bool in_egl, Picture* ima
     if (c->version < 30) return DT_REFUSED_VERSION;
     return c->system == 1 && in_egl ? read_depth_by_shader(w, point, image) : +DT_REFUSED_CALL;
   }
-  auto gen = DT_REAL(void, glGenFramebuffers, int32_t, uint32_t*);
-  auto drop = DT_REAL(void, glDeleteFramebuffers, int32_t, const uint32_t*);
-  auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
-  auto flat = DT_REAL(void, glFramebufferTexture2D, uint32_t, uint32_t, uint32_t, uint32_t, int32_t);
-  auto layered = DT_REAL(void, glFramebufferTextureLayer, uint32_t, uint32_t, uint32_t, int32_t, int32_t);
-  auto storage = DT_REAL(void, glFramebufferRenderbuffer, uint32_t, uint32_t, uint32_t, uint32_t);
-  if (!gen || !drop || !bind || !flat || !storage || (has_layers(w.target) && !layered)) return DT_REFUSED_VERSION;
+  if (!driver::glGenFramebuffers || !driver::glDeleteFramebuffers || !driver::glBindFramebuffer ||
+      !driver::glFramebufferTexture2D || !driver::glFramebufferRenderbuffer ||
+      (has_layers(w.target) && !driver::glFramebufferTextureLayer))
+    return DT_REFUSED_VERSION;
   const bool two = c->version >= 30;
   const uint32_t target = two ? GL_READ_FRAMEBUFFER : GL_FRAMEBUFFER;
   const uint32_t was = (uint32_t)ask(c, two ? GL_READ_FRAMEBUFFER_BINDING : GL_DRAW_FRAMEBUFFER_BINDING, 0);
   uint32_t ours = 0, why = 0;
-  gen(1, &ours);
+  driver::glGenFramebuffers(1, &ours);
   if (!ours) return DT_REFUSED_VERSION;
-  bind(target, ours);
+  driver::glBindFramebuffer(target, ours);
   if (point != GL_COLOR_ATTACHMENT0) {  // a renderbuffer's: textures were handed over above
-    storage(target, point, GL_RENDERBUFFER, (uint32_t)w.name);
+    driver::glFramebufferRenderbuffer(target, point, GL_RENDERBUFFER, (uint32_t)w.name);
     why = read_depth(c, {GL_DEPTH_ATTACHMENT, GL_STENCIL_ATTACHMENT}, image);
   } else {
-    why = read_layers(c, target, GL_COLOR_ATTACHMENT0, w.format, w.kind == DT_TARGET_RENDERBUFFER, image,
-                      [&](uint32_t layer) {
-                        if (w.kind == DT_TARGET_RENDERBUFFER)
-                          storage(target, GL_COLOR_ATTACHMENT0, GL_RENDERBUFFER, (uint32_t)w.name);
-                        else if (has_layers(w.target))
-                          layered(target, GL_COLOR_ATTACHMENT0, (uint32_t)w.name, (int32_t)w.level, (int32_t)layer);
-                        else
-                          flat(target, GL_COLOR_ATTACHMENT0, w.target, (uint32_t)w.name, (int32_t)w.level);
-                      });
+    why = read_layers(
+        c, target, GL_COLOR_ATTACHMENT0, w.format, w.kind == DT_TARGET_RENDERBUFFER, image, [&](uint32_t layer) {
+          if (w.kind == DT_TARGET_RENDERBUFFER)
+            driver::glFramebufferRenderbuffer(target, GL_COLOR_ATTACHMENT0, GL_RENDERBUFFER, (uint32_t)w.name);
+          else if (has_layers(w.target))
+            driver::glFramebufferTextureLayer(target, GL_COLOR_ATTACHMENT0, (uint32_t)w.name, (int32_t)w.level,
+                                              (int32_t)layer);
+          else
+            driver::glFramebufferTexture2D(target, GL_COLOR_ATTACHMENT0, w.target, (uint32_t)w.name, (int32_t)w.level);
+        });
   }
-  bind(target, was);
-  drop(1, &ours);
+  driver::glBindFramebuffer(target, was);
+  driver::glDeleteFramebuffers(1, &ours);
   return why;
 }
 
 // What is drawn to the surface and not shown yet, or its depth or stencil.
 uint32_t read_surface(GlContext* c, const dt_target& w, bool in_egl, Picture* image) {
-  auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
-  auto read_buffer = DT_REAL(void, glReadBuffer, uint32_t);
-  if (c->version < 30 || !bind || !read_buffer) return DT_REFUSED_VERSION;
+  if (c->version < 30 || !driver::glBindFramebuffer || !driver::glReadBuffer) return DT_REFUSED_VERSION;
   if (c->draw_width <= 0 || c->draw_height <= 0 || c->draw != c->read) return DT_REFUSED_CHANGED;
   image->width = (uint32_t)c->draw_width, image->height = (uint32_t)c->draw_height, image->depth = 1;
   const bool colors = w.target == GL_COLOR;
   const uint32_t draw = (uint32_t)ask(c, GL_DRAW_FRAMEBUFFER_BINDING, 0),
                  read = (uint32_t)ask(c, GL_READ_FRAMEBUFFER_BINDING, 0);
-  if (draw) bind(GL_DRAW_FRAMEBUFFER, 0);
-  if (read) bind(GL_READ_FRAMEBUFFER, 0);
+  if (draw) driver::glBindFramebuffer(GL_DRAW_FRAMEBUFFER, 0);
+  if (read) driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, 0);
   uint32_t why = ask(c, GL_SAMPLE_BUFFERS, 0) ? +DT_REFUSED_SAMPLES : 0;
   const uint32_t to = (uint32_t)ask(c, GL_DRAW_BUFFER0, 0), from = (uint32_t)ask(c, GL_READ_BUFFER, 0);
   if (!why && colors && to != GL_BACK && to != GL_BACK_LEFT) why = DT_REFUSED_KIND;
   if (!colors) image->bits = w.target == GL_DEPTH ? GL_DEPTH_BUFFER_BIT : GL_STENCIL_BUFFER_BIT;
   if (!why && colors) {
-    if (from != GL_BACK) read_buffer(GL_BACK);
+    if (from != GL_BACK) driver::glReadBuffer(GL_BACK);
     why = read_layers(c, GL_READ_FRAMEBUFFER, c->api == 2 ? GL_BACK : GL_BACK_LEFT, 0, true, image, [](uint32_t) {});
-    if (from != GL_BACK) read_buffer(from);
+    if (from != GL_BACK) driver::glReadBuffer(from);
   } else if (!why && c->api == 1) {
     why = read_depth(c, {GL_DEPTH, GL_STENCIL}, image);
   }
-  if (read) bind(GL_READ_FRAMEBUFFER, read);
-  if (draw) bind(GL_DRAW_FRAMEBUFFER, draw);
+  if (read) driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, read);
+  if (draw) driver::glBindFramebuffer(GL_DRAW_FRAMEBUFFER, draw);
   if (why || colors || c->api == 1) return why;
   return c->system == 1 && in_egl ? read_depth_by_shader(w, 0, image) : +DT_REFUSED_CALL;
 }

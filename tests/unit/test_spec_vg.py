@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import sanitized
 from drawtap.spec import expr
 from drawtap.spec.model import Array, String
 from drawtap.spec.registry import load_api
@@ -140,8 +141,11 @@ static int32_t get_parameter(uint32_t, int32_t name) {
 namespace dt {
 thread_local Thread tls;
 void* g_real[1][VARIANTS] = {{(void*)get_parameter}};
-int find_function(const char* name) { return strcmp(name, "vgGetParameteri") ? -1 : 0; }
-void* resolve(unsigned) { return nullptr; }
+namespace driver {
+const Function<int32_t(uint32_t, int32_t)> vgGetParameteri{0};
+void* find(unsigned) { return nullptr; }
+void is_missing(unsigned) {}
+}
 static int g_notes;
 void emit_note(Thread*, const char*, const char*) { ++g_notes; }
 }
@@ -179,10 +183,9 @@ def test_path_sizes_in_cpp(tmp_path: Path) -> None:
         pytest.skip("no C++ compiler on this machine")
     source, program = tmp_path / "vg.cc", tmp_path / "vg"
     source.write_text(_DRIVER)
-    done = subprocess.run(
-        ["g++", "-std=c++20", "-Wall", "-fsanitize=address,undefined", "-I", RUNTIME, "-o", program, source],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    command = ["g++", "-std=c++20", "-Wall", "-fsanitize=address,undefined", "-I", RUNTIME]
+    command += ["-I", sanitized.enum_headers(), "-o", program, source]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     run = subprocess.run([program], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr

@@ -17,36 +17,12 @@ constexpr size_t MOST_MONITORS = 256;  // a context has at a time
 constexpr uint32_t MOST_BYTES = 1 << 24;
 constexpr uint64_t WAIT_NS = 1000000000ull;
 
-struct Functions {
-  void (*groups)(int*, int, uint32_t*);
-  void (*counters)(uint32_t, int*, int*, int, uint32_t*);
-  void (*group_string)(uint32_t, int, int*, char*);
-  void (*counter_string)(uint32_t, uint32_t, int, int*, char*);
-  void (*info)(uint32_t, uint32_t, uint32_t, void*);
-  void (*make)(int, uint32_t*);
-  void (*remove)(int, uint32_t*);
-  void (*select)(uint32_t, uint8_t, uint32_t, int, uint32_t*);
-  void (*begin)(uint32_t);
-  void (*end)(uint32_t);
-  void (*data)(uint32_t, uint32_t, int, uint32_t*, int*);
-  void (*flush)();
-  void (*finish)();
-  bool whole;
-};
-
-const Functions& functions() {
-  static const Functions made = [] {
-    Functions f{};
-    f.whole = load(f.groups, "glGetPerfMonitorGroupsAMD") & load(f.counters, "glGetPerfMonitorCountersAMD") &
-              load(f.group_string, "glGetPerfMonitorGroupStringAMD") &
-              load(f.counter_string, "glGetPerfMonitorCounterStringAMD") &
-              load(f.info, "glGetPerfMonitorCounterInfoAMD") & load(f.make, "glGenPerfMonitorsAMD") &
-              load(f.remove, "glDeletePerfMonitorsAMD") & load(f.select, "glSelectPerfMonitorCountersAMD") &
-              load(f.begin, "glBeginPerfMonitorAMD") & load(f.end, "glEndPerfMonitorAMD") &
-              load(f.data, "glGetPerfMonitorCounterDataAMD") & load(f.flush, "glFlush") & load(f.finish, "glFinish");
-    return f;
-  }();
-  return made;
+bool has_all_functions() {
+  return driver::glGetPerfMonitorGroupsAMD && driver::glGetPerfMonitorCountersAMD &&
+         driver::glGetPerfMonitorGroupStringAMD && driver::glGetPerfMonitorCounterStringAMD &&
+         driver::glGetPerfMonitorCounterInfoAMD && driver::glGenPerfMonitorsAMD && driver::glDeletePerfMonitorsAMD &&
+         driver::glSelectPerfMonitorCountersAMD && driver::glBeginPerfMonitorAMD && driver::glEndPerfMonitorAMD &&
+         driver::glGetPerfMonitorCounterDataAMD;
 }
 
 // Names need not end with a zero, and drivers differ in whether the length counts it: what was zero before ends them.
@@ -71,26 +47,28 @@ struct Group {
 // What the driver has, as the current context says it. Asked once for the plan, where there may be ten thousand.
 std::map<uint32_t, Group> catalogue() {
   std::map<uint32_t, Group> found;
-  const Functions& f = functions();
   int count = 0;
-  f.groups(&count, 0, nullptr);
+  driver::glGetPerfMonitorGroupsAMD(&count, 0, nullptr);
   if (count <= 0 || count > 4096) return found;
   std::vector<uint32_t> groups(static_cast<size_t>(count));
-  f.groups(&count, static_cast<int>(groups.size()), groups.data());
+  driver::glGetPerfMonitorGroupsAMD(&count, static_cast<int>(groups.size()), groups.data());
   for (uint32_t id : groups) {
     Group& g = found[id];
-    g.name = name_of([&](int room, int* length, char* text) { f.group_string(id, room, length, text); });
+    g.name = name_of(
+        [&](int room, int* length, char* text) { driver::glGetPerfMonitorGroupStringAMD(id, room, length, text); });
     int n = 0;
-    f.counters(id, &n, &g.room, 0, nullptr);
+    driver::glGetPerfMonitorCountersAMD(id, &n, &g.room, 0, nullptr);
     if (n <= 0 || n > 1 << 20) continue;
     std::vector<uint32_t> counters(static_cast<size_t>(n));
-    f.counters(id, &n, &g.room, static_cast<int>(counters.size()), counters.data());
+    driver::glGetPerfMonitorCountersAMD(id, &n, &g.room, static_cast<int>(counters.size()), counters.data());
     for (uint32_t c : counters) {
       Counter& counter = g.counters[c];
-      counter.name = name_of([&](int room, int* length, char* text) { f.counter_string(id, c, room, length, text); });
-      f.info(id, c, GL_COUNTER_TYPE_AMD, &counter.type);
+      counter.name = name_of([&](int room, int* length, char* text) {
+        driver::glGetPerfMonitorCounterStringAMD(id, c, room, length, text);
+      });
+      driver::glGetPerfMonitorCounterInfoAMD(id, c, GL_COUNTER_TYPE_AMD, &counter.type);
       uint64_t range[2] = {};  // two values of the counter's type
-      f.info(id, c, GL_COUNTER_RANGE_AMD, range);
+      driver::glGetPerfMonitorCounterInfoAMD(id, c, GL_COUNTER_RANGE_AMD, range);
       if (counter.type == GL_UNSIGNED_INT) {
         uint32_t most;
         memcpy(&most, reinterpret_cast<char*>(range) + 4, 4);
@@ -186,8 +164,7 @@ class AmdSource : public ContextSource<AmdState> {
   int order() const override { return 5; }
 
   bool begin(uint64_t segment, std::string& why) override {
-    const Functions& f = functions();
-    if (!has_extension("GL_AMD_performance_monitor") || !f.whole)
+    if (!has_extension("GL_AMD_performance_monitor") || !has_all_functions())
       return why = "no GL_AMD_performance_monitor in this context", false;
     State& s = state();
     if (!s.why.empty()) return why = s.why, false;
@@ -200,7 +177,7 @@ class AmdSource : public ContextSource<AmdState> {
       monitor = s.free.back();
       s.free.pop_back();
     } else {
-      if (!s.only_one) f.make(1, &monitor);
+      if (!s.only_one) driver::glGenPerfMonitorsAMD(1, &monitor);
       // Drivers have been seen to give out the same name again and again: it is the only one there is.
       if (s.only_one || std::find(s.made.begin(), s.made.end(), monitor) != s.made.end()) {
         s.only_one = true;
@@ -219,35 +196,35 @@ class AmdSource : public ContextSource<AmdState> {
     if (!s.tried) {
       // Whether they fit is told only by a beginning: once a context is enough to know.
       s.tried = true;
-      f.begin(monitor);
+      driver::glBeginPerfMonitorAMD(monitor);
       if (uint32_t error = take_error()) {
         drain_errors();
         give_back(s, monitor);
         return why = s.why = "the driver does not count these at once: GL error " + hex(error), false;
       }
-      f.end(monitor);
+      driver::glEndPerfMonitorAMD(monitor);
       if (s.single_use) {
         give_back(s, monitor);
-        f.make(1, &monitor);
+        driver::glGenPerfMonitorsAMD(1, &monitor);
         s.made.push_back(monitor);
         if (!select(s, monitor, why)) return false;
       }
       if (segment == TRIAL) {
-        f.begin(monitor);
+        driver::glBeginPerfMonitorAMD(monitor);
         s.pending.push_back({segment, monitor, false, false, nullptr, {}, {}});
         return true;
       }
     }
     std::map<Place, double> before;
     if (segment != TRIAL && s.starts_anew != YES && !empty(monitor, before)) before.clear();
-    f.begin(monitor);
+    driver::glBeginPerfMonitorAMD(monitor);
     s.pending.push_back({segment, monitor, false, false, nullptr, {}, std::move(before)});
     return true;
   }
 
   void end() override {
     Pending& p = state().pending.back();
-    functions().end(p.monitor);
+    driver::glEndPerfMonitorAMD(p.monitor);
     p.ended = true;
   }
 
@@ -262,8 +239,8 @@ class AmdSource : public ContextSource<AmdState> {
     }
   }
   void release(State& s) override {
-    if (functions().whole && !s.made.empty() && !s.single_use)
-      functions().remove(static_cast<int>(s.made.size()), s.made.data());
+    if (has_all_functions() && !s.made.empty() && !s.single_use)
+      driver::glDeletePerfMonitorsAMD(static_cast<int>(s.made.size()), s.made.data());
   }
   static std::string hex(uint32_t v) {
     char text[16];
@@ -275,7 +252,7 @@ class AmdSource : public ContextSource<AmdState> {
     for (auto& [group, counter] : places_) by_group[group].push_back(counter);
     drain_errors();
     for (auto& [group, counters] : by_group)
-      functions().select(monitor, 1, group, static_cast<int>(counters.size()), counters.data());
+      driver::glSelectPerfMonitorCountersAMD(monitor, 1, group, static_cast<int>(counters.size()), counters.data());
     uint32_t error = take_error();
     if (!error) return true;
     drain_errors();
@@ -283,31 +260,30 @@ class AmdSource : public ContextSource<AmdState> {
     return false;
   }
   bool read(uint32_t monitor, std::map<Place, double>& values) {
-    const Functions& f = functions();
     uint32_t size = 0;
     int written = 0;
-    f.data(monitor, GL_PERFMON_RESULT_SIZE_AMD, sizeof size, &size, &written);
+    driver::glGetPerfMonitorCounterDataAMD(monitor, GL_PERFMON_RESULT_SIZE_AMD, sizeof size, &size, &written);
     if (!size || size > MOST_BYTES) return false;
     std::vector<uint8_t> data(size + 3u);
     written = 0;
-    f.data(monitor, GL_PERFMON_RESULT_AMD, static_cast<int>(size), reinterpret_cast<uint32_t*>(data.data()), &written);
+    driver::glGetPerfMonitorCounterDataAMD(monitor, GL_PERFMON_RESULT_AMD, static_cast<int>(size),
+                                           reinterpret_cast<uint32_t*>(data.data()), &written);
     if (written <= 0 || static_cast<uint32_t>(written) > size) written = 0;
     data.resize(static_cast<size_t>(written));
     return records(data, places_, known(), values);
   }
   bool wait_for(uint32_t monitor) {
-    const Functions& f = functions();
     uint32_t there = 0;
-    f.data(monitor, GL_PERFMON_RESULT_AVAILABLE_AMD, sizeof there, &there, nullptr);
-    if (!there) f.finish();
+    driver::glGetPerfMonitorCounterDataAMD(monitor, GL_PERFMON_RESULT_AVAILABLE_AMD, sizeof there, &there, nullptr);
+    if (!there) driver::glFinish();
     for (uint64_t until = now_ns() + WAIT_NS; !there && now_ns() < until; usleep(50))
-      f.data(monitor, GL_PERFMON_RESULT_AVAILABLE_AMD, sizeof there, &there, nullptr);
+      driver::glGetPerfMonitorCounterDataAMD(monitor, GL_PERFMON_RESULT_AVAILABLE_AMD, sizeof there, &there, nullptr);
     return there != 0;
   }
   // Measures nothing.
   bool empty(uint32_t monitor, std::map<Place, double>& values) {
-    functions().begin(monitor);
-    functions().end(monitor);
+    driver::glBeginPerfMonitorAMD(monitor);
+    driver::glEndPerfMonitorAMD(monitor);
     return wait_for(monitor) && read(monitor, values);
   }
   // The first time that something was counted: whether nothing has as much.
@@ -328,7 +304,7 @@ class AmdSource : public ContextSource<AmdState> {
   bool fetch(State& s, Pending& p, bool insist) {
     if (p.fetched) return true;
     uint32_t there = 0;
-    functions().data(p.monitor, GL_PERFMON_RESULT_AVAILABLE_AMD, sizeof there, &there, nullptr);
+    driver::glGetPerfMonitorCounterDataAMD(p.monitor, GL_PERFMON_RESULT_AVAILABLE_AMD, sizeof there, &there, nullptr);
     if (!there && !insist) return false;
     p.fetched = true;
     if (!there && s.why.empty()) there = wait_for(p.monitor) ? 1 : 0;  // what never comes is waited for once
@@ -351,8 +327,7 @@ class AmdSource : public ContextSource<AmdState> {
   // and where one is deleted that has been used: there each part has a monitor of its own, which stays until its
   // context goes.
   static bool is_zink() {
-    auto text = gl::real<const unsigned char* (*)(uint32_t)>("glGetString");
-    const unsigned char* renderer = text ? text(GL_RENDERER) : nullptr;
+    const unsigned char* renderer = driver::glGetString ? driver::glGetString(GL_RENDERER) : nullptr;
     return renderer && !strncmp(reinterpret_cast<const char*>(renderer), "zink", 4);
   }
   void give_back(State& s, uint32_t monitor) {
@@ -398,7 +373,7 @@ class Amd : public ExtensionBackend {
   }
 
  protected:
-  bool whole() override { return functions().whole; }
+  bool whole() override { return has_all_functions(); }
   bool offers_any() override { return !known().empty(); }
   std::unique_ptr<Source> counting(const std::vector<int>& numbers, std::vector<Place> places) override {
     return std::make_unique<AmdSource>(numbers, std::move(places));

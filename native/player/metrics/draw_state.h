@@ -13,21 +13,16 @@
 namespace dt::play::metrics {
 
 inline int integer(uint32_t name) {
-  static const auto get = DT_REAL(void, glGetIntegerv, uint32_t, int*);
   int v = 0;
-  get(name, &v);
+  driver::glGetIntegerv(name, &v);
   return v;
 }
 inline bool boolean(uint32_t name) {
-  static const auto get = DT_REAL(void, glGetBooleanv, uint32_t, uint8_t*);
   uint8_t v[16] = {};
-  get(name, v);
+  driver::glGetBooleanv(name, v);
   return v[0];
 }
-inline bool enabled(uint32_t cap) {
-  static const auto is = DT_REAL(uint8_t, glIsEnabled, uint32_t);
-  return is(cap);
-}
+inline bool enabled(uint32_t cap) { return driver::glIsEnabled(cap); }
 
 inline uint32_t version() { return tls.context ? tls.context->version : 0; }
 inline bool fixed_function() { return tls.context && (tls.context->api == 1 ? !tls.context->core : version() < 20); }
@@ -39,13 +34,11 @@ class Off {
   Off(const Off&) = delete;
   Off& operator=(const Off&) = delete;
   ~Off() {
-    static const auto enable = DT_REAL(void, glEnable, uint32_t);
-    for (uint32_t cap : back_) enable(cap);
+    for (uint32_t cap : back_) driver::glEnable(cap);
   }
   void operator()(uint32_t cap) {
-    static const auto disable = DT_REAL(void, glDisable, uint32_t);
     if (!enabled(cap)) return;
-    disable(cap);
+    driver::glDisable(cap);
     back_.push_back(cap);
   }
 
@@ -70,30 +63,25 @@ inline void coverage_off(Off& off) {
 class Masked {
  public:
   Masked() {
-    static const auto get = DT_REAL(void, glGetBooleanv, uint32_t, uint8_t*);
-    static const auto get_indexed = DT_REAL(void, glGetBooleani_v, uint32_t, uint32_t, uint8_t*);
-    static const auto color = DT_REAL(void, glColorMask, uint8_t, uint8_t, uint8_t, uint8_t);
-    static const auto depth = DT_REAL(void, glDepthMask, uint8_t);
     depth_ = boolean(GL_DEPTH_WRITEMASK);
-    if (depth_) depth(0);
-    buffers_ =
-        get_indexed && version() >= 30 ? static_cast<uint32_t>(std::clamp(integer(GL_MAX_DRAW_BUFFERS), 1, 16)) : 1;
+    if (depth_) driver::glDepthMask(0);
+    buffers_ = driver::glGetBooleani_v && version() >= 30
+                   ? static_cast<uint32_t>(std::clamp(integer(GL_MAX_DRAW_BUFFERS), 1, 16))
+                   : 1;
     for (uint32_t i = 0; i < buffers_; ++i)
-      buffers_ > 1 ? get_indexed(GL_COLOR_WRITEMASK, i, colors_[i]) : get(GL_COLOR_WRITEMASK, colors_[i]);
-    color(0, 0, 0, 0);
+      buffers_ > 1 ? driver::glGetBooleani_v(GL_COLOR_WRITEMASK, i, colors_[i])
+                   : driver::glGetBooleanv(GL_COLOR_WRITEMASK, colors_[i]);
+    driver::glColorMask(0, 0, 0, 0);
   }
   Masked(const Masked&) = delete;
   Masked& operator=(const Masked&) = delete;
   ~Masked() {
-    static const auto color = DT_REAL(void, glColorMask, uint8_t, uint8_t, uint8_t, uint8_t);
-    static const auto color_indexed = DT_REAL(void, glColorMaski, uint32_t, uint8_t, uint8_t, uint8_t, uint8_t);
-    static const auto depth = DT_REAL(void, glDepthMask, uint8_t);
-    if (depth_) depth(1);
+    if (depth_) driver::glDepthMask(1);
     bool same = true;
     for (uint32_t i = 1; i < buffers_; ++i) same = same && !memcmp(colors_[i], colors_[0], 4);
-    color(colors_[0][0], colors_[0][1], colors_[0][2], colors_[0][3]);
+    driver::glColorMask(colors_[0][0], colors_[0][1], colors_[0][2], colors_[0][3]);
     for (uint32_t i = 1; !same && i < buffers_; ++i)
-      color_indexed(i, colors_[i][0], colors_[i][1], colors_[i][2], colors_[i][3]);
+      driver::glColorMaski(i, colors_[i][0], colors_[i][1], colors_[i][2], colors_[i][3]);
   }
 
  private:
@@ -112,25 +100,20 @@ class StencilState {
   StencilState(const StencilState&) = delete;
   StencilState& operator=(const StencilState&) = delete;
   ~StencilState() {
-    static const auto func = DT_REAL(void, glStencilFuncSeparate, uint32_t, uint32_t, int, uint32_t);
-    static const auto op = DT_REAL(void, glStencilOpSeparate, uint32_t, uint32_t, uint32_t, uint32_t);
-    static const auto mask = DT_REAL(void, glStencilMaskSeparate, uint32_t, uint32_t);
     for (int side = 0; side < 2; ++side) {
       const int* v = values_ + side * 7;
       uint32_t face = side ? GL_BACK : GL_FRONT;
-      func(face, static_cast<uint32_t>(v[0]), v[1], static_cast<uint32_t>(v[2]));
-      op(face, static_cast<uint32_t>(v[3]), static_cast<uint32_t>(v[4]), static_cast<uint32_t>(v[5]));
-      mask(face, static_cast<uint32_t>(v[6]));
+      driver::glStencilFuncSeparate(face, static_cast<uint32_t>(v[0]), v[1], static_cast<uint32_t>(v[2]));
+      driver::glStencilOpSeparate(face, static_cast<uint32_t>(v[3]), static_cast<uint32_t>(v[4]),
+                                  static_cast<uint32_t>(v[5]));
+      driver::glStencilMaskSeparate(face, static_cast<uint32_t>(v[6]));
     }
   }
   // `failed`: those that fail the depth test too.
   static void count(bool failed = false) {
-    static const auto func = DT_REAL(void, glStencilFuncSeparate, uint32_t, uint32_t, int, uint32_t);
-    static const auto op = DT_REAL(void, glStencilOpSeparate, uint32_t, uint32_t, uint32_t, uint32_t);
-    static const auto mask = DT_REAL(void, glStencilMaskSeparate, uint32_t, uint32_t);
-    func(GL_FRONT_AND_BACK, GL_ALWAYS, 0, 0xFF);
-    op(GL_FRONT_AND_BACK, GL_KEEP, failed ? GL_INCR : GL_KEEP, GL_INCR);
-    mask(GL_FRONT_AND_BACK, 0xFF);
+    driver::glStencilFuncSeparate(GL_FRONT_AND_BACK, GL_ALWAYS, 0, 0xFF);
+    driver::glStencilOpSeparate(GL_FRONT_AND_BACK, GL_KEEP, failed ? GL_INCR : GL_KEEP, GL_INCR);
+    driver::glStencilMaskSeparate(GL_FRONT_AND_BACK, 0xFF);
   }
 
  private:
@@ -158,15 +141,15 @@ class Added {
  public:
   explicit Added(float step = 0) : steps_(step > 0) {
     if (steps_) {
-      DT_REAL(void, glGetFloatv, uint32_t, float*)(GL_BLEND_COLOR, constant_);
-      DT_REAL(void, glBlendColor, float, float, float, float)(1 - step, 1 - step, 1 - step, 1 - step);
+      driver::glGetFloatv(GL_BLEND_COLOR, constant_);
+      driver::glBlendColor(1 - step, 1 - step, 1 - step, 1 - step);
     }
     for (size_t i = 0; i < 6; ++i) values_[i] = static_cast<uint32_t>(integer(NAMES[i]));
     if (indexed_) {
-      DT_REAL(void, glGetBooleani_v, uint32_t, uint32_t, uint8_t*)(GL_COLOR_WRITEMASK, 0, mask_);
-      blends_ = DT_REAL(uint8_t, glIsEnabledi, uint32_t, uint32_t)(GL_BLEND, 0);
+      driver::glGetBooleani_v(GL_COLOR_WRITEMASK, 0, mask_);
+      blends_ = driver::glIsEnabledi(GL_BLEND, 0);
     } else {
-      DT_REAL(void, glGetBooleanv, uint32_t, uint8_t*)(GL_COLOR_WRITEMASK, mask_);
+      driver::glGetBooleanv(GL_COLOR_WRITEMASK, mask_);
       blends_ = enabled(GL_BLEND);
     }
     static constexpr uint8_t all[4] = {1, 1, 1, 1};
@@ -181,38 +164,35 @@ class Added {
     set(values_[0], values_[1], values_[2], values_[3], values_[4], values_[5]);
     masks(mask_);
     blends(blends_);
-    if (steps_)
-      DT_REAL(void, glBlendColor, float, float, float, float)(constant_[0], constant_[1], constant_[2], constant_[3]);
+    if (steps_) driver::glBlendColor(constant_[0], constant_[1], constant_[2], constant_[3]);
   }
 
  private:
   void masks(const uint8_t* m) const {
     if (indexed_)
-      DT_REAL(void, glColorMaski, uint32_t, uint8_t, uint8_t, uint8_t, uint8_t)(0, m[0], m[1], m[2], m[3]);
+      driver::glColorMaski(0, m[0], m[1], m[2], m[3]);
     else
-      DT_REAL(void, glColorMask, uint8_t, uint8_t, uint8_t, uint8_t)(m[0], m[1], m[2], m[3]);
+      driver::glColorMask(m[0], m[1], m[2], m[3]);
   }
   void blends(bool on) const {
     if (indexed_)
-      gl::real<void (*)(uint32_t, uint32_t)>(on ? "glEnablei" : "glDisablei")(GL_BLEND, 0);
+      (on ? driver::glEnablei : driver::glDisablei)(GL_BLEND, 0);
     else
-      gl::real<void (*)(uint32_t)>(on ? "glEnable" : "glDisable")(GL_BLEND);
+      (on ? driver::glEnable : driver::glDisable)(GL_BLEND);
   }
   void set(uint32_t from, uint32_t from_alpha, uint32_t to, uint32_t to_alpha, uint32_t equation,
            uint32_t equation_alpha) const {
     if (!indexed_) {
-      DT_REAL(void, glBlendFuncSeparate, uint32_t, uint32_t, uint32_t, uint32_t)(from, to, from_alpha, to_alpha);
+      driver::glBlendFuncSeparate(from, to, from_alpha, to_alpha);
       if (equation == equation_alpha)
-        DT_REAL(void, glBlendEquation, uint32_t)(equation);
+        driver::glBlendEquation(equation);
       else
-        DT_REAL(void, glBlendEquationSeparate, uint32_t, uint32_t)(equation, equation_alpha);
+        driver::glBlendEquationSeparate(equation, equation_alpha);
       return;
     }
-    static const auto factors = DT_REAL(void, glBlendFuncSeparatei, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t);
-    static const auto both = DT_REAL(void, glBlendEquationi, uint32_t, uint32_t);
-    static const auto each = DT_REAL(void, glBlendEquationSeparatei, uint32_t, uint32_t, uint32_t);
-    factors(0, from, to, from_alpha, to_alpha);
-    equation == equation_alpha ? both(0, equation) : each(0, equation, equation_alpha);
+    driver::glBlendFuncSeparatei(0, from, to, from_alpha, to_alpha);
+    equation == equation_alpha ? driver::glBlendEquationi(0, equation)
+                               : driver::glBlendEquationSeparatei(0, equation, equation_alpha);
   }
   static constexpr uint32_t NAMES[6] = {GL_BLEND_SRC_RGB,   GL_BLEND_SRC_ALPHA,    GL_BLEND_DST_RGB,
                                         GL_BLEND_DST_ALPHA, GL_BLEND_EQUATION_RGB, GL_BLEND_EQUATION_ALPHA};
@@ -240,32 +220,34 @@ inline bool target_size(uint32_t framebuffer, Extent& size, const char*& why) {
     size = {w, h};
     return true;
   }
-  static const auto get = DT_REAL(void, glGetFramebufferAttachmentParameteriv, uint32_t, uint32_t, uint32_t, int*);
-  static const auto bind_storage = DT_REAL(void, glBindRenderbuffer, uint32_t, uint32_t);
-  static const auto storage = DT_REAL(void, glGetRenderbufferParameteriv, uint32_t, uint32_t, int*);
-  static const auto bind = DT_REAL(void, glBindTexture, uint32_t, uint32_t);
-  static const auto level_of = DT_REAL(void, glGetTexLevelParameteriv, uint32_t, int, uint32_t, int*);
   bool any = false;
   for (uint32_t point : {GL_COLOR_ATTACHMENT0 + 0u, GL_COLOR_ATTACHMENT0 + 1u, GL_COLOR_ATTACHMENT0 + 2u,
                          GL_COLOR_ATTACHMENT0 + 3u, GL_DEPTH_ATTACHMENT, GL_STENCIL_ATTACHMENT}) {
     int type = 0, name = 0, layered = 0;
     Extent one;
-    get(GL_DRAW_FRAMEBUFFER, point, GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE, &type);
+    driver::glGetFramebufferAttachmentParameteriv(GL_DRAW_FRAMEBUFFER, point, GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE,
+                                                  &type);
     if (take_error() || !type) continue;
-    get(GL_DRAW_FRAMEBUFFER, point, GL_FRAMEBUFFER_ATTACHMENT_OBJECT_NAME, &name);
-    if (version() >= 32) get(GL_DRAW_FRAMEBUFFER, point, GL_FRAMEBUFFER_ATTACHMENT_LAYERED, &layered);
+    driver::glGetFramebufferAttachmentParameteriv(GL_DRAW_FRAMEBUFFER, point, GL_FRAMEBUFFER_ATTACHMENT_OBJECT_NAME,
+                                                  &name);
+    if (version() >= 32)
+      driver::glGetFramebufferAttachmentParameteriv(GL_DRAW_FRAMEBUFFER, point, GL_FRAMEBUFFER_ATTACHMENT_LAYERED,
+                                                    &layered);
     if (layered) return why = "the target has layers", false;
     if (type == static_cast<int>(GL_RENDERBUFFER)) {
       int was = integer(GL_RENDERBUFFER_BINDING);
-      bind_storage(GL_RENDERBUFFER, static_cast<uint32_t>(name));
-      storage(GL_RENDERBUFFER, GL_RENDERBUFFER_WIDTH, &one.width);
-      storage(GL_RENDERBUFFER, GL_RENDERBUFFER_HEIGHT, &one.height);
-      bind_storage(GL_RENDERBUFFER, static_cast<uint32_t>(was));
+      driver::glBindRenderbuffer(GL_RENDERBUFFER, static_cast<uint32_t>(name));
+      driver::glGetRenderbufferParameteriv(GL_RENDERBUFFER, GL_RENDERBUFFER_WIDTH, &one.width);
+      driver::glGetRenderbufferParameteriv(GL_RENDERBUFFER, GL_RENDERBUFFER_HEIGHT, &one.height);
+      driver::glBindRenderbuffer(GL_RENDERBUFFER, static_cast<uint32_t>(was));
     } else {
-      if (!level_of || version() < (is_es() ? 31u : 11u)) return why = "the size of the target cannot be asked", false;
+      if (!driver::glGetTexLevelParameteriv || version() < (is_es() ? 31u : 11u))
+        return why = "the size of the target cannot be asked", false;
       int level = 0, face = 0;
-      get(GL_DRAW_FRAMEBUFFER, point, GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_LEVEL, &level);
-      get(GL_DRAW_FRAMEBUFFER, point, GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_CUBE_MAP_FACE, &face);
+      driver::glGetFramebufferAttachmentParameteriv(GL_DRAW_FRAMEBUFFER, point, GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_LEVEL,
+                                                    &level);
+      driver::glGetFramebufferAttachmentParameteriv(GL_DRAW_FRAMEBUFFER, point,
+                                                    GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_CUBE_MAP_FACE, &face);
       static const struct {
         uint32_t target, binding;
       } kinds[] = {{GL_TEXTURE_2D, GL_TEXTURE_BINDING_2D},
@@ -278,15 +260,17 @@ inline bool target_size(uint32_t framebuffer, Extent& size, const char*& why) {
       for (auto& k : kinds) {
         int was = integer(k.binding);
         if (take_error()) continue;
-        bind(k.target, static_cast<uint32_t>(name));
+        driver::glBindTexture(k.target, static_cast<uint32_t>(name));
         if (take_error()) continue;
-        level_of(k.target == GL_TEXTURE_CUBE_MAP ? static_cast<uint32_t>(face ? face : GL_TEXTURE_CUBE_MAP_POSITIVE_X)
-                                                 : k.target,
-                 level, GL_TEXTURE_WIDTH, &one.width);
-        level_of(k.target == GL_TEXTURE_CUBE_MAP ? static_cast<uint32_t>(face ? face : GL_TEXTURE_CUBE_MAP_POSITIVE_X)
-                                                 : k.target,
-                 level, GL_TEXTURE_HEIGHT, &one.height);
-        bind(k.target, static_cast<uint32_t>(was));
+        driver::glGetTexLevelParameteriv(k.target == GL_TEXTURE_CUBE_MAP
+                                             ? static_cast<uint32_t>(face ? face : GL_TEXTURE_CUBE_MAP_POSITIVE_X)
+                                             : k.target,
+                                         level, GL_TEXTURE_WIDTH, &one.width);
+        driver::glGetTexLevelParameteriv(k.target == GL_TEXTURE_CUBE_MAP
+                                             ? static_cast<uint32_t>(face ? face : GL_TEXTURE_CUBE_MAP_POSITIVE_X)
+                                             : k.target,
+                                         level, GL_TEXTURE_HEIGHT, &one.height);
+        driver::glBindTexture(k.target, static_cast<uint32_t>(was));
         break;
       }
     }

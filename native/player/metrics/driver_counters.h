@@ -8,13 +8,6 @@
 
 namespace dt::play::metrics {
 
-// The real function of that name, or of the other one. False: the driver has neither.
-template <typename F> bool load(F& f, const char* name, const char* otherwise = nullptr) {
-  f = gl::real<F>(name);
-  if (!f && otherwise) f = gl::real<F>(otherwise);
-  return f != nullptr;
-}
-
 // What `ask` finds in the current context; asked once a context.
 template <auto ask> const auto& once_a_context() {
   static std::unordered_map<const void*, decltype(ask())> by_context;

@@ -14,11 +14,10 @@ namespace {
 constexpr uint64_t PLACES = 512;
 
 bool samples_are_queried() {
-  static const auto get = DT_REAL(void, glGetQueryiv, uint32_t, uint32_t, int*);
   for (uint32_t target : {GL_ANY_SAMPLES_PASSED, GL_ANY_SAMPLES_PASSED_CONSERVATIVE, GL_SAMPLES_PASSED}) {
     if (target == GL_SAMPLES_PASSED && is_es()) continue;
     int current = 0;
-    get(target, GL_CURRENT_QUERY, &current);
+    driver::glGetQueryiv(target, GL_CURRENT_QUERY, &current);
     if (current) return true;
   }
   return false;
@@ -26,15 +25,15 @@ bool samples_are_queried() {
 
 int integer(uint32_t name) {
   int v = 0;
-  DT_REAL(void, glGetIntegerv, uint32_t, int*)(name, &v);
+  driver::glGetIntegerv(name, &v);
   return v;
 }
 
-void bind_buffer(uint32_t target, uint32_t name) { DT_REAL(void, glBindBuffer, uint32_t, uint32_t)(target, name); }
+void bind_buffer(uint32_t target, uint32_t name) { driver::glBindBuffer(target, name); }
 
 }  // namespace
 
-uint32_t bind_new(uint32_t target, void (*bind)(uint32_t, uint32_t), const char* generate) {
+uint32_t bind_new(uint32_t target, void (*bind)(uint32_t, uint32_t), const MakeNames& generate) {
   static uint32_t next = 0x6C000000;  // downwards
   if (!tls.context->core) {
     const uint32_t name = next--;
@@ -42,85 +41,76 @@ uint32_t bind_new(uint32_t target, void (*bind)(uint32_t, uint32_t), const char*
     if (!take_error()) return name;
   }
   uint32_t name = 0;
-  gl::real<void (*)(int, uint32_t*)>(generate)(1, &name);
+  generate(1, &name);
   bind(target, name);
   return name;
 }
 
 void CountBuffer::make(size_t bytes) {
-  static const auto data = DT_REAL(void, glBufferData, uint32_t, intptr_t, const void*, uint32_t);
   const auto was = static_cast<uint32_t>(integer(GL_COPY_READ_BUFFER_BINDING));
-  name_ = bind_new(GL_COPY_READ_BUFFER, bind_buffer, "glGenBuffers");
+  name_ = bind_new(GL_COPY_READ_BUFFER, bind_buffer, driver::glGenBuffers);
   const std::vector<uint8_t> zeros(bytes);
-  data(GL_COPY_READ_BUFFER, static_cast<intptr_t>(bytes), zeros.data(), GL_DYNAMIC_READ);
+  driver::glBufferData(GL_COPY_READ_BUFFER, static_cast<intptr_t>(bytes), zeros.data(), GL_DYNAMIC_READ);
   bind_buffer(GL_COPY_READ_BUFFER, was);
 }
 void* CountBuffer::map(size_t bytes, bool wait) const {
   const auto was = static_cast<uint32_t>(integer(GL_COPY_READ_BUFFER_BINDING));
   if (wait) {  // llvmpipe waits for a barrier too, and needs none
-    DT_REAL(void, glMemoryBarrier, uint32_t)(GL_BUFFER_UPDATE_BARRIER_BIT);
-    DT_REAL(void, glFinish)();  // nobody keeps track of who writes to it, also not in a framebuffer that was left
+    driver::glMemoryBarrier(GL_BUFFER_UPDATE_BARRIER_BIT);
+    driver::glFinish();  // nobody keeps track of who writes to it, also not in a framebuffer that was left
   }
   bind_buffer(GL_COPY_READ_BUFFER, name_);
-  void* at = DT_REAL(void*, glMapBufferRange, uint32_t, intptr_t, intptr_t, uint32_t)(GL_COPY_READ_BUFFER, 0,
-                                                                                      static_cast<intptr_t>(bytes), 3);
+  void* at = driver::glMapBufferRange(GL_COPY_READ_BUFFER, 0, static_cast<intptr_t>(bytes), 3);
   bind_buffer(GL_COPY_READ_BUFFER, was);
   return at;
 }
 void CountBuffer::unmap() const {
   const auto was = static_cast<uint32_t>(integer(GL_COPY_READ_BUFFER_BINDING));
   bind_buffer(GL_COPY_READ_BUFFER, name_);
-  DT_REAL(uint8_t, glUnmapBuffer, uint32_t)(GL_COPY_READ_BUFFER);
+  driver::glUnmapBuffer(GL_COPY_READ_BUFFER);
   bind_buffer(GL_COPY_READ_BUFFER, was);
 }
 void CountBuffer::drop() {
-  if (name_) DT_REAL(void, glDeleteBuffers, int, const uint32_t*)(1, &name_);
+  if (name_) driver::glDeleteBuffers(1, &name_);
   name_ = 0;
 }
 
 uint32_t textured_units() {
-  static const auto unit = DT_REAL(void, glActiveTexture, uint32_t);
-  static const auto is = DT_REAL(uint8_t, glIsEnabled, uint32_t);
   bool es = is_es();
   // GL_MAX_TEXTURE_UNITS
-  int units = unit ? std::clamp(integer(GL_MAX_TEXTURE_UNITS), 1, 32) : 1,
-      active = unit ? integer(GL_ACTIVE_TEXTURE) : 0;
+  int units = driver::glActiveTexture ? std::clamp(integer(GL_MAX_TEXTURE_UNITS), 1, 32) : 1,
+      active = driver::glActiveTexture ? integer(GL_ACTIVE_TEXTURE) : 0;
   uint32_t found = 0;
   for (int i = 0; i < units; ++i) {
-    if (unit) unit(GL_TEXTURE0 + static_cast<uint32_t>(i));
+    if (driver::glActiveTexture) driver::glActiveTexture(GL_TEXTURE0 + static_cast<uint32_t>(i));
     bool on = false;
     for (uint32_t target : {GL_TEXTURE_2D, GL_TEXTURE_1D, GL_TEXTURE_3D, GL_TEXTURE_CUBE_MAP,
                             GL_TEXTURE_RECTANGLE})  // 2D, 1D, 3D, cube, rectangle
       on = on || ((!es || target == GL_TEXTURE_2D ||
                    (target == GL_TEXTURE_CUBE_MAP && has_extension("GL_OES_texture_cube_map"))) &&
-                  is(target));
+                  driver::glIsEnabled(target));
     found += on;
   }
-  if (unit) unit(static_cast<uint32_t>(active));
+  if (driver::glActiveTexture) driver::glActiveTexture(static_cast<uint32_t>(active));
   drain_errors();
   return found;
 }
 
 void StorageBinding::take() {
-  static const auto get = DT_REAL(void, glGetIntegeri_v, uint32_t, uint32_t, int*);
-  static const auto get_long = DT_REAL(void, glGetInteger64i_v, uint32_t, uint32_t, int64_t*);
   bound_ = integer(GL_SHADER_STORAGE_BUFFER_BINDING);
-  get(GL_SHADER_STORAGE_BUFFER_BINDING, fetch_binding(), &indexed_);
+  driver::glGetIntegeri_v(GL_SHADER_STORAGE_BUFFER_BINDING, fetch_binding(), &indexed_);
   start_ = size_ = 0;
   if (indexed_)
-    get_long(GL_SHADER_STORAGE_BUFFER_START, fetch_binding(), &start_),
-        get_long(GL_SHADER_STORAGE_BUFFER_SIZE, fetch_binding(), &size_);
+    driver::glGetInteger64i_v(GL_SHADER_STORAGE_BUFFER_START, fetch_binding(), &start_),
+        driver::glGetInteger64i_v(GL_SHADER_STORAGE_BUFFER_SIZE, fetch_binding(), &size_);
 }
 void StorageBinding::give_back() const {
-  static const auto bind = DT_REAL(void, glBindBuffer, uint32_t, uint32_t);
-  static const auto base = DT_REAL(void, glBindBufferBase, uint32_t, uint32_t, uint32_t);
-  static const auto range = DT_REAL(void, glBindBufferRange, uint32_t, uint32_t, uint32_t, intptr_t, intptr_t);
   const auto name = static_cast<uint32_t>(indexed_);
   if (size_ > 0)
-    range(GL_SHADER_STORAGE_BUFFER, fetch_binding(), name, start_, size_);
+    driver::glBindBufferRange(GL_SHADER_STORAGE_BUFFER, fetch_binding(), name, start_, size_);
   else
-    base(GL_SHADER_STORAGE_BUFFER, fetch_binding(), name);
-  bind(GL_SHADER_STORAGE_BUFFER, static_cast<uint32_t>(bound_));
+    driver::glBindBufferBase(GL_SHADER_STORAGE_BUFFER, fetch_binding(), name);
+  driver::glBindBuffer(GL_SHADER_STORAGE_BUFFER, static_cast<uint32_t>(bound_));
 }
 
 void KeptDraws::begin() {
@@ -128,19 +118,18 @@ void KeptDraws::begin() {
   if (used_ == names_.size()) {
     const size_t more = names_.empty() ? 1 : names_.size();
     names_.resize(used_ + more);
-    DT_REAL(void, glGenQueries, int, uint32_t*)(static_cast<int>(more), names_.data() + used_);
+    driver::glGenQueries(static_cast<int>(more), names_.data() + used_);
   }
-  DT_REAL(void, glBeginQuery, uint32_t, uint32_t)(GL_ANY_SAMPLES_PASSED, names_[used_++]);
+  driver::glBeginQuery(GL_ANY_SAMPLES_PASSED, names_[used_++]);
   runs_ = true;
 }
 void KeptDraws::end() {
-  if (runs_) DT_REAL(void, glEndQuery, uint32_t)(GL_ANY_SAMPLES_PASSED);
+  if (runs_) driver::glEndQuery(GL_ANY_SAMPLES_PASSED);
   runs_ = false;
 }
 void KeptDraws::forget(bool current) {
   if (current) end();
-  if (current && !names_.empty())
-    DT_REAL(void, glDeleteQueries, int, const uint32_t*)(static_cast<int>(names_.size()), names_.data());
+  if (current && !names_.empty()) driver::glDeleteQueries(static_cast<int>(names_.size()), names_.data());
   *this = {};
 }
 
@@ -156,7 +145,6 @@ std::string FetchCounter::missing() {
 }
 
 bool FetchCounter::begin(uint32_t program, Count& to) {
-  static const auto range = DT_REAL(void, glBindBufferRange, uint32_t, uint32_t, uint32_t, intptr_t, intptr_t);
   if (broken_) return to.lost = "the driver does not give back the counts", false;
   std::string why;
   Reading reads;
@@ -178,8 +166,8 @@ bool FetchCounter::begin(uint32_t program, Count& to) {
     buffer_.make(PLACES * stride_);
   }
   if (used_ == PLACES) read();
-  range(GL_SHADER_STORAGE_BUFFER, fetch_binding(), buffer_.name(), static_cast<intptr_t>(used_++ * stride_),
-        FETCH_COUNTS * 4);
+  driver::glBindBufferRange(GL_SHADER_STORAGE_BUFFER, fetch_binding(), buffer_.name(),
+                            static_cast<intptr_t>(used_++ * stride_), FETCH_COUNTS * 4);
   kept_.begin();
   to.ticket = next_++;
   return true;

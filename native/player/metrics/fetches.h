@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "driver.h"
 #include "programs.h"
 
 namespace dt::play::metrics {
@@ -14,7 +15,8 @@ namespace dt::play::metrics {
 uint32_t textured_units();
 
 // A new object, bound. Its name is one that no program chooses, where a program may choose names itself.
-uint32_t bind_new(uint32_t target, void (*bind)(uint32_t, uint32_t), const char* generate);
+using MakeNames = driver::Function<void(int32_t, uint32_t*)>;
+uint32_t bind_new(uint32_t target, void (*bind)(uint32_t, uint32_t), const MakeNames& generate);
 
 // A buffer of 32-bit integers that shaders count in. It is made and read as a buffer of another kind: llvmpipe ends
 // what it was given so far whenever one for storage is bound that it keeps track of.

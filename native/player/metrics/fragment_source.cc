@@ -77,7 +77,7 @@ bool FragmentSource::begin(uint64_t segment, std::string& why) {
     p.drawn->real = true;
     p.drawn->passed.query = take(s);
     s.kept.end();
-    DT_REAL(void, glBeginQuery, uint32_t, uint32_t)(GL_SAMPLES_PASSED, p.drawn->passed.query);
+    driver::glBeginQuery(GL_SAMPLES_PASSED, p.drawn->passed.query);
     if (take_error()) {
       give_back(s, *p.drawn);
       return why = "the driver refuses another query of samples beside the one that runs", false;
@@ -90,7 +90,7 @@ bool FragmentSource::begin(uint64_t segment, std::string& why) {
     } else if (p.drawn && p.drawn->real && !p.drawn->queried().lost) {
       p.drawn->queried().query = take(s);
       s.kept.end();
-      DT_REAL(void, glBeginQuery, uint32_t, uint32_t)(GL_SAMPLES_PASSED, p.drawn->queried().query);
+      driver::glBeginQuery(GL_SAMPLES_PASSED, p.drawn->queried().query);
     } else if (p.drawn) {
       p.drawn->real = false;
     }
@@ -102,7 +102,7 @@ bool FragmentSource::begin(uint64_t segment, std::string& why) {
 void FragmentSource::end() {
   State& s = states_[current_context()];
   Pending& p = s.pending.back();
-  if (p.drawn && p.drawn->real) DT_REAL(void, glEndQuery, uint32_t)(GL_SAMPLES_PASSED);
+  if (p.drawn && p.drawn->real) driver::glEndQuery(GL_SAMPLES_PASSED);
   p.ended = true;
   if (p.segment == TRIAL) {
     if (p.drawn) give_back(s, *p.drawn);
@@ -154,15 +154,14 @@ void FragmentSource::forget(const void* context) {
     abandon(s);
     for (auto& p : s.pending)
       if (p.drawn) give_back(s, *p.drawn);
-    if (!s.free.empty())
-      DT_REAL(void, glDeleteQueries, int, const uint32_t*)(static_cast<int>(s.free.size()), s.free.data());
+    if (!s.free.empty()) driver::glDeleteQueries(static_cast<int>(s.free.size()), s.free.data());
     drop(s.counting);
     drop(s.adding);
     drop(s.sampled);
     drop_slots(s);
     drop_mirror(s);
     drop_lists(s);
-    if (s.empty) DT_REAL(void, glDeleteFramebuffers, int, const uint32_t*)(1, &s.empty);
+    if (s.empty) driver::glDeleteFramebuffers(1, &s.empty);
     s.kept.forget(true);
     s.fetches.forget(true);
   }
@@ -198,7 +197,7 @@ void FragmentSource::frame(uint64_t number) {
 uint32_t FragmentSource::take(State& s) {
   if (s.free.empty()) {
     s.free.resize(32);
-    DT_REAL(void, glGenQueries, int, uint32_t*)(32, s.free.data());
+    driver::glGenQueries(32, s.free.data());
   }
   uint32_t name = s.free.back();
   s.free.pop_back();
@@ -223,8 +222,6 @@ bool FragmentSource::ready(State& s, Pending& p, bool wait) {
     read_back(s);
   }
   if (!p.drawn) return true;
-  static const auto get = DT_REAL(void, glGetQueryObjectuiv, uint32_t, uint32_t, uint32_t*);
-  static const auto get64 = DT_REAL(void, glGetQueryObjectui64v, uint32_t, uint32_t, uint64_t*);
   Drawn& d = *p.drawn;
   if (d.own && d.own->runs) {
     if (!wait) return false;
@@ -235,13 +232,13 @@ bool FragmentSource::ready(State& s, Pending& p, bool wait) {
     if (!c->query) continue;
     const ResultsHere here;
     uint32_t there = 0;
-    if (!wait) get(c->query, GL_QUERY_RESULT_AVAILABLE, &there);
+    if (!wait) driver::glGetQueryObjectuiv(c->query, GL_QUERY_RESULT_AVAILABLE, &there);
     if (!wait && !there) return false;
-    if (get64 && version() >= 33) {
-      get64(c->query, GL_QUERY_RESULT, &c->value);
+    if (driver::glGetQueryObjectui64v && version() >= 33) {
+      driver::glGetQueryObjectui64v(c->query, GL_QUERY_RESULT, &c->value);
     } else {
       uint32_t v = 0;
-      get(c->query, GL_QUERY_RESULT, &v);
+      driver::glGetQueryObjectuiv(c->query, GL_QUERY_RESULT, &v);
       c->value = v;
     }
   }
@@ -390,36 +387,32 @@ FragmentSource::Changes FragmentSource::changes_of(const char* function) {
 }
 
 void FragmentSource::cleared(State& s, uint32_t mask) {
-  static const auto status = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
-  static const auto get = DT_REAL(void, glGetFloatv, uint32_t, float*);
   if (version() < 30 || !(mask & GL_DEPTH_BUFFER_BIT) || mask & ~0x4500u || !boolean(GL_DEPTH_WRITEMASK) ||
       enabled(GL_RASTERIZER_DISCARD))
     return;
   ++depth_epoch_;
-  if (enabled(GL_SCISSOR_TEST) || status(GL_DRAW_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE) return;
+  if (enabled(GL_SCISSOR_TEST) || driver::glCheckFramebufferStatus(GL_DRAW_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE)
+    return;
   s.clear.epoch = depth_epoch_;
   s.clear.owner = static_cast<uint32_t>(integer(GL_DRAW_FRAMEBUFFER_BINDING));
-  get(GL_DEPTH_CLEAR_VALUE, &s.clear.value);
+  driver::glGetFloatv(GL_DEPTH_CLEAR_VALUE, &s.clear.value);
 }
 
 bool FragmentSource::writes_color() {
-  static const auto get = DT_REAL(void, glGetBooleanv, uint32_t, uint8_t*);
-  static const auto get_indexed = DT_REAL(void, glGetBooleani_v, uint32_t, uint32_t, uint8_t*);
-  static const auto attachment =
-      DT_REAL(void, glGetFramebufferAttachmentParameteriv, uint32_t, uint32_t, uint32_t, int*);
+  static const auto attachment = driver::glGetFramebufferAttachmentParameteriv;
   uint8_t mask[4] = {};
   if (version() < 30) {
-    get(GL_COLOR_WRITEMASK, mask);
+    driver::glGetBooleanv(GL_COLOR_WRITEMASK, mask);
     return mask[0] | mask[1] | mask[2] | mask[3];
   }
   uint32_t framebuffer = static_cast<uint32_t>(integer(GL_DRAW_FRAMEBUFFER_BINDING));
-  bool indexed = get_indexed && version() >= (is_es() ? 32u : 30u);
+  bool indexed = driver::glGetBooleani_v && version() >= (is_es() ? 32u : 30u);
   for (uint32_t i = 0, n = static_cast<uint32_t>(std::clamp(integer(GL_MAX_DRAW_BUFFERS), 1, 16)); i < n; ++i) {
     int buffer = integer(GL_DRAW_BUFFER0 + i), type = 1;
     if (!buffer) continue;
     if (framebuffer)
       attachment(GL_DRAW_FRAMEBUFFER, static_cast<uint32_t>(buffer), GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE, &type);
-    indexed ? get_indexed(GL_COLOR_WRITEMASK, i, mask) : get(GL_COLOR_WRITEMASK, mask);
+    indexed ? driver::glGetBooleani_v(GL_COLOR_WRITEMASK, i, mask) : driver::glGetBooleanv(GL_COLOR_WRITEMASK, mask);
     if (type && (mask[0] | mask[1] | mask[2] | mask[3])) return true;
   }
   return false;
@@ -445,11 +438,10 @@ const char* FragmentSource::unrepeatable(const Draw& draw) {
 }
 
 void FragmentSource::again(State& s, Drawn& d, Draw& draw, bool queries) {
-  static const auto pause = DT_REAL(void, glPauseTransformFeedback);
-  static const auto resume = DT_REAL(void, glResumeTransformFeedback);
-  bool feedback = version() >= (is_es() ? 30u : 40u) && pause && resume && boolean(GL_TRANSFORM_FEEDBACK_ACTIVE) &&
+  bool feedback = version() >= (is_es() ? 30u : 40u) && driver::glPauseTransformFeedback &&
+                  driver::glResumeTransformFeedback && boolean(GL_TRANSFORM_FEEDBACK_ACTIVE) &&
                   !boolean(GL_TRANSFORM_FEEDBACK_PAUSED);
-  if (feedback) pause();
+  if (feedback) driver::glPauseTransformFeedback();
   uint32_t program = current_program();
   const ProgramSource* source = program ? program_source(program) : nullptr;
   bool samples = version() >= 13 && integer(GL_SAMPLE_BUFFERS) > 0;
@@ -464,7 +456,7 @@ void FragmentSource::again(State& s, Drawn& d, Draw& draw, bool queries) {
   if (samples) {
     count_sampled(s, d, draw, program, shader, alpha || coverage, queries, !feedback && !draw.in_query);
     if (fetches_) count_fetches(s, d, draw, program, samples);
-    if (feedback) resume();
+    if (feedback) driver::glResumeTransformFeedback();
     if (s.in_place) play_in_place(s, d, draw);
     return;
   }
@@ -483,7 +475,7 @@ void FragmentSource::again(State& s, Drawn& d, Draw& draw, bool queries) {
     counted = !count_by_pictures(s, d, draw, program, source, shader, !queries, counted) && counted;
   if (queries && counts_again_) count_by_queries(s, d, draw, program, shader, !counted);
   if (fetches_) count_fetches(s, d, draw, program, samples);
-  if (feedback) resume();
+  if (feedback) driver::glResumeTransformFeedback();
 }
 
 const char* FragmentSource::perform(Draw& draw, uint32_t program, bool bare) {

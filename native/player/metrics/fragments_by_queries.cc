@@ -4,8 +4,6 @@ namespace dt::play::metrics::fragments {
 
 void FragmentSource::count_by_queries(State& s, Drawn& d, Draw& draw, uint32_t program, bool shader, bool generated) {
   if (!generated && !(discards_ && d.discards)) return;
-  static const auto begin = DT_REAL(void, glBeginQuery, uint32_t, uint32_t);
-  static const auto end = DT_REAL(void, glEndQuery, uint32_t);
   s.kept.end();
   Masked masked;
   Off tests;
@@ -13,9 +11,9 @@ void FragmentSource::count_by_queries(State& s, Drawn& d, Draw& draw, uint32_t p
   auto count = [&](Count& c, bool bare) {
     if (c.lost) return;
     c.query = take(s);
-    begin(GL_SAMPLES_PASSED, c.query);
+    driver::glBeginQuery(GL_SAMPLES_PASSED, c.query);
     c.lost = perform(draw, program, bare);
-    end(GL_SAMPLES_PASSED);
+    driver::glEndQuery(GL_SAMPLES_PASSED);
   };
   if (generated) {
     Off off;
@@ -27,11 +25,10 @@ void FragmentSource::count_by_queries(State& s, Drawn& d, Draw& draw, uint32_t p
 
 void FragmentSource::count_sampled(State& s, Drawn& d, Draw& draw, uint32_t program, bool shader, bool leaves_out,
                                    bool queries, bool here) {
-  static const auto status = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
   d.sampled = true;
   if (queries && counts_again_) count_by_queries(s, d, draw, program, shader, true);
   drain_errors();
-  if (status(GL_DRAW_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE) return;  // nothing is drawn
+  if (driver::glCheckFramebufferStatus(GL_DRAW_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE) return;  // nothing is drawn
   Target t;
   t.draw = static_cast<uint32_t>(integer(GL_DRAW_FRAMEBUFFER_BINDING)),
   t.read = static_cast<uint32_t>(integer(GL_READ_FRAMEBUFFER_BINDING));
@@ -103,9 +100,6 @@ void FragmentSource::count_sampled(State& s, Drawn& d, Draw& draw, uint32_t prog
 }
 
 const char* FragmentSource::list_behind(State& s, Target t, Draw& draw, uint32_t program, Job job) {
-  static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
-  static const auto blit = DT_REAL(void, glBlitFramebuffer, int, int, int, int, int, int, int, int, uint32_t, uint32_t);
-  static const auto status = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
   int depth = 0, type = 0, stencil = 0;
   depth_format(t.draw, depth, type);
   stencil_format(t.draw, stencil);
@@ -116,17 +110,17 @@ const char* FragmentSource::list_behind(State& s, Target t, Draw& draw, uint32_t
   const uint32_t framebuffer = sampled_target(s, t, integer(GL_SAMPLES));
   const char* why = take_error() ? "the driver takes no framebuffer with such a depth buffer" : nullptr;
   place(s, job, draw, program, true, false, 0);
-  bind(GL_DRAW_FRAMEBUFFER, framebuffer);
-  if (!why && status(GL_DRAW_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE)
+  driver::glBindFramebuffer(GL_DRAW_FRAMEBUFFER, framebuffer);
+  if (!why && driver::glCheckFramebufferStatus(GL_DRAW_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE)
     why = "the driver takes no framebuffer with such a depth buffer";
   if (!why) {
     Off off;
     off(GL_SCISSOR_TEST);
-    bind(GL_READ_FRAMEBUFFER, t.draw);
+    driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, t.draw);
     if (depth || stencil)
-      blit(0, 0, t.size.width, t.size.height, 0, 0, t.size.width, t.size.height,
-           (depth ? GL_DEPTH_BUFFER_BIT : 0u) | (stencil ? 0x400u : 0u), GL_NEAREST);
-    bind(GL_READ_FRAMEBUFFER, t.read);
+      driver::glBlitFramebuffer(0, 0, t.size.width, t.size.height, 0, 0, t.size.width, t.size.height,
+                                (depth ? GL_DEPTH_BUFFER_BIT : 0u) | (stencil ? 0x400u : 0u), GL_NEAREST);
+    driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, t.read);
     if (take_error()) why = "the driver does not copy this depth buffer";
   }
   if (!why) {
@@ -139,7 +133,7 @@ const char* FragmentSource::list_behind(State& s, Target t, Draw& draw, uint32_t
     use_program(program);
     s.storage.give_back();
   }
-  bind(GL_DRAW_FRAMEBUFFER, t.draw);
+  driver::glBindFramebuffer(GL_DRAW_FRAMEBUFFER, t.draw);
   return queue(s, std::move(job), why);
 }
 

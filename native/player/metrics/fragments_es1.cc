@@ -11,43 +11,38 @@ const char* FragmentSource::no_mirror(bool depth) {
 }
 
 bool FragmentSource::bind_mirror(State& s, Extent size) {
-  static const auto bind = DT_REAL(void, glBindFramebufferOES, uint32_t, uint32_t);
-  static const auto bind_storage = DT_REAL(void, glBindRenderbufferOES, uint32_t, uint32_t);
-  static const auto allocate = DT_REAL(void, glRenderbufferStorageOES, uint32_t, uint32_t, int, int);
-  static const auto attach = DT_REAL(void, glFramebufferRenderbufferOES, uint32_t, uint32_t, uint32_t, uint32_t);
-  static const auto status = DT_REAL(uint32_t, glCheckFramebufferStatusOES, uint32_t);
   auto& m = s.mirror;
   if (m.framebuffer && (m.size.width != size.width || m.size.height != size.height)) drop_mirror(s);
-  if (m.framebuffer) return bind(GL_FRAMEBUFFER, m.framebuffer), status(GL_FRAMEBUFFER) == GL_FRAMEBUFFER_COMPLETE;
+  if (m.framebuffer)
+    return driver::glBindFramebufferOES(GL_FRAMEBUFFER, m.framebuffer),
+           driver::glCheckFramebufferStatusOES(GL_FRAMEBUFFER) == GL_FRAMEBUFFER_COMPLETE;
   static uint32_t next = 0x6C000000;  // downwards: names that no program chooses
   m.framebuffer = m.color = next--;
   m.storage = next--;
   m.size = size;
   const auto was = static_cast<uint32_t>(integer(GL_RENDERBUFFER_BINDING));
-  bind(GL_FRAMEBUFFER, m.framebuffer);
-  bind_storage(GL_RENDERBUFFER, m.color);
-  allocate(GL_RENDERBUFFER, GL_RGBA8, size.width, size.height);
-  attach(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_RENDERBUFFER, m.color);
-  bind_storage(GL_RENDERBUFFER, m.storage);
-  allocate(GL_RENDERBUFFER, GL_DEPTH24_STENCIL8, size.width, size.height);
-  attach(GL_FRAMEBUFFER, GL_DEPTH_ATTACHMENT, GL_RENDERBUFFER, m.storage);
-  attach(GL_FRAMEBUFFER, GL_STENCIL_ATTACHMENT, GL_RENDERBUFFER, m.storage);
-  bind_storage(GL_RENDERBUFFER, was);
-  return status(GL_FRAMEBUFFER) == GL_FRAMEBUFFER_COMPLETE;
+  driver::glBindFramebufferOES(GL_FRAMEBUFFER, m.framebuffer);
+  driver::glBindRenderbufferOES(GL_RENDERBUFFER, m.color);
+  driver::glRenderbufferStorageOES(GL_RENDERBUFFER, GL_RGBA8, size.width, size.height);
+  driver::glFramebufferRenderbufferOES(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_RENDERBUFFER, m.color);
+  driver::glBindRenderbufferOES(GL_RENDERBUFFER, m.storage);
+  driver::glRenderbufferStorageOES(GL_RENDERBUFFER, GL_DEPTH24_STENCIL8, size.width, size.height);
+  driver::glFramebufferRenderbufferOES(GL_FRAMEBUFFER, GL_DEPTH_ATTACHMENT, GL_RENDERBUFFER, m.storage);
+  driver::glFramebufferRenderbufferOES(GL_FRAMEBUFFER, GL_STENCIL_ATTACHMENT, GL_RENDERBUFFER, m.storage);
+  driver::glBindRenderbufferOES(GL_RENDERBUFFER, was);
+  return driver::glCheckFramebufferStatusOES(GL_FRAMEBUFFER) == GL_FRAMEBUFFER_COMPLETE;
 }
 
 void FragmentSource::drop_mirror(State& s) {
   auto& m = s.mirror;
   if (m.framebuffer) {
-    DT_REAL(void, glDeleteFramebuffersOES, int, const uint32_t*)(1, &m.framebuffer);
-    for (uint32_t* name : {&m.color, &m.storage})
-      DT_REAL(void, glDeleteRenderbuffersOES, int, const uint32_t*)(1, name);
+    driver::glDeleteFramebuffersOES(1, &m.framebuffer);
+    for (uint32_t* name : {&m.color, &m.storage}) driver::glDeleteRenderbuffersOES(1, name);
   }
   m = {};
 }
 
 void FragmentSource::clear_mirror(State& s, uint32_t mask) {
-  static const auto bind = DT_REAL(void, glBindFramebufferOES, uint32_t, uint32_t);
   const char* why = nullptr;
   Extent size;
   if (!(mask & GL_DEPTH_BUFFER_BIT) || !boolean(GL_DEPTH_WRITEMASK) || integer(GL_DRAW_FRAMEBUFFER_BINDING) ||
@@ -58,24 +53,17 @@ void FragmentSource::clear_mirror(State& s, uint32_t mask) {
   if (!target_size(0, size, why) || !bind_mirror(s, size))
     s.mirror.equal = false;
   else
-    DT_REAL(void, glClear, uint32_t)(GL_DEPTH_BUFFER_BIT), s.mirror.equal = true;
-  bind(GL_FRAMEBUFFER, 0);
+    driver::glClear(GL_DEPTH_BUFFER_BIT), s.mirror.equal = true;
+  driver::glBindFramebufferOES(GL_FRAMEBUFFER, 0);
   drain_errors();
 }
 
 const char* FragmentSource::count_behind(State& s, Draw& draw, Extent size, bool depth, Count& to) {
-  static const auto bind = DT_REAL(void, glBindFramebufferOES, uint32_t, uint32_t);
-  static const auto mask = DT_REAL(void, glColorMask, uint8_t, uint8_t, uint8_t, uint8_t);
-  static const auto clear = DT_REAL(void, glClear, uint32_t);
-  static const auto clear_value = DT_REAL(void, glClearStencil, int);
-  static const auto func = DT_REAL(void, glStencilFunc, uint32_t, int, uint32_t);
-  static const auto op = DT_REAL(void, glStencilOp, uint32_t, uint32_t, uint32_t);
-  static const auto write = DT_REAL(void, glStencilMask, uint32_t);
   if (const char* no = no_mirror(depth)) return no;
   if (depth && !s.mirror.equal) return "OpenGL ES 1: the depth buffer was not cleared in this frame";
   const char* why = nullptr;
   if (!bind_mirror(s, size)) {
-    bind(GL_FRAMEBUFFER, 0);
+    driver::glBindFramebufferOES(GL_FRAMEBUFFER, 0);
     s.mirror.equal = false;
     return "the driver takes no framebuffer with such a depth buffer";
   }
@@ -88,37 +76,37 @@ const char* FragmentSource::count_behind(State& s, Draw& draw, Extent size, bool
                      integer(GL_STENCIL_WRITEMASK),
                      integer(GL_STENCIL_CLEAR_VALUE)};
   uint8_t colors[4] = {};
-  DT_REAL(void, glGetBooleanv, uint32_t, uint8_t*)(GL_COLOR_WRITEMASK, colors);
-  clear_value(0);
-  write(0xFF);
+  driver::glGetBooleanv(GL_COLOR_WRITEMASK, colors);
+  driver::glClearStencil(0);
+  driver::glStencilMask(0xFF);
   {
     Off whole;
     whole(GL_SCISSOR_TEST);
-    clear(0x400);
+    driver::glClear(0x400);
   }
-  func(GL_ALWAYS, 0, 0xFF);
-  op(GL_KEEP, GL_KEEP, GL_INCR);
-  mask(0, 0, 0, 0);
-  DT_REAL(void, glEnable, uint32_t)(GL_STENCIL_TEST);
+  driver::glStencilFunc(GL_ALWAYS, 0, 0xFF);
+  driver::glStencilOp(GL_KEEP, GL_KEEP, GL_INCR);
+  driver::glColorMask(0, 0, 0, 0);
+  driver::glEnable(GL_STENCIL_TEST);
   {
     Off off;
     if (!depth) off(GL_DEPTH_TEST);
     if (!draw.perform()) why = "the player left it out";
   }
-  op(GL_KEEP, GL_KEEP, GL_KEEP);
-  mask(1, 1, 1, 1);
+  driver::glStencilOp(GL_KEEP, GL_KEEP, GL_KEEP);
+  driver::glColorMask(1, 1, 1, 1);
   int box[4] = {0, 0, size.width, size.height};
   if (enabled(GL_SCISSOR_TEST)) scissored(box);
   colors_of_counts(size);
   if (!why)
     why = read_counts(s, box, [&](size_t, size_t, const uint8_t* row, size_t n) { to.value += sum_of(row, n); }, 4);
-  DT_REAL(void, glDisable, uint32_t)(GL_STENCIL_TEST);
-  mask(colors[0], colors[1], colors[2], colors[3]);
-  func(static_cast<uint32_t>(was[0]), was[1], static_cast<uint32_t>(was[2]));
-  op(static_cast<uint32_t>(was[3]), static_cast<uint32_t>(was[4]), static_cast<uint32_t>(was[5]));
-  write(static_cast<uint32_t>(was[6]));
-  clear_value(was[7]);
-  bind(GL_FRAMEBUFFER, 0);
+  driver::glDisable(GL_STENCIL_TEST);
+  driver::glColorMask(colors[0], colors[1], colors[2], colors[3]);
+  driver::glStencilFunc(static_cast<uint32_t>(was[0]), was[1], static_cast<uint32_t>(was[2]));
+  driver::glStencilOp(static_cast<uint32_t>(was[3]), static_cast<uint32_t>(was[4]), static_cast<uint32_t>(was[5]));
+  driver::glStencilMask(static_cast<uint32_t>(was[6]));
+  driver::glClearStencil(was[7]);
+  driver::glBindFramebufferOES(GL_FRAMEBUFFER, 0);
   if (!why && take_error()) why = "the driver does not give back the counts";
   if (why && depth) s.mirror.equal = false;
   return why;
@@ -136,11 +124,11 @@ class Everywhere {
       off_(cap);  // culling, a palette of matrices, planes
       drain_errors();
     }
-    DT_REAL(void, glGetIntegerv, uint32_t, int*)(GL_VIEWPORT, viewport_);
+    driver::glGetIntegerv(GL_VIEWPORT, viewport_);
     get(GL_MODELVIEW_MATRIX, matrices_[0]), get(GL_PROJECTION_MATRIX, matrices_[1]);
-    for (uint32_t m : {GL_MODELVIEW, GL_PROJECTION}) mode(m), DT_REAL(void, glLoadIdentity)();
-    DT_REAL(void, glViewport, int, int, int, int)(0, 0, size.width, size.height);
-    DT_REAL(void, glGetPointerv, uint32_t, void**)(GL_VERTEX_ARRAY_POINTER, &pointer_);
+    for (uint32_t m : {GL_MODELVIEW, GL_PROJECTION}) mode(m), driver::glLoadIdentity();
+    driver::glViewport(0, 0, size.width, size.height);
+    driver::glGetPointerv(GL_VERTEX_ARRAY_POINTER, &pointer_);
     if (colored_) client(false, GL_COLOR_ARRAY);
     client(true, GL_VERTEX_ARRAY);
     bind(0);
@@ -155,20 +143,20 @@ class Everywhere {
     if (!shaped_) client(false, GL_VERTEX_ARRAY);
     if (colored_) client(true, GL_COLOR_ARRAY);
     const int* v = viewport_;
-    DT_REAL(void, glViewport, int, int, int, int)(v[0], v[1], v[2], v[3]);
-    for (uint32_t i = 0; i < 2; ++i) mode(GL_MODELVIEW + i), DT_REAL(void, glLoadMatrixf, const float*)(matrices_[i]);
+    driver::glViewport(v[0], v[1], v[2], v[3]);
+    for (uint32_t i = 0; i < 2; ++i) mode(GL_MODELVIEW + i), driver::glLoadMatrixf(matrices_[i]);
     mode(mode_);
   }
 
  private:
-  static void get(uint32_t name, float* to) { DT_REAL(void, glGetFloatv, uint32_t, float*)(name, to); }
-  static void mode(uint32_t m) { DT_REAL(void, glMatrixMode, uint32_t)(m); }
-  static void bind(uint32_t buffer) { DT_REAL(void, glBindBuffer, uint32_t, uint32_t)(GL_ARRAY_BUFFER, buffer); }
+  static void get(uint32_t name, float* to) { driver::glGetFloatv(name, to); }
+  static void mode(uint32_t m) { driver::glMatrixMode(m); }
+  static void bind(uint32_t buffer) { driver::glBindBuffer(GL_ARRAY_BUFFER, buffer); }
   static void client(bool on, uint32_t array) {
-    on ? DT_REAL(void, glEnableClientState, uint32_t)(array) : DT_REAL(void, glDisableClientState, uint32_t)(array);
+    on ? driver::glEnableClientState(array) : driver::glDisableClientState(array);
   }
   static void vertices(int size, uint32_t type, int stride, const void* at) {
-    DT_REAL(void, glVertexPointer, int, uint32_t, int, const void*)(size, type, stride, at);
+    driver::glVertexPointer(size, type, stride, at);
   }
   Off off_;
   int viewport_[4] = {};
@@ -183,17 +171,9 @@ class Everywhere {
 }  // namespace
 
 void FragmentSource::colors_of_counts(Extent size) {
-  static const auto get_float = DT_REAL(void, glGetFloatv, uint32_t, float*);
-  static const auto color = DT_REAL(void, glColor4f, float, float, float, float);
-  static const auto clear_color = DT_REAL(void, glClearColor, float, float, float, float);
-  static const auto factors = DT_REAL(void, glBlendFunc, uint32_t, uint32_t);
-  static const auto unit = DT_REAL(void, glActiveTexture, uint32_t);
-  static const auto func = DT_REAL(void, glStencilFunc, uint32_t, int, uint32_t);
-  static const auto arrays = DT_REAL(void, glDrawArrays, uint32_t, int, int);
-  static const auto on = DT_REAL(void, glEnable, uint32_t), off_now = DT_REAL(void, glDisable, uint32_t);
   float background[4] = {}, current[4] = {};
-  get_float(GL_COLOR_CLEAR_VALUE, background);
-  get_float(GL_CURRENT_COLOR, current);
+  driver::glGetFloatv(GL_COLOR_CLEAR_VALUE, background);
+  driver::glGetFloatv(GL_CURRENT_COLOR, current);
   const auto from = static_cast<uint32_t>(integer(GL_BLEND_SRC)), to = static_cast<uint32_t>(integer(GL_BLEND_DST));
   const auto active = static_cast<uint32_t>(integer(GL_ACTIVE_TEXTURE));
   const bool blends = enabled(GL_BLEND);
@@ -203,38 +183,33 @@ void FragmentSource::colors_of_counts(Extent size) {
   std::vector<uint32_t> textured;
   for (uint32_t i = GL_TEXTURE0;
        i < GL_TEXTURE0 + static_cast<uint32_t>(std::clamp(integer(GL_MAX_TEXTURE_UNITS), 1, 8)); ++i) {
-    unit(i);
-    if (enabled(GL_TEXTURE_2D)) off_now(GL_TEXTURE_2D), textured.push_back(i);
+    driver::glActiveTexture(i);
+    if (enabled(GL_TEXTURE_2D)) driver::glDisable(GL_TEXTURE_2D), textured.push_back(i);
   }
-  clear_color(0, 0, 0, 0);
+  driver::glClearColor(0, 0, 0, 0);
   {
     Off whole;
     whole(GL_SCISSOR_TEST);
-    DT_REAL(void, glClear, uint32_t)(GL_COLOR_BUFFER_BIT);
+    driver::glClear(GL_COLOR_BUFFER_BIT);
   }
-  on(GL_BLEND);
-  factors(1, 1);
+  driver::glEnable(GL_BLEND);
+  driver::glBlendFunc(1, 1);
   const Everywhere everywhere(size);
   for (int bit = 1; bit < 256; bit *= 2) {
     const float value = static_cast<float>(bit) / 255.f;
-    color(value, value, value, value);
-    func(GL_EQUAL, bit, static_cast<uint32_t>(bit));
-    arrays(5, 0, 4);
+    driver::glColor4f(value, value, value, value);
+    driver::glStencilFunc(GL_EQUAL, bit, static_cast<uint32_t>(bit));
+    driver::glDrawArrays(5, 0, 4);
   }
-  if (!blends) off_now(GL_BLEND);
-  factors(from, to);
-  for (uint32_t i : textured) unit(i), on(GL_TEXTURE_2D);
-  unit(active);
-  color(current[0], current[1], current[2], current[3]);
-  clear_color(background[0], background[1], background[2], background[3]);
+  if (!blends) driver::glDisable(GL_BLEND);
+  driver::glBlendFunc(from, to);
+  for (uint32_t i : textured) driver::glActiveTexture(i), driver::glEnable(GL_TEXTURE_2D);
+  driver::glActiveTexture(active);
+  driver::glColor4f(current[0], current[1], current[2], current[3]);
+  driver::glClearColor(background[0], background[1], background[2], background[3]);
 }
 
 bool FragmentSource::bind_plain(State& s, Extent size) {
-  static const auto bind = DT_REAL(void, glBindFramebufferOES, uint32_t, uint32_t);
-  static const auto bind_storage = DT_REAL(void, glBindRenderbufferOES, uint32_t, uint32_t);
-  static const auto allocate = DT_REAL(void, glRenderbufferStorageOES, uint32_t, uint32_t, int, int);
-  static const auto attach = DT_REAL(void, glFramebufferRenderbufferOES, uint32_t, uint32_t, uint32_t, uint32_t);
-  static const auto status = DT_REAL(uint32_t, glCheckFramebufferStatusOES, uint32_t);
   const auto storage = static_cast<uint32_t>(integer(GL_RENDERBUFFER_BINDING));
   Private& p = s.adding[{0u, static_cast<uint32_t>(size.width), static_cast<uint32_t>(size.height)}];
   bool fresh = !p.framebuffer;
@@ -242,39 +217,26 @@ bool FragmentSource::bind_plain(State& s, Extent size) {
     static uint32_t next = 0x6F000000;  // downwards, as in make_target
     p.framebuffer = p.color = next--;
   }
-  bind(GL_FRAMEBUFFER, p.framebuffer);
+  driver::glBindFramebufferOES(GL_FRAMEBUFFER, p.framebuffer);
   if (fresh) {
-    bind_storage(GL_RENDERBUFFER, p.color);
-    allocate(GL_RENDERBUFFER, GL_RGBA8, size.width, size.height);
-    attach(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_RENDERBUFFER, p.color);
-    bind_storage(GL_RENDERBUFFER, storage);
+    driver::glBindRenderbufferOES(GL_RENDERBUFFER, p.color);
+    driver::glRenderbufferStorageOES(GL_RENDERBUFFER, GL_RGBA8, size.width, size.height);
+    driver::glFramebufferRenderbufferOES(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_RENDERBUFFER, p.color);
+    driver::glBindRenderbufferOES(GL_RENDERBUFFER, storage);
   }
-  return status(GL_FRAMEBUFFER) == GL_FRAMEBUFFER_COMPLETE;
+  return driver::glCheckFramebufferStatusOES(GL_FRAMEBUFFER) == GL_FRAMEBUFFER_COMPLETE;
 }
 
 const char* FragmentSource::draw_plain(Draw& draw) {
-  static const auto get = DT_REAL(void, glGetIntegerv, uint32_t, int*);
-  static const auto get_float = DT_REAL(void, glGetFloatv, uint32_t, float*);
-  static const auto get_mask = DT_REAL(void, glGetBooleanv, uint32_t, uint8_t*);
-  static const auto clear = DT_REAL(void, glClear, uint32_t);
-  static const auto clear_color = DT_REAL(void, glClearColor, float, float, float, float);
-  static const auto mask = DT_REAL(void, glColorMask, uint8_t, uint8_t, uint8_t, uint8_t);
-  static const auto factors = DT_REAL(void, glBlendFunc, uint32_t, uint32_t);
-  static const auto color = DT_REAL(void, glColor4f, float, float, float, float);
-  static const auto unit = DT_REAL(void, glActiveTexture, uint32_t);
-  static const auto client_on = DT_REAL(void, glEnableClientState, uint32_t);
-  static const auto client_off = DT_REAL(void, glDisableClientState, uint32_t);
-  static const auto on = DT_REAL(void, glEnable, uint32_t);
-  static const auto off_ = DT_REAL(void, glDisable, uint32_t);
   const int units = std::clamp(integer(GL_MAX_TEXTURE_UNITS), 1, 8), active = integer(GL_ACTIVE_TEXTURE);
   uint8_t masks[4] = {};
   float background[4] = {}, current[4] = {};
   int from = 0, to = 0;
-  get_mask(GL_COLOR_WRITEMASK, masks);
-  get_float(GL_COLOR_CLEAR_VALUE, background);
-  get_float(GL_CURRENT_COLOR, current);
-  get(GL_BLEND_SRC, &from);
-  get(GL_BLEND_DST, &to);
+  driver::glGetBooleanv(GL_COLOR_WRITEMASK, masks);
+  driver::glGetFloatv(GL_COLOR_CLEAR_VALUE, background);
+  driver::glGetFloatv(GL_CURRENT_COLOR, current);
+  driver::glGetIntegerv(GL_BLEND_SRC, &from);
+  driver::glGetIntegerv(GL_BLEND_DST, &to);
   bool array = enabled(GL_COLOR_ARRAY), blends = enabled(GL_BLEND);
   Off off;
   for (uint32_t cap : {GL_DEPTH_TEST, GL_STENCIL_TEST, GL_ALPHA_TEST, GL_SAMPLE_ALPHA_TO_COVERAGE, GL_SAMPLE_COVERAGE})
@@ -283,30 +245,31 @@ const char* FragmentSource::draw_plain(Draw& draw) {
     off(cap);  // lights, fog, logic operation, dither
   std::vector<int> textured;
   for (int i = 0; i < units; ++i) {
-    unit(GL_TEXTURE0 + static_cast<uint32_t>(i));
-    if (enabled(GL_TEXTURE_2D)) off_(GL_TEXTURE_2D), textured.push_back(i);
+    driver::glActiveTexture(GL_TEXTURE0 + static_cast<uint32_t>(i));
+    if (enabled(GL_TEXTURE_2D)) driver::glDisable(GL_TEXTURE_2D), textured.push_back(i);
   }
-  unit(static_cast<uint32_t>(active));
-  mask(1, 1, 1, 1);
-  clear_color(0, 0, 0, 0);
+  driver::glActiveTexture(static_cast<uint32_t>(active));
+  driver::glColorMask(1, 1, 1, 1);
+  driver::glClearColor(0, 0, 0, 0);
   {
     Off whole;
     whole(GL_SCISSOR_TEST);
-    clear(GL_COLOR_BUFFER_BIT);
+    driver::glClear(GL_COLOR_BUFFER_BIT);
   }
-  clear_color(background[0], background[1], background[2], background[3]);
-  if (array) client_off(GL_COLOR_ARRAY);
-  color(1 / 255.f, 1 / 255.f, 1 / 255.f, 1 / 255.f);
-  on(GL_BLEND);
-  factors(1, 1);
+  driver::glClearColor(background[0], background[1], background[2], background[3]);
+  if (array) driver::glDisableClientState(GL_COLOR_ARRAY);
+  driver::glColor4f(1 / 255.f, 1 / 255.f, 1 / 255.f, 1 / 255.f);
+  driver::glEnable(GL_BLEND);
+  driver::glBlendFunc(1, 1);
   const bool drawn = draw.perform();
-  if (!blends) off_(GL_BLEND);
-  factors(static_cast<uint32_t>(from), static_cast<uint32_t>(to));
-  color(current[0], current[1], current[2], current[3]);
-  if (array) client_on(GL_COLOR_ARRAY);
-  mask(masks[0], masks[1], masks[2], masks[3]);
-  for (int i : textured) unit(GL_TEXTURE0 + static_cast<uint32_t>(i)), on(GL_TEXTURE_2D);
-  unit(static_cast<uint32_t>(active));
+  if (!blends) driver::glDisable(GL_BLEND);
+  driver::glBlendFunc(static_cast<uint32_t>(from), static_cast<uint32_t>(to));
+  driver::glColor4f(current[0], current[1], current[2], current[3]);
+  if (array) driver::glEnableClientState(GL_COLOR_ARRAY);
+  driver::glColorMask(masks[0], masks[1], masks[2], masks[3]);
+  for (int i : textured)
+    driver::glActiveTexture(GL_TEXTURE0 + static_cast<uint32_t>(i)), driver::glEnable(GL_TEXTURE_2D);
+  driver::glActiveTexture(static_cast<uint32_t>(active));
   return drawn ? nullptr : "the player left it out";
 }
 
@@ -334,7 +297,6 @@ const char* FragmentSource::read_plain(State& s, Drawn& d, const Target& t) {
 }
 
 void FragmentSource::count_plain(State& s, Drawn& d, Draw& draw, bool alpha) {
-  static const auto bind = DT_REAL(void, glBindFramebufferOES, uint32_t, uint32_t);
   auto was = static_cast<uint32_t>(integer(GL_DRAW_FRAMEBUFFER_BINDING));
   const char* why = nullptr;
   Target t;
@@ -359,7 +321,7 @@ void FragmentSource::count_plain(State& s, Drawn& d, Draw& draw, bool alpha) {
   if (!bind_plain(s, t.size)) why = "the driver takes no framebuffer of colours alone";
   if (!why) why = draw_plain(draw);
   if (!why) why = read_plain(s, d, t);
-  bind(GL_FRAMEBUFFER, was);
+  driver::glBindFramebufferOES(GL_FRAMEBUFFER, was);
   if (why) return lose(d, why, true);
   if (fetches_) d.fetches.fragment = d.generated.value * textured_units();
   if (!depth && !stencil) d.passed = alpha ? d.survived : d.generated;

@@ -15,14 +15,13 @@ uint32_t FragmentSource::storage_for(Target& t) {
 
 const char* FragmentSource::count_by_pictures(State& s, Drawn& d, Draw& draw, uint32_t program,
                                               const ProgramSource* source, bool shader, bool counts, bool generated) {
-  static const auto status = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
   const char* why = nullptr;
   Target t;
   t.draw = static_cast<uint32_t>(integer(GL_DRAW_FRAMEBUFFER_BINDING));
   t.read = static_cast<uint32_t>(integer(GL_READ_FRAMEBUFFER_BINDING));
   if (integer(GL_SAMPLE_BUFFERS) > 0)
     why = "the target has several samples a pixel";
-  else if (status(GL_DRAW_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE)
+  else if (driver::glCheckFramebufferStatus(GL_DRAW_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE)
     return nullptr;  // nothing is drawn
   else if (program && source->reads_target)
     why = "the fragment shader reads the target";
@@ -108,8 +107,6 @@ FragmentSource::Job FragmentSource::new_job(State& s, const Target& t, bool pict
 
 const char* FragmentSource::count_in_stencil(State& s, const Target& t, Draw& draw, uint32_t program, bool bare,
                                              bool whole, Job job) {
-  static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
-  static const auto clear = DT_REAL(void, glClearBufferiv, uint32_t, int, const int*);
   static const int zero = 0;
   drain_errors();
   const char* why = nullptr;
@@ -117,13 +114,13 @@ const char* FragmentSource::count_in_stencil(State& s, const Target& t, Draw& dr
   job.stencil = true;
   job.slot = slot(s, STENCILS, t, 0, why);
   if (!why) {
-    bind(GL_DRAW_FRAMEBUFFER, job.slot->framebuffer);
+    driver::glBindFramebuffer(GL_DRAW_FRAMEBUFFER, job.slot->framebuffer);
     StencilState saved;
     {
       Off off;
       off(GL_SCISSOR_TEST);
       StencilState::count();
-      clear(GL_STENCIL, 0, &zero);
+      driver::glClearBufferiv(GL_STENCIL, 0, &zero);
     }
     Off off;
     tests_off(off);
@@ -133,27 +130,22 @@ const char* FragmentSource::count_in_stencil(State& s, const Target& t, Draw& dr
       return perform(draw, program, bare);
     });
   }
-  bind(GL_DRAW_FRAMEBUFFER, t.draw);
+  driver::glBindFramebuffer(GL_DRAW_FRAMEBUFFER, t.draw);
   return queue(s, std::move(job), why);
 }
 
 const char* FragmentSource::counting_stencil(const std::function<const char*()>& draw) {
-  static const auto enable = DT_REAL(void, glEnable, uint32_t);
-  static const auto disable = DT_REAL(void, glDisable, uint32_t);
   const bool was = enabled(GL_STENCIL_TEST);
   Off off;
   if (!is_es() && has_extension("GL_EXT_stencil_two_side")) off(GL_STENCIL_TEST_TWO_SIDE_EXT);
-  enable(GL_STENCIL_TEST);
+  driver::glEnable(GL_STENCIL_TEST);
   const char* why = draw();
-  if (!was) disable(GL_STENCIL_TEST);
+  if (!was) driver::glDisable(GL_STENCIL_TEST);
   return why;
 }
 
 const char* FragmentSource::count_in_steps(State& s, const Target& t, Draw& draw, uint32_t program, uint32_t storage,
                                            Kind kind, Job job) {
-  static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
-  static const auto clear = DT_REAL(void, glClearBufferfv, uint32_t, int, const float*);
-  static const auto clear_stencil = DT_REAL(void, glClearBufferiv, uint32_t, int, const int*);
   static const float white[4] = {1, 1, 1, 1};
   static const int zero = 0;
   drain_errors();
@@ -169,7 +161,7 @@ const char* FragmentSource::count_in_steps(State& s, const Target& t, Draw& draw
       }
   if (!why) {
     Depth& depth = s.depths[{storage, static_cast<uint32_t>(t.size.width), static_cast<uint32_t>(t.size.height)}];
-    bind(GL_DRAW_FRAMEBUFFER, job.slot->framebuffer);
+    driver::glBindFramebuffer(GL_DRAW_FRAMEBUFFER, job.slot->framebuffer);
     Added steps(1 / (kind == STEPS_8 ? 255.f : 65535.f));
     std::optional<StencilState> saved;
     if (job.stencil) saved.emplace(), StencilState::count(true);
@@ -177,8 +169,8 @@ const char* FragmentSource::count_in_steps(State& s, const Target& t, Draw& draw
       Off off;
       off(GL_SCISSOR_TEST);
       why = follow(s, t, depth);
-      clear(GL_COLOR, 0, white);
-      if (job.stencil) clear_stencil(GL_STENCIL, 0, &zero);
+      driver::glClearBufferfv(GL_COLOR, 0, white);
+      if (job.stencil) driver::glClearBufferiv(GL_STENCIL, 0, &zero);
     }
     Off dither;
     dither(GL_DITHER);
@@ -189,25 +181,22 @@ const char* FragmentSource::count_in_steps(State& s, const Target& t, Draw& draw
     else
       follows_ = true;
   }
-  bind(GL_DRAW_FRAMEBUFFER, t.draw);
+  driver::glBindFramebuffer(GL_DRAW_FRAMEBUFFER, t.draw);
   return queue(s, std::move(job), why);
 }
 
 const char* FragmentSource::follow(State& s, const Target& t, Depth& depth) {
-  static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
-  static const auto blit = DT_REAL(void, glBlitFramebuffer, int, int, int, int, int, int, int, int, uint32_t, uint32_t);
-  static const auto clear = DT_REAL(void, glClearBufferfv, uint32_t, int, const float*);
-  static const auto mask = DT_REAL(void, glDepthMask, uint8_t);
   if (depth.epoch == depth_epoch_ && depth.owner == t.draw) return nullptr;
   if (s.clear.epoch == depth_epoch_ && s.clear.owner == t.draw) {
     const bool writes = boolean(GL_DEPTH_WRITEMASK);
-    if (!writes) mask(1);
-    clear(GL_DEPTH, 0, &s.clear.value);
-    if (!writes) mask(0);
+    if (!writes) driver::glDepthMask(1);
+    driver::glClearBufferfv(GL_DEPTH, 0, &s.clear.value);
+    if (!writes) driver::glDepthMask(0);
   } else {
-    bind(GL_READ_FRAMEBUFFER, t.draw);
-    blit(0, 0, t.size.width, t.size.height, 0, 0, t.size.width, t.size.height, GL_DEPTH_BUFFER_BIT, GL_NEAREST);
-    bind(GL_READ_FRAMEBUFFER, t.read);
+    driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, t.draw);
+    driver::glBlitFramebuffer(0, 0, t.size.width, t.size.height, 0, 0, t.size.width, t.size.height, GL_DEPTH_BUFFER_BIT,
+                              GL_NEAREST);
+    driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, t.read);
     if (take_error()) return "the driver does not copy this depth buffer";
   }
   depth.epoch = depth_epoch_;
@@ -219,23 +208,18 @@ void FragmentSource::turn(const Target& t) {
   if (!is_turned(t)) return;
   // Mesa's compatibility profile has the extension, but an error for its function.
   if (is_es())
-    DT_REAL(void, glFramebufferParameteriMESA, uint32_t, uint32_t, int)(GL_DRAW_FRAMEBUFFER, GL_FRAMEBUFFER_FLIP_Y_MESA,
-                                                                        1);
+    driver::glFramebufferParameteriMESA(GL_DRAW_FRAMEBUFFER, GL_FRAMEBUFFER_FLIP_Y_MESA, 1);
   else
-    DT_REAL(void, glFramebufferParameteri, uint32_t, uint32_t, int)(GL_DRAW_FRAMEBUFFER, GL_FRAMEBUFFER_FLIP_Y_MESA, 1);
+    driver::glFramebufferParameteri(GL_DRAW_FRAMEBUFFER, GL_FRAMEBUFFER_FLIP_Y_MESA, 1);
 }
 
 const char* FragmentSource::draw_picture(State& s, const Target& t, Draw& draw, uint32_t program, const Row& row) {
-  static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
-  static const auto blit = DT_REAL(void, glBlitFramebuffer, int, int, int, int, int, int, int, int, uint32_t, uint32_t);
-  static const auto clear = DT_REAL(void, glClearBufferiv, uint32_t, int, const int*);
-  static const auto is_whole = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
   static const int zero = 0;
   const char* why = nullptr;
   drain_errors();
   make_target(s, t);
-  bind(GL_DRAW_FRAMEBUFFER, s.framebuffer);
-  if (is_whole(GL_DRAW_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE)
+  driver::glBindFramebuffer(GL_DRAW_FRAMEBUFFER, s.framebuffer);
+  if (driver::glCheckFramebufferStatus(GL_DRAW_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE)
     why = "the driver takes no framebuffer of depth and stencil alone";
   if (!why) {
     StencilState saved;
@@ -243,31 +227,28 @@ const char* FragmentSource::draw_picture(State& s, const Target& t, Draw& draw, 
     {
       Off off;
       off(GL_SCISSOR_TEST);
-      bind(GL_READ_FRAMEBUFFER, t.draw);
-      blit(0, 0, t.size.width, t.size.height, 0, 0, t.size.width, t.size.height, GL_DEPTH_BUFFER_BIT, GL_NEAREST);
+      driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, t.draw);
+      driver::glBlitFramebuffer(0, 0, t.size.width, t.size.height, 0, 0, t.size.width, t.size.height,
+                                GL_DEPTH_BUFFER_BIT, GL_NEAREST);
       if (take_error()) why = "the driver does not copy this depth buffer";
       // After the copy: drivers have been seen to lose what was cleared before it.
-      clear(GL_STENCIL, 0, &zero);
+      driver::glClearBufferiv(GL_STENCIL, 0, &zero);
     }
     if (!why) why = counting_stencil([&] { return perform(draw, program, false); });
     int box[4] = {0, 0, t.size.width, t.size.height};
     if (enabled(GL_SCISSOR_TEST)) scissored(box);
-    bind(GL_READ_FRAMEBUFFER, s.framebuffer);
+    driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, s.framebuffer);
     if (!why) why = read_counts(s, box, row);
     if (!why && take_error()) why = "the driver does not give back the counts";
   }
-  bind(GL_DRAW_FRAMEBUFFER, t.draw);
-  bind(GL_READ_FRAMEBUFFER, t.read);
+  driver::glBindFramebuffer(GL_DRAW_FRAMEBUFFER, t.draw);
+  driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, t.read);
   drain_errors();
   return why;
 }
 
 const char* FragmentSource::draw_colors(State& s, const Target& t, Draw& draw, uint32_t program, bool depth,
                                         bool stencil, const Row& row) {
-  static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
-  static const auto blit = DT_REAL(void, glBlitFramebuffer, int, int, int, int, int, int, int, int, uint32_t, uint32_t);
-  static const auto clear = DT_REAL(void, glClearBufferfv, uint32_t, int, const float*);
-  static const auto is_whole = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
   static const float zero[4] = {};
   if (!program) return "no program draws it";
   int stencil_bits = 0;
@@ -278,8 +259,8 @@ const char* FragmentSource::draw_colors(State& s, const Target& t, Draw& draw, u
   drain_errors();
   const char* why = make_colored(s, t, depth, stencil_bits);
   if (!why) {
-    bind(GL_DRAW_FRAMEBUFFER, s.framebuffer);
-    if (is_whole(GL_DRAW_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE)
+    driver::glBindFramebuffer(GL_DRAW_FRAMEBUFFER, s.framebuffer);
+    if (driver::glCheckFramebufferStatus(GL_DRAW_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE)
       why = "the driver takes no framebuffer with such a depth buffer";
   }
   if (!why) {
@@ -287,10 +268,12 @@ const char* FragmentSource::draw_colors(State& s, const Target& t, Draw& draw, u
     {
       Off off;
       off(GL_SCISSOR_TEST);
-      clear(GL_COLOR, 0, zero);
-      bind(GL_READ_FRAMEBUFFER, t.draw);
+      driver::glClearBufferfv(GL_COLOR, 0, zero);
+      driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, t.draw);
       uint32_t bits = (depth ? GL_DEPTH_BUFFER_BIT : 0u) | (stencil_bits ? 0x400u : 0u);
-      if (bits) blit(0, 0, t.size.width, t.size.height, 0, 0, t.size.width, t.size.height, bits, GL_NEAREST);
+      if (bits)
+        driver::glBlitFramebuffer(0, 0, t.size.width, t.size.height, 0, 0, t.size.width, t.size.height, bits,
+                                  GL_NEAREST);
       if (take_error()) why = "the driver does not copy this depth buffer";
     }
     if (!why) {
@@ -306,12 +289,12 @@ const char* FragmentSource::draw_colors(State& s, const Target& t, Draw& draw, u
     }
     int box[4] = {0, 0, t.size.width, t.size.height};
     if (enabled(GL_SCISSOR_TEST)) scissored(box);
-    bind(GL_READ_FRAMEBUFFER, s.framebuffer);
+    driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, s.framebuffer);
     if (!why) why = read_counts(s, box, row, 4);
     if (!why && take_error()) why = "the driver does not give back the counts";
   }
-  bind(GL_DRAW_FRAMEBUFFER, t.draw);
-  bind(GL_READ_FRAMEBUFFER, t.read);
+  driver::glBindFramebuffer(GL_DRAW_FRAMEBUFFER, t.draw);
+  driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, t.read);
   drain_errors();
   return why;
 }

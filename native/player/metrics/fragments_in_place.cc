@@ -4,7 +4,7 @@ namespace dt::play::metrics::fragments {
 
 bool FragmentSource::counts_in_place(State& s) {
   if (s.lists.here < 0) {
-    const auto* renderer = DT_REAL(const unsigned char*, glGetString, uint32_t)(GL_RENDERER);
+    const auto* renderer = driver::glGetString(GL_RENDERER);
     const bool pays = renderer && !strncmp(reinterpret_cast<const char*>(renderer), "llvmpipe", 8);
     s.lists.here = pays && version() >= 31u && FetchCounter::missing().empty();
     drain_errors();
@@ -21,7 +21,6 @@ bool FragmentSource::can_count_in_place(State& s, const Draw& draw, uint32_t pro
 
 bool FragmentSource::count_in_place(State& s, Drawn& d, Draw& draw, uint32_t program, const ProgramSource* source,
                                     bool queries, bool counts) {
-  static const auto status = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
   if (!can_count_in_place(s, draw, program, source, counts)) return false;
   Target t;
   t.draw = static_cast<uint32_t>(integer(GL_DRAW_FRAMEBUFFER_BINDING));
@@ -38,7 +37,7 @@ bool FragmentSource::count_in_place(State& s, Drawn& d, Draw& draw, uint32_t pro
   // Where larger draws have a depth buffer of ours follow the program's, it follows all.
   if (writes)
     if (auto it = s.followed.find(t.draw); it != s.followed.end() && it->second + 1 >= frames_) return false;
-  if (status(GL_DRAW_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE) return false;
+  if (driver::glCheckFramebufferStatus(GL_DRAW_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE) return false;
   bool depth = passes_ && counts && depth_test;
   if (depth) {
     int type = 0;
@@ -125,7 +124,6 @@ void FragmentSource::list(State& s, const Target& t, Draw& draw, uint32_t progra
 
 void FragmentSource::use_copy(State& s, uint32_t program, bool bare, Placed as, const Place& place, uint32_t target,
                               Extent size, const UniformValues* values) {
-  static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
   if (values)
     use_placing_copy(program, bare, as, place, *values);
   else
@@ -136,18 +134,17 @@ void FragmentSource::use_copy(State& s, uint32_t program, bool bare, Placed as, 
   const int now = target ? -1 : size.height;
   if (drew_to && drew_to != now) {
     if (s.empty)
-      bind(GL_DRAW_FRAMEBUFFER, s.empty);
+      driver::glBindFramebuffer(GL_DRAW_FRAMEBUFFER, s.empty);
     else
-      s.empty = bind_new(GL_DRAW_FRAMEBUFFER, bind, "glGenFramebuffers");
-    bind(GL_DRAW_FRAMEBUFFER, target);
+      s.empty = bind_new(GL_DRAW_FRAMEBUFFER, driver::glBindFramebuffer, driver::glGenFramebuffers);
+    driver::glBindFramebuffer(GL_DRAW_FRAMEBUFFER, target);
   }
   drew_to = now;
 }
 
 void FragmentSource::take_storage(State& s) {
   s.storage.take();
-  DT_REAL(void, glBindBufferBase, uint32_t, uint32_t, uint32_t)(GL_SHADER_STORAGE_BUFFER, fetch_binding(),
-                                                                s.lists.buffers[s.lists.now].name());
+  driver::glBindBufferBase(GL_SHADER_STORAGE_BUFFER, fetch_binding(), s.lists.buffers[s.lists.now].name());
 }
 
 void FragmentSource::play_in_place(State& s, Drawn& d, const Draw& draw) {
@@ -175,8 +172,6 @@ void FragmentSource::put_off(State& s, std::unique_ptr<Draw> draw, uint64_t last
 }
 
 bool FragmentSource::stay_put_off(InPlace& p, const Call& call) {
-  static const auto get = DT_REAL(void, glGetVertexAttribiv, uint32_t, uint32_t, int*);
-  static const auto pointer = DT_REAL(void, glGetVertexAttribPointerv, uint32_t, uint32_t, void**);
   const auto index = static_cast<uint32_t>(call.number("index"));
   if (p.put_off.size() >= MOST_PUT_OFF ||
       (!tls.context->buffers[gl::ARRAY] && !strcmp(call.name, "glVertexAttribPointer")))
@@ -186,14 +181,17 @@ bool FragmentSource::stay_put_off(InPlace& p, const Call& call) {
   if (!p.arrays.contains(index)) {
     Array a;
     int integer = 0, binding = static_cast<int>(index), offset = 0;
-    get(index, GL_VERTEX_ATTRIB_ARRAY_ENABLED, &a.enabled), get(index, GL_VERTEX_ATTRIB_ARRAY_SIZE, &a.size),
-        get(index, GL_VERTEX_ATTRIB_ARRAY_STRIDE, &a.stride), get(index, GL_VERTEX_ATTRIB_ARRAY_TYPE, &a.type),
-        get(index, GL_VERTEX_ATTRIB_ARRAY_NORMALIZED, &a.normalized),
-        get(index, GL_VERTEX_ATTRIB_ARRAY_BUFFER_BINDING, &a.buffer);
-    get(index, GL_VERTEX_ATTRIB_ARRAY_INTEGER, &integer);
+    driver::glGetVertexAttribiv(index, GL_VERTEX_ATTRIB_ARRAY_ENABLED, &a.enabled),
+        driver::glGetVertexAttribiv(index, GL_VERTEX_ATTRIB_ARRAY_SIZE, &a.size),
+        driver::glGetVertexAttribiv(index, GL_VERTEX_ATTRIB_ARRAY_STRIDE, &a.stride),
+        driver::glGetVertexAttribiv(index, GL_VERTEX_ATTRIB_ARRAY_TYPE, &a.type),
+        driver::glGetVertexAttribiv(index, GL_VERTEX_ATTRIB_ARRAY_NORMALIZED, &a.normalized),
+        driver::glGetVertexAttribiv(index, GL_VERTEX_ATTRIB_ARRAY_BUFFER_BINDING, &a.buffer);
+    driver::glGetVertexAttribiv(index, GL_VERTEX_ATTRIB_ARRAY_INTEGER, &integer);
     if (version() >= (is_es() ? 31u : 43u))
-      get(index, GL_VERTEX_ATTRIB_BINDING, &binding), get(index, GL_VERTEX_ATTRIB_RELATIVE_OFFSET, &offset);
-    pointer(index, GL_VERTEX_ATTRIB_ARRAY_POINTER, &a.pointer);
+      driver::glGetVertexAttribiv(index, GL_VERTEX_ATTRIB_BINDING, &binding),
+          driver::glGetVertexAttribiv(index, GL_VERTEX_ATTRIB_RELATIVE_OFFSET, &offset);
+    driver::glGetVertexAttribPointerv(index, GL_VERTEX_ATTRIB_ARRAY_POINTER, &a.pointer);
     if (take_error() || integer || binding != static_cast<int>(index) || offset || (a.enabled && !a.buffer))
       return false;
     p.arrays[index] = a;
@@ -203,17 +201,14 @@ bool FragmentSource::stay_put_off(InPlace& p, const Call& call) {
 }
 
 void FragmentSource::give_arrays(const InPlace& p) {
-  static const auto bind = DT_REAL(void, glBindBuffer, uint32_t, uint32_t);
-  static const auto pointer = DT_REAL(void, glVertexAttribPointer, uint32_t, int, uint32_t, uint8_t, int, const void*);
-  static const auto enable = DT_REAL(void, glEnableVertexAttribArray, uint32_t),
-                    disable = DT_REAL(void, glDisableVertexAttribArray, uint32_t);
   for (auto& [index, a] : p.arrays) {
-    bind(GL_ARRAY_BUFFER, static_cast<uint32_t>(a.buffer));
+    driver::glBindBuffer(GL_ARRAY_BUFFER, static_cast<uint32_t>(a.buffer));
     if (a.buffer)
-      pointer(index, a.size, static_cast<uint32_t>(a.type), static_cast<uint8_t>(a.normalized), a.stride, a.pointer);
-    (a.enabled ? enable : disable)(index);
+      driver::glVertexAttribPointer(index, a.size, static_cast<uint32_t>(a.type), static_cast<uint8_t>(a.normalized),
+                                    a.stride, a.pointer);
+    (a.enabled ? driver::glEnableVertexAttribArray : driver::glDisableVertexAttribArray)(index);
   }
-  if (!p.arrays.empty()) bind(GL_ARRAY_BUFFER, tls.context->buffers[gl::ARRAY]);
+  if (!p.arrays.empty()) driver::glBindBuffer(GL_ARRAY_BUFFER, tls.context->buffers[gl::ARRAY]);
 }
 
 void FragmentSource::draw_put_off(State& s) {
@@ -298,20 +293,19 @@ void FragmentSource::drop_lists(State& s) {
 }
 
 void FragmentSource::drop_fence(State& s) {
-  if (s.lists.drawn) DT_REAL(void, glDeleteSync, void*)(s.lists.drawn);
+  if (s.lists.drawn) driver::glDeleteSync(s.lists.drawn);
   s.lists.drawn = nullptr;
 }
 
 void FragmentSource::turn_lists(State& s) {
   auto& l = s.lists;
   if (!s.jobs.empty() && s.jobs.front().lists != l.now) {
-    static const auto wait = DT_REAL(uint32_t, glClientWaitSync, void*, uint32_t, uint64_t);
-    const uint32_t said = l.drawn ? wait(l.drawn, 0, 10'000'000'000) : GL_WAIT_FAILED;
+    const uint32_t said = l.drawn ? driver::glClientWaitSync(l.drawn, 0, 10'000'000'000) : GL_WAIT_FAILED;
     read_back(s, said == GL_ALREADY_SIGNALED || said == GL_CONDITION_SATISFIED);
   }
   drop_fence(s);
   if (s.jobs.empty()) return;
-  l.drawn = DT_REAL(void*, glFenceSync, uint32_t, uint32_t)(GL_SYNC_GPU_COMMANDS_COMPLETE, 0);
+  l.drawn = driver::glFenceSync(GL_SYNC_GPU_COMMANDS_COMPLETE, 0);
   l.now = 1 - l.now;
 }
 

@@ -37,17 +37,16 @@ void FragmentSource::keep(State& s, Job job) {
 }
 
 void FragmentSource::read_back(State& s, bool older) {
-  static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
-  static const auto transfer = DT_REAL(void, glPixelTransferi, uint32_t, int);
   if (s.jobs.empty()) return;
   if (!older) draw_put_off(s);
   const auto was = static_cast<uint32_t>(integer(GL_READ_FRAMEBUFFER_BINDING));
   int shift = 0, offset = 0;
   bool mapped = false;
-  if (!is_es() && !tls.context->core && transfer) {
+  if (!is_es() && !tls.context->core && driver::glPixelTransferi) {
     shift = integer(GL_INDEX_SHIFT), offset = integer(GL_INDEX_OFFSET), mapped = boolean(GL_MAP_STENCIL);
     if (shift || offset || mapped)
-      transfer(GL_INDEX_SHIFT, 0), transfer(GL_INDEX_OFFSET, 0), transfer(GL_MAP_STENCIL, 0);
+      driver::glPixelTransferi(GL_INDEX_SHIFT, 0), driver::glPixelTransferi(GL_INDEX_OFFSET, 0),
+          driver::glPixelTransferi(GL_MAP_STENCIL, 0);
   }
   int32_t* lists[2] = {};
   for (int i = 0; i < 2; ++i)
@@ -59,7 +58,7 @@ void FragmentSource::read_back(State& s, bool older) {
     s.jobs.pop_front();
     Drawn& d = *job.drawn;
     uint64_t most = 0;
-    if (job.slot) bind(GL_READ_FRAMEBUFFER, job.slot->framebuffer);
+    if (job.slot) driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, job.slot->framebuffer);
     if (job.kind == LISTED) {
       const int32_t* const list = lists[job.lists];
       const uint32_t covered = list && job.placed == Placed::SAMPLES ? static_cast<uint32_t>(list[job.first + 1]) : 0;
@@ -99,9 +98,10 @@ void FragmentSource::read_back(State& s, bool older) {
   }
   for (int i = 0; i < 2; ++i)
     if (lists[i]) s.lists.buffers[i].unmap(), s.lists.used[i] = s.lists.plane;
-  bind(GL_READ_FRAMEBUFFER, was);
+  driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, was);
   if (shift || offset || mapped)
-    transfer(GL_INDEX_SHIFT, shift), transfer(GL_INDEX_OFFSET, offset), transfer(GL_MAP_STENCIL, mapped);
+    driver::glPixelTransferi(GL_INDEX_SHIFT, shift), driver::glPixelTransferi(GL_INDEX_OFFSET, offset),
+        driver::glPixelTransferi(GL_MAP_STENCIL, mapped);
 }
 
 Count FragmentSource::read_list(State& s, const Job& job, int32_t* lists) {

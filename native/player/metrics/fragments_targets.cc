@@ -3,49 +3,40 @@
 namespace dt::play::metrics::fragments {
 
 uint32_t FragmentSource::sampled_target(State& s, const Target& t, int samples) {
-  static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
-  static const auto bind_storage = DT_REAL(void, glBindRenderbuffer, uint32_t, uint32_t);
-  static const auto allocate = DT_REAL(void, glRenderbufferStorageMultisample, uint32_t, int, uint32_t, int, int);
-  static const auto attach = DT_REAL(void, glFramebufferRenderbuffer, uint32_t, uint32_t, uint32_t, uint32_t);
   if (s.sampled.size() > MOST_PRIVATE) drop(s.sampled);
   Private& p = s.sampled[{t.format + (static_cast<uint32_t>(samples) << 17) + (is_turned(t) ? 1u << 16 : 0u),
                           static_cast<uint32_t>(t.size.width), static_cast<uint32_t>(t.size.height)}];
   if (p.framebuffer) return p.framebuffer;
   static const uint32_t none = 0;
   const int was = integer(GL_RENDERBUFFER_BINDING);
-  p.framebuffer = bind_new(GL_DRAW_FRAMEBUFFER, bind, "glGenFramebuffers");
+  p.framebuffer = bind_new(GL_DRAW_FRAMEBUFFER, driver::glBindFramebuffer, driver::glGenFramebuffers);
   turn(t);
-  DT_REAL(void, glDrawBuffers, int, const uint32_t*)(1, &none);
-  p.storage = bind_new(GL_RENDERBUFFER, bind_storage, "glGenRenderbuffers");
-  allocate(GL_RENDERBUFFER, samples, t.format, t.size.width, t.size.height);
-  attach(GL_DRAW_FRAMEBUFFER, t.format == GL_DEPTH_COMPONENT16 ? GL_DEPTH_ATTACHMENT : GL_DEPTH_STENCIL_ATTACHMENT,
-         GL_RENDERBUFFER, p.storage);
-  bind_storage(GL_RENDERBUFFER, static_cast<uint32_t>(was));
-  bind(GL_DRAW_FRAMEBUFFER, t.draw);
+  driver::glDrawBuffers(1, &none);
+  p.storage = bind_new(GL_RENDERBUFFER, driver::glBindRenderbuffer, driver::glGenRenderbuffers);
+  driver::glRenderbufferStorageMultisample(GL_RENDERBUFFER, samples, t.format, t.size.width, t.size.height);
+  driver::glFramebufferRenderbuffer(
+      GL_DRAW_FRAMEBUFFER, t.format == GL_DEPTH_COMPONENT16 ? GL_DEPTH_ATTACHMENT : GL_DEPTH_STENCIL_ATTACHMENT,
+      GL_RENDERBUFFER, p.storage);
+  driver::glBindRenderbuffer(GL_RENDERBUFFER, static_cast<uint32_t>(was));
+  driver::glBindFramebuffer(GL_DRAW_FRAMEBUFFER, t.draw);
   return p.framebuffer;
 }
 
 void FragmentSource::depth_format(uint32_t framebuffer, int& bits, int& type) {
-  static const auto get = DT_REAL(void, glGetFramebufferAttachmentParameteriv, uint32_t, uint32_t, uint32_t, int*);
   int object = 0;
   uint32_t point = framebuffer ? GL_DEPTH_ATTACHMENT : GL_DEPTH;
-  get(GL_DRAW_FRAMEBUFFER, point, GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE, &object);
+  driver::glGetFramebufferAttachmentParameteriv(GL_DRAW_FRAMEBUFFER, point, GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE,
+                                                &object);
   if (take_error() || !object) return;
-  get(GL_DRAW_FRAMEBUFFER, point, GL_FRAMEBUFFER_ATTACHMENT_DEPTH_SIZE, &bits);
-  get(GL_DRAW_FRAMEBUFFER, point, GL_FRAMEBUFFER_ATTACHMENT_COMPONENT_TYPE, &type);
+  driver::glGetFramebufferAttachmentParameteriv(GL_DRAW_FRAMEBUFFER, point, GL_FRAMEBUFFER_ATTACHMENT_DEPTH_SIZE,
+                                                &bits);
+  driver::glGetFramebufferAttachmentParameteriv(GL_DRAW_FRAMEBUFFER, point, GL_FRAMEBUFFER_ATTACHMENT_COMPONENT_TYPE,
+                                                &type);
   drain_errors();
 }
 
 FragmentSource::Private* FragmentSource::slot(State& s, Kind kind, const Target& t, uint32_t storage,
                                               const char*& why) {
-  static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
-  static const auto status = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
-  static const auto bind_storage = DT_REAL(void, glBindRenderbuffer, uint32_t, uint32_t);
-  static const auto allocate = DT_REAL(void, glRenderbufferStorage, uint32_t, uint32_t, int, int);
-  static const auto attach = DT_REAL(void, glFramebufferRenderbuffer, uint32_t, uint32_t, uint32_t, uint32_t);
-  static const auto attach_texture = DT_REAL(void, glFramebufferTexture2D, uint32_t, uint32_t, uint32_t, uint32_t, int);
-  static const auto draw_buffers = DT_REAL(void, glDrawBuffers, int, const uint32_t*);
-  static const auto read_buffer = DT_REAL(void, glReadBuffer, uint32_t);
   static const uint32_t none = 0;
   const std::array<uint32_t, 4> key{kind + (is_turned(t) ? KINDS : 0u), storage, static_cast<uint32_t>(t.size.width),
                                     static_cast<uint32_t>(t.size.height)};
@@ -62,23 +53,24 @@ FragmentSource::Private* FragmentSource::slot(State& s, Kind kind, const Target&
   }
   Private made;
   const int was = integer(GL_RENDERBUFFER_BINDING);
-  made.framebuffer = bind_new(GL_DRAW_FRAMEBUFFER, bind, "glGenFramebuffers");
+  made.framebuffer = bind_new(GL_DRAW_FRAMEBUFFER, driver::glBindFramebuffer, driver::glGenFramebuffers);
   turn(t);
   auto add = [&](uint32_t& name, uint32_t format, uint32_t point) {
-    name = bind_new(GL_RENDERBUFFER, bind_storage, "glGenRenderbuffers");
-    allocate(GL_RENDERBUFFER, format, t.size.width, t.size.height);
-    attach(GL_DRAW_FRAMEBUFFER, point, GL_RENDERBUFFER, name);
+    name = bind_new(GL_RENDERBUFFER, driver::glBindRenderbuffer, driver::glGenRenderbuffers);
+    driver::glRenderbufferStorage(GL_RENDERBUFFER, format, t.size.width, t.size.height);
+    driver::glFramebufferRenderbuffer(GL_DRAW_FRAMEBUFFER, point, GL_RENDERBUFFER, name);
   };
   if (kind == STENCILS) {
-    draw_buffers(1, &none);
-    bind(GL_READ_FRAMEBUFFER, made.framebuffer);
-    read_buffer(none);
-    bind(GL_READ_FRAMEBUFFER, t.read);
+    driver::glDrawBuffers(1, &none);
+    driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, made.framebuffer);
+    driver::glReadBuffer(none);
+    driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, t.read);
     add(made.storage, GL_STENCIL_INDEX8, GL_STENCIL_ATTACHMENT);
-    if (take_error() || status(GL_DRAW_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE) {
-      attach(GL_DRAW_FRAMEBUFFER, GL_STENCIL_ATTACHMENT, GL_RENDERBUFFER, 0);
-      allocate(GL_RENDERBUFFER, GL_DEPTH24_STENCIL8, t.size.width, t.size.height);
-      attach(GL_DRAW_FRAMEBUFFER, GL_DEPTH_STENCIL_ATTACHMENT, GL_RENDERBUFFER, made.storage);
+    if (take_error() || driver::glCheckFramebufferStatus(GL_DRAW_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE) {
+      driver::glFramebufferRenderbuffer(GL_DRAW_FRAMEBUFFER, GL_STENCIL_ATTACHMENT, GL_RENDERBUFFER, 0);
+      driver::glRenderbufferStorage(GL_RENDERBUFFER, GL_DEPTH24_STENCIL8, t.size.width, t.size.height);
+      driver::glFramebufferRenderbuffer(GL_DRAW_FRAMEBUFFER, GL_DEPTH_STENCIL_ATTACHMENT, GL_RENDERBUFFER,
+                                        made.storage);
     }
   } else {
     add(made.color, kind == STEPS_8 ? GL_R8 : GL_R16, GL_COLOR_ATTACHMENT0);
@@ -86,35 +78,32 @@ FragmentSource::Private* FragmentSource::slot(State& s, Kind kind, const Target&
     const uint32_t point = storage == GL_DEPTH_COMPONENT16 ? GL_DEPTH_ATTACHMENT : GL_DEPTH_STENCIL_ATTACHMENT;
     if (storage == AS_TEXTURE) {
       if (!depth.texture) depth.texture = new_depth_texture(t);
-      attach_texture(GL_DRAW_FRAMEBUFFER, GL_DEPTH_ATTACHMENT, GL_TEXTURE_2D, depth.texture, 0);
+      driver::glFramebufferTexture2D(GL_DRAW_FRAMEBUFFER, GL_DEPTH_ATTACHMENT, GL_TEXTURE_2D, depth.texture, 0);
     } else if (depth.storage) {
-      attach(GL_DRAW_FRAMEBUFFER, point, GL_RENDERBUFFER, depth.storage);
+      driver::glFramebufferRenderbuffer(GL_DRAW_FRAMEBUFFER, point, GL_RENDERBUFFER, depth.storage);
     } else {
       add(depth.storage, storage, point);
     }
   }
-  bind_storage(GL_RENDERBUFFER, static_cast<uint32_t>(was));
-  if (take_error() || status(GL_DRAW_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE)
+  driver::glBindRenderbuffer(GL_RENDERBUFFER, static_cast<uint32_t>(was));
+  if (take_error() || driver::glCheckFramebufferStatus(GL_DRAW_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE)
     why = kind == STENCILS ? "the driver takes no framebuffer of stencil alone"
                            : "the driver takes no framebuffer with such a depth buffer";
-  bind(GL_DRAW_FRAMEBUFFER, t.draw);
+  driver::glBindFramebuffer(GL_DRAW_FRAMEBUFFER, t.draw);
   all.push_back(made);
   return &all.back();
 }
 
 uint32_t FragmentSource::new_depth_texture(const Target& t) {
-  static const auto bind = DT_REAL(void, glBindTexture, uint32_t, uint32_t);
-  static const auto bind_buffer = DT_REAL(void, glBindBuffer, uint32_t, uint32_t);
-  static const auto image =
-      DT_REAL(void, glTexImage2D, uint32_t, int, int, int, int, int, uint32_t, uint32_t, const void*);
+  static const auto image = driver::glTexImage2D;
   const auto bound = static_cast<uint32_t>(integer(GL_TEXTURE_BINDING_2D));
   const uint32_t unpack = tls.context->buffers[gl::UNPACK];
-  if (unpack) bind_buffer(GL_PIXEL_UNPACK_BUFFER, 0);
-  const uint32_t name = bind_new(GL_TEXTURE_2D, bind, "glGenTextures");
+  if (unpack) driver::glBindBuffer(GL_PIXEL_UNPACK_BUFFER, 0);
+  const uint32_t name = bind_new(GL_TEXTURE_2D, driver::glBindTexture, driver::glGenTextures);
   image(GL_TEXTURE_2D, 0, GL_DEPTH_COMPONENT, t.size.width, t.size.height, 0, GL_DEPTH_COMPONENT, GL_UNSIGNED_INT,
         nullptr);
-  bind(GL_TEXTURE_2D, bound);
-  if (unpack) bind_buffer(GL_PIXEL_UNPACK_BUFFER, unpack);
+  driver::glBindTexture(GL_TEXTURE_2D, bound);
+  if (unpack) driver::glBindBuffer(GL_PIXEL_UNPACK_BUFFER, unpack);
   return name;
 }
 
@@ -126,35 +115,25 @@ void FragmentSource::drop_slots(State& s) {
   }
   s.slots.clear();
   for (auto& [key, depth] : s.depths) {
-    if (depth.storage) DT_REAL(void, glDeleteRenderbuffers, int, const uint32_t*)(1, &depth.storage);
-    if (depth.texture) DT_REAL(void, glDeleteTextures, int, const uint32_t*)(1, &depth.texture);
+    if (depth.storage) driver::glDeleteRenderbuffers(1, &depth.storage);
+    if (depth.texture) driver::glDeleteTextures(1, &depth.texture);
   }
   s.depths.clear();
 }
 
 void FragmentSource::stencil_format(uint32_t framebuffer, int& bits) {
-  static const auto get = DT_REAL(void, glGetFramebufferAttachmentParameteriv, uint32_t, uint32_t, uint32_t, int*);
   int object = 0;
   uint32_t point = framebuffer ? GL_STENCIL_ATTACHMENT : GL_STENCIL;
-  get(GL_DRAW_FRAMEBUFFER, point, GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE, &object);
+  driver::glGetFramebufferAttachmentParameteriv(GL_DRAW_FRAMEBUFFER, point, GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE,
+                                                &object);
   if (take_error() || !object) return;
-  get(GL_DRAW_FRAMEBUFFER, point, GL_FRAMEBUFFER_ATTACHMENT_STENCIL_SIZE, &bits);
+  driver::glGetFramebufferAttachmentParameteriv(GL_DRAW_FRAMEBUFFER, point, GL_FRAMEBUFFER_ATTACHMENT_STENCIL_SIZE,
+                                                &bits);
   drain_errors();
 }
 
 const char* FragmentSource::make_colored(State& s, const Target& t, bool depth, int stencil_bits) {
-  static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
-  static const auto gen = DT_REAL(void, glGenFramebuffers, int, uint32_t*);
-  static const auto gen_storage = DT_REAL(void, glGenRenderbuffers, int, uint32_t*);
-  static const auto gen_texture = DT_REAL(void, glGenTextures, int, uint32_t*);
-  static const auto bind_storage = DT_REAL(void, glBindRenderbuffer, uint32_t, uint32_t);
-  static const auto bind_texture = DT_REAL(void, glBindTexture, uint32_t, uint32_t);
-  static const auto bind_buffer = DT_REAL(void, glBindBuffer, uint32_t, uint32_t);
-  static const auto allocate = DT_REAL(void, glRenderbufferStorage, uint32_t, uint32_t, int, int);
-  static const auto image =
-      DT_REAL(void, glTexImage2D, uint32_t, int, int, int, int, int, uint32_t, uint32_t, const void*);
-  static const auto attach = DT_REAL(void, glFramebufferRenderbuffer, uint32_t, uint32_t, uint32_t, uint32_t);
-  static const auto attach_texture = DT_REAL(void, glFramebufferTexture2D, uint32_t, uint32_t, uint32_t, uint32_t, int);
+  static const auto image = driver::glTexImage2D;
   uint32_t kind = 0;
   if (stencil_bits)
     kind = !depth || (t.depth_bits == 24 && !t.depth_is_float) ? GL_DEPTH24_STENCIL8
@@ -181,47 +160,46 @@ const char* FragmentSource::make_colored(State& s, const Target& t, bool depth, 
   static uint32_t next = 0x6E000000;  // downwards, as in make_target
   c.framebuffer = c.color = next--;   // names that no program chooses
   bool chosen = true;
-  bind(GL_DRAW_FRAMEBUFFER, c.framebuffer);
-  bind_storage(GL_RENDERBUFFER, c.color);
+  driver::glBindFramebuffer(GL_DRAW_FRAMEBUFFER, c.framebuffer);
+  driver::glBindRenderbuffer(GL_RENDERBUFFER, c.color);
   if (take_error()) {
     chosen = false;
-    gen(1, &c.framebuffer), gen_storage(1, &c.color);
-    bind(GL_DRAW_FRAMEBUFFER, c.framebuffer);
-    bind_storage(GL_RENDERBUFFER, c.color);
+    driver::glGenFramebuffers(1, &c.framebuffer), driver::glGenRenderbuffers(1, &c.color);
+    driver::glBindFramebuffer(GL_DRAW_FRAMEBUFFER, c.framebuffer);
+    driver::glBindRenderbuffer(GL_RENDERBUFFER, c.color);
   }
   turn(t);
-  allocate(GL_RENDERBUFFER, GL_RGBA8, t.size.width, t.size.height);
-  attach(GL_DRAW_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_RENDERBUFFER, c.color);
+  driver::glRenderbufferStorage(GL_RENDERBUFFER, GL_RGBA8, t.size.width, t.size.height);
+  driver::glFramebufferRenderbuffer(GL_DRAW_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_RENDERBUFFER, c.color);
   if (kind == AS_TEXTURE) {
     int bound = integer(GL_TEXTURE_BINDING_2D);
     uint32_t unpack = tls.context->buffers[gl::UNPACK];
-    if (unpack) bind_buffer(GL_PIXEL_UNPACK_BUFFER, 0);
-    chosen ? void(c.texture = next--) : gen_texture(1, &c.texture);
-    bind_texture(GL_TEXTURE_2D, c.texture);
+    if (unpack) driver::glBindBuffer(GL_PIXEL_UNPACK_BUFFER, 0);
+    chosen ? void(c.texture = next--) : driver::glGenTextures(1, &c.texture);
+    driver::glBindTexture(GL_TEXTURE_2D, c.texture);
     image(GL_TEXTURE_2D, 0, GL_DEPTH_COMPONENT, t.size.width, t.size.height, 0, GL_DEPTH_COMPONENT, GL_UNSIGNED_INT,
           nullptr);
-    attach_texture(GL_DRAW_FRAMEBUFFER, GL_DEPTH_ATTACHMENT, GL_TEXTURE_2D, c.texture, 0);
-    bind_texture(GL_TEXTURE_2D, static_cast<uint32_t>(bound));
-    if (unpack) bind_buffer(GL_PIXEL_UNPACK_BUFFER, unpack);
+    driver::glFramebufferTexture2D(GL_DRAW_FRAMEBUFFER, GL_DEPTH_ATTACHMENT, GL_TEXTURE_2D, c.texture, 0);
+    driver::glBindTexture(GL_TEXTURE_2D, static_cast<uint32_t>(bound));
+    if (unpack) driver::glBindBuffer(GL_PIXEL_UNPACK_BUFFER, unpack);
   } else if (kind != 2) {
-    chosen ? void(c.storage = next--) : gen_storage(1, &c.storage);
-    bind_storage(GL_RENDERBUFFER, c.storage);
-    allocate(GL_RENDERBUFFER, kind, t.size.width, t.size.height);
-    attach(
+    chosen ? void(c.storage = next--) : driver::glGenRenderbuffers(1, &c.storage);
+    driver::glBindRenderbuffer(GL_RENDERBUFFER, c.storage);
+    driver::glRenderbufferStorage(GL_RENDERBUFFER, kind, t.size.width, t.size.height);
+    driver::glFramebufferRenderbuffer(
         GL_DRAW_FRAMEBUFFER,
         kind == GL_DEPTH24_STENCIL8 || kind == GL_DEPTH32F_STENCIL8 ? GL_DEPTH_STENCIL_ATTACHMENT : GL_DEPTH_ATTACHMENT,
         GL_RENDERBUFFER, c.storage);
   }
-  bind_storage(GL_RENDERBUFFER, static_cast<uint32_t>(was));
-  bind(GL_DRAW_FRAMEBUFFER, t.draw);
+  driver::glBindRenderbuffer(GL_RENDERBUFFER, static_cast<uint32_t>(was));
+  driver::glBindFramebuffer(GL_DRAW_FRAMEBUFFER, t.draw);
   s.framebuffer = c.framebuffer;
   return take_error() ? "the driver takes no framebuffer with such a depth buffer" : nullptr;
 }
 
 void FragmentSource::scissored(int* box) {
-  static const auto get = DT_REAL(void, glGetIntegerv, uint32_t, int*);
   int v[4] = {};
-  get(GL_SCISSOR_BOX, v);
+  driver::glGetIntegerv(GL_SCISSOR_BOX, v);
   int right = std::min(box[2], v[0] + v[2]), top = std::min(box[3], v[1] + v[3]);
   box[0] = std::clamp(v[0], 0, box[2]), box[1] = std::clamp(v[1], 0, box[3]);
   box[2] = std::max(right - box[0], 0), box[3] = std::max(top - box[1], 0);
@@ -241,12 +219,9 @@ const char* FragmentSource::read_counts(State& s, const int* box, const Row& row
 }
 
 void FragmentSource::read_pixels(const int* box, uint32_t format, uint32_t type, void* to) {
-  static const auto bind_buffer = DT_REAL(void, glBindBuffer, uint32_t, uint32_t);
-  static const auto store = DT_REAL(void, glPixelStorei, uint32_t, int);
-  static const auto read = DT_REAL(void, glReadPixels, int, int, int, int, uint32_t, uint32_t, void*);
   const GlContext* c = tls.context;
   uint32_t pack = c->buffers[gl::PACK];
-  if (pack) bind_buffer(GL_PIXEL_PACK_BUFFER, 0);
+  if (pack) driver::glBindBuffer(GL_PIXEL_PACK_BUFFER, 0);
   const gl::PixelStore& p = c->pack;
   const struct {
     uint32_t name;
@@ -255,22 +230,14 @@ void FragmentSource::read_pixels(const int* box, uint32_t format, uint32_t type,
                 {GL_PACK_SKIP_ROWS, p.skip_rows, 0},   {GL_PACK_SKIP_PIXELS, p.skip_pixels, 0},
                 {GL_PACK_SWAP_BYTES, p.swap_bytes, 0}, {GL_PACK_LSB_FIRST, p.lsb_first, 0}};
   for (auto& v : values)
-    if (v.value != v.plain) store(v.name, v.plain);
-  read(box[0], box[1], box[2], box[3], format, type, to);
+    if (v.value != v.plain) driver::glPixelStorei(v.name, v.plain);
+  driver::glReadPixels(box[0], box[1], box[2], box[3], format, type, to);
   for (auto& v : values)
-    if (v.value != v.plain) store(v.name, v.value);
-  if (pack) bind_buffer(GL_PIXEL_PACK_BUFFER, pack);
+    if (v.value != v.plain) driver::glPixelStorei(v.name, v.value);
+  if (pack) driver::glBindBuffer(GL_PIXEL_PACK_BUFFER, pack);
 }
 
 void FragmentSource::make_target(State& s, const Target& t) {
-  static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
-  static const auto gen = DT_REAL(void, glGenFramebuffers, int, uint32_t*);
-  static const auto gen_storage = DT_REAL(void, glGenRenderbuffers, int, uint32_t*);
-  static const auto bind_storage = DT_REAL(void, glBindRenderbuffer, uint32_t, uint32_t);
-  static const auto allocate = DT_REAL(void, glRenderbufferStorage, uint32_t, uint32_t, int, int);
-  static const auto attach = DT_REAL(void, glFramebufferRenderbuffer, uint32_t, uint32_t, uint32_t, uint32_t);
-  static const auto draw_buffers = DT_REAL(void, glDrawBuffers, int, const uint32_t*);
-  static const auto read_buffer = DT_REAL(void, glReadBuffer, uint32_t);
   static const uint32_t none = 0;
   if (s.counting.size() > MOST_PRIVATE) drop(s.counting);
   Private& p = s.counting[{t.format + (is_turned(t) ? 1u << 16 : 0u), static_cast<uint32_t>(t.size.width),
@@ -285,38 +252,35 @@ void FragmentSource::make_target(State& s, const Target& t) {
     static uint32_t next = 0x6D000000;  // downwards
     p.framebuffer = p.storage = chosen ? next-- : 0;
     if (chosen) {
-      bind(GL_DRAW_FRAMEBUFFER, p.framebuffer);
-      bind_storage(GL_RENDERBUFFER, p.storage);
+      driver::glBindFramebuffer(GL_DRAW_FRAMEBUFFER, p.framebuffer);
+      driver::glBindRenderbuffer(GL_RENDERBUFFER, p.storage);
       chosen = !take_error();
     }
     if (!chosen) {
-      gen(1, &p.framebuffer);
-      gen_storage(1, &p.storage);
-      bind(GL_DRAW_FRAMEBUFFER, p.framebuffer);
+      driver::glGenFramebuffers(1, &p.framebuffer);
+      driver::glGenRenderbuffers(1, &p.storage);
+      driver::glBindFramebuffer(GL_DRAW_FRAMEBUFFER, p.framebuffer);
     }
-    draw_buffers(1, &none);
-    bind(GL_READ_FRAMEBUFFER, p.framebuffer);
-    read_buffer(none);
+    driver::glDrawBuffers(1, &none);
+    driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, p.framebuffer);
+    driver::glReadBuffer(none);
   }
-  bind(GL_DRAW_FRAMEBUFFER, p.framebuffer);
+  driver::glBindFramebuffer(GL_DRAW_FRAMEBUFFER, p.framebuffer);
   turn(t);
-  bind_storage(GL_RENDERBUFFER, p.storage);
-  allocate(GL_RENDERBUFFER, t.format, t.size.width, t.size.height);
-  attach(GL_DRAW_FRAMEBUFFER, GL_DEPTH_STENCIL_ATTACHMENT, GL_RENDERBUFFER, p.storage);
-  bind_storage(GL_RENDERBUFFER, static_cast<uint32_t>(was));
-  bind(GL_READ_FRAMEBUFFER, t.read);
+  driver::glBindRenderbuffer(GL_RENDERBUFFER, p.storage);
+  driver::glRenderbufferStorage(GL_RENDERBUFFER, t.format, t.size.width, t.size.height);
+  driver::glFramebufferRenderbuffer(GL_DRAW_FRAMEBUFFER, GL_DEPTH_STENCIL_ATTACHMENT, GL_RENDERBUFFER, p.storage);
+  driver::glBindRenderbuffer(GL_RENDERBUFFER, static_cast<uint32_t>(was));
+  driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, t.read);
   s.framebuffer = p.framebuffer;
 }
 
 void FragmentSource::drop(std::map<std::array<uint32_t, 3>, Private>& all) {
-  static const auto remove = DT_REAL(void, glDeleteFramebuffers, int, const uint32_t*);
-  static const auto remove_storage = DT_REAL(void, glDeleteRenderbuffers, int, const uint32_t*);
-  static const auto remove_texture = DT_REAL(void, glDeleteTextures, int, const uint32_t*);
   for (auto& [key, p] : all) {
-    if (p.framebuffer) remove(1, &p.framebuffer);
+    if (p.framebuffer) driver::glDeleteFramebuffers(1, &p.framebuffer);
     for (uint32_t* name : {&p.color, &p.storage})
-      if (*name) remove_storage(1, name);
-    if (p.texture) remove_texture(1, &p.texture);
+      if (*name) driver::glDeleteRenderbuffers(1, name);
+    if (p.texture) driver::glDeleteTextures(1, &p.texture);
   }
   all.clear();
 }

@@ -14,94 +14,18 @@
 #include "../../core/signature.h"
 #include "geometry_classes.h"
 #include "source.h"
+#include "uniform.h"
 #include "gl_enums.h"
 
 namespace dt::play::metrics {
 namespace {
 
-// The functions that this needs, whatever the context calls them; nullptr where it has none.
-struct Functions {
-#define DT_F(RESULT, NAME, ...) RESULT (*NAME)(__VA_ARGS__) = gl::real<RESULT (*)(__VA_ARGS__)>("gl" #NAME)
-  DT_F(void, GetIntegerv, uint32_t, int*);
-  DT_F(void, GetFloatv, uint32_t, float*);
-  DT_F(void, GetBooleanv, uint32_t, uint8_t*);
-  DT_F(void, GetBooleani_v, uint32_t, uint32_t, uint8_t*);
-  DT_F(void, GetPointerv, uint32_t, void**);
-  DT_F(uint8_t, IsEnabled, uint32_t);
-  DT_F(void, Enable, uint32_t);
-  DT_F(void, Disable, uint32_t);
-  DT_F(void, UseProgram, uint32_t);
-  DT_F(void, GetProgramiv, uint32_t, uint32_t, int*);
-  DT_F(uint32_t, CreateProgram);
-  DT_F(uint32_t, CreateShader, uint32_t);
-  DT_F(void, ShaderSource, uint32_t, int, const char* const*, const int*);
-  DT_F(void, CompileShader, uint32_t);
-  DT_F(void, AttachShader, uint32_t, uint32_t);
-  DT_F(void, DetachShader, uint32_t, uint32_t);
-  DT_F(void, DeleteShader, uint32_t);
-  DT_F(void, DeleteProgram, uint32_t);
-  DT_F(void, LinkProgram, uint32_t);
-  DT_F(void, GetAttachedShaders, uint32_t, int, int*, uint32_t*);
-  DT_F(void, GetShaderiv, uint32_t, uint32_t, int*);
-  DT_F(void, BindAttribLocation, uint32_t, uint32_t, const char*);
-  DT_F(void, GetActiveAttrib, uint32_t, uint32_t, int, int*, int*, uint32_t*, char*);
-  DT_F(int, GetAttribLocation, uint32_t, const char*);
-  DT_F(void, GetActiveUniform, uint32_t, uint32_t, int, int*, int*, uint32_t*, char*);
-  DT_F(int, GetUniformLocation, uint32_t, const char*);
-  DT_F(void, GetUniformfv, uint32_t, int, float*);
-  DT_F(void, GetUniformiv, uint32_t, int, int*);
-  DT_F(void, GetUniformuiv, uint32_t, int, uint32_t*);
-  DT_F(void, GetActiveUniformBlockName, uint32_t, uint32_t, int, int*, char*);
-  DT_F(uint32_t, GetUniformBlockIndex, uint32_t, const char*);
-  DT_F(void, GetActiveUniformBlockiv, uint32_t, uint32_t, uint32_t, int*);
-  DT_F(void, UniformBlockBinding, uint32_t, uint32_t, uint32_t);
-  DT_F(void, GetProgramInterfaceiv, uint32_t, uint32_t, uint32_t, int*);
-  DT_F(void, GetProgramResourceiv, uint32_t, uint32_t, uint32_t, int, const uint32_t*, int, int*, int*);
-  DT_F(void, GetProgramStageiv, uint32_t, uint32_t, uint32_t, int*);
-  DT_F(void, GetTransformFeedbackVarying, uint32_t, uint32_t, int, int*, int*, uint32_t*, char*);
-  DT_F(void, GetShaderSource, uint32_t, int, int*, char*);
-  DT_F(void, GetFloati_v, uint32_t, uint32_t, float*);
-  DT_F(void, GetIntegeri_v, uint32_t, uint32_t, int*);
-  DT_F(uint8_t, IsEnabledi, uint32_t, uint32_t);
-  DT_F(void, GetClipPlane, uint32_t, double*);
-  DT_F(void, GetClipPlanef, uint32_t, float*);
-  DT_F(void, TransformFeedbackVaryings, uint32_t, int, const char* const*, uint32_t);
-  DT_F(void, BeginTransformFeedback, uint32_t);
-  DT_F(void, EndTransformFeedback);
-  DT_F(void, PauseTransformFeedback);
-  DT_F(void, ResumeTransformFeedback);
-  DT_F(void, GenTransformFeedbacks, int, uint32_t*);
-  DT_F(void, DeleteTransformFeedbacks, int, const uint32_t*);
-  DT_F(void, BindTransformFeedback, uint32_t, uint32_t);
-  DT_F(void, GenBuffers, int, uint32_t*);
-  DT_F(void, DeleteBuffers, int, const uint32_t*);
-  DT_F(void, BindBuffer, uint32_t, uint32_t);
-  DT_F(void, BindBufferBase, uint32_t, uint32_t, uint32_t);
-  DT_F(void, BufferData, uint32_t, intptr_t, const void*, uint32_t);
-  DT_F(void, BufferSubData, uint32_t, intptr_t, intptr_t, const void*);
-  DT_F(void, GetBufferParameteriv, uint32_t, uint32_t, int*);
-  DT_F(void*, MapBufferRange, uint32_t, intptr_t, intptr_t, uint32_t);
-  DT_F(void*, MapBufferRangeEXT, uint32_t, intptr_t, intptr_t, uint32_t);
-  DT_F(uint8_t, UnmapBuffer, uint32_t);
-  DT_F(uint8_t, UnmapBufferOES, uint32_t);
-  DT_F(void, GenQueries, int, uint32_t*);
-  DT_F(void, DeleteQueries, int, const uint32_t*);
-  DT_F(void, BeginQuery, uint32_t, uint32_t);
-  DT_F(void, EndQuery, uint32_t);
-  DT_F(void, GetQueryObjectuiv, uint32_t, uint32_t, uint32_t*);
-#undef DT_F
-};
-const Functions& gl_() {
-  static const Functions made;
-  return made;
-}
-
 int integer(uint32_t name) {
   int v[16] = {};
-  gl_().GetIntegerv(name, v);
+  driver::glGetIntegerv(name, v);
   return v[0];
 }
-bool enabled(uint32_t name) { return gl_().IsEnabled(name); }
+bool enabled(uint32_t name) { return driver::glIsEnabled(name); }
 
 // ---- what there is ------------------------------------------------------------------------------
 
@@ -235,49 +159,27 @@ bool shape(uint32_t type, char& kind, int& columns, int& rows) {
 }
 bool is_image(uint32_t type) { return type >= GL_IMAGE_1D && type <= GL_UNSIGNED_INT_IMAGE_2D_MULTISAMPLE_ARRAY; }
 
-void set_uniform(const Uniform& u) {
-  const auto* f = reinterpret_cast<const float*>(u.last);
-  const auto* i = reinterpret_cast<const int*>(u.last);
-  using V = void (*)(int, int, const void*);
-  using M = void (*)(int, int, uint8_t, const float*);
-  static const V vectors[3][4] = {{gl::real<V>("glUniform1fv"), gl::real<V>("glUniform2fv"),
-                                   gl::real<V>("glUniform3fv"), gl::real<V>("glUniform4fv")},
-                                  {gl::real<V>("glUniform1iv"), gl::real<V>("glUniform2iv"),
-                                   gl::real<V>("glUniform3iv"), gl::real<V>("glUniform4iv")},
-                                  {gl::real<V>("glUniform1uiv"), gl::real<V>("glUniform2uiv"),
-                                   gl::real<V>("glUniform3uiv"), gl::real<V>("glUniform4uiv")}};
-  static const M matrices[3][3] = {
-      {gl::real<M>("glUniformMatrix2fv"), gl::real<M>("glUniformMatrix2x3fv"), gl::real<M>("glUniformMatrix2x4fv")},
-      {gl::real<M>("glUniformMatrix3x2fv"), gl::real<M>("glUniformMatrix3fv"), gl::real<M>("glUniformMatrix3x4fv")},
-      {gl::real<M>("glUniformMatrix4x2fv"), gl::real<M>("glUniformMatrix4x3fv"), gl::real<M>("glUniformMatrix4fv")}};
-  if (u.columns > 1) {
-    if (M set = matrices[u.columns - 2][u.rows - 2]) set(u.to, 1, 0, f);
-  } else if (V set = vectors[u.kind == 'f' ? 0 : u.kind == 'i' ? 1 : 2][u.rows - 1]) {
-    set(u.to, 1, i);
-  }
-}
-
 // Whether stages before the rasteriser write to buffers or images: they would write twice.
 bool writes_memory(uint32_t program) {
-  const Functions& f = gl_();
   const GlContext* c = tls.context;
-  if (!f.GetProgramInterfaceiv || !f.GetProgramResourceiv || c->version < (c->api == 2 ? 31u : 43u)) return false;
+  if (!driver::glGetProgramInterfaceiv || !driver::glGetProgramResourceiv || c->version < (c->api == 2 ? 31u : 43u))
+    return false;
   for (uint32_t interface :
        {uint32_t{GL_SHADER_STORAGE_BLOCK}, uint32_t{GL_ATOMIC_COUNTER_BUFFER}, uint32_t{GL_UNIFORM}}) {
     int count = 0;
-    f.GetProgramInterfaceiv(program, interface, GL_ACTIVE_RESOURCES, &count);
+    driver::glGetProgramInterfaceiv(program, interface, GL_ACTIVE_RESOURCES, &count);
     for (int i = 0; i < count; ++i) {
       static const uint32_t asked[] = {GL_REFERENCED_BY_VERTEX_SHADER, GL_REFERENCED_BY_VERTEX_SHADER + 1,
                                        GL_REFERENCED_BY_VERTEX_SHADER + 2, GL_REFERENCED_BY_VERTEX_SHADER + 3};
       int by[4] = {}, type = 0;
       if (interface == GL_UNIFORM) {
         static const uint32_t type_of = GL_TYPE;
-        f.GetProgramResourceiv(program, interface, static_cast<uint32_t>(i), 1, &type_of, 1, nullptr, &type);
+        driver::glGetProgramResourceiv(program, interface, static_cast<uint32_t>(i), 1, &type_of, 1, nullptr, &type);
         if (!is_image(static_cast<uint32_t>(type))) continue;
       }
       // Stages that the context does not know are errors of ours alone.
       for (size_t k = 0; k < 4; ++k)
-        f.GetProgramResourceiv(program, interface, static_cast<uint32_t>(i), 1, &asked[k], 1, nullptr, &by[k]);
+        driver::glGetProgramResourceiv(program, interface, static_cast<uint32_t>(i), 1, &asked[k], 1, nullptr, &by[k]);
       if (by[0] || by[1] || by[2] || by[3]) return true;
     }
   }
@@ -285,22 +187,21 @@ bool writes_memory(uint32_t program) {
 }
 
 void make_uniforms(Twin& twin, uint32_t original) {
-  const Functions& f = gl_();
   int count = 0;
-  f.GetProgramiv(twin.program, GL_ACTIVE_UNIFORMS, &count);
+  driver::glGetProgramiv(twin.program, GL_ACTIVE_UNIFORMS, &count);
   for (int i = 0; i < count; ++i) {
     char name[512] = "";
     int length = 0, size = 0;
     uint32_t type = 0;
-    f.GetActiveUniform(twin.program, static_cast<uint32_t>(i), sizeof name, &length, &size, &type, name);
+    driver::glGetActiveUniform(twin.program, static_cast<uint32_t>(i), sizeof name, &length, &size, &type, name);
     Uniform u{};
     if (is_image(type)) continue;
     std::string base = name;
     if (base.ends_with("[0]")) base.resize(base.size() - 3);
     for (int k = 0; k < size; ++k) {
       std::string each = size > 1 ? base + "[" + std::to_string(k) + "]" : std::string(name);
-      u.to = f.GetUniformLocation(twin.program, each.c_str());
-      u.from = f.GetUniformLocation(original, each.c_str());
+      u.to = driver::glGetUniformLocation(twin.program, each.c_str());
+      u.from = driver::glGetUniformLocation(original, each.c_str());
       if (u.to < 0 || u.from < 0) continue;
       if (!shape(type, u.kind, u.columns, u.rows)) {
         twin.why = "it has uniforms of double precision";
@@ -309,13 +210,13 @@ void make_uniforms(Twin& twin, uint32_t original) {
       twin.uniforms.push_back(u);
     }
   }
-  if (!f.GetActiveUniformBlockName || tls.context->version < (tls.context->api == 2 ? 30u : 31u)) return;
-  f.GetProgramiv(twin.program, GL_ACTIVE_UNIFORM_BLOCKS, &count);
+  if (!driver::glGetActiveUniformBlockName || tls.context->version < (tls.context->api == 2 ? 30u : 31u)) return;
+  driver::glGetProgramiv(twin.program, GL_ACTIVE_UNIFORM_BLOCKS, &count);
   for (int i = 0; i < count; ++i) {
     char name[512] = "";
     int length = 0;
-    f.GetActiveUniformBlockName(twin.program, static_cast<uint32_t>(i), sizeof name, &length, name);
-    uint32_t there = f.GetUniformBlockIndex(original, name);
+    driver::glGetActiveUniformBlockName(twin.program, static_cast<uint32_t>(i), sizeof name, &length, name);
+    uint32_t there = driver::glGetUniformBlockIndex(original, name);
     if (there != ~0u) twin.blocks.emplace_back(there, static_cast<uint32_t>(i));
   }
 }
@@ -354,24 +255,23 @@ std::string with_our_cull_distance(const std::string& text) {
 // Which of CAPTURED the shaders of the last stage before the rasteriser name. Where one culls, another comes in its
 // place, which the caller deletes.
 void look_for_more(uint32_t* shaders, int count, uint32_t stage, Twin& twin, std::vector<uint32_t>& own) {
-  const Functions& f = gl_();
   const GlContext* c = tls.context;
   for (int i = 0; i < count; ++i) {
     int type = 0, length = 0;
-    f.GetShaderiv(shaders[i], GL_SHADER_TYPE, &type);
-    f.GetShaderiv(shaders[i], GL_SHADER_SOURCE_LENGTH, &length);
+    driver::glGetShaderiv(shaders[i], GL_SHADER_TYPE, &type);
+    driver::glGetShaderiv(shaders[i], GL_SHADER_SOURCE_LENGTH, &length);
     if (static_cast<uint32_t>(type) != stage || length <= 1) continue;
     std::string text(static_cast<size_t>(length), 0);
-    f.GetShaderSource(shaders[i], length, &length, text.data());
+    driver::glGetShaderSource(shaders[i], length, &length, text.data());
     text.resize(static_cast<size_t>(length));
     bool culls = text.find(CAPTURED_NAMES[CULL_DISTANCE]) != text.npos;
     for (int which = 0; which < CAPTURED; ++which) twin.named[which] |= text.find(CAPTURED_NAMES[which]) != text.npos;
     if (!culls) continue;
     std::string made = with_our_cull_distance(text);
     const char* begin = made.c_str();
-    own.push_back(f.CreateShader(stage));
-    f.ShaderSource(own.back(), 1, &begin, nullptr);
-    f.CompileShader(own.back());
+    own.push_back(driver::glCreateShader(stage));
+    driver::glShaderSource(own.back(), 1, &begin, nullptr);
+    driver::glCompileShader(own.back());
     shaders[i] = own.back();
   }
   if (c->api == 2 || c->core) twin.named[CLIP_VERTEX] = false;
@@ -379,14 +279,14 @@ void look_for_more(uint32_t* shaders, int count, uint32_t stage, Twin& twin, std
 
 // Links it so that it hands out the position, and as much of the rest as the driver does.
 int link_capturing(Twin& twin) {
-  const Functions& f = gl_();
   auto link = [&](const std::vector<int>& more) {
     std::vector<const char*> names{POSITION[0]};
     for (int which : more) names.push_back(which == CULL_DISTANCE ? OUR_CULL_DISTANCE : CAPTURED_NAMES[which]);
-    f.TransformFeedbackVaryings(twin.program, static_cast<int>(names.size()), names.data(), GL_INTERLEAVED_ATTRIBS);
-    f.LinkProgram(twin.program);
+    driver::glTransformFeedbackVaryings(twin.program, static_cast<int>(names.size()), names.data(),
+                                        GL_INTERLEAVED_ATTRIBS);
+    driver::glLinkProgram(twin.program);
     int good = 0;
-    f.GetProgramiv(twin.program, GL_LINK_STATUS, &good);
+    driver::glGetProgramiv(twin.program, GL_LINK_STATUS, &good);
     return good;
   };
   std::vector<int> more, each;
@@ -404,27 +304,27 @@ int link_capturing(Twin& twin) {
     char name[64] = "";
     int length = 0, size = 0;
     uint32_t type = 0;
-    f.GetTransformFeedbackVarying(twin.program, static_cast<uint32_t>(i) + 1, sizeof name, &length, &size, &type, name);
+    driver::glGetTransformFeedbackVarying(twin.program, static_cast<uint32_t>(i) + 1, sizeof name, &length, &size,
+                                          &type, name);
     twin.sizes[more[i]] = more[i] == CLIP_VERTEX ? 4 : std::clamp(size, 1, Own::MOST);
   }
   return good;
 }
 
 Twin make_twin(uint32_t original) {
-  const Functions& f = gl_();
   Twin twin;
   int good = 0, separable = 0;
-  f.GetProgramiv(original, GL_LINK_STATUS, &good);
+  driver::glGetProgramiv(original, GL_LINK_STATUS, &good);
   if (!good) return twin.why = "its program is not linked", twin;
   const GlContext* c = tls.context;
-  if (c->version >= (c->api == 2 ? 31u : 41u)) f.GetProgramiv(original, GL_PROGRAM_SEPARABLE, &separable);
+  if (c->version >= (c->api == 2 ? 31u : 41u)) driver::glGetProgramiv(original, GL_PROGRAM_SEPARABLE, &separable);
   uint32_t shaders[32];
   int count = 0;
-  f.GetAttachedShaders(original, 32, &count, shaders);
+  driver::glGetAttachedShaders(original, 32, &count, shaders);
   bool vertex = false, geometry = false, tessellation = false;
   for (int i = 0; i < count; ++i) {
     int type = 0;
-    f.GetShaderiv(shaders[i], GL_SHADER_TYPE, &type);
+    driver::glGetShaderiv(shaders[i], GL_SHADER_TYPE, &type);
     vertex |= type == GL_VERTEX_SHADER, geometry |= type == GL_GEOMETRY_SHADER,
         tessellation |= type == GL_TESS_EVALUATION_SHADER;
   }
@@ -432,50 +332,50 @@ Twin make_twin(uint32_t original) {
   if (!vertex)
     return twin.why = separable ? "it draws with separate programs" : "its program has no vertex shader", twin;
   if (writes_memory(original)) return twin.why = "its shaders write memory before the rasteriser", twin;
-  if (f.GetProgramStageiv && c->api == 1 && c->version >= 40) {
+  if (driver::glGetProgramStageiv && c->api == 1 && c->version >= 40) {
     static const uint32_t stages[] = {GL_VERTEX_SHADER, GL_GEOMETRY_SHADER, GL_TESS_EVALUATION_SHADER,
                                       GL_TESS_EVALUATION_SHADER + 1};
     for (uint32_t stage : stages) {
       int subroutines = 0;
-      f.GetProgramStageiv(original, stage, GL_ACTIVE_SUBROUTINE_UNIFORMS, &subroutines);
+      driver::glGetProgramStageiv(original, stage, GL_ACTIVE_SUBROUTINE_UNIFORMS, &subroutines);
       if (subroutines) return twin.why = "it has subroutines", twin;
     }
   }
-  twin.program = f.CreateProgram();
+  twin.program = driver::glCreateProgram();
   std::vector<uint32_t> own;
   look_for_more(shaders, count,
                 geometry       ? GL_GEOMETRY_SHADER
                 : tessellation ? GL_TESS_EVALUATION_SHADER
                                : GL_VERTEX_SHADER,
                 twin, own);
-  for (int i = 0; i < count; ++i) f.AttachShader(twin.program, shaders[i]);
+  for (int i = 0; i < count; ++i) driver::glAttachShader(twin.program, shaders[i]);
   int attributes = 0;
-  f.GetProgramiv(original, GL_ACTIVE_ATTRIBUTES, &attributes);
+  driver::glGetProgramiv(original, GL_ACTIVE_ATTRIBUTES, &attributes);
   for (int i = 0; i < attributes; ++i) {
     char name[512] = "";
     int length = 0, size = 0;
     uint32_t type = 0;
-    f.GetActiveAttrib(original, static_cast<uint32_t>(i), sizeof name, &length, &size, &type, name);
-    int at = f.GetAttribLocation(original, name);
-    if (at >= 0 && strncmp(name, "gl_", 3)) f.BindAttribLocation(twin.program, static_cast<uint32_t>(at), name);
+    driver::glGetActiveAttrib(original, static_cast<uint32_t>(i), sizeof name, &length, &size, &type, name);
+    int at = driver::glGetAttribLocation(original, name);
+    if (at >= 0 && strncmp(name, "gl_", 3)) driver::glBindAttribLocation(twin.program, static_cast<uint32_t>(at), name);
   }
   good = link_capturing(twin);
-  for (int i = 0; i < count; ++i) f.DetachShader(twin.program, shaders[i]);
-  for (uint32_t shader : own) f.DeleteShader(shader);
+  for (int i = 0; i < count; ++i) driver::glDetachShader(twin.program, shaders[i]);
+  for (uint32_t shader : own) driver::glDeleteShader(shader);
   if (!good) {
-    f.DeleteProgram(twin.program);
+    driver::glDeleteProgram(twin.program);
     twin.program = 0;
     twin.why = "its program writes no gl_Position, or none that can be captured";
     return twin;
   }
   int out = 0;
   if (geometry) {
-    f.GetProgramiv(original, GL_GEOMETRY_OUTPUT_TYPE, &out);
+    driver::glGetProgramiv(original, GL_GEOMETRY_OUTPUT_TYPE, &out);
     twin.stage_mode = out == 0 ? 0u : out == 3 ? 1u : 4u;
   } else if (tessellation) {
     int points = 0;
-    f.GetProgramiv(original, GL_TESS_GEN_POINT_MODE, &points);
-    f.GetProgramiv(original, GL_TESS_GEN_MODE, &out);
+    driver::glGetProgramiv(original, GL_TESS_GEN_POINT_MODE, &points);
+    driver::glGetProgramiv(original, GL_TESS_GEN_MODE, &out);
     twin.stage_mode = points ? 0u : out == GL_ISOLINES ? 1u : 4u;
   }
   make_uniforms(twin, original);
@@ -485,22 +385,21 @@ Twin make_twin(uint32_t original) {
 // gl_Position as fixed function computes it, and where that is in front of the eye, where planes of the program's own
 // cut.
 Twin make_fixed_twin() {
-  const Functions& f = gl_();
   Twin twin;
   const char* source =
       "#version 120\nvarying vec4 dt_eye;\nvoid main() { gl_Position = ftransform(); dt_eye = gl_ModelViewMatrix * gl_Vertex; }\n";
   const char* const names[] = {POSITION[0], "dt_eye"};
-  uint32_t shader = f.CreateShader(GL_VERTEX_SHADER);
-  f.ShaderSource(shader, 1, &source, nullptr);
-  f.CompileShader(shader);
-  twin.program = f.CreateProgram();
-  f.AttachShader(twin.program, shader);
-  f.TransformFeedbackVaryings(twin.program, 2, names, GL_INTERLEAVED_ATTRIBS);
-  f.LinkProgram(twin.program);
-  f.DeleteShader(shader);
+  uint32_t shader = driver::glCreateShader(GL_VERTEX_SHADER);
+  driver::glShaderSource(shader, 1, &source, nullptr);
+  driver::glCompileShader(shader);
+  twin.program = driver::glCreateProgram();
+  driver::glAttachShader(twin.program, shader);
+  driver::glTransformFeedbackVaryings(twin.program, 2, names, GL_INTERLEAVED_ATTRIBS);
+  driver::glLinkProgram(twin.program);
+  driver::glDeleteShader(shader);
   twin.sizes[CLIP_VERTEX] = 4;
   int good = 0;
-  f.GetProgramiv(twin.program, GL_LINK_STATUS, &good);
+  driver::glGetProgramiv(twin.program, GL_LINK_STATUS, &good);
   if (!good) twin.why = "the driver does not capture fixed-function positions";
   return twin;
 }
@@ -522,17 +421,17 @@ uint64_t index_size(uint32_t type) {
 
 // Reads a part of the buffer that is bound to a target.
 bool read_buffer(uint32_t target, uint64_t offset, uint64_t bytes, std::vector<uint8_t>& to, const char*& why) {
-  const Functions& f = gl_();
   int size = 0, mapped = 0;
-  f.GetBufferParameteriv(target, GL_BUFFER_SIZE, &size);
-  if (tls.context->version >= 15) f.GetBufferParameteriv(target, GL_BUFFER_MAPPED, &mapped);
+  driver::glGetBufferParameteriv(target, GL_BUFFER_SIZE, &size);
+  if (tls.context->version >= 15) driver::glGetBufferParameteriv(target, GL_BUFFER_MAPPED, &mapped);
   if (mapped) return why = "the program has mapped the buffer that it draws from", false;
   if (offset >= static_cast<uint64_t>(std::max(size, 0))) return to.clear(), true;
   bytes = std::min(bytes, static_cast<uint64_t>(size) - offset);
   if (!bytes) return to.clear(), true;
-  auto map = f.MapBufferRange;
-  auto unmap = f.UnmapBuffer;
-  if (tls.context->api == 2 && tls.context->version < 30) map = f.MapBufferRangeEXT, unmap = f.UnmapBufferOES;
+  auto map = driver::glMapBufferRange;
+  auto unmap = driver::glUnmapBuffer;
+  if (tls.context->api == 2 && tls.context->version < 30)
+    map = driver::glMapBufferRangeEXT, unmap = driver::glUnmapBufferOES;
   void* at = map && unmap ? map(target, static_cast<intptr_t>(offset), static_cast<intptr_t>(bytes), GL_MAP_READ_BIT)
                           : nullptr;
   if (!at) return why = "the driver does not let a buffer be read that it draws from", false;
@@ -722,11 +621,10 @@ int64_t restart_index(uint32_t type) {
 // The state between the last vertex stage and the rasteriser.
 // `own_planes`: the planes of the program's own that are on.
 void raster_state(Raster& r, unsigned& own_planes) {
-  const Functions& f = gl_();
   const GlContext* c = tls.context;
   bool es = c->api == 2;
   int v[4] = {};
-  f.GetIntegerv(GL_VIEWPORT, v);
+  driver::glGetIntegerv(GL_VIEWPORT, v);
   r.width = v[2], r.height = v[3];
   // To the nearest of the places that a pixel has for the driver, after arithmetic in single precision.
   r.rounding = std::ldexp(0.5, -integer(GL_SUBPIXEL_BITS)) + std::ldexp(std::max(r.width, r.height), -22);
@@ -749,21 +647,21 @@ void raster_state(Raster& r, unsigned& own_planes) {
   bool colour = false;
   uint8_t mask[4] = {};
   int buffers = c->version >= (es ? 30u : 20u) ? std::clamp(integer(GL_MAX_DRAW_BUFFERS), 1, 16) : 1;
-  bool indexed = f.GetBooleani_v && c->version >= (es ? 32u : 30u);
+  bool indexed = driver::glGetBooleani_v && c->version >= (es ? 32u : 30u);
   for (int i = 0; i < buffers; ++i) {
     bool drawn = true;
     if (c->version >= (es ? 30u : 20u))
       drawn = integer(GL_DRAW_BUFFER0 + static_cast<uint32_t>(i)) != 0;  // GL_DRAW_BUFFERi
     if (!drawn) continue;
     if (indexed)
-      f.GetBooleani_v(GL_COLOR_WRITEMASK, static_cast<uint32_t>(i), mask);
+      driver::glGetBooleani_v(GL_COLOR_WRITEMASK, static_cast<uint32_t>(i), mask);
     else
-      f.GetBooleanv(GL_COLOR_WRITEMASK, mask);
+      driver::glGetBooleanv(GL_COLOR_WRITEMASK, mask);
     colour |= mask[0] || mask[1] || mask[2] || mask[3];
     if (colour) break;
   }
   uint8_t depth = 0;
-  f.GetBooleanv(GL_DEPTH_WRITEMASK, &depth);
+  driver::glGetBooleanv(GL_DEPTH_WRITEMASK, &depth);
   bool depths = depth && enabled(GL_DEPTH_TEST);
   bool stencils = enabled(GL_STENCIL_TEST) &&
                   (integer(GL_STENCIL_WRITEMASK) || (c->version >= 20 && integer(GL_STENCIL_BACK_WRITEMASK)));
@@ -771,7 +669,7 @@ void raster_state(Raster& r, unsigned& own_planes) {
   if (c->version >= 30) r.discards_all |= enabled(GL_RASTERIZER_DISCARD);
   r.discards = r.discards_all || !r.width || !r.height;
   if (enabled(GL_SCISSOR_TEST)) {
-    f.GetIntegerv(GL_SCISSOR_BOX, v);
+    driver::glGetIntegerv(GL_SCISSOR_BOX, v);
     r.discards |= !v[2] || !v[3];
   }
 }
@@ -825,10 +723,9 @@ class GeometrySource : public Source {
     auto it = captures_.find(context);
     if (it == captures_.end()) return;
     if (context == current_context() && it->second.feedback) {
-      const Functions& f = gl_();
-      f.DeleteTransformFeedbacks(1, &it->second.feedback);
-      f.DeleteBuffers(1, &it->second.buffer);
-      f.DeleteQueries(2, it->second.queries);
+      driver::glDeleteTransformFeedbacks(1, &it->second.feedback);
+      driver::glDeleteBuffers(1, &it->second.buffer);
+      driver::glDeleteQueries(2, it->second.queries);
     }
     captures_.erase(it);
   }
@@ -838,7 +735,7 @@ class GeometrySource : public Source {
     if (!can_capture().empty()) return;
     drain_errors();
     Twin& twin = twins_[{tls.context->share_group, program}];
-    if (twin.program) gl_().DeleteProgram(twin.program);
+    if (twin.program) driver::glDeleteProgram(twin.program);
     twin = make_twin(program);
     drain_errors();
   }
@@ -883,8 +780,7 @@ class GeometrySource : public Source {
 std::string GeometrySource::can_capture() {
   const GlContext* c = tls.context;
   if (!c || !c->version) return "there is no context";
-  const Functions& f = gl_();
-  if (!f.BindTransformFeedback || !f.BeginTransformFeedback || !f.MapBufferRange)
+  if (!driver::glBindTransformFeedback || !driver::glBeginTransformFeedback || !driver::glMapBufferRange)
     return "the driver has no transform feedback objects";
   if (c->api == 1) {
     if (c->version < 30 || (c->version < 40 && !has_extension("GL_ARB_transform_feedback2")))
@@ -937,17 +833,16 @@ int64_t count_primitives(const std::vector<Part_>& parts, uint32_t mode) {
 
 // The state of each of the program's viewports: `first` is that of number 0.
 std::vector<Raster> viewports(const Raster& first) {
-  const Functions& f = gl_();
   std::vector<Raster> found{first};
   for (int i = 1, n = std::clamp(integer(GL_MAX_VIEWPORTS), 1, 64); i < n; ++i) {
     Raster r = first;
     float v[4] = {};
     int box[4] = {};
-    f.GetFloati_v(GL_VIEWPORT, static_cast<uint32_t>(i), v);
+    driver::glGetFloati_v(GL_VIEWPORT, static_cast<uint32_t>(i), v);
     r.width = static_cast<double>(v[2]), r.height = static_cast<double>(v[3]);
     r.discards = first.discards_all || !(v[2] > 0) || !(v[3] > 0);
-    if (f.IsEnabledi(GL_SCISSOR_TEST, static_cast<uint32_t>(i))) {
-      f.GetIntegeri_v(GL_SCISSOR_BOX, static_cast<uint32_t>(i), box);
+    if (driver::glIsEnabledi(GL_SCISSOR_TEST, static_cast<uint32_t>(i))) {
+      driver::glGetIntegeri_v(GL_SCISSOR_BOX, static_cast<uint32_t>(i), box);
       r.discards |= !box[2] || !box[3];
     }
     found.push_back(r);
@@ -957,17 +852,16 @@ std::vector<Raster> viewports(const Raster& first) {
 
 // Planes of the program's own in front of the eye, as they were transformed when they were given.
 std::vector<Position> eye_planes(unsigned own_planes) {
-  const Functions& f = gl_();
   std::vector<Position> found;
   for (uint32_t i = 0; i < Own::MOST; ++i) {
     if (!(own_planes >> i & 1)) continue;
     Position p{};
     float single[4] = {};
     if (tls.context->api == 2) {
-      f.GetClipPlanef(GL_CLIP_DISTANCE0 + i, single);
+      driver::glGetClipPlanef(GL_CLIP_DISTANCE0 + i, single);
       for (size_t k = 0; k < 4; ++k) p[k] = static_cast<double>(single[k]);
     } else {
-      f.GetClipPlane(GL_CLIP_DISTANCE0 + i, p.data());
+      driver::glGetClipPlane(GL_CLIP_DISTANCE0 + i, p.data());
     }
     found.push_back(p);
   }
@@ -979,7 +873,6 @@ double distance(const Position& plane, const Position& at) {
 
 // The program that captures what the current one makes of vertices; nullptr: there is none, and `why`.
 Twin* GeometrySource::twin_for(uint32_t program, unsigned own_planes, const char*& why) {
-  const Functions& f = gl_();
   const GlContext* c = tls.context;
   const bool es = c->api == 2;
   Capture& mine = captures_[current_context()];
@@ -989,7 +882,7 @@ Twin* GeometrySource::twin_for(uint32_t program, unsigned own_planes, const char
     if (it == twins_.end()) return why = "its program was not linked from shaders in the recording", nullptr;
     twin = &it->second;
     int deleted = 0;
-    f.GetProgramiv(program, GL_DELETE_STATUS, &deleted);
+    driver::glGetProgramiv(program, GL_DELETE_STATUS, &deleted);
     if (deleted) return why = "its program is deleted and lives only as long as it is in use", nullptr;
   }
   bool fixed = !es && !c->core && (!twin || twin->why == "its program has no vertex shader");
@@ -1018,37 +911,35 @@ Twin* GeometrySource::twin_for(uint32_t program, unsigned own_planes, const char
 
 // Its uniforms and blocks as the program has them.
 void GeometrySource::give_uniforms(Twin& twin, uint32_t program) {
-  const Functions& f = gl_();
   for (auto& u : twin.uniforms) {
     uint32_t now[16] = {};
     if (u.kind == 'f')
-      f.GetUniformfv(program, u.from, reinterpret_cast<float*>(now));
+      driver::glGetUniformfv(program, u.from, reinterpret_cast<float*>(now));
     else if (u.kind == 'i')
-      f.GetUniformiv(program, u.from, reinterpret_cast<int*>(now));
+      driver::glGetUniformiv(program, u.from, reinterpret_cast<int*>(now));
     else
-      f.GetUniformuiv(program, u.from, now);
+      driver::glGetUniformuiv(program, u.from, now);
     if (u.set && !memcmp(now, u.last, sizeof now)) continue;
     memcpy(u.last, now, sizeof now);
     u.set = true;
-    set_uniform(u);
+    set_uniform(u.kind, static_cast<unsigned>(u.columns), static_cast<unsigned>(u.rows), u.to, u.last);
   }
   for (auto& [there, here] : twin.blocks) {
     int binding = 0;
-    f.GetActiveUniformBlockiv(program, there, GL_UNIFORM_BLOCK_BINDING, &binding);
-    f.UniformBlockBinding(twin.program, here, static_cast<uint32_t>(binding));
+    driver::glGetActiveUniformBlockiv(program, there, GL_UNIFORM_BLOCK_BINDING, &binding);
+    driver::glUniformBlockBinding(twin.program, here, static_cast<uint32_t>(binding));
   }
 }
 
 void GeometrySource::bind_feedback(Capture& mine) {
-  const Functions& f = gl_();
   bool made = !mine.feedback;
   if (made) {
-    f.GenTransformFeedbacks(1, &mine.feedback);
-    f.GenBuffers(1, &mine.buffer);
-    f.GenQueries(2, mine.queries);
+    driver::glGenTransformFeedbacks(1, &mine.feedback);
+    driver::glGenBuffers(1, &mine.buffer);
+    driver::glGenQueries(2, mine.queries);
   }
-  f.BindTransformFeedback(GL_TRANSFORM_FEEDBACK, mine.feedback);
-  if (made) f.BindBufferBase(GL_TRANSFORM_FEEDBACK_BUFFER, 0, mine.buffer);
+  driver::glBindTransformFeedback(GL_TRANSFORM_FEEDBACK, mine.feedback);
+  if (made) driver::glBindBufferBase(GL_TRANSFORM_FEEDBACK_BUFFER, 0, mine.buffer);
 }
 
 // Takes the captured primitives into account.
@@ -1096,23 +987,22 @@ bool GeometrySource::classify(const float* at, Captures size, const Twin& twin, 
 // refused.
 bool GeometrySource::draw_captured(Draw& draw, Capture& mine, uint32_t mode, uint64_t each, int64_t expected,
                                    bool& drew, uint64_t& generated, uint64_t& written) {
-  const Functions& f = gl_();
   bool good = true;
   auto make_room = [&](uint64_t bytes) {
     if (mine.room >= bytes) return;
     mine.room = std::max<uint64_t>(1 << 20, bytes * 5 / 4);
-    f.BufferData(GL_TRANSFORM_FEEDBACK_BUFFER, static_cast<intptr_t>(mine.room), nullptr, GL_STREAM_READ);
-    f.BindBufferBase(GL_TRANSFORM_FEEDBACK_BUFFER, 0, mine.buffer);
+    driver::glBufferData(GL_TRANSFORM_FEEDBACK_BUFFER, static_cast<intptr_t>(mine.room), nullptr, GL_STREAM_READ);
+    driver::glBindBufferBase(GL_TRANSFORM_FEEDBACK_BUFFER, 0, mine.buffer);
   };
   auto draw_once = [&] {
-    f.BeginTransformFeedback(mode);
+    driver::glBeginTransformFeedback(mode);
     good = !take_error();
     drew = good && draw.perform();
     good = good && !take_error();
-    f.EndTransformFeedback();
+    driver::glEndTransformFeedback();
     good = good && !take_error();
   };
-  f.BindBuffer(GL_TRANSFORM_FEEDBACK_BUFFER, mine.buffer);
+  driver::glBindBuffer(GL_TRANSFORM_FEEDBACK_BUFFER, mine.buffer);
   // How many come is asked of the driver only where it cannot be known before: it would finish what it has been given.
   // What stands at the end beforehand shows that they did come.
   if (expected > 0) {
@@ -1120,25 +1010,26 @@ bool GeometrySource::draw_captured(Draw& draw, Capture& mine, uint32_t mode, uin
     written = generated = static_cast<uint64_t>(expected);
     uint64_t last = written * each - 16;
     make_room(last + 16);
-    f.BufferSubData(GL_TRANSFORM_FEEDBACK_BUFFER, static_cast<intptr_t>(last), 16, mark);
+    driver::glBufferSubData(GL_TRANSFORM_FEEDBACK_BUFFER, static_cast<intptr_t>(last), 16, mark);
     draw_once();
     if (good && drew) {
-      void* at = f.MapBufferRange(GL_TRANSFORM_FEEDBACK_BUFFER, static_cast<intptr_t>(last), 16, GL_MAP_READ_BIT);
+      void* at =
+          driver::glMapBufferRange(GL_TRANSFORM_FEEDBACK_BUFFER, static_cast<intptr_t>(last), 16, GL_MAP_READ_BIT);
       if (!at || !memcmp(at, mark, sizeof mark)) expected = -1;
-      if (at) f.UnmapBuffer(GL_TRANSFORM_FEEDBACK_BUFFER);
+      if (at) driver::glUnmapBuffer(GL_TRANSFORM_FEEDBACK_BUFFER);
     }
   }
   for (int round = 0; expected < 0 && round < 3; ++round) {
     make_room(std::max<uint64_t>(1, generated * each));
-    f.BeginQuery(GL_PRIMITIVES_GENERATED, mine.queries[0]);
-    f.BeginQuery(GL_TRANSFORM_FEEDBACK_PRIMITIVES_WRITTEN, mine.queries[1]);
+    driver::glBeginQuery(GL_PRIMITIVES_GENERATED, mine.queries[0]);
+    driver::glBeginQuery(GL_TRANSFORM_FEEDBACK_PRIMITIVES_WRITTEN, mine.queries[1]);
     draw_once();
-    f.EndQuery(GL_TRANSFORM_FEEDBACK_PRIMITIVES_WRITTEN);
-    f.EndQuery(GL_PRIMITIVES_GENERATED);
+    driver::glEndQuery(GL_TRANSFORM_FEEDBACK_PRIMITIVES_WRITTEN);
+    driver::glEndQuery(GL_PRIMITIVES_GENERATED);
     const ResultsHere here;
     uint32_t counted[2] = {};
-    f.GetQueryObjectuiv(mine.queries[0], GL_QUERY_RESULT, &counted[0]);
-    f.GetQueryObjectuiv(mine.queries[1], GL_QUERY_RESULT, &counted[1]);
+    driver::glGetQueryObjectuiv(mine.queries[0], GL_QUERY_RESULT, &counted[0]);
+    driver::glGetQueryObjectuiv(mine.queries[1], GL_QUERY_RESULT, &counted[1]);
     generated = counted[0], written = counted[1];
     if (!good || !drew || generated <= written) break;
   }
@@ -1147,7 +1038,6 @@ bool GeometrySource::draw_captured(Draw& draw, Capture& mine, uint32_t mode, uin
 
 bool GeometrySource::capture(Draw& draw, int64_t expected, const Raster& state, unsigned own_planes, Classes& to,
                              const char*& why) {
-  const Functions& f = gl_();
   if (std::string no = can_capture(); !no.empty()) return why = lasting(no), false;
   if (*draw.refusal()) return why = draw.refusal(), false;
   auto program = static_cast<uint32_t>(integer(GL_CURRENT_PROGRAM));
@@ -1168,12 +1058,12 @@ bool GeometrySource::capture(Draw& draw, int64_t expected, const Raster& state, 
   uint64_t corners = mode == 0 ? 1 : mode == 1 ? 2 : 3;
   int own_buffer = integer(GL_TRANSFORM_FEEDBACK_BUFFER_BINDING), own_feedback = integer(GL_TRANSFORM_FEEDBACK_BINDING);
   bool pause = integer(GL_TRANSFORM_FEEDBACK_ACTIVE) && !integer(GL_TRANSFORM_FEEDBACK_PAUSED);
-  if (pause) f.PauseTransformFeedback();
+  if (pause) driver::glPauseTransformFeedback();
   bind_feedback(mine);
-  f.UseProgram(twin->program);
+  driver::glUseProgram(twin->program);
   give_uniforms(*twin, program);
   bool discards = enabled(GL_RASTERIZER_DISCARD);
-  if (!discards) f.Enable(GL_RASTERIZER_DISCARD);
+  if (!discards) driver::glEnable(GL_RASTERIZER_DISCARD);
   drain_errors();
 
   bool drew = true;
@@ -1186,17 +1076,17 @@ bool GeometrySource::capture(Draw& draw, int64_t expected, const Raster& state, 
   if (good && drew && written) {
     uint64_t bytes = written * corners * size;
     const auto* mapped = static_cast<const float*>(
-        f.MapBufferRange(GL_TRANSFORM_FEEDBACK_BUFFER, 0, static_cast<intptr_t>(bytes), GL_MAP_READ_BIT));
+        driver::glMapBufferRange(GL_TRANSFORM_FEEDBACK_BUFFER, 0, static_cast<intptr_t>(bytes), GL_MAP_READ_BIT));
     if (!mapped) good = false, why = "the driver does not hand out what it captured";
     good = good && classify(mapped, {written, corners, own_planes}, *twin, eyes, states, to, why);
-    if (mapped) f.UnmapBuffer(GL_TRANSFORM_FEEDBACK_BUFFER);
+    if (mapped) driver::glUnmapBuffer(GL_TRANSFORM_FEEDBACK_BUFFER);
   }
 
-  if (!discards) f.Disable(GL_RASTERIZER_DISCARD);
-  f.BindTransformFeedback(GL_TRANSFORM_FEEDBACK, static_cast<uint32_t>(own_feedback));
-  f.BindBuffer(GL_TRANSFORM_FEEDBACK_BUFFER, static_cast<uint32_t>(own_buffer));
-  f.UseProgram(program);
-  if (pause) f.ResumeTransformFeedback();
+  if (!discards) driver::glDisable(GL_RASTERIZER_DISCARD);
+  driver::glBindTransformFeedback(GL_TRANSFORM_FEEDBACK, static_cast<uint32_t>(own_feedback));
+  driver::glBindBuffer(GL_TRANSFORM_FEEDBACK_BUFFER, static_cast<uint32_t>(own_buffer));
+  driver::glUseProgram(program);
+  if (pause) driver::glResumeTransformFeedback();
   drain_errors();
   return good;
 }
@@ -1240,14 +1130,13 @@ double component(uint32_t type, const uint8_t* at) {
 // OpenGL ES 1: the array of vertices, times the matrices.
 bool GeometrySource::transform(const std::vector<Part_>& parts, uint32_t mode, const Raster& state, unsigned own_planes,
                                Classes& to, const char*& why) {
-  const Functions& f = gl_();
   std::vector<Position> eyes = eye_planes(own_planes);
   if (has_extension("GL_OES_matrix_palette") && enabled(GL_MATRIX_PALETTE_ARB))
     return why = "a palette of matrices transforms its vertices", false;
   if (!enabled(GL_VERTEX_ARRAY)) return true;
   float m[16], p[16];
-  f.GetFloatv(GL_MODELVIEW_MATRIX, m);
-  f.GetFloatv(GL_PROJECTION_MATRIX, p);
+  driver::glGetFloatv(GL_MODELVIEW_MATRIX, m);
+  driver::glGetFloatv(GL_PROJECTION_MATRIX, p);
   double both[16];
   multiply(p, m, both);
   auto size = static_cast<uint64_t>(integer(GL_VERTEX_ARRAY_SIZE));
@@ -1258,15 +1147,15 @@ bool GeometrySource::transform(const std::vector<Part_>& parts, uint32_t mode, c
   if (!each) return why = "its vertices are of a type that is not known here", false;
   if (!stride) stride = size * each;
   void* pointer = nullptr;
-  f.GetPointerv(GL_VERTEX_ARRAY_POINTER, &pointer);
+  driver::glGetPointerv(GL_VERTEX_ARRAY_POINTER, &pointer);
   std::vector<uint8_t> content;
   const auto* base = static_cast<const uint8_t*>(pointer);
   uint64_t bytes = ~0ull;
   if (buffer) {
     int old = integer(GL_ARRAY_BUFFER_BINDING);
-    f.BindBuffer(GL_ARRAY_BUFFER, buffer);
+    driver::glBindBuffer(GL_ARRAY_BUFFER, buffer);
     bool read = read_buffer(GL_ARRAY_BUFFER, reinterpret_cast<uint64_t>(pointer), ~0ull >> 1, content, why);
-    f.BindBuffer(GL_ARRAY_BUFFER, static_cast<uint32_t>(old));
+    driver::glBindBuffer(GL_ARRAY_BUFFER, static_cast<uint32_t>(old));
     if (!read) return false;
     base = content.data(), bytes = content.size();
   } else {

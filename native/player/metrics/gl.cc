@@ -44,35 +44,32 @@ bool is_occlusion(uint32_t target) {
 
 // The functions of queries as the current context has them.
 struct Functions {
-  void (*make)(int, uint32_t*);
-  void (*remove)(int, const uint32_t*);
-  void (*begin)(uint32_t, uint32_t);
-  void (*end)(uint32_t);
-  void (*stamp)(uint32_t, uint32_t);
-  void (*get_query)(uint32_t, uint32_t, int*);
-  void (*get32)(uint32_t, uint32_t, uint32_t*);
-  void (*get64)(uint32_t, uint32_t, uint64_t*);
-  void (*integer)(uint32_t, int*);
+  decltype(driver::glGenQueries) make;
+  decltype(driver::glDeleteQueries) remove;
+  decltype(driver::glBeginQuery) begin;
+  decltype(driver::glEndQuery) end;
+  decltype(driver::glQueryCounter) stamp;
+  decltype(driver::glGetQueryiv) get_query;
+  decltype(driver::glGetQueryObjectuiv) get32;
+  decltype(driver::glGetQueryObjectui64v) get64;
 };
+template <class F> const F& either(const F& first, const F& otherwise) { return first ? first : otherwise; }
 
 const Functions& functions() {
-  static Functions made[2];
-  static bool known[2];
-  bool es = is_es();
-  Functions& f = made[es];
-  if (known[es]) return f;
-  known[es] = true;
+  using namespace driver;
   // OpenGL ES has these by extensions first; drivers take both spellings where both exist.
-  load(f.make, es ? "glGenQueriesEXT" : "glGenQueries", "glGenQueries");
-  load(f.remove, es ? "glDeleteQueriesEXT" : "glDeleteQueries", "glDeleteQueries");
-  load(f.begin, es ? "glBeginQueryEXT" : "glBeginQuery", "glBeginQuery");
-  load(f.end, es ? "glEndQueryEXT" : "glEndQuery", "glEndQuery");
-  load(f.stamp, es ? "glQueryCounterEXT" : "glQueryCounter");
-  load(f.get_query, es ? "glGetQueryivEXT" : "glGetQueryiv", "glGetQueryiv");
-  load(f.get32, es ? "glGetQueryObjectuivEXT" : "glGetQueryObjectuiv", "glGetQueryObjectuiv");
-  load(f.get64, es ? "glGetQueryObjectui64vEXT" : "glGetQueryObjectui64v", "glGetQueryObjectui64vEXT");
-  load(f.integer, "glGetIntegerv");
-  return f;
+  static const Functions es{either(glGenQueriesEXT, glGenQueries),
+                            either(glDeleteQueriesEXT, glDeleteQueries),
+                            either(glBeginQueryEXT, glBeginQuery),
+                            either(glEndQueryEXT, glEndQuery),
+                            glQueryCounterEXT,
+                            either(glGetQueryivEXT, glGetQueryiv),
+                            either(glGetQueryObjectuivEXT, glGetQueryObjectuiv),
+                            either(glGetQueryObjectui64vEXT, glGetQueryObjectui64v)};
+  static const Functions desktop{
+      glGenQueries,   glDeleteQueries, glBeginQuery,        glEndQuery,
+      glQueryCounter, glGetQueryiv,    glGetQueryObjectuiv, either(glGetQueryObjectui64v, glGetQueryObjectui64vEXT)};
+  return is_es() ? es : desktop;
 }
 
 bool has(const char* extension) { return has_extension(extension); }
@@ -228,7 +225,7 @@ class GlSource : public ContextSource<GlState> {
       s.has_disjoint = is_es() && has("GL_EXT_disjoint_timer_query");
       if (s.has_disjoint) {
         int past = 0;
-        functions().integer(GL_GPU_DISJOINT_EXT, &past);  // what was before is nothing of ours
+        driver::glGetIntegerv(GL_GPU_DISJOINT_EXT, &past);  // what was before is nothing of ours
       }
     }
     if (!functions().make || !functions().begin) return why = "the driver has no queries", false;
@@ -311,7 +308,7 @@ class GlSource : public ContextSource<GlState> {
   void take_results(State& s, Sink& to, bool wait) override {
     if (s.has_disjoint && !times_.empty()) {
       int disjoint = 0;
-      functions().integer(GL_GPU_DISJOINT_EXT, &disjoint);
+      driver::glGetIntegerv(GL_GPU_DISJOINT_EXT, &disjoint);
       if (disjoint)
         for (auto& p : s.pending)
           if (p.t0) p.disjoint = true;

@@ -15,31 +15,10 @@ namespace {
 constexpr size_t MOST_HANDLES = 256;
 constexpr uint32_t MOST_BYTES = 1 << 20, MOST_QUERIES = 4096, MOST_COUNTERS = 1 << 16;
 
-struct Functions {
-  void (*first)(uint32_t*);
-  void (*next)(uint32_t, uint32_t*);
-  void (*query_info)(uint32_t, uint32_t, char*, uint32_t*, uint32_t*, uint32_t*, uint32_t*);
-  void (*counter_info)(uint32_t, uint32_t, uint32_t, char*, uint32_t, char*, uint32_t*, uint32_t*, uint32_t*, uint32_t*,
-                       uint64_t*);
-  void (*create)(uint32_t, uint32_t*);
-  void (*remove)(uint32_t);
-  void (*begin)(uint32_t);
-  void (*end)(uint32_t);
-  void (*data)(uint32_t, uint32_t, int, void*, uint32_t*);
-  bool whole;
-};
-
-const Functions& functions() {
-  static const Functions made = [] {
-    Functions f{};
-    f.whole = load(f.first, "glGetFirstPerfQueryIdINTEL") & load(f.next, "glGetNextPerfQueryIdINTEL") &
-              load(f.query_info, "glGetPerfQueryInfoINTEL") & load(f.counter_info, "glGetPerfCounterInfoINTEL") &
-              load(f.create, "glCreatePerfQueryINTEL") & load(f.remove, "glDeletePerfQueryINTEL") &
-              load(f.begin, "glBeginPerfQueryINTEL") & load(f.end, "glEndPerfQueryINTEL") &
-              load(f.data, "glGetPerfQueryDataINTEL");
-    return f;
-  }();
-  return made;
+bool has_all_functions() {
+  return driver::glGetFirstPerfQueryIdINTEL && driver::glGetNextPerfQueryIdINTEL && driver::glGetPerfQueryInfoINTEL &&
+         driver::glGetPerfCounterInfoINTEL && driver::glCreatePerfQueryINTEL && driver::glDeletePerfQueryINTEL &&
+         driver::glBeginPerfQueryINTEL && driver::glEndPerfQueryINTEL && driver::glGetPerfQueryDataINTEL;
 }
 
 struct Counter {
@@ -55,14 +34,13 @@ struct Query {
 
 std::map<uint32_t, Query> catalogue() {
   std::map<uint32_t, Query> found;
-  const Functions& f = functions();
   uint32_t id = 0;
   drain_errors();
-  f.first(&id);
+  driver::glGetFirstPerfQueryIdINTEL(&id);
   while (id && found.size() < MOST_QUERIES && !found.contains(id)) {
     char name[257] = {};
     uint32_t bytes = 0, counters = 0, instances = 0, caps = 0;
-    f.query_info(id, 256, name, &bytes, &counters, &instances, &caps);
+    driver::glGetPerfQueryInfoINTEL(id, 256, name, &bytes, &counters, &instances, &caps);
     if (take_error()) break;
     Query& q = found[id];
     q.name.assign(name, strnlen(name, 256));
@@ -70,15 +48,15 @@ std::map<uint32_t, Query> catalogue() {
     for (uint32_t c = 1; c <= counters && c <= MOST_COUNTERS; ++c) {
       char counter_name[257] = {}, text[1025] = {};
       Counter counter;
-      f.counter_info(id, c, 256, counter_name, 1024, text, &counter.offset, &counter.bytes, &counter.type,
-                     &counter.data, &counter.most);
+      driver::glGetPerfCounterInfoINTEL(id, c, 256, counter_name, 1024, text, &counter.offset, &counter.bytes,
+                                        &counter.type, &counter.data, &counter.most);
       if (take_error()) continue;
       counter.name.assign(counter_name, strnlen(counter_name, 256));
       counter.text.assign(text, strnlen(text, 1024));
       q.counters[c] = std::move(counter);
     }
     uint32_t next = 0;
-    f.next(id, &next);
+    driver::glGetNextPerfQueryIdINTEL(id, &next);
     if (take_error()) break;
     id = next;
   }
@@ -116,8 +94,7 @@ class IntelSource : public ContextSource<IntelState> {
   int order() const override { return 5; }
 
   bool begin(uint64_t segment, std::string& why) override {
-    const Functions& f = functions();
-    if (!has_extension("GL_INTEL_performance_query") || !f.whole)
+    if (!has_extension("GL_INTEL_performance_query") || !has_all_functions())
       return why = "no GL_INTEL_performance_query in this context", false;
     State& s = state();
     if (!s.why.empty()) return why = s.why, false;
@@ -132,16 +109,16 @@ class IntelSource : public ContextSource<IntelState> {
         handle = free.back();
         free.pop_back();
       } else {
-        f.create(query, &handle);
+        driver::glCreatePerfQueryINTEL(query, &handle);
         if (!handle) {
           give_up(s, p);
           drain_errors();
           return why = "the driver makes no query", false;
         }
       }
-      f.begin(handle);
+      driver::glBeginPerfQueryINTEL(handle);
       if (!s.tried && take_error()) {
-        f.remove(handle);
+        driver::glDeletePerfQueryINTEL(handle);
         give_up(s, p);
         drain_errors();
         return why = s.why = "the driver does not run these queries at once", false;
@@ -155,7 +132,7 @@ class IntelSource : public ContextSource<IntelState> {
 
   void end() override {
     Pending& p = state().pending.back();
-    for (uint32_t handle : p.handles) functions().end(handle);
+    for (uint32_t handle : p.handles) driver::glEndPerfQueryINTEL(handle);
     p.ended = true;
   }
 
@@ -174,8 +151,8 @@ class IntelSource : public ContextSource<IntelState> {
           continue;
         }
         data[i].resize(q.bytes);
-        functions().data(p.handles[i], insist ? GL_PERFQUERY_WAIT_INTEL : GL_PERFQUERY_DONOT_FLUSH_INTEL,
-                         static_cast<int>(q.bytes), data[i].data(), &written);
+        driver::glGetPerfQueryDataINTEL(p.handles[i], insist ? GL_PERFQUERY_WAIT_INTEL : GL_PERFQUERY_DONOT_FLUSH_INTEL,
+                                        static_cast<int>(q.bytes), data[i].data(), &written);
         if (!written && !insist) return;
         if (!written) why[i] = "the driver has no result";
         if (written > q.bytes) written = q.bytes;
@@ -193,16 +170,16 @@ class IntelSource : public ContextSource<IntelState> {
     }
   }
   void release(State& s) override {
-    if (!functions().whole) return;
+    if (!has_all_functions()) return;
     for (auto& p : s.pending)
-      for (uint32_t handle : p.handles) functions().remove(handle);
+      for (uint32_t handle : p.handles) driver::glDeletePerfQueryINTEL(handle);
     for (auto& [query, handles] : s.free)
-      for (uint32_t handle : handles) functions().remove(handle);
+      for (uint32_t handle : handles) driver::glDeletePerfQueryINTEL(handle);
   }
   static void give_up(State&, const Pending& p) {
     for (uint32_t handle : p.handles) {
-      functions().end(handle);
-      functions().remove(handle);
+      driver::glEndPerfQueryINTEL(handle);
+      driver::glDeletePerfQueryINTEL(handle);
     }
   }
   static void value(Sink& to, uint64_t segment, int metric, const Counter& c, const std::vector<uint8_t>& data) {
@@ -260,7 +237,7 @@ class Intel : public ExtensionBackend {
   }
 
  protected:
-  bool whole() override { return functions().whole; }
+  bool whole() override { return has_all_functions(); }
   bool offers_any() override { return !known().empty(); }
   std::unique_ptr<Source> counting(const std::vector<int>& numbers, std::vector<Place> places) override {
     return std::make_unique<IntelSource>(numbers, std::move(places));

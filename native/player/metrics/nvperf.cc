@@ -458,8 +458,7 @@ const Device& device() {
   if (!fresh) return it->second;
   Device& d = it->second;
   if (!library().why.empty()) return d.why = library().why, d;
-  auto text = gl::real<const unsigned char* (*)(uint32_t)>("glGetString");
-  const unsigned char* vendor = text ? text(GL_VENDOR) : nullptr;
+  const unsigned char* vendor = driver::glGetString ? driver::glGetString(GL_VENDOR) : nullptr;
   if (!vendor || !strstr(reinterpret_cast<const char*>(vendor), "NVIDIA"))
     return d.why = "the driver of this context is not NVIDIA's", d;
   if (!library().face.empty()) return ask_device(d), d;

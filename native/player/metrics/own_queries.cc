@@ -8,32 +8,30 @@ namespace dt::play::metrics {
 namespace {
 
 // OpenGL ES 2 has queries as an extension.
-template <class F> F function(const char* name, const char* extended) {
-  return is_es() && version() < 30 ? gl::real<F>(extended) : gl::real<F>(name);
+template <class F> const F& of_context(const F& function, const F& extended) {
+  return is_es() && version() < 30 ? extended : function;
 }
 void begin(uint32_t target, uint32_t index, uint32_t name) {
   if (index)
-    gl::real<void (*)(uint32_t, uint32_t, uint32_t)>("glBeginQueryIndexed")(target, index, name);
+    driver::glBeginQueryIndexed(target, index, name);
   else
-    function<void (*)(uint32_t, uint32_t)>("glBeginQuery", "glBeginQueryEXT")(target, name);
+    of_context(driver::glBeginQuery, driver::glBeginQueryEXT)(target, name);
 }
 void end(uint32_t target, uint32_t index) {
   if (index)
-    gl::real<void (*)(uint32_t, uint32_t)>("glEndQueryIndexed")(target, index);
+    driver::glEndQueryIndexed(target, index);
   else
-    function<void (*)(uint32_t)>("glEndQuery", "glEndQueryEXT")(target);
+    of_context(driver::glEndQuery, driver::glEndQueryEXT)(target);
 }
 uint64_t counted(uint32_t name) {
   const ResultsHere here;
-  if (auto get64 = gl::real<void (*)(uint32_t, uint32_t, uint64_t*)>("glGetQueryObjectui64v");
-      get64 && !is_es() && version() >= 33) {
+  if (driver::glGetQueryObjectui64v && !is_es() && version() >= 33) {
     uint64_t value = 0;
-    get64(name, GL_QUERY_RESULT, &value);
+    driver::glGetQueryObjectui64v(name, GL_QUERY_RESULT, &value);
     return value;
   }
   uint32_t value = 0;
-  function<void (*)(uint32_t, uint32_t, uint32_t*)>("glGetQueryObjectuiv", "glGetQueryObjectuivEXT")(
-      name, GL_QUERY_RESULT, &value);
+  of_context(driver::glGetQueryObjectuiv, driver::glGetQueryObjectuivEXT)(name, GL_QUERY_RESULT, &value);
   return value;
 }
 bool tells_any(uint32_t target) {
@@ -66,7 +64,7 @@ void OwnQueries::begun(uint32_t target, uint32_t index, uint32_t name) {
   // It may have been refused, or be compiled into a display list.
   int current = 0;
   if (!index)
-    if (auto get = function<void (*)(uint32_t, uint32_t, int*)>("glGetQueryiv", "glGetQueryivEXT"); get)
+    if (auto get = of_context(driver::glGetQueryiv, driver::glGetQueryivEXT); get)
       if (get(target, GL_CURRENT_QUERY, &current); static_cast<uint32_t>(current) != name) return;
   Context& context = contexts_[current_context()];
   Own& own = context.all[name];
@@ -133,7 +131,7 @@ std::shared_ptr<Piece> OwnQueries::make(Context& context, uint32_t target) {
   if (!free) free = std::make_shared<std::vector<uint32_t>>();
   if (free->empty()) {
     free->resize(16);
-    function<void (*)(int, uint32_t*)>("glGenQueries", "glGenQueriesEXT")(16, free->data());
+    of_context(driver::glGenQueries, driver::glGenQueriesEXT)(16, free->data());
   }
   const uint32_t name = free->back();
   free->pop_back();
@@ -175,7 +173,7 @@ void OwnQueries::forget(const void* context) {
   auto it = contexts_.find(context);
   if (it == contexts_.end()) return;
   it->second.all.clear();
-  const auto remove = function<void (*)(int, const uint32_t*)>("glDeleteQueries", "glDeleteQueriesEXT");
+  const auto remove = of_context(driver::glDeleteQueries, driver::glDeleteQueriesEXT);
   for (auto& [target, names] : it->second.free)
     if (context == current_context() && context && remove) remove(static_cast<int>(names->size()), names->data());
   contexts_.erase(it);

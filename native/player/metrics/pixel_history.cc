@@ -66,49 +66,42 @@ const char* other_kind(const char* name) {
 class OneUnseen {
  public:
   OneUnseen(int x, int y) {
-    static const auto scissor = DT_REAL(void, glScissor, int, int, int, int);
-    static const auto enable = DT_REAL(void, glEnable, uint32_t);
-    static const auto mask = DT_REAL(void, glStencilMask, uint32_t);
     several_ = !is_es() && version() >= 41 ? std::clamp(integer(GL_MAX_VIEWPORTS), 1, 16) : 1;
     for (int i = 0; i < several_; ++i) {
       if (several_ == 1) {
-        DT_REAL(void, glGetIntegerv, uint32_t, int*)(GL_SCISSOR_BOX, boxes_[0]);
+        driver::glGetIntegerv(GL_SCISSOR_BOX, boxes_[0]);
         on_[0] = enabled(GL_SCISSOR_TEST);
       } else {
-        DT_REAL(void, glGetIntegeri_v, uint32_t, uint32_t, int*)
-        (GL_SCISSOR_BOX, static_cast<uint32_t>(i), boxes_[i]);
-        on_[i] = DT_REAL(uint8_t, glIsEnabledi, uint32_t, uint32_t)(GL_SCISSOR_TEST, static_cast<uint32_t>(i));
+        driver::glGetIntegeri_v(GL_SCISSOR_BOX, static_cast<uint32_t>(i), boxes_[i]);
+        on_[i] = driver::glIsEnabledi(GL_SCISSOR_TEST, static_cast<uint32_t>(i));
       }
     }
-    scissor(x, y, 1, 1);
-    enable(GL_SCISSOR_TEST);
+    driver::glScissor(x, y, 1, 1);
+    driver::glEnable(GL_SCISSOR_TEST);
     two_sides_ = version() >= 20;
     front_ = integer(GL_STENCIL_WRITEMASK);
     if (two_sides_) back_ = integer(GL_STENCIL_BACK_WRITEMASK);
-    mask(0);
+    driver::glStencilMask(0);
   }
   OneUnseen(const OneUnseen&) = delete;
   OneUnseen& operator=(const OneUnseen&) = delete;
   ~OneUnseen() {
-    static const auto enable = DT_REAL(void, glEnable, uint32_t);
-    static const auto disable = DT_REAL(void, glDisable, uint32_t);
-    static const auto mask = DT_REAL(void, glStencilMask, uint32_t);
-    static const auto sided = DT_REAL(void, glStencilMaskSeparate, uint32_t, uint32_t);
     for (int i = 0; i < several_; ++i) {
       const int* b = boxes_[i];
       const auto n = static_cast<uint32_t>(i);
       if (several_ == 1) {
-        DT_REAL(void, glScissor, int, int, int, int)(b[0], b[1], b[2], b[3]);
-        on_[0] ? enable(GL_SCISSOR_TEST) : disable(GL_SCISSOR_TEST);
+        driver::glScissor(b[0], b[1], b[2], b[3]);
+        on_[0] ? driver::glEnable(GL_SCISSOR_TEST) : driver::glDisable(GL_SCISSOR_TEST);
       } else {
-        DT_REAL(void, glScissorIndexed, uint32_t, int, int, int, int)(n, b[0], b[1], b[2], b[3]);
-        gl::real<void (*)(uint32_t, uint32_t)>(on_[i] ? "glEnablei" : "glDisablei")(GL_SCISSOR_TEST, n);
+        driver::glScissorIndexed(n, b[0], b[1], b[2], b[3]);
+        (on_[i] ? driver::glEnablei : driver::glDisablei)(GL_SCISSOR_TEST, n);
       }
     }
     if (!two_sides_)
-      mask(static_cast<uint32_t>(front_));
+      driver::glStencilMask(static_cast<uint32_t>(front_));
     else
-      sided(GL_FRONT, static_cast<uint32_t>(front_)), sided(GL_BACK, static_cast<uint32_t>(back_));
+      driver::glStencilMaskSeparate(GL_FRONT, static_cast<uint32_t>(front_)),
+          driver::glStencilMaskSeparate(GL_BACK, static_cast<uint32_t>(back_));
   }
   // Whether the program's own scissor leaves out the pixel.
   bool outside(int x, int y) const {
@@ -144,10 +137,10 @@ Occlusion occlusion() {
   if (o.why) return o;
   o.target = es ? GL_ANY_SAMPLES_PASSED : GL_SAMPLES_PASSED;
   o.only_any = es || integer(GL_SAMPLE_BUFFERS) > 0;
-  o.gen = gl::real<decltype(o.gen)>(old ? "glGenQueriesEXT" : "glGenQueries");
-  o.begin = gl::real<decltype(o.begin)>(old ? "glBeginQueryEXT" : "glBeginQuery");
-  o.end = gl::real<decltype(o.end)>(old ? "glEndQueryEXT" : "glEndQuery");
-  o.result = gl::real<decltype(o.result)>(old ? "glGetQueryObjectuivEXT" : "glGetQueryObjectuiv");
+  o.gen = old ? driver::glGenQueriesEXT : driver::glGenQueries;
+  o.begin = old ? driver::glBeginQueryEXT : driver::glBeginQuery;
+  o.end = old ? driver::glEndQueryEXT : driver::glEndQuery;
+  o.result = old ? driver::glGetQueryObjectuivEXT : driver::glGetQueryObjectuiv;
   if (!o.gen || !o.begin || !o.end || !o.result) o.why = "the driver has no occlusion queries";
   return o;
 }
@@ -172,7 +165,7 @@ bool is_clear(const Draw& draw) { return starts(draw.name, "glClear"); }
 bool scissored(int x, int y) {
   int b[4] = {};
   if (!enabled(GL_SCISSOR_TEST)) return false;
-  DT_REAL(void, glGetIntegerv, uint32_t, int*)(GL_SCISSOR_BOX, b);
+  driver::glGetIntegerv(GL_SCISSOR_BOX, b);
   return x < b[0] || y < b[1] || x >= b[0] + b[2] || y >= b[1] + b[3];
 }
 
@@ -187,7 +180,7 @@ bool within(const Call& blit, int x, int y) {
 // What of the state keeps fragments that pass every test from leaving a trace.
 const char* masks() {
   uint8_t mask[4] = {};
-  DT_REAL(void, glGetBooleanv, uint32_t, uint8_t*)(GL_COLOR_WRITEMASK, mask);
+  driver::glGetBooleanv(GL_COLOR_WRITEMASK, mask);
   const bool colors = mask[0] || mask[1] || mask[2] || mask[3];
   if (colors) return nullptr;
   return boolean(GL_DEPTH_WRITEMASK) && enabled(GL_DEPTH_TEST) ? "colour is masked" : "colour and depth are masked";
@@ -285,10 +278,9 @@ void PixelHistory::test(Draw& draw, PixelEvent& e) {
   const Occlusion o = occlusion();
   const uint32_t program = version() >= 20 ? static_cast<uint32_t>(integer(GL_CURRENT_PROGRAM)) : 0;
   if ((e.unknown = o.why ? o.why : refused(draw, program))) return;
-  static const auto pause = DT_REAL(void, glPauseTransformFeedback);
-  static const auto resume = DT_REAL(void, glResumeTransformFeedback);
-  const bool feedback = version() >= (is_es() ? 30u : 40u) && pause && resume &&
-                        boolean(GL_TRANSFORM_FEEDBACK_ACTIVE) && !boolean(GL_TRANSFORM_FEEDBACK_PAUSED);
+  const bool feedback = version() >= (is_es() ? 30u : 40u) && driver::glPauseTransformFeedback &&
+                        driver::glResumeTransformFeedback && boolean(GL_TRANSFORM_FEEDBACK_ACTIVE) &&
+                        !boolean(GL_TRANSFORM_FEEDBACK_PAUSED);
   auto& queries = queries_[current_context()];
   if (queries.empty()) queries.resize(PIXEL_TESTS), o.gen(PIXEL_TESTS, queries.data());
   const bool discards = program && program_source(program)->discards,
@@ -298,7 +290,7 @@ void PixelHistory::test(Draw& draw, PixelEvent& e) {
                           (version() >= (is_es() ? 31u : 32u) && enabled(GL_SAMPLE_MASK)))),
              stencil = enabled(GL_STENCIL_TEST), depth = enabled(GL_DEPTH_TEST), culls = enabled(GL_CULL_FACE);
   const bool wanted[PIXEL_TESTS] = {true, culls, false, discards, coverage, stencil, depth};
-  if (feedback) pause();
+  if (feedback) driver::glPauseTransformFeedback();
   drain_errors();
   bool outside = false;
   {
@@ -317,7 +309,7 @@ void PixelHistory::test(Draw& draw, PixelEvent& e) {
       if (let_through(draw, program, discards && t < DISCARD, queries[t]) < 0) e.unknown = "it cannot be drawn again";
     }
   }
-  if (feedback) resume();
+  if (feedback) driver::glResumeTransformFeedback();
   const ResultsHere here;
   for (uint8_t t = 0; t < PIXEL_TESTS && !e.unknown; ++t) {
     if (!wanted[t]) continue;

@@ -23,9 +23,9 @@ struct Attached {
 };
 
 int attachment(uint32_t point, uint32_t name) {
-  static const auto get = DT_REAL(void, glGetFramebufferAttachmentParameteriv, uint32_t, uint32_t, uint32_t, int*);
   int v = 0;
-  get(two_framebuffers() ? GL_DRAW_FRAMEBUFFER : GL_FRAMEBUFFER, point, name, &v);
+  driver::glGetFramebufferAttachmentParameteriv(two_framebuffers() ? GL_DRAW_FRAMEBUFFER : GL_FRAMEBUFFER, point, name,
+                                                &v);
   return take_error() ? 0 : v;
 }
 
@@ -57,8 +57,7 @@ class OnePixel {
  public:
   OnePixel(int x, int y) : x_(x), y_(y), plain_(tls.context) {}
   bool operator()(uint32_t format, uint32_t type, void* to) const {
-    static const auto read = DT_REAL(void, glReadPixels, int, int, int, int, uint32_t, uint32_t, void*);
-    read(x_, y_, 1, 1, format, type, to);
+    driver::glReadPixels(x_, y_, 1, 1, format, type, to);
     return !take_error();
   }
 
@@ -142,11 +141,9 @@ void read_window(const OnePixel& read, PixelValues& found) {
 
 // A framebuffer of one sample a pixel takes the place of what has several, for `read`.
 void read_object(int x, int y, uint32_t framebuffer, PixelValues& found) {
-  static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
-  static const auto from = DT_REAL(void, glReadBuffer, uint32_t);
   const bool two = two_framebuffers();
   const uint32_t was = two ? static_cast<uint32_t>(integer(GL_READ_FRAMEBUFFER_BINDING)) : framebuffer;
-  if (two && was != framebuffer) bind(GL_READ_FRAMEBUFFER, framebuffer);
+  if (two && was != framebuffer) driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, framebuffer);
   const char* several = two && integer(GL_SAMPLE_BUFFERS) > 0 ? "it has several samples a pixel" : nullptr;
   const uint32_t buffer = two ? static_cast<uint32_t>(integer(GL_READ_BUFFER)) : 0;
   const OnePixel read(x, y);
@@ -158,41 +155,40 @@ void read_object(int x, int y, uint32_t framebuffer, PixelValues& found) {
       const Attached a = attached(framebuffer, point, GL_FRAMEBUFFER_ATTACHMENT_RED_SIZE);
       color.image = a.image;
       color.why = several;
-      if (two && !several && !a.image.empty()) from(point);
+      if (two && !several && !a.image.empty()) driver::glReadBuffer(point);
       if (!several && !a.image.empty()) read_color(read, a, color);
     }
     found.colors.push_back(color);
   }
   while (!found.colors.empty() && found.colors.back().image.empty()) found.colors.pop_back();
-  if (two && buffer) from(buffer);
+  if (two && buffer) driver::glReadBuffer(buffer);
   Attached a = attached(framebuffer, GL_DEPTH_ATTACHMENT, GL_FRAMEBUFFER_ATTACHMENT_DEPTH_SIZE);
   found.depth.image = a.image, found.depth.why = several;
   if (!a.image.empty() && !several && reads("GL_NV_read_depth")) read_depth(read, a, found.depth);
   a = attached(framebuffer, GL_STENCIL_ATTACHMENT, GL_FRAMEBUFFER_ATTACHMENT_STENCIL_SIZE);
   found.stencil.image = a.image, found.stencil.why = several;
   if (!a.image.empty() && !several && reads("GL_NV_read_stencil")) read_stencil(read, found.stencil);
-  if (two && was != framebuffer) bind(GL_READ_FRAMEBUFFER, was);
+  if (two && was != framebuffer) driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, was);
   drain_errors();
 }
 
 }  // namespace
 
 PixelValues read_pixel(int x, int y) {
-  static const auto status = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
   PixelValues found;
   if (!tls.context || !version()) return found;
   drain_errors();
   const uint32_t framebuffer = has_framebuffers() ? static_cast<uint32_t>(integer(GL_DRAW_FRAMEBUFFER_BINDING)) : 0;
-  if (framebuffer && status(two_framebuffers() ? GL_DRAW_FRAMEBUFFER : GL_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE)
+  if (framebuffer && driver::glCheckFramebufferStatus(two_framebuffers() ? GL_DRAW_FRAMEBUFFER : GL_FRAMEBUFFER) !=
+                         GL_FRAMEBUFFER_COMPLETE)
     return found;
   if (framebuffer) {
     read_object(x, y, framebuffer, found);
   } else if (two_framebuffers() && integer(GL_READ_FRAMEBUFFER_BINDING)) {
-    static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
     const auto was = static_cast<uint32_t>(integer(GL_READ_FRAMEBUFFER_BINDING));
-    bind(GL_READ_FRAMEBUFFER, 0);
+    driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, 0);
     read_window(OnePixel(x, y), found);
-    bind(GL_READ_FRAMEBUFFER, was);
+    driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, was);
   } else {
     read_window(OnePixel(x, y), found);
   }

@@ -1,4 +1,5 @@
 #include "programs.h"
+#include "uniform.h"
 
 #include <algorithm>
 #include <cctype>
@@ -186,39 +187,23 @@ Shape shape(uint32_t type) {
 }
 
 UniformValues::value_type value_of(const Uniform& u, uint32_t program) {
-  static const auto floats = DT_REAL(void, glGetUniformfv, uint32_t, int, void*);
-  static const auto integers = DT_REAL(void, glGetUniformiv, uint32_t, int, void*);
-  static const auto naturals = DT_REAL(void, glGetUniformuiv, uint32_t, int, void*);
   UniformValues::value_type value{};
   const char kind = shape(u.type).kind;
-  (kind == 'f' ? floats : kind == 'i' ? integers : naturals)(program, u.from, value.data());
+  if (kind == 'f')
+    driver::glGetUniformfv(program, u.from, reinterpret_cast<float*>(value.data()));
+  else if (kind == 'i')
+    driver::glGetUniformiv(program, u.from, reinterpret_cast<int32_t*>(value.data()));
+  else
+    driver::glGetUniformuiv(program, u.from, value.data());
   return value;
 }
 
 // To the copy, which is current.
 void write_uniform(Uniform& u, const UniformValues::value_type& value) {
-  using Matrix = void (*)(int, int, uint8_t, const void*);
-  using Vector = void (*)(int, int, const void*);
-  static const Matrix matrices[3][3] = {
-      {gl::real<Matrix>("glUniformMatrix2fv"), gl::real<Matrix>("glUniformMatrix2x3fv"),
-       gl::real<Matrix>("glUniformMatrix2x4fv")},
-      {gl::real<Matrix>("glUniformMatrix3x2fv"), gl::real<Matrix>("glUniformMatrix3fv"),
-       gl::real<Matrix>("glUniformMatrix3x4fv")},
-      {gl::real<Matrix>("glUniformMatrix4x2fv"), gl::real<Matrix>("glUniformMatrix4x3fv"),
-       gl::real<Matrix>("glUniformMatrix4fv")}};
-  static const Vector vectors[3][4] = {{gl::real<Vector>("glUniform1fv"), gl::real<Vector>("glUniform2fv"),
-                                        gl::real<Vector>("glUniform3fv"), gl::real<Vector>("glUniform4fv")},
-                                       {gl::real<Vector>("glUniform1iv"), gl::real<Vector>("glUniform2iv"),
-                                        gl::real<Vector>("glUniform3iv"), gl::real<Vector>("glUniform4iv")},
-                                       {gl::real<Vector>("glUniform1uiv"), gl::real<Vector>("glUniform2uiv"),
-                                        gl::real<Vector>("glUniform3uiv"), gl::real<Vector>("glUniform4uiv")}};
   if (u.known && u.holds == value) return;
   u.holds = value, u.known = true;
   const Shape s = shape(u.type);
-  if (s.columns)
-    matrices[s.columns - 2][s.count - 2](u.to, 1, 0, value.data());
-  else
-    vectors[s.kind == 'f' ? 0 : s.kind == 'i' ? 1 : 2][s.count - 1](u.to, 1, value.data());
+  set_uniform(s.kind, static_cast<unsigned>(s.columns), static_cast<unsigned>(s.count), u.to, value.data());
 }
 
 // A fragment shader for COUNTING, "" where none can be made.
@@ -302,16 +287,13 @@ bool placing_stages(const ProgramSource& source, bool bare, Placed as,
 
 // Whether what the fragment shaders put out goes to the same colour buffers.
 bool same_outputs(const ProgramSource& source, uint32_t original, uint32_t copy) {
-  static const auto location = DT_REAL(int, glGetFragDataLocation, uint32_t, const char*);
-  static const auto index_es = DT_REAL(int, glGetFragDataIndexEXT, uint32_t, const char*);
-  static const auto index_gl = DT_REAL(int, glGetFragDataIndex, uint32_t, const char*);
-  const auto index = is_es() ? index_es : index_gl;
+  const auto index = is_es() ? driver::glGetFragDataIndexEXT : driver::glGetFragDataIndex;
   const bool indexed = index && (is_es() ? has_extension("GL_EXT_blend_func_extended") : tls.context->version >= 33);
   for (auto& [stage, text] : source.stages) {
     if (stage != GL_FRAGMENT_SHADER) continue;
     for (auto& word : words(text)) {
-      const int at = location(original, word.c_str());
-      if (at >= 0 && (location(copy, word.c_str()) != at ||
+      const int at = driver::glGetFragDataLocation(original, word.c_str());
+      if (at >= 0 && (driver::glGetFragDataLocation(copy, word.c_str()) != at ||
                       (indexed && index(original, word.c_str()) != index(copy, word.c_str()))))
         return false;
     }
@@ -339,51 +321,44 @@ bool counting_stages(const ProgramSource& source, std::vector<std::pair<uint32_t
   }
   if (!reads.earlier) return true;
   int blocks = 0;
-  DT_REAL(void, glGetIntegerv, uint32_t, int*)(GL_MAX_VERTEX_SHADER_STORAGE_BLOCKS, &blocks);
+  driver::glGetIntegerv(GL_MAX_VERTEX_SHADER_STORAGE_BLOCKS, &blocks);
   return blocks > 0 ? true
                     : (why = "the driver has no storage blocks in vertex shaders, and these read textures", false);
 }
 
 // Gives the copy's attributes the places that they have in the program; `whole`: its own names for them, too.
 void bind_attributes(uint32_t program, uint32_t copy, bool whole) {
-  auto get = DT_REAL(void, glGetProgramiv, uint32_t, uint32_t, int*);
   int count = 0;
   char name[512];
-  if (program) get(program, GL_ACTIVE_ATTRIBUTES, &count);
-  auto attribute = DT_REAL(void, glGetActiveAttrib, uint32_t, uint32_t, int, int*, int*, uint32_t*, char*);
-  auto where = DT_REAL(int, glGetAttribLocation, uint32_t, const char*);
-  auto bind = DT_REAL(void, glBindAttribLocation, uint32_t, uint32_t, const char*);
+  if (program) driver::glGetProgramiv(program, GL_ACTIVE_ATTRIBUTES, &count);
   for (int i = 0; i < count; ++i) {
     int length = 0, size = 0;
     uint32_t type = 0;
-    attribute(program, static_cast<uint32_t>(i), sizeof name, &length, &size, &type, name);
-    int at = where(program, name);
+    driver::glGetActiveAttrib(program, static_cast<uint32_t>(i), sizeof name, &length, &size, &type, name);
+    int at = driver::glGetAttribLocation(program, name);
     if (at < 0) continue;
-    bind(copy, static_cast<uint32_t>(at), name);
-    if (whole) bind(copy, static_cast<uint32_t>(at), (std::string(RENAMED) + name).c_str());
+    driver::glBindAttribLocation(copy, static_cast<uint32_t>(at), name);
+    if (whole) driver::glBindAttribLocation(copy, static_cast<uint32_t>(at), (std::string(RENAMED) + name).c_str());
   }
 }
 
 // Which uniforms of the copy take their values from which of the program. Why it cannot be, "": it can.
 std::string list_uniforms(uint32_t program, Copy& made) {
-  auto get = DT_REAL(void, glGetProgramiv, uint32_t, uint32_t, int*);
   int count = 0;
   char name[512];
-  get(made.name, GL_ACTIVE_UNIFORMS, &count);
-  auto uniform = DT_REAL(void, glGetActiveUniform, uint32_t, uint32_t, int, int*, int*, uint32_t*, char*);
-  auto location = DT_REAL(int, glGetUniformLocation, uint32_t, const char*);
+  driver::glGetProgramiv(made.name, GL_ACTIVE_UNIFORMS, &count);
   for (int i = 0; i < count; ++i) {
     int length = 0, size = 0;
     uint32_t type = 0;
-    uniform(made.name, static_cast<uint32_t>(i), sizeof name - 16, &length, &size, &type, name);
-    if (location(made.name, name) < 0) continue;  // of the fixed function, or of a block
+    driver::glGetActiveUniform(made.name, static_cast<uint32_t>(i), sizeof name - 16, &length, &size, &type, name);
+    if (driver::glGetUniformLocation(made.name, name) < 0) continue;  // of the fixed function, or of a block
     if (!shape(type).kind) return std::string("it has a uniform of a kind that is not copied: ") + name;
     std::string base = name;
     if (base.ends_with("[0]")) base.resize(base.size() - 3);
     for (int k = 0; k < size; ++k) {
       std::string element = size > 1 || base.size() != strlen(name) ? base + "[" + std::to_string(k) + "]" : base;
-      int from = program ? location(program, original_name(element).c_str()) : -1,
-          to = location(made.name, element.c_str());
+      int from = program ? driver::glGetUniformLocation(program, original_name(element).c_str()) : -1,
+          to = driver::glGetUniformLocation(made.name, element.c_str());
       if (from >= 0 && to >= 0) made.uniforms.push_back({type, from, to, {}, false});
     }
   }
@@ -391,16 +366,13 @@ std::string list_uniforms(uint32_t program, Copy& made) {
 }
 
 void list_blocks(uint32_t program, Copy& made) {
-  auto get = DT_REAL(void, glGetProgramiv, uint32_t, uint32_t, int*);
   int count = 0;
   char name[512];
-  auto block_name = DT_REAL(void, glGetActiveUniformBlockName, uint32_t, uint32_t, int, int*, char*);
-  if (program && block_name && tls.context->version >= (is_es() ? 30u : 31u))
-    get(made.name, GL_ACTIVE_UNIFORM_BLOCKS, &count);
-  auto block = DT_REAL(uint32_t, glGetUniformBlockIndex, uint32_t, const char*);
+  if (program && driver::glGetActiveUniformBlockName && tls.context->version >= (is_es() ? 30u : 31u))
+    driver::glGetProgramiv(made.name, GL_ACTIVE_UNIFORM_BLOCKS, &count);
   for (int i = 0; i < count; ++i) {
-    block_name(made.name, static_cast<uint32_t>(i), sizeof name, nullptr, name);
-    uint32_t from = block(program, original_name(name).c_str());
+    driver::glGetActiveUniformBlockName(made.name, static_cast<uint32_t>(i), sizeof name, nullptr, name);
+    uint32_t from = driver::glGetUniformBlockIndex(program, original_name(name).c_str());
     if (from != 0xFFFFFFFFu) made.blocks.emplace_back(from, static_cast<uint32_t>(i));
   }
 }
@@ -408,18 +380,12 @@ void list_blocks(uint32_t program, Copy& made) {
 Copy make(uint32_t program, const ProgramSource& source, Variant variant) {
   Copy made;
   auto fail = [&](const std::string& why) {
-    if (made.name) DT_REAL(void, glDeleteProgram, uint32_t)(made.name);
+    if (made.name) driver::glDeleteProgram(made.name);
     made.name = 0;
     made.why = why;
     return made;
   };
   if (source.subroutines) return fail("its shaders have subroutines");
-  auto get = DT_REAL(void, glGetProgramiv, uint32_t, uint32_t, int*);
-  auto create = DT_REAL(uint32_t, glCreateShader, uint32_t);
-  auto give = DT_REAL(void, glShaderSource, uint32_t, int, const char* const*, const int*);
-  auto compile = DT_REAL(void, glCompileShader, uint32_t);
-  auto attach = DT_REAL(void, glAttachShader, uint32_t, uint32_t);
-  auto remove = DT_REAL(void, glDeleteShader, uint32_t);
   std::vector<std::pair<uint32_t, std::string>> counting;
   if (std::string why; variant == FETCHING && !counting_stages(source, counting, made.reads, why)) return fail(why);
   if (variant == FETCHING && !made.reads.fragment && !made.reads.earlier) return made;
@@ -427,16 +393,16 @@ Copy make(uint32_t program, const ProgramSource& source, Variant variant) {
   const bool bare = placing && (variant - PLACING) % 2;
   const Placed as = placing ? static_cast<Placed>((variant - PLACING) / 2) : Placed::NUMBER;
   if (std::string why; placing && !placing_stages(source, bare, as, counting, why)) return fail(why);
-  made.name = DT_REAL(uint32_t, glCreateProgram)();
+  made.name = driver::glCreateProgram();
   std::string version;
   bool vertex = false;
   auto add = [&](uint32_t stage, const std::string& text) {
-    uint32_t shader = create(stage);
+    uint32_t shader = driver::glCreateShader(stage);
     const char* at = text.c_str();
-    give(shader, 1, &at, nullptr);
-    compile(shader);
-    attach(made.name, shader);
-    remove(shader);
+    driver::glShaderSource(shader, 1, &at, nullptr);
+    driver::glCompileShader(shader);
+    driver::glAttachShader(made.name, shader);
+    driver::glDeleteShader(shader);
   };
   for (auto& [stage, text] : counting) {
     vertex |= stage == GL_VERTEX_SHADER;
@@ -462,17 +428,16 @@ Copy make(uint32_t program, const ProgramSource& source, Variant variant) {
     }
   }
   bind_attributes(program, made.name, whole);
-  DT_REAL(void, glLinkProgram, uint32_t)(made.name);
+  driver::glLinkProgram(made.name);
   int linked = 0;
-  get(made.name, GL_LINK_STATUS, &linked);
+  driver::glGetProgramiv(made.name, GL_LINK_STATUS, &linked);
   if (!linked)
     return fail(whole ? "its copy with shaders that count does not link"
                       : "its copy with another fragment shader does not link");
   if (std::string why = list_uniforms(program, made); !why.empty()) return fail(why);
   list_blocks(program, made);
-  auto location = DT_REAL(int, glGetUniformLocation, uint32_t, const char*);
-  if (variant == FETCHING) made.units = location(made.name, "dt_units");
-  if (placing) made.place = location(made.name, "dt_place");
+  if (variant == FETCHING) made.units = driver::glGetUniformLocation(made.name, "dt_units");
+  if (placing) made.place = driver::glGetUniformLocation(made.name, "dt_place");
   if (placing && !bare && !same_outputs(source, program, made.name))
     return fail("the copy's colours would go to other buffers");
   return made;
@@ -484,25 +449,22 @@ void program_linked(uint32_t program) {
   for (int variant = 0; variant < VARIANTS; ++variant) {
     auto it = copies(variant).find(key(program));
     if (it == copies(variant).end()) continue;
-    if (it->second.name) DT_REAL(void, glDeleteProgram, uint32_t)(it->second.name);
+    if (it->second.name) driver::glDeleteProgram(it->second.name);
     copies(variant).erase(it);
   }
   sources().erase(key(program));
-  auto attached = DT_REAL(void, glGetAttachedShaders, uint32_t, int, int*, uint32_t*);
-  auto get = DT_REAL(void, glGetShaderiv, uint32_t, uint32_t, int*);
-  auto text = DT_REAL(void, glGetShaderSource, uint32_t, int, int*, char*);
-  if (!attached || !get || !text) return;
+  if (!driver::glGetAttachedShaders || !driver::glGetShaderiv || !driver::glGetShaderSource) return;
   uint32_t shaders[64];
   int count = 0;
-  attached(program, 64, &count, shaders);
+  driver::glGetAttachedShaders(program, 64, &count, shaders);
   ProgramSource made;
   for (int i = 0; i < count; ++i) {
     int stage = 0, length = 0;
-    get(shaders[i], GL_SHADER_TYPE, &stage);
-    get(shaders[i], GL_SHADER_SOURCE_LENGTH, &length);
+    driver::glGetShaderiv(shaders[i], GL_SHADER_TYPE, &stage);
+    driver::glGetShaderiv(shaders[i], GL_SHADER_SOURCE_LENGTH, &length);
     if (length <= 1) return;  // a binary
     std::string whole(static_cast<size_t>(length), 0);
-    text(shaders[i], length, &length, whole.data());
+    driver::glGetShaderSource(shaders[i], length, &length, whole.data());
     whole.resize(static_cast<size_t>(length));
     look(made, static_cast<uint32_t>(stage), whole);
     made.stages.emplace_back(static_cast<uint32_t>(stage), std::move(whole));
@@ -515,7 +477,7 @@ const ProgramSource* program_source(uint32_t program) {
   return it == sources().end() ? nullptr : &it->second;
 }
 
-void use_program(uint32_t program) { DT_REAL(void, glUseProgram, uint32_t)(program); }
+void use_program(uint32_t program) { driver::glUseProgram(program); }
 
 namespace {
 // nullptr: the text of its shaders is not known.
@@ -530,12 +492,10 @@ Copy* copy_of(uint32_t program, Variant variant) {
 // To the copy, which is current.
 void write_blocks(const Copy& copy, uint32_t program) {
   if (copy.blocks.empty()) return;
-  auto get = DT_REAL(void, glGetActiveUniformBlockiv, uint32_t, uint32_t, uint32_t, int*);
-  auto set = DT_REAL(void, glUniformBlockBinding, uint32_t, uint32_t, uint32_t);
   for (auto& [from, to] : copy.blocks) {
     int at = 0;
-    get(program, from, GL_UNIFORM_BLOCK_BINDING, &at);
-    set(copy.name, to, static_cast<uint32_t>(at));
+    driver::glGetActiveUniformBlockiv(program, from, GL_UNIFORM_BLOCK_BINDING, &at);
+    driver::glUniformBlockBinding(copy.name, to, static_cast<uint32_t>(at));
   }
 }
 void write_uniforms(Copy& copy, uint32_t program) {
@@ -548,7 +508,7 @@ bool use_copy(uint32_t program, Variant variant, std::string& why, Reading* read
   if (reads) *reads = copy->reads;
   if (!copy->name) return why = copy->why, variant == FETCHING && why.empty();
   use_program(copy->name);
-  if (copy->units >= 0) DT_REAL(void, glUniform1i, int, int)(copy->units, static_cast<int>(units));
+  if (copy->units >= 0) driver::glUniform1i(copy->units, static_cast<int>(units));
   write_uniforms(*copy, program);
   return true;
 }
@@ -557,7 +517,7 @@ bool use_copy(uint32_t program, Variant variant, std::string& why, Reading* read
 namespace {
 Variant placing(bool bare, Placed as) { return static_cast<Variant>(PLACING + 2 * static_cast<int>(as) + bare); }
 void write_place(const Copy& copy, const Place& place) {
-  DT_REAL(void, glUniform4i, int, int, int, int, int)(copy.place, place.first, place.row, place.room, place.odd);
+  driver::glUniform4i(copy.place, place.first, place.row, place.room, place.odd);
 }
 }  // namespace
 
@@ -609,32 +569,32 @@ bool use_fixed_fetching(uint32_t units, std::string& why) {
   auto [it, fresh] = programs.try_emplace(tls.context->share_group);
   auto& [program, at] = it->second;
   if (fresh) {
-    auto shader = DT_REAL(uint32_t, glCreateShader, uint32_t)(GL_FRAGMENT_SHADER);
+    auto shader = driver::glCreateShader(GL_FRAGMENT_SHADER);
     std::string text = fixed_counting_text(language());
     const char* begin = text.c_str();
-    DT_REAL(void, glShaderSource, uint32_t, int, const char* const*, const int*)(shader, 1, &begin, nullptr);
-    DT_REAL(void, glCompileShader, uint32_t)(shader);
-    program = DT_REAL(uint32_t, glCreateProgram)();
-    DT_REAL(void, glAttachShader, uint32_t, uint32_t)(program, shader);
-    DT_REAL(void, glLinkProgram, uint32_t)(program);
-    DT_REAL(void, glDeleteShader, uint32_t)(shader);
+    driver::glShaderSource(shader, 1, &begin, nullptr);
+    driver::glCompileShader(shader);
+    program = driver::glCreateProgram();
+    driver::glAttachShader(program, shader);
+    driver::glLinkProgram(program);
+    driver::glDeleteShader(shader);
     int linked = 0;
-    DT_REAL(void, glGetProgramiv, uint32_t, uint32_t, int*)(program, GL_LINK_STATUS, &linked);
+    driver::glGetProgramiv(program, GL_LINK_STATUS, &linked);
     if (!linked)
-      DT_REAL(void, glDeleteProgram, uint32_t)(program), program = 0;
+      driver::glDeleteProgram(program), program = 0;
     else
-      at = DT_REAL(int, glGetUniformLocation, uint32_t, const char*)(program, "dt_units");
+      at = driver::glGetUniformLocation(program, "dt_units");
   }
   if (!program) return why = "the driver links no fragment shader behind fixed function", false;
   use_program(program);
-  DT_REAL(void, glUniform1i, int, int)(at, static_cast<int>(units));
+  driver::glUniform1i(at, static_cast<int>(units));
   return true;
 }
 
 // The last binding: programs begin with the first.
 uint32_t fetch_binding() {
   int most = 0;
-  DT_REAL(void, glGetIntegerv, uint32_t, int*)(GL_MAX_SHADER_STORAGE_BUFFER_BINDINGS, &most);
+  driver::glGetIntegerv(GL_MAX_SHADER_STORAGE_BUFFER_BINDINGS, &most);
   return most > 0 ? static_cast<uint32_t>(most) - 1 : 0;
 }
 

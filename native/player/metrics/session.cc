@@ -574,25 +574,21 @@ void Session::condition(const Happening& call) {
 
 // What follows is drawn under a condition, or (nullptr) no longer.
 void Session::conditional(const Condition* condition) {
-  static const auto begin = gl::real<void (*)(uint32_t, uint32_t)>("glBeginConditionalRender"),
-                    begin_nv = gl::real<void (*)(uint32_t, uint32_t)>("glBeginConditionalRenderNV");
-  static const auto end = gl::real<void (*)()>("glEndConditionalRender"),
-                    end_nv = gl::real<void (*)()>("glEndConditionalRenderNV");
   if (condition)
-    (is_es() ? begin_nv : begin)(condition->query, condition->mode);
+    (is_es() ? driver::glBeginConditionalRenderNV : driver::glBeginConditionalRender)(condition->query,
+                                                                                      condition->mode);
   else
-    (is_es() ? end_nv : end)();
+    (is_es() ? driver::glEndConditionalRenderNV : driver::glEndConditionalRender)();
 }
 
 // Waits for the query, as most modes do; the others have the driver draw what it does not know yet, and it does know
 // then.
 bool Session::draws_anything(Condition& condition) {
   if (condition.draws) return *condition.draws;
-  static const auto get = gl::real<void (*)(uint32_t, uint32_t, uint32_t*)>("glGetQueryObjectuiv"),
-                    get_es = gl::real<void (*)(uint32_t, uint32_t, uint32_t*)>("glGetQueryObjectuivEXT");
   const ResultsHere here;
   uint32_t passed = 1;
-  (is_es() && get_es ? get_es : get)(condition.query, GL_QUERY_RESULT, &passed);
+  (is_es() && driver::glGetQueryObjectuivEXT ? driver::glGetQueryObjectuivEXT : driver::glGetQueryObjectuiv)(
+      condition.query, GL_QUERY_RESULT, &passed);
   const bool inverted =
       condition.mode >= GL_QUERY_WAIT_INVERTED && condition.mode <= GL_QUERY_BY_REGION_NO_WAIT_INVERTED;
   if (take_error()) passed = !inverted;
@@ -658,7 +654,7 @@ void Session::before(const Happening& call) {
   }
   if (draw && request_.isolate) {
     stop();
-    if (static auto finish = gl::real<void (*)()>("glFinish"); finish && current_context()) finish();
+    if (driver::glFinish && current_context()) driver::glFinish();
   }
   bool shown = watches_ & Source::WATCH_DRAWS && call.draw && !in_list_;
   if (draw || each || list || call.seq >= next_range_at_ || query || shown) {
@@ -710,7 +706,7 @@ void Session::after(const Happening& call) {
   if (DT_UNLIKELY(watches_ & Source::WATCH_PLAYED)) played(call.seq);
   bool query = false, list = call.kind & LIST_END && in_list_;
   if (draw_scope_ && request_.isolate)
-    if (static auto finish = gl::real<void (*)()>("glFinish"); finish && current_context()) finish();
+    if (driver::glFinish && current_context()) driver::glFinish();
   if (call.kind & QUERY_END) {
     uint32_t target = call.argument(call.call, "target");
     for (auto& s : passes_[pass_].sources) query |= s->uses(target);
@@ -926,8 +922,7 @@ void Session::finish(uint64_t seq, bool frames) {
 void Session::ask() {
   answered_ = true;
   if (mode_ == LIST) {
-    auto text = gl::real<const unsigned char* (*)(uint32_t)>("glGetString");
-    const unsigned char* version = text ? text(GL_VERSION) : nullptr;
+    const unsigned char* version = driver::glGetString ? driver::glGetString(GL_VERSION) : nullptr;
     list_backends(status_, version ? reinterpret_cast<const char*>(version) : "");
     return;
   }

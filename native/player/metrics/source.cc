@@ -43,11 +43,11 @@ std::string& pictures_folder() {
 
 ResultsHere::ResultsHere() {
   if (is_es() || !tls.context || tls.context->version < 44) return;
-  gl::real<void (*)(uint32_t, int*)>("glGetIntegerv")(GL_QUERY_BUFFER_BINDING, &buffer_);
-  if (buffer_) gl::real<void (*)(uint32_t, uint32_t)>("glBindBuffer")(GL_QUERY_BUFFER, 0);
+  driver::glGetIntegerv(GL_QUERY_BUFFER_BINDING, &buffer_);
+  if (buffer_) driver::glBindBuffer(GL_QUERY_BUFFER, 0);
 }
 ResultsHere::~ResultsHere() {
-  if (buffer_) gl::real<void (*)(uint32_t, uint32_t)>("glBindBuffer")(GL_QUERY_BUFFER, static_cast<uint32_t>(buffer_));
+  if (buffer_) driver::glBindBuffer(GL_QUERY_BUFFER, static_cast<uint32_t>(buffer_));
 }
 
 const char* lasting(const std::string& text) {
@@ -64,10 +64,7 @@ bool has_extension(const char* name) {
   return it->second;
 }
 
-uint32_t take_error() {
-  static const auto get = gl::real<uint32_t (*)()>("glGetError");
-  return get ? get() : 0;
-}
+uint32_t take_error() { return driver::glGetError ? driver::glGetError() : 0; }
 void drain_errors() {
   for (int i = 0; i < 16 && take_error(); ++i) {}
 }

@@ -167,9 +167,9 @@ class Source {
   // may wait. What is learnt of the draw belongs to the segment that begins next (the next begin(), which always comes
   // where somebody measures the draw): keep it, hand it over with that segment. Whatever GL state is touched has to be
   // as it was on return, errors of the driver too (those of the program were taken before and are safe); call the
-  // driver by gl::real<>(), so that the player's own idea of the state stays the program's. perform() happens inside of
-  // what the program has going on: its queries that count (see disturbs()), its transform feedback, buffers that its
-  // shaders write.
+  // driver by the table (driver.h), so that the player's own idea of the state stays the program's. perform() happens
+  // inside of what the program has going on: its queries that count (see disturbs()), its transform feedback, buffers
+  // that its shaders write.
   virtual void around(Draw& /*draw*/) {}
   // WATCH_DRAWS. No further draw follows the last one that around() was shown: what that left changed for draws has to
   // be as it was. A segment may run. `next` is the call that comes, nullptr: any may. True: something is kept since

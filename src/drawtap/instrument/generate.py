@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 
 from drawtap.errors import UsageError, did_you_mean
-from drawtap.instrument import user_code
+from drawtap.instrument import generate_driver, user_code
 from drawtap.instrument.hook import Function, Hook, Hooks
 from drawtap.instrument.hooks import capture_state, live, recorder
 from drawtap.spec import expr
@@ -98,6 +98,7 @@ def generate(apis: Sequence[str] = DEFAULT_APIS, hook_sets: Sequence[Hooks] | No
     files = {
         "module.h": shared_header(apis, sets),
         "tables.cc": tables(functions),
+        "driver.cc": generate_driver.table({f.name: f.id for f in functions}),
         "entries.S": entries(functions, sets),
     }
     names = _of_versions(apis)
@@ -354,7 +355,7 @@ const bool g_module_records = {"true" if records else "false"};
 const char* const g_names[] = {{
 {names}
 }};
-void* g_real[{len(functions)}][VARIANTS];
+void* g_real[{len(functions)} + 1][VARIANTS];  // the last one: of functions that are none of the module's
 // What may be left out while the recorder is behind: 1 draws, between 2 and 3 they go into a list; of 4 the content.
 extern const uint8_t g_draws[] __attribute__((visibility("hidden")));
 const uint8_t g_draws[] = {{

@@ -1,13 +1,15 @@
-"""Generate the headers that name enumerants in C++: `gl_enums.h`, `egl_enums.h`, `glx_enums.h`, `vg_enums.h`.
+"""Generate the headers that the registries give to all of C++: enumerants by name, and the functions of drivers.
 
-Each holds every enumerant of its registry as a constant. One header an API: sources that include a system's header
-with the same names (`EGL/egl.h`) take the other APIs' alone.
+`gl_enums.h`, `egl_enums.h`, `glx_enums.h` and `vg_enums.h` hold every enumerant of a registry as a constant. One header
+an API: sources that include a system's header with the same names (`EGL/egl.h`) take the other APIs' alone.
+`driver_functions.h` has every command with its type, for the table of driver functions (native/runtime/driver.h).
 """
 
 from __future__ import annotations
 
 from functools import cache
 
+from drawtap.instrument import generate_driver
 from drawtap.instrument.generate import command_line, write_files
 from drawtap.spec.model import Api
 from drawtap.spec.registry import load_api
@@ -18,7 +20,8 @@ APIS = ("gl", "egl", "glx", "vg")
 @cache
 def headers() -> dict[str, str]:
     """Return the headers' text by file name."""
-    return {f"{name}_enums.h": header(load_api(name)) for name in APIS}
+    enums = {f"{name}_enums.h": header(load_api(name)) for name in APIS}
+    return {**enums, "driver_functions.h": generate_driver.header()}
 
 
 def header(api: Api) -> str:
@@ -31,7 +34,7 @@ def header(api: Api) -> str:
 
 
 def main() -> None:
-    """Write the headers: `python -m drawtap.instrument.generate_enums --output DIR`."""
+    """Write the headers: `python -m drawtap.instrument.generate_headers --output DIR`."""
     write_files(command_line(main.__doc__).parse_args().output, headers())
 
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from drawtap.instrument import generate_queries
+from drawtap.instrument import generate_driver, generate_queries
 from drawtap.instrument.generate import command_line, functions_of, runtime_folder, write_files
 from drawtap.instrument.hook import Function, Hooks
 from drawtap.instrument.hooks import capture_state, recorder
@@ -96,6 +96,7 @@ def generate() -> dict[str, str]:
             f'#include "player_module.h"\nnamespace dt::play {{\n{text}\n}}  // namespace dt::play\n'
         )
     files["play_table.cc"] = _table(functions)
+    files["driver.cc"] = generate_driver.table({f.name: f.id for f in functions})
     files["queries.cc"] = generate_queries.generate(load_api("gl"), CLASSES)
     return files
 
@@ -488,7 +489,7 @@ extern const char* const g_classes[] = {{
 void* g_pointers[{len(functions)}];
 }}  // namespace dt::play
 namespace dt {{
-void* g_real[{len(functions)}][VARIANTS];
+void* g_real[{len(functions)} + 1][VARIANTS];
 const unsigned g_function_count = {len(functions)};
 }}
 """

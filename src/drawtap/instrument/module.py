@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from drawtap.instrument import generate, generate_enums
+from drawtap.instrument import generate, generate_headers
 from drawtap.instrument.compile import CompileError, compile_module
 from drawtap.instrument.generate_module import Target, generate_module, source_folders
 from drawtap.instrument.hook import Hooks
@@ -25,7 +25,7 @@ class Module:
 def build(name: str, apis: Sequence[str], hook_sets: Sequence[Hooks] | None = None) -> Module:
     """Generate and compile a module for `apis` with `hook_sets` (default: the recorder), or take it from the cache."""
     sources = generate.generate(tuple(apis), hook_sets)
-    folder = compile_module(name, sources.files, _runtime(), _include(), generate_enums.headers())
+    folder = compile_module(name, sources.files, _runtime(), _include(), generate_headers.headers())
     return Module(folder / f"libdrawtap-{name}.so", folder / f"{name}.sig")
 
 
@@ -53,7 +53,7 @@ def build_projects(
             files,
             [*_runtime(), user / "user.cc"],
             _include(),
-            generate_enums.headers(),
+            generate_headers.headers(),
             own=own,
             own_include=source_folders(projects),
             user_code=True,
