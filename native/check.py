@@ -1,7 +1,7 @@
-"""Check the native sources: includes lead to lower rooms only, functions keep to 80 lines and to five levels.
+"""Check the native sources: includes lead down, functions keep to 80 lines and five levels, files to 800 lines.
 
 python native/check.py            print every fault; the exit status is 1 if there is one
-python native/check.py --list     print the functions over 80 lines and over five levels, as LONG and DEEP hold them
+python native/check.py --list     print the functions over five levels, as DEEP holds them
 """
 
 from __future__ import annotations
@@ -22,12 +22,34 @@ FLOORS = (
     ("extract", "peers", "export", "player", "system"),
     ("abi",),
 )
-LIMIT = 80
-# Functions that were longer when the limit came, with their lines: they may shrink, not grow.
-LONG = {
+LIMIT = 80  # lines of a function
+FILE = 800  # lines of a file
+# Files that were longer when the limit came, with their lines: they may shrink, not grow.
+LARGE = {
+    "core/calls.cc": 1301,
+    "core/tables.cc": 850,
+    "core/trace.cc": 952,
+    "drain/main.cc": 1090,
+    "drain/session.cc": 941,
+    "edit/write.cc": 1054,
+    "openvg/front.cc": 1245,
+    "peers/apitrace_export.cc": 892,
+    "peers/apitrace_import.cc": 1006,
+    "player/metrics/geometry.cc": 1402,
+    "player/metrics/nvperf.cc": 899,
+    "player/metrics/session.cc": 1002,
+    "player/metrics/shader_text.cc": 864,
+    "player/query.cc": 804,
+    "player/windows.cc": 1230,
+    "runtime/base_objects.cc": 876,
+    "runtime/base_state.cc": 834,
+    "runtime/gl_state.cc": 1186,
+    "runtime/resolve.cc": 921,
+    "runtime/session.cc": 1138,
+    "state/index.cc": 1198,
+    "system/ctf.cc": 914,
 }
-
-NESTED = 5
+NESTED = 5  # levels of statements
 # Functions whose statements are nested deeper, with their levels: they may become flatter, not deeper.
 DEEP = {
     ("core/calls.cc", "open"): 7,
@@ -42,9 +64,8 @@ DEEP = {
     ("player/query.cc", "indexed"): 7,
     ("runtime/objects.cc", "in_tap"): 6,
     ("runtime/resolve.cc", "search"): 6,
-    ("runtime/targets.cc", "read_object"): 12,
-    ("state/gl_fixed.cc", "push_attrib"): 6,
-    ("state/machine.cc", "Machine::tap_record"): 6,
+    ("state/gl_stacks.cc", "push_attrib"): 6,
+    ("state/walk.cc", "Machine::tap_record"): 6,
 }
 
 _INCLUDE = re.compile(r'^ *# *include "([^"]+)"', re.MULTILINE)
@@ -52,6 +73,7 @@ _STATEMENT = re.compile(r"(if|for|while|switch|do|else|namespace|struct|class|en
 _NAME = re.compile(r"([\w:~]+|operator\S+)\(")
 _LAMBDA = re.compile(r"(?:(\w+) = |[(,] ?|return )\[[^\[\]]*\](?: ?\(.*\).*)? ?\{$")
 _NESTING = re.compile(r"( *)(?:if|for|while|switch|do|else|\} else)\b")
+_REASON = re.compile(r"(?://.*\n)*// In one file: ")
 _END = re.compile(r"\}[;,)]*")
 Measures = dict[tuple[str, str], int]
 
@@ -120,35 +142,43 @@ def functions(text: str) -> Iterator[Body]:
             yield Body(name[1] or "a lambda", end - start + 1, levels)
 
 
-def grown(what: str, limit: int, known: Measures, here: Measures) -> Iterator[str]:
-    """Yield the functions beyond the limit or beyond what is known of them, and those that are no longer beyond it."""
-    for (file, name), value in here.items():
-        allowed = known.get((file, name), limit)
+def grown(deep: Measures) -> Iterator[str]:
+    """Yield the functions that are deeper than the limit or than is known of them, and those that no longer are."""
+    for (file, name), value in deep.items():
+        allowed = DEEP.get((file, name), NESTED)
         if value > allowed:
-            yield f"native/{file}: {name} has {value} {what}; {allowed} are the limit: split it"
-    for file, name in known.keys() - here.keys():
-        yield f"native/{file}: {name} has at most {limit} {what} now: take it out of the list in native/check.py"
+            yield f"native/{file}: {name} has {value} levels; {allowed} are the limit: split it"
+    for file, name in DEEP.keys() - deep.keys():
+        yield f"native/{file}: {name} has at most {NESTED} levels now: take it out of the list in native/check.py"
+
+
+def too_long(path: Path, text: str) -> Iterator[str]:
+    """Yield a fault where a file is too long and its head does not say why: `// In one file: REASON`."""
+    name, lines = str(path.relative_to(NATIVE)), text.count("\n")
+    allowed = LARGE.get(name, FILE)
+    if lines > allowed and not _REASON.match(text):
+        yield f"native/{name} has {lines} lines; {allowed} are the limit: split it, or say why at its top"
+    elif lines <= FILE < allowed:
+        yield f"native/{name} has at most {FILE} lines now: take it out of the list in native/check.py"
 
 
 def main(arguments: list[str]) -> int:
-    """Print every fault, or the long and the deep functions. Return the exit status."""
+    """Print every fault, or the deep functions. Return the exit status."""
     faults: list[str] = []
-    long: Measures = {}
     deep: Measures = {}
     for path in sources():
         text = path.read_text(encoding="utf-8")
-        faults += wrong_includes(path, text)
+        faults += [*wrong_includes(path, text), *too_long(path, text)]
         for body in functions(text):
             key = (str(path.relative_to(NATIVE)), body.name)
             if body.lines > LIMIT:
-                long[key] = max(body.lines, long.get(key, 0))
+                faults.append(f"native/{key[0]}: {body.name} has {body.lines} lines; {LIMIT} are the limit: split it")
             if body.levels > NESTED:
                 deep[key] = max(body.levels, deep.get(key, 0))
     if arguments == ["--list"]:
-        for values in (long, deep):
-            print("\n".join(f'    ("{file}", "{name}"): {value},' for (file, name), value in values.items()))
+        print("\n".join(f'    ("{file}", "{name}"): {value},' for (file, name), value in deep.items()))
         return 0
-    faults += [*grown("lines", LIMIT, LONG, long), *grown("levels", NESTED, DEEP, deep)]
+    faults += grown(deep)
     print("\n".join(faults), end="\n" if faults else "")
     return 1 if faults else 0
 
