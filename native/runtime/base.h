@@ -11,35 +11,28 @@ namespace dt {
 namespace gl {
 
 // Functions that are asked, and that bind what is asked about.
-#define DT_BASE_FUNCTIONS(F)                                                                                           \
-  F(glGetError)                                                                                                        \
-  F(glGetIntegerv)                                                                                                     \
-  F(glGetFloatv) F(glGetDoublev) F(glGetBooleanv) F(glGetInteger64v) F(glGetIntegeri_v) F(glGetInteger64i_v) F(        \
-      glGetBooleani_v) F(glGetFloati_v) F(glIsEnabled) F(glIsEnabledi) F(glEnable) F(glDisable) F(glGetString)         \
-      F(glClear) F(glUseProgram) F(glIsTexture) F(glIsBuffer) F(glIsRenderbuffer) F(glIsFramebuffer) F(                \
-          glIsVertexArray) F(glIsSampler) F(glIsProgram) F(glIsShader) F(glIsList) F(glIsQuery) F(glIsProgramPipeline) \
-          F(glIsTransformFeedback) F(glIsProgramARB) F(glIsSync) F(glActiveTexture) F(glClientActiveTexture) F(        \
-              glBindTexture) F(glGetTexParameteriv) F(glGetTexParameterfv) F(glGetTexLevelParameteriv)                 \
-              F(glGetTexImage) F(glGetCompressedTexImage) F(glGetSamplerParameteriv) F(glGetSamplerParameterfv) F(     \
-                  glBindBuffer) F(glGetBufferParameteriv) F(glGetBufferParameteri64v) F(glGetBufferPointerv)           \
-                  F(glGetBufferSubData) F(glMapBufferRange) F(glUnmapBuffer) F(glBindRenderbuffer) F(                  \
-                      glGetRenderbufferParameteriv) F(glBindFramebuffer) F(glGetFramebufferAttachmentParameteriv)      \
-                      F(glGetFramebufferParameteriv) F(glBindVertexArray) F(glGetVertexAttribiv) F(                    \
-                          glGetVertexAttribfv) F(glGetVertexAttribPointerv) F(glGetVertexAttribIiv) F(glGetPointerv)   \
-                          F(glBindTransformFeedback) F(glGetQueryiv) F(glGetProgramiv) F(glGetShaderiv)                \
-                              F(glGetAttachedShaders) F(glGetShaderSource) F(glGetActiveUniform) F(glGetActiveAttrib)  \
-                                  F(glGetUniformLocation) F(glGetAttribLocation) F(glGetUniformfv) F(glGetUniformiv)   \
-                                      F(glGetUniformuiv) F(glGetUniformdv) F(glGetActiveUniformBlockName)              \
-                                          F(glGetActiveUniformBlockiv) F(glGetTransformFeedbackVarying)                \
-                                              F(glGetProgramInterfaceiv) F(glGetProgramResourceName)                   \
-                                                  F(glGetProgramResourceiv) F(glGetProgramStageiv)                     \
-                                                      F(glGetProgramBinary) F(glGetProgramPipelineiv) F(glMatrixMode)  \
-                                                          F(glPopMatrix) F(glPushMatrix) F(glLoadMatrixf)              \
-                                                              F(glGetLightfv) F(glGetMaterialfv) F(glGetTexEnviv)      \
-                                                                  F(glGetTexEnvfv) F(glGetTexGeniv) F(glGetTexGenfv)   \
-                                                                      F(glGetClipPlane) F(glGetClipPlanef)             \
-                                                                          F(glGetPolygonStipple) F(glGetPixelMapfv)    \
-                                                                              F(glGetMapfv) F(glGetMapiv)
+// clang-format off
+#define DT_BASE_FUNCTIONS(F) \
+  F(glGetError) F(glGetIntegerv) F(glGetFloatv) F(glGetDoublev) F(glGetBooleanv) F(glGetInteger64v) \
+  F(glGetIntegeri_v) F(glGetInteger64i_v) F(glGetBooleani_v) F(glGetFloati_v) F(glIsEnabled) F(glIsEnabledi) \
+  F(glEnable) F(glDisable) F(glGetString) F(glClear) F(glUseProgram) F(glIsTexture) F(glIsBuffer) F(glIsRenderbuffer) \
+  F(glIsFramebuffer) F(glIsVertexArray) F(glIsSampler) F(glIsProgram) F(glIsShader) F(glIsList) F(glIsQuery) \
+  F(glIsProgramPipeline) F(glIsTransformFeedback) F(glIsProgramARB) F(glIsSync) F(glActiveTexture) \
+  F(glClientActiveTexture) F(glBindTexture) F(glGetTexParameteriv) F(glGetTexParameterfv) F(glGetTexLevelParameteriv) \
+  F(glGetTexImage) F(glGetCompressedTexImage) F(glGetSamplerParameteriv) F(glGetSamplerParameterfv) F(glBindBuffer) \
+  F(glGetBufferParameteriv) F(glGetBufferParameteri64v) F(glGetBufferPointerv) F(glGetBufferSubData) \
+  F(glMapBufferRange) F(glUnmapBuffer) F(glBindRenderbuffer) F(glGetRenderbufferParameteriv) F(glBindFramebuffer) \
+  F(glGetFramebufferAttachmentParameteriv) F(glGetFramebufferParameteriv) F(glBindVertexArray) F(glGetVertexAttribiv) \
+  F(glGetVertexAttribfv) F(glGetVertexAttribPointerv) F(glGetVertexAttribIiv) F(glGetPointerv) \
+  F(glBindTransformFeedback) F(glGetQueryiv) F(glGetProgramiv) F(glGetShaderiv) F(glGetAttachedShaders) \
+  F(glGetShaderSource) F(glGetActiveUniform) F(glGetActiveAttrib) F(glGetUniformLocation) F(glGetAttribLocation) \
+  F(glGetUniformfv) F(glGetUniformiv) F(glGetUniformuiv) F(glGetUniformdv) F(glGetActiveUniformBlockName) \
+  F(glGetActiveUniformBlockiv) F(glGetTransformFeedbackVarying) F(glGetProgramInterfaceiv) \
+  F(glGetProgramResourceName) F(glGetProgramResourceiv) F(glGetProgramStageiv) F(glGetProgramBinary) \
+  F(glGetProgramPipelineiv) F(glMatrixMode) F(glPopMatrix) F(glPushMatrix) F(glLoadMatrixf) F(glGetLightfv) \
+  F(glGetMaterialfv) F(glGetTexEnviv) F(glGetTexEnvfv) F(glGetTexGeniv) F(glGetTexGenfv) F(glGetClipPlane) \
+  F(glGetClipPlanef) F(glGetPolygonStipple) F(glGetPixelMapfv) F(glGetMapfv) F(glGetMapiv)
+// clang-format on
 
 struct Driver {
 #define DT_MEMBER(NAME) decltype(driver::NAME)::Pointer NAME;
