@@ -1,4 +1,4 @@
-"""`drawtap mcp` as a client of the protocol sees it: a process, its tools, and answers equal to the command line's."""
+"""`drawtap view --mcp` as a client of the protocol sees it: a process, its tools, and answers equal to the command line's."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def conversation(files, *questions):
 
     async def talk():
         process = mcp.StdioServerParameters(
-            command=sys.executable, args=["-m", "drawtap", "mcp", *map(str, files)], env=None
+            command=sys.executable, args=["-m", "drawtap", "view", "--mcp", *map(str, files)], env=None
         )
         async with mcp.Client(process) as client:
             tools = (await client.list_tools()).tools
@@ -122,8 +122,8 @@ def test_mistakes_are_answers(chain, tmp_path, monkeypatch):
 
 
 def test_without_a_recording(drawtap, tmp_path):
-    assert drawtap("mcp").code == 2
-    absent = drawtap("mcp", tmp_path / "no.dtap")
+    assert drawtap("view", "--mcp").code == 2
+    absent = drawtap("view", "--mcp", tmp_path / "no.dtap")
     assert absent.code != 0
     assert "no.dtap" in absent.err
     assert not absent.out

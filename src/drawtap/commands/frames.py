@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 from drawtap.commands import Opt, command
 from drawtap.tables.recording import FrameRow
 from drawtap.trace.ranges import FRAMES_HELP, Span, selection
-from drawtap.trace.trace import frame_time
 from drawtap.view.result import Rows
 from drawtap.view.text import counted, duration, percentile
 
@@ -41,6 +40,8 @@ def frames(
     A frame ends with the call that shows it (eglSwapBuffers, glXSwapBuffers), or, in programs that never swap, with
     what --frame-end says; drawtap info names the rule that was taken. The last row may be calls after the last frame.
     """
+    from drawtap.trace.trace import frame_time  # with the recording, not with the list of verbs
+
     spans = selection(span, of=trace, frames=True).spans if span else (Span(0, None),)
     found = [row for row in trace.table(FrameRow) if any(row["frame"] in s.numbers() for s in spans)]
     times = [float(time) for row in found if row["end_function"] and (time := frame_time(row)) is not None]

@@ -15,7 +15,6 @@ from drawtap.commands.options import CALLS, FROM, GUEST, NO_CACHE, TO
 from drawtap.commands.sql import rows
 from drawtap.errors import UsageError, check_target
 from drawtap.tables import recording
-from drawtap.trace.trace import frame_time
 from drawtap.view.result import Written
 from drawtap.view.text import duration, number, size
 
@@ -235,6 +234,7 @@ def _overview(seen: Overview) -> list[tuple[str, str]]:
 
 
 def _frames(trace: Trace) -> list[FrameRow]:
+    from drawtap.trace.trace import frame_time  # with the recording, not with the list of verbs
     from drawtap.view.report import FrameRow
 
     return [

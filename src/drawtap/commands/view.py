@@ -1,12 +1,13 @@
-"""`drawtap view`: look at recordings in a browser."""
+"""`drawtap view`: look at recordings in a browser, or let an agent look."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 from drawtap.commands import Opt, command
-from drawtap.errors import UsageError
+from drawtap.errors import UnavailableError, UsageError
 from drawtap.view.result import ExitStatus
 
 
@@ -17,6 +18,7 @@ from drawtap.view.result import ExitStatus
         "drawtap view game.dtap --at 1234",
         "drawtap view kernel.dat                           # what the kernel saw",
         "drawtap view game.dtap --port 8000 --no-browser    # over ssh -L 8000:127.0.0.1:8000",
+        "drawtap view game.dtap --mcp    # for an agent or an editor",
     ),
     json=False,
 )
@@ -26,18 +28,32 @@ def view(
     port: Annotated[int, Opt("The port of the server; 0: a free one.", metavar="PORT")] = 0,
     no_browser: Annotated[bool, Opt("Print the address and open no browser.")] = False,
     host: Annotated[str, Opt("The address to listen on: other machines can reach it.", metavar="HOST")] = "127.0.0.1",
+    mcp: Annotated[bool, Opt("Answer an agent on standard input and output (Model Context Protocol).")] = False,
 ) -> ExitStatus:
-    """Open recordings or kernel traces in a browser: calls, state, pictures, time, SQL.
+    """Open recordings or kernel traces in a browser, or to an agent.
 
     The first line of output is the address of the page. The token in that address is the key: only its holder can ask.
     The page loads nothing from anywhere else. Bookmarks and notes go to FILE.notes.json. Ctrl-C ends the server.
-    """
-    from drawtap.web.serve import serve
 
+    With --mcp a client starts the command and asks through tools of the Model Context Protocol, which only read.
+    """
     if not files:
         raise UsageError("name a recording", hint="drawtap view game.dtap")
+    if mcp:
+        _answer_an_agent(files)
+        return ExitStatus(0)
+    from drawtap.web.serve import serve
+
     serve(files, host=host, port=port, browser=not no_browser, place=_place(files[0], at))
     return ExitStatus(0)
+
+
+def _answer_an_agent(files: Sequence[Path]) -> None:
+    try:
+        from drawtap.web.agent import serve
+    except ImportError as error:
+        raise UnavailableError(f"drawtap view --mcp needs {error.name}", hint="pip install 'drawtap[mcp]'") from None
+    serve(files)
 
 
 def _place(file: Path, at: str) -> str:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from drawtap.errors import UsageError
-from drawtap.tables.recording import FrameRow
 from drawtap.trace.sql_text import quote_text
 
 if TYPE_CHECKING:
@@ -145,6 +144,8 @@ def call_of(trace: Trace, text: str) -> int:
 
 def frame_ends(trace: Trace) -> list[int]:
     """Return the calls (seq) that end frames, in order; what comes after the last of them ends none."""
+    from drawtap.tables.recording import FrameRow  # with the recording, not with every verb's help
+
     return [row["end_seq"] - 1 for row in trace.table(FrameRow) if row["end_function"]]
 
 
