@@ -1,4 +1,4 @@
-"""`drawtap view --mcp` as a client of the protocol sees it: a process, its tools, and answers equal to the command line's."""
+"""`drawtap view --mcp` as a client of the protocol sees it: a process, its tools, answers as the command line gives."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from drawtap.view.result import Facts, Text
         "drawtap build my-module/ --api gles2 --version 3.1 --ext GL_EXT_disjoint_timer_query",
         "drawtap build hooks.py --api glsc2 --sources out/        # the C++ alone",
         "drawtap build --show glDrawElements",
-        "cc -I$(drawtap build --include) game.c -o game           # for DRAWTAP_VALUE and DRAWTAP_PROBE",
+        "drawtap build --include    # the folder for cc -I: drawtap.h has DRAWTAP_VALUE and DRAWTAP_PROBE",
     ),
 )
 def build(
