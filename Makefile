@@ -67,10 +67,13 @@ demo: ## record two programs without a display, answer three questions, write a 
 	@$(SETUP) first-parts
 	@examples/demo --build "$(MAKE) --no-print-directory build" "$(abspath $(VENV)/bin)"
 
+# The tests start drawtap hundreds of times: Python may keep what it compiles.
+COMPILED = env -u PYTHONDONTWRITEBYTECODE
+
 .PHONY: test
 test: $(VENV)/.dev build ## run all tests
 	@$(call packages,demo test)
-	$(PY) -m pytest -n $(JOBS) --dist worksteal $(TESTS)
+	$(COMPILED) $(PY) -m pytest -n $(JOBS) --dist worksteal $(TESTS)
 
 .PHONY: test-all
 test-all: export DRAWTAP_TESTS = all

@@ -26,6 +26,9 @@ from drawtap.spec.registry import load_api
 
 #: Whether every test runs with all its steps (make test-all), or a sample of the long ones (make test).
 WHOLE = os.environ.get("DRAWTAP_TESTS") == "all"
+#: What shows pages without a window, None where there is none. The shell takes half of the browser's processor time.
+_BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+BROWSER = next(filter(None, map(shutil.which, _BROWSERS)), None)
 _LOCK_S = 900
 _DISPLAY_S = 60
 

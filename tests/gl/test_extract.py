@@ -110,7 +110,7 @@ def _certificate(path: Path) -> dict[str, object]:
     return dict(found[0])
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_cut_frame_is_the_same(name: str, recordings: Mapping[str, Path], tmp_path: Path) -> None:
     frame, most = PROGRAMS[name]

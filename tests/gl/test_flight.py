@@ -296,6 +296,7 @@ def test_rather_a_shorter_window_than_lost_calls(lingering, programs, tmp_path):
     assert "had left the recorder" in _drawtap(programs, "info", tmp_path / "short.dtap").stdout
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("kind", ["es2", "es3", "gl"])
 def test_pictures_that_are_never_wiped_are_read_back(kind, programs, tmp_path, monkeypatch):
     from drawtap.capture import control

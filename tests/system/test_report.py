@@ -3,7 +3,6 @@
 import html
 import json
 import re
-import shutil
 import subprocess
 import time
 from itertools import pairwise
@@ -21,8 +20,7 @@ from drawtap.system.model import build
 from drawtap.system.simulator import MS, Client, GuestClock, Scenario, Scheduler, Vgpu, simulate
 from drawtap.view.system_report import Block, unpacked
 from kernel_events import MemoryTrace
-
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+from shared import BROWSER
 
 
 def page(drawtap, trace, folder, *options):

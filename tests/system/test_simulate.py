@@ -13,6 +13,7 @@ from drawtap.system.metrics import groups
 from drawtap.system.model import build
 from drawtap.system.simulator import MS, SCENARIOS, SECOND, US, Client, Scenario, Scheduler, Vgpu, simulate
 from drawtap.system.whatif import load_scenario
+from shared import steps
 
 
 def outcomes(drawtap, *arguments):
@@ -43,6 +44,15 @@ def test_with_the_slow_down_of_the_paper(drawtap):
     assert one["utilisation_percent"] == pytest.approx(46, abs=1)
 
 
+def test_a_hotspot_ends_when_its_neighbour_does(drawtap):
+    found = outcomes(drawtap, "hotspot")
+    during, after = found["as it is", "VM1"]["phases_percent"]
+    assert during == pytest.approx(16, abs=1)
+    assert after == pytest.approx(45, abs=1)
+    assert found["as it is", "VM1"]["preemptions"] == 0
+
+
+@pytest.mark.exhaustive  # four times a minute of a GPU
 def test_hotspot_and_what_if(drawtap):
     found = outcomes(drawtap, "hotspot", "--what-if", "no carry", "--what-if", "work conserving", "--what-if", "both")
     during, after = found["as it is", "VM1"]["phases_percent"]
@@ -305,7 +315,7 @@ def test_shares_follow_the_weights_where_debts_are_kept():
         (done,) = (c for c in run.events.columns() if c.name == "gvt_workload_complete")
         return int((done.values[0] == 1).sum()) * 1500 * US / run.end_ns
 
-    weights = ((8, 8), (12, 4), (14, 2), (16, 1))
+    weights = ((8, 8), (12, 4), (14, 2), (16, 1))[:: steps(3, 1)]
     kept = [share(w, carry_periods=600) for w in weights]
     assert kept == sorted(kept)
     assert kept[-1] > 1.5 * kept[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import sys
 from pathlib import Path
@@ -10,7 +11,11 @@ import pytest
 
 from writer import MANY, Writer
 
-pytest.importorskip("sklearn", reason="scikit-learn is an extra: pip install 'drawtap[clusters]'")
+# Looked for, not imported: that takes a second, and every worker imports this file.
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("sklearn") is None,
+    reason="scikit-learn is an extra: pip install 'drawtap[clusters]'",
+)
 
 
 def _swap(t: object, start: int) -> None:

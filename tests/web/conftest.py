@@ -16,9 +16,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from shared import once
+from shared import BROWSER, once
 
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 MOST_ROWS = 200
 WAIT_S = 60
 PROGRAMS = Path(__file__).parents[1] / "gl" / "programs"
@@ -122,8 +121,11 @@ def browser():
 class Page:
     """A page of the viewer that notes what it asked for and what went wrong."""
 
-    def __init__(self, context, server: Server, place: str = "") -> None:
+    def __init__(self, context, server: Server, place: str = "", *, viewport=None, color_scheme="light") -> None:
         self.page = context.new_page()
+        if viewport:
+            self.page.set_viewport_size(viewport)
+        self.page.emulate_media(color_scheme=color_scheme)
         self.errors: list[str] = []
         self.requests: list[str] = []
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
@@ -166,16 +168,19 @@ class Page:
         return self.page.evaluate("drawtap.store.place")
 
 
-@pytest.fixture
-def opened(browser, server) -> Iterator:
-    """Return what opens a page; none may have an error, ask another machine, or hold too many rows."""
-    contexts = []
+@pytest.fixture(scope="module")
+def context(browser):
+    """Return what pages share: caches. What the viewer keeps, it keeps by tab, in addresses, or beside recordings."""
+    return browser.new_context()
 
-    def opener(place: str = "", of: Server = server, **options) -> Page:
-        contexts.append(browser.new_context(**options))
-        page = Page(contexts[-1], of, place)
-        opener.pages.append(page)
-        return page
+
+@pytest.fixture
+def opened(context, server) -> Iterator:
+    """Return what opens a page; none may have an error, ask another machine, or hold too many rows."""
+
+    def opener(place: str = "", of: Server = server, **media) -> Page:
+        opener.pages.append(Page(context, of, place, **media))
+        return opener.pages[-1]
 
     opener.pages = []
     yield opener
@@ -183,5 +188,5 @@ def opened(browser, server) -> Iterator:
         assert page.errors == []
         assert {urlsplit(url).hostname for url in page.requests} == {"127.0.0.1"}
         assert page.page.evaluate("document.querySelectorAll('.row').length") <= MOST_ROWS
-    for context in contexts:
-        context.close()
+    for page in opener.pages:
+        page.page.close()

@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 import pytest
 
 import drawtap
-from shared import steps
-from web.conftest import BROWSER, WAIT_S, Server
+from shared import BROWSER, steps
+from web.conftest import WAIT_S, Server
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
@@ -149,13 +149,12 @@ def test_an_address_leads_to_its_place_and_holds_no_token(opened, server):
     assert strange.place()["list"] == "tree"
 
 
-def test_a_page_without_the_token_says_what_to_do(browser, server):
-    context = browser.new_context()
+def test_a_page_without_the_token_says_what_to_do(context, server):
     page = context.new_page()
     page.goto(server.root)
     page.wait_for_selector(".stop")
     assert "drawtap view" in page.inner_text("body")
-    context.close()
+    page.close()
 
 
 def test_bookmarks_and_questions_stay(opened, chain):
@@ -323,7 +322,7 @@ _FILTERS = ("", "is:draw", "texture", "changes:blend", "-gl*", "widht=3", "frame
 
 @pytest.mark.timeout(5400)
 def test_random_acts_leave_nothing_behind(opened, server):
-    acts, dice = steps(300, 20_000), random.Random(20)
+    acts, dice = steps(120, 20_000), random.Random(20)
     page = opened()
     pending: set[object] = set()
     page.page.on("request", lambda request: pending.add(request))
