@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
 import shared
+from drawtap.corpus import engines, rows, search
+from drawtap.corpus.adding import Adder
+from drawtap.corpus.playing import Limits, Run, play_all, task_key
+from drawtap.corpus.store import Store, create
+from drawtap.errors import InputError, UnavailableError, UsageError
 from drawtap.replay import player
+from drawtap.trace.trace import open_trace
 from gl.conftest import Bench
 from shared import run_drawtap
 
@@ -41,3 +49,156 @@ def test_json_of_a_replay_has_numbers(triangle: Path, monkeypatch: pytest.Monkey
     assert all(isinstance(ns, int) and ns > 0 for ns in said["frame_times_ns"])
     assert said["compared"] > 0
     assert said["different"] == 0
+
+
+# ---- engines that go wrong -----------------------------------------------------------------------------------------
+
+SOURCE = Path(__file__).parent / "fake_engine" / "fake_engine.c"
+AT = 4  # the draw at which a fake engine goes wrong
+PATIENT = Limits(stall_s=120, seconds=600)
+
+
+@pytest.fixture(scope="module")
+def fakes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return an engines.toml of a sound engine, and of engines that go wrong at a draw."""
+    if shutil.which("cc") is None:
+        pytest.skip("cc is not installed")
+
+    def build(folder: Path) -> Path:
+        module = folder / "libfake_engine.so"
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", str(module), str(SOURCE), "-ldl"], check=True)
+        surface = 'EGL_PLATFORM = "surfaceless"'
+        lines = [f'[sound]\nbase = "llvmpipe"\nenv = {{ {surface} }}\n']
+        for word in ("hang", "stop", "crash", "eat", "wrong", "exit"):
+            own = f'LD_PRELOAD = "{module}", FAKE_DOES = "{word}", FAKE_AT = "{AT}"'
+            lines.append(f'["{word}-1.0"]\nbase = "llvmpipe"\nfamily = "fake"\nenv = {{ {surface}, {own} }}\n')
+        (folder / "engines.toml").write_text("\n".join(lines))
+        return folder / "engines.toml"
+
+    return shared.once(tmp_path_factory, "corpus-engines", build)
+
+
+@pytest.fixture
+def store(tmp_path: Path, triangle: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """Return a corpus with the recording of a triangle."""
+    monkeypatch.setitem(rows.QUESTIONS, "findings", "SELECT NULL AS rule, NULL severity, 0 n, 0 first_seq WHERE false")
+    made = create(str(tmp_path / "store"))
+    Adder(made).add(triangle, {"app": "triangle"})
+    return made
+
+
+def _played(store: Store, fakes: Path, *names: str, limits: Limits = PATIENT, jobs: int = 2) -> dict[str, Run]:
+    chosen = engines.named(names, fakes)
+    return {run.engine.name: run for run in play_all(store, list(store.recordings()), chosen, limits, jobs=jobs)}
+
+
+def _draw(triangle: Path, number: int) -> int:
+    with open_trace(triangle) as trace:
+        found = trace.sql("SELECT seq FROM calls WHERE name = 'glDrawArrays' ORDER BY seq").fetchall()
+    return int(found[number][0])
+
+
+def test_outcomes_are_values(store: Store, fakes: Path, triangle: Path) -> None:
+    found = _played(store, fakes, "sound", "crash-1.0", "wrong-1.0", "exit-1.0")
+    assert {name: run.outcome for name, run in found.items()} == {
+        "sound": "ok", "crash-1.0": "crash", "wrong-1.0": "differs", "exit-1.0": "crash",
+    }  # fmt: skip
+    bad = found["crash-1.0"]
+    assert (bad.last_seq, bad.function, bad.signal, bad.detail) == (_draw(triangle, AT), "glDrawArrays", 11, "SIGSEGV")
+    assert found["exit-1.0"].detail == "exit code 9"
+    sound, wrong = found["sound"].hashes, found["wrong-1.0"].hashes
+    assert sound
+    assert wrong
+    assert [frame for frame in sound if sound[frame] != wrong[frame]] == [AT]
+    with search.Corpus(store) as corpus:
+        assert corpus.scalar("SELECT count(*) FROM runs") == 4
+        assert dict(corpus.query("SELECT name, outcome FROM runs").fetchall()) == {
+            n: r.outcome for n, r in found.items()
+        }
+        differing = corpus.query(
+            "SELECT a.frame FROM images a JOIN images b USING (trace, frame) JOIN runs r ON r.task = a.task"
+            " JOIN runs s ON s.task = b.task WHERE r.name = 'sound' AND s.name = 'wrong-1.0' AND a.digest <> b.digest"
+        )
+        assert differing.fetchall() == [(AT,)]
+
+
+def test_a_hang_is_named_by_its_call(store: Store, fakes: Path, triangle: Path) -> None:
+    found = _played(store, fakes, "hang-1.0", "stop-1.0", limits=Limits(stall_s=8, seconds=600))
+    for run in found.values():
+        assert (run.outcome, run.last_seq, run.function) == ("hang", _draw(triangle, AT), "glDrawArrays"), run
+
+
+def test_a_player_that_eats_memory_is_ended(store: Store, fakes: Path, triangle: Path) -> None:
+    (run,) = _played(store, fakes, "eat-1.0", limits=Limits(stall_s=120, memory_bytes=1 << 30)).values()
+    assert (run.outcome, run.last_seq) == ("oom", _draw(triangle, AT))
+
+
+def test_what_has_a_result_is_not_played_again(store: Store, fakes: Path) -> None:
+    (first,) = _played(store, fakes, "crash-1.0").values()
+    assert not _played(store, fakes, "crash-1.0")
+    assert search.done_tasks(store) == {first.task}
+    # Another build under the same name is another engine.
+    text = fakes.read_text().replace('FAKE_DOES = "crash"', 'FAKE_DOES = "none"')
+    other = Path(store.where).parent / "other.toml"
+    other.write_text(text)
+    (second,) = _played(store, other, "crash-1.0").values()
+    assert (second.outcome, second.engine.name) == ("ok", first.engine.name)
+    assert second.engine.key != first.engine.key
+
+
+def test_results_are_put_together_too(store: Store, fakes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "MANY_FILES", 1)
+    (run,) = _played(store, fakes, "sound").values()
+    made = search.compact(store)
+    assert made is not None
+    assert run.task in made.recordings
+    assert not _played(store, fakes, "sound")
+    with search.Corpus(store) as corpus:
+        assert corpus.scalar("SELECT count(*) FROM images WHERE task = ?", (run.task,)) == run.frames
+    store.remove(run.trace)
+    with search.Corpus(store) as corpus:
+        assert corpus.scalar("SELECT count(*) FROM runs") == 0
+
+
+def test_the_command(store: Store, fakes: Path, tmp_path: Path) -> None:
+    words = ("corpus", "replay", "--corpus", store.where, "--tag", "app=triangle", "--engines", fakes)
+    answer = run_drawtap(*words, "--on", "sound,wrong-1.0", "--json")
+    assert answer.returncode == 1, answer.stderr
+    assert {row["engine"]: row["outcome"] for row in json.loads(answer.stdout)} == {
+        "sound": "ok",
+        "wrong-1.0": "differs",
+    }
+    again = run_drawtap(*words, "--on", "sound,wrong-1.0", "--json")
+    assert (again.returncode, json.loads(again.stdout)) == (0, [])
+    assert run_drawtap(*words, "--on", "sonud").returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("x = 1", "x may have"),
+        ('["a/b"]\n', "is no name"),
+        ("[a]\nenv = { A = 1 }", "no table of texts"),
+        ("[a]\nhost = 'x'", "may have"),
+        ("[a", "is no TOML"),
+    ],
+)
+def test_an_engines_file_that_makes_no_sense(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "e.toml").write_text(text)
+    with pytest.raises(InputError, match=said):
+        engines.named(["system"], tmp_path / "e.toml")
+
+
+def test_an_engine_that_is_not_here(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no engine called"):
+        engines.named(["none"], None)
+    (tmp_path / "e.toml").write_text('[a]\nenv = { LIBGL_DRIVERS_PATH = "/nowhere", EGL_PLATFORM = "surfaceless" }\n')
+    with pytest.raises(UnavailableError, match="does not play here"):
+        engines.named(["a"], tmp_path / "e.toml")
+
+
+def test_tasks_have_names_of_their_own(fakes: Path) -> None:
+    one, two = engines.named(["sound", "crash-1.0"], fakes)
+    names = {task_key(trace, engine, attempt) for trace in "ab" for engine in (one, two) for attempt in ("", "1")}
+    assert len(names) == 8
+    assert task_key("a", one) == task_key("a", engines.named(["sound"], fakes)[0])

@@ -27,7 +27,7 @@ from drawtap.corpus.objects import opened
 from drawtap.corpus.store import SMALL_BYTES, Manifest, Store, create, identity, kind_of, sealed
 from drawtap.corpus.sweeping import LEAST_AGE_S, condemned, sweep
 from drawtap.errors import DrawtapError, InputError, UsageError
-from drawtap.tables.corpus import TABLES
+from drawtap.tables.corpus import OF_TASKS, TABLES
 from drawtap.trace.result import connect
 from drawtap.trace.trace import open_trace
 from shared import steps
@@ -511,7 +511,8 @@ def test_the_tables_have_the_declared_columns(store: Store, tmp_path: Path) -> N
             for name, table in TABLES.items():
                 answer = corpus.query(f"SELECT * FROM {name}")
                 assert dict(zip(answer.columns, answer.types, strict=True)) == {c.name: c.type for c in table.columns}
-                assert bool(answer.fetchall()) == (step == "filled" and name != "findings") or name == "findings"
+                filled = step == "filled" and name not in OF_TASKS
+                assert bool(answer.fetchall()) == filled or name == "findings"
         Adder(store).add(_recording(tmp_path / "a.dtap", (BIG,)))
 
 
@@ -560,7 +561,7 @@ def test_a_thousand_recordings_are_a_few_files(store: Store, tmp_path: Path) -> 
     new = Adder(store).add(_recording(tmp_path / "a.dtap", (BIG,)))
     store.remove(ids[0])
     files = search.files_of(store)
-    assert {len(names) for names in files.tables.values()} == {2}
+    assert {name: len(names) for name, names in files.tables.items()} == {n: 1 + (n not in OF_TASKS) for n in TABLES}
     with search.Corpus(store) as corpus:
         assert corpus.scalar("SELECT count(*) FROM traces") == 1000
         assert corpus.scalar("SELECT count(*) FROM frames WHERE trace = ?", (ids[1],)) == 2
@@ -601,3 +602,37 @@ def test_an_adder_that_takes_too_long_gives_up(store: Store, tmp_path: Path) -> 
     with pytest.raises(DrawtapError, match="add it again"):
         adder.add(_recording(tmp_path / "a.dtap", (BIG,)))
     assert not store.recordings()
+
+
+def test_a_subset_stands_for_all(drawtap: Callable[..., Answer], store: Store, tmp_path: Path) -> None:
+    pytest.importorskip("sklearn", reason="scikit-learn is an extra: pip install 'drawtap[clusters]'")
+
+    def scene(name: str, draws: int, frames: int) -> str:
+        w = Writer()
+        w.uuid = hashlib.md5(name.encode()).digest()
+        t, at = w.thread(), 1000
+        for _ in range(frames):
+            for _ in range(draws):
+                t.call("glDrawElements", mode=4, count=300 // draws, type=5123, start=at, duration=10_000_000)
+                at += 20_000_000
+            t.call("eglSwapBuffers", dpy=1, surface=2, result=1, start=at, duration=9)
+        return Adder(store).add(w.write(tmp_path / f"{name}.dtap")).id
+
+    few = {scene(f"few{n}", 2 + n % 2, 4 + n) for n in range(3)}
+    many = {scene(f"many{n}", 60 + n, 2 + n) for n in range(3)}
+    with search.Corpus(store) as corpus:
+        minutes = corpus.scalar("SELECT sum(duration) FROM traces") / 60e9
+    answer = drawtap(
+        "corpus", "select", "--minutes", minutes * 0.6, "--set", "smoke=yes", "--corpus", store.where, "--json"
+    )
+    assert answer.code == 0, answer.err
+    found = json.loads(answer.out)
+    ids = {row["trace"] for row in found}
+    assert ids & few
+    assert ids & many
+    assert sum(row["stands_for"] for row in found) == 6
+    assert sum(row["duration"] for row in found) <= minutes * 0.6 * 60e9
+    assert set(search.tagged(store, {"smoke": "yes"})) == ids
+    whole = json.loads(drawtap("corpus", "select", "--minutes", minutes, "--corpus", store.where, "--json").out)
+    assert {row["trace"] for row in whole} == few | many
+    assert drawtap("corpus", "select", "--minutes", "0.0000001", "--corpus", store.where).code == 2

@@ -158,6 +158,12 @@ def _grouped(applications: list[Application], left_out: list[tuple[str, str]], c
     return Clustering(tuple(placed), clusters, axes, explained, silhouette, tuple(left_out))
 
 
+def group(applications: Sequence[Application], count: int) -> Clustering:
+    """Group recordings whose features are known. Raises what `cluster` raises."""
+    _need_sklearn()
+    return _grouped(list(applications), [], count)
+
+
 def _need_sklearn() -> None:
     try:
         import sklearn  # noqa: F401

@@ -38,7 +38,7 @@ FIRST = ("record", "info", "report", "sql", "replay")
 # Verbs of two words: `name="system record"` in commands/system_record.py is `drawtap system record`.
 GROUPS: Mapping[str, str] = {
     "system": "Kernel: ask traces of the kernel about GPU work.",
-    "corpus": "Corpus: keep many recordings by content, ask them all in SQL, play them.",
+    "corpus": "Store: keep many recordings by content, ask them all in SQL, play them.",
 }
 
 

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import platform
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import drawtap
 from drawtap.analysis import clusters
 from drawtap.analysis.content import overview
 from drawtap.tables.corpus import TABLES
+from drawtap.trace.result import connect
 from drawtap.trace.sql_text import quote, quote_text
 
 if TYPE_CHECKING:
-    from drawtap.corpus.store import Manifest
+    from drawtap.corpus.playing import Run
+    from drawtap.corpus.store import Manifest, Store
     from drawtap.trace.trace import Trace
 
 #: What the store itself knows of a recording, and tells when it is asked: not in the files.
@@ -52,6 +58,49 @@ def write(trace: Trace, manifest: Manifest, folder: Path) -> dict[str, Path]:
     return files
 
 
+def write_run(store: Store, run: Run) -> None:
+    """Write the result of a task: its images first, then the run, with which it counts."""
+    one = run.engine
+    row = {
+        "task": run.task,
+        "trace": run.trace,
+        "engine": one.key,
+        "name": one.name,
+        "family": one.family,
+        "renderer": one.renderer,
+        "version": one.version,
+        "libraries": one.libraries,
+        "kernel": one.kernel,
+        "machine": platform.machine(),
+        "drawtap": drawtap.__version__,
+        "started": run.started_ns,
+        "seconds": run.seconds,
+        "outcome": run.outcome,
+        "signal": run.signal,
+        "last_seq": run.last_seq,
+        "function": run.function,
+        "frames": run.frames,
+        "calls": run.calls,
+        "detail": run.detail,
+        "log": run.log,
+    }
+    images = [(run.task, run.trace, one.key, frame, digest) for frame, digest in sorted((run.hashes or {}).items())]
+    written = {
+        "images": _rows(("task", "trace", "engine", "frame", "digest"), images),
+        "runs": _rows(tuple(row), [tuple(row.values())]),
+    }
+    with tempfile.TemporaryDirectory(prefix="drawtap-corpus-") as name, connect() as connection:
+        for table, question in written.items():
+            path = Path(name) / f"{table}.parquet"
+            cells = ", ".join(f"CAST({quote(c.name)} AS {c.type}) AS {quote(c.name)}" for c in TABLES[table].columns)
+            connection.execute(
+                f"COPY (SELECT {cells} FROM ({question})) TO {quote_text(path)} (FORMAT parquet, COMPRESSION zstd)"
+            )
+            content = path.read_bytes()
+            digest = hashlib.sha256(content).hexdigest()
+            store.objects.put_new(f"tables/{table}/{run.task}.{digest}.parquet", content)
+
+
 def _literal(value: object) -> str:
     if value is None:
         return "NULL"
@@ -59,7 +108,7 @@ def _literal(value: object) -> str:
         return str(value)
     if isinstance(value, list):
         return f"[{', '.join(_literal(v) for v in value)}]::VARCHAR[]"
-    return quote_text(value)
+    return quote_text(str(value).replace("\0", " "))
 
 
 def _rows(columns: tuple[str, ...], rows: Sequence[tuple[object, ...]]) -> str:

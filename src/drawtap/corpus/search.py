@@ -22,7 +22,7 @@ from drawtap.corpus.objects import client_options
 from drawtap.corpus.rows import ADDED_LATER
 from drawtap.corpus.store import KINDS, Store, parse_tags, sealed, unsealed
 from drawtap.errors import QueryError, UnavailableError, UsageError
-from drawtap.tables.corpus import TABLES
+from drawtap.tables.corpus import OF_TASKS, TABLES
 from drawtap.trace.core import Column, Selection
 from drawtap.trace.database import Database
 from drawtap.trace.result import Parameters, Stream, connect
@@ -35,7 +35,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 
 @dataclass(frozen=True)
 class Generation:
-    """Files with the rows of many recordings: these recordings, and the SHA-256 of each table's file."""
+    """Files with the rows of many recordings: these recordings and tasks, and the SHA-256 of each table's file."""
 
     number: int
     recordings: frozenset[str]
@@ -66,7 +66,8 @@ class Files:
 
     tables: Mapping[str, tuple[str, ...]]
     added: Mapping[str, float]  # by id: s since 1970
-    loose: int  # recordings whose rows stand alone
+    done: frozenset[str]  # tasks with a result (and recordings)
+    loose: int  # recordings and tasks whose rows stand alone
 
 
 def files_of(store: Store) -> Files:
@@ -77,11 +78,19 @@ def files_of(store: Store) -> Files:
     found: dict[str, dict[str, str]] = {name: {} for name in TABLES}
     for entry in store.objects.listed("tables/"):
         match = KINDS["table"].fullmatch(entry.name)
-        if match and match["table"] in found and match["id"] in added and match["id"] not in covered:
+        if match and match["table"] in found and match["id"] != "_all" and match["id"] not in covered:
             found[match["table"]].setdefault(match["id"], entry.name)
     whole = {table: [f"tables/{table}/_all.{sha}.parquet"] for table, sha in newest.files.items()} if newest else {}
-    tables = {table: (*whole.get(table, ()), *one.values()) for table, one in found.items()}
-    return Files(tables, added, len(found["traces"]))
+    # Rows count when what is written last is there: the manifest of a recording, the run of a task.
+    there = {name: found["runs"].keys() if name in OF_TASKS else added.keys() for name in TABLES}
+    tables = {t: (*whole.get(t, ()), *(n for i, n in one.items() if i in there[t])) for t, one in found.items()}
+    loose = len(found["runs"]) + len(found["traces"].keys() & added.keys())
+    return Files(tables, added, frozenset(found["runs"]) | covered, loose)
+
+
+def done_tasks(store: Store) -> frozenset[str]:
+    """Return the tasks that have a result."""
+    return files_of(store).done
 
 
 class Corpus(Database):
@@ -231,11 +240,12 @@ def compact(store: Store) -> Generation | None:
     number = before.number + 1 if before else 0
     files: dict[str, str] = {}
     with Corpus(store) as corpus, tempfile.TemporaryDirectory(prefix="drawtap-corpus-") as name:
-        recordings = sorted(row[0] for row in corpus.query("SELECT trace FROM traces").fetchall())
+        ids = "SELECT trace FROM traces UNION SELECT task FROM runs ORDER BY 1"
+        recordings = [row[0] for row in corpus.query(ids).fetchall()]
         for table in TABLES:
             path = Path(name) / f"{table}.parquet"
             columns = ", ".join(quote(c.name) for c in TABLES[table].columns if c.name not in ADDED_LATER)
-            order = "trace" + (", frame" if table == "frames" else "")
+            order = "trace" + (", task" if table in OF_TASKS else "") + (", frame" if '"frame"' in columns else "")
             corpus.query(
                 f"COPY (SELECT {columns} FROM {quote(table)} ORDER BY {order})"
                 f" TO {quote_text(path)} (FORMAT parquet, COMPRESSION zstd)"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from drawtap.corpus.objects import PART, Absent, Listed
 from drawtap.corpus.store import KINDS, kind_of, sealed, unsealed
+from drawtap.tables.corpus import OF_TASKS
 
 if TYPE_CHECKING:
     from drawtap.corpus.store import Store
@@ -58,8 +59,8 @@ def _lists(store: Store) -> Iterator[tuple[Listed, list[str]]]:
         yield entry, [name for name in said if isinstance(name, str)] if isinstance(said, list) else []
 
 
-def _needed(store: Store) -> tuple[set[str], set[str]]:
-    """Return the objects that manifests need, and the ids of the recordings."""
+def _needed(store: Store) -> tuple[set[str], set[str], frozenset[str]]:
+    """Return the objects that manifests need, the ids of the recordings, and what the newest generation has."""
     from drawtap.corpus.search import generation
 
     recordings = store.recordings()
@@ -67,7 +68,7 @@ def _needed(store: Store) -> tuple[set[str], set[str]]:
     newest = generation(store)
     if newest is not None:
         found.update(newest.objects())
-    return found, set(recordings)
+    return found, set(recordings), newest.recordings if newest else frozenset()
 
 
 def sweep(store: Store, age_s: float = LEAST_AGE_S) -> Swept:
@@ -77,9 +78,9 @@ def sweep(store: Store, age_s: float = LEAST_AGE_S) -> Swept:
     deleted.
     """
     earlier = list(_lists(store))
-    needed, recordings = _needed(store)
+    marked = _needed(store)
     objects = {entry.name: entry for entry in store.objects.listed("")}
-    idle = {name: entry for name, entry in objects.items() if _is_idle(name, needed, recordings)}
+    idle = {name: entry for name, entry in objects.items() if _is_idle(name, *marked)}
     known = {name for _, names in earlier for name in names}
     fresh = sorted(name for name in idle if name not in known)
     lists = [(entry.written, entry.name, names) for entry, names in earlier]
@@ -89,14 +90,14 @@ def sweep(store: Store, age_s: float = LEAST_AGE_S) -> Swept:
     lists.append((now, name, fresh))
     if age_s < LONGEST_ADD_S:
         # Nobody adds: what was condemned just now may go with it.
-        needed, recordings = _needed(store)
+        marked = _needed(store)
     deleted, deleted_bytes, waiting = 0, 0, 0
     for written, list_name, names in lists:
         if now - written < age_s:
             waiting += len(names)
             continue
         for gone in names:
-            entry = store.objects.about(gone) if gone in objects and _is_idle(gone, needed, recordings) else None
+            entry = store.objects.about(gone) if gone in objects and _is_idle(gone, *marked) else None
             if entry is not None and entry.written <= written:
                 store.objects.delete(gone)
                 deleted, deleted_bytes = deleted + 1, deleted_bytes + entry.bytes
@@ -107,11 +108,13 @@ def sweep(store: Store, age_s: float = LEAST_AGE_S) -> Swept:
             deleted, deleted_bytes = deleted + 1, deleted_bytes + entry.bytes
     if not fresh:
         store.objects.delete(name)
-    return Swept(len(needed), len(fresh), sum(objects[n].bytes for n in fresh), deleted, deleted_bytes, waiting)
+    return Swept(len(marked[0]), len(fresh), sum(objects[n].bytes for n in fresh), deleted, deleted_bytes, waiting)
 
 
-def _is_idle(name: str, needed: set[str], recordings: set[str]) -> bool:
+def _is_idle(name: str, needed: set[str], recordings: set[str], covered: frozenset[str]) -> bool:
     kind = kind_of(name)
     if kind is None or kind[0] not in (*_SWEPT, "generation") or name in needed:
         return False
+    if kind[0] == "table" and kind[1]["table"] in OF_TASKS and kind[1]["id"] != "_all":
+        return kind[1]["id"] in covered  # results stay until they are put together with others
     return kind[0] not in ("alias", "tag") or kind[1]["id"] not in recordings

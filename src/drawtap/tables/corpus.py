@@ -6,6 +6,8 @@ from typing import Annotated
 
 from drawtap.tables import BOOL, F64, I64, TEXT, TEXTS, U32, U64, by_name, table
 
+#: Tables whose rows belong to a task, not to the recording alone.
+OF_TASKS = ("runs", "images")
 TAGS = Annotated[dict[str, str], "MAP(VARCHAR, VARCHAR)"]
 
 _TRACE = ("trace", TEXT, "id of the recording in the corpus (`traces.trace`)")
@@ -90,6 +92,42 @@ TABLES = by_name(
             _TRACE,
             ("name", TEXT, "the feature"),
             ("value", F64, "its value"),
+        ),
+        table(
+            "runs",
+            "parquet",
+            "a recording that was played on an engine (drawtap corpus replay)",
+            ("task", TEXT, "hash of recording, engine and player: the same task has one result"),
+            _TRACE,
+            ("engine", TEXT, "key of the engine: hash of what its driver says, of its files, environment and kernel"),
+            ("name", TEXT, "name of the engine where it was played"),
+            ("family", TEXT, "family of the engine"),
+            ("renderer", TEXT, "renderer, as its driver says"),
+            ("version", TEXT, "version, as its driver says"),
+            ("libraries", TEXT, "SHA-256 over the files of the libraries that the driver loads"),
+            ("kernel", TEXT, "release of the kernel"),
+            ("machine", TEXT, "processor architecture of the machine"),
+            ("drawtap", TEXT, "version of the player"),
+            ("started", I64, "when it began, since 1970 in UTC", "ns"),
+            ("seconds", F64, "how long it took, with the start of the player", "s"),
+            ("outcome", TEXT, "ok, differs, gl-error, skipped-calls, crash, hang, oom; unsupported, timeout ..."),
+            ("signal", I64, "signal that ended the player; NULL: none"),
+            ("last_seq", U64, "the call that is to blame, or came next when the player ended; NULL: none"),
+            ("function", TEXT, "the function of that call"),
+            ("frames", U64, "frames that were played"),
+            ("calls", U64, "calls that were played"),
+            ("detail", TEXT, "a sentence about the outcome"),
+            ("log", TEXT, "the end of the player's standard error"),
+        ),
+        table(
+            "images",
+            "parquet",
+            "the image of a frame that was played",
+            ("task", TEXT, "the task (`runs.task`)"),
+            _TRACE,
+            ("engine", TEXT, "key of the engine (`runs.engine`)"),
+            ("frame", U32, "number of the frame, from 0"),
+            ("digest", TEXT, "hash of its pixels"),
         ),
     )
 )

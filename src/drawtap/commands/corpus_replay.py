@@ -1,0 +1,111 @@
+"""`drawtap corpus replay`: play recordings of a corpus on engines."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+from drawtap.commands import Opt, command
+from drawtap.commands.options import CORPUS, ID, TAGS
+from drawtap.errors import UnavailableError, UsageError
+from drawtap.units import duration_ns, size_bytes
+from drawtap.view.result import Rows, Sheets
+
+
+@command(
+    name="corpus replay",
+    section="corpus",
+    examples=(
+        "drawtap corpus replay --tag app=navigation --on llvmpipe,softpipe --corpus recordings/",
+        "drawtap corpus replay 3f2a91c04d77 --on mesa-26.1 --engines engines.toml --jobs 4",
+        'drawtap corpus sql "SELECT name, outcome, count(*) FROM runs GROUP BY ALL"',
+    ),
+)
+def corpus_replay(
+    *ids: Annotated[str, ID],
+    on: Annotated[
+        str, Opt("Engines, separated by commas: of engines.toml or of drawtap.", metavar="ENGINE")
+    ] = "system",
+    corpus: Annotated[str | None, CORPUS] = None,
+    tag: Annotated[tuple[str, ...], TAGS] = (),
+    engines: Annotated[
+        Path | None, Opt("Engines are named here.  [default: drawtap/engines.toml below ~/.config]", metavar="FILE")
+    ] = None,
+    jobs: Annotated[int | None, Opt("Play so many at once.  [default: half of the processors]", "-j", "N")] = None,
+    stall: Annotated[str, Opt("A driver hangs where no new call comes for so long.", metavar="TIME")] = "20s",
+    limit: Annotated[str, Opt("End a player after this time.", metavar="TIME")] = "10min",
+    memory: Annotated[str, Opt("End a player that takes more.", metavar="SIZE")] = "4G",
+    again: Annotated[bool, Opt("Also what has a result.")] = False,
+) -> Sheets:
+    """Play recordings on engines, each in a process of its own, and write what happened into the corpus.
+
+    Outcomes: ok; differs (other images or read-backs than in the recording), gl-error, skipped-calls; crash, hang, oom,
+    with the call; unsupported, timeout, infrastructure, machine-lost say nothing about the driver. A recording with a
+    result on an engine is not played again, so the command may be ended and repeated. Results are the tables
+    runs and images of `corpus sql`. The exit code is 1 where an engine failed.
+    """
+    from drawtap.corpus import engines as named
+    from drawtap.corpus.playing import FAILED, Limits, play_all
+    from drawtap.corpus.search import compact, selected
+    from drawtap.corpus.store import chosen
+
+    limits = Limits(_seconds(stall), _seconds(limit), _bytes(memory))
+    count = max(1, (os.cpu_count() or 2) // 2) if jobs is None else jobs
+    if count < 1:
+        raise UsageError(f"--jobs {count} makes no sense", hint="--jobs 1 plays one after the other")
+    store = chosen(corpus)
+    traces = selected(store, ids, tag)
+    found = named.named([word.strip() for word in on.split(",") if word.strip()], engines)
+    runs = list(play_all(store, traces, found, limits, jobs=count, again=again))
+    compact(store)
+    if runs and all(run.outcome == "unsupported" for run in runs):
+        raise UnavailableError(f"nothing could play: {runs[0].detail}", hint="drawtap replay --engines")
+    rows = [
+        (
+            run.trace[:12],
+            run.engine.name,
+            run.outcome,
+            run.frames,
+            int(run.seconds * 1e9),
+            run.last_seq,
+            run.function,
+            run.detail,
+        )
+        for run in runs
+    ]
+    data = [
+        {
+            "task": run.task,
+            "trace": run.trace,
+            "engine": run.engine.name,
+            "key": run.engine.key,
+            "outcome": run.outcome,
+            "frames": run.frames,
+            "seconds": round(run.seconds, 6),
+            "signal": run.signal,
+            "call": run.last_seq,
+            "function": run.function,
+            "detail": run.detail,
+        }
+        for run in runs
+    ]
+    columns = ("id", "engine", "outcome", "frames", "took", "call", "function", "detail")
+    left = len(traces) * len(found) - len(runs)
+    notes = [f"{left} had a result already: --again plays them too"] if left else []
+    bad = any(run.outcome in FAILED for run in runs)
+    return Sheets([Rows(columns, rows, {"frames": "count", "took": "ns"}, findings=bad)], data, notes)
+
+
+def _seconds(text: str) -> float:
+    ns = duration_ns(text, "s")
+    if not ns:
+        raise UsageError(f"{text!r} is no time", hint="20s, 10min")
+    return ns / 1e9
+
+
+def _bytes(text: str) -> int:
+    found = size_bytes(text)
+    if not found:
+        raise UsageError(f"{text!r} is no size", hint="512M, 4G")
+    return int(found)
