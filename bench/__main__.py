@@ -18,6 +18,7 @@ from rich.console import Console
 from bench import (
     capture,
     checklist,
+    corpus,
     exact,
     extract,
     figure11,
@@ -78,6 +79,7 @@ GROUPS: dict[str, Callable[[Setup], Iterator[Row]]] = {
     "figure11": figure11.rows,
     "manager": manager.rows,
     "view": view.rows,
+    "corpus": corpus.rows,
 }
 
 # Groups that run only where they are named: they compile everything anew.

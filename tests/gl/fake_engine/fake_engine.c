@@ -1,5 +1,5 @@
-/* A driver of ours in front of another one that goes wrong at the N-th draw (FAKE_AT=N, from 0), loaded with LD_PRELOAD:
- * FAKE_DOES=hang|crash|eat|wrong|exit|stop. */
+/* A driver of ours in front of another one that goes wrong at the N-th draw (FAKE_AT=N, from 0), loaded with
+ * LD_PRELOAD. FAKE_DOES=hang|crash|eat|wrong|exit|stop says how. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
