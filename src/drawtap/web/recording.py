@@ -18,14 +18,13 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from drawtap.errors import InputError, UsageError
+from drawtap.errors import DrawtapError, InputError, UsageError
 from drawtap.tables.recording import ContextRow, FunctionRow, MarkerRow, ParameterRow, ThreadRow
 from drawtap.trace.core import CallRow, Row, Selection
 from drawtap.trace.moment import computed_state, roots
 from drawtap.trace.trace import Trace, decode_content, open_trace, scalar
 from drawtap.web import filters, stages
 from drawtap.web.callset import CallSet
-from drawtap.web.series import AllSeries
 
 if TYPE_CHECKING:
     from drawtap.analysis.held import HeldContent
@@ -62,6 +61,9 @@ class Recording:
         self._running: dict[str, Trace] = {}
         self._lock = threading.Lock()
         self._asking = threading.local()
+        self._reading = threading.Lock()
+        self._rows_of_frames: list[Row] | None = None
+        self._preparing: threading.Thread | None = None
         self._making = threading.Lock()
         self._time: RecordedTracks | None = None
         self._vocabulary: filters.Vocabulary | None = None
@@ -70,6 +72,9 @@ class Recording:
 
     def close(self) -> None:
         """End players and close files; running questions are stopped."""
+        if self._preparing is not None and self._preparing.is_alive():
+            self.trace.cancel()
+            self._preparing.join(_STOP_S)
         for query in [*self._running]:
             self.stop(query)
         for started in ("strip", "pool"):
@@ -113,8 +118,24 @@ class Recording:
             "help": filters.__doc__,
         }
 
-    @functools.cached_property
+    def prepare(self) -> None:
+        """Begin to read the frames, which the page asks for first, while the server and the browser start."""
+
+        def read() -> None:
+            with contextlib.suppress(DrawtapError, KeyboardInterrupt):  # the first request has the same answer
+                self.frames()
+
+        self._preparing = threading.Thread(target=read, daemon=True)
+        self._preparing.start()
+
+    @property
     def _frames(self) -> list[Row]:
+        with self._reading:
+            if self._rows_of_frames is None:
+                self._rows_of_frames = self._read_frames()
+            return self._rows_of_frames
+
+    def _read_frames(self) -> list[Row]:
         # The list shows every call: those behind the last frame end stand in a row like a frame.
         rows = self.trace.core.table_rows("frames")
         calls, end = self.trace.info["calls"], rows[-1]["end_seq"] if rows else 0
@@ -330,10 +351,14 @@ class Recording:
 
     def all_series(self) -> list[dict[str, str]]:
         """Return the series of numbers by frame, draw or call."""
+        from drawtap.web.series import AllSeries  # with DuckDB, which the first rows do without
+
         return AllSeries(self.trace, self._lent).listing()
 
     def series(self, key: str) -> bytes:
         """Return the values of a series: a JSON head, then numbers of frames or calls, then values."""
+        from drawtap.web.series import AllSeries
+
         head, data = AllSeries(self.trace, self._lent).values(key)
         return _headed(head, data)
 

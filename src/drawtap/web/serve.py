@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import signal
 import socket
+import threading
 import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
@@ -41,12 +43,17 @@ def serve(
             app, log_level="warning", access_log=False, lifespan="off", timeout_graceful_shutdown=1, ws="none"
         )
         shown = "127.0.0.1" if host in ("", "0.0.0.0") else f"[{host}]" if ":" in host else host
+        server = uvicorn.Server(config)
+        # An interrupt as an exception could be lost in a finalizer: until the server takes signals, this one ends it.
+        if threading.current_thread() is threading.main_thread():
+            before = signal.signal(signal.SIGINT, lambda *_: setattr(server, "should_exit", True))
+            stack.callback(signal.signal, signal.SIGINT, before)
         address = f"http://{shown}:{listening.getsockname()[1]}/#token={token}" + (f"&{place}" if place else "")
         with contextlib.suppress(KeyboardInterrupt):
             print(address, flush=True)
             if browser and (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
                 webbrowser.open(address)
-            uvicorn.Server(config).run(sockets=[listening])
+            server.run(sockets=[listening])
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -94,12 +94,18 @@ class Page {
     this.list.series = [];
     this.marks.clear();
     this.strip.show(this.recording);
-    void this.late().catch((error) => this.fail(error));
+    if (this.begun) this.later();
     this.tree = new TreeModel(this.recording);
     this.model();
   }
 
-  /** What the page shows once the calls are there: series for bars and columns, marks of findings. */
+  /** The first rows are there: now what may come after them. */
+  later() {
+    this.begun = true;
+    if (!this.recording.kernel) void this.late().catch((error) => this.fail(error));
+  }
+
+  /** Series for bars and columns, marks of findings. */
   async late() {
     const { recording } = this;
     await this.series.load();
@@ -121,7 +127,8 @@ class Page {
   async chosenSeries(keys) {
     const known = keys.filter((key) => this.series.list.some((one) => one.key === key));
     this.list.series = await Promise.all(known.map((key) => this.series.get(key)));
-    this.model();
+    this.toolbar();
+    this.list.draw();
   }
 
   /** Show or hide a column, and keep the choice beside the recording. @param {string} key */
@@ -136,7 +143,8 @@ class Page {
     const series = this.list.series.map((one) => one.key);
     if (key in COLUMNS) columns.has(key) ? columns.delete(key) : columns.add(key);
     else await this.chosenSeries(series.includes(key) ? series.filter((one) => one !== key) : [...series, key]);
-    this.model();
+    this.toolbar();
+    this.list.draw();
     this.notes.data.columns = [...columns, ...this.list.series.map((one) => one.key)];
     await this.notes.save(this.context(element("panel"), new AbortController()));
   }
@@ -147,6 +155,13 @@ class Page {
     const hides = this.set && place.mode === "hide";
     this.drawDensity();
     this.list.show(this.recording, hides ? new SetModel(this.recording, this.set) : place.list === "flat" ? new FlatModel(this.recording) : this.tree);
+    this.toolbar();
+    this.marks.draw();
+  }
+
+  /** Kinds of lists, and columns. */
+  toolbar() {
+    const { place } = this.store, hides = this.set && place.mode === "hide";
     fill(element("bar"),
       ...[["tree", "frames"], ["flat", "all calls"]].map(([key, name]) => button(name, () => this.store.set({ list: /** @type {any} */ (key) }), { "aria-pressed": String(place.list === key && !hides), disabled: hides })),
       h("span", { class: "gap" }),
@@ -154,7 +169,6 @@ class Page {
       ...this.list.series.map((one) => button(one.name, () => this.column(one.key), { "aria-pressed": "true", title: `no column ${one.name}` })),
       this.series?.list.length && h("select", { class: "more", "aria-label": "one column more", on: { change: (/** @type {any} */ e) => this.column(e.target.value) } },
         h("option", { value: "", text: "＋ column" }), ...this.series.list.filter((one) => !this.list.series.some((there) => there.key === one.key)).map((one) => h("option", { value: one.key, text: one.name }))));
-    this.marks.draw();
   }
 
   /** @param {import("./store.js").Place} place @param {import("./store.js").Place} before */
@@ -449,7 +463,9 @@ async function main() {
     const page = new Page(await get("session"));
     Object.assign(globalThis, { drawtap: page });
     await page.begin();
+    performance.mark("rows");
     document.body.dataset.ready = "true";
+    page.later();
   } catch (error) {
     const e = /** @type {any} */ (error);
     stop(e.message, e.hint ?? "");

@@ -75,3 +75,14 @@ export function download(name, content, type) {
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.getAttribute("href") ?? ""), 10_000);
 }
+
+/** @type {Promise<void>|undefined} */
+let plots;
+
+/** Load uPlot, which only charts need: `uPlot` is a global then. */
+export function loadPlots() {
+  plots ??= new Promise((done, failed) => {
+    document.head.append(h("link", { rel: "stylesheet", href: "/app/uplot.min.css" }), h("script", { src: "/app/uplot.min.js", on: { load: () => done(), error: () => failed(new Error("uPlot cannot be loaded")) } }));
+  });
+  return plots;
+}

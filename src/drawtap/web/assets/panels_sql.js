@@ -1,5 +1,5 @@
 // Questions in SQL: completion from the tables of the recording, a chart, CSV, and stopping what takes too long.
-import { button, fill, h } from "./dom.js";
+import { button, fill, h, loadPlots } from "./dom.js";
 import { ask, get } from "./net.js";
 import { table } from "./table.js";
 
@@ -87,7 +87,7 @@ function chart(answer) {
   const [x, ...ys] = numeric.slice(0, 4);
   const rows = [...answer.rows].sort((a, b) => a[x] - b[x]);
   const colours = ["#2563c9", "#c2570c", "#23804a"];
-  requestAnimationFrame(() => {
+  void loadPlots().then(() => {
     const ink = getComputedStyle(document.body).color;
     new uPlot({ width: Math.max(box.clientWidth, 200), height: 180, scales: { x: { time: false } },
       axes: [{ stroke: ink, label: answer.columns[x] }, { stroke: ink }],
