@@ -50,3 +50,33 @@ def test_the_history_of_no_pixel_is_an_error_with_a_reason(server, chain):
     for query, status in (("x=1", 400), ("x=-1&y=2", 400), ("x=99999&y=0", 501)):
         answer = server.ask(f"/api/0/picture/{seq}/pixel?{query}")
         assert (answer.status, bool(answer.json["error"])) == (status, True), answer.body
+
+
+def test_meshes_and_masks_come_with_their_sums(server, chain):
+    import json
+    import struct
+
+    with drawtap.open(chain) as trace:
+        seq, clear = (
+            trace.sql(f"SELECT max(seq) FROM draws WHERE kind = '{kind}'").fetchall()[0][0]
+            for kind in ("draw", "clear")
+        )
+    for path in ("masks", "mesh", "overdraw"):
+        body = server.ask(f"/api/0/{path}/{seq}").body
+        length = struct.unpack("<I", body[:4])[0]
+        head = json.loads(body[4 : 4 + length])
+        data = body[4 + length :]
+        if path == "masks":
+            size = head["width"] * head["height"]
+            for i, name in enumerate(head["names"]):
+                assert sum(data[i * size : (i + 1) * size]) == head["sums"][name]
+        elif path == "mesh":
+            fates = head["arrays"]["fates"]
+            found = data[fates["at"] : fates["at"] + fates["length"]]
+            assert sorted(found) == sorted(i for i, count in enumerate(head["counts"].values()) for _ in range(count))
+    for path in (f"masks/{clear}", f"mesh/{clear}", "masks/99999999"):
+        answer = server.ask(f"/api/0/{path}")
+        assert answer.status in (400, 501), answer.body
+        assert answer.json["error"]
+    assert server.ask(f"/api/0/mesh/{seq}/obj").body.startswith(b"# clip")
+    assert server.ask(f"/api/0/mesh/{seq}/csv").body.startswith(b"place,vertex")

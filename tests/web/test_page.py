@@ -40,13 +40,14 @@ def test_every_panel_is_reached_by_keys(opened, chain, width, scheme):
         ("7", "findings", "Findings of the checklist"),
         ("8", "sql", "DuckDB's dialect"),
         ("9", "notes", "Bookmarks"),
+        ("m", "mesh", "rasterised"),
     ):
         page.press(key)
         page.wait(f"place.tab === '{panel}'")
         page.reads(shown)
         assert page.page.get_attribute(f"#tab-{panel}", "aria-selected") == "true"
     page.press("u")
-    page.wait("place.tab === 'sql'")
+    page.wait("place.tab === 'notes'")
     page.press("?")
     assert "next draw" in page.text("dialog")
     page.press("Escape", "Control+k")
@@ -221,6 +222,54 @@ def test_a_click_on_a_pixel_shows_who_wrote_it(opened, chain, drawtap):
     page.wait(f"place.call === {said['events'][0]['call']}")
     page.page.get_by_label("close the history").click()
     page.until("!document.getElementById('history')")
+
+
+def test_overlays_stack_and_say_their_sums(opened, chain, drawtap, tmp_path):
+    import numpy as np
+
+    from drawtap import open as open_trace
+
+    with open_trace(chain) as trace:
+        seq = trace.sql("SELECT max(seq) FROM draws WHERE kind = 'draw'").fetchall()[0][0]
+    page = opened(f"call={seq}&tab=picture")
+    for name in ("highlight", "depth fail", "wireframe", "overdraw"):
+        page.page.get_by_role("button", name=name, exact=True).click()
+        page.page.wait_for_selector(".legend[data-ready=yes]")
+    page.wait("place.over === 'drawn,depth,wire,overdraw'")
+    page.until("document.querySelectorAll('.stack canvas').length === 5")
+    page.page.wait_for_selector(".legend[data-ready=yes]")
+    for name, words in (("drawn", "highlight: {} fragments pass"), ("overdraw", "overdraw: {} fragments of")):
+        target = tmp_path / f"{name}.npy"
+        assert drawtap("image", chain, str(seq), "--overlay", name, "-o", target).code == 0
+        counts = np.load(target)
+        assert words.format(int(counts.sum())) in page.text(".legend").replace("\u202f", "")
+    # The page paints what the numbers say.
+    painted = page.page.evaluate(
+        "(() => { const c = document.querySelectorAll('.stack canvas')[1];"
+        " return [...c.getContext('2d').getImageData(0, 0, c.width, c.height).data].filter((v, i) => i % 4 === 3 && v)"
+        ".length; })()"
+    )
+    assert painted == int((counts > 0).sum())
+
+
+def test_vertices_lead_to_pixels_and_back(opened, chain):
+    page = opened("tab=mesh", viewport={"width": 900, "height": 800}, color_scheme="dark")
+    page.press("d")
+    page.reads("rasterised")
+    page.page.get_by_role("button", name="in: as the program gave them").click()
+    page.wait("place.mesh === 'in'")
+    page.reads("place")
+    page.page.get_by_role("button", name="out: behind the last stage").click()
+    page.wait("place.mesh === ''")
+    page.until("[...document.querySelectorAll('th')].some((th) => th.innerText === 'pixel')")
+    page.page.locator("canvas.space").focus()
+    before = page.page.evaluate("document.querySelector('canvas.space').toDataURL()")
+    page.press("ArrowRight", "ArrowDown", "+")
+    assert page.page.evaluate("document.querySelector('canvas.space').toDataURL()") != before
+    page.page.evaluate("drawtap.store.set({ px: '3,3' })")
+    page.reads("cover pixel 3, 3")
+    page.page.get_by_role("link", name="picture", exact=True).click()
+    page.wait("place.tab === 'picture' && place.px === '3,3'")
 
 
 def test_pictures_of_frames_stand_above_the_bars_and_lead_to_them(opened, chain):

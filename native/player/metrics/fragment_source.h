@@ -7,6 +7,7 @@
 // fragments_read_back.cc    pictures and lists that are read later
 // fragments_targets.cc      the private framebuffers
 // fragments_es1.cc          OpenGL ES 1
+// fragments_masks.cc        counts by pixel of one draw
 #pragma once
 #include <algorithm>
 #include <array>
@@ -97,6 +98,16 @@ class FragmentSource : public Source {
   void leave() override;
   bool pending(const void* context) const override;
   void forget(const void* context) override;
+  // How many fragments of a draw each pixel of its target has, lowest row first, behind one test after the other.
+  struct Masks {
+    enum Plane : uint8_t { FACING_ANY, GENERATED_, KEPT, STENCILLED, PASSED_, PLANES };
+    Extent size;
+    std::array<std::vector<uint8_t>, PLANES> counts;  // empty: not known, `why`
+    std::array<const char*, PLANES> why{};
+  };
+  static constexpr const char* PLANE_NAMES[Masks::PLANES] = {"any_face", "generated", "kept", "stencilled", "passed"};
+  // `all`: else those alone that are generated. Rules are those of around().
+  void masks(Draw& draw, Masks& to, bool all);
   bool uses(uint32_t target) const override { return disturbs(target); }
   bool disturbs(uint32_t target) const override;
   void block(uint32_t /*target*/, bool blocked) override;
@@ -401,6 +412,15 @@ class FragmentSource : public Source {
   // Whether it is there, for a copy of this depth and stencil buffer; else why not.
   const char* make_colored(State& s, const Target& t, bool depth, int stencil_bits);
   static void scissored(int* box);
+  void masks_es1(State& s, Draw& draw, Masks& to);
+  // What the tests let through, one after the other.
+  void mask_tests(State& s, Target t, Draw& draw, uint32_t program, bool shader, bool discards, Masks& to,
+                  const std::function<Row(Masks::Plane)>& into,
+                  const std::function<void(Masks::Plane, const char*)>& settle);
+  // The same counts as count_in_stencil() has, row by row.
+  const char* mask_in_stencil(State& s, const Target& t, Draw& draw, uint32_t program, bool bare, bool whole,
+                              const Row& row);
+  static Row& also_counted();  // is told of rows, too
   // Tells `row` of each row of counts: where it begins, and how many.
   static const char* read_counts(State& s, const int* box, const Row& row, size_t channels = 1);
   // Of the framebuffer that is bound for it, without gaps.

@@ -213,8 +213,11 @@ const char* FragmentSource::read_counts(State& s, const int* box, const Row& row
   if (channels == 4)
     for (size_t i = 0; i < width * height; ++i) s.read[i] = s.read[i * 4];
   if (memchr(s.read.data(), 255, width * height)) return "more than 254 fragments of one draw lie on a pixel";
-  for (size_t y = 0; y < height; ++y)
+  for (size_t y = 0; y < height; ++y) {
     row(static_cast<size_t>(box[0]), y + static_cast<size_t>(box[1]), s.read.data() + y * width, width);
+    if (also_counted())
+      also_counted()(static_cast<size_t>(box[0]), y + static_cast<size_t>(box[1]), s.read.data() + y * width, width);
+  }
   return nullptr;
 }
 

@@ -9,8 +9,11 @@
 
 namespace dt::play::metrics {
 
-// What is asked for, of the calls from `first` to `last`:
+// What is asked for, of the calls from `first` to `last`. An answer is a line of JSON, and bare data behind it.
 //   history X Y BUFFER   the events of a pixel of the image that is drawn to behind `last`, at a draw buffer
+//   masks                fragments of the draw `last` by pixel, a byte each: planes as FragmentSource::Masks has them
+//   overdraw             fragments of all draws to the image that is drawn to behind `last`, four bytes a pixel
+//   mesh                 the vertices of the draw `last`, see write_mesh()
 // Nothing happens while nothing is asked for, but that programs are remembered as they are linked.
 class Look : public Source {
  public:

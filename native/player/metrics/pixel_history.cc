@@ -237,12 +237,12 @@ bool PixelHistory::compare(uint64_t seq, const PixelValues& now, const char* kin
   return true;
 }
 
-void PixelHistory::around(Draw& draw) {
-  if (waits_) played(draw.seq);
+void PixelHistory::around(Draw& draw, uint64_t seq) {
+  if (waits_) played(seq);
   PixelEvent e;
-  e.call = draw.seq;
+  e.call = seq;
   e.before = stale_ ? read_pixel(x_, y_) : last_;
-  if (stale_) compare(draw.seq, e.before), remember(draw.seq, e.before);
+  if (stale_) compare(seq, e.before), remember(seq, e.before);
   e.kind = is_clear(draw) ? "clear" : "draw";
   if (draw.flags & FLAG_DISPATCH) return stale_ = true, void();
   // Those of objects write to images that are named, not to those that are bound.
@@ -448,9 +448,9 @@ void PixelHistory::write(FILE* to, unsigned buffer) {
     const auto at =
         std::find_if(e.after.colors.begin(), e.after.colors.end(), [&](auto& v) { return v.image == image->image; });
     if (at == e.after.colors.end() && e.after.depth.image != image->image) continue;
-    fprintf(to, "%s\n", comma);
+    fprintf(to, "%s", comma);
     write_event(to, e, static_cast<size_t>(at - e.after.colors.begin()));
-    comma = ",";
+    comma = ", ";
   }
   fprintf(to, "]}\n");
 }

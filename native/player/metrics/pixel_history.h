@@ -33,7 +33,7 @@ struct PixelEvent {
 class PixelHistory {
  public:
   PixelHistory(int x, int y) : x_(x), y_(y) {}
-  void around(Draw& draw);
+  void around(Draw& draw, uint64_t seq);  // `seq`: of the call that it belongs to
   void see(const Call& call);
   void played(uint64_t seq);
   // One JSON object: what was found about the image that is drawn to now, at draw buffer `buffer`.

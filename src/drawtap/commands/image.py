@@ -22,6 +22,8 @@ if TYPE_CHECKING:
         "drawtap image game.dtap 1234 -o draw.png",
         "drawtap image game.dtap '#10' -o frame.ppm --on softpipe",
         "drawtap image game.dtap '#10' --pixel 320,240    # who wrote it, and who failed to",
+        "drawtap image game.dtap 1234 --overlay depth -o fails.png    # pixels where the depth test fails",
+        "drawtap image game.dtap 1234 --mesh draw.obj",
     ),
 )
 def image(
@@ -32,6 +34,17 @@ def image(
     pixel: Annotated[
         str | None, Opt("Print the history of a pixel, counted from the lower left corner.", metavar="X,Y")
     ] = None,
+    overlay: Annotated[
+        str | None,
+        Opt(
+            "Write these fragments instead: of the draw drawn, covered, culled, discarded, those that fail stencil or "
+            "depth; of the frame overdraw. .npy keeps their numbers, the lowest row first.",
+            metavar="WHAT",
+        ),
+    ] = None,
+    mesh: Annotated[
+        Path | None, Opt("Write the draw's vertices: .csv what goes in, .obj what comes out.", metavar="FILE")
+    ] = None,
     on: Annotated[str, Opt("The engine; drawtap replay --engines lists them.", metavar="ENGINE")] = "system",
 ) -> Written | Sheets:
     """Save what the framebuffer that is drawn to holds after a call.
@@ -41,19 +54,23 @@ def image(
     --pixel lists the calls of the frame that wrote this pixel, with the values before and after. It also lists draws
     that cover the pixel and wrote nothing, with the first test that failed: face culling, scissor, discard, coverage
     (also the alpha test), stencil or depth. OpenGL ES 1 has no queries for the tests. There, only the values are known.
+
+    --overlay and --mesh show a draw: which pixels it reaches, which test keeps it from others, and its vertices.
     """
     from drawtap.replay import engine, warm
 
-    if pixel is not None:
-        with warm.Warm(
-            Path(trace.path), environment=engine.environment_of(on), frame_end=trace.frame_end, looks=True
-        ) as player:
-            return _history(trace, call_of(trace, call), pixel, player)
+    environment = engine.environment_of(on)
+    if pixel is not None or overlay is not None or mesh is not None:
+        at = call_of(trace, call)
+        with warm.Warm(Path(trace.path), environment=environment, frame_end=trace.frame_end, looks=True) as player:
+            if pixel is not None:
+                return _history(trace, at, pixel, player)
+            return _mesh(trace, at, mesh, player) if mesh is not None else _overlay(trace, at, overlay, output, player)
     if output is None:
         raise UsageError("where does the picture go?", hint="-o FILE.png, or --pixel X,Y for the history of a pixel")
     if output.suffix not in (".png", ".ppm", ".rgba"):
         raise UsageError(f"no picture is written as {output.suffix or output.name}", hint="name it .png, .ppm or .rgba")
-    asked = warm.shared(Path(trace.path), environment=engine.environment_of(on), frame_end=trace.frame_end)
+    asked = warm.shared(Path(trace.path), environment=environment, frame_end=trace.frame_end)
     why = asked.image(call_of(trace, call), output)
     if why:
         raise UnavailableError(f"no image at call {call}: {why}")
@@ -77,6 +94,45 @@ def _history(trace: Trace, call: int, pixel: str, player: Warm) -> Sheets:
     note = None if rows else "no call of the frame wrote or covered this pixel"
     table = Rows(("call", "name", "outcome", "reason", "before", "after"), rows, kinds, title=title, note=note)
     return Sheets((table,), found, () if rows else (str(note),))
+
+
+def _mesh(trace: Trace, call: int, output: Path, player: Warm) -> Written:
+    from drawtap.replay import look
+
+    if output.suffix not in (".csv", ".obj"):
+        raise UsageError(f"no mesh is written as {output.suffix or output.name}", hint="name it .csv or .obj")
+    found = look.mesh(trace, call, player.look)
+    why = found.why_in if output.suffix == ".csv" else found.why
+    if why:
+        raise UnavailableError(f"no vertices of call {call}: {why}")
+    output.write_text(look.mesh_csv(found) if output.suffix == ".csv" else look.mesh_obj(found))
+    what = f"{len(found.vertices)} vertices" if output.suffix == ".csv" else f"{len(found.fates)} primitives"
+    return Written(str(output), output.stat().st_size, f"{what} of call {call}")
+
+
+def _overlay(trace: Trace, call: int, overlay: str | None, output: Path | None, player: Warm) -> Written:
+    import numpy as np
+
+    from drawtap.replay import look
+    from drawtap.view.picture import png
+
+    if overlay not in (*look.MASKS, "overdraw"):
+        raise UsageError(f"there is no overlay {overlay}", hint=f"{', '.join(look.MASKS)} or overdraw")
+    if output is None or output.suffix not in (".png", ".npy"):
+        raise UsageError("where does the overlay go?", hint="-o FILE.png, or -o FILE.npy for the numbers")
+    if overlay == "overdraw":
+        counts = look.overdraw(trace, call, player.look)[0].astype(np.int64)
+    else:
+        found = look.masks(trace, call, player.look)
+        if overlay in found.why:
+            raise UnavailableError(f"no overlay {overlay} of call {call}: {found.why[overlay]}")
+        counts = found.counts[overlay]
+    if output.suffix == ".npy":
+        np.save(output, counts)
+    else:
+        grey = (counts[::-1] * 255 // max(int(counts.max()), 1)).astype(np.uint8)
+        output.write_bytes(png(np.dstack([grey, grey, grey, np.full_like(grey, 255)])))
+    return Written(str(output), output.stat().st_size, f"{int(counts.sum())} fragments of call {call}")
 
 
 def _values(event: dict[str, Any], at: str) -> str:

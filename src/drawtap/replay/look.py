@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
 
 from drawtap.errors import UnavailableError, UsageError
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from drawtap.trace.trace import Trace
 
 Found = dict[str, object]
-Ask = Callable[[int, int, str], Found]  # first call, last call, words: what Warm.look answers
+Ask = Callable[[int, int, str], tuple[Found, bytes]]  # first call, last call, words: what Warm.look answers
 TESTS = {
     "covers": "no primitive covers it",
     "culling": "face culling",
@@ -42,7 +46,7 @@ def pixel_history(trace: Trace, call: int, x: int, y: int, ask: Ask, *, buffer: 
     there is no such pixel, and what `ask` does.
     """
     first = frame_begin(trace, call)
-    found = ask(first, call, f"history {x} {y} {buffer}")
+    found, _ = ask(first, call, f"history {x} {y} {buffer}")
     if found["why"]:
         raise UnavailableError(f"no history of pixel {x},{y} at call {call}: {found['why']}")
     now = cast(dict[str, object], found["now"])
@@ -79,6 +83,193 @@ def frame_begin(trace: Trace, call: int) -> int:
     if number < len(frames):
         return frames[number].first_seq
     return frames[-1].end_seq if len(frames) else 0  # behind the last frame
+
+
+# What keeps fragments of a draw from the picture, as the difference of two planes of the player.
+MASKS = {
+    "drawn": ("passed", None),
+    "covered": ("generated", None),
+    "culled": ("any_face", "generated"),
+    "discarded": ("generated", "kept"),
+    "stencil": ("kept", "stencilled"),
+    "depth": ("stencilled", "passed"),
+}
+#: What becomes of a primitive, by the player's number.
+FATES = ("degenerate", "frustum", "backface", "discarded", "rasterised", "clipped")
+
+
+@dataclass(frozen=True)
+class Masks:
+    """The fragments of a draw by pixel, the lowest row first.
+
+    `counts` has arrays of the shape (height, width) by MASKS; `why` says for the others why there is none. `viewport`
+    and `scissor` (None: off) are boxes of x, y, width, height.
+    """
+
+    width: int
+    height: int
+    viewport: tuple[int, ...]
+    scissor: tuple[int, ...] | None
+    counts: Mapping[str, NDArray[np.int64]]
+    why: Mapping[str, str]
+
+
+def masks(trace: Trace, call: int, ask: Ask) -> Masks:
+    """Return which pixels a draw reaches, and which test keeps its fragments from others.
+
+    Raises UnavailableError where the call draws no primitives, and what `ask` raises.
+    """
+    import numpy as np
+
+    head, data = ask(frame_begin(trace, call), call, "masks")
+    if not head["found"]:
+        raise UnavailableError(f"call {call} draws no primitives", hint="choose a draw")
+    width, height = cast(int, head["width"]), cast(int, head["height"])
+    planes: dict[str, NDArray[np.int64]] = {}
+    why: dict[str, str] = {}
+    at = 0
+    for plane in cast(list[Found], head["planes"]):
+        name, size = cast(str, plane["name"]), cast(int, plane["bytes"])
+        if size:
+            planes[name] = np.frombuffer(data, np.uint8, size, at).reshape(height, width).astype(np.int64)
+        else:
+            why[name] = str(plane["why"] or "not known")
+        at += size
+    counts, missing = {}, {}
+    for name, (more, fewer) in MASKS.items():
+        lost = [why[plane] for plane in (more, fewer) if plane in why]
+        if lost:
+            missing[name] = lost[0]
+        else:
+            counts[name] = planes[more] - (planes[fewer] if fewer else 0)
+    box = head["scissor"]
+    return Masks(width, height, _box(head["viewport"]), None if box is None else _box(box), counts, missing)
+
+
+def _box(value: object) -> tuple[int, ...]:
+    return tuple(cast(list[int], value))
+
+
+def overdraw(trace: Trace, call: int, ask: Ask) -> tuple[NDArray[np.uint32], Found]:
+    """Return how many fragments the frame's draws have made at each pixel, up to a call, and the player's remarks.
+
+    The array has the shape (height, width), the lowest row first, and belongs to the image that is drawn to at the
+    call. The remarks have `draws`, `unknown` (draws that are missing) and `why`. Raises UnavailableError where there
+    is no such image.
+    """
+    import numpy as np
+
+    head, data = ask(frame_begin(trace, call), call, "overdraw")
+    width, height = cast(int, head["width"]), cast(int, head["height"])
+    if not width:
+        raise UnavailableError(f"no draw is counted up to call {call}: {head['why'] or 'there is none'}")
+    return np.frombuffer(data, np.uint32).reshape(height, width), head
+
+
+@dataclass(frozen=True)
+class Input:
+    """An attribute of vertices: `values` has the shape (vertices, size), or one row where all share it."""
+
+    name: str
+    values: NDArray[np.float64]
+    constant: bool
+    divisor: int
+    why: str
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """The vertices of a draw.
+
+    `positions` has clip coordinates of the shape (primitives, corners, 4), behind the last stage before the rasteriser;
+    `fates` a number of FATES for each primitive, `areas` pixels of those that are rasterised. `indices` are the numbers
+    of vertices in the order of the draw (0xFFFFFFFF ends a primitive), `vertices` all of them once. `places` has for
+    each corner of the first instance its place in `indices`; it is empty where the stages make primitives of their own.
+    """
+
+    mode: int
+    viewport: tuple[int, ...]
+    positions: NDArray[np.float32]
+    fates: NDArray[np.uint8]
+    areas: NDArray[np.float32]
+    indices: NDArray[np.uint32]
+    places: NDArray[np.uint32]
+    vertices: NDArray[np.uint32]
+    inputs: tuple[Input, ...]
+    why: str  # positions are not known
+    why_in: str  # nor are inputs
+    more: bool  # it has more primitives than are here
+
+    def counts(self) -> dict[str, int]:
+        """Return how many primitives have each fate; those that are clipped are rasterised too."""
+        return {name: int((self.fates == i).sum()) for i, name in enumerate(FATES)}
+
+
+def mesh(trace: Trace, call: int, ask: Ask) -> Mesh:
+    """Return the vertices that go into a draw, and the primitives that come out.
+
+    Raises UnavailableError where the call draws no primitives, and what `ask` raises.
+    """
+    import numpy as np
+
+    head, data = ask(frame_begin(trace, call), call, "mesh")
+    if not head["found"]:
+        raise UnavailableError(f"call {call} draws no primitives", hint="choose a draw")
+    at = 0
+
+    def take(kind: type[np.generic], count: int) -> NDArray[Any]:
+        nonlocal at
+        found = np.frombuffer(data, kind, count, at)
+        at += found.nbytes
+        return found
+
+    inputs = []
+    for one in cast(list[Found], head["inputs"]):
+        size = cast(int, one["size"])
+        values = take(np.float64, cast(int, one["values"])).reshape(-1, size)
+        said = str(one["why"] or "")
+        inputs.append(Input(str(one["name"]), values, bool(one["constant"]), cast(int, one["divisor"]), said))
+    primitives, corners = cast(int, head["primitives"]), cast(int, head["corners"])
+    positions = take(np.float32, primitives * corners * 4).reshape(primitives, corners, 4)
+    areas = take(np.float32, primitives)
+    indices, places, vertices = (take(np.uint32, cast(int, head[name])) for name in ("indices", "places", "vertices"))
+    return Mesh(
+        cast(int, head["mode"]), _box(head["viewport"]), positions, take(np.uint8, primitives), areas, indices, places,
+        vertices, tuple(inputs), str(head["why"] or ""), str(head["why_in"] or ""), bool(head["more"]),
+    )  # fmt: skip
+
+
+def mesh_csv(found: Mesh) -> str:
+    """Return the vertices that go in as CSV: a row for each place in the draw, with its number and attributes."""
+    heads = ["place", "vertex"]
+    for one in found.inputs:
+        heads += [f"{one.name}.{'xyzw'[i]}" for i in range(one.values.shape[1])]
+    lines = [",".join(heads)]
+    rows = {int(v): i for i, v in enumerate(found.vertices)}
+    for place, vertex in enumerate(found.indices.tolist()):
+        if vertex not in rows:
+            continue  # the end of a primitive
+        row = [str(place), str(vertex)]
+        for one in found.inputs:
+            values = (
+                one.values[rows[vertex] if len(one.values) == len(found.vertices) else 0] if len(one.values) else []
+            )
+            row += [repr(float(v)) for v in values]
+        lines.append(",".join(row))
+    return "\n".join(lines) + "\n"
+
+
+def mesh_obj(found: Mesh) -> str:
+    """Return the primitives that come out as Wavefront OBJ, in normalised device coordinates."""
+    lines = ["# clip coordinates divided by w"]
+    kind = {1: "p", 2: "l", 3: "f"}[found.positions.shape[1] or 3]
+    for primitive in found.positions.tolist():
+        for x, y, z, w in primitive:
+            by = w or 1.0
+            lines.append(f"v {x / by:.9g} {y / by:.9g} {z / by:.9g}")
+        count = len(primitive)
+        lines.append(f"{kind} " + " ".join(str(i - count) for i in range(count)))
+    return "\n".join(lines) + "\n"
 
 
 def _outcome(event: Found) -> str:

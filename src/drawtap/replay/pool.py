@@ -108,7 +108,7 @@ class Pool:
         self._making: threading.Thread | None = None
         self._closed = False
 
-    def look(self, first: int, last: int, words: str) -> tuple[dict[str, object], Served]:
+    def look(self, first: int, last: int, words: str) -> tuple[tuple[dict[str, object], bytes], Served]:
         """Return what Warm.look finds about calls of one frame, and which player found it."""
         return self.ask(last, lambda player: player.look(first, last, words), looks_from=first)
 

@@ -78,8 +78,10 @@ class Warm:
             raise ChildError(f"no content at call {call}: {_said(lines)}")
         return found
 
-    def look(self, first: int, last: int, words: str) -> dict[str, object]:
-        """Return what the player found about the calls from `first` to `last`; native/player/metrics/look.h has words.
+    def look(self, first: int, last: int, words: str) -> tuple[dict[str, object], bytes]:
+        """Return the player's findings about the calls from `first` to `last`, and bare data that belong to them.
+
+        native/player/metrics/look.h has the words.
 
         Needs `looks`. Raises ChildError where it found nothing.
         """
@@ -88,9 +90,10 @@ class Warm:
         why = _said(self._ask(f"look {last} {first} {words}\t{answer}", last))
         if not answer.exists() or not answer.stat().st_size:
             raise ChildError(f"nothing was found at call {last}: {why}")
-        found = json.loads(answer.read_text())
+        head, _, data = answer.read_bytes().partition(b"\n")
+        found = json.loads(head)
         assert isinstance(found, dict)
-        return found
+        return found, data
 
     def go_to(self, call: int) -> None:
         """Play up to a call and stay there."""

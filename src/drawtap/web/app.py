@@ -86,8 +86,14 @@ class _Routes:
             "program/{seq:int}": lambda r, q: r.program(q.path_params["seq"]),
             "difference": lambda r, q: r.difference(_number(q, "a"), _number(q, "b")),
             "picture/{seq:int}/png": lambda r, q: r.png(q.path_params["seq"], q.query_params.get("of", "")),
-            "picture/{seq:int}/pixel": lambda r, q: r.pixel(
-                q.path_params["seq"], q.query_params.get("of", ""), _number(q, "x"), _number(q, "y")
+            "picture/{seq:int}/pixel": lambda r, q: r.looks.pixel(
+                r.checked(q.path_params["seq"]), q.query_params.get("of", ""), _number(q, "x"), _number(q, "y")
+            ),
+            "masks/{seq:int}": lambda r, q: r.looks.masks(r.checked(q.path_params["seq"])),
+            "overdraw/{seq:int}": lambda r, q: r.looks.overdraw(r.checked(q.path_params["seq"])),
+            "mesh/{seq:int}": lambda r, q: r.looks.mesh(r.checked(q.path_params["seq"])),
+            "mesh/{seq:int}/{kind}": lambda r, q: r.looks.mesh_file(
+                r.checked(q.path_params["seq"]), q.path_params["kind"]
             ),
             "picture/{seq:int}": lambda r, q: r.picture(q.path_params["seq"], q.query_params.get("of", "")),
             "series": lambda r, q: r.series(q.query_params["of"]) if "of" in q.query_params else r.all_series(),

@@ -7,7 +7,6 @@ import functools
 import json
 import re
 import secrets
-import struct
 import tempfile
 import threading
 import time
@@ -24,6 +23,7 @@ from drawtap.trace.core import CallRow, Row, Selection
 from drawtap.trace.moment import computed_state, roots
 from drawtap.trace.trace import Trace, decode_content, open_trace, scalar
 from drawtap.web import filters, stages
+from drawtap.web.answer import Answer, headed
 from drawtap.web.callset import CallSet
 
 if TYPE_CHECKING:
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from drawtap.replay.pool import Pool, Served
     from drawtap.replay.warm import Warm
     from drawtap.trace.result import Result
+    from drawtap.web.look import Looks
     from drawtap.web.recorded_tracks import RecordedTracks
     from drawtap.web.strip import Strip
 
 MOST_CALLS = 512  # of one page of the list
 MOST_ROWS = 5_000  # of one answer to a question in SQL
 MOST_ANCHORS = 200_000  # rows below one frame
-Answer = dict[str, object]  # what becomes a JSON object
 _TEXT = 600  # characters of a call in the list
 _NEAR = 256  # calls between two that are wanted and read with them
 _SETS = 16
@@ -268,6 +268,11 @@ class Recording:
             if argument["name"] == name and argument.get("data") in ("inline", "blob"):
                 return self._content(argument, inline)
         raise UsageError(f"call {seq} has no recorded content in {name!r}")
+
+    def checked(self, seq: int) -> int:
+        """Return the number of a call. Raises UsageError where there is none."""
+        self._check(seq)
+        return seq
 
     def _check(self, seq: int) -> None:
         count = self.trace.info["calls"]
@@ -538,7 +543,7 @@ class Recording:
             "calls": served.calls,
             "proof": served.proof,
         }
-        return _headed(head, pixels.tobytes())
+        return headed(head, pixels.tobytes())
 
     def png(self, seq: int, of: str) -> bytes:
         """Return the same picture as PNG."""
@@ -565,26 +570,12 @@ class Recording:
                 self._kept.popitem(last=False)
         return found, why, served
 
-    def pixel(self, seq: int, of: str, x: int, y: int) -> Answer:
-        """Return the history of a pixel of an attachment after a call, from the beginning of the frame on.
+    @functools.cached_property
+    def looks(self) -> Looks:
+        """Questions about pixels, fragments and vertices."""
+        from drawtap.web.look import Looks
 
-        `x` and `y` count from the lower left corner. See `drawtap.replay.look.pixel_history`.
-        """
-        from drawtap.replay.look import forget_unplayed, pixel_history
-
-        self._check(seq)
-        served: list[Served] = []
-
-        def ask(first: int, last: int, words: str) -> Answer:
-            answer, by = self.pool.look(first, last, words)
-            served.append(by)
-            return answer
-
-        number = of.removeprefix("color")
-        found = pixel_history(self.trace, seq, x, y, ask, buffer=int(number) if number.isdigit() else 0)
-        if served[0].cut:
-            forget_unplayed(found)
-        return found | {"cut": served[0].cut, "calls": served[0].calls}
+        return Looks(self.trace, self.pool)
 
     @functools.cached_property
     def pool(self) -> Pool:
@@ -607,7 +598,7 @@ class Recording:
     def thumbnail(self, frame: int) -> bytes:
         """Return the small picture of a frame: a JSON head, then RGBA, the top row first."""
         image = self.strip.image(frame)
-        return _headed({"width": image.shape[1], "height": image.shape[0], "bytes": 4}, image.tobytes())
+        return headed({"width": image.shape[1], "height": image.shape[0], "bytes": 4}, image.tobytes())
 
     # ---- objects ------------------------------------------------------------------------------------------------
 
@@ -648,14 +639,7 @@ class Recording:
             parts.append(said)
         head = {"kind": content.kind, "name": content.name, "format": content.format, "target": content.target}
         head |= {"label": content.label, "call": content.call, "why": content.why, "parts": parts}
-        return _headed(head, b"".join(data))
-
-
-def _headed(head: Answer, data: bytes) -> bytes:
-    """Return the length of the head, the head as JSON, blanks up to a multiple of eight, and the data."""
-    text = json.dumps(head).encode()
-    text += b" " * (-(len(text) + 4) % 8)
-    return struct.pack("<I", len(text)) + text + data
+        return headed(head, b"".join(data))
 
 
 def _holds(parameter: ParameterRow) -> str:

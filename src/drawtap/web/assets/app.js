@@ -2,6 +2,7 @@
 import { button, download, duration, fill, h, later, number } from "./dom.js";
 import { Keys } from "./keys.js";
 import { Marks } from "./marks.js";
+import { meshPanel } from "./mesh.js";
 import { FlatModel, SetModel, TreeModel } from "./models.js";
 import { KernelTrace, contentionPanel, eventsPanel, figuresPanel } from "./kernel.js";
 import { ask, get, takeToken } from "./net.js";
@@ -19,7 +20,7 @@ import { Store, format } from "./store.js";
 import { Strip } from "./strip.js";
 import { Timeline, timePanel } from "./time.js";
 
-const PANELS = [callPanel, statePanel, picturePanel, shaderPanel, objectsPanel, texturePanel, findingsPanel, sqlPanel, notesPanel, timePanel];
+const PANELS = [callPanel, statePanel, picturePanel, shaderPanel, objectsPanel, texturePanel, findingsPanel, sqlPanel, notesPanel, timePanel, meshPanel];
 const KERNEL_PANELS = [contentionPanel, figuresPanel, eventsPanel, sqlPanel, notesPanel, timePanel];
 const element = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 

@@ -65,8 +65,8 @@ function first(image) {
 
 /**
  * @param {Image} image
- * @param {{name: string, tools?: Node[], small?: boolean, over?: HTMLCanvasElement[], chosen?: string, pick?: (x: number, y: number) => void}} how
- * `over`: canvases of the same size that lie upon it; `chosen`: a pixel "X,Y" from below; `pick`: what a click on one does
+ * @param {{name: string, tools?: Node[], small?: boolean, over?: HTMLCanvasElement[], tell?: (x: number, y: number) => string, chosen?: string, pick?: (x: number, y: number) => void}} how
+ * `over`: canvases of the same size that lie upon it; `tell`: what they have at a pixel from below; `chosen`: a pixel "X,Y" from below; `pick`: what a click on one does
  */
 export function imageView(image, how) {
   const { width, height, channels } = image;
@@ -80,14 +80,18 @@ export function imageView(image, how) {
   const paint = () => {
     canvas.style.width = `${width * (how.small ? Math.max(1, Math.min(4, 96 / width)) : zoom)}px`;
     canvas.getContext("2d")?.putImageData(shown(image, only, low, high), 0, 0);
-    for (const one of how.over ?? []) one.style.width = canvas.style.width;
+    for (const one of how.over ?? []) {
+      one.style.width = canvas.style.width;
+      one.style.height = `${(height / width) * parseFloat(canvas.style.width)}px`;
+      /** @type {any} */ (one).drawAt?.(parseFloat(canvas.style.width) / width);
+    }
     place();
     tools.forEach((b) => b.setAttribute("aria-pressed", String(b.textContent === only.toUpperCase() || b.textContent === `${zoom}×`)));
   };
   /** @param {number} x @param {number} below */
   const tell = (x, below) => {
     const at = ((image.bottomFirst ? below : height - 1 - below) * width + x) * channels.length;
-    value.textContent = `x ${x}, y ${below} from below: ${[...image.data.subarray(at, at + channels.length)].join(" ")}`;
+    value.textContent = `x ${x}, y ${below} from below: ${[...image.data.subarray(at, at + channels.length)].join(" ")}${how.tell?.(x, below) ?? ""}`;
   };
   const place = () => {
     const by = parseFloat(canvas.style.width) / width;

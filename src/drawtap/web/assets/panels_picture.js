@@ -3,6 +3,7 @@ import { button, download, fill, h, number } from "./dom.js";
 import { pixelHistory } from "./history.js";
 import { headed, imageView, values } from "./image.js";
 import { getBytes } from "./net.js";
+import { overlays } from "./overlays.js";
 
 const KINDS = /** @type {Record<number, [string, string]>} */ ({ 4: ["|u1", "rgba"], 2: ["<u2", "d"], 1: ["|u1", "s"] });
 const PROOFS = /** @type {Record<string, string>} */ ({
@@ -30,11 +31,14 @@ export const picturePanel = {
     const save = button("save", async () => download(`call-${seq}${shown && `-${shown}`}.png`, await getBytes(`${recording.number}/picture/${seq}/png?of=${shown}`), "image/png"));
     const names = head.names.map((/** @type {string} */ name) => button(name || "color", () => store.set({ of: name }), { "aria-pressed": String(name === shown) }));
     const by = head.cut ? `played ${number(head.calls)} of ${number(recording.calls)} calls${PROOFS[head.proof]}` : "played every call before it";
+    const upon = overlays(ctx, seq, image.width, image.height);
     fill(
       element,
       h("h2", { text: `After call ${number(seq)}` }, h("small", { text: `${head.width} × ${head.height}, ${head.bytes === 2 ? 16 : 8} bits a channel; ${by}` })),
       h("div", { class: "tools", role: "toolbar", "aria-label": "attachments" }, ...names, head.why && h("i", { text: head.why })),
-      imageView(image, { name: `picture after call ${seq}`, tools: [save], chosen: place.px, pick: (x, y) => store.set({ px: `${x},${y}` }) }),
+      upon.tools,
+      upon.legend,
+      imageView(image, { over: upon.over, tell: upon.tell, name: `picture after call ${seq}`, tools: [save], chosen: place.px, pick: (x, y) => store.set({ px: `${x},${y}` }) }),
       /^\d+,\d+$/.test(place.px) && pixelHistory(ctx, seq, shown, place.px),
     );
   },

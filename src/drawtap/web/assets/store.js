@@ -14,6 +14,8 @@
  * @property {string} sql the question in the SQL panel
  * @property {string} of the attachment in the picture panel: "", "color1", "depth", "stencil"
  * @property {string} px the pixel whose history is shown, "X,Y" from the lower left corner
+ * @property {string} over what lies upon the picture: names with commas between them
+ * @property {string} mesh "in": the vertices that go into the draw
  * @property {string} object what the texture panel shows: "texture/GROUP/NAME"
  * @property {string} layer which of its images
  * @property {string} bars the series of the bars; "": the frames' times
@@ -26,7 +28,7 @@
 
 /** @type {Place} */
 const FIRST = {
-  rec: 0, call: null, filter: "", mode: "hide", list: "tree", tab: "call", pin: null, stage: "", sql: "", of: "", px: "",
+  rec: 0, call: null, filter: "", mode: "hide", list: "tree", tab: "call", pin: null, stage: "", sql: "", of: "", px: "", over: "", mesh: "",
   object: "", layer: "", bars: "", time: "", view: "", area: "", ab: "", own: "",
 };
 const NUMBERS = new Set(["rec", "call", "pin"]);

@@ -1,0 +1,283 @@
+#include "mesh.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "../../core/trace.h"
+#include "draw_state.h"
+#include "gl_enums.h"
+
+namespace dt::play::metrics {
+
+Mesh*& wanted_mesh() {
+  static Mesh* wanted = nullptr;
+  return wanted;
+}
+
+namespace {
+
+// Where the values of an input stand.
+struct Array {
+  int size = 4;
+  uint32_t type = GL_FLOAT, buffer = 0;
+  bool normalized = false, integer = false;
+  uint64_t stride = 0;
+  const uint8_t* at = nullptr;  // in memory, or an offset into the buffer
+};
+
+uint64_t bytes_of(uint32_t type) {
+  switch (type) {
+    case GL_BYTE:
+    case GL_UNSIGNED_BYTE: return 1;
+    case GL_SHORT:
+    case GL_UNSIGNED_SHORT:
+    case GL_HALF_FLOAT:
+    case GL_HALF_FLOAT_OES: return 2;
+    case GL_DOUBLE: return 8;
+    case GL_INT:
+    case GL_UNSIGNED_INT:
+    case GL_FLOAT:
+    case GL_FIXED:
+    case GL_INT_2_10_10_10_REV:
+    case GL_UNSIGNED_INT_2_10_10_10_REV: return 4;
+    default: return 0;
+  }
+}
+bool is_packed(uint32_t type) { return type == GL_INT_2_10_10_10_REV || type == GL_UNSIGNED_INT_2_10_10_10_REV; }
+
+double half(uint16_t bits) {
+  const int exponent = bits >> 10 & 31, fraction = bits & 1023, sign = bits & 0x8000 ? -1 : 1;
+  if (exponent == 31) return fraction ? std::nan("") : sign * HUGE_VAL;
+  return sign * (exponent ? std::ldexp(1024 + fraction, exponent - 25) : std::ldexp(fraction, -24));
+}
+
+template <typename T> double whole(const uint8_t* at, bool normalized) {
+  T v;
+  memcpy(&v, at, sizeof v);
+  const auto number = static_cast<double>(v);
+  return normalized ? std::max(-1.0, number / static_cast<double>(std::numeric_limits<T>::max())) : number;
+}
+template <typename T> double real(const uint8_t* at) {
+  T v;
+  memcpy(&v, at, sizeof v);
+  return static_cast<double>(v);
+}
+
+double packed(const uint8_t* at, uint32_t type, int component, bool normalized) {
+  uint32_t bits;
+  memcpy(&bits, at, 4);
+  const int width = component == 3 ? 2 : 10;
+  const uint32_t raw = bits >> (10 * component) & ((1u << width) - 1);
+  if (type == GL_UNSIGNED_INT_2_10_10_10_REV) return normalized ? raw / double((1u << width) - 1) : raw;
+  const int v = raw >> (width - 1) ? static_cast<int>(raw) - (1 << width) : static_cast<int>(raw);
+  return normalized ? std::max(-1.0, v / double((1 << (width - 1)) - 1)) : v;
+}
+
+double component(const Array& a, const uint8_t* at, int i) {
+  if (is_packed(a.type)) return packed(at, a.type, i, a.normalized);
+  at += static_cast<uint64_t>(i) * bytes_of(a.type);
+  switch (a.type) {
+    case GL_BYTE: return whole<int8_t>(at, a.normalized);
+    case GL_UNSIGNED_BYTE: return whole<uint8_t>(at, a.normalized);
+    case GL_SHORT: return whole<int16_t>(at, a.normalized);
+    case GL_UNSIGNED_SHORT: return whole<uint16_t>(at, a.normalized);
+    case GL_INT: return whole<int32_t>(at, a.normalized);
+    case GL_UNSIGNED_INT: return whole<uint32_t>(at, a.normalized);
+    case GL_FIXED: return whole<int32_t>(at, false) / 65536;
+    case GL_DOUBLE: return real<double>(at);
+    case GL_FLOAT: return real<float>(at);
+    default: {
+      uint16_t bits;
+      memcpy(&bits, at, 2);
+      return half(bits);
+    }
+  }
+}
+
+// A part of a buffer, or of the program's memory.
+bool read_bytes(const Array& a, uint64_t bytes, std::vector<uint8_t>& to, const char*& why) {
+  static const auto bind = DT_REAL(void, glBindBuffer, uint32_t, uint32_t);
+  static const auto ask = DT_REAL(void, glGetBufferParameteriv, uint32_t, uint32_t, int*);
+  static const auto unmap = DT_REAL(uint8_t, glUnmapBuffer, uint32_t);
+  static const auto map = DT_REAL(void*, glMapBufferRange, uint32_t, intptr_t, intptr_t, uint32_t);
+  to.assign(bytes, 0);
+  if (!a.buffer) {
+    if (!a.at) return why = "its values are not in the recording", false;
+    memcpy(to.data(), a.at, bytes);
+    return true;
+  }
+  if (!map || !unmap) return why = "the driver does not let this buffer be read", false;
+  const auto was = static_cast<uint32_t>(integer(GL_ARRAY_BUFFER_BINDING));
+  bind(GL_ARRAY_BUFFER, a.buffer);
+  int size = 0, mapped = 0;
+  ask(GL_ARRAY_BUFFER, GL_BUFFER_SIZE, &size);
+  ask(GL_ARRAY_BUFFER, GL_BUFFER_MAPPED, &mapped);
+  const auto from = reinterpret_cast<uint64_t>(a.at), all = static_cast<uint64_t>(std::max(size, 0));
+  // Beyond its end are zeros, as robust contexts read them.
+  const uint64_t there = from < all ? std::min(bytes, all - from) : 0;
+  const void* data = mapped || !there ? nullptr
+                                      : map(GL_ARRAY_BUFFER, static_cast<intptr_t>(from), static_cast<intptr_t>(there),
+                                            GL_MAP_READ_BIT);
+  if (data) memcpy(to.data(), data, there), unmap(GL_ARRAY_BUFFER);
+  bind(GL_ARRAY_BUFFER, was);
+  drain_errors();
+  if (!data && there)
+    return why = mapped ? "the program has mapped its buffer" : "the driver does not let its buffer be read", false;
+  return true;
+}
+
+void read_array(const Mesh& mesh, const Array& a, VertexInput& to) {
+  const uint64_t each = is_packed(a.type) ? 4 : bytes_of(a.type) * static_cast<uint64_t>(a.size);
+  if (!each) return to.why = "its type is not known here", void();
+  to.size = a.size;
+  const uint64_t stride = a.stride ? a.stride : each;
+  const uint64_t last = mesh.vertices.empty() ? 0 : mesh.vertices.back();
+  std::vector<uint32_t> all = mesh.vertices;
+  if (to.divisor) all.assign(1, 0);
+  const uint64_t count = to.divisor ? 0 : last;
+  if (count * stride + each > 1ull << 28) return to.why = "its vertices lie too far apart", void();
+  std::vector<uint8_t> content;
+  if (!read_bytes(a, count * stride + each, content, to.why)) return;
+  to.values.reserve(all.size() * static_cast<size_t>(a.size));
+  for (uint32_t v : all)
+    for (int i = 0; i < a.size; ++i) to.values.push_back(component(a, &content[v * stride], i));
+}
+
+void read_generic(Mesh& mesh, uint32_t program) {
+  static const auto active = DT_REAL(void, glGetActiveAttrib, uint32_t, uint32_t, int, int*, int*, uint32_t*, char*);
+  static const auto locate = DT_REAL(int, glGetAttribLocation, uint32_t, const char*);
+  static const auto ask = DT_REAL(void, glGetVertexAttribiv, uint32_t, uint32_t, int*);
+  static const auto real_of = DT_REAL(void, glGetVertexAttribfv, uint32_t, uint32_t, float*);
+  static const auto pointer = DT_REAL(void, glGetVertexAttribPointerv, uint32_t, uint32_t, void**);
+  static const auto indexed = DT_REAL(void, glGetIntegeri_v, uint32_t, uint32_t, int*);
+  static const auto indexed64 = DT_REAL(void, glGetInteger64i_v, uint32_t, uint32_t, int64_t*);
+  int count = 0;
+  DT_REAL(void, glGetProgramiv, uint32_t, uint32_t, int*)(program, GL_ACTIVE_ATTRIBUTES, &count);
+  const bool bindings = version() >= (is_es() ? 31u : 43u) && indexed && indexed64;
+  for (int i = 0; i < count; ++i) {
+    char name[256] = "";
+    int length = 0, size = 0;
+    uint32_t type = 0;
+    active(program, static_cast<uint32_t>(i), sizeof name, &length, &size, &type, name);
+    const int at = locate(program, name);
+    VertexInput input;
+    input.name = name;
+    if (at < 0) continue;
+    const auto where = static_cast<uint32_t>(at);
+    auto number = [&](uint32_t what) {
+      int v = 0;
+      ask(where, what, &v);
+      return v;
+    };
+    if (!number(GL_VERTEX_ATTRIB_ARRAY_ENABLED)) {
+      float v[4] = {};
+      real_of(where, GL_CURRENT_VERTEX_ATTRIB, v);
+      input.constant = true;
+      input.values.assign(v, v + 4);
+    } else {
+      Array a;
+      a.size = number(GL_VERTEX_ATTRIB_ARRAY_SIZE), a.type = static_cast<uint32_t>(number(GL_VERTEX_ATTRIB_ARRAY_TYPE));
+      a.normalized = number(GL_VERTEX_ATTRIB_ARRAY_NORMALIZED);
+      a.stride = static_cast<uint64_t>(number(GL_VERTEX_ATTRIB_ARRAY_STRIDE));
+      a.buffer = static_cast<uint32_t>(number(GL_VERTEX_ATTRIB_ARRAY_BUFFER_BINDING));
+      if (version() >= (is_es() ? 30u : 33u))
+        input.divisor = static_cast<uint32_t>(number(GL_VERTEX_ATTRIB_ARRAY_DIVISOR));
+      void* memory = nullptr;
+      pointer(where, GL_VERTEX_ATTRIB_ARRAY_POINTER, &memory);
+      a.at = static_cast<const uint8_t*>(memory);
+      if (bindings && a.buffer) {
+        const auto binding = static_cast<uint32_t>(number(GL_VERTEX_ATTRIB_BINDING));
+        int64_t offset = 0;
+        int stride = 0;
+        indexed64(GL_VERTEX_BINDING_OFFSET, binding, &offset);
+        indexed(GL_VERTEX_BINDING_STRIDE, binding, &stride);
+        a.at = reinterpret_cast<const uint8_t*>(offset + number(GL_VERTEX_ATTRIB_RELATIVE_OFFSET));
+        a.stride = static_cast<uint64_t>(stride);
+      }
+      if (a.size == static_cast<int>(GL_BGRA)) a.size = 4;
+      read_array(mesh, a, input);
+    }
+    drain_errors();
+    mesh.inputs.push_back(std::move(input));
+  }
+}
+
+// The arrays of fixed function.
+void read_fixed(Mesh& mesh) {
+  static const struct {
+    const char* name;
+    uint32_t cap, size, type, stride, buffer, pointer;
+    int sizes;  // where it cannot be asked
+  } arrays[] = {
+      {"vertex", GL_VERTEX_ARRAY, GL_VERTEX_ARRAY_SIZE, GL_VERTEX_ARRAY_TYPE, GL_VERTEX_ARRAY_STRIDE,
+       GL_VERTEX_ARRAY_BUFFER_BINDING, GL_VERTEX_ARRAY_POINTER, 0},
+      {"normal", GL_NORMAL_ARRAY, 0, GL_NORMAL_ARRAY_TYPE, GL_NORMAL_ARRAY_STRIDE, GL_NORMAL_ARRAY_BUFFER_BINDING,
+       GL_NORMAL_ARRAY_POINTER, 3},
+      {"color", GL_COLOR_ARRAY, GL_COLOR_ARRAY_SIZE, GL_COLOR_ARRAY_TYPE, GL_COLOR_ARRAY_STRIDE,
+       GL_COLOR_ARRAY_BUFFER_BINDING, GL_COLOR_ARRAY_POINTER, 0},
+      {"texcoord", GL_TEXTURE_COORD_ARRAY, GL_TEXTURE_COORD_ARRAY_SIZE, GL_TEXTURE_COORD_ARRAY_TYPE,
+       GL_TEXTURE_COORD_ARRAY_STRIDE, GL_TEXTURE_COORD_ARRAY_BUFFER_BINDING, GL_TEXTURE_COORD_ARRAY_POINTER, 0}};
+  static const auto pointer = DT_REAL(void, glGetPointerv, uint32_t, void**);
+  for (auto& one : arrays) {
+    if (!enabled(one.cap)) continue;
+    VertexInput input;
+    input.name = one.name;
+    Array a;
+    a.size = one.size ? integer(one.size) : one.sizes;
+    a.type = static_cast<uint32_t>(integer(one.type));
+    a.stride = static_cast<uint64_t>(integer(one.stride));
+    a.buffer = static_cast<uint32_t>(integer(one.buffer));
+    a.normalized = (one.cap == GL_COLOR_ARRAY || one.cap == GL_NORMAL_ARRAY) && a.type != GL_FIXED;
+    void* memory = nullptr;
+    pointer(one.pointer, &memory);
+    a.at = static_cast<const uint8_t*>(memory);
+    read_array(mesh, a, input);
+    drain_errors();
+    mesh.inputs.push_back(std::move(input));
+  }
+}
+
+}  // namespace
+
+void read_inputs(Mesh& mesh) {
+  mesh.vertices = mesh.indices;
+  std::sort(mesh.vertices.begin(), mesh.vertices.end());
+  mesh.vertices.erase(std::unique(mesh.vertices.begin(), mesh.vertices.end()), mesh.vertices.end());
+  if (!mesh.vertices.empty() && mesh.vertices.back() == ~0u) mesh.vertices.pop_back();
+  DT_REAL(void, glGetIntegerv, uint32_t, int*)(GL_VIEWPORT, mesh.viewport);
+  if (mesh.why_in) return;
+  const uint32_t program = version() >= 20 ? static_cast<uint32_t>(integer(GL_CURRENT_PROGRAM)) : 0;
+  if (program)
+    read_generic(mesh, program);
+  else if (fixed_function())
+    read_fixed(mesh);
+  else
+    mesh.why_in = "no program draws it";
+  drain_errors();
+}
+
+void write_mesh(FILE* to, const Mesh& m) {
+  auto text = [](const char* t) { return t ? json_text(t) : std::string("null"); };
+  fprintf(to, "{\"found\": %s, \"why\": %s, \"why_in\": %s, \"mode\": %u, \"corners\": %llu, \"more\": %s, ",
+          m.found ? "true" : "false", text(m.why).c_str(), text(m.why_in).c_str(), m.mode,
+          static_cast<unsigned long long>(m.corners), m.more ? "true" : "false");
+  fprintf(to,
+          "\"viewport\": [%d, %d, %d, %d], \"primitives\": %zu, \"indices\": %zu, \"places\": %zu, \"vertices\": %zu, ",
+          m.viewport[0], m.viewport[1], m.viewport[2], m.viewport[3], m.fates.size(), m.indices.size(), m.places.size(),
+          m.vertices.size());
+  fprintf(to, "\"inputs\": [");
+  const char* comma = "";
+  for (auto& input : m.inputs) {
+    fprintf(to, "%s{\"name\": %s, \"size\": %d, \"values\": %zu, \"constant\": %s, \"divisor\": %u, \"why\": %s}",
+            comma, json_text(input.name).c_str(), input.size, input.values.size(), input.constant ? "true" : "false",
+            input.divisor, text(input.why).c_str());
+    comma = ", ";
+  }
+  fprintf(to, "]}\n");
+  auto data = [&](auto& numbers) { fwrite(numbers.data(), sizeof numbers[0], numbers.size(), to); };
+  for (auto& input : m.inputs) data(input.values);
+  data(m.positions), data(m.areas), data(m.indices), data(m.places), data(m.vertices), data(m.fates);
+}
+
+}  // namespace dt::play::metrics

@@ -1,0 +1,54 @@
+// The vertices of one draw: what goes into the first shader, what comes out of the last one, and what becomes of each
+// primitive.
+#pragma once
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace dt::play::metrics {
+
+enum Fate : uint8_t {
+  DEGENERATE_,
+  OUTSIDE_,
+  BACKFACE_,
+  DISCARDED_,
+  RASTERISED_,
+  CLIPPED_
+};  // CLIPPED_: rasterised too
+
+struct VertexInput {
+  std::string name;
+  int size = 4;                // numbers of a vertex
+  std::vector<double> values;  // by vertex, as `vertices` has them; of one vertex where all have the same
+  bool constant = false;
+  uint32_t divisor = 0;  // instances that share a value; 0: each vertex has its own
+  const char* why = nullptr;
+};
+
+struct Mesh {
+  static constexpr size_t MOST = 1 << 20;  // primitives, and vertices
+  uint32_t mode = 0;
+  uint64_t corners = 3;            // of a primitive
+  std::vector<float> positions;    // in clip coordinates, four numbers a corner
+  std::vector<uint8_t> fates;      // of primitives
+  std::vector<float> areas;        // of those that are rasterised, in pixels
+  std::vector<uint32_t> indices;   // of vertices in order; ~0 where a primitive ends
+  std::vector<uint32_t> places;    // of the corners of one instance in `indices`; empty: not known
+  std::vector<uint32_t> vertices;  // all that are named there, ascending
+  std::vector<VertexInput> inputs;
+  int viewport[4] = {};
+  const char* why = nullptr;     // positions are not known
+  const char* why_in = nullptr;  // nor are the vertices
+  bool more = false;             // there are more than MOST
+  bool found = false;            // there is such a draw
+};
+
+// Where the geometry source puts what it learns of a draw; nullptr: nowhere.
+Mesh*& wanted_mesh();
+// Reads the inputs of its vertices as the current context has them.
+void read_inputs(Mesh& mesh);
+// One line of JSON, and bare data behind it.
+void write_mesh(FILE* to, const Mesh& mesh);
+
+}  // namespace dt::play::metrics

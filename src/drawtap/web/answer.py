@@ -1,0 +1,15 @@
+"""Answers with bare data: a head as JSON, then bytes."""
+
+from __future__ import annotations
+
+import json
+import struct
+
+Answer = dict[str, object]  # what becomes a JSON object
+
+
+def headed(head: Answer, data: bytes) -> bytes:
+    """Return the length of the head, the head as JSON, blanks up to a multiple of eight, and the data."""
+    text = json.dumps(head).encode()
+    text += b" " * (-(len(text) + 4) % 8)
+    return struct.pack("<I", len(text)) + text + data

@@ -1,0 +1,93 @@
+"""Pixels, fragments and vertices of one recording for the page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from drawtap.replay import look
+from drawtap.web.answer import Answer, headed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from drawtap.replay.pool import Pool, Served
+    from drawtap.trace.trace import Trace
+
+
+class Looks:
+    """Questions to the players that look. Raises what the functions of `drawtap.replay.look` raise."""
+
+    def __init__(self, trace: Trace, pool: Pool) -> None:
+        self._trace, self._pool = trace, pool
+        self._served: Served | None = None
+
+    def _ask(self, first: int, last: int, words: str) -> tuple[look.Found, bytes]:
+        answer, self._served = self._pool.look(first, last, words)
+        return answer
+
+    def pixel(self, seq: int, of: str, x: int, y: int) -> Answer:
+        """Return the history of a pixel of an attachment after a call, from the beginning of the frame on.
+
+        `x` and `y` count from the lower left corner. See `drawtap.replay.look.pixel_history`.
+        """
+        number = of.removeprefix("color")
+        buffer = int(number) if number.isdigit() else 0
+        found = look.pixel_history(self._trace, seq, x, y, self._ask, buffer=buffer)
+        assert self._served is not None
+        if self._served.cut:
+            look.forget_unplayed(found)
+        return found | {"cut": self._served.cut, "calls": self._served.calls}
+
+    def masks(self, seq: int) -> bytes:
+        """Return a draw's fragments by pixel: a JSON head, then a byte a pixel for each name, lowest row first."""
+        found = look.masks(self._trace, seq, self._ask)
+        head = {"width": found.width, "height": found.height, "viewport": found.viewport, "scissor": found.scissor}
+        sums = {name: int(counts.sum()) for name, counts in found.counts.items()}
+        data = b"".join(np.clip(counts, 0, 255).astype(np.uint8).tobytes() for counts in found.counts.values())
+        return headed({**head, "names": list(found.counts), "sums": sums, "why": found.why}, data)
+
+    def overdraw(self, seq: int) -> bytes:
+        """Return the fragments of the frame's draws up to a call: a JSON head, then four bytes a pixel."""
+        counts, said = look.overdraw(self._trace, seq, self._ask)
+        head = {
+            "width": counts.shape[1],
+            "height": counts.shape[0],
+            "sum": int(counts.sum()),
+            "most": int(counts.max()),
+        }
+        return headed(
+            {**head, "draws": said["draws"], "unknown": said["unknown"], "why": said["why"]}, counts.tobytes()
+        )
+
+    def mesh(self, seq: int) -> bytes:
+        """Return a draw's vertices: a JSON head that says where each array begins in what follows, and its type."""
+        found = look.mesh(self._trace, seq, self._ask)
+        arrays: dict[str, NDArray[Any]] = {f"input{i}": one.values for i, one in enumerate(found.inputs)}
+        arrays |= {
+            name: getattr(found, name) for name in ("positions", "areas", "indices", "places", "vertices", "fates")
+        }
+        head: Answer = {"why": found.why, "why_in": found.why_in, "mode": found.mode, "viewport": found.viewport}
+        head |= {"corners": found.positions.shape[1], "more": found.more, "counts": found.counts()}
+        head["inputs"] = [
+            {
+                "name": one.name,
+                "size": one.values.shape[1],
+                "constant": one.constant,
+                "divisor": one.divisor,
+                "why": one.why,
+            }
+            for one in found.inputs
+        ]
+        places, at = {}, 0
+        for name, array in arrays.items():
+            places[name] = {"at": at, "type": array.dtype.str, "length": int(array.size)}
+            at += array.nbytes + -array.nbytes % 8
+        head["arrays"] = places
+        return headed(head, b"".join(a.tobytes() + bytes(-a.nbytes % 8) for a in arrays.values()))
+
+    def mesh_file(self, seq: int, kind: str) -> bytes:
+        """Return the vertices that go in as CSV, or the primitives that come out as OBJ."""
+        found = look.mesh(self._trace, seq, self._ask)
+        return (look.mesh_obj(found) if kind == "obj" else look.mesh_csv(found)).encode()
