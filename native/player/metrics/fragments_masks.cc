@@ -9,17 +9,14 @@ FragmentSource::Row& FragmentSource::also_counted() {
 
 const char* FragmentSource::mask_in_stencil(State& s, const Target& t, Draw& draw, uint32_t program, bool bare,
                                             bool whole, const Row& row) {
-  static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
-  static const auto clear = DT_REAL(void, glClearBufferiv, uint32_t, int, const int*);
-  static const auto is_whole = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
   static const int zero = 0;
   const char* why = nullptr;
   drain_errors();
   Target plain = t;
   plain.format = GL_DEPTH24_STENCIL8;
   make_target(s, plain);
-  bind(GL_DRAW_FRAMEBUFFER, s.framebuffer);
-  if (is_whole(GL_DRAW_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE)
+  driver::glBindFramebuffer(GL_DRAW_FRAMEBUFFER, s.framebuffer);
+  if (driver::glCheckFramebufferStatus(GL_DRAW_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE)
     why = "the driver takes no framebuffer of depth and stencil alone";
   if (!why) {
     StencilState saved;
@@ -27,7 +24,7 @@ const char* FragmentSource::mask_in_stencil(State& s, const Target& t, Draw& dra
     {
       Off off;
       off(GL_SCISSOR_TEST);
-      clear(GL_STENCIL, 0, &zero);
+      driver::glClearBufferiv(GL_STENCIL, 0, &zero);
     }
     {
       Off off;
@@ -40,12 +37,12 @@ const char* FragmentSource::mask_in_stencil(State& s, const Target& t, Draw& dra
     }
     int box[4] = {0, 0, t.size.width, t.size.height};
     if (enabled(GL_SCISSOR_TEST)) scissored(box);
-    bind(GL_READ_FRAMEBUFFER, s.framebuffer);
+    driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, s.framebuffer);
     if (!why) why = read_counts(s, box, row);
     if (!why && take_error()) why = "the driver does not give back the counts";
   }
-  bind(GL_DRAW_FRAMEBUFFER, t.draw);
-  bind(GL_READ_FRAMEBUFFER, t.read);
+  driver::glBindFramebuffer(GL_DRAW_FRAMEBUFFER, t.draw);
+  driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, t.read);
   drain_errors();
   return why;
 }
@@ -93,9 +90,6 @@ void FragmentSource::masks_es1(State& s, Draw& draw, Masks& to) {
 }
 
 void FragmentSource::masks(Draw& draw, Masks& to, bool all) {
-  static const auto status = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
-  static const auto pause = DT_REAL(void, glPauseTransformFeedback);
-  static const auto resume = DT_REAL(void, glResumeTransformFeedback);
   State& s = states_[current_context()];
   const std::string missing = no_metric(MEAN);
   const char* why = *draw.refusal()                  ? draw.refusal()
@@ -106,7 +100,8 @@ void FragmentSource::masks(Draw& draw, Masks& to, bool all) {
   if (why) return lost(why);
   if (is_es() && version() < 20) return masks_es1(s, draw, to);
   if (enabled(GL_RASTERIZER_DISCARD)) return lost("nothing is rasterised");
-  if (status(GL_DRAW_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE) return lost("the framebuffer is not complete");
+  if (driver::glCheckFramebufferStatus(GL_DRAW_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE)
+    return lost("the framebuffer is not complete");
   Target t;
   t.draw = static_cast<uint32_t>(integer(GL_DRAW_FRAMEBUFFER_BINDING));
   t.read = static_cast<uint32_t>(integer(GL_READ_FRAMEBUFFER_BINDING));
@@ -116,9 +111,10 @@ void FragmentSource::masks(Draw& draw, Masks& to, bool all) {
   const ProgramSource* source = program ? program_source(program) : nullptr;
   const bool shader = source && source->discards, alpha = fixed_function() && enabled(GL_ALPHA_TEST);
   if (source && source->reads_target) return lost("the fragment shader reads the target");
-  const bool feedback = version() >= (is_es() ? 30u : 40u) && pause && resume &&
-                        boolean(GL_TRANSFORM_FEEDBACK_ACTIVE) && !boolean(GL_TRANSFORM_FEEDBACK_PAUSED);
-  if (feedback) pause();
+  const bool feedback = version() >= (is_es() ? 30u : 40u) && driver::glPauseTransformFeedback &&
+                        driver::glResumeTransformFeedback && boolean(GL_TRANSFORM_FEEDBACK_ACTIVE) &&
+                        !boolean(GL_TRANSFORM_FEEDBACK_PAUSED);
+  if (feedback) driver::glPauseTransformFeedback();
   const size_t width = static_cast<size_t>(t.size.width);
   auto into = [&](Masks::Plane plane) -> Row {
     auto& counts = to.counts[plane];
@@ -132,7 +128,7 @@ void FragmentSource::masks(Draw& draw, Masks& to, bool all) {
   };
   settle(Masks::GENERATED_, mask_in_stencil(s, t, draw, program, shader, true, into(Masks::GENERATED_)));
   if (all) mask_tests(s, t, draw, program, shader, shader || alpha, to, into, settle);
-  if (feedback) resume();
+  if (feedback) driver::glResumeTransformFeedback();
   drain_errors();
 }
 

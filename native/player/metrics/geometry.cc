@@ -675,46 +675,6 @@ void raster_state(Raster& r, unsigned& own_planes) {
   }
 }
 
-// Keeps what became of a primitive where somebody wants the mesh; `one` are its classes alone.
-void keep_primitive(Mesh& mesh, const Position* at, uint64_t corners, const Classes& one) {
-  mesh.corners = corners;
-  if (mesh.fates.size() >= Mesh::MOST) return mesh.more = true, void();
-  for (uint64_t k = 0; k < corners; ++k)
-    for (double v : at[k]) mesh.positions.push_back(static_cast<float>(v));
-  mesh.fates.push_back(one.degenerate  ? DEGENERATE_
-                       : one.outside   ? OUTSIDE_
-                       : one.backface  ? BACKFACE_
-                       : one.discarded ? DISCARDED_
-                       : one.clipped   ? CLIPPED_
-                                       : RASTERISED_);
-  mesh.areas.push_back(static_cast<float>(one.area));
-}
-
-// Keeps which vertices the parts name, and which of them each primitive has.
-void keep_vertices(Mesh& mesh, const std::vector<Part_>& parts, uint32_t mode) {
-  mesh.mode = mode;
-  std::vector<uint64_t> stream;
-  const bool one = parts.size() == 1;
-  for (auto& part : parts) {
-    if (!vertices_of(part, part.indexed ? restart_index(part.type) : -1, stream, mesh.why_in)) return;
-    if (mesh.indices.size() + stream.size() > Mesh::MOST) return mesh.more = true, void();
-    // Quads and polygons are split as the driver likes.
-    size_t begin = mesh.indices.size();
-    for (uint64_t v : stream) mesh.indices.push_back(v == RESTART ? ~0u : static_cast<uint32_t>(v));
-    if (!one || mode > 6) continue;
-    mesh.indices.push_back(~0u);
-    for (size_t i = begin; i < mesh.indices.size(); ++i) {
-      if (mesh.indices[i] != ~0u) continue;
-      assemble(mode, i - begin, [&](int corners, size_t a, size_t b, size_t c) {
-        const size_t all[3] = {a, b, c};
-        for (int k = 0; k < corners; ++k) mesh.places.push_back(static_cast<uint32_t>(begin + all[k]));
-      });
-      begin = i + 1;
-    }
-    mesh.indices.pop_back();
-  }
-}
-
 // ---- a source -----------------------------------------------------------------------------------
 
 struct Result {
@@ -1013,16 +973,7 @@ bool GeometrySource::classify(const float* at, Captures size, const Twin& twin, 
       if (viewport[k] != which) return why = "corners of one primitive are in different viewports", false;
     if (which < 0 || static_cast<size_t>(which) >= states.size())
       return why = "it draws to a viewport that there is not", false;
-    const Raster& here = states[static_cast<size_t>(which)];
-    Classes one;
-    Classes& into = wanted_mesh() ? one : to;
-    if (size.corners == 1)
-      classify_point(p[0], here, into, own);
-    else if (size.corners == 2)
-      classify_line(p[0], p[1], here, into, own);
-    else
-      classify_triangle(p[0], p[1], p[2], here, into, own);
-    if (wanted_mesh()) keep_primitive(*wanted_mesh(), p, size.corners, one), to.add(one);
+    classify_primitive(size.corners, p, states[static_cast<size_t>(which)], to, own);
   }
   return true;
 }
@@ -1237,16 +1188,8 @@ bool GeometrySource::transform(const std::vector<Part_>& parts, uint32_t mode, c
       Own own;
       own.planes = static_cast<int>(eyes.size());
       own.distances = {at(a).own, at(b).own, at(c).own};
-      Classes one;
-      Classes& into = wanted_mesh() ? one : to;
-      if (corners == 1)
-        classify_point(at(a).at, state, into, own);
-      else if (corners == 2)
-        classify_line(at(a).at, at(b).at, state, into, own);
-      else
-        classify_triangle(at(a).at, at(b).at, at(c).at, state, into, own);
       const Position p[3] = {at(a).at, at(b).at, at(c).at};
-      if (wanted_mesh()) keep_primitive(*wanted_mesh(), p, static_cast<uint64_t>(corners), one), to.add(one);
+      classify_primitive(static_cast<uint64_t>(corners), p, state, to, own);
     });
     if (!some) return why = "its primitives are none that are known here", false;
   }
@@ -1305,7 +1248,11 @@ void GeometrySource::around(Draw& draw) {
   bool es1 = c->api == 2 && c->version < 20;
   if (Mesh* mesh = wanted_mesh()) {
     const char* no = !known ? why : given.vertices > 0 ? "its vertices are given one by one" : nullptr;
-    if (!(mesh->why_in = no)) keep_vertices(*mesh, parts, primitive_mode(draw));
+    mesh->why_in = no;
+    std::vector<uint64_t> stream;
+    for (auto& part : parts)
+      if (!mesh->why_in && vertices_of(part, part.indexed ? restart_index(part.type) : -1, stream, mesh->why_in))
+        keep_vertices(*mesh, stream, primitive_mode(draw), parts.size() == 1);
   }
   if (needs_[VERTICES]) {
     if (!known) {

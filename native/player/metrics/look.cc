@@ -175,12 +175,12 @@ class Looking : public Look {
             masks_.size.width, masks_.size.height);
     int box[4] = {}, view[4] = {};
     if (version() && enabled(GL_SCISSOR_TEST)) {
-      DT_REAL(void, glGetIntegerv, uint32_t, int*)(GL_SCISSOR_BOX, box);
+      driver::glGetIntegerv(GL_SCISSOR_BOX, box);
       fprintf(to, "[%d, %d, %d, %d]", box[0], box[1], box[2], box[3]);
     } else {
       fprintf(to, "null");
     }
-    if (version()) DT_REAL(void, glGetIntegerv, uint32_t, int*)(GL_VIEWPORT, view);
+    if (version()) driver::glGetIntegerv(GL_VIEWPORT, view);
     fprintf(to, ", \"viewport\": [%d, %d, %d, %d], \"planes\": [", view[0], view[1], view[2], view[3]);
     for (size_t p = 0; p < FragmentSource::Masks::PLANES; ++p)
       fprintf(to, "%s{\"name\": \"%s\", \"bytes\": %zu, \"why\": %s}", p ? ", " : "", FragmentSource::PLANE_NAMES[p],

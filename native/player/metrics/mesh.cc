@@ -15,6 +15,49 @@ Mesh*& wanted_mesh() {
   return wanted;
 }
 
+void classify_primitive(uint64_t corners, const Position* at, const Raster& state, Classes& to, const Own& own) {
+  Classes one;
+  if (corners == 1)
+    classify_point(at[0], state, one, own);
+  else if (corners == 2)
+    classify_line(at[0], at[1], state, one, own);
+  else
+    classify_triangle(at[0], at[1], at[2], state, one, own);
+  to.add(one);
+  if (!wanted_mesh()) return;
+  Mesh& mesh = *wanted_mesh();
+  mesh.corners = corners;
+  if (mesh.fates.size() >= Mesh::MOST) return mesh.more = true, void();
+  for (uint64_t k = 0; k < corners; ++k)
+    for (double v : at[k]) mesh.positions.push_back(static_cast<float>(v));
+  mesh.fates.push_back(one.degenerate  ? DEGENERATE_
+                       : one.outside   ? OUTSIDE_
+                       : one.backface  ? BACKFACE_
+                       : one.discarded ? DISCARDED_
+                       : one.clipped   ? CLIPPED_
+                                       : RASTERISED_);
+  mesh.areas.push_back(static_cast<float>(one.area));
+}
+
+void keep_vertices(Mesh& mesh, const std::vector<uint64_t>& stream, uint32_t mode, bool one) {
+  mesh.mode = mode;
+  if (mesh.indices.size() + stream.size() > Mesh::MOST) return mesh.more = true, void();
+  size_t begin = mesh.indices.size();
+  for (uint64_t v : stream) mesh.indices.push_back(static_cast<uint32_t>(v));
+  // Quads and polygons are split as the driver likes.
+  if (!one || mode > 6) return;
+  mesh.indices.push_back(~0u);
+  for (size_t i = begin; i < mesh.indices.size(); ++i) {
+    if (mesh.indices[i] != ~0u) continue;
+    assemble(mode, i - begin, [&](int corners, size_t a, size_t b, size_t c) {
+      const size_t all[3] = {a, b, c};
+      for (int k = 0; k < corners; ++k) mesh.places.push_back(static_cast<uint32_t>(begin + all[k]));
+    });
+    begin = i + 1;
+  }
+  mesh.indices.pop_back();
+}
+
 namespace {
 
 // Where the values of an input stand.
@@ -97,30 +140,27 @@ double component(const Array& a, const uint8_t* at, int i) {
 
 // A part of a buffer, or of the program's memory.
 bool read_bytes(const Array& a, uint64_t bytes, std::vector<uint8_t>& to, const char*& why) {
-  static const auto bind = DT_REAL(void, glBindBuffer, uint32_t, uint32_t);
-  static const auto ask = DT_REAL(void, glGetBufferParameteriv, uint32_t, uint32_t, int*);
-  static const auto unmap = DT_REAL(uint8_t, glUnmapBuffer, uint32_t);
-  static const auto map = DT_REAL(void*, glMapBufferRange, uint32_t, intptr_t, intptr_t, uint32_t);
   to.assign(bytes, 0);
   if (!a.buffer) {
     if (!a.at) return why = "its values are not in the recording", false;
     memcpy(to.data(), a.at, bytes);
     return true;
   }
-  if (!map || !unmap) return why = "the driver does not let this buffer be read", false;
+  if (!driver::glMapBufferRange || !driver::glUnmapBuffer)
+    return why = "the driver does not let this buffer be read", false;
   const auto was = static_cast<uint32_t>(integer(GL_ARRAY_BUFFER_BINDING));
-  bind(GL_ARRAY_BUFFER, a.buffer);
+  driver::glBindBuffer(GL_ARRAY_BUFFER, a.buffer);
   int size = 0, mapped = 0;
-  ask(GL_ARRAY_BUFFER, GL_BUFFER_SIZE, &size);
-  ask(GL_ARRAY_BUFFER, GL_BUFFER_MAPPED, &mapped);
+  driver::glGetBufferParameteriv(GL_ARRAY_BUFFER, GL_BUFFER_SIZE, &size);
+  driver::glGetBufferParameteriv(GL_ARRAY_BUFFER, GL_BUFFER_MAPPED, &mapped);
   const auto from = reinterpret_cast<uint64_t>(a.at), all = static_cast<uint64_t>(std::max(size, 0));
   // Beyond its end are zeros, as robust contexts read them.
   const uint64_t there = from < all ? std::min(bytes, all - from) : 0;
   const void* data = mapped || !there ? nullptr
-                                      : map(GL_ARRAY_BUFFER, static_cast<intptr_t>(from), static_cast<intptr_t>(there),
-                                            GL_MAP_READ_BIT);
-  if (data) memcpy(to.data(), data, there), unmap(GL_ARRAY_BUFFER);
-  bind(GL_ARRAY_BUFFER, was);
+                                      : driver::glMapBufferRange(GL_ARRAY_BUFFER, static_cast<intptr_t>(from),
+                                                                 static_cast<intptr_t>(there), GL_MAP_READ_BIT);
+  if (data) memcpy(to.data(), data, there), driver::glUnmapBuffer(GL_ARRAY_BUFFER);
+  driver::glBindBuffer(GL_ARRAY_BUFFER, was);
   drain_errors();
   if (!data && there)
     return why = mapped ? "the program has mapped its buffer" : "the driver does not let its buffer be read", false;
@@ -145,34 +185,27 @@ void read_array(const Mesh& mesh, const Array& a, VertexInput& to) {
 }
 
 void read_generic(Mesh& mesh, uint32_t program) {
-  static const auto active = DT_REAL(void, glGetActiveAttrib, uint32_t, uint32_t, int, int*, int*, uint32_t*, char*);
-  static const auto locate = DT_REAL(int, glGetAttribLocation, uint32_t, const char*);
-  static const auto ask = DT_REAL(void, glGetVertexAttribiv, uint32_t, uint32_t, int*);
-  static const auto real_of = DT_REAL(void, glGetVertexAttribfv, uint32_t, uint32_t, float*);
-  static const auto pointer = DT_REAL(void, glGetVertexAttribPointerv, uint32_t, uint32_t, void**);
-  static const auto indexed = DT_REAL(void, glGetIntegeri_v, uint32_t, uint32_t, int*);
-  static const auto indexed64 = DT_REAL(void, glGetInteger64i_v, uint32_t, uint32_t, int64_t*);
   int count = 0;
-  DT_REAL(void, glGetProgramiv, uint32_t, uint32_t, int*)(program, GL_ACTIVE_ATTRIBUTES, &count);
-  const bool bindings = version() >= (is_es() ? 31u : 43u) && indexed && indexed64;
+  driver::glGetProgramiv(program, GL_ACTIVE_ATTRIBUTES, &count);
+  const bool bindings = version() >= (is_es() ? 31u : 43u) && driver::glGetIntegeri_v && driver::glGetInteger64i_v;
   for (int i = 0; i < count; ++i) {
     char name[256] = "";
     int length = 0, size = 0;
     uint32_t type = 0;
-    active(program, static_cast<uint32_t>(i), sizeof name, &length, &size, &type, name);
-    const int at = locate(program, name);
+    driver::glGetActiveAttrib(program, static_cast<uint32_t>(i), sizeof name, &length, &size, &type, name);
+    const int at = driver::glGetAttribLocation(program, name);
     VertexInput input;
     input.name = name;
     if (at < 0) continue;
     const auto where = static_cast<uint32_t>(at);
     auto number = [&](uint32_t what) {
       int v = 0;
-      ask(where, what, &v);
+      driver::glGetVertexAttribiv(where, what, &v);
       return v;
     };
     if (!number(GL_VERTEX_ATTRIB_ARRAY_ENABLED)) {
       float v[4] = {};
-      real_of(where, GL_CURRENT_VERTEX_ATTRIB, v);
+      driver::glGetVertexAttribfv(where, GL_CURRENT_VERTEX_ATTRIB, v);
       input.constant = true;
       input.values.assign(v, v + 4);
     } else {
@@ -184,14 +217,14 @@ void read_generic(Mesh& mesh, uint32_t program) {
       if (version() >= (is_es() ? 30u : 33u))
         input.divisor = static_cast<uint32_t>(number(GL_VERTEX_ATTRIB_ARRAY_DIVISOR));
       void* memory = nullptr;
-      pointer(where, GL_VERTEX_ATTRIB_ARRAY_POINTER, &memory);
+      driver::glGetVertexAttribPointerv(where, GL_VERTEX_ATTRIB_ARRAY_POINTER, &memory);
       a.at = static_cast<const uint8_t*>(memory);
       if (bindings && a.buffer) {
         const auto binding = static_cast<uint32_t>(number(GL_VERTEX_ATTRIB_BINDING));
         int64_t offset = 0;
         int stride = 0;
-        indexed64(GL_VERTEX_BINDING_OFFSET, binding, &offset);
-        indexed(GL_VERTEX_BINDING_STRIDE, binding, &stride);
+        driver::glGetInteger64i_v(GL_VERTEX_BINDING_OFFSET, binding, &offset);
+        driver::glGetIntegeri_v(GL_VERTEX_BINDING_STRIDE, binding, &stride);
         a.at = reinterpret_cast<const uint8_t*>(offset + number(GL_VERTEX_ATTRIB_RELATIVE_OFFSET));
         a.stride = static_cast<uint64_t>(stride);
       }
@@ -218,7 +251,6 @@ void read_fixed(Mesh& mesh) {
        GL_COLOR_ARRAY_BUFFER_BINDING, GL_COLOR_ARRAY_POINTER, 0},
       {"texcoord", GL_TEXTURE_COORD_ARRAY, GL_TEXTURE_COORD_ARRAY_SIZE, GL_TEXTURE_COORD_ARRAY_TYPE,
        GL_TEXTURE_COORD_ARRAY_STRIDE, GL_TEXTURE_COORD_ARRAY_BUFFER_BINDING, GL_TEXTURE_COORD_ARRAY_POINTER, 0}};
-  static const auto pointer = DT_REAL(void, glGetPointerv, uint32_t, void**);
   for (auto& one : arrays) {
     if (!enabled(one.cap)) continue;
     VertexInput input;
@@ -230,7 +262,7 @@ void read_fixed(Mesh& mesh) {
     a.buffer = static_cast<uint32_t>(integer(one.buffer));
     a.normalized = (one.cap == GL_COLOR_ARRAY || one.cap == GL_NORMAL_ARRAY) && a.type != GL_FIXED;
     void* memory = nullptr;
-    pointer(one.pointer, &memory);
+    driver::glGetPointerv(one.pointer, &memory);
     a.at = static_cast<const uint8_t*>(memory);
     read_array(mesh, a, input);
     drain_errors();
@@ -245,7 +277,7 @@ void read_inputs(Mesh& mesh) {
   std::sort(mesh.vertices.begin(), mesh.vertices.end());
   mesh.vertices.erase(std::unique(mesh.vertices.begin(), mesh.vertices.end()), mesh.vertices.end());
   if (!mesh.vertices.empty() && mesh.vertices.back() == ~0u) mesh.vertices.pop_back();
-  DT_REAL(void, glGetIntegerv, uint32_t, int*)(GL_VIEWPORT, mesh.viewport);
+  driver::glGetIntegerv(GL_VIEWPORT, mesh.viewport);
   if (mesh.why_in) return;
   const uint32_t program = version() >= 20 ? static_cast<uint32_t>(integer(GL_CURRENT_PROGRAM)) : 0;
   if (program)

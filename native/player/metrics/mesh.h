@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "geometry_classes.h"
+
 namespace dt::play::metrics {
 
 enum Fate : uint8_t {
@@ -46,6 +48,11 @@ struct Mesh {
 
 // Where the geometry source puts what it learns of a draw; nullptr: nowhere.
 Mesh*& wanted_mesh();
+// Classifies a primitive, and keeps it where somebody wants the mesh.
+void classify_primitive(uint64_t corners, const Position* at, const Raster& state, Classes& to, const Own& own);
+// Keeps which vertices a draw names in order (all ones: a primitive ends), and which of them each primitive has, where
+// that is known: of a call that makes `one` draw.
+void keep_vertices(Mesh& mesh, const std::vector<uint64_t>& stream, uint32_t mode, bool one);
 // Reads the inputs of its vertices as the current context has them.
 void read_inputs(Mesh& mesh);
 // One line of JSON, and bare data behind it.

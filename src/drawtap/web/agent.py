@@ -24,7 +24,8 @@ import drawtap
 from drawtap.errors import DrawtapError, UsageError
 from drawtap.tables.recording import TABLES
 from drawtap.web import filters
-from drawtap.web.recording import MOST_CALLS, Answer, Recording
+from drawtap.web.answer import Answer
+from drawtap.web.recording import MOST_CALLS, Recording
 
 if TYPE_CHECKING:
     from drawtap.trace.graph import Graph
@@ -179,7 +180,7 @@ class _Questions:
 
     def pixel_history(self, number: Number, x: int, y: int, attachment: str = "color0", recording: Which = 0) -> Answer:
         """Say who wrote a pixel in the frame of a call, and which test kept others from it; y counts from below."""
-        return self._of(recording).pixel(number, attachment, x, y)
+        return self._of(recording).looks.pixel(number, attachment, x, y)
 
     def findings(self, recording: Which = 0) -> Answer:
         """Run the checklist: what the program does that costs time or is wrong, with the first call of each."""

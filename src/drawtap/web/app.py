@@ -18,9 +18,10 @@ import drawtap
 from drawtap.errors import DrawtapError, InputError, UnavailableError, UsageError
 from drawtap.trace.library import Cancelled
 from drawtap.view.data import dumps
+from drawtap.web.answer import Answer
 from drawtap.web.guard import Guard
 from drawtap.web.notes import MOST_BYTES, Notes
-from drawtap.web.recording import Answer, Recording
+from drawtap.web.recording import Recording
 
 if TYPE_CHECKING:
     from drawtap.web.kernel import KernelView

@@ -17,9 +17,10 @@ from drawtap.system.reader import open as open_kernel
 from drawtap.trace.result import Result, connect
 from drawtap.view.kernel_figures import tables
 from drawtap.view.system_report import figures
+from drawtap.web.answer import Answer
 from drawtap.web.kernel_tracks import KernelRows
 from drawtap.web.own_tracks import OwnTracks, Small
-from drawtap.web.recording import MOST_ROWS, Answer, answer
+from drawtap.web.recording import MOST_ROWS, answer
 from drawtap.web.tracks import Tracks
 
 if TYPE_CHECKING:

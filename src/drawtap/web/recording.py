@@ -365,7 +365,7 @@ class Recording:
         from drawtap.web.series import AllSeries
 
         head, data = AllSeries(self.trace, self._lent).values(key)
-        return _headed(head, data)
+        return headed(head, data)
 
     @contextlib.contextmanager
     def named(self, query: str) -> Iterator[None]:
