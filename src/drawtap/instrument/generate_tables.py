@@ -1,7 +1,7 @@
 """Generate `declared_tables.h`: the tables of a recording (`drawtap.tables.recording`) as C++.
 
-Of each table that C++ writes: its columns, and a struct with a cell for each of them. `native/core/rows.h` explains how
-they are written.
+Each table that C++ writes gets its columns, and a struct with a cell for each column. `native/core/rows.h` explains the
+writing of rows.
 """
 
 from __future__ import annotations

@@ -246,7 +246,7 @@ class ProblemRow(TypedDict):
 
 @declared("annotations", "reader")
 class AnnotationRow(TypedDict):
-    """What the recorder wrote about machine, program and end, as JSON."""
+    """Remarks of the recorder on machine, program and end, as JSON."""
 
     offset: Annotated[U64, "where in the file", "bytes"]
     kind: Annotated[TEXT, "what it is about"]
@@ -287,7 +287,7 @@ class HistogramRow(TypedDict):
 
 @declared("content", "reader")
 class ContentRow(TypedDict):
-    """What a frame draws, uploads and changes, counted from its calls (drawtap stats)."""
+    """The draws, uploads and changes of a frame, counted from its calls (drawtap stats)."""
 
     frame: Annotated[U32, "number of the frame, from 0"]
     calls: Annotated[U64, "calls"]
