@@ -41,7 +41,8 @@ $(VENV)/.ready: pyproject.toml | $(PY)
 $(VENV)/.dev: pyproject.toml | $(PY)
 	@$(PIP) -e '.[dev]'
 	@touch $@ $(VENV)/.ready
-PIP = $(VENV)/bin/pip install --quiet --disable-pip-version-check --config-settings wheel.cmake=false
+# Python compiles what is imported, when it first is.
+PIP = $(VENV)/bin/pip install --quiet --no-compile --disable-pip-version-check --config-settings wheel.cmake=false
 
 .PHONY: configure
 configure: | $(PY)
@@ -55,17 +56,21 @@ build: configure ## (re)build the native parts: tap, drainer, reader, player, ..
 	@cmake --build build/native -j $(JOBS)
 	@cmake --install build/native >/dev/null
 
-# What records and answers questions: the rest is compiled while these parts are shown.
-.PHONY: first-parts
-first-parts: configure
-	@cmake --build build/native -j $(JOBS) --target tap preload drawtap-drain drawtap-core
-	@cmake --install build/native --component first >/dev/null
+# What records and answers questions, and what plays recordings, which is compiled while the first parts are shown.
+first-parts: TARGETS = tap preload drawtap-drain drawtap-core
+demo-parts: TARGETS = drawtap-play drawtap-state drawtap-extract
+.PHONY: first-parts demo-parts
+first-parts demo-parts: %-parts: configure
+	@cmake --build build/native -j $(JOBS) --target $(TARGETS)
+	@cmake --install build/native --component $* >/dev/null
 
 .PHONY: demo
 demo: ## record two programs without a display, answer three questions, write a report
 	@$(call packages,build demo)
 	@$(SETUP) first-parts
-	@examples/demo --build "$(MAKE) --no-print-directory build" "$(abspath $(VENV)/bin)"
+	@examples/demo --build "$(MAKE) --no-print-directory demo-parts" "$(abspath $(VENV)/bin)"
+	@test -f src/drawtap/_native/libdrawtap-system.so || echo "make build compiles the rest: the readers of kernel traces \
+	and of apitrace's, the flight recorder, the OpenVG engine."
 
 # The tests start drawtap hundreds of times: Python may keep what it compiles.
 COMPILED = env -u PYTHONDONTWRITEBYTECODE
