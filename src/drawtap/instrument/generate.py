@@ -27,8 +27,7 @@ from drawtap.spec.signature import layout, signature_text
 
 DEFAULT_APIS = ("gl", "egl", "glx", "vg")
 FUNCTIONS_PER_UNIT = 420
-#: Stem of the units with commands that extensions alone have. Programs hardly ever call them often, and optimizing them
-#: would take nearly half of the time of all wrappers: builds leave it out.
+#: Stem of the units with commands that extensions alone have (`by_use`).
 RARE = "wrappers_rare"
 
 
@@ -42,9 +41,14 @@ class Sources:
     def write(self, folder: Path) -> None:
         """Write the files as `write_files` does, and remove the units of other versions: builds take all there are."""
         write_files(folder, self.files)
-        for stale in (*folder.glob("wrappers_*.cc"), *folder.glob("*.S")):
-            if stale.name not in self.files:
-                stale.unlink()
+        remove_others(folder, self.files, "wrappers_*.cc", "*.S")
+
+
+def remove_others(folder: Path, files: Mapping[str, str], *patterns: str) -> None:
+    """Remove what matches a pattern and is not among `files`."""
+    for stale in (path for pattern in patterns for path in folder.glob(pattern)):
+        if stale.name not in files:
+            stale.unlink()
 
 
 def write_files(folder: Path, files: Mapping[str, str]) -> None:
@@ -101,9 +105,7 @@ def generate(apis: Sequence[str] = DEFAULT_APIS, hook_sets: Sequence[Hooks] | No
         "driver.cc": generate_driver.table({f.name: f.id for f in functions}),
         "entries.S": entries(functions, sets),
     }
-    names = _of_versions(apis)
-    common = [f for f in functions if f.name in names or f.command.alias in names]
-    for stem, part in (("wrappers", common), (RARE, [f for f in functions if f not in common])):
+    for stem, part in zip(("wrappers", RARE), by_use(functions, apis), strict=True):
         for number, start in enumerate(range(0, len(part), FUNCTIONS_PER_UNIT)):
             body = "\n\n".join(wrapper(function, sets) for function in part[start : start + FUNCTIONS_PER_UNIT])
             files[f"{stem}_{number}.cc"] = f'#include "module.h"\n\n{body}\n'
@@ -113,15 +115,23 @@ def generate(apis: Sequence[str] = DEFAULT_APIS, hook_sets: Sequence[Hooks] | No
     return Sources(files, functions)
 
 
-def _of_versions(apis: Sequence[str]) -> frozenset[str]:
-    """Return the names of the commands that some version of an API has."""
-    return frozenset(
+def by_use(functions: Sequence[Function], apis: Sequence[str]) -> tuple[list[Function], list[Function]]:
+    """Return the functions that some version of an API has, under this name or another, and those of extensions alone.
+
+    Programs hardly ever call the latter often. Optimizing them would take nearly half of the time of all: builds leave
+    it out.
+    """
+    names = frozenset(
         name
         for api in map(load_api, apis)
         for feature in api.features
-        for names in feature.commands.values()
-        for name in names
+        for commands in feature.commands.values()
+        for name in commands
     )
+    parts: tuple[list[Function], list[Function]] = [], []
+    for function in functions:
+        parts[function.name not in names and function.command.alias not in names].append(function)
+    return parts
 
 
 def show(name: str, apis: Sequence[str] = DEFAULT_APIS) -> str:

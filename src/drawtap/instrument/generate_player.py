@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from drawtap.instrument import generate_driver, generate_queries
-from drawtap.instrument.generate import command_line, functions_of, runtime_folder, write_files
+from drawtap.instrument.generate import by_use, command_line, functions_of, remove_others, runtime_folder, write_files
 from drawtap.instrument.hook import Function, Hooks
 from drawtap.instrument.hooks import capture_state, recorder
 from drawtap.spec import expr
@@ -84,17 +84,14 @@ def generate() -> dict[str, str]:
     functions = functions_of(KNOWN)
     specials = _specials()
     hooks = capture_state.hooks(runtime_folder())
-    bodies: list[tuple[Function, str]] = []
-    for function in functions:
-        if function.api.name in PLAYED:
-            bodies.append((function, play(function, hooks, specials)))
     files = {"player_module.h": _header()}
-    for number, start in enumerate(range(0, len(bodies), FUNCTIONS_PER_UNIT)):
-        part = [text for _, text in bodies[start : start + FUNCTIONS_PER_UNIT]]
-        text = "\n".join(part)
-        files[f"play_{number}.cc"] = (
-            f'#include "player_module.h"\nnamespace dt::play {{\n{text}\n}}  // namespace dt::play\n'
-        )
+    played = [function for function in functions if function.api.name in PLAYED]
+    for stem, part in zip(("play", "play_rare"), by_use(played, PLAYED), strict=True):
+        for number, start in enumerate(range(0, len(part), FUNCTIONS_PER_UNIT)):
+            text = "\n".join(play(f, hooks, specials) for f in part[start : start + FUNCTIONS_PER_UNIT])
+            files[f"{stem}_{number}.cc"] = (
+                f'#include "player_module.h"\nnamespace dt::play {{\n{text}\n}}  // namespace dt::play\n'
+            )
     files["play_table.cc"] = _table(functions)
     files["driver.cc"] = generate_driver.table({f.name: f.id for f in functions})
     files["queries.cc"] = generate_queries.generate(load_api("gl"), CLASSES)
@@ -497,7 +494,9 @@ const unsigned g_function_count = {len(functions)};
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write the sources of the player: `python -m drawtap.instrument.generate_player --output DIR`."""
-    write_files(command_line(main.__doc__).parse_args(arguments).output, generate())
+    folder, files = command_line(main.__doc__).parse_args(arguments).output, generate()
+    write_files(folder, files)
+    remove_others(folder, files, "play_*.cc")
 
 
 if __name__ == "__main__":
