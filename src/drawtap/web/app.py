@@ -22,6 +22,7 @@ from drawtap.web.answer import Answer
 from drawtap.web.guard import Guard
 from drawtap.web.notes import MOST_BYTES, Notes
 from drawtap.web.recording import Recording
+from drawtap.web.steering import Steering
 
 if TYPE_CHECKING:
     from drawtap.web.kernel import KernelView
@@ -44,11 +45,10 @@ _R = TypeVar("_R")
 Seen: TypeAlias = Union[Recording, "KernelView"]
 
 
-def application(recordings: Sequence[Seen], *, token: str, host: str) -> Starlette:
-    """Return the application that serves recordings: number 0 is `/api/0/...`."""
-    return Starlette(
-        routes=_Routes(recordings).routes(), middleware=[Middleware(Guard, token=token, host=host)], debug=False
-    )
+def application(recordings: Sequence[Seen], *, token: str, host: str, steering: Steering | None = None) -> Starlette:
+    """Return the application that serves recordings: number 0 is `/api/0/...`. `steering` lets a program drive it."""
+    guard = Middleware(Guard, token=token, host=host, framed=steering is not None)
+    return Starlette(routes=_Routes(recordings, steering).routes(), middleware=[guard], debug=False)
 
 
 def opened(path: Path, frame_end: str | None = None) -> Seen:
@@ -68,8 +68,9 @@ def opened(path: Path, frame_end: str | None = None) -> Seen:
 
 
 class _Routes:
-    def __init__(self, recordings: Sequence[Seen]) -> None:
+    def __init__(self, recordings: Sequence[Seen], steering: Steering | None) -> None:
         self._recordings = recordings
+        self._steering = steering
         self._notes = [Notes(recording.path) for recording in recordings]
 
     def routes(self) -> list[Route]:
@@ -132,6 +133,7 @@ class _Routes:
             Route("/", _shell),
             Route("/app/{name}", _asset),
             Route("/api/session", self._session),
+            Route("/api/place", self._place, methods=["GET", "PUT"]),
             Route("/api/{recording:int}/filter", self._posting(Recording.filter, self._recording), methods=["POST"]),
             Route(
                 "/api/{recording:int}/sql",
@@ -165,9 +167,20 @@ class _Routes:
 
     async def _session(self, request: Request) -> Response:
         def overviews() -> object:
-            return {"version": drawtap.__version__, "recordings": [r.overview() for r in self._recordings]}
+            seen = [r.overview() for r in self._recordings]
+            return {"version": drawtap.__version__, "recordings": seen, "driven": self._steering is not None}
 
         return await _answered(overviews)
+
+    async def _place(self, request: Request) -> Response:
+        steering = self._steering
+        if steering is None:
+            return _json({"error": "no program drives this page", "hint": "drawtap.show in Python does"}, 404)
+        if request.method == "PUT":
+            text = (await _body(request)).decode("utf-8", errors="replace")
+            return await _answered(lambda: steering.moved(text))
+        after = request.query_params.get("after", "")
+        return _json(await steering.after(int(after) if after.isdigit() and len(after) < 18 else 0), 200)
 
     def _asking(self, ask: Callable[[_R, Request], object], of: Callable[[Request], _R]) -> Callable[[Request], object]:
         async def endpoint(request: Request) -> Response:

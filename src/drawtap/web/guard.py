@@ -27,14 +27,23 @@ _HEADERS = {
 class Guard:
     """Refuse requests before they reach the application, and give every answer the headers that shut the page in.
 
+    `framed` lets pages of this machine (a notebook) show the page in a frame; the token stays the key.
+
     `host` is the name that the user chose for the address; `localhost` and bare IP addresses are always right, since
     nobody can point them somewhere else.
     """
 
-    def __init__(self, application: ASGIApp, *, token: str, host: str) -> None:
+    def __init__(self, application: ASGIApp, *, token: str, host: str, framed: bool = False) -> None:
         self._application = application
         self._token = token.encode()
         self._names = {"localhost", host.lower()}
+        self._framed = framed
+        self._headers = dict(_HEADERS)
+        if framed:
+            allowed = "frame-ancestors http://localhost:* http://127.0.0.1:* https://localhost:*"
+            policy = _HEADERS["content-security-policy"].replace("frame-ancestors 'none'", allowed)
+            self._headers["content-security-policy"] = policy
+            self._headers.pop("cross-origin-opener-policy")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -43,10 +52,10 @@ class Guard:
         if why is not None:
             body = json.dumps({"error": why, "hint": "drawtap view prints the whole address"}).encode()
             head = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-            await _with_headers(send)({"type": "http.response.start", "status": 403, "headers": head})
+            await self._with_headers(send)({"type": "http.response.start", "status": 403, "headers": head})
             await send({"type": "http.response.body", "body": body})
             return
-        await self._application(scope, receive, _with_headers(send))
+        await self._application(scope, receive, self._with_headers(send))
 
     def _refusal(self, scope: Scope) -> str | None:
         headers = {key.decode("latin-1").lower(): value.decode("latin-1") for key, value in scope["headers"]}
@@ -55,7 +64,8 @@ class Guard:
             return "this server has another name"
         if headers.get("origin", f"http://{host}") != f"http://{host}":
             return "a page of another site asks"
-        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+        shown = self._framed and headers.get("sec-fetch-dest") == "iframe" and scope["path"] == "/"
+        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not shown:
             return "a page of another site asks"
         if not scope["path"].startswith("/api/"):
             return None  # the page itself holds no data
@@ -72,12 +82,11 @@ class Guard:
             return False
         return True
 
+    def _with_headers(self, send: Send) -> Send:
+        async def wrapped(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                extra = [(key.encode(), value.encode()) for key, value in self._headers.items()]
+                message = {**message, "headers": [*message.get("headers", []), *extra]}
+            await send(message)
 
-def _with_headers(send: Send) -> Send:
-    async def wrapped(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            extra = [(key.encode(), value.encode()) for key, value in _HEADERS.items()]
-            message = {**message, "headers": [*message.get("headers", []), *extra]}
-        await send(message)
-
-    return wrapped
+        return wrapped

@@ -11,8 +11,12 @@ import threading
 import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from drawtap.errors import UnavailableError, UsageError
+
+if TYPE_CHECKING:
+    from drawtap.web.steering import Steering
 
 
 def serve(
@@ -20,40 +24,72 @@ def serve(
 ) -> None:
     """Serve recordings to a browser until Ctrl-C or SIGTERM; the first line on standard output is the address.
 
-    `place` is what the page shows first, in the form of its address (`call=1234`). Raises UnavailableError where the
-    packages for it are missing or the address is taken, and what opening a recording raises.
+    `place` is what the page shows first, in the form of its address (`call=1234`). Raises what `Serving` raises.
     """
-    try:
-        import uvicorn
-
-        from drawtap.web.app import Seen, application, opened
-    except ImportError as error:
-        raise UnavailableError(f"drawtap view needs {error.name}", hint="pip install 'drawtap[web]'") from None
-    with contextlib.ExitStack() as stack:
-        recordings: list[Seen] = []
-        for file in files:
-            recording: Seen = opened(file, frame_end)
-            stack.callback(recording.close)
-            recordings.append(recording)
-        token = secrets.token_urlsafe(24)
-        listening = _listen(host, port)
-        stack.callback(listening.close)
-        app = application(recordings, token=token, host=host)
-        config = uvicorn.Config(
-            app, log_level="warning", access_log=False, lifespan="off", timeout_graceful_shutdown=1, ws="none"
-        )
-        shown = "127.0.0.1" if host in ("", "0.0.0.0") else f"[{host}]" if ":" in host else host
-        server = uvicorn.Server(config)
+    serving = Serving(files, host=host, port=port, frame_end=frame_end)
+    address = serving.address + (f"&{place}" if place else "")
+    with contextlib.ExitStack() as stack, contextlib.suppress(KeyboardInterrupt):
         # An interrupt as an exception could be lost in a finalizer: until the server takes signals, this one ends it.
         if threading.current_thread() is threading.main_thread():
-            before = signal.signal(signal.SIGINT, lambda *_: setattr(server, "should_exit", True))
+            before = signal.signal(signal.SIGINT, lambda *_: serving.stop())
             stack.callback(signal.signal, signal.SIGINT, before)
-        address = f"http://{shown}:{listening.getsockname()[1]}/#token={token}" + (f"&{place}" if place else "")
-        with contextlib.suppress(KeyboardInterrupt):
-            print(address, flush=True)
-            if browser and (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-                webbrowser.open(address)
-            server.run(sockets=[listening])
+        print(address, flush=True)
+        if browser and (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+            webbrowser.open(address)
+        serving.run()
+
+
+class Serving:
+    """A server with its recordings. `run` serves until `stop`, Ctrl-C or SIGTERM, and closes all at the end.
+
+    With `steering` a program drives the page, which may then stand in a frame of another page of this machine. Raises
+    UnavailableError where the packages for it are missing or the address is taken, and what opening a recording raises.
+    """
+
+    def __init__(
+        self,
+        files: Sequence[Path],
+        *,
+        host: str,
+        port: int,
+        frame_end: str | None = None,
+        steering: Steering | None = None,
+    ) -> None:
+        try:
+            import uvicorn
+
+            from drawtap.web.app import Seen, application, opened
+        except ImportError as error:
+            raise UnavailableError(f"drawtap view needs {error.name}", hint="pip install 'drawtap[web]'") from None
+        with contextlib.ExitStack() as stack:
+            recordings: list[Seen] = []
+            for file in files:
+                recording: Seen = opened(file, frame_end)
+                stack.callback(recording.close)
+                recordings.append(recording)
+            token = secrets.token_urlsafe(24)
+            self._socket = _listen(host, port)
+            stack.callback(self._socket.close)
+            app = application(recordings, token=token, host=host, steering=steering)
+            config = uvicorn.Config(
+                app, log_level="warning", access_log=False, lifespan="off", timeout_graceful_shutdown=1, ws="none"
+            )
+            self._server = uvicorn.Server(config)
+            shown = "127.0.0.1" if host in ("", "0.0.0.0") else f"[{host}]" if ":" in host else host
+            self.address = f"http://{shown}:{self._socket.getsockname()[1]}/#token={token}"
+            self._steering = steering
+            self._open = stack.pop_all()
+
+    def run(self) -> None:
+        """Serve, and close everything at the end."""
+        with self._open:
+            self._server.run(sockets=[self._socket])
+
+    def stop(self) -> None:
+        """Let `run` end; any thread may call this."""
+        if self._steering is not None:
+            self._steering.end()
+        self._server.should_exit = True
 
 
 def _listen(host: str, port: int) -> socket.socket:

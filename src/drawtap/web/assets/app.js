@@ -14,6 +14,7 @@ import { shaderPanel } from "./panels_shader.js";
 import { sqlPanel } from "./panels_sql.js";
 import { statePanel } from "./panels_state.js";
 import { Recording } from "./recording.js";
+import { follow } from "./driven.js";
 import { CallList, COLUMNS } from "./rows.js";
 import { AllSeries } from "./series.js";
 import { Store, format } from "./store.js";
@@ -465,6 +466,7 @@ async function main() {
     Object.assign(globalThis, { drawtap: page });
     await page.begin();
     performance.mark("rows");
+    if (page.session.driven) void follow(page.store);
     document.body.dataset.ready = "true";
     page.later();
   } catch (error) {

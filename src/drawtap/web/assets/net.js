@@ -1,6 +1,8 @@
 // Requests to the server that sent this page. The token comes from the fragment of the address and goes into a header.
 
 const KEY = "drawtap-token";
+/** @type {string|null} */
+let held = null;
 
 /** An answer that is no answer: what went wrong, and what would help. */
 export class ServerError extends Error {
@@ -17,16 +19,27 @@ export function takeToken() {
   const parts = new URLSearchParams(location.hash.slice(1));
   const token = parts.get("token");
   if (token) {
-    sessionStorage.setItem(KEY, token);
+    held = token;
+    kept((storage) => storage.setItem(KEY, token));
     parts.delete("token");
     history.replaceState(null, "", `#${parts}`);
   }
-  return sessionStorage.getItem(KEY) !== null;
+  held ??= kept((storage) => storage.getItem(KEY)) ?? null;
+  return held !== null;
+}
+
+/** Use what the browser keeps for this tab; nothing in a frame of another page, which has none. @template T @param {(storage: Storage) => T} use @returns {T|undefined} */
+function kept(use) {
+  try {
+    return use(sessionStorage);
+  } catch {
+    return undefined;
+  }
 }
 
 /** @param {string} path @param {RequestInit} [options] */
 async function request(path, options = {}) {
-  const headers = { authorization: `Bearer ${sessionStorage.getItem(KEY) ?? ""}` };
+  const headers = { authorization: `Bearer ${held ?? ""}` };
   let answer;
   try {
     answer = await fetch(`/api/${path}`, { ...options, headers, cache: "no-store" });
