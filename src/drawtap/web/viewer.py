@@ -45,7 +45,7 @@ class Viewer:
 
     @property
     def place(self) -> Place:
-        """What the page shows, as in its address: {"call": "1234", "tab": "state", "filter": "glDraw*"}."""
+        """The place of the page, as its address has it: {"call": "1234", "tab": "state", "filter": "glDraw*"}."""
         return self._steering.place
 
     @property
