@@ -80,3 +80,37 @@ def test_meshes_and_masks_come_with_their_sums(server, chain):
         assert answer.json["error"]
     assert server.ask(f"/api/0/mesh/{seq}/obj").body.startswith(b"# clip")
     assert server.ask(f"/api/0/mesh/{seq}/csv").body.startswith(b"place,vertex")
+
+
+def test_what_if_is_what_edit_and_image_make(server, chain, drawtap, tmp_path):
+    import json
+    import struct
+
+    from drawtap import open as open_trace
+
+    with open_trace(chain) as trace:
+        draws = [s for (s,) in trace.sql("SELECT seq FROM draws WHERE kind = 'draw' ORDER BY seq").fetchall()]
+        clear = trace.sql(f"SELECT max(seq) FROM calls WHERE name = 'glClearColor' AND seq < {draws[-1]}").fetchall()
+    red, last = clear[0][0], draws[-1]
+    for text, given in (
+        (f"drop {draws[-2]}", ("--drop", str(draws[-2]))),
+        (f"set {red} red = 1, green = 0.5\n", ("--set", f"{red} red = 1, green = 0.5")),
+    ):
+        answer = server.ask(f"/api/0/whatif/{last}", method="POST", body=text)
+        assert answer.status == 200, answer.body
+        length = struct.unpack("<I", answer.body[:4])[0]
+        head, data = json.loads(answer.body[4 : 4 + length]), answer.body[4 + length :]
+        changed, raw = tmp_path / "changed.dtap", tmp_path / "picture.rgba"
+        assert drawtap("edit", chain, "-o", changed, "--force", *given).code in (0, 1)
+        assert drawtap("image", changed, str(head["calls"]), "-o", raw).code == 0
+        row = head["width"] * 4
+        lowest_first = b"".join(data[at : at + row] for at in range(len(data) - row, -1, -row))
+        assert lowest_first == raw.read_bytes()
+        saved = server.ask("/api/0/whatif", method="POST", body=text)
+        (tmp_path / "saved.dtap").write_bytes(saved.body)
+        again = tmp_path / "again.rgba"
+        assert drawtap("image", tmp_path / "saved.dtap", str(head["calls"]), "-o", again).code == 0
+        assert again.read_bytes() == raw.read_bytes()
+    for text in ("fly 3", "drop 999999999", "set 3", f"set {last} nothing = 3"):
+        answer = server.ask(f"/api/0/whatif/{last}", method="POST", body=text)
+        assert (answer.status in (400, 422), bool(answer.json["error"])) == (True, True), (text, answer.body)

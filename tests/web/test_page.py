@@ -41,13 +41,14 @@ def test_every_panel_is_reached_by_keys(opened, chain, width, scheme):
         ("8", "sql", "DuckDB's dialect"),
         ("9", "notes", "Bookmarks"),
         ("m", "mesh", "rasterised"),
+        ("x", "whatif", "as it was"),
     ):
         page.press(key)
         page.wait(f"place.tab === '{panel}'")
         page.reads(shown)
         assert page.page.get_attribute(f"#tab-{panel}", "aria-selected") == "true"
     page.press("u")
-    page.wait("place.tab === 'notes'")
+    page.wait("place.tab === 'mesh'")
     page.press("?")
     assert "next draw" in page.text("dialog")
     page.press("Escape", "Control+k")
@@ -270,6 +271,21 @@ def test_vertices_lead_to_pixels_and_back(opened, chain):
     page.reads("cover pixel 3, 3")
     page.page.get_by_role("link", name="picture", exact=True).click()
     page.wait("place.tab === 'picture' && place.px === '3,3'")
+
+
+def test_what_if_shows_both_pictures(opened, chain):
+    with drawtap.open(chain) as trace:
+        seq = trace.sql("SELECT max(seq) FROM draws WHERE kind = 'draw'").fetchall()[0][0]
+    page = opened(f"call={seq}&tab=whatif")
+    page.page.get_by_role("button", name="without this call").click()
+    page.wait(f"place.what === 'drop {seq}'")
+    page.until("document.querySelectorAll('.beside canvas').length === 2")
+    page.reads("pixels differ")
+    page.page.fill("#panel textarea", "fly 3")
+    page.press("Control+Enter")
+    page.reads("is no change")
+    page.page.get_by_role("button", name="as it was").click()
+    page.wait("place.what === ''")
 
 
 def test_pictures_of_frames_stand_above_the_bars_and_lead_to_them(opened, chain):

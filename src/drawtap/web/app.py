@@ -140,6 +140,16 @@ class _Routes:
                 self._posting(lambda r, text, query: r.sql(text, query), self._of),
                 methods=["POST"],
             ),
+            Route(
+                "/api/{recording:int}/whatif/{seq:int}",
+                self._whatif,
+                methods=["POST"],
+            ),
+            Route(
+                "/api/{recording:int}/whatif",
+                self._posting(lambda r, text, _: r.whatif.file(text), self._recording),
+                methods=["POST"],
+            ),
             Route("/api/{recording:int}/track", self._posting(_own, self._of), methods=["POST"]),
             Route("/api/{recording:int}/query/{query}", self._stop, methods=["DELETE"]),
             Route("/api/{recording:int}/notes", self._read_notes, methods=["GET"]),
@@ -187,6 +197,15 @@ class _Routes:
             return await _answered(lambda: ask(of(request), request))
 
         return endpoint
+
+    async def _whatif(self, request: Request) -> Response:
+        text = (await _body(request)).decode("utf-8", errors="replace")
+
+        def picture() -> bytes:
+            recording = self._recording(request)
+            return recording.whatif.picture(recording.checked(request.path_params["seq"]), text)
+
+        return await _answered(picture)
 
     def _posting(
         self, ask: Callable[[_R, str, str], object], of: Callable[[Request], _R]

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from drawtap.web.look import Looks
     from drawtap.web.recorded_tracks import RecordedTracks
     from drawtap.web.strip import Strip
+    from drawtap.web.whatif import WhatIf
 
 MOST_CALLS = 512  # of one page of the list
 MOST_ROWS = 5_000  # of one answer to a question in SQL
@@ -77,7 +78,7 @@ class Recording:
             self._preparing.join(_STOP_S)
         for query in [*self._running]:
             self.stop(query)
-        for started in ("strip", "pool"):
+        for started in ("strip", "pool", "whatif"):
             if started in self.__dict__:
                 getattr(self, started).close()
         if self._time is not None:
@@ -569,6 +570,13 @@ class Recording:
             while len(self._kept) > _PICTURES:
                 self._kept.popitem(last=False)
         return found, why, served
+
+    @functools.cached_property
+    def whatif(self) -> WhatIf:
+        """The recording with changes that the page asks for."""
+        from drawtap.web.whatif import WhatIf
+
+        return WhatIf(self.trace)
 
     @functools.cached_property
     def looks(self) -> Looks:

@@ -20,8 +20,9 @@ import { AllSeries } from "./series.js";
 import { Store, format } from "./store.js";
 import { Strip } from "./strip.js";
 import { Timeline, timePanel } from "./time.js";
+import { whatifPanel } from "./whatif.js";
 
-const PANELS = [callPanel, statePanel, picturePanel, shaderPanel, objectsPanel, texturePanel, findingsPanel, sqlPanel, notesPanel, timePanel, meshPanel];
+const PANELS = [callPanel, statePanel, picturePanel, shaderPanel, objectsPanel, texturePanel, findingsPanel, sqlPanel, notesPanel, timePanel, meshPanel, whatifPanel];
 const KERNEL_PANELS = [contentionPanel, figuresPanel, eventsPanel, sqlPanel, notesPanel, timePanel];
 const element = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 

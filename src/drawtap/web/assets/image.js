@@ -65,13 +65,15 @@ function first(image) {
 
 /**
  * @param {Image} image
- * @param {{name: string, tools?: Node[], small?: boolean, over?: HTMLCanvasElement[], tell?: (x: number, y: number) => string, chosen?: string, pick?: (x: number, y: number) => void}} how
+ * @param {{name: string, tools?: Node[], small?: boolean, plain?: boolean, over?: HTMLCanvasElement[], tell?: (x: number, y: number) => string, chosen?: string, pick?: (x: number, y: number) => void}} how
  * `over`: canvases of the same size that lie upon it; `tell`: what they have at a pixel from below; `chosen`: a pixel "X,Y" from below; `pick`: what a click on one does
  */
 export function imageView(image, how) {
   const { width, height, channels } = image;
   let [low, high] = first(image);
   let only = "";
+  /** @type {HTMLElement[]} */
+  let tools = [];
   const canvas = /** @type {HTMLCanvasElement} */ (h("canvas", { width, height, role: "img", "aria-label": how.name, tabindex: "0" }));
   const value = h("code", { text: how.pick ? "point at a pixel; click, or arrows and Enter: its history" : "point at a pixel" });
   const frame = h("div", { class: "cursor", hidden: true });
@@ -122,12 +124,17 @@ export function imageView(image, how) {
       tell(px, py);
     });
   }
+  if (how.plain) {
+    paint();
+    canvas.style.width = "";
+    return h("div", { class: "picture" }, canvas);
+  }
   if (how.small) {
     paint();
     return h("div", { class: "picture" }, canvas);
   }
   const pick = (/** @type {string} */ letter) => button(letter.toUpperCase(), () => { only = only === letter ? "" : letter; paint(); });
-  const tools = [...(channels.length > 1 ? [...channels].map(pick) : []), ...[0.5, 1, 2, 4, 8].map((by) => button(`${by}×`, () => { zoom = by; paint(); }))];
+  tools = [...(channels.length > 1 ? [...channels].map(pick) : []), ...[0.5, 1, 2, 4, 8].map((by) => button(`${by}×`, () => { zoom = by; paint(); }))];
   const limit = (/** @type {number} */ now, /** @type {(v: number) => void} */ set, /** @type {string} */ name) => {
     const input = /** @type {HTMLInputElement} */ (h("input", { type: "number", step: "any", value: String(now), "aria-label": name }));
     input.addEventListener("input", () => { set(Number(input.value)); paint(); });

@@ -68,6 +68,11 @@ export async function getBytes(path, signal) {
 }
 
 /** @param {string} path @param {string} body @param {AbortSignal} [signal] */
+export async function postForBytes(path, body, signal) {
+  return (await request(path, { method: "POST", body, signal })).arrayBuffer();
+}
+
+/** @param {string} path @param {string} body @param {AbortSignal} [signal] */
 export async function post(path, body, signal) {
   return (await request(path, { method: "POST", body, signal })).json();
 }

@@ -16,6 +16,7 @@
  * @property {string} px the pixel whose history is shown, "X,Y" from the lower left corner
  * @property {string} over what lies upon the picture: names with commas between them
  * @property {string} mesh "in": the vertices that go into the draw
+ * @property {string} what changes of the what-if panel, one a line
  * @property {string} object what the texture panel shows: "texture/GROUP/NAME"
  * @property {string} layer which of its images
  * @property {string} bars the series of the bars; "": the frames' times
@@ -28,7 +29,7 @@
 
 /** @type {Place} */
 const FIRST = {
-  rec: 0, call: null, filter: "", mode: "hide", list: "tree", tab: "call", pin: null, stage: "", sql: "", of: "", px: "", over: "", mesh: "",
+  rec: 0, call: null, filter: "", mode: "hide", list: "tree", tab: "call", pin: null, stage: "", sql: "", of: "", px: "", over: "", mesh: "", what: "",
   object: "", layer: "", bars: "", time: "", view: "", area: "", ab: "", own: "",
 };
 const NUMBERS = new Set(["rec", "call", "pin"]);

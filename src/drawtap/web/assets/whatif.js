@@ -1,0 +1,62 @@
+// The recording with changes: calls left out, arguments set; the old picture beside the new one, saved as a recording.
+import { button, download, fill, h, number } from "./dom.js";
+import { headed, imageView, values } from "./image.js";
+import { getBytes, postForBytes } from "./net.js";
+
+export const whatifPanel = {
+  id: "whatif",
+  name: "What if",
+  key: "x",
+  needsCall: true,
+  /** @param {any} ctx */
+  async show(ctx) {
+    const { recording, place, element, store } = ctx;
+    const area = /** @type {HTMLTextAreaElement} */ (h("textarea", { "aria-label": "changes, one a line", spellcheck: "false", rows: "4" }));
+    area.value = place.what;
+    const apply = () => store.set({ what: area.value.trim() });
+    const add = (/** @type {string} */ line) => { area.value = `${area.value.trim()}\n${line}`.trim(); apply(); };
+    area.addEventListener("keydown", (event) => { if (event.key === "Enter" && event.ctrlKey) { event.preventDefault(); apply(); } });
+    const pictures = h("div", { class: "parts beside", "aria-live": "polite" });
+    const save = button("save as a recording", async () => {
+      try {
+        download("changed.dtap", await postForBytes(`${recording.number}/whatif`, place.what), "application/octet-stream");
+      } catch (error) {
+        ctx.fail(error);
+      }
+    }, { disabled: !place.what });
+    fill(element,
+      h("h2", { text: `What if, at call ${number(place.call)}` }, h("small", { text: "drop CALL, or set CALL NAME = VALUE: values as the list shows them" })),
+      area,
+      h("div", { class: "tools" }, button("apply", apply, { title: "Ctrl-Enter" }), button("without this call", () => add(`drop ${place.call}`)), button("as it was", () => { area.value = ""; apply(); }, { disabled: !place.what }), save),
+      pictures);
+    const old = await getBytes(`${recording.number}/picture/${place.call}`, ctx.signal);
+    const before = shown(old, "as it was");
+    fill(pictures, before);
+    if (!place.what) return;
+    try {
+      fill(pictures, before, shown(await postForBytes(`${recording.number}/whatif/${place.call}`, place.what, ctx.signal), "with the changes", old));
+    } catch (error) {
+      const e = /** @type {any} */ (error);
+      if (e.name !== "AbortError" && e.status !== 409) fill(pictures, before, h("p", { class: "bad", text: `${e.message}${e.hint ? ` (${e.hint})` : ""}` }));
+    }
+  },
+};
+
+/** @param {ArrayBuffer} answer @param {string} name @param {ArrayBuffer} [old] what it is compared with */
+function shown(answer, name, old) {
+  const { head, at } = headed(answer);
+  const size = head.width * head.height * 4;
+  const data = values(answer, at, "|u1", size);
+  let other = "";
+  if (old) {
+    const was = headed(old);
+    if (was.head.width !== head.width || was.head.height !== head.height) other = ": another size";
+    else {
+      const then = values(old, was.at, "|u1", size);
+      let pixels = 0;
+      for (let i = 0; i < size; i += 4) if (data[i] !== then[i] || data[i + 1] !== then[i + 1] || data[i + 2] !== then[i + 2] || data[i + 3] !== then[i + 3]) pixels++;
+      other = `: ${number(pixels)} pixels differ`;
+    }
+  }
+  return h("figure", { data: { name } }, h("figcaption", { text: name + other }), imageView({ width: head.width, height: head.height, channels: "rgba", data }, { name, plain: true }));
+}

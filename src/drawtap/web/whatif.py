@@ -1,0 +1,101 @@
+"""The recording with changes: calls left out, arguments set; its pictures, and it as a file."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from drawtap.errors import UsageError
+from drawtap.formats.editable import parse, value
+from drawtap.replay.compare import decode_attachment
+from drawtap.replay.pool import SupersededError
+from drawtap.replay.warm import Warm
+from drawtap.trace.edit import Editor
+from drawtap.web.answer import headed
+
+if TYPE_CHECKING:
+    from drawtap.trace.trace import Trace
+
+_HELP = "drop CALL, or set CALL NAME = VALUE, one a line"
+_LINE = re.compile(r"(drop|set)\s+(\d{1,15})\s*(.*)")
+
+
+class WhatIf:
+    """Writes the changed recording once for each text of changes, and plays it. `close` it at the end."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._folder = tempfile.TemporaryDirectory(prefix="drawtap-")
+        self._busy = threading.Lock()
+        self._newest = 0
+        self._text: str | None = None
+        self._dropped: list[int] = []
+        self._player: Warm | None = None
+
+    @property
+    def _file(self) -> Path:
+        return Path(self._folder.name) / "changed.dtap"
+
+    def _write(self, text: str) -> None:
+        if text == self._text:
+            return
+        if self._player is not None:
+            self._player.close()
+        self._text = None
+        editor, dropped = Editor(self._trace), []
+        for line in filter(None, map(str.strip, text.splitlines())):
+            match = _LINE.fullmatch(line)
+            if match is None or (match[1] == "set") != bool(match[3].strip()):
+                raise UsageError(f"{line[:80]!r} is no change", hint=_HELP)
+            seq = int(match[2])
+            if seq >= len(self._trace.calls):
+                raise UsageError(f"there is no call {seq}", hint=f"there are {len(self._trace.calls):,}")
+            if match[1] == "drop":
+                dropped.append(seq)
+            else:
+                editor.set(seq, **{name: value(word) for name, word in parse(f"f({match[3]})").values.items()})
+        editor.drop(sorted(set(dropped)))
+        self._file.unlink(missing_ok=True)
+        editor.save(self._file)
+        self._dropped = sorted(set(dropped))
+        self._player = Warm(self._file, frame_end=self._trace.frame_end)
+        self._text = text
+
+    def picture(self, seq: int, text: str) -> bytes:
+        """Return the colour that is drawn to after a call of the changed recording: a JSON head, then RGBA.
+
+        `seq` is the call's number in the recording as it was. Raises UsageError for a change that makes no sense,
+        SupersededError where a newer request came.
+        """
+        self._newest = ticket = self._newest + 1
+        with self._busy:
+            if ticket != self._newest:
+                raise SupersededError("a newer question was asked")
+            self._write(text)
+            assert self._player is not None
+            at = seq - sum(1 for call in self._dropped if call <= seq)
+            base = Path(self._folder.name) / "picture"
+            files, why = self._player.attachments(max(at, 0), base)
+            image = next((file for file in files if file.name == "picture.png"), None)
+            if image is None:
+                raise UsageError(why or "there is no picture to read back here", hint="choose a draw")
+            pixels = decode_attachment(image.read_bytes(), f"the picture after call {seq}")
+            for file in files:
+                file.unlink()
+        return headed({"width": pixels.shape[1], "height": pixels.shape[0], "calls": at}, pixels.tobytes())
+
+    def file(self, text: str) -> bytes:
+        """Return the changed recording as a file's content."""
+        with self._busy:
+            self._write(text)
+            return self._file.read_bytes()
+
+    def close(self) -> None:
+        """End the player and forget the file."""
+        self._newest += 1
+        if self._player is not None:
+            self._player.close()
+        self._folder.cleanup()
