@@ -122,7 +122,30 @@ def _long(setup: Setup, chromium: Any) -> Iterator[Row]:
                 words = f"document.querySelector('#panel h2')?.innerText.replaceAll('\\u202f','').includes('{seq}')"
                 states.append(page.ms(f"drawtap.go({seq})", words))
             yield _row(group, "to any call: its state is there", states, Goal(most=250, unit="ms"))
+    yield from _timeline(group, trace, chromium)
     trace.unlink()
+
+
+def _timeline(group: str, trace: Path, chromium: Any) -> Iterator[Row]:
+    """Open the timeline of a long recording, move inside what was fetched, and look nearer at other places."""
+    graph = "drawtap.timeline.graph"
+    there = (
+        f"({graph}.rows?.length && {graph}.visible().every((p) => !p.row || {graph}.good({graph}.kept.get(p.row.id))))"
+    )
+    with _served(trace) as address:
+        page = _Page(chromium, address)
+        first = page.ms("drawtap.store.set({ time: 'open' })", there)
+        yield _row(group, "timeline: opened, all of the time", [first], Goal(most=8000, unit="ms"))
+        moves = [page.ms(f"{graph}.pan(0.002); {graph}.drawNow()", "true") for _ in range(_CALLS)]
+        yield _row(group, "timeline: moved inside what is there", moves, Goal(most=16, unit="ms"))
+        dice = random.Random(2)
+        nearer = []
+        for i in range(_CALLS):
+            part = 4 ** (1 + i % 6)
+            at = dice.random() * (1 - 1 / part)
+            look = f"{graph}.look({graph}.length * {at}, {graph}.length * {at + 1 / part})"
+            nearer.append(page.ms(look, there))
+        yield _row(group, "timeline: another time and step", nearer, Goal(most=60, unit="ms"))
 
 
 def _pictures(setup: Setup, chromium: Any) -> Iterator[Row]:

@@ -42,6 +42,12 @@ def main() -> int:
             "SELECT name, count(*) AS calls FROM calls WHERE frame = 300 GROUP BY name ORDER BY calls DESC LIMIT 4",
             "list '#10' --name 'glDraw*'",
         ))  # fmt: skip
+        viewed(browser, "timeline", "mark.dtap", "time=open&tab=time", (
+            "drawtap.goFrame(100)",
+            "(() => { const { graph, listing } = drawtap.timeline, { start } = drawtap.recording.frames;"
+            " graph.look(start[99] - listing.zero, start[102] - listing.zero); })()",
+            "drawtap.draw(1)",
+        ))  # fmt: skip
         _run(f"{DRAWTAP} report mark.dtap -o report.html")
         page(browser, "tutorial", "report.html", (1240, 1100))
         _run(f"{DRAWTAP} compare mark.dtap --on llvmpipe --on softpipe --frames 10:13 -o compare.html", codes=(1,))
@@ -79,6 +85,34 @@ def page(browser: str, name: str, html: str, size: tuple[int, int]) -> None:
     shot = IMAGES / f"{name}.png"
     options = f"--headless --no-sandbox --hide-scrollbars --window-size={size[0]},{size[1]} --virtual-time-budget=5000"
     _run(f"{browser} {options} --screenshot={shot} file://{Path(html).absolute()}")
+
+
+def viewed(browser: str, name: str, trace: str, place: str, acts: tuple[str, ...]) -> None:
+    """Write images/NAME.png: the viewer at a place, after acts in JavaScript, when its timeline has all it asks for."""
+    from playwright.sync_api import sync_playwright
+
+    command = [sys.executable, "-m", "drawtap", "view", "--no-browser", trace]
+    environment = os.environ | {"LIBGL_ALWAYS_SOFTWARE": "1", "EGL_PLATFORM": "surfaceless"}
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    try:
+        assert server.stdout is not None
+        address = server.stdout.readline().strip()
+        with sync_playwright() as driver:
+            chromium = driver.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+            shown = chromium.new_page(viewport={"width": 1300, "height": 860})
+            shown.goto(f"{address}&{place}")
+            shown.wait_for_selector("body[data-ready]")
+            for act in ("", *acts):
+                shown.evaluate(act or "0")
+                shown.wait_for_timeout(1500)
+                while not shown.evaluate("drawtap.timeline.graph.kept.size && !drawtap.timeline.graph.asked"):
+                    shown.wait_for_timeout(100)
+            shown.wait_for_timeout(1500)
+            shown.screenshot(path=IMAGES / f"{name}.png")
+            chromium.close()
+    finally:
+        server.send_signal(2)
+        server.wait(timeout=60)
 
 
 if __name__ == "__main__":

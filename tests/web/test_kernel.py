@@ -134,7 +134,7 @@ def test_a_kernel_trace_of_the_same_time_stands_below_the_calls():
         def lent():
             yield trace
 
-        seen = RecordedTracks(trace, lent)
+        seen = RecordedTracks(trace, lent, trace.table("frames"))
         try:
             seen.add_kernel(MemoryTrace(rows))
             labels = [track.label for track in seen.tracks.tracks]

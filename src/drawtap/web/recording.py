@@ -352,7 +352,7 @@ class Recording:
 
         with self._making:
             if self._time is None:
-                self._time = RecordedTracks(self.trace, self._lent)
+                self._time = RecordedTracks(self.trace, self._lent, self._frames)
             return self._time
 
     def all_series(self) -> list[dict[str, str]]:

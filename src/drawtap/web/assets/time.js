@@ -245,7 +245,7 @@ function sums(answer, length, ctx, graph) {
   const spans = answer.rows.filter((/** @type {any[]} */ r) => r[4] !== null);
   const values = answer.rows.filter((/** @type {any[]} */ r) => r[4] === null);
   const go = (/** @type {any[]} */ r) => { const row = graph.row(r[0]); return row?.leads === "call" ? link(duration(r[5]), () => ctx.go(r[6])) : duration(r[5]); };
-  return h("div", {},
+  return h("div", { class: "scroll" },
     spans.length > 0 && h("table", {}, h("thead", {}, h("tr", {}, ...["row", "what", "times", "busy", "share", "longest"].map((text, i) => h("th", { class: i > 1 ? "n" : "", text })))),
       h("tbody", {}, ...spans.map((/** @type {any[]} */ r) => h("tr", {}, h("td", { text: r[1] }), h("td", { class: "mono", text: r[2] }), h("td", { class: "n", text: number(r[3]) }), h("td", { class: "n", text: duration(r[4]) }), h("td", { class: "n", text: percent(r[4]) }), h("td", { class: "n" }, go(r)))))),
     values.length > 0 && h("table", {}, h("thead", {}, h("tr", {}, ...["row", "values", "least", "mean", "largest"].map((text, i) => h("th", { class: i ? "n" : "", text })))),
