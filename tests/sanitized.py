@@ -1,7 +1,8 @@
 """Build C++ of the project with AddressSanitizer and UBSan: each source once, whichever programs it is in.
 
-Objects lie in `build/sanitized`, named by compiler, flags and source. Beside each stands the list of the files that the
-compiler read, with their digests: an object is used again as long as all of them are as they were.
+Sources of one room become one translation unit: most of an object is what templates of the C++ library become, and a
+unit has that once. Objects lie in `build/sanitized`, named by compiler, flags and sources. Beside each stands the list
+of the files that the compiler read, with their digests: an object is used again as long as they all are as they were.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import time
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -35,12 +38,18 @@ FLAGS = (
     "-Wall",
     "-Wextra",
     "-Werror",
-    # Checks of pointers take a quarter of the compilation. A use of null is a fault without them, and x86
+    # With checks of pointers the compilation takes half as long again. A use of null is a fault without them, and x86
     # does not mind where an object lies: make test-all looks for what they alone find.
     *(() if WHOLE else ("-fno-sanitize=null,alignment,object-size,vptr",)),
 )
 # Sources in these folders include by relative path alone. They are compiled alike for all programs.
 ALIKE = ("common", "core", "drain", "edit", "export", "system")
+# More in a unit, and the other processor would have nothing to do.
+UNIT_BYTES = 180_000
+# One includes the system's EGL headers, the other those that are made for the player.
+ALONE = tuple(ROOT / f"native/player/{name}.cc" for name in ("windows", "special"))
+# These are in several programs, so they are a unit of their own.
+SHARED = tuple(ROOT / f"native/core/{name}.cc" for name in ("arrow", "chunk", "signature", "text", "trace"))
 # What reads damaged files in loops. The rest takes longer to optimise than it runs.
 HOT = ("common", "core", "drain", "openvg", "system")
 
@@ -75,17 +84,105 @@ def build(
     enums = enum_headers(cache)
     rooms = (*includes, enums)
 
-    def compile_one(source: Path) -> str:
-        room = source.parent.name if source.parent.parent == ROOT / "native" else ""
-        alike = room in ALIKE
-        unit = _Unit(tool, source, (*flags, "-O1" if room in HOT else "-O0"), program.parent, cache)
-        return str(unit.built((), (enums,)) if alike else unit.built(tuple(own), rooms))
+    def compile_all(unit: tuple[Path, ...]) -> list[str]:
+        alike = _room(unit[0]) in ALIKE
+        made = _Unit(tool, unit, (*flags, "-O1" if _room(unit[0]) in HOT else "-O0"), program.parent, cache)
+        own_here, rooms_here = ((), (enums,)) if alike else (tuple(own), rooms)
+        try:
+            return [str(made.built(own_here, rooms_here))]
+        except subprocess.CalledProcessError as error:
+            if len(unit) == 1:
+                raise
+            # Two of them may have a helper of the same name; what else is wrong, each says for itself.
+            names = ", ".join(source.name for source in unit)
+            warnings.warn(f"compiled one by one, which takes longer: {names}: {error.stderr[-1000:]}", stacklevel=2)
+            return [str(replace(made, sources=(source,)).built(own_here, rooms_here)) for source in unit]
 
     with ThreadPoolExecutor(2) as pool:
-        objects = list(pool.map(compile_one, sources))
+        objects = [name for names in pool.map(compile_all, _units(sources)) for name in names]
     names = [f"-l{name}" for name in libraries]
     subprocess.run([tool, *flags, *link, *objects, "-o", str(program), *names], check=True)
     return program
+
+
+def _room(source: Path) -> str:
+    return source.parent.name if source.parent.parent == ROOT / "native" else ""
+
+
+def _units(sources: Iterable[Path]) -> list[tuple[Path, ...]]:
+    """Return sets of sources that a compiler may read one after the other, the largest first."""
+    found: list[_Set] = []
+    sources = list(sources)
+    apart = set(SHARED) if set(SHARED) <= set(sources) else set()
+    for source in sources:
+        made = _Set((source.parent, source.suffix, source in apart)).with_(source)
+        fitting = next((i for i, one in enumerate(found) if one.fits(made)), None)
+        if fitting is None:
+            found.append(made)
+        else:
+            found[fitting] = found[fitting].with_(source)
+    return [one.sources for one in sorted(found, key=lambda one: -one.size)]
+
+
+@dataclass(frozen=True)
+class _Set:
+    """Sources with the names that they have for themselves, and those of the headers that they see."""
+
+    key: tuple[Path, str, bool]
+    sources: tuple[Path, ...] = ()
+    own: frozenset[str] = frozenset()
+    seen: frozenset[tuple[str, Path]] = frozenset()
+    size: int = 0
+
+    def fits(self, other: _Set) -> bool:
+        if self.key != other.key or {*self.sources, *other.sources} & {*ALONE}:
+            return False
+        mine, theirs = ({name for name, _ in one.seen} for one in (self, other))
+        # Two headers may mean different things by one name.
+        headers = {n for n, _ in self.seen - other.seen} & {n for n, _ in other.seen - self.seen}
+        clash = self.own & other.own or self.own & theirs or mine & other.own or headers
+        return not clash and self.size + other.size < UNIT_BYTES
+
+    def with_(self, source: Path) -> _Set:
+        text = source.read_text(encoding="utf-8")
+        return replace(
+            self,
+            sources=(*self.sources, source),
+            own=self.own | set(_declared(text, all_of_it=False)),
+            seen=self.seen | _names_of_headers(source),
+            size=self.size + len(text),
+        )
+
+
+@functools.cache
+def _names_of_headers(path: Path) -> frozenset[tuple[str, Path]]:
+    names: frozenset[tuple[str, Path]] = frozenset()
+    for header in re.findall(r'^#include "(.*)"', path.read_text(encoding="utf-8"), re.MULTILINE):
+        if (found := (path.parent / header).resolve()).exists():
+            declared = _declared(found.read_text(encoding="utf-8"), all_of_it=True)
+            names |= {*((name, found) for name in declared), *_names_of_headers(found)}
+    return names
+
+
+def _declared(text: str, *, all_of_it: bool) -> Iterator[str]:
+    """Yield names that lines at the margin declare: all, or what unnamed namespaces and `static` hide; and macros."""
+    inside = all_of_it
+    for line in text.splitlines():
+        if line.startswith(("namespace", "}  // namespace")):
+            inside = all_of_it or line == "namespace {"
+        elif found := re.match(r"#define \w+.*", line):
+            yield found[0]  # twice the same is no harm
+        elif re.match(r"(struct|class) \w+;", line):
+            continue
+        elif (inside and re.match(r"\w", line)) or line.startswith("static "):
+            # The last word before what a declaration goes on with; words of templates are left out.
+            head = re.sub(r"<[^<>]*>", "", re.sub(r"<[^<>]*>", "", line))
+            words = re.findall(r"\w+", re.split(r"[(=\[{;:]", head.replace("::", ""), maxsplit=1)[0])
+            named = [word for word in words if word not in {"template", "enum", "final", "__attribute__"}]
+            if named:
+                yield named[1] if named[0] == "using" and len(named) > 1 else named[-1]
+    for values in re.findall(r"^enum(?! class)[^{;]*\{([^}]*)\}", text, re.MULTILINE):
+        yield from re.findall(r"[A-Z]\w+", values)
 
 
 def enum_headers(cache: Path = CACHE) -> Path:
@@ -101,10 +198,10 @@ def enum_headers(cache: Path = CACHE) -> Path:
 
 @dataclass(frozen=True)
 class _Unit:
-    """A source to compile for a program; generated files lie in the program's folder, which has a new name each run."""
+    """Sources to compile for a program; generated files lie in the program's folder, which has a new name each run."""
 
     tool: str
-    source: Path
+    sources: tuple[Path, ...]
     flags: tuple[str, ...]
     folder: Path
     cache: Path
@@ -112,7 +209,7 @@ class _Unit:
     def built(self, own: tuple[str, ...], rooms: tuple[Path, ...]) -> Path:
         """Return the object, compiled if none in the cache was made of the same files."""
         flags = (*self.flags, *own)
-        told = (_version(self.tool), *flags, *map(self._name, (self.source, *rooms)), _digest(self.source))
+        told = (_version(self.tool), *flags, *map(self._name, (*self.sources, *rooms)), *map(_digest, self.sources))
         key = hashlib.sha256("\0".join(told).encode()).hexdigest()[:32]
         target, read = self.cache / f"{key}.o", self.cache / f"{key}.read"
         with (self.cache / f"{key}.lock").open("w") as lock:
@@ -123,7 +220,15 @@ class _Unit:
             read.unlink(missing_ok=True)
             rule = self.cache / f"{key}.d"
             command = [self.tool, *flags, *(f"-I{room}" for room in rooms), "-MMD", "-MF", str(rule), "-c"]
-            subprocess.run([*command, str(self.source), "-o", str(target)], check=True)
+            whole = self.sources[0]
+            if len(self.sources) > 1:
+                whole = self.cache / f"{key}{whole.suffix}"
+                command.insert(-1, "-Wno-subobject-linkage")  # it is about headers, and takes sources for such
+                whole.write_text("".join(f'#include "{source.resolve()}"\n' for source in self.sources))
+            done = subprocess.run([*command, str(whole), "-o", str(target)], capture_output=True, text=True)
+            if done.returncode:
+                sys.stderr.write(done.stderr)
+                raise subprocess.CalledProcessError(done.returncode, command, done.stdout, done.stderr)
             words = re.split(r"(?<!\\)\s+", rule.read_text(encoding="utf-8").replace("\\\n", " ").split(": ", 1)[1])
             files = [Path(word.replace("\\ ", " ")).resolve() for word in words if word]
             rule.unlink()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import pytest
+
 import sanitized
 
 
@@ -31,3 +33,27 @@ def test_a_source_is_compiled_once_and_again_when_what_it_reads_changes(tmp_path
     assert answer("b", 2, 10) == (12, 2)
     assert answer("a", 2, 20) == (22, 3)
     assert answer("a", 2, 20, "-DOTHER") == (22, 4)
+
+
+def test_sources_of_a_room_are_one_unit_unless_they_have_names_in_common(tmp_path: Path) -> None:
+    log, tool = tmp_path / "log", tmp_path / "c++"
+    tool.write_text(f'#!/bin/sh\ncase " $* " in *" -c "*) echo "$*" >>{log};; esac\nexec {sanitized.compiler()} "$@"\n')
+    tool.chmod(0o755)
+
+    def answer(**sources: str) -> tuple[int, int]:
+        paths = [tmp_path / f"{name}.cc" for name in sources]
+        for path, text in zip(paths, sources.values(), strict=True):
+            path.write_text(text)
+        log.write_text("")
+        program = sanitized.build(tmp_path / "program", paths, with_=str(tool), cache=tmp_path / "cache")
+        return subprocess.run([program], timeout=60, check=False).returncode, len(log.read_text().splitlines())
+
+    main = "int a();\nint b();\nint main() { return a() + b(); }\n"
+    one = "namespace {\nint helper() { return 1; }\n}  // namespace\nint a() { return helper(); }\n"
+    assert answer(main=main, a=one, b="int b() { return 20; }\n") == (21, 1)
+    other = one.replace("1;", "30;").replace("int a()", "int b()")
+    assert answer(main=main, a=one, b=other) == (31, 2)
+    # What nobody saw coming is compiled one by one, and said.
+    hidden = "namespace { int helper() { return 40; } }\nint b() { return helper(); }\n"
+    with pytest.warns(UserWarning, match="compiled one by one"):
+        assert answer(main=main, a=one, b=hidden) == (41, 4)
