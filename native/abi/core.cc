@@ -3,6 +3,7 @@
 
 #include "../edit/check.h"
 #include "../edit/diff.h"
+#include "../edit/redact.h"
 #include "../edit/skeleton.h"
 #include "../edit/text_changes.h"
 #include "../edit/write.h"
@@ -78,6 +79,16 @@ dt::Hash128 parse_hash(const std::string& text) {
   if (text.size() != 32 || text.find_first_not_of("0123456789abcdefABCDEF") != text.npos)
     throw dt::Error(DT_E_ARGUMENT, "not a content hash: " + text + " (expected 32 hex digits)");
   return {strtoull(text.substr(16).c_str(), nullptr, 16), strtoull(text.substr(0, 16).c_str(), nullptr, 16)};
+}
+
+std::vector<std::string> lines(const std::string& text) {
+  std::vector<std::string> found;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    if (end > at) found.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return found;
 }
 
 std::string_view view(const uint8_t* bytes, uint64_t length) { return {reinterpret_cast<const char*>(bytes), length}; }
@@ -323,6 +334,27 @@ int dt_skeleton(dt_trace* trace, const char* path, const char** json, uint64_t* 
   return guarded([&] {
     need(trace && path && json && length && owner, "the path");
     hand_out(dt::edit::write_skeleton(*trace->trace, path), json, length, owner);
+  });
+}
+
+int dt_redact_origin(dt_trace* trace, const char** json, uint64_t* length, void** owner) {
+  return guarded([&] {
+    need(trace && json && length && owner, "the trace");
+    const auto origin = dt::edit::origin_of(*trace->trace);
+    std::string pids;
+    for (uint32_t pid : origin.pids) pids += (pids.empty() ? "" : ", ") + std::to_string(pid);
+    hand_out("{\"ticks\": " + std::to_string(origin.ticks) + ", \"ns\": " + std::to_string(origin.ns) +
+                 ", \"pids\": [" + pids + "]}",
+             json, length, owner);
+  });
+}
+
+int dt_redact(dt_trace* trace, const char* path, uint64_t ticks, uint64_t ns, const char* before, const char* after) {
+  return guarded([&] {
+    need(trace && path && before && after, "the path");
+    dt::edit::Origin origin = dt::edit::origin_of(*trace->trace);
+    origin.ticks = ticks, origin.ns = ns;
+    dt::edit::redact(*trace->trace, path, std::move(origin), lines(before), lines(after));
   });
 }
 

@@ -101,6 +101,15 @@ DT_API int dt_restore_add(dt_restored* restored, const char* hash, const uint8_t
                           const uint8_t* frame, uint64_t frame_bytes);
 DT_API int dt_restore_finish(dt_restored* restored, const char* annotation);
 DT_API void dt_restore_close(dt_restored* restored);
+
+/* The least times of a recording's chunks (0: none), and its processes in the order of their new numbers, from 1:
+ * `json`: {"ticks", "ns", "pids": [...]}; until dt_blob_free(owner). */
+DT_API int dt_redact_origin(dt_trace* trace, const char** json, uint64_t* length, void** owner);
+
+/* Write a recording without what tells who made it, where and when; see redact.h. `ticks` and `ns` are subtracted from
+ * times. Annotations are those of `before` and `after` alone: JSON objects, one a line. */
+DT_API int dt_redact(dt_trace* trace, const char* path, uint64_t ticks, uint64_t ns, const char* before,
+                     const char* after);
 #ifdef __cplusplus
 }
 #endif

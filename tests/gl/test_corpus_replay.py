@@ -202,3 +202,15 @@ def test_tasks_have_names_of_their_own(fakes: Path) -> None:
     names = {task_key(trace, engine, attempt) for trace in "ab" for engine in (one, two) for attempt in ("", "1")}
     assert len(names) == 8
     assert task_key("a", one) == task_key("a", engines.named(["sound"], fakes)[0])
+
+
+def test_a_redacted_recording_draws_the_same(triangle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in SOFTWARE.items():
+        monkeypatch.setenv(name, value)
+    answer = run_drawtap("redact", triangle, "-o", tmp_path / "b.dtap", "--on", "llvmpipe", "--json")
+    assert answer.returncode == 0, answer.stderr
+    assert json.loads(answer.stdout)["frames"] == 10
+    assert str(triangle.parent).encode() not in (tmp_path / "b.dtap").read_bytes()
+    verified = player.play(tmp_path / "b.dtap", ["--verify"])
+    assert verified.compared > 0
+    assert verified.different == 0

@@ -199,6 +199,8 @@ def _library() -> Library:
         "dt_diff": (c_void_p, c_void_p, c_uint64, c_uint64, c_uint64, c_uint32, *TEXT),
         "dt_write": (POINTER(_CSource), c_uint32, POINTER(_CWrite), c_char_p, *TEXT),
         "dt_skeleton": (c_void_p, c_char_p, *TEXT),
+        "dt_redact_origin": (c_void_p, *TEXT),
+        "dt_redact": (c_void_p, c_char_p, c_uint64, c_uint64, c_char_p, c_char_p),
         "dt_pack": (c_char_p, c_uint64, ctypes.c_int32, *TEXT),
         "dt_unpack": (c_char_p, c_uint64, c_uint64, *TEXT),
         "dt_restore_open": (c_void_p, c_char_p, POINTER(c_void_p)),
@@ -361,6 +363,18 @@ class CoreTrace(Handle):
     def skeleton(self, path: Path) -> Row:
         """Write the trace without its contents, and say which these are; see `native/edit/edit.h` for dt_skeleton."""
         return _object(self._text(self._lib.dt_skeleton, os.fsencode(path)))
+
+    def redact_origin(self) -> Row:
+        """Return the least times of chunks, and the processes; see `native/edit/edit.h` for dt_redact_origin."""
+        return _object(self._text(self._lib.dt_redact_origin))
+
+    def redact(self, path: Path, ticks: int, ns: int, before: Sequence[Row], after: Sequence[Row]) -> None:
+        """Write the trace without signs of who made it, where and when, and with these annotations alone.
+
+        `ticks` and `ns` are subtracted from times.
+        """
+        texts = ("\n".join(json.dumps(note) for note in notes).encode() for notes in (before, after))
+        self._lib.dt_redact(self.handle, os.fsencode(path), ticks, ns, *texts)
 
     def cancel(self) -> None:
         """Stop what runs on this trace; it then raises Cancelled."""

@@ -1,0 +1,143 @@
+"""Hand a recording on without saying who made it, where and when.
+
+Annotations are taken by an allow-list: a kind or a field that is not on it goes, also one that a later version writes.
+Calls and contents stay, so the recording plays as before; `prove` compares the image of each frame.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from drawtap.errors import DrawtapError, whole_file
+from drawtap.replay import player
+from drawtap.trace.trace import Trace, open_trace
+
+_COUNTS = (
+    "calls", "threads", "calls_in_flight", "calls_dropped", "calls_nested", "calls_left", "calls_lost", "chunks_lost",
+    "calls_unrecorded", "invalid_records", "invalid_bytes", "wait_ns", "frames_recorded", "frames_unrecorded",
+    "frames_dropped", "draws_dropped", "uploads_dropped", "upload_bytes_dropped", "drainer_cpu_ns", "bytes_raw",
+    "bytes_file", "pool_peak_bytes",
+)  # fmt: skip
+#: What stays of an annotation, by kind: fields with numbers and truth values, and texts of these words alone.
+_KEPT: Mapping[str, tuple[str, ...]] = {
+    "recording": ("clock", "timing", "inline_limit", "chunk_bytes", "pool_bytes", "level", "ticks_per_second"),
+    "process": (),
+    "end": (*_COUNTS, "exit_code", "signal", "sealed_by_exit", "adopted"),
+    "command": (),
+    "flight_recorder": (
+        "frame", "before_ns", "after_ns", "first_call", "kept", "earlier", "first_frame", "frames", "calls", "assumed",
+        "calls_lost",
+    ),
+    "player": (),
+}  # fmt: skip
+_WORDS: Mapping[str, tuple[str, ...]] = {
+    "recording": ("version", "clock", "timing"),
+    "end": ("reason",),
+    "command": ("frame_end",),
+    "flight_recorder": ("reason",),
+    "player": ("config",),
+}
+_REASONS = frozenset(
+    (
+        *("process gone", "exec", "stopped", "detached"),
+        *("signal", "command", "gl-error", "frame-time", "fps", "mark", "crash", "exit"),
+    )
+)
+_MARGIN = 1000  # times begin there
+
+
+@dataclass(frozen=True)
+class Redacted:
+    """The outcome: annotations that went, texts that are left beside calls, and how many frames are proven equal.
+
+    `frames` is None where nothing was played.
+    """
+
+    path: Path
+    dropped: tuple[str, ...]
+    left: tuple[str, ...]
+    frames: int | None = None
+    engine: str = ""
+
+
+def redact(trace: Trace, path: Path, *, salt: bytes | None = None) -> Redacted:
+    """Write `trace` to `path` at the level `identity`. `salt` makes pseudonyms of programs; a fresh one by default.
+
+    Raises InputError for a damaged recording.
+    """
+    told = trace.info["annotations"]
+    notes = [json.loads(str(text)) for text in told] if isinstance(told, list) else []
+    origin = _origin(trace, notes)
+    salt = secrets.token_bytes(16) if salt is None else salt
+    kept = [note for note in (_kept(note, origin, salt) for note in notes) if note]
+    dropped = sorted({str(note.get("kind")) for note in notes if str(note.get("kind")) not in _KEPT})
+    before = [note for note in kept if note["kind"] != "end"]
+    after = [{"kind": "redacted", "level": "identity"}, *(note for note in kept if note["kind"] == "end")]
+    with whole_file(path) as part:
+        trace.core.redact(part, origin["ticks"], origin["ns"], before, after)
+        with open_trace(part) as made:
+            left = _left(made)
+            if made.info["calls"] != trace.info["calls"]:
+                raise DrawtapError(f"{path} is not written: it would not have the calls of the recording")
+    return Redacted(path, tuple(dropped), left)
+
+
+def _origin(trace: Trace, notes: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return what is subtracted from times, so that none gets below a margin; 0 would mean that there is none."""
+    found = dict(trace.core.redact_origin())
+    for name, words in (("ticks", ("start_clock", "end_clock")), ("ns", ("start_ns", "end_ns"))):
+        told = [
+            note[word] for note in notes if note.get("kind") in ("recording", "end") for word in words if word in note
+        ]
+        times = [at for at in (found[name], *told) if isinstance(at, int) and at > 0]
+        found[name] = max(0, min(times, default=0) - _MARGIN)
+    return found
+
+
+def _kept(note: Mapping[str, Any], origin: Mapping[str, Any], salt: bytes) -> dict[str, Any] | None:
+    kind = str(note.get("kind"))
+    if kind not in _KEPT:
+        return None
+    found: dict[str, Any] = {"kind": kind}
+    for name in _KEPT[kind]:
+        if isinstance(note.get(name), bool | int | float):
+            found[name] = note[name]
+    for name in _WORDS.get(kind, ()):
+        if isinstance(note.get(name), str) and (name != "reason" or note[name] in _REASONS):
+            found[name] = note[name]
+    for clock, by in (("start_clock", "ticks"), ("end_clock", "ticks"), ("start_ns", "ns"), ("end_ns", "ns")):
+        at = note.get(clock)
+        if kind in ("recording", "end") and isinstance(at, int) and at:
+            found[clock] = max(1, at - int(origin[by]))
+    pids = list(origin["pids"])
+    if note.get("pid") in pids:
+        found["pid"] = pids.index(note["pid"]) + 1
+    program = note.get("program")
+    if isinstance(program, str) and program:
+        found["program"] = f"program-{hashlib.blake2b(program.encode(), key=salt, digest_size=4).hexdigest()}"
+    return found if len(found) > 1 else None
+
+
+def _left(trace: Trace) -> tuple[str, ...]:
+    """Return the texts that stand in the file beside calls and contents, without numbers of windows and images."""
+    found = {str(row["path"]) for row in trace.table("libraries")} | {str(row["text"]) for row in trace.table("notes")}
+    found |= {str(row["text"]) for row in trace.table("natives") if row["kind"] in ("driver", "display")}
+    return tuple(sorted(found))
+
+
+def prove(recording: Path, redacted: Path, environment: Mapping[str, str]) -> tuple[int, str]:
+    """Play both and compare the images of all frames; return how many there are, and the engine.
+
+    Raises DrawtapError where one differs, and what `player.play` raises.
+    """
+    first, second = (player.play(path, ["--hashes"], environment=environment) for path in (recording, redacted))
+    if first.hashes != second.hashes or first.calls != second.calls:
+        frames = sorted(f for f in {*first.hashes, *second.hashes} if first.hashes.get(f) != second.hashes.get(f))
+        raise DrawtapError(f"the redacted recording draws something else, first in frame {frames[0] if frames else 0}")
+    return len(first.hashes), first.engine
