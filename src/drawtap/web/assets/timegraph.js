@@ -100,7 +100,7 @@ export class TimeGraph {
     this.hues = new Map();
     this.ruler = /** @type {HTMLCanvasElement} */ (h("canvas", { class: "ruler", "aria-hidden": "true" }));
     this.canvas = /** @type {HTMLCanvasElement} */ (h("canvas", { class: "graph", "aria-hidden": "true" }));
-    this.space = h("div", { class: "space" }, this.canvas);
+    this.space = h("div", { class: "high" }, this.canvas);
     this.box = h("div", { class: "tracks", tabindex: "0", role: "application", "aria-roledescription": "timeline", "aria-label": "timeline: W S A D move, up and down choose a row, full stop and comma its spans, F shows one whole" }, this.space);
     this.said = h("div", { class: "said", role: "status", "aria-live": "polite" });
     this.tip = h("div", { class: "tip", hidden: true });
