@@ -8,6 +8,15 @@
 
 namespace dt::play {
 
+extern Player* g_player;
+inline constexpr int API_ES = EGL_OPENGL_ES_API, API_GL = EGL_OPENGL_API;
+
+inline std::string hex(uint64_t v) {
+  char text[24];
+  snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(v));
+  return text;
+}
+
 using Text = std::map<std::string, std::string>;  // attributes of a native object
 
 struct NativeFact {

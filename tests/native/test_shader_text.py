@@ -40,7 +40,8 @@ def counting(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("no C++ compiler")
     folder = tmp_path_factory.mktemp("shader-text")
     (folder / "main.cc").write_text(MAIN)
-    command = [compiler, "-std=c++20", f"-I{METRICS}", str(folder / "main.cc"), str(METRICS / "shader_text.cc")]
+    sources = [str(METRICS / f"{name}.cc") for name in ("shader_text", "shader_words")]
+    command = [compiler, "-std=c++20", f"-I{METRICS}", str(folder / "main.cc"), *sources]
     subprocess.run([*command, "-o", str(folder / "made")], check=True, timeout=120)
     return folder / "made"
 
