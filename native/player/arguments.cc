@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "../runtime/sizes.h"
+#include "../mirror/sizes.h"
 #include "play.h"
 #include "gl_enums.h"
 

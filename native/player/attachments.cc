@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "../runtime/frame_image.h"
+#include "../mirror/frame_image.h"
 #include "depth_copy.h"
 #include "gl_enums.h"
 

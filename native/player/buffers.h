@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "../runtime/gl_state.h"
+#include "../mirror/gl_state.h"
 
 namespace dt::play {
 

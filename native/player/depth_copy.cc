@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "../runtime/gl_state.h"
+#include "../mirror/gl_state.h"
 #include "gl_enums.h"
 
 namespace dt::play {

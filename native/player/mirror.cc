@@ -1,4 +1,4 @@
-// What the tap's mirror of GL state (native/runtime) needs of its surroundings, as the player has it: functions by
+// What the tap's mirror of GL state (native/mirror) needs of its surroundings, as the player has it: functions by
 // name, and instead of records nothing at all, except that memory which a draw reads must be memory that the trace has.
 #include <dlfcn.h>
 
@@ -6,7 +6,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "../runtime/losses.h"
+#include "../mirror/losses.h"
 #include "play.h"
 #include "gl_enums.h"
 
@@ -51,6 +51,9 @@ void is_missing(unsigned id) {
 }  // namespace driver
 
 void want_exact_order() {}
+void context_is_made(GlContext*) {}
+void context_is_current(Thread*) {}
+void program_is_new(Thread*, uint32_t) {}
 void emit_context(Thread*, uint32_t, uint32_t, uint32_t, uint64_t, uint64_t, uint64_t) {}
 void emit_note(Thread*, const char* code, const char*) {
   std::string_view what = code;

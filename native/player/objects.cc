@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "../runtime/frame_image.h"
+#include "../mirror/frame_image.h"
 #include "attachments.h"
 #include "depth_copy.h"
 #include "play.h"

@@ -11,7 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "../runtime/gl_state.h"
+#include "../mirror/gl_state.h"
 #include "../state/feed.h"
 #include "../state/known.h"
 #include "names.h"

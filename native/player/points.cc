@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "../core/text.h"
-#include "../runtime/frame_image.h"
+#include "../mirror/frame_image.h"
 #include "attachments.h"
 #include "buffers.h"
 #include "image.h"

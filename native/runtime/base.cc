@@ -18,6 +18,17 @@ namespace dt {
 uint32_t recording_epoch();  // session.cc
 uint64_t session_number();
 
+// All of it is in the recording where one is under way.
+void context_is_made(GlContext* c) {
+  if (!is_off()) c->recorded_in = session_number(), c->told_epoch = c->base_epoch = recording_epoch();
+}
+void context_is_current(Thread* t) {
+  if (DT_UNLIKELY(hook::g_began_late) && t->context && !is_off()) hook::take_base(t, hook::Moment::MADE_CURRENT);
+}
+void program_is_new(Thread* t, uint32_t program) {
+  if (!t->keep && t->context) keep_drop(KEEP_PROGRAM, t->context->share_group, program, 1);
+}
+
 namespace gl {
 
 namespace {

@@ -10,6 +10,7 @@
 
 #include "frame_image.h"
 #include "gl_state.h"
+#include "tap.h"
 #include "losses.h"
 #include "egl_enums.h"
 #include "gl_enums.h"

@@ -2,6 +2,7 @@
 // other.
 #pragma once
 #include "gl_state.h"
+#include "tap.h"
 
 namespace dt {
 namespace hook {

@@ -47,10 +47,10 @@ PLAYER = (
         "shadow",
         "special",
     ),
-    *("windows", "x11", "metrics/session", "metrics/source", "metrics/plan", "metrics/own_queries"),
+    *("shared_images", "surfaces", "windows", "windows_vg", "x11"),
+    *("metrics/session", "metrics/session_calls", "metrics/source", "metrics/plan", "metrics/own_queries"),
 )
 CORE = ("arrow", "chunk", "signature", "text", "trace")
-RUNTIME = ("client_arrays", "frame_image", "gl_state", "paths_vg", "sizes")
 
 
 @pytest.fixture(scope="session")
@@ -68,7 +68,7 @@ def build(folder: Path, compiler: str, flags: Sequence[str]) -> Path:
     program = ROOT / "tests/native/fuzz_player.cc"
     (folder / "fake_driver.inc").write_text(fake_driver.generate(program.read_text(encoding="utf-8")), encoding="utf-8")
     native = ROOT / "native"
-    rooms = [folder, generated, *(native / room for room in ("player", "runtime", "common", "third_party"))]
+    rooms = [folder, generated, *(native / room for room in ("player", "mirror", "common", "third_party"))]
 
     sources = [
         *sorted(generated.glob("*.cc"), key=lambda path: -path.stat().st_size),
@@ -76,7 +76,7 @@ def build(folder: Path, compiler: str, flags: Sequence[str]) -> Path:
         *(native / f"player/{name}.cc" for name in PLAYER),
         *(native / f"core/{name}.cc" for name in CORE),
         native / "state/feed.cc",
-        *(native / f"runtime/{name}.cc" for name in RUNTIME),
+        *sorted((native / "mirror").glob("*.cc")),
     ]
     # The player asks for EGL's functions by name: those of the program itself.
     return sanitized.build(

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "../../native/runtime/base.h"
-#include "../../native/runtime/gl_state.h"
+#include "../../native/mirror/gl_state.h"
 #include "../../native/runtime/keep.h"
-#include "../../native/runtime/sizes.h"
+#include "../../native/mirror/sizes.h"
 
 #define CHECK(condition)                                             \
   do {                                                               \
@@ -105,6 +105,9 @@ void emit_native(Thread*, const char*, uint64_t, const char* text) { g_natives.p
 void emit_note(Thread*, const char* code, const char*) { g_notes.push_back(code); }
 void emit_loss(Thread* t, const char* code, const char* text) { emit_note(t, code, text); }
 // Recorded from the start: there is no state to take, and nothing is kept.
+void context_is_made(GlContext*) {}
+void context_is_current(Thread*) {}
+void program_is_new(Thread*, uint32_t) {}
 uint32_t recording_epoch() { return 1; }
 uint64_t session_number() { return 1; }
 bool is_off() { return false; }

@@ -11,8 +11,11 @@ import pytest
 import sanitized
 
 ROOT = Path(__file__).parents[2]
-RUNTIME = ROOT / "native" / "runtime"
-SOURCES = ("gl_state.cc", "sizes.cc", "client_arrays.cc", "maps.cc", "natives.cc", "frame_image.cc")
+NATIVE = ROOT / "native"
+SOURCES = (
+    *sorted((NATIVE / "mirror").glob("*.cc")),
+    *(NATIVE / "runtime" / name for name in ("maps.cc", "natives.cc")),
+)
 
 
 def _compiler() -> str:
@@ -27,7 +30,7 @@ def test_state(tmp_path: Path, sanitize: bool) -> None:
     program = tmp_path / "test_state"
     flags = ["-fsanitize=address,undefined", "-O1"] if sanitize else ["-O2"]
     command = [_compiler(), "-std=c++20", "-g", "-Wall", "-Wextra", f"-I{sanitized.enum_headers()}", *flags]
-    command += [str(ROOT / "tests" / "native" / "test_state.cc"), *(str(RUNTIME / name) for name in SOURCES)]
+    command += [str(ROOT / "tests" / "native" / "test_state.cc"), f"-I{NATIVE / 'mirror'}", *map(str, SOURCES)]
     built = subprocess.run([*command, "-o", str(program)], capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr
     run = subprocess.run([str(program)], capture_output=True, text=True, timeout=120, check=False)

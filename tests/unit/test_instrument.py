@@ -102,7 +102,7 @@ def test_the_record_is_committed_before_the_driver_runs() -> None:
 
 
 def test_aliases_share_the_hooks_of_what_they_are_aliases_of() -> None:
-    state = capture_state.hooks(generate.runtime_folder())
+    state = capture_state.hooks(generate.mirror_folder())
     functions = _functions("gl")
     own = state.for_function(functions["glBindBuffer"])
     alias = state.for_function(functions["glBindBufferARB"])

@@ -14,7 +14,7 @@ from drawtap.spec.model import Array, String
 from drawtap.spec.registry import load_api
 
 API = load_api("vg")
-RUNTIME = Path(__file__).parents[2] / "native" / "runtime"
+MIRROR = Path(__file__).parents[2] / "native" / "mirror"
 
 
 def test_counts() -> None:
@@ -183,7 +183,7 @@ def test_path_sizes_in_cpp(tmp_path: Path) -> None:
         pytest.skip("no C++ compiler on this machine")
     source, program = tmp_path / "vg.cc", tmp_path / "vg"
     source.write_text(_DRIVER)
-    command = ["g++", "-std=c++20", "-Wall", "-fsanitize=address,undefined", "-I", RUNTIME]
+    command = ["g++", "-std=c++20", "-Wall", "-fsanitize=address,undefined", "-I", MIRROR]
     command += ["-I", sanitized.enum_headers(), "-o", program, source]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

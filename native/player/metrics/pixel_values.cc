@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "../../runtime/frame_image.h"
+#include "../../mirror/frame_image.h"
 #include "draw_state.h"
 #include "gl_enums.h"
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "../../runtime/gl_state.h"
+#include "../../mirror/gl_state.h"
 
 namespace dt::play::metrics {
 

@@ -76,9 +76,14 @@ def runtime_folder() -> Path:
     raise UsageError("the sources of the native runtime are not here", hint="reinstall drawtap")
 
 
+def mirror_folder() -> Path:
+    """Return the folder of the mirror of GL state, which the runtime and the player share."""
+    return runtime_folder().parent / "mirror"
+
+
 def default_hooks() -> list[Hooks]:
     """Return the hook sets of the standard tap: what a manager sees, capture state, then the recorder."""
-    return [live.hooks(), capture_state.hooks(runtime_folder()), recorder.hooks()]
+    return [live.hooks(), capture_state.hooks(mirror_folder()), recorder.hooks()]
 
 
 @cache
@@ -338,12 +343,13 @@ def _types(command: Command) -> str:
 
 def shared_header(apis: Sequence[str], hook_sets: Sequence[Hooks]) -> str:
     loaded = [load_api(name) for name in apis]
-    own = sorted(path.name for path in runtime_folder().glob("sizes*.h"))
+    own = sorted(path.name for path in mirror_folder().glob("sizes*.h"))
     parts = [
         "// Generated. Types, size rules and headers of the hooks.",
         "#pragma once",
         '#include "tap.h"',
         '#include "keep.h"',
+        '#include "images.h"',
         *(f'#include "{name}"' for name in own),
         *(api.typedefs for api in loaded),
         *(expr.tables_to_cpp(api) for api in loaded if api.tables),

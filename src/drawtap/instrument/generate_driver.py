@@ -1,4 +1,4 @@
-"""Generate the table of driver functions (native/runtime/driver.h): every command of the registries, typed.
+"""Generate the table of driver functions (native/mirror/driver.h): every command of the registries, typed.
 
 The header is one for all. The table behind it gives each function its number in one module or in the player.
 """

@@ -2,7 +2,7 @@
 
 `gl_enums.h`, `egl_enums.h`, `glx_enums.h` and `vg_enums.h` hold every enumerant of a registry as a constant. One header
 an API: sources that include a system's header with the same names (`EGL/egl.h`) take the other APIs' alone.
-`driver_functions.h` has every command with its type, for the table of driver functions (native/runtime/driver.h).
+`driver_functions.h` has every command with its type, for the table of driver functions (native/mirror/driver.h).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A generated function loads the arguments from the columns of a decoded chunk and translates the names of objects. It
 checks, by the recorder's size rules, that an array is as long as the driver will read. Then it calls the driver and
-takes over the results. It tells the mirror of GL state (native/runtime/gl_state.h) what happened, as the tap does.
+takes over the results. It tells the mirror of GL state (native/mirror/gl_state.h) what happened, as the tap does.
 Functions that need more are hand-written in native/player/special.h.
 """
 
@@ -13,7 +13,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from drawtap.instrument import generate_driver, generate_queries
-from drawtap.instrument.generate import by_use, command_line, functions_of, remove_others, runtime_folder, write_files
+from drawtap.instrument.generate import (
+    by_use,
+    command_line,
+    functions_of,
+    mirror_folder,
+    remove_others,
+    runtime_folder,
+    write_files,
+)
 from drawtap.instrument.hook import Function, Hooks
 from drawtap.instrument.hooks import capture_state, recorder
 from drawtap.spec import expr
@@ -83,7 +91,7 @@ def generate() -> dict[str, str]:
     """Return the generated files by name."""
     functions = functions_of(KNOWN)
     specials = _specials()
-    hooks = capture_state.hooks(runtime_folder())
+    hooks = capture_state.hooks(mirror_folder())
     files = {"player_module.h": _header()}
     played = [function for function in functions if function.api.name in PLAYED]
     for stem, part in zip(("play", "play_rare"), by_use(played, PLAYED), strict=True):

@@ -93,9 +93,10 @@ def _is_ours(output: str) -> bool:
 
 
 def _runtime() -> list[Path]:
-    return sorted(p for p in generate.runtime_folder().iterdir() if p.suffix in (".cc", ".S"))
+    folders = (generate.runtime_folder(), generate.mirror_folder())
+    return sorted(path for folder in folders for path in folder.iterdir() if path.suffix in (".cc", ".S"))
 
 
 def _include() -> list[Path]:
     runtime = generate.runtime_folder()
-    return [runtime, runtime.parent / "common", runtime.parent / "third_party"]
+    return [runtime, *(runtime.parent / room for room in ("mirror", "common", "third_party"))]

@@ -2,7 +2,7 @@
 
 A rule is a string such as ``"count * 4"``, ``"light_params(pname)"`` or ``"n if n > 0 else 0"``. Names are the
 command's parameters, enumerants of its API, and ``result`` (the return value, in `actual` rules only). Named tables of
-the overlay are called with one argument. The runtime (native/runtime/sizes.h) implements the functions of FUNCTIONS.
+the overlay are called with one argument. The mirror (native/mirror/sizes.h) implements the functions of FUNCTIONS.
 Arithmetic is 64-bit signed; negative counts mean zero.
 """
 

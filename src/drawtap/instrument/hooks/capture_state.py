@@ -1,6 +1,6 @@
 """The GL state that capture needs: contexts, bindings, client arrays, maps.
 
-The functions are hand-written C++ (native/runtime/gl_state.h, namespace dt::hook): `before_NAME` and `after_NAME`.
+The functions are hand-written C++ (native/mirror/gl_state.h, namespace dt::hook): `before_NAME` and `after_NAME`.
 A command without functions of its own uses the functions of its alias.
 """
 
@@ -18,18 +18,18 @@ _GPU_READS = ("gpu_reads", "draw", "dispatch", "flush", "finish", "sync", "frame
 
 
 @cache
-def _declared(runtime: str) -> dict[tuple[str, str], str]:
+def _declared(folder: str) -> dict[tuple[str, str], str]:
     """Which hooks the header declares: (when, command) -> parameter text."""
-    path = Path(runtime) / HEADER
+    path = Path(folder) / HEADER
     if not path.exists():
         return {}
     text = re.sub(r"//[^\n]*", "", path.read_text())
     return {(m[1], m[2]): " ".join(m[3].split()) for m in _DECLARATION.finditer(text)}
 
 
-def hooks(runtime: Path) -> Hooks:
-    """Return the hook set that the header in `runtime` declares."""
-    declared = _declared(str(runtime))
+def hooks(folder: Path) -> Hooks:
+    """Return the hook set that the header in `folder` declares."""
+    declared = _declared(str(folder))
 
     def call(when: str, function: Function) -> str:
         names = [function.name]

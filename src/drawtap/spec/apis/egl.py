@@ -8,7 +8,7 @@ from drawtap.spec.overlay import Overlay, create, delete, set_
 
 OVERLAY = o = Overlay("egl", xml="egl.xml", libraries=("libEGL.so.1",), lookups=("eglGetProcAddress",))
 
-# Implemented by native/runtime/sizes_egl.h.
+# Implemented by native/mirror/sizes_egl.h.
 expr.declare("egl_image_planes(display, image)", "planes of an image, at most 4")
 
 # ---- enum groups --------------------------------------------------------------------------------------------

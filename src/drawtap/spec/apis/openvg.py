@@ -10,7 +10,7 @@ OVERLAY = o = Overlay(
     "vg", xml="vg.xml", libraries=("libOpenVG.so.1", "libOpenVG.so", "libOpenVGU.so.1", "libOpenVGU.so")
 )
 
-# Implemented by native/runtime/sizes_vg.h.
+# Implemented by native/mirror/sizes_vg.h.
 expr.declare("vg_path_data_size(path, segments, commands)", "bytes of path data that these segment commands take")
 expr.declare(
     "vg_path_part_size(path, start, segments, data)",

@@ -8,7 +8,7 @@ from drawtap.spec.overlay import Overlay, create, delete, set_
 
 OVERLAY = o = Overlay("toy", xml="toy.xml", libraries=("libtoy.so",), lookups=("toyGetProcAddress",))
 
-# Implemented by native/runtime/sizes_toy.h.
+# Implemented by native/mirror/sizes_toy.h.
 expr.declare("toy_stride(handle)", "components of a point: asks toyGet(handle, TOY_STRIDE)")
 
 o.data("toyGet", values=Array("capacity", out=True, actual="min(result, capacity)"))

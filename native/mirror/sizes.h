@@ -12,7 +12,7 @@
 // is bound. compressed_in/out do the same for compressed images; the long form takes the extent, which matters when
 // the compressed block parameters of the pixel store are set. prepare_image/prepare_image_out make the argument.
 #pragma once
-#include "tap.h"
+#include "host.h"
 
 namespace dt {
 namespace size {
@@ -67,15 +67,6 @@ int64_t image_out(Thread* t, int64_t format, int64_t type, int64_t width, int64_
 int64_t compressed_in(Thread* t, int64_t bytes);
 int64_t compressed_out(Thread* t, int64_t bytes);
 int64_t compressed_in(Thread* t, int64_t bytes, int64_t width, int64_t height, int64_t depth, int dimensions);
-
-static inline Data prepare_image(Thread* t, const void* pixels, int64_t bytes) {
-  if (bytes == IS_OFFSET) return Data{DT_DATA(DT_DATA_OFFSET, 0, 0), nullptr, {}};
-  return prepare(t, pixels, bytes);
-}
-static inline Data prepare_image_out(const void* pixels, int64_t bytes) {
-  if (bytes == IS_OFFSET) return Data{DT_DATA(DT_DATA_OFFSET, 0, 0), nullptr, {}};
-  return prepare_out(pixels, bytes);
-}
 
 }  // namespace size
 }  // namespace dt

@@ -1,7 +1,7 @@
 // The functions of drivers by name: one table of all that the registries have, in plain types. `driver::glFlush()`
 // calls the driver and no wrapper; as a condition it says whether there is such a function. Each is looked up once.
 #pragma once
-#include "tap.h"
+#include "host.h"
 
 namespace dt::driver {
 

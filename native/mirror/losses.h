@@ -1,6 +1,6 @@
 // Content that could not be recorded is counted, and the first time said in a note, with the call that it is about.
 #pragma once
-#include "tap.h"
+#include "host.h"
 
 namespace dt {
 

@@ -10,12 +10,18 @@
 // that no GL or X header is needed.
 #pragma once
 #include "driver.h"
-#include "tap.h"
 
 namespace dt {
 
 // session.cc: from now on an exact order mark before every call.
 void want_exact_order();
+
+// What the mirror tells whoever keeps it. A context was made: called with the registry locked.
+void context_is_made(GlContext* c);
+// A context of this thread's may have become current for the first time since recording began.
+void context_is_current(Thread* t);
+// A program was linked anew.
+void program_is_new(Thread* t, uint32_t program);
 
 namespace gl {
 
