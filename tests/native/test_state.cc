@@ -13,6 +13,7 @@
 #include "../../native/mirror/gl_state.h"
 #include "../../native/runtime/keep.h"
 #include "../../native/mirror/sizes.h"
+#include "../../native/runtime/tap.h"
 
 #define CHECK(condition)                                             \
   do {                                                               \
