@@ -183,6 +183,15 @@ def test_a_new_object_never_replaces_another(bucket: str, tmp_path: Path) -> Non
             objects.get("packs/x")
 
 
+def test_of_two_writers_at_once_the_first_one_stays(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Neither sees the other's object when it looks.
+    monkeypatch.setattr(type(store.objects), "_is_there", lambda *_: False)
+    assert store.objects.put_new("packs/x", b"first")
+    assert not store.objects.put_new("packs/x", b"second")
+    assert store.objects.get("packs/x") == b"first"
+    assert [entry.name for entry in store.objects.listed("packs/")] == ["packs/x"]
+
+
 def test_equal_contents_are_stored_once(store: Store, tmp_path: Path) -> None:
     adder = Adder(store)
     first = adder.add(_recording(tmp_path / "a.dtap", (BIG, SMALL, FLAT)))
