@@ -21,6 +21,7 @@ from rich.text import Text
 IMAGES = Path(__file__).parent / "images"
 RECORD = "xvfb-run -a {} record -o mark.dtap -- glmark2-es2 -s 320x240 -b build:nframes=300 -b texture:nframes=300"
 DRAWTAP = f"{sys.executable} -m drawtap"
+DRAW = "SELECT max(seq) FROM draws WHERE kind = 'draw' AND frame = 20"
 COLUMNS = 100
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 
@@ -52,6 +53,9 @@ def main() -> int:
         page(browser, "tutorial", "report.html", (1240, 1100))
         _run(f"{DRAWTAP} compare mark.dtap --on llvmpipe --on softpipe --frames 10:13 -o compare.html", codes=(1,))
         page(browser, "compare", "compare.html", (1240, 900))
+        seq = re.findall(r"\d+", _run(f'{DRAWTAP} sql mark.dtap "{DRAW}" --json'))[-1]
+        place = f"call={seq}&tab=picture&over=culled,boxes&px=170,120"
+        viewed(browser, "pixel", "mark.dtap", place, shown_first=(".legend[data-ready=yes]", "#history tbody tr"))
         _run(f"{DRAWTAP} overdraw mark.dtap --frames 10:11 -o overdraw")
         shutil.copy(min(Path("overdraw").glob("*.png")), IMAGES / "overdraw.png")
     return 0
@@ -87,8 +91,13 @@ def page(browser: str, name: str, html: str, size: tuple[int, int]) -> None:
     _run(f"{browser} {options} --screenshot={shot} file://{Path(html).absolute()}")
 
 
-def viewed(browser: str, name: str, trace: str, place: str, acts: tuple[str, ...]) -> None:
-    """Write images/NAME.png: the viewer at a place, after acts in JavaScript, when its timeline has all it asks for."""
+def viewed(
+    browser: str, name: str, trace: str, place: str, acts: tuple[str, ...] = (), shown_first: tuple[str, ...] = ()
+) -> None:
+    """Write images/NAME.png: the viewer at a place, when it shows some selectors.
+
+    Or after acts in JavaScript, when the timeline has all it asks for.
+    """
     from playwright.sync_api import sync_playwright
 
     command = [sys.executable, "-m", "drawtap", "view", "--no-browser", trace]
@@ -102,7 +111,9 @@ def viewed(browser: str, name: str, trace: str, place: str, acts: tuple[str, ...
             shown = chromium.new_page(viewport={"width": 1300, "height": 860})
             shown.goto(f"{address}&{place}")
             shown.wait_for_selector("body[data-ready]")
-            for act in ("", *acts):
+            for selector in shown_first:
+                shown.wait_for_selector(selector, timeout=60_000)
+            for act in ("", *acts) if acts else ():
                 shown.evaluate(act or "0")
                 shown.wait_for_timeout(1500)
                 while not shown.evaluate("drawtap.timeline.graph.kept.size && !drawtap.timeline.graph.asked"):

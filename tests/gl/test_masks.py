@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -92,6 +93,24 @@ def test_meshes_add_up_to_the_metrics(recorded, name):
             assert float(found.areas.sum()) == pytest.approx(known["area"], rel=1e-5)
             compared += 1
     assert compared > 0
+
+
+def test_masks_of_real_scenes_add_up(programs: Bench, tmp_path: Path):
+    if shutil.which("glmark2-es2") is None or programs.display is None:
+        pytest.skip("glmark2-es2 or Xvfb is not installed")
+    scenes = ["-b", "shading:nframes=2", "-b", "refract:nframes=2", "-b", "desktop:nframes=2"]
+    recorded = programs.recorded([str(shutil.which("glmark2-es2")), "-s", "128x96", *scenes], tmp_path)
+    assert recorded.result.returncode == 0, recorded.result.stdout + recorded.result.stderr
+    [path] = recorded.traces
+    metrics = _metrics(path, "fragments:count/*")
+    with drawtap.open(path) as trace, Warm(path, environment=LLVMPIPE, looks=True) as asked:
+        asked_for = f"SELECT seq FROM draws WHERE kind = 'draw' AND frame IN ({FRAME}, {len(trace.frames) - 1})"
+        draws = [seq for (seq,) in trace.sql(asked_for).fetchall()]
+        assert len(draws) > 2
+        for seq in draws:
+            found = look.masks(trace, seq, asked.look)
+            for mask, metric in (("covered", "generated"), ("discarded", "discarded"), ("drawn", "passed")):
+                assert int(found.counts[mask].sum()) == metrics[seq][metric], (seq, mask)
 
 
 def test_overdraw_is_the_sum_of_the_masks(recorded):
