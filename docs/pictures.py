@@ -92,7 +92,7 @@ def page(browser: str, name: str, html: str, size: tuple[int, int]) -> None:
 
 
 def viewed(
-    browser: str, name: str, trace: str, place: str, acts: tuple[str, ...] = (), shown_first: tuple[str, ...] = ()
+    browser: str, name: str, trace: str, place: str, acts: tuple[str, ...] = (), *, shown_first: tuple[str, ...] = ()
 ) -> None:
     """Write images/NAME.png: the viewer at a place, when it shows some selectors.
 
