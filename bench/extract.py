@@ -310,6 +310,8 @@ def spare(cut: Path) -> tuple[list[str], list[str]]:
     environment = {"LIBGL_ALWAYS_SOFTWARE": "1", "EGL_PLATFORM": "surfaceless"}
     with drawtap.open(cut) as trace, tempfile.TemporaryDirectory() as folder:
         calls = len(trace.calls)
+        [(rows,)] = trace.sql("SELECT count(*) FROM map_writes")
+        stored = b"\xff" * -(-int(str(rows)) // 8)  # all bytes stored through mappings stay
         query = "SELECT seq, name, payload_bytes FROM calls WHERE payload_bytes > 0 ORDER BY seq"
         brought = [
             int(str(seq))
@@ -322,7 +324,7 @@ def spare(cut: Path) -> tuple[list[str], list[str]]:
             keep = np.ones(calls, np.bool_)
             if without is not None:
                 keep[without] = False
-            packed(keep).tofile(bits)
+            bits.write_bytes(packed(keep).tobytes() + stored)
             try:
                 done = player.play(cut, ["--hashes", "--errors", "--keep", str(bits)], environment=environment)
             except ChildError:

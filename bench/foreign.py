@@ -11,7 +11,7 @@ import os
 import shutil
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import drawtap
@@ -26,6 +26,8 @@ from drawtap.replay import player
 FOLDERS = ("/usr/libexec/xscreensaver", "/usr/lib/xscreensaver")
 TOOLS = ("glxgears", "glxheads", "glxdemo")
 _SECONDS = 3
+_MORE_SECONDS = (12, 40)  # where it was too busy a machine for so many frames
+_LEAST_FRAMES = 5
 _SIZE = "240x180"
 _SHARE = 0.8  # the frame that is cut out stands so far into the recording
 _MOST_CUT_S = 30.0
@@ -90,7 +92,7 @@ def _is_fixed(path: Path) -> bool:
 
 def check(program: Program, folder: Path, display: Mapping[str, str]) -> Result:
     """Record a program, play it, cut a frame out. Raises BenchError where something does not run."""
-    recording, out = exact.record(program, folder / "whole.dtap", display), folder / "cut.dtap"
+    recording, out = _recorded(program, folder, display), folder / "cut.dtap"
     played = player.play(recording, ["--verify"], environment=_PLAYED)
     with drawtap.open(recording) as trace:
         shown = sum(row["kind"] == "frame" for row in trace.table("natives"))
@@ -113,6 +115,16 @@ def check(program: Program, folder: Path, display: Mapping[str, str]) -> Result:
         cut.equal and proof["recorded_images_compared"] > 0 and not proof["recorded_images_different"],
         cut.seconds,
     )
+
+
+def _recorded(program: Program, folder: Path, display: Mapping[str, str]) -> Path:
+    """Record a program; on a machine with much else to do it gets more time to come to its first frames."""
+    for seconds in (program.seconds, *_MORE_SECONDS):
+        recording = exact.record(replace(program, seconds=seconds), folder / "whole.dtap", display)
+        with drawtap.open(recording) as trace:
+            if sum(bool(row["end_function"]) for row in trace.table("frames")) >= _LEAST_FRAMES:
+                break
+    return recording
 
 
 def _checked(program: Program, folder: Path, display: Mapping[str, str], apitrace: bool) -> Result:

@@ -25,8 +25,8 @@ _MIB = 1 << 20
 
 @dataclass
 class _Soak:
-    # Samples of (s since the start, frames, drainer's RSS, RSS of the helper if one runs).
-    samples: list[tuple[float, int, int, int]] = field(default_factory=list)
+    # Samples of (s since the start, frames, drainer's RSS, RSS of the helper if one runs, memory files of the window).
+    samples: list[tuple[float, int, int, int, int]] = field(default_factory=list)
     recording: launch.Recording | None = None
 
 
@@ -55,6 +55,12 @@ def _soak_rows(setup: Setup) -> Iterator[Row]:
         f" 500th a program; first half {early:.1f}; drawtap-ring beside it at most {helper:.0f} while it runs;"
         f" held at most {int(str(kept['held_peak'])) / _MIB:.1f}",
         samples={"drawtap": [s[2] / _MIB for s in soak.samples]},
+    )  # fmt: skip
+    window = [s[4] / _MIB for s in settled]
+    yield Row(
+        "ring", "memory files of the window", "MiB", max(window, default=0.0),
+        note=f"at most; median {statistics.median(window):.1f}; beside the drainer's own memory, and gone with its last"
+        " process", samples={"drawtap": window},
     )  # fmt: skip
     yield Row(
         "ring", "earlier calls kept", "calls", int(str(kept["kept"])),
@@ -91,7 +97,8 @@ def _soaked(setup: Setup, frames: int) -> _Soak:
             for found in control.programs():
                 drainer = int(found.socket.name)
                 helper = sum(_rss(child) for child in _children(drainer))
-                soak.samples.append((time.monotonic() - started, found.frames, _rss(drainer), helper))
+                files = _window_files(drainer)
+                soak.samples.append((time.monotonic() - started, found.frames, _rss(drainer), helper, files))
         thread.join()
     finally:
         if runtime is None:
@@ -158,6 +165,18 @@ def _rss(pid: int) -> int:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * resource.getpagesize()
     except (OSError, IndexError, ValueError):
         return 0
+
+
+def _window_files(pid: int) -> int:
+    """Return the bytes of memory files that a drainer holds its window in."""
+    size = 0
+    for link in Path(f"/proc/{pid}/fd").glob("*"):
+        try:
+            if str(link.readlink()).startswith("/memfd:drawtap-window"):
+                size += link.stat().st_blocks * 512
+        except OSError:
+            continue
+    return size
 
 
 def _children(pid: int) -> list[int]:

@@ -477,14 +477,14 @@ class Copy {
     const Function& to = *t.to;
     take(t, c, i);
     w.row = row_;
-    for (auto& p : w.row.payloads) {
-      w.store.emplace_back(p.bytes);
-      p.bytes = w.store.back();  // blobs are asked for when the record is written
-    }
+    // Blobs are asked for when the record is written.
+    for (auto& p : w.row.payloads) p.bytes = w.store.emplace_back(p.bytes);
     if (id == DT_FN_NATIVE) {
       for (auto& p : to.params)
-        if (p.name == "kind" && p.has_data())
-          w.with_next = w.image = w.row.payloads[static_cast<size_t>(p.payload)].bytes.substr(0, 5) == "frame";
+        if (p.name == "kind" && p.has_data()) {
+          const std::string_view kind = w.row.payloads[static_cast<size_t>(p.payload)].bytes;
+          w.with_next = (w.image = kind.substr(0, 5) == "frame") || kind == "front";
+        }
     }
     if (source_.sparse && !w.with_next && (id == DT_FN_NATIVE || id == DT_FN_NOTE || id == DT_FN_LIBRARY)) {
       std::string said = std::to_string(id);

@@ -10,6 +10,7 @@
 
 #include "../core/text.h"
 #include "attachments.h"
+#include "front.h"
 #include "observer.h"
 #include "windows.h"
 
@@ -51,6 +52,9 @@ void Player::native(const FunctionColumns& c, uint32_t row) {
     if (options.verify) hash_frame(c.payload(*text, row));
   } else if (name == "surface" || name == "window") {
     windows_->size_noted(c.raw(*handle, row), parse_attributes(c.payload(*text, row)));
+  } else if (name == "front") {
+    const NativeFact about{"front", c.raw(*handle, row), seq, parse_attributes(c.payload(*text, row))};
+    set_front({about.handle, about.number("x"), about.number("y"), about.number("width"), about.number("height")});
   }
 }
 
@@ -338,13 +342,33 @@ void Player::baton_loop(uint32_t self) {
   if (tls.context && self != 0) eglReleaseThread();
 }
 
+namespace {
+
+// Bytes that a call left out found in a mapping may be another one's: which of them stay has to be chosen.
+void check_keep(const Trace& trace, const Options& options) {
+  uint64_t rows = 0;
+  for (auto& c : trace.calls_chunks)
+    if (auto* f = c.find(DT_FN_MAP_WRITE | DT_RECORD_TAP)) rows += f->count;
+  const uint64_t needed = (trace.calls + 7) / 8 + (rows + 7) / 8;
+  if (options.keep.size() < needed)
+    throw Error(DT_E_ARGUMENT, "--keep: " + options.keep_path + " has " + std::to_string(options.keep.size()) +
+                                   " bytes of " + std::to_string(needed) + ": a bit for each of " +
+                                   std::to_string(trace.calls) + " calls, then one for each of " +
+                                   std::to_string(rows) + " stores through mappings");
+}
+
+}  // namespace
+
 int Player::run() {
   if (trace.threads.empty()) {
     finish();
     return 0;
   }
   feed_ = std::make_unique<Feed>(trace, mapping_, options.preload ? 0 : options.window);
-  if (options.keep.size() > (trace.calls + 7) / 8) stored_rows_ = trace.tap_rows(DT_FN_MAP_WRITE);
+  if (!options.keep.empty()) {
+    check_keep(trace, options);
+    stored_rows_ = trace.tap_rows(DT_FN_MAP_WRITE);
+  }
   straight_ =
       options.keep.empty() && options.loops == 1 && options.end_frame == UINT64_MAX && options.stop_call == UINT64_MAX;
   started_ = now_seconds();

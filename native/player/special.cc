@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "front.h"
 #include "lists.h"
 #include "egl_enums.h"
 #include "gl_enums.h"
@@ -244,6 +245,142 @@ void special_glQueryCounter(Player& p, const Row&, GLuint id, GLenum target) {
 void special_glQueryCounterEXT(Player& p, const Row&, GLuint id, GLenum target) {
   p.query_targets[id] = target;
   driver::glQueryCounterEXT(id, target);
+}
+
+namespace {
+
+Front g_front;
+
+// While it lives, framebuffer 0 is read from a texture that holds what the program read from its window's front buffer.
+class FrontBuffer {
+ public:
+  explicit FrontBuffer(Player& p) : p_(p) {
+    if (DT_LIKELY(p.spans.empty())) return;
+    const Front& front = g_front;
+    if (front.width <= 0 || front.height <= 0 || front.x < 0 || front.y < 0) return;
+    const size_t bytes = static_cast<size_t>(front.width) * static_cast<size_t>(front.height) * 4;
+    for (auto& span : p.spans)
+      if (span.begin == front.drawable && span.end - span.begin == bytes) {
+        show(front, span.data);
+        return;
+      }
+  }
+  ~FrontBuffer() {
+    if (!framebuffer_) return;
+    driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, 0);
+    driver::glDeleteFramebuffers(1, &framebuffer_);
+    driver::glDeleteTextures(1, &texture_);
+  }
+  FrontBuffer(const FrontBuffer&) = delete;
+  FrontBuffer& operator=(const FrontBuffer&) = delete;
+  bool shown() const { return framebuffer_ != 0; }
+
+ private:
+  int ask(GLenum name) {
+    int value = 0;
+    driver::glGetIntegerv(name, &value);
+    return value;
+  }
+  void upload(const Front& front, const uint8_t* pixels) {
+    static const GLenum names[] = {GL_UNPACK_ALIGNMENT,   GL_UNPACK_ROW_LENGTH, GL_UNPACK_SKIP_ROWS,
+                                   GL_UNPACK_SKIP_PIXELS, GL_UNPACK_SWAP_BYTES, GL_UNPACK_LSB_FIRST};
+    const int buffer = ask(GL_PIXEL_UNPACK_BUFFER_BINDING);
+    if (buffer) driver::glBindBuffer(GL_PIXEL_UNPACK_BUFFER, 0);
+    int kept[6];
+    for (int i = 0; i < 6; ++i) {
+      kept[i] = ask(names[i]);
+      driver::glPixelStorei(names[i], i ? 0 : 4);
+    }
+    driver::glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, front.x + front.width, front.y + front.height, 0, GL_RGBA,
+                         GL_UNSIGNED_BYTE, nullptr);
+    driver::glTexSubImage2D(GL_TEXTURE_2D, 0, front.x, front.y, front.width, front.height, GL_RGBA, GL_UNSIGNED_BYTE,
+                            pixels);
+    for (int i = 0; i < 6; ++i) driver::glPixelStorei(names[i], kept[i]);
+    if (buffer) driver::glBindBuffer(GL_PIXEL_UNPACK_BUFFER, static_cast<GLuint>(buffer));
+  }
+  void show(const Front& front, const uint8_t* pixels) {
+    if (!driver::glBindFramebuffer || !driver::glGenFramebuffers || !driver::glFramebufferTexture2D)
+      return p_.report("front", p_.seq, p_.running, "the driver here has no framebuffers: the front buffer is another");
+    const int bound = ask(GL_TEXTURE_BINDING_2D);
+    driver::glGenTextures(1, &texture_);
+    driver::glBindTexture(GL_TEXTURE_2D, texture_);
+    upload(front, pixels);
+    driver::glBindTexture(GL_TEXTURE_2D, static_cast<GLuint>(bound));
+    driver::glGenFramebuffers(1, &framebuffer_);
+    driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, framebuffer_);
+    driver::glFramebufferTexture2D(GL_READ_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D, texture_, 0);
+  }
+  Player& p_;
+  GLuint framebuffer_ = 0, texture_ = 0;
+};
+
+bool is_depth(GLenum format) {
+  return format == GL_DEPTH_COMPONENT || format == GL_STENCIL_INDEX || format == GL_DEPTH_STENCIL;
+}
+
+}  // namespace
+
+void set_front(const Front& front) { g_front = front; }
+
+void special_glReadPixels(Player& p, const Row&, GLint x, GLint y, GLsizei width, GLsizei height, GLenum format,
+                          GLenum type, void* pixels) {
+  if (is_depth(format)) return driver::glReadPixels(x, y, width, height, format, type, pixels);
+  const FrontBuffer front(p);
+  driver::glReadPixels(x, y, width, height, format, type, pixels);
+}
+void special_glReadnPixels(Player& p, const Row&, GLint x, GLint y, GLsizei width, GLsizei height, GLenum format,
+                           GLenum type, GLsizei size, void* pixels) {
+  if (is_depth(format)) return driver::glReadnPixels(x, y, width, height, format, type, size, pixels);
+  const FrontBuffer front(p);
+  driver::glReadnPixels(x, y, width, height, format, type, size, pixels);
+}
+void special_glCopyPixels(Player& p, const Row&, GLint x, GLint y, GLsizei width, GLsizei height, GLenum type) {
+  if (type != GL_COLOR) return driver::glCopyPixels(x, y, width, height, type);
+  const FrontBuffer front(p);
+  driver::glCopyPixels(x, y, width, height, type);
+}
+void special_glCopyTexImage1D(Player& p, const Row&, GLenum target, GLint level, GLenum format, GLint x, GLint y,
+                              GLsizei width, GLint border) {
+  const FrontBuffer front(p);
+  driver::glCopyTexImage1D(target, level, format, x, y, width, border);
+}
+void special_glCopyTexImage2D(Player& p, const Row&, GLenum target, GLint level, GLenum format, GLint x, GLint y,
+                              GLsizei width, GLsizei height, GLint border) {
+  const FrontBuffer front(p);
+  driver::glCopyTexImage2D(target, level, format, x, y, width, height, border);
+}
+void special_glCopyTexSubImage1D(Player& p, const Row&, GLenum target, GLint level, GLint to, GLint x, GLint y,
+                                 GLsizei width) {
+  const FrontBuffer front(p);
+  driver::glCopyTexSubImage1D(target, level, to, x, y, width);
+}
+void special_glCopyTexSubImage2D(Player& p, const Row&, GLenum target, GLint level, GLint to_x, GLint to_y, GLint x,
+                                 GLint y, GLsizei width, GLsizei height) {
+  const FrontBuffer front(p);
+  driver::glCopyTexSubImage2D(target, level, to_x, to_y, x, y, width, height);
+}
+void special_glCopyTexSubImage3D(Player& p, const Row&, GLenum target, GLint level, GLint to_x, GLint to_y, GLint to_z,
+                                 GLint x, GLint y, GLsizei width, GLsizei height) {
+  const FrontBuffer front(p);
+  driver::glCopyTexSubImage3D(target, level, to_x, to_y, to_z, x, y, width, height);
+}
+void special_glCopyTextureSubImage2D(Player& p, const Row&, GLuint texture, GLint level, GLint to_x, GLint to_y,
+                                     GLint x, GLint y, GLsizei width, GLsizei height) {
+  const FrontBuffer front(p);
+  driver::glCopyTextureSubImage2D(texture, level, to_x, to_y, x, y, width, height);
+}
+void special_glBlitFramebuffer(Player& p, const Row&, GLint x0, GLint y0, GLint x1, GLint y1, GLint to_x0, GLint to_y0,
+                               GLint to_x1, GLint to_y1, GLbitfield mask, GLenum filter) {
+  if (DT_LIKELY(p.spans.empty()))
+    return driver::glBlitFramebuffer(x0, y0, x1, y1, to_x0, to_y0, to_x1, to_y1, mask, filter);
+  {
+    // Colors alone have a front buffer.
+    const FrontBuffer front(p);
+    const GLbitfield colors = front.shown() ? mask & GL_COLOR_BUFFER_BIT : mask;
+    if (colors) driver::glBlitFramebuffer(x0, y0, x1, y1, to_x0, to_y0, to_x1, to_y1, colors, filter);
+    mask &= ~colors;
+  }
+  if (mask) driver::glBlitFramebuffer(x0, y0, x1, y1, to_x0, to_y0, to_x1, to_y1, mask, filter);
 }
 
 }  // namespace dt::play

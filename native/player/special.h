@@ -17,6 +17,26 @@ void special_glActiveShaderProgram(Player& p, const Row& w, GLuint pipeline, GLu
 void special_glDrawBuffer(Player& p, const Row& w, GLenum buf);
 void special_glReadBuffer(Player& p, const Row& w, GLenum src);
 void special_glDrawBuffers(Player& p, const Row& w, GLsizei n, const GLenum* bufs);
+// What they read from the front buffer of a window is what the program read there, where the recording has it.
+void special_glReadPixels(Player& p, const Row& w, GLint x, GLint y, GLsizei width, GLsizei height, GLenum format,
+                          GLenum type, void* pixels);
+void special_glReadnPixels(Player& p, const Row& w, GLint x, GLint y, GLsizei width, GLsizei height, GLenum format,
+                           GLenum type, GLsizei bufSize, void* data);
+void special_glCopyPixels(Player& p, const Row& w, GLint x, GLint y, GLsizei width, GLsizei height, GLenum type);
+void special_glCopyTexImage1D(Player& p, const Row& w, GLenum target, GLint level, GLenum internalformat, GLint x,
+                              GLint y, GLsizei width, GLint border);
+void special_glCopyTexImage2D(Player& p, const Row& w, GLenum target, GLint level, GLenum internalformat, GLint x,
+                              GLint y, GLsizei width, GLsizei height, GLint border);
+void special_glCopyTexSubImage1D(Player& p, const Row& w, GLenum target, GLint level, GLint xoffset, GLint x, GLint y,
+                                 GLsizei width);
+void special_glCopyTexSubImage2D(Player& p, const Row& w, GLenum target, GLint level, GLint xoffset, GLint yoffset,
+                                 GLint x, GLint y, GLsizei width, GLsizei height);
+void special_glCopyTexSubImage3D(Player& p, const Row& w, GLenum target, GLint level, GLint xoffset, GLint yoffset,
+                                 GLint zoffset, GLint x, GLint y, GLsizei width, GLsizei height);
+void special_glCopyTextureSubImage2D(Player& p, const Row& w, GLuint texture, GLint level, GLint xoffset, GLint yoffset,
+                                     GLint x, GLint y, GLsizei width, GLsizei height);
+void special_glBlitFramebuffer(Player& p, const Row& w, GLint srcX0, GLint srcY0, GLint srcX1, GLint srcY1, GLint dstX0,
+                               GLint dstY0, GLint dstX1, GLint dstY1, GLbitfield mask, GLenum filter);
 void special_glListBase(Player& p, const Row& w, GLuint base);
 void special_glCallLists(Player& p, const Row& w, GLsizei n, GLenum type, const void* lists);
 GLuint special_glGenLists(Player& p, const Row& w, GLsizei range);

@@ -239,7 +239,7 @@ void Windows::read_facts(size_t chunk, size_t function) {
     auto& records = open.records_of(function);
     for (uint32_t r = 0; r < columns.count; ++r) {
       std::string_view name = columns.payload(*kind, r);
-      if (name == "frame" || name == "driver" || name == "display") continue;
+      if (name == "frame" || name == "front" || name == "driver" || name == "display") continue;
       NativeFact fact;
       fact.kind = name;
       fact.handle = columns.raw(*handle, r);

@@ -168,23 +168,6 @@ template <class About> bool layout_of_level(const GlContext* c, uint32_t interna
                    : same(format, components, sign ? GL_SHORT : GL_UNSIGNED_SHORT, 2);
 }
 
-// What changes pixels on their way in and out of OpenGL 1.
-bool transfers_change(GlContext* c) {
-  if (c->api != 1 || c->core) return false;
-  if (!driver::glGetFloatv || ask(c, GL_MAP_COLOR, 0) || ask(c, GL_MAP_STENCIL, 0)) return true;
-  static const uint32_t names[] = {GL_RED_SCALE,   GL_GREEN_SCALE, GL_BLUE_SCALE,  GL_ALPHA_SCALE,
-                                   GL_DEPTH_SCALE, GL_RED_BIAS,    GL_GREEN_BIAS,  GL_BLUE_BIAS,
-                                   GL_ALPHA_BIAS,  GL_DEPTH_BIAS,  GL_INDEX_SHIFT, GL_INDEX_OFFSET};
-  for (uint32_t name : names) {
-    float value = 0;
-    driver::glGetFloatv(name, &value);
-    const bool scale = name == GL_RED_SCALE || name == GL_GREEN_SCALE || name == GL_BLUE_SCALE ||
-                       name == GL_ALPHA_SCALE || name == GL_DEPTH_SCALE;
-    if (value != (scale ? 1.0f : 0.0f)) return true;
-  }
-  return false;
-}
-
 bool is_enabled(uint32_t capability) { return driver::glIsEnabled && driver::glIsEnabled(capability); }
 
 // What a format of textures and renderbuffers is attached as.
@@ -512,6 +495,22 @@ bool can_tell(const GlContext* c, const Picture& image) {
 }
 
 }  // namespace
+
+bool transfers_change(GlContext* c) {
+  if (c->api != 1 || c->core) return false;
+  if (!driver::glGetFloatv || ask(c, GL_MAP_COLOR, 0) || ask(c, GL_MAP_STENCIL, 0)) return true;
+  static const uint32_t names[] = {GL_RED_SCALE,   GL_GREEN_SCALE, GL_BLUE_SCALE,  GL_ALPHA_SCALE,
+                                   GL_DEPTH_SCALE, GL_RED_BIAS,    GL_GREEN_BIAS,  GL_BLUE_BIAS,
+                                   GL_ALPHA_BIAS,  GL_DEPTH_BIAS,  GL_INDEX_SHIFT, GL_INDEX_OFFSET};
+  for (uint32_t name : names) {
+    float value = 0;
+    driver::glGetFloatv(name, &value);
+    const bool scale = name == GL_RED_SCALE || name == GL_GREEN_SCALE || name == GL_BLUE_SCALE ||
+                       name == GL_ALPHA_SCALE || name == GL_DEPTH_SCALE;
+    if (value != (scale ? 1.0f : 0.0f)) return true;
+  }
+  return false;
+}
 
 uint32_t take_picture(Thread* t, const dt_target& w, bool in_egl, uint64_t* bytes) {
   GlContext* c = t->context;

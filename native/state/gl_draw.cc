@@ -54,6 +54,7 @@ Target color_of(Machine& m, Node* f, int64_t buffer, bool reading = false) {
   Node* s = reading ? m.current()->read : m.current()->draw;
   if (!s) return {};
   bool front = buffer == GL_FRONT || buffer == GL_STENCIL_BUFFER_BIT || buffer == GL_FRONT_RIGHT;
+  if (front && reading && m.front_is_told()) return {};
   return {s, static_cast<unsigned>(front ? f_surface::front : f_surface::color), true};
 }
 Target depth_of(Machine& m, Node* f, bool stencil, bool reading = false) {

@@ -350,6 +350,9 @@ class Machine {
   // that the call names, instead of the active and the bound one
   Node *direct_unit = nullptr, *direct_texture = nullptr;
   uint64_t list_calls = 0;
+  // What the front buffer holds that the next call of this thread reads is recorded with the call.
+  uint32_t front_told = UINT32_MAX;
+  bool front_is_told() const { return front_told == thread_; }
 
   Node* surface(uint64_t handle, bool make = true);
   // Whether the program can still use a context: it is current somewhere, or was not destroyed.

@@ -238,6 +238,7 @@ void Machine::tap_record(play::Decoded* chunk, uint32_t record, unsigned functio
             if (key == n->cls->fields[f].name)
               note(n, f, Num(static_cast<int64_t>(strtoll(number.c_str(), nullptr, 10))));
       }
+      if (name == "front") front_told = thread_;
       if (name == "surface" || name == "window") {
         Text about = parse_attributes(c.payload(*text, row));
         if (Node* n = surface(value("handle"))) {
@@ -391,6 +392,7 @@ void Machine::walk(Visitor& visitor) {
     client_bytes_ = 0;
     list_calls = 0;
     apply(chunk, record);
+    if (front_is_told()) front_told = UINT32_MAX;
     if (event_.function && event_.function->flags & FLAG_MAKE_CURRENT) {
       // What the tap noted right after it belongs to it, unless it is about the call behind.
       uint32_t& next = ahead[thread_];

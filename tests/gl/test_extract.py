@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import drawtap
-from drawtap.analysis import extract, redundancy
+from drawtap.analysis import extract, reduce, redundancy
 from drawtap.replay import player
 from drawtap.trace import graph as graphs
 from drawtap.trace.core import Part, write
@@ -514,6 +514,30 @@ def test_a_call_that_matters_is_put_back(
         done = redundancy.simplify(trace, tmp_path / "lean.dtap", on="llvmpipe")
     assert done.put_back == 1
     assert done.equal
+
+
+def test_many_calls_that_matter_are_found_by_halves(
+    recordings: Mapping[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with drawtap.open(recordings["ff_lit"]) as trace:
+        wrong = [int(str(s)) for (s,) in trace.sql("SELECT seq FROM glRotatef ORDER BY seq")]
+
+        class Wrong(Graph):
+            def waste(self, *, answers: bool = False) -> np.ndarray:
+                found = super().waste(answers=answers)
+                found[wrong] = 5
+                return found
+
+        asked = []
+        holds = reduce.SamePixels.holds
+        monkeypatch.setattr(reduce.SamePixels, "holds", lambda self, keep: asked.append(1) or holds(self, keep))
+        monkeypatch.setattr(redundancy, "Graph", Wrong)
+        done = redundancy.simplify(trace, tmp_path / "lean.dtap", on="llvmpipe")
+    assert len(wrong) > 100
+    assert done.equal
+    assert 0 < done.put_back <= len(wrong)
+    assert done.kept < done.calls
+    assert len(asked) < len(wrong) / 2
 
 
 # ---- the graph -------------------------------------------------------------------------------------------------------

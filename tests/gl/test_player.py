@@ -324,6 +324,43 @@ def test_pixmaps_that_become_textures_are_played(programs: Bench, tmp_path: Path
     assert (played.different, played.skipped) == (0, 0)
 
 
+def test_what_was_read_from_a_front_buffer_is_played(programs: Bench, tmp_path: Path) -> None:
+    if programs.display is None:
+        pytest.skip("Xvfb is not installed")
+    trace = _record(programs, ["front_buffer"], tmp_path / "t.dtap", window=True)
+    frames = 8
+    with drawtap.open(trace) as opened:
+        [(fronts,)] = opened.sql("SELECT count(*) FROM natives WHERE kind = 'front'").fetchall()
+        assert fronts == 5 * frames  # every way to read colors, and no depth
+        assert str(opened.table("annotations")).count("front-buffer") == 0
+    played = _play(trace, "--verify")
+    assert played.compared >= 2 * frames
+    assert (played.different, played.skipped) == (0, 0), played.findings
+    # A frame needs no other: what it read is recorded with it.
+    cut = _drawtap("extract", str(trace), "--frames", "6", "-o", str(tmp_path / "cut.dtap"), "--json")
+    assert cut.returncode == 0, cut.stdout + cut.stderr
+    with drawtap.open(tmp_path / "cut.dtap") as opened:
+        [(swaps, copies)] = opened.sql(
+            "SELECT count(*) FILTER (name = 'glXSwapBuffers'), count(*) FILTER (name = 'glCopyPixels') FROM calls"
+        ).fetchall()
+    assert swaps == 1
+    assert copies <= 2
+    assert _play(tmp_path / "cut.dtap", "--verify").different == 0
+
+
+def test_a_choice_of_calls_says_which_stores_stay(programs: Bench, tmp_path: Path) -> None:
+    trace, bits = _record(programs, ["mapped_frames", "4"], tmp_path / "t.dtap"), tmp_path / "bits"
+    with drawtap.open(trace) as opened:
+        [(calls, stores)] = opened.sql("SELECT (SELECT count(*) FROM calls), count(*) FROM map_writes").fetchall()
+    assert stores
+    bits.write_bytes(b"\xff" * -(-calls // 8))
+    with pytest.raises(UnavailableError, match=f"{stores} stores through mappings"):
+        _play(trace, "--keep", str(bits))
+    bits.write_bytes(b"\xff" * (-(-calls // 8) + -(-stores // 8)))
+    played = _play(trace, "--keep", str(bits), "--verify")
+    assert (played.different, played.skipped) == (0, 0)
+
+
 def test_a_recording_that_asks_for_a_configuration_of_its_own(programs: Bench, tmp_path: Path) -> None:
     trace, own, again = (tmp_path / name for name in ("t.dtap", "own.dtap", "again.dtap"))
     _record(programs, ["es2_triangle", "3"], trace)

@@ -7,7 +7,7 @@ frames and content that was read back. Calls that no output needs are useless.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,13 +15,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from drawtap.analysis.certificate import digest_of, source_of
-from drawtap.analysis.reduce import Budget, Outcome, SamePixels, ShownImages, Stage, first_missed
+from drawtap.analysis.missing import Group, Search
+from drawtap.analysis.reduce import Budget, Outcome, SamePixels, ShownImages, Stage
 from drawtap.errors import QueryError, UnavailableError
 from drawtap.trace.core import Row, write
 from drawtap.trace.graph import Graph
 from drawtap.trace.ranges import frame_ends
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from drawtap.trace.graph import Calls
     from drawtap.trace.trace import Trace
 
@@ -34,7 +37,9 @@ KINDS: Mapping[str, str] = {
     "unread state": "set what no call read before it was set again",
 }
 
-_MOST_ADDITIONS = 100
+_NUMBERS: Mapping[str, int] = {name: number + 1 for number, name in enumerate(KINDS)}  # as Graph.waste numbers them
+_LIGHT_FIRST = ("same value", "unread state", "unseen draw", "repeated upload", "unused upload")
+_SEARCH_S = 600.0  # what the search for calls that matter may take: after it, whole kinds are put back
 _KEYS = {"kind": "kind", "function": "name", "frame": "frame"}
 
 
@@ -97,15 +102,14 @@ def simplify(
     kinds = graph.waste(answers=True)
     removed = kinds != 0
     frames = len(trace.frames)
-    put_back = 0
     stage = Stage(trace, ShownImages(range(frames), 0), on, stored=graph.map_writes)
     reference = None
     if verify:
         reference = _reference(stage)
-        removed, put_back = _proved(stage, reference, removed, on_line)
+        removed = _proved(trace, stage, reference, kinds, on_line)
+    put_back = int((kinds != 0).sum() - removed.sum())
     keep = ~removed
-    names = list(KINDS)
-    by_kind = {name: int((removed & (kinds == number + 1)).sum()) for number, name in enumerate(names)}
+    by_kind = {name: int((removed & (kinds == number)).sum()) for name, number in _NUMBERS.items()}
     certificate: Row = {
         "kind": "certificate",
         "what": "simplify",
@@ -155,23 +159,32 @@ def _reference(stage: Stage) -> Outcome:
     return reference
 
 
-def _proved(stage: Stage, reference: Outcome, removed: Calls, on_line: Callable[[str], None]) -> tuple[Calls, int]:
+def _proved(
+    trace: Trace, stage: Stage, reference: Outcome, kinds: npt.NDArray[np.uint8], on_line: Callable[[str], None]
+) -> Calls:
+    """Return those calls of `kinds` without which every frame is the same: all of them, or what a search leaves."""
     oracle = SamePixels(stage, reference)
-    removed = removed.copy()
-    before = int(removed.sum())
+    removed: Calls = kinds != 0
     if oracle.holds(~removed):
-        return removed, 0
+        return removed
     if stage.play(None) != reference:
         raise QueryError("playing the recording twice gives two images: what it draws depends on more than its calls")
-    for _ in range(_MOST_ADDITIONS):
-        order = np.flatnonzero(removed)
 
-        call = first_missed(oracle, ~removed, order, budget=Budget(600))
-        on_line(f"call {call} does matter: {stage.trace.calls[call]}")
-        removed[call] = False
-        if oracle.holds(~removed):
-            return removed, before - int(removed.sum())
-    return np.zeros_like(removed), before
+    def alike(call: int) -> Sequence[Calls]:
+        row = trace.calls[call]
+        same = np.zeros_like(removed)
+        found = trace.sql("SELECT seq FROM calls WHERE name = $name", {"name": row.name})
+        same[[int(seq) for (seq,) in found]] = True
+        same &= removed
+        return same & (kinds == kinds[call]), same
+
+    # Content is heavy to play; a call that sets what is set already matters most easily, to a driver's habits.
+    groups = [Group(f"all calls of the kind {name}", kinds == _NUMBERS[name]) for name in _LIGHT_FIRST]
+    search = Search(oracle, groups, closed=lambda calls: calls, alike=alike, budget=Budget(_SEARCH_S), on_line=on_line)
+    found = search.from_(~removed)
+    if found.whole:
+        on_line(f"the search ended after {_SEARCH_S:.0f} s: put back are {', '.join(found.whole)}")
+    return ~found.keep
 
 
 def _file_images(path: Path, like: Trace, frames: int, on: str) -> tuple[str, ...]:

@@ -117,7 +117,7 @@ def _header() -> str:
         [
             "// Generated. Types, size rules and tables of the played APIs.",
             "#pragma once",
-            '#include "gl_state.h"',
+            *(f'#include "{name}"' for name in capture_state.HEADERS),
             '#include "sizes.h"',
             '#include "sizes_egl.h"',
             '#include "sizes_vg.h"',

@@ -169,7 +169,7 @@ class MapWriteRow(_Recorded):
 
 @declared("natives", "reader")
 class NativeRow(_Recorded):
-    """Portable attributes of a display, config, surface, window, driver; hash of a `frame` or `pixmap`."""
+    """Portable attributes of a display, config, surface, window, driver; hash of a `frame`; a read `front` buffer."""
 
     handle: Annotated[U64, "the handle that the program has"]
     kind: Annotated[TEXT, "what is described: display, config, surface ..."]

@@ -126,6 +126,11 @@ int main(int argc, char** argv) {
     glDisable(GL_TEXTURE_2D);
     glPopMatrix();
     if (frame % 5 == 4) glRotatef(3, 0, 0, 1); /* what frames leave to those after them */
+    if (frame % 50 == 49) {
+      /* Ten thousands of rotations would leave a matrix that a driver knows as a rotation, and that is none by now. */
+      glLoadIdentity();
+      glTranslatef(0, 0, -5);
+    }
     eglSwapBuffers(display, surface);
   }
   glDeleteTextures(1, &unused);

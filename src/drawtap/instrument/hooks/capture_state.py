@@ -1,6 +1,6 @@
 """The GL state that capture needs: contexts, bindings, client arrays, maps.
 
-The functions are hand-written C++ (native/mirror/gl_state.h, namespace dt::hook): `before_NAME` and `after_NAME`.
+The functions are hand-written C++ (HEADERS in native/mirror, namespace dt::hook): `before_NAME` and `after_NAME`.
 A command without functions of its own uses the functions of its alias.
 """
 
@@ -12,18 +12,16 @@ from pathlib import Path
 
 from drawtap.instrument.hook import Function, Hook, Hooks
 
-HEADER = "gl_state.h"
+HEADERS = ("gl_state.h", "front_buffer.h")
 _DECLARATION = re.compile(r"^\s*(?:[\w:*]+\s+)+?(before|after)_(\w+)\s*\(([^)]*)\)", re.MULTILINE)
 _GPU_READS = ("gpu_reads", "draw", "dispatch", "flush", "finish", "sync", "frame_end", "readback")
 
 
 @cache
 def _declared(folder: str) -> dict[tuple[str, str], str]:
-    """Which hooks the header declares: (when, command) -> parameter text."""
-    path = Path(folder) / HEADER
-    if not path.exists():
-        return {}
-    text = re.sub(r"//[^\n]*", "", path.read_text())
+    """Which hooks the headers declare: (when, command) -> parameter text."""
+    paths = [path for name in HEADERS if (path := Path(folder) / name).exists()]
+    text = re.sub(r"//[^\n]*", "", "\n".join(path.read_text() for path in paths))
     return {(m[1], m[2]): " ".join(m[3].split()) for m in _DECLARATION.finditer(text)}
 
 
@@ -61,5 +59,6 @@ def hooks(folder: Path) -> Hooks:
         after = call("after", function)
         return Hook(is_target=bool(before or after), before_run=before, after_run=after)
 
-    header = f'#include "{HEADER}"\n#include "frame_image.h"\n#include "targets.h"' if declared else ""
+    headers = (*HEADERS, "frame_image.h", "targets.h")
+    header = "\n".join(f'#include "{name}"' for name in headers) if declared else ""
     return Hooks(name="state", header=header, hook_funcs=(state,))

@@ -1,0 +1,14 @@
+// What programs read from the front buffers of their windows, as the recording has it.
+#pragma once
+#include <cstdint>
+
+namespace dt::play {
+
+// The last part of a front buffer that was recorded: it is what the next call reads if the player's spans have it.
+struct Front {
+  uint64_t drawable = 0;
+  int x = 0, y = 0, width = 0, height = 0;
+};
+void set_front(const Front& front);
+
+}  // namespace dt::play
