@@ -24,7 +24,7 @@ from pathlib import Path
 
 import pytest
 
-from drawtap.instrument import generate_headers, generate_tables
+from drawtap.instrument import generate_flags, generate_headers, generate_tables
 from shared import WHOLE
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -189,7 +189,8 @@ def enum_headers(cache: Path = CACHE) -> Path:
     """Return the folder of the generated headers for all rooms; other workers may be compiling with them."""
     folder = cache / "khronos"
     folder.mkdir(parents=True, exist_ok=True)
-    for name, text in {**generate_headers.headers(), **generate_tables.headers()}.items():
+    made = (generate_headers.headers(), generate_flags.headers(), generate_tables.headers())
+    for name, text in (pair for headers in made for pair in headers.items()):
         if not (folder / name).exists() or (folder / name).read_text(encoding="utf-8") != text:
             (scratch := folder / f"{name}.{os.getpid()}").write_text(text, encoding="utf-8")
             scratch.replace(folder / name)

@@ -7,6 +7,8 @@
 #include <mutex>
 #include <thread>
 
+#include "../common/pixel_size.h"
+#include "../common/primitives.h"
 #include "chunk.h"
 #include "gl_enums.h"
 #include "vg_enums.h"
@@ -14,7 +16,6 @@
 namespace dt {
 namespace {
 
-bool has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 bool starts(std::string_view text, std::string_view part) { return text.substr(0, part.size()) == part; }
 
 // What happens to display lists; `drawn` stands for draws between such calls.
@@ -25,15 +26,16 @@ struct Rule {
   std::vector<Count> ones;
   const Function* function = nullptr;
   bool draw = false, mesh = false, begin = false, end = false, vertex = false, texture = false, buffer = false,
-       image = false, path = false, shape = false, readback = false, generates = false, deletes = false, bind = false;
+       rectangle = false, path = false, shape = false, readback = false, generates = false, deletes = false,
+       bind = false;
   const Field *mode = nullptr, *count = nullptr, *instances = nullptr, *many = nullptr, *width = nullptr,
               *height = nullptr, *depth = nullptr, *number = nullptr, *data = nullptr, *target = nullptr,
               *object = nullptr, *result = nullptr, *angle = nullptr;
   uint64_t segments = 0;
   List list = List::none;
   bool wanted() const {
-    return draw || mesh || begin || end || vertex || texture || buffer || image || path || shape || readback ||
-           generates || deletes || bind || list != List::none;
+    return draw || mesh || begin || end || vertex || texture || buffer || path || shape || readback || generates ||
+           deletes || bind || list != List::none;
   }
 };
 
@@ -42,20 +44,6 @@ const Field* param(const Function& f, std::initializer_list<const char*> names) 
     for (auto& p : f.params)
       if (p.name == name) return &p;
   return nullptr;
-}
-
-// What a vertex of glBegin is made of, or what stands around it.
-bool gives_vertices(std::string_view n) {
-  static const char* const names[] = {
-      "glVertex2",         "glVertex3",        "glVertex4",        "glColor3",         "glColor4",
-      "glSecondaryColor3", "glNormal3",        "glTexCoord1",      "glTexCoord2",      "glTexCoord3",
-      "glTexCoord4",       "glMultiTexCoord1", "glMultiTexCoord2", "glMultiTexCoord3", "glMultiTexCoord4",
-      "glFogCoordd",       "glFogCoordf",      "glArrayElement",   "glEvalCoord",      "glEvalPoint",
-      "glVertexAttrib1",   "glVertexAttrib2",  "glVertexAttrib3",  "glVertexAttrib4",  "glIndexd",
-      "glIndexf",          "glIndexi",         "glIndexs",         "glIndexub"};
-  for (auto* name : names)
-    if (starts(n, name)) return true;
-  return n == "glBegin" || n == "glEnd" || n == "glEdgeFlag" || n == "glEdgeFlagv";
 }
 
 // How many segments a shape of VGU gives to a path (OpenVG 1.1, 17.1); arcs and polygons by what they are called with.
@@ -67,82 +55,35 @@ uint64_t shape_segments(std::string_view n) {
   return 0;
 }
 
-bool is_matrix(std::string_view n) {
-  static const char* const names[] = {"glLoadIdentity",
-                                      "glLoadMatrix",
-                                      "glMultMatrix",
-                                      "glLoadTransposeMatrix",
-                                      "glMultTransposeMatrix",
-                                      "glRotate",
-                                      "glScale",
-                                      "glTranslate",
-                                      "glFrustum",
-                                      "glOrtho",
-                                      "glPushMatrix",
-                                      "glPopMatrix",
-                                      "glMatrixLoad",
-                                      "glMatrixMult",
-                                      "glMatrixRotate",
-                                      "glMatrixScale",
-                                      "glMatrixTranslate",
-                                      "glMatrixOrtho",
-                                      "glMatrixFrustum",
-                                      "glMatrixPush",
-                                      "glMatrixPop",
-                                      "vgLoadIdentity",
-                                      "vgLoadMatrix",
-                                      "vgMultMatrix",
-                                      "vgTranslate",
-                                      "vgScale",
-                                      "vgShear",
-                                      "vgRotate"};
-  for (auto* name : names)
-    if (starts(n, name) && !starts(n, "glScissor")) return true;
-  return false;
-}
-
 void rule_of_draw(const Function& f, Rule& r) {
-  std::string_view n = f.name;
   auto one = [&](Count c) { r.ones.push_back(c); };
-  if (f.flags & FLAG_DRAW) {
-    if (has(n, "Indirect")) {
-      one(Count::draws), one(Count::indirect_draws);
-    } else if (n == "glEnd") {
-      r.end = true;
-    } else if (starts(n, "glEvalMesh")) {
-      r.mesh = true;
-      one(Count::draws);
-      r.mode = param(f, {"mode"});
-    } else if (f.api == "gl") {
-      r.draw = true;
-      r.mode = param(f, {"mode"});
-      r.count = param(f, {"count", "elementCount"});
-      r.instances = param(f, {"instancecount", "instanceCount", "primcount", "instances"});
-      r.many = r.count && r.count->has_data() ? param(f, {"drawcount", "drawCount", "primcount"}) : nullptr;
-      if (r.many) r.instances = nullptr;
-    } else {
-      one(Count::draws);
-    }
+  r.end = f.flags & FLAG_VERTICES_END, r.begin = f.flags & FLAG_VERTICES_BEGIN, r.vertex = f.flags & FLAG_VERTEX;
+  r.rectangle = f.flags & FLAG_RECTANGLE;
+  if (f.flags & (FLAG_VERTICES_BEGIN | FLAG_MESH)) r.mode = param(f, {"mode"});
+  if (!(f.flags & FLAG_DRAW) || r.end) return;
+  if (f.flags & FLAG_INDIRECT) {
+    one(Count::draws), one(Count::indirect_draws);
+  } else if (f.flags & FLAG_MESH) {
+    r.mesh = true;
+    one(Count::draws);
+  } else if (f.api == "gl") {
+    r.draw = true;
+    r.mode = param(f, {"mode"});
+    r.count = param(f, {"count", "elementCount"});
+    r.instances = param(f, {"instancecount", "instanceCount", "primcount", "instances"});
+    r.many = r.count && r.count->has_data() ? param(f, {"drawcount", "drawCount", "primcount"}) : nullptr;
+    if (r.many) r.instances = nullptr;
+  } else {
+    one(Count::draws);
   }
-  if (n == "glBegin") r.begin = true, r.mode = param(f, {"mode"});
-  if (starts(n, "glVertex") && n.size() > 8 && n[8] >= '2' && n[8] <= '4') r.vertex = true;
-  if (starts(n, "glArrayElement") || starts(n, "glEvalCoord") || starts(n, "glEvalPoint")) r.vertex = true;
 }
 
 // Uploads and shapes: what reaches textures, buffers and paths.
 void rule_of_content(const Function& f, Rule& r) {
   std::string_view n = f.name;
   auto one = [&](Count c) { r.ones.push_back(c); };
-  if (f.flags & FLAG_UPLOAD) {
-    if (has(n, "Tex") && has(n, "Image"))
-      r.texture = true;
-    else if (has(n, "Buffer"))
-      r.buffer = true;
-    else if (n == "vgImageSubData" || n == "vgWritePixels")
-      r.texture = true;
-    else if (n == "vgAppendPathData")
-      r.path = true;
-  }
+  r.texture = f.flags & FLAG_TEXTURE_UPLOAD, r.buffer = f.flags & FLAG_BUFFER_UPLOAD;
+  r.path = f.flags & FLAG_PATH_UPLOAD;
   if (r.texture) {
     one(Count::texture_uploads);
     r.width = param(f, {"width"}), r.height = param(f, {"height"}), r.depth = param(f, {"depth"});
@@ -157,98 +98,52 @@ void rule_of_content(const Function& f, Rule& r) {
 }
 
 void rule_of_list(const Function& f, Rule& r) {
-  std::string_view n = f.name;
-  if (n == "glNewList") r.list = List::opened, r.object = param(f, {"list"}), r.mode = param(f, {"mode"});
-  if (n == "glEndList") r.list = List::closed;
-  if (n == "glCallList") r.list = List::called, r.object = param(f, {"list"});
-  if (n == "glCallLists")
-    r.list = List::several, r.number = param(f, {"n"}), r.mode = param(f, {"type"}), r.data = param(f, {"lists"});
-  if (n == "glListBase") r.list = List::base, r.object = param(f, {"base"});
-  if (n == "glDeleteLists") r.list = List::deleted, r.object = param(f, {"list"}), r.number = param(f, {"range"});
+  const bool called = f.flags & FLAG_LIST_CALL;
+  if (f.flags & FLAG_LIST_BEGIN) r.list = List::opened, r.object = param(f, {"list"}), r.mode = param(f, {"mode"});
+  if (f.flags & FLAG_LIST_END) r.list = List::closed;
+  if (called && (r.object = param(f, {"list"}))) r.list = List::called;
+  if (called && (r.data = param(f, {"lists"})))
+    r.list = List::several, r.number = param(f, {"n"}), r.mode = param(f, {"type"});
+  if (f.flags & FLAG_LIST_BASE) r.list = List::base, r.object = param(f, {"base"});
+  if (f.flags & FLAG_LIST_DELETE) r.list = List::deleted, r.object = param(f, {"list"}), r.number = param(f, {"range"});
 }
 
 void rule_of_objects(const Function& f, Rule& r) {
-  std::string_view n = f.name;
   auto one = [&](Count c) { r.ones.push_back(c); };
-  if (starts(n, "glGen") && !starts(n, "glGenerate"))
-    r.generates = true, r.number = param(f, {"n", "range", "count"});
-  else if (starts(n, "glCreate")) {
-    r.number = param(f, {"n"});
-    if (r.number)
-      r.generates = true;
-    else
-      one(Count::created_objects);
-  } else if (starts(n, "vgCreate"))
-    one(Count::created_objects);
-  if (starts(n, "glDelete")) {
-    r.number = param(f, {"n", "range"});
-    if (r.number)
-      r.deletes = true;
-    else
-      one(Count::deleted_objects);
-  } else if (starts(n, "vgDestroy"))
-    one(Count::deleted_objects);
+  if (f.flags & FLAG_CREATE) {
+    r.number = f.api == "gl" ? param(f, {"n", "range"}) : nullptr;
+    r.generates = r.number;
+    if (!r.number) one(Count::created_objects);
+  }
+  if (f.flags & FLAG_DELETE) {
+    r.number = f.api == "gl" ? param(f, {"n", "range"}) : nullptr;
+    r.deletes = r.number;
+    if (!r.number) one(Count::deleted_objects);
+  }
 }
 
 Rule rule_of(const Function& f) {
+  static constexpr std::pair<uint64_t, Count> ONES[] = {
+      {FLAG_DISPATCH, Count::dispatches},  {FLAG_CLEAR, Count::clears},
+      {FLAG_READBACK, Count::readbacks},   {FLAG_FINISH | FLAG_SYNC, Count::waits},
+      {FLAG_FLUSH, Count::flushes},        {FLAG_QUERY | FLAG_ERROR_QUERY, Count::queries},
+      {FLAG_UNIFORM, Count::uniforms},     {FLAG_MATRIX, Count::matrix_operations},
+      {FLAG_COMPILE, Count::compiles},     {FLAG_LINK, Count::links},
+      {FLAG_BIND, Count::binds},           {FLAG_FRAMEBUFFER_BIND, Count::framebuffer_binds},
+      {FLAG_LIST_CALL, Count::list_calls}, {FLAG_MAKE_CURRENT, Count::context_switches}};
   Rule r;
   r.function = &f;
-  std::string_view n = f.name;
-  auto one = [&](Count c) { r.ones.push_back(c); };
   rule_of_draw(f, r);
-  if (f.flags & FLAG_DISPATCH) one(Count::dispatches);
-  if (f.flags & FLAG_CLEAR) one(Count::clears);
   rule_of_content(f, r);
-  if (f.flags & FLAG_READBACK)
-    one(Count::readbacks), r.readback = true, r.data = param(f, {"pixels", "data", "img", "bits"});
-  if (f.flags & (FLAG_FINISH | FLAG_SYNC)) one(Count::waits);
-  if (f.flags & FLAG_FLUSH) one(Count::flushes);
-  if (starts(n, "glGet") || starts(n, "glIs") || starts(n, "vgGet") || f.flags & FLAG_ERROR_QUERY) one(Count::queries);
-  if (starts(n, "glUniform") || starts(n, "glProgramUniform")) one(Count::uniforms);
-  if (is_matrix(n)) one(Count::matrix_operations);
-  if (starts(n, "glCompileShader") || n == "glShaderBinary") one(Count::compiles);
-  if (starts(n, "glLinkProgram") || starts(n, "glProgramBinary") || starts(n, "glCreateShaderProgram"))
-    one(Count::links);
-  bool bind =
-      starts(n, "glBind") || starts(n, "glUseProgram") || n == "glActiveTexture" || n == "glClientActiveTexture";
-  if (bind) {
-    one(Count::binds);
-    r.bind = true;
-  }
-  if (starts(n, "glBindFramebuffer")) one(Count::framebuffer_binds);
-  if (n == "glCallList" || n == "glCallLists") one(Count::list_calls);
+  for (auto& [flags, count] : ONES)
+    if (f.flags & flags) r.ones.push_back(count);
+  if (f.flags & FLAG_READBACK) r.readback = true, r.data = param(f, {"pixels", "data", "img", "bits"});
+  r.bind = f.flags & FLAG_BIND;
   rule_of_list(f, r);
-  if (f.flags & FLAG_MAKE_CURRENT) one(Count::context_switches);
   rule_of_objects(f, r);
-  if (f.category == "state" && (f.api == "gl" || f.api == "vg") && !(f.flags & FLAG_DRAW_SETUP) &&
-      !starts(n, "glGet") && !starts(n, "glIs") && !starts(n, "vgGet"))
-    one(Count::state_calls);
+  if (f.category == "state" && (f.api == "gl" || f.api == "vg") && !(f.flags & (FLAG_DRAW_SETUP | FLAG_QUERY)))
+    r.ones.push_back(Count::state_calls);
   return r;
-}
-
-// Primitives of `n` vertices, and the triangles among them: a quad is two, points and lines are none.
-void primitives(uint64_t mode, uint64_t n, uint64_t& prims, uint64_t& triangles) {
-  auto less = [&](uint64_t k) { return n > k ? n - k : 0; };
-  switch (mode) {
-    case 0: prims = n; break;                  // points
-    case 1: prims = n / 2; break;              // lines
-    case 2: prims = n > 1 ? n : 0; break;      // line loop
-    case 3: prims = less(1); break;            // line strip
-    case 4: prims = triangles = n / 3; break;  // triangles
-    case 5:
-    case 6: prims = triangles = less(2); break;                            // strip, fan
-    case 7: prims = n / 4, triangles = 2 * prims; break;                   // quads
-    case 8: prims = n >= 4 ? n / 2 - 1 : 0, triangles = 2 * prims; break;  // quad strip
-    case 9: prims = n >= 3, triangles = less(2); break;                    // polygon
-    case 10: prims = n / 4; break;                                         // lines with adjacency
-    case 11: prims = less(3); break;                                       // line strip with adjacency
-    case 12: prims = triangles = n / 6; break;                             // triangles with adjacency
-    case 13:
-      prims = triangles = n >= 6 ? (n - 4) / 2 : 0;
-      break;  // strip with adjacency
-    // patches: what they become is not in the calls
-    default: prims = n, triangles = 0;
-  }
 }
 
 // Immediate mode may go over the end of a chunk.
@@ -283,10 +178,8 @@ struct ChunkContent {
 std::vector<uint32_t> list_names(std::string_view bytes, uint64_t type, uint64_t count) {
   std::vector<uint32_t> out;
   auto byte = [&](size_t i) { return static_cast<uint8_t>(bytes[i]); };
-  const size_t size = type == GL_BYTE || type == GL_UNSIGNED_BYTE                           ? 1
-                      : type == GL_SHORT || type == GL_UNSIGNED_SHORT || type == GL_2_BYTES ? 2
-                      : type == GL_3_BYTES                                                  ? 3
-                                                                                            : 4;
+  const int64_t bytes_of_type = pixels::type_size(static_cast<int64_t>(type));
+  const size_t size = bytes_of_type > 0 && bytes_of_type < 4 ? static_cast<size_t>(bytes_of_type) : 4;
   for (uint64_t i = 0; i < count && (i + 1) * size <= bytes.size(); ++i) {
     const size_t at = i * size;
     uint32_t v = 0;
@@ -379,13 +272,18 @@ uint64_t content_bytes(const FunctionColumns& c, uint32_t i) {
   return bytes;
 }
 
+// Of patches each vertex counts as one.
+Primitives made_of(uint64_t mode, uint64_t vertices) {
+  const Primitives made = primitives_of(mode, vertices);
+  return made.known ? made : Primitives{vertices};
+}
+
 void add_primitives(FrameContent& frame, uint64_t mode, uint64_t vertices, uint64_t instances) {
-  uint64_t prims = 0, triangles = 0;
   if (vertices > UINT32_MAX) vertices = 0;  // a negative count draws nothing
-  primitives(mode, vertices, prims, triangles);
+  const Primitives made = made_of(mode, vertices);
   auto c = [&](Count which) -> uint64_t& { return frame.counts[static_cast<size_t>(which)]; };
-  c(Count::vertices) += vertices * instances, c(Count::primitives) += prims * instances,
-      c(Count::triangles) += triangles * instances;
+  c(Count::vertices) += vertices * instances, c(Count::primitives) += made.count * instances,
+      c(Count::triangles) += made.triangles * instances;
 }
 
 // The arguments of one call.
@@ -562,7 +460,7 @@ class ChunkWalk {
     if (rule.count && rule.mode)
       add_primitives(frame(), args.value(rule.mode), args.positive(rule.count),
                      rule.instances ? args.positive(rule.instances) : 1);
-    else if (has(rule.function->name, "DrawTex") || has(rule.function->name, "glRect"))
+    else if (rule.rectangle)
       add_primitives(frame(), 7, 4, 1);
   }
 
@@ -680,14 +578,14 @@ void join_immediate(const Trace& trace, std::vector<ChunkContent>& parts, std::v
       ChunkContent& part = parts[index];
       if (open.begun) open.vertices += part.lead;
       if (part.lead_ended && open.begun && part.lead_frame < out.size()) {
-        uint64_t prims = 0, triangles = 0;
-        primitives(open.mode, open.vertices, prims, triangles);
+        const Primitives made = made_of(open.mode, open.vertices);
         auto& f = out[part.lead_frame].counts;
-        f[static_cast<size_t>(Count::vertices)] += open.vertices, f[static_cast<size_t>(Count::primitives)] += prims,
-            f[static_cast<size_t>(Count::triangles)] += triangles;
+        f[static_cast<size_t>(Count::vertices)] += open.vertices,
+            f[static_cast<size_t>(Count::primitives)] += made.count,
+            f[static_cast<size_t>(Count::triangles)] += made.triangles;
         if (part.lead_step < part.steps.size()) {
           Drawn& drawn = part.steps[part.lead_step].drawn;
-          drawn[1] += open.vertices, drawn[2] += prims, drawn[3] += triangles;
+          drawn[1] += open.vertices, drawn[2] += made.count, drawn[3] += made.triangles;
         }
       }
       if (part.begins || part.ends) open = part.tail;
@@ -707,7 +605,7 @@ std::vector<FrameContent> frame_content(const Trace& trace) {
     if (f.id < DT_FN_FIRST_TAP && trace.calls_of(f.id)) rules[static_cast<size_t>(f.index)] = rule_of(f);
   if (std::any_of(rules.begin(), rules.end(), [](const Rule& r) { return r.begin; }))
     for (auto& rule : rules)  // where vertices are given one by one, what they are made of sets no state
-      if (rule.function && gives_vertices(rule.function->name)) std::erase(rule.ones, Count::state_calls);
+      if (rule.function && rule.function->flags & FLAG_VERTEX_PART) std::erase(rule.ones, Count::state_calls);
   const bool lists = std::any_of(rules.begin(), rules.end(), [](const Rule& r) { return r.list == List::opened; });
   std::vector<ChunkContent> parts(trace.calls_chunks.size());
   Work work(trace.generation);

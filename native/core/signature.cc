@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "known_kinds.h"
+
 namespace dt {
 namespace {
 
@@ -61,53 +63,34 @@ Element element(std::string_view text) {
   return text.substr(0, 7) == "struct:" ? Element::structure : Element::bytes;
 }
 
-const std::pair<std::string_view, uint32_t> g_flags[] = {{"frame_end", FLAG_FRAME_END},
-                                                         {"finish", FLAG_FINISH},
-                                                         {"readback", FLAG_READBACK},
-                                                         {"draw", FLAG_DRAW},
-                                                         {"dispatch", FLAG_DISPATCH},
-                                                         {"clear", FLAG_CLEAR},
-                                                         {"upload", FLAG_UPLOAD},
-                                                         {"marker", FLAG_MARKER},
-                                                         {"make_current", FLAG_MAKE_CURRENT},
-                                                         {"sync", FLAG_SYNC},
-                                                         {"map", FLAG_MAP},
-                                                         {"unmap", FLAG_UNMAP},
-                                                         {"flush", FLAG_FLUSH},
-                                                         {"context", FLAG_CONTEXT},
-                                                         {"lookup", FLAG_LOOKUP},
-                                                         {"error_query", FLAG_ERROR_QUERY},
-                                                         {"draw_setup", FLAG_DRAW_SETUP}};
-
-uint32_t flag_bits(std::string_view text) {
-  uint32_t bits = 0;
+uint64_t flag_bits(std::string_view text) {
+  uint64_t bits = 0;
   for (auto word : split(text, ','))
-    for (auto& [name, bit] : g_flags)
+    for (auto& [name, bit] : FLAG_WORDS)
       if (name == word) bits |= bit;
   return bits;
 }
 
+std::string_view word_of(Flag flag) {
+  for (auto& [name, bit] : FLAG_WORDS)
+    if (bit == flag) return name;
+  return {};
+}
+
 // The first of these flags that a function has is its category.
-std::string category(uint32_t flags) {
-  static const std::pair<uint32_t, const char*> order[] = {{FLAG_FRAME_END, "frame_end"},
-                                                           {FLAG_DRAW, "draw"},
-                                                           {FLAG_DISPATCH, "dispatch"},
-                                                           {FLAG_CLEAR, "clear"},
-                                                           {FLAG_UPLOAD, "upload"},
-                                                           {FLAG_READBACK, "readback"},
-                                                           {FLAG_MAP, "map"},
-                                                           {FLAG_UNMAP, "unmap"},
-                                                           {FLAG_MAKE_CURRENT, "make_current"},
-                                                           {FLAG_CONTEXT, "context"},
-                                                           {FLAG_FINISH, "finish"},
-                                                           {FLAG_FLUSH, "flush"},
-                                                           {FLAG_SYNC, "sync"},
-                                                           {FLAG_MARKER, "marker"},
-                                                           {FLAG_LOOKUP, "lookup"},
-                                                           {FLAG_ERROR_QUERY, "error_query"}};
-  for (auto& [bit, name] : order)
-    if (flags & bit) return name;
+std::string category(uint64_t flags) {
+  for (Flag flag : {FLAG_FRAME_END, FLAG_DRAW, FLAG_DISPATCH, FLAG_CLEAR, FLAG_UPLOAD, FLAG_READBACK, FLAG_MAP,
+                    FLAG_UNMAP, FLAG_MAKE_CURRENT, FLAG_CONTEXT, FLAG_FINISH, FLAG_FLUSH, FLAG_SYNC, FLAG_MARKER,
+                    FLAG_LOOKUP, FLAG_ERROR_QUERY})
+    if (flags & flag) return std::string(word_of(flag));
   return "state";
+}
+
+// Of a function of our own APIs.
+uint64_t known_kinds(std::string_view name) {
+  auto found = std::lower_bound(std::begin(KNOWN_KINDS), std::end(KNOWN_KINDS), name,
+                                [](auto& known, std::string_view n) { return known.first < n; });
+  return found != std::end(KNOWN_KINDS) && found->first == name ? found->second : 0;
 }
 
 std::string dashless(std::string_view text) { return text == "-" ? std::string() : std::string(text); }
@@ -137,7 +120,7 @@ size_t element_bytes(Element element) {
 // Takes the lines of one text; what makes no sense is counted and left out.
 class Signatures::Parsing {
  public:
-  explicit Parsing(Signatures& to) : to_(to) {}
+  explicit Parsing(Signatures& to) : to_(to), first_(to.functions.size()) {}
   size_t run(std::string_view text) {
     while (!text.empty()) {
       size_t end = text.find('\n');
@@ -155,10 +138,21 @@ class Signatures::Parsing {
         default: break;
       }
     }
+    know_kinds();
     return wrong_;
   }
 
  private:
+  // A text of before does not say of any function of which kind its calls are.
+  void know_kinds() {
+    const auto begin = to_.functions.begin() + static_cast<std::ptrdiff_t>(first_), end = to_.functions.end();
+    if (std::any_of(begin, end, [](auto& f) { return f.flags & FLAG_KINDS; })) return;
+    for (auto f = begin; f != end; ++f) {
+      f->flags |= known_kinds(f->name);
+      for (auto& [word, flag] : FLAG_WORDS)
+        if (f->flags & FLAG_KINDS & flag) f->flag_text.append(f->flag_text.empty() ? "" : ",").append(word);
+    }
+  }
   using Parts = std::vector<std::string_view>;
   void function(std::string_view line, const Parts& part);
   void value(std::string_view line, const Parts& part);
@@ -167,6 +161,7 @@ class Signatures::Parsing {
   void member(std::string_view line, const Parts& part);
 
   Signatures& to_;
+  const size_t first_;  // of the functions that this text brings
   size_t wrong_ = 0;
   Function* function_ = nullptr;
   Field* field_ = nullptr;

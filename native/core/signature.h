@@ -9,6 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "call_flags.h"
+
 namespace dt {
 
 enum class Kind : uint8_t { i32, u32, i64, u64, f32, f64, boolean, enumeration, bitmask, ptr, handle };
@@ -84,30 +86,11 @@ struct Field {
   bool has_data() const { return data_slot >= 0; }
 };
 
-enum Flag : uint32_t {
-  FLAG_FRAME_END = 1,
-  FLAG_FINISH = 2,
-  FLAG_READBACK = 4,
-  FLAG_DRAW = 8,
-  FLAG_DISPATCH = 16,
-  FLAG_CLEAR = 32,
-  FLAG_UPLOAD = 64,
-  FLAG_MARKER = 128,
-  FLAG_MAKE_CURRENT = 256,
-  FLAG_SYNC = 512,
-  FLAG_MAP = 1024,
-  FLAG_UNMAP = 2048,
-  FLAG_FLUSH = 4096,
-  FLAG_CONTEXT = 8192,
-  FLAG_LOOKUP = 16384,
-  FLAG_ERROR_QUERY = 32768,
-  FLAG_DRAW_SETUP = 65536
-};
-
 struct Function {
   uint16_t id = 0;
   std::string api, name, flag_text, provided_by;
-  uint32_t w8 = 0, w4 = 0, flags = 0;
+  uint32_t w8 = 0, w4 = 0;
+  uint64_t flags = 0;
   std::string category;
   std::vector<Field> params;
   std::unique_ptr<Field> result;

@@ -29,8 +29,8 @@ Uses uses_of(const Function& f) {
   u.creates = n.find("Gen") != n.npos ? starts(n, "glGen") && !starts(n, "glGenerate")
                                       : n.find("Create") != n.npos || n.find("FenceSync") != n.npos;
   u.deletes = n.find("Delete") != n.npos || n.find("Destroy") != n.npos;
-  u.begin = n == "glBegin" || n == "glNewList";
-  u.end = n == "glEnd" || n == "glEndList";
+  u.begin = f.flags & (FLAG_VERTICES_BEGIN | FLAG_LIST_BEGIN);
+  u.end = f.flags & (FLAG_VERTICES_END | FLAG_LIST_END);
   u.map = f.flags & FLAG_MAP, u.unmap = f.flags & FLAG_UNMAP;
   u.make_current = f.flags & FLAG_MAKE_CURRENT;
   auto object = [&](const Field& p) {

@@ -3,42 +3,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "../common/pixel_size.h"
 #include "../core/text.h"
 #include "gl_enums.h"
 
 namespace dt::c {
 namespace {
-
-// Functions of the window system that leave nothing behind that drawing would notice.
-bool leaves_nothing(std::string_view name) {
-  static const char* const prefixes[] = {"eglGet",
-                                         "eglQuery",
-                                         "eglChoose",
-                                         "eglInitialize",
-                                         "eglTerminate",
-                                         "eglSwapInterval",
-                                         "eglWaitNative",
-                                         "eglSurfaceAttrib",
-                                         "eglSetDamage",
-                                         "eglDebugMessage",
-                                         "eglLabel",
-                                         "eglBindAPI",
-                                         "glXGet",
-                                         "glXQuery",
-                                         "glXChoose",
-                                         "glXIsDirect",
-                                         "glXSwapInterval",
-                                         "glXWait",
-                                         "glXSelectEvent",
-                                         "glXFree",
-                                         "glXCopyContext",
-                                         "eglUnlock",
-                                         "eglPresentationTime",
-                                         "eglWaitClient",
-                                         "eglWaitGL",
-                                         "glGetString"};
-  return std::any_of(std::begin(prefixes), std::end(prefixes), [&](const char* p) { return name.starts_with(p); });
-}
 
 std::string comment(std::string_view text) {
   std::string out(text);
@@ -50,52 +20,6 @@ uint64_t fnv(std::string_view bytes) {
   uint64_t sum = 0xcbf29ce484222325ull;
   for (unsigned char c : bytes) sum = (sum ^ c) * 0x100000001b3ull;
   return sum;
-}
-
-// Bytes of a pixel; 0: not known here.
-uint64_t pixel_bytes(uint64_t format, uint64_t type) {
-  uint64_t components = 0;
-  switch (format) {
-    case GL_COLOR_INDEX:
-    case GL_STENCIL_INDEX:
-    case GL_DEPTH_COMPONENT:
-    case GL_RED:
-    case GL_GREEN:
-    case GL_BLUE:
-    case GL_ALPHA:
-    case GL_LUMINANCE: components = 1; break;
-    case GL_LUMINANCE_ALPHA:
-    case GL_RG: components = 2; break;
-    case GL_RGB:
-    case GL_BGR: components = 3; break;
-    case GL_RGBA:
-    case GL_BGRA: components = 4; break;
-    default: return 0;
-  }
-  switch (type) {
-    case GL_BYTE:
-    case GL_UNSIGNED_BYTE: return components;
-    case GL_SHORT:
-    case GL_UNSIGNED_SHORT:
-    case GL_HALF_FLOAT:
-    case GL_HALF_FLOAT_OES: return components * 2;
-    case GL_INT:
-    case GL_UNSIGNED_INT:
-    case GL_FLOAT: return components * 4;
-    case GL_UNSIGNED_BYTE_3_3_2:
-    case GL_UNSIGNED_BYTE_2_3_3_REV: return 1;
-    case GL_UNSIGNED_SHORT_4_4_4_4:
-    case GL_UNSIGNED_SHORT_5_5_5_1:
-    case GL_UNSIGNED_SHORT_5_6_5:
-    case GL_UNSIGNED_SHORT_5_6_5_REV:
-    case GL_UNSIGNED_SHORT_4_4_4_4_REV:
-    case GL_UNSIGNED_SHORT_1_5_5_5_REV: return 2;
-    case GL_UNSIGNED_INT_8_8_8_8:
-    case GL_UNSIGNED_INT_10_10_10_2:
-    case GL_UNSIGNED_INT_8_8_8_8_REV:
-    case GL_UNSIGNED_INT_2_10_10_10_REV: return 4;
-    default: return 0;
-  }
 }
 
 std::map<std::string, std::string> parse(std::string_view text) {
@@ -508,7 +432,7 @@ void Exporter::perform(const Call& call) {
   Info& i = info(call.function);
   const Function& f = call.function;
   if (i.dropped) {
-    if (!collecting_ && !leaves_nothing(f.name)) ++left_out_[f.name];
+    if (!collecting_ && !(f.flags & FLAG_LEAVES_NOTHING)) ++left_out_[f.name];
     return;
   }
   if (collecting_) {
@@ -568,7 +492,8 @@ void Exporter::after(const Call& call) {
       uint64_t width = call.raw("width"), height = call.raw("height");
       auto it = pack.find(GL_PACK_ALIGNMENT);
       uint64_t alignment = it == pack.end() ? 4 : static_cast<uint64_t>(it->second);
-      uint64_t row = width * pixel_bytes(call.raw("format"), call.raw("type"));
+      uint64_t row = width * static_cast<uint64_t>(pixels::pixel_size(static_cast<int64_t>(call.raw("format")),
+                                                                      static_cast<int64_t>(call.raw("type"))));
       if (width)
         plain = plain && row && height && alignment && (row % alignment == 0 || height == 1) &&
                 content.size() == row * height;

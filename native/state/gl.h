@@ -336,7 +336,6 @@ void arb_local(Machine& m, int64_t target);
 void arb_environment(Machine& m, int64_t);
 
 // gl_draw.cc
-uint64_t primitives(uint32_t mode, uint64_t n);
 void read_current(Machine& m);
 void read_pixel_transfer(Machine& m);
 void read_vertex_arrays(Machine& m, bool indexed);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "../common/pixel_size.h"
+#include "../common/primitives.h"
 #include "gl.h"
 #include "gl_enums.h"
 
@@ -86,27 +87,6 @@ bool scissor_leaves(Machine& m, Node* f) {
 }
 
 }  // namespace
-
-uint64_t primitives(uint32_t mode, uint64_t n) {
-  switch (mode) {
-    case 0: return n;
-    case 1: return n / 2;
-    case 2: return n >= 2 ? n : 0;
-    case 3: return n ? n - 1 : 0;
-    case 4: return n / 3;
-    case 5:
-    case 6: return n > 2 ? n - 2 : 0;
-    case 7: return n / 4;
-    case 8: return n >= 4 ? (n - 2) / 2 : 0;
-    case 9: return n >= 3;
-    case 10: return n / 4;
-    case 11: return n > 3 ? n - 3 : 0;
-    case 12: return n / 6;
-    case 13: return n >= 6 ? (n - 4) / 2 : 0;
-    case 14: return 0;  // patches: as many as the tessellator makes
-    default: return 0;
-  }
-}
 
 void read_current(Machine& m) {
   Node* c = m.context();
@@ -410,7 +390,7 @@ void count(Machine& m, int64_t mode, int64_t vertices, int64_t instances, bool i
        i = static_cast<uint64_t>(std::max<int64_t>(instances, 0));
   d.vertices += n;
   d.instances = std::max<uint64_t>(d.instances, i);
-  d.primitives += primitives(d.mode, n) * i;
+  d.primitives += primitives_of(d.mode, n).count * i;
   d.indexed = indexed;
 }
 void draw_arrays(Machine& m, bool indexed) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "../common/primitives.h"
 #include "gl.h"
 #include "gl_enums.h"
 
@@ -537,7 +538,7 @@ void end(Machine& m) {
   Draw& d = m.drawing();
   d.mode = c.begin_mode;
   d.vertices += c.begin_vertices;
-  d.primitives += primitives(c.begin_mode, c.begin_vertices);
+  d.primitives += primitives_of(c.begin_mode, c.begin_vertices).count;
   read_raster(m, false);
 }
 void rect(Machine& m) {

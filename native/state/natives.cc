@@ -187,17 +187,7 @@ void image_made(Machine& m, const Function& f, const FunctionColumns& c, uint32_
 }
 
 // OpenVG and OpenGL see each other's work from these on: the EGL in front of the system's makes it so, first of all.
-bool exchanges(const Function& f) {
-  static const char* const exchanging[] = {"eglBindAPI",
-                                           "eglMakeCurrent",
-                                           "eglReleaseThread",
-                                           "eglSwapBuffers",
-                                           "eglSwapBuffersWithDamageKHR",
-                                           "eglSwapBuffersWithDamageEXT",
-                                           "eglWaitClient",
-                                           "eglWaitGL"};
-  return std::find(std::begin(exchanging), std::end(exchanging), f.name) != std::end(exchanging);
-}
+bool exchanges(const Function& f) { return f.flags & FLAG_EXCHANGE; }
 
 Node* handle_of(Machine& m, uint64_t value) {
   if (!value) return nullptr;

@@ -1,5 +1,5 @@
 // What OpenVG commands do to state and what they need, where it takes more than a line of the overlay
-// (src/drawtap/spec/apis/openvg.py).
+// (src/drawtap/spec/apis/vg.py).
 #pragma once
 #include "machine.h"
 

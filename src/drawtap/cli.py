@@ -29,6 +29,7 @@ from drawtap.commands import (
     RECORDING,
     SECTIONS,
     Command,
+    Opt,
     Options,
     Param,
     find,
@@ -282,7 +283,7 @@ def _click_parameter(param: Param) -> click.Parameter:
     if param.kind == "trace":
         shown = "FILE" if param.required else "[FILE]"
         return click.Argument([param.name], metavar=shown, required=param.required, type=click.Path())
-    kind = _click_type(param.type)
+    kind = _click_type(param.type, param.opt)
     metavar = param.opt.metavar or param.name.upper()
     if param.kind == "rest":
         path = click.Path(path_type=Path) if param.type is Path else click.Path()
@@ -316,7 +317,9 @@ def _click_parameter(param: Param) -> click.Parameter:
     )
 
 
-def _click_type(kind: Any) -> Any:
+def _click_type(kind: Any, opt: Opt) -> Any:
+    if opt.choices is not None:
+        return click.Choice([*opt.choices()])
     if get_origin(kind) is Literal:
         return click.Choice([str(a) for a in get_args(kind)])
     return {int: click.INT, float: click.FLOAT}.get(kind, str) if kind is not Path else click.Path(path_type=Path)

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "../../common/primitives.h"
 #include "../../mirror/gl_state.h"
 
 namespace dt::play::metrics {
@@ -117,24 +118,8 @@ class Draw : public Call {
 // How many points, lines or triangles a mode of glBegin makes of n vertices (quads and polygons as triangles); -1:
 // patches.
 inline int64_t primitives_of(uint64_t mode, int64_t n) {
-  auto least = [](int64_t v) { return v > 0 ? v : 0; };
-  switch (mode) {
-    case 0: return least(n);
-    case 1: return least(n) / 2;
-    case 2: return n > 1 ? n : 0;
-    case 3: return least(n - 1);
-    case 4: return least(n) / 3;
-    case 5:
-    case 6:
-    case 9: return least(n - 2);
-    case 7: return least(n) / 4 * 2;
-    case 8: return least(n - 2) / 2 * 2;
-    case 0xA: return least(n) / 4;
-    case 0xB: return least(n - 3);
-    case 0xC: return least(n) / 6;
-    case 0xD: return n >= 6 ? (n - 4) / 2 : 0;
-    default: return -1;
-  }
+  const Primitives made = dt::primitives_of(mode, n > 0 ? static_cast<uint64_t>(n) : 0);
+  return !made.known ? -1 : static_cast<int64_t>(made.triangles ? made.triangles : made.count);
 }
 
 // Measures metrics (by their numbers in the list of those wanted) from begin() to end(). Nothing waits there.

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -52,7 +52,8 @@ class Opt:
 
     `bare` is the value of an option that is given without one, `word` what an option is called where that is not the
     name of the parameter. `mixed`: of words without an end, options may stand among them; else the first word ends the
-    options, since the rest is a program with its own.
+    options, since the rest is a program with its own. `choices` returns the
+    words that the value may be, where these are not a Literal.
     """
 
     help: str
@@ -61,6 +62,7 @@ class Opt:
     bare: str | None = None
     word: str | None = None
     mixed: bool = False
+    choices: Callable[[], Iterable[str]] | None = None
 
 
 @dataclass(frozen=True)
@@ -218,7 +220,10 @@ def _shared(param: Param, other: Param) -> Param:
     kind = param.type
     if get_origin(kind) is Literal:
         kind = Literal[tuple(dict.fromkeys((*get_args(kind), *get_args(other.type))))]
-    return replace(param, type=kind, required=param.required and other.required)
+    opt, own, others = param.opt, param.opt.choices, other.opt.choices
+    if own and others:
+        opt = replace(opt, choices=lambda: dict.fromkeys((*own(), *others())))
+    return replace(param, type=kind, opt=opt, required=param.required and other.required)
 
 
 def _parameters(function: Callable[..., object]) -> tuple[Callable[..., object], tuple[Param, ...]]:

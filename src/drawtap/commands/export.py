@@ -11,7 +11,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.commands.options import CALLS, GUEST, NO_CACHE
@@ -26,11 +26,21 @@ if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
 
 
+def _formats() -> list[str]:
+    return [*FORMATS.names(), "perfetto"]
+
+
+def _kernel_formats() -> list[str]:
+    from drawtap.system.exporter import EXPORTS
+
+    return EXPORTS.names()
+
+
 def _of_kernel(
     trace: KernelTrace,
     *,
     output: Annotated[Path | None, Opt("", "-o", "FILE")] = None,
-    format: Annotated[Literal["perfetto", "chrome", "ctf", "parquet"] | None, Opt("", "-f")] = None,  # noqa: A002
+    format: Annotated[str | None, Opt("", "-f", choices=_kernel_formats)] = None,  # noqa: A002
     from_: Annotated[str | None, Opt("Begin of a part: 1.5, 200ms, @NS.", None, "TIME")] = None,
     to: Annotated[str | None, Opt("End of a part.", None, "TIME")] = None,
     api: Annotated[Path | None, CALLS] = None,
@@ -107,8 +117,8 @@ def export(
     calls: Annotated[str | None, Opt(RANGE_HELP, metavar="RANGE")] = None,
     *,
     format: Annotated[  # noqa: A002 - the word of the command line
-        Literal["text", "csv", "json", "parquet", "c", "apitrace", "perfetto"] | None,
-        Opt("The format; c is a folder.  [default: by the name of the file, else text]", "-f"),
+        str | None,
+        Opt("The format; c is a folder.  [default: by the name of the file, else text]", "-f", choices=_formats),
     ] = None,
     output: Annotated[Path | None, Opt("Where to.  [default: standard output]", "-o", "FILE")] = None,
     name: Annotated[str | None, Opt("Only functions that match (* stands for anything).", "-n", "PATTERN")] = None,

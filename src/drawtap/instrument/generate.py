@@ -22,10 +22,10 @@ from drawtap.instrument.hook import Function, Hook, Hooks
 from drawtap.instrument.hooks import capture_state, live, recorder
 from drawtap.spec import expr
 from drawtap.spec.model import Command
-from drawtap.spec.registry import load_api
+from drawtap.spec.registry import load_api, recorded_apis
 from drawtap.spec.signature import layout, signature_text
 
-DEFAULT_APIS = ("gl", "egl", "glx", "vg")
+DEFAULT_APIS = recorded_apis()
 FUNCTIONS_PER_UNIT = 420
 #: Stem of the units with commands that extensions alone have (`by_use`).
 RARE = "wrappers_rare"

@@ -12,9 +12,9 @@ from functools import cache
 from drawtap.instrument import generate_driver
 from drawtap.instrument.generate import command_line, write_files
 from drawtap.spec.model import Api
-from drawtap.spec.registry import load_api
+from drawtap.spec.registry import load_api, recorded_apis
 
-APIS = ("gl", "egl", "glx", "vg")
+APIS = recorded_apis()
 
 
 @cache

@@ -21,11 +21,11 @@ from drawtap.spec.apis.gl_tree import TREE
 from drawtap.spec.expr import SpecError
 from drawtap.spec.model import Effect, Param
 from drawtap.spec.overlay import effect_values
-from drawtap.spec.registry import load_api
+from drawtap.spec.registry import load_api, recorded_apis
 from drawtap.spec.tree import StateClass, Variable
 
 FUNCTIONS_PER_UNIT = 900
-KNOWN = ("gl", "egl", "glx", "vg")
+KNOWN = recorded_apis()
 MODELLED = ("gl", "vg")
 
 # Nodes that C++ finds: the class, and how many keys it takes.

@@ -257,9 +257,9 @@ class Played:
             f"SELECT seq, name FROM calls WHERE seq >= {first} AND seq < {end} ORDER BY seq"
         ):
             flags = functions.get(str(name), [])
-            if str(name).startswith(("glBindFramebuffer", "glBindDrawFramebuffer")) or "make_current" in flags:
+            if _NEW_TARGET.intersection(flags) or str(name).startswith("glBindDrawFramebuffer"):
                 target += 1
-            elif _DRAWS.intersection(flags) or str(name) in _ALSO_DRAW:
+            elif _DRAWS.intersection(flags) or name == "glBlitFramebuffer":
                 found.append((int(seq), target))
         return [Draw(call, t, str(self.trace.calls[call])) for call, t in found]
 
@@ -281,10 +281,8 @@ class Played:
         return player.play(self.trace.path, [*arguments, *rule], environment=self._environment)
 
 
-_DRAWS = frozenset({"draw", "clear", "dispatch"})
-_ALSO_DRAW = frozenset(
-    {"glEnd", "glCallList", "glCallLists", "glDrawPixels", "glBitmap", "glCopyPixels", "glBlitFramebuffer"}
-)
+_DRAWS = frozenset({"draw", "clear", "dispatch", "list_call"})
+_NEW_TARGET = frozenset({"make_current", "framebuffer_bind"})
 _KEPT_IMAGES = 64
 _WAYS = 8
 

@@ -327,6 +327,35 @@ class HandleType:
     object_type: str | None = None
 
 
+# What a call is to those who count calls and to those who leave some out. Recordings of before 0.1 do not have these
+# words; the reader knows them of the functions of our own APIs (`instrument.generate_flags`).
+KINDS: Mapping[str, str] = {
+    "bind": "chooses what later calls are about: binds an object, uses a program",
+    "framebuffer_bind": "binds a framebuffer",
+    "uniform": "sets uniforms",
+    "matrix": "changes a matrix",
+    "compile": "compiles a shader",
+    "link": "links a program, or takes one that is linked",
+    "query": "asks for state",
+    "create": "makes objects: as many as a parameter `n` or `range` says, else one",
+    "delete": "ends objects: as many as a parameter `n` or `range` says, else one",
+    "texture_upload": "hands texels over",
+    "buffer_upload": "hands content of a buffer over",
+    "path_upload": "hands segments of a path over",
+    "indirect": "a draw whose counts lie in a buffer",
+    "rectangle": "a draw of one rectangle",
+    "mesh": "a draw of a grid: parameters `mode`, `i1`, `i2`, `j1`, `j2`",
+    "vertex": "gives a vertex",
+    "vertex_part": "gives a vertex, or what it is made of, or stands around vertices",
+    "vertices_begin": "begins a primitive whose vertices are given one by one: parameter `mode`",
+    "vertices_end": "ends and draws such a primitive",
+    "list_call": "calls lists",
+    "list_base": "says what is added to the names of lists",
+    "list_delete": "deletes lists",
+    "exchange": "lets OpenVG and OpenGL see each other's work",
+    "leaves_nothing": "of the window system: leaves nothing behind that drawing would notice",
+}
+
 FLAGS: Mapping[str, str] = {
     "frame_end": "shows a frame (swap)",
     "swap_interval": "sets how many refreshes of the screen lie between frames: parameter `interval`",
@@ -354,6 +383,7 @@ FLAGS: Mapping[str, str] = {
     "records": "goes into a command buffer: runs when that is submitted",
     "submits": "hands recorded work to the GPU",
     "blocks": "returns after a wait: its end, not its start, orders it among threads",
+    **KINDS,
 }
 
 

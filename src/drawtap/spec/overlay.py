@@ -1,6 +1,6 @@
 """The overlay: what a registry does not say about its API, written as one Python module per API.
 
-    OVERLAY = o = Overlay("gl", xml="gl.xml", libraries=("libGL.so.1",), lookups=())
+    o = OVERLAYS.register("gl")(Overlay("gl", xml="gl.xml", libraries=("libGL.so.1",), lookups=()))
     o.table("light_params", {"GL_POSITION": 4, "GL_SPOT_DIRECTION": 3}, default=1)
     o.data("glLightfv glLightiv", params=Array("light_params(pname)"))
     o.flags("draw gpu_reads", "glDraw* glMultiDraw*")
@@ -87,12 +87,16 @@ def run(name: str, arguments: str = "", when: str | None = None) -> Effect:
 
 @dataclass
 class Overlay:
-    """Collect statements about one API; `apply` makes the Api of them."""
+    """Collect statements about one API; `apply` makes the Api of them.
+
+    `xml` is a file in `drawtap/spec/xml`, or a whole path. `recorded`: unless the user chooses other APIs.
+    """
 
     name: str
     xml: str
     libraries: tuple[str, ...] = ()
     lookups: tuple[str, ...] = ()
+    recorded: bool = True
     _data: list[tuple[str, Mapping[str, Data]]] = field(default_factory=list)
     _members: list[tuple[str, Mapping[str, Data | Only]]] = field(default_factory=list)
     _groups: list[tuple[str, Mapping[str, str]]] = field(default_factory=list)

@@ -7,7 +7,6 @@ groups listed under <groups> or named by the enumerants themselves.
 from __future__ import annotations
 
 import hashlib
-import importlib
 import re
 from dataclasses import dataclass, field
 from functools import cache
@@ -15,16 +14,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
-from drawtap.errors import InputError, UsageError
+from drawtap import plugins
+from drawtap.errors import InputError
 from drawtap.spec.model import Api, Command, CType, EnumGroup, Feature, HandleType, Param, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from drawtap.spec.overlay import Overlay
+
 XML = Path(__file__).parent / "xml"
 
-# Overlay module of each API that `load_api` knows.
-MODULES: Mapping[str, str] = {"gl": "gl", "egl": "egl", "glx": "glx", "vg": "openvg", "vk": "vk", "toy": "toy"}
+# An API is a module of `drawtap.spec.apis`, or of a plug-in, that registers its overlay.
+OVERLAYS: plugins.Registry[Overlay] = plugins.Registry("API", "drawtap.spec.apis")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +51,14 @@ def load_api(name: str) -> Api:
 
     Cached. Raises UsageError for an unknown name and SpecError where overlay and registry disagree.
     """
-    if name not in MODULES:
-        raise UsageError(f"no API is called {name!r}", hint=f"APIs: {', '.join(MODULES)}")
-    from drawtap.spec.overlay import Overlay  # it builds on the Registry above
-
-    overlay = importlib.import_module(f"drawtap.spec.apis.{MODULES[name]}").OVERLAY
-    if not isinstance(overlay, Overlay):
-        raise TypeError(f"drawtap.spec.apis.{MODULES[name]}.OVERLAY is not an Overlay")
+    overlay = OVERLAYS.get(name)
     return overlay.apply(read_registry(XML / overlay.xml, name))
+
+
+@cache
+def recorded_apis() -> tuple[str, ...]:
+    """Return the APIs that are recorded unless the user chooses others; OpenGL comes first."""
+    return tuple(sorted((n for n, overlay in OVERLAYS.items() if overlay.recorded), key=lambda n: (n != "gl", n)))
 
 
 def read_registry(path: Path, name: str) -> Registry:

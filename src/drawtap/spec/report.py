@@ -34,10 +34,10 @@ from drawtap.spec.model import (
     StructType,
     Tree,
 )
-from drawtap.spec.registry import load_api
+from drawtap.spec.registry import load_api, recorded_apis
 from drawtap.spec.signature import layout
 
-APIS = ("gl", "egl", "glx", "vg", "vk")
+APIS = (*recorded_apis(), "vk")
 
 # What the registries call versions, for people. The registry's ES 1.0 is what ES 1.1 has in common with it.
 _LABELS: Mapping[str, str] = {

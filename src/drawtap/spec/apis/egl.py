@@ -5,8 +5,9 @@ from __future__ import annotations
 from drawtap.spec import expr
 from drawtap.spec.model import Array, AttributeList, Opaque, String, Struct
 from drawtap.spec.overlay import Overlay, create, delete, set_
+from drawtap.spec.registry import OVERLAYS
 
-OVERLAY = o = Overlay("egl", xml="egl.xml", libraries=("libEGL.so.1",), lookups=("eglGetProcAddress",))
+o = OVERLAYS.register("egl")(Overlay("egl", xml="egl.xml", libraries=("libEGL.so.1",), lookups=("eglGetProcAddress",)))
 
 # Implemented by native/mirror/sizes_egl.h.
 expr.declare("egl_image_planes(display, image)", "planes of an image, at most 4")
@@ -369,6 +370,13 @@ _SYNCS = """eglCreateSync* eglDestroySync* eglClientWaitSync* eglWaitSync* eglSi
 o.flags("frame_end gpu_reads", _SWAPS)
 o.flags("frame_end gpu_reads", "eglCopyBuffers")
 o.flags("swap_interval", "eglSwapInterval")
+o.flags("exchange", "eglBindAPI eglMakeCurrent eglReleaseThread eglSwapBuffers eglSwapBuffersWithDamage{KHR,EXT}")
+o.flags("exchange", "eglWaitClient eglWaitGL")
+o.flags(
+    "leaves_nothing",
+    "eglGet* eglQuery* eglChoose* eglInitialize eglTerminate eglSwapInterval* eglWaitNative eglSurfaceAttrib "
+    "eglSetDamage* eglDebugMessage* eglLabel* eglBindAPI eglUnlock* eglPresentationTime* eglWaitClient* eglWaitGL",
+)
 o.flags("make_current", "eglMakeCurrent eglReleaseThread")
 o.flags("context", "eglCreateContext eglDestroyContext")
 o.flags("finish gpu_reads", "eglWaitGL eglWaitClient")

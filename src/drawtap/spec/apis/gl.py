@@ -18,11 +18,14 @@ from drawtap.spec.model import (
     Strings,
 )
 from drawtap.spec.overlay import Overlay
+from drawtap.spec.registry import OVERLAYS
 
-OVERLAY = o = Overlay(
-    "gl",
-    xml="gl.xml",
-    libraries=("libGL.so.1", "libOpenGL.so.0", "libGLESv2.so.2", "libGLESv1_CM.so.1"),
+o = OVERLAYS.register("gl")(
+    Overlay(
+        "gl",
+        xml="gl.xml",
+        libraries=("libGL.so.1", "libOpenGL.so.0", "libGLESv2.so.2", "libGLESv1_CM.so.1"),
+    )
 )
 
 one_in, one_out = Array("1"), Array("1", out=True)

@@ -13,7 +13,7 @@ import fnmatch
 from functools import cache
 from typing import TYPE_CHECKING
 
-from drawtap.spec.apis import openvg_tree
+from drawtap.spec.apis import vg_tree
 from drawtap.spec.overlay import Overlay, create, delete, run, set_
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ GROUPS: dict[tuple[str, str], str] = {
     ("surface", "EGL_MULTISAMPLE_RESOLVE"): "EGLenum",
     ("creation", "EGL_CONTEXT_OPENGL_RESET_NOTIFICATION_STRATEGY"): "EGLenum",
     ("creation", "EGL_CONTEXT_PRIORITY_LEVEL_IMG"): "EGLenum",
-    **openvg_tree.GROUPS,
+    **vg_tree.GROUPS,
     ("texture", "GL_TEXTURE_COMPARE_MODE"): "DrawBufferMode",
     ("sampler", "GL_TEXTURE_COMPARE_MODE"): "DrawBufferMode",
 }

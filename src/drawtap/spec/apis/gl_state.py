@@ -31,9 +31,9 @@ images = (
     "glCompressedTex{Image,SubImage}{1,2,3}D glCompressedTex{Image,SubImage}3DOES glCompressedTextureSubImage{1,2,3}D "
     "gl{Texture,MultiTex}{Image,SubImage}{1,2,3}DEXT glCompressed{Texture,MultiTex}{Image,SubImage}{1,2,3}DEXT"
 )
-o.flags("upload gpu_reads", images)
+o.flags("upload texture_upload gpu_reads", images)
 o.flags(
-    "upload",
+    "upload buffer_upload",
     "glBufferData glBufferSubData glBufferStorage glNamedBuffer{Data,SubData,Storage} glNamedBuffer{Data,SubData}EXT "
     "glMulticastBufferSubDataNV glLGPUNamedBufferSubDataNVX glNewObjectBufferATI glUpdateObjectBufferATI",
 )
@@ -50,6 +50,35 @@ o.flags(
 )
 o.flags("list_begin", "glNewList")
 o.flags("list_end", "glEndList")
+o.flags("list_call", "glCallList glCallLists")
+o.flags("list_base", "glListBase")
+o.flags("list_delete", "glDeleteLists")
+o.flags("indirect", "glDraw*Indirect* glMultiDraw*Indirect*")
+o.flags("rectangle", "glDrawTex{s,i,x,f}OES glDrawTex{s,i,x,f}vOES glDrawTextureNV glRect{d,f,i,s} glRect{d,f,i,s}v "
+                     "glRectx{,v}OES")  # fmt: skip
+o.flags("mesh", "glEvalMesh{1,2}")
+o.flags("vertices_begin vertex_part", "glBegin")
+o.flags("vertices_end vertex_part", "glEnd")
+o.flags("vertex vertex_part", "glVertex[234]* glArrayElement* glEvalCoord* glEvalPoint*")
+o.flags(
+    "vertex_part",
+    "glEdgeFlag glEdgeFlagv glColor[34]* glSecondaryColor3* glNormal3* glTexCoord[1234]* glMultiTexCoord[1234]* "
+    "glFogCoord[df]* glVertexAttrib[1234]* glIndex[dfis]* glIndexub*",
+)
+o.flags("bind", "glBind* glUseProgram* glActiveTexture glClientActiveTexture")
+o.flags("framebuffer_bind", "glBindFramebuffer*")
+o.flags("uniform", "glUniform* glProgramUniform*")
+o.flags(
+    "matrix",
+    "glLoadIdentity* glLoadMatrix* glMultMatrix* gl{Load,Mult}TransposeMatrix* glRotate* glScale[dfx]* glTranslate* "
+    "glFrustum* glOrtho* gl{Push,Pop}Matrix* glMatrix{Load,Mult,Rotate,Scale,Translate,Ortho,Frustum,Push,Pop}*",
+)
+o.flags("compile", "glCompileShader* glShaderBinary")
+o.flags("link", "glLinkProgram* glProgramBinary* glCreateShaderProgram*")
+o.flags("query", "glGet* glIs*")
+o.flags("create", "glGen[!e]* glCreate*")
+o.flags("delete", "glDelete*")
+o.flags("leaves_nothing", "glGetString*")
 o.flags("finish sync", "glFinish")
 o.flags("flush sync", "glFlush")
 o.flags(

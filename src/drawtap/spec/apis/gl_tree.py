@@ -6,7 +6,7 @@ pixels, `fixed` draws without a program, `list` what is kept for display lists.
 
 from __future__ import annotations
 
-from drawtap.spec.apis.openvg_tree import add_classes
+from drawtap.spec.apis.vg_tree import add_classes
 from drawtap.spec.tree import Tree
 
 TREE = t = Tree()

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from drawtap.spec.model import Array, AttributeList, Opaque, String, Struct
 from drawtap.spec.overlay import Overlay, create, delete, set_
+from drawtap.spec.registry import OVERLAYS
 
-OVERLAY = o = Overlay(
-    "glx",
-    xml="glx.xml",
-    libraries=("libGL.so.1", "libGLX.so.0"),
-    lookups=("glXGetProcAddress", "glXGetProcAddressARB"),
+o = OVERLAYS.register("glx")(
+    Overlay(
+        "glx",
+        xml="glx.xml",
+        libraries=("libGL.so.1", "libGLX.so.0"),
+        lookups=("glXGetProcAddress", "glXGetProcAddressARB"),
+    )
 )
 
 # ---- enum groups --------------------------------------------------------------------------------------------
@@ -204,6 +207,10 @@ o.classes("glXDestroyPixmap glXDestroyGLXPixmap", pixmap="drawable")
 _MAKE_CURRENT = "glXMakeCurrent glXMakeContextCurrent glXMakeCurrentReadSGI glXMakeAssociatedContextCurrentAMD"
 o.flags("frame_end gpu_reads", "glXSwapBuffers glXSwapBuffersMscOML glXCopySubBufferMESA")
 o.flags("swap_interval", "glXSwapInterval{EXT,MESA,SGI}")
+o.flags(
+    "leaves_nothing",
+    "glXGet* glXQuery* glXChoose* glXIsDirect glXSwapInterval* glXWait* glXSelectEvent* glXFree* glXCopyContext*",
+)
 o.flags("make_current", _MAKE_CURRENT)
 o.flags("context", "glXCreate*Context* glXDestroyContext glXCopyContext glXImportContextEXT glXFreeContextEXT")
 o.flags("context", "glXDeleteAssociatedContextAMD")

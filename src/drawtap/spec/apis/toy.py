@@ -5,8 +5,11 @@ from __future__ import annotations
 from drawtap.spec import expr
 from drawtap.spec.model import Array, AttributeList, Opaque, String, Strings, Struct
 from drawtap.spec.overlay import Overlay, create, delete, set_
+from drawtap.spec.registry import OVERLAYS
 
-OVERLAY = o = Overlay("toy", xml="toy.xml", libraries=("libtoy.so",), lookups=("toyGetProcAddress",))
+o = OVERLAYS.register("toy")(
+    Overlay("toy", xml="toy.xml", libraries=("libtoy.so",), lookups=("toyGetProcAddress",), recorded=False)
+)
 
 # Implemented by native/mirror/sizes_toy.h.
 expr.declare("toy_stride(handle)", "components of a point: asks toyGet(handle, TOY_STRIDE)")

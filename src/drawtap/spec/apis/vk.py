@@ -11,13 +11,17 @@ from __future__ import annotations
 from drawtap.spec import expr
 from drawtap.spec.model import Array, Each, Opaque, Tree
 from drawtap.spec.overlay import Overlay
+from drawtap.spec.registry import OVERLAYS
 from drawtap.spec.structs import only
 
-OVERLAY = o = Overlay(
-    "vk",
-    xml="vk.xml",
-    libraries=("libvulkan.so.1",),
-    lookups=("vkGetInstanceProcAddr", "vkGetDeviceProcAddr"),
+o = OVERLAYS.register("vk")(
+    Overlay(
+        "vk",
+        xml="vk.xml",
+        libraries=("libvulkan.so.1",),
+        lookups=("vkGetInstanceProcAddr", "vkGetDeviceProcAddr"),
+        recorded=False,
+    )
 )
 
 expr.declare("template_bytes(update)", "bytes that an update with this descriptor template reads")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from drawtap.spec import expr
 from drawtap.spec.model import Array, String
 from drawtap.spec.overlay import Overlay, create, delete, run, set_
+from drawtap.spec.registry import OVERLAYS
 
-OVERLAY = o = Overlay(
-    "vg", xml="vg.xml", libraries=("libOpenVG.so.1", "libOpenVG.so", "libOpenVGU.so.1", "libOpenVGU.so")
+o = OVERLAYS.register("vg")(
+    Overlay("vg", xml="vg.xml", libraries=("libOpenVG.so.1", "libOpenVG.so", "libOpenVGU.so.1", "libOpenVGU.so"))
 )
 
 # Implemented by native/mirror/sizes_vg.h.
@@ -59,6 +60,12 @@ o.flags("draw", "vgDrawPath vgDrawImage vgDrawGlyph vgDrawGlyphs vgSetPixels vgW
 o.flags("gpu_reads", "vgDrawPath vgDrawImage vgDrawGlyph vgDrawGlyphs")
 o.flags("clear", "vgClear")
 o.flags("upload", "vgAppendPathData vgModifyPathCoords vgImageSubData vgWritePixels")
+o.flags("texture_upload", "vgImageSubData vgWritePixels")
+o.flags("path_upload", "vgAppendPathData")
+o.flags("query", "vgGet*")
+o.flags("create", "vgCreate*")
+o.flags("delete", "vgDestroy*")
+o.flags("matrix", "vgLoadIdentity vgLoadMatrix vgMultMatrix vgTranslate vgScale vgShear vgRotate")
 o.flags("readback", "vgReadPixels vgGetImageSubData")
 o.flags("finish", "vgFinish")
 o.flags("flush", "vgFlush")
@@ -66,7 +73,7 @@ o.flags("error_query", "vgGetError")
 
 # ---- state --------------------------------------------------------------------------------------------------
 
-# Classes and variables are those of `openvg_tree`.
+# Classes and variables are those of `vg_tree`.
 o.effects("vgSetf vgSeti", set_("context[type]", "value"))
 o.effects("vgSetfv vgSetiv", run("vg_set_vector", "type, count, values"))
 o.effects("vgSetParameterf vgSetParameteri", run("vg_parameter", "object, paramType, value"))
