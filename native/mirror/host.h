@@ -45,7 +45,7 @@ struct Thread {
   Keep* keep;            // records go there and not to the recorder; nullptr: they do not
   uint64_t told_result;  // what a call that the tap only tells returns
   uint32_t telling;      // calls that make contexts are told: they are known
-  // a place on the stack in the wrapper of the call that goes on, while `special` says there is one
+  // a place on the stack in the wrapper of the call that goes on; nullptr: there is none, or it has just begun
   char* frame;
   uint32_t waits;  // for a chunk
 };

@@ -145,11 +145,13 @@ using Jump = void (*)(void*, int);
 
 void prepare_jump(const void* environment) {
   dt::Thread* const t = &dt::tls;
+  t->special &= ~(uint32_t)dt::SPECIAL_VARIANT;  // of a call that is not made any more
   const bool busy = t->special & (dt::SPECIAL_BUSY | dt::SPECIAL_USER);
   if (DT_LIKELY(!busy && !dt::live::is_in_frame())) return;
   const void* const here = dt::stack_of(environment);
   dt::live::forget_frame(here);
-  if (busy && dt::has_left(t->frame, here)) dt::abandon_call(t);
+  // A call that has just begun has no frame yet: a signal handler jumps, and most likely out of itself.
+  if (busy && (!t->frame || dt::has_left(t->frame, here))) dt::abandon_call(t);
 }
 
 // What the program would jump with if the tap were not there.

@@ -1080,19 +1080,19 @@ __attribute__((noinline)) Slow enter_unusual(Thread* t, unsigned id, const void*
     if (g_mode & MODE_ORDERED) emit_order(t);
     return {(void*)do_nothing, true};
   }
-  if (t->special & SPECIAL_VARIANT) {
-    real = g_real[id][t->variant];
+  // A signal handler has come between the entry of a variant and here: it leaves that call what it said.
+  const bool another = (t->special & SPECIAL_VARIANT) && t->variant >> 8 != id;
+  if ((t->special & SPECIAL_VARIANT) && !another) {
+    real = g_real[id][t->variant & 255];
     t->special &= ~(uint32_t)SPECIAL_VARIANT;
-    t->variant = 0;
-  } else {
-    real = g_real[id][0];
-    if (!real) real = resolve(id);
+  } else if (!(real = g_real[id][0])) {
+    real = resolve(id);
   }
   if (!real) {
     if (s.pool) s.pool->calls_dropped.fetch_add(1, std::memory_order_relaxed);
     return {nullptr, false};
   }
-  if (t->special & SPECIAL_BUSY) {
+  if (another || (t->special & SPECIAL_BUSY)) {
     if (s.pool) s.pool->calls_nested.fetch_add(1, std::memory_order_relaxed);
     return {real, false};
   }

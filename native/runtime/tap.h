@@ -43,6 +43,21 @@ static inline __attribute__((always_inline)) void mark_frame(Thread* t) {
 }
 // Whether a function that had `frame` on its stack is gone for sure, seen from one that has `here` and goes on.
 DT_COLD bool has_left(const void* frame, const void* here);
+// A signal handler may run between any two instructions, and call what is tapped. Its calls are inside of this one as
+// soon as the thread is busy, so that comes before all that they would overwrite.
+static inline __attribute__((always_inline)) void stay_in_order() { __asm__ volatile("" ::: "memory"); }
+static inline __attribute__((always_inline)) void begin_call(Thread* t, void* real) {
+  t->special = SPECIAL_BUSY;  // without a frame: until mark_frame nothing can have been left behind
+  stay_in_order();
+  t->real = real;
+  stay_in_order();
+}
+static inline __attribute__((always_inline)) void end_call(Thread* t) {
+  stay_in_order();
+  t->frame = nullptr;
+  stay_in_order();
+  t->special = 0;
+}
 // The call that was going on did not return, and never will.
 DT_COLD void abandon_call(Thread* t);
 // Signal handlers of the program wait, for as long as a jump out of one would leave things half done.
@@ -66,8 +81,10 @@ struct Inside {
     t->special = SPECIAL_BUSY;
   }
   ~Inside() {
-    t->special = special;
+    stay_in_order();
     t->frame = frame;
+    stay_in_order();
+    t->special = special;
   }
   Inside(const Inside&) = delete;
   Inside& operator=(const Inside&) = delete;

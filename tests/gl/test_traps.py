@@ -6,6 +6,7 @@ Each program of `traps/` finds GL functions in one way and prints what a trace o
 from __future__ import annotations
 
 import ctypes.util
+import os
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -173,6 +174,25 @@ def test_calls_that_a_program_leaves_are_said_and_no_others_are_lost(traps: Benc
     with drawtap.open(seen.traces[0]) as trace:
         unended = trace.sql("SELECT name, count(*) FROM calls WHERE duration IS NULL GROUP BY name").fetchall()
     assert unended == [("glEnable", 6)]
+
+
+@pytest.mark.parametrize("way", ["call", "jump"])
+def test_a_handler_strikes_between_any_two_instructions_of_the_tap(way: str, traps: Bench, tmp_path: Path) -> None:
+    if os.uname().machine != "x86_64":
+        pytest.skip("this processor is not stepped by a flag")
+    seen = traps.recorded(["stepped", way], tmp_path)
+    said = dict(line.rsplit(" ", 1) for line in seen.result.stdout.splitlines() if " " in line)
+    strikes = int(said["strikes"])
+    assert strikes > 40, seen.result.stdout
+    assert said["error"] == "0x0"  # no call got to another function
+    with drawtap.open(seen.traces[0]) as trace:
+        counts = dict(trace.sql("SELECT name, count(*) FROM calls GROUP BY name").fetchall())
+        boxes = trace.sql("SELECT count(DISTINCT x) FROM glScissor").fetchall()
+    assert counts["glLineWidth"] == 10 * strikes + 1  # what comes later is recorded, whatever was left
+    if way == "call":
+        assert int(said["right"]) == strikes
+        assert counts["glScissor"] == strikes + 2
+        assert boxes == [(strikes + 1,)]
 
 
 def test_a_program_for_another_c_library_runs_without_the_tap(traps: Bench, tmp_path: Path) -> None:

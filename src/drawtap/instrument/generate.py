@@ -173,14 +173,13 @@ def wrapper(function: Function, hook_sets: Sequence[Hooks]) -> str:
     kept = _is_kept(function, hook_sets)
     core = [
         "  dt::mark_frame(_t);",
-        "  _t->special = dt::SPECIAL_BUSY;",
         textwrap.indent(before, "  "),
         f"  {returns} _result = _real({names});" if function.returns_value else f"  _real({names});",
         textwrap.indent(after, "  "),
     ]
     nested = ""
     if isolated:
-        nested = f"  if (_t->special & dt::SPECIAL_USER) {{ {ret}dt_core_{command.name}({names});{end} }}"
+        nested = f"  if (_user) {{ {ret}dt_core_{command.name}({names});{end} }}"
     lines = [
         *(_around_core(function, isolated, core) if isolated else ()),
         f"static {_prototype(command, 'dt_record_')} __attribute__((noinline));",
@@ -193,7 +192,7 @@ def wrapper(function: Function, hook_sets: Sequence[Hooks]) -> str:
             else core
         ),
         f"  {lookup}" if lookup else "",
-        "  _t->special = 0;",
+        "  dt::end_call(_t);",
         f"  {boundary}" if boundary else "",
         "  return _result;" if function.returns_value else "",
         "}",
@@ -202,7 +201,8 @@ def wrapper(function: Function, hook_sets: Sequence[Hooks]) -> str:
         f"  const dt::Slow _s = dt::enter_slow(_t, {function.id}, __builtin_frame_address(0));",
         f"  if (!_s.real) return{' (' + returns + ')0' if function.returns_value else ''};",
         f"  if (!_s.record) {{ {_unrecorded(function, names, unseen)} }}",
-        "  _t->real = _s.real;",
+        "  const bool _user = _t->special & dt::SPECIAL_USER;" if isolated else "",
+        "  dt::begin_call(_t, _s.real);",
         nested,
         f"  {ret}dt_record_{command.name}({names});",
         "}",
@@ -212,7 +212,7 @@ def wrapper(function: Function, hook_sets: Sequence[Hooks]) -> str:
         f"  if (DT_UNLIKELY((dt::g_mode | _t->special) != 0 || {'!_real' if kept else 'dt::is_late(_real)'})) {{",
         f"    {ret}dt_slow_{command.name}({names});{end}",
         "  }",
-        "  _t->real = (void*)_real;",
+        "  dt::begin_call(_t, (void*)_real);",
         f"  {ret}dt_record_{command.name}({names});",
         "}",
         *(_around_all(function, always) if always else ()),
@@ -260,8 +260,9 @@ def _around_core(function: Function, isolated: Sequence[Hooks], core: Sequence[s
         f"  const auto _real = ({command.returns.spelling} (*)({_types(command)}))_t->real;",
         "  char* const _outer = _t->frame;",
         *core,
-        "  _t->special = dt::SPECIAL_USER;",
         "  _t->frame = _outer;",
+        "  dt::stay_in_order();",
+        "  _t->special = dt::SPECIAL_USER;",
         "  return _result;" if function.returns_value else "",
         "}",
     ]

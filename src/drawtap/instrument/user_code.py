@@ -40,7 +40,7 @@ def enclosed(function: Function, sets: Sequence[Hooks]) -> str:
     command = function.command
     names = ", ".join(p.name for p in command.params)
     result = "_result = " if function.returns_value else ""
-    body = f"_t->real = (void*)_real;\n{result}dt_core_{function.name}({names});"
+    body = f"dt::begin_call(_t, (void*)_real);\n{result}dt_core_{function.name}({names});"
     arguments = ", ".join(
         [*(p.name for p in command.params), *(["_result"] if function.returns_value else []), "_skip"]
     )
