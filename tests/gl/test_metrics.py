@@ -330,7 +330,7 @@ class TestSets:
         ]
         assert [m.id for m in listing.chosen(known, ["a:*"])] == ["a:b/one"]
         assert [m.id for m in listing.chosen(known, ["a:b/two"])] == ["a:b/two"]
-        with pytest.raises(UsageError, match="can be had"):
+        with pytest.raises(UsageError, match="can be measured here"):
             listing.chosen(known, ["a:b/tw*"])
 
     def test_what_nothing_measures_is_not_available(self, recording: Path):

@@ -193,7 +193,7 @@ def test_messages_of_the_driver_have_their_call(programs: Bench, tmp_path: Path)
 def test_a_check_that_had_nothing_to_compare_says_so() -> None:
     played = player.Replay(5, 1, 0.1, 0.1, 5, compared=0, different=0, skipped=0, engine="any")
     said = [v for v in _summary(played, verify=True) if v.subject == "compared"]
-    assert [v.severity for v in said] == ["warning"] and "nothing" in said[0].finding
+    assert [v.severity for v in said] == ["error"] and "nothing" in said[0].finding
     assert not [v for v in _summary(played, verify=False) if v.subject == "compared"]
 
 

@@ -60,8 +60,8 @@ def image(
     from drawtap.replay import engine, warm
 
     environment = engine.environment_of(on)
+    at = call_of(trace, call)
     if pixel is not None or overlay is not None or mesh is not None:
-        at = call_of(trace, call)
         with warm.Warm(Path(trace.path), environment=environment, frame_end=trace.frame_end, looks=True) as player:
             if pixel is not None:
                 return _history(trace, at, pixel, player)
@@ -71,7 +71,7 @@ def image(
     if output.suffix not in (".png", ".ppm", ".rgba"):
         raise UsageError(f"no picture is written as {output.suffix or output.name}", hint="name it .png, .ppm or .rgba")
     asked = warm.shared(Path(trace.path), environment=environment, frame_end=trace.frame_end)
-    why = asked.image(call_of(trace, call), output)
+    why = asked.image(at, output)
     if why:
         raise UnavailableError(f"no image at call {call}: {why}")
     return Written(str(output), output.stat().st_size, f"image after call {call}")
