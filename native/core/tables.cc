@@ -119,7 +119,7 @@ std::vector<uint8_t> frame_kinds(const Trace& trace, const Trace::Frames& frames
   std::vector<uint8_t> kinds(info.functions.size());
   for (size_t f = 0; f < kinds.size(); ++f) {
     auto* function = trace.signatures.by_id(info.functions[f].id());
-    uint32_t flags = function && !info.functions[f].tap() ? function->flags : 0;
+    uint64_t flags = function && !info.functions[f].tap() ? function->flags : 0;
     bool end = !info.functions[f].tap() && std::find(frames.functions.begin(), frames.functions.end(),
                                                      info.functions[f].function) != frames.functions.end();
     // Memory of the program that calls read, and what it stored in mapped buffers, is handed over like any upload.

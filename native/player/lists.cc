@@ -175,7 +175,7 @@ int dimension(int64_t mode) { return mode == 0 ? 0 : mode <= 3 || mode == 0xA ||
 
 // A call that goes into the list which is being made. What changes more than vertices have, materials, lights, textures
 // and matrices is not done twice.
-void listed(List& list, const char* name, uint32_t flags, int64_t mode) {
+void listed(List& list, const char* name, uint64_t flags, int64_t mode) {
   auto any = [&](std::initializer_list<const char*> beginnings) {
     for (const char* b : beginnings)
       if (!strncmp(name, b, strlen(b))) return true;

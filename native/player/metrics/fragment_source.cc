@@ -21,7 +21,7 @@ void FragmentSource::around(Draw& draw) {
     if (std::any_of(s.jobs.begin(), s.jobs.end(), [](auto& j) { return j.kind == LISTED; })) turn_lists(s);
   }
   const bool queries = no_queries().empty();
-  if (!(draw.flags & 8) && !*draw.refusal() && draw.given().vertices <= 0) {  // FLAG_DRAW
+  if (!(draw.flags & FLAG_DRAW) && !*draw.refusal() && draw.given().vertices <= 0) {
     if (passes_ && !queries && !strcmp(draw.name, "glClear")) {
       const auto mask = static_cast<uint32_t>(draw.number("mask"));
       version() < 20 ? clear_mirror(s, mask) : cleared(s, mask);

@@ -15,7 +15,7 @@ bool FragmentSource::counts_in_place(State& s) {
 bool FragmentSource::can_count_in_place(State& s, const Draw& draw, uint32_t program, const ProgramSource* source,
                                         bool counts) const {
   return (pictures_ || (counts && (counts_again_ || passes_))) && program && counts_in_place(s) &&
-         !source->reads_target && !source->writes_depth && draw.given().vertices < 0 && draw.flags & 8 &&  // FLAG_DRAW
+         !source->reads_target && !source->writes_depth && draw.given().vertices < 0 && draw.flags & FLAG_DRAW &&
          strcmp(draw.name, "glCallList") != 0;
 }
 
@@ -257,7 +257,7 @@ void FragmentSource::count_played(State& s, const Draw& draw, uint64_t last, boo
 bool FragmentSource::goes_on(State& s, Draw& draw) {
   InPlace& p = *s.in_place;
   const uint64_t key = draw_key(p.program, p.target, draw), last = last_made(s, key);
-  if (!p.repeats || last > p.few || draw.in_query || !(draw.flags & 8) || draw.given().vertices >= 0 ||
+  if (!p.repeats || last > p.few || draw.in_query || !(draw.flags & FLAG_DRAW) || draw.given().vertices >= 0 ||
       *draw.refusal() || !strcmp(draw.name, "glCallList"))
     return false;
   std::unique_ptr<Draw> later = p.all ? draw.kept() : nullptr;

@@ -123,7 +123,7 @@ bool Request::read(const std::string& path, std::string& why) {
   return true;
 }
 
-uint16_t Session::kind(const std::string& name, uint32_t flags) {
+uint16_t Session::kind(const std::string& name, uint64_t flags) {
   auto is = [&](const char* what) { return name.starts_with(what); };
   uint16_t k = flags & (FLAG_DRAW | FLAG_DISPATCH | FLAG_CLEAR) || is("glCallList") ? DRAW : 0;
   if (flags & FLAG_DRAW || is("glCallList") || name == "glBegin") k |= PRIMITIVES;

@@ -57,7 +57,7 @@ class Session : Sink {
     CONDITION_END = 512,
     PRIMITIVES = 1024  // draws them: no clear, no dispatch
   };
-  static uint16_t kind(const std::string& name, uint32_t flags);
+  static uint16_t kind(const std::string& name, uint64_t flags);
   struct Happening {
     uint64_t seq;
     uint16_t kind;

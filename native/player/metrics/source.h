@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "../../common/primitives.h"
+#include "../../core/signature.h"
 #include "../../mirror/gl_state.h"
 
 namespace dt::play::metrics {
@@ -53,7 +54,7 @@ class Call {
   virtual ~Call() = default;
   uint64_t seq = 0;
   const char* name = "";
-  uint32_t flags = 0;    // of the trace's function: FLAG_DRAW, FLAG_CLEAR, FLAG_DISPATCH ...
+  uint64_t flags = 0;    // of the trace's function: FLAG_DRAW, FLAG_CLEAR, FLAG_DISPATCH ...
   bool in_list = false;  // it is compiled into a display list
   // it is played instead of a display list that it is part of; glNewList: that runs by itself later
   bool expanded = false;
