@@ -11,7 +11,7 @@ import pytest
 
 from drawtap.errors import UsageError
 from drawtap.instrument import compile as compiling
-from drawtap.instrument import generate
+from drawtap.instrument import generate, generate_headers, module
 from drawtap.instrument.compile import CompileError
 from drawtap.instrument.hook import Function, Hook, Hooks
 from drawtap.instrument.hooks import capture_state, recorder
@@ -166,10 +166,11 @@ def test_the_whole_toy_module_is_clean_under_wall_wextra(tmp_path: Path) -> None
     if compiler is None:
         pytest.skip("no C++ compiler on this machine")
     generate.generate(("toy",), [recorder.hooks()]).write(tmp_path)
-    runtime = generate.runtime_folder()
+    generate.write_files(tmp_path, generate_headers.headers())
+    folders = [f"-I{folder}" for folder in (tmp_path, *module.include_folders())]
     done = subprocess.run(
         [compiler, "-std=c++20", "-O1", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter",
-         "-fno-exceptions", "-fno-rtti", f"-I{runtime}", f"-I{tmp_path}", str(tmp_path / "wrappers_0.cc")],
+         "-fno-exceptions", "-fno-rtti", *folders, *map(str, sorted(tmp_path.glob("*.cc")))],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -214,7 +214,8 @@ def _content_hash(
 
 
 def _object(compiler: Compiler, unit: Path, folder: Path, flags: Sequence[str], include: Sequence[Path]) -> Path:
-    made = folder / f"{unit.stem}.o"
+    # A user's source may be called as a generated one is, or as one of another project.
+    made = folder / f"{unit.stem}-{hashlib.sha256(str(unit).encode()).hexdigest()[:16]}.o"
     own = ["-std=c++20"] if unit.suffix != ".S" else []
     used = [f for f in flags if not f.startswith("-std=")] if unit.suffix == ".S" else list(flags)
     if unit.name.startswith(RARE):

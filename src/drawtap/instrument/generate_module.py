@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from drawtap.errors import UsageError, did_you_mean
-from drawtap.instrument import generate, user_code
+from drawtap.instrument import generate, generate_driver, user_code
 from drawtap.instrument.hook import Function, Hook, Hooks
 from drawtap.instrument.script import RESTORE, Project
 from drawtap.spec.model import Api
@@ -205,6 +205,7 @@ def _files(
     files = {
         "module.h": f"{shared}{own}\n",
         "tables.cc": generate.tables(functions, records=False),
+        "driver.cc": generate_driver.table({f.name: f.id for f in functions}),
         "entries.S": generate.entries(functions, sets),
         "module.sig": signature_text(
             [f.command for f in functions], list(apis.values()), {f.name: f.id for f in functions}

@@ -25,7 +25,7 @@ class Module:
 def build(name: str, apis: Sequence[str], hook_sets: Sequence[Hooks] | None = None) -> Module:
     """Generate and compile a module for `apis` with `hook_sets` (default: the recorder), or take it from the cache."""
     sources = generate.generate(tuple(apis), hook_sets)
-    folder = compile_module(name, sources.files, _runtime(), _include(), generate_headers.headers())
+    folder = compile_module(name, sources.files, _runtime(), include_folders(), generate_headers.headers())
     return Module(folder / f"libdrawtap-{name}.so", folder / f"{name}.sig")
 
 
@@ -52,7 +52,7 @@ def build_projects(
             name,
             files,
             [*_runtime(), user / "user.cc"],
-            _include(),
+            include_folders(),
             generate_headers.headers(),
             own=own,
             own_include=source_folders(projects),
@@ -97,6 +97,7 @@ def _runtime() -> list[Path]:
     return sorted(path for folder in folders for path in folder.iterdir() if path.suffix in (".cc", ".S"))
 
 
-def _include() -> list[Path]:
+def include_folders() -> list[Path]:
+    """Return the folders whose headers the sources of every module see, beside those that are generated."""
     runtime = generate.runtime_folder()
     return [runtime, *(runtime.parent / room for room in ("mirror", "common", "third_party"))]
