@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from drawtap.commands import command
-from drawtap.tables.recording import NativeRow, NoteRow
 from drawtap.view.result import Facts
 from drawtap.view.text import duration, number, size
 
@@ -203,6 +202,8 @@ def _restored(note: Mapping[str, object] | None) -> dict[str, object]:
 
 def _late(trace: Trace) -> dict[str, object]:
     # What was taken of a program that had drawn before, and what could not be had.
+    from drawtap.tables.recording import NoteRow
+
     said: dict[str, list[str]] = {}
     for row in trace.table(NoteRow):
         said.setdefault(str(row["code"]), []).append(str(row["text"]))
@@ -213,6 +214,8 @@ def _late(trace: Trace) -> dict[str, object]:
 
 
 def _driver(trace: Trace) -> dict[str, object]:
+    from drawtap.tables.recording import NativeRow
+
     found: dict[str, object] = {}
     for row in trace.table(NativeRow):
         if row["kind"] != "driver":
