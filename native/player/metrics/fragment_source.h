@@ -384,6 +384,9 @@ class FragmentSource : public Source {
   // Draws into the private framebuffer, with a copy of the program's depth, where each fragment that passes adds one to
   // its pixel, and tells `row` of those that are not zero: where they begin, and how many. nullptr, or why it cannot be
   // told.
+  // What a draw leaves in the stencil of a framebuffer like `made`, for a draw into `t`; `draw` clears and draws.
+  const char* counted_in_stencil(State& s, const Target& made, const Target& t, const Row& row,
+                                 const std::function<const char*()>& draw);
   const char* draw_picture(State& s, const Target& t, Draw& draw, uint32_t program, const Row& row);
   // The same with colours that add up, for depth buffers that cannot have a stencil buffer beside them, and where the
   // stencil test is the program's: a copy of the program writes 1/255 wherever the program writes a colour.

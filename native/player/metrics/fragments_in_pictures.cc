@@ -213,28 +213,18 @@ void FragmentSource::turn(const Target& t) {
     driver::glFramebufferParameteri(GL_DRAW_FRAMEBUFFER, GL_FRAMEBUFFER_FLIP_Y_MESA, 1);
 }
 
-const char* FragmentSource::draw_picture(State& s, const Target& t, Draw& draw, uint32_t program, const Row& row) {
-  static const int zero = 0;
+const char* FragmentSource::counted_in_stencil(State& s, const Target& made, const Target& t, const Row& row,
+                                               const std::function<const char*()>& draw) {
   const char* why = nullptr;
   drain_errors();
-  make_target(s, t);
+  make_target(s, made);
   driver::glBindFramebuffer(GL_DRAW_FRAMEBUFFER, s.framebuffer);
   if (driver::glCheckFramebufferStatus(GL_DRAW_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE)
     why = "the driver takes no framebuffer of depth and stencil alone";
   if (!why) {
     StencilState saved;
     StencilState::count();
-    {
-      Off off;
-      off(GL_SCISSOR_TEST);
-      driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, t.draw);
-      driver::glBlitFramebuffer(0, 0, t.size.width, t.size.height, 0, 0, t.size.width, t.size.height,
-                                GL_DEPTH_BUFFER_BIT, GL_NEAREST);
-      if (take_error()) why = "the driver does not copy this depth buffer";
-      // After the copy: drivers have been seen to lose what was cleared before it.
-      driver::glClearBufferiv(GL_STENCIL, 0, &zero);
-    }
-    if (!why) why = counting_stencil([&] { return perform(draw, program, false); });
+    why = draw();
     int box[4] = {0, 0, t.size.width, t.size.height};
     if (enabled(GL_SCISSOR_TEST)) scissored(box);
     driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, s.framebuffer);
@@ -245,6 +235,24 @@ const char* FragmentSource::draw_picture(State& s, const Target& t, Draw& draw, 
   driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, t.read);
   drain_errors();
   return why;
+}
+
+const char* FragmentSource::draw_picture(State& s, const Target& t, Draw& draw, uint32_t program, const Row& row) {
+  return counted_in_stencil(s, t, t, row, [&]() -> const char* {
+    static const int zero = 0;
+    const char* why = nullptr;
+    {
+      Off off;
+      off(GL_SCISSOR_TEST);
+      driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, t.draw);
+      driver::glBlitFramebuffer(0, 0, t.size.width, t.size.height, 0, 0, t.size.width, t.size.height,
+                                GL_DEPTH_BUFFER_BIT, GL_NEAREST);
+      if (take_error()) why = "the driver does not copy this depth buffer";
+      // After the copy: drivers have been seen to lose what was cleared before it.
+      driver::glClearBufferiv(GL_STENCIL, 0, &zero);
+    }
+    return why ? why : counting_stencil([&] { return perform(draw, program, false); });
+  });
 }
 
 const char* FragmentSource::draw_colors(State& s, const Target& t, Draw& draw, uint32_t program, bool depth,

@@ -9,42 +9,23 @@ FragmentSource::Row& FragmentSource::also_counted() {
 
 const char* FragmentSource::mask_in_stencil(State& s, const Target& t, Draw& draw, uint32_t program, bool bare,
                                             bool whole, const Row& row) {
-  static const int zero = 0;
-  const char* why = nullptr;
-  drain_errors();
   Target plain = t;
   plain.format = GL_DEPTH24_STENCIL8;
-  make_target(s, plain);
-  driver::glBindFramebuffer(GL_DRAW_FRAMEBUFFER, s.framebuffer);
-  if (driver::glCheckFramebufferStatus(GL_DRAW_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE)
-    why = "the driver takes no framebuffer of depth and stencil alone";
-  if (!why) {
-    StencilState saved;
-    StencilState::count();
+  return counted_in_stencil(s, plain, t, row, [&] {
+    static const int zero = 0;
     {
       Off off;
       off(GL_SCISSOR_TEST);
       driver::glClearBufferiv(GL_STENCIL, 0, &zero);
     }
-    {
-      Off off;
-      tests_off(off);
-      why = counting_stencil([&] {
-        Off coverage;
-        if (whole) coverage_off(coverage);
-        return perform(draw, program, bare);
-      });
-    }
-    int box[4] = {0, 0, t.size.width, t.size.height};
-    if (enabled(GL_SCISSOR_TEST)) scissored(box);
-    driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, s.framebuffer);
-    if (!why) why = read_counts(s, box, row);
-    if (!why && take_error()) why = "the driver does not give back the counts";
-  }
-  driver::glBindFramebuffer(GL_DRAW_FRAMEBUFFER, t.draw);
-  driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, t.read);
-  drain_errors();
-  return why;
+    Off off;
+    tests_off(off);
+    return counting_stencil([&] {
+      Off coverage;
+      if (whole) coverage_off(coverage);
+      return perform(draw, program, bare);
+    });
+  });
 }
 
 void FragmentSource::masks_es1(State& s, Draw& draw, Masks& to) {

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from drawtap import activity
@@ -44,7 +45,7 @@ def check(store: Store) -> Checked:
     manifests: dict[str, Manifest] = {}
     for name in sorted(objects, key=lambda n: not n.endswith(".json")):
         if name.startswith("traces/") and name.endswith(".json"):
-            _guard(faults, name, lambda name=name: _read_manifest(store, name, manifests))  # type: ignore[misc]
+            _guard(faults, name, partial(_read_manifest, store, name, manifests))
     needed_by: dict[str, list[str]] = {}
     for id_, manifest in manifests.items():
         for name in manifest.objects():
@@ -52,7 +53,7 @@ def check(store: Store) -> Checked:
     done = 0
     for name, entry in objects.items():
         activity.at(done := done + 1, len(objects))
-        _guard(faults, name, lambda entry=entry: _read(store, entry, manifests))  # type: ignore[misc]
+        _guard(faults, name, partial(_read, store, entry, manifests))
     newest = None
     with contextlib.suppress(InputError):  # it is among the faults then
         newest = generation(store)

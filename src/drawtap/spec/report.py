@@ -204,17 +204,6 @@ def _can_be_wrapped(command: Command) -> bool:
 # ---- one command ------------------------------------------------------------------------------------------
 
 
-def find_command(name: str, apis: Iterable[str] = (*APIS, "toy")) -> tuple[Command, Api]:
-    """Return a command and its API. Raises UsageError where no API has it."""
-    known: list[str] = []
-    for each in apis:
-        api = load_api(each)
-        if name in api.commands:
-            return api.commands[name], api
-        known += [*api.commands, *api.structs]
-    raise UsageError(f"no API has a command {name}", hint=did_you_mean(name, known))
-
-
 def prototype(command: Command) -> str:
     """Return the C declaration."""
     params = ", ".join(_declared(p.type, p.name) for p in command.params)
@@ -251,12 +240,14 @@ def _describe_command(command: Command, api: Api) -> str:
 
 def find(name: str, apis: Iterable[str] = (*APIS, "toy")) -> tuple[Command | StructType, Api]:
     """Return a command or a structure, and its API. Raises UsageError where no API has it."""
+    known: list[str] = []
     for each in apis:
         api = load_api(each)
         found = api.commands.get(name) or api.structs.get(name)
         if found is not None:
             return found, api
-    return find_command(name, apis)
+        known += [*api.commands, *api.structs]
+    raise UsageError(f"no API has a command {name}", hint=did_you_mean(name, known))
 
 
 def _describe_struct(struct: StructType, api: Api) -> str:

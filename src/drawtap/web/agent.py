@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
+from typing import Annotated, Any, ParamSpec, TypeVar
 
 from anyio import to_thread
 from mcp.server import MCPServer
@@ -26,9 +26,6 @@ from drawtap.tables.recording import TABLES
 from drawtap.web import filters
 from drawtap.web.answer import Answer
 from drawtap.web.recording import MOST_CALLS, Recording
-
-if TYPE_CHECKING:
-    from drawtap.trace.graph import Graph
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -87,7 +84,6 @@ class _Questions:
 
     def __init__(self, recordings: Sequence[Recording]) -> None:
         self._recordings = recordings
-        self._graphs: dict[int, Graph] = {}
 
     def _of(self, number: int) -> Recording:
         if number >= len(self._recordings):
@@ -188,15 +184,11 @@ class _Questions:
 
     def propose_cut(self, frame: Annotated[int, Field(ge=0)], recording: Which = 0) -> Answer:
         """Say how many calls a frame needs, and which command writes a recording of just these."""
-        from drawtap.trace.graph import Graph
-
         asked = self._of(recording)
         frames = asked.trace.info["frames"]
         if frame >= frames:
             raise UsageError(f"there is no frame {frame}", hint=f"there are {frames}")
-        if recording not in self._graphs:
-            self._graphs[recording] = Graph(asked.trace, lean=True)
-        graph = self._graphs[recording]
+        graph = asked.trace.graph
         kept = int(graph.closure(graph.frame_roots(range(frame, frame + 1))).sum())
         target = asked.path.with_name(f"{asked.path.stem}-{frame}.dtap")
         command = shlex.join(["drawtap", "extract", str(asked.path), "--frames", str(frame), "-o", str(target)])
