@@ -34,7 +34,7 @@ from drawtap.commands import (
     Param,
     find,
 )
-from drawtap.commands.toolkit import OLD_NAMES
+from drawtap.commands.toolkit import OLD_NAMES, completion
 from drawtap.errors import DrawtapError, InputError, UsageError, did_you_mean
 from drawtap.plugins import PluginWarning
 
@@ -248,7 +248,7 @@ def _of_group(group: str, about: str) -> str:
 def _group() -> click.Group:
     return _Group(
         "drawtap",
-        epilog="drawtap COMMAND --help explains a command, with examples; --version.",
+        epilog="drawtap COMMAND --help explains a command; also --version, --completion SHELL.",
         params=[
             click.Option(
                 ["--version"],
@@ -257,7 +257,15 @@ def _group() -> click.Group:
                 expose_value=False,
                 callback=_version,
                 help="Print the version.",
-            )
+            ),
+            click.Option(
+                ["--completion"],
+                type=click.Choice(["bash", "zsh", "fish"]),
+                is_eager=True,
+                expose_value=False,
+                callback=_completion,
+                help="Print the completion script for a shell.",
+            ),
         ],
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": _WIDTH},
     )
@@ -276,6 +284,12 @@ def _subgroup(name: str) -> click.Group:
 def _version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if value:
         click.echo(f"drawtap {drawtap.__version__}")
+        ctx.exit()
+
+
+def _completion(ctx: click.Context, param: click.Parameter, value: Literal["bash", "zsh", "fish"] | None) -> None:
+    if value:
+        click.echo(completion(value).text, nl=False)
         ctx.exit()
 
 

@@ -92,7 +92,7 @@ def test_every_frame_is_seen_once(programs: Bench, observer: Observer) -> None:
 
 def test_the_command(programs: Bench, observer: Observer) -> None:
     observer.close()
-    command = [sys.executable, "-m", "drawtap", "observe", "--seconds", "1.5"]
+    command = [sys.executable, "-m", "drawtap", "top", "--observe", "--seconds", "1.5"]
     with _running([str(programs.programs / "two_draws"), "100000000", "0"], programs.environment()) as program:
         done = subprocess.run([*command, "--json"], capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stderr
@@ -109,7 +109,7 @@ def test_without_rights_it_says_so() -> None:
         pytest.skip("setpriv is needed to give rights up")
     drop = [setpriv or "", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"] if os.geteuid() == 0 else []
     done = subprocess.run(
-        [*drop, sys.executable, "-m", "drawtap", "observe", "--seconds", "0.1"],
+        [*drop, sys.executable, "-m", "drawtap", "top", "--observe", "--seconds", "0.1"],
         capture_output=True,
         text=True,
         timeout=60,
@@ -127,7 +127,7 @@ def test_two_capabilities_are_enough(programs: Bench, observer: Observer) -> Non
     capabilities = "+bpf,+perfmon"
     drop = [setpriv, "--inh-caps=-all," + capabilities, "--ambient-caps=-all," + capabilities,
             "--bounding-set=-all," + capabilities]  # fmt: skip
-    command = [*drop, sys.executable, "-m", "drawtap", "observe", "--seconds", "1", "--json"]
+    command = [*drop, sys.executable, "-m", "drawtap", "top", "--observe", "--seconds", "1", "--json"]
     with _running([str(programs.programs / "two_draws"), "100000000", "0"], programs.environment()) as program:
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

@@ -105,7 +105,7 @@ def test_what_has_no_focus_is_held_while_somebody_tells(start: Callable[..., Run
     program.show(10, 10 * MS)
     screen = Windows(display)
     environment = {**os.environ, "DISPLAY": display, "DRAWTAP_MANAGER": str(running.folder.programs)}
-    words = [sys.executable, "-m", "drawtap", "focus", "--follow", "--every", "0.05"]
+    words = [sys.executable, "-m", "drawtap", "limit", "--focus", "follow", "--every", "0.05"]
 
     def known() -> list[bool | None]:
         return [m.focused for m in list(running.manager.programs.by_id.values())]
@@ -142,10 +142,12 @@ def test_people_tell_too(start: Callable[..., Running], drawtap, monkeypatch: py
     monkeypatch.setenv("DRAWTAP_MANAGER", str(running.folder.programs))
     monkeypatch.delenv("DISPLAY", raising=False)
     for word, focused in ((str(os.getpid()), True), ("none", False), ("python*", True), ("unknown", None)):
-        assert drawtap("focus", word).code == 0
+        assert drawtap("limit", "--focus", word).code == 0
         assert [m.focused for m in list(running.manager.programs.by_id.values())] == [focused]
-    for wrong, code in (((), 2), (("x", "--follow"), 2), (("--follow", "--every", "9"), 2), (("nobody",), 2)):
-        assert drawtap("focus", *wrong).code == code
+    for wrong in (("follow", "--every", "9"), ("nobody",), ("x", "glmark2", "30")):
+        assert drawtap("limit", "--focus", *wrong).code == 2
+    assert drawtap("focus", "x", "--follow").code == drawtap("focus").code == 2  # the old name
+    assert drawtap("focus", "none").code == 0
     answer = drawtap("focus", "--follow")
     assert answer.code == 3 and "DISPLAY" in answer.err
 

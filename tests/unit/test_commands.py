@@ -63,7 +63,7 @@ def objects(drawtap, *arguments: object) -> list[dict[str, object]]:
         ("export",),
         ("extract", "--frames", "1"),
         ("simplify",),
-        ("cut", "0:2"),
+        ("edit", "--keep", "0:2"),
         ("checklist",),
         ("profile",),
     ],
@@ -172,9 +172,9 @@ def test_list_with_a_pattern_and_as_json(drawtap, recording):
 
 
 def test_grep(drawtap, recording):
-    assert [row["seq"] for row in objects(drawtap, "grep", recording, r"count = [69]\b")] == [6, 7, 10, 11]
-    assert [row["seq"] for row in objects(drawtap, "grep", recording, "SWAP", "-i", "-c", "#0-1")] == [4, 8]
-    answer = drawtap("grep", recording, "(")
+    assert [row["seq"] for row in objects(drawtap, "list", recording, "--grep", r"count = [69]\b")] == [6, 7, 10, 11]
+    assert [row["seq"] for row in objects(drawtap, "list", recording, "#0-1", "--grep", "SWAP", "-i")] == [4, 8]
+    answer = drawtap("list", recording, "--grep", "(")
     assert answer.code == 2
     assert "is no regular expression" in answer.err
 
@@ -425,8 +425,6 @@ def _ranged(name, param, recording, text, folder):
         words.append(recording)
     if name == "compare":
         words.append("--no-bisect")
-    if name == "grep":
-        words.append("glClear")
     if name == "synthesize" or any(p.name == "output" and p.required for p in COMMANDS.get(name).params):
         words += ["-o", folder / "out.png", *(["--force"] if name != "image" else [])]
     words += [f"--{param.name}={text}"] if param.kind == "option" else ["--", text]
@@ -435,7 +433,7 @@ def _ranged(name, param, recording, text, folder):
 
 def test_the_verbs_that_take_ranges_are_all_looked_at():
     names = {name for name, _ in RANGED}
-    assert names >= {"list", "grep", "export", "cut", "edit", "frames", "stats", "histogram"}
+    assert names >= {"list", "export", "edit", "frames", "stats", "histogram"}
     assert names >= {"replay", "compare", "diff", "image", "extract", "state"}
     others = [p.name for _, c in COMMANDS.items() for p in c.params if p.opt.metavar in {"A:B", "N:M"}]
     assert not others, "a range that is written in a way of its own"
@@ -524,7 +522,7 @@ def test_metrics_that_nobody_could_write_are_refused_before_the_program_starts(t
 @pytest.mark.parametrize(
     "words",
     [
-        ("cut", "{}", "#0"),
+        ("edit", "{}", "--keep", "#0"),
         ("extract", "{}", "--frames", "0"),
         ("export", "{}", "-f", "perfetto"),
         ("edit", "{}", "--renumber"),

@@ -296,7 +296,7 @@ def test_a_script(drawtap, path: Path, tmp_path: Path) -> None:
 
 
 def test_changes_configuration_and_numbers_at_once(drawtap, path: Path, tmp_path: Path) -> None:
-    assert drawtap("cut", path, "3:", "-o", tmp_path / "cut.dtap").code == 0
+    assert drawtap("edit", path, "--keep", "3:", "-o", tmp_path / "cut.dtap").code == 0
     options = ("--drop", "glFinish", "--config", "samples=4", "--renumber")
     answer = drawtap("edit", tmp_path / "cut.dtap", "-o", tmp_path / "new.dtap", *options, "--json")
     assert answer.code == 0, answer.err

@@ -135,9 +135,9 @@ def test_profiling(path: Path) -> None:
 
 def test_other_names_of_verbs(path: Path, drawtap) -> None:
     assert _answer("call-histogram --limit 1\n", path) == _answer("histogram --limit 1\n", path)
-    assert _answer("plugins | grep -c .\nsql 'SELECT 5 AS five'\n", path).endswith("5\n")
+    assert _answer("doctor --plugins | grep -c .\nsql 'SELECT 5 AS five'\n", path).endswith("5\n")
     assert drawtap("call-histogram", path, "--limit", "1").out == drawtap("histogram", path, "--limit", "1").out
-    listed = drawtap("plugins").out
+    listed = drawtap("doctor", "--plugins").out
     assert "drawtap.commands.stats" in listed
     assert "parquet" in listed
 
@@ -149,7 +149,7 @@ def test_what_goes_wrong(path: Path) -> None:
         "list nothing": "no range of calls",
         "load nowhere.dtap": "there is no file nowhere.dtap",
         "use b": "no recording is called b",
-        "cut t0 #9:#3 -o x": "ends before it begins",
+        "edit t0 --keep #9:#3 -o x": "ends before it begins",
         "new 3x": "cannot be the name",
         "frames --slwest 1": "--slowest",
         "list 'open": "No closing quotation",
@@ -169,13 +169,13 @@ def test_what_goes_wrong(path: Path) -> None:
 
 def test_help_and_reload(path: Path) -> None:
     # In a process of its own: classes that were read again are other classes.
-    done = _process("help\nhelp load\nhelp cut\nreload\nrules | grep -c .\nlist 0\n", path)
+    done = _process("help\nhelp load\nhelp edit\nreload\nrules | grep -c .\nlist 0\n", path)
     assert done.stderr == ""
     out = done.stdout
-    for name in ("stats", "profiling", "plugins", "call-histogram"):
+    for name in ("stats", "profiling", "call-histogram"):
         assert name in out
     assert "load FILE [as NAME]" in out
-    assert "Usage: cut" in out
+    assert "Usage: edit" in out
     assert "modules were read again" in out
     assert int(out.splitlines()[-2]) > 10
     assert "glEnable" in out.splitlines()[-1]

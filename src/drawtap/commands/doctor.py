@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
-from drawtap.commands import Opt, command
+from drawtap.commands import COMMANDS, Opt, command
 from drawtap.errors import UnavailableError, UsageError
-from drawtap.view.result import Verdict, Verdicts
+from drawtap.view.result import Rows, Verdict, Verdicts
 from drawtap.view.text import size
 
 if TYPE_CHECKING:
     from drawtap.capture.doctor import Check
+
+_WITH_REGISTRIES = ("drawtap.formats", "drawtap.replay.engine", "drawtap.analysis.rule", "drawtap.system.driver",
+                    "drawtap.system.reader", "drawtap.system.recorder", "drawtap.system.rule")  # fmt: skip
 
 
 @command(
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
         "drawtap doctor ./game --json",
         "drawtap doctor --clean",
         "drawtap doctor --clean --yes",
+        "drawtap doctor --plugins",
     ),
 )
 def doctor(
@@ -29,7 +34,8 @@ def doctor(
     *,
     clean: Annotated[bool, Opt("List caches and what killed runs left, with sizes.")] = False,
     yes: Annotated[bool, Opt("With --clean: delete them.", "-y")] = False,
-) -> Verdicts:
+    plugins: Annotated[bool, Opt("List the parts that can be added, and their origin.")] = False,
+) -> Verdicts | Rows:
     """Check this machine, or a program, for what recording needs.
 
     Without PROGRAM: the parts of drawtap, the C library, shared memory, the clock, the graphics drivers, the compiler.
@@ -38,13 +44,19 @@ def doctor(
 
     With --clean: compiled modules, indexes of recordings' state and other caches, all of which drawtap makes again;
     and folders of killed runs in the temporary folder. --yes deletes them, but for what a running drawtap may use.
+
+    With --plugins: verbs, rules, formats, drivers, policies and other parts by name. Other distributions add theirs
+    with the entry-point group drawtap.plugins.
     """
-    if clean:
-        if program is not None:
-            raise UsageError("--clean looks at no program", hint="leave out PROGRAM")
-        return _cleaned(delete=yes)
-    if yes:
+    if yes and not clean:
         raise UsageError("--yes: only with --clean")
+    if clean or plugins:
+        word = "--clean" if clean else "--plugins"
+        if program is not None:
+            raise UsageError(f"{word} looks at no program", hint="leave out PROGRAM")
+        if clean and plugins:
+            raise UsageError("--clean or --plugins, not both")
+        return _cleaned(delete=yes) if clean else _plugins()
     from drawtap.capture import doctor as doctor_
 
     checks = doctor_.environment() if program is None else doctor_.program(program)
@@ -80,6 +92,21 @@ def _cleaned(*, delete: bool) -> Verdicts:
         for item in found
     ]
     return Verdicts(verdicts, data=data)
+
+
+def _plugins() -> Rows:
+    from drawtap.plugins import all_registries
+
+    COMMANDS.names()
+    for module in _WITH_REGISTRIES:
+        importlib.import_module(module)
+    found = []
+    for registry in all_registries():
+        for name, entry in registry.items():
+            inner = getattr(entry, "function", entry)
+            module = str(getattr(inner, "__module__", type(entry).__module__))
+            found.append((registry.kind, name, module, "drawtap" if module.startswith("drawtap.") else "added"))
+    return Rows(("kind", "name", "module", "from"), sorted(found))
 
 
 def verdicts_of(checks: Iterable[Check]) -> list[Verdict]:

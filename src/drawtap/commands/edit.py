@@ -31,6 +31,8 @@ if TYPE_CHECKING:
         "drawtap edit game.dtap -o fix.dtap --set '1041 width = 64, pixels = file(\"small.raw\")'",
         "drawtap edit game.dtap -o wait.dtap --insert '1042 glFinish()'",
         "drawtap edit game.dtap -o small.dtap --script shrink_textures.py",
+        "drawtap edit game.dtap -o first.dtap --keep '#0:#100'",
+        "drawtap edit game.dtap -o window.dtap --name 'egl*'",
         "drawtap edit game.dtap -o smooth.dtap --config samples=4",
         "drawtap edit cut.dtap -o fresh.dtap --renumber",
     ),
@@ -48,6 +50,9 @@ def edit(
     ] = (),
     keep: Annotated[
         str | None, Opt(f"{RANGE_HELP}; or a function. All other calls are left out.", metavar="RANGE")
+    ] = None,
+    name: Annotated[
+        str | None, Opt("Keep only functions that match (* stands for anything), of --keep or of all.", "-n", "PATTERN")
     ] = None,
     replace: Annotated[
         tuple[str, ...], Opt("CALL NAME(...): make it a call of another function.", metavar="TEXT")
@@ -73,7 +78,8 @@ def edit(
     Values are written as drawtap list shows them: numbers, names of enumerants, "text", {1, 2, 3}, NULL; file("x.raw")
     is the content of a file. A script has the recording as `trace`: its events, find, set, drop, replace and insert
     (drawtap.trace.edit.Editor). Numbers are those in the old recording. The exit code is 1
-    where a call no longer has what it needs: an object, a context or a mapping that a dropped call made.
+    where a call no longer has what it needs: an object, a context or a mapping that a dropped call made. Calls from the
+    beginning on need nothing; drawtap extract adds the earlier calls that a frame needs.
 
     With --config the calls stay as they are. Verbs that play the new file (replay, compare, image, extract, state
     --from-driver) ask the driver for the nearest configuration; recorded takes an earlier --config back. With
@@ -105,9 +111,9 @@ def edit(
         editor.insert(before, parsed.name, **{name: value(word) for name, word in parsed.values.items()})
     for target in drop:
         editor.drop(_seqs(trace, target))
-    if keep is not None:
-        editor.keep(_seqs(trace, keep))
-    changed = bool(script or set_ or replace or insert or drop or keep is not None)
+    if (keep or name) is not None:
+        editor.keep(_seqs(trace, keep, name))
+    changed = bool(script or set_ or replace or insert or drop or (keep or name) is not None)
     saved = _written(editor, output, config, changed=changed, renumber=renumber)
     return verdicts(saved, _played(trace.path, output) if check else ())
 
@@ -180,15 +186,19 @@ def _split(text: str, form: str) -> tuple[str, str]:
     return target, rest.strip()
 
 
-def _seqs(trace: Trace, target: str) -> Iterator[int]:
-    """The calls of a range, or of a function (with *), in order."""
-    is_name = re.fullmatch(r"[A-Za-z_*][\w*?]*", target) is not None
-    where = selection(None, name=target).where() if is_name else selection(target, of=trace).where()
+def _seqs(trace: Trace, target: str | None, name: str | None = None) -> Iterator[int]:
+    """The calls of a range (None: all), or of a function (with *), in order; with `name` those of these functions."""
+    if target is not None and re.fullmatch(r"[A-Za-z_*][\w*?]*", target):
+        parts = [selection(None, name=target), selection(None, name=name)]
+    else:
+        parts = [selection(target, name=name, of=trace)]
+    where = " AND ".join(part.where() for part in parts)
     found = [row[0] for row in trace.sql(f"SELECT seq FROM calls WHERE {where} ORDER BY seq").fetchall()]
     if not found:
-        near = did_you_mean(target, (row["name"] for row in trace.table(FunctionRow) if row["calls"]))
+        function = name or target or ""
+        near = did_you_mean(function, (row["name"] for row in trace.table(FunctionRow) if row["calls"]))
         raise UsageError(
-            f"{trace.path.name} never calls {target}",
+            f"{trace.path.name} never calls {function}" + (f" in {target}" if name and target else ""),
             hint=near or "drawtap histogram lists the functions that it calls",
         )
     for seq in found:

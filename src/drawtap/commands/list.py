@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,7 +10,8 @@ from drawtap.commands import Opt, command
 from drawtap.commands.options import FROM, TO
 from drawtap.commands.sql import rows
 from drawtap.errors import UsageError, did_you_mean
-from drawtap.trace.ranges import RANGE_HELP, Selection, Span, selection
+from drawtap.trace.ranges import RANGE_HELP, Span, selection
+from drawtap.trace.sql_text import quote_text
 from drawtap.units import moment
 from drawtap.view.result import Lines, Rows
 
@@ -70,6 +72,8 @@ def _of_kernel(
         "drawtap list game.dtap 1000-1020,5000          # calls by number",
         "drawtap list game.dtap '#3'                    # a frame",
         "drawtap list game.dtap '#10-' --name 'glDraw*' --limit 20",
+        "drawtap list game.dtap --grep GL_TEXTURE_CUBE_MAP",
+        "drawtap list game.dtap --grep 'glBind.*, 7\\)' --limit 10",
         "drawtap list trace.dat -e drm_run_job -e drm_sched_process_job --from 1.5 --to 1.6",
     ),
 )
@@ -78,6 +82,8 @@ def list_(
     calls: Annotated[str | None, Opt(RANGE_HELP, metavar="RANGE")] = None,
     *,
     name: Annotated[str | None, Opt("Only functions that match (* stands for anything).", "-n", "PATTERN")] = None,
+    grep: Annotated[str | None, Opt("Only calls whose text matches: name, arguments, result.", "-g", "REGEX")] = None,
+    ignore_case: Annotated[bool, Opt("With --grep: upper and lower case are the same.", "-i")] = False,
     limit: Annotated[int | None, Opt("At most N calls or events.", "-l", "N")] = None,
     no_times: Annotated[bool, Opt("Without durations: text that two runs can be compared by.")] = False,
 ) -> Lines | Rows:
@@ -88,9 +94,10 @@ def list_(
     """
     wanted = selection(calls, name=name, of=trace)
     spans = wanted.spans or (Span(0, None),)
-    plain = name is None or not set(name) & set("*?[")
+    where = wanted.where() if grep is None else f"{wanted.where()} AND {_match(grep, ignore_case=ignore_case)}"
+    plain = grep is None and (name is None or not set(name) & set("*?["))
     if not plain or (limit is not None and (name is not None or len(spans) > 1 or spans[0].frames)):
-        return _rows(trace, wanted, limit)
+        return _rows(trace, where, limit, times=not no_times)
     if limit is not None:
         spans = (spans[0].at_most(limit),)
     flags = 0 if no_times else 4
@@ -104,10 +111,19 @@ def list_(
         for named in arguments:
             yield from trace.text(**named)  # type: ignore[arg-type]
 
-    return Lines(write, lines, lambda: _rows(trace, wanted, limit), wrap=True)
+    return Lines(write, lines, lambda: _rows(trace, where, limit), wrap=True)
 
 
-def _rows(trace: Trace, wanted: Selection, limit: int | None) -> Rows:
+def _match(pattern: str, *, ignore_case: bool) -> str:
+    """Return the SQL condition that the text of a call matches."""
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise UsageError(f"{pattern!r} is no regular expression: {error}") from error
+    return f'regexp_matches("call", {quote_text(pattern)}' + (", 'i')" if ignore_case else ")")
+
+
+def _rows(trace: Trace, where: str, limit: int | None, *, times: bool = True) -> Rows:
     tail = f" LIMIT {int(limit)}" if limit is not None else ""
-    query = f'SELECT seq, frame, thread, t_start, duration, "call" FROM calls WHERE {wanted.where()} ORDER BY seq{tail}'
-    return rows(trace, query)
+    columns = "seq, frame, thread, t_start, duration" if times else "seq, frame, thread"
+    return rows(trace, f'SELECT {columns}, "call" FROM calls WHERE {where} ORDER BY seq{tail}')

@@ -15,7 +15,7 @@ from drawtap.view.result import Prompt
     examples=(
         "drawtap shell game.dtap",
         "drawtap shell before.dtap after.dtap           # t0 and t1: SELECT count(*) FROM t1.calls",
-        "drawtap shell game.dtap -x 'cut t0 :#5 -o first' -x 'save first first5.dtap'",
+        "drawtap shell game.dtap -x 'edit t0 --keep :#5 -o first' -x 'save first first5.dtap'",
         "drawtap sql game.dtap                          # the same as drawtap shell game.dtap",
     ),
     json=False,

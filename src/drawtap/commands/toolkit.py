@@ -2,7 +2,7 @@
 
 Some are the commands of Kyostila's Graphics Quality Analysis Toolkit (its Table 2), the others names that drawtap's own
 verbs had. An old name is a present verb with some of its options set, or with options that are arguments here. The
-three functions at the end are commands of the prompt that also work on files.
+functions at the end are commands of the prompt that also work on files, and names whose arguments were others.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from drawtap.commands import COMMANDS, RECORDING, Command, Opt, Param, made
-from drawtap.errors import InputError, check_target
-from drawtap.view.result import Prompt, Written
+from drawtap.errors import InputError, UsageError, check_target
+from drawtap.view.result import Prompt, Rows, Text, Written
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 class Alias:
     """A present verb: options that the old name implies, options that are arguments of it, arguments it lacks.
 
-    `kernel`: it is for traces of the kernel alone, and `shorts` are short spellings that its options had.
+    `kernel`: it is for traces of the kernel alone. `shorts` are short spellings that its options had, `options` its
+    options that are arguments of the verb.
     """
 
     verb: str
@@ -35,7 +36,11 @@ class Alias:
     without: tuple[str, ...] = ()
     kernel: bool = False
     shorts: Mapping[str, str] = field(default_factory=dict)
+    options: tuple[str, ...] = ()
 
+
+_CHANGES = ("set_", "drop", "replace", "insert", "script", "config", "renumber", "check")
+_KERNEL = ("event", "from_", "to")
 
 ALIASES: Mapping[str, Alias] = {
     # Table 2 of the thesis.
@@ -51,12 +56,16 @@ ALIASES: Mapping[str, Alias] = {
     "save-inst": Alias("sensors", arguments=("save",), without=("readings",)),
     "select": Alias("sql"),
     "set-egl-config": Alias("edit", arguments=("config",)),
-    "show plugins": Alias("plugins"),
+    "show plugins": Alias("doctor", {"plugins": True}, without=("program", "clean", "yes")),
     "show state": Alias("state"),
     # Names that verbs of drawtap had.
     "apps": Alias("top", {"once": True}),
+    "cut": Alias("edit", arguments=("keep",), without=_CHANGES),
     "engines": Alias("replay", {"engines": True}, without=("recording",)),
+    "grep": Alias("list", arguments=("grep",), shorts={"calls": "-c"}, options=("calls",), without=_KERNEL),
     "metrics": Alias("profile", {"list": True}),
+    "observe": Alias("top", {"observe": True}, without=("program", "once", "period")),
+    "plugins": Alias("doctor", {"plugins": True}, without=("program", "clean", "yes")),
     "policy list": Alias("policy", without=("policies",)),
     "policy try": Alias("policy", {"simulate": True}),
     "redundancy": Alias("simplify", {"dry_run": True}, without=("output",)),
@@ -82,6 +91,8 @@ def command_of(name: str) -> Command:
     gone = {*alias.values, *alias.without, *(p.name for p in verb.params if alias.kernel and p.of == RECORDING)}
     kept = [p for p in verb.params if p.name not in gone and p.name not in alias.arguments]
     kept = [replace(p, opt=replace(p.opt, short=alias.shorts.get(p.name, p.opt.short))) for p in kept]
+    kept = [replace(p, kind="option") if p.name in alias.options else p for p in kept]
+    kept.sort(key=lambda p: p.kind == "option")
     moved = [_as_argument(next(p for p in verb.params if p.name == n)) for n in alias.arguments]
     at = next((i for i, p in enumerate(kept) if p.kind == "option"), len(kept))
     params = (*kept[:at], *moved, *kept[at:])
@@ -89,8 +100,9 @@ def command_of(name: str) -> Command:
 
 
 def _as_argument(param: Param) -> Param:
-    # "explain" may be left out as an option may; what the verb cannot do without has no default.
-    return replace(param, kind="argument", required=param.name != "explain", opt=replace(param.opt, short=None))
+    # "explain" and "keep" may be left out as options may; what the verb cannot do without has no default.
+    needed = param.name not in {"explain", "keep"}
+    return replace(param, kind="argument", required=needed, opt=replace(param.opt, short=None))
 
 
 def _called(verb: Command, alias: Alias, params: tuple[Param, ...]) -> Callable[..., object]:
@@ -159,9 +171,43 @@ def python(
     return Prompt((str(recording),), (shlex.join(["python", *script]),), stay=False)
 
 
+def focus(
+    program: Annotated[
+        str | None, Opt("a process number, or a name with * and ?; none; unknown", metavar="PROGRAM")
+    ] = None,
+    *,
+    follow: Annotated[bool, Opt("Ask the X server of $DISPLAY again and again, until Ctrl-C.")] = False,
+    every: Annotated[float, Opt("Seconds between looks at the focus.", None, "S")] = 0.25,
+) -> Rows:
+    """Tell the manager which program has the focus: drawtap limit --focus."""
+    from drawtap.commands.limit import limit
+
+    if follow == (program is not None):
+        raise UsageError(
+            "which program has the focus?" if program is None else "--follow finds the program by itself",
+            hint="drawtap limit --focus PROGRAM, or drawtap limit --focus follow",
+        )
+    return limit(focus="follow" if follow else program, every=every)
+
+
+def completion(shell: Annotated[Literal["bash", "zsh", "fish"], Opt("which shell", metavar="bash|zsh|fish")]) -> Text:
+    """Print the completion script for a shell: drawtap --completion SHELL.
+
+    It completes commands, options, choices and file names.
+    """
+    import click
+    from click.shell_completion import get_completion_class
+
+    kind = get_completion_class(shell)
+    assert kind is not None  # click knows these three
+    return Text(kind(click.Command("drawtap"), {}, "drawtap", "_DRAWTAP_COMPLETE").source())
+
+
 _FUNCTIONS: Mapping[str, tuple[Callable[..., object], tuple[str, ...], bool]] = {
     "new": (new, ("drawtap new empty.dtap",), True),
     "save": (save, ("drawtap save game.dtap kept.dtap",), True),
+    "completion": (completion, ('eval "$(drawtap completion bash)"',), False),
+    "focus": (focus, ("drawtap focus glmark2", "drawtap focus --follow &"), True),
     "python": (python, ("drawtap python game.dtap count.py 10", "drawtap python game.dtap"), False),
 }
 OLD_NAMES = frozenset({*ALIASES, *_FUNCTIONS})

@@ -18,7 +18,7 @@ from typing import Any
 
 from drawtap.errors import UnavailableError
 
-_BY_HAND = "drawtap focus PROGRAM tells it by hand"
+_BY_HAND = "drawtap limit --focus PROGRAM tells it by hand"
 _SECONDS = 10.0  # for the server to answer
 _COOKIE = b"MIT-MAGIC-COOKIE-1"
 _FAMILY_WILD = 0xFFFF  # of cookies that are for every host (libXau)
