@@ -77,7 +77,7 @@ def _cut(content: bytes) -> Iterator[bytes]:
 def _question(setup: Setup) -> Row:
     from drawtap.corpus.search import Corpus
     from drawtap.corpus.store import Manifest, create, identity, sealed
-    from drawtap.tables.corpus import OF_TASKS, TABLES
+    from drawtap.tables.corpus import FILED, OF_TASKS
     from drawtap.trace.result import connect
 
     root = setup.scratch / "many"
@@ -92,7 +92,7 @@ def _question(setup: Setup) -> Row:
     files = {}
     with connect() as database:
         database.execute("CREATE TABLE ids AS SELECT unnest(?::VARCHAR[]) AS trace", [ids])
-        for name, table in TABLES.items():
+        for name, table in FILED.items():
             wanted = [c for c in table.columns if c.name not in ("added", "tags")]
             cells = ", ".join(
                 "trace" if c.name == "trace" else f'TRY_CAST(hash(trace, r) % 100000 AS {c.type}) AS "{c.name}"'

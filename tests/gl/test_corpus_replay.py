@@ -6,12 +6,14 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import shared
 from drawtap.corpus import engines, rows, search
 from drawtap.corpus.adding import Adder
+from drawtap.corpus.checking import check
 from drawtap.corpus.playing import Limits, Run, play_all, task_key
 from drawtap.corpus.store import Store, create
 from drawtap.errors import InputError, UnavailableError, UsageError
@@ -69,7 +71,7 @@ def fakes(tmp_path_factory: pytest.TempPathFactory) -> Path:
         subprocess.run(["cc", "-shared", "-fPIC", "-o", str(module), str(SOURCE), "-ldl"], check=True)
         surface = 'EGL_PLATFORM = "surfaceless"'
         lines = [f'[sound]\nbase = "llvmpipe"\nenv = {{ {surface} }}\n']
-        for word in ("hang", "stop", "crash", "eat", "wrong", "exit"):
+        for word in ("hang", "stop", "crash", "eat", "wrong", "exit", "blend", "mask", "jitter"):
             own = f'LD_PRELOAD = "{module}", FAKE_DOES = "{word}", FAKE_AT = "{AT}"'
             lines.append(f'["{word}-1.0"]\nbase = "llvmpipe"\nfamily = "fake"\nenv = {{ {surface}, {own} }}\n')
         (folder / "engines.toml").write_text("\n".join(lines))
@@ -171,6 +173,61 @@ def test_the_command(store: Store, fakes: Path, tmp_path: Path) -> None:
     again = run_drawtap(*words, "--on", "sound,wrong-1.0", "--json")
     assert (again.returncode, json.loads(again.stdout)) == (0, [])
     assert run_drawtap(*words, "--on", "sonud").returncode == 2
+
+
+# ---- pictures --------------------------------------------------------------------------------------------------
+
+
+def _verdict(store: Store, fakes: Path, *words: object) -> tuple[int, dict[str, Any]]:
+    answer = run_drawtap(
+        "corpus", "verdict", "--tag", "app=triangle", "--corpus", store.where, "--engines", fakes, "--json", *words
+    )
+    assert answer.returncode in (0, 1), answer.stderr
+    (one,) = json.loads(answer.stdout)
+    return answer.returncode, one
+
+
+def _decide(store: Store, fakes: Path, verb: str, *words: object) -> None:
+    words = ("--tag", "app=triangle", "--why", "looked at", *words)
+    answer = run_drawtap("corpus", verb, "--corpus", store.where, "--engines", fakes, *words)
+    assert answer.returncode == 0, answer.stderr
+
+
+def test_injected_faults_get_the_right_label(store: Store, fakes: Path, triangle: Path) -> None:
+    for fault, words in (("blend", ()), ("mask", ("--no-cut",))):
+        code, said = _verdict(store, fakes, "--new", f"{fault}-1.0", "--base", "sound", *words)
+        assert (code, said["label"], said["frame"]) == (1, "differs", AT), said
+        assert (said["call"], said["function"]) == (_draw(triangle, AT), "glDrawArrays")
+        # The frame is in the corpus as a recording of its own.
+        answer = run_drawtap("corpus", "ls", "--corpus", store.where, "--tag", f"differs=sound {fault}-1.0", "--json")
+        cuts = [(row["trace"], row["frames"]) for row in json.loads(answer.stdout)]
+        assert cuts == ([] if words else [(said["cut"], 1)])
+    code, said = _verdict(store, fakes, "--new", "jitter-1.0", "--base", "sound")
+    assert (code, said["label"]) == (0, "flaky"), said
+    assert "equal to the other engine elsewhere" in said["detail"]
+    with search.Corpus(store) as tables:
+        found = tables.query("SELECT name, label FROM verdicts ORDER BY judged").fetchall()
+    assert found == [("blend-1.0", "differs"), ("mask-1.0", "differs"), ("jitter-1.0", "flaky")]
+
+
+def test_approved_and_rejected_images(store: Store, fakes: Path) -> None:
+    code, said = _verdict(store, fakes, "--new", "sound")
+    assert (code, said["label"], said["detail"]) == (0, "unknown", "nothing approved")
+    _decide(store, fakes, "approve", "--on", "sound", "--for", "fake")
+    assert _verdict(store, fakes, "--new", "sound")[1]["label"] == "unknown"  # it is of another family
+    code, said = _verdict(store, fakes, "--new", "wrong-1.0")
+    assert (code, said["label"], said["frame"], said["call"]) == (1, "differs", AT, None)
+    # The recording differs too, but people decide.
+    words = ("corpus", "replay", "--corpus", store.where, "--tag", "app=triangle", "--engines", fakes, "--again")
+    for verb, label, code in (("approve", "approved", 0), ("reject", "rejected", 1)):
+        _decide(store, fakes, verb, "--on", "wrong-1.0", "--frame", AT)
+        assert _verdict(store, fakes, "--new", "wrong-1.0")[1]["label"] == label
+        answer = run_drawtap(*words, "--on", "wrong-1.0", "--json")
+        (run,) = json.loads(answer.stdout)
+        assert (answer.returncode, run["outcome"], run["images"]) == (code, "differs", label)
+    _decide(store, fakes, "approve", "--on", "sound")
+    assert _verdict(store, fakes, "--new", "sound")[1]["label"] == "approved"
+    assert not check(store).faults
 
 
 @pytest.mark.parametrize(

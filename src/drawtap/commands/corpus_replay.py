@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from drawtap.commands import Opt, command
-from drawtap.commands.options import CORPUS, ID, TAGS
+from drawtap.commands.options import CORPUS, ENGINES_FILE, ID, TAGS
 from drawtap.errors import UnavailableError, UsageError
 from drawtap.units import duration_ns, size_bytes
 from drawtap.view.result import Rows, Sheets
@@ -29,9 +29,7 @@ def corpus_replay(
     ] = "system",
     corpus: Annotated[str | None, CORPUS] = None,
     tag: Annotated[tuple[str, ...], TAGS] = (),
-    engines: Annotated[
-        Path | None, Opt("Engines are named here.  [default: drawtap/engines.toml below ~/.config]", metavar="FILE")
-    ] = None,
+    engines: Annotated[Path | None, ENGINES_FILE] = None,
     jobs: Annotated[int | None, Opt("Play so many at once.  [default: half of the processors]", "-j", "N")] = None,
     stall: Annotated[str, Opt("A driver hangs where no new call comes for so long.", metavar="TIME")] = "20s",
     limit: Annotated[str, Opt("End a player after this time.", metavar="TIME")] = "10min",
@@ -43,12 +41,14 @@ def corpus_replay(
     Outcomes: ok; differs (other images or read-backs than in the recording), gl-error, skipped-calls; crash, hang, oom,
     with the call; unsupported, timeout, infrastructure, machine-lost say nothing about the driver. A recording with a
     result on an engine is not played again, so the command may be ended and repeated. Results are the tables
-    runs and images of `corpus sql`. The exit code is 1 where an engine failed.
+    runs and images of `corpus sql`. The column images says what approvals make of the images (see corpus verdict):
+    approved images may differ from the recording. The exit code is 1 where an engine failed, or its images are bad.
     """
     from drawtap.corpus import engines as named
     from drawtap.corpus.playing import FAILED, Limits, play_all
-    from drawtap.corpus.search import compact, selected
+    from drawtap.corpus.search import Corpus, compact, selected
     from drawtap.corpus.store import chosen
+    from drawtap.corpus.verdicts import RED, judged
 
     limits = Limits(_seconds(stall), _seconds(limit), _bytes(memory))
     count = max(1, (os.cpu_count() or 2) // 2) if jobs is None else jobs
@@ -61,18 +61,23 @@ def corpus_replay(
     compact(store)
     if runs and all(run.outcome == "unsupported" for run in runs):
         raise UnavailableError(f"nothing could play: {runs[0].detail}", hint="drawtap replay --engines")
+    with Corpus(store) as tables:
+        played = {one.key: sorted({run.trace for run in runs if run.engine == one}) for one in found}
+        images = {(one.key, said.trace): said for one in found for said in judged(tables, played[one.key], one) if runs}
+    verdicts = [images[run.engine.key, run.trace] for run in runs]
     rows = [
         (
             run.trace[:12],
             run.engine.name,
             run.outcome,
+            said.label if said.counts else None,
             run.frames,
             int(run.seconds * 1e9),
             run.last_seq,
             run.function,
-            run.detail,
+            run.detail or said.detail,
         )
-        for run in runs
+        for run, said in zip(runs, verdicts, strict=True)
     ]
     data = [
         {
@@ -87,13 +92,19 @@ def corpus_replay(
             "call": run.last_seq,
             "function": run.function,
             "detail": run.detail,
+            "images": said.label,
+            "images_detail": said.detail,
         }
-        for run in runs
+        for run, said in zip(runs, verdicts, strict=True)
     ]
-    columns = ("id", "engine", "outcome", "frames", "took", "call", "function", "detail")
+    columns = ("id", "engine", "outcome", "images", "frames", "took", "call", "function", "detail")
     left = len(traces) * len(found) - len(runs)
     notes = [f"{left} had a result already: --again plays them too"] if left else []
-    bad = any(run.outcome in FAILED for run in runs)
+    # Approvals decide where there are some; else the recording does.
+    bad = any(
+        said.label in RED or (run.outcome in FAILED and said.label != "approved")
+        for run, said in zip(runs, verdicts, strict=True)
+    )
     return Sheets([Rows(columns, rows, {"frames": "count", "took": "ns"}, findings=bad)], data, notes)
 
 

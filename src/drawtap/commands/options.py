@@ -20,3 +20,6 @@ TRACE = Opt("a trace of the kernel: a file, or a folder of CTF", metavar="TRACE"
 CORPUS = Opt("The corpus: a folder, or s3://BUCKET/PREFIX.  [default: $DRAWTAP_CORPUS]", metavar="STORE")
 TAGS = Opt("Only recordings with this tag; several: with all of them.", "-t", "NAME=VALUE", word="tag")
 ID = Opt("recordings, by the first digits of their ids", metavar="ID", mixed=True)
+ENGINES_FILE = Opt(
+    "Engines are named here.  [default: drawtap/engines.toml below ~/.config]", metavar="FILE", word="engines"
+)

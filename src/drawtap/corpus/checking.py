@@ -14,7 +14,7 @@ from drawtap.corpus.objects import PART, Listed
 from drawtap.corpus.search import generation
 from drawtap.corpus.store import Manifest, Store, index_of, kind_of, manifest_of, opened_seal, unsealed
 from drawtap.errors import InputError
-from drawtap.tables.corpus import TABLES
+from drawtap.tables.corpus import FILED
 from drawtap.trace.core import unpack
 
 
@@ -109,7 +109,7 @@ def _read(store: Store, entry: Listed, manifests: Mapping[str, Manifest]) -> tup
             return "damaged", "its SHA-256 is another"
         if kind == "pack":
             return _pack_fault(parts["sha256"], content)
-        return None if parts["table"] in TABLES else ("foreign", "there is no such table")
+        return None if parts["table"] in FILED else ("foreign", "there is no such table")
     if kind == "skeleton":
         manifest = manifests.get(parts["id"])
         if manifest and hashlib.sha256(content).hexdigest() != manifest.skeleton_sha256:

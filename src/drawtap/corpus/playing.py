@@ -88,17 +88,19 @@ def play_all(
     *,
     jobs: int,
     again: bool = False,
+    attempts: Sequence[str] = ("",),
 ) -> Iterator[Run]:
     """Play every recording on every engine, `jobs` at a time, and yield the results of what was not played yet.
 
-    A recording that hung or crashed an engine has a result too: it is not played there again, unless `again`.
+    A recording that hung or crashed an engine has a result too: it is not played there again, unless `again`. Each of
+    `attempts` is a task of its own.
     """
-    attempt = str(time.time_ns()) if again else ""
+    named = (str(time.time_ns()),) if again else attempts
     done = done_tasks(store)
-    every = [(task_key(id_, one, attempt), id_, one) for id_ in traces for one in engines]
+    every = [(task_key(id_, one, attempt), id_, one) for id_ in traces for one in engines for attempt in named]
     tasks = [task for task in every if task[0] not in done]
     with tempfile.TemporaryDirectory(prefix="drawtap-play-") as name, ThreadPoolExecutor(jobs) as pool:
-        files = _Files(store, Path(name))
+        files = Files(store, Path(name))
         running: set[Future[Run]] = set()
         finished = 0
         with activity.step(f"playing {len(tasks)} recordings"):
@@ -118,13 +120,14 @@ def play_all(
                     yield future.result()
 
 
-class _Files:
+class Files:
     """Recordings as files, for as long as tasks need them."""
 
     def __init__(self, store: Store, folder: Path) -> None:
         self.store, self.folder, self._lock = store, folder, threading.Lock()
 
     def get(self, id_: str) -> Path:
+        """Return the file of a recording; the first time it is restored."""
         path = self.folder / f"{id_}.dtap"
         with self._lock:
             if not path.exists():
@@ -132,7 +135,7 @@ class _Files:
         return path
 
 
-def _task(files: _Files, task: str, id_: str, one: Engine, limits: Limits) -> Run:
+def _task(files: Files, task: str, id_: str, one: Engine, limits: Limits) -> Run:
     path = files.get(id_)
     with tempfile.TemporaryDirectory(prefix="home-", dir=files.folder) as home:
         run = play(path, one, limits, Path(home))

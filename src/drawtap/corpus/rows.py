@@ -85,20 +85,25 @@ def write_run(store: Store, run: Run) -> None:
         "log": run.log,
     }
     images = [(run.task, run.trace, one.key, frame, digest) for frame, digest in sorted((run.hashes or {}).items())]
-    written = {
-        "images": _rows(("task", "trace", "engine", "frame", "digest"), images),
-        "runs": _rows(tuple(row), [tuple(row.values())]),
-    }
+    columns = ("task", "trace", "engine", "frame", "digest")
+    write_task(store, run.task, {"images": (columns, images), "runs": (tuple(row), [tuple(row.values())])})
+
+
+def write_task(
+    store: Store, task: str, tables: Mapping[str, tuple[tuple[str, ...], Sequence[tuple[object, ...]]]]
+) -> None:
+    """Write rows of a task, as columns and rows by table, in this order: with the last ones the others count."""
     with tempfile.TemporaryDirectory(prefix="drawtap-corpus-") as name, connect() as connection:
-        for table, question in written.items():
+        for table, (columns, rows) in tables.items():
             path = Path(name) / f"{table}.parquet"
             cells = ", ".join(f"CAST({quote(c.name)} AS {c.type}) AS {quote(c.name)}" for c in TABLES[table].columns)
             connection.execute(
-                f"COPY (SELECT {cells} FROM ({question})) TO {quote_text(path)} (FORMAT parquet, COMPRESSION zstd)"
+                f"COPY (SELECT {cells} FROM ({_rows(columns, rows)})) TO {quote_text(path)}"
+                " (FORMAT parquet, COMPRESSION zstd)"
             )
             content = path.read_bytes()
             digest = hashlib.sha256(content).hexdigest()
-            store.objects.put_new(f"tables/{table}/{run.task}.{digest}.parquet", content)
+            store.objects.put_new(f"tables/{table}/{task}.{digest}.parquet", content)
 
 
 def _literal(value: object) -> str:

@@ -18,11 +18,12 @@ from typing import Any
 
 import duckdb
 
+from drawtap.corpus import approvals
 from drawtap.corpus.objects import client_options
 from drawtap.corpus.rows import ADDED_LATER
 from drawtap.corpus.store import KINDS, Store, parse_tags, sealed, unsealed
 from drawtap.errors import QueryError, UnavailableError, UsageError
-from drawtap.tables.corpus import OF_TASKS, TABLES
+from drawtap.tables.corpus import COUNT_WITH, FILED, OF_TASKS, TABLES
 from drawtap.trace.core import Column, Selection
 from drawtap.trace.database import Database
 from drawtap.trace.result import Parameters, Stream, connect
@@ -56,7 +57,7 @@ def generation(store: Store) -> Generation | None:
         return None
     name = f"tables/_gen/{newest}.json"
     body = unsealed(store.objects.get(name), f"{store.where}/{name}")
-    files = {table: str(sha) for table, sha in body["files"].items() if table in TABLES}
+    files = {table: str(sha) for table, sha in body["files"].items() if table in FILED}
     return Generation(int(newest), frozenset(map(str, body["recordings"])), files)
 
 
@@ -75,16 +76,17 @@ def files_of(store: Store) -> Files:
     added = {id_: entry.written for id_, entry in store.recordings().items()}
     newest = generation(store)
     covered = newest.recordings if newest else frozenset()
-    found: dict[str, dict[str, str]] = {name: {} for name in TABLES}
+    found: dict[str, dict[str, str]] = {name: {} for name in FILED}
     for entry in store.objects.listed("tables/"):
         match = KINDS["table"].fullmatch(entry.name)
         if match and match["table"] in found and match["id"] != "_all" and match["id"] not in covered:
             found[match["table"]].setdefault(match["id"], entry.name)
     whole = {table: [f"tables/{table}/_all.{sha}.parquet"] for table, sha in newest.files.items()} if newest else {}
     # Rows count when what is written last is there: the manifest of a recording, the run of a task.
-    there = {name: found["runs"].keys() if name in OF_TASKS else added.keys() for name in TABLES}
+    there = {n: found[COUNT_WITH.get(n, n)].keys() if n in OF_TASKS else added.keys() for n in FILED}
     tables = {t: (*whole.get(t, ()), *(n for i, n in one.items() if i in there[t])) for t, one in found.items()}
-    loose = len(found["runs"]) + len(found["traces"].keys() & added.keys())
+    tasks = [name for name in OF_TASKS if name not in COUNT_WITH]
+    loose = sum(len(found[name]) for name in tasks) + len(found["traces"].keys() & added.keys())
     return Files(tables, added, frozenset(found["runs"]) | covered, loose)
 
 
@@ -111,7 +113,7 @@ class Corpus(Database):
         connection.execute("SET autoinstall_known_extensions = false")
         if "://" in self._store.where:
             _register_bucket(connection, self._store)
-            for name in TABLES:  # a bucket is a folder to nobody: its rows are fetched before files are closed off
+            for name in FILED:  # a bucket is a folder to nobody: its rows are fetched before files are closed off
                 self._make(connection, name)
         else:
             inside = Path(self._store.where).absolute() / "tables"
@@ -151,6 +153,10 @@ class Corpus(Database):
         """Make a table of the corpus known: `traces` as a table, with what the store knows; others as views."""
         if name in self._made:
             return
+        if name not in FILED:
+            self._made.add(name)
+            self._make_approvals(connection)
+            return
         columns = ", ".join(quote(c.name) for c in TABLES[name].columns if c.name not in ADDED_LATER)
         files = self._files.tables[name]
         if files:
@@ -185,6 +191,22 @@ class Corpus(Database):
                 f"the rows of {name} in {self._store.where} cannot be read: {str(error).splitlines()[0]}",
                 hint="drawtap corpus check finds all damage",
             ) from None
+
+    def _make_approvals(self, connection: duckdb.DuckDBPyConnection) -> None:
+        columns = TABLES["approvals"].columns
+        cells = ", ".join(f"{quote(c.name)} {c.type}" for c in columns)
+        connection.execute(f"CREATE TABLE approvals ({cells})")
+        rows = [
+            {"trace": one.trace, "frame": frame, "digest": digest, "family": one.family, "label": one.label}
+            | {"decided": one.at, "who": one.who, "why": one.why}
+            for one in approvals.decisions(self._store)
+            for frame, digest in one.images.items()
+        ]
+        shape = json.dumps([{c.name: c.type for c in columns}])
+        connection.execute(
+            f"INSERT INTO approvals SELECT unnest(from_json_strict(?, '{shape}'), recursive := true)",
+            [json.dumps(rows)],
+        )
 
     def _make_calls(self, cursor: duckdb.DuckDBPyConnection) -> None:
         parts = []
@@ -240,9 +262,10 @@ def compact(store: Store) -> Generation | None:
     number = before.number + 1 if before else 0
     files: dict[str, str] = {}
     with Corpus(store) as corpus, tempfile.TemporaryDirectory(prefix="drawtap-corpus-") as name:
-        ids = "SELECT trace FROM traces UNION SELECT task FROM runs ORDER BY 1"
+        tasks = (f" UNION SELECT task FROM {quote(name)}" for name in OF_TASKS if name not in COUNT_WITH)
+        ids = f"SELECT trace FROM traces{''.join(tasks)} ORDER BY 1"
         recordings = [row[0] for row in corpus.query(ids).fetchall()]
-        for table in TABLES:
+        for table in FILED:
             path = Path(name) / f"{table}.parquet"
             columns = ", ".join(quote(c.name) for c in TABLES[table].columns if c.name not in ADDED_LATER)
             order = "trace" + (", task" if table in OF_TASKS else "") + (", frame" if '"frame"' in columns else "")

@@ -9,6 +9,7 @@
     tables/_gen/N.json                which files hold the rows of which recordings
     aliases/SHA256/ID                 the recording that a file holds
     tags/ID/TIME-TAG                  a tag that was set or removed at a time
+    approvals/TIME-SHA256.json        a decision about images
     gc/N.json                         objects that nobody needed at that time
 
 Objects never change. Every content is found by the SHA-256 of what it holds, not of its stored bytes.
@@ -30,7 +31,7 @@ from typing import Any
 
 from drawtap.corpus.objects import Absent, Listed, Objects, opened
 from drawtap.errors import InputError, UsageError, did_you_mean
-from drawtap.tables.corpus import TABLES
+from drawtap.tables.corpus import FILED
 from drawtap.trace.core import unpack
 
 VERSION = 1
@@ -47,6 +48,7 @@ KINDS: Mapping[str, re.Pattern[str]] = {
     "generation": re.compile(r"tables/_gen/(?P<number>[0-9]{8})\.json"),
     "alias": re.compile(rf"aliases/(?P<sha256>{_HEX}{{64}})/(?P<id>{_HEX}{{64}})"),
     "tag": re.compile(rf"tags/(?P<id>{_HEX}{{64}})/(?P<time>[0-9]{{20}})-(?P<tag>[A-Za-z0-9_-]+)"),
+    "approval": re.compile(rf"approvals/(?P<time>[0-9]{{20}})-(?P<sha256>{_HEX}{{64}})\.json"),
     "sweep": re.compile(r"gc/(?P<number>[0-9]{20})\.json"),
 }
 _PACK_END = b"DTPACK1\n"
@@ -170,7 +172,7 @@ def manifest_of(content: bytes, id_: str, where: str) -> Manifest:
         lists: dict[str, Any] = {name: tuple(body.pop(name)) for name in ("incomplete", "damaged", "problems")}
         found = Manifest(contents=contents, **lists, **body)
         sound = all(_is_sound(c) for c in contents) and all(
-            name in TABLES and re.fullmatch(f"{_HEX}{{64}}", sha) for name, sha in found.tables.items()
+            name in FILED and re.fullmatch(f"{_HEX}{{64}}", sha) for name, sha in found.tables.items()
         )
     except (TypeError, KeyError, ValueError, AttributeError):
         sound = False

@@ -5,9 +5,10 @@ An engine is a set of environment variables. The driver itself shows whether it 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -149,12 +150,27 @@ def _link(link: Path, target: Path) -> None:
     fresh.replace(link)
 
 
+_lent: dict[str, Mapping[str, str]] = {}
+
+
+@contextlib.contextmanager
+def lent(environments: Mapping[str, Mapping[str, str]]) -> Iterator[None]:
+    """Let names mean these environments for a while: builds of drivers that a file of engines names."""
+    before = dict(_lent)
+    _lent.update(environments)
+    try:
+        yield
+    finally:
+        _lent.clear()
+        _lent.update(before)
+
+
 def environment_of(name: str) -> Mapping[str, str]:
     """Return the environment of an engine.
 
     Raises UsageError for an unknown one, UnavailableError where something it needs is not here.
     """
-    return ENGINES.get(name).environment()
+    return _lent[name] if name in _lent else ENGINES.get(name).environment()
 
 
 def ask(found: Engine) -> Answer:

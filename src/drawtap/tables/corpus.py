@@ -6,8 +6,10 @@ from typing import Annotated
 
 from drawtap.tables import BOOL, F64, I64, TEXT, TEXTS, U32, U64, by_name, table
 
-#: Tables whose rows belong to a task, not to the recording alone.
-OF_TASKS = ("runs", "images")
+#: Tables whose rows belong to a task, not to the recording alone. Rows of a task count by themselves, or with another
+#: table's: those are written last.
+OF_TASKS = ("runs", "images", "verdicts")
+COUNT_WITH = {"images": "runs"}
 TAGS = Annotated[dict[str, str], "MAP(VARCHAR, VARCHAR)"]
 
 _TRACE = ("trace", TEXT, "id of the recording in the corpus (`traces.trace`)")
@@ -129,5 +131,39 @@ TABLES = by_name(
             ("frame", U32, "number of the frame, from 0"),
             ("digest", TEXT, "hash of its pixels"),
         ),
+        table(
+            "verdicts",
+            "parquet",
+            "a judgement about a recording on a build (drawtap corpus verdict)",
+            ("task", TEXT, "hash of everything that was judged"),
+            _TRACE,
+            ("engine", TEXT, "key of the engine that is judged"),
+            ("name", TEXT, "its name"),
+            ("base", TEXT, "key of the engine that it is compared with; NULL: none"),
+            ("judged", I64, "when, since 1970 in UTC", "ns"),
+            ("label", TEXT, "approved, same, flaky, differs, rejected, unknown, or how the run failed"),
+            ("frame", U32, "the first frame with that label; NULL: the label is about none"),
+            ("digest", TEXT, "hash of its pixels"),
+            ("base_digest", TEXT, "hash of the pixels on the other engine"),
+            ("first_seq", U64, "the first draw whose result differs; NULL: not looked for"),
+            ("function", TEXT, "the function of that draw"),
+            ("cut", TEXT, "recording of the corpus that draws that frame alone; NULL: none"),
+            ("detail", TEXT, "a sentence about the label"),
+        ),
+        table(
+            "approvals",
+            "store",
+            "a decision about the image of a frame (drawtap corpus approve, reject)",
+            _TRACE,
+            ("frame", U32, "number of the frame, from 0"),
+            ("digest", TEXT, "hash of its pixels"),
+            ("family", TEXT, "the family of engines that it is for"),
+            ("label", TEXT, "approved, rejected or flaky; the newest one of a digest in a family counts"),
+            ("decided", I64, "when, since 1970 in UTC", "ns"),
+            ("who", TEXT, "who decided"),
+            ("why", TEXT, "the reason"),
+        ),
     )
 )
+#: Tables that are files in the store; the store itself knows the rows of the others.
+FILED = {name: one for name, one in TABLES.items() if one.source == "parquet"}

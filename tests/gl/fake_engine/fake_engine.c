@@ -1,10 +1,12 @@
 /* A driver of ours in front of another one that goes wrong at the N-th draw (FAKE_AT=N, from 0), loaded with
- * LD_PRELOAD. FAKE_DOES=hang|crash|eat|wrong|exit|stop says how. */
+ * LD_PRELOAD. FAKE_DOES says how: hang|crash|eat|exit|stop, or in the picture: wrong (nothing is drawn); from there on
+ * blend, mask (no blue), jitter (a pixel somewhere has any colour). */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 static long g_draws;
@@ -27,13 +29,46 @@ static void goes_wrong(void) {
     }
 }
 
+static void (*g_enable)(unsigned), (*g_disable)(unsigned), (*g_blend)(unsigned, unsigned), (*g_clear)(unsigned);
+static void (*g_mask)(unsigned char, unsigned char, unsigned char, unsigned char);
+static void (*g_scissor)(int, int, int, int), (*g_color)(float, float, float, float);
+
+/* Draws what is wrong in the picture; 0: nothing is. */
+static int draws_wrong(const char* does, unsigned mode, int first, int count) {
+  if (!strcmp(does, "blend")) {
+    g_enable(0x0BE2);
+    g_blend(1, 1);
+    g_draw(mode, first, count);
+    g_disable(0x0BE2);
+    return 1;
+  }
+  if (!strcmp(does, "mask")) {
+    g_mask(1, 1, 0, 1);
+    g_draw(mode, first, count);
+    g_mask(1, 1, 1, 1);
+    return 1;
+  }
+  if (!strcmp(does, "jitter")) {
+    unsigned char any[5];
+    if (getrandom(any, sizeof any, 0) != sizeof any) abort();
+    g_draw(mode, first, count);
+    g_enable(0x0C11);
+    g_scissor(any[0] % 16, any[1] % 16, 1, 1);
+    g_color(any[2] / 255.f, any[3] / 255.f, any[4] / 255.f, 1);
+    g_clear(0x4000);
+    g_disable(0x0C11);
+    return 1;
+  }
+  return 0;
+}
+
 static void draw(unsigned mode, int first, int count) {
   const char* at = getenv("FAKE_AT");
   const char* does = getenv("FAKE_DOES");
-  if (g_draws++ == (at ? atol(at) : 0)) {
-    goes_wrong();
-    if (does && !strcmp(does, "wrong")) return; /* nothing is drawn */
-  }
+  long number = g_draws++, wrong = at ? atol(at) : 0;
+  if (number == wrong) goes_wrong();
+  if (does && number == wrong && !strcmp(does, "wrong")) return; /* nothing is drawn */
+  if (does && number >= wrong && draws_wrong(does, mode, first, count)) return;
   g_draw(mode, first, count);
 }
 
@@ -42,6 +77,13 @@ void* eglGetProcAddress(const char* name) {
   void* found = g_get(name);
   if (!strcmp(name, "glDrawArrays") && found) {
     g_draw = (Draw)found;
+    *(void**)&g_enable = g_get("glEnable");
+    *(void**)&g_disable = g_get("glDisable");
+    *(void**)&g_blend = g_get("glBlendFunc");
+    *(void**)&g_clear = g_get("glClear");
+    *(void**)&g_mask = g_get("glColorMask");
+    *(void**)&g_scissor = g_get("glScissor");
+    *(void**)&g_color = g_get("glClearColor");
     return (void*)draw;
   }
   return found;

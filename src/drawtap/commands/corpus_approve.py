@@ -1,0 +1,114 @@
+"""`drawtap corpus approve`: say which images are right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from drawtap.commands import Opt, command
+from drawtap.commands.options import CORPUS, ENGINES_FILE, ID, TAGS
+from drawtap.errors import UsageError
+from drawtap.view.result import Rows, Sheets
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from drawtap.corpus.engines import Engine
+    from drawtap.corpus.store import Store
+
+ON = Opt("The engine whose images are meant: those of its last run.", metavar="ENGINE")
+FRAME = Opt("Only this frame.  [default: all]", metavar="N")
+FOR = Opt("For engines of this family.  [default: the engine's family]", metavar="FAMILY", word="for")
+WHY = Opt("The reason; it stays beside the decision.", metavar="TEXT")
+
+
+@command(
+    name="corpus approve",
+    section="corpus",
+    examples=(
+        'drawtap corpus approve 3f2a91c04d77 --on mesa-26.1 --why "compared with the design" --corpus recordings/',
+        'drawtap corpus approve --tag app=navigation --on mesa-26.1 --for radeonsi --why "new font hinting"',
+        'drawtap corpus approve 3f2a91c04d77 --on mesa-26.1 --frame 4 --flaky --why "particles from the clock"',
+    ),
+)
+def corpus_approve(
+    *ids: Annotated[str, ID],
+    on: Annotated[str, ON],
+    why: Annotated[str, WHY],
+    corpus: Annotated[str | None, CORPUS] = None,
+    tag: Annotated[tuple[str, ...], TAGS] = (),
+    engines: Annotated[Path | None, ENGINES_FILE] = None,
+    frame: Annotated[int | None, FRAME] = None,
+    for_: Annotated[str | None, FOR] = None,
+    flaky: Annotated[bool, Opt("These frames may look different from run to run.")] = False,
+) -> Sheets:
+    """Approve the images that an engine drew, for its family of engines.
+
+    `corpus verdict` holds later runs against them. Other images of an approved frame differ until somebody approves
+    them too. A family is a path: what is approved for radeonsi holds for radeonsi/gfx11. Decisions are never changed,
+    the newest one counts; they are the table approvals of `corpus sql`.
+    """
+    label = "flaky" if flaky else "approved"
+    return decided(store_of(corpus), ids, tag, named_one(on, engines), Said(label, why, for_, frame))
+
+
+@dataclass(frozen=True)
+class Said:
+    """A decision to make: a label with its reason, for a family (None: the engine's).
+
+    `frame`: the only one that is meant (None: all).
+    """
+
+    label: str
+    why: str
+    family: str | None
+    frame: int | None
+
+
+def store_of(corpus: str | None) -> Store:
+    """Return the corpus that is meant."""
+    from drawtap.corpus.store import chosen
+
+    return chosen(corpus)
+
+
+def named_one(name: str, file: Path | None) -> Engine:
+    """Return an engine by its name."""
+    from drawtap.corpus.engines import named
+
+    return named([name], file)[0]
+
+
+def decided(store: Store, ids: Sequence[str], tags: Sequence[str], one: Engine, said: Said) -> Sheets:
+    """Write decisions about the images of the last runs on an engine, and return them as a table."""
+    from drawtap.corpus import approvals, pictures
+    from drawtap.corpus.search import Corpus, selected
+
+    traces = selected(store, ids, tags)
+    with Corpus(store) as tables:
+        shown = pictures.shown(tables, traces, one)
+    made = []
+    for id_ in traces:
+        images = shown.get(id_, {})
+        if not images:
+            hint = f"drawtap corpus replay {id_[:12]} --on {one.name}"
+            raise UsageError(f"{one.name} has no image of {id_[:12]}", hint=hint)
+        if said.frame is not None and said.frame not in images:
+            raise UsageError(f"{one.name} has no image of frame {said.frame} of {id_[:12]}", hint="frames begin with 0")
+        meant = images if said.frame is None else {said.frame: images[said.frame]}
+        made.append(approvals.Decision(id_, said.family or one.family, said.label, meant, "", said.why))
+    done = [approvals.decide(store, decision) for decision in made]
+    rows = [(d.trace[:12], d.label, d.family, len(d.images), d.who) for d in done]
+    data = [
+        {
+            "trace": d.trace,
+            "label": d.label,
+            "family": d.family,
+            "images": {str(frame): digest for frame, digest in d.images.items()},
+            "who": d.who,
+            "why": d.why,
+        }
+        for d in done
+    ]
+    return Sheets([Rows(("id", "label", "family", "frames", "who"), rows, {"frames": "count"})], data)

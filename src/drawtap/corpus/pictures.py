@@ -1,0 +1,249 @@
+"""Judge what engines draw: by what was approved, by another engine, and by what repeated runs show.
+
+Labels of a frame, from bad to good:
+
+- `rejected`: somebody rejected this image, for this family or another one;
+- `differs`: other images are approved, or the engine to compare with draws another one;
+- `flaky`: runs of one engine show several images that differ in few pixels, or somebody said that they may;
+- `unknown`: nothing is approved;
+- `same`: the engine to compare with draws the same image;
+- `approved`.
+
+A recording has the label of its worst frame, and `unknown` where it has no image.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import drawtap
+from drawtap.corpus.approvals import families
+from drawtap.replay import compare, engine
+
+if TYPE_CHECKING:
+    from drawtap.corpus.engines import Engine
+    from drawtap.corpus.search import Corpus
+    from drawtap.trace.trace import Trace
+
+LABELS = ("rejected", "differs", "flaky", "unknown", "same", "approved")
+BAD = ("rejected", "differs")
+MOST_FLAKY = 0.005  # share of the pixels that may change from run to run: more is no jitter
+_LOOKED = 3  # flaky frames of a recording whose pixels are compared
+
+_QUESTION = """
+WITH last AS (SELECT trace, engine, max_by(task, started) AS task, max_by(outcome, started) AS outcome FROM runs
+        WHERE engine IN ($engine, $base) AND drawtap = $version AND list_contains($traces, trace) GROUP BY ALL),
+    shown AS (SELECT l.engine, i.trace, i.frame, i.digest FROM last l JOIN images i USING (task)),
+    seen AS (SELECT i.trace, i.frame, i.engine, count(DISTINCT i.digest) AS images
+        FROM images i JOIN runs r USING (task)
+        WHERE i.engine IN ($engine, $base) AND r.drawtap = $version AND list_contains($traces, i.trace)
+        GROUP BY i.trace, i.frame, i.engine),
+    wavers AS (SELECT DISTINCT trace, frame FROM seen WHERE images > 1),
+    ranked AS (SELECT unnest($families) AS family, generate_subscripts($families, 1) AS rank),
+    said AS (SELECT trace, frame, digest, family, max_by(label, decided) AS label FROM approvals GROUP BY ALL),
+    own AS (SELECT trace, frame, digest, min_by(label, rank) AS label FROM said JOIN ranked USING (family)
+        GROUP BY ALL),
+    known AS (SELECT trace, frame, bool_or(label = 'approved') AS approved, bool_or(label = 'flaky') AS flaky FROM own
+        GROUP BY ALL),
+    bad AS (SELECT DISTINCT trace, frame, digest FROM said WHERE label = 'rejected'),
+    judged AS (SELECT n.trace, n.frame, n.digest, b.digest AS base_digest, coalesce(k.approved, false) AS has_approved,
+        CASE WHEN o.label = 'approved' THEN 'approved'
+            WHEN o.label = 'rejected' OR x.digest IS NOT NULL THEN 'rejected'
+            WHEN o.label = 'flaky' OR k.flaky THEN 'flaky'
+            WHEN b.digest = n.digest THEN 'same'
+            WHEN s.frame IS NOT NULL THEN 'wavers'
+            WHEN k.approved OR b.digest IS NOT NULL THEN 'differs'
+            ELSE 'unknown' END AS label
+        FROM shown n LEFT JOIN shown b ON b.engine = $base AND b.trace = n.trace AND b.frame = n.frame
+        LEFT JOIN own o ON (o.trace, o.frame, o.digest) = (n.trace, n.frame, n.digest)
+        LEFT JOIN bad x ON (x.trace, x.frame, x.digest) = (n.trace, n.frame, n.digest)
+        LEFT JOIN known k ON (k.trace, k.frame) = (n.trace, n.frame)
+        LEFT JOIN wavers s ON (s.trace, s.frame) = (n.trace, n.frame)
+        WHERE n.engine = $engine
+        UNION ALL SELECT b.trace, b.frame, NULL, b.digest, false, 'differs' FROM shown b WHERE b.engine = $base
+            AND NOT EXISTS (FROM shown n WHERE n.engine = $engine AND n.trace = b.trace AND n.frame = b.frame)),
+    counted AS (SELECT trace, label, count(*) AS frames, count(*) FILTER (has_approved) AS approved,
+        min(frame) AS frame, arg_min(digest, frame) AS digest, arg_min(base_digest, frame) AS base_digest,
+        list(frame ORDER BY frame)[:8] AS first FROM judged GROUP BY ALL)
+SELECT l.trace, l.outcome, c.label, c.frames, c.approved, c.frame, c.digest, c.base_digest, c.first
+FROM last l LEFT JOIN counted c USING (trace) WHERE l.engine = $engine ORDER BY l.trace, c.frame
+"""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The label of what an engine draws of a recording; `outcome` of its last run.
+
+    `counts` has the frames of each label. `frame`, `digest` and `base_digest` are of the first frame with the label;
+    `wavering` are frames whose images differ from run to run, and that nobody has looked at.
+    """
+
+    trace: str
+    outcome: str
+    label: str
+    counts: Mapping[str, int] = field(default_factory=dict)
+    frame: int | None = None
+    digest: str | None = None
+    base_digest: str | None = None
+    wavering: tuple[int, ...] = ()
+    first_seq: int | None = None
+    function: str | None = None
+    cut: str | None = None
+    detail: str = ""
+
+
+def judge(tables: Corpus, traces: Sequence[str], new: Engine, base: Engine | None = None) -> dict[str, Judged]:
+    """Return a judgement of each recording with a run on `new`, from its last run, by id."""
+    parameters = {
+        "engine": new.key,
+        "base": base.key if base else None,
+        "version": drawtap.__version__,
+        "families": list(families(new.family)),
+        "traces": list(traces),
+    }
+    parts: dict[str, list[tuple[object, ...]]] = {}
+    for row in tables.query(_QUESTION, parameters).fetchall():
+        parts.setdefault(row[0], []).append(row)
+    return {trace: _judged(trace, rows) for trace, rows in parts.items()}
+
+
+def _judged(trace: str, rows: Sequence[tuple[object, ...]]) -> Judged:
+    outcome = str(rows[0][1])
+    by_label = {str(row[2]): row for row in rows if row[2] is not None}
+    if not by_label:
+        return Judged(trace, outcome, "unknown", detail="no image was made: it has no frames, or did not play")
+    wavering = by_label.get("wavers")
+    counts = {label: _number(row[3]) for label, row in by_label.items()}
+    label = next((name for name in LABELS if name in by_label), "flaky")
+    if wavering and LABELS.index(label) > LABELS.index("flaky"):
+        label = "flaky"
+    row = by_label.get(label) or wavering
+    assert row is not None
+    approved = sum(_number(one[4]) for one in by_label.values())
+    first = row[8] if wavering is None else wavering[8]
+    made = Judged(
+        trace, outcome, label, counts, _number(row[5]), _text(row[6]), _text(row[7]),
+        tuple(map(_number, first)) if wavering and isinstance(first, list) else (),
+    )  # fmt: skip
+    return replace(made, detail=_said(made, approved))
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _number(value: object) -> int:
+    assert isinstance(value, int)
+    return value
+
+
+def _said(one: Judged, approved: int) -> str:
+    frames, n = sum(one.counts.values()), one.counts.get(one.label, 0)
+    of = f"{n} of {frames} frames"
+    if one.label == "unknown":
+        return "nothing approved" if not approved else f"{of} have no approved image"
+    if one.label == "same":
+        return "equal to the other engine; nothing approved" if not approved else f"{of} equal to the other engine"
+    if one.label == "flaky":
+        return f"{n + one.counts.get('wavers', 0)} of {frames} frames differ from run to run"
+    said = {"rejected": "show a rejected image", "differs": "show a new image", "approved": "are approved"}
+    return f"{of} {said[one.label]}, first frame {one.frame}" if one.label in BAD else f"{of} {said[one.label]}"
+
+
+def shown(tables: Corpus, traces: Sequence[str], one: Engine) -> dict[str, dict[int, str]]:
+    """Return the images of the last run of each recording on an engine: digests by frame, by id."""
+    found: dict[str, dict[int, str]] = {}
+    question = (
+        "SELECT i.trace, i.frame, i.digest FROM images i JOIN (SELECT max_by(task, started) AS task FROM runs"
+        " WHERE engine = $engine AND drawtap = $version AND list_contains($traces, trace) GROUP BY trace) USING (task)"
+        " ORDER BY i.trace, i.frame"
+    )
+    parameters = {"engine": one.key, "version": drawtap.__version__, "traces": list(traces)}
+    for trace, frame, digest in tables.query(question, parameters).fetchall():
+        found.setdefault(trace, {})[frame] = digest
+    return found
+
+
+# ---- pixels ----------------------------------------------------------------------------------------------------------
+
+
+def settle(one: Judged, trace: Trace, new: Engine, base: Engine | None, *, repeats: int) -> Judged:
+    """Look at the pixels of wavering frames: more than jitter is `differs`.
+
+    Pixels that change between runs of one engine are masked, with the pixels around. In all others both engines must
+    agree.
+    """
+    if not one.wavering or one.label in BAD:
+        return one
+    if base is None:
+        return replace(one, detail=f"{one.detail}; no other engine says whether the rest is right")
+    with engine.lent({new.name: new.environment, base.name: base.environment}):
+        sides = [compare.Played(trace, each.name) for each in (new, base)]
+        for frame in one.wavering[:_LOOKED]:
+            shown = [[_image(side, frame) for _ in range(repeats)] for side in sides]
+            found = _outside(*shown)
+            if found:
+                return replace(one, label="differs", frame=frame, detail=f"frame {frame} is flaky, and {found}")
+    return replace(one, detail=f"{one.detail}; equal to the other engine elsewhere")
+
+
+def _image(side: compare.Played, frame: int) -> compare.Image | None:
+    return next((image for _, image in side.images(frame, frame + 1)), None)
+
+
+def _outside(new: Sequence[compare.Image | None], base: Sequence[compare.Image | None]) -> str:
+    """Return how images of two engines differ where neither changes from run to run, "" where they do not."""
+    whole = [image for image in (*new, *base) if image is not None]
+    if len(whole) < len(new) + len(base):
+        return "an image is missing"
+    if any(image.shape != whole[0].shape for image in whole):
+        return "its images have several sizes"
+    first, other = whole[0], whole[len(new)]
+    mask = np.zeros(first.shape[:2], bool)
+    for images in (whole[: len(new)], whole[len(new) :]):
+        for image in images[1:]:
+            mask |= (image != images[0]).any(axis=2)
+    grown = mask.copy()
+    for axis in (0, 1):
+        for step in (1, -1):
+            moved = np.roll(mask if axis == 0 else grown, step, axis)
+            edge = [slice(None), slice(None)]
+            edge[axis] = slice(0, 1) if step == 1 else slice(-1, None)
+            moved[tuple(edge)] = False
+            grown |= moved
+    share = float(mask.mean())
+    if share > MOST_FLAKY:
+        return f"{100 * share:.1f} % of its pixels change from run to run"
+    apart = (first != other).any(axis=2) & ~grown
+    return f"{int(apart.sum())} pixels differ elsewhere" if apart.any() else ""
+
+
+def explain(one: Judged, trace: Trace, new: Engine, base: Engine) -> Judged:
+    """Find the first draw whose result differs in the first frame that does."""
+    if one.frame is None:
+        return one
+    with engine.lent({new.name: new.environment, base.name: base.environment}):
+        sides = [compare.Played(trace, each.name) for each in (base, new)]
+        found = compare.first_draw(sides[0], sides[1], one.frame, compare.Tolerance())
+    if found is None:
+        return replace(one, detail=f"{one.detail}; both draw the same now")
+    call = found.b.call
+    return replace(
+        one,
+        first_seq=call,
+        function=trace.calls[call].name,
+        detail=f"{one.detail}; first draw: call {call}" + (", or before the frame" if found.at_start else ""),
+    )
+
+
+def cut_out(one: Judged, trace: Trace, path: Path, base: Engine) -> None:
+    """Write the first frame that differs as a recording of its own, proven on the engine to compare with."""
+    from drawtap.analysis.extract import Cutter, ExtractOptions, target
+
+    with engine.lent({base.name: base.environment}):
+        Cutter(trace).cut(target(trace, frames=str(one.frame)), path, ExtractOptions(base.name))
