@@ -57,19 +57,21 @@ build: configure ## (re)build the native parts: tap, drainer, reader, player, ..
 	@cmake --install build/native >/dev/null
 
 # What records and answers questions, and what plays recordings, which is compiled while the first parts are shown.
-first-parts: TARGETS = tap preload drawtap-drain drawtap-core
+READER = $(if $(wildcard src/drawtap/_native/libdrawtap-core.so),core,reading)
+first-parts: TARGETS = tap preload drawtap-drain drawtap-$(READER)
 demo-parts: TARGETS = drawtap-play drawtap-state drawtap-extract
 .PHONY: first-parts demo-parts
 first-parts demo-parts: %-parts: configure
 	@cmake --build build/native -j $(JOBS) --target $(TARGETS)
 	@cmake --install build/native --component $* >/dev/null
+	@test $* = demo || cmake --install build/native --component $(READER) >/dev/null
 
 .PHONY: demo
 demo: ## record two programs without a display, answer three questions, write a report
 	@$(call packages,build demo)
 	@$(SETUP) first-parts
 	@examples/demo --build "$(MAKE) --no-print-directory demo-parts" "$(abspath $(VENV)/bin)"
-	@test -f src/drawtap/_native/libdrawtap-system.so || echo "make build compiles the rest: the readers of kernel traces \
+	@test -f src/drawtap/_native/libdrawtap-system.so || echo "make build compiles the rest: edits, exports, the readers of kernel traces \
 	and of apitrace's, the flight recorder, the OpenVG engine."
 
 # The tests start drawtap hundreds of times: Python may keep what it compiles.

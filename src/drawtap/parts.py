@@ -14,6 +14,7 @@ PRELOAD = "libdrawtap-preload.so"
 SIGNATURES = "tap.sig"
 DRAINER = "drawtap-drain"
 CORE = "libdrawtap-core.so"
+READING = "libdrawtap-reading.so"  # what of the core reads: all that `make demo` makes of it
 PLAYER = "drawtap-play"
 PEERS = "libdrawtap-peers.so"
 SYSTEM = "libdrawtap-system.so"
@@ -42,6 +43,15 @@ def part(name: str, hint: str = "make build makes it; wheels contain it") -> Pat
             return (folder / name).resolve()
     looked = ", ".join(str(folder) for folder in folders())
     raise UnavailableError(f"{name} is missing from {looked}", hint=hint)
+
+
+def core(hint: str = "make build makes it; wheels contain it") -> Path:
+    """Return the path of the core, or of what reads in it where no more was built. Raises UnavailableError."""
+    if not any((folder / CORE).is_file() for folder in folders()):
+        for folder in folders():
+            if (folder / READING).is_file():
+                return (folder / READING).resolve()
+    return part(CORE, hint)
 
 
 def preloadable(module: Path) -> Path:

@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def fuzz_core(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sources = [
         *sorted((ROOT / "native/core").glob("*.cc")),
-        ROOT / "native/abi/core.cc",
+        *sorted((ROOT / "native/abi").glob("*.cc")),
         *sorted((ROOT / "native/export").glob("*.cc")),
         *sorted((ROOT / "native/edit").glob("*.cc")),
         ROOT / "native/common/container.cc",

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from drawtap.errors import InputError, UnavailableError
 from drawtap.live.program import Limit, Pacing, Surface, Value
-from drawtap.parts import CORE, part
+from drawtap.parts import core
 from drawtap.trace.library import Library, Signature
 
 VERSION = 1
@@ -168,7 +168,7 @@ class _Counts(ctypes.Structure):
 @functools.cache
 def _reader() -> Callable[..., int]:
     arguments: Signature = (c_void_p, c_void_p, c_void_p, c_uint64, c_int64, c_int64)
-    library = Library(part(CORE), "dt", {}, {"dt_live_frames": (c_uint64, arguments)}, streams=False)
+    library = Library(core(), "dt", {}, {"dt_live_frames": (c_uint64, arguments)}, streams=False)
     return cast("Callable[..., int]", library.dt_live_frames)
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypedDict, overload
 
 from drawtap.errors import InputError, QueryError
-from drawtap.parts import CORE, SIGNATURES, part
+from drawtap.parts import READING, SIGNATURES, core, part
 from drawtap.tables import Row as TypedRow
 from drawtap.tables.recording import MapWriteRow, declared, named
 from drawtap.trace import foreign
@@ -178,6 +178,10 @@ class _COptions(ctypes.Structure):
     _fields_ = (("calls_per_file", c_uint32), ("calls_per_function", c_uint32))
 
 
+_READING = frozenset({"dt_open", "dt_info", "dt_set_frame_end", "dt_know", "dt_calls_schema", "dt_calls", "dt_table",
+                      "dt_table_json", "dt_rows_json", "dt_call", "dt_blob", "dt_text"})  # fmt: skip
+
+
 @functools.cache
 def _library() -> Library:
     selection, text, u64s = POINTER(_CSelection), POINTER(c_char_p), POINTER(c_uint64)
@@ -217,7 +221,10 @@ def _library() -> Library:
         "dt_progress": (None, (c_void_p, u64s, u64s)),
         "dt_core_version": (c_char_p, ()),
     }
-    path = part(CORE, "build the native parts (pip install .), or name their folder in DRAWTAP_NATIVE")
+    path = core("build the native parts (pip install .), or name their folder in DRAWTAP_NATIVE")
+    if path.name == READING:
+        plain.pop("dt_restore_close")
+        coded = {name: types for name, types in coded.items() if name in _READING}
     return Library(path, "dt", coded, plain, free="dt_blob_free")
 
 

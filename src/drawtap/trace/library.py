@@ -59,6 +59,17 @@ class Library(ctypes.CDLL):
             self._free_stream = self._declare(f"{prefix}_free_stream", None, (c_void_p,))
             self._release_capsule = ctypes.cast(getattr(self, f"{prefix}_release_capsule"), c_void_p)
 
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            if name.startswith("__"):
+                raise
+            hint = "make build makes the parts that make demo leaves out"
+            raise UnavailableError(
+                f"{Path(self._name).name} was built for reading alone: it lacks {name}", hint=hint
+            ) from None
+
     def _declare(self, name: str, result: object, arguments: Signature) -> ctypes._NamedFuncPointer:
         function = cast("ctypes._NamedFuncPointer", getattr(self, name))
         function.restype = cast("type[ctypes._CDataType] | None", result)
