@@ -86,6 +86,12 @@ std::vector<KnownBlobs::Range> KnownBlobs::claim(Hash hash, uint64_t total, uint
   return fresh;
 }
 
+bool KnownBlobs::has(Hash hash) {
+  std::lock_guard guard(lock_);
+  auto it = known_.find(hash);
+  return it != known_.end() && it->second.whole;
+}
+
 void KnownBlobs::next_epoch() {
   std::lock_guard guard(lock_);
   epoch_++;
@@ -148,6 +154,9 @@ void Encoder::take_blob(const char* record, uint32_t bytes, Encoded* out) {
     out->invalid_records++;
     return;
   }
+  // Without a name it is not whole, and no call that was made refers to it.
+  const uint64_t number = load_once(record + 8);
+  if (number && !(number & DT_NAMED)) return;
   const auto part = load<dt_blob_part>(record + RECORD_BYTES);
   const uint64_t room = bytes - RECORD_BYTES - sizeof(dt_blob_part);
   if (part.bytes > room || part.total > MAX_CONTENT || part.offset > part.total ||

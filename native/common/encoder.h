@@ -49,6 +49,8 @@ class KnownBlobs {
   };
   // The sub-ranges of [begin, end) that nobody claimed yet; they count as claimed from now on.
   std::vector<Range> claim(Hash hash, uint64_t total, uint64_t begin, uint64_t end);
+  // Whether every byte of it was claimed.
+  bool has(Hash hash);
   // What is claimed from here on is of the next epoch.
   void next_epoch();
   // Content that was last claimed two epochs ago or longer is forgotten: it can be claimed again. False: it is younger.
@@ -75,6 +77,7 @@ struct TakenChunk {
   uint64_t serial = 0, first_call = 0;
   uint64_t calibration_clock = 0, calibration_ns = 0, calibration_width = 0;
   char thread_name[16] = {};
+  uint32_t unnamed = 0;  // dt_ring_chunk
 };
 
 struct Encoded {

@@ -51,6 +51,7 @@ enum { DT_TIMING_BOTH = 0, DT_TIMING_ENTRY = 1, DT_TIMING_NONE = 2 };
 /* dt_pool_header.clock */
 enum { DT_CLOCK_TSC = 0, DT_CLOCK_MONOTONIC_NS = 1 };
 
+#define DT_REPEAT_SLOTS 64u
 typedef struct dt_pool_header {
   uint64_t magic;
   uint32_t version;
@@ -95,6 +96,9 @@ typedef struct dt_pool_header {
   DT_ATOMIC(uint64_t) upload_bytes_dropped;
   /* calls that the program left by longjmp or an exception: recorded, without an end */
   DT_ATOMIC(uint64_t) calls_left;
+  uint32_t names_contents, reserved; /* 1: the drainer takes content without a hash, see dt_blob_part */
+  /* by the low bits of a content's number: how many contents without a hash the trace had already */
+  DT_ATOMIC(uint32_t) repeats[DT_REPEAT_SLOTS];
 } dt_pool_header;
 
 /* What the drainer notes in the pool for a successor (adoption, also after the application's death). */
@@ -172,6 +176,7 @@ typedef struct dt_ring_chunk {
   uint64_t calibration_ns;    /* ... and CLOCK_MONOTONIC in ns */
   uint64_t calibration_width; /* ticks between the reads before and after: how good the pair is */
   char thread_name[16];       /* as the kernel has it, when the chunk was taken */
+  uint32_t unnamed, reserved; /* offset of the first part in here of content without a hash; 0: there is none */
 } dt_ring_chunk;
 
 /* One call, or one note that the tap itself adds.
@@ -226,7 +231,15 @@ enum {
   DT_FN_FIRST_TAP = 0x3ff0
 };
 
-/* Body of a DT_FN_BLOB record, after dt_record. Content longer than fits is split over records. */
+/* Body of a DT_FN_BLOB record, after dt_record. Content longer than fits is split over records.
+ *
+ * Where the pool's names_contents is set, the application may leave the hash of long content to the drainer. The parts
+ * then have a number, other than 0, in place of the entry time, and the call that follows refers to the content by
+ * that number and DT_UNNAMED. The drainer takes no chunk before it has the hash of all contents in it, stores the hash
+ * in parts and call, and adds DT_NAMED to the number. The application sets the number of all parts to 0 where it stores
+ * the hash itself after all: it does so before it waits for a chunk. */
+#define DT_UNNAMED 0x64656d616e6e7521ull
+#define DT_NAMED (1ull << 63)
 typedef struct dt_blob_part {
   uint64_t hash_low, hash_high;
   uint64_t total;  /* bytes of the whole content */

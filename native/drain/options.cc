@@ -276,6 +276,8 @@ Options parse_options(int argc, char** argv) {
       usage(name + ": unknown");
   }
   settle(o, token_file);
+  // A flight recorder takes chunks in part, and before their calls are complete.
+  o.pool.names_contents = !o.session.ring.on();
   return o;
 }
 

@@ -65,6 +65,7 @@ std::string Pool::create(const PoolSettings& settings, uint32_t chunks) {
   h->chunk_max = chunk_max_;
   h->timing = settings.timing;
   h->inline_limit = settings.inline_limit;
+  h->names_contents = settings.names_contents;
   h->hold_ms = settings.hold_ms;
   h->stopped_ms = settings.stopped_ms;
   h->control.store(DT_CONTROL_RECORD);
@@ -163,11 +164,12 @@ uint32_t Pool::grow(uint32_t chunks) {
   return done;
 }
 
-void Pool::give_back(uint32_t index) {
+void Pool::give_back(uint32_t index, bool wake) {
   dt_ring_chunk* c = chunk(index);
   // An owner that dies between taking the chunk and writing its header must not bring old records to life.
   c->commit.store(0, std::memory_order_relaxed);
   c->serial = c->first_call = 0;
+  c->unnamed = 0;
   note(index)->bytes = 0;
   c->state.store(DT_CHUNK_FREE, std::memory_order_release);
   dt_pool_header* h = header();
@@ -177,7 +179,7 @@ void Pool::give_back(uint32_t index) {
     c->next_free.store(static_cast<uint32_t>(head), std::memory_order_relaxed);
     mine = ((head >> 32) + 1) << 32 | (index + 1);
   } while (!h->free_head.compare_exchange_weak(head, mine, std::memory_order_acq_rel));
-  wake_free();
+  wake_free(wake);
 }
 
 void Pool::note_taken(const TakenChunk& part) { *note(part.index) = {chunk(part.index)->serial, part.end, 0}; }
@@ -204,10 +206,10 @@ void Pool::shrink(uint32_t free, uint32_t keep) {
   }
 }
 
-void Pool::wake_free() {
+void Pool::wake_free(bool now) {
   dt_pool_header* h = header();
   h->free_wake.fetch_add(1);
-  if (h->free_wanted.load()) futex(&h->free_wake, FUTEX_WAKE, INT_MAX, nullptr);
+  if (now && h->free_wanted.load()) futex(&h->free_wake, FUTEX_WAKE, INT_MAX, nullptr);
 }
 
 void Pool::wake_waiting() {
@@ -247,6 +249,7 @@ TakenChunk Pool::take(uint32_t index) {
   taken.calibration_clock = c->calibration_clock;
   taken.calibration_ns = c->calibration_ns;
   taken.calibration_width = c->calibration_width;
+  taken.unnamed = c->unnamed;
   memcpy(taken.thread_name, c->thread_name, sizeof taken.thread_name);
   return taken;
 }
@@ -269,6 +272,17 @@ Pool::Census Pool::survey(const std::vector<bool>& taken, std::vector<TakenChunk
   }
   census.free -= std::min<uint32_t>(census.free, static_cast<uint32_t>(parked_.size()));
   return census;
+}
+
+std::optional<TakenChunk> Pool::find(uint32_t thread, uint64_t serial, bool* sealed) {
+  std::lock_guard guard(grow_lock_);
+  for (uint32_t i = 0; i < chunk_count_; i++) {
+    const uint32_t state = chunk(i)->state.load(std::memory_order_acquire);
+    if (state == DT_CHUNK_FREE || chunk(i)->thread != thread || chunk(i)->serial != serial) continue;
+    *sealed = state == DT_CHUNK_SEALED;
+    return take(i);
+  }
+  return std::nullopt;
 }
 
 }  // namespace dt

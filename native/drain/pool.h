@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct PoolSettings {
   uint32_t chunk_bytes = DT_CHUNK_BYTES;
   uint32_t timing = DT_TIMING_BOTH;
   uint64_t inline_limit = 1024;
+  bool names_contents = true;
   uint32_t hold_ms = 60000, stopped_ms = 5000;  // dt_pool_header
 };
 
@@ -70,17 +72,20 @@ class Pool {
   // Append to `sealed` (and `owned`, if wanted) what stands in those states and is not among `taken`.
   Census survey(const std::vector<bool>& taken, std::vector<TakenChunk>* sealed, std::vector<TakenChunk>* owned);
 
+  // A chunk of a thread by its number, whoever has it now.
+  std::optional<TakenChunk> find(uint32_t thread, uint64_t serial, bool* sealed);
+
   // Make up to `chunks` more usable; returns how many.
   uint32_t grow(uint32_t chunks);
-  // Empty a chunk and put it on the free list.
-  void give_back(uint32_t index);
+  // Empty a chunk and put it on the free list. `wake`: who waits for one is to know now, not at its next look.
+  void give_back(uint32_t index, bool wake = true);
   // A note for a successor: how far a chunk was taken while its thread still writes to it. 0: not noted.
   void note_taken(const TakenChunk& part);
   uint32_t noted(const TakenChunk& chunk);
   // Take free chunks out of the pool and return their memory to the system, until `keep` are free.
   void shrink(uint32_t free, uint32_t keep);
   void stop();
-  void wake_free();
+  void wake_free(bool now = true);
   // Whoever sleeps on free_wake, also without wanting a chunk.
   void wake_waiting();
   void wake_drainer();

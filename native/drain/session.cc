@@ -23,6 +23,7 @@ uint64_t clock_ns(clockid_t clock) {
 constexpr auto BEAT = std::chrono::milliseconds(100), DROP_TICK = std::chrono::milliseconds(10);
 constexpr uint64_t RELIEF_NS = 250000000;  // so long draws alone are left out
 constexpr int FAST_LEVEL = -5;             // when the application is ahead of us
+constexpr uint32_t WAKE_EVERY = 16;        // chunks given back, while more are to come
 
 std::string cpu_model() {
   std::ifstream file("/proc/cpuinfo");
@@ -36,81 +37,14 @@ std::string cpu_model() {
 
 uint64_t process_cpu_ns() { return clock_ns(CLOCK_PROCESS_CPUTIME_ID); }
 
-// ---- what the sessions share --------------------------------------------------------------------
-
-std::string FileNames::variant(const std::string& what, unsigned i) const {
-  size_t dot = wanted_.rfind('.');
-  if (dot == std::string::npos || wanted_.find('/', dot) != std::string::npos) dot = wanted_.size();
-  return wanted_.substr(0, dot) + "-" + what + (i > 1 ? "-" + std::to_string(i) : "") + wanted_.substr(dot);
-}
-
-std::string FileNames::claim(uint32_t pid) {
-  std::lock_guard guard(lock_);
-  std::string name = wanted_;
-  for (unsigned i = 1; used_.count(name) || (keep_existing_ && access(name.c_str(), F_OK) == 0); i++)
-    name = variant(std::to_string(pid), i);
-  used_.insert(name);
-  return name;
-}
-
-std::string FileNames::claim(const std::string& what) {
-  std::lock_guard guard(lock_);
-  std::string name = variant(what, 1);
-  for (unsigned i = 2; used_.count(name) || access(name.c_str(), F_OK) == 0; i++) name = variant(what, i);
-  used_.insert(name);
-  return name;
-}
-
-void FileNames::adopted(const std::string& path) {
-  std::lock_guard guard(lock_);
-  if (!path.empty()) used_.insert(path);
-  keep_existing_ = true;
-}
-
-void Remarks::annotate(std::string json) {
-  std::lock_guard guard(lock_);
-  annotations_.push_back(std::move(json));
-}
-std::vector<std::string> Remarks::annotations_from(size_t first) {
-  std::lock_guard guard(lock_);
-  return {annotations_.begin() + static_cast<ptrdiff_t>(std::min(first, annotations_.size())), annotations_.end()};
-}
-size_t Remarks::annotation_count() {
-  std::lock_guard guard(lock_);
-  return annotations_.size();
-}
-void Remarks::watch(uint32_t pid) {
-  std::lock_guard guard(lock_);
-  watched_ = pid;
-}
-void Remarks::ended(bool signalled, int value) {
-  std::lock_guard guard(lock_);
-  known_ = true;
-  signalled_ = signalled;
-  value_ = value;
-  changed_.notify_all();
-}
-void Remarks::no_more() {
-  std::lock_guard guard(lock_);
-  closed_ = true;
-  changed_.notify_all();
-}
-bool Remarks::exit_of(uint32_t pid, bool* signalled, int* value) {
-  std::unique_lock guard(lock_);
-  if (!watched_ || pid != watched_) return false;
-  changed_.wait_for(guard, std::chrono::seconds(1), [&] { return known_ || closed_; });
-  *signalled = signalled_;
-  *value = value_;
-  return known_;
-}
-
 // ---- a session ----------------------------------------------------------------------------------
 
 Session::Session(SessionSettings settings, ProcessInfo process, std::unique_ptr<Pool> pool,
                  std::shared_ptr<const LoadedSignatures> signatures, FileNames& names, Remarks& remarks, Status& status,
                  int done_fd)
     : settings_(settings), process_(std::move(process)), pool_(std::move(pool)), signatures_(std::move(signatures)),
-      names_(names), remarks_(remarks), status_(status), done_fd_(done_fd), taken_(pool_->chunk_max()),
+      names_(names), remarks_(remarks), status_(status), done_fd_(done_fd),
+      naming_(*signatures_->layouts, *pool_, blobs_), taken_(pool_->chunk_max()),
       known_functions_(DT_FUNCTION_MASK + 1) {
   if (settings_.ring.on()) make_ring();
 }
@@ -200,8 +134,9 @@ void Session::tend() {
     if (pool_->header()->free_wanted.load()) ahead = std::min(ahead * 2, 32u);
     const Pool::Census census = pool_->survey(taken_, nullptr, nullptr);
     if (settings_.drop_frames) watch_backlog(census.sealed);
-    // A frame that has begun is recorded to its end: there must be room for that, whatever the backlog.
-    if (census.free < ahead && (settings_.drop_frames || census.sealed < most_backlog()))
+    // A frame that has begun is recorded to its end: there must be room for that, whatever the backlog. So it is for
+    // the call that a chunk waits for.
+    if (census.free < ahead && (settings_.drop_frames || unsettled_.load() || census.sealed < most_backlog()))
       pool_->grow(ahead - census.free);
   }
 }
@@ -347,7 +282,8 @@ void Session::collect(bool ending) {
     std::sort(sealed.begin(), sealed.end(), [](const TakenChunk& a, const TakenChunk& b) {
       return a.thread == b.thread ? a.serial < b.serial : a.calibration_ns < b.calibration_ns;
     });
-    std::set<uint32_t> waiting;  // threads of which an earlier chunk is missing
+    std::set<uint32_t> waiting;  // threads of which an earlier chunk is missing, or not to be taken yet
+    unsettled_ = false;
     if (peek) last_peek_ns_ = clock_ns(CLOCK_MONOTONIC);
     for (const TakenChunk& chunk : sealed) {
       uint64_t& next = next_serial_[chunk.thread];
@@ -364,6 +300,11 @@ void Session::collect(bool ending) {
         }
       }
       held_back_.erase({chunk.index, chunk.serial});
+      if (!naming_.settle(chunk, ending)) {
+        unsettled_ = true;
+        waiting.insert(chunk.thread);
+        continue;
+      }
       // What came before went over another stream, or is in the window.
       const bool follows = adopted_ && (settings_.receivers || settings_.window) && !next;
       if (chunk.serial > next && !follows) totals_.chunks_lost += chunk.serial - next;
@@ -407,12 +348,13 @@ bool Session::next_job(Job* job) {
       drained_ = true;
       return false;
     }
-    pool_->wait_seal(seen, held_back_.empty() ? 100 : 1);
+    pool_->wait_seal(seen, !held_back_.empty() ? 1 : unsettled_ ? 10 : 100);
   }
   // While there is much to do nobody surveys the pool; the application may be running out of chunks meanwhile.
   if (pool_->header()->free_wanted.load() || turns_given_ % 8 == 7) ask_tend();
   *job = queue_.front();
   queue_.pop_front();
+  queued_ = queue_.size();
   job->turn = turns_given_++;
   return true;
 }
@@ -460,7 +402,9 @@ void Session::release(const Job& job) {
   // Not before its records are in the file. One that a living thread still owns stays what it is.
   if (job.owned) return;
   std::lock_guard guard(states_);
-  pool_->give_back(job.chunk.index);
+  // A thread that is woken for each chunk sleeps again after it, and that costs it more than filling the chunk.
+  given_back_++;
+  pool_->give_back(job.chunk.index, queued_.load() == 0 || given_back_ % WAKE_EVERY == 0);
   taken_[job.chunk.index] = false;
 }
 

@@ -15,6 +15,7 @@
 #include "../common/container.h"
 #include "../common/signatures.h"
 #include "../common/encoder.h"
+#include "naming.h"
 #include "pool.h"
 #include "ring.h"
 #include "status.h"
@@ -191,13 +192,16 @@ class Session {
   Status& status_;
   const int done_fd_;
   KnownBlobs blobs_;
+  Naming naming_;
   Totals totals_;
 
   std::mutex leader_;  // held by the worker that looks for sealed chunks
   std::deque<Job> queue_;
+  std::atomic<size_t> queued_{0};  // its size
   uint64_t turns_given_ = 0;
   bool drained_ = false;
   unsigned idle_rounds_ = 0;
+  std::atomic<bool> unsettled_{false};        // a chunk waits for the rest of a content, or for its call
   std::map<uint32_t, uint64_t> next_serial_;  // of every thread
   std::set<std::pair<uint32_t, uint64_t>> held_back_;
   std::map<uint32_t, Progress> progress_;
@@ -208,6 +212,7 @@ class Session {
 
   std::mutex states_;  // states of chunks as the drainer changes them, and `taken_`
   std::vector<bool> taken_;
+  uint32_t given_back_ = 0;
 
   std::mutex turn_lock_;
   std::condition_variable turn_changed_;

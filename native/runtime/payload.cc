@@ -13,9 +13,8 @@
 
 namespace dt {
 
-uint64_t next_order();  // session.cc
-uint32_t content_epoch();
-bool leaves_content_out(Thread* t, uint64_t bytes);  // and counts it
+uint64_t next_order();           // session.cc
+dt_pool_header* session_pool();  // nullptr: none
 void count_loss(const char* code);
 __thread unsigned outs_waiting __attribute__((tls_model("initial-exec")));
 
@@ -48,9 +47,33 @@ void make_known(uint64_t key) {
   }
 }
 
+// Content on its way to the drainer: with its hash, or with a number, and the drainer then finds the hash.
+constexpr unsigned MOST_PARTS = 24;
+struct Sending {
+  const char* data;
+  uint64_t bytes, number;
+  Hash128 hash;
+  char* parts[MOST_PARTS];  // so far, of what has a number
+  unsigned count;
+};
+__thread Sending* sending __attribute__((tls_model("initial-exec")));
+
+// The drainer takes the parts only when they have a name: it must not wait for a thread that waits for it. The first
+// part last: by that one it sees that all have it.
+void name_parts(Sending* what) {
+  what->hash = hash128(what->data, what->bytes);
+  what->number = 0;
+  while (what->count) {
+    char* const part = what->parts[--what->count];
+    memcpy(part + sizeof(dt_record), &what->hash, sizeof what->hash);
+    __atomic_store_n((uint64_t*)(part + offsetof(dt_record, entry)), 0, __ATOMIC_RELEASE);
+  }
+}
+
 // Hand over content in parts that fit in chunks. False: not recording (any more).
-bool send_parts(Thread* t, const char* data, uint64_t bytes, Hash128 hash) {
+bool send_parts(Thread* t, Sending* what) {
   constexpr size_t FIXED = sizeof(dt_record) + sizeof(dt_blob_part);
+  const uint64_t bytes = what->bytes;
   uint64_t done = 0;
   while (done < bytes) {
     // Whatever this chunk still holds, if that is worth a part; otherwise a fresh chunk.
@@ -65,10 +88,16 @@ bool send_parts(Thread* t, const char* data, uint64_t bytes, Hash128 hash) {
     if (part > 0xffff * 8ull - FIXED) part = 0xffff * 8ull - FIXED;
     size_t size = FIXED + ((part + 7) & ~7ull);
     char* at = t->cursor;
-    put_header(at, DT_FN_BLOB | DT_RECORD_TAP, size, 0);
-    dt_blob_part head = {hash.low, hash.high, bytes, done, part};
+    if (what->number && what->count == MOST_PARTS) name_parts(what);
+    put_header(at, DT_FN_BLOB | DT_RECORD_TAP, size, what->number);
+    const Hash128 name = what->number ? Hash128{what->number, DT_UNNAMED} : what->hash;
+    dt_blob_part head = {name.low, name.high, bytes, done, part};
     memcpy(at + sizeof(dt_record), &head, sizeof head);
-    memcpy(at + FIXED, data + done, part);
+    memcpy(at + FIXED, what->data + done, part);
+    if (what->number) {
+      what->parts[what->count++] = at;
+      if (!t->chunk->unnamed) t->chunk->unnamed = (uint32_t)(at - (char*)t->chunk);
+    }
     commit(t, at + size);
     done += part;
   }
@@ -78,7 +107,8 @@ bool send_parts(Thread* t, const char* data, uint64_t bytes, Hash128 hash) {
 // The drainer keeps only what is of use to it now (a flight recorder), and may have let go of what we take for known.
 void follow_epoch() {
   static uint32_t seen;
-  const uint32_t now = content_epoch();
+  dt_pool_header* const pool = session_pool();
+  const uint32_t now = pool ? pool->content_epoch.load(std::memory_order_acquire) : 0;
   if (DT_LIKELY(now == __atomic_load_n(&seen, __ATOMIC_RELAXED))) return;
   __atomic_store_n(&seen, now, __ATOMIC_RELAXED);
   memset(known, 0, sizeof known);
@@ -95,9 +125,80 @@ bool hand_over(Thread* t, const void* data, uint64_t bytes, Hash128 hash) {
   uint64_t key = hash.low ? hash.low : 1;
   if (is_known(key)) return true;
   // Only after the content is committed may other records count on it.
-  if (!send_parts(t, (const char*)data, bytes, hash)) return false;
+  Sending what = {(const char*)data, bytes, 0, hash, {}, 0};
+  if (!send_parts(t, &what)) return false;
   make_known(key);
   return true;
+}
+
+// ---- content that the drainer hashes --------------------------------------------------------------
+
+// Hashing is a third of what new content costs, and wasted on it. So content that is probably new goes without: that
+// with a sample never seen before, and that whose sample is of something that changes elsewhere. The drainer finds out
+// when it was not new, stores nothing twice, and says so; the program then has paid for a copy.
+constexpr uint64_t LEAST_UNNAMED = 64 << 10, MOST_UNNAMED = 8 << 20;
+constexpr uint32_t LEAST_POOL = 16;  // chunks: the drainer cannot take one before the content in it is whole
+constexpr size_t SEEN = 1u << 13;
+constexpr unsigned SAMPLES = 16, SAMPLE_BYTES = 64;
+
+// By sample. In the low byte: how often in a row content with it was new, and (two bits) how often it then was not.
+uint64_t seen[SEEN];
+uint32_t repeats_seen[DT_REPEAT_SLOTS];
+constexpr uint8_t NEWS = 63, TRUST[4] = {4, 16, 48, NEWS + 1};
+
+struct Guess {
+  uint64_t* entry;  // nullptr: the table is full there
+  bool is_new;
+  uint32_t slot;
+};
+
+Guess guess(dt_pool_header* pool, const char* data, uint64_t bytes) {
+  char sample[SAMPLES * SAMPLE_BYTES + 8];
+  const uint64_t step = (bytes - SAMPLE_BYTES) / (SAMPLES - 1);
+  for (unsigned i = 0; i < SAMPLES; i++) memcpy(sample + i * SAMPLE_BYTES, data + i * step, SAMPLE_BYTES);
+  memcpy(sample + SAMPLES * SAMPLE_BYTES, &bytes, 8);
+  uint64_t key = hash128(sample, sizeof sample).low & ~255ull;
+  if (!key) key = 256;
+  for (unsigned i = 0; i < 8; i++) {
+    const size_t place = ((key >> 8) + i) & (SEEN - 1);
+    Guess g = {&seen[place], true, (uint32_t)(place % DT_REPEAT_SLOTS)};
+    uint64_t entry = 0;
+    if (__atomic_compare_exchange_n(g.entry, &entry, key, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return g;
+    if ((entry & ~255ull) != key) continue;
+    uint64_t doubt = entry >> 6 & 3;
+    const uint32_t repeats = pool->repeats[g.slot].load(std::memory_order_relaxed);
+    if (__atomic_exchange_n(&repeats_seen[g.slot], repeats, __ATOMIC_RELAXED) != repeats) {
+      if (doubt < 3) doubt++;
+      __atomic_store_n(g.entry, entry = key | doubt << 6, __ATOMIC_RELAXED);
+    }
+    g.is_new = (entry & NEWS) >= TRUST[doubt];
+    return g;
+  }
+  return {nullptr, false, 0};
+}
+
+void learn(const Guess& g, bool was_new) {
+  if (!g.entry) return;
+  const uint64_t entry = __atomic_load_n(g.entry, __ATOMIC_RELAXED), news = entry & NEWS;
+  __atomic_store_n(g.entry,
+                   (entry & ~(uint64_t)NEWS) | (!was_new      ? 0
+                                                : news < NEWS ? news + 1
+                                                              : news),
+                   __ATOMIC_RELAXED);
+}
+
+bool send_unnamed(Thread* t, const void* data, uint64_t bytes, uint32_t slot, uint8_t name[16]) {
+  static uint64_t last;
+  const uint64_t number = __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED) * DT_REPEAT_SLOTS + slot;
+  Sending what = {(const char*)data, bytes, number, {}, {}, 0};
+  sending = &what;
+  const bool sent = send_parts(t, &what);
+  sending = nullptr;
+  const Hash128 hash = what.number ? Hash128{what.number, DT_UNNAMED} : what.hash;
+  memcpy(name, &hash.low, 8);
+  memcpy(name + 8, &hash.high, 8);
+  if (sent && !what.number) make_known(hash.low ? hash.low : 1);
+  return sent;
 }
 
 // Outputs that became blobs wait here until the record's own fields are all written: handing them over may
@@ -148,6 +249,8 @@ void emit(Thread* t, unsigned function, const uint64_t* words, unsigned n_words,
 
 void forget_blobs() {
   memset(known, 0, sizeof known);
+  memset(seen, 0, sizeof seen);
+  memset(repeats_seen, 0, sizeof repeats_seen);
   memset(said, 0, sizeof said);
 }
 
@@ -156,6 +259,14 @@ bool put_blob(Thread* t, const void* data, uint64_t bytes, uint8_t hash[16]) {
   memcpy(hash, &h.low, 8);
   memcpy(hash + 8, &h.high, 8);
   return hand_over(t, data, bytes, h);
+}
+
+// Of a frame that is left out; counted.
+static bool leaves_content_out(Thread* t, uint64_t bytes) {
+  if (!t->no_content || !(g_mode & MODE_DROPPING)) return false;
+  session_pool()->uploads_dropped.fetch_add(1, std::memory_order_relaxed);
+  session_pool()->upload_bytes_dropped.fetch_add(bytes, std::memory_order_relaxed);
+  return true;
 }
 
 Data prepare_blob(Thread* t, const void* data, uint64_t bytes) {
@@ -170,6 +281,32 @@ Data prepare_blob(Thread* t, const void* data, uint64_t bytes) {
   if (!put_blob(t, data, bytes, d.hash)) d.descriptor = DT_DATA(DT_DATA_UNKNOWN, 0, bytes);
   return d;
 }
+
+Data prepare_long(Thread* t, const void* data, uint64_t bytes) {
+  dt_pool_header* const pool = session_pool();
+  const bool fits = pool && pool->names_contents && bytes >= LEAST_UNNAMED && bytes <= MOST_UNNAMED &&
+                    bytes / pool->chunk_bytes < LEAST_POOL;
+  if (!fits || pool->chunk_max < LEAST_POOL || t->keep || t->no_content) return prepare_blob(t, data, bytes);
+  Data d = {DT_DATA(DT_DATA_BLOB, 2, bytes), nullptr, {}};
+  const Guess g = guess(pool, (const char*)data, bytes);
+  bool sent;
+  if (g.is_new) {
+    sent = send_unnamed(t, data, bytes, g.slot, d.hash);
+  } else {
+    const Hash128 h = hash128(data, bytes);
+    memcpy(d.hash, &h.low, 8);
+    memcpy(d.hash + 8, &h.high, 8);
+    learn(g, !is_known(h.low ? h.low : 1));
+    sent = hand_over(t, data, bytes, h);
+  }
+  if (!sent) d.descriptor = DT_DATA(DT_DATA_UNKNOWN, 0, bytes);
+  return d;
+}
+
+void name_before_waiting() {
+  if (sending && sending->number) name_parts(sending);
+}
+void leave_sending() { sending = nullptr; }
 
 void fill_out_blob(Thread*, uint64_t* descriptor, char* at, const void* data, uint64_t bytes) {
   uint64_t room = DT_DATA_CAPACITY(*descriptor);

@@ -46,8 +46,10 @@ uint32_t g_mode = MODE_RECORD;
 uint32_t g_fast_clock = 0;
 uint64_t g_inline_limit = 1024;
 
-void forget_blobs();  // payload.cc: a new session knows no content yet
-void forget_notes();  // payload.cc: nor what was said before
+void forget_blobs();         // payload.cc: a new session knows no content yet
+void forget_notes();         // payload.cc: nor what was said before
+void name_before_waiting();  // payload.cc: the drainer must not wait for a thread that waits for it
+void leave_sending();
 namespace gl {
 void forget_natives();           // natives.cc: nor any object
 void reread_context(Thread* t);  // gl_state.cc: what is current on this thread now, and its state
@@ -670,6 +672,7 @@ dt_ring_chunk* pop_free() {
 dt_ring_chunk* take_chunk(Thread* t, const HeldSignals& held) {
   dt_ring_chunk* chunk = pop_free();
   if (chunk) return chunk;
+  name_before_waiting();
   uint64_t from = monotonic_ns();
   s.pool->free_wanted.fetch_add(1);
   t->waits = FOR_CHUNK;
@@ -744,6 +747,7 @@ char* next_chunk(Thread* t, size_t bytes) {
   chunk->context = t->context ? t->context->id : 0;
   chunk->serial = t->serial++;
   chunk->first_call = t->calls;
+  chunk->unnamed = 0;
   calibrate(&chunk->calibration_clock, &chunk->calibration_ns, &chunk->calibration_width);
   prctl(PR_GET_NAME, chunk->thread_name);
   __atomic_store_n((uint32_t*)&chunk->state, (uint32_t)DT_CHUNK_OWNED, __ATOMIC_RELEASE);
@@ -756,6 +760,7 @@ char* next_chunk(Thread* t, size_t bytes) {
 
 void abandon_call(Thread* t) {
   outs_waiting = 0;
+  leave_sending();
   t->special &= (uint32_t)SPECIAL_VARIANT;  // of the call that comes
   const uint32_t waited = t->waits;
   t->waits = FOR_NOTHING;
@@ -820,14 +825,7 @@ void finish_slow(Thread* t, dt_record* r, uint64_t ticks) {
     long_duration(t, r, ticks);
 }
 
-bool leaves_content_out(Thread* t, uint64_t bytes) {
-  if (!t->no_content || !(g_mode & MODE_DROPPING)) return false;
-  s.pool->uploads_dropped.fetch_add(1, std::memory_order_relaxed);
-  s.pool->upload_bytes_dropped.fetch_add(bytes, std::memory_order_relaxed);
-  return true;
-}
-
-uint32_t content_epoch() { return s.pool ? s.pool->content_epoch.load(std::memory_order_acquire) : 0; }
+dt_pool_header* session_pool() { return s.pool; }
 // ---- recordings that a manager asks for in the middle of the program ----------------------------
 
 const char* open_session(const char* socket_path, uint32_t frames) {

@@ -183,9 +183,12 @@ struct Data {
 // Decide how an input array of `bytes` at `data` is stored (inline or blob); negative or NULL: none.
 // (inline fast path here; blobs call put_blob)
 DT_COLD Data prepare_blob(Thread* t, const void* data, uint64_t bytes);
+// The same where the next record of this thread has the Data: it may then have a number that only the drainer
+// understands.
+DT_COLD Data prepare_long(Thread* t, const void* data, uint64_t bytes);
 static inline Data prepare(Thread* t, const void* data, int64_t bytes) {
   if (!data || bytes <= 0) return Data{DT_DATA(data ? DT_DATA_INLINE : DT_DATA_NONE, 0, 0), nullptr, {}};
-  if (DT_UNLIKELY((uint64_t)bytes > g_inline_limit)) return prepare_blob(t, data, (uint64_t)bytes);
+  if (DT_UNLIKELY((uint64_t)bytes > g_inline_limit)) return prepare_long(t, data, (uint64_t)bytes);
   return Data{DT_DATA(DT_DATA_INLINE, (bytes + 7) / 8, bytes), data, {}};
 }
 // The same for an output of at most `bytes`: sets room aside, PENDING.

@@ -9,6 +9,7 @@
  * threads= calls= (per thread)  blobs= (a call in that many carries a blob, 0: none)  plain=1 (the regular stream
  * of the benchmark; 2: with the jitter of a driver's times)  corrupt=K (scribble over records now and then in way K)
  * hold=MS (sleep before exit) rest=MS (sleep that long half-way) exit=0 return, 1 _exit without sealing, 2 abort
+ * unnamed=1 (the drainer finds the hashes of blobs that are sent)
  * again=N (exec this program once more, for N calls)  hello_only=1  pause=US (sleep that long every 1000 calls)
  */
 #define _GNU_SOURCE
@@ -36,11 +37,11 @@
 #include "../../native/common/ring.h"
 
 enum { FN_NOTHING = 0, FN_ENABLE = 1, FN_UNIFORM = 2, FN_DATA = 3, FN_GET = 4, FN_POINTER = 5 };
-enum { BLOB_KINDS = 24 };
+enum { BLOB_KINDS = 24, PART_BYTES = 30000, MOST_PARTS = 24 };
 
 static const char *socket_path, *signature_path;
 static uint64_t threads = 1, calls = 1000, blobs = 0, plain = 0, corrupt = 0, hold = 0, leave = 0, hello_only = 0,
-                pause_us = 0, again = 0, rest = 0;
+                pause_us = 0, again = 0, rest = 0, unnamed = 0;
 static int conn = -1, memfd = -1;
 static char* base;
 static size_t mapped;
@@ -57,6 +58,9 @@ struct recorder {
   uint64_t serial, calls;
   uint32_t index;
   uint8_t sent[BLOB_KINDS];
+  uint64_t number; /* of the content that is being sent, or was sent last; 0: it has its hash */
+  unsigned kind, parts;
+  char* part[MOST_PARTS];
 };
 
 static uint64_t mix(uint64_t x) {
@@ -189,6 +193,16 @@ static dt_ring_chunk* pop_free(void) {
   return chunk;
 }
 
+/* The drainer must not wait for a thread that waits for it. */
+static void name_content(struct recorder* r) {
+  r->number = 0;
+  while (r->parts) {
+    char* part = r->part[--r->parts];
+    memcpy(part + 16, &blob_hash[r->kind], 16);
+    __atomic_store_n((uint64_t*)(part + 8), 0, __ATOMIC_RELEASE);
+  }
+}
+
 /* 0: told to stop. */
 static int take(struct recorder* r) {
   seal(r);
@@ -198,6 +212,7 @@ static int take(struct recorder* r) {
     look_after_drainer();
     uint32_t seen = atomic_load(&pool->free_wake);
     if ((chunk = pop_free())) break;
+    if (r->parts) name_content(r);
     uint64_t from = now_ns();
     atomic_fetch_add(&pool->free_wanted, 1);
     struct timespec nap = {0, 20000000};
@@ -211,6 +226,7 @@ static int take(struct recorder* r) {
   chunk->context = r->index + 1;
   chunk->serial = r->serial++;
   chunk->first_call = r->calls;
+  chunk->unnamed = 0;
   chunk->calibration_ns = chunk->calibration_clock = now_ns();
   chunk->calibration_width = 0;
   strcpy(chunk->thread_name, "drain_app");
@@ -238,21 +254,32 @@ static void head(char* at, unsigned function, size_t bytes, uint32_t duration, u
 }
 
 static int send_blob(struct recorder* r, unsigned kind) {
+  static _Atomic uint64_t numbers;
+  r->number = r->parts = 0;
   if (r->sent[kind]) return 1;
   r->sent[kind] = 1;
+  r->kind = kind;
+  if (unnamed && pool->names_contents) r->number = atomic_fetch_add(&numbers, 1) + 1;
   for (uint64_t offset = 0; offset < blob_bytes[kind];) {
     uint64_t bytes = blob_bytes[kind] - offset;
-    if (bytes > 30000) bytes = 30000;
+    if (bytes > PART_BYTES) bytes = PART_BYTES;
     size_t size = 16 + sizeof(dt_blob_part) + ((bytes + 7) & ~7ull);
     char* at = reserve(r, size);
     if (!at) return 0;
-    head(at, DT_FN_BLOB | DT_RECORD_TAP, size, DT_NO_DURATION, 0);
+    head(at, DT_FN_BLOB | DT_RECORD_TAP, size, DT_NO_DURATION, r->number);
     dt_blob_part part = {blob_hash[kind].low64, blob_hash[kind].high64, blob_bytes[kind], offset, bytes};
+    if (r->number) {
+      part.hash_low = r->number;
+      part.hash_high = DT_UNNAMED;
+      r->part[r->parts++] = at;
+      if (!r->chunk->unnamed) r->chunk->unnamed = (uint32_t)(at - (char*)r->chunk);
+    }
     memcpy(at + 16, &part, sizeof part);
     memcpy(at + 16 + sizeof part, blob_content[kind] + offset, bytes);
     commit(r, at + size);
     offset += bytes;
   }
+  r->parts = 0; /* whole */
   return 1;
 }
 
@@ -333,7 +360,8 @@ static int made_call(struct recorder* r, uint64_t i) {
     uint32_t w4[2] = {(uint32_t)i, 0};
     memcpy(at + 16, w8, 24);
     memcpy(at + 40, w4, 8);
-    memcpy(at + 48, &blob_hash[kind], 16);
+    const uint64_t by_number[2] = {r->number, DT_UNNAMED};
+    memcpy(at + 48, r->number ? (const void*)by_number : &blob_hash[kind], 16);
     commit(r, at + size);
   } else if (kind < 6) {
     if (!(at = reserve(r, 40))) return 0;
@@ -424,7 +452,7 @@ int main(int argc, char** argv) {
     uint64_t* value;
   } settings[] = {{"threads", &threads}, {"calls", &calls}, {"blobs", &blobs}, {"plain", &plain},
                   {"corrupt", &corrupt}, {"hold", &hold},   {"exit", &leave},  {"hello_only", &hello_only},
-                  {"pause", &pause_us},  {"again", &again}, {"rest", &rest}};
+                  {"pause", &pause_us},  {"again", &again}, {"rest", &rest},   {"unnamed", &unnamed}};
   for (int i = 4; i < argc; i++) {
     char* equals = strchr(argv[i], '=');
     for (size_t k = 0; equals && k < sizeof settings / sizeof *settings; k++)

@@ -177,12 +177,14 @@ def bench(tools: Tools, tmp_path: Path) -> Iterator[Bench]:
         (1, 200_000, 0, []),
         (1, 50_000, 40, ["--workers", "1"]),
         (7, 60_000, 9, ["--workers", "3", "--chunk-bytes", "65536", "--pool-limit", "1000000"]),
+        (3, 100_000, 100, ["--workers", "2", "--chunk-bytes", "65536"]),
         (3, 100_000, 100, ["--workers", "2", "--chunk-bytes", "2097152"]),
     ],
 )
 def test_every_value_arrives(bench: Bench, threads: int, calls: int, blobs: int, options: list[str]) -> None:
+    """Contents that come with a number are named by their hash in the file, and stored once for all threads."""
     drain = bench.drain(*options)
-    app = bench.app(f"threads={threads}", f"calls={calls}", f"blobs={blobs}")
+    app = bench.app(f"threads={threads}", f"calls={calls}", f"blobs={blobs}", f"unnamed={int('65536' in options)}")
     assert app.wait(60) == 0
     drain.finish()
     trace = read_container(drain.trace, bench.tools.hashes)
@@ -419,7 +421,8 @@ def test_killed_application_loses_nothing(bench: Bench) -> None:
     for trial in range(steps(10, 50)):
         drain = bench.drain(name=f"k{trial}.dtap", idle=0.05)
         blobs = 50 if trial % 2 else 0
-        app = bench.app(f"threads={threads}", "calls=100000000", f"blobs={blobs}", "pause=300")
+        settings = [f"threads={threads}", "calls=100000000", f"blobs={blobs}", f"unnamed={trial // 2 % 2}"]
+        app = bench.app(*settings, "pause=300")
         _wait_for(lambda: sum(bench.progress(threads)) > 0)
         time.sleep(moments.random() ** 2 * 0.15)
         app.kill()
@@ -448,7 +451,7 @@ def test_killed_drainer_is_followed_by_another(bench: Bench) -> None:
         name = f"a{trial}.dtap"
         drain = bench.drain(name=name, idle=None)
         # It stays for a while, so that the last of its drainers is not killed when there is nobody to start another.
-        app = bench.app("threads=3", "calls=150000", "blobs=30", "pause=500", "hold=1000")
+        app = bench.app("threads=3", "calls=150000", "blobs=30", f"unnamed={trial % 2}", "pause=500", "hold=1000")
         _wait_for(lambda: min(bench.progress(3)) > 0)
         deaths = 0
         while min(bench.progress(3)) < 150000 and deaths < 6:
