@@ -16,6 +16,7 @@ from drawtap.corpus.adding import Adder
 from drawtap.corpus.checking import check
 from drawtap.corpus.playing import Limits, Run, play_all, task_key
 from drawtap.corpus.store import Store, create
+from drawtap.corpus.timing import METRICS
 from drawtap.errors import InputError, UnavailableError, UsageError
 from drawtap.replay import player
 from drawtap.trace.trace import open_trace
@@ -71,7 +72,7 @@ def fakes(tmp_path_factory: pytest.TempPathFactory) -> Path:
         subprocess.run(["cc", "-shared", "-fPIC", "-o", str(module), str(SOURCE), "-ldl"], check=True)
         surface = 'EGL_PLATFORM = "surfaceless"'
         lines = [f'[sound]\nbase = "llvmpipe"\nenv = {{ {surface} }}\n']
-        for word in ("hang", "stop", "crash", "eat", "wrong", "exit", "blend", "mask", "jitter"):
+        for word in ("hang", "stop", "crash", "eat", "wrong", "exit", "blend", "mask", "jitter", "slow", "none"):
             own = f'LD_PRELOAD = "{module}", FAKE_DOES = "{word}", FAKE_AT = "{AT}"'
             lines.append(f'["{word}-1.0"]\nbase = "llvmpipe"\nfamily = "fake"\nenv = {{ {surface}, {own} }}\n')
         (folder / "engines.toml").write_text("\n".join(lines))
@@ -228,6 +229,56 @@ def test_approved_and_rejected_images(store: Store, fakes: Path) -> None:
     _decide(store, fakes, "approve", "--on", "sound")
     assert _verdict(store, fakes, "--new", "sound")[1]["label"] == "approved"
     assert not check(store).faults
+
+
+# ---- speed -----------------------------------------------------------------------------------------------------
+
+
+def test_a_slow_build_is_found_and_an_equal_one_is_not(store: Store, fakes: Path) -> None:
+    pytest.importorskip("scipy", reason="SciPy is an extra: pip install 'drawtap[fleet]'")
+    words = ("corpus", "verdict", "--tag", "app=triangle", "--corpus", store.where, "--engines", fakes, "--speed")
+    labels = {}
+    for name in ("slow-1.0", "none-1.0"):
+        answer = run_drawtap(*words, "--new", name, "--base", "sound", "--pairs", 8, "--threshold", 20, "--json")
+        said = json.loads(answer.stdout)
+        (one,) = said["recordings"]
+        labels[name] = one["label"]
+        assert answer.returncode == (one["label"] == "regression"), answer.stderr
+        assert said["metric"] in METRICS
+        if name == "slow-1.0":
+            assert one["low"] > 0.2
+    assert labels["slow-1.0"] == "regression"
+    assert labels["none-1.0"] != "regression"
+    with search.Corpus(store) as tables:
+        orders = tables.query("SELECT name, base_first, count(*) FROM pairs GROUP BY ALL ORDER BY ALL").fetchall()
+        assert {count for name, _, count in orders if name == "slow-1.0"} == {8}  # 8 that find it, 8 that confirm it
+        assert {count for name, _, count in orders if name == "none-1.0"} == {4}
+    (id_,) = store.recordings()
+    answer = run_drawtap("corpus", "history", id_[:12], "--corpus", store.where, "--json")
+    told = {build["name"]: build for build in json.loads(answer.stdout)["builds"]}
+    assert set(told) == {"sound", "slow-1.0", "none-1.0"}
+    assert told["slow-1.0"]["effect"] > 0.2
+    plan = run_drawtap(*words, "--new", "slow-1.0", "--base", "sound", "--plan", "--json")
+    assert {n: json.loads(plan.stdout)[n] for n in ("runs", "pairs", "failed")} == {"runs": 0, "pairs": 40, "failed": 0}
+
+
+def test_bisection_over_builds_finds_the_first_one_that_draws_wrong(store: Store, fakes: Path, tmp_path: Path) -> None:
+    culprit, sections = 21, fakes.read_text().split("\n[")
+    of = {name: next(s for s in sections if s.startswith(f'"{name}-1.0"]')) for name in ("none", "mask")}
+    lines = [
+        "[" + of["mask" if n >= culprit else "none"].replace("-1.0", f"-{n}", 1).replace("{ EGL", f'{{ N = "{n}", EGL')
+        for n in range(32)
+    ]
+    (tmp_path / "builds.toml").write_text("\n".join(lines))
+    names = [f"mask-{n}" if n >= culprit else f"none-{n}" for n in range(32)]
+    (id_,) = store.recordings()
+    words = ("corpus", "bisect", id_[:12], "--corpus", store.where, "--engines", tmp_path / "builds.toml")
+    answer = run_drawtap(*words, "--builds", ",".join(names), "--repeats", 1, "--json")
+    assert answer.returncode == 0, answer.stderr
+    said = json.loads(answer.stdout)
+    assert (said["good"], said["bad"], said["between"]) == (f"none-{culprit - 1}", f"mask-{culprit}", [])
+    answer = run_drawtap(*words, "--builds", "none-1,none-2", "--repeats", 1)
+    assert (answer.returncode, "has to be a bad one" in answer.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,26 @@
-"""`drawtap corpus verdict`: what a build of a driver draws wrong."""
+"""`drawtap corpus verdict`: what a build of a driver draws wrong, and whether it is slower."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.commands.options import CORPUS, ENGINES_FILE, ID, TAGS
 from drawtap.errors import UsageError
-from drawtap.view.result import Rows, Sheets
+from drawtap.view.result import Facts, Rows, Sheets
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from drawtap.corpus.pictures import Judged
+    from drawtap.corpus.speed import Speed
+    from drawtap.corpus.verdicts import Plan
+
+PAIRS = Opt("Measure at most so many pairs of a recording.", metavar="N")
+METRIC = Opt("Measure this.  [default: instructions, else processor time, else wall time]", metavar="METRIC")
 
 
 @command(
@@ -17,7 +28,8 @@ from drawtap.view.result import Rows, Sheets
     section="corpus",
     examples=(
         "drawtap corpus verdict --tag app=navigation --new mesa-26.1 --base mesa-26.0 --corpus recordings/",
-        "drawtap corpus verdict 3f2a91c04d77 --new llvmpipe --json",
+        "drawtap corpus verdict --tag smoke=yes --new mesa-26.1 --base mesa-26.0 --speed",
+        "drawtap corpus verdict --tag smoke=yes --new mesa-26.1 --base mesa-26.0 --speed --plan",
     ),
 )
 def corpus_verdict(
@@ -32,8 +44,15 @@ def corpus_verdict(
     jobs: Annotated[int | None, Opt("Play so many at once.  [default: half of the processors]", "-j", "N")] = None,
     repeats: Annotated[int, Opt("Play a recording that differs so often in all.")] = 3,
     no_cut: Annotated[bool, Opt("Do not cut out the first frame that differs.")] = False,
-) -> Sheets:
-    """Judge what an engine draws: by approved images, and by another engine.
+    speed: Annotated[bool, Opt("Judge whether it is slower than --base, not what it draws.")] = False,
+    pairs: Annotated[int, PAIRS] = 40,
+    threshold: Annotated[
+        float | None, Opt("A slowdown counts from so many percent on.  [default: 0.5 of instructions, else 1 or 2]")
+    ] = None,
+    metric: Annotated[str | None, METRIC] = None,
+    plan: Annotated[bool, Opt("Only say how much there is to do, and what could be found.")] = False,
+) -> Sheets | Facts:
+    """Judge what an engine draws, by approved images and by another engine; or whether it is slower.
 
     Recordings without a result there are played first. A recording is approved, same (as the other engine draws it),
     flaky (images change from run to run, in few pixels), rejected or differs. Where nothing is approved and there is no
@@ -41,23 +60,47 @@ def corpus_verdict(
     --base, the first draw whose result differs is named, and the frame is put into the corpus as a recording of its
     own.
 
-    The exit code is 1 where something is rejected, differs or failed. Judgements are the table verdicts of
-    `corpus sql`. `corpus approve` and `corpus reject` decide about images.
+    --speed plays pairs: both engines right after each other, in random order, the recordings taking turns. A recording
+    is a regression (found, and confirmed by fresh pairs), faster, same (within the threshold), or unknown, with the
+    slowdown that would have shown. Needs SciPy: pip install 'drawtap[fleet]'.
+
+    The exit code is 1 where something is rejected, differs or failed, or for a regression. Judgements are the table
+    verdicts of `corpus sql`. `corpus approve` and `corpus reject` decide about images.
     """
     from drawtap.corpus import engines as named
-    from drawtap.corpus.search import selected
+    from drawtap.corpus import verdicts
+    from drawtap.corpus.search import Corpus, selected
+    from drawtap.corpus.speed import Rule
     from drawtap.corpus.store import chosen
-    from drawtap.corpus.verdicts import RED, Effort, of_pictures
 
     count = max(1, (os.cpu_count() or 2) // 2) if jobs is None else jobs
     if count < 1 or repeats < 1:
         raise UsageError("--jobs and --repeats are at least 1")
+    if speed and base is None:
+        raise UsageError("slower than what?", hint="--base ENGINE")
+    if threshold is not None and threshold <= 0:
+        raise UsageError(f"--threshold {threshold:g} makes no sense", hint="--threshold 1: one percent")
+    rule = Rule((threshold or 0) / 100, pairs)
+    rule.looks()
     store = chosen(corpus)
     traces = selected(store, ids, tag)
     found = {one.name: one for one in named.named([new, *([base] if base else [])], engines)}
-    done = of_pictures(
-        store, traces, found[new], found[base] if base else None, Effort(jobs=count, repeats=repeats, cuts=not no_cut)
-    )
+    one, other = found[new], found[base] if base else None
+    if plan:
+        with Corpus(store) as tables:
+            made = verdicts.plan(tables, traces, one.key, other.key if other else None, pairs if speed else 0)
+        return _plan(made, speed=speed)
+    effort = verdicts.Effort(jobs=count, repeats=repeats, cuts=not no_cut)
+    if speed and other is not None:
+        return _speeds(*verdicts.of_speed(store, traces, one, other, rule=rule, effort=effort, metric=metric))
+    return _pictures(verdicts.of_pictures(store, traces, one, other, effort), verdicts.RED)
+
+
+def _counted(labels: Sequence[str]) -> str:
+    return ", ".join(f"{labels.count(label)} {label}" for label in dict.fromkeys(labels))
+
+
+def _pictures(done: Sequence[Judged], red: Sequence[str]) -> Sheets:
     rows = [
         (j.trace[:12], j.label, j.frame, j.first_seq, j.function, j.cut[:12] if j.cut else None, j.detail) for j in done
     ]
@@ -77,7 +120,43 @@ def corpus_verdict(
         }
         for j in done
     ]
-    counts = {label: sum(j.label == label for j in done) for label in dict.fromkeys(j.label for j in done)}
-    note = ", ".join(f"{n} {label}" for label, n in counts.items())
+    note = _counted([j.label for j in done])
     columns = ("id", "verdict", "frame", "call", "function", "cut", "detail")
-    return Sheets([Rows(columns, rows, note=note, findings=any(j.label in RED for j in done))], data)
+    return Sheets([Rows(columns, rows, note=note, findings=any(j.label in red for j in done))], data)
+
+
+def _speeds(metric: str, done: Sequence[Speed]) -> Sheets:
+    rows = [
+        (s.trace[:12], s.label, s.pairs, _percent(s.effect), _interval(s), _percent(s.detectable), s.detail)
+        for s in done
+    ]
+    note = f"{_counted([s.label for s in done])}; measured: {metric or 'nothing'}"
+    columns = ("id", "verdict", "pairs", "slower by", "interval", "would show", "detail")
+    bad = any(s.label == "regression" for s in done)
+    return Sheets(
+        [Rows(columns, rows, note=note, findings=bad)], {"metric": metric, "recordings": [*map(asdict, done)]}
+    )
+
+
+def _percent(share: float | None) -> str | None:
+    return None if share is None else f"{100 * share:+.2f} %"
+
+
+def _interval(one: Speed) -> str | None:
+    return None if one.low is None or one.high is None else f"{100 * one.low:+.2f} .. {100 * one.high:+.2f} %"
+
+
+def _plan(made: Plan, *, speed: bool) -> Facts:
+    data = asdict(made)
+    shown: dict[str, object] = {
+        "recordings": made.recordings,
+        "runs to do": f"{made.runs}, about {made.run_seconds / 60:.1f} minutes",
+        "runs that failed": made.failed,
+    }
+    if speed:
+        shown["pairs to measure"] = f"up to {made.pairs}, about {made.pair_seconds / 60:.1f} minutes"
+        shown["pairs needed"] = f"{made.needed} of a recording, to find a single slow one among all"
+        shown["would show"] = (
+            "not known: nothing was measured yet" if made.detectable is None else _percent(made.detectable)
+        )
+    return Facts(data, {"plan": shown})

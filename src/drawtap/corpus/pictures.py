@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 LABELS = ("rejected", "differs", "flaky", "unknown", "same", "approved")
 BAD = ("rejected", "differs")
 MOST_FLAKY = 0.005  # share of the pixels that may change from run to run: more is no jitter
+_AT_ONCE = 1000  # recordings that are judged with one question: their frames are in memory
 _LOOKED = 3  # flaky frames of a recording whose pixels are compared
 
 _QUESTION = """
@@ -104,11 +105,12 @@ def judge(tables: Corpus, traces: Sequence[str], new: Engine, base: Engine | Non
         "base": base.key if base else None,
         "version": drawtap.__version__,
         "families": list(families(new.family)),
-        "traces": list(traces),
     }
     parts: dict[str, list[tuple[object, ...]]] = {}
-    for row in tables.query(_QUESTION, parameters).fetchall():
-        parts.setdefault(row[0], []).append(row)
+    for at in range(0, len(traces), _AT_ONCE):
+        some = {**parameters, "traces": list(traces[at : at + _AT_ONCE])}
+        for row in tables.query(_QUESTION, some).fetchall():
+            parts.setdefault(row[0], []).append(row)
     return {trace: _judged(trace, rows) for trace, rows in parts.items()}
 
 

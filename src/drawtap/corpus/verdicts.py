@@ -10,18 +10,21 @@ import hashlib
 import json
 import tempfile
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import drawtap
 from drawtap import activity
-from drawtap.corpus import pictures, rows
+from drawtap.corpus import pictures, rows, speed, timing
 from drawtap.corpus.adding import Adder
 from drawtap.corpus.pictures import Judged
 from drawtap.corpus.playing import FAILED, Files, Limits, play_all
 from drawtap.corpus.search import Corpus, compact
+from drawtap.corpus.speed import Speed
 from drawtap.errors import DrawtapError
+from drawtap.tables.corpus import TABLES
 from drawtap.trace.trace import open_trace
 
 if TYPE_CHECKING:
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 
 #: Failures that say more than the images of a run.
 BROKEN = tuple(outcome for outcome in FAILED if outcome != "differs")
+PLAYED = ("ok", "differs")
 RED = (*BROKEN, *pictures.BAD)
 
 
@@ -70,6 +74,49 @@ def of_pictures(store: Store, traces: Sequence[str], new: Engine, base: Engine |
     for one in done:
         _write(store, one, new, base)
     return done
+
+
+def of_speed(
+    store: Store,
+    traces: Sequence[str],
+    new: Engine,
+    base: Engine,
+    *,
+    rule: speed.Rule,
+    effort: Effort,
+    metric: str | None = None,
+) -> tuple[str, list[Speed]]:
+    """Measure recordings in pairs and judge whether `new` is slower; return the metric, and answers in their order.
+
+    Only recordings that both engines play are measured; the others are unknown. A threshold of 0 in the rule means the
+    metric's own. Raises what `timing.Timer.choose` raises.
+    """
+    for _ in play_all(store, traces, [new, base], effort.limits, jobs=effort.jobs):
+        pass
+    with Corpus(store) as tables:
+        outcomes = [{one.trace: one.outcome for one in judged(tables, traces, each)} for each in (new, base)]
+    plays = [id_ for id_ in traces if all(of[id_] in PLAYED for of in outcomes)]
+    answers = {
+        id_: Speed(
+            id_, "unknown", 0, detail=f"not measured: {new.name} {outcomes[0][id_]}, {base.name} {outcomes[1][id_]}"
+        )
+        for id_ in traces
+        if id_ not in plays
+    }
+    with tempfile.TemporaryDirectory(prefix="drawtap-verdict-") as name, activity.step("measuring pairs"):
+        timer = timing.Timer(Files(store, Path(name)), new, base, metric)
+        if plays:
+            chosen = timer.choose(plays[0])
+            own = rule.threshold or timing.threshold_of(chosen)
+            for one in speed.Judge(timer.pair, replace(rule, threshold=own)).run(plays):
+                lost = f"; {timer.lost[one.trace]}" if one.label == "unknown" and one.trace in timer.lost else ""
+                answers[one.trace] = replace(one, detail=f"{one.detail}{lost}")
+                activity.at(len(answers), len(traces))
+    found = [answers[id_] for id_ in traces]
+    for one in found:
+        write_speed(store, one, timer.metric, new, base)
+    compact(store)
+    return timer.metric, found
 
 
 def judged(tables: Corpus, traces: Sequence[str], new: Engine, base: Engine | None = None) -> list[Judged]:
@@ -126,7 +173,8 @@ def _known(store: Store, one: Judged, new: Engine, base: Engine) -> Judged | Non
 
 
 def _write(store: Store, one: Judged, new: Engine, base: Engine | None) -> None:
-    row = {
+    row: dict[str, object] = {
+        "kind": "images",
         "trace": one.trace,
         "engine": new.key,
         "name": new.name,
@@ -140,7 +188,73 @@ def _write(store: Store, one: Judged, new: Engine, base: Engine | None) -> None:
         "cut": one.cut,
         "detail": one.detail,
     }
+    _write_row(store, row)
+
+
+def write_speed(store: Store, one: Speed, metric: str, new: Engine, base: Engine) -> None:
+    """Write a judgement of speed into the corpus."""
+    row: dict[str, object] = {"kind": "speed", "engine": new.key, "name": new.name, "base": base.key, "metric": metric}
+    _write_row(store, {**row, **asdict(one)})
+
+
+def _write_row(store: Store, said: Mapping[str, object]) -> None:
+    row = {c.name: said.get(c.name) for c in TABLES["verdicts"].columns}
     at = time.time_ns()
     task = hashlib.sha256(json.dumps([at, row]).encode()).hexdigest()
-    row = {"task": task, "judged": at, **row}
+    row |= {"task": task, "judged": at}
     rows.write_task(store, task, {"verdicts": (tuple(row), [tuple(row.values())])})
+
+
+# ---- plans -----------------------------------------------------------------------------------------------------------
+
+_PLAN = """
+WITH mine AS (SELECT trace, duration / 1e9 AS seconds FROM traces WHERE list_contains($traces, trace)),
+    ran AS (SELECT trace, engine, max_by(outcome, started) AS outcome, median(seconds) AS seconds FROM runs
+        WHERE engine IN ($new, $base) AND drawtap = $version GROUP BY ALL),
+    took AS (SELECT trace, avg(seconds) AS seconds FROM ran GROUP BY trace),
+    sides AS (SELECT unnest($sides) AS engine),
+    known AS (SELECT median(detectable) AS detectable FROM verdicts WHERE kind = 'speed' AND pairs = $pairs
+        AND list_contains($traces, trace))
+SELECT count(*) FILTER (r.task_done IS NULL), sum(coalesce(t.seconds, m.seconds, 0)) FILTER (r.task_done IS NULL),
+    sum(coalesce(t.seconds, m.seconds, 0)) FILTER (r.task_done IS NULL OR r.task_done IN ('ok', 'differs')),
+    count(*) FILTER (r.task_done NOT IN ('ok', 'differs')), (SELECT detectable FROM known)
+FROM mine m CROSS JOIN sides s LEFT JOIN took t USING (trace)
+LEFT JOIN (SELECT trace, engine, outcome AS task_done FROM ran) r ON r.trace = m.trace AND r.engine = s.engine
+"""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a verdict would do: runs of recordings that were not played, pairs to measure, seconds on one processor.
+
+    Seconds come from earlier runs, else from the length of the recordings. `failed` are runs that did not play.
+    `needed` pairs find one slower recording among all. `detectable` is the slowdown that so many pairs showed before.
+    """
+
+    recordings: int
+    runs: int
+    run_seconds: float
+    pairs: int
+    pair_seconds: float
+    failed: int
+    needed: int
+    detectable: float | None
+
+
+def plan(tables: Corpus, traces: Sequence[str], new: str, base: str | None, pairs: int) -> Plan:
+    """Return what a verdict about recordings would do; `new` and `base` are keys, `pairs` is 0 for images."""
+    sides = [new] if base is None else [new, base]
+    parameters = {"traces": list(traces), "new": new, "base": base, "sides": sides, "pairs": pairs}
+    row = tables.query(_PLAN, {**parameters, "version": drawtap.__version__}).fetchone()
+    assert row is not None
+    runs, run_seconds, once, failed, detectable = row
+    return Plan(
+        len(traces),
+        int(runs),
+        float(run_seconds or 0),
+        pairs * len(traces),
+        pairs * float(once or 0) if pairs else 0.0,
+        int(failed),
+        speed.needed(len(traces)),
+        None if detectable is None else float(detectable),
+    )

@@ -8,7 +8,7 @@ from drawtap.tables import BOOL, F64, I64, TEXT, TEXTS, U32, U64, by_name, table
 
 #: Tables whose rows belong to a task, not to the recording alone. Rows of a task count by themselves, or with another
 #: table's: those are written last.
-OF_TASKS = ("runs", "images", "verdicts")
+OF_TASKS = ("runs", "images", "pairs", "verdicts")
 COUNT_WITH = {"images": "runs"}
 TAGS = Annotated[dict[str, str], "MAP(VARCHAR, VARCHAR)"]
 
@@ -132,6 +132,25 @@ TABLES = by_name(
             ("digest", TEXT, "hash of its pixels"),
         ),
         table(
+            "pairs",
+            "parquet",
+            "a recording that was played on two engines right after each other (drawtap corpus verdict --speed)",
+            ("task", TEXT, "hash of recording, engines and time"),
+            _TRACE,
+            ("engine", TEXT, "key of the engine that is judged"),
+            ("name", TEXT, "its name"),
+            ("base", TEXT, "key of the engine that it is compared with"),
+            ("base_name", TEXT, "its name"),
+            ("machine", TEXT, "hash of the machine's id: pairs of one machine have the same"),
+            ("metric", TEXT, "what was measured: perf:hardware/instructions, cpu:time/process, cpu:time/wall ..."),
+            ("started", I64, "when it began, since 1970 in UTC", "ns"),
+            ("base_first", BOOL, "the base was played first"),
+            ("base_value", F64, "median over the frames, on the base"),
+            ("value", F64, "median over the frames, on the engine"),
+            ("ratio", F64, "median over the frames of log(value / value on the base)"),
+            ("frames", U64, "frames that both have, without the first one"),
+        ),
+        table(
             "verdicts",
             "parquet",
             "a judgement about a recording on a build (drawtap corpus verdict)",
@@ -141,13 +160,26 @@ TABLES = by_name(
             ("name", TEXT, "its name"),
             ("base", TEXT, "key of the engine that it is compared with; NULL: none"),
             ("judged", I64, "when, since 1970 in UTC", "ns"),
-            ("label", TEXT, "approved, same, flaky, differs, rejected, unknown, or how the run failed"),
+            ("kind", TEXT, "images or speed"),
+            (
+                "label",
+                TEXT,
+                "of images: approved, same, flaky, differs, rejected, unknown, or how the run failed; of "
+                "speed: regression, faster, same, unknown",
+            ),
             ("frame", U32, "the first frame with that label; NULL: the label is about none"),
             ("digest", TEXT, "hash of its pixels"),
             ("base_digest", TEXT, "hash of the pixels on the other engine"),
             ("first_seq", U64, "the first draw whose result differs; NULL: not looked for"),
             ("function", TEXT, "the function of that draw"),
             ("cut", TEXT, "recording of the corpus that draws that frame alone; NULL: none"),
+            ("metric", TEXT, "what was measured; NULL: the verdict is about images"),
+            ("effect", F64, "estimate of value / value on the base - 1"),
+            ("low", F64, "begin of its interval of 95 %"),
+            ("high", F64, "end of its interval of 95 %"),
+            ("q", F64, "share of false findings that it has to be counted with"),
+            ("pairs", U64, "pairs that the estimate is from"),
+            ("detectable", F64, "slowdown that so many pairs would have shown"),
             ("detail", TEXT, "a sentence about the label"),
         ),
         table(

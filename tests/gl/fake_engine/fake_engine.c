@@ -1,6 +1,6 @@
 /* A driver of ours in front of another one that goes wrong at the N-th draw (FAKE_AT=N, from 0), loaded with
  * LD_PRELOAD. FAKE_DOES says how: hang|crash|eat|exit|stop, or in the picture: wrong (nothing is drawn); from there on
- * blend, mask (no blue), jitter (a pixel somewhere has any colour). */
+ * blend, mask (no blue), jitter (a pixel somewhere has any colour), slow (each draw takes longer). */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
@@ -33,7 +33,7 @@ static void (*g_enable)(unsigned), (*g_disable)(unsigned), (*g_blend)(unsigned, 
 static void (*g_mask)(unsigned char, unsigned char, unsigned char, unsigned char);
 static void (*g_scissor)(int, int, int, int), (*g_color)(float, float, float, float);
 
-/* Draws what is wrong in the picture; 0: nothing is. */
+/* Draws what is wrong in the picture; 0: the draw is still to be made. */
 static int draws_wrong(const char* does, unsigned mode, int first, int count) {
   if (!strcmp(does, "blend")) {
     g_enable(0x0BE2);
@@ -47,6 +47,10 @@ static int draws_wrong(const char* does, unsigned mode, int first, int count) {
     g_draw(mode, first, count);
     g_mask(1, 1, 1, 1);
     return 1;
+  }
+  if (!strcmp(does, "slow")) {
+    for (volatile long i = 0; i < 3000000; i++) {}
+    return 0;
   }
   if (!strcmp(does, "jitter")) {
     unsigned char any[5];

@@ -1,0 +1,69 @@
+"""`drawtap corpus history`: how a recording did on builds."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from drawtap.commands import Opt, command
+from drawtap.commands.options import CORPUS
+from drawtap.view.result import Rows, Sheets
+
+
+@command(
+    name="corpus history",
+    section="corpus",
+    examples=("drawtap corpus history 3f2a91c04d77 --corpus recordings/",),
+)
+def corpus_history(
+    id_: Annotated[str, Opt("a recording, by the first digits of its id", metavar="ID")],
+    *,
+    corpus: Annotated[str | None, CORPUS] = None,
+    metric: Annotated[str | None, Opt("Of this metric.  [default: the one that was measured most]")] = None,
+) -> Sheets:
+    """List the builds that played a recording, with their last outcome and verdict, and how fast they were.
+
+    Times are pairs with the same base: the build that most others were compared with (`corpus verdict --speed`). The
+    column change marks builds from which on the recording is slower or faster, found by a rank test over the whole
+    series. It explains, and is no verdict. Needs SciPy: pip install 'drawtap[fleet]'.
+    """
+    from drawtap.corpus.history import history
+    from drawtap.corpus.search import Corpus
+    from drawtap.corpus.store import chosen
+
+    store = chosen(corpus)
+    with Corpus(store) as tables:
+        found = history(tables, store.find(id_), metric)
+    rows = [
+        (
+            b.name,
+            b.key[:8],
+            datetime.fromtimestamp(b.first / 1e9).astimezone().strftime("%Y-%m-%d %H:%M"),
+            b.outcome,
+            b.images,
+            b.pairs,
+            None if b.effect is None else f"{100 * b.effect:+.2f} %",
+            None if b.change is None else f"{100 * b.change:+.2f} %",
+        )
+        for b in found.builds
+    ]
+    data = {
+        "metric": found.metric,
+        "base": found.base,
+        "builds": [
+            {
+                "name": b.name,
+                "engine": b.key,
+                "first": b.first,
+                "outcome": b.outcome,
+                "images": b.images,
+                "pairs": b.pairs,
+                "effect": b.effect,
+                "change": b.change,
+            }
+            for b in found.builds
+        ],
+    }
+    note = f"{found.metric}, slower than {found.base}" if found.metric else "no pairs were measured"
+    columns = ("build", "key", "first", "outcome", "images", "pairs", "slower by", "change")
+    return Sheets([Rows(columns, rows, note=note)], data)

@@ -1,0 +1,131 @@
+"""The series of builds that played a recording: where it changed, and which build is to blame."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from drawtap.corpus import pictures, speed, timing, verdicts
+from drawtap.corpus.playing import Files
+from drawtap.errors import UsageError
+
+if TYPE_CHECKING:
+    from drawtap.corpus.engines import Engine
+    from drawtap.corpus.search import Corpus
+    from drawtap.corpus.store import Store
+
+_SERIES = """
+WITH of AS (SELECT * FROM pairs WHERE trace = $trace AND metric = coalesce($metric, (
+        SELECT mode(metric) FROM pairs WHERE trace = $trace))),
+    best AS (SELECT base FROM of GROUP BY base ORDER BY count(DISTINCT engine) DESC, max(started) DESC LIMIT 1)
+SELECT engine, any_value(metric), any_value(base_name), list(ratio ORDER BY started) FROM of
+WHERE base = (SELECT base FROM best) GROUP BY engine
+"""
+_BUILDS = """
+SELECT engine, max_by(name, started), min(started), max_by(outcome, started), (SELECT max_by(label, judged)
+    FROM verdicts v WHERE v.trace = $trace AND v.engine = r.engine AND v.kind = 'images')
+FROM runs r WHERE trace = $trace GROUP BY engine ORDER BY min(started)
+"""
+
+
+@dataclass(frozen=True)
+class Build:
+    """A build that played a recording: `effect` is how much slower than the base it is, `change` than the builds before
+    where the series changes here (shares)."""
+
+    key: str
+    name: str
+    first: int
+    outcome: str
+    images: str | None
+    pairs: int
+    effect: float | None
+    change: float | None
+
+
+@dataclass(frozen=True)
+class History:
+    """Builds in the order in which they came; `base` is the build that times are compared with."""
+
+    metric: str | None
+    base: str | None
+    builds: tuple[Build, ...]
+
+
+def history(tables: Corpus, trace: str, metric: str | None = None) -> History:
+    """Return the builds that played a recording. Raises UsageError for a metric that was not measured."""
+    found = {row[0]: row for row in tables.query(_SERIES, {"trace": trace, "metric": metric}).fetchall()}
+    if metric is not None and not found:
+        raise UsageError(f"no pairs of {metric} were measured", hint="drawtap corpus verdict --speed measures them")
+    rows = tables.query(_BUILDS, {"trace": trace}).fetchall()
+    ratios = [(row[0], found[row[0]][3]) for row in rows if row[0] in found]
+    told = next(iter(found.values()), None)
+    threshold = timing.threshold_of(str(told[1])) if told else timing.THRESHOLD
+    moved = {ratios[at][0]: by for at, by, _ in speed.changes([r for _, r in ratios], threshold)} if ratios else {}
+    builds = [
+        Build(
+            key,
+            name,
+            first,
+            outcome,
+            images,
+            len(found[key][3]) if key in found else 0,
+            float(np.expm1(np.median(found[key][3]))) if key in found else None,
+            moved.get(key),
+        )
+        for key, name, first, outcome, images in rows
+    ]
+    return History(str(told[1]) if told else None, str(told[2]) if told else None, tuple(builds))
+
+
+# ---- which build -----------------------------------------------------------------------------------------------------
+
+Named = Callable[[str], "Engine"]
+
+
+def bisect_images(
+    store: Store, trace: str, builds: Sequence[str], named: Named, effort: verdicts.Effort
+) -> speed.Culprit:
+    """Find the first build that draws something else than the first one. Raises UsageError where the last does not."""
+    good = named(builds[0])
+
+    def is_bad(build: str) -> bool | None:
+        (one,) = verdicts.of_pictures(store, [trace], named(build), good, effort)
+        known = one.label in verdicts.RED or one.label in pictures.LABELS
+        return None if one.label == "unknown" or not known else one.label in verdicts.RED
+
+    if is_bad(builds[-1]) is not True:
+        raise UsageError(f"{builds[-1]} draws what {builds[0]} draws", hint="the last build has to be a bad one")
+    return speed.bisect(builds, is_bad)
+
+
+def bisect_speed(
+    store: Store, trace: str, builds: Sequence[str], named: Named, rule: speed.Rule
+) -> tuple[speed.Culprit, float]:
+    """Find the first build that is slower than the first one; return it with the slowdown of the last one (a share).
+
+    Builds are measured in pairs with the first one, and held against half of that slowdown. Raises UsageError where the
+    last build is not slower.
+    """
+    good = named(builds[0])
+    steps = max(1, (len(builds) - 1).bit_length())
+    with tempfile.TemporaryDirectory(prefix="drawtap-bisect-") as name:
+        files = Files(store, Path(name))
+        timer = timing.Timer(files, named(builds[-1]), good)
+        metric = timer.choose(trace)
+        rule = speed.Rule(rule.threshold or timing.threshold_of(metric), rule.pairs, rule.error, rule.seed)
+        (whole,) = speed.Judge(timer.pair, rule).run([trace])
+        if whole.label != "regression" or whole.effect is None:
+            raise UsageError(f"{builds[-1]} against {builds[0]}: {whole.label}", hint="the last build has to be slower")
+        effect = whole.effect
+
+        def is_bad(build: str) -> bool | None:
+            mine = timing.Timer(files, named(build), good, metric)
+            return speed.slower_than_half(lambda first: mine.pair(trace, first), effect, steps, rule)
+
+        return speed.bisect(builds, is_bad), effect
