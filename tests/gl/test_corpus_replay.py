@@ -315,9 +315,14 @@ def test_tasks_have_names_of_their_own(fakes: Path) -> None:
 def test_a_redacted_recording_draws_the_same(triangle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in SOFTWARE.items():
         monkeypatch.setenv(name, value)
-    answer = run_drawtap("redact", triangle, "-o", tmp_path / "b.dtap", "--on", "llvmpipe", "--json")
-    assert answer.returncode == 0, answer.stderr
-    assert json.loads(answer.stdout)["frames"] == 10
+    level = ("--level", "names")
+    (tmp_path / "words").write_text("turn\n")
+    for words, code in ((("--deny", tmp_path / "words"), 4), ((*level, "--deny", tmp_path / "words"), 0)):
+        answer = run_drawtap("redact", triangle, "-o", tmp_path / "b.dtap", "--on", "llvmpipe", "--json", *words)
+        assert answer.returncode == code, answer.stderr
+    said = json.loads(answer.stdout)
+    assert said["frames"] == 10
+    assert all(name.startswith("id_") for name in said["texts"]["glGetUniformLocation.name"])
     assert str(triangle.parent).encode() not in (tmp_path / "b.dtap").read_bytes()
     verified = player.play(tmp_path / "b.dtap", ["--verify"])
     assert verified.compared > 0

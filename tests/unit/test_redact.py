@@ -11,6 +11,7 @@ import pytest
 
 from conftest import Answer
 from drawtap.corpus.redaction import redact
+from drawtap.corpus.renaming import Names
 from drawtap.errors import InputError
 from drawtap.trace.trace import open_trace
 from writer import SIGNATURES, Writer, blob, text
@@ -106,3 +107,66 @@ def test_the_command(drawtap: Callable[..., Answer], tmp_path: Path) -> None:
     assert (said["level"], said["frames"], said["dropped"]) == ("identity", None, ["remark"])
     for words in ((recording, "-o", recording, "--force"), (recording, "-o", tmp_path / "b.dtap")):
         assert drawtap("redact", *words, "--unproven").code == 2
+
+
+# ---- names ---------------------------------------------------------------------------------------------------------
+
+SHADER = """#version 100
+// by Ada, for the moonbase
+#ifdef GL_ES
+precision mediump float;
+#endif
+#define LIGHTS 2 /* lamps of
+ the moonbase */
+#define SHINE(lamp) (lamp.colour.rgb * float(LIGHTS))
+#pragma moonbase
+#pragma optimize(on)
+struct Lamp { vec4 colour; };
+uniform Lamp moonLamps[LIGHTS];
+varying vec2 uv;
+vec3 shineOn(Lamp lamp) { return SHINE(lamp) * uv.x + 1.0e2; }
+void main() { gl_FragColor = vec4(shineOn(moonLamps[0]), 1.0); }
+"""
+
+
+def test_identifiers_are_renamed_alike_everywhere() -> None:
+    names = Names()
+    renamed = names.source(SHADER)
+    assert not re.search("ada|moon|lamp|colour|shine|lights|by|base", renamed, re.IGNORECASE)
+    assert renamed.count("\n") == SHADER.count("\n")
+    for kept in (
+        "#version 100",
+        "precision mediump float;",
+        "#pragma optimize(on)",
+        "gl_FragColor",
+        ".rgb",
+        ".x +",
+        "1.0e2",
+    ):
+        assert kept in renamed
+    of = names.identifiers
+    assert f"uniform {of['Lamp']} {of['moonLamps']}[{of['LIGHTS']}];" in renamed
+    assert names.name("moonLamps[1].colour") == f"{of['moonLamps']}[1].{of['colour']}"
+    assert names.name("gl_FragColor") == "gl_FragColor"
+    assert len(set(of.values())) == len(of)
+    with pytest.raises(InputError, match="from pieces"):
+        names.source("#define JOIN(a, b) a##b\n")
+    assert "##" not in names.source("// ## is only said\n")
+
+
+def test_denied_words_are_looked_for_everywhere(tmp_path: Path) -> None:
+    recording = _recording(tmp_path / "a.dtap")
+    with open_trace(recording) as trace:
+        for word in ("LIBEGL", "thread 0", "\7\7\7"):
+            with pytest.raises(InputError, match="would be left"):
+                redact(trace, tmp_path / "b.dtap", deny=[word])
+            assert not (tmp_path / "b.dtap").exists()
+        assert redact(trace, tmp_path / "b.dtap", deny=["moonbase", "ada"]).left
+
+
+def test_a_file_without_words_denies_nothing(drawtap: Callable[..., Answer], tmp_path: Path) -> None:
+    recording = _recording(tmp_path / "a.dtap")
+    (tmp_path / "words").write_text("\n\n")
+    for words in (tmp_path / "words", tmp_path / "none"):
+        answer = drawtap("redact", recording, "-o", tmp_path / "b.dtap", "--unproven", "--deny", words)
+        assert answer.code == 4, answer.err

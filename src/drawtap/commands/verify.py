@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
-from drawtap.errors import InputError, UsageError
+from drawtap.errors import Findings, InputError, UsageError
 from drawtap.view.result import Rows, Sheets, Verdict, Verdicts
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ _MOST_SHOWN = 200
         "drawtap verify frame.dtap --source game.dtap --on llvmpipe",
         "drawtap verify game.dtap                  # any recording: the same as drawtap replay --verify",
         "drawtap verify game.dtap --state --every 100",
+        "drawtap verify frame.dtap --sign ~/.ssh/id_ed25519",
+        "drawtap verify frame.dtap --signers allowed_signers",
     ),
 )
 def verify(
@@ -34,6 +36,10 @@ def verify(
     on: Annotated[str, Opt("The engine; drawtap replay --engines lists them.", metavar="ENGINE")] = "system",
     state: Annotated[bool, Opt("Compare the computed state with what a driver says.")] = False,
     every: Annotated[int | None, Opt("With --state: ask after each N-th call, not at frame ends.", "-n", "N")] = None,
+    sign: Annotated[Path | None, Opt("If it holds, sign that with this key of OpenSSH, into FILE.sig.json.")] = None,
+    signers: Annotated[
+        Path | None, Opt("Play nothing: check FILE.sig.json against these allowed signers of OpenSSH.", metavar="FILE")
+    ] = None,
 ) -> Verdicts | Sheets | Rows:
     """Check a recording: its certificate, its images, or its state.
 
@@ -46,6 +52,10 @@ def verify(
     With --state the recording is played once, and drawtap asks the driver with glGet* and the like. Every value that
     differs from the computed state is shown, and the variables that only one side knows. The exit code is 1 where
     something differs.
+
+    --sign puts the outcome into a signed statement (in-toto) beside the recording, if nothing is wrong. --signers reads
+    such a statement: it says whether an allowed signer signed it for exactly this file. Both work offline, by
+    ssh-keygen.
     """
     if every is not None and not state:
         raise UsageError("--every is about the state", hint="--state --every 100")
@@ -55,6 +65,41 @@ def verify(
         return _state(trace, every, on)
     if source is not None and not source.is_file():
         raise InputError(f"there is no file {source}")
+    if signers is not None:
+        if sign is not None or source is not None:
+            raise UsageError("--signers plays nothing", hint="leave out --sign and --source")
+        return _signed(trace, signers)
+    found = _checked(trace, source, on)
+    if sign is None:
+        return found
+    if not isinstance(found, Verdicts) or found.worst not in ("ok", "note"):
+        raise Findings(
+            f"{trace.path.name} is not signed: it does not hold", hint="without --sign, drawtap verify says why"
+        )
+    from drawtap.analysis import statement
+
+    predicate: dict[str, object] = {
+        "result": "PASSED",
+        "configuration": [{"engine": on}],
+        "verdicts": [{"subject": v.subject, "finding": v.finding} for v in found.verdicts],
+    }
+    path = statement.sign(trace, predicate, sign)
+    return Verdicts([*found.verdicts, Verdict("ok", "signed", str(path))], data=found.data)
+
+
+def _signed(trace: Trace, signers: Path) -> Verdicts:
+    from drawtap.analysis import statement
+
+    found = statement.check(trace, signers)
+    lines = [Verdict("ok", "signed", f"by {found.signer}, for this file")]
+    told = found.predicate.get("verdicts")
+    for verdict in told if isinstance(told, list) else []:
+        if isinstance(verdict, dict):
+            lines.append(Verdict("note", str(verdict.get("subject")), str(verdict.get("finding"))))
+    return Verdicts(lines, data={"signer": found.signer, "predicate": dict(found.predicate)})
+
+
+def _checked(trace: Trace, source: Path | None, on: str) -> Verdicts | Rows:
     from drawtap.analysis import certificate
 
     if source is None and not certificate.has_certificate(trace):

@@ -1,7 +1,8 @@
 """Hand a recording on without saying who made it, where and when.
 
 Annotations are taken by an allow-list: a kind or a field that is not on it goes, also one that a later version writes.
-Calls and contents stay, so the recording plays as before; `prove` compares the image of each frame.
+Contents stay, so the recording plays as before; `prove` compares the image of each frame. Calls stay at the level
+`identity`; `names` gives new names to everything in them that people named (`renaming`).
 """
 
 from __future__ import annotations
@@ -9,13 +10,16 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Mapping
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from drawtap.errors import DrawtapError, whole_file
+from drawtap.corpus import renaming
+from drawtap.errors import DrawtapError, InputError, whole_file
 from drawtap.replay import player
+from drawtap.trace.edit import edit
 from drawtap.trace.trace import Trace, open_trace
 
 _COUNTS = (
@@ -56,36 +60,85 @@ _MARGIN = 1000  # times begin there
 class Redacted:
     """The outcome: annotations that went, texts that are left beside calls, and how many frames are proven equal.
 
-    `frames` is None where nothing was played.
+    `frames` is None where nothing was played. `texts` has every text in calls, by FUNCTION.PARAMETER.
     """
 
     path: Path
     dropped: tuple[str, ...]
     left: tuple[str, ...]
+    texts: Mapping[str, tuple[str, ...]]
     frames: int | None = None
     engine: str = ""
 
 
-def redact(trace: Trace, path: Path, *, salt: bytes | None = None) -> Redacted:
-    """Write `trace` to `path` at the level `identity`. `salt` makes pseudonyms of programs; a fresh one by default.
+def redact(
+    trace: Trace, path: Path, *, level: str = "identity", deny: Sequence[str] = (), salt: bytes | None = None
+) -> Redacted:
+    """Write `trace` to `path` at the level `identity` or `names`. `salt` makes pseudonyms of programs; a fresh one by
+    default.
 
-    Raises InputError for a damaged recording.
+    Raises InputError for a damaged recording, for programs that cannot be renamed, and where a word of `deny` is left.
     """
-    told = trace.info["annotations"]
-    notes = [json.loads(str(text)) for text in told] if isinstance(told, list) else []
+    if level == "names":
+        with tempfile.TemporaryDirectory(prefix=".redact-", dir=path.absolute().parent) as folder:
+            named = Path(folder) / "named.dtap"
+            with edit(trace.path) as editor:
+                renaming.rename(editor)
+                editor.save(named)
+            with open_trace(named) as renamed:
+                made = _redacted(renamed, path, level, deny, salt)
+                return replace(made, dropped=_dropped(_notes(trace)))
+    return _redacted(trace, path, level, deny, salt)
+
+
+def _redacted(trace: Trace, path: Path, level: str, deny: Sequence[str], salt: bytes | None) -> Redacted:
+    notes = _notes(trace)
     origin = _origin(trace, notes)
     salt = secrets.token_bytes(16) if salt is None else salt
     kept = [note for note in (_kept(note, origin, salt) for note in notes) if note]
-    dropped = sorted({str(note.get("kind")) for note in notes if str(note.get("kind")) not in _KEPT})
     before = [note for note in kept if note["kind"] != "end"]
-    after = [{"kind": "redacted", "level": "identity"}, *(note for note in kept if note["kind"] == "end")]
+    after = [{"kind": "redacted", "level": level}, *(note for note in kept if note["kind"] == "end")]
     with whole_file(path) as part:
         trace.core.redact(part, origin["ticks"], origin["ns"], before, after)
         with open_trace(part) as made:
-            left = _left(made)
+            left, texts = _left(made), renaming.left(made)
+            _deny(made, deny, {"beside calls": left, "annotations": _annotations(made), **texts})
             if made.info["calls"] != trace.info["calls"]:
                 raise DrawtapError(f"{path} is not written: it would not have the calls of the recording")
-    return Redacted(path, tuple(dropped), left)
+    return Redacted(path, _dropped(notes), left, texts)
+
+
+def _notes(trace: Trace) -> list[dict[str, Any]]:
+    told = trace.info["annotations"]
+    return [json.loads(str(text)) for text in told] if isinstance(told, list) else []
+
+
+def _dropped(notes: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    return tuple(sorted({str(note.get("kind")) for note in notes} - _KEPT.keys()))
+
+
+def _annotations(trace: Trace) -> tuple[str, ...]:
+    told = trace.info["annotations"]
+    threads = tuple(str(row["name"]) for row in trace.table("threads"))
+    return (*(map(str, told) if isinstance(told, list) else ()), *threads)
+
+
+def _deny(trace: Trace, words: Sequence[str], texts: Mapping[str, tuple[str, ...]]) -> None:
+    """Raise InputError where a word is left in a text, in any case, or as it is in a content."""
+    for word in words:
+        lower = word.lower()
+        place = next((place for place, told in texts.items() if any(lower in text.lower() for text in told)), None)
+        if place is None:
+            forms = {form for text in (word, lower, word.upper()) for form in (text.encode(), text.encode("utf-16-le"))}
+            for row in trace.table("blobs"):
+                content = trace.core.blob(str(row["hash"]))
+                if any(form in content for form in forms):
+                    place = f"content {row['hash']}"
+                    break
+        if place is not None:
+            raise InputError(
+                f"nothing is written: {word!r} would be left in {place}", hint="--level names, or drawtap edit"
+            )
 
 
 def _origin(trace: Trace, notes: list[dict[str, Any]]) -> dict[str, Any]:
