@@ -30,12 +30,12 @@ Measure = Callable[[str, bool], float | None]
 _SHARES = {1: (1.0,), 2: (0.25, 0.75), 3: (0.1, 0.3, 0.6)}
 _LEAST = 8  # pairs: with less the test finds nothing in a corpus
 _MOST_LOST = 5  # pairs of a recording
-_POWER = 2.0  # a difference of so many half widths of the interval is found, and confirmed, nine times in ten
+_POWER = 2.0  # a difference of that many half widths of the interval is found, and confirmed, nine times in ten
 
 
 @dataclass(frozen=True)
 class Rule:
-    """How to decide: `threshold` is a share of the time (0.01: 1 %), `pairs` the most of a recording.
+    """The rule of a decision: `threshold` is a share of the time (0.01: 1 %), `pairs` the most of a recording.
 
     `error` is the share of false findings; `seed` chooses the orders.
     """
@@ -60,8 +60,8 @@ class Rule:
 class Speed:
     """The answer about a recording.
 
-    `effect` is the estimate of new / base - 1 with its interval of 95 %, `q` the share of false findings that it has to
-    be counted with, `detectable` the slowdown that so many pairs show nine times in ten.
+    `effect` is the estimate of new / base - 1, `low` and `high` its interval of 95 %. `q` is the share of false
+    findings to be counted with. `detectable` is the slowdown that these pairs show nine times in ten.
     """
 
     trace: str
@@ -233,7 +233,7 @@ class Judge:
 
 
 def needed(recordings: int, slower: int = 1, error: float = 0.05) -> int:
-    """Return the fewest pairs with which a test can find `slower` among so many recordings."""
+    """Return the fewest pairs with which a test can find `slower` of these recordings."""
     pairs = _LEAST
     while 2.0**-pairs > error * _SHARES[3][0] * slower / max(1, recordings):
         pairs += 1

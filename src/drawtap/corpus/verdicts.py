@@ -225,10 +225,10 @@ LEFT JOIN (SELECT trace, engine, outcome AS task_done FROM ran) r ON r.trace = m
 
 @dataclass(frozen=True)
 class Plan:
-    """What a verdict would do: runs of recordings that were not played, pairs to measure, seconds on one processor.
+    """The work of a verdict: runs of recordings that were not played, pairs to measure, seconds on one processor.
 
     Seconds come from earlier runs, else from the length of the recordings. `failed` are runs that did not play.
-    `needed` pairs find one slower recording among all. `detectable` is the slowdown that so many pairs showed before.
+    `needed` pairs find one slower recording among all. `detectable` is the slowdown that these pairs showed before.
     """
 
     recordings: int
@@ -242,7 +242,7 @@ class Plan:
 
 
 def plan(tables: Corpus, traces: Sequence[str], new: str, base: str | None, pairs: int) -> Plan:
-    """Return what a verdict about recordings would do; `new` and `base` are keys, `pairs` is 0 for images."""
+    """Return the work of a verdict about recordings; `new` and `base` are keys, `pairs` is 0 for images."""
     sides = [new] if base is None else [new, base]
     parameters = {"traces": list(traces), "new": new, "base": base, "sides": sides, "pairs": pairs}
     row = tables.query(_PLAN, {**parameters, "version": drawtap.__version__}).fetchone()

@@ -179,7 +179,7 @@ TABLES = by_name(
             ("high", F64, "end of its interval of 95 %"),
             ("q", F64, "share of false findings that it has to be counted with"),
             ("pairs", U64, "pairs that the estimate is from"),
-            ("detectable", F64, "slowdown that so many pairs would have shown"),
+            ("detectable", F64, "slowdown that these pairs would have shown"),
             ("detail", TEXT, "a sentence about the label"),
         ),
         table(
