@@ -22,6 +22,7 @@ import pytest
 from conftest import Answer
 from drawtap.corpus import rows, search
 from drawtap.corpus.adding import Adder, restore
+from drawtap.corpus.approvals import Decision, decide
 from drawtap.corpus.checking import check
 from drawtap.corpus.objects import opened
 from drawtap.corpus.store import SMALL_BYTES, Manifest, Store, create, identity, kind_of, sealed
@@ -356,6 +357,7 @@ def test_every_flipped_byte_is_found(store: Store, tmp_path: Path) -> None:
     store.remove(removed.id)
     sweep(store)
     _simulated(store, 1)
+    decide(store, Decision(removed.id, "llvmpipe", "approved", {0: "0" * 32}, "ada", "looked at"))
     rng = random.Random(4)
     kinds = set()
     for name in _names(store):
@@ -378,8 +380,33 @@ def test_every_flipped_byte_is_found(store: Store, tmp_path: Path) -> None:
         "alias",
         "tag",
         "sweep",
+        "approval",
     }
     assert not check(store).faults
+
+
+def test_damage_is_mended_from_the_file(drawtap: Callable[..., Answer], store: Store, tmp_path: Path) -> None:
+    path = _recording(tmp_path / "a.dtap", (BIG, SMALL, FLAT))
+    other = _recording(tmp_path / "b.dtap", (SMALL, FLAT))
+    id_, _ = (Adder(store).add(file).id for file in (path, other))
+    kinds = ("content", "pack", "skeleton", "manifest", "table")
+    names = [name for name in _names(store) if (kind_of(name) or ("",))[0] in kinds]
+    for gone in (False, True):
+        for name in names:
+            object_ = Path(store.where) / name
+            if gone and not name.endswith(".json"):
+                object_.unlink()
+            else:
+                object_.write_bytes(object_.read_bytes()[:-1] + b"x")
+        assert check(store).faults
+        for file in (path, other):
+            answer = drawtap("corpus", "add", "--mend", file, "--corpus", store.where, "--json")
+            assert answer.code == 0, answer.err
+        assert not check(store).faults
+        restore(store, id_, tmp_path / "back.dtap")
+        assert _everything(tmp_path / "back.dtap") == _everything(path)
+    answer = drawtap("corpus", "add", "--mend", path, "--corpus", store.where, "--json")
+    assert json.loads(answer.out)[0]["mended"] == []
 
 
 def test_missing_and_foreign_objects(drawtap: Callable[..., Answer], store: Store, tmp_path: Path) -> None:

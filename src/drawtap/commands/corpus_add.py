@@ -23,12 +23,14 @@ def corpus_add(
     *files: Annotated[Path, Opt("recordings, or folders of them", metavar="FILE")],
     corpus: Annotated[str | None, CORPUS] = None,
     tag: Annotated[tuple[str, ...], Opt("Set this tag; may be given several times.", "-t", "NAME=VALUE")] = (),
+    mend: Annotated[bool, Opt("Read what the corpus has of them, and write anew what is damaged or gone.")] = False,
 ) -> Sheets:
     """Put recordings into a corpus; equal contents are stored once.
 
     A recording is taken apart: its contents (pixels, vertices, shaders over 1 KiB) are stored by their SHA-256, the
     rest as a skeleton, and its rows for `corpus sql`. The command may be killed at any moment and repeated, and several
-    may add at the same time. The table shows what the file has and what was new in the store.
+    may add at the same time. The table shows what the file has and what was new in the store. --mend repairs what
+    drawtap corpus check found, for recordings whose files are still there.
     """
     from drawtap.corpus.adding import Adder
     from drawtap.corpus.search import compact
@@ -37,14 +39,14 @@ def corpus_add(
     if not files:
         raise UsageError("which recordings?", hint="drawtap corpus add FILE...")
     tags = parse_tags(tag)
-    adder = Adder(chosen(corpus))
+    adder = Adder(chosen(corpus), mend=mend)
     done = [adder.add(file, tags) for file in _files(files)]
     compact(adder.store)
     rows = [
         (
             a.id[:12],
             a.file.name,
-            "new" if a.new else "known",
+            "new" if a.new else "mended" if a.mended else "known",
             a.file_bytes,
             f"{a.new_contents} of {a.contents}",
             a.new_content_bytes,
@@ -64,6 +66,7 @@ def corpus_add(
             "skeleton_bytes": a.skeleton_bytes,
             "table_bytes": a.table_bytes,
             "new_bytes": a.new_bytes,
+            "mended": list(a.mended),
             "notes": list(a.notes),
         }
         for a in done

@@ -14,7 +14,7 @@ def corpus_check(*, corpus: Annotated[str | None, CORPUS] = None) -> Rows:
     """Read every object of a corpus and name what is damaged, missing or foreign.
 
     Every object is held against the SHA-256 that it was written with, every content against its own. The exit code is 1
-    where there is a fault. Adding a recording again does not mend a damaged object: remove the object first.
+    where there is a fault. drawtap corpus add --mend repairs recordings whose files are still there.
     """
     from drawtap.corpus.checking import check
     from drawtap.corpus.store import chosen

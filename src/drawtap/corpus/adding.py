@@ -29,6 +29,7 @@ from drawtap.corpus.store import (
     identity,
     index_of,
     manifest_of,
+    object_fault,
     pack_of,
     with_seal,
 )
@@ -65,6 +66,7 @@ class Added:
     skeleton_bytes: int = 0
     table_bytes: int = 0
     notes: tuple[str, ...] = ()
+    mended: tuple[str, ...] = ()
 
     @property
     def new_bytes(self) -> int:
@@ -73,10 +75,15 @@ class Added:
 
 
 class Adder:
-    """Adds recordings to a store, one after the other; it remembers which small contents are there."""
+    """Adds recordings to a store, one after the other; it remembers which small contents are there.
 
-    def __init__(self, store: Store) -> None:
-        self.store = store
+    With `mend` it reads the objects that a recording needs, and writes anew what is damaged or gone.
+    """
+
+    def __init__(self, store: Store, *, mend: bool = False) -> None:
+        self.store, self._mend = store, mend
+        self._mended: list[str] = []
+        self._sound: dict[str, bool] = {}  # objects that were read
         self._began = time.monotonic()
         self._condemned = condemned(store)
         self._renewed: set[str] = set()  # condemned objects that were written anew
@@ -90,9 +97,10 @@ class Adder:
             raise InputError(f"{file} is no recording", hint="drawtap import makes one of a trace of apitrace")
         with activity.step(f"adding {file.name}"):
             digest = _sha256(file)
-            found = [id_ for id_ in self.store.of_file(digest) if self._holds(id_)]
+            found = [] if self._mend else [id_ for id_ in self.store.of_file(digest) if self._holds(id_)]
             done = Added(found[0], file, False, file.stat().st_size) if found else self._added(file, digest)
             self.store.tag(done.id, tags or {})
+        done, self._mended = replace(done, mended=tuple(self._mended)), []
         return done
 
     def _holds(self, id_: str) -> bool:
@@ -121,7 +129,7 @@ class Adder:
                 problems=tuple(str(p["text"]) for p in _problems(trace.info)),
                 drawtap=drawtap.__version__,
             )
-            if self._holds(manifest.id):
+            if self._holds(manifest.id) and not self._mend:
                 self.put(f"aliases/{digest}/{manifest.id}", b"")
                 return Added(manifest.id, file, False, manifest.file_bytes, len(manifest.contents))
             skeleton_new = len(body) if self.put(f"traces/{manifest.id}.dtap", body) else 0
@@ -142,7 +150,13 @@ class Adder:
             raise DrawtapError(f"a sweep may have taken what {file} needs, while it was added", hint="add it again")
         text = manifest.text()
         manifest_of(text, manifest.id, "the manifest")
-        new = self.store.objects.put_new(f"traces/{manifest.id}.json", text)
+        name = f"traces/{manifest.id}.json"
+        new = self.store.objects.put_new(name, text)
+        if not new and self._mend and self.store.objects.get(name) != text:
+            self._replace(name, text)  # damaged, or it names damaged objects that others stand for now
+        if new and not all(self.store.objects.about(one) for one in self._renewed):
+            self.store.objects.delete(name)
+            raise DrawtapError(f"a sweep took what {file} needs, while it was added", hint="add it again")
         self.put(f"aliases/{manifest.file_sha256}/{manifest.id}", b"")
         notes = [f"content {key} is damaged in the file: it is left out" for key in manifest.damaged]
         notes += [f"the file is not whole: {text}" for text in manifest.problems]
@@ -165,12 +179,30 @@ class Adder:
             self.store.objects.replace(name, content)
             self._renewed.add(name)
             return True
+        if self._mend and not self.is_sound(name, content) and self.store.objects.about(name) is not None:
+            self._replace(name, content)
+            return True
         return self.store.objects.put_new(name, content, look=look)
+
+    def _replace(self, name: str, content: bytes) -> None:
+        self.store.objects.replace(name, content)
+        self._sound[name] = True
+        self._mended.append(name)
+
+    def is_sound(self, name: str, content: bytes | None = None) -> bool:
+        """Read an object and tell whether it is what it was written as: by its name, or equal to `content`."""
+        if name not in self._sound:
+            try:
+                there = self.store.objects.get(name)
+                self._sound[name] = there == content if content is not None else object_fault(name, there) is None
+            except InputError:
+                self._sound[name] = False
+        return self._sound[name]
 
     def stored(self, name: str) -> int | None:
         """Return the size of an object that stays, None where it has to be written."""
         there = None if name in self._condemned else self.store.objects.about(name)
-        return None if there is None else there.bytes
+        return None if there is None or (self._mend and not self.is_sound(name)) else there.bytes
 
     @property
     def small(self) -> dict[str, Packed]:
@@ -184,7 +216,11 @@ class Adder:
     def _packs(self) -> Iterator[tuple[str, int]]:
         for entry in self.store.objects.listed("packs/"):
             sha256 = entry.name.removeprefix("packs/").removesuffix(".pack")
-            if len(sha256) == 64 and entry.name not in self._condemned:
+            if (
+                len(sha256) == 64
+                and entry.name not in self._condemned
+                and (not self._mend or self.is_sound(entry.name))
+            ):
                 yield sha256, entry.bytes
 
 

@@ -12,10 +12,9 @@ from typing import Any
 from drawtap import activity
 from drawtap.corpus.objects import PART, Listed
 from drawtap.corpus.search import generation
-from drawtap.corpus.store import Manifest, Store, index_of, kind_of, manifest_of, opened_seal, unsealed
+from drawtap.corpus.store import Manifest, Store, kind_of, manifest_of, object_fault, unsealed
 from drawtap.errors import InputError
 from drawtap.tables.corpus import FILED
-from drawtap.trace.core import unpack
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +101,12 @@ def _read(store: Store, entry: Listed, manifests: Mapping[str, Manifest]) -> tup
     if kind == "manifest":
         return None
     content = store.objects.get(entry.name)
-    if kind == "content":
-        return _content_fault(content, parts["sha256"], f"{store.where}/{entry.name}")
-    if kind in ("pack", "table"):
-        if hashlib.sha256(content).hexdigest() != parts["sha256"]:
-            return "damaged", "its SHA-256 is another"
-        if kind == "pack":
-            return _pack_fault(parts["sha256"], content)
+    fault = object_fault(entry.name, content)
+    if fault:
+        return "damaged", fault
+    if kind in ("content", "pack"):
+        return None
+    if kind == "table":
         return None if parts["table"] in FILED else ("foreign", "there is no such table")
     if kind == "skeleton":
         manifest = manifests.get(parts["id"])
@@ -119,17 +117,3 @@ def _read(store: Store, entry: Listed, manifests: Mapping[str, Manifest]) -> tup
         return ("damaged", "it has content, and should have none") if content else None
     body: dict[str, Any] = unsealed(content, f"{store.where}/{entry.name}")
     return None if body else ("damaged", "it says nothing")
-
-
-def _content_fault(stored: bytes, sha256: str, where: str) -> tuple[str, str] | None:
-    if hashlib.sha256(unpack(opened_seal(stored, where))).hexdigest() != sha256:
-        return "damaged", "its SHA-256 is another"
-    return None
-
-
-def _pack_fault(name: str, content: bytes) -> tuple[str, str] | None:
-    for sha256, place in index_of(name, len(content), content).items():
-        frame = content[place.offset : place.offset + place.stored]
-        if hashlib.sha256(unpack(frame, place.bytes)).hexdigest() != sha256:
-            return "damaged", f"content {sha256[:12]} in it has another SHA-256"
-    return None

@@ -229,6 +229,25 @@ def index_of(pack: str, size: int, tail: bytes) -> dict[str, Packed]:
     raise InputError(f"packs/{pack}.pack is damaged: its index makes no sense", hint="drawtap corpus check")
 
 
+def object_fault(name: str, content: bytes) -> str | None:
+    """Return what is wrong with an object whose name says what it holds; None: nothing, or its name says nothing."""
+    kind, parts = kind_of(name) or ("", None)
+    try:
+        if kind == "content" and parts:
+            whole = hashlib.sha256(unpack(opened_seal(content, name))).hexdigest() == parts["sha256"]
+            return None if whole else "its SHA-256 is another"
+        if kind in ("pack", "table") and parts:
+            if hashlib.sha256(content).hexdigest() != parts["sha256"]:
+                return "its SHA-256 is another"
+            for sha256, place in index_of(parts["sha256"], len(content), content).items() if kind == "pack" else ():
+                frame = content[place.offset : place.offset + place.stored]
+                if hashlib.sha256(unpack(frame, place.bytes)).hexdigest() != sha256:
+                    return f"content {sha256[:12]} in it has another SHA-256"
+    except InputError as error:
+        return error.message
+    return None
+
+
 class Store:
     """A corpus. Nothing is kept open; several processes may add at the same time."""
 
