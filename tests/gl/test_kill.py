@@ -268,7 +268,10 @@ def test_a_stopped_drainer_holds_the_program_for_a_while_only(killed: Killed) ->
 @pytest.mark.parametrize("dies", [True, False])
 def test_a_drainer_that_stands_still_after_the_program_is_not_waited_for(killed: Killed, dies: bool) -> None:
     """It is ended, and another writes what it had not; one that the kernel does not let go leaves a count."""
-    undying = "import subprocess, drawtap.cli as c; subprocess.Popen.kill = lambda self: None; c.main()"
+    undying = (
+        "import subprocess, drawtap.cli as c, drawtap.capture.drainer as d;"
+        "subprocess.Popen.kill = lambda self: None; d._STOPPED_SECONDS = 1; c.main()"
+    )
     # What comes after the stop must fit into the program's memory: a full one is another story.
     recorder = killed.start("return", 1, 30_000, door=("-m", "drawtap") if dies else ("-c", undying))
     killed.wait_for(1, 10_000)

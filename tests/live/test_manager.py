@@ -521,6 +521,7 @@ def test_hostile_clients_hurt_nobody(start, monkeypatch):
 
 def test_no_user_takes_all_the_room(start, monkeypatch):
     running = start({"manager": {"max_clients": 32}})
+    monkeypatch.setattr("drawtap.live.manager.Manager.period", 0.002)  # two looks for each of a hundred connections
     asks = {"uid": 0}
     monkeypatch.setattr(clients, "peer_of", lambda connection: Peer(1, asks["uid"], 4321))
     greedy, other, third = (os.geteuid() + 1 + i for i in range(3))
