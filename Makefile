@@ -76,11 +76,13 @@ demo: ## record two programs without a display, answer three questions, write a 
 
 # The tests start drawtap hundreds of times: Python may keep what it compiles.
 COMPILED = env -u PYTHONDONTWRITEBYTECODE
+# Tests wait for programs a fourth of their time: one worker more has something to do meanwhile.
+WORKERS = $$(($(JOBS) + 1))
 
 .PHONY: test
 test: $(VENV)/.dev build ## run all tests
 	@$(call packages,demo test)
-	$(COMPILED) $(PY) -m pytest -n $(JOBS) --dist worksteal $(TESTS)
+	$(COMPILED) $(PY) -m pytest -n $(WORKERS) --dist worksteal $(TESTS)
 
 .PHONY: test-all
 test-all: export DRAWTAP_TESTS = all

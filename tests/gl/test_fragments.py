@@ -342,6 +342,7 @@ class TestCounts:
             f"fragments:count/generated: at least {total:,} a frame, unknown for {FRAMES} of {len(GL) * FRAMES} draws"
         )
 
+    @pytest.mark.sample(2)
     @pytest.mark.parametrize("name", ["fragments_gl", "lists", "conditional", "across"])
     def test_some_frames_know_what_all_know(
         self, programs: Bench, recorded: dict[str, Path], tmp_path: Path, name: str

@@ -58,6 +58,7 @@ def _draws(trace: drawtap.Trace) -> list[int]:
     return [s for (s,) in trace.sql(f"SELECT seq FROM draws WHERE kind = 'draw' AND frame = {frame}").fetchall()]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", ["fragments", "fragments_gl", "fragments_es1", "es1_cube", "ff_lit"])
 def test_masks_add_up_to_the_metrics(recorded, name):
     metrics = _metrics(recorded[name], "fragments:count/*")

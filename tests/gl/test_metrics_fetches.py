@@ -81,6 +81,7 @@ def reads(trace: Path, metric: str, frame: int) -> list[object]:
     return [note if value is None else int(value) for value, note in rows]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("api", APIS)
 def test_every_draw_reads_exactly_what_arithmetic_says(recordings: dict[str, Path], api: str):
     measured(recordings[api], ["fragments:texture/*"], ["draw"])

@@ -38,7 +38,7 @@ def plain(programs: Bench, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return programs.record(["slowed", "nothing", "4"], tmp_path_factory.mktemp("slowed") / "nothing.dtap")
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("way", WAYS)
 def test_the_known_way_is_the_one_that_is_named(programs: Bench, plain: Path, tmp_path: Path, way: str) -> None:
     parts, work, dominant, kind = WAYS[way]

@@ -173,6 +173,7 @@ hooks = func.Hooks(
 
 
 @needs_compiler
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("cpp", "line", "said"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import importlib.util
 import json
 import sys
 
@@ -12,11 +13,13 @@ import pytest
 import drawtap as library
 from drawtap.trace.moment import computed_state
 
-mcp = pytest.importorskip("mcp", reason="the package mcp is not installed")
+# Imported where it is used: every worker would spend a second on it.
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("mcp") is None, reason="the package mcp is not installed")
 
 
 def conversation(files, *questions):
     """Start the server on files, ask (tool, arguments) one after the other, return tools and answers."""
+    import mcp
 
     async def talk():
         process = mcp.StdioServerParameters(
