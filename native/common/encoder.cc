@@ -8,7 +8,8 @@ namespace {
 
 constexpr size_t ARGS_BLOCK_BYTES = 64 * 1024;
 constexpr uint32_t RECORD_BYTES = sizeof(dt_record);
-constexpr size_t PROBE_BYTES = 64 * 1024;
+constexpr size_t PROBED_BYTES = 64 * 1024;  // shorter content costs little either way
+constexpr size_t PIECE_BYTES = 8 * 1024, PIECES = 3;
 constexpr uint64_t MAX_CONTENT = 1ull << 47;
 
 template <typename T> inline T load(const char* from) {
@@ -324,6 +325,18 @@ void Encoder::put(Encoded* out, std::string_view raw, uint16_t kind, int level) 
   blocks_.push_back(put_block(out->calls, raw, kind, level));
 }
 
+// Images and noise: three pieces show whether there is anything to gain from the whole. The probe copies them first, as
+// the application's memory may change under the compressor.
+int Encoder::level_for(std::string_view raw, int level) {
+  if (raw.size() <= PROBED_BYTES || level == STORE_LEVEL) return level;
+  char sample[PIECES * PIECE_BYTES];
+  for (size_t i = 0; i < PIECES; i++)
+    memcpy(sample + i * PIECE_BYTES, raw.data() + (raw.size() - PIECE_BYTES) / (PIECES - 1) * i, PIECE_BYTES);
+  probe_.clear();
+  const dt_block tried = put_block(probe_, {sample, sizeof sample}, 0, level);
+  return tried.stored_bytes > sizeof sample - sizeof sample / 20 ? STORE_LEVEL : level;
+}
+
 void Encoder::write_blobs(int level, Encoded* out) {
   // Parts of one content that follow each other become one: fewer entries, and more for the compressor to look at.
   out->blobs_meta_bytes = 0;
@@ -346,25 +359,23 @@ void Encoder::write_blobs(int level, Encoded* out) {
   to.put(&meta, sizeof meta);
   to.put(entries.data(), entries.size() * sizeof(dt_blob_entry));
   for (size_t e = 0; e < entries.size(); e++) {
-    scratch_.clear();
-    for (size_t i = groups[e].first; i < groups[e].second; i++)
-      scratch_.insert(scratch_.end(), parts_[i].content, parts_[i].content + (parts_[i].end - parts_[i].begin));
-    std::string_view raw(scratch_.data(), scratch_.size());
-    int use = level;
-    if (raw.size() > PROBE_BYTES && level != STORE_LEVEL) {
-      // Images and noise: look at a piece before spending time on the whole.
-      ChunkBuffer probe;
-      dt_block tried = put_block(probe, raw.substr(0, PROBE_BYTES), 0, level);
-      if (tried.stored_bytes > PROBE_BYTES - PROBE_BYTES / 20) use = STORE_LEVEL;
-    }
-    dt_block block{0, DT_CODEC_STORE, 0, raw.size(), raw.size()};
-    if (use == STORE_LEVEL)
-      to.put(raw.data(), raw.size());
-    else
+    const BlobPart& first = parts_[groups[e].first];
+    std::string_view raw(first.content, first.end - first.begin);
+    const int use = level_for(raw, level);
+    dt_block block{0, DT_CODEC_STORE, 0, entries[e].bytes, entries[e].bytes};
+    if (use == STORE_LEVEL) {
+      for (size_t i = groups[e].first; i < groups[e].second; i++)
+        to.put(parts_[i].content, parts_[i].end - parts_[i].begin);
+    } else {
+      scratch_.clear();
+      for (size_t i = groups[e].first; i < groups[e].second; i++)
+        scratch_.insert(scratch_.end(), parts_[i].content, parts_[i].content + (parts_[i].end - parts_[i].begin));
+      raw = {scratch_.data(), scratch_.size()};
       block = put_block(to, raw, 0, use);
+    }
     entries[e].stored_bytes = block.stored_bytes;
     entries[e].codec = block.codec;
-    out->raw_bytes += raw.size();
+    out->raw_bytes += entries[e].bytes;
   }
   memcpy(to.at(sizeof meta), entries.data(), entries.size() * sizeof(dt_blob_entry));
   out->blobs_meta_bytes = static_cast<uint32_t>(sizeof meta + entries.size() * sizeof(dt_blob_entry));

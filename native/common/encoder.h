@@ -128,6 +128,7 @@ class Encoder {
   void put_records(size_t functions, int level, Encoded* out);
   bool check_arrays(const char* record, uint32_t bytes, const Layouts::Shape& shape, uint64_t* content) const;
   void take_blob(const char* record, uint32_t bytes, Encoded* out);
+  int level_for(std::string_view raw, int level);
   void write_blobs(int level, Encoded* out);
   size_t columns(const TakenChunk& chunk, const Local& local, const uint32_t* offsets, char* out);
   void put(Encoded* out, std::string_view raw, uint16_t kind, int level);
@@ -146,6 +147,7 @@ class Encoder {
   std::vector<Array> arrays_;
   std::vector<char> scratch_, args_;
   std::vector<BlobPart> parts_;
+  ChunkBuffer probe_;
   std::vector<KnownBlobs::Hash> contents_;
   std::vector<dt_block> blocks_;
   dt_calls_meta meta_{};

@@ -307,7 +307,7 @@ bool Drainer::set_up() {
 std::string Drainer::prepare_pool() {
   if (next_pool_) return {};
   auto pool = std::make_unique<Pool>();
-  std::string error = pool->create(o_.pool, o_.session.free_ahead);
+  std::string error = pool->create(o_.pool, processes_ ? 1 : o_.session.free_ahead);  // another may never come
   if (!error.empty()) return error;
   if (o_.paused) pool->header()->control.fetch_and(~uint32_t{DT_CONTROL_RECORD});
   if (waiting_for_receiver_.load()) pool->header()->control.fetch_or(DT_CONTROL_WAIT);
@@ -560,8 +560,9 @@ void Drainer::greet(Connection& c) {
     return refuse(c, "adopt", "the trace cannot be continued");
   }
   c.fd = -1;
-  send_welcome(socket, welcome, memfd);
+  send_welcome(socket, welcome, memfd);  // the program waits for it, and for nothing that the threads do
   close(memfd);
+  recorded_.back().session->start();
 }
 
 void Drainer::begin(const dt_hello& hello, uint32_t pid, std::unique_ptr<Pool> pool, int socket,
@@ -611,7 +612,6 @@ void Drainer::begin(const dt_hello& hello, uint32_t pid, std::unique_ptr<Pool> p
   }
   for (const Recorded& other : recorded_)
     if (pid && other.process->pid() == pid) r.session->name_after(other.session->named());
-  r.session->start();
   processes_++;
   JsonObject line;
   line.text("event", "process").number("pid", pid).text("program", info.program).flag("adopted", trace != nullptr);
@@ -691,7 +691,6 @@ void Drainer::adopt_own_fd() {
   std::string trace(origin.trace, strnlen(origin.trace, sizeof origin.trace));
   if (o_.window_fd >= 0) trace = "/proc/self/fd/" + std::to_string(o_.window_fd);
   const size_t before = recorded_.size();
-  const uint64_t start = origin.pid_start;
   begin(hello, origin.pid, std::move(pool), -1, &trace);
   if (recorded_.size() == before) {
     failed_ = true;
@@ -699,8 +698,9 @@ void Drainer::adopt_own_fd() {
   }
   // The pid may belong to somebody else by now.
   Recorded& r = recorded_.back();
+  r.session->start();
   if (o_.end_it) r.session->pool().stop();
-  if (o_.end_it || r.process->start() != start) r.session->end(o_.end_it ? "stopped" : "process gone");
+  if (o_.end_it || r.process->start() != origin.pid_start) r.session->end(o_.end_it ? "stopped" : "process gone");
 }
 
 // ---- the life of processes ----------------------------------------------------------------------

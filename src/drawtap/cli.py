@@ -394,17 +394,19 @@ def _show_with_progress(trace: Any, answer: Callable[[], object], *, as_json: bo
 
 def show(result: object, *, as_json: bool) -> int:
     """Print what a command returned and return the exit code that goes with it."""
-    from drawtap.view.data import write_json
     from drawtap.view.result import ExitStatus, Prompt, Rows, Sheets, Text, Verdicts
-    from drawtap.view.text import TextView
 
     if isinstance(result, Prompt):
         from drawtap.prompt import prompt
 
         return prompt(result)
     if as_json:
+        from drawtap.view.data import write_json
+
         write_json(result, sys.stdout)
     else:
+        from drawtap.view.text import TextView
+
         TextView().show(result)
     if isinstance(result, ExitStatus):
         return result.code

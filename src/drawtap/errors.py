@@ -15,9 +15,7 @@ what was expected or lists what would work.
 from __future__ import annotations
 
 import contextlib
-import difflib
 import os
-import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -113,6 +111,8 @@ def whole_file(path: Path) -> Iterator[Path]:
 
     It is in a folder of its own beside `path` that nobody else enters: nobody can have put a link there.
     """
+    import tempfile  # brings modules of random numbers and compression
+
     target = path.absolute()
     with tempfile.TemporaryDirectory(prefix=f".{target.name[:40]}.", dir=target.parent) as folder:
         part = Path(folder) / target.name
@@ -137,6 +137,8 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 def did_you_mean(name: str, candidates: Iterable[str], *, limit: int = 3) -> str | None:
     """Return a hint that lists the candidates closest to `name`, or None where none is close."""
+    import difflib
+
     by_lower: dict[str, str] = {}
     for candidate in candidates:
         by_lower.setdefault(candidate.lower(), candidate)

@@ -17,7 +17,7 @@ from pathlib import Path
 from socket import socketpair
 from typing import Any
 
-from drawtap.capture import pools, rescue
+from drawtap.capture import pools
 from drawtap.errors import UnavailableError
 
 # After the program's end: a drainer that does nothing for so long is stopped.
@@ -238,6 +238,8 @@ class Drainer:
             self._rescue()
 
     def _rescue(self) -> None:
+        from drawtap.capture import rescue
+
         for pool, window in self.pools.windows():
             try:
                 saved = rescue.save(pool, window, self._output, self._how_killed())

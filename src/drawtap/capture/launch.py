@@ -17,15 +17,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import drawtap
 from drawtap.capture.drainer import Drainer, Sent
 from drawtap.capture.elf import behind_scripts, is_musl, read_elf
-from drawtap.capture.flight import Ring, Watch
 from drawtap.capture.stream import Streaming
 from drawtap.errors import ChildError, InputError, UsageError, check_target, did_you_mean
 from drawtap.parts import DRAINER, SIGNATURES, TAP, part, preloadable
+
+if TYPE_CHECKING:
+    from drawtap.capture.flight import Ring, Watch
 
 _GRAPHICS_VARIABLES = (
     "DISPLAY",
@@ -219,6 +221,8 @@ def _flight(how: RecordOptions, drain: Drainer) -> Iterator[Watch | None]:
         if ring.when is None:
             yield None
             return
+        from drawtap.capture.flight import Watch
+
         save = functools.partial(drain.save, limited=True)
         watch = Watch(ring.when, ring.every, drain.peek, save, how.frame_end)
         with watch:

@@ -118,8 +118,6 @@ class Flight(Options):
 
     def recorder(self, *, paused: bool, streamed: bool) -> Ring | None:
         """Return the flight recorder of the options, if there is one. Raises UsageError where it makes no sense."""
-        from drawtap.capture.flight import Ring
-
         if self.ring is None:
             asked = (self.trigger, self.on_error, self.when, self.before, self.after, self.at_exit, self.no_crash)
             if any(asked) or self.save_gap or self.ring_limit or self.ring_take is not None:
@@ -131,6 +129,8 @@ class Flight(Options):
             raise UsageError("a flight recorder writes files", hint="leave out --to and --listen, or --ring")
         if self.ring_take is not None and not 0 <= self.ring_take < 1 << 28:
             raise UsageError(f"--ring-take {self.ring_take} is no number of calls", hint="0 never touches the program")
+        from drawtap.capture.flight import Ring
+
         also = {"error": self.on_error, "exit": self.at_exit}
         return Ring(
             self.ring,
@@ -424,8 +424,6 @@ def outcome(recording: Recording, target: Path | None, frame_end: str | None = N
 
     Why there is none, for one. Frames that the user chose to leave out are not missing.
     """
-    from drawtap.capture import doctor
-
     calls, whole = 0, not recording.refused
     verdicts: list[Verdict] = []
     # On a full disk not even the beginning of a file may be there: the recorder's message says so.
@@ -436,6 +434,8 @@ def outcome(recording: Recording, target: Path | None, frame_end: str | None = N
         found = _number(data, "calls")
         calls += found
         if found and not _number(data, "frames"):
+            from drawtap.capture import doctor
+
             rule = data.get("frame_end")
             why = str(rule["why"]) if isinstance(rule, dict) else "auto"
             verdicts += verdicts_of([doctor.missing_frames(found, why)])
@@ -455,6 +455,8 @@ def outcome(recording: Recording, target: Path | None, frame_end: str | None = N
         if recording.left_out:
             verdicts.append(_left_out(recording))
         elif not recording.messages and not recording.refused:  # else the recorder knows why
+            from drawtap.capture import doctor
+
             verdicts += verdicts_of(doctor.missing_calls(recording.program, recording.libraries, recording.tapped))
     return calls, whole, [*verdicts, *_ending(recording)]
 
