@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from drawtap.corpus.engines import Engine
     from drawtap.corpus.store import Store
 
-ON = Opt("The engine whose images are meant: those of its last run.", metavar="ENGINE")
+ON = Opt("The engine that drew the images, in its last run.", metavar="ENGINE")
 FRAME = Opt("Only this frame.  [default: all]", metavar="N")
 FOR = Opt("For engines of this family.  [default: the engine's family]", metavar="FAMILY", word="for")
 WHY = Opt("The reason; it stays beside the decision.", metavar="TEXT")

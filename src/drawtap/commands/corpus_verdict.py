@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from drawtap.corpus.speed import Speed
     from drawtap.corpus.verdicts import Plan
 
-PAIRS = Opt("Measure at most so many pairs of a recording.", metavar="N")
+PAIRS = Opt("Pairs to measure of a recording, at most.", metavar="N")
 METRIC = Opt("Measure this.  [default: instructions, else processor time, else wall time]", metavar="METRIC")
 
 
