@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import signal
+import sys
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,6 +68,14 @@ def _plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest
     monkeypatch.setenv("DRAWTAP_PROGRESS", "off")  # lines of long work come where the machine is busy
     if "XDG_CACHE_HOME" not in os.environ:
         monkeypatch.setenv("XDG_CACHE_HOME", str(of_all_workers(tmp_path_factory) / "cache"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_player_stays() -> Iterator[None]:
+    """End the players that this process keeps for further questions."""
+    yield
+    if warm := sys.modules.get("drawtap.replay.warm"):
+        warm.close_all()
 
 
 @pytest.fixture

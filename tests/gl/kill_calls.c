@@ -3,7 +3,8 @@
  * kill_calls PROGRESS END THREADS [CALLS [FRAME]]: call i of a thread is glVertexAttrib4f(thread, i, i + 0.5, 0, 1)
  * with i modulo 2^22. After it returned, the thread's count in the file PROGRESS is i + 1. When the first thread has
  * made CALLS (default: never; 0: never) the program ends by END: return exit _exit quick_exit abort segv kill sleep.
- * After each FRAME calls a thread shows a frame; where END is slow, it rests then.
+ * After each FRAME calls a thread shows a frame; where END is slow, it rests then. Where END is halt, it stops after
+ * half of CALLS, and returns at their end when somebody lets it go on.
  */
 #define _GNU_SOURCE
 #include <GLES2/gl2.h>
@@ -46,6 +47,7 @@ static void* draw(void* argument) {
       eglSwapBuffers(g_display, surface);
       if (!strcmp(g_end, "slow")) usleep(10000);
     }
+    if (thread == 0 && i + 1 == g_calls / 2 && !strcmp(g_end, "halt")) raise(SIGSTOP);
     if (thread == 0 && i + 1 == g_calls) break;
   }
   end_here();

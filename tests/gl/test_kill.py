@@ -273,11 +273,11 @@ def test_a_drainer_that_stands_still_after_the_program_is_not_waited_for(killed:
         "subprocess.Popen.kill = lambda self: None; d._STOPPED_SECONDS = 1; c.main()"
     )
     # What comes after the stop must fit into the program's memory: a full one is another story.
-    recorder = killed.start("return", 1, 30_000, door=("-m", "drawtap") if dies else ("-c", undying))
-    killed.wait_for(1, 10_000)
+    recorder = killed.start("halt", 1, 30_000, door=("-m", "drawtap") if dies else ("-c", undying))
+    killed.wait_for(1, 15_000)
     drainer, program = _drainer_of(killed.trace), _child_named(recorder.pid, "kill_calls")
-    os.kill(program, signal.SIGSTOP)
     os.kill(drainer, signal.SIGSTOP)
+    _wait_for(lambda: Path(f"/proc/{program}/stat").read_text().rpartition(")")[2].split()[0] == "T")
     os.kill(program, signal.SIGCONT)
     try:
         recorder.wait(timeout=60)

@@ -220,6 +220,7 @@ def shared(trace: Path, *, environment: Mapping[str, str] | None = None, frame_e
 
 
 @atexit.register
-def _end() -> None:
-    for warm in _open.values():
-        warm.close()
+def close_all() -> None:
+    """End the warm players of this process."""
+    while _open:
+        _open.popitem()[1].close()
