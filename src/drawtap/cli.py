@@ -7,6 +7,7 @@ everything else to standard error. `DRAWTAP_DEBUG=1` shows the traceback of an e
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 import sys
@@ -35,7 +36,7 @@ from drawtap.commands import (
     find,
 )
 from drawtap.commands.toolkit import OLD_NAMES, completion
-from drawtap.errors import DrawtapError, InputError, UsageError, did_you_mean
+from drawtap.errors import DrawtapError, InputError, UsageError, did_you_mean, no_file, recordings_in
 from drawtap.plugins import PluginWarning
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ def run(arguments: Sequence[str]) -> int:
     words = [*arguments[1:], "--help"] if arguments[:1] == ["help"] else list(arguments)
     if " ".join(words[:2]) in OLD_NAMES:  # "show state": the old names may be of two words
         words = [" ".join(words[:2]), *words[2:]]
+    if " ".join(words) in GROUPS:
+        words.append("--help")
     try:
         code = _group()(args=words or ["--help"], prog_name="drawtap", standalone_mode=False)
         sys.stdout.flush()
@@ -211,6 +214,8 @@ class _Group(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        if self._prefix:
+            formatter.write_paragraph()
         self.format_commands(ctx, formatter)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -364,7 +369,7 @@ def _callback(command: Command, trace: object | None) -> Callable[..., int]:
             if as_json and not command.json and opened is not None and opened.KIND == RECORDING:
                 raise UsageError(f"{command.name} --json is for traces of the kernel, and this is a recording")
             if opened is None:
-                if trace is not None or command.section not in _WORK:
+                if trace is not None or command.serves or command.section not in _WORK:
                     return show(command.function(*positional, **values), as_json=as_json)
                 with Progress() as progress:
                     result = command.function(*positional, **values)
@@ -420,7 +425,7 @@ def show(result: object, *, as_json: bool) -> int:
 def _open(path: str, frame_end: str | None, *, kernel: bool) -> Any:
     file = Path(path)
     if not file.exists():
-        raise InputError(f"there is no file {path}", hint=_near_file(file))
+        raise no_file(path)
     trace = kernel_trace(file) if kernel else None
     if trace is not None:
         if frame_end is not None:
@@ -429,7 +434,7 @@ def _open(path: str, frame_end: str | None, *, kernel: bool) -> Any:
         return trace
     if file.is_dir():
         what = "neither a recording nor a trace of the kernel" if kernel else "not a recording"
-        raise InputError(f"{path} is a folder, {what}", hint=_recordings_in(file))
+        raise InputError(f"{path} is a folder, {what}", hint=recordings_in(file))
     try:
         return _with_frames(drawtap.open(path, frame_end=frame_end), frame_end)
     except InputError as error:
@@ -462,35 +467,26 @@ def kernel_trace(path: Path) -> Any:
     return None if entry is None else entry.open(path)
 
 
-def _near_file(path: Path) -> str:
-    folder = path.parent
-    if not folder.is_dir():
-        return f"there is no folder {folder} either"
-    try:
-        names = [entry.name for entry in folder.iterdir() if entry.is_file()]
-    except OSError:
-        names = []
-    traces = [name for name in names if name.endswith(".dtap")]
-    return (
-        did_you_mean(path.name, traces) or did_you_mean(path.stem, traces) or did_you_mean(path.name, names)
-    ) or _recordings_in(folder)
-
-
-def _recordings_in(folder: Path) -> str:
-    traces = sorted(entry.name for entry in folder.glob("*.dtap"))[:5]
-    return f"recordings there: {', '.join(traces)}" if traces else "drawtap record -o FILE -- PROGRAM makes one"
-
-
 def from_click(error: click.ClickException) -> DrawtapError:
     """Return the error of ours that says what click found wrong with the arguments."""
     message = error.format_message().rstrip(".")
     message = message[:1].lower() + message[1:]
     hint = None
-    if isinstance(error, click.NoSuchOption) and error.possibilities:
-        message, hint = f"no such option: {error.option_name}", f"did you mean {' or '.join(error.possibilities[:3])}?"
+    near = _near_options(error) if isinstance(error, click.NoSuchOption) else []
+    if isinstance(error, click.NoSuchOption):
+        message = f"no such option: {error.option_name}"
+    if near:
+        hint = f"did you mean {' or '.join(near)}?"
     elif isinstance(error, click.UsageError) and error.ctx is not None:
         hint = error.ctx.get_usage().replace("Usage: ", "usage: ", 1) + f"; {error.ctx.command_path} --help says more"
     return UsageError(message, hint=hint)
+
+
+def _near_options(error: click.NoSuchOption) -> list[str]:
+    """Return the options that look like one that does not exist, without regard to their dashes."""
+    params = error.ctx.command.get_params(error.ctx) if error.ctx is not None else []
+    known = {name.lstrip("-"): name for param in params for name in param.opts if name.startswith("--")}
+    return [known[word] for word in difflib.get_close_matches(error.option_name.lstrip("-"), known)]
 
 
 def _os_message(error: OSError) -> str:

@@ -147,3 +147,29 @@ def did_you_mean(name: str, candidates: Iterable[str], *, limit: int = 3) -> str
     close += [lower for lower in by_lower if wanted and wanted in lower and lower not in close]
     names = [by_lower[lower] for lower in close[:limit]]
     return f"did you mean {' or '.join(names)}?" if names else None
+
+
+def no_file(path: str | os.PathLike[str]) -> InputError:
+    """Return what to raise where a file is missing: its hint names files that are there."""
+    return InputError(f"there is no file {os.fspath(path)}", hint=_near_file(Path(path)))
+
+
+def _near_file(path: Path) -> str:
+    folder = path.parent
+    if not folder.is_dir():
+        return f"there is no folder {folder} either"
+    try:
+        names = [entry.name for entry in folder.iterdir() if entry.is_file()]
+    except OSError:
+        names = []
+    traces = {Path(name).stem: name for name in names if name.endswith(".dtap")}
+    near = difflib.get_close_matches(path.stem, traces)  # ".dtap" alone would make every name look like every other
+    if near:
+        return f"did you mean {' or '.join(traces[stem] for stem in near)}?"
+    others = [] if path.suffix == ".dtap" else set(names) - set(traces.values())
+    return did_you_mean(path.name, others) or recordings_in(folder)
+
+
+def recordings_in(folder: Path) -> str:
+    traces = sorted(entry.name for entry in folder.glob("*.dtap"))[:5]
+    return f"recordings there: {', '.join(traces)}" if traces else "drawtap record -o FILE -- PROGRAM makes one"

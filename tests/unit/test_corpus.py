@@ -489,7 +489,7 @@ def test_a_pack_whose_index_lies(store: Store, tmp_path: Path) -> None:
 
 def test_what_is_no_recording_is_refused(drawtap: Callable[..., Answer], store: Store, tmp_path: Path) -> None:
     (tmp_path / "x.dtap").write_text("hello")
-    for path, said in ((tmp_path / "x.dtap", "is no recording"), (tmp_path / "y.dtap", "there is no file")):
+    for path, said in ((tmp_path / "x.dtap", "is text, not a recording"), (tmp_path / "y.dtap", "there is no file")):
         answer = drawtap("corpus", "add", path, "--corpus", store.where)
         assert answer.code == 4
         assert said in answer.err

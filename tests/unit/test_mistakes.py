@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from drawtap.corpus.store import create as make_store
 from writer import Writer
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(64)
@@ -31,6 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (place / name).write_bytes(content)
     (place / "full").mkdir()
     (place / "full" / "one.dtap").write_bytes(whole)
+    make_store(str(place / "store"))
     return place
 
 
@@ -43,7 +45,7 @@ TOUR = [
     ("system recrod", 2, "there is no command called 'system recrod'", "did you mean record?"),
     # files that are none, or none of ours
     ("info", 2, "missing argument 'FILE'", "usage: drawtap info"),
-    ("info gmae.dtap", 4, "there is no file gmae.dtap", "did you mean game.dtap"),
+    ("info gmae.dtap", 4, "there is no file gmae.dtap", "did you mean game.dtap?"),
     ("info full", 4, "full is a folder, neither a recording nor a trace of the kernel", "one.dtap"),
     ("info picture.png", 4, "picture.png is a picture (PNG), not a recording", "name the recording"),
     ("info game", 4, "game is a program or library (ELF), not a recording", "drawtap record"),
@@ -53,7 +55,8 @@ TOUR = [
     ("info empty.dtap", 4, "empty.dtap is empty, not a recording", "drawtap record"),
     ("info notes.txt", 4, "notes.txt is text, not a recording", "drawtap import"),
     ("info half.dtap", 4, "half.dtap", ""),
-    ("diff game.dtap other.dtap", 4, "there is no file other.dtap", ""),
+    ("diff game.dtap other.dtap", 4, "there is no file other.dtap", "recordings there: empty.dtap, game.dtap"),
+    ("join game.dtap gmae.dtap -o x.dtap", 4, "there is no file gmae.dtap", "did you mean game.dtap?"),
     # options
     ("record -o x.dtap --ouput foo -- ./game", 2, "no such option: --ouput", "did you mean --output?"),
     ("record --pid 7 -- ./game", 2, "a program that runs already is recorded as it is", "--pid goes with"),
@@ -100,6 +103,35 @@ TOUR = [
         "write 'GL_COLOR_BUFFER_BIT' in quotes",
     ),
     ("list game.dtap --grep gl[", 2, "'gl[' is no regular expression", ""),
+    # a corpus: store/ is one, with game.dtap
+    ("corpus ls", 2, "which corpus?", "--corpus STORE, or DRAWTAP_CORPUS=STORE"),
+    ("corpus lss", 2, "there is no command called 'corpus lss'", "did you mean ls?"),
+    ("corpus init full", 2, "full is not empty, and no corpus", "name a new folder"),
+    ("corpus ls --corpus nowhere", 4, "there is no corpus at nowhere", "drawtap corpus init nowhere"),
+    ("corpus ls --corpus game.dtap", 4, "game.dtap is no folder, so no corpus", "drawtap corpus init STORE"),
+    ("corpus add gmae.dtap --corpus store", 4, "there is no file gmae.dtap", "did you mean game.dtap?"),
+    (
+        "corpus add picture.png --corpus store",
+        4,
+        "picture.png is a picture (PNG), not a recording",
+        "name the recording",
+    ),
+    ("corpus add game.dtap --corpus store --tag app", 2, "'app' is no tag", "NAME=VALUE"),
+    ("corpus add game.dtap --store store", 2, "no such option: --store", "drawtap corpus add --help"),
+    ("corpus get --corpus store", 2, "which recordings?", "drawtap corpus ls"),
+    ("corpus get 123 -o x.dtap --corpus store", 2, "'123' is no id of a recording", "at least 6 digits"),
+    ("corpus sql --corpus store|SELECT * FROM trases", 2, "no table trases", "did you mean traces"),
+    # redact, view
+    ("redact game.dtap", 2, "missing option '-o' / '--output'", "drawtap redact --help"),
+    ("redact game.dtap -o game.dtap", 2, "the recording itself is not replaced", "-o names another file"),
+    ("redact picture.png -o x.dtap", 4, "picture.png is a picture (PNG), not a recording", "name the recording"),
+    ("redact game.dtap -o x.dtap --level everything", 2, "'everything' is not", "drawtap redact --help"),
+    ("view", 2, "name a recording", "drawtap view game.dtap"),
+    ("view gmae.dtap", 4, "there is no file gmae.dtap", "did you mean game.dtap?"),
+    ("view picture.png", 4, "picture.png is a picture (PNG), not a recording", "name the recording"),
+    ("view game.dtap --port 99999", 2, "there is no port 99999", "0 takes a free one"),
+    ("view game.dtap --at #7", 2, "there is no frame 7", "there are 3: 0 to 2"),
+    ("view game.dtap --listen 0", 2, "no such option: --listen", "drawtap view --help"),
     # calls
     ("edit game.dtap -o x.dtap --drop glFinish", 2, "game.dtap never calls glFinish", "drawtap histogram"),
     (

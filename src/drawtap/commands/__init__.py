@@ -108,6 +108,7 @@ class Command:
     json: bool
     params: tuple[Param, ...] = field(default=())
     kernel: bool = False  # it reads traces of the kernel too
+    serves: bool = False  # it goes on until somebody stops it: there is no progress to show
 
     @property
     def summary(self) -> str:
@@ -147,17 +148,20 @@ def command(
     name: str | None = None,
     json: bool = True,
     kernel: Callable[..., object] | None = None,
+    serves: bool = False,
 ) -> Callable[[F], F]:
     """Register the decorated function as a verb; `json` says whether it takes `--json`.
 
-    `kernel` is the function for traces of the kernel; with these the verb always takes `--json`.
+    `kernel` is the function for traces of the kernel; with these the verb always takes `--json`. A verb that `serves`
+    goes on until somebody stops it.
     """
     if section not in SECTIONS:
         raise ValueError(f"unknown section {section!r}")
 
     def add(function: F) -> F:
         verb = name or function.__name__.strip("_").replace("_", "-")
-        COMMANDS.register(verb)(made(verb, function, section, examples, json=json, kernel=kernel))
+        made_ = made(verb, function, section, examples, json=json, kernel=kernel)
+        COMMANDS.register(verb)(replace(made_, serves=serves))
         return function
 
     return add

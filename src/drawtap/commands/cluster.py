@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
-from drawtap.errors import InputError, check_target
+from drawtap.errors import InputError, check_target, no_file
 from drawtap.view.result import Rows, Sheets
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def _files(paths: tuple[Path, ...]) -> list[Path]:
         elif path.is_file():
             files.append(path)
         else:
-            raise InputError(f"there is no file {path}")
+            raise no_file(path)
     return list(dict.fromkeys(files))
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
-from drawtap.errors import InputError, UsageError, check_target
+from drawtap.errors import UsageError, check_target, no_file
 from drawtap.trace.ranges import FRAMES_HELP, frame_range
 from drawtap.view.result import Verdict, Verdicts
 
@@ -79,7 +79,7 @@ def opened(path: Path) -> Trace:
     from drawtap.trace.trace import open_trace
 
     if not path.exists():
-        raise InputError(f"there is no file {path}")
+        raise no_file(path)
     return open_trace(path)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
-from drawtap.errors import InputError, UsageError, check_target
+from drawtap.errors import UsageError, check_target, no_file
 from drawtap.trace.ranges import FRAMES_HELP, call_of, frame_range
 from drawtap.view.result import Rows
 
@@ -69,7 +69,7 @@ def diff(
         check_target(output, force=force)
     for path in (a, b):
         if not path.is_file():
-            raise InputError(f"there is no file {path}")
+            raise no_file(path)
     with open_trace(a, frame_end=frame_end) as one, open_trace(b, frame_end=frame_end) as two:
         if output is not None:
             return _page(one, two, frame_range(frames, one), limit, outputs=outputs, state=state, output=output)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.commands.replay import check_config
-from drawtap.errors import InputError, UsageError, check_target, did_you_mean
+from drawtap.errors import InputError, UsageError, check_target, did_you_mean, no_file
 from drawtap.tables.recording import FunctionRow
 from drawtap.trace.ranges import RANGE_HELP, selection
 from drawtap.view.result import Verdict, Verdicts
@@ -170,7 +170,7 @@ def verdicts(saved: Saved, more: Iterable[Verdict] = ()) -> Verdicts:
 
 def _run(script: Path, editor: Editor) -> None:
     if not script.exists():
-        raise InputError(f"there is no file {script}")
+        raise no_file(script)
     try:
         runpy.run_path(str(script), init_globals={"trace": editor, "recording": editor}, run_name="__main__")
     except (UsageError, InputError):

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.commands.edit import verdicts
-from drawtap.errors import InputError, check_target
+from drawtap.errors import check_target, no_file
 from drawtap.view.result import Verdicts
 
 
@@ -41,5 +41,5 @@ def join(
     check_target(output, force=force, replaced=True)
     for path in recordings:
         if not path.is_file():
-            raise InputError(f"there is no file {path}")
+            raise no_file(path)
     return verdicts((edit.merge if by_time else edit.join)(recordings, output))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from drawtap.commands import Opt, command
-from drawtap.errors import InputError, UsageError
+from drawtap.errors import UsageError, no_file
 from drawtap.trace.ranges import ENDLESS, FRAMES_HELP, frame_range
 from drawtap.view.result import Rows, Verdict, Verdicts
 
@@ -98,7 +98,7 @@ def replay(
     arguments += ["--snapshot-at", snapshot_at] if snapshot_at else []
     arguments += ["--attachments", attachments] if attachments != "color" else []
     if not recording.exists():
-        raise InputError(f"there is no file {recording}")
+        raise no_file(recording)
     arguments += ["--frames", _frames(recording, frames, frame_end)] if frames else []
     arguments += ["--frame-end", frame_end] if frame_end else []
     if snapshots is not None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from drawtap.commands import Opt, command
-from drawtap.errors import InputError
+from drawtap.errors import no_file
 from drawtap.view.result import Prompt
 
 
@@ -41,11 +41,11 @@ def shell(
     """
     for path in recordings:
         if not path.is_file():
-            raise InputError(f"there is no file {path}")
+            raise no_file(path)
     commands = [*execute]
     if script is not None:
         if not script.is_file():
-            raise InputError(f"there is no file {script}")
+            raise no_file(script)
         commands += script.read_text(encoding="utf-8").splitlines()
     stay = not commands
     return Prompt(tuple(str(p) for p in recordings), tuple(commands), frame_end, stay)

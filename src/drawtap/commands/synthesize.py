@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from drawtap.commands import Opt, command
-from drawtap.errors import InputError, UsageError, check_folder
+from drawtap.errors import UsageError, check_folder, no_file
 from drawtap.trace.ranges import FRAMES_HELP
 from drawtap.view.result import Rows, Sheets
 
@@ -98,7 +98,7 @@ def _source(source: Path | None, frames: str | None, on: str, *, own: bool) -> t
             raise UsageError("no feature is requested", hint="a recording, a TOML file, or --set draws=100")
         return synthesis.Request({}, title="given on the command line"), []
     if not source.is_file():
-        raise InputError(f"there is no file {source}")
+        raise no_file(source)
     return (synthesis.read(source), []) if source.suffix == ".toml" else _of_recording(source, frames, on)
 
 

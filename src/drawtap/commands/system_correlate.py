@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
-from drawtap.errors import InputError, UsageError
+from drawtap.errors import UsageError, no_file
 from drawtap.view.result import Rows, Sheets
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def system_correlate(
     from drawtap.trace.trace import open_trace
 
     if not recording.exists():
-        raise InputError(f"there is no file {recording}")
+        raise no_file(recording)
     if keep is not None and keep.exists():
         raise UsageError(f"{keep} exists", hint="name another file, or delete it")
     with open_trace(recording) as api, reader.open(kernel) as trace, build(trace, database=keep) as model:

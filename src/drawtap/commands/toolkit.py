@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from drawtap.commands import COMMANDS, RECORDING, Command, Opt, Param, made
-from drawtap.errors import InputError, UsageError, check_target
+from drawtap.errors import UsageError, check_target, no_file
 from drawtap.view.result import Prompt, Rows, Text, Written
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def python(
     prompt of drawtap shell. A script that fails gives exit code 2.
     """
     if not recording.is_file():
-        raise InputError(f"there is no file {recording}")
+        raise no_file(recording)
     return Prompt((str(recording),), (shlex.join(["python", *script]),), stay=False)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
-from drawtap.errors import Findings, InputError, UsageError
+from drawtap.errors import Findings, UsageError, no_file
 from drawtap.view.result import Rows, Sheets, Verdict, Verdicts
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def verify(
             raise UsageError("--source is about certificates", hint="leave out --source, or --state")
         return _state(trace, every, on)
     if source is not None and not source.is_file():
-        raise InputError(f"there is no file {source}")
+        raise no_file(source)
     if signers is not None:
         if sign is not None or source is not None:
             raise UsageError("--signers plays nothing", hint="leave out --sign and --source")

@@ -21,6 +21,7 @@ from drawtap.view.result import ExitStatus
         "drawtap view game.dtap --mcp    # for an agent or an editor",
     ),
     json=False,
+    serves=True,
 )
 def view(
     *files: Annotated[Path, Opt("recordings, or traces of the kernel", metavar="FILE")],

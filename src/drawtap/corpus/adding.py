@@ -34,8 +34,9 @@ from drawtap.corpus.store import (
     with_seal,
 )
 from drawtap.corpus.sweeping import LONGEST_ADD_S, condemned
-from drawtap.errors import DrawtapError, InputError
+from drawtap.errors import DrawtapError, InputError, no_file
 from drawtap.parts import cache_folder
+from drawtap.trace import foreign
 from drawtap.trace.core import CoreTrace, Restored, is_recording, pack
 from drawtap.trace.trace import open_trace
 
@@ -92,9 +93,10 @@ class Adder:
     def add(self, file: Path, tags: Mapping[str, str | None] | None = None) -> Added:
         """Add a recording, or find that it is there, and set tags. Raises InputError for any other file."""
         if not file.exists():
-            raise InputError(f"there is no file {file}")
+            raise no_file(file)
         if not is_recording(file):
-            raise InputError(f"{file} is no recording", hint="drawtap import makes one of a trace of apitrace")
+            error = InputError(f"{file} is no recording", hint="drawtap import makes one of a trace of apitrace")
+            raise foreign.explained(file, error)
         with activity.step(f"adding {file.name}"):
             digest = _sha256(file)
             found = [] if self._mend else [id_ for id_ in self.store.of_file(digest) if self._holds(id_)]

@@ -109,6 +109,8 @@ class _Folder:
         if error.errno == errno.ENOENT:
             return Absent(f"there is no {path}")
         if error.errno in (errno.ELOOP, errno.ENOTDIR):
+            if not name:
+                return InputError(f"{path} is no folder, so no corpus", hint="drawtap corpus init STORE makes one")
             return InputError(f"{path} is not a regular file in a folder: a store has no links", hint="remove it")
         return InputError(f"{path}: {error.strerror or error}")
 

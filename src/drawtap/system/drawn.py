@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from drawtap.errors import InputError
+from drawtap.errors import no_file
 from drawtap.system.correlate import correlate, draw
 from drawtap.system.guests import add_guests
 from drawtap.system.kept import model_of
@@ -25,7 +25,7 @@ def opened(
     if calls is None and not guests:
         return model_of(trace, keep=keep)
     if calls is not None and not calls.exists():
-        raise InputError(f"there is no file {calls}")
+        raise no_file(calls)
     model = build(trace)
     try:
         add_guests(model, guests)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import duckdb
 
-from drawtap.errors import InputError, UsageError, whole_file
+from drawtap.errors import InputError, UsageError, no_file, whole_file
 from drawtap.trace.result import Row, connect
 from drawtap.trace.sql_text import quote_text
 
@@ -42,7 +42,7 @@ def load(trace: Path, file: Path, *, name: str = "sensors") -> tuple[Path, int]:
     if not re.fullmatch(r"[A-Za-z_]\w*", name):
         raise UsageError(f"{name!r} cannot be the name of a table", hint="letters, digits and _")
     if not file.exists():
-        raise InputError(f"there is no file {file}")
+        raise no_file(file)
     connection = connect()
     try:
         if file.suffix == ".log":

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from drawtap.errors import InputError, UsageError, did_you_mean, whole_file
+from drawtap.errors import UsageError, did_you_mean, no_file, whole_file
 from drawtap.trace.edit import empty
 from drawtap.trace.trace import Trace, open_trace
 
@@ -92,7 +92,7 @@ class Workspace:
         if name is not None and not re.fullmatch(r"[A-Za-z_]\w*", name):
             raise UsageError(f"{name!r} cannot be the name of a recording", hint="letters, digits and _")
         if not path.exists():
-            raise InputError(f"there is no file {path}")
+            raise no_file(path)
         trace = open_trace(path, frame_end=self._frame_end)
         name = name or self.free_name()
         if name in self._loaded:

@@ -15,7 +15,7 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
 import drawtap
-from drawtap.errors import DrawtapError, InputError, UnavailableError, UsageError
+from drawtap.errors import DrawtapError, InputError, UnavailableError, UsageError, no_file
 from drawtap.trace.library import Cancelled
 from drawtap.view.data import dumps
 from drawtap.web.answer import Answer
@@ -55,7 +55,9 @@ def opened(path: Path, frame_end: str | None = None) -> Seen:
     """Open a recording, or a trace of the kernel. Raises what opening either raises."""
     from drawtap.trace.core import is_recording
 
-    if path.exists() and not is_recording(path):
+    if not path.exists():
+        raise no_file(path)
+    if not is_recording(path):
         from drawtap.system.reader import recognised  # with all formats: a recording needs none of them
 
         if recognised(path):
