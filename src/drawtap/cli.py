@@ -7,7 +7,6 @@ everything else to standard error. `DRAWTAP_DEBUG=1` shows the traceback of an e
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import sys
@@ -484,6 +483,8 @@ def from_click(error: click.ClickException) -> DrawtapError:
 
 def _near_options(error: click.NoSuchOption) -> list[str]:
     """Return the options that look like one that does not exist, without regard to their dashes."""
+    import difflib
+
     params = error.ctx.command.get_params(error.ctx) if error.ctx is not None else []
     known = {name.lstrip("-"): name for param in params for name in param.opts if name.startswith("--")}
     return [known[word] for word in difflib.get_close_matches(error.option_name.lstrip("-"), known)]

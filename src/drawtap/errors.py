@@ -163,6 +163,8 @@ def _near_file(path: Path) -> str:
     except OSError:
         names = []
     traces = {Path(name).stem: name for name in names if name.endswith(".dtap")}
+    import difflib  # only where something is wrong
+
     near = difflib.get_close_matches(path.stem, traces)  # ".dtap" alone would make every name look like every other
     if near:
         return f"did you mean {' or '.join(traces[stem] for stem in near)}?"
