@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +20,7 @@ from drawtap.view.result import Rows, Sheets
     examples=(
         "drawtap corpus replay --tag app=navigation --on llvmpipe,softpipe --corpus recordings/",
         "drawtap corpus replay 3f2a91c04d77 --on mesa-26.1 --engines engines.toml --jobs 4",
+        "drawtap corpus replay --tag smoke=yes --on mesa-26.1 --scheduler tcp://farm:8786",
         'drawtap corpus sql "SELECT name, outcome, count(*) FROM runs GROUP BY ALL"',
     ),
 )
@@ -35,6 +37,10 @@ def corpus_replay(
     limit: Annotated[str, Opt("End a player after this time.", metavar="TIME")] = "10min",
     memory: Annotated[str, Opt("End a player that takes more.", metavar="SIZE")] = "4G",
     again: Annotated[bool, Opt("Also what has a result.")] = False,
+    scheduler: Annotated[
+        str | None, Opt("Play on the workers of this scheduler of dask: tcp://HOST:8786.", metavar="ADDRESS")
+    ] = None,
+    workers: Annotated[int | None, Opt("Play on N workers of dask, on this machine.", metavar="N")] = None,
 ) -> Sheets:
     """Play recordings on engines, each in a process of its own, and write what happened into the corpus.
 
@@ -43,9 +49,13 @@ def corpus_replay(
     result on an engine is not played again, so the command may be ended and repeated. Results are the tables
     runs and images of `corpus sql`. The column images says what approvals make of the images (see corpus verdict):
     approved images may differ from the recording. The exit code is 1 where an engine failed, or its images are bad.
+
+    --scheduler plays on other machines: their workers fetch recordings from the store, and need the same builds of the
+    engines. Needs dask.distributed: pip install 'drawtap[farm]'.
     """
     from drawtap.corpus import engines as named
-    from drawtap.corpus.playing import FAILED, Limits, play_all
+    from drawtap.corpus import farm
+    from drawtap.corpus.playing import FAILED, Limits, play_all, tasks_of
     from drawtap.corpus.search import Corpus, compact, selected
     from drawtap.corpus.store import chosen
     from drawtap.corpus.verdicts import RED, judged
@@ -57,7 +67,16 @@ def corpus_replay(
     store = chosen(corpus)
     traces = selected(store, ids, tag)
     found = named.named([word.strip() for word in on.split(",") if word.strip()], engines)
-    runs = list(play_all(store, traces, found, limits, jobs=count, again=again))
+    if scheduler is None and workers is None:
+        runs = list(play_all(store, traces, found, limits, jobs=count, again=again))
+    else:
+        if scheduler is not None and workers is not None:
+            raise UsageError("a scheduler has its own workers", hint="--scheduler or --workers")
+        if workers is not None and workers < 1:
+            raise UsageError(f"--workers {workers} makes no sense", hint="--workers 2")
+        tasks = tasks_of(store, traces, found, (str(time.time_ns()),) if again else ("",))
+        with farm.connected(scheduler, workers) as client:
+            runs = list(farm.play_on(client, store, tasks, limits))
     compact(store)
     if runs and all(run.outcome == "unsupported" for run in runs):
         raise UnavailableError(f"nothing could play: {runs[0].detail}", hint="drawtap replay --engines")

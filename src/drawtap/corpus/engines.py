@@ -90,6 +90,11 @@ def _identified(name: str, body: Mapping[str, object]) -> Engine:
     own = body.get("env", {})
     assert isinstance(own, dict)
     environment = {**engine.environment_of(str(body.get("base", "system"))), **own}
+    return identified(name, str(body.get("family") or ""), environment)
+
+
+def identified(name: str, family: str, environment: Mapping[str, str]) -> Engine:
+    """Return an engine as it is on this machine. Raises UnavailableError where it does not play here."""
     said = player.probe(environment)
     if "error" in said:
         raise UnavailableError(f"engine {name} does not play here: {said['error']}", hint="drawtap replay --engines")
@@ -100,8 +105,9 @@ def _identified(name: str, body: Mapping[str, object]) -> Engine:
     kernel = platform.release()
     facts = [renderer, said.get("es"), said.get("gl"), libraries, kernel, sorted(environment.items())]
     key = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:32]
-    family = str(body.get("family") or renderer.partition(" ")[0] or name)
-    return Engine(name, family, environment, key, renderer, version, libraries, kernel)
+    return Engine(
+        name, family or renderer.partition(" ")[0] or name, environment, key, renderer, version, libraries, kernel
+    )
 
 
 def _libraries(paths: Sequence[str]) -> str:

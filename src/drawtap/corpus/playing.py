@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 import drawtap
 from drawtap import activity
@@ -80,6 +81,34 @@ def task_key(trace: str, engine: Engine, attempt: str = "") -> str:
     return hashlib.sha256("\n".join(words).encode()).hexdigest()
 
 
+@dataclass(frozen=True)
+class Task:
+    """A recording that is to be played on an engine; `key` names its result."""
+
+    key: str
+    trace: str
+    engine: Engine
+
+
+class Folder(Protocol):
+    """Recordings of a store as files."""
+
+    store: Store
+    folder: Path
+
+    def get(self, id_: str) -> Path:
+        """Return the file of a recording."""
+
+
+def tasks_of(
+    store: Store, traces: Sequence[str], engines: Sequence[Engine], attempts: Sequence[str] = ("",)
+) -> list[Task]:
+    """Return the tasks of recordings on engines that have no result yet; each of `attempts` is a task of its own."""
+    done = done_tasks(store)
+    every = [Task(task_key(id_, one, attempt), id_, one) for id_ in traces for one in engines for attempt in attempts]
+    return [task for task in every if task.key not in done]
+
+
 def play_all(
     store: Store,
     traces: Sequence[str],
@@ -95,17 +124,14 @@ def play_all(
     A recording that hung or crashed an engine has a result too: it is not played there again, unless `again`. Each of
     `attempts` is a task of its own.
     """
-    named = (str(time.time_ns()),) if again else attempts
-    done = done_tasks(store)
-    every = [(task_key(id_, one, attempt), id_, one) for id_ in traces for one in engines for attempt in named]
-    tasks = [task for task in every if task[0] not in done]
+    tasks = tasks_of(store, traces, engines, (str(time.time_ns()),) if again else attempts)
     with tempfile.TemporaryDirectory(prefix="drawtap-play-") as name, ThreadPoolExecutor(jobs) as pool:
         files = Files(store, Path(name))
         running: set[Future[Run]] = set()
         finished = 0
         with activity.step(f"playing {len(tasks)} recordings"):
-            for task, id_, one in tasks:
-                running.add(pool.submit(_task, files, task, id_, one, limits))
+            for task in tasks:
+                running.add(pool.submit(play_task, files, task, limits))
                 if len(running) >= 2 * jobs:  # no more files than are needed soon
                     ended, running = wait(running, return_when=FIRST_COMPLETED)
                     for future in ended:
@@ -135,11 +161,12 @@ class Files:
         return path
 
 
-def _task(files: Files, task: str, id_: str, one: Engine, limits: Limits) -> Run:
-    path = files.get(id_)
+def play_task(files: Folder, task: Task, limits: Limits) -> Run:
+    """Play a task in a process of its own and write its result into the store."""
+    path = files.get(task.trace)
     with tempfile.TemporaryDirectory(prefix="home-", dir=files.folder) as home:
-        run = play(path, one, limits, Path(home))
-    run = replace(run, task=task, trace=id_)
+        run = play(path, task.engine, limits, Path(home))
+    run = replace(run, task=task.key, trace=task.trace)
     if run.last_seq is not None:
         run = replace(run, function=_function(path, run.last_seq))
     if run.outcome != "machine-lost":  # that is nothing about the recording: another time it is played

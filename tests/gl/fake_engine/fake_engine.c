@@ -1,6 +1,7 @@
 /* A driver of ours in front of another one that goes wrong at the N-th draw (FAKE_AT=N, from 0), loaded with
  * LD_PRELOAD. FAKE_DOES says how: hang|crash|eat|exit|stop, or in the picture: wrong (nothing is drawn); from there on
- * blend, mask (no blue), jitter (a pixel somewhere has any colour), slow (each draw takes longer). */
+ * blend, mask (no blue), jitter (a pixel somewhere has any colour), slow (each draw takes longer). wait: at that draw,
+ * until the file FAKE_FILE is there. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
@@ -19,6 +20,8 @@ static void goes_wrong(void) {
   if (!does) return;
   if (!strcmp(does, "hang"))
     for (;;) pause();
+  if (!strcmp(does, "wait"))
+    while (access(getenv("FAKE_FILE"), F_OK)) usleep(10000);
   if (!strcmp(does, "stop")) raise(SIGSTOP);
   if (!strcmp(does, "crash")) raise(SIGSEGV);
   if (!strcmp(does, "exit")) _exit(9);
