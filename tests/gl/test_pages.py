@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "docs/tutorial.md", *sorted((ROOT / "docs/howto").glob("*.md"))]
 TUTORIAL = ROOT / "docs/tutorial.md"
 #: Recordings that pages name: each is the tutorial's.
-RECORDINGS = ("mark", "game", "before", "after", "good", "a", "b", "other", "demo", "run")
+RECORDINGS = ("mark", "game", "before", "after", "good", "a", "b", "other", "demo", "run", "first", "rest")
 #: The kernel trace that pages name `trace.dat`.
 KERNEL_TRACE = ROOT / "tests/data/kernel/drm-sched-6.1.dat.xz"
 #: Programs that pages name: each draws ten frames of a triangle, whatever its arguments are.
