@@ -18,6 +18,8 @@ from rich.console import Console
 from rich.terminal_theme import MONOKAI
 from rich.text import Text
 
+import drawtap
+
 IMAGES = Path(__file__).parent / "images"
 RECORD = "xvfb-run -a {} record -o mark.dtap -- glmark2-es2 -s 320x240 -b build:nframes=300 -b texture:nframes=300"
 DRAWTAP = f"{sys.executable} -m drawtap"
@@ -56,9 +58,27 @@ def main() -> int:
         seq = re.findall(r"\d+", _run(f'{DRAWTAP} sql mark.dtap "{DRAW}" --json'))[-1]
         place = f"call={seq}&tab=picture&over=culled,boxes&px=170,120"
         viewed(browser, "pixel", "mark.dtap", place, shown_first=(".legend[data-ready=yes]", "#history tbody tr"))
+        draw = _changed(Path("mark.dtap"), Path("after.dtap"))
+        place = f"with=1&tab=picture&side=difference&call={draw}"
+        shown = ("canvas[aria-label^=difference]", ".thumbs canvas:nth-of-type(12)")
+        viewed(browser, "pair", "mark.dtap after.dtap", place, shown_first=shown)
         _run(f"{DRAWTAP} overdraw mark.dtap --frames 10:11 -o overdraw")
         shutil.copy(min(Path("overdraw").glob("*.png")), IMAGES / "overdraw.png")
     return 0
+
+
+def _changed(recording: Path, target: Path) -> int:
+    """Write a recording whose draws in one frame leave out vertices, with a call more; return the last of the draws."""
+    with drawtap.open(recording) as trace:
+        frame = trace.frames[20]
+        calls = [trace.calls[seq] for seq in range(frame.first_seq, frame.end_seq)]
+        counts = {call.seq: call.args["count"] for call in calls if call.name == "glDrawArrays"}
+    with drawtap.edit(recording) as changed:
+        for seq, count in counts.items():
+            changed.set(seq, count=int(count) // 3)
+        changed.insert(min(counts) - 3, "glFinish")
+        changed.save(target)
+    return max(counts)
 
 
 def _run(command: str, codes: tuple[int, ...] = (0,)) -> str:
@@ -100,7 +120,7 @@ def viewed(
     """
     from playwright.sync_api import sync_playwright
 
-    command = [sys.executable, "-m", "drawtap", "view", "--no-browser", trace]
+    command = [sys.executable, "-m", "drawtap", "view", "--no-browser", *trace.split()]
     environment = os.environ | {"LIBGL_ALWAYS_SOFTWARE": "1", "EGL_PLATFORM": "surfaceless"}
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     try:
@@ -109,7 +129,7 @@ def viewed(
         with sync_playwright() as driver:
             chromium = driver.chromium.launch(executable_path=browser, args=["--no-sandbox"])
             shown = chromium.new_page(viewport={"width": 1300, "height": 860})
-            shown.goto(f"{address}&{place}")
+            shown.goto(f"{address.partition('&')[0]}&{place}")
             shown.wait_for_selector("body[data-ready]")
             for selector in shown_first:
                 shown.wait_for_selector(selector, timeout=60_000)

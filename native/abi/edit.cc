@@ -81,6 +81,7 @@ int dt_diff(dt_trace* a, dt_trace* b, uint64_t first_frame, uint64_t end_frame, 
     dt::edit::DiffOptions options;
     options.limit = limit;
     options.outputs = flags & 1;
+    options.runs = flags & 2;
     options.first_frame = first_frame;
     if (end_frame) options.end_frame = end_frame;
     auto bytes = std::make_unique<BytesOwner>();

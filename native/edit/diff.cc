@@ -321,11 +321,55 @@ struct Counts {
   bool same_calls(const Counts& o) const { return changed == o.changed && only_a == o.only_a && only_b == o.only_b; }
 };
 
+// The alignment as runs of calls of one kind; see edit.h.
+class Runs {
+ public:
+  enum Kind : uint64_t { EQUAL, CHANGED, ONLY_A, ONLY_B };
+  explicit Runs(bool wanted) : wanted_(wanted) {}
+  void within(uint64_t frame_a, uint64_t frame_b, uint64_t thread) {
+    put();
+    frame_a_ = frame_a, frame_b_ = frame_b, thread_ = thread;
+  }
+  void add(Kind kind, uint64_t a, uint64_t b) {
+    if (!wanted_) return;
+    if (calls_ && kind == kind_ && follows(a, a_) && follows(b, b_)) {
+      ++calls_;
+      return;
+    }
+    put();
+    kind_ = kind, a_ = a, b_ = b, calls_ = 1;
+  }
+  std::string_view text() {
+    put();
+    return text_.view();
+  }
+
+ private:
+  bool follows(uint64_t seq, uint64_t first) const { return first == NONE ? seq == NONE : seq == first + calls_; }
+  void put() {
+    if (!calls_) return;
+    const char* separator = text_.view().empty() ? "" : ",\n";
+    for (uint64_t n : {static_cast<uint64_t>(kind_), frame_a_, frame_b_, thread_, a_, b_, calls_}) {
+      text_.put(separator);
+      separator = ",";
+      if (n == NONE)
+        text_.put("-1");
+      else
+        put_u64(text_, n);
+    }
+    calls_ = 0;
+  }
+  bool wanted_;
+  Kind kind_ = EQUAL;
+  uint64_t frame_a_ = NONE, frame_b_ = NONE, thread_ = 0, a_ = NONE, b_ = NONE, calls_ = 0;
+  Bytes text_;
+};
+
 // Two recordings, call by call: counts them, and lists the first differences as JSON.
 class Comparison {
  public:
   Comparison(const Trace& ta, const Trace& tb, const DiffOptions& options)
-      : ta_(ta), tb_(tb), options_(options), a_(ta), b_(tb), ra_(ta), rb_(tb), pa_(ta), pb_(tb) {
+      : ta_(ta), tb_(tb), options_(options), a_(ta), b_(tb), ra_(ta), rb_(tb), pa_(ta), pb_(tb), runs_(options.runs) {
     read(a_, options.outputs);
     read(b_, options.outputs);
     threads_ = a_.thread.empty() && b_.thread.empty() ? 1 : std::max(ta.threads.size(), tb.threads.size());
@@ -354,8 +398,10 @@ class Comparison {
     const uint64_t i = frame_a_, j = frame_b_;
     uint64_t a0 = i == NONE ? 0 : a_.frame_first[i + from_a_], a1 = i == NONE ? 0 : a_.frame_first[i + from_a_ + 1];
     uint64_t b0 = j == NONE ? 0 : b_.frame_first[j + from_b_], b1 = j == NONE ? 0 : b_.frame_first[j + from_b_ + 1];
-    for (size_t thread = 0; thread < threads_; ++thread)
+    for (size_t thread = 0; thread < threads_; ++thread) {
+      runs_.within(i == NONE ? NONE : i + from_a_, j == NONE ? NONE : j + from_b_, thread);
       compare_sequences(sequence_of(a_, a0, a1, thread), sequence_of(b_, b0, b1, thread));
+    }
   }
 
   void compare_sequences(const Sequence& one, const Sequence& two) {
@@ -370,7 +416,7 @@ class Comparison {
       if (sa >= n || sb >= m) continue;
       auto it = looks_.find(one.name[sa]);
       if (it != looks_.end() && !it->second)
-        ++counts_.equal;
+        count(Runs::EQUAL, one.seq[sa], two.seq[sb]);
       else
         compare(one.seq[sa], two.seq[sb], true);
       ++p, ++q;
@@ -383,8 +429,8 @@ class Comparison {
     align(one.name.data() + p, sa - p, two.name.data() + q, sb - q, p, q, named);
     named.emplace_back(sa, sb);
     for (auto& [na, nb] : named) {
-      for (; p < na; ++p) ++counts_.only_a, alone("only_a", one.seq[p], true);
-      for (; q < nb; ++q) ++counts_.only_b, alone("only_b", two.seq[q], false);
+      for (; p < na; ++p) count(Runs::ONLY_A, one.seq[p], NONE), alone("only_a", one.seq[p], true);
+      for (; q < nb; ++q) count(Runs::ONLY_B, NONE, two.seq[q]), alone("only_b", two.seq[q], false);
       if (na < sa && nb < sb) {
         compare(one.seq[na], two.seq[nb], false);
         p = na + 1, q = nb + 1;
@@ -392,12 +438,15 @@ class Comparison {
     }
   }
 
+  void count(Runs::Kind kind, uint64_t sa, uint64_t sb) {
+    uint64_t* const counts[] = {&counts_.equal, &counts_.changed, &counts_.only_a, &counts_.only_b};
+    ++*counts[kind];
+    runs_.add(kind, sa, sb);
+  }
+
   // Two calls of the same function: what differs between them.
   void compare(uint64_t sa, uint64_t sb, bool same_hash) {
-    if (!ra_.at(sa) || !rb_.at(sb)) {
-      ++counts_.equal;
-      return;
-    }
+    if (!ra_.at(sa) || !rb_.at(sb)) return count(Runs::EQUAL, sa, sb);
     const Function* function = ra_.function;
     const Rule& rule = a_.rules[static_cast<size_t>(function->index)];
     const Rule& other = b_.rules[static_cast<size_t>(rb_.function->index)];
@@ -406,11 +455,8 @@ class Comparison {
     compare_objects(rule, other, differing);
     Memory ma, mb;
     if (!same_hash) ma = memory_before(ra_.chunk(), ra_.record), mb = memory_before(rb_.chunk(), rb_.record);
-    if (differing.empty() && ma.hash == mb.hash) {
-      ++counts_.equal;
-      return;
-    }
-    ++counts_.changed;
+    if (differing.empty() && ma.hash == mb.hash) return count(Runs::EQUAL, sa, sb);
+    count(Runs::CHANGED, sa, sb);
     if (listed_ >= options_.limit) return;
     ++listed_;
     row("changed");
@@ -524,7 +570,7 @@ class Comparison {
     summary_.put('}');
   }
 
-  std::string result(size_t frames_a, size_t frames_b) const {
+  std::string result(size_t frames_a, size_t frames_b) {
     Bytes out;
     put_count(out, "{\"calls_a\": ", ta_.calls);
     put_count(out, ", \"calls_b\": ", tb_.calls);
@@ -539,6 +585,10 @@ class Comparison {
     out.put(summary_.view());
     out.put("], \"differences\": [");
     out.put(rows_.view());
+    if (options_.runs) {
+      out.put("], \"runs\": [");
+      out.put(runs_.text());
+    }
     out.put("]}");
     return std::string(out.view());
   }
@@ -555,6 +605,7 @@ class Comparison {
   Counts counts_;
   uint64_t listed_ = 0, different_frames_ = 0;
   Bytes rows_, summary_;
+  Runs runs_;
 };
 
 }  // namespace

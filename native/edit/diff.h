@@ -9,6 +9,7 @@ namespace dt::edit {
 struct DiffOptions {
   uint64_t limit = 1000;  // of differences that are listed; all are counted
   bool outputs = false;   // what calls returned and wrote counts, too
+  bool runs = false;      // the whole alignment is listed, too
   uint64_t first_frame = 0, end_frame = UINT64_MAX;
 };
 

@@ -76,7 +76,9 @@ DT_API int dt_text_changes(dt_trace* trace, uint64_t first_seq, uint64_t end_seq
  * Frames from first to before end (0: the last) of both. `json`: {"calls_a", "calls_b", "frames_a", "frames_b",
  * "equal", "changed", "only_a", "only_b", "different_frames", "frames": [{"frame_a", "frame_b", "equal", "changed",
  * "only_a", "only_b"}], "differences": [{"kind": changed, only_a or only_b, "frame_a", "frame_b", "a", "b", and "text",
- * or "function" and "params": [{"name", "a", "b"}]}]}; `limit` is that of both lists. */
+ * or "function" and "params": [{"name", "a", "b"}]}]}; `limit` is that of both lists.
+ * Flag 2 adds "runs", the whole alignment: for each run of calls seven numbers, its kind (0 equal, 1 changed, 2 only_a,
+ * 3 only_b), frames of a and b, thread, first calls in a and b, calls; -1 where a side has none. */
 DT_API int dt_diff(dt_trace* a, dt_trace* b, uint64_t first_frame, uint64_t end_frame, uint64_t limit, uint32_t flags,
                    const char** json, uint64_t* length, void** owner);
 

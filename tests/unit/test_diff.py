@@ -213,3 +213,26 @@ def test_calls_after_the_last_frame_are_no_frame(tmp_path: Path, drawtap) -> Non
     assert (found.different_frames, found.frames_a, found.frames_b, found.rest_differs) == (0, 3, 3, True)
     assert "0 of 3 frames differ, and calls after the last frame" in drawtap("diff", a, b).out
     assert not _compare(a, a).rest_differs
+
+
+def test_the_whole_alignment_has_each_call_once(tmp_path: Path) -> None:
+    from drawtap.trace.diff import aligned
+
+    a = small_trace().write(tmp_path / "a.dtap")
+    with package.edit(a) as trace:
+        trace.set(2, mask="GL_COLOR_BUFFER_BIT")
+        trace.drop(3)
+        trace.insert(6, "glFinish")
+        trace.save(tmp_path / "b.dtap")
+    with open_trace(a) as one, open_trace(tmp_path / "b.dtap") as other:
+        found = aligned(one, other, limit=100)
+        calls = [len(trace.calls) for trace in (one, other)]
+        assert found.differences == diff(one, other)
+    kinds = ["equal", "changed", "only_a", "only_b"]
+    for side in (0, 1):
+        seqs = [first + k for *_, first, n in found.runs[:, [0, 4 + side, 6]].tolist() if first >= 0 for k in range(n)]
+        assert sorted(seqs) == list(range(calls[side]))
+    rows = [(kinds[k], *(None if s < 0 else s for s in (a, b))) for k, *_, a, b, _ in found.runs.tolist() if k]
+    assert rows == [(d.kind, d.a, d.b) for d in found.differences.calls]
+    for number, kind in enumerate(kinds):
+        assert found.runs[found.runs[:, 0] == number, 6].sum() == getattr(found.differences, kind)

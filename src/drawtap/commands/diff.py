@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,9 +18,6 @@ if TYPE_CHECKING:
     from drawtap.view.difference import DifferentFrame
 
 _MARKS = {"changed": "~", "only_a": "-", "only_b": "+"}
-# Native handles are other numbers in every run: they count in the order in which they came.
-_HANDLE = re.compile(r"^([^\[]*)\[(0x[0-9a-f]{5,})\]")
-_BOUND_SURFACE = re.compile(r"threads\[\d+\]\.(draw|read)$")
 _COLUMNS = ("", "frame_a", "frame_b", "a", "b", "call")
 
 
@@ -84,18 +80,12 @@ def _calls(a: Trace, b: Trace, frames: range | None, limit: int, *, outputs: boo
     from drawtap.trace.diff import diff as differences
 
     found = differences(a, b, frames=frames, limit=limit, outputs=outputs)
-    rows = [(_MARKS[c.kind], c.frame_a, c.frame_b, c.a, c.b, _text(c)) for c in found.calls]
+    rows = [(_MARKS[c.kind], c.frame_a, c.frame_b, c.a, c.b, c.line) for c in found.calls]
     pictures = list(_images(a, b, frames)) if images else []
     rows += [("!", frame, frame, None, None, text) for frame, text in pictures]
     return Rows(
         _COLUMNS, rows, note=_note(found, len(found.calls), images, len(pictures)), findings=found.any or bool(pictures)
     )
-
-
-def _text(call: Difference) -> str:
-    if not call.params:
-        return call.text
-    return f"{call.text}({', '.join(f'{name}: {was} → {now}' for name, was, now in call.params)})"
 
 
 def _note(found: Differences, listed: int, images: bool, pictures: int) -> str:
@@ -133,12 +123,7 @@ def _images(a: Trace, b: Trace, frames: range | None) -> Iterator[tuple[int, str
 def _resources(a: Trace, b: Trace) -> Rows:
     from drawtap.trace.diff import resources
 
-    rows = []
-    for found in resources(a, b):
-        mark = "~" if found.a is not None and found.b is not None else "+" if found.a is None else "-"
-        text = ", ".join(f"{name}: {was or '-'} → {now or '-'}" if mark == "~" else f"{name}: {was or now}"
-                         for name, was, now in found.changes)  # fmt: skip
-        rows.append((mark, found.kind, found.a, found.b, text))
+    rows = [(found.mark, found.kind, found.a, found.b, found.line) for found in resources(a, b)]
     return Rows(("", "kind", "a", "b", "what"), rows, note=f"{len(rows)} objects differ", findings=bool(rows))
 
 
@@ -229,40 +214,11 @@ def _pictures(a: Trace, b: Trace, frames: range | None) -> list[Pictures]:
 
 
 def _states(a: Trace, b: Trace, calls: str) -> Rows:
+    from drawtap.trace.diff import states
+
     first, colon, second = calls.partition(":")
     if colon and not (first and second):
         raise UsageError(f"{calls!r} is no pair of calls", hint="1041:1043, #3:#4, or 1041 for both")
     at = (call_of(a, first), call_of(b, second or first))
-    x, y = _state_at(a, at[0]), _state_at(b, at[1])
-    rows = [(path, x.get(path), y.get(path)) for path in sorted({*x, *y}) if x.get(path) != y.get(path)]
+    rows = states(a, at[0], b, at[1])
     return Rows(("path", "a", "b"), rows, note=f"{len(rows)} variables differ", findings=bool(rows))
-
-
-def _state_at(trace: Trace, seq: int) -> dict[str, str]:
-    query = f"SELECT path, value, begin_seq FROM state WHERE begin_seq <= {seq} AND end_seq > {seq}"
-    values = {str(path): (str(value), int(since)) for path, value, since in trace.sql(query).fetchall()}
-    begun: dict[tuple[str, str], int] = {}
-    for path, (_, since) in values.items():
-        if match := _HANDLE.match(path):
-            key = (match[1], match[2])
-            begun[key] = min(since, begun.get(key, since))
-    names: dict[tuple[str, str], str] = {}
-    counts: dict[str, int] = {}
-    for collection, handle in sorted(begun, key=lambda key: (key[0], begun[key], int(key[1], 16))):
-        counts[collection] = counts.get(collection, 0) + 1
-        names[collection, handle] = f"{collection}[*{counts[collection]}]"
-    meant = {f'"{handle}"': name for (_, handle), name in names.items()}
-    found = {}
-    for path, (value, _) in values.items():
-        match = _HANDLE.match(path)
-        name = names[match[1], match[2]] + path[match.end() :] if match else path
-        if not _BOUND_SURFACE.match(name):
-            found[name] = meant.get(value) or ("an address" if _is_address(name, value) else value)
-    return found
-
-
-def _is_address(name: str, value: str) -> bool:
-    # Arrays in the program's memory; offsets in buffers are smaller.
-    if name.endswith("GL_VERTEX_BINDING_OFFSET"):
-        return value.isdigit() and int(value) >= 1 << 32
-    return re.fullmatch(r'"0x[0-9a-f]{5,}"', value) is not None

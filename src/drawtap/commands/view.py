@@ -16,6 +16,8 @@ from drawtap.view.result import ExitStatus
     examples=(
         "drawtap view game.dtap",
         "drawtap view game.dtap --at 1234",
+        "drawtap view before.dtap after.dtap    # what differs, on one alignment",
+        "drawtap view game.dtap --on llvmpipe --on softpipe",
         "drawtap view kernel.dat                           # what the kernel saw",
         "drawtap view game.dtap --port 8000 --no-browser    # over ssh -L 8000:127.0.0.1:8000",
         "drawtap view game.dtap --mcp    # for an agent or an editor",
@@ -26,12 +28,20 @@ from drawtap.view.result import ExitStatus
 def view(
     *files: Annotated[Path, Opt("recordings, or traces of the kernel", metavar="FILE")],
     at: Annotated[str, Opt("The call to show first, or #FRAME.", metavar="CALL")] = "",
+    on: Annotated[
+        tuple[str, ...],
+        Opt(
+            "The engine that plays; twice: one recording on two. drawtap replay --engines lists them.", metavar="ENGINE"
+        ),
+    ] = (),
     port: Annotated[int, Opt("The port of the server; 0: a free one.", metavar="PORT")] = 0,
     no_browser: Annotated[bool, Opt("Print the address and open no browser.")] = False,
     host: Annotated[str, Opt("The address to listen on: other machines can reach it.", metavar="HOST")] = "127.0.0.1",
     mcp: Annotated[bool, Opt("Answer an agent on standard input and output (Model Context Protocol).")] = False,
 ) -> ExitStatus:
     """Open recordings or kernel traces in a browser, or to an agent.
+
+    Two recordings are shown on one alignment, that of drawtap diff: calls, state, pictures, objects.
 
     The first line of output is the address of the page. The token in that address is the key: only its holder can ask.
     The page loads nothing from anywhere else. Bookmarks and notes go to FILE.notes.json. Ctrl-C ends the server.
@@ -45,7 +55,11 @@ def view(
         return ExitStatus(0)
     from drawtap.web.serve import serve
 
-    serve(files, host=host, port=port, browser=not no_browser, place=_place(files[0], at))
+    chosen, engines = _on_engines(files, on)
+    place = _place(files[0], at)
+    if len(chosen) == 2 and not any(map(_is_kernel_trace, chosen)):
+        place = f"with=1&{place}".rstrip("&")
+    serve(chosen, host=host, port=port, browser=not no_browser, place=place, engines=engines)
     return ExitStatus(0)
 
 
@@ -57,15 +71,31 @@ def _answer_an_agent(files: Sequence[Path]) -> None:
     serve(files)
 
 
+def _on_engines(files: Sequence[Path], on: Sequence[str]) -> tuple[Sequence[Path], Sequence[str]]:
+    """Return the recordings to open, and the engine of each."""
+    if len(on) > 2:
+        raise UsageError("at most two engines are compared")
+    if len(on) == 2:
+        if len(files) > 2:
+            raise UsageError("two engines play one recording, or one each")
+        return [files[0], files[-1]], on
+    return files, [*(on or ("system",))] * len(files)
+
+
+def _is_kernel_trace(file: Path) -> bool:
+    from drawtap.system.reader import recognised
+    from drawtap.trace.core import is_recording
+
+    return file.exists() and not is_recording(file) and recognised(file) is not None
+
+
 def _place(file: Path, at: str) -> str:
     if not at:
         return ""
-    from drawtap.system.reader import recognised
-    from drawtap.trace.core import is_recording
     from drawtap.trace.ranges import call_of
     from drawtap.trace.trace import open_trace
 
-    if file.exists() and not is_recording(file) and recognised(file):
+    if _is_kernel_trace(file):
         raise UsageError("--at names a call, and a kernel trace has none")
     with open_trace(file) as trace:
         return f"call={call_of(trace, at)}"

@@ -5,6 +5,7 @@ Images are numpy arrays of uint8, height x width x 4 (RGBA), the top row first.
 
 from __future__ import annotations
 
+import math
 import struct
 import tempfile
 import zlib
@@ -76,18 +77,19 @@ class Tolerance:
 
 
 def difference(a: Image, b: Image) -> Difference:
-    """Return how far two images are apart."""
+    """Return how far two images are apart; `ssim` of planes of depth or stencil (height x width) is NaN."""
     if a.shape != b.shape:
         return Difference(255, 255.0, 0.0, 1.0, f"{a.shape[1]} x {a.shape[0]} and {b.shape[1]} x {b.shape[0]}")
     if np.array_equal(a, b):
         return Difference()
-    apart = np.abs(a.astype(np.int16) - b.astype(np.int16))
+    wide = np.int16 if a.dtype.itemsize == 1 else np.int32
+    apart = np.abs(a.astype(wide) - b.astype(wide))
     squares = np.square(apart.astype(np.float64))
     return Difference(
         int(apart.max()),
         float(np.sqrt(squares.mean())),
-        ssim(a, b),
-        float(apart.any(axis=2).mean()),
+        ssim(a, b) if a.ndim == 3 else math.nan,
+        float(apart.reshape(*a.shape[:2], -1).any(axis=2).mean()),
     )
 
 

@@ -344,10 +344,12 @@ class CoreTrace(Handle):
             raise QueryError("there are fewer bits than calls")
         return _object(self._text(self._lib.dt_check, bytes(keep)))
 
-    def diff(self, other: CoreTrace, *, frames: range | None, limit: int, outputs: bool) -> Row:
+    def diff(
+        self, other: CoreTrace, *, frames: range | None, limit: int, outputs: bool = False, runs: bool = False
+    ) -> Row:
         """Say what differs between the calls of this trace and another; see edit.h for dt_diff."""
         first, end = (frames.start, frames.stop) if frames is not None else (0, 0)
-        return _object(self._text(self._lib.dt_diff, other.handle, first, end, limit, int(outputs)))
+        return _object(self._text(self._lib.dt_diff, other.handle, first, end, limit, outputs | runs << 1))
 
     def text_changes(self, first_seq: int, end_seq: int, text: bytes) -> Row:
         """Hold an edited text against the calls it was made of; see edit.h for dt_text_changes."""

@@ -8,9 +8,13 @@ count, the content of arrays does. The aligning is done by the reader core.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from drawtap.tables.recording import FrameRow
 from drawtap.trace.core import Row
@@ -31,6 +35,12 @@ class Difference:
     b: int | None
     text: str
     params: tuple[tuple[str, str, str], ...] = ()
+
+    @property
+    def line(self) -> str:
+        """The call, of a changed one with what differs: `glClear(mask: A → B)`."""
+        differing = ", ".join(f"{name}: {was} → {now}" for name, was, now in self.params)
+        return f"{self.text}({differing})" if differing else self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +85,29 @@ def diff(a: Trace, b: Trace, *, frames: range | None = None, limit: int = 1000, 
     `frames` restricts both to these. At most `limit` differences are listed. With `outputs`, what calls returned and
     wrote counts, too: read-backs, queries, errors.
     """
-    said = a.core.diff(b.core, frames=frames, limit=limit, outputs=outputs)
+    return _differences(a, b, a.core.diff(b.core, frames=frames, limit=limit, outputs=outputs), frames)
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """All calls of two recordings in one order, as runs of calls of one kind that follow each other on both sides.
+
+    `runs` has a row for each: kind (0 equal, 1 changed, 2 only in A, 3 only in B), frame in A and in B, thread, first
+    call in A and in B, calls; -1 where a side has none. Runs of one pair of frames stand together, thread by thread.
+    """
+
+    differences: Differences
+    runs: npt.NDArray[np.int64]
+
+
+def aligned(a: Trace, b: Trace, *, limit: int) -> Alignment:
+    """Compare the calls of two recordings as `diff` does, and return the whole alignment."""
+    said = a.core.diff(b.core, frames=None, limit=limit, runs=True)
+    runs = np.array(said["runs"], np.int64).reshape(-1, 7)
+    return Alignment(_differences(a, b, said, None), runs)
+
+
+def _differences(a: Trace, b: Trace, said: Row, frames: range | None) -> Differences:
     numbers = ("equal", "changed", "only_a", "only_b", "different_frames", "frames_a", "frames_b")
     counts = {name: said[name] for name in numbers}
     pairs = [Frames(f["frame_a"], f["frame_b"], *(f[n] for n in numbers[:4])) for f in said["frames"]]
@@ -108,6 +140,20 @@ class ResourceDifference:
     a: int | None
     b: int | None
     changes: tuple[tuple[str, str, str], ...]
+
+    @property
+    def mark(self) -> str:
+        """`-` where only A has it, `+` where only B has, `~` where it differs."""
+        return "+" if self.a is None else "-" if self.b is None else "~"
+
+    @property
+    def line(self) -> str:
+        """What differs, or the properties of an object that one recording has: `width: 4 → 8`."""
+        both = self.mark == "~"
+        return ", ".join(
+            f"{name}: {was or '-'} → {now or '-'}" if both else f"{name}: {was or now}"
+            for name, was, now in self.changes
+        )
 
 
 _PROPERTIES = ("target", "label", "format", "width", "height", "depth", "levels", "bytes", "content_hash")
@@ -143,3 +189,46 @@ def _changes(was: tuple[object, ...] | None, now: tuple[object, ...] | None) -> 
         before, after = ("" if row is None or row[i] in (None, 0, "") else str(row[i]) for row in (was, now))
         if before != after:
             yield name, before, after
+
+
+# ---- states ----------------------------------------------------------------------------------------------------------
+
+# Native handles are other numbers in every run: they count in the order in which they came.
+_HANDLE = re.compile(r"^([^\[]*)\[(0x[0-9a-f]{5,})\]")
+_BOUND_SURFACE = re.compile(r"threads\[\d+\]\.(draw|read)$")
+
+
+def states(a: Trace, seq_a: int, b: Trace, seq_b: int) -> list[tuple[str, str | None, str | None]]:
+    """Return the state variables that differ: path, value after call `seq_a` of A, after call `seq_b` of B."""
+    x, y = _state_at(a, seq_a), _state_at(b, seq_b)
+    return [(path, x.get(path), y.get(path)) for path in sorted({*x, *y}) if x.get(path) != y.get(path)]
+
+
+def _state_at(trace: Trace, seq: int) -> dict[str, str]:
+    query = f"SELECT path, value, begin_seq FROM state WHERE begin_seq <= {seq} AND end_seq > {seq}"
+    values = {str(path): (str(value), int(since)) for path, value, since in trace.sql(query).fetchall()}
+    begun: dict[tuple[str, str], int] = {}
+    for path, (_, since) in values.items():
+        if match := _HANDLE.match(path):
+            key = (match[1], match[2])
+            begun[key] = min(since, begun.get(key, since))
+    names: dict[tuple[str, str], str] = {}
+    counts: dict[str, int] = {}
+    for collection, handle in sorted(begun, key=lambda key: (key[0], begun[key], int(key[1], 16))):
+        counts[collection] = counts.get(collection, 0) + 1
+        names[collection, handle] = f"{collection}[*{counts[collection]}]"
+    meant = {f'"{handle}"': name for (_, handle), name in names.items()}
+    found = {}
+    for path, (value, _) in values.items():
+        match = _HANDLE.match(path)
+        name = names[match[1], match[2]] + path[match.end() :] if match else path
+        if not _BOUND_SURFACE.match(name):
+            found[name] = meant.get(value) or ("an address" if _is_address(name, value) else value)
+    return found
+
+
+def _is_address(name: str, value: str) -> bool:
+    # Arrays in the program's memory; offsets in buffers are smaller.
+    if name.endswith("GL_VERTEX_BINDING_OFFSET"):
+        return value.isdigit() and int(value) >= 1 << 32
+    return re.fullmatch(r'"0x[0-9a-f]{5,}"', value) is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, Union
@@ -26,6 +27,7 @@ from drawtap.web.steering import Steering
 
 if TYPE_CHECKING:
     from drawtap.web.kernel import KernelView
+    from drawtap.web.pair import Pair
 
 _ASSETS = Path(__file__).parent / "assets"
 _SHARED = Path(drawtap.__file__).parent / "view" / "assets"
@@ -48,11 +50,14 @@ Seen: TypeAlias = Union[Recording, "KernelView"]
 def application(recordings: Sequence[Seen], *, token: str, host: str, steering: Steering | None = None) -> Starlette:
     """Return the application that serves recordings: number 0 is `/api/0/...`. `steering` lets a program drive it."""
     guard = Middleware(Guard, token=token, host=host, framed=steering is not None)
-    return Starlette(routes=_Routes(recordings, steering).routes(), middleware=[guard], debug=False)
+    routes = _Routes(recordings, steering)
+    app = Starlette(routes=routes.routes(), middleware=[guard], debug=False)
+    app.state.close = routes.close
+    return app
 
 
-def opened(path: Path, frame_end: str | None = None) -> Seen:
-    """Open a recording, or a trace of the kernel. Raises what opening either raises."""
+def opened(path: Path, frame_end: str | None = None, engine: str = "system") -> Seen:
+    """Open a recording, which `engine` plays, or a trace of the kernel. Raises what opening either raises."""
     from drawtap.trace.core import is_recording
 
     if not path.exists():
@@ -64,7 +69,7 @@ def opened(path: Path, frame_end: str | None = None) -> Seen:
             from drawtap.web.kernel import KernelView
 
             return KernelView(path)
-    recording = Recording(path, frame_end)
+    recording = Recording(path, frame_end, engine)
     recording.prepare()
     return recording
 
@@ -73,6 +78,8 @@ class _Routes:
     def __init__(self, recordings: Sequence[Seen], steering: Steering | None) -> None:
         self._recordings = recordings
         self._steering = steering
+        self._pairs: dict[tuple[int, int], Pair] = {}
+        self._pairing = threading.Lock()
         self._notes = [Notes(recording.path) for recording in recordings]
 
     def routes(self) -> list[Route]:
@@ -127,14 +134,27 @@ class _Routes:
             "contention": lambda r, q: r.contention(_number(q, "t0"), _number(q, "t1")),
             "events": lambda r, q: r.events(_number(q, "t0"), _number(q, "t1")),
         }
+        of_pairs: dict[str, Callable[[Pair, Request], object]] = {
+            "frames": lambda p, q: p.listing(q.query_params.get("query", "")),
+            "outline/{pair:int}": lambda p, q: p.outline(q.path_params["pair"]),
+            "states": lambda p, q: p.states(_number(q, "a"), _number(q, "b")),
+            "resources": lambda p, _: p.resources(),
+            "pictures": lambda p, q: p.pictures(_number(q, "a"), _number(q, "b"), q.query_params.get("of", "")),
+            "compared": lambda p, q: p.compared(begin="begin" in q.query_params),
+        }
         endpoints = {path: self._asking(ask, self._recording) for path, ask in asked.items()}
         endpoints |= {path: self._asking(ask, self._of) for path, ask in of_both.items()}
         endpoints |= {path: self._asking(ask, self._kernel) for path, ask in of_kernel.items()}
         routes = [Route(f"/api/{{recording:int}}/{path}", endpoint) for path, endpoint in endpoints.items()]
+        routes += [
+            Route(f"/api/pair/{{a:int}}/{{b:int}}/{path}", self._asking(ask, self._pair))
+            for path, ask in of_pairs.items()
+        ]
         return [
             Route("/", _shell),
             Route("/app/{name}", _asset),
             Route("/api/session", self._session),
+            Route("/api/engines", _engines),
             Route("/api/place", self._place, methods=["GET", "PUT"]),
             Route("/api/{recording:int}/filter", self._posting(Recording.filter, self._recording), methods=["POST"]),
             Route(
@@ -171,8 +191,27 @@ class _Routes:
             raise UsageError(f"{found.path.name} is a recording of calls, no kernel trace")
         return found
 
+    def _pair(self, request: Request) -> Pair:
+        from drawtap.web.pair import Pair
+
+        numbers: tuple[int, int] = request.path_params["a"], request.path_params["b"]
+        one, other = (self._numbered(number) for number in numbers)
+        if not isinstance(one, Recording) or not isinstance(other, Recording) or one is other:
+            raise UsageError("two recordings of calls are compared, no kernel trace and none with itself")
+        with self._pairing:
+            if numbers not in self._pairs:
+                self._pairs[numbers] = Pair(one, other)
+            return self._pairs[numbers]
+
+    def close(self) -> None:
+        """End what compares recordings."""
+        for pair in self._pairs.values():
+            pair.close()
+
     def _of(self, request: Request) -> Seen:
-        number: int = request.path_params["recording"]
+        return self._numbered(request.path_params["recording"])
+
+    def _numbered(self, number: int) -> Seen:
         if number >= len(self._recordings):
             raise UsageError(f"there is no recording {number}", hint=f"there are {len(self._recordings)}")
         return self._recordings[number]
@@ -323,6 +362,20 @@ def _numbers(request: Request, name: str) -> list[int]:
             raise UsageError(f"{name} names too many calls")
         found += range(int(first), int(last or first) + 1)
     return found
+
+
+async def _engines(request: Request) -> Response:
+    def engines() -> object:
+        from drawtap.replay.engine import ENGINES, ask
+
+        answers = [ask(found) for _, found in ENGINES.items()]
+        names = ("name", "about", "works", "renderer", "reason")
+        return [
+            dict(zip(names, (a.engine.name, a.engine.about, a.works, a.renderer, a.reason), strict=True))
+            for a in answers
+        ]
+
+    return await _answered(engines)
 
 
 async def _shell(request: Request) -> Response:

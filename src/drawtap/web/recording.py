@@ -52,9 +52,18 @@ _PREVIEW = 4096  # elements of an array
 
 
 class Recording:
-    """A recording with what was computed of it for the page. `close` it at the end."""
+    """A recording with what was computed of it for the page. `close` it at the end.
 
-    def __init__(self, path: Path, frame_end: str | None = None) -> None:
+    `engine` names what plays it; raises what `engine.environment_of` raises.
+    """
+
+    def __init__(self, path: Path, frame_end: str | None = None, engine: str = "system") -> None:
+        self.engine = engine
+        self.environment: Mapping[str, str] | None = None
+        if engine != "system":
+            from drawtap.replay.engine import environment_of
+
+            self.environment = environment_of(engine)
         self.trace = open_trace(path, frame_end=frame_end)
         self.path = path
         self._sets: OrderedDict[str, tuple[str, str, CallSet]] = OrderedDict()  # id -> filter, SQL, calls
@@ -96,6 +105,7 @@ class Recording:
         info = self.trace.info
         return {
             "name": self.path.name,
+            "engine": self.engine,
             "uuid": info["uuid"],
             "calls": info["calls"],
             "frames": info["frames"],
@@ -163,7 +173,7 @@ class Recording:
         kinds = {name: kind for name, flags in self.vocabulary.functions.items() if (kind := _kind(flags))}
         found: list[tuple[int, str]] = []
         if kinds:
-            with self._lent() as trace:
+            with self.lent() as trace:
                 names = ", ".join(f"'{name}'" for name in kinds)
                 query = f"SELECT seq, name FROM calls WHERE seq >= {first} AND seq < {end} AND name IN ({names})"
                 rows = trace.sql(f"{query} ORDER BY seq LIMIT {MOST_ANCHORS + 1}").fetchall()
@@ -309,7 +319,7 @@ class Recording:
             if known == text:
                 return {"id": key, "count": len(calls), "sql": sql}
         sql = f"SELECT seq FROM calls WHERE {where}"
-        with self._lent(query) as trace:
+        with self.lent(query) as trace:
             seqs = trace.sql(sql).numpy()["seq"]
             calls = CallSet(trace.info["calls"], seqs)
         key = secrets.token_urlsafe(9)
@@ -352,20 +362,20 @@ class Recording:
 
         with self._making:
             if self._time is None:
-                self._time = RecordedTracks(self.trace, self._lent, self._frames)
+                self._time = RecordedTracks(self.trace, self.lent, self._frames)
             return self._time
 
     def all_series(self) -> list[dict[str, str]]:
         """Return the series of numbers by frame, draw or call."""
         from drawtap.web.series import AllSeries  # with DuckDB, which the first rows do without
 
-        return AllSeries(self.trace, self._lent).listing()
+        return AllSeries(self.trace, self.lent).listing()
 
     def series(self, key: str) -> bytes:
         """Return the values of a series: a JSON head, then numbers of frames or calls, then values."""
         from drawtap.web.series import AllSeries
 
-        head, data = AllSeries(self.trace, self._lent).values(key)
+        head, data = AllSeries(self.trace, self.lent).values(key)
         return headed(head, data)
 
     @contextlib.contextmanager
@@ -381,7 +391,7 @@ class Recording:
 
     def sql(self, text: str, query: str) -> Answer:
         """Answer a question in SQL that only reads; at most MOST_ROWS rows, and `more` says whether others are left."""
-        with self._lent(query) as trace:
+        with self.lent(query) as trace:
             return answer(trace.sql(text))
 
     def stop(self, query: str) -> bool:
@@ -395,7 +405,7 @@ class Recording:
         return trace is not None
 
     @contextlib.contextmanager
-    def _lent(self, query: str = "") -> Iterator[Trace]:
+    def lent(self, query: str = "") -> Iterator[Trace]:
         """Yield a trace with a database of its own: a connection has one question at a time."""
         query = query or getattr(self._asking, "query", "")
         with self._lock:
@@ -493,7 +503,7 @@ class Recording:
         return found
 
     def _since(self, seq: int, known: Mapping[str, str]) -> dict[str, int]:
-        with self._lent() as trace:
+        with self.lent() as trace:
             query = f"SELECT path, begin_seq FROM state WHERE begin_seq <= {seq} AND end_seq > {seq}"
             rows = trace.sql(query).fetchall()
         found: dict[str, int] = {}
@@ -530,7 +540,7 @@ class Recording:
         """
         from drawtap.replay.compare import decode_attachment
 
-        found, why, served = self._attachments(seq)
+        found, why, served = self.attachments(seq)
         if of not in found:
             raise UsageError(why or f"there is no {of} to read back here", hint="choose a draw, or the end of a frame")
         pixels = decode_attachment(found[of], f"the picture after call {seq}")
@@ -548,12 +558,13 @@ class Recording:
 
     def png(self, seq: int, of: str) -> bytes:
         """Return the same picture as PNG."""
-        found, why, _ = self._attachments(seq)
+        found, why, _ = self.attachments(seq)
         if of not in found:
             raise UsageError(why or f"there is no {of} to read back here")
         return found[of]
 
-    def _attachments(self, seq: int) -> tuple[dict[str, bytes], str, Served]:
+    def attachments(self, seq: int) -> tuple[dict[str, bytes], str, Served]:
+        """Return the PNGs of what is drawn to after a call, by name, why others are missing, and who drew them."""
         self._check(seq)
         kept = self._kept.get(seq)
         if kept is not None:
@@ -576,7 +587,7 @@ class Recording:
         """The recording with changes that the page asks for."""
         from drawtap.web.whatif import WhatIf
 
-        return WhatIf(self.trace)
+        return WhatIf(self.trace, environment=self.environment)
 
     @functools.cached_property
     def looks(self) -> Looks:
@@ -590,14 +601,14 @@ class Recording:
         """The players of this recording; none is started before the first request for a picture."""
         from drawtap.replay.pool import Pool
 
-        return Pool(self.trace)
+        return Pool(self.trace, environment=self.environment)
 
     @functools.cached_property
     def strip(self) -> Strip:
         """Small pictures of frames over the whole run, made in the background once somebody looks."""
         from drawtap.web.strip import Strip
 
-        return Strip(self.trace)
+        return Strip(self.trace, environment=self.environment)
 
     def thumbnails(self) -> Answer:
         """Return the frames of which there are small pictures, and whether more are to come."""

@@ -20,13 +20,21 @@ if TYPE_CHECKING:
 
 
 def serve(
-    files: Sequence[Path], *, host: str, port: int, browser: bool, frame_end: str | None = None, place: str = ""
+    files: Sequence[Path],
+    *,
+    host: str,
+    port: int,
+    browser: bool,
+    frame_end: str | None = None,
+    place: str = "",
+    engines: Sequence[str] = (),
 ) -> None:
     """Serve recordings to a browser until Ctrl-C or SIGTERM; the first line on standard output is the address.
 
-    `place` is what the page shows first, in the form of its address (`call=1234`). Raises what `Serving` raises.
+    `place` is what the page shows first, in the form of its address (`call=1234`); `engines` has one for each file, or
+    none. Raises what `Serving` raises.
     """
-    serving = Serving(files, host=host, port=port, frame_end=frame_end)
+    serving = Serving(files, host=host, port=port, frame_end=frame_end, engines=engines)
     address = serving.address + (f"&{place}" if place else "")
     with contextlib.ExitStack() as stack, contextlib.suppress(KeyboardInterrupt):
         # An interrupt as an exception could be lost in a finalizer: until the server takes signals, this one ends it.
@@ -54,6 +62,7 @@ class Serving:
         port: int,
         frame_end: str | None = None,
         steering: Steering | None = None,
+        engines: Sequence[str] = (),
     ) -> None:
         try:
             import uvicorn
@@ -63,14 +72,15 @@ class Serving:
             raise UnavailableError(f"drawtap view needs {error.name}", hint="pip install 'drawtap[web]'") from None
         with contextlib.ExitStack() as stack:
             recordings: list[Seen] = []
-            for file in files:
-                recording: Seen = opened(file, frame_end)
+            for file, engine in zip(files, engines or ["system"] * len(files), strict=True):
+                recording: Seen = opened(file, frame_end, engine)
                 stack.callback(recording.close)
                 recordings.append(recording)
             token = secrets.token_urlsafe(24)
             self._socket = _listen(host, port)
             stack.callback(self._socket.close)
             app = application(recordings, token=token, host=host, steering=steering)
+            stack.callback(app.state.close)
             config = uvicorn.Config(
                 app, log_level="warning", access_log=False, lifespan="off", timeout_graceful_shutdown=1, ws="none"
             )

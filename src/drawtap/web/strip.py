@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,11 +23,11 @@ _WIDTH = 96  # pixels
 class Strip:
     """Makes pictures of chosen frames, in their order, as soon as somebody asks for them."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, *, environment: Mapping[str, str] | None = None) -> None:
         self._trace = trace
         self._images: dict[int, Image] = {}
         self._why = ""
-        self._player = Warm(trace.path, frame_end=trace.frame_end, nice=POLITE)
+        self._player = Warm(trace.path, environment=environment, frame_end=trace.frame_end, nice=POLITE)
         self._closed = False
         self._making = threading.Thread(target=self._make, daemon=True)
         self._making.start()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,8 +27,8 @@ _LINE = re.compile(r"(drop|set)\s+(\d{1,15})\s*(.*)")
 class WhatIf:
     """Writes the changed recording once for each text of changes, and plays it. `close` it at the end."""
 
-    def __init__(self, trace: Trace) -> None:
-        self._trace = trace
+    def __init__(self, trace: Trace, *, environment: Mapping[str, str] | None = None) -> None:
+        self._trace, self._environment = trace, environment
         self._folder = tempfile.TemporaryDirectory(prefix="drawtap-")
         self._busy = threading.Lock()
         self._newest = 0
@@ -61,7 +62,7 @@ class WhatIf:
         self._file.unlink(missing_ok=True)
         editor.save(self._file)
         self._dropped = sorted(set(dropped))
-        self._player = Warm(self._file, frame_end=self._trace.frame_end)
+        self._player = Warm(self._file, environment=self._environment, frame_end=self._trace.frame_end)
         self._text = text
 
     def picture(self, seq: int, text: str) -> bytes:

@@ -7,6 +7,8 @@ import { FlatModel, SetModel, TreeModel } from "./models.js";
 import { KernelTrace, contentionPanel, eventsPanel, figuresPanel } from "./kernel.js";
 import { ask, get, takeToken } from "./net.js";
 import { Notes } from "./notes.js";
+import { PairModel } from "./pair.js";
+import { comparedPanel, pairCallPanel, pairObjectsPanel, pairPicturePanel, pairStatePanel } from "./pair_panels.js";
 import { callPanel } from "./panels_call.js";
 import { findingsPanel, notesPanel, objectsPanel } from "./panels_more.js";
 import { picturePanel, texturePanel } from "./panels_picture.js";
@@ -24,6 +26,8 @@ import { whatifPanel } from "./whatif.js";
 
 const PANELS = [callPanel, statePanel, picturePanel, shaderPanel, objectsPanel, texturePanel, findingsPanel, sqlPanel, notesPanel, timePanel, meshPanel, whatifPanel];
 const KERNEL_PANELS = [contentionPanel, figuresPanel, eventsPanel, sqlPanel, notesPanel, timePanel];
+const PAIR_PANELS = [pairCallPanel, pairStatePanel, pairPicturePanel, pairObjectsPanel, comparedPanel];
+const SIDES = /** @type {const} */ (["", "a", "b", "difference", "flicker"]);
 const element = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
 /** The key that opens a panel. @param {any} panel @param {number} i */
@@ -37,12 +41,15 @@ function ranged(filter, of, from, to) {
   return `${of}=${from}..${to} ${rest}`.trim();
 }
 
+/** @param {any} overview */
+const named = (overview) => (overview.engine && overview.engine !== "system" ? `${overview.name} on ${overview.engine}` : overview.name);
+
 class Page {
   /** @param {any} session */
   constructor(session) {
     this.session = session;
     this.store = new Store();
-    this.list = new CallList(element("list"), { select: (seq) => this.store.set({ call: seq }), fail: (error) => this.fail(error) });
+    this.list = new CallList(element("list"), { select: (seq, row) => this.selected(seq, row), fail: (error) => this.fail(error) });
     this.density = h("canvas", { id: "density", "aria-hidden": "true" });
     element("list").append(this.density);
     this.marks = new Marks(this, /** @type {HTMLCanvasElement} */ (h("canvas", { id: "marks", hidden: true, title: "findings and problems" })));
@@ -68,7 +75,8 @@ class Page {
       return;
     }
     await this.applyFilter(place);
-    if (place.call !== null) await this.list.reveal(place.call);
+    if (this.pair) await this.beginPair();
+    else if (place.call !== null) await this.list.reveal(place.call);
     else if (this.recording.frameCount) this.list.choose(0);
     this.list.scroller.focus();
     this.status();
@@ -81,16 +89,22 @@ class Page {
     const index = this.session.recordings.indexOf(overview);
     const kernel = overview.kind === "kernel";
     this.recording = kernel ? new KernelTrace(index, overview) : new Recording(index, overview);
-    this.panels = kernel ? KERNEL_PANELS : PANELS;
+    const second = this.session.recordings[this.store.place.with ?? -1];
+    const pairs = second && !kernel && second !== overview && second.kind !== "kernel";
+    this.other = pairs ? new Recording(this.session.recordings.indexOf(second), second) : null;
+    this.pair = null;
+    this.panels = kernel ? KERNEL_PANELS : pairs ? PAIR_PANELS : PANELS;
     document.body.classList.toggle("kernel", kernel);
+    document.body.classList.toggle("pair", Boolean(pairs));
     this.tabs();
     this.notes = new Notes(index);
-    await Promise.all([this.recording.load(), this.notes.load().catch((error) => this.fail(error))]);
-    document.title = `${overview.name} – drawtap`;
+    await Promise.all([this.recording.load(), this.other?.load(), this.notes.load().catch((error) => this.fail(error))]);
+    document.title = `${overview.name}${this.other ? ` and ${this.other.overview.name}` : ""} – drawtap`;
     const losses = overview.problems.length;
-    const choose = this.session.recordings.length > 1 && h("select", { "aria-label": "recording", on: { change: (/** @type {any} */ e) => this.store.set({ rec: Number(e.target.value), call: null, filter: "", pin: null }) } },
-      ...this.session.recordings.map((/** @type {any} */ one, /** @type {number} */ i) => h("option", { value: i, text: one.name, selected: i === index })));
-    fill(element("what"), choose || h("b", { text: overview.name }), ` ${kernel ? [overview.about.format, overview.about.hostname, overview.about.kernel_release, `clock ${overview.about.clock}`].filter(Boolean).join(" · ") : `${number(overview.calls)} calls, ${number(overview.frames)} frames`} `,
+    const choose = this.session.recordings.length > 1 && !this.other && h("select", { "aria-label": "recording", on: { change: (/** @type {any} */ e) => this.store.set({ rec: Number(e.target.value), call: null, filter: "", pin: null }) } },
+      ...this.session.recordings.map((/** @type {any} */ one, /** @type {number} */ i) => h("option", { value: i, text: named(one), selected: i === index })));
+    if (this.other) this.pairHead(overview, this.other.overview);
+    else fill(element("what"), choose || h("b", { text: overview.name }), this.partners(index), ` ${kernel ? [overview.about.format, overview.about.hostname, overview.about.kernel_release, `clock ${overview.about.clock}`].filter(Boolean).join(" · ") : `${number(overview.calls)} calls, ${number(overview.frames)} frames`} `,
       losses > 0 && h("a", { class: "bad", href: "#", text: `▲ ${losses} ${losses === 1 ? "problem" : "problems"}`, on: { click: (/** @type {Event} */ e) => { e.preventDefault(); this.store.set({ tab: "sql", sql: "SELECT * FROM problems" }); } } }));
     if (kernel) return;
     this.series = new AllSeries(index);
@@ -99,7 +113,85 @@ class Page {
     this.strip.show(this.recording);
     if (this.begun) this.later();
     this.tree = new TreeModel(this.recording);
+    if (this.other) await this.align();
     this.model();
+  }
+
+  /** What the list's selection means for the cursors. @param {number} seq @param {any} row */
+  selected(seq, row) {
+    const { hold } = this.store.place;
+    if (!this.pair) this.store.set({ call: seq });
+    else this.store.set(hold === "a" ? { callb: row.b } : hold === "b" ? { call: row.a } : { call: row.a, callb: row.b });
+  }
+
+  // ---- two recordings ---------------------------------------------------------------------------------------------
+
+  /** A choice of what to compare with. @param {number} index */
+  partners(index) {
+    const others = this.session.recordings.map((/** @type {any} */ one, /** @type {number} */ i) => ({ one, i })).filter((/** @type {any} */ { one, i }) => i !== index && one.kind !== "kernel");
+    if (!others.length || this.session.recordings[index].kind === "kernel") return null;
+    return h("select", { "aria-label": "compare with", on: { change: (/** @type {any} */ e) => this.store.set({ with: Number(e.target.value), callb: null, filter: "", pin: null, tab: "call" }) } },
+      h("option", { value: "", text: "compare with …", selected: true }), ...others.map((/** @type {any} */ { one, i }) => h("option", { value: i, text: named(one) })));
+  }
+
+  /** @param {any} a @param {any} b */
+  pairHead(a, b) {
+    const one = (/** @type {string} */ side, /** @type {any} */ overview, /** @type {any} */ recording) => h("span", { class: "side" }, h("em", { class: "kind", text: side }), h("b", { text: named(overview) }),
+      ` ${number(overview.calls)} calls, ${number(overview.frames)} frames`, overview.problems.length > 0 && h("span", { class: "bad", text: ` ▲ ${overview.problems.length}`, title: "problems of the file: open it alone" }),
+      button("alone", () => this.store.set({ rec: recording.number, with: null, callb: null, hold: "", call: this.store.place[side === "A" ? "call" : "callb"] }), { title: `only ${overview.name}` }));
+    fill(element("what"), one("A", a, this.recording), one("B", b, this.other));
+  }
+
+  async align() {
+    const model = new PairModel(this.recording, /** @type {any} */ (this.other));
+    const aligning = new AbortController();
+    this.say("the calls of both are aligned …");
+    await model.align(aligning.signal);
+    this.say("");
+    this.pair = model;
+    model.show(this.store.place.mode === "hide");
+    this.strip.density = model.density(1024);
+    this.strip.draw();
+    const { counts } = model;
+    const parts = [["~", counts.changed, "changed"], ["−", counts.only_a, "only in A"], ["+", counts.only_b, "only in B"]].filter(([, n]) => n).map(([sign, n, what]) => `${sign} ${number(/** @type {number} */ (n))} ${what}`);
+    element("counts").textContent = parts.length ? `${parts.join("   ")}   = ${number(counts.equal)} equal` : `all ${number(counts.equal)} calls are equal`;
+  }
+
+  /** The cursors that the address names, or the first difference. */
+  async beginPair() {
+    const { place } = this.store, pair = /** @type {PairModel} */ (this.pair);
+    pair.hold = place.hold;
+    if (place.call === null && place.callb === null) {
+      this.list.choose(0);
+      await this.differing(1);
+      return;
+    }
+    if (place.call === null || place.callb === null) await this.partner(place);
+    Object.assign(pair.cursors, { a: this.store.place.call, b: this.store.place.callb });
+    await this.list.reveal(this.store.place.call ?? 0);
+  }
+
+  /** The call that belongs to the cursor that is there. @param {import("./store.js").Place} place */
+  async partner(place) {
+    const pair = /** @type {PairModel} */ (this.pair), side = place.call === null ? "b" : "a";
+    Object.assign(pair, { hold: side === "a" ? "b" : "a", cursors: { a: place.call, b: place.callb } });
+    const row = /** @type {any} */ (pair.length ? pair.at(await pair.reveal()) : { a: 0, b: 0 });
+    pair.hold = place.hold;
+    this.store.set({ call: place.call ?? row.a, callb: place.callb ?? row.b }, { replace: true });
+  }
+
+  /** @param {1|-1} step */
+  async differing(step) {
+    const row = await /** @type {PairModel} */ (this.pair).beside(step, this.list.focus);
+    if (!row) return this.say(step > 0 ? "no difference behind this" : "no difference before this");
+    this.selected(row.seq, row);
+    Object.assign(/** @type {PairModel} */ (this.pair).cursors, { a: this.store.place.call, b: this.store.place.callb });
+    await this.list.reveal(row.seq);
+  }
+
+  hold() {
+    const { hold } = this.store.place;
+    this.store.set({ hold: hold === "" ? "a" : hold === "a" ? "b" : "" });
   }
 
   /** The first rows are there: now what may come after them. */
@@ -156,6 +248,11 @@ class Page {
   model() {
     const { place } = this.store;
     const hides = this.set && place.mode === "hide";
+    if (this.pair) {
+      this.pair.show(place.mode === "hide");
+      this.list.show(this.recording, this.pair);
+      return this.toolbar();
+    }
     this.drawDensity();
     this.list.show(this.recording, hides ? new SetModel(this.recording, this.set) : place.list === "flat" ? new FlatModel(this.recording) : this.tree);
     this.toolbar();
@@ -165,6 +262,11 @@ class Page {
   /** Kinds of lists, and columns. */
   toolbar() {
     const { place } = this.store, hides = this.set && place.mode === "hide";
+    if (this.pair) {
+      const holds = (/** @type {any} */ side, /** @type {string} */ name) => button(name, () => this.store.set({ hold: place.hold === side ? "" : side }), { "aria-pressed": String(place.hold === side), title: `cursor ${side.toUpperCase()} stays where it is while you go through the list (H)` });
+      return fill(element("bar"), button("differing frames", () => this.store.set({ mode: "hide" }), { "aria-pressed": String(place.mode === "hide") }), button("all frames", () => this.store.set({ mode: "dim" }), { "aria-pressed": String(place.mode === "dim") }),
+        h("span", { class: "gap" }), holds("a", "hold A"), holds("b", "hold B"), button("↑ difference", () => void this.differing(-1).catch((e) => this.fail(e)), { title: "N" }), button("↓ difference", () => void this.differing(1).catch((e) => this.fail(e)), { title: "n" }));
+    }
     fill(element("bar"),
       ...[["tree", "frames"], ["flat", "all calls"]].map(([key, name]) => button(name, () => this.store.set({ list: /** @type {any} */ (key) }), { "aria-pressed": String(place.list === key && !hides), disabled: hides })),
       h("span", { class: "gap" }),
@@ -177,13 +279,15 @@ class Page {
   /** @param {import("./store.js").Place} place @param {import("./store.js").Place} before */
   async moved(place, before) {
     try {
-      if (place.rec !== before.rec) await this.open(place.rec);
+      const opens = place.rec !== before.rec || place.with !== before.with;
+      if (opens) await this.open(place.rec);
+      if (this.pair) return await this.movedPair(place, before, opens);
       if (this.recording.kernel) {
         this.panelSoon();
         return await this.timeline.show(place);
       }
-      if (place.bars !== before.bars && place.rec === before.rec) await this.bars();
-      if (place.filter !== before.filter || place.rec !== before.rec) await this.applyFilter(place);
+      if (place.bars !== before.bars && !opens) await this.bars();
+      if (place.filter !== before.filter || opens) await this.applyFilter(place);
       else if (place.mode !== before.mode || place.list !== before.list) {
         this.recording.markBy(this.set && place.mode === "dim" ? this.set.id : "");
         this.modeButton();
@@ -199,10 +303,27 @@ class Page {
     }
   }
 
+  /** @param {import("./store.js").Place} place @param {import("./store.js").Place} before @param {boolean} opens */
+  async movedPair(place, before, opens) {
+    const pair = /** @type {PairModel} */ (this.pair);
+    if (opens) await this.beginPair();
+    else {
+      Object.assign(pair, { hold: place.hold });
+      Object.assign(pair.cursors, { a: place.call, b: place.callb });
+      if (place.mode !== before.mode || place.hold !== before.hold) this.model();
+      if (!pair.isAt(this.list.focus)) await this.list.reveal(place.call ?? 0);
+      this.list.draw();
+    }
+    this.status();
+    this.panelSoon();
+    await this.timeline.show(place);
+  }
+
   // ---- filter ---------------------------------------------------------------------------------------------------
 
   /** @param {import("./store.js").Place} place */
   async applyFilter(place) {
+    if (this.pair) return;
     const input = /** @type {HTMLInputElement} */ (element("filter-text"));
     if (document.activeElement !== input) input.value = place.filter;
     this.filtering?.abort();
@@ -261,6 +382,7 @@ class Page {
 
   /** @param {1|-1} step */
   async match(step) {
+    if (this.pair) return this.differing(step);
     if (!this.set) return this.say("there is no filter: / begins one");
     const place = await get(`${this.recording.number}/set/${this.set.id}/place?seq=${this.store.place.call ?? 0}`);
     const found = step > 0 ? place.next : place.previous;
@@ -272,14 +394,21 @@ class Page {
 
   /** @param {number} seq */
   go(seq) {
+    if (seq >= 0 && seq < this.recording.calls && this.pair) return void this.goPair("a", seq).catch((error) => this.fail(error));
     if (seq < 0 || seq >= this.recording.calls) return this.say(`there is no call ${seq}: there are ${number(this.recording.calls)}`);
     this.store.set({ call: seq });
+  }
+
+  /** Both cursors to a call of one side. @param {"a"|"b"} side @param {number} seq */
+  async goPair(side, seq) {
+    await this.partner({ ...this.store.place, call: side === "a" ? seq : null, callb: side === "b" ? seq : null });
   }
 
   /** @param {number} frame */
   goFrame(frame) {
     if (frame < 0 || frame >= this.recording.frameCount) return this.say(`there is no frame ${frame}: there are ${number(this.recording.frameCount)}`);
     const { place } = this.store;
+    if (this.pair) return this.go(this.recording.frames.end[frame] - 1);
     if (this.list.model === this.tree) this.list.choose(this.tree.rowOfFrame(frame));
     else this.go(this.recording.frames[place.list === "flat" ? "first" : "end"][frame] - (place.list === "flat" ? 0 : 1));
   }
@@ -354,8 +483,9 @@ class Page {
 
   /** @param {HTMLElement} box @param {AbortController} asking */
   context(box, asking) {
+    const row = this.pair?.length ? this.pair.at(this.list.focus) : null;
     return {
-      recording: this.recording, place: this.store.place, store: this.store, element: box, notes: this.notes, timeline: this.timeline, signal: asking.signal,
+      other: this.other, pair: this.pair, row, recording: this.recording, place: this.store.place, store: this.store, element: box, notes: this.notes, timeline: this.timeline, signal: asking.signal,
       abort: () => asking.abort(), go: (/** @type {number} */ seq) => this.go(seq), goFrame: (/** @type {number} */ f) => this.goFrame(f),
       say: (/** @type {string} */ text) => this.say(text), fail: (/** @type {unknown} */ e) => this.fail(e), again: () => void this.panel(),
     };
@@ -377,11 +507,16 @@ class Page {
 
   status() {
     if (this.recording.kernel) return;
-    const { call, pin } = this.store.place;
+    const { call, pin, callb } = this.store.place;
     const frame = call === null ? null : this.recording.frameOf(call);
     this.strip.frame = frame ?? undefined;
     this.strip.call = call ?? undefined;
     this.strip.draw();
+    if (this.pair) {
+      const of = (/** @type {string} */ side, /** @type {any} */ recording, /** @type {number|null} */ at) => (at === null ? "" : `${side}: call ${number(at)}, frame ${number(recording.frameOf(at))}`);
+      element("place").textContent = [of("A", this.recording, call), of("B", this.other, callb)].filter(Boolean).join("  ·  ");
+      return;
+    }
     element("place").textContent = call === null ? "" : `call ${number(call)}, frame ${number(frame ?? 0)} (${duration(this.recording.frames.duration[frame ?? 0])})${pin === null ? "" : `, pinned ${number(pin)}`}`;
   }
 
@@ -425,21 +560,32 @@ class Page {
   }
 
   commands() {
+    const all = this.allCommands();
+    return this.other ? all.filter((one) => !one.alone) : all.filter((one) => !one.both);
+  }
+
+  /** `alone`: of one recording; `both`: of two. @returns {any[]} */
+  allCommands() {
     const here = () => this.store.place.call;
     return [
-      { name: "filter the calls", keys: ["/"], run: () => element("filter-text").focus() },
+      { alone: true, name: "filter the calls", keys: ["/"], run: () => element("filter-text").focus() },
       { name: "go to a call or a #frame", keys: ["g"], run: () => this.prompt() },
-      { name: "next match of the filter", keys: ["n"], run: () => void this.match(1) },
-      { name: "previous match of the filter", keys: ["N"], run: () => void this.match(-1) },
-      { name: "next draw", keys: ["d"], run: () => void this.draw(1) },
-      { name: "previous draw", keys: ["D"], run: () => void this.draw(-1) },
+      { alone: true, name: "next match of the filter", keys: ["n"], run: () => void this.match(1) },
+      { alone: true, name: "previous match of the filter", keys: ["N"], run: () => void this.match(-1) },
+      { both: true, name: "next difference", keys: ["n"], run: () => void this.differing(1).catch((error) => this.fail(error)) },
+      { both: true, name: "previous difference", keys: ["N"], run: () => void this.differing(-1).catch((error) => this.fail(error)) },
+      { both: true, name: "hide or show frames that are equal", keys: ["h"], run: () => this.toggleMode() },
+      { both: true, name: "hold cursor A, cursor B, none", keys: ["H"], run: () => this.hold() },
+      { both: true, name: "pictures: beside, A, B, difference, flicker", keys: ["v"], run: () => this.store.set({ tab: "picture", side: SIDES[(SIDES.indexOf(this.store.place.side) + 1) % SIDES.length] }) },
+      { alone: true, name: "next draw", keys: ["d"], run: () => void this.draw(1) },
+      { alone: true, name: "previous draw", keys: ["D"], run: () => void this.draw(-1) },
       { name: "next frame", keys: ["f"], run: () => this.goFrame(this.recording.frameOf(here() ?? 0) + 1) },
       { name: "previous frame", keys: ["F"], run: () => this.goFrame(this.recording.frameOf(here() ?? 0) - 1) },
       { name: "keep a bookmark at this call", keys: ["b"], run: () => here() !== null && void this.notes.add("bookmarks", { seq: here(), text: "" }, this.context(element("panel"), new AbortController())) },
-      { name: "pin this call: compare states with it", keys: ["p"], run: () => this.store.set({ pin: this.store.place.pin === here() ? null : here() }) },
-      { name: "hide or dim what the filter leaves out", keys: ["h"], run: () => this.toggleMode() },
-      { name: "frames with their draws", keys: ["t"], run: () => this.store.set({ list: "tree" }) },
-      { name: "all calls", keys: ["a"], run: () => this.store.set({ list: "flat" }) },
+      { alone: true, name: "pin this call: compare states with it", keys: ["p"], run: () => this.store.set({ pin: this.store.place.pin === here() ? null : here() }) },
+      { alone: true, name: "hide or dim what the filter leaves out", keys: ["h"], run: () => this.toggleMode() },
+      { alone: true, name: "frames with their draws", keys: ["t"], run: () => this.store.set({ list: "tree" }) },
+      { alone: true, name: "all calls", keys: ["a"], run: () => this.store.set({ list: "flat" }) },
       { name: "undo: back to where I was", keys: ["u"], run: () => history.back() },
       { name: "into the list of calls", keys: ["l"], run: () => this.list.scroller.focus() },
       { name: "into the panel", keys: ["o"], run: () => element("panel").focus() },
@@ -447,9 +593,9 @@ class Page {
       { name: "pictures of frames above the bars", keys: ["i"], run: () => void this.strip.toggle() },
       { name: "timeline", keys: ["T"], run: () => this.timeline.toggle() },
       { name: "into the timeline", keys: ["y"], run: () => this.timeline.toggle(true) },
-      { name: "look for findings and mark them", keys: [], run: () => void this.looked().catch((error) => this.fail(error)) },
-      { name: "next finding or problem", keys: ["e"], run: () => this.markBeside(1) },
-      { name: "previous finding or problem", keys: ["E"], run: () => this.markBeside(-1) },
+      { alone: true, name: "look for findings and mark them", keys: [], run: () => void this.looked().catch((error) => this.fail(error)) },
+      { alone: true, name: "next finding or problem", keys: ["e"], run: () => this.markBeside(1) },
+      { alone: true, name: "previous finding or problem", keys: ["E"], run: () => this.markBeside(-1) },
       { name: "into the bars", keys: ["j"], run: () => this.strip.canvas.focus() },
       { name: "copy a link to this place", keys: ["c"], run: () => void navigator.clipboard.writeText(location.href).then(() => this.say("copied; whoever opens it needs the token too"), () => this.say("the browser refuses to copy")) },
       { name: "save the notes as a file", keys: [], run: () => download(`${this.recording.overview.name}.notes.json`, JSON.stringify(this.notes.data, null, 1), "application/json") },

@@ -65,12 +65,13 @@ function first(image) {
 
 /**
  * @param {Image} image
- * @param {{name: string, tools?: Node[], small?: boolean, plain?: boolean, over?: HTMLCanvasElement[], tell?: (x: number, y: number) => string, chosen?: string, pick?: (x: number, y: number) => void}} how
- * `over`: canvases of the same size that lie upon it; `tell`: what they have at a pixel from below; `chosen`: a pixel "X,Y" from below; `pick`: what a click on one does
+ * @param {{name: string, tools?: Node[], small?: boolean, plain?: boolean, fit?: boolean, over?: HTMLCanvasElement[], tell?: (x: number, y: number) => string, chosen?: string, pick?: (x: number, y: number) => void}} how
+ * `fit`: from 0 to the largest value at first; `over`: canvases of the same size that lie upon it; `tell`: what they have at a pixel from below; `chosen`: a pixel "X,Y" from below; `pick`: what a click on one does
  */
 export function imageView(image, how) {
   const { width, height, channels } = image;
-  let [low, high] = first(image);
+  const stats = span(image);
+  let [low, high] = how.fit ? [0, stats.most || 1] : first(image);
   let only = "";
   /** @type {HTMLElement[]} */
   let tools = [];
@@ -78,7 +79,6 @@ export function imageView(image, how) {
   const value = h("code", { text: how.pick ? "point at a pixel; click, or arrows and Enter: its history" : "point at a pixel" });
   const frame = h("div", { class: "cursor", hidden: true });
   let [px, py] = how.chosen ? how.chosen.split(",").map(Number) : [-1, -1];
-  const stats = span(image);
   const paint = () => {
     canvas.style.width = `${width * (how.small ? Math.max(1, Math.min(4, 96 / width)) : zoom)}px`;
     canvas.getContext("2d")?.putImageData(shown(image, only, low, high), 0, 0);

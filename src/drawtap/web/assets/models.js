@@ -29,6 +29,15 @@ export class TreeModel {
     this.length = recording.frameCount;
   }
 
+  get frameCount() {
+    return this.recording.frameCount;
+  }
+
+  /** @param {ListRow} row */
+  frameOfRow(row) {
+    return this.recording.frameOf(row.seq);
+  }
+
   recount() {
     let before = 0;
     this.places = [...this.opened.entries()].sort((a, b) => a[0] - b[0]).map(([frame, { rows }]) => {
@@ -36,7 +45,7 @@ export class TreeModel {
       before += rows.length;
       return place;
     });
-    this.length = this.recording.frameCount + before;
+    this.length = this.frameCount + before;
   }
 
   /** @param {number} index @returns {ListRow} */
@@ -80,7 +89,7 @@ export class TreeModel {
     const set = row.type === "group" ? this.folded : this.unfolded;
     if (set.has(row.seq)) set.delete(row.seq);
     else set.add(row.seq);
-    this.rebuild(this.recording.frameOf(row.seq));
+    this.rebuild(this.frameOfRow(row));
   }
 
   /** @param {number} frame */

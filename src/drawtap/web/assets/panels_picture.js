@@ -17,7 +17,7 @@ export const picturePanel = {
   /** @param {any} ctx */
   async show(ctx) {
     const { recording, place, element, store } = ctx;
-    const seq = beforeSwap(ctx, place.call);
+    const seq = beforeSwap(recording, place.call);
     const of = place.of;
     const answer = await getBytes(`${recording.number}/picture/${seq}?of=${encodeURIComponent(of)}`, ctx.signal).catch((error) => {
       // Another draw has other attachments: its colour is shown, and the choice stays in the address.
@@ -44,10 +44,10 @@ export const picturePanel = {
   },
 };
 
-/** After a swap the picture is gone: the one before it is meant. @param {any} ctx @param {number} seq */
-function beforeSwap(ctx, seq) {
-  const frame = ctx.recording.frameOf(seq);
-  return seq === ctx.recording.frames.end[frame] - 1 && seq > ctx.recording.frames.first[frame] ? seq - 1 : seq;
+/** After a swap the picture is gone: the one before it is meant. @param {any} recording @param {number} seq */
+export function beforeSwap(recording, seq) {
+  const frame = recording.frameOf(seq);
+  return seq === recording.frames.end[frame] - 1 && seq > recording.frames.first[frame] ? seq - 1 : seq;
 }
 
 export const texturePanel = {

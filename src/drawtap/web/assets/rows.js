@@ -12,7 +12,7 @@ export const COLUMNS = { seq: "call", start: "start", duration: "time", thread: 
 export class CallList {
   /**
    * @param {HTMLElement} element
-   * @param {{select: (seq: number) => void, fail: (error: unknown) => void}} on
+   * @param {{select: (seq: number, row: any) => void, fail: (error: unknown) => void}} on
    */
   constructor(element, on) {
     this.on = on;
@@ -122,7 +122,7 @@ export class CallList {
       if (i >= count) continue;
       const index = first + i;
       const row = this.model.at(index);
-      if (row.type !== "frame" && row.type !== "group" && (row.seq < 0 || !this.recording.seen.has(row.seq))) missing.push(row.seq);
+      if (this.model.missing ? this.model.missing(row) : row.type !== "frame" && row.type !== "group" && (row.seq < 0 || !this.recording.seen.has(row.seq))) missing.push(row.seq);
       this.fillRow(element, index, row);
     }
     const active = this.made[this.focus - first];
@@ -160,14 +160,14 @@ export class CallList {
     if (row.open === undefined) element.removeAttribute("aria-expanded");
     else element.setAttribute("aria-expanded", String(row.open));
     element.dataset.index = String(index);
-    const cells = [];
-    for (const column of Object.keys(COLUMNS)) {
+    const cells = this.model.cells?.(row) ?? [];
+    if (!this.model.cells) for (const column of Object.keys(COLUMNS)) {
       if (this.columns.has(column)) cells.push(h("span", { class: `cell ${column}`, role: "gridcell", text: this.cell(column, row, call) }));
     }
-    for (const series of this.series) cells.push(h("span", { class: "cell series", role: "gridcell", title: series.name, text: this.number(series, row) }));
+    if (!this.model.cells) for (const series of this.series) cells.push(h("span", { class: "cell series", role: "gridcell", title: series.name, text: this.number(series, row) }));
     const twisty = h("span", { class: "twisty", "aria-hidden": "true", text: row.open === undefined ? "" : row.open ? "▾" : "▸" });
     const what = h("span", { class: "what", role: "gridcell", style: { paddingLeft: `${(row.level - 1) * 14}px` } }, twisty);
-    what.append(...this.mark(row), ...this.words(row, call));
+    what.append(...(this.model.words?.(row) ?? [...this.mark(row), ...this.words(row, call)]));
     element.replaceChildren(what, ...cells);
   }
 
@@ -262,7 +262,7 @@ export class CallList {
     const row = this.model.at(this.focus);
     this.selected = row.seq >= 0 ? row.seq : undefined;
     this.owes = tell && row.seq < 0; // which call it is comes with its page
-    if (tell && row.seq >= 0) this.on.select(row.seq);
+    if (tell && row.seq >= 0) this.on.select(row.seq, row);
   }
 
   /** Show a call in the middle of the list. @param {number} seq */

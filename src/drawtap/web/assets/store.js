@@ -24,6 +24,10 @@
  * @property {string} view the window of the timeline, "FROM,TO" in ns
  * @property {string} area the chosen stretch of time, the same
  * @property {string} ab the markers A and B, the same; each may be missing
+ * @property {number|null} with the recording that is compared with this one, B
+ * @property {number|null} callb the selected call of B
+ * @property {""|"a"|"b"} hold the cursor that stays where it is
+ * @property {""|"a"|"b"|"difference"|"flicker"} side which pictures of both are shown; "": beside each other
  * @property {string} own the questions of the user's own rows, a list in JSON
  */
 
@@ -31,9 +35,10 @@
 const FIRST = {
   rec: 0, call: null, filter: "", mode: "hide", list: "tree", tab: "call", pin: null, stage: "", sql: "", of: "", px: "", over: "", mesh: "", what: "",
   object: "", layer: "", bars: "", time: "", view: "", area: "", ab: "", own: "",
+  with: null, callb: null, hold: "", side: "",
 };
-const NUMBERS = new Set(["rec", "call", "pin"]);
-const CHOICES = { mode: ["hide", "dim"], list: ["tree", "flat"] };
+const NUMBERS = new Set(["rec", "call", "pin", "with", "callb"]);
+const CHOICES = { mode: ["hide", "dim"], list: ["tree", "flat"], hold: ["", "a", "b"], side: ["", "a", "b", "difference", "flicker"] };
 
 /** @param {string} text @returns {Place} */
 export function parse(text) {
@@ -43,7 +48,7 @@ export function parse(text) {
     if (!Object.hasOwn(FIRST, key)) continue;
     if (NUMBERS.has(key)) {
       if (/^\d{1,15}$/.test(value)) place[key] = Number(value);
-    } else if (!Object.hasOwn(CHOICES, key) || CHOICES[/** @type {"mode"|"list"} */ (key)].includes(value)) place[key] = value;
+    } else if (!Object.hasOwn(CHOICES, key) || CHOICES[/** @type {keyof typeof CHOICES} */ (key)].includes(value)) place[key] = value;
   }
   return place;
 }
@@ -76,7 +81,7 @@ export class Store {
     const text = `#${format(next)}`;
     if (text === `#${format(this.place)}`) return;
     const recently = performance.now() - (this.moved ?? -1e9) < 1500;
-    history[replace || (recently && Object.keys(change).join() === "call") ? "replaceState" : "pushState"](null, "", text);
+    history[replace || (recently && /^call(,callb)?$|^callb$/.test(Object.keys(change).join())) ? "replaceState" : "pushState"](null, "", text);
     this.moved = performance.now();
     this.apply(next);
   }
