@@ -5,6 +5,7 @@ It records glmark2 as the tutorial does, with Xvfb, glmark2-es2 and Chromium. Te
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import re
@@ -62,6 +63,7 @@ def main() -> int:
         place = f"with=1&tab=picture&side=difference&call={draw}"
         shown = ("canvas[aria-label^=difference]", ".thumbs canvas:nth-of-type(12)")
         viewed(browser, "pair", "mark.dtap after.dtap", place, shown_first=shown)
+        running(browser)
         _run(f"{DRAWTAP} overdraw mark.dtap --frames 10:11 -o overdraw")
         shutil.copy(min(Path("overdraw").glob("*.png")), IMAGES / "overdraw.png")
     return 0
@@ -111,8 +113,36 @@ def page(browser: str, name: str, html: str, size: tuple[int, int]) -> None:
     _run(f"{browser} {options} --screenshot={shot} file://{Path(html).absolute()}")
 
 
+def running(browser: str) -> None:
+    """Write images/live.png: two programs under a manager of their own, one of them held."""
+    runtime = Path("runtime").absolute()
+    runtime.mkdir(mode=0o700)
+    own = {"XDG_RUNTIME_DIR": str(runtime), "LIBGL_ALWAYS_SOFTWARE": "1"}
+    with contextlib.ExitStack() as stack:
+        for command in (
+            f"{DRAWTAP} manager",
+            f"sleep 3; exec xvfb-run -a {DRAWTAP} run glmark2-es2 -s 320x240 -b build:duration=90",
+            f"sleep 3; exec xvfb-run -a {DRAWTAP} run --fps 20 glmark2-es2 -s 160x120 -b texture:duration=90",
+        ):
+            words = ["setsid", "bash", "-c", command]
+            started = subprocess.Popen(
+                words, env=os.environ | own, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+            stack.callback(started.wait)
+            stack.callback(os.killpg, started.pid, 15)
+        os.environ |= own
+        viewed(browser, "live", "--live", "", shown_first=("tbody tr:nth-of-type(2)",), seconds=20)
+
+
 def viewed(
-    browser: str, name: str, trace: str, place: str, acts: tuple[str, ...] = (), *, shown_first: tuple[str, ...] = ()
+    browser: str,
+    name: str,
+    trace: str,
+    place: str,
+    acts: tuple[str, ...] = (),
+    *,
+    shown_first: tuple[str, ...] = (),
+    seconds: float = 1.5,
 ) -> None:
     """Write images/NAME.png: the viewer at a place, when it shows some selectors.
 
@@ -138,7 +168,7 @@ def viewed(
                 shown.wait_for_timeout(1500)
                 while not shown.evaluate("drawtap.timeline.graph.kept.size && !drawtap.timeline.graph.asked"):
                     shown.wait_for_timeout(100)
-            shown.wait_for_timeout(1500)
+            shown.wait_for_timeout(seconds * 1000)
             shown.screenshot(path=IMAGES / f"{name}.png")
             chromium.close()
     finally:

@@ -27,6 +27,7 @@ from drawtap.web.steering import Steering
 
 if TYPE_CHECKING:
     from drawtap.web.kernel import KernelView
+    from drawtap.web.live import Live
     from drawtap.web.pair import Pair
 
 _ASSETS = Path(__file__).parent / "assets"
@@ -47,10 +48,15 @@ _R = TypeVar("_R")
 Seen: TypeAlias = Union[Recording, "KernelView"]
 
 
-def application(recordings: Sequence[Seen], *, token: str, host: str, steering: Steering | None = None) -> Starlette:
-    """Return the application that serves recordings: number 0 is `/api/0/...`. `steering` lets a program drive it."""
+def application(
+    recordings: Sequence[Seen], *, token: str, host: str, steering: Steering | None = None, live: bool = False
+) -> Starlette:
+    """Return the application that serves recordings: number 0 is `/api/0/...`.
+
+    `steering` lets a program drive it; `live` shows what a manager sees. `state.close` is to be called at the end.
+    """
     guard = Middleware(Guard, token=token, host=host, framed=steering is not None)
-    routes = _Routes(recordings, steering)
+    routes = _Routes(recordings, steering, live=live)
     app = Starlette(routes=routes.routes(), middleware=[guard], debug=False)
     app.state.close = routes.close
     return app
@@ -75,8 +81,14 @@ def opened(path: Path, frame_end: str | None = None, engine: str = "system") -> 
 
 
 class _Routes:
-    def __init__(self, recordings: Sequence[Seen], steering: Steering | None) -> None:
-        self._recordings = recordings
+    def __init__(self, recordings: Sequence[Seen], steering: Steering | None, *, live: bool) -> None:
+        self._recordings = list(recordings)
+        self._added: list[Seen] = []
+        self._live: Live | None = None
+        if live:
+            from drawtap.web.live import Live
+
+            self._live = Live(Path.cwd(), self._add)
         self._steering = steering
         self._pairs: dict[tuple[int, int], Pair] = {}
         self._pairing = threading.Lock()
@@ -150,6 +162,15 @@ class _Routes:
             Route(f"/api/pair/{{a:int}}/{{b:int}}/{path}", self._asking(ask, self._pair))
             for path, ask in of_pairs.items()
         ]
+        if self._live is not None:
+            live = self._live
+            routes += [
+                Route("/api/live", self._looks),
+                Route("/api/live/ask", self._posting(lambda _, text, __: live.ask(text), _nothing), methods=["POST"]),
+                Route(
+                    "/api/live/record", self._posting(lambda _, text, __: live.record(text), _nothing), methods=["POST"]
+                ),
+            ]
         return [
             Route("/", _shell),
             Route("/app/{name}", _asset),
@@ -204,9 +225,24 @@ class _Routes:
             return self._pairs[numbers]
 
     def close(self) -> None:
-        """End what compares recordings."""
-        for pair in self._pairs.values():
-            pair.close()
+        """End what compares recordings or looks at a manager, and close what was recorded meanwhile."""
+        if self._live is not None:
+            self._live.close()
+        for ends in (*self._pairs.values(), *self._added):
+            ends.close()
+
+    def _add(self, file: Path) -> int:
+        """Open one recording more; return its number."""
+        recording = opened(file)
+        self._added.append(recording)
+        self._notes.append(Notes(file))
+        self._recordings.append(recording)
+        return len(self._recordings) - 1
+
+    async def _looks(self, request: Request) -> Response:
+        assert self._live is not None
+        after = request.query_params.get("after", "")
+        return _json(await self._live.after(int(after) if after.isdigit() and len(after) < 18 else 0), 200)
 
     def _of(self, request: Request) -> Seen:
         return self._numbered(request.path_params["recording"])
@@ -219,7 +255,9 @@ class _Routes:
     async def _session(self, request: Request) -> Response:
         def overviews() -> object:
             seen = [r.overview() for r in self._recordings]
-            return {"version": drawtap.__version__, "recordings": seen, "driven": self._steering is not None}
+            return {"version": drawtap.__version__, "recordings": seen, "driven": self._steering is not None} | (
+                {"live": True} if self._live is not None else {}
+            )
 
         return await _answered(overviews)
 
@@ -278,6 +316,10 @@ class _Routes:
             return {"path": str(kept.path)}
 
         return await _answered(write)
+
+
+def _nothing(request: Request) -> None:
+    """Stand for the recording of a question that is about none."""
 
 
 def _timeline(recording: Seen, *, findings: bool) -> Answer:

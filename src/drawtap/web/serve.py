@@ -28,13 +28,14 @@ def serve(
     frame_end: str | None = None,
     place: str = "",
     engines: Sequence[str] = (),
+    live: bool = False,
 ) -> None:
     """Serve recordings to a browser until Ctrl-C or SIGTERM; the first line on standard output is the address.
 
     `place` is what the page shows first, in the form of its address (`call=1234`); `engines` has one for each file, or
-    none. Raises what `Serving` raises.
+    none; `live` shows what a manager sees. Raises what `Serving` raises.
     """
-    serving = Serving(files, host=host, port=port, frame_end=frame_end, engines=engines)
+    serving = Serving(files, host=host, port=port, frame_end=frame_end, engines=engines, live=live)
     address = serving.address + (f"&{place}" if place else "")
     with contextlib.ExitStack() as stack, contextlib.suppress(KeyboardInterrupt):
         # An interrupt as an exception could be lost in a finalizer: until the server takes signals, this one ends it.
@@ -63,6 +64,7 @@ class Serving:
         frame_end: str | None = None,
         steering: Steering | None = None,
         engines: Sequence[str] = (),
+        live: bool = False,
     ) -> None:
         try:
             import uvicorn
@@ -79,7 +81,7 @@ class Serving:
             token = secrets.token_urlsafe(24)
             self._socket = _listen(host, port)
             stack.callback(self._socket.close)
-            app = application(recordings, token=token, host=host, steering=steering)
+            app = application(recordings, token=token, host=host, steering=steering, live=live)
             stack.callback(app.state.close)
             config = uvicorn.Config(
                 app, log_level="warning", access_log=False, lifespan="off", timeout_graceful_shutdown=1, ws="none"

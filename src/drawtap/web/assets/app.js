@@ -7,8 +7,6 @@ import { FlatModel, SetModel, TreeModel } from "./models.js";
 import { KernelTrace, contentionPanel, eventsPanel, figuresPanel } from "./kernel.js";
 import { ask, get, takeToken } from "./net.js";
 import { Notes } from "./notes.js";
-import { PairModel } from "./pair.js";
-import { comparedPanel, pairCallPanel, pairObjectsPanel, pairPicturePanel, pairStatePanel } from "./pair_panels.js";
 import { callPanel } from "./panels_call.js";
 import { findingsPanel, notesPanel, objectsPanel } from "./panels_more.js";
 import { picturePanel, texturePanel } from "./panels_picture.js";
@@ -19,14 +17,13 @@ import { Recording } from "./recording.js";
 import { follow } from "./driven.js";
 import { CallList, COLUMNS } from "./rows.js";
 import { AllSeries } from "./series.js";
-import { Store, format } from "./store.js";
+import { Store, format, parse } from "./store.js";
 import { Strip } from "./strip.js";
 import { Timeline, timePanel } from "./time.js";
 import { whatifPanel } from "./whatif.js";
 
 const PANELS = [callPanel, statePanel, picturePanel, shaderPanel, objectsPanel, texturePanel, findingsPanel, sqlPanel, notesPanel, timePanel, meshPanel, whatifPanel];
 const KERNEL_PANELS = [contentionPanel, figuresPanel, eventsPanel, sqlPanel, notesPanel, timePanel];
-const PAIR_PANELS = [pairCallPanel, pairStatePanel, pairPicturePanel, pairObjectsPanel, comparedPanel];
 const SIDES = /** @type {const} */ (["", "a", "b", "difference", "flicker"]);
 const element = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
@@ -39,6 +36,12 @@ const AUTOMATIC = 500_000; // calls: in a longer recording findings are looked f
 function ranged(filter, of, from, to) {
   const rest = filter.replace(/(^|\s)(frame|seq)=\d+(\.\.\d+)?(?=\s|$)/g, " ").trim();
   return `${of}=${from}..${to} ${rest}`.trim();
+}
+
+/** To the other page of a server that shows what runs. @param {string} place */
+function leave(place) {
+  history.pushState(null, "", `#${place}`);
+  location.reload();
 }
 
 /** @param {any} overview */
@@ -93,7 +96,7 @@ class Page {
     const pairs = second && !kernel && second !== overview && second.kind !== "kernel";
     this.other = pairs ? new Recording(this.session.recordings.indexOf(second), second) : null;
     this.pair = null;
-    this.panels = kernel ? KERNEL_PANELS : pairs ? PAIR_PANELS : PANELS;
+    this.panels = kernel ? KERNEL_PANELS : pairs ? (await import("./pair_panels.js")).PAIR_PANELS : PANELS;
     document.body.classList.toggle("kernel", kernel);
     document.body.classList.toggle("pair", Boolean(pairs));
     this.tabs();
@@ -104,7 +107,7 @@ class Page {
     const choose = this.session.recordings.length > 1 && !this.other && h("select", { "aria-label": "recording", on: { change: (/** @type {any} */ e) => this.store.set({ rec: Number(e.target.value), call: null, filter: "", pin: null }) } },
       ...this.session.recordings.map((/** @type {any} */ one, /** @type {number} */ i) => h("option", { value: i, text: named(one), selected: i === index })));
     if (this.other) this.pairHead(overview, this.other.overview);
-    else fill(element("what"), choose || h("b", { text: overview.name }), this.partners(index), ` ${kernel ? [overview.about.format, overview.about.hostname, overview.about.kernel_release, `clock ${overview.about.clock}`].filter(Boolean).join(" · ") : `${number(overview.calls)} calls, ${number(overview.frames)} frames`} `,
+    else fill(element("what"), this.session.live && button("← running programs", () => leave("")), choose || h("b", { text: overview.name }), this.partners(index), ` ${kernel ? [overview.about.format, overview.about.hostname, overview.about.kernel_release, `clock ${overview.about.clock}`].filter(Boolean).join(" · ") : `${number(overview.calls)} calls, ${number(overview.frames)} frames`} `,
       losses > 0 && h("a", { class: "bad", href: "#", text: `▲ ${losses} ${losses === 1 ? "problem" : "problems"}`, on: { click: (/** @type {Event} */ e) => { e.preventDefault(); this.store.set({ tab: "sql", sql: "SELECT * FROM problems" }); } } }));
     if (kernel) return;
     this.series = new AllSeries(index);
@@ -143,6 +146,7 @@ class Page {
   }
 
   async align() {
+    const { PairModel } = await import("./pair.js");
     const model = new PairModel(this.recording, /** @type {any} */ (this.other));
     const aligning = new AbortController();
     this.say("the calls of both are aligned …");
@@ -159,7 +163,7 @@ class Page {
 
   /** The cursors that the address names, or the first difference. */
   async beginPair() {
-    const { place } = this.store, pair = /** @type {PairModel} */ (this.pair);
+    const { place } = this.store, pair = /** @type {import("./pair.js").PairModel} */ (this.pair);
     pair.hold = place.hold;
     if (place.call === null && place.callb === null) {
       this.list.choose(0);
@@ -173,7 +177,7 @@ class Page {
 
   /** The call that belongs to the cursor that is there. @param {import("./store.js").Place} place */
   async partner(place) {
-    const pair = /** @type {PairModel} */ (this.pair), side = place.call === null ? "b" : "a";
+    const pair = /** @type {import("./pair.js").PairModel} */ (this.pair), side = place.call === null ? "b" : "a";
     Object.assign(pair, { hold: side === "a" ? "b" : "a", cursors: { a: place.call, b: place.callb } });
     const row = /** @type {any} */ (pair.length ? pair.at(await pair.reveal()) : { a: 0, b: 0 });
     pair.hold = place.hold;
@@ -182,10 +186,10 @@ class Page {
 
   /** @param {1|-1} step */
   async differing(step) {
-    const row = await /** @type {PairModel} */ (this.pair).beside(step, this.list.focus);
+    const row = await /** @type {import("./pair.js").PairModel} */ (this.pair).beside(step, this.list.focus);
     if (!row) return this.say(step > 0 ? "no difference behind this" : "no difference before this");
     this.selected(row.seq, row);
-    Object.assign(/** @type {PairModel} */ (this.pair).cursors, { a: this.store.place.call, b: this.store.place.callb });
+    Object.assign(/** @type {import("./pair.js").PairModel} */ (this.pair).cursors, { a: this.store.place.call, b: this.store.place.callb });
     await this.list.reveal(row.seq);
   }
 
@@ -305,7 +309,7 @@ class Page {
 
   /** @param {import("./store.js").Place} place @param {import("./store.js").Place} before @param {boolean} opens */
   async movedPair(place, before, opens) {
-    const pair = /** @type {PairModel} */ (this.pair);
+    const pair = /** @type {import("./pair.js").PairModel} */ (this.pair);
     if (opens) await this.beginPair();
     else {
       Object.assign(pair, { hold: place.hold });
@@ -609,13 +613,15 @@ async function main() {
   const stop = (/** @type {string} */ text, /** @type {string} */ hint) => fill(document.body, h("div", { class: "stop" }, h("h1", { text }), h("p", { text: hint })));
   if (!takeToken()) return stop("This page has no key yet", "Open the whole address that drawtap view printed: the key stands behind the #.");
   try {
-    const page = new Page(await get("session"));
+    const session = await get("session");
+    const live = session.live && parse(location.hash.slice(1)).page !== "recording";
+    const page = live ? new (await import("./live.js")).LivePage(session) : new Page(session);
     Object.assign(globalThis, { drawtap: page });
     await page.begin();
     performance.mark("rows");
     if (page.session.driven) void follow(page.store);
     document.body.dataset.ready = "true";
-    page.later();
+    page.later?.();
   } catch (error) {
     const e = /** @type {any} */ (error);
     stop(e.message, e.hint ?? "");

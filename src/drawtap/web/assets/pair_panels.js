@@ -211,3 +211,5 @@ function found(ctx, answer) {
         ...(f.only ? [`only in ${f.only.toUpperCase()}`, "", "", ""] : [f.max_difference, f.rmse.toFixed(3), f.ssim === null ? "–" : f.ssim.toFixed(5), `${(100 * f.pixels).toFixed(2)} %`]).map((text) => h("td", { class: "n", text: String(text) })))))),
   ];
 }
+
+export const PAIR_PANELS = [pairCallPanel, pairStatePanel, pairPicturePanel, pairObjectsPanel, comparedPanel];

@@ -28,6 +28,8 @@
  * @property {number|null} callb the selected call of B
  * @property {""|"a"|"b"} hold the cursor that stays where it is
  * @property {""|"a"|"b"|"difference"|"flicker"} side which pictures of both are shown; "": beside each other
+ * @property {""|"recording"} page of a server that shows what runs: "recording" shows one made there
+ * @property {number|null} prog the chosen program, by the manager's number
  * @property {string} own the questions of the user's own rows, a list in JSON
  */
 
@@ -35,10 +37,10 @@
 const FIRST = {
   rec: 0, call: null, filter: "", mode: "hide", list: "tree", tab: "call", pin: null, stage: "", sql: "", of: "", px: "", over: "", mesh: "", what: "",
   object: "", layer: "", bars: "", time: "", view: "", area: "", ab: "", own: "",
-  with: null, callb: null, hold: "", side: "",
+  with: null, callb: null, hold: "", side: "", page: "", prog: null,
 };
-const NUMBERS = new Set(["rec", "call", "pin", "with", "callb"]);
-const CHOICES = { mode: ["hide", "dim"], list: ["tree", "flat"], hold: ["", "a", "b"], side: ["", "a", "b", "difference", "flicker"] };
+const NUMBERS = new Set(["rec", "call", "pin", "with", "callb", "prog"]);
+const CHOICES = { mode: ["hide", "dim"], list: ["tree", "flat"], hold: ["", "a", "b"], page: ["", "recording"], side: ["", "a", "b", "difference", "flicker"] };
 
 /** @param {string} text @returns {Place} */
 export function parse(text) {
