@@ -1,4 +1,4 @@
-"""What a manager sees, for the page: its programs as they run, limits and classes for them, recordings on demand."""
+"""The programs of a manager for the page: frame times as they come, limits and classes, recordings on demand."""
 
 from __future__ import annotations
 

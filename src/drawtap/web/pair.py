@@ -80,8 +80,8 @@ class Pair:
     def outline(self, pair: int) -> Answer:
         """Return the calls of a pair of frames: rows of kind, thread, first call in A, in B, calls, text of one.
 
-        Kinds are 0 equal (of several calls), 1 changed, 2 only in A, 3 only in B; -1 stands for no call. Of more than
-        MOST_LISTED differences the later ones have no text.
+        Kinds are 0 equal (of several calls), 1 changed, 2 only in A, 3 only in B; -1 stands for no call. The first
+        MOST_LISTED differences of the recordings have a text, later ones have none.
         """
         if not 0 <= pair < len(self._frames):
             raise UsageError(f"there is no pair of frames {pair}", hint=f"there are {len(self._frames)}")

@@ -373,7 +373,7 @@ function timesChart(canvas, frames, now, lines) {
   for (let i = 0; i <= 2; i++) {
     const value = (top * i) / 2;
     context.textAlign = "right";
-    context.fillText(i ? value.toPrecision(2) : "0 ms", left - 6, y(value) + 4);
+    context.fillText(i ? (value < 10 ? value.toFixed(1) : value.toFixed(0)) : "0 ms", left - 6, y(value) + 4);
     context.beginPath();
     context.moveTo(left, y(value) + 0.5);
     context.lineTo(width, y(value) + 0.5);
