@@ -92,9 +92,9 @@ def diff(a: Trace, b: Trace, *, frames: range | None = None, limit: int = 1000, 
 class Alignment:
     """All calls of two recordings in one order, as runs of calls of one kind that follow each other on both sides.
 
-    `runs` has a row for each run: kind, frame in A and in B, thread, first call in A and in B, number of calls. Kinds are
-    0 equal, 1 changed, 2 only in A, 3 only in B; -1 stands where a side has none. Runs of one pair of frames stand
-    together, thread by thread.
+    `runs` has a row for each run: kind, frame in A and in B, thread, first call in A and in B, number of calls.
+    Kinds are 0 equal, 1 changed, 2 only in A, 3 only in B; -1 stands where a side has none. Runs of one pair of frames
+    stand together, thread by thread.
     """
 
     differences: Differences
