@@ -12,11 +12,12 @@ namespace {
 // The tab-separated fields of a line; asking beyond the last one gives an empty field.
 class Fields {
  public:
+  static constexpr size_t LIMIT = 10;
   // A recorder reads tens of thousands of short lines before its first call: a call of memchr for each field costs more
   // than these steps.
-  explicit Fields(std::string_view line) {
+  explicit Fields(std::string_view line, size_t most = LIMIT) {
     const char *begin = line.data(), *const end = begin + line.size();
-    for (const char* at = begin; count_ < LIMIT; at++) {
+    for (const char* at = begin; count_ < most; at++) {
       if (at != end && *at != '\t') continue;
       fields_[count_++] = {begin, static_cast<size_t>(at - begin)};
       if (at == end) break;
@@ -31,7 +32,6 @@ class Fields {
   }
 
  private:
-  static constexpr size_t LIMIT = 10;
   std::string_view fields_[LIMIT];
   size_t count_ = 0;
 };
@@ -96,6 +96,7 @@ class SignatureSet::Adding {
   FunctionSignature spare_function_;  // stands in for one that was defined before
   EnumGroup spare_group_;
   FunctionSignature* function_ = nullptr;
+  bool has_value_ = false;  // a D line has something to belong to
   ValueSignature* value_ = nullptr;
   EnumGroup* group_ = nullptr;
 };
@@ -118,8 +119,8 @@ std::string SignatureSet::Adding::run() {
         break;
       case 'F': error = function(Fields(line)); break;
       case 'R':
-      case 'P': error = value(line[0], Fields(line)); break;
-      case 'D': error = content(Fields(line)); break;
+      case 'P': error = value(line[0], Fields(line, set_.keeps_values_ ? Fields::LIMIT : 5)); break;
+      case 'D': error = content(Fields(line, set_.keeps_values_ ? Fields::LIMIT : 4)); break;
       case 'G': error = group(Fields(line)); break;
       default: break;
     }
@@ -130,7 +131,7 @@ std::string SignatureSet::Adding::run() {
 
 std::string SignatureSet::Adding::function(const Fields& fields) {
   group_ = nullptr;
-  value_ = nullptr;
+  has_value_ = false;
   FunctionSignature parsed;
   if (fields.count() < 6 || !number(fields.raw(1), &parsed.id) || parsed.id > DT_FUNCTION_MASK)
     return wrong("F needs an id below 16384, an api, a name and the numbers of fields");
@@ -146,7 +147,6 @@ std::string SignatureSet::Adding::function(const Fields& fields) {
     spare_function_ = parsed;
     function_ = &spare_function_;
   } else {
-    parsed.parameters.reserve(std::min<size_t>(parsed.w8 + parsed.w4, 16));
     set_.functions_.push_back(std::move(parsed));
     function_ = set_.by_id_[parsed.id] = &set_.functions_.back();
   }
@@ -158,46 +158,42 @@ std::string SignatureSet::Adding::value(char kind, const Fields& fields) {
   const size_t first = kind == 'P' ? 2 : 1;
   if (!function_) return wrong("R or P without an F before");
   if (fields.count() < first + 3) return wrong("R and P need a C type, a kind and a slot");
-  ValueSignature parsed;
-  if (kind == 'P') parsed.name = fields.word(1);
-  parsed.ctype = fields.word(first);
-  parsed.kind = fields.word(first + 1);
-  if (!slot(fields.raw(first + 2), *function_, &parsed.slot))
-    return wrong("the slot is not one of the function's fields");
-  parsed.group = fields.word(first + 3);
-  parsed.object_class = fields.word(first + 4);
-  if (kind == 'P') {
-    function_->parameters.push_back(parsed);
-    value_ = &function_->parameters.back();
-  } else {
-    function_->result = parsed;
-    value_ = &*function_->result;
+  Slot place;
+  if (!slot(fields.raw(first + 2), *function_, &place)) return wrong("the slot is not one of the function's fields");
+  has_value_ = true;
+  if (kind == 'R') function_->result_slot = place;
+  if (set_.keeps_values_) {
+    ValueSignature parsed;
+    if (kind == 'P') parsed.name = fields.word(1);
+    parsed.ctype = fields.word(first);
+    parsed.kind = fields.word(first + 1);
+    parsed.slot = place;
+    parsed.group = fields.word(first + 3);
+    parsed.object_class = fields.word(first + 4);
+    value_ = kind == 'P' ? &function_->parameters.emplace_back(parsed) : &function_->result.emplace(parsed);
   }
   extend(function_->text);
   return {};
 }
 
 std::string SignatureSet::Adding::content(const Fields& fields) {
-  if (!function_ || !value_) return wrong("D without an R or P before");
-  ContentSignature parsed;
-  if (fields.count() < 4 || !slot(fields.raw(1), *function_, &parsed.slot) || parsed.slot.width != 8)
+  if (!function_ || !has_value_) return wrong("D without an R or P before");
+  Slot found;
+  if (fields.count() < 4 || !slot(fields.raw(1), *function_, &found) || found.width != 8)
     return wrong("D needs a slot of 8 bytes, an element and a direction");
-  parsed.element = fields.word(2);
-  parsed.direction = fields.word(3);
-  parsed.group = fields.word(4);
-  parsed.values = fields.word(6);
   auto& arrays = function_->arrays;
-  auto place = std::lower_bound(arrays.begin(), arrays.end(), parsed.slot.index);
-  if (place != arrays.end() && *place == parsed.slot.index) return wrong("two D lines with the same slot");
-  arrays.insert(place, parsed.slot.index);
-  value_->content = parsed;
+  auto place = std::lower_bound(arrays.begin(), arrays.end(), found.index);
+  if (place != arrays.end() && *place == found.index) return wrong("two D lines with the same slot");
+  arrays.insert(place, found.index);
+  if (set_.keeps_values_)
+    value_->content = ContentSignature{found, fields.word(2), fields.word(3), fields.word(4), fields.word(6)};
   extend(function_->text);
   return {};
 }
 
 std::string SignatureSet::Adding::group(const Fields& fields) {
   function_ = nullptr;
-  value_ = nullptr;
+  has_value_ = false;
   EnumGroup parsed;
   parsed.name = fields.word(1);
   parsed.bitmask = fields.raw(2) == "bitmask";
@@ -232,18 +228,19 @@ std::vector<const EnumGroup*> SignatureSet::groups_of(const FunctionSignature& f
     const EnumGroup* found = name.empty() ? nullptr : group(name);
     if (found && std::find(result.begin(), result.end(), found) == result.end()) result.push_back(found);
   };
-  auto add_value = [&](const ValueSignature& value) {
-    add_group(value.group);
-    if (!value.content) return;
-    add_group(value.content->group);
-    for (std::string_view rest = value.content->values; !rest.empty();) {
-      const std::string_view pair = rest.substr(0, rest.find(','));
-      rest.remove_prefix(std::min(rest.size(), pair.size() + 1));
+  for (std::string_view rest = function.text; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    const Fields fields(line);
+    if (fields.raw(0) == "P" || fields.raw(0) == "R") add_group(fields.word(fields.raw(0) == "P" ? 5 : 4));
+    if (fields.raw(0) != "D") continue;
+    add_group(fields.word(4));
+    for (std::string_view values = fields.word(6); !values.empty();) {
+      const std::string_view pair = values.substr(0, values.find(','));
+      values.remove_prefix(std::min(values.size(), pair.size() + 1));
       add_group(pair.substr(std::min(pair.size(), pair.find('=') + 1)));
     }
-  };
-  if (function.result) add_value(*function.result);
-  for (const ValueSignature& value : function.parameters) add_value(value);
+  }
   return result;
 }
 

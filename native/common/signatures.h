@@ -37,7 +37,8 @@ struct FunctionSignature {
   uint32_t id = 0;
   uint16_t w8 = 0, w4 = 0;
   std::string_view api, name, flags, provided_by;
-  std::optional<ValueSignature> result;
+  Slot result_slot;                      // of the return value, where it has one
+  std::optional<ValueSignature> result;  // both only in a set that keeps values
   std::vector<ValueSignature> parameters;
   std::vector<uint16_t> arrays;  // w8 indices of descriptors, ascending: the order of the payloads in a record
   std::string_view text;         // its lines, as they stand in the file
@@ -60,7 +61,8 @@ struct EnumGroup {
 // definition of a function or group stays. All views point into text that the set owns.
 class SignatureSet {
  public:
-  SignatureSet() = default;
+  // A recorder keeps no values: a program waits while it reads thousands of them, and it needs none of most functions.
+  explicit SignatureSet(bool keeps_values = true) : keeps_values_(keeps_values) {}
   SignatureSet(const SignatureSet&) = delete;
   SignatureSet& operator=(const SignatureSet&) = delete;
 
@@ -77,6 +79,7 @@ class SignatureSet {
 
  private:
   class Adding;
+  const bool keeps_values_;
   std::deque<std::string> texts_;
   std::deque<FunctionSignature> functions_;
   std::deque<EnumGroup> groups_;

@@ -149,11 +149,11 @@ Ring::Ring(const RingSettings& settings, const RingProcess& process, const Signa
                                                     : rule.find("," + std::string(f.name) + ",") != rule.npos;
     if (ends) interest_[f.id] |= FRAME_END;
     if (f.id == DT_FN_MARK && (!settings_.marks.empty() || settings_.on_error)) interest_[f.id] |= MARK;
-    if (flags.find(",error_query,") != flags.npos && settings_.on_error && f.result && f.result->slot.width) {
+    if (flags.find(",error_query,") != flags.npos && settings_.on_error && f.result_slot.width) {
       interest_[f.id] |= ASKS_ERROR;
-      error_slot_[f.id] = static_cast<uint16_t>(sizeof(dt_record) + (f.result->slot.width == 8
-                                                                         ? 8u * f.result->slot.index
-                                                                         : 8u * f.w8 + 4u * f.result->slot.index));
+      error_slot_[f.id] =
+          static_cast<uint16_t>(sizeof(dt_record) + (f.result_slot.width == 8 ? 8u * f.result_slot.index
+                                                                              : 8u * f.w8 + 4u * f.result_slot.index));
     }
     names_[f.id] = f.name;
   }

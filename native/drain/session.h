@@ -29,7 +29,7 @@ namespace dt {
 
 // A signature file and what the encoder makes of it.
 struct LoadedSignatures {
-  SignatureSet set;
+  SignatureSet set{false};
   std::unique_ptr<Layouts> layouts;
 };
 
