@@ -128,7 +128,7 @@ class Page:
         self.page.emulate_media(color_scheme=color_scheme)
         self.errors: list[str] = []
         self.requests: list[str] = []
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("pageerror", lambda error: self.errors.append(f"{error} {error.stack}"))
         self.page.on("console", lambda message: self._said(message))
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.goto(server.address.partition("&")[0] + (f"&{place}" if place else ""))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import lzma
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from drawtap.errors import UsageError
 from drawtap.system.model import build
 from drawtap.system.reader import open as open_kernel
+from drawtap.trace.library import Cancelled
 from drawtap.trace.trace import open_trace
 from drawtap.web.recorded_tracks import RecordedTracks
 from kernel_events import MemoryTrace
@@ -148,3 +150,34 @@ def test_a_kernel_trace_of_the_same_time_stands_below_the_calls():
                 seen.add_kernel(other)
         finally:
             seen.close()
+
+
+def test_questions_stop_by_name_and_others_go_on(drm):
+    from drawtap.web.kernel import KernelView
+
+    view, found = KernelView(drm), []
+    name = 'a "name"'
+    begun = threading.Event()
+
+    def ask() -> None:
+        with view.named(name):
+            begun.set()
+            try:
+                view.model.query(
+                    "SELECT count(*) FROM range(1000000) a, range(100000) b WHERE a.range < b.range"
+                ).fetchall()
+            except Cancelled:
+                found.append("stopped")
+
+    try:
+        assert view.model.query("SELECT 1").fetchall() == [(1,)]
+        assert view.stop(name) is False
+        asking = threading.Thread(target=ask)
+        asking.start()
+        assert begun.wait(60)
+        assert view.stop(name) is True
+        asking.join()
+        assert found == ["stopped"]
+        assert view.model.query("SELECT 2").fetchall() == [(2,)]
+    finally:
+        view.close()

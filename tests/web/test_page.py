@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import json
-import random
 import re
 import signal
 import subprocess
-import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
 import drawtap
-from shared import BROWSER, steps
-from web.conftest import WAIT_S, Server
+from shared import BROWSER
+from web.conftest import Server
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
@@ -378,48 +375,6 @@ def test_two_pages_at_once_have_their_own_places(opened):
     second.press("3")
     for page in (first, second):
         page.until("/After call|no image|nothing|newer/.test(document.getElementById('panel').innerText)")
-
-
-_ACTS = ("ArrowDown", "ArrowUp", "PageDown", "PageUp", "Home", "End", "ArrowRight", "ArrowLeft", "Enter")
-_COMMANDS = (*"dDfFnNphtaulobi", *"123456789")
-_FILTERS = ("", "is:draw", "texture", "changes:blend", "-gl*", "widht=3", "frame=2..5 OR fails", "redundant", "(")
-
-
-@pytest.mark.timeout(5400)
-def test_random_acts_leave_nothing_behind(opened, server):
-    acts, dice = steps(120, 20_000), random.Random(20)
-    page = opened()
-    pending: set[object] = set()
-    page.page.on("request", lambda request: pending.add(request))
-    page.page.on("requestfinished", lambda request: pending.discard(request))
-    page.page.on("requestfailed", lambda request: pending.discard(request))
-    calls = page.page.evaluate("drawtap.recording.calls")
-
-    def act() -> None:
-        kind = dice.random()
-        if kind < 0.5:
-            page.press(dice.choice(_ACTS))
-        elif kind < 0.8:
-            page.press(dice.choice(_COMMANDS))
-        elif kind < 0.9:
-            page.page.evaluate(f"drawtap.go({dice.randrange(-2, calls + 2)})")
-        elif kind < 0.95:
-            page.page.evaluate(f"drawtap.store.set({{ filter: {json.dumps(dice.choice(_FILTERS))} }})")
-        else:
-            rows = page.page.locator(".row:visible")
-            place = {"x": dice.randrange(4, 300), "y": 10}
-            with contextlib.suppress(playwright.Error):  # the row went away meanwhile
-                rows.nth(dice.randrange(0, 10)).click(position=place, timeout=200)
-
-    for _ in range(acts):
-        act()
-    end = time.monotonic() + WAIT_S
-    while pending and time.monotonic() < end:
-        page.page.wait_for_timeout(50)
-    assert not pending
-    found = subprocess.run(["pgrep", "-P", str(server.process.pid)], capture_output=True, text=True).stdout.split()
-    assert len(found) <= 2 * 6  # players of two recordings: plain, cursor, parked, two that prove, one for the strip
-    assert server.ask("/api/session").status == 200
 
 
 def test_the_contrast_of_words_is_enough(opened):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import atexit
 import re
+import threading
 import weakref
 from abc import ABC, abstractmethod
 from pathlib import Path
@@ -55,7 +56,7 @@ class Database(ABC):
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._temporary = False  # the user has made temporary tables: they live in the connection itself
         self._last: weakref.ref[Result] | None = None
-        self._running: duckdb.DuckDBPyConnection | None = None
+        self._running: dict[int, duckdb.DuckDBPyConnection] = {}  # by thread: what it asks with
         self._safe = False  # questions are those of strangers
         _live.add(self)
 
@@ -115,14 +116,15 @@ class Database(ABC):
         for setting in _SAFE:
             connection.execute(f"SET {setting}")
 
-    def interrupt(self) -> None:
-        """Stop the query that runs now (from another thread); it then raises Cancelled."""
-        running = self._running
-        if running is not None:
-            running.interrupt()
+    def interrupt(self, thread: int | None = None) -> None:
+        """Stop the query that runs now, of one thread or (None) of any; it then raises Cancelled."""
+        for asks, cursor in [*self._running.items()]:
+            if thread is None or asks == thread:
+                cursor.interrupt()
 
     def close(self) -> None:
         """Close the connection."""
+        self._running.clear()
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
@@ -163,7 +165,8 @@ class Database(ABC):
                 self._allow(statement, statement.query)
         self._temporary |= any(_kind(statement).startswith(("CREATE", "SET", "VARIABLE")) for statement in statements)
         # A cursor of its own leaves earlier results open. It does not see temporary tables.
-        cursor = self._running = connection if self._temporary else connection.cursor()
+        cursor = connection if self._temporary else connection.cursor()
+        self._running[threading.get_ident()] = cursor
         last = self._last() if self._last else None
         if last is not None and self._temporary:
             last.detach()
@@ -201,6 +204,7 @@ class Database(ABC):
     def _again(self, text: str, parameters: Parameters) -> tuple[duckdb.DuckDBPyConnection, str]:
         # With streams of its own: those of the first run may have been read.
         cursor = self.connection if self._temporary else self.connection.cursor()
+        self._running[threading.get_ident()] = cursor
         if copy_target(text):
             return cursor, "SELECT 0::BIGINT AS Count WHERE false"
         return cursor, self._prepared(cursor, text, parameters)
@@ -249,7 +253,8 @@ class Database(ABC):
 
     def _translated(self, error: Exception, query: str) -> BaseException:
         text = str(error)
-        if ("cancelled" in text and "rror" in text) or isinstance(error, duckdb.InterruptException):
+        interrupted = isinstance(error, duckdb.InterruptException) or "INTERRUPT Error" in text
+        if interrupted or ("cancelled" in text and "rror" in text):
             return Cancelled(text)
         missing = re.search(r"Table with name (\S+) does not exist", text)
         if missing:

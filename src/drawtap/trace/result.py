@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import html
 import importlib
+import json
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 import duckdb
 
 from drawtap.errors import UnavailableError
+from drawtap.trace.sql_text import quote_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,6 +56,44 @@ def _text(value: object) -> str:
 def connect(path: Path | None = None) -> duckdb.DuckDBPyConnection:
     """Open DuckDB in memory, or on a file."""
     return duckdb.connect(":memory:" if path is None else str(path))
+
+
+FORMS = ("csv", "parquet", "arrow")  # of saved answers; arrow is the IPC stream
+
+
+def _save(rows: object, path: Path, form: str) -> None:
+    """Write what has `__arrow_c_stream__` to a file, in bounded memory."""
+    if form == "arrow":
+        from nanoarrow.ipc import StreamWriter
+
+        with StreamWriter.from_path(str(path)) as writer:
+            writer.write_stream(rows)
+        return
+    connection = connect()
+    try:
+        connection.register("rows", rows)
+        options = "FORMAT csv, HEADER" if form == "csv" else "FORMAT parquet"
+        connection.execute(f"COPY rows TO {quote_text(str(path))} ({options})")
+    finally:
+        connection.close()
+
+
+def save_rows(columns: Sequence[str], rows: Sequence[Sequence[object]], path: Path, form: str) -> None:
+    """Write rows of plain values to a file as `Result.save` does; types are those that the values have."""
+    names = [f"{name or 'column'}{f'_{i}' if name in columns[:i] else ''}" for i, name in enumerate(columns)]
+    connection = connect()
+    try:
+        with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as lines:
+            for row in rows:
+                lines.write(json.dumps({f"c{i}": value for i, value in enumerate(row)}) + "\n")
+            lines.flush()
+            shown = ", ".join(f"c{i} AS {_quoted(name)}" for i, name in enumerate(names))
+            source = f"read_json({quote_text(lines.name)}, format = 'newline_delimited', sample_size = -1)"
+            if not rows:
+                shown, source = ", ".join(f"''::VARCHAR AS {_quoted(name)}" for name in names), "range(0)"
+            _save(Stream(connection.sql(f"SELECT {shown} FROM {source}").__arrow_c_stream__), path, form)
+    finally:
+        connection.close()
 
 
 class Stream:
@@ -169,6 +210,14 @@ class Result:
     def pl(self) -> Any:
         """Return all rows as a polars.DataFrame. The query runs for it anew. Raises UnavailableError without polars."""
         return _needed("polars").from_arrow(self.arrow())
+
+    def save(self, path: Path, form: str) -> None:
+        """Write all rows to a file, as they come: `form` is one of FORMS. The query runs for it anew."""
+        try:
+            # Asked here and not where DuckDB reads it: `Database.interrupt` knows questions by their threads.
+            _save(Stream(self._relation().__arrow_c_stream__), path, form)
+        except (duckdb.Error, RuntimeError) as error:
+            raise self._translate(error) from None
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         try:

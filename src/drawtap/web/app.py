@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, Union
 
 from starlette.applications import Starlette
+from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -23,6 +24,7 @@ from drawtap.web.answer import Answer
 from drawtap.web.guard import Guard
 from drawtap.web.notes import MOST_BYTES, Notes
 from drawtap.web.recording import Recording
+from drawtap.web.saving import KINDS, MOST_SHOWN, file_of_shown
 from drawtap.web.steering import Steering
 
 if TYPE_CHECKING:
@@ -193,6 +195,8 @@ class _Routes:
                 self._posting(lambda r, text, _: r.whatif.file(text), self._recording),
                 methods=["POST"],
             ),
+            Route("/api/{recording:int}/save/{form}", self._save, methods=["POST"]),
+            Route("/api/save/{form}", _save_shown, methods=["POST"]),
             Route("/api/{recording:int}/track", self._posting(_own, self._of), methods=["POST"]),
             Route("/api/{recording:int}/query/{query}", self._stop, methods=["DELETE"]),
             Route("/api/{recording:int}/notes", self._read_notes, methods=["GET"]),
@@ -296,6 +300,11 @@ class _Routes:
 
         return endpoint
 
+    async def _save(self, request: Request) -> Response:
+        text = (await _body(request)).decode("utf-8", errors="replace")
+        form, query = request.path_params["form"], request.query_params.get("query", "")
+        return await _answered(lambda: self._of(request).save(text, form, query))
+
     async def _stop(self, request: Request) -> Response:
         return await _answered(lambda: {"stopped": self._of(request).stop(request.path_params["query"])})
 
@@ -350,6 +359,9 @@ async def _answered(ask: Callable[[], object]) -> Response:
     if isinstance(answer, bytes):
         kind = "image/png" if answer.startswith(b"\x89PNG") else "application/octet-stream"
         return Response(answer, media_type=kind, headers={"cache-control": "no-store"})
+    if isinstance(answer, Path):  # a temporary file: it is ours to remove
+        kind, gone = KINDS[answer.suffix[1:]], BackgroundTask(answer.unlink, missing_ok=True)
+        return FileResponse(answer, media_type=kind, headers={"cache-control": "no-store"}, background=gone)
     return _json(answer, 200)
 
 
@@ -376,12 +388,12 @@ def _json(value: object, status: int) -> Response:
     return Response(dumps(value), status, media_type="application/json", headers={"cache-control": "no-store"})
 
 
-async def _body(request: Request) -> bytes:
-    """Return the body of a request, without what goes beyond the largest that anything here takes."""
+async def _body(request: Request, most: int = _MOST_BODY) -> bytes:
+    """Return the body of a request, without what goes beyond `most` bytes."""
     found = b""
     async for part in request.stream():
         found += part
-        if len(found) > _MOST_BODY:
+        if len(found) > most:
             break
     return found
 
@@ -404,6 +416,11 @@ def _numbers(request: Request, name: str) -> list[int]:
             raise UsageError(f"{name} names too many calls")
         found += range(int(first), int(last or first) + 1)
     return found
+
+
+async def _save_shown(request: Request) -> Response:
+    text = (await _body(request, MOST_SHOWN)).decode("utf-8", errors="replace")
+    return await _answered(lambda: file_of_shown(text, request.path_params["form"]))
 
 
 async def _engines(request: Request) -> Response:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -20,7 +21,8 @@ from drawtap.view.system_report import figures
 from drawtap.web.answer import Answer
 from drawtap.web.kernel_tracks import KernelRows
 from drawtap.web.own_tracks import OwnTracks, Small
-from drawtap.web.recording import MOST_ROWS, answer
+from drawtap.web.recording import MOST_ROWS, STOP_S, answer
+from drawtap.web.saving import file_of
 from drawtap.web.tracks import Tracks
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ class KernelView:
         self._model: KernelModel | None = None
         self._making = threading.Lock()
         self._asking = threading.Lock()  # one question of the user's at a time: events become tables meanwhile
-        self._running = ""
+        self._running: dict[str, int] = {}  # questions by name: the thread that asks
 
     @property
     def model(self) -> KernelModel:
@@ -57,6 +59,12 @@ class KernelView:
         if self._model is not None:
             self._model.close()
         self.trace.close()
+
+    def interrupt(self) -> None:
+        """Stop the questions that run now; whoever asked gets no answer."""
+        self.trace.cancel()
+        if self._model is not None:
+            self._model.interrupt()
 
     def overview(self) -> Answer:
         """Return the first content of the page."""
@@ -78,24 +86,30 @@ class KernelView:
 
     def sql(self, text: str, query: str) -> Answer:
         """Answer a question in SQL that only reads."""
-        with self._asking:
-            self._running = query
-            try:
-                return answer(self.query(text))
-            finally:
-                self._running = ""
+        with self.named(query), self._asking:
+            return answer(self.query(text))
+
+    def save(self, text: str, form: str, query: str) -> Path:
+        """Return a temporary file with the whole answer to a question: csv, parquet or arrow."""
+        with self.named(query), self._asking:
+            return file_of(self.query(text), form)
 
     def stop(self, query: str) -> bool:
         """Stop a running question; tell whether there was one."""
-        running = bool(query) and self._running == query
-        if running:
-            self.model.interrupt()
-        return running
+        thread, end = self._running.get(query), time.monotonic() + STOP_S
+        while thread is not None and self._running.get(query) == thread and time.monotonic() < end:
+            self.model.interrupt(thread)  # lost where the question has not begun yet: again
+            time.sleep(0.02)
+        return thread is not None
 
     @contextlib.contextmanager
     def named(self, query: str) -> Iterator[None]:
-        """Do nothing: rows of the timeline are short questions, which nobody stops."""
-        yield
+        """Let `stop` find all that this thread asks inside the block under one name."""
+        self._running[query] = threading.get_ident()
+        try:
+            yield
+        finally:
+            self._running.pop(query, None)
 
     @contextlib.contextmanager
     def lent(self) -> Iterator[_Asked]:

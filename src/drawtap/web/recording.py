@@ -25,6 +25,7 @@ from drawtap.trace.trace import Trace, decode_content, open_trace, scalar
 from drawtap.web import filters, stages
 from drawtap.web.answer import Answer, headed
 from drawtap.web.callset import CallSet
+from drawtap.web.saving import file_of
 
 if TYPE_CHECKING:
     from drawtap.analysis.held import HeldContent
@@ -42,7 +43,7 @@ MOST_ANCHORS = 200_000  # rows below one frame
 _TEXT = 600  # characters of a call in the list
 _NEAR = 256  # calls between two that are wanted and read with them
 _SETS = 16
-_STOP_S = 10  # how long a question may go on after it was stopped
+STOP_S = 10  # how long a question may go on after it was stopped
 _PICTURES = 32  # calls whose attachments are kept
 _IDLE = 3  # traces kept open for questions
 # What stands for itself in the list; the calls before it fold below it.
@@ -84,7 +85,7 @@ class Recording:
         """End players and close files; running questions are stopped."""
         if self._preparing is not None and self._preparing.is_alive():
             self.trace.cancel()
-            self._preparing.join(_STOP_S)
+            self._preparing.join(STOP_S)
         for query in [*self._running]:
             self.stop(query)
         for started in ("strip", "pool", "whatif"):
@@ -97,6 +98,11 @@ class Recording:
         for trace in traces:
             trace.close()
         self.trace.close()
+
+    def interrupt(self) -> None:
+        """Stop the questions that run now; whoever asked gets no answer."""
+        for trace in (self.trace, *self._running.values()):
+            trace.cancel()
 
     # ---- what there is ------------------------------------------------------------------------------------------
 
@@ -394,11 +400,16 @@ class Recording:
         with self.lent(query) as trace:
             return answer(trace.sql(text))
 
+    def save(self, text: str, form: str, query: str) -> Path:
+        """Return a temporary file with the whole answer to a question: csv, parquet or arrow."""
+        with self.lent(query) as trace:
+            return file_of(trace.sql(text), form)
+
     def stop(self, query: str) -> bool:
         """Stop a running question and wait until it has ended; tell whether there was one."""
         with self._lock:
             trace = self._running.get(query)
-        end = time.monotonic() + _STOP_S
+        end = time.monotonic() + STOP_S
         while trace is not None and self._running.get(query) is trace and time.monotonic() < end:
             trace.cancel()  # lost where the question has not begun yet: again
             time.sleep(0.02)

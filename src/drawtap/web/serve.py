@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import secrets
 import signal
@@ -86,7 +87,17 @@ class Serving:
             config = uvicorn.Config(
                 app, log_level="warning", access_log=False, lifespan="off", timeout_graceful_shutdown=1, ws="none"
             )
-            self._server = uvicorn.Server(config)
+
+            class Server(uvicorn.Server):
+                """Answers what is asked at the end quickly, or not at all: nobody waits for it any more."""
+
+                async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+                    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
+                    for one in recordings:
+                        one.interrupt()
+                    await super().shutdown(sockets)
+
+            self._server = Server(config)
             shown = "127.0.0.1" if host in ("", "0.0.0.0") else f"[{host}]" if ":" in host else host
             self.address = f"http://{shown}:{self._socket.getsockname()[1]}/#token={token}"
             self._steering = steering

@@ -63,7 +63,7 @@ class Page {
       range: (of, from, to) => this.store.set({ filter: ranged(this.store.place.filter, of, from, to) }),
     });
     this.timeline = new Timeline(this, element("time"));
-    this.keys = new Keys(this.commands());
+    this.keys = new Keys(this.commands(), (error) => this.fail(error));
     this.panelSoon = later(60, () => { if (format(this.store.place) !== this.panelOf) void this.panel(); });
     this.furniture();
   }
@@ -86,22 +86,25 @@ class Page {
     await Promise.all([this.panel(), this.timeline.show(this.store.place)]);
   }
 
-  /** @param {number} which */
+  /** Open a recording, or two; tell whether nobody has asked for others meanwhile. Nothing changes before all is there. @param {number} which */
   async open(which) {
+    const ticket = this.opening = (this.opening ?? 0) + 1;
     const overview = this.session.recordings[which] ?? this.session.recordings[0];
     const index = this.session.recordings.indexOf(overview);
     const kernel = overview.kind === "kernel";
-    this.recording = kernel ? new KernelTrace(index, overview) : new Recording(index, overview);
+    const recording = kernel ? new KernelTrace(index, overview) : new Recording(index, overview);
     const second = this.session.recordings[this.store.place.with ?? -1];
-    const pairs = second && !kernel && second !== overview && second.kind !== "kernel";
-    this.other = pairs ? new Recording(this.session.recordings.indexOf(second), second) : null;
-    this.pair = null;
-    this.panels = kernel ? KERNEL_PANELS : pairs ? (await import("./pair_panels.js")).PAIR_PANELS : PANELS;
+    const other = second && !kernel && second !== overview && second.kind !== "kernel" ? new Recording(this.session.recordings.indexOf(second), second) : null;
+    const notes = new Notes(index);
+    const panels = kernel ? KERNEL_PANELS : other ? (await import("./pair_panels.js")).PAIR_PANELS : PANELS;
+    await Promise.all([recording.load(), other?.load(), notes.load().catch((error) => this.fail(error))]);
+    const pair = other && (await this.align(/** @type {Recording} */ (recording), other));
+    if (ticket !== this.opening) return false;
+    // The number of a set, and what was seen, are of the recording before.
+    Object.assign(this, { recording, other, notes, panels, pair, set: undefined });
     document.body.classList.toggle("kernel", kernel);
-    document.body.classList.toggle("pair", Boolean(pairs));
+    document.body.classList.toggle("pair", Boolean(pair));
     this.tabs();
-    this.notes = new Notes(index);
-    await Promise.all([this.recording.load(), this.other?.load(), this.notes.load().catch((error) => this.fail(error))]);
     document.title = `${overview.name}${this.other ? ` and ${this.other.overview.name}` : ""} – drawtap`;
     const losses = overview.problems.length;
     const choose = this.session.recordings.length > 1 && !this.other && h("select", { "aria-label": "recording", on: { change: (/** @type {any} */ e) => this.store.set({ rec: Number(e.target.value), call: null, filter: "", pin: null }) } },
@@ -109,15 +112,16 @@ class Page {
     if (this.other) this.pairHead(overview, this.other.overview);
     else fill(element("what"), this.session.live && button("← running programs", () => leave("")), choose || h("b", { text: overview.name }), this.partners(index), ` ${kernel ? [overview.about.format, overview.about.hostname, overview.about.kernel_release, `clock ${overview.about.clock}`].filter(Boolean).join(" · ") : `${number(overview.calls)} calls, ${number(overview.frames)} frames`} `,
       losses > 0 && h("a", { class: "bad", href: "#", text: `▲ ${losses} ${losses === 1 ? "problem" : "problems"}`, on: { click: (/** @type {Event} */ e) => { e.preventDefault(); this.store.set({ tab: "sql", sql: "SELECT * FROM problems" }); } } }));
-    if (kernel) return;
+    if (kernel) return true;
     this.series = new AllSeries(index);
     this.list.series = [];
     this.marks.clear();
     this.strip.show(this.recording);
     if (this.begun) this.later();
     this.tree = new TreeModel(this.recording);
-    if (this.other) await this.align();
+    if (pair) this.pairFurniture();
     this.model();
+    return true;
   }
 
   /** What the list's selection means for the cursors. @param {number} seq @param {any} row */
@@ -145,14 +149,18 @@ class Page {
     fill(element("what"), one("A", a, this.recording), one("B", b, this.other));
   }
 
-  async align() {
+  /** @param {Recording} a @param {Recording} b */
+  async align(a, b) {
     const { PairModel } = await import("./pair.js");
-    const model = new PairModel(this.recording, /** @type {any} */ (this.other));
-    const aligning = new AbortController();
+    const model = new PairModel(a, b);
     this.say("the calls of both are aligned …");
-    await model.align(aligning.signal);
+    await model.align(new AbortController().signal);
     this.say("");
-    this.pair = model;
+    return model;
+  }
+
+  pairFurniture() {
+    const model = /** @type {import("./pair.js").PairModel} */ (this.pair);
     model.show(this.store.place.mode === "hide");
     this.strip.density = model.density(1024);
     this.strip.draw();
@@ -284,7 +292,8 @@ class Page {
   async moved(place, before) {
     try {
       const opens = place.rec !== before.rec || place.with !== before.with;
-      if (opens) await this.open(place.rec);
+      if (opens && !(await this.open(place.rec))) return;
+      if (opens) place = this.store.place;
       if (this.pair) return await this.movedPair(place, before, opens);
       if (this.recording.kernel) {
         this.panelSoon();
@@ -574,18 +583,18 @@ class Page {
     return [
       { alone: true, name: "filter the calls", keys: ["/"], run: () => element("filter-text").focus() },
       { name: "go to a call or a #frame", keys: ["g"], run: () => this.prompt() },
-      { alone: true, name: "next match of the filter", keys: ["n"], run: () => void this.match(1) },
-      { alone: true, name: "previous match of the filter", keys: ["N"], run: () => void this.match(-1) },
-      { both: true, name: "next difference", keys: ["n"], run: () => void this.differing(1).catch((error) => this.fail(error)) },
-      { both: true, name: "previous difference", keys: ["N"], run: () => void this.differing(-1).catch((error) => this.fail(error)) },
+      { alone: true, name: "next match of the filter", keys: ["n"], run: () => this.match(1) },
+      { alone: true, name: "previous match of the filter", keys: ["N"], run: () => this.match(-1) },
+      { both: true, name: "next difference", keys: ["n"], run: () => this.differing(1) },
+      { both: true, name: "previous difference", keys: ["N"], run: () => this.differing(-1) },
       { both: true, name: "hide or show frames that are equal", keys: ["h"], run: () => this.toggleMode() },
       { both: true, name: "hold cursor A, cursor B, none", keys: ["H"], run: () => this.hold() },
       { both: true, name: "pictures: beside, A, B, difference, flicker", keys: ["v"], run: () => this.store.set({ tab: "picture", side: SIDES[(SIDES.indexOf(this.store.place.side) + 1) % SIDES.length] }) },
-      { alone: true, name: "next draw", keys: ["d"], run: () => void this.draw(1) },
-      { alone: true, name: "previous draw", keys: ["D"], run: () => void this.draw(-1) },
+      { alone: true, name: "next draw", keys: ["d"], run: () => this.draw(1) },
+      { alone: true, name: "previous draw", keys: ["D"], run: () => this.draw(-1) },
       { name: "next frame", keys: ["f"], run: () => this.goFrame(this.recording.frameOf(here() ?? 0) + 1) },
       { name: "previous frame", keys: ["F"], run: () => this.goFrame(this.recording.frameOf(here() ?? 0) - 1) },
-      { name: "keep a bookmark at this call", keys: ["b"], run: () => here() !== null && void this.notes.add("bookmarks", { seq: here(), text: "" }, this.context(element("panel"), new AbortController())) },
+      { name: "keep a bookmark at this call", keys: ["b"], run: () => here() !== null && this.notes.add("bookmarks", { seq: here(), text: "" }, this.context(element("panel"), new AbortController())) },
       { alone: true, name: "pin this call: compare states with it", keys: ["p"], run: () => this.store.set({ pin: this.store.place.pin === here() ? null : here() }) },
       { alone: true, name: "hide or dim what the filter leaves out", keys: ["h"], run: () => this.toggleMode() },
       { alone: true, name: "frames with their draws", keys: ["t"], run: () => this.store.set({ list: "tree" }) },
@@ -594,10 +603,10 @@ class Page {
       { name: "into the list of calls", keys: ["l"], run: () => this.list.scroller.focus() },
       { name: "into the panel", keys: ["o"], run: () => element("panel").focus() },
       ...(this.panels ?? PANELS).map((panel, i) => ({ name: `panel: ${panel.name}`, keys: [keyOf(panel, i)], run: () => this.store.set({ tab: panel.id }) })),
-      { name: "pictures of frames above the bars", keys: ["i"], run: () => void this.strip.toggle() },
+      { name: "pictures of frames above the bars", keys: ["i"], run: () => this.strip.toggle() },
       { name: "timeline", keys: ["T"], run: () => this.timeline.toggle() },
       { name: "into the timeline", keys: ["y"], run: () => this.timeline.toggle(true) },
-      { alone: true, name: "look for findings and mark them", keys: [], run: () => void this.looked().catch((error) => this.fail(error)) },
+      { alone: true, name: "look for findings and mark them", keys: [], run: () => this.looked() },
       { alone: true, name: "next finding or problem", keys: ["e"], run: () => this.markBeside(1) },
       { alone: true, name: "previous finding or problem", keys: ["E"], run: () => this.markBeside(-1) },
       { name: "into the bars", keys: ["j"], run: () => this.strip.canvas.focus() },

@@ -1,7 +1,7 @@
 // Panels about a kernel trace. Each asks for the timeline's area, or else for what is in view there.
 import { button, duration, fill, h, number } from "./dom.js";
 import { get } from "./net.js";
-import { table } from "./table.js";
+import { saving, table } from "./table.js";
 import { clock } from "./timegraph.js";
 
 const MARKS = { error: "✕", warning: "▲" };
@@ -64,7 +64,7 @@ export const figuresPanel = {
     const found = await windowed(ctx, "figures");
     if (!found) return wait(ctx);
     fill(ctx.element, h("h2", { text: "Figures" }, found.head),
-      ...found.answer.tables.flatMap((/** @type {any} */ t) => [h("h2", { text: t.title }), h("div", { class: "scroll" }, h("table", {},
+      ...found.answer.tables.flatMap((/** @type {any} */ t) => [h("h2", { text: t.title }), saving({ name: t.title, rows: () => ({ columns: t.columns, rows: t.rows.map((/** @type {any[]} */ row) => row.map(([value]) => value)) }) }), h("div", { class: "scroll" }, h("table", {},
         h("thead", {}, h("tr", {}, ...t.columns.map((/** @type {string} */ c, /** @type {number} */ i) => h("th", { text: c, class: t.right[i] ? "n" : "", title: t.meanings[i] || null })))),
         h("tbody", {}, ...t.rows.map((/** @type {any[]} */ row) => h("tr", {}, ...row.map(([, text], i) => h("td", { class: t.right[i] ? "n" : "", text })))))))]),
       !found.answer.tables.length && h("p", { text: "this time has no figures" }));

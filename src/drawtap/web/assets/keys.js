@@ -1,12 +1,13 @@
 // Every act has a name and stands in one list: keys, the palette (Ctrl-K) and the help (?) come from it.
 import { fill, h } from "./dom.js";
 
-/** @typedef {{name: string, keys: string[], run: () => void}} Command */
+/** @typedef {{name: string, keys: string[], run: () => any}} Command */
 
 export class Keys {
-  /** @param {Command[]} commands */
-  constructor(commands) {
+  /** @param {Command[]} commands @param {(error: unknown) => void} fail what a command that goes wrong tells */
+  constructor(commands, fail) {
     this.commands = commands;
+    this.fail = fail;
     document.addEventListener("keydown", (event) => this.key(event));
   }
 
@@ -18,7 +19,16 @@ export class Keys {
     const command = this.commands.find((one) => one.keys.includes(name));
     if (!command) return;
     event.preventDefault();
-    command.run();
+    this.run(command);
+  }
+
+  /** @param {Command} command */
+  async run(command) {
+    try {
+      await command.run();
+    } catch (error) {
+      this.fail(error);
+    }
   }
 
   palette() {
@@ -33,7 +43,7 @@ export class Keys {
       search.setAttribute("aria-activedescendant", `command-${at}`);
       list.children[at]?.scrollIntoView({ block: "nearest" });
     };
-    const run = (/** @type {Command} */ one) => { dialog.close(); one.run(); };
+    const run = (/** @type {Command} */ one) => { dialog.close(); void this.run(one); };
     search.addEventListener("input", () => { at = 0; draw(); });
     search.addEventListener("keydown", (event) => {
       if (event.key === "ArrowDown") at++;

@@ -57,7 +57,7 @@ export class LivePage {
     this.times = new Map();
     document.body.classList.add("live");
     document.title = "running programs – drawtap";
-    this.keys = new Keys(this.commands());
+    this.keys = new Keys(this.commands(), (error) => this.say(/** @type {Error} */ (error).message, true));
     this.table = h("table", { role: "grid", "aria-label": "running programs", tabindex: "0", class: "programs" });
     element("list").append(h("div", { class: "scroller" }, this.table));
     this.table.addEventListener("pointerdown", (event) => {

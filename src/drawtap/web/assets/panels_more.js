@@ -1,7 +1,7 @@
 // Panels that are one question each: objects of the run, findings of the checklist; and what was written down.
 import { button, fill, h, number } from "./dom.js";
 import { ask } from "./net.js";
-import { link, table } from "./table.js";
+import { link, saving, table } from "./table.js";
 
 const OBJECTS = `SELECT class, name, share_group, label, target, format, width, height, bytes, uploads, uses, writes,
   created_seq, first_use_seq, last_use_seq, deleted_seq FROM resources ORDER BY bytes DESC NULLS LAST, created_seq`;
@@ -40,7 +40,7 @@ export const objectsPanel = {
     const draw = () => {
       const words = search.value.toLowerCase().split(" ");
       const rows = answer.rows.filter((/** @type {any[]} */ row) => words.every((word) => row.join(" ").toLowerCase().includes(word)));
-      fill(out, table({ ...answer, rows }, { go: ctx.go, goFrame: ctx.goFrame, name: "objects", links: { name: show } }));
+      fill(out, table({ ...answer, rows }, { go: ctx.go, goFrame: ctx.goFrame, name: "objects", whole: search.value.trim() ? undefined : { recording: ctx.recording.number, sql: OBJECTS }, links: { name: show } }));
     };
     search.addEventListener("input", draw);
     fill(ctx.element, h("h2", { text: "Objects of the run" }, h("small", { text: `${number(answer.rows.length)}` })), h("div", { class: "tools" }, search), out);
@@ -60,6 +60,7 @@ export const findingsPanel = {
         h("td", {}, link(rule, () => ctx.store.set({ filter: `finding:${rule}`, mode: "hide" }))), h("td", { class: "n", text: number(count) }),
         h("td", {}, first === null ? "–" : link(String(first), () => ctx.go(first))), h("td", { class: "wrap", text: example ?? "" })));
     fill(ctx.element, h("h2", { text: "Findings of the checklist" }, h("small", { text: "a rule leads to its calls" })),
+      rows.length > 0 && saving({ name: "findings", whole: { recording: ctx.recording.number, sql: "SELECT * FROM findings" }, rows: () => answer }),
       rows.length ? h("table", {}, h("thead", {}, h("tr", {}, ...["", "rule", "rows", "first call", "for example"].map((text) => h("th", { text })))), h("tbody", {}, ...rows)) : h("p", { text: "no rule found anything" }));
   },
 };

@@ -39,8 +39,9 @@ export const sqlPanel = {
       const begun = performance.now();
       try {
         const answer = await ask(recording.number, "sql", text.value, signal);
+        answer.sql = text.value;
         answers.set(recording.number, answer);
-        fill(out, h("p", {}, h("i", { text: `${Math.round(performance.now() - begun)} ms` })), chart(answer), table(answer, { go: ctx.go, goFrame: ctx.goFrame, name: "answer" }));
+        fill(out, h("p", {}, h("i", { text: `${Math.round(performance.now() - begun)} ms` })), chart(answer), table(answer, { go: ctx.go, goFrame: ctx.goFrame, name: "answer", whole: { recording: recording.number, sql: answer.sql } }));
       } catch (error) {
         const e = /** @type {any} */ (error);
         fill(out, h("p", { class: "bad", text: signal.aborted ? "stopped" : e.message }), !signal.aborted && e.hint && h("p", { text: e.hint }));

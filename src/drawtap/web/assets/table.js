@@ -1,12 +1,14 @@
-// A table of an answer: sorted by a click, numbers of calls and frames are links, downloaded as CSV.
+// A table of an answer: sorted by a click, numbers of calls and frames are links, saved as CSV, Parquet or Arrow.
 import { button, download, fill, h, number } from "./dom.js";
+import { postForBytes, stoppable } from "./net.js";
 
 const SHOWN = 200;
 
 /**
  * @param {{columns: string[], rows: any[][], more?: boolean}} answer
- * @param {{go: (seq: number) => void, goFrame: (frame: number) => void, name: string,
+ * @param {{go: (seq: number) => void, goFrame: (frame: number) => void, name: string, whole?: {recording: number, sql: string},
  *   links?: Record<string, (row: any[]) => (() => void)|null>}} on what a cell of a column leads to
+ *   `whole`: the question whose whole answer is saved; without it the rows that are here are
  */
 export function table(answer, on) {
   let rows = answer.rows;
@@ -50,12 +52,34 @@ export function table(answer, on) {
       left > 0 && button(`show ${number(Math.min(left, 1000))} more`, () => { shown += 1000; draw(); }));
   }
 
-  const csv = () => {
-    const quote = (/** @type {any} */ v) => (v === null ? "" : /[",\n]/.test((v = typeof v === "object" ? JSON.stringify(v) : String(v))) ? `"${v.replaceAll('"', '""')}"` : v);
-    download(`${on.name}.csv`, [answer.columns, ...answer.rows].map((row) => row.map(quote).join(",")).join("\n"), "text/csv");
-  };
   draw();
-  return h("div", {}, h("div", { class: "tools" }, button("CSV", csv, { title: "the rows as a file" })), h("div", { class: "scroll" }, h("table", {}, h("thead", {}, h("tr", {}, ...heads)), body)), note);
+  return h("div", {}, saving({ name: on.name, whole: on.whole, rows: () => answer }), h("div", { class: "scroll" }, h("table", {}, h("thead", {}, h("tr", {}, ...heads)), body)), note);
+}
+
+/**
+ * Buttons that save a table as a file: of `whole`, a question, the whole answer, else the rows that are here.
+ * @param {{name: string, whole?: {recording: number, sql: string}, rows: () => {columns: string[], rows: any[][]}}} of
+ */
+export function saving(of) {
+  /** @type {AbortController|undefined} */
+  let running;
+  const said = h("span", { role: "status" });
+  const save = async (/** @type {string} */ form) => {
+    running?.abort();
+    const { signal } = (running = new AbortController()), { whole } = of;
+    fill(said, h("i", { text: `${form} is written …` }), button("stop", () => running?.abort()));
+    try {
+      const { columns, rows } = of.rows();
+      const data = whole ? await postForBytes(`${whole.recording}/save/${form}?query=${stoppable(whole.recording, signal)}`, whole.sql, signal)
+        : await postForBytes(`save/${form}`, JSON.stringify({ columns, rows }), signal);
+      download(`${of.name}.${form}`, data, "application/octet-stream");
+      fill(said);
+    } catch (error) {
+      fill(said, h("span", { class: "bad", text: signal.aborted ? "stopped" : /** @type {Error} */ (error).message }));
+    }
+  };
+  const forms = [["csv", "CSV"], ["parquet", "Parquet"], ["arrow", "Arrow"]].map(([form, name]) => button(name, () => void save(form), { title: of.whole ? `the whole answer as ${name}` : `the rows as ${name}` }));
+  return h("div", { class: "tools" }, h("i", { text: "save" }), ...forms, said);
 }
 
 /** @param {string} text @param {() => void} run */

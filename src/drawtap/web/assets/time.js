@@ -2,7 +2,7 @@
 import { button, duration, fill, h, number } from "./dom.js";
 import { get, getBytes, post, stoppable } from "./net.js";
 import { DURATION, START } from "./recording.js";
-import { link } from "./table.js";
+import { link, saving } from "./table.js";
 import { TimeGraph, amount, clock, read } from "./timegraph.js";
 
 const KERNEL = ["contention", "figures", "events"]; // panels about the window
@@ -218,6 +218,7 @@ export const timePanel = {
       markers.a !== null && h("p", { text: `Marker A at ${clock(markers.a, 1000)}${markers.b === null ? "" : `, B at ${clock(markers.b, 1000)}, between them ${duration(Math.abs(markers.b - markers.a))}`}.` }),
       span && spanFacts(ctx, graph, span),
       span && graph.way.length > 0 && wayOf(graph),
+      answer.rows.length > 0 && saving({ name: "sums", rows: () => answer }),
       sums(answer, b - a, ctx, graph),
     );
   },
@@ -245,10 +246,10 @@ function sums(answer, length, ctx, graph) {
   const spans = answer.rows.filter((/** @type {any[]} */ r) => r[4] !== null);
   const values = answer.rows.filter((/** @type {any[]} */ r) => r[4] === null);
   const go = (/** @type {any[]} */ r) => { const row = graph.row(r[0]); return row?.leads === "call" ? link(duration(r[5]), () => ctx.go(r[6])) : duration(r[5]); };
-  return h("div", { class: "scroll" },
+  return h("div", { class: "scroll sums" },
     spans.length > 0 && h("table", {}, h("thead", {}, h("tr", {}, ...["row", "what", "times", "busy", "share", "longest"].map((text, i) => h("th", { class: i > 1 ? "n" : "", text })))),
-      h("tbody", {}, ...spans.map((/** @type {any[]} */ r) => h("tr", {}, h("td", { text: r[1] }), h("td", { class: "mono", text: r[2] }), h("td", { class: "n", text: number(r[3]) }), h("td", { class: "n", text: duration(r[4]) }), h("td", { class: "n", text: percent(r[4]) }), h("td", { class: "n" }, go(r)))))),
+      h("tbody", {}, ...spans.map((/** @type {any[]} */ r) => h("tr", {}, h("td", { class: "wrap", text: r[1] }), h("td", { class: "mono wrap", text: r[2] }), h("td", { class: "n", text: number(r[3]) }), h("td", { class: "n", text: duration(r[4]) }), h("td", { class: "n", text: percent(r[4]) }), h("td", { class: "n" }, go(r)))))),
     values.length > 0 && h("table", {}, h("thead", {}, h("tr", {}, ...["row", "values", "least", "mean", "largest"].map((text, i) => h("th", { class: i ? "n" : "", text })))),
-      h("tbody", {}, ...values.map((/** @type {any[]} */ r) => { const unit = graph.row(r[0])?.unit ?? ""; return h("tr", {}, h("td", { text: r[1] }), h("td", { class: "n", text: number(r[3]) }), ...r.slice(7).map((v) => h("td", { class: "n", text: amount(v, unit) }))); }))),
+      h("tbody", {}, ...values.map((/** @type {any[]} */ r) => { const unit = graph.row(r[0])?.unit ?? ""; return h("tr", {}, h("td", { class: "wrap", text: r[1] }), h("td", { class: "n", text: number(r[3]) }), ...r.slice(7).map((v) => h("td", { class: "n", text: amount(v, unit) }))); }))),
     !answer.rows.length && h("p", {}, h("i", { text: "nothing is in this time" })));
 }

@@ -1,0 +1,167 @@
+"""Random acts on the page, always the same: nothing is left behind, nothing stays unanswered, nothing goes wrong."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import drawtap as package
+from shared import BROWSER, steps
+from web.conftest import WAIT_S, Server
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
+
+_KEYS = ("ArrowDown", "ArrowUp", "PageDown", "PageUp", "Home", "End", "ArrowRight", "ArrowLeft", "Enter", "Escape")
+_COMMANDS = (*"dDfFnNphHtaulobeEijvTyzmx", *"123456789")
+_FILTERS = ("", "is:draw", "texture", "changes:blend", "-gl*", "widht=3", "frame=2..5 OR fails", "redundant", "(")
+_PLACES: dict[str, tuple[object, ...]] = {
+    "tab": ("call", "state", "picture", "shader", "objects", "texture", "findings", "sql", "notes", "time", "mesh",
+            "whatif", "compared", "nothing"),
+    "filter": _FILTERS,
+    "mode": ("hide", "dim"),
+    "list": ("tree", "flat"),
+    "of": ("", "color1", "depth", "stencil"),
+    "over": ("", "drawn", "drawn,depth,wire", "overdraw", "boxes,culled"),
+    "px": ("", "3,5", "60,60", "9999,1"),
+    "mesh": ("", "in"),
+    "what": ("", "drop 160", "fly 3", "set 155 v0 = 0.5"),
+    "object": ("", "texture/1/1", "texture/1/3", "renderbuffer/1/1"),
+    "layer": ("", "1", "99"),
+    "sql": ("", "SELECT * FROM frames", "SELECT 1 +", "SELECT count(*) FROM calls a, calls b WHERE a.seq < b.seq"),
+    "stage": ("", "raster", "nothing"),
+    "bars": ("", "frame:draws", "nothing"),
+    "time": ("", "open"),
+    "with": (None, 1, 7),
+    "rec": (0, 1),
+    "hold": ("", "a", "b"),
+    "side": ("", "a", "b", "difference", "flicker"),
+}  # fmt: skip
+_EVERY = 500  # acts between two looks at what is pending, and at memory
+
+
+@pytest.fixture
+def two(chain: Path, tmp_path: Path) -> Iterator[Server]:
+    """Serve a recording and a changed one."""
+    other = tmp_path / "other.dtap"
+    with package.open(chain) as trace:
+        draws = [seq for (seq,) in trace.sql("SELECT seq FROM draws WHERE kind = 'draw' ORDER BY seq")]
+    with package.edit(chain) as changed:
+        changed.drop(draws[len(draws) // 2])
+        changed.insert(draws[3], "glFinish")
+        changed.save(other)
+    running = Server(chain, other)
+    yield running
+    running.close()
+    for notes in (chain, other):
+        notes.with_name(f"{notes.name}.notes.json").unlink(missing_ok=True)
+
+
+class _Acts:
+    """What somebody could do, chosen by dice."""
+
+    def __init__(self, page, dice: random.Random) -> None:
+        self.page, self.dice = page, dice
+        self.calls = page.page.evaluate("drawtap.recording.calls")
+
+    def one(self) -> str:
+        """Do something; return what."""
+        kind = self.dice.random()
+        if kind < 0.35:
+            return self._press(self.dice.choice(_KEYS))
+        if kind < 0.6:
+            return self._press(self.dice.choice(_COMMANDS))
+        if kind < 0.7:
+            act = f"drawtap.go({self.dice.randrange(-2, self.calls + 2)})"
+        elif kind < 0.9:
+            key = self.dice.choice([*_PLACES])
+            act = f"drawtap.store.set({json.dumps({key: self.dice.choice(_PLACES[key])})})"
+        elif kind < 0.93:
+            act = self.dice.choice(("history.back()", "history.forward()"))
+        else:
+            return self._click()
+        self.page.page.evaluate(f"void {act}")
+        return act
+
+    def _press(self, key: str) -> str:
+        self.page.press(key)
+        return key
+
+    def _click(self) -> str:
+        what = self.dice.choice((".row:visible", "#panel button:visible", "#panel a:visible", "#bar button:visible"))
+        found = self.page.page.locator(what)
+        with contextlib.suppress(playwright.Error):  # it went away meanwhile
+            count = found.count()
+            if count:
+                found.nth(self.dice.randrange(count)).click(timeout=300)
+        return what
+
+
+def _processes(server: Server) -> list[int]:
+    """Return the descendants of a server."""
+    found, new = [], [server.process.pid]
+    while new:
+        words = ["pgrep", "-P", ",".join(map(str, new))]
+        new = [int(pid) for pid in subprocess.run(words, capture_output=True, text=True, check=False).stdout.split()]
+        found += new
+    return found
+
+
+def _server_mib(server: Server) -> float:
+    status = Path(f"/proc/{server.process.pid}/status").read_text(encoding="utf-8")
+    return int(status.partition("VmRSS:")[2].split()[0]) / 1024
+
+
+def _page_mib(page) -> float:
+    tools = page.page.context.new_cdp_session(page.page)
+    tools.send("HeapProfiler.collectGarbage")
+    used = tools.send("Runtime.getHeapUsage")["usedSize"] / (1 << 20)
+    tools.detach()
+    return used
+
+
+@pytest.mark.timeout(5400)
+def test_random_acts_leave_nothing_behind(opened, two):
+    acts, dice = steps(300, 20_000), random.Random(20)
+    page = opened("", two)
+    page.page.on("dialog", lambda dialog: dialog.dismiss())
+    pending: set[object] = set()
+    page.page.on("request", lambda request: pending.add(request))
+    page.page.on("requestfinished", lambda request: pending.discard(request))
+    page.page.on("requestfailed", lambda request: pending.discard(request))
+    chosen = _Acts(page, dice)
+    done: list[str] = []
+
+    def settled() -> None:
+        end = time.monotonic() + WAIT_S
+        while pending and time.monotonic() < end:
+            page.page.wait_for_timeout(50)
+        assert not pending, [request.url for request in pending]  # type: ignore[attr-defined]
+        assert page.errors == [], done[-20:]
+
+    memory: list[tuple[float, float]] = []
+    for number in range(1, acts + 1):
+        done.append(chosen.one())
+        assert page.errors == [], done[-20:]
+        if number % _EVERY == 0 or number == acts:
+            settled()
+            memory.append((_server_mib(two), _page_mib(page)))
+    # Players of two recordings: plain, cursor, parked, those that look, two that prove, one for the strip; comparisons.
+    assert len(_processes(two)) <= 2 * 12
+    assert two.ask("/api/session").status == 200
+    early = memory[min(len(memory) - 1, 3)]
+    assert memory[-1][0] < early[0] + 200, memory
+    assert memory[-1][1] < early[1] + 60, memory
+    left = _processes(two)
+    assert two.close() == 0
+    end = time.monotonic() + WAIT_S
+    while alive := [pid for pid in left if Path(f"/proc/{pid}").exists()]:
+        assert time.monotonic() < end, alive
+        time.sleep(0.05)

@@ -1,0 +1,108 @@
+"""Whole answers as files: CSV, Parquet, Arrow."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import tempfile
+import threading
+from pathlib import Path
+
+import duckdb
+import nanoarrow
+import pytest
+from nanoarrow.ipc import InputStream
+
+import drawtap as package
+from drawtap.trace.library import Cancelled
+from shared import BROWSER
+
+EVERY = "SELECT seq, name, duration FROM calls a, range(9) ORDER BY seq, range"
+
+
+def _rows(body: bytes, form: str) -> list[tuple[object, ...]]:
+    if form == "csv":
+        rows = list(csv.reader(io.StringIO(body.decode())))
+        return [(int(seq), name, int(ns) if ns else None) for seq, name, ns in rows[1:]]
+    with tempfile.NamedTemporaryFile(suffix=".parquet") as file:
+        Path(file.name).write_bytes(body)
+        if form == "parquet":
+            return duckdb.sql(f"SELECT * FROM '{file.name}'").fetchall()
+        with InputStream.from_path(file.name) as stream:
+            return [tuple(row.values()) for row in nanoarrow.ArrayStream(stream).read_all().to_pylist()]
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "arrow"])
+def test_an_answer_is_saved_whole(server, chain, form):
+    answer = server.ask(f"/api/0/save/{form}", method="POST", body=EVERY)
+    assert answer.status == 200, answer.body
+    with package.open(chain) as trace:
+        expected = trace.sql(EVERY).fetchall()
+    assert len(expected) > 5_000  # more than the page shows
+    assert _rows(answer.body, form) == [tuple(row) for row in expected]
+
+
+def test_saving_only_reads_and_leaves_no_file(server, tmp_path):
+    before = set(Path(tempfile.gettempdir()).glob("drawtap-*.csv"))
+    for sql, words in (
+        (f"COPY (SELECT 1) TO '{tmp_path / 'x'}'", "reads"),
+        ("SELECT * FROM read_csv('/etc/passwd')", ""),
+        ("SELECT nothing FROM calls", "nothing"),
+        ("CREATE TABLE x (a INT)", "reads"),
+    ):
+        answer = server.ask("/api/0/save/csv", method="POST", body=sql)
+        assert answer.status in (400, 422), answer.body
+        assert words in answer.json["error"]
+    assert server.ask("/api/0/save/xlsx", method="POST", body="SELECT 1").status == 400
+    assert server.ask("/api/save/csv", method="POST", body='{"columns": ["a"], "rows": [[1, 2]]}').status == 400
+    assert list(tmp_path.iterdir()) == []
+    assert set(Path(tempfile.gettempdir()).glob("drawtap-*.csv")) <= before
+
+
+def test_a_table_of_the_page_is_saved_with_its_types(server):
+    table = {"columns": ["", "n", "n"], "rows": [["a", 1, 0.5], ['é, "x"\n', None, 2]]}
+    for form in ("csv", "parquet", "arrow"):
+        answer = server.ask(f"/api/save/{form}", method="POST", body=json.dumps(table))
+        assert answer.status == 200, answer.body
+        if form == "csv":
+            assert next(csv.reader(io.StringIO(answer.body.decode(), newline=""))) == ["column", "n", "n_2"]
+    empty = server.ask("/api/save/csv", method="POST", body='{"columns": ["a"], "rows": []}')
+    assert empty.body.decode().split() == ["a"]
+
+
+def test_saving_stops(chain, tmp_path):
+    over = threading.Event()
+    with package.open(chain) as trace:
+        answer = trace.sql("SELECT a.seq FROM calls a, calls b, range(10)")
+        asking = threading.get_ident()
+
+        def stop() -> None:
+            while not over.wait(0.05):
+                trace.database.interrupt(asking)
+
+        stopping = threading.Thread(target=stop)
+        stopping.start()
+        try:
+            with pytest.raises(Cancelled):
+                answer.save(tmp_path / "much.csv", "csv")
+        finally:
+            over.set()
+            stopping.join()
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
+def test_every_table_has_buttons_that_save(opened, server, chain):
+    page = opened("tab=objects")
+    page.reads("Objects of the run")
+    with package.open(chain) as trace:
+        count = len(trace.sql("SELECT class FROM resources").fetchall())
+    with page.page.expect_download() as waiting:
+        page.page.get_by_role("button", name="CSV", exact=True).click()
+    assert waiting.value.suggested_filename == "objects.csv"
+    assert len(list(csv.reader(io.StringIO(Path(waiting.value.path()).read_text())))) == count + 1
+    page.page.evaluate("drawtap.store.set({ call: 200, pin: 150, tab: 'state' })")
+    page.reads("Changed against call 150")
+    with page.page.expect_download() as waiting:
+        page.page.get_by_role("button", name="Parquet", exact=True).click()
+    assert Path(waiting.value.path()).read_bytes().startswith(b"PAR1")
