@@ -131,7 +131,7 @@ TOUR = [
     ("view picture.png", 4, "picture.png is a picture (PNG), not a recording", "name the recording"),
     ("view game.dtap --port 99999", 2, "there is no port 99999", "0 takes a free one"),
     ("view game.dtap --at #7", 2, "there is no frame 7", "there are 3: 0 to 2"),
-    ("view game.dtap --listen 0", 2, "no such option: --listen", "drawtap view --help"),
+    ("view game.dtap --publish x", 2, "no such option: --publish", "drawtap view --help"),
     # calls
     ("edit game.dtap -o x.dtap --drop glFinish", 2, "game.dtap never calls glFinish", "drawtap histogram"),
     (
