@@ -17,14 +17,16 @@ from dataclasses import replace
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from conftest import Answer
 from drawtap.corpus import rows, search
 from drawtap.corpus.adding import Adder, restore
-from drawtap.corpus.approvals import Decision, decide
+from drawtap.corpus.approvals import Decision, decide, families
 from drawtap.corpus.checking import check
 from drawtap.corpus.objects import opened
+from drawtap.corpus.pictures import outside
 from drawtap.corpus.store import SMALL_BYTES, Manifest, Store, create, identity, kind_of, sealed
 from drawtap.corpus.sweeping import LEAST_AGE_S, condemned, sweep
 from drawtap.errors import DrawtapError, InputError, UsageError
@@ -672,3 +674,30 @@ def test_a_subset_stands_for_all(drawtap: Callable[..., Answer], store: Store, t
     whole = json.loads(drawtap("corpus", "select", "--minutes", minutes, "--corpus", store.where, "--json").out)
     assert {row["trace"] for row in whole} == few | many
     assert drawtap("corpus", "select", "--minutes", "0.0000001", "--corpus", store.where).code == 2
+
+
+# ---- images ---------------------------------------------------------------------------------------------------------
+
+
+def test_pixels_that_change_from_run_to_run_hide_nothing_else() -> None:
+    plain = np.full((40, 60, 4), 7, np.uint8)
+
+    def shown(*places: tuple[int, int]) -> np.ndarray:
+        image = plain.copy()
+        for y, x in places:
+            image[y, x, 0] += 100
+        return image
+
+    jitter = [shown((0, 0)), shown((5, 5)), plain]
+    assert outside(jitter, [plain, plain]) == ""
+    assert outside([shown((0, 0)), plain], [shown((20, 30)), plain]) == ""
+    wrong = [shown((0, 0), (39, 59)), shown((5, 5), (39, 59)), shown((39, 59))]
+    assert outside(wrong, [plain, plain]) == "1 pixels differ elsewhere"
+    assert "of its pixels change" in outside([plain, plain + 1], [plain, plain])
+    assert "sizes" in outside([plain], [plain[:20]])
+    assert "missing" in outside([plain], [None])
+
+
+def test_narrow_families_inherit_from_wide_ones() -> None:
+    assert families("radeonsi/gfx11/26.1") == ("radeonsi/gfx11/26.1", "radeonsi/gfx11", "radeonsi")
+    assert families("") == ()

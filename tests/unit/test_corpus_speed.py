@@ -74,10 +74,10 @@ def test_what_stays_unknown_says_what_would_show() -> None:
 
 def test_lost_pairs_keep_the_orders_balanced() -> None:
     orders: list[bool] = []
-    calls = iter(range(1000))
+    lost = iter(range(3))
 
     def measure(_: str, base_first: bool) -> float | None:
-        if next(calls) % 5 == 4:
+        if not base_first and next(lost, None) is not None:
             return None
         orders.append(base_first)
         return 0.0 + 1e-6 * len(orders)

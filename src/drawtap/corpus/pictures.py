@@ -188,7 +188,7 @@ def settle(one: Judged, trace: Trace, new: Engine, base: Engine | None, *, repea
         sides = [compare.Played(trace, each.name) for each in (new, base)]
         for frame in one.wavering[:_LOOKED]:
             shown = [[_image(side, frame) for _ in range(repeats)] for side in sides]
-            found = _outside(*shown)
+            found = outside(*shown)
             if found:
                 return replace(one, label="differs", frame=frame, detail=f"frame {frame} is flaky, and {found}")
     return replace(one, detail=f"{one.detail}; equal to the other engine elsewhere")
@@ -198,7 +198,7 @@ def _image(side: compare.Played, frame: int) -> compare.Image | None:
     return next((image for _, image in side.images(frame, frame + 1)), None)
 
 
-def _outside(new: Sequence[compare.Image | None], base: Sequence[compare.Image | None]) -> str:
+def outside(new: Sequence[compare.Image | None], base: Sequence[compare.Image | None]) -> str:
     """Return how images of two engines differ where neither changes from run to run, "" where they do not."""
     whole = [image for image in (*new, *base) if image is not None]
     if len(whole) < len(new) + len(base):
