@@ -303,8 +303,13 @@ Data prepare_long(Thread* t, const void* data, uint64_t bytes) {
   return d;
 }
 
-void name_before_waiting() {
-  if (sending && sending->number) name_parts(sending);
+// Mostly there are chunks before this content's that the drainer can give back. Where a short nap brings none, it may
+// be waiting for the rest.
+uint64_t nap_ns(unsigned naps) {
+  const bool unnamed = sending && sending->number && sending->count;
+  if (unnamed && !naps) return 2000000;
+  if (unnamed) name_parts(sending);
+  return 20000000;
 }
 void leave_sending() { sending = nullptr; }
 

@@ -46,9 +46,9 @@ uint32_t g_mode = MODE_RECORD;
 uint32_t g_fast_clock = 0;
 uint64_t g_inline_limit = 1024;
 
-void forget_blobs();         // payload.cc: a new session knows no content yet
-void forget_notes();         // payload.cc: nor what was said before
-void name_before_waiting();  // payload.cc: the drainer must not wait for a thread that waits for it
+void forget_blobs();             // payload.cc: a new session knows no content yet
+void forget_notes();             // payload.cc: nor what was said before
+uint64_t nap_ns(unsigned naps);  // payload.cc: for a chunk, while the drainer may wait for what this thread sends
 void leave_sending();
 namespace gl {
 void forget_natives();           // natives.cc: nor any object
@@ -672,7 +672,7 @@ dt_ring_chunk* pop_free() {
 dt_ring_chunk* take_chunk(Thread* t, const HeldSignals& held) {
   dt_ring_chunk* chunk = pop_free();
   if (chunk) return chunk;
-  name_before_waiting();
+  unsigned naps = 0;
   uint64_t from = monotonic_ns();
   s.pool->free_wanted.fetch_add(1);
   t->waits = FOR_CHUNK;
@@ -681,7 +681,7 @@ dt_ring_chunk* take_chunk(Thread* t, const HeldSignals& held) {
     chunk = pop_free();
     if (chunk || (s.pool->control.load(std::memory_order_relaxed) & DT_CONTROL_STOP)) break;
     if (patience.is_over(s.pool->hold_ms)) break;
-    held.nap(&s.pool->free_wake, seen, 20000000);
+    held.nap(&s.pool->free_wake, seen, nap_ns(naps++));
     if (drainer_gone()) {
       if (!adopt_drainer()) break;
       patience = {};
