@@ -101,8 +101,9 @@ def test_the_page_of_a_kernel_trace_by_keys(opened, kernel, width, scheme):
     page.reads("Way of the request")
     for key, words in (
         ("2", "Engines"),
-        ("3", "the first"),
-        ("4", "DuckDB's dialect"),
+        ("3", "ended in this time"),
+        ("4", "the first"),
+        ("5", "DuckDB's dialect"),
         ("z", "Sums of what is in view"),
     ):
         page.press(key)
@@ -150,6 +151,21 @@ def test_a_kernel_trace_of_the_same_time_stands_below_the_calls():
                 seen.add_kernel(other)
         finally:
             seen.close()
+
+
+def test_lengths_count_each_request_once(kernel, drm):
+    length = kernel.get("timeline")["length"]
+    rows = kernel.get(f"lengths?t0=0&t1={length}")["rows"]
+    with open_kernel(drm) as trace, build(trace) as model:
+        for measure in ("wait", "execution", "latency"):
+            counted = sum(sum(row["n"]) for row in rows if row["measure"] == measure)
+            lengths = f"SELECT {measure}_ns, client FROM requests WHERE {measure}_ns IS NOT NULL"
+            assert counted == model.scalar(f"SELECT count(*) FROM ({lengths})") > 0
+            for client, least in model.query(
+                f"SELECT client, min({measure}_ns) FROM ({lengths}) GROUP BY ALL"
+            ).fetchall():
+                steps = [row["step"][0] for row in rows if (row["measure"], row["client"]) == (measure, client)]
+                assert 2 ** (min(steps) / 4) <= max(least, 1) < 2 ** ((min(steps) + 1) / 4)
 
 
 def test_questions_stop_by_name_and_others_go_on(drm):

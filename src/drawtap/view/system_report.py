@@ -221,6 +221,7 @@ def render(report: SystemReport) -> str:
             own_css=asset("system_report.css"),
             js=asset("system_report.js"),
             units_js=asset("units.js"),
+            lengths_js=asset("lengths.js"),
             uplot_css=asset("uplot.min.css"),
             uplot_js=asset("uplot.min.js"),
             data=markupsafe.Markup(report.block),

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _ASSETS = Path(__file__).parent / "assets"
 _SHARED = Path(drawtap.__file__).parent / "view" / "assets"
-_VENDORED = ("uplot.min.js", "uplot.min.css")
+_OF_REPORTS = ("uplot.min.js", "uplot.min.css", "units.js", "lengths.js")
 _MOST_BODY = MOST_BYTES + 4096
 # Errors as HTTP says them; what drawtap finds wrong with a request is 400.
 _STATUS: tuple[tuple[type[BaseException], int], ...] = (
@@ -145,6 +145,7 @@ class _Routes:
         }
         of_kernel: dict[str, Callable[[KernelView, Request], object]] = {
             "figures": lambda r, q: r.figures(_number(q, "t0"), _number(q, "t1")),
+            "lengths": lambda r, q: r.lengths(_number(q, "t0"), _number(q, "t1")),
             "contention": lambda r, q: r.contention(_number(q, "t0"), _number(q, "t1")),
             "events": lambda r, q: r.events(_number(q, "t0"), _number(q, "t1")),
         }
@@ -443,7 +444,7 @@ async def _shell(request: Request) -> Response:
 
 async def _asset(request: Request) -> Response:
     name: str = request.path_params["name"]
-    folder = _SHARED if name in _VENDORED else _ASSETS
+    folder = _SHARED if name in _OF_REPORTS else _ASSETS
     path = folder / name
     if path.suffix not in (".js", ".css", ".svg") or "/" in name or not path.is_file():
         return _json({"error": f"there is no {name[:40]!r}", "hint": None}, 404)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from drawtap.errors import DrawtapError, UsageError
-from drawtap.system import listing, rule
+from drawtap.system import levels, listing, rule
 from drawtap.system.kept import model_of
 from drawtap.system.metrics import MEANINGS, metrics
 from drawtap.system.reader import open as open_kernel
@@ -131,6 +131,18 @@ class KernelView:
         data = metrics(self.model, begin=a, end=b)
         found = [figures(replace(t, rows=list(t.rows)), MEANINGS) for t in tables(data, {})]
         return {"tables": [asdict(table) for table in found if table.rows], "drivers": data["drivers"]}
+
+    def lengths(self, begin: int, end: int) -> Answer:
+        """Return how many requests took how long in a window, by measure, engine and client: steps and their counts.
+
+        A step is a number of quarter octaves: step s holds lengths from 2^(s/4) ns on.
+        """
+        a, b = self._window(begin, end)
+        found = levels.histograms(self.model, levels.Buckets.of(a, b, 1))
+        names = ("measure", "engine", "client", "bucket", "step", "n")
+        return {
+            "rows": [dict(zip(names, (*row[:3], *(part.tolist() for part in row[3:])), strict=True)) for row in found]
+        }
 
     def contention(self, begin: int, end: int) -> Answer:
         """Return who kept whom waiting in a window, the costliest first, as `drawtap system diagnose` says it."""

@@ -560,35 +560,16 @@
   const H = data.histograms.map(h => ({ ...h, bucket: columns[h.bucket], step: columns[h.step], n: columns[h.n] }));
   const bars = {};
   if (H.length) {
-    const pick = $("histogram-of"), add = (value, text) => { const o = document.createElement("option"); o.value = value; o.textContent = text; pick.append(o); };
-    add("", "all requests");
-    for (const e of [...new Set(H.map(h => h.engine))].filter(Boolean)) add("e" + e, "engine " + e);
-    for (const c of [...new Set(H.map(h => h.client))].filter(Boolean).slice(0, 100)) add("c" + c, c);
+    const pick = $("histogram-of");
+    for (const [value, text] of lengths.choices(H)) { const o = document.createElement("option"); o.value = value; o.textContent = text; pick.append(o); }
     pick.onchange = schedule;
-    for (const measure of ["wait", "execution", "latency"]) {
-      const host = $("histogram-" + measure);
-      bars[measure] = new uPlot({
-        width: host.clientWidth, height: 150, padding: [8, 8, 0, 0], legend: { show: false }, cursor: { drag: { x: false, y: false }, points: { show: false } },
-        scales: { x: { time: false }, y: { range: (u, lo, hi) => [0, (hi || 1) * 1.08] } },
-        axes: [Object.assign(axis(26), { values: (u, splits) => splits.map(v => duration(2 ** (v / 4))), incrs: [4, 8, 12, 16, 20, 24, 32, 40], space: 64 }), Object.assign(axis(60), { values: (u, splits) => splits.map(v => Number.isInteger(v) ? count(v) : "") })],
-        series: [{}, { label: measure, fill: () => paint["--blue"], width: 0, points: { show: false }, paths: uPlot.paths.bars({ size: [0.9, Infinity], align: 1 }) }],
-      }, [[0], [0]], host);
-    }
+    for (const measure of lengths.MEASURES) bars[measure] = lengths.chart($("histogram-" + measure), measure);
     drawers.push(() => {
-      const w = data.histogram_width, lo = Math.floor(view.a / w), hi = Math.ceil(view.b / w) - 1, of = pick.value;
+      const w = data.histogram_width, lo = Math.floor(view.a / w), hi = Math.ceil(view.b / w) - 1;
       for (const measure of Object.keys(bars)) {
-        const bins = new Map();
-        for (const h of H) {
-          if (h.measure !== measure || (of[0] === "e" && h.engine !== of.slice(1)) || (of[0] === "c" && h.client !== of.slice(1))) continue;
-          for (let i = 0; i < h.n.length; i++) if (h.bucket[i] >= lo && h.bucket[i] <= hi) bins.set(h.step[i], (bins.get(h.step[i]) || 0) + h.n[i]);
-        }
-        const at = [...bins.keys()].sort((a, b) => a - b), x = [], y = [];
-        if (at.length) for (let s = at[0]; s <= at[at.length - 1]; s++) { x.push(s); y.push(bins.get(s) || 0); }
-        const n = y.reduce((s, v) => s + v, 0);
-        let left = n / 2, k = 0;
-        while (k < y.length - 1 && left > y[k]) left -= y[k++];
-        $("histogram-" + measure + "-n").textContent = n ? `${count(n)} ended in this time, half of them in less than ${duration(2 ** ((x[k] + 1) / 4))}` : "none ended in this time";
-        bars[measure].setData(x.length ? [x, y] : [[0], [null]], true);
+        const bins = lengths.bins(H, measure, pick.value, bucket => bucket >= lo && bucket <= hi);
+        $("histogram-" + measure + "-n").textContent = lengths.text(bins);
+        lengths.show(bars[measure], bins);
       }
     });
   }

@@ -4,7 +4,7 @@ import { Keys } from "./keys.js";
 import { Marks } from "./marks.js";
 import { meshPanel } from "./mesh.js";
 import { FlatModel, SetModel, TreeModel } from "./models.js";
-import { KernelTrace, contentionPanel, eventsPanel, figuresPanel } from "./kernel.js";
+import { KernelTrace, contentionPanel, eventsPanel, figuresPanel, lengthsPanel } from "./kernel.js";
 import { ask, get, takeToken } from "./net.js";
 import { Notes } from "./notes.js";
 import { callPanel } from "./panels_call.js";
@@ -23,7 +23,7 @@ import { Timeline, timePanel } from "./time.js";
 import { whatifPanel } from "./whatif.js";
 
 const PANELS = [callPanel, statePanel, picturePanel, shaderPanel, objectsPanel, texturePanel, findingsPanel, sqlPanel, notesPanel, timePanel, meshPanel, whatifPanel];
-const KERNEL_PANELS = [contentionPanel, figuresPanel, eventsPanel, sqlPanel, notesPanel, timePanel];
+const KERNEL_PANELS = [contentionPanel, figuresPanel, lengthsPanel, eventsPanel, sqlPanel, notesPanel, timePanel];
 const SIDES = /** @type {const} */ (["", "a", "b", "difference", "flicker"]);
 const element = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 

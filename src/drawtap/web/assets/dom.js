@@ -76,13 +76,27 @@ export function download(name, content, type) {
   setTimeout(() => URL.revokeObjectURL(link.getAttribute("href") ?? ""), 10_000);
 }
 
-/** @type {Promise<void>|undefined} */
-let plots;
+/** @type {Map<string, Promise<void>>} */
+const scripts = new Map();
+
+/** Load a script that the reports use too; what it defines is global then. @param {string} name */
+function load(name) {
+  if (!scripts.has(name)) {
+    scripts.set(name, new Promise((done, failed) => {
+      document.head.append(h("script", { src: `/app/${name}`, on: { load: () => done(), error: () => failed(new Error(`${name} cannot be loaded`)) } }));
+    }));
+  }
+  return /** @type {Promise<void>} */ (scripts.get(name));
+}
 
 /** Load uPlot, which only charts need: `uPlot` is a global then. */
-export function loadPlots() {
-  plots ??= new Promise((done, failed) => {
-    document.head.append(h("link", { rel: "stylesheet", href: "/app/uplot.min.css" }), h("script", { src: "/app/uplot.min.js", on: { load: () => done(), error: () => failed(new Error("uPlot cannot be loaded")) } }));
-  });
-  return plots;
+export async function loadPlots() {
+  if (!document.querySelector("link[href$='uplot.min.css']")) document.head.append(h("link", { rel: "stylesheet", href: "/app/uplot.min.css" }));
+  await load("uplot.min.js");
+}
+
+/** Load the histograms that reports of kernel traces have: `lengths` is a global then. */
+export async function loadLengths() {
+  await Promise.all([loadPlots(), load("units.js")]);
+  await load("lengths.js");
 }

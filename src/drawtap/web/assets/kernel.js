@@ -1,5 +1,5 @@
 // Panels about a kernel trace. Each asks for the timeline's area, or else for what is in view there.
-import { button, duration, fill, h, number } from "./dom.js";
+import { button, duration, fill, h, loadLengths, number } from "./dom.js";
 import { get } from "./net.js";
 import { saving, table } from "./table.js";
 import { clock } from "./timegraph.js";
@@ -68,6 +68,38 @@ export const figuresPanel = {
         h("thead", {}, h("tr", {}, ...t.columns.map((/** @type {string} */ c, /** @type {number} */ i) => h("th", { text: c, class: t.right[i] ? "n" : "", title: t.meanings[i] || null })))),
         h("tbody", {}, ...t.rows.map((/** @type {any[]} */ row) => h("tr", {}, ...row.map(([, text], i) => h("td", { class: t.right[i] ? "n" : "", text })))))))]),
       !found.answer.tables.length && h("p", { text: "this time has no figures" }));
+  },
+};
+
+let chosen = "";
+
+export const lengthsPanel = {
+  id: "lengths",
+  name: "Histograms",
+  /** @param {any} ctx */
+  async show(ctx) {
+    const [found] = await Promise.all([windowed(ctx, "lengths"), loadLengths()]);
+    if (!found) return wait(ctx);
+    const { rows } = found.answer, choices = lengths.choices(rows);
+    if (!rows.length) return fill(ctx.element, h("h2", { text: "How long requests took" }, found.head), h("p", { text: "no request of this trace has a length" }));
+    const pick = /** @type {HTMLSelectElement} */ (h("select", { "aria-label": "which requests" }, ...choices.map((/** @type {string[]} */ [value, text]) => h("option", { value, text, selected: value === chosen }))));
+    const parts = lengths.MEASURES.map((/** @type {string} */ measure) => ({ measure, box: h("div", { role: "img" }), text: h("p") }));
+    fill(ctx.element, h("h2", { text: "How long requests took" }, found.head), h("div", { class: "tools" }, pick),
+      saving({ name: "lengths", rows: () => ({ columns: ["measure", "engine", "client", "from_ns", "requests"], rows: rows.flatMap((/** @type {any} */ row) => row.step.map((/** @type {number} */ step, /** @type {number} */ i) => [row.measure, row.engine, row.client, 2 ** (step / 4), row.n[i]])) }) }),
+      h("div", { class: "three" }, ...parts.map(({ measure, box, text }) => h("div", {}, h("h2", { text: measure }), box, text))),
+      h("p", {}, h("i", { text: "each bar is 19 % longer than the one before" })));
+    const plots = parts.map(({ measure, box }) => lengths.chart(box, measure));
+    const draw = () => {
+      chosen = pick.value;
+      parts.forEach(({ measure, box, text }, i) => {
+        const bins = lengths.bins(rows, measure, pick.value, () => true);
+        text.textContent = lengths.text(bins);
+        box.setAttribute("aria-label", `${measure}: ${text.textContent}`);
+        lengths.show(plots[i], bins);
+      });
+    };
+    pick.addEventListener("change", draw);
+    draw();
   },
 };
 

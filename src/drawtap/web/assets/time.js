@@ -5,7 +5,7 @@ import { DURATION, START } from "./recording.js";
 import { link, saving } from "./table.js";
 import { TimeGraph, amount, clock, read } from "./timegraph.js";
 
-const KERNEL = ["contention", "figures", "events"]; // panels about the window
+const KERNEL = ["contention", "figures", "lengths", "events"]; // panels about the window
 const AUTOMATIC = 500_000; // calls: in a longer recording findings are looked for only when somebody asks
 
 export class Timeline {
