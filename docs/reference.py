@@ -128,8 +128,8 @@ def _tables() -> Iterator[str]:
     yield "`p_bytes`, `p_blob` (the hash of long content) and `p_data` (the content).\n\n"
     yield "`trace` has one row `event` a call: `SELECT event.name FROM trace WHERE event.duration > 10000`.\n\n"
     yield "| table | one row is |\n|---|---|\n"
-    yield from (f"| `{table.name}` | {table.doc} |\n" for table in recording.TABLES.values())
-    for table in recording.TABLES.values():
+    yield from (f"| `{table.name}` | {table.doc} |\n" for table in recording.declared.by_name.values())
+    for table in recording.declared.by_name.values():
         yield f"\n## {table.name}\n\nOne row is {table.doc}.\n\n"
         yield from _columns(table)
 
@@ -153,7 +153,7 @@ def _metrics() -> Iterator[str]:
     yield "## Kinds\n\nRanges are cut where others begin; how the parts make up a whole follows from the kind: "
     yield ", ".join(f"{kind}: {fold}" for kind, fold in FOLDS.items()) + ".\n\n"
     yield "## The table `metrics`\n\n"
-    yield from _columns(recording.TABLES["metrics"])
+    yield from _columns(recording.declared.by_name["metrics"])
     yield "\n## Sets\n\n| set | metrics | per |\n|---|---|---|\n"
     yield from (f"| `{s.name}` | {', '.join(f'`{m}`' for m in s.metrics)} | {', '.join(s.per)} |\n" for s in BUILT_IN)
 

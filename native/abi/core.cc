@@ -13,18 +13,21 @@ namespace {
 
 thread_local std::string g_text;
 
-class OneBatch : public dt::BatchSource {
+// Rows are made when the first are asked for: whoever opens a stream for its columns alone pays for no more.
+class TableRows : public dt::BatchSource {
  public:
-  explicit OneBatch(dt::Batch batch) : batch_(std::move(batch)) {}
+  TableRows(std::shared_ptr<const dt::Trace> trace, const dt::KnownTable& table)
+      : trace_(std::move(trace)), table_(table) {}
   bool next(dt::Batch& batch) override {
-    if (done_ || !batch_.rows) return false;
+    if (done_) return false;
     done_ = true;
-    batch = std::move(batch_);
-    return true;
+    batch = table_.make(*trace_).rows;
+    return batch.rows != 0;
   }
 
  private:
-  dt::Batch batch_;
+  std::shared_ptr<const dt::Trace> trace_;
+  const dt::KnownTable& table_;
   bool done_ = false;
 };
 
@@ -51,6 +54,13 @@ int dt_info(dt_trace* trace, const char** json) {
     need(trace && json, "trace");
     g_text = dt::info_json(*trace->trace);
     *json = g_text.c_str();
+  });
+}
+
+int dt_count(dt_trace* trace, uint64_t* calls) {
+  return guarded([&] {
+    need(trace && calls, "trace");
+    *calls = trace->trace->calls;
   });
 }
 
@@ -109,8 +119,8 @@ int dt_calls(dt_trace* trace, const dt_selection* selection, struct ArrowArraySt
 int dt_table(dt_trace* trace, const char* name, struct ArrowArrayStream* out) {
   return guarded([&] {
     need(trace && name && out, "table name");
-    auto table = dt::make_table(*trace->trace, name);
-    dt::export_stream(std::move(table.columns), std::make_unique<OneBatch>(std::move(table.rows)), out);
+    auto& table = dt::known_table(name);
+    dt::export_stream(table.columns(), std::make_unique<TableRows>(trace->trace, table), out);
   });
 }
 
@@ -118,7 +128,7 @@ int dt_table_json(dt_trace* trace, const char* name, const char** json, uint64_t
   return guarded([&] {
     need(trace && name && json && length && owner, "table name");
     auto bytes = std::make_unique<BytesOwner>();
-    dt::table_json(dt::make_table(*trace->trace, name), bytes->first);
+    dt::table_json(dt::known_table(name).make(*trace->trace), bytes->first);
     hand_out(std::move(bytes), json, length, owner);
   });
 }

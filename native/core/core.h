@@ -24,6 +24,9 @@ DT_API void dt_close(dt_trace* trace);
 /* One JSON object: what `drawtap info --json` shows. The text lives until the next call on this trace. */
 DT_API int dt_info(dt_trace* trace, const char** json);
 
+/* How many calls there are; unlike dt_info without looking for the ends of frames. */
+DT_API int dt_count(dt_trace* trace, uint64_t* calls);
+
 /* Which calls end a frame: "auto", or function names separated by commas. Default auto. */
 DT_API int dt_set_frame_end(dt_trace* trace, const char* rule);
 

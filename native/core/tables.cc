@@ -667,40 +667,40 @@ Table chunks_table(const Trace& trace) {
   return t.take();
 }
 
+template <class Row, unsigned function>
+constexpr KnownTable recorded_by_tap = {columns_of<Row>, [](const Trace& of) { return tap_table<Row>(of, function); }};
+
 }  // namespace
 
-Table make_table(const Trace& trace, const std::string& name) {
-  using Make = Table (*)(const Trace&);
-  static const std::map<std::string_view, Make> tables = {
-      {"functions", functions_table},
-      {"params", params_table},
-      {"enums", enums_table},
-      {"frames", frames_table},
-      {"threads", threads_table},
-      {"contexts", contexts_table},
-      {"blobs", blobs_table},
-      {"markers", markers_table},
-      {"memory", [](const Trace& of) { return tap_table<rows::Memory>(of, DT_FN_MEMORY); }},
-      {"map_writes", [](const Trace& of) { return tap_table<rows::MapWrites>(of, DT_FN_MAP_WRITE); }},
-      {"natives", [](const Trace& of) { return tap_table<rows::Natives>(of, DT_FN_NATIVE); }},
-      {"notes", [](const Trace& of) { return tap_table<rows::Notes>(of, DT_FN_NOTE); }},
-      {"libraries", [](const Trace& of) { return tap_table<rows::Libraries>(of, DT_FN_LIBRARY); }},
-      {"metrics", [](const Trace& of) { return tap_table<MetricRecord>(of, DT_FN_METRIC); }},
-      {"marks", [](const Trace& of) { return tap_table<rows::Marks>(of, DT_FN_MARK); }},
-      {"problems", problems_table},
-      {"annotations", annotations_table},
-      {"chunks", chunks_table},
-      {"histogram", histogram_table},
-      {"content", content_table},
-      {"frame_prints", frame_prints_table},
-      {"unreadable", unreadable_table}};
-  auto found = tables.find(name);
-  if (found == tables.end()) throw Error(DT_E_ARGUMENT, "no table " + name);
-  return found->second(trace);
+const KnownTable& known_table(const std::string& name) {
+  static const std::map<std::string_view, KnownTable> tables = {
+      {"functions", {columns_of<rows::Functions>, functions_table}},
+      {"params", {columns_of<rows::Params>, params_table}},
+      {"enums", {columns_of<rows::Enums>, enums_table}},
+      {"frames", {columns_of<rows::Frames>, frames_table}},
+      {"threads", {columns_of<rows::Threads>, threads_table}},
+      {"contexts", {columns_of<rows::Contexts>, contexts_table}},
+      {"blobs", {columns_of<rows::Blobs>, blobs_table}},
+      {"markers", {columns_of<rows::Markers>, markers_table}},
+      {"memory", recorded_by_tap<rows::Memory, DT_FN_MEMORY>},
+      {"map_writes", recorded_by_tap<rows::MapWrites, DT_FN_MAP_WRITE>},
+      {"natives", recorded_by_tap<rows::Natives, DT_FN_NATIVE>},
+      {"notes", recorded_by_tap<rows::Notes, DT_FN_NOTE>},
+      {"libraries", recorded_by_tap<rows::Libraries, DT_FN_LIBRARY>},
+      {"metrics", recorded_by_tap<MetricRecord, DT_FN_METRIC>},
+      {"marks", recorded_by_tap<rows::Marks, DT_FN_MARK>},
+      {"problems", {columns_of<rows::Problems>, problems_table}},
+      {"annotations", {columns_of<rows::Annotations>, annotations_table}},
+      {"chunks", {columns_of<rows::Chunks>, chunks_table}},
+      {"histogram", {columns_of<rows::Histogram>, histogram_table}},
+      {"content", {columns_of<rows::Content>, content_table}},
+      {"frame_prints", {columns_of<rows::FramePrints>, frame_prints_table}},
+      {"unreadable", {columns_of<rows::Unreadable>, unreadable_table}}};
+  if (auto found = tables.find(name); found != tables.end()) return found->second;
+  throw Error(DT_E_ARGUMENT, "no table " + name);
 }
 
 namespace {
-
 // Whether the recording was closed and no call that belongs into it is missing.
 bool is_complete(const Trace& trace) {
   static const std::set<std::string> losses = {"calls_lost", "calls_unrecorded", "chunks_lost", "invalid_records"};

@@ -8,7 +8,12 @@ struct Table {
   std::vector<NamedType> columns;
   Batch rows;
 };
-Table make_table(const Trace& trace, const std::string& name);  // throws for a name that is none
+// A table by its name: its columns are known before its rows are made.
+struct KnownTable {
+  std::vector<NamedType> (*columns)();
+  Table (*make)(const Trace& trace);
+};
+const KnownTable& known_table(const std::string& name);  // throws for a name that is none
 std::string info_json(const Trace& trace);
 void table_json(const Table& table, Bytes& out);  // a list of objects
 

@@ -222,7 +222,7 @@ class TestTheTable:
 
     def test_the_columns_are_the_documented_ones(self, trace: Trace):
         described = _values(trace, "DESCRIBE metrics")
-        assert [(row[0], row[1]) for row in described] == [(c.name, c.type) for c in measured.COLUMNS]
+        assert [(row[0], row[1]) for row in described] == [(c.name, c.type) for c in measured.columns()]
 
 
 def _drawtap(*words: str) -> subprocess.CompletedProcess[str]:

@@ -290,6 +290,16 @@ def test_the_list_of_verbs_loads_what_they_are_declared_with_and_nothing_behind(
     assert not [m for m in loaded if m.startswith(("drawtap.spec", "drawtap.instrument", "drawtap.analysis"))]
 
 
+def test_a_question_makes_no_columns_of_tables_that_it_does_not_name(large):
+    code = (
+        "import sys, drawtap.cli as c; c.run(['sql', sys.argv[1], 'SELECT count(*) FROM calls']);"
+        " from drawtap.tables.recording import declared; print('by_name' in vars(declared))"
+    )
+    env = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    done = subprocess.run([sys.executable, "-c", code, str(large)], capture_output=True, text=True, env=env)
+    assert done.stdout.splitlines()[-1] == "False", done.stderr
+
+
 def test_help_loads_nothing_heavy():
     heavy = "{'duckdb', 'numpy', 'rich', 'jinja2', 'ctypes'}"
     code = f"import sys, drawtap.cli as c; c.run(['--help']); print(sorted({heavy} & set(sys.modules)))"

@@ -295,7 +295,7 @@ def test_what_was_measured_of_draws_is_sensors(trace: Trace) -> None:
     rows.append((0, "vg:engine/pixels", 99, "frame"))
     for run in (1, 2):  # the second measures no times
         given = {"run": run, "seq": "seq", "name": "name", "value": f"value + {run}", "per": "per"}
-        columns = [f"({given.get(c.name, 'NULL')})::{c.type} AS {c.name}" for c in measured.COLUMNS]
+        columns = [f"({given.get(c.name, 'NULL')})::{c.type} AS {c.name}" for c in measured.columns()]
         some = ", ".join(map(str, (row for row in rows if run == 1 or row[1].startswith("vg:"))))
         values = f"SELECT {', '.join(columns)} FROM (VALUES {some}) AS v(seq, name, value, per)"
         duckdb.connect(":memory:").execute(f"COPY ({values}) TO '{folder}/00{run}.parquet'")

@@ -31,7 +31,7 @@ def store(trace: Path, run: int, rows: Iterable[tuple[str, str, int, int, float 
     folder = measured.folder(trace)
     folder.mkdir(exist_ok=True)
     there = ("name", "per", "number", "seq", "value", "unit", "note", "frame", "engine", "run")
-    more = ", ".join(f'NULL::{c.type} AS "{c.name}"' for c in measured.COLUMNS if c.name not in there)
+    more = ", ".join(f'NULL::{c.type} AS "{c.name}"' for c in measured.columns() if c.name not in there)
     connection = duckdb.connect(":memory:")
     connection.execute(
         "CREATE TABLE m (name VARCHAR, per VARCHAR, number UBIGINT, seq UBIGINT, value DOUBLE, unit VARCHAR, "

@@ -219,7 +219,7 @@ def test_two_runs_of_a_profile(tmp_path):
         )
         connection.executemany("INSERT INTO m VALUES (?, ?, ?, ?, ?, ?)", rows)
         there = ("name", "per", "number", "seq", "value", "unit", "frame", "engine", "run")
-        more = ", ".join(f'NULL::{c.type} AS "{c.name}"' for c in measured.COLUMNS if c.name not in there)
+        more = ", ".join(f'NULL::{c.type} AS "{c.name}"' for c in measured.columns() if c.name not in there)
         connection.execute(
             f"COPY (SELECT *, (seq // 3)::UBIGINT AS frame, 'made up' AS engine, {run}::INTEGER AS run, {more} FROM m) "
             f"TO '{folder}/{run:03}.parquet' (FORMAT parquet)"

@@ -43,7 +43,7 @@ def changed(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def test_a_declared_column_is_one_of_the_reader(changed: Any, tmp_path: Path) -> None:
-    (tmp_path / "declared_tables.h").write_text(generate_tables.header(changed.TABLES))
+    (tmp_path / "declared_tables.h").write_text(generate_tables.header(changed.declared.by_name))
     source = tmp_path / "frames.cc"
     source.write_text(
         '#include "core/rows.h"\n'
@@ -59,7 +59,7 @@ def test_a_declared_column_is_one_of_the_reader(changed: Any, tmp_path: Path) ->
 
 def test_a_declared_column_is_in_rows_page_hints_and_completion(changed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert get_type_hints(changed.FrameRow)["wobble"] == float | None
-    monkeypatch.setattr(recording, "TABLES", changed.TABLES)
+    monkeypatch.setattr(recording.declared, "by_name", changed.declared.by_name)
     page = "".join(_module(ROOT / "docs/reference.py")._tables())
     assert "| `wobble` | DOUBLE | pixels | how far it moved |\n" in page
     with drawtap.open(RECORDING) as trace:
@@ -77,7 +77,7 @@ def test_a_declared_column_is_in_rows_page_hints_and_completion(changed: Any, mo
 
 @pytest.mark.parametrize("name", READER)
 def test_rows_have_the_declared_columns_and_nulls(name: str) -> None:
-    declared = recording.TABLES[name].columns
+    declared = recording.declared.by_name[name].columns
     with drawtap.open(RECORDING) as trace:
         rows = trace.table(name)
     assert all(list(row) == [column.name for column in declared] for row in rows)

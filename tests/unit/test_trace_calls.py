@@ -477,6 +477,21 @@ def test_a_damaged_chunk_is_skipped_and_said(tmp_path: Path) -> None:
         assert {str(p["kind"]) for p in trace.table("problems")} & {"checksum", "damaged"}
 
 
+def test_rows_of_a_table_are_made_once_they_are_read(tmp_path: Path) -> None:
+    w = Writer(codec=writer.STORE)
+    w.thread().call("glEnable", cap=0x7A7A7A, duration=1)
+    content = bytearray(w.bytes())
+    content[content.index(struct.pack("<I", 0x7A7A7A))] ^= 0xFF
+    path = tmp_path / "t.dtap"
+    path.write_bytes(content)
+    with open_trace(path) as trace:
+        assert trace.call_count == 1
+        trace.core.table("frames")  # for its columns alone
+        assert trace.table("problems") == []
+        assert trace.sql("SELECT frame FROM frames").fetchall() == [(0,)]
+        assert [p["kind"] for p in trace.table("problems")] == ["damaged"]
+
+
 def test_lost_chunks_are_said(tmp_path: Path) -> None:
     w = Writer()
     t = w.thread()

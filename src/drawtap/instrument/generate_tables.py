@@ -29,7 +29,7 @@ _TYPES = {
 _KEYWORDS = frozenset({"class", "default", "register"})
 
 
-def header(tables: Mapping[str, Table] = recording.TABLES) -> str:
+def header(tables: Mapping[str, Table] = recording.declared.by_name) -> str:
     """Return the header."""
     written = [table for table in tables.values() if table.source != "computed"]
     return "\n".join(

@@ -8,9 +8,10 @@ A table of a recording is a `TypedDict` that mypy holds its readers to. SQL alon
 their tables are plain tuples.
 """
 
+import functools
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Annotated, Any, TypeVar, get_args
+from dataclasses import dataclass
+from typing import Annotated, TypeVar, get_args
 
 Row = TypeVar("Row")
 
@@ -64,25 +65,37 @@ def by_name(tables: Iterable[Table]) -> Mapping[str, Table]:
     return {one.name: one for one in tables}
 
 
-@dataclass(frozen=True)
 class Declared:
     """Collects tables that are declared as typed rows: `@declared(name, source)` before the class."""
 
-    by_name: dict[str, Table] = field(default_factory=dict)
-    rows: dict[type, str] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.rows: dict[type, str] = {}
+        self._sources: dict[str, tuple[str, str, type]] = {}  # by table: source, meaning, class of its rows
 
     def __call__(self, name: str, source: str, doc: str = "") -> Callable[[type[Row]], type[Row]]:
         """Declare a table. Its meaning is the sentence `doc`, or that of the class."""
 
         def declared(row: type[Row]) -> type[Row]:
-            sentence = " ".join((doc or row.__doc__ or "").split())
-            annotations: Mapping[str, Any] = row.__annotations__
-            columns = tuple(_column(*one) for one in annotations.items())
-            self.by_name[name] = Table(name, sentence[:1].lower() + sentence[1:].removesuffix("."), source, columns)
+            self._sources[name] = source, doc or row.__doc__ or "", row
             self.rows[row] = name
             return row
 
         return declared
+
+    def named(self, *sources: str) -> tuple[str, ...]:
+        """Return the names of the tables that come from any of `sources`, in the order of these."""
+        return tuple(name for source in sources for name, (own, *_) in self._sources.items() if own == source)
+
+    @functools.cached_property
+    def by_name(self) -> Mapping[str, Table]:
+        """The tables by name, made when first asked for: most questions need their names alone."""
+        return {name: _table(name, *declared) for name, declared in self._sources.items()}
+
+
+def _table(name: str, source: str, doc: str, row: type) -> Table:
+    sentence = " ".join(doc.split())
+    columns = tuple(_column(*one) for one in row.__annotations__.items())
+    return Table(name, sentence[:1].lower() + sentence[1:].removesuffix("."), source, columns)
 
 
 def _column(name: str, annotation: object) -> Column:

@@ -458,11 +458,3 @@ class FindingRow(TypedDict):
     n: Annotated[U64 | None, "how many calls it stands for"]
     ns: Annotated[I64 | None, "how long they took", "ns"]
     bytes: Annotated[U64 | None, "the bytes that they are about", "bytes"]
-
-
-TABLES = declared.by_name
-
-
-def named(source: str) -> tuple[str, ...]:
-    """Return the names of the tables that come from `source`."""
-    return tuple(one.name for one in TABLES.values() if one.source == source)

@@ -20,7 +20,7 @@ from typing import Any, TypedDict, overload
 from drawtap.errors import InputError, QueryError
 from drawtap.parts import READING, SIGNATURES, core, part
 from drawtap.tables import Row as TypedRow
-from drawtap.tables.recording import MapWriteRow, declared, named
+from drawtap.tables.recording import MapWriteRow, declared
 from drawtap.trace import foreign
 from drawtap.trace.library import TEXT, Handle, Library, Signature
 
@@ -41,7 +41,7 @@ class CallRow(TypedDict):
     duration: int | None
 
 
-TABLES = named("reader")
+TABLES = declared.named("reader")
 _MAGIC = b"DTAP\r\n\x1a\n"
 
 
@@ -188,6 +188,7 @@ def _library() -> Library:
     coded: dict[str, Signature] = {
         "dt_open": (c_char_p, POINTER(c_void_p)),
         "dt_info": (c_void_p, text),
+        "dt_count": (c_void_p, u64s),
         "dt_set_frame_end": (c_void_p, c_char_p),
         "dt_know": (c_void_p, c_char_p, c_uint64),
         "dt_calls_schema": (c_void_p, c_char_p, text),
@@ -272,6 +273,12 @@ class CoreTrace(Handle):
         self._lib.dt_info(self.handle, byref(text))
         return _object(text.value or b"{}")
 
+    def count(self) -> int:
+        """Return the number of calls."""
+        calls = c_uint64()
+        self._lib.dt_count(self.handle, byref(calls))
+        return calls.value
+
     def set_frame_end(self, rule: str) -> None:
         """Say which calls end a frame: "auto", or function names separated by commas."""
         self._lib.dt_set_frame_end(self.handle, rule.encode())
@@ -340,7 +347,7 @@ class CoreTrace(Handle):
 
     def check(self, keep: bytes | bytearray) -> Row:
         """Say which calls whose bit in `keep` is 1 need what only other calls made; see edit.h for dt_check."""
-        if len(keep) < (self.info()["calls"] + 7) // 8:
+        if len(keep) < (self.count() + 7) // 8:
             raise QueryError("there are fewer bits than calls")
         return _object(self._text(self._lib.dt_check, bytes(keep)))
 
@@ -457,7 +464,7 @@ def write(
             to.data, to.bytes = change.data, len(change.data)
         kept.append(changes)
         source.trace = of.trace.handle
-        calls = of.trace.info()["calls"]
+        calls = of.trace.count()
         if of.keep is not None and len(of.keep) < (calls + 7) // 8:
             raise QueryError(f"there are {calls} calls and only {len(of.keep) * 8} bits that say which are kept")
         if of.keep_images is not None and len(of.keep_images) < (calls + 7) // 8:

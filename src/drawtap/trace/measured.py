@@ -12,13 +12,17 @@ from pathlib import Path
 import duckdb
 
 from drawtap.errors import InputError
-from drawtap.tables.recording import TABLES
+from drawtap.tables import Column
+from drawtap.tables.recording import declared
 from drawtap.trace.result import Stream, connect
 from drawtap.trace.sql_text import quote, quote_text
 
-#: Columns of the table `metrics`.
-COLUMNS = TABLES["metrics"].columns
 _MARKS = ("seq", "thread", "t", "name", "value")
+
+
+def columns() -> tuple[Column, ...]:
+    """Return the columns of the table `metrics`."""
+    return declared.by_name["metrics"].columns
 
 
 def folder(trace: Path) -> Path:
@@ -38,7 +42,7 @@ def stream(trace: Path, marks: Callable[[], object]) -> object:
     try:
         connection.register("marks", Stream(marks))
         parts = [f"SELECT {_columns(_MARKS, mark=True)} FROM marks"]
-        names = tuple(column.name for column in COLUMNS)
+        names = tuple(column.name for column in columns())
         for file in files(trace):
             source = f"FROM read_parquet({quote_text(file)})"
             has = {str(row[0]) for row in connection.sql(f"DESCRIBE {source}").fetchall()}
@@ -51,7 +55,7 @@ def stream(trace: Path, marks: Callable[[], object]) -> object:
 
 def _columns(there: tuple[str, ...], *, mark: bool = False) -> str:
     parts = []
-    for column in COLUMNS:
+    for column in columns():
         name = quote(column.name)
         text = name if column.name in there else "'mark'" if mark and column.name == "per" else "NULL"
         parts.append(f"{text}::{column.type} AS {name}")

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from drawtap.errors import QueryError, did_you_mean
-from drawtap.tables import recording as tables
-from drawtap.tables.recording import FunctionRow, HistogramRow
+from drawtap.tables.recording import FunctionRow, HistogramRow, declared
 from drawtap.trace import computed, measured, sensors, thesis_form
 from drawtap.trace.core import Column, Part, Selection, shipped_functions, write
 from drawtap.trace.database import MEMORY, Database
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 
 # A name of the kind that the registries give their commands.
 _FUNCTION_NAME = re.compile(r"^(gl|egl|vg)\w+$", re.IGNORECASE)
-_DECLARED = (*tables.named("reader"), *tables.named("state"), *tables.named("graph"))
+_DECLARED = declared.named("reader", "state", "graph")
 
 
 class RecordingDatabase(Database):
@@ -172,7 +171,7 @@ class RecordingDatabase(Database):
         if not self.is_small(table):
             return self._trace.core.schema(None if table == "calls" else table)
         if table in _DECLARED:
-            return [Column(c.name, c.type) for c in tables.TABLES[table].columns]
+            return [Column(c.name, c.type) for c in declared.by_name[table].columns]
         if table in computed.names():
             return list(computed.TABLES.get(table).columns)
         cursor = self.connection.cursor()
@@ -317,17 +316,16 @@ class RecordingDatabase(Database):
 
     def stream(self, table: str, use: Use | None = None) -> Stream:
         """Return a small table, or what `use` needs of it."""
-        source = tables.TABLES[table].source if table in _DECLARED else ""
-        if source == "state":
+        if table in declared.named("state"):
             limits = ("", 0, None) if use is None else (use.path, use.first_seq, use.end_seq)
             return Stream(lambda: self._trace.state_index.table(table, *limits))
-        if source == "graph":
+        if table in declared.named("graph"):
             return Stream(self._trace.waste_table)
         if table in computed.names():
             return Stream(lambda: self._answer(table).stream())
         if table == "metrics":
             return Stream(lambda: measured.stream(self._trace.path, lambda: self._trace.core.table("metrics")))
-        file = None if source else self._readings().get(table)
+        file = None if table in _DECLARED else self._readings().get(table)
         if file is not None:
             return Stream(lambda: sensors.stream(file))
         return Stream(lambda: self._trace.core.table(table))
@@ -368,7 +366,7 @@ class RecordingDatabase(Database):
             )
         selection = Selection(
             function=None if table == "calls" else table,
-            columns=names or ("seq",),
+            columns=names or ("thread",),  # only the number of rows is wanted: the column that is made fastest
             first_seq=use.first_seq,
             end_seq=use.end_seq,
             first_frame=use.first_frame,

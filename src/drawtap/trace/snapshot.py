@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from drawtap.errors import DrawtapError, QueryError
-from drawtap.tables.recording import named
+from drawtap.tables.recording import declared
 from drawtap.trace.core import Column, Selection
 from drawtap.trace.database import MEMORY
 from drawtap.trace.library import Cancelled
@@ -76,7 +76,7 @@ class Snapshot:
             seen |= self._mentioned(text)
             self._collect(text)
         # The graph of calls takes memory while it is made: before all the others then.
-        for table in set(named("graph")) & set(self._uses):
+        for table in set(declared.named("graph")) & set(self._uses):
             with contextlib.suppress(DrawtapError):  # one that cannot be made is an error when it is asked for
                 self._load(table)
                 self._made.add(table)

@@ -482,7 +482,7 @@ class Trace:
     @property
     def call_count(self) -> int:
         """The number of calls."""
-        return int(self.info["calls"])
+        return self.core.count()
 
     @overload
     def table(self, table: type[TypedRow]) -> list[TypedRow]: ...

@@ -22,7 +22,7 @@ from pydantic import Field
 
 import drawtap
 from drawtap.errors import DrawtapError, UsageError
-from drawtap.tables.recording import TABLES
+from drawtap.tables.recording import declared
 from drawtap.web import filters
 from drawtap.web.answer import Answer
 from drawtap.web.recording import MOST_CALLS, Recording
@@ -99,13 +99,13 @@ class _Questions:
         database = self._of(recording).trace.database
         if not table:
             return {"tables": database.table_names()}
-        declared = TABLES.get(table)
-        known = {c.name: c for c in declared.columns} if declared else {}
+        ours = declared.by_name.get(table)
+        known = {c.name: c for c in ours.columns} if ours else {}
         columns: list[Answer] = [{"name": c.name, "type": c.type} for c in database.columns(table)]
         for column in columns:
             if meant := known.get(str(column["name"])):
                 column |= {"meaning": meant.doc, "unit": meant.unit}
-        return {"table": table, "rows": declared.doc if declared else "one call each", "columns": columns}
+        return {"table": table, "rows": ours.doc if ours else "one call each", "columns": columns}
 
     def sql(self, query: str, recording: Which = 0) -> Answer:
         """Answer a question in DuckDB's SQL, which can only read.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from drawtap.analysis.checklist import Requirements, chosen
 from drawtap.analysis.views import VIEWS
 from drawtap.errors import DrawtapError
-from drawtap.tables.recording import TABLES as DECLARED
+from drawtap.tables.recording import declared
 from drawtap.trace.computed import TABLES, ComputedTable
 from drawtap.trace.core import Column
 from drawtap.trace.snapshot import Snapshot
@@ -15,7 +15,7 @@ from drawtap.trace.snapshot import Snapshot
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
 
-_COLUMNS = DECLARED["findings"].columns
+_COLUMNS = declared.by_name["findings"].columns
 _DEFAULTS = {"n": "1"}  # where a rule's question does not have the column; else NULL
 _FRAMES = "SELECT seq, frame FROM calls"  # rows that name a call alone get its frame
 
