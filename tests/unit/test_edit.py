@@ -73,6 +73,7 @@ def test_events_are_as_in_the_thesis(path: Path, tmp_path: Path) -> None:
     [
         (0, {"cup": 1}, "glEnable has no parameter cup"),
         (0, {"cap": "GL_NOTHING"}, "no enumerant GL_NOTHING"),
+        (0, {"cap": [1]}, "a whole number is wanted"),
         (0, {"cap": 1.5}, "no whole number"),
         (1, {"value": ["x"]}, "could not convert"),
         (1, {"value": "text"}, "no text"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.errors import UnavailableError, UsageError
@@ -12,6 +12,7 @@ from drawtap.trace.ranges import CALL_HELP, call_of
 from drawtap.view.result import Rows, Sheets, Written
 
 if TYPE_CHECKING:
+    from drawtap.replay.look import PixelValues
     from drawtap.replay.warm import Warm
     from drawtap.trace.trace import Trace
 
@@ -84,10 +85,9 @@ def _history(trace: Trace, call: int, pixel: str, player: Warm) -> Sheets:
     if match is None:
         raise UsageError(f"{pixel} is no pixel", hint="two numbers from the lower left corner, as 320,240")
     found = pixel_history(trace, call, int(match[1]), int(match[2]), player.look)
-    events = cast(list[dict[str, Any]], found["events"])
     rows = [
-        (e["call"], e["name"], OUTCOMES[e["outcome"]], e["reason"], *(_values(e, at) for at in ("before", "after")))
-        for e in events
+        (e["call"], e["name"], OUTCOMES[e["outcome"]], e["reason"], _values(e["before"]), _values(e["after"]))
+        for e in found["events"]
     ]
     title = f"pixel {pixel} after call {call}, {found['format']}: color, depth, stencil"
     kinds = {"call": "plain"}
@@ -135,6 +135,6 @@ def _overlay(trace: Trace, call: int, overlay: str | None, output: Path | None, 
     return Written(str(output), output.stat().st_size, f"{int(counts.sum())} fragments of call {call}")
 
 
-def _values(event: dict[str, Any], at: str) -> str:
-    values = [event[at][name] for name in ("color", "depth", "stencil")]
+def _values(of: PixelValues) -> str:
+    values = [of["color"], of["depth"], of["stencil"]]
     return "; ".join(" ".join(f"{n:.6g}" if isinstance(n, float) else str(n) for n in v) for v in values if v)

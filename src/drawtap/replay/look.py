@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from drawtap.errors import UnavailableError, UsageError
 
@@ -14,8 +14,100 @@ if TYPE_CHECKING:
 
     from drawtap.trace.trace import Trace
 
-Found = dict[str, object]
-Ask = Callable[[int, int, str], tuple[Found, bytes]]  # first call, last call, words: what Warm.look answers
+# First call, last call, words: what Warm.look answers. One of the types below says what the JSON of the words has.
+Ask = Callable[[int, int, str], tuple[Any, bytes]]
+
+
+#: Numbers of one part of a pixel, as text where they are not finite; None where the image has no such part.
+Numbers = list[float | str] | None
+
+
+class PixelValues(TypedDict):
+    """The values of a pixel."""
+
+    color: Numbers
+    depth: Numbers
+    stencil: Numbers
+
+
+class PixelEvent(TypedDict):
+    """A call that wrote a pixel, or that covers it; see `pixel_history`. The last four are of the recording."""
+
+    call: int
+    until: int
+    kind: str
+    changed: list[str]
+    failed: str | None
+    unknown: str | None
+    masked: str | None
+    before: PixelValues
+    after: PixelValues
+    name: str
+    text: str
+    outcome: str
+    reason: str
+
+
+class PixelHistory(TypedDict):
+    """What became of a pixel in a frame."""
+
+    call: int
+    first: int
+    why: str | None
+    format: str
+    now: PixelValues
+    events: list[PixelEvent]
+
+
+class _Plane(TypedDict):
+    name: str
+    bytes: int
+    why: str | None
+
+
+class _MasksHead(TypedDict):
+    found: bool
+    width: int
+    height: int
+    viewport: list[int]
+    scissor: list[int] | None
+    planes: list[_Plane]
+
+
+class OverdrawRemarks(TypedDict):
+    """How many draws are counted, how many are `unknown`, and `why`."""
+
+    width: int
+    height: int
+    draws: int
+    unknown: int
+    why: str | None
+
+
+class _InputHead(TypedDict):
+    name: str
+    size: int
+    values: int
+    constant: bool
+    divisor: int
+    why: str | None
+
+
+class _MeshHead(TypedDict):
+    found: bool
+    inputs: list[_InputHead]
+    primitives: int
+    corners: int
+    indices: int
+    places: int
+    vertices: int
+    mode: int
+    viewport: list[int]
+    why: str | None
+    why_in: str | None
+    more: bool
+
+
 TESTS = {
     "covers": "no primitive covers it",
     "culling": "face culling",
@@ -33,10 +125,12 @@ OUTCOMES = {
     "same": "wrote the same values",
     "unknown": "tests not known",
 }
+#: The parts of a pixel.
+PARTS: tuple[Literal["color", "depth", "stencil"], ...] = ("color", "depth", "stencil")
 _TEXT = 300
 
 
-def pixel_history(trace: Trace, call: int, x: int, y: int, ask: Ask, *, buffer: int = 0) -> Found:
+def pixel_history(trace: Trace, call: int, x: int, y: int, ask: Ask, *, buffer: int = 0) -> PixelHistory:
     """Return what wrote a pixel of the image that is drawn to after a call, from the beginning of its frame on.
 
     `x` and `y` count pixels from the lower left corner, `buffer` the colours that are drawn to. The answer has the
@@ -46,32 +140,32 @@ def pixel_history(trace: Trace, call: int, x: int, y: int, ask: Ask, *, buffer: 
     there is no such pixel, and what `ask` does.
     """
     first = frame_begin(trace, call)
+    found: PixelHistory
     found, _ = ask(first, call, f"history {x} {y} {buffer}")
     if found["why"]:
         raise UnavailableError(f"no history of pixel {x},{y} at call {call}: {found['why']}")
-    now = cast(dict[str, object], found["now"])
-    if now["color"] is None and now["depth"] is None:
+    if found["now"]["color"] is None and found["now"]["depth"] is None:
         raise UsageError(f"there is no pixel {x},{y} at call {call}", hint="choose a draw, or the end of a frame")
-    events = cast(list[Found], found["events"])
-    for event in events:
-        seq = cast(int, event["call"])
-        event["name"] = trace.calls[seq].name
-        text = cast(str, trace.core.call(seq)[0]["text"])
+    for event in found["events"]:
+        made = trace.calls[event["call"]]
+        text = str(made)
+        event["name"] = made.name
         event["text"] = text[:_TEXT] + ("…" if len(text) > _TEXT else "")
         event["outcome"] = _outcome(event)
         event["reason"] = _reason(event)
     return {"call": call, "first": first, **found}
 
 
-def forget_unplayed(found: Found) -> None:
+def forget_unplayed(found: PixelHistory) -> None:
     """Take values out of a history that the player of a cut does not know: what a clear replaces and nothing reads."""
     known: set[str] = set()
-    for event in cast(list[Found], found["events"]):
-        before = cast(dict[str, object], event["before"])
+    for event in found["events"]:
+        before = event["before"]
         if event["kind"] == "clear":
-            for part in before.keys() - known:
-                before[part] = None
-        known |= before.keys() if event["kind"] == "draw" else set(cast(list[str], event["changed"]))
+            for part in PARTS:
+                if part not in known:
+                    before[part] = None
+        known |= set(PARTS) if event["kind"] == "draw" else set(event["changed"])
 
 
 def frame_begin(trace: Trace, call: int) -> int:
@@ -121,19 +215,20 @@ def masks(trace: Trace, call: int, ask: Ask) -> Masks:
     """
     import numpy as np
 
+    head: _MasksHead
     head, data = ask(frame_begin(trace, call), call, "masks")
     if not head["found"]:
         raise UnavailableError(f"call {call} draws no primitives", hint="choose a draw")
-    width, height = cast(int, head["width"]), cast(int, head["height"])
+    width, height = head["width"], head["height"]
     planes: dict[str, NDArray[np.int64]] = {}
     why: dict[str, str] = {}
     at = 0
-    for plane in cast(list[Found], head["planes"]):
-        name, size = cast(str, plane["name"]), cast(int, plane["bytes"])
+    for plane in head["planes"]:
+        name, size = plane["name"], plane["bytes"]
         if size:
             planes[name] = np.frombuffer(data, np.uint8, size, at).reshape(height, width).astype(np.int64)
         else:
-            why[name] = str(plane["why"] or "not known")
+            why[name] = plane["why"] or "not known"
         at += size
     counts, missing = {}, {}
     for name, (more, fewer) in MASKS.items():
@@ -143,14 +238,10 @@ def masks(trace: Trace, call: int, ask: Ask) -> Masks:
         else:
             counts[name] = planes[more] - (planes[fewer] if fewer else 0)
     box = head["scissor"]
-    return Masks(width, height, _box(head["viewport"]), None if box is None else _box(box), counts, missing)
+    return Masks(width, height, tuple(head["viewport"]), None if box is None else tuple(box), counts, missing)
 
 
-def _box(value: object) -> tuple[int, ...]:
-    return tuple(cast(list[int], value))
-
-
-def overdraw(trace: Trace, call: int, ask: Ask) -> tuple[NDArray[np.uint32], Found]:
+def overdraw(trace: Trace, call: int, ask: Ask) -> tuple[NDArray[np.uint32], OverdrawRemarks]:
     """Return how many fragments the frame's draws have made at each pixel, up to a call, and the player's remarks.
 
     The array has the shape (height, width), the lowest row first, and belongs to the image that is drawn to at the
@@ -159,8 +250,9 @@ def overdraw(trace: Trace, call: int, ask: Ask) -> tuple[NDArray[np.uint32], Fou
     """
     import numpy as np
 
+    head: OverdrawRemarks
     head, data = ask(frame_begin(trace, call), call, "overdraw")
-    width, height = cast(int, head["width"]), cast(int, head["height"])
+    width, height = head["width"], head["height"]
     if not width:
         raise UnavailableError(f"no draw is counted up to call {call}: {head['why'] or 'there is none'}")
     return np.frombuffer(data, np.uint32).reshape(height, width), head
@@ -212,6 +304,7 @@ def mesh(trace: Trace, call: int, ask: Ask) -> Mesh:
     """
     import numpy as np
 
+    head: _MeshHead
     head, data = ask(frame_begin(trace, call), call, "mesh")
     if not head["found"]:
         raise UnavailableError(f"call {call} draws no primitives", hint="choose a draw")
@@ -224,18 +317,16 @@ def mesh(trace: Trace, call: int, ask: Ask) -> Mesh:
         return found
 
     inputs = []
-    for one in cast(list[Found], head["inputs"]):
-        size = cast(int, one["size"])
-        values = take(np.float64, cast(int, one["values"])).reshape(-1, size)
-        said = str(one["why"] or "")
-        inputs.append(Input(str(one["name"]), values, bool(one["constant"]), cast(int, one["divisor"]), said))
-    primitives, corners = cast(int, head["primitives"]), cast(int, head["corners"])
+    for one in head["inputs"]:
+        values = take(np.float64, one["values"]).reshape(-1, one["size"])
+        inputs.append(Input(one["name"], values, one["constant"], one["divisor"], one["why"] or ""))
+    primitives, corners = head["primitives"], head["corners"]
     positions = take(np.float32, primitives * corners * 4).reshape(primitives, corners, 4)
     areas = take(np.float32, primitives)
-    indices, places, vertices = (take(np.uint32, cast(int, head[name])) for name in ("indices", "places", "vertices"))
+    indices, places, vertices = (take(np.uint32, n) for n in (head["indices"], head["places"], head["vertices"]))
     return Mesh(
-        cast(int, head["mode"]), _box(head["viewport"]), positions, take(np.uint8, primitives), areas, indices, places,
-        vertices, tuple(inputs), str(head["why"] or ""), str(head["why_in"] or ""), bool(head["more"]),
+        head["mode"], tuple(head["viewport"]), positions, take(np.uint8, primitives), areas, indices, places, vertices,
+        tuple(inputs), head["why"] or "", head["why_in"] or "", head["more"],
     )  # fmt: skip
 
 
@@ -272,7 +363,7 @@ def mesh_obj(found: Mesh) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _outcome(event: Found) -> str:
+def _outcome(event: PixelEvent) -> str:
     if event["changed"]:
         return "wrote"
     if event["failed"]:
@@ -282,13 +373,13 @@ def _outcome(event: Found) -> str:
     return "masked" if event["masked"] else "same"
 
 
-def _reason(event: Found) -> str:
-    changed = " and ".join(cast(list[str], event["changed"]))
-    failed = TESTS[cast(str, event["failed"])] if event["failed"] else ""
+def _reason(event: PixelEvent) -> str:
+    changed = " and ".join(event["changed"])
+    failed = TESTS[event["failed"]] if event["failed"] else ""
     if event["kind"] == "between":
         return f"{changed} changed between calls {event['call']} and {event['until']}"
     if changed:
         return f"wrote {changed}" + (f" although it fails: {failed}" if failed else "")
     if failed:
         return failed
-    return str(event["unknown"] or event["masked"] or "the values were there already")
+    return event["unknown"] or event["masked"] or "the values were there already"

@@ -14,6 +14,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from drawtap.errors import ChildError, InputError, UnavailableError
 from drawtap.replay import player
@@ -78,7 +79,7 @@ class Warm:
             raise ChildError(f"no content at call {call}: {_said(lines)}")
         return found
 
-    def look(self, first: int, last: int, words: str) -> tuple[dict[str, object], bytes]:
+    def look(self, first: int, last: int, words: str) -> tuple[Any, bytes]:
         """Return the player's findings about the calls from `first` to `last`, and bare data that belong to them.
 
         native/player/metrics/look.h has the words.

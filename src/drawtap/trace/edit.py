@@ -20,7 +20,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import SupportsFloat, SupportsIndex, cast
+from typing import Protocol, SupportsFloat, SupportsIndex, runtime_checkable
 
 from drawtap.errors import QueryError, UsageError, did_you_mean
 from drawtap.parts import SIGNATURES, part
@@ -322,9 +322,9 @@ class Editor:
 
     def _scalar(self, of: Parameter, value: object) -> int:
         if of.kind == "f32":
-            return int(struct.unpack("<I", struct.pack("<f", float(cast(SupportsFloat, value))))[0])
+            return int(struct.unpack("<I", struct.pack("<f", _real(value)))[0])
         if of.kind == "f64":
-            return int(struct.unpack("<Q", struct.pack("<d", float(cast(SupportsFloat, value))))[0])
+            return int(struct.unpack("<Q", struct.pack("<d", _real(value)))[0])
         if value is None:
             return 0
         if isinstance(value, Enum):
@@ -335,7 +335,7 @@ class Editor:
             if not value.is_integer():
                 raise ValueError("it is no whole number")
             value = int(value)
-        return cast(SupportsIndex, value).__index__()
+        return _whole(value)
 
     def _enumerants(self, group: str | None, text: str) -> int:
         bits = 0
@@ -368,15 +368,14 @@ class Editor:
             return b"".join(struct.pack("<I", len(w)) + w for w in words)
         code = _ARRAYS.get(element)
         if code is None or isinstance(value, bytes | bytearray | memoryview):
-            return bytes(cast("bytes", value)) if not hasattr(value, "tobytes") else cast(bytes, value.tobytes())
-        items = cast("Iterable[object]", value)
-        return b"".join(struct.pack(f"<{code}", self._element(code, of, item)) for item in items)
+            return _stored(value)
+        return b"".join(struct.pack(f"<{code}", self._element(code, of, item)) for item in _items(value))
 
     def _element(self, code: str, of: Parameter, item: object) -> int | float:
         if code in "fd":
-            return float(cast(SupportsFloat, item))
+            return _real(item)
         number = self._enumerants(of.element_group, item) if isinstance(item, str) else item
-        return cast(SupportsIndex, number).__index__() if not isinstance(number, float) else int(number)
+        return int(number) if isinstance(number, float) else _whole(number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -432,6 +431,35 @@ def cut(trace: Trace, seqs: Iterable[int] | range, output: str | os.PathLike[str
             keep[seq >> 3] |= 1 << (seq & 7)
         source = Part(trace.core, keep=keep)
     return _saved(Path(output), write([source], output, annotation=note), ())
+
+
+@runtime_checkable
+class _Array(Protocol):
+    def tobytes(self) -> bytes: ...
+
+
+def _stored(value: object) -> bytes:
+    if isinstance(value, bytes | bytearray):
+        return bytes(value)
+    return value.tobytes() if isinstance(value, _Array) else bytes(map(_whole, _items(value)))
+
+
+def _items(value: object) -> Iterable[object]:
+    if isinstance(value, Iterable):
+        return value
+    raise TypeError("an array is wanted")
+
+
+def _real(value: object) -> float:
+    if isinstance(value, str | SupportsFloat | SupportsIndex):
+        return float(value)
+    raise TypeError("a number is wanted")
+
+
+def _whole(value: object) -> int:
+    if isinstance(value, SupportsIndex):
+        return value.__index__()
+    raise TypeError("a whole number is wanted")
 
 
 def _ended(function: str, element: str, content: bytes) -> bytes:

@@ -23,7 +23,7 @@ class Looks:
         self._trace, self._pool = trace, pool
         self._served: Served | None = None
 
-    def _ask(self, first: int, last: int, words: str) -> tuple[look.Found, bytes]:
+    def _ask(self, first: int, last: int, words: str) -> tuple[Any, bytes]:
         answer, self._served = self._pool.look(first, last, words)
         return answer
 
@@ -38,7 +38,7 @@ class Looks:
         assert self._served is not None
         if self._served.cut:
             look.forget_unplayed(found)
-        return found | {"cut": self._served.cut, "calls": self._served.calls}
+        return {**found, "cut": self._served.cut, "calls": self._served.calls}
 
     def masks(self, seq: int) -> bytes:
         """Return a draw's fragments by pixel: a JSON head, then a byte a pixel for each name, lowest row first."""

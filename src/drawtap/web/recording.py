@@ -13,7 +13,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -222,7 +222,7 @@ class Recording:
 
     def _text(self, seq: int) -> str:
         try:
-            return cast(str, self.trace.core.call(seq)[0]["text"])
+            return str(self.trace.core.call(seq)[0]["text"])
         except InputError as error:
             return f"cannot be read: {error.message}"
 
@@ -642,14 +642,13 @@ class Recording:
 
         self._check(seq)
 
-        def question(player: Warm) -> object:
+        def question(player: Warm) -> HeldContent:
             with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
                 return held_object(
                     self.trace, Path(folder), player, at=seq, kind=kind, share_group=share_group, name=name
                 )
 
-        answer, _ = self.pool.ask(seq, question, whole=True)
-        content = cast("HeldContent", answer)
+        content, _ = self.pool.ask(seq, question, whole=True)
         parts, data, at = [], [], 0
         for part in content.parts:
             pixels = picture(part, content.format) if part.blocks is not None else part.pixels
@@ -725,7 +724,7 @@ def _as_c(name: str, parameters: Sequence[ParameterRow], arguments: Sequence[Ans
         elif argument["kind"] in ("ptr", "handle"):
             given.append(f"(void *){argument['value']}" if argument["value"] != "NULL" else "NULL")
         else:
-            given.append(cast(str, argument["value"]))
+            given.append(str(argument["value"]))
     return f"{name}({', '.join(given)})"
 
 
