@@ -151,8 +151,8 @@ class Graph::Closer {
         of = b.context;
         before.assign(graph_.calls_ + 1, 0);
         for (uint64_t c = 0; c < graph_.calls_; ++c)
-          before[c + 1] = before[c] + (graph_.contexts_[c] == of && get(keep_, c) && graph_.flags_[c] & CALL_CHANGES &&
-                                       !(graph_.flags_[c] & CALL_DRAWS));
+          before[c + 1] = before[c] + (get(keep_, c) && graph_.flags_[c] & CALL_CHANGES &&
+                                       !(graph_.flags_[c] & CALL_DRAWS) && graph_.contexts_[c] == of);
       }
       if (!seen_[b.push] && !seen_[b.pop] && (!b.inside || before[b.pop] == before[b.push + 1])) continue;
       visit(static_cast<uint32_t>(b.push));
@@ -169,9 +169,9 @@ class Graph::Closer {
     std::unordered_map<uint32_t, bool> waiting;
     auto& contexts = graph_.contexts_;
     for (uint64_t c = 0; c < graph_.calls_ && !several; ++c)
-      if (get(keep_, c) && contexts[c]) {
-        several = one && one != contexts[c];
-        one = contexts[c];
+      if (const uint32_t context = get(keep_, c) ? contexts[c] : 0) {
+        several = one && one != context;
+        one = context;
       }
     if (!several) return false;
     for (uint64_t c = 0; c <= how_.last && c < graph_.calls_; ++c) {

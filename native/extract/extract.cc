@@ -120,8 +120,7 @@ int dt_graph_crossed(dt_graph* graph, const uint64_t* roots, uint64_t count, uin
 int dt_graph_waste(dt_graph* graph, uint32_t answers, uint8_t* kinds) {
   return guarded([&] {
     need(graph && kinds, "graph");
-    auto found = graph->graph.waste(answers != 0);
-    std::copy(found.begin(), found.end(), kinds);
+    graph->graph.waste(answers != 0, kinds);
   });
 }
 

@@ -83,12 +83,9 @@ Graph::Graph(std::shared_ptr<const Trace> trace, bool lean)
                 "a trace of more than " + std::to_string(MOST_NODES / 2) + " calls cannot be cut at once");
   flags_.resize(calls_);
   spans_.resize(calls_);
-  contexts_.resize(calls_);
-  frames_.resize(calls_);
-  stamps_.resize(calls_);
   machine_.walk(*this);
   std::stable_sort(brackets_.begin(), brackets_.end(), [](auto& a, auto& b) { return a.context < b.context; });
-  stamps_.clear();
+  seen_ = {};
   uploads_.clear();
   names_.clear();
   open_.clear();
@@ -203,7 +200,7 @@ void Graph::remainder(const state::CallEvent& e) {
   }
   if (!leaves) return;
   std::vector<uint32_t> edges;
-  ++stamp_;
+  ++stamp_, seen_.clear();
   for (auto& a : e.accesses()) {
     grow(a.first + a.count);
     const bool part = a.touch() == state::Touch::part;
@@ -214,16 +211,13 @@ void Graph::remainder(const state::CallEvent& e) {
       }
       if (!heads_[l] || written_[l] == stamp_ || kinds_[l] == CONTENT || (part && kinds_[l] != PLAIN)) continue;
       uint32_t node = heads_[l] - 1;
-      if (stamps_[node] == stamp_) continue;
-      stamps_[node] = stamp_;
-      edges.push_back((kinds_[l] == EXISTENCE ? OBJECT : READ) | node);
+      if (seen_.add(node)) edges.push_back((kinds_[l] == EXISTENCE ? OBJECT : READ) | node);
     }
   }
-  ++stamp_;
+  ++stamp_, seen_.clear();
   uint64_t id = calls_ + gatherings_.size();
   if (id >= MOST_NODES) throw Error(DT_E_MEMORY, "the graph of this trace is too large");
   gatherings_.push_back({edges_.size(), static_cast<uint32_t>(edges.size()), static_cast<uint32_t>(e.seq) + 1});
-  stamps_.push_back(0);
   edges_.append(edges.data(), edges.size());
   remains_ = static_cast<uint32_t>(id) + 1;
 }
@@ -261,10 +255,7 @@ void Graph::region(state::Location location, const state::Region& region) { regi
 void Graph::add(uint32_t kind, uint32_t node) {
   if (node == taking_) return;
   // One edge of a kind is enough; kinds are few, so only reads, of which there are many, are looked up.
-  if (kind == READ) {
-    if (stamps_[node] == stamp_) return;
-    stamps_[node] = stamp_;
-  }
+  if (kind == READ && !seen_.add(node)) return;
   own_.push_back(kind | node);
 }
 
@@ -284,7 +275,6 @@ uint32_t Graph::gathered(size_t block) {
   uint64_t id = calls_ + gatherings_.size();
   if (id >= MOST_NODES) throw Error(DT_E_MEMORY, "the graph of this trace is too large");
   gatherings_.push_back({edges_.size(), static_cast<uint32_t>(n)});
-  stamps_.push_back(0);
   for (size_t i = 0; i < n; ++i) edges_.push_back(READ | (seen[i] - 1));
   return node = static_cast<uint32_t>(id) + 1;
 }
@@ -373,7 +363,6 @@ bool Graph::write_regions(state::Location l, uint32_t node) {
     uint64_t id = calls_ + gatherings_.size();
     if (id >= MOST_NODES) throw Error(DT_E_MEMORY, "the graph of this trace is too large");
     gatherings_.push_back({edges_.size(), static_cast<uint32_t>(2 * list.size())});
-    stamps_.push_back(0);
     for (auto& e : list) {
       edges_.push_back(CHAIN | e.node);
       edges_.push_back(l);
@@ -450,7 +439,6 @@ void Graph::take_section(std::span<const state::Access> accesses, uint64_t seq) 
     }
   }
   gatherings_.push_back({edges_.size(), static_cast<uint32_t>(edges.size()), static_cast<uint32_t>(seq) + 1});
-  stamps_.push_back(0);
   edges_.append(edges.data(), edges.size());
 }
 
@@ -461,8 +449,7 @@ void Graph::stored(const state::StoreEvent& e) {
   if (id >= MOST_NODES) throw Error(DT_E_MEMORY, "the graph of this trace is too large");
   const auto node = static_cast<uint32_t>(id);
   gatherings_.push_back({edges_.size(), 0});
-  stamps_.push_back(0);
-  ++stamp_;
+  ++stamp_, seen_.clear();
   std::vector<uint32_t> edges;
   std::vector<state::Location> contents;
   for (auto& a : e.accesses) {
@@ -470,8 +457,7 @@ void Graph::stored(const state::StoreEvent& e) {
     for (uint32_t l = a.first; l < a.first + a.count; ++l) {
       if (a.touch() != state::Touch::read) {
         contents.push_back(l);
-      } else if (const uint32_t h = heads_[l]; h && stamps_[h - 1] != stamp_) {
-        stamps_[h - 1] = stamp_;
+      } else if (const uint32_t h = heads_[l]; h && seen_.add(h - 1)) {
         edges.push_back(OBJECT | (h - 1));
       }
       if (trace_->threads.size() < 2 || std::string_view(machine_.owner(l).cls->name) != "buffer") continue;
@@ -545,7 +531,7 @@ uint32_t flags_of(const state::CallEvent& e) {
 void Graph::call(const state::CallEvent& e) {
   const uint64_t seq = e.seq;
   if (seq >= calls_) return;
-  ++stamp_;
+  ++stamp_, seen_.clear();
   own_.clear();
   taking_ = static_cast<uint32_t>(seq);
   const Touched touch = touched(e.accesses());
@@ -556,8 +542,8 @@ void Graph::call(const state::CallEvent& e) {
   if (e.applied && e.function &&
       (e.function->flags & (FLAG_MAP | FLAG_UNMAP) || e.function->name.starts_with("glFlushMapped")))
     maps_.push_back(seq);
-  contexts_[seq] = e.context;
-  frames_[seq] = static_cast<uint32_t>(e.frame);
+  contexts_.add(seq, e.context);
+  frames_.add(seq, static_cast<uint32_t>(e.frame));
   if (const uint64_t program = program_of(e); program != (programs_.empty() ? 0 : programs_.back().name))
     programs_.push_back({seq, program});
   if (touch.writes && !touch.parts) flags |= setting(e);
@@ -636,8 +622,7 @@ void Graph::end_edges(uint64_t seq) {
   std::sort(own_.begin(), own_.end());
   own_.erase(std::unique(own_.begin(), own_.end()), own_.end());
   const uint64_t begin = edges_.size(), count = own_.size() + 2 * own_chains_.size();
-  if (begin >> 40 || count >> 24) throw Error(DT_E_MEMORY, "the graph of this trace is too large");
-  spans_[seq] = {begin, count};
+  spans_.set(seq, {begin, count});
   edges_.append(own_.data(), own_.size());
   for (auto& [node, location] : own_chains_) {
     edges_.push_back(CHAIN | node);
@@ -693,13 +678,14 @@ const char* waste_name(unsigned waste) {
   return names[waste < sizeof names / sizeof *names ? waste : 0];
 }
 
-std::vector<uint8_t> Graph::waste(bool answers) const {
+void Graph::waste(bool answers, uint8_t* found) const {
   std::vector<uint64_t> roots;
   frame_roots(0, NONE, roots);
   for (uint64_t c = 0; c < calls_; ++c)
     if (flags_[c] & (CALL_SHOWS | CALL_READS_BACK | CALL_ENDS_FRAME | (answers ? CALL_ASKS : 0))) roots.push_back(c);
-  std::vector<uint8_t> keep(calls_ / 8 + 1), found(calls_);
+  std::vector<uint8_t> keep(calls_ / 8 + 1);
   closure(roots, nullptr, keep.data());
+  std::fill_n(found, calls_, static_cast<uint8_t>(WASTE_NONE));
   for (uint64_t c = 0; c < calls_; ++c) {
     const uint32_t f = flags_[c];
     const bool needed = get(keep.data(), c);
@@ -735,7 +721,6 @@ std::vector<uint8_t> Graph::waste(bool answers) const {
       stay.push_back(to);
     });
   }
-  return found;
 }
 
 void Graph::needs(uint64_t seq, std::vector<uint64_t>& found) const {

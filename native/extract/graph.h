@@ -13,6 +13,7 @@
 #include "../core/chunk.h"
 #include "../state/machine.h"
 #include "large.h"
+#include "small.h"
 
 namespace dt::extract {
 
@@ -89,13 +90,16 @@ class Graph final : public state::Visitor {
   const state::Machine& machine() const { return machine_; }
   // Frames count as these for `fresh`: one number a call (of a trace that was cut, frames are no longer what they
   // were).
-  void number_frames(std::vector<uint32_t> frames) { frames_ = std::move(frames); }
-  const std::vector<uint32_t>& frame_numbers() const { return frames_; }
+  void number_frames(std::span<const uint32_t> frames) {
+    frames_ = {};
+    for (uint64_t seq = 0; seq < frames.size(); ++seq) frames_.add(seq, frames[seq]);
+  }
+  uint32_t frame_of(uint64_t seq) const { return frames_[seq]; }
   // The ends of objects that `keep` makes, so that a trace that goes on does not pile them up.
   void add_ends(uint8_t* keep) const;
-  // A Waste for every call, seen from everything that came out: frames that ended, content that was shown or read back,
-  // with `answers` also what the program asked for.
-  std::vector<uint8_t> waste(bool answers = false) const;
+  // Writes a Waste for every call to `found`, seen from everything that came out: frames that ended, content that was
+  // shown or read back, with `answers` also what the program asked for.
+  void waste(bool answers, uint8_t* found) const;
   // From which call on calls are about which program: the one that they set something of, else the one in use; 0: none.
   struct Program {
     uint64_t from;
@@ -124,9 +128,6 @@ class Graph final : public state::Visitor {
     uint64_t begin = 0;
     uint32_t count = 0;
     uint32_t owner = 0;  // of gatherings: the call that is kept with it, + 1; the rest of what that needs is not
-  };
-  struct CallSpan {
-    uint64_t begin : 40, count : 24;
   };
   struct Upload {
     Hash128 hash;
@@ -183,10 +184,12 @@ class Graph final : public state::Visitor {
   void add(uint32_t kind, uint32_t node);
   template <class Visit> void each_edge(uint32_t node, Visit visit) const {  // (kind, node, location)
     uint64_t begin, count;
-    if (node < calls_)
-      begin = spans_[node].begin, count = spans_[node].count;
-    else
+    if (node < calls_) {
+      const auto span = spans_[node];
+      begin = span.begin, count = span.count;
+    } else {
       begin = gatherings_[node - calls_].begin, count = gatherings_[node - calls_].count;
+    }
     for (const uint32_t *e = edges_.data() + begin, *end = e + count; e < end; ++e) {
       uint32_t kind = *e & KIND, to = *e & ~KIND;
       visit(kind, to, kind == CHAIN ? *++e : 0);
@@ -209,7 +212,7 @@ class Graph final : public state::Visitor {
   const bool lean_;
   uint64_t calls_ = 0;
   std::vector<uint16_t> flags_;
-  Large<CallSpan> spans_;  // per call
+  CallSpans spans_;
   Large<Span> gatherings_;
   Large<uint32_t> edges_;
   std::vector<uint32_t> heads_;  // per location: last writer + 1
@@ -221,7 +224,7 @@ class Graph final : public state::Visitor {
   std::vector<uint64_t> values_;   // per location: a hash of what stands there; 0: what stood there at first
   std::vector<uint32_t> own_;      // of the call that is being taken in
   std::vector<std::pair<uint32_t, uint32_t>> own_chains_;
-  Large<uint32_t> stamps_;  // per node, while calls are taken in: last call that has an edge to it
+  Seen seen_;  // nodes to which what is taken in has an edge
   uint32_t stamp_ = 0, taking_ = ~0u;
   std::vector<Change> changes_;  // by the call that is being taken in
   std::vector<Step> steps_;
@@ -237,7 +240,7 @@ class Graph final : public state::Visitor {
 
   std::vector<uint64_t> frame_ends_, frame_draws_;             // by frame; NONE: none
   std::unordered_map<uint32_t, std::vector<uint64_t>> draws_;  // per context, ascending
-  std::vector<uint32_t> contexts_, frames_;                    // per call
+  Runs contexts_, frames_;
   std::vector<Program> programs_;
   struct ProgramPlace {
     state::Location first, end;

@@ -427,7 +427,8 @@ class Keeper {
 
   void number_frames(extract::Graph& graph) {
     const uint64_t old = base_ ? base_->calls : 0;
-    numbers_ = graph.frame_numbers();
+    numbers_.resize(past_->calls);
+    for (uint64_t i = 0; i < numbers_.size(); ++i) numbers_[i] = graph.frame_of(i);
     auto known = job_.frames_in.empty() ? std::vector<uint32_t>{} : read_frames(job_.frames_in);
     const uint32_t first_number = old < numbers_.size() ? numbers_[old] : 0;
     for (uint64_t i = 0; i < numbers_.size(); ++i)

@@ -181,6 +181,7 @@ class CtfLane : public Lane {
       next_packet_ += static_cast<uint64_t>(packet_bytes_);
       packet_bytes_ = 0;
       const File& f = *file_.file;
+      f.forget(forgotten_, next_packet_);
       if (next_packet_ >= f.size()) return false;
       ++packet_;
       data_ = f.data() + next_packet_;
@@ -603,6 +604,7 @@ class CtfLane : public Lane {
   const uint8_t* data_ = nullptr;  // of the packet
   uint64_t next_packet_ = 0, pos_ = 0, content_ = 0, size_ = 0, event_at_ = 0, clock_ = 0;
   int64_t packet_bytes_ = 0;
+  size_t forgotten_ = 0;
   uint64_t packet_ = 0, sequence_ = 0, discarded_ = 0;
   int64_t last_end_ = k_first;
   bool seen_packet_ = false, pending_ = false;

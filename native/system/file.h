@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -42,9 +43,17 @@ class File {
   }
   const uint8_t* data() const { return static_cast<const uint8_t*>(at_); }
   size_t size() const { return size_; }
+  // Let go of the memory before `to`, which has been read from `from` on: who reads it again gets it from the file.
+  void forget(size_t& from, size_t to) const {
+    to = std::min(to, size_) / FORGOTTEN_AT_ONCE * FORGOTTEN_AT_ONCE;
+    if (to <= from) return;
+    madvise(static_cast<char*>(at_) + from, to - from, MADV_DONTNEED);
+    from = to;
+  }
   std::string_view view() const { return {static_cast<const char*>(at_), size_}; }
 
  private:
+  static constexpr size_t FORGOTTEN_AT_ONCE = 1 << 20;  // a multiple of the size of pages
   void* at_ = nullptr;
   size_t size_ = 0;
 };

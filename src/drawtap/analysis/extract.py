@@ -204,7 +204,7 @@ class Cutter:
 
     def __init__(self, trace: Trace, *, on_line: OnLine = lambda _: None) -> None:
         self.trace = trace
-        self.graph = Graph(trace, lean=True)
+        self.graph = trace.graph
         self._on_line = on_line
         self._full: Graph | None = None
         self._said: list[str] = []  # what the search for a cut did, for its certificate

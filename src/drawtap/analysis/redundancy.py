@@ -18,11 +18,12 @@ from drawtap.analysis.certificate import digest_of, source_of
 from drawtap.analysis.missing import Group, Search
 from drawtap.analysis.reduce import Budget, Outcome, SamePixels, ShownImages, Stage
 from drawtap.errors import QueryError, UnavailableError
-from drawtap.trace.core import Row, write
-from drawtap.trace.graph import Graph
+from drawtap.trace.core import Row, Selection, write
 from drawtap.trace.ranges import frame_ends
+from drawtap.trace.result import Stream, connect
 
 if TYPE_CHECKING:
+    import duckdb
     import numpy.typing as npt
 
     from drawtap.trace.graph import Calls
@@ -40,6 +41,7 @@ KINDS: Mapping[str, str] = {
 _NUMBERS: Mapping[str, int] = {name: number + 1 for number, name in enumerate(KINDS)}  # as Graph.waste numbers them
 _LIGHT_FIRST = ("same value", "unread state", "unseen draw", "repeated upload", "unused upload")
 _SEARCH_S = 600.0  # what the search for calls that matter may take: after it, whole kinds are put back
+_AT_ONCE = 2_000_000  # calls
 _KEYS = {"kind": "kind", "function": "name", "frame": "frame"}
 
 
@@ -53,18 +55,43 @@ def account(trace: Trace, by: str) -> list[dict[str, object]]:
     time in the driver (ns), `bytes` their uploaded content. By function, `kind` is what most of them are.
     """
     key = _KEYS[by]
-    whole = "(SELECT count(*) FROM calls)" if by == "kind" else "any_value(w.whole)"
-    join = "" if by == "kind" else f"JOIN (SELECT {key}, count(*) AS whole FROM calls GROUP BY {key}) w USING ({key})"
-    kind = ", mode(kind) AS kind" if by != "kind" else ""
-    order = "frame" if by == "frame" else "calls DESC"
-    query = f"""
-        SELECT {key}, count(*) AS calls, count(*) / {whole} AS share, sum(duration)::BIGINT AS duration,
-               sum(payload_bytes)::BIGINT AS bytes{kind}
-        FROM (SELECT c.seq, c.name, c.frame, c.duration, c.payload_bytes, r.kind
-              FROM redundancy r JOIN calls c ON c.seq = r.seq) {join}
-        GROUP BY {key} ORDER BY {order}
-    """
-    return list(trace.sql(query).dicts())
+    connection = connect()
+    try:
+        connection.execute(
+            f"CREATE TABLE parts (key {'UINTEGER' if by == 'frame' else 'VARCHAR'}, kind VARCHAR, calls BIGINT, "
+            "duration HUGEINT, bytes HUGEINT)"
+        )
+        for first in range(0, trace.call_count, _AT_ONCE):
+            _add_part(connection, trace, "" if by == "kind" else key, first)
+        most = "" if by == "kind" else ", arg_max(kind, calls) AS kind"
+        found = connection.execute(
+            "WITH wasted AS (SELECT key, kind, sum(calls)::BIGINT AS calls, sum(duration) AS duration, "
+            "sum(bytes) AS bytes FROM parts WHERE kind IS NOT NULL GROUP BY ALL), "
+            "every AS (SELECT key, sum(calls) AS every FROM parts GROUP BY key) "
+            f"SELECT {'kind' if by == 'kind' else f'key AS {key}'}, sum(calls)::BIGINT AS calls, "
+            "sum(calls) / any_value(every) AS share, sum(duration)::BIGINT AS duration, sum(bytes)::BIGINT AS bytes"
+            f"{most} FROM wasted JOIN every USING (key) GROUP BY {'kind' if by == 'kind' else 'key'} "
+            f"ORDER BY {'key' if by == 'frame' else 'calls DESC'}"
+        )
+        columns = [str(column[0]) for column in found.description or ()]
+        return [dict(zip(columns, row, strict=True)) for row in found.fetchall()]
+    finally:
+        connection.close()
+
+
+def _add_part(connection: duckdb.DuckDBPyConnection, trace: Trace, key: str, first: int) -> None:
+    """Add up `_AT_ONCE` calls from `first` on: all calls of a long recording at once would not fit into memory."""
+    numbers = trace.waste[first : first + _AT_ONCE]
+    columns = tuple(filter(None, ("seq", key, "duration", "payload_bytes")))
+    calls = Selection(columns=columns, first_seq=first, end_seq=first + len(numbers))
+    wasted = np.flatnonzero(numbers)
+    connection.register("calls", Stream(lambda: trace.core.calls(calls)))
+    connection.register("waste", {"seq": first + wasted, "number": numbers[wasted]})
+    names = " ".join(f"WHEN {number} THEN '{name}'" for name, number in _NUMBERS.items())
+    connection.execute(
+        f"INSERT INTO parts SELECT {f'c.{key}' if key else repr('')}, CASE w.number {names} END, count(*), "
+        "sum(c.duration), sum(c.payload_bytes) FROM calls c LEFT JOIN waste w ON w.seq = c.seq GROUP BY ALL"
+    )
 
 
 # ---- the recording without it ----------------------------------------------------------------------------------------
@@ -98,7 +125,7 @@ def simplify(
     Calls that only query, wait, show or read back stay, and so do calls outside of OpenGL.
     """
     started = time.monotonic()
-    graph = Graph(trace, lean=True)
+    graph = trace.graph
     kinds = graph.waste(answers=True)
     removed = kinds != 0
     frames = len(trace.frames)

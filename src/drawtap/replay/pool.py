@@ -187,11 +187,8 @@ class Pool:
             self._making.start()
 
     def _make_graph(self) -> None:
-        from drawtap.trace.graph import Graph
-
         with contextlib.suppress(DrawtapError):  # without it every call is played
-            graph = Graph(self._trace, lean=True)
-            self._graph = None if self._closed else graph
+            self._graph = self._trace.graph
 
     def _prove(self, cut: _FrameCut, bits: bytes) -> None:
         """Hold what the cut draws against what the whole recording draws, as the frame is shown."""
@@ -233,5 +230,3 @@ class Pool:
                     cut.close()
         if self._making is not None:
             self._making.join()
-        if self._graph is not None:
-            self._graph.close()

@@ -24,7 +24,6 @@ import duckdb
 from drawtap.errors import DrawtapError, QueryError
 from drawtap.tables.recording import declared
 from drawtap.trace.core import Column, Selection
-from drawtap.trace.database import MEMORY
 from drawtap.trace.library import Cancelled
 from drawtap.trace.narrowing import Names, Scope
 from drawtap.trace.result import Row, Stream, connect
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
 
     from drawtap.trace.trace import Trace
 
+_MEMORY = "400MB"  # of DuckDB, for long recordings: the graph of calls stands beside it
 _FUNCTION = re.compile(r"^(gl|egl|glX|vg|vgu)[A-Z]\w*$")
 _SUFFIXES = ("", "ARB", "EXT", "OES", "KHR", "APPLE", "NV", "SGI", "MESA")
 _SHARED = ("seq", "frame", "thread", "context", "t_start", "duration", "t_end", "payload_bytes")
@@ -156,7 +156,7 @@ class Snapshot:
         else:
             self._folder = Path(tempfile.mkdtemp(prefix="drawtap-"))
             connection = connect(self._folder / "snapshot.duckdb")
-            connection.execute(f"SET memory_limit = '{MEMORY}'")
+            connection.execute(f"SET memory_limit = '{_MEMORY}'")
             connection.execute(f"SET temp_directory = {quote_text(self._folder / 'spill')}")
             connection.execute("SET preserve_insertion_order = false")
         connection.execute("SET python_enable_replacements = false")

@@ -363,6 +363,7 @@ class Trace:
         self._state: StateIndex | None = None
         self._graph: Graph | None = None
         self._waste: tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint64]] | None = None
+        self._making_graph = threading.Lock()
         self._info: Row | None = None
         self._frames: Frames | None = None
 
@@ -421,22 +422,31 @@ class Trace:
     @property
     def graph(self) -> Graph:
         """The graph of needs between calls; made when first asked for."""
-        if self._graph is None:
-            self.core.check_open()
-            from drawtap.trace.graph import Graph
+        with self._making_graph:  # the viewer asks for it beside a thread that makes it
+            if self._graph is None:
+                self.core.check_open()
+                from drawtap.trace.graph import Graph
 
-            self._graph = Graph(self)
-        return self._graph
+                self._graph = Graph(self)
+            return self._graph
+
+    @property
+    def waste(self) -> npt.NDArray[np.uint8]:
+        """For each call what it did for nothing; see `Graph.waste`."""
+        return self._wasted()[0]
 
     def waste_table(self) -> object:
-        """Return the table `redundancy` as a capsule "arrow_array_stream". The graph of a long trace is not kept."""
+        """Return the table `redundancy` as a capsule "arrow_array_stream"."""
         from drawtap.trace.graph import waste_table
 
+        return waste_table(*self._wasted())
+
+    def _wasted(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint64]]:
         if self._waste is None:
             self._waste = self.graph.waste(), self.graph.programs()
-            if len(self._waste[0]) > LONG:
+            if len(self._waste[0]) > LONG:  # the graph takes far more memory than its answers
                 self._graph = None
-        return waste_table(*self._waste)
+        return self._waste
 
     def close(self) -> None:
         """Close the file and the database connection. Later reads raise InputError."""
