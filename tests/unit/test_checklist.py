@@ -14,7 +14,9 @@ import pytest
 
 from drawtap.analysis.checklist import checklist
 from drawtap.analysis.rule import RULES, rule
+from drawtap.analysis.views import VIEWS
 from drawtap.errors import UsageError
+from drawtap.trace.narrowing import Scope
 from drawtap.trace.snapshot import Snapshot
 from drawtap.trace.trace import open_trace
 from scene import Scene
@@ -232,6 +234,18 @@ def test_a_rule_with_a_bad_question_did_not_look(trace, question, said):
             assert said in (found.reason or "")
     finally:
         RULES._entries.pop("broken-rule")
+
+
+def test_a_question_is_read_once_and_only_where_its_rule_can_look(trace, monkeypatch):
+    asked = []
+    read = Scope.read
+    monkeypatch.setattr(Scope, "read", lambda self, tree: (asked.append(json.dumps(tree)), read(self, tree)))
+    with open_trace(trace) as opened:
+        found = checklist(opened)
+    assert len(asked) == len(set(asked))
+    able = [judgement for judgement in found.judgements if judgement.verdict != "not looked"]
+    assert len(able) < len(found.judgements)
+    assert len(asked) <= len(able) + len(VIEWS)
 
 
 def test_a_rule_says_what_it_is():

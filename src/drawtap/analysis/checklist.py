@@ -122,13 +122,18 @@ def checklist(
     from drawtap.trace.snapshot import Snapshot
 
     asked = chosen(rules, hardware)
-    questions = {rule.id: rule.question for rule in asked}
+    able = Requirements(trace)
+    questions = {rule.id: rule.question for rule in asked if able.missing(rule) is None}
     judgements = []
     with activity.step("checklist"), Snapshot(trace, questions.values(), VIEWS) as snapshot:
-        able = Requirements(trace, snapshot)
         for done, rule in enumerate(asked):
             activity.at(done, len(asked))
-            judgements.append(_judged(rule, questions[rule.id], snapshot, able))
+            question = questions.get(rule.id)
+            judgements.append(
+                Judgement(rule, "not looked", able.missing(rule))
+                if question is None
+                else _judged(rule, question, snapshot)
+            )
     kept, unused = _suppressed(judgements, suppressions)
     return Checklist(kept, unused, _notes(trace), able.frames)
 
@@ -154,7 +159,7 @@ def _with_calls(trace: Trace, judgement: Judgement, most: int) -> Judgement:
 class Requirements:
     """The contents of a trace that rules may need."""
 
-    def __init__(self, trace: Trace, snapshot: Snapshot) -> None:
+    def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self.frames = sum(1 for row in trace.table(FrameRow) if row["end_function"])
         histogram = trace.table(HistogramRow)
@@ -187,10 +192,7 @@ class Requirements:
         return None
 
 
-def _judged(rule: Rule, question: str, snapshot: Snapshot, able: Requirements) -> Judgement:
-    missing = able.missing(rule)
-    if missing:
-        return Judgement(rule, "not looked", missing)
+def _judged(rule: Rule, question: str, snapshot: Snapshot) -> Judgement:
     try:
         columns, rows = snapshot.ask(question, _KEPT + 1)
     except QueryError as error:

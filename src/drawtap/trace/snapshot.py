@@ -68,6 +68,7 @@ class Snapshot:
         self._folder: Path | None = None
         self._made: set[str] = set()
         self._uses: dict[str, set[str]] = {}
+        self._tables: dict[str, set[str]] = {}  # by question, once it was read
         self._connection = self._connect()
         pending, seen = list(questions), set[str]()
         while pending:
@@ -106,6 +107,15 @@ class Snapshot:
         except (duckdb.Error, RuntimeError) as error:
             raise _failed(error) from None
 
+    def columns(self, question: str) -> tuple[str, ...]:
+        """Return the columns of an answer. Raises QueryError."""
+        self.prepare(question)
+        try:
+            described = self._connection.execute(f"SELECT * FROM ({question}) LIMIT 0").description
+        except (duckdb.Error, RuntimeError) as error:
+            raise _failed(error) from None
+        return tuple(str(d[0]) for d in described or [])
+
     def prepare(self, question: str) -> None:
         """Load the tables and compute the views that a question mentions."""
         for name in sorted(self._mentioned(question), key=list(self._views).index):
@@ -135,6 +145,11 @@ class Snapshot:
 
     def _collect(self, text: str) -> set[str]:
         """Note the tables and columns that a question uses; return the names of the tables."""
+        if text not in self._tables:
+            self._tables[text] = self._used(text)
+        return self._tables[text]
+
+    def _used(self, text: str) -> set[str]:
         [(serialised,)] = self._connection.execute("SELECT json_serialize_sql(?::VARCHAR)", [text]).fetchall()
         tree = json.loads(serialised)
         if tree.get("error"):

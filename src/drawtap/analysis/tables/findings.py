@@ -24,19 +24,18 @@ class _FindingRows:
     """The rows, in the database of the snapshot that they were asked of."""
 
     def __init__(self, trace: Trace) -> None:
-        questions = {rule: rule.question for rule in chosen((), None)}
+        able = Requirements(trace)
+        questions = {rule: rule.question for rule in chosen((), None) if able.missing(rule) is None}
         self._snapshot = Snapshot(trace, [*questions.values(), _FRAMES], VIEWS)
         columns = ", ".join(f"{column.name} {column.type}" for column in _COLUMNS)
         self._snapshot.execute(f"CREATE TABLE findings ({columns})")
-        able = Requirements(trace, self._snapshot)
         self._snapshot.prepare(_FRAMES)
         for rule, question in questions.items():
-            if able.missing(rule) is None:
-                self._add(rule.id, rule.severity, question)
+            self._add(rule.id, rule.severity, question)
 
     def _add(self, rule: str, severity: str, question: str) -> None:
         try:
-            given, _ = self._snapshot.ask(f"SELECT * FROM ({question}) LIMIT 0")
+            given = self._snapshot.columns(question)
         except DrawtapError:  # the checklist says which rules could not look, and why
             return
         values = {
