@@ -510,7 +510,7 @@ def test_a_call_that_matters_is_put_back(
                 found[draws[3]] = 4
                 return found
 
-        monkeypatch.setattr(redundancy, "Graph", Wrong)
+        monkeypatch.setattr("drawtap.trace.graph.Graph", Wrong)
         done = redundancy.simplify(trace, tmp_path / "lean.dtap", on="llvmpipe")
     assert done.put_back == 1
     assert done.equal
@@ -531,7 +531,7 @@ def test_many_calls_that_matter_are_found_by_halves(
         asked = []
         holds = reduce.SamePixels.holds
         monkeypatch.setattr(reduce.SamePixels, "holds", lambda self, keep: asked.append(1) or holds(self, keep))
-        monkeypatch.setattr(redundancy, "Graph", Wrong)
+        monkeypatch.setattr("drawtap.trace.graph.Graph", Wrong)
         done = redundancy.simplify(trace, tmp_path / "lean.dtap", on="llvmpipe")
     assert len(wrong) > 100
     assert done.equal
