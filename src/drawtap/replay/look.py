@@ -31,7 +31,7 @@ class PixelValues(TypedDict):
 
 
 class PixelEvent(TypedDict):
-    """A call that wrote a pixel, or that covers it; see `pixel_history`. The last four are of the recording."""
+    """A call that wrote a pixel, or that covers it. The last four values are of the recording."""
 
     call: int
     until: int
@@ -49,7 +49,7 @@ class PixelEvent(TypedDict):
 
 
 class PixelHistory(TypedDict):
-    """What became of a pixel in a frame."""
+    """The history of a pixel in a frame; see `pixel_history`."""
 
     call: int
     first: int
@@ -75,7 +75,7 @@ class _MasksHead(TypedDict):
 
 
 class OverdrawRemarks(TypedDict):
-    """How many draws are counted, how many are `unknown`, and `why`."""
+    """The number of draws that are counted, and of `unknown` ones, with the reason `why`."""
 
     width: int
     height: int
