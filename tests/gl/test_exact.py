@@ -68,7 +68,11 @@ def test_every_other_scene_is_exact(program: str, benchmark: str, programs: Benc
 
 @pytest.mark.parametrize("name", ["es2gears_x11", "glxgears"])
 def test_gears_are_exact(name: str, programs: Bench, tmp_path: Path) -> None:
-    found = exact.check(exact.Program(name, (name,), seconds=1), tmp_path, _display(programs, name))
+    for seconds in (1, 10, 60):  # a loaded machine draws few frames in a second, or none
+        (folder := tmp_path / str(seconds)).mkdir()
+        found = exact.check(exact.Program(name, (name,), seconds=seconds), folder, _display(programs, name))
+        if found.frames > 10:
+            break
     assert found.exact, found
     assert found.frames > 10
 

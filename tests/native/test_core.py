@@ -88,7 +88,7 @@ def test_whole_files(fuzz_core: Path, tmp_path: Path, codec: int, footer: bool) 
 def test_cut_at_every_byte(fuzz_core: Path, tmp_path: Path) -> None:
     path = tiny().write(tmp_path / "t.dtap")
     size = path.stat().st_size
-    step = steps(3, 1)
+    step = steps(5, 1)
     counts = run(fuzz_core, "truncate", path, step)
     assert counts["runs"] == len(range(0, size, step))
     assert counts["opened"] == sum(at >= 32 for at in range(0, size, step))  # all that have a file header
@@ -96,7 +96,7 @@ def test_cut_at_every_byte(fuzz_core: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("mode", "step"), [("flip", 5), ("reseal", 3), ("sizes", 2)])
 def test_damage_everywhere(fuzz_core: Path, tmp_path: Path, mode: str, step: int) -> None:
-    counts = run(fuzz_core, mode, tiny().write(tmp_path / "t.dtap"), steps(step * 5, step) | 1)
+    counts = run(fuzz_core, mode, tiny().write(tmp_path / "t.dtap"), steps(step * 8, step) | 1)
     assert counts["opened"] > counts["runs"] * 0.9
 
 
