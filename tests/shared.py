@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import fcntl
 import io
 import os
 import select
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -120,6 +122,11 @@ def write_headers(folder: Path) -> Path:
     return folder
 
 
+def _end_with_parent() -> None:
+    # PR_SET_PDEATHSIG: where the tests are killed, nobody is left to end it.
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)
+
+
 @contextlib.contextmanager
 def x_server(*options: str) -> Iterator[str | None]:
     """Run an X server that draws into memory, without a window manager; yield DISPLAY, None where there is no Xvfb."""
@@ -131,6 +138,7 @@ def x_server(*options: str) -> Iterator[str | None]:
         ["Xvfb", "-displayfd", str(writing), "-noreset", "-nolisten", "tcp", "-screen", "0", "320x240x24", *options],
         pass_fds=[writing],
         stderr=subprocess.DEVNULL,
+        preexec_fn=_end_with_parent,
     )
     os.close(writing)
     try:
