@@ -225,20 +225,20 @@ class Drain:
 
     def watch(self, pid: int) -> None:
         """Name the program whose end is the recording's end."""
-        self._tell(f"watch {pid}")
+        self._tell({"do": "watch", "pid": pid})
 
     def finish(self, status: int) -> float:
         """Tell the drainer how the program ended, wait until the file is whole; return the drainer's CPU seconds."""
-        self._tell(f"signal {-status}" if status < 0 else f"exit {status}")
+        self._tell({"do": "signal", "value": -status} if status < 0 else {"do": "exit", "value": status})
         code, usage = _wait(self.process)
         if code:
             raise BenchError(f"the drainer ended with {code}")
         return usage.ru_utime + usage.ru_stime
 
-    def _tell(self, line: str) -> None:
+    def _tell(self, wish: Mapping[str, object]) -> None:
         assert self.process.stdin is not None
         with contextlib.suppress(OSError):
-            self.process.stdin.write(f"{line}\n".encode())
+            self.process.stdin.write(f"{json.dumps(wish)}\n".encode())
             self.process.stdin.flush()
 
 

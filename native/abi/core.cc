@@ -91,21 +91,25 @@ int dt_know(dt_trace* trace, const char* text, uint64_t bytes) {
   });
 }
 
-int dt_calls_schema(dt_trace* trace, const char* function, const char** lines) {
+int dt_calls_schema(dt_trace* trace, const char* function, const char** json) {
   return guarded([&] {
-    need(trace && lines, "trace");
+    need(trace && json, "trace");
     const dt::Function* f = nullptr;
     if (function && *function) {
       f = trace->trace->function_named(function);
       if (!f) throw dt::Error(DT_E_ARGUMENT, std::string("no function ") + function);
     }
     g_text.clear();
+    dt::JsonWriter out(g_text);
+    out.list();
     for (auto& c : dt::calls_schema(f)) {
-      g_text += c.name + "\t" + dt::duckdb_type(c.type) + "\t" + (c.shown ? "" : "more");
-      if (!c.note.empty()) g_text += (c.shown ? "" : " ") + c.note;
-      g_text += "\n";
+      out.object().put("name", c.name).put("type", dt::duckdb_type(c.type)).put("shown", c.shown);
+      if (!c.twin.empty()) out.put("twin", c.twin);
+      if (!c.group.empty()) out.put("group", c.group);
+      out.end();
     }
-    *lines = g_text.c_str();
+    out.end();
+    *json = g_text.c_str();
   });
 }
 

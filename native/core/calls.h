@@ -24,8 +24,8 @@ struct ColumnSpec {
   Source source = Source::count_;  // count_: a part of `field`
   Part part = Part::none;
   const Field* field = nullptr;
-  bool shown = true;  // part of *
-  std::string note;   // "enum=mode_value", "unit=ns"
+  bool shown = true;        // part of *
+  std::string twin, group;  // for names of enumerants: the column with their numbers, their group
 };
 
 std::vector<ColumnSpec> calls_schema(const Function* function);
@@ -47,6 +47,9 @@ void calls_text(const Trace& trace, const Selection& selection, int fd, uint32_t
 void calls_rows(const Trace& trace, const Selection& selection, Bytes& out);
 // One call with its arguments: JSON, arrays in `data` (offset and bytes are in the JSON).
 void one_call(const Trace& trace, uint64_t seq, Bytes& json, Bytes& data);
+
+// Put a damaged chunk of calls among the problems of the trace; another error is thrown again.
+void say_damaged(const Trace& trace, size_t chunk, const Error& e);
 
 // Visit calls in order of seq.
 void each_call(const Trace& trace, const Selection& selection,

@@ -45,9 +45,9 @@ typedef struct dt_selection {
  * What the trace says of a function itself stays. Only the first text of a trace counts. */
 DT_API int dt_know(dt_trace* trace, const char* text, uint64_t bytes);
 
-/* Columns of the calls table, or of one function's, as "name<TAB>duckdb type<TAB>note" lines. The note is words:
- * "more" (not part of *), "enum=COLUMN" (its integer twin), "group=GROUP", "unit=ns", "json". The text lives until the
- * next call on this trace from this thread. */
+/* Columns of the calls table, or of one function's: a JSON array of objects with name, type (DuckDB's), shown (part of
+ * *), and for names of enumerants twin (the column with their numbers) and group. The text lives until the next call on
+ * this trace from this thread. */
 DT_API int dt_calls_schema(dt_trace* trace, const char* function, const char** lines);
 DT_API int dt_calls(dt_trace* trace, const dt_selection* selection, struct ArrowArrayStream* out);
 

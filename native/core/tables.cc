@@ -301,6 +301,16 @@ Table threads_table(const Trace& trace) {
 
 // Visit the records of one of the tap's own functions, in file order per thread: with the seq of the next call of the
 // thread (the number of calls, where none follows).
+// Of a record that belongs to the next call of its thread, which may stand in a later chunk: that call.
+uint64_t seq_of_record(const Trace& trace, size_t index, uint32_t call) {
+  auto& info = trace.calls_chunks[index];
+  if (call < info.meta.calls) return trace.seq_of(index, call);
+  auto& own = trace.threads[info.thread].chunks;
+  for (size_t n = info.in_thread + 1; n < own.size(); ++n)
+    if (trace.calls_chunks[own[n]].meta.calls) return trace.seq_of(own[n], 0);
+  return trace.calls;
+}
+
 void each_tap_record(
     const Trace& trace, unsigned function,
     const std::function<void(OpenChunk&, const FunctionColumns&, uint32_t i, uint32_t record, uint64_t seq)>& visit) {
@@ -318,25 +328,10 @@ void each_tap_record(
       for (uint32_t r = 0; r < order.size(); ++r) {
         if (info.functions[order[r]].function != wanted) continue;
         auto& columns = chunk.columns(order[r]);
-        uint64_t seq;
-        if (calls[r] < info.meta.calls) {
-          seq = trace.seq_of(index, calls[r]);
-        } else {  // belongs to the thread's next chunk
-          auto& own = trace.threads[info.thread].chunks;
-          seq = trace.calls;
-          for (size_t n = info.in_thread + 1; n < own.size(); ++n)
-            if (trace.calls_chunks[own[n]].meta.calls) {
-              seq = trace.seq_of(own[n], 0);
-              break;
-            }
-        }
-        visit(chunk, columns, ordinals[r], r, seq);
+        visit(chunk, columns, ordinals[r], r, seq_of_record(trace, index, calls[r]));
       }
     } catch (const Error& e) {
-      if (e.code != DT_E_FORMAT) throw;
-      auto& c = trace.chunks[info.chunk];
-      trace.problem("damaged", c.offset, c.header.payload_bytes,
-                    std::string("a calls chunk could not be read: ") + e.what());
+      say_damaged(trace, index, e);
     }
   }
 }
@@ -517,20 +512,19 @@ Table contexts_table(const Trace& trace) {
   };
   const Field *id = at("context"), *share = at("share_group"), *api = at("api"), *handle = at("handle");
   if (!id) id = at("id");
-  if (id)
-    each_tap_record(trace, DT_FN_CONTEXT,
-                    [&](OpenChunk& chunk, const FunctionColumns& c, uint32_t i, uint32_t, uint64_t seq) {
-                      uint64_t number = c.raw(*id, i);
-                      if (!number) return;
-                      auto& context = found[number];
-                      ++context.switches;
-                      if (seq < context.seq) context.seq = seq, context.thread = chunk.info.thread;
-                      if (context.described) return;
-                      context.described = true;
-                      if (share) context.share = c.raw(*share, i);
-                      if (api) context.api = c.raw(*api, i);
-                      if (handle) context.handle = c.raw(*handle, i);
-                    });
+  auto take = [&](OpenChunk& chunk, const FunctionColumns& c, uint32_t i, uint32_t, uint64_t seq) {
+    uint64_t number = c.raw(*id, i);
+    if (!number) return;
+    auto& context = found[number];
+    ++context.switches;
+    if (seq < context.seq) context.seq = seq, context.thread = chunk.info.thread;
+    if (context.described) return;
+    context.described = true;
+    if (share) context.share = c.raw(*share, i);
+    if (api) context.api = c.raw(*api, i);
+    if (handle) context.handle = c.raw(*handle, i);
+  };
+  if (id) each_tap_record(trace, DT_FN_CONTEXT, take);
   Rows<rows::Contexts> t;
   static const char* const apis[] = {"unknown", "gl", "gles", "vg"};
   for (auto& [number, c] : found) {
@@ -549,6 +543,20 @@ Table blobs_table(const Trace& trace) {
     t.add({.hash = hash_text(hash), .bytes = parts[0].entry.total, .stored_bytes = stored, .parts = parts.size()});
   }
   return t.take();
+}
+
+// A text that a call was given; empty where it is lost.
+std::string text_given(const Trace& trace, const FunctionColumns& columns, const Field& text, uint32_t i) {
+  std::string label;
+  const uint64_t d = columns.descriptor(text, i);
+  if (DT_DATA_KIND(d) == DT_DATA_INLINE) label = columns.payload(text, i);
+  if (DT_DATA_KIND(d) == DT_DATA_BLOB) try {
+      auto blob = trace.blob(columns.hash(text, i), 1u << 20);
+      label.assign(blob.begin(), blob.end());
+    } catch (const Error&) {  // the text is lost; the marker is not
+    }
+  if (!label.empty() && label.back() == '\0') label.pop_back();
+  return label;
 }
 
 Table markers_table(const Trace& trace) {
@@ -581,26 +589,11 @@ Table markers_table(const Trace& trace) {
         for (uint32_t i = 0; i < records.size(); ++i) {
           uint32_t call = chunk.plain() ? records[i] : chunk.record_calls()[records[i]];
           uint64_t seq = trace.seq_of(index, call);
-          std::string label;
-          if (text) {
-            uint64_t d = columns.descriptor(*text, i);
-            if (DT_DATA_KIND(d) == DT_DATA_INLINE) label = columns.payload(*text, i);
-            if (DT_DATA_KIND(d) == DT_DATA_BLOB) {
-              try {
-                auto blob = trace.blob(columns.hash(*text, i), 1u << 20);
-                label.assign(blob.begin(), blob.end());
-              } catch (const Error&) {  // the text is lost; the marker is not
-              }
-            }
-            if (!label.empty() && label.back() == '\0') label.pop_back();
-          }
+          std::string label = text ? text_given(trace, columns, *text, i) : "";
           markers.push_back({seq, seq + 1, kind, std::move(label), 0, trace.calls_chunks[index].thread, &f});
         }
       } catch (const Error& e) {
-        if (e.code != DT_E_FORMAT) throw;
-        auto& c = trace.chunks[trace.calls_chunks[index].chunk];
-        trace.problem("damaged", c.offset, c.header.payload_bytes,
-                      std::string("a calls chunk could not be read: ") + e.what());
+        say_damaged(trace, index, e);
       }
     }
   }
@@ -698,153 +691,6 @@ const KnownTable& known_table(const std::string& name) {
       {"unreadable", {columns_of<rows::Unreadable>, unreadable_table}}};
   if (auto found = tables.find(name); found != tables.end()) return found->second;
   throw Error(DT_E_ARGUMENT, "no table " + name);
-}
-
-namespace {
-// Whether the recording was closed and no call that belongs into it is missing.
-bool is_complete(const Trace& trace) {
-  static const std::set<std::string> losses = {"calls_lost", "calls_unrecorded", "chunks_lost", "invalid_records"};
-  const auto all = trace.problems();
-  return trace.has_footer() &&
-         std::none_of(all.begin(), all.end(), [](const Problem& p) { return losses.count(p.kind) != 0; });
-}
-
-}  // namespace
-
-std::string info_json(const Trace& trace) {
-  auto frames = trace.frames();
-  uint64_t first = 0, last = 0, content = 0, tap_records = 0;
-  for (auto& c : trace.calls_chunks) {
-    if (c.meta.t_first && (!first || c.meta.t_first < first)) first = c.meta.t_first;
-    last = std::max({last, c.meta.t_last, c.meta.t_end});
-    tap_records += c.meta.records - c.meta.calls;
-    for (auto& f : c.functions)
-      if (!f.tap() && __builtin_add_overflow(content, f.payload_bytes, &content)) content = UINT64_MAX;
-  }
-  std::map<std::string, uint64_t> apis;
-  for (auto& f : trace.signatures.functions)
-    if (uint64_t n = trace.calls_of(f.id)) apis[f.api] += n;
-  Bytes out;
-  auto key = [&](const char* name) {
-    out.put(out.size() > 1 ? ",\n  \"" : "\n  \"");
-    out.put(name);
-    out.put("\": ");
-  };
-  out.put('{');
-  key("path"), put_json(out, trace.path());
-  key("file_bytes"), put_u64(out, trace.file_bytes());
-  key("format_version"), put_u64(out, trace.header().version);
-  char uuid[40];
-  const uint8_t* u = trace.header().uuid;
-  snprintf(uuid, sizeof uuid, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1], u[2],
-           u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
-  key("uuid"), put_json(out, uuid);
-  key("closed"), out.put(trace.has_footer() ? "true" : "false");
-  key("complete"), out.put(is_complete(trace) ? "true" : "false");
-  key("calls"), put_u64(out, trace.calls);
-  key("tap_records"), put_u64(out, tap_records);
-  key("threads"), put_u64(out, trace.threads.size());
-  key("frames"), put_u64(out, frames->ends.size());
-  key("frame_end"), out.put("{\"rule\": "), put_json(out, frames->rule), out.put(", \"why\": "),
-      put_json(out, frames->why), out.put('}');
-  key("apis"), out.put('{');
-  bool comma = false;
-  for (auto& [api, n] : apis) {
-    if (comma) out.put(", ");
-    comma = true;
-    put_json(out, api), out.put(": "), put_u64(out, n);
-  }
-  out.put('}');
-  static const char* const timings[] = {"both", "entry", "none"};
-  key("timing"), put_json(out, timings[trace.timing < 3 ? trace.timing : 0]);
-  if (first) {
-    int64_t a = trace.clock.ns(first), b = trace.clock.ns(last), d;
-    key("t_first"), put_i64(out, a);
-    key("t_last"), put_i64(out, b);
-    key("duration"), put_i64(out, __builtin_sub_overflow(b, a, &d) ? 0 : d);
-  } else {
-    key("t_first"), out.put("null");
-    key("t_last"), out.put("null");
-    key("duration"), out.put("null");
-  }
-  key("ns_per_tick"), put_f64(out, trace.clock.ns_per_tick());
-  key("payload_bytes"), put_u64(out, content);
-  key("problems"), out.put('[');
-  comma = false;
-  for (auto& p : trace.problems()) {
-    if (comma) out.put(", ");
-    comma = true;
-    out.put("{\"kind\": "), put_json(out, p.kind), out.put(", \"offset\": "), put_u64(out, p.offset),
-        out.put(", \"bytes\": "), put_u64(out, p.bytes);
-    out.put(", \"text\": "), put_json(out, p.text), out.put('}');
-  }
-  out.put(']');
-  // What the recorder wrote about the recording, as it stands; what is no object stays out.
-  key("annotations"), out.put('[');
-  comma = false;
-  for (auto& a : trace.annotations) {
-    if (a.json.empty() || a.json.front() != '{') continue;
-    if (comma) out.put(", ");
-    comma = true;
-    put_json(out, a.json);
-  }
-  out.put("]\n}");
-  return std::string(out.view());
-}
-
-void table_json(const Table& table, Bytes& out) {
-  out.put('[');
-  for (int64_t row = 0; row < table.rows.rows; ++row) {
-    out.put(row ? ",\n{" : "{");
-    for (size_t c = 0; c < table.columns.size(); ++c) {
-      auto& column = table.rows.columns[c];
-      auto i = static_cast<size_t>(row);
-      if (c) out.put(", ");
-      put_json(out, table.columns[c].name);
-      out.put(": ");
-      bool null = column.nulls && !(column.validity.data()[i >> 3] >> (i & 7) & 1);
-      auto get = [&](auto v) {
-        memcpy(&v, column.data.data() + i * sizeof v, sizeof v);
-        return v;
-      };
-      if (null)
-        out.put("null");
-      else
-        switch (column.type.type) {
-          case Type::boolean: out.put(column.data.data()[i >> 3] >> (i & 7) & 1 ? "true" : "false"); break;
-          case Type::u16: put_u64(out, get(uint16_t{})); break;
-          case Type::u32: put_u64(out, get(uint32_t{})); break;
-          case Type::i64: put_i64(out, get(int64_t{})); break;
-          case Type::f64: {
-            double v = get(double{});
-            if (std::isfinite(v))
-              put_f64(out, v);
-            else
-              out.put("null");
-            break;
-          }
-          case Type::text:
-          case Type::binary: {
-            int64_t from, to;
-            memcpy(&from, column.offsets.data() + i * 8, 8);
-            memcpy(&to, column.offsets.data() + i * 8 + 8, 8);
-            std::string_view bytes(column.data.data() + from, static_cast<size_t>(to - from));
-            if (column.type.type == Type::text) {
-              put_json(out, bytes);
-              break;
-            }
-            out.put('"');  // JSON has no bytes: hexadecimal digits
-            for (unsigned char byte : bytes)
-              out.put("0123456789abcdef"[byte >> 4]), out.put("0123456789abcdef"[byte & 15]);
-            out.put('"');
-            break;
-          }
-          default: put_u64(out, get(uint64_t{}));
-        }
-    }
-    out.put('}');
-  }
-  out.put(']');
 }
 
 }  // namespace dt

@@ -19,55 +19,6 @@ template <class T> void put_number(Bytes& out, T v) {
   out.advance(static_cast<size_t>(std::to_chars(at, at + 32, v).ptr - at));
 }
 
-// The code point of a two or three byte sequence that a terminal acts upon (C1 controls, marks that turn the direction
-// of writing); 0: it is a character like others.
-unsigned acted_on(std::string_view sequence) {
-  auto low = [&](size_t i) { return static_cast<unsigned char>(sequence[i]) & 0x3fu; };
-  const unsigned first = static_cast<unsigned char>(sequence[0]);
-  if (sequence.size() == 2) {
-    const unsigned code = (first & 0x1f) << 6 | low(1);
-    return code < 0xa0 || code == 0x61c ? code : 0;
-  }
-  if (sequence.size() != 3) return 0;
-  const unsigned code = (first & 0xf) << 12 | low(1) << 6 | low(2);
-  const bool turns =
-      code == 0x200e || code == 0x200f || (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
-  return turns ? code : 0;
-}
-
-// Escapes of C and JSON alike; `json` decides how control characters look.
-void put_escaped(Bytes& out, std::string_view s, bool json) {
-  while (!s.empty()) {
-    unsigned char c = static_cast<unsigned char>(s[0]);
-    if (c == '"' || c == '\\')
-      out.put('\\'), out.put(static_cast<char>(c));
-    else if (c == '\n')
-      out.put("\\n");
-    else if (c == '\t')
-      out.put("\\t");
-    else if (c == '\r')
-      out.put("\\r");
-    else if (c < 0x20 || c == 0x7f) {
-      char text[8];
-      snprintf(text, sizeof text, json ? "\\u%04x" : "\\x%02x", c);
-      out.put(text);
-    } else if (c < 0x80) {
-      out.put(static_cast<char>(c));
-    } else if (size_t n = utf8_length(s)) {
-      char text[8];
-      if (unsigned code = acted_on(s.substr(0, n)))
-        out.put({text, static_cast<size_t>(snprintf(text, sizeof text, "\\u%04x", code))});
-      else
-        out.put(s.substr(0, n));
-      s.remove_prefix(n);
-      continue;
-    } else {
-      out.put("\xef\xbf\xbd");
-    }
-    s.remove_prefix(1);
-  }
-}
-
 template <class T> T load(const char* at) {
   T v;
   memcpy(&v, at, sizeof v);
@@ -99,18 +50,8 @@ void put_f64(Bytes& out, double v) {
     return put_i64(out, static_cast<int32_t>(v));
   put_number(out, v);
 }
-void put_json(Bytes& out, std::string_view text) {
-  out.put('"');
-  put_escaped(out, text, true);
-  out.put('"');
-}
 void put_utf8(Bytes& out, std::string_view s) {
   each_valid_utf8(s, [&](std::string_view piece) { out.put(piece); });
-}
-std::string json_text(std::string_view text) {
-  Bytes out;
-  put_json(out, text);
-  return std::string(out.view());
 }
 void put_duration(Bytes& out, int64_t ns) {
   char text[48];

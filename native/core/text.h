@@ -1,5 +1,6 @@
 // Calls as text and as JSON.
 #pragma once
+#include "../common/json.h"
 #include "arrow.h"
 #include "chunk.h"
 
@@ -11,8 +12,7 @@ void put_hex(Bytes& out, uint64_t v);
 void put_unnamed(Bytes& out, uint64_t v);  // an enumerant without a name: small ones decimal
 void put_f32(Bytes& out, float v);
 void put_f64(Bytes& out, double v);
-void put_json(Bytes& out, std::string_view text);  // quoted; invalid UTF-8 becomes U+FFFD
-void put_utf8(Bytes& out, std::string_view text);  // the same, unquoted and unescaped
+void put_utf8(Bytes& out, std::string_view text);  // invalid UTF-8 becomes U+FFFD
 void put_duration(Bytes& out, int64_t ns);
 
 // Prints the calls of one trace; keeps what it has worked out about each function.

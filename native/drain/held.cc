@@ -130,24 +130,29 @@ void Ring::renew_journal() {
   }
 }
 
+static std::string one_line(std::string json) {
+  std::replace(json.begin(), json.end(), '\n', ' ');
+  return json;
+}
+
 // Under the lock. Where it cannot be said now, since nobody reads, it is said later; until then the former files hold.
 void Ring::show() {
   if (!status_.passes_descriptors()) return;
-  std::string job = job_of(0);
-  for (std::string& json : owner_.annotations()) {
-    std::replace(json.begin(), json.end(), '\n', ' ');
-    job += "before " + json + "\n";
-  }
   const auto part = [&](const char* name, int fd) {
     struct stat file;
     if (fd < 0 || fstat(fd, &file) != 0) return fd < 0;
     JsonObject line;
-    line.text("event", "window part").number("pool", process_.pool).text("part", name).number("inode", file.st_ino);
+    line.put("event", "window part").put("pool", process_.pool).put("part", name).put("inode", file.st_ino);
     return status_.offer(line, fd);
   };
   JsonObject line;
-  line.text("event", "window").number("pool", process_.pool).number("pid", process_.pid).text("job", job);
-  line.number("calls_lost", totals_.lost_calls);
+  line.put("event", "window").put("pool", process_.pool).put("pid", process_.pid);
+  auto& job = line.writer().object("job");
+  put_job(job, 0);
+  job.list("before");
+  for (const std::string& json : owner_.annotations()) job.json(one_line(json));
+  job.end().end();
+  line.put("calls_lost", totals_.lost_calls);
   shown_ = part("base", base_) && part("frames", frames_) && part("raw", journal_.fd()) && status_.offer(line, -1);
 }
 

@@ -31,7 +31,7 @@ std::string Journal::begin(uint64_t start_clock, uint64_t start_ns, int fd) {
   const std::string error = writer_->create("/proc/self/fd/" + std::to_string(fd_));
   if (!error.empty()) return error;
   JsonObject pair;
-  pair.text("kind", "recording").number("start_clock", start_clock).number("start_ns", start_ns);
+  pair.put("kind", "recording").put("start_clock", start_clock).put("start_ns", start_ns);
   return text(pair.str(), DT_TYPE_ANNOTATION);
 }
 

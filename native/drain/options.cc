@@ -1,6 +1,8 @@
 // The command line of the drainer: what it may be asked to do, and what the options say together.
 #include "options.h"
 
+#include "../common/json.h"
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,20 +27,14 @@ const char* const USAGE =
     "  [--ring 10s|500M [--ring-limit BYTES] [--ring-keep CALLS] [--ring-take CALLS] [--ring-least CALLS] [--before S] [--after S]\n"
     "  [--on-error] [--on-mark TEXT ...] [--frame-over MS[:N]] [--fps-below FPS[:N]] [--at-exit] [--not-at-crash]\n"
     "  [--most-saves N] [--save-gap S] [--frame-end RULE]]\n"
-    "Lines on standard input: annotate JSON | watch PID | exit CODE | signal N | peek | save REASON [before=NS]\n"
-    "[after=NS] [output=FILE] [detail=TEXT] [auto=1], with tabs between them. SIGUSR1 and SIGUSR2 save, too.\n";
+    "Lines on standard input are JSON objects; \"do\" is annotate (annotation), watch (pid), exit or signal (value), peek,\n"
+    "or save (reason, detail, limited). SIGUSR1 and SIGUSR2 save, too.\n";
 
 }  // namespace
 
 void usage(const std::string& wrong) {
   fprintf(stderr, "drawtap-drain: %s\n%s", wrong.c_str(), USAGE);
   exit(2);
-}
-
-bool looks_like_object(std::string_view json) {
-  while (!json.empty() && isspace(static_cast<unsigned char>(json.back()))) json.remove_suffix(1);
-  while (!json.empty() && isspace(static_cast<unsigned char>(json.front()))) json.remove_prefix(1);
-  return json.size() >= 2 && json.front() == '{' && json.back() == '}';
 }
 
 namespace {
@@ -125,7 +121,8 @@ bool ring_option(RingSettings& ring, const std::string& name, const std::string&
 // What the trace says of its calls. False: `name` is no such option.
 bool content_option(Options& o, const std::string& name, const std::string& value) {
   if (name == "--annotation") {
-    if (!looks_like_object(value)) usage("--annotation: expected a JSON object");
+    if (const std::string wrong = JsonReader::check_object(value); !wrong.empty())
+      usage("--annotation: expected a JSON object: " + wrong);
     o.annotations.push_back(value);
   } else if (name == "--timing") {
     if (value == "both")

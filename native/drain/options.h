@@ -36,7 +36,4 @@ Options parse_options(int argc, char** argv);
 // Says what is wrong and how the drainer is called; ends the process with status 2.
 [[noreturn]] void usage(const std::string& wrong);
 
-// Whether a text is shaped as a JSON object: it begins and ends with braces.
-bool looks_like_object(std::string_view json);
-
 }  // namespace dt

@@ -64,56 +64,6 @@ class Memory {
   int fd_;
 };
 
-std::string one_line(std::string json) {
-  std::replace(json.begin(), json.end(), '\n', ' ');
-  return json;
-}
-
-// A number, or the text of a list, after `"name": ` in a line of our helper.
-std::string member(const std::string& json, const std::string& name) {
-  size_t at = json.find("\"" + name + "\": ");
-  if (at == json.npos) return {};
-  at += name.size() + 4;
-  int depth = 0;
-  bool quoted = false;
-  for (size_t end = at; end < json.size(); ++end) {
-    char c = json[end];
-    if (quoted) {
-      if (c == '\\')
-        ++end;
-      else if (c == '"')
-        quoted = false;
-    } else if (c == '"') {
-      quoted = true;
-    } else if (c == '[' || c == '{') {
-      ++depth;
-    } else if (c == ',' || c == ']' || c == '}') {
-      if (!depth) return json.substr(at, end - at);
-      if (c != ',') --depth;
-    }
-  }
-  return {};
-}
-uint64_t count(const std::string& json, const std::string& name) {
-  return strtoull(member(json, name).c_str(), nullptr, 10);
-}
-
-// All numbers in a list, whatever lists are in it.
-std::vector<uint64_t> numbers(const std::string& json, const std::string& name) {
-  std::vector<uint64_t> found;
-  const std::string list = member(json, name);
-  for (const char* p = list.c_str(); *p;) {
-    if (*p < '0' || *p > '9') {
-      ++p;
-      continue;
-    }
-    char* end = nullptr;
-    found.push_back(strtoull(p, &end, 10));
-    p = end;
-  }
-  return found;
-}
-
 std::string helper_path() {
   char path[4096];
   const ssize_t n = readlink("/proc/self/exe", path, sizeof path);
@@ -304,7 +254,7 @@ uint64_t Ring::save(SaveWish wish) {
   p.due_ns = p.at_ns + (wish.after_ns ? wish.after_ns : settings_.after_ns) + SETTLE_NS;
   p.wish = std::move(wish);
   p.number = ++last_number_;
-  results_[p.number] = JsonObject().flag("done", false).str();
+  results_[p.number] = JsonObject().put("done", false).str();
   if (results_.size() > MOST_RESULTS) results_.erase(results_.begin());
   pending_.push_back(std::move(p));
   changed_.notify_one();
@@ -461,31 +411,29 @@ bool Ring::leaving(uint64_t now, uint64_t* cut_ns, size_t* chunks) {
          (calls > least_calls_ && bytes >= std::max(LEAST_BYTES, totals_.base_bytes));
 }
 
-std::string Ring::job_of(uint64_t cut_ns) const {
-  std::string job = "cut_ns " + std::to_string(cut_ns) + "\ncalls_before " + std::to_string(calls_past_) +
-                    "\nframes_before " + std::to_string(frames_past_) + "\nkeep_limit " +
-                    std::to_string(settings_.keep_limit) + "\n";
-  if (!frame_ends_.empty()) job += "frame_end " + frame_ends_ + "\n";
-  if (totals_.assumed) job += "assumed 1\nassumed_because " + totals_.assumed_because + "\n";
+// What of a job is the same for both verbs of drawtap-ring (native/extract/ring.cc).
+void Ring::put_job(JsonWriter<std::string>& job, uint64_t cut_ns) const {
+  job.put("cut_ns", cut_ns).put("calls_before", calls_past_).put("frames_before", frames_past_);
+  job.put("keep_limit", settings_.keep_limit);
+  if (!frame_ends_.empty()) job.put("frame_end", frame_ends_);
+  if (totals_.assumed) job.put("assumed", true).json("assumed_because", totals_.assumed_because);
   if (settings_.take_limit) {
-    job += "take_limit " + std::to_string(settings_.take_limit) + "\n";
+    job.put("take_limit", settings_.take_limit);
     // Until what was read back has left the window itself, and only where there is room to wait for it.
     const bool room = held_bytes() < settings_.limit_bytes - settings_.limit_bytes / 4;
-    if (room && (!asked_.empty() || taken_ns_ > cut_past_ns_)) job += "patient 1\n";
-    for (const RingTarget& target : refused_) {
-      job += "refused";
-      for (uint64_t n : target.numbers) job += " " + std::to_string(n);
-      job += " " + std::to_string(target.why) + "\n";
-    }
+    job.put("patient", room && (!asked_.empty() || taken_ns_ > cut_past_ns_)).list("refused");
+    for (const RingTarget& target : refused_)
+      job.object().values("target", target.numbers).put("why", target.why).end();
+    job.end();
   }
-  for (auto& [key, calls] : consumed_)
-    job +=
-        "consumed " + std::to_string(key.first) + " " + std::to_string(key.second) + " " + std::to_string(calls) + "\n";
-  return job;
+  job.list("consumed");
+  for (auto& [key, calls] : consumed_) job.list().value(key.first).value(key.second).value(calls).end();
+  job.end();
 }
 
 // Run drawtap-ring. `files` stand at FIRST_FD + 1 and on; -1: none. Returns what went wrong.
-std::string Ring::helper(const char* verb, const std::string& job, const std::vector<int>& files, std::string* answer) {
+std::string Ring::helper(const char* verb, const std::string& job, const std::vector<int>& files,
+                         HelperAnswer* answer) {
   Memory text;
   if (text.fd() < 0 || ::write(text.fd(), job.data(), job.size()) != static_cast<ssize_t>(job.size()))
     return "no memory for a job";
@@ -518,20 +466,21 @@ std::string Ring::helper(const char* verb, const std::string& job, const std::ve
   for (int fd : high)
     if (fd >= 0) close(fd);
   close(out[1]);
-  answer->clear();
+  answer->text.clear();
   if (failed) {
     close(out[0]);
     return path + ": " + strerror(failed);
   }
   char bytes[4096];
   for (ssize_t n; (n = read(out[0], bytes, sizeof bytes)) > 0 || (n < 0 && errno == EINTR);)
-    if (n > 0) answer->append(bytes, static_cast<size_t>(n));
+    if (n > 0) answer->text.append(bytes, static_cast<size_t>(n));
   close(out[0]);
   int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
-  const std::string said = member(*answer, "error");
-  if (!said.empty()) return said.size() > 2 ? said.substr(1, said.size() - 2) : said;
+  const std::string wrong = JsonReader::read_object(answer->text, answer->json);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return wrong.empty() ? "" : "drawtap-ring: " + wrong;
+  const std::string said = answer->json["error"].text();
+  if (!said.empty()) return said;
   return "drawtap-ring ended with " + std::string(WIFSIGNALED(status) ? "signal " : "status ") +
          std::to_string(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
@@ -554,19 +503,20 @@ void Ring::compact(uint64_t cut_ns, size_t chunks) {
   const uint64_t started = now_ns();
   Memory base, frames;
   Journal raw;
-  std::string job, error;
+  JsonObject job;
+  std::string error;
   {
     std::lock_guard guard(lock_);
     error = base.fd() < 0 || frames.fd() < 0 ? "no memory file can be made" : "";
     if (error.empty()) error = raw.begin(process_.start_clock, process_.start_ns);
     if (error.empty()) error = build(raw, chunks);
-    job = job_of(cut_ns);
+    put_job(job.writer(), cut_ns);
   }
   auto at = [](int i) { return "/proc/self/fd/" + std::to_string(FIRST_FD + i); };
-  if (base_ >= 0) job += "base " + at(1) + "\nframes_in " + at(2) + "\n";
-  job += "raw " + at(3) + "\nout " + at(4) + "\nframes_out " + at(5) + "\n";
-  std::string answer;
-  if (error.empty()) error = helper("compact", job, {base_, frames_, raw.fd(), base.fd(), frames.fd()}, &answer);
+  if (base_ >= 0) job.put("base", at(1)).put("frames_in", at(2));
+  job.put("raw", at(3)).put("out", at(4)).put("frames_out", at(5));
+  HelperAnswer answer;
+  if (error.empty()) error = helper("compact", job.str(), {base_, frames_, raw.fd(), base.fd(), frames.fd()}, &answer);
   if (!error.empty()) {
     status_.error("ring", "calls that left the window could not be looked through: " + error, process_.pid);
     std::lock_guard guard(lock_);
@@ -575,13 +525,14 @@ void Ring::compact(uint64_t cut_ns, size_t chunks) {
     return;
   }
   std::map<std::pair<uint32_t, uint32_t>, uint64_t> consumed;
-  const std::vector<uint64_t> counts = numbers(answer, "consumed");
-  for (size_t i = 0; i + 3 <= counts.size(); i += 3)
-    consumed[{static_cast<uint32_t>(counts[i]), static_cast<uint32_t>(counts[i + 1])}] = counts[i + 2];
+  for (const Json& thread : answer.json["consumed"].items())
+    if (auto& numbers = thread.items(); numbers.size() == 3)
+      consumed[{numbers[0].number<uint32_t>(), numbers[1].number<uint32_t>()}] = numbers[2].number();
   std::vector<RingTarget> wanted;
-  const std::vector<uint64_t> targets = numbers(answer, "wanted");
-  for (size_t i = 0; i + RingTarget::NUMBERS <= targets.size(); i += RingTarget::NUMBERS)
-    std::copy_n(&targets[i], RingTarget::NUMBERS, wanted.emplace_back().numbers);
+  for (const Json& target : answer.json["wanted"].items())
+    std::transform(target.items().begin(),
+                   target.items().begin() + std::min(target.items().size(), RingTarget::NUMBERS),
+                   wanted.emplace_back().numbers, [](const Json& n) { return n.number(); });
   struct stat size{};
   fstat(base.fd(), &size);
   std::lock_guard guard(lock_);
@@ -590,13 +541,13 @@ void Ring::compact(uint64_t cut_ns, size_t chunks) {
     asked_frames_ = owner_.frames();
   }
   const uint64_t before_bytes = chunk_bytes_ + content_bytes_;
-  const uint64_t past = count(answer, "calls_past");
+  const uint64_t past = answer.count("calls_past");
   // Nothing could be cut off: a frame is longer than all that has left. Try again when there is twice as much.
   least_calls_ = past == calls_past_ ? std::max(least_calls_, settings_.least_calls) * 2 : 0;
   if (past == calls_past_) next_try_ns_ = now_ns() + SECOND / 2;
   calls_past_ = past;
-  frames_past_ = count(answer, "frames_past");
-  base_calls_ = count(answer, "kept");
+  frames_past_ = answer.count("frames_past");
+  base_calls_ = answer.count("kept");
   consumed_ = std::move(consumed);
   if (base_ >= 0) close(base_);
   if (frames_ >= 0) close(frames_);
@@ -614,11 +565,11 @@ void Ring::compact(uint64_t cut_ns, size_t chunks) {
   if (before_bytes - (chunk_bytes_ + content_bytes_) > WORTH_A_TRIM) malloc_trim(0);
   cut_past_ns_ = cut_ns;
   totals_.compactions++;
-  totals_.walked += count(answer, "walked");
+  totals_.walked += answer.count("walked");
   totals_.kept = base_calls_;
-  totals_.exact = count(answer, "exact");
-  totals_.assumed |= member(answer, "assumed") == "true";
-  totals_.assumed_because = member(answer, "assumed_because");
+  totals_.exact = answer.count("exact");
+  totals_.assumed |= answer.json["assumed"].truth();
+  totals_.assumed_because = std::string(answer.json["assumed_because"].raw());
   totals_.base_bytes = static_cast<uint64_t>(size.st_size);
   totals_.held_bytes = held_bytes();
   renew_journal();
@@ -634,7 +585,8 @@ void Ring::write(const Pending& p) {
                                                 : settings_.window_ns;
   const uint64_t after = p.wish.after_ns ? p.wish.after_ns : settings_.after_ns;
   Journal raw;
-  std::string job, error;
+  JsonObject job;
+  std::string error;
   uint64_t lost = 0, missing = 0;
   {
     std::lock_guard guard(lock_);
@@ -642,33 +594,28 @@ void Ring::write(const Pending& p) {
     if (error.empty()) error = build(raw, held_.size());
     uint64_t cut = before ? p.at_ns - std::min(p.at_ns, before) : 0;
     if (settings_.window_bytes && !before) cut = cut_by_size(p.at_ns);
-    job = job_of(spare_last_frame(cut));
+    put_job(job.writer(), spare_last_frame(cut));
     lost = totals_.lost_calls;
     if (before && cut_past_ns_ > cut) missing = cut_past_ns_ - cut;
   }
   const std::string output = p.wish.output.empty() ? owner_.name(p.frame, p.wish.reason) : p.wish.output;
-  JsonObject about;
-  about.text("reason", p.wish.reason);
-  if (!p.wish.detail.empty()) about.text("detail", p.wish.detail);
-  about.number("frame", p.frame)
-      .number("time_monotonic_ns", p.at_ns)
-      .number("before_ns", before)
-      .number("after_ns", after)
-      .number("calls_lost", lost);
-  if (missing) about.number("missing_ns", missing);
-  const std::string members = about.str();
-  job += "end_ns " + std::to_string(p.at_ns + after) + "\nabout " + members.substr(1, members.size() - 2) + "\n";
-  for (const std::string& json : owner_.annotations()) job += "before " + one_line(json) + "\n";
-  job += "after " + one_line(owner_.end_annotation(p.wish.reason)) + "\n";
+  auto& about = job.put("end_ns", p.at_ns + after).writer().object("about").put("reason", p.wish.reason);
+  if (!p.wish.detail.empty()) about.put("detail", p.wish.detail);
+  about.put("frame", p.frame).put("time_monotonic_ns", p.at_ns).put("before_ns", before).put("after_ns", after);
+  about.put("calls_lost", lost);
+  if (missing) about.put("missing_ns", missing);
+  about.end().list("before");
+  for (const std::string& json : owner_.annotations()) about.json(json);
+  about.end().list("after").json(owner_.end_annotation(p.wish.reason)).end();
   auto at = [](int i) { return "/proc/self/fd/" + std::to_string(FIRST_FD + i); };
-  if (base_ >= 0) job += "base " + at(1) + "\nframes_in " + at(2) + "\n";
-  job += "raw " + at(3) + "\nout " + output + "\n";
-  std::string answer;
-  if (error.empty()) error = helper("save", job, {base_, frames_, raw.fd()}, &answer);
+  if (base_ >= 0) job.put("base", at(1)).put("frames_in", at(2));
+  job.put("raw", at(3)).put("out", output);
+  HelperAnswer answer;
+  if (error.empty()) error = helper("save", job.str(), {base_, frames_, raw.fd()}, &answer);
   std::lock_guard guard(lock_);
   if (!error.empty()) {
     totals_.failed++;
-    results_[p.number] = JsonObject().flag("done", true).text("error", error).str();
+    results_[p.number] = JsonObject().put("done", true).put("error", error).str();
     status_.error("ring", output + " could not be written: " + error, process_.pid);
     return;
   }
@@ -676,24 +623,24 @@ void Ring::write(const Pending& p) {
   struct stat size{};
   stat(output.c_str(), &size);
   JsonObject line;
-  line.text("event", "saved")
-      .text("file", output)
-      .text("reason", p.wish.reason)
-      .text("detail", p.wish.detail)
-      .number("frame", p.frame);
-  line.number("calls", count(answer, "calls"))
-      .number("frames", count(answer, "frames"))
-      .number("first_frame", count(answer, "first_frame"));
-  line.number("kept", count(answer, "kept"))
-      .number("earlier", count(answer, "calls_past"))
-      .flag("assumed", member(answer, "assumed") == "true");
-  line.json("assumed_because", member(answer, "assumed_because"));
-  line.number("bytes", static_cast<uint64_t>(size.st_size))
-      .number("calls_lost", lost)
-      .number("missing_ns", missing)
-      .number("took_ns", now_ns() - started);
+  line.put("event", "saved")
+      .put("file", output)
+      .put("reason", p.wish.reason)
+      .put("detail", p.wish.detail)
+      .put("frame", p.frame);
+  line.put("calls", answer.count("calls"))
+      .put("frames", answer.count("frames"))
+      .put("first_frame", answer.count("first_frame"));
+  line.put("kept", answer.count("kept"))
+      .put("earlier", answer.count("calls_past"))
+      .put("assumed", answer.json["assumed"].truth());
+  line.json("assumed_because", std::string(answer.json["assumed_because"].raw()));
+  line.put("bytes", static_cast<uint64_t>(size.st_size))
+      .put("calls_lost", lost)
+      .put("missing_ns", missing)
+      .put("took_ns", now_ns() - started);
   status_.say(line);
-  line.flag("done", true);
+  line.put("done", true);
   results_[p.number] = line.str();
 }
 

@@ -139,8 +139,14 @@ class Ring {
   void renew_journal();
   // Gives whoever started this process what another would need to write what is held.
   void show();
-  std::string helper(const char* verb, const std::string& job, const std::vector<int>& files, std::string* answer);
-  std::string job_of(uint64_t cut_ns) const;
+  // What drawtap-ring says: a line of JSON, with what it was read from.
+  struct HelperAnswer {
+    std::string text;
+    Json json;
+    uint64_t count(const char* name) const { return json[name].number(); }
+  };
+  std::string helper(const char* verb, const std::string& job, const std::vector<int>& files, HelperAnswer* answer);
+  void put_job(JsonWriter<std::string>& job, uint64_t cut_ns) const;
   void drop_contents();
   bool lose(uint64_t calls, const std::string& why);
   uint64_t ns_of(const dt_calls_meta& meta, uint64_t ticks) const;

@@ -2,38 +2,28 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <fstream>
 
 namespace dt {
 namespace {
-
-uint64_t clock_ns(clockid_t clock) {
-  timespec now;
-  clock_gettime(clock, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
-}
 
 constexpr auto BEAT = std::chrono::milliseconds(100), DROP_TICK = std::chrono::milliseconds(10);
 constexpr uint64_t RELIEF_NS = 250000000;  // so long draws alone are left out
 constexpr int FAST_LEVEL = -5;             // when the application is ahead of us
 constexpr uint32_t WAKE_EVERY = 16;        // chunks given back, while more are to come
 
-std::string cpu_model() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);)
-    if (line.rfind("model name", 0) == 0 && line.find(": ") != std::string::npos)
-      return line.substr(line.find(": ") + 2);
-  return {};
-}
-
 }  // namespace
+
+uint64_t clock_ns(clockid_t clock) {
+  timespec now;
+  clock_gettime(clock, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+}
 
 uint64_t process_cpu_ns() { return clock_ns(CLOCK_PROCESS_CPUTIME_ID); }
 
@@ -408,255 +398,6 @@ void Session::release(const Job& job) {
   taken_[job.chunk.index] = false;
 }
 
-// ---- the file -----------------------------------------------------------------------------------
-
-std::string Session::append(std::span<const char> chunk) {
-  std::string error = file_.append(chunk);
-  // What the receiver did not take, this chunk with it, goes into the file.
-  if (!error.empty() && stream_) error = spill(error);
-  totals_.bytes_file = file_.size();
-  if (settings_.sync_seconds > 0 && file_.descriptor() >= 0) {
-    if (sync_fd_.load() < 0) sync_fd_.store(fcntl(file_.descriptor(), F_DUPFD_CLOEXEC, 3));
-    appended_++;
-  }
-  return error;
-}
-
-std::string Session::append_json(const std::string& json) {
-  text_chunk(small_, json);
-  return append(small_.seal(DT_TYPE_ANNOTATION, 1, sizeof(dt_block)));
-}
-
-std::string Session::append_remarks() {
-  std::string error;
-  for (const std::string& json : remarks_.annotations_from(remarks_written_)) {
-    if (error = append_json(json); !error.empty()) break;
-    remarks_written_++;
-  }
-  return error;
-}
-
-std::string Session::trace() {
-  std::lock_guard guard(trace_lock_);
-  return trace_;
-}
-
-void Session::trace_is(const std::string& name) {
-  {
-    std::lock_guard guard(trace_lock_);
-    trace_ = name;
-  }
-  if (!name.empty()) say_named();
-}
-
-void Session::say_named() {
-  std::call_once(named_once_, [this] { named_.set_value(); });
-}
-
-std::string Session::stream_status() {
-  dt_pool_header* pool = pool_->header();
-  JsonObject json;
-  json.number("calls", totals_.calls)
-      .number("frames", pool->frames.load())
-      .number("frames_dropped", pool->frames_dropped.load());
-  return json.str();
-}
-
-std::string Session::open_stream() {
-  const std::string& to = settings_.receivers->settings().to;
-  trace_is(to);
-  snprintf(pool_->origin()->trace, sizeof pool_->origin()->trace, "%s", to.c_str());
-  std::string error;
-  const int fd = settings_.receivers->take(&error);
-  if (fd < 0) return spill(error);
-  JsonObject about;
-  about.number("pid", process_.pid).text("program", told_path(process_.program)).flag("continues", adopted_);
-  auto sink = std::make_unique<StreamSink>(fd, settings_.receivers->settings(), about.str(),
-                                           [this] { return stream_status(); });
-  stream_ = sink.get();
-  error = file_.create_on(std::move(sink), to);
-  if (error.empty()) error = begin_file();
-  if (error.empty() && adopted_ && stream_) {
-    JsonObject before;
-    error = append_json(
-        before.text("kind", "continues").text("of", to).text("why", "the drainer before this one died").str());
-  }
-  return error.empty() || !stream_ ? error : spill(error);
-}
-
-std::string Session::all_signatures() const {
-  std::string text, groups;
-  for (const auto& function : signatures_->set.functions())
-    if (known_functions_[function.id]) text += function.text;
-  for (const auto& group : signatures_->set.groups())
-    if (known_groups_.count(group.name)) groups += group.text;
-  return groups + text;
-}
-
-// There is no receiver, or not any more: go on in a file, with what it has not taken.
-std::string Session::spill(const std::string& why) {
-  stream_error_ = why;
-  std::deque<std::vector<char>> untaken;
-  if (stream_) {
-    stream_taken_ = stream_->taken();
-    untaken = stream_->untaken();
-    stream_ = nullptr;
-  }
-  if (settings_.spill.empty()) return why;
-  status_.error("stream", why + "; recording goes on in a file", process_.pid);
-  file_.leave();
-  const std::string path = names_.claim(process_.pid);
-  snprintf(pool_->origin()->trace, sizeof pool_->origin()->trace, "%s", path.c_str());
-  trace_is(path);
-  std::string error = file_.create(path);
-  const bool whole = !stream_taken_ && !adopted_;  // the receiver has nothing: what it did not take is all there is
-  if (!whole || untaken.empty()) {
-    remarks_written_ = 0;  // a trace of its own says everything
-    if (error.empty()) error = begin_file();
-  }
-  if (!whole) {
-    JsonObject before;
-    before.text("kind", "continues")
-        .text("of", settings_.receivers->settings().to)
-        .text("why", why)
-        .number("bytes", stream_taken_);
-    if (error.empty()) error = append_json(before.str());
-    const std::string known = all_signatures();
-    if (error.empty() && !known.empty()) {
-      ChunkBuffer chunk;  // small_ may be what is being written
-      text_chunk(chunk, known);
-      error = append(chunk.seal(DT_TYPE_SIGNATURES, 1, sizeof(dt_block)));
-    }
-  }
-  for (const std::vector<char>& bytes : untaken) {
-    dt_chunk_header header{};
-    if (bytes.size() >= sizeof header) memcpy(&header, bytes.data(), sizeof header);
-    // The file's header, and the footer of a trace that was nearly there: this file has its own.
-    if (header.magic != DT_CHUNK_MAGIC || header.type == DT_TYPE_FOOTER) continue;
-    if (error.empty()) error = append(bytes);
-  }
-  return error;
-}
-
-std::string Session::open_file() {
-  if (earlier_.valid()) earlier_.wait();
-  if (settings_.receivers) return open_stream();
-  const std::string path = names_.claim(process_.pid);
-  // Said before it exists: a successor must find the file, whenever and wherever it starts.
-  snprintf(pool_->origin()->trace, sizeof pool_->origin()->trace, "%s", path.c_str());
-  trace_is(path);
-  std::string error = file_.create(path);
-  return error.empty() ? begin_file() : error;
-}
-
-std::string Session::begin_file() {
-  std::string error = append_json(recording_json());
-  if (error.empty()) error = append_json(process_json());
-  if (error.empty()) error = append_remarks();
-  return error;
-}
-
-std::string Session::append_signatures(const Encoded& out) {
-  const std::string text = new_signatures(out);
-  if (text.empty()) return {};
-  text_chunk(small_, text);
-  return append(small_.seal(DT_TYPE_SIGNATURES, 1, sizeof(dt_block)));
-}
-
-std::string Session::new_signatures(const Encoded& out) {
-  std::string text, groups;
-  const SignatureSet& set = signatures_->set;
-  for (uint16_t id : out.functions) {
-    if (known_functions_[id]) continue;
-    known_functions_[id] = true;
-    const FunctionSignature* function = set.function(id);
-    text += function->text;
-    for (const EnumGroup* group : set.groups_of(*function))
-      if (known_groups_.emplace(group->name).second) groups += group->text;
-  }
-  return groups + text;
-}
-
-void Session::write(const Job& job, Encoded* out) {
-  std::string error;
-  if (ring_ && !discarding_.load()) {
-    if (out->records || out->blobs_meta_bytes) ring_->add(new_signatures(*out), *out);
-    totals_.calls += out->calls_count;
-    totals_.records += out->records;
-    totals_.in_flight += out->in_flight;
-    totals_.bytes_raw += out->raw_bytes;
-    totals_.chunks++;
-    return;
-  }
-  if (!discarding_.load()) {
-    // A process that made no call leaves no file. A chunk without records still says that none is missing.
-    if (!file_.is_open() && !out->records && !out->blobs_meta_bytes) return;
-    if (!file_.is_open()) error = open_file();
-    if (error.empty() && remarks_.annotation_count() > remarks_written_) error = append_remarks();
-    if (error.empty()) error = append_signatures(*out);
-    if (error.empty() && out->blobs_meta_bytes)
-      error = append(out->blobs.seal(DT_TYPE_BLOBS, 1, out->blobs_meta_bytes));
-    if (error.empty()) error = append(out->calls.seal(DT_TYPE_CALLS, 1, out->calls_meta_bytes));
-    if (error.empty()) {
-      totals_.calls += out->calls_count;
-      totals_.records += out->records;
-      totals_.in_flight += out->in_flight;
-      totals_.bytes_raw += out->raw_bytes;
-      totals_.chunks++;
-      return;
-    }
-    fail(error);
-  }
-  totals_.calls_lost += out->calls_count;
-  if (job.chunk.end) totals_.chunks_lost++;
-}
-
-void Session::fail(const std::string& error) {
-  discarding_.store(true);
-  write_error_ = error;
-  pool_->stop();
-  status_.error("write", error, process_.pid);
-}
-
-// A path as the trace tells it.
-std::string Session::told_path(const std::string& path) const {
-  return settings_.anonymous ? path.substr(path.rfind('/') + 1) : path;
-}
-
-std::string Session::recording_json() const {
-  utsname system{};
-  uname(&system);
-  JsonObject machine;
-  machine.text("sysname", system.sysname).text("release", system.release).text("version", system.version);
-  machine.text("machine", system.machine);
-  if (!settings_.anonymous) machine.text("hostname", system.nodename);
-  machine.text("cpu", cpu_model());
-  machine.number("cores", static_cast<uint64_t>(sysconf(_SC_NPROCESSORS_ONLN)));
-  machine.number("memory_bytes",
-                 static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)));
-  static const char* const timings[] = {"both", "entry", "none"};
-  JsonObject object;
-  object.text("kind", "recording").text("version", DRAWTAP_VERSION).text("program", told_path(process_.program));
-  if (!settings_.anonymous) object.json("command_line", process_.command_line);
-  object.number("pid", process_.pid);
-  object.number("time_realtime_ns", clock_ns(CLOCK_REALTIME)).number("time_monotonic_ns", clock_ns(CLOCK_MONOTONIC));
-  object.number("start_clock", process_.start_clock).number("start_ns", process_.start_ns);
-  object.text("clock", process_.clock == DT_CLOCK_TSC ? "tsc" : "monotonic");
-  object.text("timing", timings[std::min<uint32_t>(settings_.timing, 2)]);
-  object.number("inline_limit", pool_->header()->inline_limit).number("chunk_bytes", pool_->chunk_bytes());
-  object.number("pool_bytes", pool_->bytes()).signed_number("level", settings_.level);
-  object.json("machine", machine.str());
-  return object.str();
-}
-
-std::string Session::process_json() const {
-  JsonObject object;
-  object.text("kind", "process").number("pid", process_.pid).text("program", told_path(process_.program));
-  if (!settings_.anonymous)
-    object.json("command_line", process_.command_line).text("signatures", process_.signatures_path);
-  return object.str();
-}
-
 // ---- a flight recorder --------------------------------------------------------------------------
 
 void Session::make_ring() {
@@ -669,14 +410,11 @@ void Session::make_ring() {
   owner.end_annotation = [this](const std::string& reason) {
     if (end_reason_.empty() || !ending_.load()) {
       JsonObject object;
-      object.text("kind", "end")
-          .text("reason", "saved: " + reason)
-          .number("calls", totals_.calls)
-          .number("calls_in_flight", 0);
-      object.number("calls_dropped", pool_->header()->calls_dropped.load())
-          .number("calls_nested", pool_->header()->calls_nested.load());
-      object.number("calls_left", pool_->header()->calls_left.load());
-      object.number("calls_lost", ring_->totals().lost_calls).number("time_monotonic_ns", clock_ns(CLOCK_MONOTONIC));
+      object.put("kind", "end").put("reason", "saved: " + reason).put("calls", totals_.calls).put("calls_in_flight", 0);
+      object.put("calls_dropped", pool_->header()->calls_dropped.load())
+          .put("calls_nested", pool_->header()->calls_nested.load());
+      object.put("calls_left", pool_->header()->calls_left.load());
+      object.put("calls_lost", ring_->totals().lost_calls).put("time_monotonic_ns", clock_ns(CLOCK_MONOTONIC));
       return object.str();
     }
     return end_json(false);
@@ -748,29 +486,26 @@ void Session::end_ring() {
   }
   const RingTotals t = ring_->totals();
   JsonObject line;
-  line.text("event", "ring")
-      .number("pid", process_.pid)
-      .text("program", process_.program)
-      .number("saves", t.saves)
-      .number("failed", t.failed);
-  line.flag("crashed", crashed)
-      .number("calls", totals_.calls)
-      .number("frames", t.frames)
-      .number("worst_frame_ns", t.worst_ns);
-  line.number("compactions", t.compactions)
-      .number("walked", t.walked)
-      .number("kept", t.kept)
-      .number("exact", t.exact)
-      .flag("assumed", t.assumed);
-  line.number("held_bytes", t.held_bytes)
-      .number("held_peak", t.held_peak)
-      .number("base_bytes", t.base_bytes)
-      .number("calls_lost", t.lost_calls);
-  line.number("helper_ns", t.helper_ns)
-      .number("takes", t.takes)
-      .number("pictures", t.pictures)
-      .number("picture_bytes", t.picture_bytes)
-      .number("refused", t.refused);
+  line.put("event", "ring")
+      .put("pid", process_.pid)
+      .put("program", process_.program)
+      .put("saves", t.saves)
+      .put("failed", t.failed);
+  line.put("crashed", crashed).put("calls", totals_.calls).put("frames", t.frames).put("worst_frame_ns", t.worst_ns);
+  line.put("compactions", t.compactions)
+      .put("walked", t.walked)
+      .put("kept", t.kept)
+      .put("exact", t.exact)
+      .put("assumed", t.assumed);
+  line.put("held_bytes", t.held_bytes)
+      .put("held_peak", t.held_peak)
+      .put("base_bytes", t.base_bytes)
+      .put("calls_lost", t.lost_calls);
+  line.put("helper_ns", t.helper_ns)
+      .put("takes", t.takes)
+      .put("pictures", t.pictures)
+      .put("picture_bytes", t.picture_bytes)
+      .put("refused", t.refused);
   status_.say(line);
 }
 
@@ -787,7 +522,7 @@ std::string Session::content_lost() const {
     if (loss->state.load() != DT_LOSS_NAMED || !loss->count.load()) continue;
     // The program may have written there.
     if (code.empty() || code.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") != std::string::npos) continue;
-    found.number(code, loss->count.load());
+    found.put(code, loss->count.load());
   }
   return found.str();
 }
@@ -798,26 +533,26 @@ std::string Session::end_json(bool wait) {
   bool known = (wait && remarks_.exit_of(process_.pid, &signalled, &value)) || process_.exit_known;
   dt_pool_header* pool = pool_->header();
   JsonObject object;
-  object.text("kind", "end").text("reason", end_reason_).flag("sealed_by_exit", pool->finished.load() == 1);
-  if (known) object.signed_number(signalled ? "signal" : "exit_code", value);
-  object.number("calls", totals_.calls).number("calls_in_flight", in_flight());
-  object.number("calls_dropped", pool->calls_dropped.load()).number("calls_nested", pool->calls_nested.load());
-  object.number("calls_left", pool->calls_left.load());
-  object.number("calls_lost", totals_.calls_lost).number("chunks_lost", totals_.chunks_lost);
-  object.number("calls_unrecorded", pool->calls_unrecorded.load());
-  object.number("invalid_records", totals_.invalid_records).number("invalid_bytes", totals_.invalid_bytes);
+  object.put("kind", "end").put("reason", end_reason_).put("sealed_by_exit", pool->finished.load() == 1);
+  if (known) object.put(signalled ? "signal" : "exit_code", value);
+  object.put("calls", totals_.calls).put("calls_in_flight", in_flight());
+  object.put("calls_dropped", pool->calls_dropped.load()).put("calls_nested", pool->calls_nested.load());
+  object.put("calls_left", pool->calls_left.load());
+  object.put("calls_lost", totals_.calls_lost).put("chunks_lost", totals_.chunks_lost);
+  object.put("calls_unrecorded", pool->calls_unrecorded.load());
+  object.put("invalid_records", totals_.invalid_records).put("invalid_bytes", totals_.invalid_bytes);
   object.json("content_lost", content_lost());
-  if (!write_error_.empty()) object.text("write_error", write_error_);
-  if (!stream_error_.empty()) object.text("stream_error", stream_error_);
-  object.number("wait_ns", pool->wait_ns.load()).number("drainer_cpu_ns", process_cpu_ns());
-  object.number("bytes_raw", totals_.bytes_raw).number("bytes_file", file_.size());
-  object.number("pool_peak_bytes", totals_.pool_peak * pool_->chunk_bytes());
-  object.number("frames_recorded", pool->frames.load()).number("frames_unrecorded", pool->frames_unseen.load());
-  object.number("frames_dropped", pool->frames_dropped.load()).number("draws_dropped", pool->draws_dropped.load());
-  object.number("uploads_dropped", pool->uploads_dropped.load())
-      .number("upload_bytes_dropped", pool->upload_bytes_dropped.load());
-  object.number("threads", pool->thread_count.load()).flag("adopted", adopted_);
-  object.number("time_monotonic_ns", clock_ns(CLOCK_MONOTONIC));
+  if (!write_error_.empty()) object.put("write_error", write_error_);
+  if (!stream_error_.empty()) object.put("stream_error", stream_error_);
+  object.put("wait_ns", pool->wait_ns.load()).put("drainer_cpu_ns", process_cpu_ns());
+  object.put("bytes_raw", totals_.bytes_raw).put("bytes_file", file_.size());
+  object.put("pool_peak_bytes", totals_.pool_peak * pool_->chunk_bytes());
+  object.put("frames_recorded", pool->frames.load()).put("frames_unrecorded", pool->frames_unseen.load());
+  object.put("frames_dropped", pool->frames_dropped.load()).put("draws_dropped", pool->draws_dropped.load());
+  object.put("uploads_dropped", pool->uploads_dropped.load())
+      .put("upload_bytes_dropped", pool->upload_bytes_dropped.load());
+  object.put("threads", pool->thread_count.load()).put("adopted", adopted_);
+  object.put("time_monotonic_ns", clock_ns(CLOCK_MONOTONIC));
   return object.str();
 }
 
@@ -842,33 +577,28 @@ void Session::finish() {
     if (!error.empty() && write_error_.empty()) status_.error("write", error, process_.pid);
   }
   JsonObject line;
-  line.text("event", "file")
-      .number("pid", process_.pid)
-      .text("program", process_.program)
-      .number("pool", process_.pool);
+  line.put("event", "file").put("pid", process_.pid).put("program", process_.program).put("pool", process_.pool);
   const std::string place = trace();
   if (place.empty() || is_address(place))
     line.json("file", "null");
   else
-    line.text("file", place);
+    line.put("file", place);
   if (settings_.receivers) {
-    line.text("stream", settings_.receivers->settings().to).number("taken", stream_taken_);
-    line.text("stream_error", stream_error_);
+    line.put("stream", settings_.receivers->settings().to).put("taken", stream_taken_);
+    line.put("stream_error", stream_error_);
   }
-  line.number("frames", pool_->header()->frames.load())
-      .number("frames_dropped", pool_->header()->frames_dropped.load());
-  line.text("reason", end_reason_).number("calls", totals_.calls).number("records", totals_.records);
-  line.number("bytes_raw", totals_.bytes_raw).number("bytes_file", totals_.bytes_file).number("chunks", totals_.chunks);
-  line.number("calls_in_flight", in_flight()).number("calls_dropped", pool_->header()->calls_dropped.load());
+  line.put("frames", pool_->header()->frames.load()).put("frames_dropped", pool_->header()->frames_dropped.load());
+  line.put("reason", end_reason_).put("calls", totals_.calls).put("records", totals_.records);
+  line.put("bytes_raw", totals_.bytes_raw).put("bytes_file", totals_.bytes_file).put("chunks", totals_.chunks);
+  line.put("calls_in_flight", in_flight()).put("calls_dropped", pool_->header()->calls_dropped.load());
   const uint64_t unrecorded = pool_->header()->calls_unrecorded.load();
-  line.number("calls_nested", pool_->header()->calls_nested.load()).number("calls_lost", totals_.calls_lost);
-  line.number("calls_unrecorded", unrecorded).text("write_error", write_error_);
-  line.number("chunks_lost", totals_.chunks_lost).number("invalid_records", totals_.invalid_records);
-  line.number("invalid_bytes", totals_.invalid_bytes).number("wait_ns", pool_->header()->wait_ns.load());
-  line.number("worker_cpu_ns", totals_.worker_cpu_ns)
-      .number("pool_peak_bytes", totals_.pool_peak * pool_->chunk_bytes());
-  line.flag("complete", write_error_.empty() && error.empty() && !totals_.chunks_lost && !totals_.invalid_records &&
-                            !totals_.invalid_bytes && !totals_.calls_lost && !unrecorded);
+  line.put("calls_nested", pool_->header()->calls_nested.load()).put("calls_lost", totals_.calls_lost);
+  line.put("calls_unrecorded", unrecorded).put("write_error", write_error_);
+  line.put("chunks_lost", totals_.chunks_lost).put("invalid_records", totals_.invalid_records);
+  line.put("invalid_bytes", totals_.invalid_bytes).put("wait_ns", pool_->header()->wait_ns.load());
+  line.put("worker_cpu_ns", totals_.worker_cpu_ns).put("pool_peak_bytes", totals_.pool_peak * pool_->chunk_bytes());
+  line.put("complete", write_error_.empty() && error.empty() && !totals_.chunks_lost && !totals_.invalid_records &&
+                           !totals_.invalid_bytes && !totals_.calls_lost && !unrecorded);
   {
     // Not before: whoever holds the pool's memory sees by the beat that somebody is still at work.
     std::lock_guard guard(tend_lock_);

@@ -255,6 +255,7 @@ class Session {
 };
 
 // CPU time of this process, ns.
+uint64_t clock_ns(clockid_t clock);
 uint64_t process_cpu_ns();
 
 }  // namespace dt

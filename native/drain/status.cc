@@ -4,49 +4,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 
 #include "../common/descriptor.h"
-#include "../common/utf8.h"
 
 namespace dt {
-std::string json_text(std::string_view text) {
-  std::string out = "\"";
-  while (!text.empty()) {
-    const size_t length = utf8_length(text);
-    const unsigned char c = static_cast<unsigned char>(text[0]);
-    if (!length) {
-      out += "\xef\xbf\xbd";
-    } else if (c == '"' || c == '\\') {
-      out += '\\';
-      out += text[0];
-    } else if (c < 0x20 || c == 0x7f) {
-      char escaped[8];
-      snprintf(escaped, sizeof escaped, "\\u%04x", c);
-      out += escaped;
-    } else {
-      out += text.substr(0, length);
-    }
-    text.remove_prefix(std::max<size_t>(length, 1));
-  }
-  return out + "\"";
-}
-
-JsonObject& JsonObject::raw(std::string_view key, std::string_view value) {
-  if (!body_.empty()) body_ += ", ";
-  body_ += json_text(key);
-  body_ += ": ";
-  body_ += value;
-  return *this;
-}
-JsonObject& JsonObject::text(std::string_view key, std::string_view value) { return raw(key, json_text(value)); }
-JsonObject& JsonObject::number(std::string_view key, uint64_t value) { return raw(key, std::to_string(value)); }
-JsonObject& JsonObject::signed_number(std::string_view key, int64_t value) { return raw(key, std::to_string(value)); }
-JsonObject& JsonObject::flag(std::string_view key, bool value) { return raw(key, value ? "true" : "false"); }
-JsonObject& JsonObject::json(std::string_view key, std::string_view value) { return raw(key, value); }
 
 bool Status::open(const std::string& where, std::string* error) {
   if (where.empty()) return true;
@@ -97,8 +60,8 @@ void Status::put(const std::string& text, size_t at) {
 
 void Status::error(const std::string& code, const std::string& text, uint32_t pid) {
   JsonObject line;
-  line.text("event", "error").text("code", code).text("text", text);
-  if (pid) line.number("pid", pid);
+  line.put("event", "error").put("code", code).put("text", text);
+  if (pid) line.put("pid", pid);
   say(line);
 }
 

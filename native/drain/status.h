@@ -3,25 +3,10 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
-#include <string_view>
+
+#include "../common/json.h"
 
 namespace dt {
-
-// A JSON object, built field by field. Bytes that are not UTF-8 become U+FFFD.
-class JsonObject {
- public:
-  JsonObject& text(std::string_view key, std::string_view value);
-  JsonObject& number(std::string_view key, uint64_t value);
-  JsonObject& signed_number(std::string_view key, int64_t value);
-  JsonObject& flag(std::string_view key, bool value);
-  JsonObject& json(std::string_view key, std::string_view value);  // `value` is JSON already
-  std::string str() const { return "{" + body_ + "}"; }
-
- private:
-  JsonObject& raw(std::string_view key, std::string_view value);
-  std::string body_;
-};
-std::string json_text(std::string_view text);
 
 // The --status stream. Nobody listening is no reason to stop.
 class Status {

@@ -176,8 +176,7 @@ Exporter::Info& Exporter::info(const Function& f) {
   i.plain = f.api == "gl" || i.vector;
   i.dropped =
       (!i.plain && !i.special) || f.name == "glGetString" || f.name == "glGetStringi" || f.name == "vgGetString";
-  bool generates = f.name.starts_with("glGen") || f.name.starts_with("glCreate") || f.name.starts_with("vgCreate") ||
-                   f.name == "vgChildImage";
+  const bool generates = f.flags & FLAG_CREATE || f.name == "vgChildImage";
   for (auto& p : f.params)
     i.makes_names = i.makes_names || (generates && p.out && object_class(p.object_class, f.name));
   i.makes_result =
@@ -416,7 +415,7 @@ void Exporter::plain_call(const Call& call, Info& i) {
   if (f.name.starts_with("glDebugMessageCallback") && !f.name.ends_with("AMD")) {
     // The program's own function cannot be had: one that prints what the driver says.
     line(f.name + (call.raw("callback") ? "(play_debug_message, NULL);" : "(NULL, NULL);"));
-  } else if (!skip_.empty() || f.flag_text.find("callback") != std::string::npos) {
+  } else if (!skip_.empty() || f.flags & FLAG_CALLBACK) {
     line("/* " + f.name + " is left out: " + (skip_.empty() ? "it names a function of the program" : skip_) + " */");
     ++left_out_[f.name];
   } else if (!generated.empty()) {

@@ -571,7 +571,7 @@ uint32_t Graph::setting(const state::CallEvent& e) {
   const bool gl = e.function && ((e.function->api.starts_with("gl") && e.function->api != "glx") ||
                                  e.function->api.starts_with("vg"));
   // what is in use ends later
-  const bool deletes = gl && (e.function->name.starts_with("glDelete") || e.function->name.starts_with("vgDestroy"));
+  const bool deletes = gl && e.function->flags & FLAG_DELETE;
   if (e.deeds || !gl || deletes || !made_.empty() || !ended_.empty() || !steps_.empty()) return 0;
   bool same = true;  // contents are not compared: programs, lists, images
   for (auto& a : e.accesses()) {

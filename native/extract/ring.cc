@@ -11,7 +11,7 @@
 //           raw that ended before a time.
 //  save:    the same, followed by all calls of raw from the cut to the end of a frame, to a file.
 //
-// The job is a list of "name value" lines (Job). The answer is one line of JSON on standard output. This is a process
+// The job is an object of JSON (Job). The answer is a line of JSON on standard output. This is a process
 // of its own so that what it takes is given back, whatever it does wrong ends nothing else, and it can be asked to be
 // modest.
 #include <fcntl.h>
@@ -20,13 +20,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <map>
 #include <memory>
 #include <set>
-#include <sstream>
 #include <tuple>
 #include <vector>
 
@@ -48,6 +48,10 @@ constexpr size_t MOST_ASSUMPTIONS = 16;  // that are told of
 struct Target {
   uint64_t kind = 0, share_group = 0, name = 0, target = 0, level = 0, width = 0, height = 0, depth = 0, format = 0;
   uint64_t why = 0;  // DT_REFUSED_*: why it cannot be asked for
+  // In the order in which they travel.
+  std::array<uint64_t*, 9> numbers() {
+    return {&kind, &share_group, &name, &target, &level, &width, &height, &depth, &format};
+  }
   auto key() const { return std::tuple(kind, share_group, name, target, level, width, height, depth, format); }
   bool operator<(const Target& other) const { return key() < other.key(); }
 };
@@ -66,73 +70,52 @@ struct Job {
   std::map<Target, uint64_t> refused;  // those that cannot be: DT_REFUSED_*
   std::string assumed_because = "[]";  // JSON, as it was last
   std::string frame_end = "auto";
-  std::string about;                       // JSON members of the annotation `flight_recorder`
-  std::vector<std::string> before, after;  // other annotations
+  std::vector<std::pair<std::string, std::string>> about;  // of the annotation `flight_recorder`: names, JSON
+  std::vector<std::string> before, after;                  // other annotations
   int level = 1;
 };
 
-uint64_t number(const std::string& text) { return strtoull(text.c_str(), nullptr, 10); }
-
 Job read_job(const std::string& path) {
-  Job job;
   std::ifstream file(path);
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
   if (!file) throw Error(DT_E_ARGUMENT, path + ": cannot be read");
-  for (std::string line; std::getline(file, line);) {
-    size_t space = line.find(' ');
-    std::string name = line.substr(0, space), value = space == line.npos ? "" : line.substr(space + 1);
-    if (name == "base")
-      job.base = value;
-    else if (name == "raw")
-      job.raw = value;
-    else if (name == "out")
-      job.out = value;
-    else if (name == "frames_in")
-      job.frames_in = value;
-    else if (name == "frames_out")
-      job.frames_out = value;
-    else if (name == "calls_before")
-      job.calls_before = number(value);
-    else if (name == "frames_before")
-      job.frames_before = number(value);
-    else if (name == "cut_ns")
-      job.cut_ns = static_cast<int64_t>(number(value));
-    else if (name == "end_ns")
-      job.end_ns = static_cast<int64_t>(number(value));
-    else if (name == "keep_limit")
-      job.keep_limit = number(value);
-    else if (name == "assumed")
-      job.assumed = value == "1";
-    else if (name == "take_limit")
-      job.take_limit = number(value);
-    else if (name == "patient")
-      job.patient = value == "1";
-    else if (name == "refused") {
-      std::istringstream numbers(value);
-      Target t;
-      numbers >> t.kind >> t.share_group >> t.name >> t.target >> t.level >> t.width >> t.height >> t.depth >>
-          t.format >> t.why;
-      job.refused[t] = t.why;
-    } else if (name == "assumed_because")
-      job.assumed_because = value;
-    else if (name == "frame_end")
-      job.frame_end = value;
-    else if (name == "about")
-      job.about = value;
-    else if (name == "before")
-      job.before.push_back(value);
-    else if (name == "after")
-      job.after.push_back(value);
-    else if (name == "level")
-      job.level = atoi(value.c_str());
-    else if (name == "consumed") {
-      std::istringstream numbers(value);
-      uint64_t pid = 0, thread = 0, calls = 0;
-      numbers >> pid >> thread >> calls;
-      job.consumed[{static_cast<uint32_t>(pid), static_cast<uint32_t>(thread)}] = calls;
-    } else {
-      throw Error(DT_E_ARGUMENT, "job: not understood: " + line.substr(0, 60));
-    }
+  Json json;
+  if (const std::string wrong = JsonReader::read_object(text, json); !wrong.empty())
+    throw Error(DT_E_ARGUMENT, "job: " + wrong);
+  Job job;
+  for (auto [name, to] : {std::pair{"base", &job.base},
+                          {"raw", &job.raw},
+                          {"out", &job.out},
+                          {"frames_in", &job.frames_in},
+                          {"frames_out", &job.frames_out},
+                          {"frame_end", &job.frame_end}})
+    *to = json[name].text(*to);
+  for (auto [name, to] : {std::pair{"calls_before", &job.calls_before},
+                          {"frames_before", &job.frames_before},
+                          {"keep_limit", &job.keep_limit},
+                          {"take_limit", &job.take_limit}})
+    *to = json[name].number(*to);
+  job.cut_ns = json["cut_ns"].number(job.cut_ns);
+  job.end_ns = json["end_ns"].number(job.end_ns);
+  job.level = json["level"].number(job.level);
+  job.assumed = json["assumed"].truth();
+  job.patient = json["patient"].truth();
+  if (json["assumed_because"]) job.assumed_because = json["assumed_because"].raw();
+  for (size_t i = 0; i < json["about"].items().size(); ++i)
+    job.about.emplace_back(json["about"].names()[i], json["about"].items()[i].raw());
+  for (const Json& annotation : json["before"].items()) job.before.emplace_back(annotation.raw());
+  for (const Json& annotation : json["after"].items()) job.after.emplace_back(annotation.raw());
+  for (const Json& refused : json["refused"].items()) {
+    Target t;
+    const auto& numbers = refused["target"].items();
+    const auto fields = t.numbers();
+    for (size_t i = 0; i < std::min(numbers.size(), fields.size()); ++i) *fields[i] = numbers[i].number();
+    t.why = refused["why"].number();
+    job.refused[t] = t.why;
   }
+  for (const Json& thread : json["consumed"].items())
+    if (const auto& numbers = thread.items(); numbers.size() == 3)
+      job.consumed[{numbers[0].number<uint32_t>(), numbers[1].number<uint32_t>()}] = numbers[2].number();
   if (job.raw.empty() || job.out.empty()) throw Error(DT_E_ARGUMENT, "job: raw and out are needed");
   return job;
 }
@@ -276,22 +259,6 @@ std::string assumption(const Job& job, const Target& t) {
   return what + ": " + reason;
 }
 
-struct Answer {
-  std::string text = "{";
-  void put(const char* name, const std::string& json) {
-    text += (text.size() > 1 ? ", \"" : "\"") + std::string(name) + "\": " + json;
-  }
-  void put(const char* name, uint64_t n) { put(name, std::to_string(n)); }
-};
-
-std::string consumed_json(const std::map<ThreadKey, uint64_t>& counts) {
-  std::string text = "[";
-  for (auto& [key, calls] : counts)
-    text += (text.size() > 1 ? ", [" : "[") + std::to_string(key.first) + ", " + std::to_string(key.second) + ", " +
-            std::to_string(calls) + "]";
-  return text + "]";
-}
-
 std::vector<uint32_t> read_frames(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string bytes((std::istreambuf_iterator<char>(file)), {});
@@ -332,13 +299,13 @@ class Keeper {
     answer_.put("walked", past_->calls);
     answer_.put("kept", count_bits(keep_));
     answer_.put("exact", exact_);
-    answer_.put("assumed", assumed_ ? "true" : "false");
-    answer_.put("assumed_because", because_);
+    answer_.put("assumed", assumed_);
+    answer_.json("assumed_because", because_);
     if (job_.save)
       save(rest, options);
     else
       compact(rest, options);
-    return answer_.text + "}";
+    return answer_.str();
   }
 
  private:
@@ -462,11 +429,9 @@ class Keeper {
       assumed_ = true;
       std::set<std::string> texts;
       for (uint32_t location : crossed)
-        if (texts.size() < MOST_ASSUMPTIONS)
-          texts.insert(json_text(assumption(job_, target_at(graph.machine(), location))));
-      because_ = "[";
-      for (auto& text : texts) because_ += (because_.size() > 1 ? ", " : "") + text;
-      because_ += "]";
+        if (texts.size() < MOST_ASSUMPTIONS) texts.insert(assumption(job_, target_at(graph.machine(), location)));
+      because_.clear();
+      JsonWriter(because_).values(texts);
     }
     keep_ = std::move(fewer);
   }
@@ -480,12 +445,15 @@ class Keeper {
       std::ofstream file(job_.frames_out, std::ios::binary | std::ios::trunc);
       file.write(reinterpret_cast<const char*>(left.data()), static_cast<std::streamsize>(left.size() * 4));
     }
-    answer_.put("consumed", consumed_json(until_));
-    std::string list;
-    for (const Target& t : wanted_)
-      for (uint64_t n : {t.kind, t.share_group, t.name, t.target, t.level, t.width, t.height, t.depth, t.format})
-        list += (list.empty() ? "" : ", ") + std::to_string(n);
-    answer_.put("wanted", "[" + list + "]");
+    auto& out = answer_.writer().list("consumed");
+    for (auto& [key, calls] : until_) out.list().value(key.first).value(key.second).value(calls).end();
+    out.end().list("wanted");
+    for (Target& t : wanted_) {
+      out.list();
+      for (const uint64_t* n : t.numbers()) out.value(*n);
+      out.end();
+    }
+    out.end();
   }
 
   void save(const edit::Source& rest, edit::Options options) {
@@ -516,15 +484,14 @@ class Keeper {
 
   std::string annotation(uint64_t shown) const {
     const uint64_t kept = count_bits(keep_);
-    std::string about = "{\"kind\": \"flight_recorder\", " + job_.about + (job_.about.empty() ? "" : ", ");
-    about += "\"first_call\": " + std::to_string(kept) +
-             ", \"first_frame\": " + std::to_string(job_.frames_before + (cut_frame_ - from_));
-    about += ", \"frames\": " + std::to_string(shown) + ", \"calls\": " + std::to_string(end_ - cut_) +
-             ", \"kept\": " + std::to_string(kept);
-    about += ", \"earlier\": " + std::to_string(job_.calls_before + (cut_ - done_)) +
-             ", \"assumed\": " + (assumed_ ? "true" : "false") + ", \"assumed_because\": " + because_;
-    return about + ", \"start_ns\": " + std::to_string(cut_ < raw_->calls ? time_of(*raw_, cut_) : 0) +
-           ", \"end_ns\": " + std::to_string(end_ ? time_of(*raw_, end_ - 1) : 0) + "}";
+    JsonObject about;
+    about.put("kind", "flight_recorder");
+    for (auto& [name, json] : job_.about) about.json(name, json);
+    about.put("first_call", kept).put("first_frame", job_.frames_before + (cut_frame_ - from_)).put("frames", shown);
+    about.put("calls", end_ - cut_).put("kept", kept).put("earlier", job_.calls_before + (cut_ - done_));
+    about.put("assumed", assumed_).json("assumed_because", because_);
+    about.put("start_ns", cut_ < raw_->calls ? time_of(*raw_, cut_) : 0);
+    return about.put("end_ns", end_ ? time_of(*raw_, end_ - 1) : 0).str();
   }
 
   const Job& job_;
@@ -540,7 +507,7 @@ class Keeper {
   uint64_t exact_ = 0;
   bool assumed_;
   std::string because_;
-  Answer answer_;
+  JsonObject answer_;
 };
 
 }  // namespace
@@ -559,7 +526,7 @@ int main(int argc, char** argv) {
     puts(dt::Keeper(job).run().c_str());
     return 0;
   } catch (const std::exception& e) {
-    printf("{\"error\": %s}\n", dt::json_text(e.what()).c_str());
+    puts(dt::JsonObject().put("error", e.what()).str().c_str());
     return 1;
   }
 }

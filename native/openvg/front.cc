@@ -6,6 +6,8 @@
 //
 // An OpenVG context has an OpenGL ES 2 context beneath that is current during eglSwapBuffers alone, to put the pixels
 // on the surface: window systems need nothing here. Pbuffers are not put anywhere: their pixels are the engine's.
+//
+// In one file: the build reads from it which entry points of EGL are more than a jump.
 #define EGL_EGLEXT_PROTOTYPES
 #include "gl_enums.h"
 

@@ -3,48 +3,18 @@
 // window.
 #include <cerrno>
 #include <cstring>
-#include <map>
-#include <set>
 #include <stdexcept>
 #include <unordered_map>
 
-#include "../core/calls.h"
-#include "apitrace_writer.h"
+#include "../common/json.h"
+#include "apitrace_calls.h"
 #include "export.h"
 #include "interleaved.h"
 #include "gl_enums.h"
 
 namespace dt::peers {
+namespace to_apitrace {
 namespace {
-
-constexpr uint64_t LOWEST_ADDRESS = 65536;  // below are offsets into buffers
-
-enum : uint8_t { EVENT_ENTER, EVENT_LEAVE };
-enum : uint8_t { DETAIL_END, DETAIL_ARGUMENT, DETAIL_RESULT, DETAIL_FLAGS = 5 };
-enum : uint8_t { TYPE_ENUM = 9, TYPE_BITMASK = 10, TYPE_STRUCT = 12 };
-
-template <class T> T load(const char* from) {
-  T value;
-  memcpy(&value, from, sizeof value);
-  return value;
-}
-
-enum class Special : uint8_t {
-  none,
-  bind_buffer,
-  bind_vertex_array,
-  client_texture,
-  map,
-  map_named,
-  map_range,
-  map_named_range,
-  make_current_egl,
-  make_current_glx,
-  array_pointer,
-  interleaved,
-  push_client,
-  pop_client
-};
 
 Special special_of(const Function& f) {
   static const std::unordered_map<std::string_view, Special> names = {
@@ -77,395 +47,7 @@ Special special_of(const Function& f) {
   return Special::none;
 }
 
-// A call's values, wherever it stands.
-struct At {
-  const Function& function;
-  const FunctionColumns& columns;
-  uint32_t i;
-  uint64_t value(size_t parameter) const {
-    return parameter < function.params.size() ? columns.raw(function.params[parameter], i) : 0;
-  }
-};
-
-class Export {
- public:
-  Export(std::shared_ptr<const Trace> trace, FILE* file) : trace_(std::move(trace)), out_(file) {}
-  void run(const std::vector<Selection>& selections);
-
- private:
-  struct Memory {
-    uint64_t address = 0;
-    std::string bytes;
-  };
-  struct ArrayCall {
-    uint32_t signature = 0;
-    uint64_t address = 0, unit = 0;
-    uint64_t stride = 0;                 // bytes from one vertex to the next
-    size_t pointer = 0;                  // number of the parameter
-    std::vector<std::string> arguments;  // as they are written
-  };
-  struct State {
-    std::map<uint32_t, uint64_t> buffers;
-    uint64_t vertex_array = 0, unit = GL_TEXTURE0;
-    std::map<std::string, ArrayCall> arrays;
-    std::vector<std::pair<bool, std::map<std::string, ArrayCall>>> pushed;  // whether the arrays were pushed, and they
-  };
-  struct Mapping {
-    uint64_t address = 0, offset = 0;
-  };
-  struct Thread {
-    std::vector<Memory> memory;  // for the next call
-    uint64_t window = 0;         // of which the size is to be said
-  };
-
-  void header();
-  void visit(OpenChunk& chunk, uint32_t call);
-  void taps(OpenChunk& chunk, uint32_t from, uint32_t to);
-  void tap(OpenChunk& chunk, uint32_t record);
-  void before(uint32_t thread, uint32_t context, const At& at);
-  void follow(uint32_t thread, uint32_t context, const At& at);
-  void interleaved(State& s, const At& at);
-  void call(uint32_t thread, const At& at, bool fake, bool returned);
-  void begin(uint32_t thread, uint32_t signature, bool fake);
-  void leave();
-  void fake(uint32_t thread, const char* name, std::initializer_list<const char*> names,
-            std::initializer_list<uint64_t> values);
-  uint32_t signature(const std::string& name, const std::vector<std::string>& arguments);
-  uint32_t signature(const Function& function);
-  void enter_signature(uint32_t id);
-  void value(const At& at, const Field& field, uint32_t thread);
-  void scalar(const Field& field, const std::string& function, uint64_t raw);
-  void content(const Function& function, const Field& field, std::string_view bytes, uint32_t thread);
-  void elements(const Field& field, std::string_view bytes, uint32_t thread);
-  void attributes(const Field& field, std::string_view bytes);
-  void enumerant(const EnumGroup* group, int64_t value);
-  void mask(const EnumGroup* group, uint64_t value);
-  void truth(const std::string& ctype, bool value);
-  void visual(std::string_view bytes);
-  std::string_view bytes_of(const FunctionColumns& columns, const Field& field, uint32_t i);
-  const Memory* find(uint32_t thread, uint64_t address) const;
-  bool behind(const std::vector<Memory>& memory, const ArrayCall& array, int64_t first, std::string* bytes) const;
-  State& state(uint32_t context) { return states_[context]; }
-
-  std::shared_ptr<const Trace> trace_;
-  ApitraceWriter out_;
-  struct Signature {
-    uint32_t id;
-    std::string name;
-    std::vector<std::string> arguments;
-    bool said = false;
-  };
-  std::map<std::string, uint32_t> by_name_;
-  std::vector<Signature> signatures_;
-  std::vector<uint32_t> of_function_;
-  std::vector<Special> special_;
-  std::map<const EnumGroup*, uint32_t> enums_, masks_;
-  std::map<std::string, uint32_t> truths_;
-  std::map<int64_t, uint32_t> single_;
-  uint32_t enum_count_ = 0;
-  bool visual_said_ = false;
-  uint32_t next_call_ = 0;
-  std::vector<uint8_t> blob_;
-  Hash128 blob_hash_{};
-
-  std::map<uint32_t, State> states_;
-  std::map<uint32_t, Thread> threads_;
-  std::map<uint64_t, Mapping> mappings_;  // by buffer
-  std::map<uint64_t, std::pair<uint32_t, uint32_t>> sizes_;
-  std::set<uint64_t> sized_;
-};
-
-// ---- signatures ---------------------------------------------------------------------------------
-
-uint32_t Export::signature(const std::string& name, const std::vector<std::string>& arguments) {
-  const auto [it, fresh] = by_name_.emplace(name, static_cast<uint32_t>(signatures_.size()));
-  if (fresh) signatures_.push_back({it->second, name, arguments});
-  return it->second;
-}
-
-uint32_t Export::signature(const Function& function) {
-  const auto index = static_cast<size_t>(function.index);
-  if (of_function_.size() <= index) of_function_.resize(index + 1, UINT32_MAX);
-  if (of_function_[index] == UINT32_MAX) {
-    std::vector<std::string> names;
-    for (const Field& p : function.params) names.push_back(p.name);
-    of_function_[index] = signature(function.name, names);
-  }
-  return of_function_[index];
-}
-
-void Export::enter_signature(uint32_t id) {
-  Signature& s = signatures_[id];
-  out_.number(id);
-  if (s.said) return;
-  s.said = true;
-  out_.text(s.name);
-  out_.number(s.arguments.size());
-  for (const std::string& name : s.arguments) out_.text(name);
-}
-
-void Export::enumerant(const EnumGroup* group, int64_t value) {
-  const std::string* name = group ? group->find(value) : nullptr;
-  if (!name) {
-    name = group || value >= 0x100 ? trace_->signatures.enum_name(nullptr, value) : nullptr;
-    if (!name) return out_.sint(value);
-    // A signature of its own: the group does not have this one.
-    out_.byte(TYPE_ENUM);
-    const auto [it, fresh] = single_.emplace(value, enum_count_);
-    out_.number(it->second);
-    if (fresh) {
-      enum_count_++;
-      out_.number(1);
-      out_.text(*name);
-      out_.sint(value);
-    }
-    return out_.sint(value);
-  }
-  out_.byte(TYPE_ENUM);
-  const auto [it, fresh] = enums_.emplace(group, enum_count_);
-  out_.number(it->second);
-  if (fresh) {
-    enum_count_++;
-    out_.number(group->members.size());
-    for (const auto& [member, number] : group->members) {
-      out_.text(member);
-      out_.sint(number);
-    }
-  }
-  out_.sint(value);
-}
-
-void Export::mask(const EnumGroup* group, uint64_t value) {
-  if (!group) return out_.uint(value);
-  out_.byte(TYPE_BITMASK);
-  const auto [it, fresh] = masks_.emplace(group, static_cast<uint32_t>(masks_.size()));
-  out_.number(it->second);
-  if (fresh) {
-    size_t count = 0;
-    for (const auto& member : group->members) count += member.second != 0;
-    out_.number(count);
-    for (const auto& [member, number] : group->members) {
-      if (!number) continue;  // apitrace takes a zero for the first flag only
-      out_.text(member);
-      out_.number(static_cast<uint64_t>(number) & 0xffffffffull);
-    }
-  }
-  out_.number(value);
-}
-
-void Export::truth(const std::string& ctype, bool value) {
-  const char* no = ctype.find("EGL") != ctype.npos  ? "EGL_FALSE"
-                   : ctype.find("GL") != ctype.npos ? "GL_FALSE"
-                                                    : "False";
-  const char* yes = ctype.find("EGL") != ctype.npos ? "EGL_TRUE" : ctype.find("GL") != ctype.npos ? "GL_TRUE" : "True";
-  out_.byte(TYPE_ENUM);
-  const auto [it, fresh] = truths_.emplace(no, enum_count_);
-  out_.number(it->second);
-  if (fresh) {
-    enum_count_++;
-    out_.number(2);
-    out_.text(no), out_.uint(0);
-    out_.text(yes), out_.uint(1);
-  }
-  out_.uint(value);
-}
-
-// ---- values -------------------------------------------------------------------------------------
-
-void Export::scalar(const Field& field, const std::string& function, uint64_t raw) {
-  (void)function;
-  switch (field.kind) {
-    case Kind::i32:
-    case Kind::i64: return out_.sint(integer_value(field, raw));
-    case Kind::u32:
-    case Kind::u64: return out_.uint(raw);
-    case Kind::f32: {
-      const auto bits = static_cast<uint32_t>(raw);
-      return out_.f32(&bits);
-    }
-    case Kind::f64: return out_.f64(&raw);
-    case Kind::boolean:
-      if (raw > 1) return out_.uint(raw);
-      return truth(field.ctype, raw != 0);
-    case Kind::enumeration: return enumerant(field.group, integer_value(field, raw));
-    case Kind::bitmask: return mask(field.group, raw);
-    case Kind::ptr:
-    case Kind::handle: return out_.pointer(raw);
-  }
-}
-
-std::string_view Export::bytes_of(const FunctionColumns& columns, const Field& field, uint32_t i) {
-  const uint64_t descriptor = columns.descriptor(field, i);
-  if (DT_DATA_KIND(descriptor) != DT_DATA_BLOB) return columns.payload(field, i);
-  const Hash128 hash = columns.hash(field, i);
-  if (!(hash == blob_hash_) || blob_.empty()) {
-    blob_hash_ = hash;
-    try {
-      blob_ = trace_->blob(hash);
-    } catch (const Error&) {
-      blob_.clear();  // not in the trace: its writer was killed
-    }
-  }
-  return {reinterpret_cast<const char*>(blob_.data()), blob_.size()};
-}
-
-const Export::Memory* Export::find(uint32_t thread, uint64_t address) const {
-  auto it = threads_.find(thread);
-  if (it == threads_.end() || address < LOWEST_ADDRESS) return nullptr;
-  for (const Memory& m : it->second.memory)
-    if (address >= m.address && address - m.address < m.bytes.size()) return &m;
-  return nullptr;
-}
-
-void Export::elements(const Field& field, std::string_view bytes, uint32_t thread) {
-  const size_t width = element_bytes(field.element);
-  const size_t count = width ? bytes.size() / width : 0;
-  out_.array(count);
-  for (size_t i = 0; i < count; i++) {
-    const char* at = bytes.data() + i * width;
-    switch (field.element) {
-      case Element::u8: out_.uint(load<uint8_t>(at)); break;
-      case Element::i8: out_.sint(load<int8_t>(at)); break;
-      case Element::u16: out_.uint(load<uint16_t>(at)); break;
-      case Element::i16: out_.sint(load<int16_t>(at)); break;
-      case Element::u32:
-        if (field.data_group)
-          enumerant(field.data_group, load<uint32_t>(at));
-        else
-          out_.uint(load<uint32_t>(at));
-        break;
-      case Element::i32: out_.sint(load<int32_t>(at)); break;
-      case Element::u64: out_.uint(load<uint64_t>(at)); break;
-      case Element::i64: out_.sint(load<int64_t>(at)); break;
-      case Element::f32: out_.f32(at); break;
-      case Element::f64: out_.f64(at); break;
-      default: {
-        const auto address = load<uint64_t>(at);
-        // Client memory that the call reads.
-        if (const Memory* m = find(thread, address))
-          out_.blob(std::string_view(m->bytes).substr(address - m->address));
-        else
-          out_.pointer(address);
-      }
-    }
-  }
-}
-
-void Export::attributes(const Field& field, std::string_view bytes) {
-  const bool wide = field.element == Element::attribs64;
-  const size_t width = wide ? 8 : 4, count = bytes.size() / width;
-  out_.array(count);
-  bool name = true;
-  const EnumGroup* group = nullptr;  // of the value that comes next
-  for (size_t i = 0; i < count; i++) {
-    const char* at = bytes.data() + i * width;
-    const int64_t value = wide ? load<int64_t>(at) : load<int32_t>(at);
-    if (!name) {
-      if (group && group->bitmask && value > 0)
-        mask(group, static_cast<uint64_t>(value));
-      else if (group && group->find(value))
-        enumerant(group, value);
-      else
-        out_.sint(value);
-      name = true;
-      continue;
-    }
-    group = field.value_group(value);
-    const bool alone = std::find(field.valueless.begin(), field.valueless.end(), value) != field.valueless.end();
-    if (field.data_group && field.data_group->find(value))
-      enumerant(field.data_group, value);
-    else
-      out_.sint(value);
-    name = alone;
-  }
-}
-
-// The structure as apitrace writes it: its members by name.
-void Export::visual(std::string_view bytes) {
-  static const struct {
-    const char* name;
-    size_t offset, width;
-  } members[] = {{"visual", 0, 8},         {"visualid", 8, 8},     {"screen", 16, 4},     {"depth", 20, 4},
-                 {"c_class", 24, 4},       {"red_mask", 32, 8},    {"green_mask", 40, 8}, {"blue_mask", 48, 8},
-                 {"colormap_size", 56, 4}, {"bits_per_rgb", 60, 4}};
-  out_.array(1);
-  out_.byte(TYPE_STRUCT);
-  out_.number(0);
-  if (!visual_said_) {
-    visual_said_ = true;
-    out_.text("XVisualInfo");
-    out_.number(std::size(members));
-    for (const auto& m : members) out_.text(m.name);
-  }
-  for (const auto& m : members) {
-    if (m.width == 4)
-      out_.sint(load<int32_t>(bytes.data() + m.offset));
-    else if (m.offset == 0)
-      out_.pointer(load<uint64_t>(bytes.data()));
-    else
-      out_.uint(load<uint64_t>(bytes.data() + m.offset));
-  }
-}
-
-void Export::content(const Function& function, const Field& field, std::string_view bytes, uint32_t thread) {
-  switch (field.element) {
-    case Element::chars: return out_.string(bytes);
-    case Element::strings: {
-      std::vector<std::string_view> strings;
-      for (size_t at = 0; at + 4 <= bytes.size();) {
-        const size_t n = std::min<size_t>(load<uint32_t>(bytes.data() + at), bytes.size() - at - 4);
-        strings.push_back(bytes.substr(at + 4, n));
-        at += 4 + n;
-      }
-      out_.array(strings.size());
-      for (std::string_view s : strings) out_.string(s);
-      return;
-    }
-    case Element::attribs32:
-    case Element::attribs64: return attributes(field, bytes);
-    case Element::structure:
-      if (field.element_name == "struct:XVisualInfo" && bytes.size() == 64) return visual(bytes);
-      return out_.blob(bytes);
-    case Element::bytes:
-    case Element::pixels:
-    case Element::none:
-      if (function.name != "glPolygonStipple") return out_.blob(bytes);
-      out_.array(bytes.size());
-      for (const char c : bytes) out_.uint(static_cast<uint8_t>(c));
-      return;
-    case Element::u8:
-    case Element::i8:
-      // Vectors of bytes are lists to apitrace, other bytes are content.
-      if (!field.out && function.name.find("bv") == function.name.npos) return out_.blob(bytes);
-      return elements(field, bytes, thread);
-    default:
-      // apitrace replays these into memory of its own, of which it takes no list.
-      if (field.out && function.name.starts_with("glGetPixelMap")) return out_.blob(bytes);
-      if (field.ctype.find("void *") != field.ctype.npos && field.ctype.find("**") == field.ctype.npos &&
-          field.element != Element::ptr)
-        return out_.blob(bytes);
-      return elements(field, bytes, thread);
-  }
-}
-
-void Export::value(const At& at, const Field& field, uint32_t thread) {
-  const uint64_t raw = at.columns.raw(field, at.i);
-  if (!field.has_data()) {
-    if (field.kind == Kind::ptr)
-      if (const Memory* m = find(thread, raw); m && (at.function.flags & FLAG_DRAW))
-        return out_.blob(std::string_view(m->bytes).substr(raw - m->address));
-    return scalar(field, at.function.name, raw);
-  }
-  const unsigned kind = DT_DATA_KIND(at.columns.descriptor(field, at.i));
-  if (kind == DT_DATA_INLINE || kind == DT_DATA_BLOB)
-    return content(at.function, field, bytes_of(at.columns, field, at.i), thread);
-  if (kind == DT_DATA_OFFSET || kind == DT_DATA_UNKNOWN)
-    if (const Memory* m = find(thread, raw); m && (at.function.flags & FLAG_DRAW))
-      return out_.blob(std::string_view(m->bytes).substr(raw - m->address));
-  out_.pointer(raw);
-}
-
-// ---- calls --------------------------------------------------------------------------------------
+}  // namespace
 
 void Export::begin(uint32_t thread, uint32_t id, bool fake) {
   out_.byte(EVENT_ENTER);
@@ -588,6 +170,8 @@ void Export::taps(OpenChunk& chunk, uint32_t from, uint32_t to) {
   for (uint32_t r = from; r < to; r++) tap(chunk, r);
 }
 
+namespace {
+
 uint64_t bytes_of_type(uint64_t type) {
   switch (type) {
     case GL_BYTE:
@@ -601,7 +185,11 @@ uint64_t bytes_of_type(uint64_t type) {
   }
 }
 
+}  // namespace
+
 // Bytes from one vertex to the next of an array that a gl...Pointer call describes.
+namespace {
+
 uint64_t stride_of(const At& at) {
   uint64_t stride = 0, size = 0, type = GL_UNSIGNED_BYTE;
   for (size_t p = 0; p < at.function.params.size(); p++) {
@@ -624,6 +212,8 @@ uint64_t stride_of(const At& at) {
     return 4;                                          // packed: all components in 4 bytes
   return (size > 4 ? 4 : size) * bytes_of_type(type);  // GL_BGRA stands for four
 }
+
+}  // namespace
 
 // The memory from the pointer of an array on, as far as the draw reads it: the tap noted what is read only, which
 // begins at the first vertex. False: the draw does not read this array.
@@ -705,6 +295,8 @@ void Export::before(uint32_t thread, uint32_t context, const At& at) {
   if (unbound) fake(thread, "glBindBuffer", {"target", "buffer"}, {GL_ARRAY_BUFFER, s.buffers[GL_ARRAY_BUFFER]});
 }
 
+namespace {
+
 std::string plain_number(int64_t v) {
   std::string bytes(1, static_cast<char>(v < 0 ? 3 : 4));
   uint64_t n = v < 0 ? 0 - static_cast<uint64_t>(v) : static_cast<uint64_t>(v);
@@ -712,6 +304,8 @@ std::string plain_number(int64_t v) {
   bytes.push_back(static_cast<char>(n));
   return bytes;
 }
+
+}  // namespace
 
 // One call that sets several pointers.
 void Export::interleaved(State& s, const At& at) {
@@ -836,25 +430,14 @@ void Export::visit(OpenChunk& chunk, uint32_t number) {
   out_.flush(false);
 }
 
-// The value of a text member of a JSON object that a recorder wrote.
-std::string member(const std::string& json, const std::string& name) {
-  size_t at = json.find("\"" + name + "\"");
-  if (at == json.npos) return {};
-  at = json.find('"', json.find(':', at));
-  std::string out;
-  for (at = at == json.npos ? json.size() : at + 1; at < json.size() && json[at] != '"'; at++) {
-    if (json[at] == '\\' && at + 1 < json.size()) at++;
-    out += json[at];
-  }
-  return out;
-}
-
 void Export::header() {
   out_.number(6);
   out_.number(6);
   for (const Annotation& a : trace_->annotations)
     if (a.kind == "recording") {
-      const std::string program = member(a.json, "program");
+      Json json;
+      JsonReader::read_object(a.json, json);
+      const std::string program = json["program"].text();
       if (!program.empty()) out_.text("process.name"), out_.text(program);
       break;
     }
@@ -868,11 +451,14 @@ void Export::run(const std::vector<Selection>& selections) {
   out_.flush(true);
 }
 
+namespace {
+
 struct Close {
   void operator()(FILE* file) const { fclose(file); }
 };
 
 }  // namespace
+}  // namespace to_apitrace
 
 void export_apitrace(std::shared_ptr<const Trace> trace, const std::string& output, std::vector<Selection> selections) {
   uint64_t calls = 0;
@@ -882,9 +468,9 @@ void export_apitrace(std::shared_ptr<const Trace> trace, const std::string& outp
   }
   trace->done = 0;
   trace->total = calls;
-  std::unique_ptr<FILE, Close> file(fopen(output.c_str(), "wb"));
+  std::unique_ptr<FILE, to_apitrace::Close> file(fopen(output.c_str(), "wb"));
   if (!file) throw Error(DT_E_IO, output + ": " + strerror(errno));
-  Export(trace, file.get()).run(selections);
+  to_apitrace::Export(trace, file.get()).run(selections);
   errno = 0;
   if (fflush(file.get()) || ferror(file.get())) throw Error(DT_E_IO, output + ": " + strerror(errno));
 }

@@ -1,4 +1,4 @@
-// What glInterleavedArrays sets: the table of the OpenGL 1.1 specification, section 2.8.
+// Array pointers, and what glInterleavedArrays sets: the table of the OpenGL 1.1 specification, section 2.8.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -6,6 +6,8 @@
 #include "gl_enums.h"
 
 namespace dt::peers {
+
+constexpr uint64_t LOWEST_ADDRESS = 65536;  // below are offsets into buffers
 
 struct InterleavedArray {
   const char* name;  // of the function that sets this array alone

@@ -11,6 +11,7 @@
 #include <sstream>
 #include <unordered_map>
 
+#include "../common/json.h"
 #include "../core/error.h"
 #include "import.h"
 #include "trace_writer.h"
@@ -67,15 +68,6 @@ template <class T> T load(std::string_view s, size_t at = 0) {
   return v;
 }
 
-std::string json_text(std::string_view text) {
-  std::string out = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) < 0x7f) out += c;
-  }
-  return out + '"';
-}
-
 class Import {
  public:
   explicit Import(const dt_import& options) : options_(options), writer_(options.level, DT_TIMING_BOTH) {
@@ -93,8 +85,9 @@ class Import {
     for (const FunctionSignature& f : writer_.signatures().functions())
       if (f.id < DT_FN_FIRST_TAP) by_name_.emplace(f.name, &f);
     memory_ = writer_.signatures().function(DT_FN_MEMORY);
-    error = writer_.create(options.output, "{\"kind\": \"recording\", \"imported_from\": \"TCY2\", \"program\": " +
-                                               json_text(options.input) + "}");
+    JsonObject about;
+    about.put("kind", "recording").put("imported_from", "TCY2").put("program", options.input);
+    error = writer_.create(options.output, about.str());
     if (!error.empty()) throw Error(DT_E_IO, error);
   }
 
@@ -106,17 +99,18 @@ class Import {
       damage = e.what();
     }
     emit();
-    std::string end = "{\"kind\": \"end\", \"reason\": \"imported\", \"calls\": " + std::to_string(calls_) + "}";
-    std::string error = writer_.finish({end});
+    JsonObject end;
+    end.put("kind", "end").put("reason", "imported").put("calls", calls_);
+    std::string error = writer_.finish({end.str()});
     if (!error.empty()) throw Error(DT_E_IO, std::string(options_.output) + ": " + error);
     if (writer_.invalid_records())
       throw Error(DT_E_FORMAT, "records that the encoder refused: " + std::to_string(writer_.invalid_records()));
-    std::string notes;
-    for (auto& [text, count] : notes_)
-      notes += (notes.empty() ? "" : ", ") + json_text(count > 1 ? text + " (" + std::to_string(count) + ")" : text);
-    return "{\"calls\": " + std::to_string(calls_) + ", \"tap_records\": " + std::to_string(memories_) +
-           ", \"unknown_functions\": " + std::to_string(unknown_.size()) + ", \"notes\": [" + notes +
-           "], \"damage\": " + (damage.empty() ? "null" : json_text(damage)) + "}";
+    std::vector<std::string> notes;
+    for (auto& [text, count] : notes_) notes.push_back(count > 1 ? text + " (" + std::to_string(count) + ")" : text);
+    JsonObject answer;
+    answer.put("calls", calls_).put("tap_records", memories_).put("unknown_functions", unknown_.size());
+    answer.values("notes", notes).put("damage", damage.empty() ? nullptr : damage.c_str());
+    return answer.str();
   }
 
  private:

@@ -185,7 +185,7 @@ void listed(List& list, const char* name, uint64_t flags, int64_t mode) {
            "glMultiTexCoord", "glEdgeFlag", "glMaterial", "glShadeModel", "glBindTexture", "glTexEnv", "glLight",
            "glEndList"}))
     return;
-  if (!strcmp(name, "glEnd")) {
+  if (flags & FLAG_VERTICES_END) {
     list.given.vertices += list.vertices;
     list.given.primitives +=
         std::max<int64_t>(metrics::primitives_of(static_cast<uint64_t>(list.present), list.vertices), 0);
@@ -200,7 +200,7 @@ void listed(List& list, const char* name, uint64_t flags, int64_t mode) {
     ++list.vertices;
     return;
   }
-  if (!strcmp(name, "glBegin")) {
+  if (flags & FLAG_VERTICES_BEGIN) {
     list.present = mode;
     list.vertices = 0;
     if (list.mode < 0)
@@ -209,10 +209,9 @@ void listed(List& list, const char* name, uint64_t flags, int64_t mode) {
       list.refusal = "a display list draws points, lines and triangles together";
     return;
   }
-  list.refusal = flags & FLAG_DRAW || !strncmp(name, "glCallList", 10)
-                     ? "a display list draws by more than glBegin and glEnd"
-                     : "a display list changes state";
-  if (flags & FLAG_DRAW || !strncmp(name, "glCallList", 10)) list.draws = true;
+  list.refusal = flags & (FLAG_DRAW | FLAG_LIST_CALL) ? "a display list draws by more than glBegin and glEnd"
+                                                      : "a display list changes state";
+  if (flags & (FLAG_DRAW | FLAG_LIST_CALL)) list.draws = true;
 }
 
 const Function& function_of(const ListedCall& call) {
@@ -397,13 +396,14 @@ void Lists::expand(const List& list, int depth) {
     const Row row{&columns, call.chunk->ordinals[call.record], call.seq};
     std::vector<Waiting> group;
     bool draws = (f.flags & (FLAG_DRAW | FLAG_CLEAR | FLAG_DISPATCH)) != 0;
-    if (f.name == "glBegin") {
-      for (bool over = false; i < list.calls.size() && !over; over = function_of(list.calls[i++]).name == "glEnd")
+    if (f.flags & FLAG_VERTICES_BEGIN) {
+      auto ends = [&](const ListedCall& c) { return (function_of(c).flags & FLAG_VERTICES_END) != 0; };
+      for (bool over = false; i < list.calls.size() && !over; over = ends(list.calls[i++]))
         group.push_back({list.calls[i].keep, list.calls[i].chunk, list.calls[i].record, list.calls[i].seq, {}});
       --i;
       watched.draws(group);
       draws = true;
-    } else if (f.name == "glCallList" || f.name == "glCallLists") {
+    } else if (f.flags & FLAG_LIST_CALL) {
       const List* other = f.name == "glCallList" ? find(static_cast<uint32_t>(watched.number("list"))) : nullptr;
       if (!other || *other->refusal) {
         expand(watched, depth);

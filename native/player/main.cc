@@ -13,6 +13,7 @@
 #include <optional>
 #include <set>
 
+#include "../common/json.h"
 #include "attachments.h"
 #include "measuring.h"
 #include "metrics/look.h"
@@ -121,21 +122,22 @@ std::string annotated(const Trace& trace, std::string_view kind, std::string_vie
   return found;
 }
 
-// Lines CALL<TAB>WHAT<TAB>FILE: what of an object is saved after a call.
+// {"objects": [{"call": CALL, "what": {...}, "file": FILE}, ...]}: what of an object is saved after a call.
 bool objects(const char* path, std::vector<Point>& points) {
   std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  Json json;
+  if (!file || !JsonReader::read_object(text, json).empty() || !json["objects"]) return false;
+  for (const Json& wanted : json["objects"].items()) {
     Point point;
     ObjectImage image;
-    size_t first = line.find('\t'), second = line.find('\t', first + 1);
-    if (first == line.npos || second == line.npos || !number(line.substr(0, first).c_str(), point.seq)) return false;
     point.what = Point::OBJECT;
-    point.path = line.substr(first + 1, second - first - 1);
-    point.target = line.substr(second + 1);
-    if (!parse_object(point.path, image)) return false;
+    point.path = wanted["what"].raw();
+    point.target = wanted["file"].text();
+    if (!wanted["call"].read(point.seq) || !parse_object(point.path, image)) return false;
     points.push_back(std::move(point));
   }
-  return file.eof();
+  return true;
 }
 
 bool read_bits(const std::string& path, std::vector<uint8_t>& bits) {
@@ -158,9 +160,8 @@ std::string with_libraries(std::string said) {
   }
   if (!said.ends_with('}')) return said;
   said.pop_back();
-  said += ", \"libraries\": [";
-  for (auto& path : paths) said += (path == *paths.begin() ? "" : ", ") + json_text(path);
-  return said + "]}";
+  JsonWriter(said += ", \"libraries\": ").values(paths);
+  return said + "}";
 }
 
 // What the command line asks for.
@@ -245,16 +246,15 @@ const Option OPTIONS[] = {
     {"--stop-at", "CALL", "a call", [](Wanted& w, char** v) { return number(v[0], w.options.stop_call); },
      "play no further than this call"},
     {"--query-state", "CALLS", "numbers of calls", take_states,
-     "after these calls (A,B,C) ask the driver for its state: lines SEQ<TAB>PATH<TAB>VALUE"},
+     "after these calls (A,B,C) ask the driver for its state: lines of JSON, [SEQ, PATH, VALUE]"},
     {"--query-path", "PATH", "a word", word<&Wanted::query_path>, "only paths that begin so"},
     {"--query-file", "FILE", "a word", option_word<&Options::query_file>, "of these lines; else standard output"},
-    {"--objects", "FILE", "a file of lines CALL<TAB>WHAT<TAB>FILE",
+    {"--objects", "FILE", "a file of JSON (objects.h)",
      [](Wanted& w, char** v) { return objects(v[0], w.options.points); },
-     "save what objects hold: lines CALL<TAB>WHAT<TAB>FILE (objects.h)"},
-    {"--serve", "", "", option_flag<&Options::serve>,
-     "answer requests from standard input: state CALL PATH<TAB>FILE, image CALL FILE"},
+     "save what objects hold: {\"objects\": [{\"call\", \"what\" (objects.h), \"file\"}, ...]}"},
+    {"--serve", "", "", option_flag<&Options::serve>, "answer requests from standard input, lines of JSON (points.cc)"},
     {"--look", "", "", option_flag<&Options::look>,
-     "with --serve: answer look CALL FIRST WORDS<TAB>FILE (native/player/metrics/look.h), too"},
+     "with --serve: answer requests to look (native/player/metrics/look.h), too"},
     {"--frame-end", "RULE", "a rule", option_word<&Options::frame_end>, "what ends a frame"},
     {"--as-recorded", "", "", option_flag<&Options::as_recorded>, "keep the recorded pace"},
     {"--single-thread", "", "", option_flag<&Options::single_thread>, "play all threads on one"},
@@ -271,7 +271,7 @@ const Option OPTIONS[] = {
     {"--probe", "", "", flag<&Wanted::probe>, "say what there is to play on"},
     {"--metrics", "", "", flag<&Wanted::list>, "say what can be measured: here, or in the recording's contexts"},
     {"--measure", "FILE", "a file", word<&Wanted::measure>,
-     "measure what FILE says (lines of native/player/metrics/session.h) ..."},
+     "measure what FILE says (JSON of native/player/metrics/session.h) ..."},
     {"--measured", "FILE", "a file", word<&Wanted::measured>,
      "... into FILE; of several passes, one a loop, into FILE.0, FILE.1 ..."},
     {"--plan", "FILE", "a file", word<&Wanted::plan>, "say in which passes what FILE says can be measured"},

@@ -93,9 +93,9 @@ void Measuring::show_draw(const Coming& call, Watched& watched) {
       watched.refuse("it does not end");
     return;
   }
-  const std::string& name = call.columns.function->name;
-  const bool one = name == "glCallList";
-  if (!one && name != "glCallLists") return;
+  const Function& function = *call.columns.function;
+  if (!(function.flags & FLAG_LIST_CALL)) return;
+  const bool one = function.name == "glCallList";
   const List* list = one ? lists_.find(static_cast<uint32_t>(watched.number("list"))) : nullptr;
   expands_ = session_.measures() && !lists_.compiling() && lists_.expands(watched);
   if (expands_)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "../common/json.h"
 #include "../mirror/frame_image.h"
 #include "attachments.h"
 #include "depth_copy.h"
@@ -400,15 +401,19 @@ ObjectContent read_vg(Player& p, const ObjectImage& w) {
 }  // namespace
 
 bool parse_object(const std::string& text, ObjectImage& w) {
-  char what[16] = {};
-  if (sscanf(text.c_str(), "%15s %u %u %u %d %d %d %d %u", what, &w.name, &w.target, &w.face, &w.level, &w.width,
-             &w.height, &w.depth, &w.points) != 9)
-    return false;
-  std::string_view kind = what;
+  Json json;
+  if (!JsonReader::read_object(text, json).empty()) return false;
+  const std::string kind = json["class"].text();
   w.what = kind == "texture"        ? ObjectImage::TEXTURE
            : kind == "renderbuffer" ? ObjectImage::RENDERBUFFER
                                     : ObjectImage::VG_IMAGE;
-  return kind == "texture" || kind == "renderbuffer" || kind == "vg_image";
+  auto all = [&](auto&... fields) {
+    size_t i = 0;
+    static const char* const names[] = {"name", "target", "face", "level", "width", "height", "depth", "points"};
+    return (json[names[i++]].read(fields) && ...);
+  };
+  return all(w.name, w.target, w.face, w.level, w.width, w.height, w.depth, w.points) &&
+         (kind == "texture" || kind == "renderbuffer" || kind == "vg_image");
 }
 
 ObjectContent read_object(Player& player, const ObjectImage& wanted) {

@@ -33,7 +33,8 @@ struct ObjectContent {
 // Reads it from the driver with the context that is current. State that the program sees is left as it was.
 ObjectContent read_object(Player& player, const ObjectImage& wanted);
 
-// "texture NAME TARGET FACE LEVEL WIDTH HEIGHT DEPTH POINTS"; false: it is none.
+// A JSON object with class ("texture", "renderbuffer", "vg_image"), name, target, face, level, width, height, depth,
+// points; false: it is none.
 bool parse_object(const std::string& text, ObjectImage& image);
 
 }  // namespace dt::play

@@ -11,6 +11,7 @@
 #include "../core/text.h"
 #include "attachments.h"
 #include "front.h"
+#include "line.h"
 #include "observer.h"
 #include "windows.h"
 
@@ -93,9 +94,8 @@ void Player::frame_end(bool before) {
   }
   if (status_ && now - last_progress_ > 0.25) {
     last_progress_ = now;
-    fprintf(status_, "{\"kind\": \"progress\", \"calls\": %llu, \"total\": %llu, \"frames\": %llu}\n",
-            static_cast<unsigned long long>(seq), static_cast<unsigned long long>(trace.calls),
-            static_cast<unsigned long long>(frames));
+    JsonObject line;
+    put_line(status_, line.put("kind", "progress").put("calls", seq).put("total", trace.calls).put("frames", frames));
     fflush(status_);
   }
 }
@@ -423,35 +423,23 @@ void Player::finish() {
   std::vector<const Finding*> list;
   for (auto& [key, finding] : findings_) list.push_back(&finding);
   std::sort(list.begin(), list.end(), [](auto* a, auto* b) { return a->call < b->call; });
-  FILE* to = status_;
-  if (!to) return;
-  for (auto* f : list)
-    fprintf(to,
-            "{\"kind\": \"finding\", \"what\": %s, \"call\": %llu, \"function\": %s, \"text\": %s, \"count\": %llu}\n",
-            json_text(f->kind).c_str(), static_cast<unsigned long long>(f->call), json_text(f->function).c_str(),
-            json_text(f->text).c_str(), static_cast<unsigned long long>(f->count));
-  double seconds = ended_ - started_, measured = ended_ - (measured_from_ ? measured_from_ : started_);
-  std::string times;
-  if (options.benchmark) {
-    double last = measured_from_;
-    for (double t : frame_times_) {
-      char text[32];
-      snprintf(text, sizeof text, "%s%.0f", times.empty() ? "" : ", ", (t - last) * 1e9);
-      times += text;
-      last = t;
-    }
+  if (!status_) return;
+  for (auto* f : list) {
+    JsonObject line;
+    line.put("kind", "finding").put("what", f->kind).put("call", f->call).put("function", f->function);
+    put_line(status_, line.put("text", f->text).put("count", f->count));
   }
-  fprintf(
-      to,
-      "{\"kind\": \"result\", \"calls\": %llu, \"frames\": %llu, \"seconds\": %.6f, \"measured_seconds\": %.6f, \"measured_calls\": %llu, "
-      "\"compared\": %llu, \"different\": %llu, \"skipped\": %llu, \"uncompared\": %llu, \"unseen\": %llu, \"loops\": %llu, \"engine\": %s, \"frame_times_ns\": [%s]}\n",
-      static_cast<unsigned long long>(calls), static_cast<unsigned long long>(frames), seconds, measured,
-      static_cast<unsigned long long>(calls - calls_at_start_), static_cast<unsigned long long>(compared),
-      static_cast<unsigned long long>(different), static_cast<unsigned long long>(skipped),
-      static_cast<unsigned long long>(uncompared), static_cast<unsigned long long>(unseen),
-      static_cast<unsigned long long>(loops_done_ + 1), json_text(windows_ ? windows_->engine() : "").c_str(),
-      times.c_str());
-  fflush(to);
+  const double begun = measured_from_ ? measured_from_ : started_;
+  std::vector<int64_t> times;
+  double last = measured_from_;
+  for (double t : frame_times_) times.push_back(std::llround((t - last) * 1e9)), last = t;
+  JsonObject line;
+  line.put("kind", "result").put("calls", calls).put("frames", frames).put("seconds", ended_ - started_);
+  line.put("measured_seconds", ended_ - begun).put("measured_calls", calls - calls_at_start_);
+  line.put("compared", compared).put("different", different).put("skipped", skipped).put("uncompared", uncompared);
+  line.put("unseen", unseen).put("loops", loops_done_ + 1).put("engine", windows_ ? windows_->engine() : "");
+  put_line(status_, line.values("frame_times_ns", times));
+  fflush(status_);
 }
 
 }  // namespace dt::play

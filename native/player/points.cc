@@ -6,6 +6,7 @@
 #include "attachments.h"
 #include "buffers.h"
 #include "image.h"
+#include "line.h"
 #include "metrics/look.h"
 #include "objects.h"
 #include "play.h"
@@ -35,6 +36,12 @@ bool Player::shown_image(int& width, int& height, std::vector<uint8_t>& pixels) 
   return true;
 }
 
+// A line about an image that was written.
+static void say_image_to(FILE* to, uint64_t frame, uint64_t call, const std::string& path) {
+  JsonObject line;
+  if (to) put_line(to, line.put("kind", "image").put("frame", frame).put("call", call).put("path", path));
+}
+
 bool Player::save_frame(uint64_t frame, const std::string& path) {
   struct {
     int width = 0, height = 0;
@@ -46,21 +53,20 @@ bool Player::save_frame(uint64_t frame, const std::string& path) {
   }
   if (options.hashes) {
     XXH128_hash_t h = XXH3_128bits(pixels.data(), pixels.size());
-    if (status_)
-      fprintf(
-          status_,
-          "{\"kind\": \"frame\", \"frame\": %llu, \"call\": %llu, \"width\": %d, \"height\": %d, \"hash\": \"%s\"}\n",
-          static_cast<unsigned long long>(frame), static_cast<unsigned long long>(seq), image.width, image.height,
-          hash_text({h.low64, h.high64}).c_str());
+    JsonObject line;
+    line.put("kind", "frame")
+        .put("frame", frame)
+        .put("call", seq)
+        .put("width", image.width)
+        .put("height", image.height);
+    if (status_) put_line(status_, line.put("hash", hash_text({h.low64, h.high64})));
   }
   if (path.empty()) return true;
   if (!write_image(path, pixels, image.width, image.height)) {
     report("image", seq, "", path + " cannot be written");
     return false;
   }
-  if (status_)
-    fprintf(status_, "{\"kind\": \"image\", \"frame\": %llu, \"call\": %llu, \"path\": %s}\n",
-            static_cast<unsigned long long>(frame), static_cast<unsigned long long>(seq), json_text(path).c_str());
+  say_image_to(status_, frame, seq, path);
   return true;
 }
 
@@ -106,11 +112,7 @@ void Player::snapshot(const std::string& base, uint64_t call) {
   std::vector<std::string> why;
   keep_errors();
   windows_->drawable_size(width, height);
-  auto told = [&](const std::string& path) {
-    if (status_)
-      fprintf(status_, "{\"kind\": \"image\", \"frame\": %llu, \"call\": %llu, \"path\": %s}\n",
-              static_cast<unsigned long long>(frame_), static_cast<unsigned long long>(call), json_text(path).c_str());
-  };
+  auto told = [&](const std::string& path) { say_image_to(status_, frame_, call, path); };
   for (auto& image : read_attachments(tls.context, options.attachments, width, height, why)) {
     std::string path = base + (image.name.empty() ? "" : "-" + image.name) + "." +
                        (image.bytes == 4 ? options.snapshot_format : "png");
@@ -149,18 +151,10 @@ void Player::save_object(const Point& point) {
     if (!good) got.why = point.target + " cannot be written";
   }
   if (!status_) return;
-  auto words = [&](const char* name, const std::string& value) {
-    fprintf(status_, "\"%s\": %s, ", name, json_text(value).c_str());
-  };
-  fprintf(status_, "{\"kind\": \"object\", ");
-  words("path", point.target);
-  words("why", got.why);
-  words("lost", got.lost);
-  words("type", got.type);
-  words("channels", got.channels);
-  fprintf(status_, "\"format\": %u, \"width\": %d, \"height\": %d, \"depth\": %d, ", got.format, got.width, got.height,
-          got.depth);
-  fprintf(status_, "\"bits\": [%d, %d, %d, %d]}\n", got.bits[0], got.bits[1], got.bits[2], got.bits[3]);
+  JsonObject line;
+  line.put("kind", "object").put("path", point.target).put("why", got.why).put("lost", got.lost).put("type", got.type);
+  line.put("channels", got.channels).put("format", got.format).put("width", got.width).put("height", got.height);
+  put_line(status_, line.put("depth", got.depth).values("bits", got.bits));
 }
 
 // What was found about the calls that were looked at.
@@ -212,57 +206,58 @@ void Player::pause(bool at_end) {
 
 void Player::answered() {
   for (auto& [key, f] : findings_)
-    if (status_ && f.call >= passed_seq_ && (f.kind == "image" || f.kind == "state"))
-      fprintf(status_,
-              "{\"kind\": \"finding\", \"what\": %s, \"call\": %llu, \"function\": \"\", \"text\": %s, \"count\": 1}\n",
-              json_text(f.kind).c_str(), static_cast<unsigned long long>(f.call), json_text(f.text).c_str());
-  if (status_) fprintf(status_, "{\"kind\": \"done\", \"call\": %llu}\n", static_cast<unsigned long long>(passed_seq_));
+    if (status_ && f.call >= passed_seq_ && (f.kind == "image" || f.kind == "state")) {
+      JsonObject line;
+      line.put("kind", "finding").put("what", f.kind).put("call", f.call).put("function", "");
+      put_line(status_, line.put("text", f.text).put("count", 1));
+    }
+  if (status_) put_line(status_, JsonObject().put("kind", "done").put("call", passed_seq_));
   if (states_) fflush(states_);
   if (status_) fflush(status_);
 }
 
 // Asks for what a request wants to look at, from the call `first` on; false: it makes no sense.
 bool Player::looks(Point& point, uint64_t& first) {
-  char* rest = nullptr;
-  first = strtoull(point.path.c_str(), &rest, 10);
-  return look && rest != point.path.c_str() && look->ask(first, point.seq, rest);
+  Json request;
+  JsonReader::read_object(point.path, request);
+  return look && request["first"].read(first) && look->ask(first, point.seq, request);
 }
 
+namespace {
+
+// A request is an object of JSON in a line: what is asked ("state", "image", "snapshot", "object", "look"), after which
+// call, and the file for the answer. False: it makes no sense.
+bool read_point(const std::string& line, Point& point) {
+  Json request;
+  if (!JsonReader::read_object(line, request).empty()) return false;
+  const std::string what = request["ask"].text();
+  point.what = what == "image"      ? Point::IMAGE
+               : what == "snapshot" ? Point::SNAPSHOT
+               : what == "object"   ? Point::OBJECT
+               : what == "look"     ? Point::LOOK
+                                    : Point::STATE;
+  if (point.what == Point::STATE && what != "state") return false;
+  point.target = request["file"].text();
+  point.path = what == "state" ? request["path"].text() : what == "look" ? line : request["what"].raw();
+  return request["call"].read(point.seq);
+}
+
+}  // namespace
+
 // Takes requests from standard input until one is for a later call; false: there are no more.
-//   state CALL PATH<TAB>FILE   image CALL FILE   snapshot CALL BASE   object CALL WHAT<TAB>FILE
-//   look CALL FIRST WORDS<TAB>FILE   end
 bool Player::serve(bool at_end) {
   char* text = nullptr;
   size_t room = 0;
   bool more = false;
-  for (;;) {
-    ssize_t n = getline(&text, &room, stdin);
-    if (n <= 0) break;
-    std::string request(text, static_cast<size_t>(n));
-    while (!request.empty() && (request.back() == '\n' || request.back() == '\r')) request.pop_back();
-    char word[16] = {};
-    unsigned long long call = 0;
-    int at = 0;
-    if (sscanf(request.c_str(), "%15s %llu%n", word, &call, &at) != 2) break;
-    std::string rest = static_cast<size_t>(at) < request.size() ? request.substr(static_cast<size_t>(at) + 1) : "";
+  for (ssize_t n; (n = getline(&text, &room, stdin)) > 0;) {
     Point point;
-    point.seq = call;
-    if (!strcmp(word, "image") || !strcmp(word, "snapshot")) {
-      point.what = *word == 'i' ? Point::IMAGE : Point::SNAPSHOT;
-      point.target = rest;
-    } else if (!strcmp(word, "state") || !strcmp(word, "object") || !strcmp(word, "look")) {
-      point.what = *word == 's' ? Point::STATE : *word == 'o' ? Point::OBJECT : Point::LOOK;
-      size_t tab = rest.find('\t');
-      point.path = rest.substr(0, tab);
-      if (tab != rest.npos) point.target = rest.substr(tab + 1);
-    } else {
-      break;
-    }
+    if (!read_point({text, static_cast<size_t>(n)}, point)) break;
+    const uint64_t call = point.seq;
     uint64_t first = call;
     if (point.what == Point::LOOK && !looks(point, first)) break;
     if (call < passed_seq_ || (point.what == Point::LOOK && started_points_ && (first < seq || at_end))) {
       if (status_) {
-        fprintf(status_, "{\"kind\": \"behind\", \"call\": %llu}\n", static_cast<unsigned long long>(passed_seq_));
+        put_line(status_, JsonObject().put("kind", "behind").put("call", passed_seq_));
         fflush(status_);
       }
       continue;

@@ -70,7 +70,9 @@ class Asker {
  private:
   void line(const std::string& path, const std::string& value) {
     if (!path.starts_with(wanted_) && *wanted_) return;
-    fprintf(to_, "%llu\t%s\t%s\n", static_cast<unsigned long long>(seq_), path.c_str(), value.c_str());
+    std::string text;
+    JsonWriter(text).list().value(seq_).value(path).value(value).end();
+    fprintf(to_, "%s\n", text.c_str());
   }
   // Is anything under this path wanted?
   bool wanted(const std::string& path) const {

@@ -69,7 +69,7 @@ extern const IndexedQuery g_indexed[], g_indexed_enabled[];
 extern const int g_draw_buffers;  // the table of enumerants that glDrawBuffer takes
 extern const unsigned g_indexed_count, g_indexed_enabled_count;
 
-// Asks the driver for everything that it says about the current context; one line `seq<TAB>path<TAB>value` each.
+// Asks the driver for everything that it says about the current context; one line [seq, path, value as JSON text] each.
 // `wanted` is the beginning of the paths that are wanted; "": all.
 void query_state(Player& player, uint64_t seq, const char* wanted, FILE* to);
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "../common/json.h"
 #include "metrics/session.h"
 #include "observer.h"
 #include "gl_enums.h"
@@ -101,7 +102,8 @@ EGLDisplay open_display(void* x11) {
 
 std::string probe() {
   EGLDisplay display = open_display();
-  std::string text = "{";
+  JsonObject found;
+  bool any = false;
   static const struct {
     const char* key;
     EGLenum api;
@@ -123,11 +125,12 @@ std::string probe() {
       return std::string(s ? reinterpret_cast<const char*>(s) : "");
     };
     renderer = word(GL_RENDERER);
-    text += "\"" + std::string(t.key) + "\": " + json_text(word(GL_VERSION)) + ", ";
+    found.put(t.key, word(GL_VERSION));
+    any = true;
     eglMakeCurrent(display, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
   }
-  if (text.size() == 1) return "{\"error\": \"the driver makes neither OpenGL ES 2 nor OpenGL contexts for pbuffers\"}";
-  return text + "\"renderer\": " + json_text(renderer) + "}";
+  if (!any) found.put("error", "the driver makes neither OpenGL ES 2 nor OpenGL contexts for pbuffers");
+  return any ? found.put("renderer", renderer).str() : found.str();
 }
 
 void list_metrics(FILE* to) {

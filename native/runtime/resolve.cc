@@ -11,6 +11,8 @@
 // Not seen: direct calls in a namespace of its own (dlmopen; noted in the trace), calls that the constructor of an
 // RTLD_DEEPBIND library makes before its dlopen returns, GL linked statically into the program, and children that are
 // started without LD_PRELOAD (a cleaned environment, setuid).
+//
+// In one file: look-ups, opened objects and entries follow that one rule, and share what was found out by it.
 #include "tap.h"
 
 #include <dlfcn.h>

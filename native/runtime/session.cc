@@ -2,6 +2,8 @@
 //
 // Nothing here runs on the fast path. Everything can run inside any call of the application, on any of its
 // threads, so errno is kept, no signal is touched, and failure means: do not record, never: do not work.
+//
+// In one file: threads, forks and signals may meet a session half-way, and its state is visible nowhere else.
 #include "tap.h"
 #include "targets.h"
 

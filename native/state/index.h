@@ -7,6 +7,8 @@
 
 namespace dt::state {
 
+constexpr uint32_t NEVER = UINT32_MAX;  // Block::gone of what is there in the end
+
 // Plain arrays, so that a file of them can be mapped as it is.
 struct Block {                       // a node
   uint32_t base, cls, parent, path;  // path: offset in the text
@@ -90,6 +92,9 @@ class Index {
   bool is_mirror(const Block& b, const FieldInfo& f, unsigned element) const;
   bool is_dull(const Block& b) const;
   std::string json(const Block& b, const FieldInfo& f, const Word* words) const;
+  // The same at a call: uniforms are as long as what was given to them, and not there before.
+  std::string value_json(const Block& b, const FieldInfo& f, const Word* words, uint64_t seq) const;
+  bool given(const Block& b, const FieldInfo& f, uint64_t seq) const;
   // Locations that a pattern names, in order.
   void each(std::string_view pattern,
             const std::function<void(const Block&, const FieldInfo&, unsigned element)>& visit) const;

@@ -2,6 +2,7 @@
 #include "state.h"
 
 #include "../core/border.h"
+#include "../common/json.h"
 #include "index.h"
 
 struct dt_state {
@@ -55,7 +56,7 @@ int dt_state_problems(dt_state* state, const char** text, uint64_t* length, void
   return guarded([&] {
     need(state && text && length && owner, "state");
     dt::Bytes out;
-    for (auto& p : state->index->problems) out.put(p), out.put('\n');
+    dt::JsonWriter(out).values(state->index->problems);
     hand_out(std::move(out), text, length, owner);
   });
 }

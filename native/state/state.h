@@ -24,14 +24,15 @@ DT_API void dt_state_close(dt_state* state);
 /* Ask a running dt_state_open of this process to stop (any thread); it then fails with DT_E_CANCELLED. */
 DT_API void dt_state_cancel(void);
 
-/* The state after call `seq`: lines "path<TAB>value", in the order of the tree. `path` restricts to what is below it
- * (NULL: everything); "*" in it matches anything, "?" any one character. The text lives until dt_state_free(owner). */
+/* The state after call `seq`: a JSON array of [path, value as JSON text], in the order of the tree. `path` restricts to
+ * what is below it (NULL: everything); "*" in it matches anything, "?" any one character. The text lives until
+ * dt_state_free(owner). */
 DT_API int dt_state_at(dt_state* state, uint64_t seq, const char* path, const char** text, uint64_t* length,
                        void** owner);
-/* What calls first_seq <= seq < end_seq changed: lines "seq<TAB>path<TAB>value<TAB>value before", by seq. */
+/* What calls first_seq <= seq < end_seq changed: [seq, path, value, value before], by seq. */
 DT_API int dt_state_changes(dt_state* state, uint64_t first_seq, uint64_t end_seq, const char* path, const char** text,
                             uint64_t* length, void** owner);
-/* The remarks of walking: what could not be read, one a line. */
+/* The remarks of walking: what could not be read, a JSON array of texts. */
 DT_API int dt_state_problems(dt_state* state, const char** text, uint64_t* length, void** owner);
 DT_API void dt_state_free(void* owner);
 

@@ -71,9 +71,9 @@ def whole(programs, tmp_path_factory) -> Callable[[str], Path]:
     return record
 
 
-def _helper(folder: Path, verb: str, lines: Sequence[str]) -> dict[str, object]:
+def _helper(folder: Path, verb: str, wanted: Mapping[str, object]) -> dict[str, object]:
     job = folder / "job"
-    job.write_text("\n".join(lines) + "\n")
+    job.write_text(json.dumps(wanted, default=str))
     done = subprocess.run([part(RING), verb, job], capture_output=True, text=True, timeout=60, check=False)
     answer = json.loads(done.stdout)
     assert done.returncode == 0, answer
@@ -87,20 +87,18 @@ def test_what_generations_keep_draws_the_same(name, whole, programs, tmp_path):
     with drawtap.open(recording) as trace:
         ends = [int(str(row["t_end"])) for row in trace.table("frames") if row["end_function"]]
         calls = len(trace.calls)
-    state = [f"raw {recording}"]
+    state: dict[str, object] = {"raw": recording}
     kept = []
     for generation, frame in enumerate((7, 8, 23, 31, 44)):
         out, frames = tmp_path / f"base{generation}.dtap", tmp_path / f"frames{generation}"
-        answer = _helper(
-            tmp_path, "compact", [*state, f"out {out}", f"frames_out {frames}", f"cut_ns {ends[frame] + 1}"]
-        )
+        wanted = {**state, "out": out, "frames_out": frames, "cut_ns": ends[frame] + 1}
+        answer = _helper(tmp_path, "compact", wanted)
         assert answer["frames_past"] == frame + 1
         kept.append(answer["kept"])
-        state = [f"raw {recording}", f"base {out}", f"frames_in {frames}"]
-        state += [f"calls_before {answer['calls_past']}", f"frames_before {answer['frames_past']}"]
-        state += ["consumed " + " ".join(map(str, numbers)) for numbers in answer["consumed"]]
+        state = {"raw": recording, "base": out, "frames_in": frames, "consumed": answer["consumed"]}
+        state |= {"calls_before": answer["calls_past"], "frames_before": answer["frames_past"]}
     saved = tmp_path / "saved.dtap"
-    answer = _helper(tmp_path, "save", [*state, f"out {saved}", f"cut_ns {ends[49] + 1}", 'about "reason": "test"'])
+    answer = _helper(tmp_path, "save", {**state, "out": saved, "cut_ns": ends[49] + 1, "about": {"reason": "test"}})
     assert answer["first_frame"] == 50
     assert answer["frames"] == len(ends) - 50
     assert answer["kept"] + answer["calls"] < calls
@@ -118,8 +116,8 @@ def test_what_generations_keep_draws_the_same(name, whole, programs, tmp_path):
 def test_pictures_that_are_never_wiped_are_kept_or_it_is_said(whole, tmp_path):
     recording = whole("display lists")
     end = (1 << 62) - 1
-    exact = _helper(tmp_path, "compact", [f"raw {recording}", f"out {tmp_path / 'a'}", f"cut_ns {end}"])
-    limit = [f"raw {recording}", f"out {tmp_path / 'b'}", f"cut_ns {end}", "keep_limit 1"]
+    exact = _helper(tmp_path, "compact", {"raw": recording, "out": tmp_path / "a", "cut_ns": end})
+    limit = {"raw": recording, "out": tmp_path / "b", "cut_ns": end, "keep_limit": 1}
     fewer = _helper(tmp_path, "compact", limit)
     assert not exact["assumed"]
     assert fewer["exact"] == exact["kept"]
@@ -128,7 +126,7 @@ def test_pictures_that_are_never_wiped_are_kept_or_it_is_said(whole, tmp_path):
     assert exact["assumed_because"] == []
     assert fewer["assumed_because"] == (["a surface: nothing is to be read back"] if fewer["assumed"] else [])
     # Once it was assumed it stays so: what was left out does not come back.
-    later = _helper(tmp_path, "compact", [f"raw {recording}", f"out {tmp_path / 'c'}", f"cut_ns {end}", "assumed 1"])
+    later = _helper(tmp_path, "compact", {"raw": recording, "out": tmp_path / "c", "cut_ns": end, "assumed": True})
     assert later["assumed"]
 
 

@@ -135,7 +135,7 @@ def test_the_program_notices_nothing(recorded):
             for looks in (False, True):
                 with Warm(path, looks=looks) as asked:
                     if looks:
-                        asked.look(trace.frames[1].first_seq, call, f"history {X} {Y} 0")
+                        asked.look(trace.frames[1].first_seq, call, {"find": "history", "x": X, "y": Y, "buffer": 0})
                     folder = path.parent / f"{profile}-{looks}"
                     files, _ = asked.attachments(end, folder)
                     pictures.append([file.read_bytes() for file in files])

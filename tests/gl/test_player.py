@@ -211,7 +211,7 @@ def test_an_answer_that_never_came_is_not_compared(programs: Bench, tmp_path: Pa
 def test_a_forced_configuration(programs: Bench, tmp_path: Path) -> None:
     trace = _record(programs, ["es2_triangle", "3"], tmp_path / "t.dtap")
     four = _play(trace, "--config", "samples=4", "--query-state", "30", "--query-file", str(tmp_path / "q"))
-    assert "limits.GL_SAMPLES\t4" in (tmp_path / "q").read_text()
+    assert '"limits.GL_SAMPLES", "4"' in (tmp_path / "q").read_text()
     assert any("forced" in f.text for f in four.findings)
     relaxed = _play(trace, "--config", "red=8,samples=64")
     assert any("samples 4 for 64" in f.text for f in relaxed.findings if f.what == "config")

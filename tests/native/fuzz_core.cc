@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "../../native/common/format.h"
+#include "../../native/common/json.h"
 #include "../../native/core/arrow.h"
 #include "../../native/core/core.h"
 
@@ -78,14 +79,13 @@ void drain(ArrowArrayStream* stream) {
 }
 
 void calls(dt_trace* trace, const char* function, uint32_t threads) {
-  const char* lines = nullptr;
-  if (dt_calls_schema(trace, function, &lines)) return;
+  const char* schema = nullptr;
+  if (dt_calls_schema(trace, function, &schema)) return;
+  const std::string text = std::string("{\"columns\": ") + schema + "}";
+  dt::Json read;
+  if (!dt::JsonReader::read_object(text, read).empty()) abort();
   std::string columns;
-  for (std::string rest = lines; !rest.empty();) {
-    size_t end = rest.find('\n');
-    columns += (columns.empty() ? "" : ",") + rest.substr(0, rest.find('\t'));
-    rest.erase(0, end == rest.npos ? end : end + 1);
-  }
+  for (auto& column : read["columns"].items()) columns += (columns.empty() ? "" : ",") + column["name"].text();
   dt_selection selection{};
   selection.function = function;
   selection.columns = columns.c_str();

@@ -28,7 +28,10 @@ def fuzz_core(tmp_path_factory: pytest.TempPathFactory) -> Path:
         *sorted((ROOT / "native/edit").glob("*.cc")),
         ROOT / "native/common/container.cc",
         ROOT / "native/common/signatures.cc",
-        *(ROOT / f"native/peers/{name}.cc" for name in ("apitrace_export", "apitrace_writer", "snappy")),
+        *(
+            ROOT / f"native/peers/{name}.cc"
+            for name in ("apitrace_export", "apitrace_values", "apitrace_writer", "snappy")
+        ),
         ROOT / "tests/native/fuzz_core.cc",
     ]
     libraries = ("zstd", "pthread", "dl")

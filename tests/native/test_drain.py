@@ -211,10 +211,14 @@ def test_annotations_tell_the_circumstances(bench: Bench) -> None:
     drain = bench.drain("--annotation", '{"kind": "settings", "fps": 60}', "--timing", "entry", idle=None)
     assert drain.process.stdin is not None
     app = bench.app("calls=100", "exit=1")
-    drain.process.stdin.write(f'annotate {{"kind": "label", "text": "ä"}}\nwatch {app.pid}\n'.encode())
+    wishes = [
+        {"do": "annotate", "annotation": {"kind": "label", "text": "ä"}},
+        {"do": "watch", "pid": app.pid},
+    ]
+    drain.process.stdin.write("".join(f"{json.dumps(wish, ensure_ascii=False)}\n" for wish in wishes).encode())
     drain.process.stdin.flush()
     app.wait(20)
-    drain.process.stdin.write(b"exit 7\n")
+    drain.process.stdin.write(b'{"do": "exit", "value": 7}\n')
     drain.process.stdin.flush()
     drain.finish()
     trace = read_container(drain.trace, bench.tools.hashes)
@@ -234,10 +238,10 @@ def test_signal_of_the_watched_program_is_noted(bench: Bench) -> None:
     drain = bench.drain(idle=None)
     assert drain.process.stdin is not None
     app = bench.app("calls=100", "exit=2", "hold=1000")
-    drain.process.stdin.write(f"watch {app.pid}\n".encode())
+    drain.process.stdin.write(f'{{"do": "watch", "pid": {app.pid}}}\n'.encode())
     drain.process.stdin.flush()  # before the program ends: else its file is whole already
     assert app.wait(20) == -signal.SIGABRT
-    drain.process.stdin.write(b"signal 6\n")
+    drain.process.stdin.write(b'{"do": "signal", "value": 6}\n')
     drain.process.stdin.flush()
     drain.finish()
     trace = read_container(drain.trace, bench.tools.hashes)

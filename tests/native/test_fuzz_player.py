@@ -50,7 +50,7 @@ PLAYER = (
     *("shared_images", "surfaces", "windows", "windows_vg", "x11"),
     *("metrics/session", "metrics/session_calls", "metrics/source", "metrics/plan", "metrics/own_queries"),
 )
-CORE = ("arrow", "chunk", "signature", "text", "trace")
+CORE = ("arrow", "chunk", "order", "signature", "text", "trace")
 
 
 @pytest.fixture(scope="session")

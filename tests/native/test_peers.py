@@ -376,7 +376,8 @@ def fuzz_import(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _fuzz_import(folder: Path) -> Path:
-    names = ["apitrace_import", "apitrace_reader", "peers", "snappy", "source", "tcy2_import", "trace_writer"]
+    names = ["apitrace_fill", "apitrace_import", "apitrace_plans", "apitrace_reader", "peers", "snappy", "source"]
+    names += ["tcy2_import", "trace_writer"]
     sources = [
         *(ROOT / f"native/peers/{name}.cc" for name in names),
         *(ROOT / f"native/common/{name}.cc" for name in ("container", "signatures", "encoder")),

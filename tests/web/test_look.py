@@ -19,13 +19,13 @@ def test_histories_by_parked_players_are_those_of_every_call(recordings, tmp_pat
         draws = [seq for (seq,) in found.fetchall()]
         pool = Pool(trace)
         try:
-            pool.look(draws[0], draws[0], "history 1 1 0")
+            pool.look(draws[0], draws[0], {"find": "history", "x": 1, "y": 1, "buffer": 0})
             assert pool._making is not None
             pool._making.join()
             cuts = []
 
-            def ask(first, last, words):
-                answer, served = pool.look(first, last, words)
+            def ask(first, last, request):
+                answer, served = pool.look(first, last, request)
                 cuts.append(served.cut)
                 return answer
 

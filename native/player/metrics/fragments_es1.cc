@@ -304,7 +304,7 @@ void FragmentSource::count_plain(State& s, Drawn& d, Draw& draw, bool alpha) {
     why = "a framebuffer object of OpenGL ES 1: its size cannot be asked";
   else if (integer(GL_SAMPLE_BUFFERS) > 0)
     why = "the target has several samples a pixel";
-  else if (!strcmp(draw.name, "glCallList"))
+  else if (draw.flags & FLAG_LIST_CALL)
     why = draw.refusal();
   else
     target_size(0, t.size, why);

@@ -16,7 +16,7 @@ bool FragmentSource::can_count_in_place(State& s, const Draw& draw, uint32_t pro
                                         bool counts) const {
   return (pictures_ || (counts && (counts_again_ || passes_))) && program && counts_in_place(s) &&
          !source->reads_target && !source->writes_depth && draw.given().vertices < 0 && draw.flags & FLAG_DRAW &&
-         strcmp(draw.name, "glCallList") != 0;
+         !(draw.flags & FLAG_LIST_CALL);
 }
 
 bool FragmentSource::count_in_place(State& s, Drawn& d, Draw& draw, uint32_t program, const ProgramSource* source,
@@ -258,7 +258,7 @@ bool FragmentSource::goes_on(State& s, Draw& draw) {
   InPlace& p = *s.in_place;
   const uint64_t key = draw_key(p.program, p.target, draw), last = last_made(s, key);
   if (!p.repeats || last > p.few || draw.in_query || !(draw.flags & FLAG_DRAW) || draw.given().vertices >= 0 ||
-      *draw.refusal() || !strcmp(draw.name, "glCallList"))
+      *draw.refusal() || draw.flags & FLAG_LIST_CALL)
     return false;
   std::unique_ptr<Draw> later = p.all ? draw.kept() : nullptr;
   if (p.all && !later) return false;

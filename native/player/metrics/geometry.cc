@@ -12,7 +12,8 @@
 #include <unordered_map>
 
 #include "../../core/signature.h"
-#include "geometry_classes.h"
+#include "geometry_draws.h"
+#include "geometry_twins.h"
 #include "mesh.h"
 #include "source.h"
 #include "uniform.h"
@@ -21,12 +22,7 @@
 namespace dt::play::metrics {
 namespace {
 
-int integer(uint32_t name) {
-  int v[16] = {};
-  driver::glGetIntegerv(name, v);
-  return v[0];
-}
-bool enabled(uint32_t name) { return driver::glIsEnabled(name); }
+using namespace geometry;
 
 // ---- what there is ------------------------------------------------------------------------------
 
@@ -99,583 +95,11 @@ const Known KNOWN[WHATS] = {
     {"calls", "texels_uploaded", CALLS},
 };
 
-// ---- programs -----------------------------------------------------------------------------------
-
-struct Uniform {
-  int from, to;  // locations
-  char kind;     // f, i, u
-  int columns, rows;
-  uint32_t last[16];
-  bool set = false;
-};
-// What a vertex has beside its position, in the order in which it is captured.
-enum Captured : uint8_t { CLIP_DISTANCE, CULL_DISTANCE, VIEWPORT_INDEX, CLIP_VERTEX, CAPTURED };
-const char* const CAPTURED_NAMES[CAPTURED] = {"gl_ClipDistance", "gl_CullDistance", "gl_ViewportIndex",
-                                              "gl_ClipVertex"};
-// Drivers do not hand out gl_CullDistance: in the twin it is an output of another name, which culls nothing.
-const char* const OUR_CULL_DISTANCE = "dt_CullDistance";
-struct Twin {
-  int sizes[CAPTURED] = {};   // how many numbers; 0: it has none
-  bool named[CAPTURED] = {};  // its shaders name it
-  uint64_t stride() const {   // numbers of a vertex
-    uint64_t sum = 4;
-    for (int size : sizes) sum += static_cast<uint64_t>(size);
-    return sum;
-  }
-  uint64_t offset(Captured which) const {
-    uint64_t sum = 4;
-    for (int i = 0; i < which; ++i) sum += static_cast<uint64_t>(sizes[i]);
-    return sum;
-  }
-  uint32_t program = 0;
-  std::string why;            // there is none
-  uint32_t stage_mode = ~0u;  // what a geometry or tessellation shader puts out, ~0: there is none
-  std::vector<Uniform> uniforms;
-  std::vector<std::pair<uint32_t, uint32_t>> blocks;  // indices there and here
-};
-
-// How a type of uniforms is read and set.
-bool shape(uint32_t type, char& kind, int& columns, int& rows) {
-  columns = 1;
-  if (type == GL_FLOAT) return kind = 'f', rows = 1, true;
-  if (type >= GL_FLOAT_VEC2 && type <= GL_FLOAT_VEC4)
-    return kind = 'f', rows = static_cast<int>(type - GL_FLOAT_VEC2) + 2, true;
-  if (type == GL_INT || type == GL_BOOL) return kind = 'i', rows = 1, true;
-  if (type >= GL_INT_VEC2 && type <= GL_INT_VEC4)
-    return kind = 'i', rows = static_cast<int>(type - GL_INT_VEC2) + 2, true;
-  if (type >= GL_BOOL_VEC2 && type <= GL_BOOL_VEC4)
-    return kind = 'i', rows = static_cast<int>(type - GL_BOOL_VEC2) + 2, true;
-  if (type == GL_UNSIGNED_INT) return kind = 'u', rows = 1, true;
-  if (type >= GL_UNSIGNED_INT_VEC2 && type <= GL_UNSIGNED_INT_VEC4)
-    return kind = 'u', rows = static_cast<int>(type - GL_UNSIGNED_INT_VEC2) + 2, true;
-  if (type >= GL_FLOAT_MAT2 && type <= GL_FLOAT_MAT4)
-    return kind = 'f', columns = rows = static_cast<int>(type - GL_FLOAT_MAT2) + 2, true;
-  static const int mixed[6][2] = {{2, 3}, {2, 4}, {3, 2}, {3, 4}, {4, 2}, {4, 3}};
-  if (type >= GL_FLOAT_MAT2x3 && type <= GL_FLOAT_MAT4x3)
-    return kind = 'f', columns = mixed[type - GL_FLOAT_MAT2x3][0], rows = mixed[type - GL_FLOAT_MAT2x3][1], true;
-  bool is_double = type == GL_DOUBLE || (type >= GL_DOUBLE_VEC2 && type <= GL_DOUBLE_VEC4) ||
-                   (type >= GL_DOUBLE_MAT2 && type <= GL_DOUBLE_MAT4x3);
-  if (is_double) return false;
-  return kind = 'i', rows = 1, true;  // a sampler
-}
-bool is_image(uint32_t type) { return type >= GL_IMAGE_1D && type <= GL_UNSIGNED_INT_IMAGE_2D_MULTISAMPLE_ARRAY; }
-
-// Whether stages before the rasteriser write to buffers or images: they would write twice.
-bool writes_memory(uint32_t program) {
-  const GlContext* c = tls.context;
-  if (!driver::glGetProgramInterfaceiv || !driver::glGetProgramResourceiv || c->version < (c->api == 2 ? 31u : 43u))
-    return false;
-  for (uint32_t interface :
-       {uint32_t{GL_SHADER_STORAGE_BLOCK}, uint32_t{GL_ATOMIC_COUNTER_BUFFER}, uint32_t{GL_UNIFORM}}) {
-    int count = 0;
-    driver::glGetProgramInterfaceiv(program, interface, GL_ACTIVE_RESOURCES, &count);
-    for (int i = 0; i < count; ++i) {
-      static const uint32_t asked[] = {GL_REFERENCED_BY_VERTEX_SHADER, GL_REFERENCED_BY_VERTEX_SHADER + 1,
-                                       GL_REFERENCED_BY_VERTEX_SHADER + 2, GL_REFERENCED_BY_VERTEX_SHADER + 3};
-      int by[4] = {}, type = 0;
-      if (interface == GL_UNIFORM) {
-        static const uint32_t type_of = GL_TYPE;
-        driver::glGetProgramResourceiv(program, interface, static_cast<uint32_t>(i), 1, &type_of, 1, nullptr, &type);
-        if (!is_image(static_cast<uint32_t>(type))) continue;
-      }
-      // Stages that the context does not know are errors of ours alone.
-      for (size_t k = 0; k < 4; ++k)
-        driver::glGetProgramResourceiv(program, interface, static_cast<uint32_t>(i), 1, &asked[k], 1, nullptr, &by[k]);
-      if (by[0] || by[1] || by[2] || by[3]) return true;
-    }
-  }
-  return false;
-}
-
-void make_uniforms(Twin& twin, uint32_t original) {
-  int count = 0;
-  driver::glGetProgramiv(twin.program, GL_ACTIVE_UNIFORMS, &count);
-  for (int i = 0; i < count; ++i) {
-    char name[512] = "";
-    int length = 0, size = 0;
-    uint32_t type = 0;
-    driver::glGetActiveUniform(twin.program, static_cast<uint32_t>(i), sizeof name, &length, &size, &type, name);
-    Uniform u{};
-    if (is_image(type)) continue;
-    std::string base = name;
-    if (base.ends_with("[0]")) base.resize(base.size() - 3);
-    for (int k = 0; k < size; ++k) {
-      std::string each = size > 1 ? base + "[" + std::to_string(k) + "]" : std::string(name);
-      u.to = driver::glGetUniformLocation(twin.program, each.c_str());
-      u.from = driver::glGetUniformLocation(original, each.c_str());
-      if (u.to < 0 || u.from < 0) continue;
-      if (!shape(type, u.kind, u.columns, u.rows)) {
-        twin.why = "it has uniforms of double precision";
-        return;
-      }
-      twin.uniforms.push_back(u);
-    }
-  }
-  if (!driver::glGetActiveUniformBlockName || tls.context->version < (tls.context->api == 2 ? 30u : 31u)) return;
-  driver::glGetProgramiv(twin.program, GL_ACTIVE_UNIFORM_BLOCKS, &count);
-  for (int i = 0; i < count; ++i) {
-    char name[512] = "";
-    int length = 0;
-    driver::glGetActiveUniformBlockName(twin.program, static_cast<uint32_t>(i), sizeof name, &length, name);
-    uint32_t there = driver::glGetUniformBlockIndex(original, name);
-    if (there != ~0u) twin.blocks.emplace_back(there, static_cast<uint32_t>(i));
-  }
-}
-
-const char* const POSITION[] = {"gl_Position"};
-
-// The text with an output of ours in place of gl_CullDistance.
-std::string with_our_cull_distance(const std::string& text) {
-  const std::string theirs = CAPTURED_NAMES[CULL_DISTANCE], ours = OUR_CULL_DISTANCE;
-  std::string made = text;
-  unsigned size = 1;
-  bool declared = false;
-  for (size_t at = 0; (at = made.find(theirs, at)) != made.npos; at += ours.size()) {
-    size_t line = made.rfind('\n', at), before = made.find("out ", line == made.npos ? 0 : line);
-    declared |= before < at && made.find(';', before) > at;
-    size_t bracket = made.find_first_not_of(" \t", at + theirs.size());
-    if (bracket < made.size() && made[bracket] == '[')
-      size = std::max(size, static_cast<unsigned>(strtoul(made.c_str() + bracket + 1, nullptr, 10)) + 1);
-    made.replace(at, theirs.size(), ours);
-  }
-  if (declared) return made;
-  size_t place = 0;  // behind the last line about the version or extensions
-  for (size_t at = 0; at < made.size();) {
-    size_t end = std::min(made.find('\n', at), made.size() - 1) + 1, word = made.find_first_not_of(" \t", at);
-    if (word < end && made[word] == '#') {
-      word = made.find_first_not_of(" \t", word + 1);
-      if (word < end && (!made.compare(word, 7, "version") || !made.compare(word, 9, "extension"))) place = end;
-    }
-    at = end;
-  }
-  made.insert(place, std::string("out ") + (tls.context->api == 2 ? "highp " : "") + "float " + ours + "[" +
-                         std::to_string(std::min(size, static_cast<unsigned>(Own::MOST))) + "];\n");
-  return made;
-}
-
-// Which of CAPTURED the shaders of the last stage before the rasteriser name. Where one culls, another comes in its
-// place, which the caller deletes.
-void look_for_more(uint32_t* shaders, int count, uint32_t stage, Twin& twin, std::vector<uint32_t>& own) {
-  const GlContext* c = tls.context;
-  for (int i = 0; i < count; ++i) {
-    int type = 0, length = 0;
-    driver::glGetShaderiv(shaders[i], GL_SHADER_TYPE, &type);
-    driver::glGetShaderiv(shaders[i], GL_SHADER_SOURCE_LENGTH, &length);
-    if (static_cast<uint32_t>(type) != stage || length <= 1) continue;
-    std::string text(static_cast<size_t>(length), 0);
-    driver::glGetShaderSource(shaders[i], length, &length, text.data());
-    text.resize(static_cast<size_t>(length));
-    bool culls = text.find(CAPTURED_NAMES[CULL_DISTANCE]) != text.npos;
-    for (int which = 0; which < CAPTURED; ++which) twin.named[which] |= text.find(CAPTURED_NAMES[which]) != text.npos;
-    if (!culls) continue;
-    std::string made = with_our_cull_distance(text);
-    const char* begin = made.c_str();
-    own.push_back(driver::glCreateShader(stage));
-    driver::glShaderSource(own.back(), 1, &begin, nullptr);
-    driver::glCompileShader(own.back());
-    shaders[i] = own.back();
-  }
-  if (c->api == 2 || c->core) twin.named[CLIP_VERTEX] = false;
-}
-
-// Links it so that it hands out the position, and as much of the rest as the driver does.
-int link_capturing(Twin& twin) {
-  auto link = [&](const std::vector<int>& more) {
-    std::vector<const char*> names{POSITION[0]};
-    for (int which : more) names.push_back(which == CULL_DISTANCE ? OUR_CULL_DISTANCE : CAPTURED_NAMES[which]);
-    driver::glTransformFeedbackVaryings(twin.program, static_cast<int>(names.size()), names.data(),
-                                        GL_INTERLEAVED_ATTRIBS);
-    driver::glLinkProgram(twin.program);
-    int good = 0;
-    driver::glGetProgramiv(twin.program, GL_LINK_STATUS, &good);
-    return good;
-  };
-  std::vector<int> more, each;
-  for (int which = 0; which < CAPTURED; ++which)
-    if (twin.named[which]) more.push_back(which);
-  int good = link(more);
-  if (!good && !more.empty()) {
-    for (int which : more)
-      if (link({which})) each.push_back(which);
-    more = each;
-    good = link(more);
-    if (!good) more.clear(), good = link(more);
-  }
-  for (size_t i = 0; good && i < more.size(); ++i) {
-    char name[64] = "";
-    int length = 0, size = 0;
-    uint32_t type = 0;
-    driver::glGetTransformFeedbackVarying(twin.program, static_cast<uint32_t>(i) + 1, sizeof name, &length, &size,
-                                          &type, name);
-    twin.sizes[more[i]] = more[i] == CLIP_VERTEX ? 4 : std::clamp(size, 1, Own::MOST);
-  }
-  return good;
-}
-
-Twin make_twin(uint32_t original) {
-  Twin twin;
-  int good = 0, separable = 0;
-  driver::glGetProgramiv(original, GL_LINK_STATUS, &good);
-  if (!good) return twin.why = "its program is not linked", twin;
-  const GlContext* c = tls.context;
-  if (c->version >= (c->api == 2 ? 31u : 41u)) driver::glGetProgramiv(original, GL_PROGRAM_SEPARABLE, &separable);
-  uint32_t shaders[32];
-  int count = 0;
-  driver::glGetAttachedShaders(original, 32, &count, shaders);
-  bool vertex = false, geometry = false, tessellation = false;
-  for (int i = 0; i < count; ++i) {
-    int type = 0;
-    driver::glGetShaderiv(shaders[i], GL_SHADER_TYPE, &type);
-    vertex |= type == GL_VERTEX_SHADER, geometry |= type == GL_GEOMETRY_SHADER,
-        tessellation |= type == GL_TESS_EVALUATION_SHADER;
-  }
-  if (!count) return twin.why = "its program has no shaders to link again", twin;
-  if (!vertex)
-    return twin.why = separable ? "it draws with separate programs" : "its program has no vertex shader", twin;
-  if (writes_memory(original)) return twin.why = "its shaders write memory before the rasteriser", twin;
-  if (driver::glGetProgramStageiv && c->api == 1 && c->version >= 40) {
-    static const uint32_t stages[] = {GL_VERTEX_SHADER, GL_GEOMETRY_SHADER, GL_TESS_EVALUATION_SHADER,
-                                      GL_TESS_EVALUATION_SHADER + 1};
-    for (uint32_t stage : stages) {
-      int subroutines = 0;
-      driver::glGetProgramStageiv(original, stage, GL_ACTIVE_SUBROUTINE_UNIFORMS, &subroutines);
-      if (subroutines) return twin.why = "it has subroutines", twin;
-    }
-  }
-  twin.program = driver::glCreateProgram();
-  std::vector<uint32_t> own;
-  look_for_more(shaders, count,
-                geometry       ? GL_GEOMETRY_SHADER
-                : tessellation ? GL_TESS_EVALUATION_SHADER
-                               : GL_VERTEX_SHADER,
-                twin, own);
-  for (int i = 0; i < count; ++i) driver::glAttachShader(twin.program, shaders[i]);
-  int attributes = 0;
-  driver::glGetProgramiv(original, GL_ACTIVE_ATTRIBUTES, &attributes);
-  for (int i = 0; i < attributes; ++i) {
-    char name[512] = "";
-    int length = 0, size = 0;
-    uint32_t type = 0;
-    driver::glGetActiveAttrib(original, static_cast<uint32_t>(i), sizeof name, &length, &size, &type, name);
-    int at = driver::glGetAttribLocation(original, name);
-    if (at >= 0 && strncmp(name, "gl_", 3)) driver::glBindAttribLocation(twin.program, static_cast<uint32_t>(at), name);
-  }
-  good = link_capturing(twin);
-  for (int i = 0; i < count; ++i) driver::glDetachShader(twin.program, shaders[i]);
-  for (uint32_t shader : own) driver::glDeleteShader(shader);
-  if (!good) {
-    driver::glDeleteProgram(twin.program);
-    twin.program = 0;
-    twin.why = "its program writes no gl_Position, or none that can be captured";
-    return twin;
-  }
-  int out = 0;
-  if (geometry) {
-    driver::glGetProgramiv(original, GL_GEOMETRY_OUTPUT_TYPE, &out);
-    twin.stage_mode = out == 0 ? 0u : out == 3 ? 1u : 4u;
-  } else if (tessellation) {
-    int points = 0;
-    driver::glGetProgramiv(original, GL_TESS_GEN_POINT_MODE, &points);
-    driver::glGetProgramiv(original, GL_TESS_GEN_MODE, &out);
-    twin.stage_mode = points ? 0u : out == GL_ISOLINES ? 1u : 4u;
-  }
-  make_uniforms(twin, original);
-  return twin;
-}
-
-// gl_Position as fixed function computes it, and where that is in front of the eye, where planes of the program's own
-// cut.
-Twin make_fixed_twin() {
-  Twin twin;
-  const char* source =
-      "#version 120\nvarying vec4 dt_eye;\nvoid main() { gl_Position = ftransform(); dt_eye = gl_ModelViewMatrix * gl_Vertex; }\n";
-  const char* const names[] = {POSITION[0], "dt_eye"};
-  uint32_t shader = driver::glCreateShader(GL_VERTEX_SHADER);
-  driver::glShaderSource(shader, 1, &source, nullptr);
-  driver::glCompileShader(shader);
-  twin.program = driver::glCreateProgram();
-  driver::glAttachShader(twin.program, shader);
-  driver::glTransformFeedbackVaryings(twin.program, 2, names, GL_INTERLEAVED_ATTRIBS);
-  driver::glLinkProgram(twin.program);
-  driver::glDeleteShader(shader);
-  twin.sizes[CLIP_VERTEX] = 4;
-  int good = 0;
-  driver::glGetProgramiv(twin.program, GL_LINK_STATUS, &good);
-  if (!good) twin.why = "the driver does not capture fixed-function positions";
-  return twin;
-}
-
-// ---- draws --------------------------------------------------------------------------------------
-
-// One draw, or one of many that a call makes.
-struct Part_ {
-  uint64_t first = 0, count = 0, instances = 1;
-  int64_t base = 0;
-  bool indexed = false;
-  uint32_t type = 0;
-  uint64_t offset = 0;               // into the buffer of indices
-  std::span<const uint8_t> indices;  // in the program's memory
-};
-uint64_t index_size(uint32_t type) {
-  return type == GL_UNSIGNED_BYTE ? 1 : type == GL_UNSIGNED_SHORT ? 2 : type == GL_UNSIGNED_INT ? 4 : 0;
-}
-
-// Reads a part of the buffer that is bound to a target.
-bool read_buffer(uint32_t target, uint64_t offset, uint64_t bytes, std::vector<uint8_t>& to, const char*& why) {
-  int size = 0, mapped = 0;
-  driver::glGetBufferParameteriv(target, GL_BUFFER_SIZE, &size);
-  if (tls.context->version >= 15) driver::glGetBufferParameteriv(target, GL_BUFFER_MAPPED, &mapped);
-  if (mapped) return why = "the program has mapped the buffer that it draws from", false;
-  if (offset >= static_cast<uint64_t>(std::max(size, 0))) return to.clear(), true;
-  bytes = std::min(bytes, static_cast<uint64_t>(size) - offset);
-  if (!bytes) return to.clear(), true;
-  auto map = driver::glMapBufferRange;
-  auto unmap = driver::glUnmapBuffer;
-  if (tls.context->api == 2 && tls.context->version < 30)
-    map = driver::glMapBufferRangeEXT, unmap = driver::glUnmapBufferOES;
-  void* at = map && unmap ? map(target, static_cast<intptr_t>(offset), static_cast<intptr_t>(bytes), GL_MAP_READ_BIT)
-                          : nullptr;
-  if (!at) return why = "the driver does not let a buffer be read that it draws from", false;
-  to.assign(static_cast<uint8_t*>(at), static_cast<uint8_t*>(at) + bytes);
-  unmap(target);
-  return true;
-}
-
-bool starts(const char* name, const char* with) { return !strncmp(name, with, strlen(with)); }
-bool contains(const char* name, const char* what) { return strstr(name, what) != nullptr; }
-
-// What primitives of a mode are captured as: points, lines or triangles; ~0: none that are known.
-uint32_t captured_mode(uint32_t asked) {
-  switch (asked) {
-    case 0: return GL_POINTS;
-    case 1:
-    case 2:
-    case 3:
-    case 0xA:
-    case 0xB: return GL_LINES;
-    case 4:
-    case 5:
-    case 6:
-    case 7:
-    case 8:
-    case 9:
-    case 0xC:
-    case 0xD: return GL_TRIANGLES;
-    default: return ~0u;
-  }
-}
-
-int64_t signed_(uint64_t v) { return static_cast<int32_t>(v); }
-uint64_t positive(uint64_t v) { return static_cast<uint64_t>(std::max<int64_t>(signed_(v), 0)); }
-
-// Draws whose parameters lie in a buffer.
-bool indirect_parts(const Call& call, bool indexed, std::vector<Part_>& parts, const char*& why) {
-  const char* name = call.name;
-  if (contains(name, "Count")) return why = "how many draws it makes is in a buffer", false;
-  uint64_t draws = starts(name, "glMulti") ? positive(std::max(call.number("drawcount"), call.number("primcount"))) : 1;
-  uint64_t words = indexed ? 5 : 4, stride = positive(call.number("stride"));
-  if (!stride) stride = words * 4;
-  std::vector<uint8_t> content;
-  auto given = call.array("indirect");
-  if (!given.empty())
-    content.assign(given.begin(), given.end());
-  else if (!integer(GL_DRAW_INDIRECT_BUFFER_BINDING))
-    return why = "the draw's parameters are not in the recording", false;
-  else if (!read_buffer(GL_DRAW_INDIRECT_BUFFER, call.number("indirect"), draws * stride, content, why))
-    return false;
-  for (uint64_t i = 0; i < draws; ++i) {
-    uint32_t v[5] = {};
-    if (i * stride + words * 4 > content.size()) break;
-    memcpy(v, &content[i * stride], words * 4);
-    Part_ p;
-    p.count = v[0], p.instances = v[1], p.first = v[2], p.indexed = indexed;
-    if (indexed) {
-      p.type = static_cast<uint32_t>(call.number("type"));
-      p.offset = v[2] * index_size(p.type), p.base = static_cast<int32_t>(v[3]), p.first = 0;
-    }
-    parts.push_back(p);
-  }
-  return true;
-}
-
-// glEvalMesh.
-void add_mesh(const Call& call, std::vector<Part_>& parts) {
-  const char* name = call.name;
-  // Strips along the grid; without a map of vertices there are none.
-  const bool surface = contains(name, "2");
-  const int64_t across = signed_(call.number("i2")) - signed_(call.number("i1")) + 1,
-                along = surface ? signed_(call.number("j2")) - signed_(call.number("j1")) + 1 : 1;
-  const uint64_t mode = call.number("mode");
-  if (across < 1 || along < 1 ||
-      !(surface ? enabled(GL_MAP2_VERTEX_3) || enabled(GL_MAP2_VERTEX_4)
-                : enabled(GL_MAP1_VERTEX_3) || enabled(GL_MAP1_VERTEX_4)))
-    return;
-  auto strips = [&](int64_t n, int64_t each) {
-    for (int64_t i = 0; i < n; ++i) parts.emplace_back().count = static_cast<uint64_t>(each);
-  };
-  if (mode == GL_POINT)
-    strips(1, across * along);
-  else if (mode == GL_LINE)
-    strips(along, across), strips(surface ? across : 0, along);
-  else if (surface)
-    strips(along - 1, 2 * across);
-}
-
-bool multi_parts(const Call& call, bool indexed, uint64_t instances, std::vector<Part_>& parts, const char*& why) {
-  auto counts = call.array("count"), firsts = call.array(indexed ? "indices" : "first"),
-       bases = call.array("basevertex");
-  uint64_t n = positive(std::max(call.number("drawcount"), call.number("primcount")));
-  size_t word = indexed ? 8 : 4;
-  if (counts.size() < n * 4 || firsts.size() < n * word) return why = "what it draws is not in the recording", false;
-  if (indexed && !integer(GL_ELEMENT_ARRAY_BUFFER_BINDING))
-    return why = "its lists of indices are in the program's memory", false;
-  for (uint64_t i = 0; i < n; ++i) {
-    Part_ p;
-    int32_t count = 0, base = 0;
-    uint64_t at = 0;
-    memcpy(&count, &counts[i * 4], 4);
-    memcpy(&at, &firsts[i * word], word);
-    if (bases.size() >= n * 4) memcpy(&base, &bases[i * 4], 4);
-    p.count = positive(static_cast<uint32_t>(count)), p.indexed = indexed, p.base = base, p.instances = instances;
-    p.type = static_cast<uint32_t>(call.number("type"));
-    (indexed ? p.offset : p.first) = at;
-    parts.push_back(p);
-  }
-  return true;
-}
-
-// What the call draws; false: `why` says why it is not known.
-bool parts_of(const Call& call, std::vector<Part_>& parts, const char*& why) {
-  const char* name = call.name;
-  bool indexed = contains(name, "Elements"), instanced = contains(name, "Instanced");
-  uint64_t instances = instanced ? std::max(call.number("instancecount"), call.number("primcount")) : 1;
-  if (contains(name, "Indirect")) {
-    return indirect_parts(call, indexed, parts, why);
-  }
-  if (starts(name, "glRect")) {
-    Part_ p;
-    p.count = 4;
-    parts.push_back(p);
-    return true;
-  }
-  if (starts(name, "glEvalMesh")) {
-    add_mesh(call, parts);
-    return true;
-  }
-  if (starts(name, "glMultiDraw")) {
-    return multi_parts(call, indexed, instances, parts, why);
-  }
-  if (!starts(name, "glDrawArrays") && !starts(name, "glDrawElements") && !starts(name, "glDrawRangeElements"))
-    return why = "how many vertices it draws is not known", false;
-  Part_ p;
-  p.first = positive(call.number("first")), p.count = positive(call.number("count")), p.instances = positive(instances),
-  p.indexed = indexed;
-  if (indexed) {
-    p.type = static_cast<uint32_t>(call.number("type"));
-    p.base = signed_(call.number("basevertex"));
-    p.indices = call.array("indices");
-    p.offset = call.number("indices");
-  }
-  parts.push_back(p);
-  return true;
-}
-
-constexpr uint64_t RESTART = ~0ull;
-
-// The vertices of a part in order; RESTART where a primitive ends.
-bool vertices_of(const Part_& part, int64_t restart, std::vector<uint64_t>& to, const char*& why) {
-  to.clear();
-  if (part.count > 1ull << 27) return why = "it draws too many vertices", false;
-  if (!part.indexed) {
-    for (uint64_t i = 0; i < part.count; ++i) to.push_back(part.first + i);
-    return true;
-  }
-  uint64_t size = index_size(part.type);
-  if (!size) return why = "its indices have no type", false;
-  std::vector<uint8_t> content;
-  std::span<const uint8_t> bytes = part.indices;
-  if (bytes.empty() && part.count) {
-    if (!integer(GL_ELEMENT_ARRAY_BUFFER_BINDING)) return why = "its indices are not in the recording", false;
-    if (!read_buffer(GL_ELEMENT_ARRAY_BUFFER, part.offset, part.count * size, content, why)) return false;
-    bytes = content;
-  }
-  for (uint64_t i = 0; i < part.count; ++i) {
-    uint32_t v = 0;  // beyond the buffer: robust contexts read zeros
-    if ((i + 1) * size <= bytes.size()) memcpy(&v, &bytes[i * size], size);
-    to.push_back(restart >= 0 && v == static_cast<uint64_t>(restart)
-                     ? RESTART
-                     : static_cast<uint64_t>(static_cast<int64_t>(v) + part.base));
-  }
-  return true;
-}
-
-int64_t restart_index(uint32_t type) {
-  const GlContext* c = tls.context;
-  int64_t all = static_cast<int64_t>((1ull << (8 * index_size(type))) - 1);
-  bool es = c->api == 2;
-  if (c->version >= (es ? 30u : 43u) && enabled(GL_PRIMITIVE_RESTART_FIXED_INDEX)) return all;
-  if (!es && c->version >= 31 && enabled(GL_PRIMITIVE_RESTART))
-    return static_cast<uint32_t>(integer(GL_PRIMITIVE_RESTART_INDEX));
-  return -1;
-}
-
-// The state between the last vertex stage and the rasteriser.
-// `own_planes`: the planes of the program's own that are on.
-void raster_state(Raster& r, unsigned& own_planes) {
-  const GlContext* c = tls.context;
-  bool es = c->api == 2;
-  int v[4] = {};
-  driver::glGetIntegerv(GL_VIEWPORT, v);
-  r.width = v[2], r.height = v[3];
-  // To the nearest of the places that a pixel has for the driver, after arithmetic in single precision.
-  r.rounding = std::ldexp(0.5, -integer(GL_SUBPIXEL_BITS)) + std::ldexp(std::max(r.width, r.height), -22);
-  if (enabled(GL_CULL_FACE)) {
-    int mode = integer(GL_CULL_FACE_MODE);
-    r.cull_front = mode != GL_BACK, r.cull_back = mode != GL_FRONT;
-  }
-  r.front_clockwise = integer(GL_FRONT_FACE) == GL_CW;
-  if (!es ? c->version >= 32 || has_extension("GL_ARB_depth_clamp") : has_extension("GL_EXT_depth_clamp"))
-    r.depth_clamp = enabled(GL_DEPTH_CLAMP);
-  if (!es ? c->version >= 45 || has_extension("GL_ARB_clip_control") : has_extension("GL_EXT_clip_control")) {
-    // Where the origin is at the top, the picture is upside down, and which way a triangle faces is told before.
-    r.zero_to_one = integer(GL_CLIP_DEPTH_MODE) == GL_ZERO_TO_ONE;
-  }
-  bool planes =
-      !es || c->version < 20 || has_extension("GL_EXT_clip_cull_distance") || has_extension("GL_APPLE_clip_distance");
-  own_planes = 0;
-  for (int i = 0, n = planes ? std::min(integer(GL_MAX_CLIP_DISTANCES), Own::MOST) : 0; i < n; ++i)
-    if (enabled(GL_CLIP_DISTANCE0 + static_cast<uint32_t>(i))) own_planes |= 1u << i;
-  bool colour = false;
-  uint8_t mask[4] = {};
-  int buffers = c->version >= (es ? 30u : 20u) ? std::clamp(integer(GL_MAX_DRAW_BUFFERS), 1, 16) : 1;
-  bool indexed = driver::glGetBooleani_v && c->version >= (es ? 32u : 30u);
-  for (int i = 0; i < buffers; ++i) {
-    bool drawn = true;
-    if (c->version >= (es ? 30u : 20u))
-      drawn = integer(GL_DRAW_BUFFER0 + static_cast<uint32_t>(i)) != 0;  // GL_DRAW_BUFFERi
-    if (!drawn) continue;
-    if (indexed)
-      driver::glGetBooleani_v(GL_COLOR_WRITEMASK, static_cast<uint32_t>(i), mask);
-    else
-      driver::glGetBooleanv(GL_COLOR_WRITEMASK, mask);
-    colour |= mask[0] || mask[1] || mask[2] || mask[3];
-    if (colour) break;
-  }
-  uint8_t depth = 0;
-  driver::glGetBooleanv(GL_DEPTH_WRITEMASK, &depth);
-  bool depths = depth && enabled(GL_DEPTH_TEST);
-  bool stencils = enabled(GL_STENCIL_TEST) &&
-                  (integer(GL_STENCIL_WRITEMASK) || (c->version >= 20 && integer(GL_STENCIL_BACK_WRITEMASK)));
-  r.discards_all = !(colour || depths || stencils);
-  if (c->version >= 30) r.discards_all |= enabled(GL_RASTERIZER_DISCARD);
-  r.discards = r.discards_all || !r.width || !r.height;
-  if (enabled(GL_SCISSOR_TEST)) {
-    driver::glGetIntegerv(GL_SCISSOR_BOX, v);
-    r.discards |= !v[2] || !v[3];
-  }
-}
-
 // ---- a source -----------------------------------------------------------------------------------
+
+double distance(const Position& plane, const Position& at) {
+  return plane[0] * at[0] + plane[1] * at[1] + plane[2] * at[2] + plane[3] * at[3];
+}
 
 struct Result {
   uint64_t segment = 0;
@@ -764,9 +188,9 @@ class GeometrySource : public Source {
   static bool classify(const float* at, Captures size, const Twin& twin, const std::vector<Position>& eyes,
                        const std::vector<Raster>& states, Classes& to, const char*& why);
   bool capture(Draw& draw, int64_t expected, const Raster& state, unsigned own_planes, Classes& to, const char*& why);
-  bool transform(const std::vector<Part_>& parts, uint32_t mode, const Raster& state, unsigned own_planes, Classes& to,
-                 const char*& why);
-  void vertices(const std::vector<Part_>& parts, bool lights);
+  bool transform(const std::vector<DrawPart>& parts, uint32_t mode, const Raster& state, unsigned own_planes,
+                 Classes& to, const char*& why);
+  void vertices(const std::vector<DrawPart>& parts, bool lights);
 
   std::vector<What> whats_;
   bool needs_[PARTS] = {};
@@ -792,84 +216,6 @@ std::string GeometrySource::can_capture() {
                            : "OpenGL ES 3.2 or GL_EXT_geometry_shader has what it needs";
   }
   return "";
-}
-
-uint32_t primitive_mode(const Call& draw) {
-  const auto mode = static_cast<uint32_t>(draw.number("mode"));
-  // GL_POINT, GL_LINE, GL_FILL
-  if (starts(draw.name, "glEvalMesh")) return mode == GL_POINT ? 0 : mode == GL_LINE ? 3 : 8;
-  return starts(draw.name, "glRect") ? 7 : mode;
-}
-
-// How many primitives the parts make up; -1: it is not known.
-int64_t count_primitives(const std::vector<Part_>& parts, uint32_t mode) {
-  int64_t sum = 0;
-  std::vector<uint64_t> stream;
-  for (auto& part : parts) {
-    int64_t each = 0, restart = part.indexed ? restart_index(part.type) : -1;
-    const char* why = nullptr;
-    if (restart < 0) {
-      each = primitives_of(mode, static_cast<int64_t>(part.count));
-    } else if (vertices_of(part, restart, stream, why)) {
-      int64_t n = 0;
-      stream.push_back(RESTART);
-      for (uint64_t v : stream) {
-        if (v != RESTART) {
-          ++n;
-          continue;
-        }
-        int64_t some = primitives_of(mode, n);
-        if (some < 0) return -1;
-        each += some;
-        n = 0;
-      }
-    } else {
-      return -1;
-    }
-    if (each < 0) return -1;
-    sum += each * static_cast<int64_t>(part.instances);
-  }
-  return sum;
-}
-
-// The state of each of the program's viewports: `first` is that of number 0.
-std::vector<Raster> viewports(const Raster& first) {
-  std::vector<Raster> found{first};
-  for (int i = 1, n = std::clamp(integer(GL_MAX_VIEWPORTS), 1, 64); i < n; ++i) {
-    Raster r = first;
-    float v[4] = {};
-    int box[4] = {};
-    driver::glGetFloati_v(GL_VIEWPORT, static_cast<uint32_t>(i), v);
-    r.width = static_cast<double>(v[2]), r.height = static_cast<double>(v[3]);
-    r.discards = first.discards_all || !(v[2] > 0) || !(v[3] > 0);
-    if (driver::glIsEnabledi(GL_SCISSOR_TEST, static_cast<uint32_t>(i))) {
-      driver::glGetIntegeri_v(GL_SCISSOR_BOX, static_cast<uint32_t>(i), box);
-      r.discards |= !box[2] || !box[3];
-    }
-    found.push_back(r);
-  }
-  return found;
-}
-
-// Planes of the program's own in front of the eye, as they were transformed when they were given.
-std::vector<Position> eye_planes(unsigned own_planes) {
-  std::vector<Position> found;
-  for (uint32_t i = 0; i < Own::MOST; ++i) {
-    if (!(own_planes >> i & 1)) continue;
-    Position p{};
-    float single[4] = {};
-    if (tls.context->api == 2) {
-      driver::glGetClipPlanef(GL_CLIP_DISTANCE0 + i, single);
-      for (size_t k = 0; k < 4; ++k) p[k] = static_cast<double>(single[k]);
-    } else {
-      driver::glGetClipPlane(GL_CLIP_DISTANCE0 + i, p.data());
-    }
-    found.push_back(p);
-  }
-  return found;
-}
-double distance(const Position& plane, const Position& at) {
-  return plane[0] * at[0] + plane[1] * at[1] + plane[2] * at[2] + plane[3] * at[3];
 }
 
 // The program that captures what the current one makes of vertices; nullptr: there is none, and `why`.
@@ -1123,8 +469,8 @@ double component(uint32_t type, const uint8_t* at) {
 }
 
 // OpenGL ES 1: the array of vertices, times the matrices.
-bool GeometrySource::transform(const std::vector<Part_>& parts, uint32_t mode, const Raster& state, unsigned own_planes,
-                               Classes& to, const char*& why) {
+bool GeometrySource::transform(const std::vector<DrawPart>& parts, uint32_t mode, const Raster& state,
+                               unsigned own_planes, Classes& to, const char*& why) {
   std::vector<Position> eyes = eye_planes(own_planes);
   if (has_extension("GL_OES_matrix_palette") && enabled(GL_MATRIX_PALETTE_ARB))
     return why = "a palette of matrices transforms its vertices", false;
@@ -1196,7 +542,7 @@ bool GeometrySource::transform(const std::vector<Part_>& parts, uint32_t mode, c
   return true;
 }
 
-void GeometrySource::vertices(const std::vector<Part_>& parts, bool lights) {
+void GeometrySource::vertices(const std::vector<DrawPart>& parts, bool lights) {
   const char*& why = learnt_.why[VERTICES];
   std::vector<uint64_t> stream;
   std::vector<uint32_t> indices;
@@ -1222,7 +568,7 @@ void GeometrySource::vertices(const std::vector<Part_>& parts, bool lights) {
 
 // Pixels that are copied are no primitives.
 bool draws_primitives(const Call& call) {
-  if (!(call.flags & FLAG_DRAW) && !starts(call.name, "glCallList") && strcmp(call.name, "glBegin")) return false;
+  if (!(call.flags & (FLAG_DRAW | FLAG_LIST_CALL | FLAG_VERTICES_BEGIN))) return false;
   static const char* const none[] = {"glDrawPixels", "glBitmap", "glCopyPixels", "glBlit",
                                      "glDrawBuffer", "glAccum",  "glEnd"};
   for (const char* name : none)
@@ -1235,12 +581,12 @@ void GeometrySource::around(Draw& draw) {
   const GlContext* c = tls.context;
   if (!c || !c->version) return;
   drain_errors();
-  std::vector<Part_> parts;
+  std::vector<DrawPart> parts;
   const char* why = nullptr;
   Draw::Given given = draw.given();
   if (given.vertices == 0) return;  // a list that only sets state
   if (given.vertices > 0) {
-    Part_ p;
+    DrawPart p;
     p.count = static_cast<uint64_t>(given.vertices);
     parts.push_back(p);
   }
@@ -1317,9 +663,9 @@ bool changes_matrix(const char* name) {
 
 void GeometrySource::see(const Call& call) {
   const char* name = call.name;
-  if (call.expanded && strcmp(name, "glNewList") != 0) return;  // it was counted when it was compiled
+  if (call.expanded && !(call.flags & FLAG_LIST_BEGIN)) return;  // it was counted when it was compiled
   // GL_COMPILE_AND_EXECUTE
-  if (!strcmp(name, "glNewList"))
+  if (call.flags & FLAG_LIST_BEGIN)
     list_runs_ = call.number("mode") == GL_COMPILE_AND_EXECUTE, list_expands_ = call.expanded;
   Result* to = runs_ && !results_.empty() ? &results_.back() : nullptr;
   if (!to) return;

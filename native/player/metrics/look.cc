@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <map>
-#include <sstream>
 
-#include "../../core/trace.h"
+#include "../line.h"
 #include "fragment_source.h"
 #include "mesh.h"
 #include "pixel_history.h"
@@ -71,7 +70,7 @@ class Looking : public Look {
     const bool primitives = draw.flags & FLAG_DRAW || draw.given().vertices > 0;
     if (what_ == "overdraw" && primitives) add(draw);
     // Of one from glBegin on, `last` is its glEnd.
-    const bool last = primitives && (seq == last_ || !strcmp(draw.name, "glBegin"));
+    const bool last = primitives && (seq == last_ || draw.flags & FLAG_VERTICES_BEGIN);
     looked_ |= last;
     if (what_ == "mesh" && last) take_mesh(draw);
     if (what_ == "masks" && last)
@@ -87,15 +86,14 @@ class Looking : public Look {
     if (seq != last_) mesh_.reset(), masks_ = {}, looked_ = false;
   }
 
-  bool ask(uint64_t first, uint64_t last, const std::string& words) override {
-    std::istringstream in(words);
+  bool ask(uint64_t first, uint64_t last, const Json& request) override {
     runs_ = false;
-    what_.clear(), in >> what_;
+    what_ = request["find"].text();
     first_ = first, last_ = last;
     history_.reset(), mesh_.reset(), masks_ = {}, sums_.clear(), looked_ = false;
     if (what_ == "history") {
       int x = 0, y = 0;
-      if (!(in >> x >> y >> buffer_)) return false;
+      if (!request["x"].read(x) || !request["y"].read(y) || !request["buffer"].read(buffer_)) return false;
       history_ = std::make_unique<PixelHistory>(x, y);
     } else if (what_ != "masks" && what_ != "overdraw" && what_ != "mesh") {
       return false;
@@ -171,30 +169,32 @@ class Looking : public Look {
   }
 
   void write_masks(FILE* to) const {
-    fprintf(to, "{\"found\": %s, \"width\": %d, \"height\": %d, \"scissor\": ", looked_ ? "true" : "false",
-            masks_.size.width, masks_.size.height);
     int box[4] = {}, view[4] = {};
+    JsonObject line;
+    line.put("found", looked_).put("width", masks_.size.width).put("height", masks_.size.height);
     if (version() && enabled(GL_SCISSOR_TEST)) {
       driver::glGetIntegerv(GL_SCISSOR_BOX, box);
-      fprintf(to, "[%d, %d, %d, %d]", box[0], box[1], box[2], box[3]);
+      line.values("scissor", box);
     } else {
-      fprintf(to, "null");
+      line.put("scissor", nullptr);
     }
     if (version()) driver::glGetIntegerv(GL_VIEWPORT, view);
-    fprintf(to, ", \"viewport\": [%d, %d, %d, %d], \"planes\": [", view[0], view[1], view[2], view[3]);
-    for (size_t p = 0; p < FragmentSource::Masks::PLANES; ++p)
-      fprintf(to, "%s{\"name\": \"%s\", \"bytes\": %zu, \"why\": %s}", p ? ", " : "", FragmentSource::PLANE_NAMES[p],
-              masks_.counts[p].size(), masks_.why[p] ? json_text(masks_.why[p]).c_str() : "null");
-    fprintf(to, "]}\n");
+    auto& out = line.values("viewport", view).writer().list("planes");
+    for (size_t p = 0; p < FragmentSource::Masks::PLANES; ++p) {
+      out.object().put("name", FragmentSource::PLANE_NAMES[p]).put("bytes", masks_.counts[p].size());
+      out.put("why", masks_.why[p]).end();
+    }
+    out.end();
+    put_line(to, line);
     for (auto& counts : masks_.counts) fwrite(counts.data(), 1, counts.size(), to);
   }
 
   void write_sum(FILE* to) {
     const PixelValues at = read_pixel(0, 0);
     const Sum& sum = sums_[at.colors.empty() ? at.depth.image : at.colors.front().image];
-    fprintf(to, "{\"width\": %d, \"height\": %d, \"draws\": %llu, \"unknown\": %llu, \"why\": %s}\n", sum.size.width,
-            sum.size.height, static_cast<unsigned long long>(sum.draws), static_cast<unsigned long long>(sum.unknown),
-            sum.why ? json_text(sum.why).c_str() : "null");
+    JsonObject line;
+    line.put("width", sum.size.width).put("height", sum.size.height).put("draws", sum.draws);
+    put_line(to, line.put("unknown", sum.unknown).put("why", sum.why));
     fwrite(sum.counts.data(), 4, sum.counts.size(), to);
   }
 

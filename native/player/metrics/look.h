@@ -5,12 +5,14 @@
 #include <memory>
 #include <string>
 
+#include "../../common/json.h"
 #include "source.h"
 
 namespace dt::play::metrics {
 
-// What is asked for, of the calls from `first` to `last`. An answer is a line of JSON, and bare data behind it.
-//   history X Y BUFFER   the events of a pixel of the image that is drawn to behind `last`, at a draw buffer
+// What is asked for, of the calls from `first` to `last`: "find" of an object of JSON. An answer is a line of JSON, and
+// bare data behind it.
+//   history (x y buffer) the events of a pixel of the image that is drawn to behind `last`, at a draw buffer
 //   masks                fragments of the draw `last` by pixel, a byte each: planes as FragmentSource::Masks has them
 //   overdraw             fragments of all draws to the image that is drawn to behind `last`, four bytes a pixel
 //   mesh                 the vertices of the draw `last`, see write_mesh()
@@ -19,8 +21,8 @@ class Look : public Source {
  public:
   Look() : Source({}) {}
   ~Look() override = default;
-  // False: the words make no sense.
-  virtual bool ask(uint64_t first, uint64_t last, const std::string& words) = 0;
+  // False: the request makes no sense.
+  virtual bool ask(uint64_t first, uint64_t last, const Json& request) = 0;
   // Writes what was found, behind the call `last`; false: nothing was asked for.
   virtual bool tell(FILE* to) = 0;
 };

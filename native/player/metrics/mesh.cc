@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "../../core/trace.h"
+#include "../line.h"
 #include "draw_state.h"
 #include "gl_enums.h"
 
@@ -290,23 +290,17 @@ void read_inputs(Mesh& mesh) {
 }
 
 void write_mesh(FILE* to, const Mesh& m) {
-  auto text = [](const char* t) { return t ? json_text(t) : std::string("null"); };
-  fprintf(to, "{\"found\": %s, \"why\": %s, \"why_in\": %s, \"mode\": %u, \"corners\": %llu, \"more\": %s, ",
-          m.found ? "true" : "false", text(m.why).c_str(), text(m.why_in).c_str(), m.mode,
-          static_cast<unsigned long long>(m.corners), m.more ? "true" : "false");
-  fprintf(to,
-          "\"viewport\": [%d, %d, %d, %d], \"primitives\": %zu, \"indices\": %zu, \"places\": %zu, \"vertices\": %zu, ",
-          m.viewport[0], m.viewport[1], m.viewport[2], m.viewport[3], m.fates.size(), m.indices.size(), m.places.size(),
-          m.vertices.size());
-  fprintf(to, "\"inputs\": [");
-  const char* comma = "";
+  JsonObject line;
+  line.put("found", m.found).put("why", m.why).put("why_in", m.why_in).put("mode", m.mode).put("corners", m.corners);
+  line.put("more", m.more).values("viewport", m.viewport).put("primitives", m.fates.size());
+  line.put("indices", m.indices.size()).put("places", m.places.size()).put("vertices", m.vertices.size());
+  auto& out = line.writer().list("inputs");
   for (auto& input : m.inputs) {
-    fprintf(to, "%s{\"name\": %s, \"size\": %d, \"values\": %zu, \"constant\": %s, \"divisor\": %u, \"why\": %s}",
-            comma, json_text(input.name).c_str(), input.size, input.values.size(), input.constant ? "true" : "false",
-            input.divisor, text(input.why).c_str());
-    comma = ", ";
+    out.object().put("name", input.name).put("size", input.size).put("values", input.values.size());
+    out.put("constant", input.constant).put("divisor", input.divisor).put("why", input.why).end();
   }
-  fprintf(to, "]}\n");
+  out.end();
+  put_line(to, line);
   auto data = [&](auto& numbers) { fwrite(numbers.data(), sizeof numbers[0], numbers.size(), to); };
   for (auto& input : m.inputs) data(input.values);
   data(m.positions), data(m.areas), data(m.indices), data(m.places), data(m.vertices), data(m.fates);

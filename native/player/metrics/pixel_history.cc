@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "../../core/trace.h"
+#include "../line.h"
 #include "draw_state.h"
 #include "gl_enums.h"
 #include "programs.h"
@@ -159,7 +159,7 @@ const char* refused(const Draw& draw, uint32_t program) {
   return source->writes_memory ? "its shaders write memory: drawn again, they would do so again" : nullptr;
 }
 
-bool is_clear(const Draw& draw) { return starts(draw.name, "glClear"); }
+bool is_clear(const Draw& draw) { return draw.flags & FLAG_CLEAR; }
 
 // Whether the program's scissor leaves out a pixel.
 bool scissored(int x, int y) {
@@ -341,80 +341,60 @@ void PixelHistory::played(uint64_t seq) {
 
 namespace {
 
-void write_value(FILE* to, const char* name, const PixelValue& v) {
-  fprintf(to, "\"%s\": ", name);
-  if (!v.count) {
-    fprintf(to, "null");
-    return;
-  }
-  fprintf(to, "[");
+using Writer = JsonWriter<std::string>;
+
+void write_value(Writer& out, const char* name, const PixelValue& v) {
+  if (!v.count) return void(out.put(name, nullptr));
+  out.list(name);
   for (int i = 0; i < v.count; ++i) {
     const double n = v.numbers[static_cast<size_t>(i)];
     if (std::isfinite(n))
-      fprintf(to, "%s%.17g", i ? ", " : "", n);
+      out.value(n);
     else
-      fprintf(to, "%s\"%s\"", i ? ", " : "", std::isnan(n) ? "nan" : n > 0 ? "inf" : "-inf");
+      out.value(std::isnan(n) ? "nan" : n > 0 ? "inf" : "-inf");
   }
-  fprintf(to, "]");
+  out.end();
 }
 
-void write_values(FILE* to, const char* name, const PixelValues& v, size_t buffer) {
+const PixelValue& color_of(const PixelValues& v, size_t buffer) {
   static const PixelValue none;
-  fprintf(to, "\"%s\": {", name);
-  write_value(to, "color", buffer < v.colors.size() ? v.colors[buffer] : none);
-  fprintf(to, ", ");
-  write_value(to, "depth", v.depth);
-  fprintf(to, ", ");
-  write_value(to, "stencil", v.stencil);
-  fprintf(to, "}");
+  return buffer < v.colors.size() ? v.colors[buffer] : none;
 }
 
-void write_text(FILE* to, const char* name, const char* text) {
-  fprintf(to, "\"%s\": %s", name, text ? json_text(text).c_str() : "null");
+void write_values(Writer& out, const char* name, const PixelValues& v, size_t buffer) {
+  out.object(name);
+  write_value(out, "color", color_of(v, buffer));
+  write_value(out, "depth", v.depth);
+  write_value(out, "stencil", v.stencil);
+  out.end();
 }
 
-void write_event(FILE* to, const PixelEvent& e, size_t buffer) {
-  static const PixelValue none;
-  fprintf(to, "{\"call\": %llu, \"until\": ", static_cast<unsigned long long>(e.call));
+void write_event(Writer& out, const PixelEvent& e, size_t buffer) {
+  out.object().put("call", e.call).key("until");
   if (e.until)
-    fprintf(to, "%llu", static_cast<unsigned long long>(e.until));
+    out.value(e.until);
   else
-    fprintf(to, "null");
-  fprintf(to, ", \"kind\": \"%s\", ", e.kind);
-  write_values(to, "before", e.before, buffer);
-  fprintf(to, ", ");
-  write_values(to, "after", e.after, buffer);
-  fprintf(to, ", \"changed\": [");
-  const char* comma = "";
-  auto tell = [&](const char* name, const PixelValue& a, const PixelValue& b) {
-    if (changed(a, b)) fprintf(to, "%s\"%s\"", comma, name), comma = ", ";
-  };
-  auto color = [&](const PixelValues& v) { return buffer < v.colors.size() ? v.colors[buffer] : none; };
-  tell("color", color(e.before), color(e.after));
-  tell("depth", e.before.depth, e.after.depth);
-  tell("stencil", e.before.stencil, e.after.stencil);
-  fprintf(to, "], \"tests\": ");
-  if (!e.tested) {
-    fprintf(to, "null");
+    out.value(nullptr);
+  out.put("kind", e.kind);
+  write_values(out, "before", e.before, buffer);
+  write_values(out, "after", e.after, buffer);
+  out.list("changed");
+  if (changed(color_of(e.before, buffer), color_of(e.after, buffer))) out.value("color");
+  if (changed(e.before.depth, e.after.depth)) out.value("depth");
+  if (changed(e.before.stencil, e.after.stencil)) out.value("stencil");
+  out.end().key("tests");
+  if (e.tested) {
+    out.object();
+    for (size_t t = 0; t < PIXEL_TESTS; ++t)
+      if (e.through[t] >= 0) out.put(TEST_NAMES[t], e.through[t]);
+    out.end();
   } else {
-    fprintf(to, "{");
-    comma = "";
-    for (size_t t = 0; t < PIXEL_TESTS; ++t) {
-      if (e.through[t] < 0) continue;
-      fprintf(to, "%s\"%s\": %lld", comma, TEST_NAMES[t], static_cast<long long>(e.through[t]));
-      comma = ", ";
-    }
-    fprintf(to, "}");
+    out.value(nullptr);
   }
   const size_t failed =
       static_cast<size_t>(std::find(std::begin(e.through), std::end(e.through), 0) - std::begin(e.through));
-  fprintf(to, ", \"any\": %s, ", e.only_any ? "true" : "false");
-  write_text(to, "failed", e.tested && failed < PIXEL_TESTS ? TEST_NAMES[failed] : nullptr);
-  fprintf(to, ", ");
-  write_text(to, "masked", e.masked);
-  fprintf(to, ", ");
-  write_text(to, "unknown", e.unknown);
-  fprintf(to, "}");
+  out.put("any", e.only_any).put("failed", e.tested && failed < PIXEL_TESTS ? TEST_NAMES[failed] : nullptr);
+  out.put("masked", e.masked).put("unknown", e.unknown).end();
 }
 
 }  // namespace
@@ -422,7 +402,6 @@ void write_event(FILE* to, const PixelEvent& e, size_t buffer) {
 void PixelHistory::write(FILE* to, unsigned buffer) {
   const PixelValues now = read_pixel(x_, y_);
   compare(other_.seq, now);
-  fprintf(to, "{\"x\": %d, \"y\": %d, ", x_, y_);
   const PixelValue* image = buffer < now.colors.size() && !now.colors[buffer].image.empty() ? &now.colors[buffer]
                             : now.colors.empty() && !now.depth.image.empty()                ? &now.depth
                                                                                             : nullptr;
@@ -435,24 +414,25 @@ void PixelHistory::write(FILE* to, unsigned buffer) {
                   size, no_size);
   if (sized && !why && (x_ >= size.width || y_ >= size.height))
     why = lasting("the image has " + std::to_string(size.width) + " x " + std::to_string(size.height) + " pixels");
-  write_text(to, "why", why);
-  fprintf(to, ", ");
-  write_text(to, "format", image ? image->kind : nullptr);
-  fprintf(to, ", ");
-  write_values(to, "now", now, buffer);
-  fprintf(to, ", \"events\": [");
-  const char* comma = "";
+  JsonObject line;
+  auto& out = line.put("x", x_).put("y", y_).put("why", why).writer();
+  out.key("format");
+  if (image)
+    out.value(image->kind);
+  else
+    out.value(nullptr);
+  write_values(out, "now", now, buffer);
+  out.list("events");
   for (auto& e : events_) {
     if (!image) break;
     // Another draw may have the image at another place.
     const auto at =
         std::find_if(e.after.colors.begin(), e.after.colors.end(), [&](auto& v) { return v.image == image->image; });
     if (at == e.after.colors.end() && e.after.depth.image != image->image) continue;
-    fprintf(to, "%s", comma);
-    write_event(to, e, static_cast<size_t>(at - e.after.colors.begin()));
-    comma = ", ";
+    write_event(out, e, static_cast<size_t>(at - e.after.colors.begin()));
   }
-  fprintf(to, "]}\n");
+  out.end();
+  put_line(to, line);
 }
 
 void PixelHistory::forget() { queries_.clear(); }

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
-#include <sstream>
 
 #include "../../core/trace.h"
+#include "../line.h"
 #include "gl_enums.h"
 
 namespace dt::play::metrics {
@@ -44,13 +44,6 @@ std::string letters(unsigned at) {
   return text;
 }
 
-std::vector<std::string> words(const std::string& line) {
-  std::vector<std::string> found;
-  std::stringstream stream(line);
-  for (std::string word; std::getline(stream, word, '\t');) found.push_back(word);
-  return found;
-}
-
 double median(std::vector<double> v) {
   if (v.empty()) return 0;
   std::nth_element(v.begin(), v.begin() + static_cast<long>(v.size() / 2), v.end());
@@ -76,68 +69,64 @@ void put_numeral(std::string& to, double v) {
     put(to, v);
 }
 
+namespace {
+
+bool read_metric(const Json& json, Wanted& to) {
+  static const std::pair<const char*, Fold> folds[] = {
+      {"sum", Fold::SUM}, {"mean", Fold::MEAN}, {"ratio", Fold::RATIO}, {"last", Fold::LAST}, {"first", Fold::FIRST}};
+  const std::string fold = json["fold"].text();
+  const auto known = std::find_if(std::begin(folds), std::end(folds), [&](auto& f) { return fold == f.first; });
+  if (known == std::end(folds)) return false;
+  to = {json["id"].text(), json["backend"].text(), json["spec"].text(), known->second, 0};
+  return letters(json["at"].text(), to.at);
+}
+
+bool read_pass(const Json& json, size_t metrics, Pass& to) {
+  for (const Json& number : json["metrics"].items()) {
+    if (!number.read(to.metrics.emplace_back())) return false;
+    if (to.metrics.back() < 0 || static_cast<size_t>(to.metrics.back()) >= metrics) return false;
+  }
+  return letters(json["at"].text(), to.at) && !to.metrics.empty();
+}
+
+}  // namespace
+
 bool Request::read(const std::string& path, std::string& why) {
   std::ifstream file(path);
   if (!file) return why = path + " cannot be read", false;
-  unsigned line_number = 0;
-  for (std::string line; std::getline(file, line);) {
-    ++line_number;
-    auto w = words(line);
-    if (w.empty()) continue;
-    bool good = false;
-    try {
-      if (w[0] == "metric" && w.size() == 6) {
-        Wanted m{w[1], w[2], w[3], Fold::SUM, 0};
-        good = letters(w[5], m.at) &&
-               (w[4] == "sum" || w[4] == "mean" || w[4] == "ratio" || w[4] == "last" || w[4] == "first");
-        m.fold = w[4] == "mean"    ? Fold::MEAN
-                 : w[4] == "ratio" ? Fold::RATIO
-                 : w[4] == "last"  ? Fold::LAST
-                 : w[4] == "first" ? Fold::FIRST
-                                   : Fold::SUM;
-        metrics.push_back(std::move(m));
-      } else if (w[0] == "pass" && w.size() >= 3) {
-        Pass pass;
-        good = letters(w[1], pass.at);
-        for (size_t i = 2; i < w.size(); ++i) {
-          pass.metrics.push_back(std::stoi(w[i]));
-          good = good && pass.metrics.back() >= 0 && static_cast<size_t>(pass.metrics.back()) < metrics.size();
-        }
-        passes.push_back(std::move(pass));
-      } else if (w[0] == "range" && w.size() == 4) {
-        ranges.push_back({std::stoull(w[1]), std::stoull(w[2]), std::stoull(w[3])});
-        good = ranges.back().begin < ranges.back().end;
-      } else if (w[0] == "pictures" && w.size() == 2) {
-        pictures_folder() = w[1];
-        good = true;
-      } else if (w[0] == "isolate" && w.size() == 2) {
-        isolate = w[1] == "1";
-        good = true;
-      }
-    } catch (const std::exception&) {
-      good = false;
-    }
-    if (!good) return why = path + ": line " + std::to_string(line_number) + " makes no sense", false;
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  Json json;
+  why = JsonReader::read_object(text, json);
+  if (!why.empty()) return why = path + " makes no sense: " + why, false;
+  bool good = true;
+  for (const Json& one : json["metrics"].items()) good &= read_metric(one, metrics.emplace_back());
+  for (const Json& one : json["passes"].items()) good &= read_pass(one, metrics.size(), passes.emplace_back());
+  for (const Json& one : json["ranges"].items()) {
+    Range& range = ranges.emplace_back(Range{ranges.size(), 0, 0});
+    good &= one["begin"].read(range.begin) && one["end"].read(range.end) && range.begin < range.end;
   }
+  isolate = json["isolate"].truth();
+  if (json["pictures"]) pictures_folder() = json["pictures"].text();
+  if (!good) return why = path + ": a metric, a pass or a range makes no sense", false;
   std::stable_sort(ranges.begin(), ranges.end(), [](auto& a, auto& b) { return a.begin < b.begin; });
   return true;
 }
 
 uint16_t Session::kind(const std::string& name, uint64_t flags) {
   auto is = [&](const char* what) { return name.starts_with(what); };
-  uint16_t k = flags & (FLAG_DRAW | FLAG_DISPATCH | FLAG_CLEAR) || is("glCallList") ? DRAW : 0;
-  if (flags & FLAG_DRAW || is("glCallList") || name == "glBegin") k |= PRIMITIVES;
-  if (name == "glBegin")
+  uint16_t k = flags & (FLAG_DRAW | FLAG_DISPATCH | FLAG_CLEAR | FLAG_LIST_CALL) ? DRAW : 0;
+  if (flags & (FLAG_DRAW | FLAG_LIST_CALL | FLAG_VERTICES_BEGIN)) k |= PRIMITIVES;
+  if (flags & FLAG_VERTICES_BEGIN)
     k |= BEGIN;
-  else if (name == "glEnd")
+  else if (flags & FLAG_VERTICES_END)
     k |= END;
   else if (is("glBeginQuery"))
     k |= QUERY_BEGIN;
   else if (is("glEndQuery"))
     k |= QUERY_END;
-  else if (name == "glNewList")
+  else if (flags & FLAG_LIST_BEGIN)
     k |= LIST_BEGIN;
-  else if (name == "glEndList")
+  else if (flags & FLAG_LIST_END)
     k |= LIST_END;
   else if (is("glLinkProgram"))
     k |= LINKS;
@@ -542,35 +531,34 @@ void Session::ask() {
   });
   refused.insert(refused.end(), made.refused.begin(), made.refused.end());
   if (!status_) return;
-  fprintf(status_, "{\"kind\": \"plan\", \"questions\": %zu, \"ns\": %llu, \"passes\": [", made.questions,
-          static_cast<unsigned long long>(now_ns() - began));
-  for (size_t p = 0; p < made.passes.size(); ++p) {
-    fprintf(status_, "%s{\"at\": \"%s\", \"metrics\": [", p ? ", " : "", letters(made.passes[p].at).c_str());
-    for (size_t i = 0; i < made.passes[p].metrics.size(); ++i)
-      fprintf(status_, "%s%d", i ? ", " : "", made.passes[p].metrics[i]);
-    fputs("]}", status_);
-  }
-  fputs("], \"refused\": [", status_);
-  for (size_t i = 0; i < refused.size(); ++i)
-    fprintf(status_, "%s[%d, %s]", i ? ", " : "", refused[i].first, json_text(refused[i].second).c_str());
-  fputs("]}\n", status_);
+  JsonObject line;
+  auto& out = line.put("kind", "plan").put("questions", made.questions).put("ns", now_ns() - began).writer();
+  out.list("passes");
+  for (auto& pass : made.passes) out.object().put("at", letters(pass.at)).values("metrics", pass.metrics).end();
+  out.end().list("refused");
+  for (auto& [metric, reason] : refused) out.list().value(metric).value(reason).end();
+  out.end();
+  put_line(status_, line);
 }
 
 void list_backends(FILE* to, const char* context) {
   for (Backend* b : backends()) {
-    std::string why = b->reason();
-    fprintf(to, "{\"kind\": \"backend\", \"backend\": \"%s\", \"context\": %s, \"reason\": %s}\n", b->name,
-            json_text(context).c_str(), json_text(why).c_str());
+    const std::string why = b->reason();
+    auto begin = [&](JsonObject& line, const char* kind) -> JsonObject& {
+      return line.put("kind", kind).put("backend", b->name).put("context", context);
+    };
+    JsonObject about;
+    put_line(to, begin(about, "backend").put("reason", why));
     if (!why.empty()) continue;
-    for (auto& o : b->offers())
-      fprintf(
-          to,
-          "{\"kind\": \"offer\", \"backend\": \"%s\", \"spec\": %s, \"group\": %s, \"name\": %s, \"type\": %s, \"unit\": %s, \"text\": %s, \"context\": %s}\n",
-          b->name, json_text(o.spec).c_str(), json_text(o.group).c_str(), json_text(o.name).c_str(),
-          json_text(o.type).c_str(), json_text(o.unit).c_str(), json_text(o.text).c_str(), json_text(context).c_str());
-    for (auto& [spec, reason] : b->refusals())
-      fprintf(to, "{\"kind\": \"refusal\", \"backend\": \"%s\", \"spec\": %s, \"reason\": %s, \"context\": %s}\n",
-              b->name, json_text(spec).c_str(), json_text(reason).c_str(), json_text(context).c_str());
+    for (auto& o : b->offers()) {
+      JsonObject line;
+      begin(line, "offer").put("spec", o.spec).put("group", o.group).put("name", o.name).put("type", o.type);
+      put_line(to, line.put("unit", o.unit).put("text", o.text));
+    }
+    for (auto& [spec, reason] : b->refusals()) {
+      JsonObject line;
+      put_line(to, begin(line, "refusal").put("spec", spec).put("reason", reason));
+    }
   }
 }
 

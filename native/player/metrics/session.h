@@ -19,9 +19,9 @@ namespace dt::play::metrics {
 // Behind `to`, with as few digits as say the number exactly.
 void put_numeral(std::string& to, double v);
 
-// What is to be measured: a file of lines, words separated by tabs.
-//   metric ID BACKEND SPEC sum|mean|ratio|last|first fdcr   pass fdcr NUMBER NUMBER ...   range NUMBER BEGIN END
-//   isolate 1   pictures FOLDER
+// What is to be measured: a file of JSON, an object.
+//   metrics: [{id, backend, spec, fold: sum|mean|ratio|last|first, at: fdcr}]   passes: [{at, metrics: [NUMBER]}]
+//   ranges: [{begin, end}]   isolate: true|false   pictures: FOLDER
 struct Request {
   std::vector<Wanted> metrics;
   std::vector<Pass> passes;

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "../../core/trace.h"
+#include "../line.h"
 #include "gl_enums.h"
 
 namespace dt::play::metrics {
@@ -206,8 +207,7 @@ void Session::within(Call& call, Draw* draw) {
     show(*draw);
     start();
   }
-  if (draw && (draw->flags & FLAG_DRAW || !strcmp(draw->name, "glBegin") || !strncmp(draw->name, "glCallList", 10)))
-    drawn();
+  if (draw && (draw->flags & (FLAG_DRAW | FLAG_VERTICES_BEGIN | FLAG_LIST_CALL))) drawn();
   for (auto& source : passes_[pass_].sources)
     if (source->watches() & Source::WATCH_CALLS) source->see(call);
 }
@@ -371,22 +371,16 @@ void Session::end_pass() {
   fclose(rows_);
   rows_ = nullptr;
   if (!status_) return;
-  fprintf(
-      status_,
-      "{\"kind\": \"pass\", \"pass\": %zu, \"rows\": %llu, \"cuts\": %llu, \"cost_ns\": %llu, \"cut_ns\": %llu, \"calls\": %llu, \"calls_hash\": \"%016llx\", \"paused\": %llu, \"bias\": {",
-      pass_, static_cast<unsigned long long>(written_), static_cast<unsigned long long>(cuts_),
-      static_cast<unsigned long long>(cost_ns_), static_cast<unsigned long long>(cut_ns_median_),
-      static_cast<unsigned long long>(counted_calls_), static_cast<unsigned long long>(calls_hash_),
-      static_cast<unsigned long long>(pauses_));
-  bool first = true;
-  for (int m : passes_[pass_].pass.metrics) {
-    std::string bias;
-    put_numeral(bias, bias_[static_cast<size_t>(m)]);
-    fprintf(status_, "%s%s: %s", first ? "" : ", ", json_text(request_.metrics[static_cast<size_t>(m)].id).c_str(),
-            bias.c_str());
-    first = false;
-  }
-  fputs("}}\n", status_);
+  char hash[20];
+  snprintf(hash, sizeof hash, "%016llx", static_cast<unsigned long long>(calls_hash_));
+  JsonObject line;
+  line.put("kind", "pass").put("pass", pass_).put("rows", written_).put("cuts", cuts_).put("cost_ns", cost_ns_);
+  line.put("cut_ns", cut_ns_median_).put("calls", counted_calls_).put("calls_hash", hash).put("paused", pauses_);
+  auto& out = line.writer().object("bias");
+  for (int m : passes_[pass_].pass.metrics)
+    out.put(request_.metrics[static_cast<size_t>(m)].id, bias_[static_cast<size_t>(m)]);
+  out.end();
+  put_line(status_, line);
 }
 
 // Takes what contexts still have that are not current.

@@ -110,13 +110,13 @@ class HeldContent:
 
 @dataclass(frozen=True)
 class _PartRequest:
-    # A part that is asked for: the player's words for it, and where its bytes go.
+    # A part that is asked for: how the player knows it, and where its bytes go.
     suffix: str
     face: str
     level: int
     size: tuple[int, int, int]
     format: str
-    words: str = ""
+    wanted: Mapping[str, object] = field(default_factory=dict)
     path: Path = field(default_factory=Path)
 
 
@@ -153,7 +153,7 @@ def held_object(
         raise UsageError(f"there is no {kind} {name} after call {at}", hint="the table resources has all lives")
     row = rows[-1]
     parts = _wanted(trace, row, folder / "of")
-    return _content_of(row, parts, lambda part: player.content(row["call"], part.words, part.path), _Uploads(trace))
+    return _content_of(row, parts, lambda part: player.content(row["call"], part.wanted, part.path), _Uploads(trace))
 
 
 def _content_of(
@@ -184,8 +184,8 @@ def _wanted(trace: Trace, row: Mapping[str, Any], stem: Path) -> list[_PartReque
     if row["call"] is None or not (row["width"] and row["height"]):
         return []
     if row["class"] != "texture":
-        words = f"{row['class']} {row['name']} 0 0 0 {size[0]} {size[1]} 1 {_points(row['format'])}"
-        return [_PartRequest("", "", 0, size, row["format"] or "", words, stem)]
+        asked = _asked(row, (size[0], size[1], 1), row["format"])
+        return [_PartRequest("", "", 0, size, row["format"] or "", asked, stem)]
     target = row["target"] or ""
     levels: dict[tuple[str, int], dict[str, Any]] = {}
     if row["name"]:
@@ -204,13 +204,20 @@ def _wanted(trace: Trace, row: Mapping[str, Any], stem: Path) -> list[_PartReque
         suffix = ("-" + face.removeprefix(_CUBE + "_").lower() if face != target else "") + (
             f"-level{level}" if level else ""
         )
-        words = (
-            f"texture {row['name']} {_TARGETS.get(target, 0)} {_TARGETS.get(face, 0)} {level} {width} {height} "
-            f"{depth if target in _LAYERED else 1} {_points(form)}"
-        )
+        extent = (width, height, depth if target in _LAYERED else 1)
+        named = {"target": _TARGETS.get(target, 0), "face": _TARGETS.get(face, 0), "level": level}
+        asked = _asked(row, extent, form, **named)
         file = stem.with_name(f"{stem.name}{suffix}")
-        out.append(_PartRequest(suffix, face, level, (width, height, max(depth, 1)), form, words, file))
+        out.append(_PartRequest(suffix, face, level, (width, height, max(depth, 1)), form, asked, file))
     return out
+
+
+def _asked(row: Mapping[str, Any], size: tuple[int, int, int], form: str | None, **of: int) -> Mapping[str, object]:
+    # What native/player/objects.h reads.
+    return {
+        "class": row["class"], "name": row["name"], "target": 0, "face": 0, "level": 0,
+        "width": size[0], "height": size[1], "depth": size[2], "points": _points(form), **of,
+    }  # fmt: skip
 
 
 def _points(form: str | None) -> int:
@@ -226,14 +233,18 @@ def _played(
 ) -> tuple[dict[str, Mapping[str, Any]], str]:
     from drawtap.replay import player
 
-    lines = [f"{objects[i]['call']}\t{part.words}\t{part.path}\n" for i, parts in wanted.items() for part in parts]
+    asked = [
+        {"call": objects[i]["call"], "what": part.wanted, "file": str(part.path)}
+        for i, parts in wanted.items()
+        for part in parts
+    ]
     answers: dict[str, Mapping[str, Any]] = {}
-    if not lines:
+    if not asked:
         return answers, ""
     folder = next(part.path.parent for parts in wanted.values() for part in parts)
     listed = folder / "wanted"
-    listed.write_text("".join(lines))
-    stop = max(int(line.partition("\t")[0]) for line in lines)
+    listed.write_text(json.dumps({"objects": asked}), encoding="utf-8")
+    stop = max(one["call"] for one in asked)
     rule = [] if trace.frame_end in (None, "auto") else ["--frame-end", str(trace.frame_end)]
 
     def on_line(line: Mapping[str, object]) -> None:

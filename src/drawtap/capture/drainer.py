@@ -141,11 +141,11 @@ class Drainer:
     def watch(self, pid: int) -> None:
         """Name the program, so that the drainer notices its end even if this process is gone."""
         self._watched = pid
-        self._tell(f"watch {pid}\n")
+        self._tell(_wish("watch", pid=pid))
 
     def finish(self, status: int) -> None:
         """Tell how the program ended and wait until the file is whole, as long as the drainer is at work."""
-        told = f"signal {-status}\n" if status < 0 else f"exit {status}\n"
+        told = _wish("signal", value=-status) if status < 0 else _wish("exit", value=status)
         self._tell(told)
         self._close_input()
         if not self._wait_while_it_works():
@@ -209,7 +209,7 @@ class Drainer:
             else:
                 self.refused.append(f"{by} before a program came")
             return
-        watched = f"watch {self._watched}\n" if self._watched else ""
+        watched = _wish("watch", pid=self._watched) if self._watched else ""
         successor = self._take_over(end_it=end_it)
         self.pools.empty_into(successor, watched + told, self._hear_successor)
         self.pools.count(successor, self._hear)
@@ -318,13 +318,13 @@ class Drainer:
     def save(self, reason: str, detail: str, *, limited: bool = False) -> None:
         """Ask a flight recorder to write what it has; if `limited`, not too often. Good in a signal handler."""
         assert self._process.stdin is not None
-        line = f"save {reason}\tdetail={' '.join(detail.split())}{chr(9) + 'auto=1' if limited else ''}\n"
+        line = _wish("save", reason=reason, detail=" ".join(detail.split()), limited=limited)
         with contextlib.suppress(OSError, ValueError):
             os.write(self._process.stdin.fileno(), line.encode())
 
     def peek(self) -> str | None:
         """Return where a flight recorder's window can be read as a trace, until the next call; None: there is none."""
-        self._tell("peek\n")
+        self._tell(_wish("peek"))
         try:
             return self._peeks.get(timeout=20)
         except queue.Empty:
@@ -370,3 +370,8 @@ def _switches(pid: int) -> str:
     except OSError:
         return ""
     return next((line for line in lines if line.startswith("voluntary_ctxt_switches:")), "")
+
+
+def _wish(what: str, **more: object) -> str:
+    # A line of a drainer's standard input (native/drain/options.cc).
+    return json.dumps({"do": what, **more}) + "\n"

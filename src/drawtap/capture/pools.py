@@ -38,7 +38,7 @@ class Window:
     raw: int
     base: int | None
     frames: int | None
-    job: str
+    job: Mapping[str, object]
     calls_lost: int
 
     def close(self) -> None:
@@ -75,7 +75,7 @@ class Pools:
             if pool in self._windows:
                 self._windows[pool].close()
             pid, lost = (int(entry.get(name) or 0) for name in ("pid", "calls_lost"))
-            job = str(entry.get("job"))
+            job = entry["job"]
             self._windows[pool] = Window(pid, parts["raw"], parts.get("base"), parts.get("frames"), job, lost)
         elif entry.get("event") == "file":
             self.release(pool)

@@ -44,16 +44,18 @@ def save(pool: int, window: pools.Window, output: Path, why: str) -> Mapping[str
     about |= {"calls_lost": lost}
     end = {"kind": "end", "reason": f"saved: {REASON}", "calls": drained.get("calls")}
     end |= {name: drained.get(name, 0) for name in _COUNTS} | {"calls_lost": lost}
-    answer = _written(window, target, json.dumps(about)[1:-1], json.dumps(end))
+    answer = _written(window, target, about, end)
     kept = {name: answer.get(name) for name in ("calls", "frames", "first_frame", "kept", "assumed", "assumed_because")}
     return {**about, **kept, "event": "saved", "file": str(target), "earlier": answer.get("calls_past")}
 
 
-def _written(window: pools.Window, target: Path, about: str, end: str) -> Mapping[str, Any]:
+def _written(
+    window: pools.Window, target: Path, about: Mapping[str, object], end: Mapping[str, object]
+) -> Mapping[str, Any]:
     files = {"base": window.base, "frames_in": window.frames, "raw": window.raw}
-    paths = [f"{name} /proc/self/fd/{descriptor}" for name, descriptor in files.items() if descriptor is not None]
+    paths = {name: f"/proc/self/fd/{descriptor}" for name, descriptor in files.items() if descriptor is not None}
     with tempfile.NamedTemporaryFile("w", prefix="drawtap-", suffix=".job") as job:
-        job.write(window.job + "\n".join([*paths, f"out {target}", f"about {about}", f"after {end}"]) + "\n")
+        json.dump({**window.job, **paths, "out": str(target), "about": about, "after": [end]}, job)
         job.flush()
         given = [descriptor for descriptor in files.values() if descriptor is not None]
         done = subprocess.run(

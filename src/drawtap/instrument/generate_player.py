@@ -409,7 +409,7 @@ def _out(f: Function, p: Param) -> list[str]:
     _, data_slot = _slot(f, p.name, "data")
     binding = _binding(f, p)
     bound = f"dt::size::bound((int64_t){f.api.enums[binding]})" if binding else "0"
-    makes = f.name.startswith(("glGen", "glCreate")) and object_class(f, p) in CLASSES
+    makes = f.has("create") and object_class(f, p) in CLASSES
     counted = f'if (!_p.names_recorded(_w, _o_{p.name}, {_need(f, p)}, "{p.name}")) return;'
     return [
         f"const In _o_{p.name} = _p.in(_w, {_payload(f, p.name)}, {data_slot}, _w.w8({slot}));",
@@ -423,7 +423,7 @@ def _out(f: Function, p: Param) -> list[str]:
 def _taken(f: Function, p: Param) -> list[str]:
     kind = object_class(f, p)
     if kind in CLASSES and p.type.base in ("GLuint", "GLhandleARB"):
-        if f.name.startswith(("glGen", "glCreate")):
+        if f.has("create"):
             return [f"_p.made({CLASSES.index(kind)}, _o_{p.name}, (const uint32_t*){p.name});"]
         return []
     if f.has("readback"):
@@ -458,7 +458,7 @@ def _returned(f: Function) -> list[str]:
         return [f"_p.made_range({CLASSES.index('display list')}, (uint32_t){raw}, (uint32_t)_result, (int64_t)range);"]
     if kind in CLASSES:
         return [f"_p.made_one({CLASSES.index(kind)}, (uint32_t){raw}, (uint32_t)_result);"]
-    if f.has("error_query") or f.name == "glGetError":
+    if f.has("error_query"):
         return [f"_p.error_result(_w, (uint32_t){raw}, (uint32_t)_result);"]
     if f.name.startswith("glCheckFramebufferStatus"):
         return [f'_p.same_result(_w, {raw}, (uint32_t)_result, "{f.name}");']

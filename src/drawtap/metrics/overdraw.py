@@ -68,8 +68,8 @@ def overdraw(
     with tempfile.TemporaryDirectory(prefix="drawtap-") as name:
         folder = Path(name)
         request = folder / "request"
-        text = request_text(known, ["frame"], passes=[Pass((metric,), ("frame",))])
-        request.write_text(f"{text}pictures\t{folder}\n", encoding="utf-8")
+        text = request_text(known, ["frame"], passes=[Pass((metric,), ("frame",))], pictures=folder)
+        request.write_text(text, encoding="utf-8")
         arguments = ["--measure", str(request), "--measured", str(folder / "rows")]
         if frames is not None:
             arguments += ["--frames", f"{frames.start}:{frames.stop}"]

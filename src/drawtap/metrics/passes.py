@@ -7,6 +7,7 @@ range; all else is measured for all of them at once.
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -85,17 +86,25 @@ def request_text(
     passes: Sequence[Pass] = (),
     ranges: Sequence[Range] = (),
     isolate: bool = False,
+    pictures: Path | None = None,
 ) -> str:
-    """Return what the player is to measure, in the form that native/player/metrics/session.h describes."""
+    """Return what the player is to measure, as native/player/metrics/session.h describes it."""
     number = {metric.id: i for i, metric in enumerate(metrics)}
-    letters = "".join(_LETTERS[word] for word in per)
-    lines = [f"metric\t{m.id}\t{m.backend}\t{m.spec}\t{m.fold}\t{letters}" for m in metrics]
-    for one in passes:
-        at = "".join(_LETTERS[word] for word in one.per)
-        lines.append("\t".join(["pass", at, *(str(number[m.id]) for m in one.metrics)]))
-    lines += [f"range\t{i}\t{r.begin}\t{r.end}" for i, r in enumerate(ranges)]
-    lines += ["isolate\t1"] if isolate else []
-    return "\n".join(lines) + "\n"
+
+    def letters(words: Sequence[str]) -> str:
+        return "".join(_LETTERS[word] for word in words)
+
+    request: dict[str, object] = {
+        "metrics": [
+            {"id": m.id, "backend": m.backend, "spec": m.spec, "fold": m.fold, "at": letters(per)} for m in metrics
+        ],
+        "passes": [{"at": letters(one.per), "metrics": [number[m.id] for m in one.metrics]} for one in passes],
+        "ranges": [{"begin": r.begin, "end": r.end} for r in ranges],
+        "isolate": isolate,
+    }
+    if pictures is not None:
+        request["pictures"] = str(pictures)
+    return json.dumps(request)
 
 
 def _plan(said: Mapping[str, Any], wanted: Sequence[Metric]) -> Plan:

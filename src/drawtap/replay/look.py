@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from drawtap.trace.trace import Trace
 
-# First call, last call, words: what Warm.look answers. One of the types below says what the JSON of the words has.
-Ask = Callable[[int, int, str], tuple[Any, bytes]]
+# First call, last call, request: what Warm.look answers. One of the types below says what the answer has.
+Ask = Callable[[int, int, Mapping[str, object]], tuple[Any, bytes]]
 
 
 #: Numbers of one part of a pixel, as text where they are not finite; None where the image has no such part.
@@ -141,7 +141,7 @@ def pixel_history(trace: Trace, call: int, x: int, y: int, ask: Ask, *, buffer: 
     """
     first = frame_begin(trace, call)
     found: PixelHistory
-    found, _ = ask(first, call, f"history {x} {y} {buffer}")
+    found, _ = ask(first, call, {"find": "history", "x": x, "y": y, "buffer": buffer})
     if found["why"]:
         raise UnavailableError(f"no history of pixel {x},{y} at call {call}: {found['why']}")
     if found["now"]["color"] is None and found["now"]["depth"] is None:
@@ -216,7 +216,7 @@ def masks(trace: Trace, call: int, ask: Ask) -> Masks:
     import numpy as np
 
     head: _MasksHead
-    head, data = ask(frame_begin(trace, call), call, "masks")
+    head, data = ask(frame_begin(trace, call), call, {"find": "masks"})
     if not head["found"]:
         raise UnavailableError(f"call {call} draws no primitives", hint="choose a draw")
     width, height = head["width"], head["height"]
@@ -251,7 +251,7 @@ def overdraw(trace: Trace, call: int, ask: Ask) -> tuple[NDArray[np.uint32], Ove
     import numpy as np
 
     head: OverdrawRemarks
-    head, data = ask(frame_begin(trace, call), call, "overdraw")
+    head, data = ask(frame_begin(trace, call), call, {"find": "overdraw"})
     width, height = head["width"], head["height"]
     if not width:
         raise UnavailableError(f"no draw is counted up to call {call}: {head['why'] or 'there is none'}")
@@ -305,7 +305,7 @@ def mesh(trace: Trace, call: int, ask: Ask) -> Mesh:
     import numpy as np
 
     head: _MeshHead
-    head, data = ask(frame_begin(trace, call), call, "mesh")
+    head, data = ask(frame_begin(trace, call), call, {"find": "mesh"})
     if not head["found"]:
         raise UnavailableError(f"call {call} draws no primitives", hint="choose a draw")
     at = 0

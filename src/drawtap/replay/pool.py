@@ -108,9 +108,11 @@ class Pool:
         self._making: threading.Thread | None = None
         self._closed = False
 
-    def look(self, first: int, last: int, words: str) -> tuple[tuple[dict[str, object], bytes], Served]:
+    def look(
+        self, first: int, last: int, request: Mapping[str, object]
+    ) -> tuple[tuple[dict[str, object], bytes], Served]:
         """Return what Warm.look finds about calls of one frame, and which player found it."""
-        return self.ask(last, lambda player: player.look(first, last, words), looks_from=first)
+        return self.ask(last, lambda player: player.look(first, last, request), looks_from=first)
 
     def ask(
         self, seq: int, question: Callable[[Warm], T], *, whole: bool = False, looks_from: int | None = None

@@ -19,10 +19,10 @@ def query(
     frame_end: str | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> player.Replay:
-    """Play `trace` once and write the state after each of `calls` to `output`, a line `seq<TAB>path<TAB>value` each.
+    """Play `trace` once and write the state after each of `calls` to `output`.
 
-    `path` keeps those that begin with it. The numbers of calls ascend in the file. Raises what `player.play` raises,
-    and UsageError where no call is named.
+    A line is JSON: [seq, path, value as JSON text]. `path` keeps those that begin with it. The numbers of calls ascend
+    in the file. Raises what `player.play` raises, and UsageError where no call is named.
     """
     if not calls:
         raise UsageError("name at least one call for the state")

@@ -97,13 +97,13 @@ def verify(trace: Trace, points: Sequence[int], *, environment: Mapping[str, str
 def _answers(output: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """The driver's answers, call by call."""
     current, told = -1, dict[str, str]()
-    with output.open(encoding="utf-8", errors="replace") as lines:
+    with output.open(encoding="utf-8") as lines:
         for line in lines:
-            number, path, value = line.rstrip("\n").split("\t", 2)
-            if int(number) != current:
+            number, path, value = json.loads(line)
+            if number != current:
                 if told:
                     yield current, told
-                current, told = int(number), {}
+                current, told = number, {}
             if not path.startswith(_ABOUT_DRIVER):
                 told[path] = value
     if told:

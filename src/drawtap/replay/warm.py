@@ -61,34 +61,37 @@ class Warm:
     def image(self, call: int, output: Path) -> str | None:
         """Save what the framebuffer that is drawn to holds after a call; return why there is no image, else None."""
         output.unlink(missing_ok=True)
-        found = _said(self._ask(f"image {call} {output.absolute()}", call))
+        found = _said(self._ask("image", call, file=output))
         return None if output.exists() else found or "there is no image to read back here"
 
     def attachments(self, call: int, base: Path) -> tuple[list[Path], str]:
         """Save colour, depth and stencil of what is drawn to after a call as BASE.png, BASE-color1.png, BASE-depth.png
         ...; return the files, and what could not be read.
         """
-        lines = self._ask(f"snapshot {call} {base.absolute()}", call)
+        lines = self._ask("snapshot", call, file=base)
         return [Path(str(line["path"])) for line in lines if line["kind"] == "image"], _said(lines)
 
-    def content(self, call: int, words: str, output: Path) -> Mapping[str, object]:
-        """Save what an object holds after a call; return what the player says of the bytes (`why` not, where none)."""
-        lines = self._ask(f"object {call} {words}\t{output.absolute()}", call)
+    def content(self, call: int, wanted: Mapping[str, object], output: Path) -> Mapping[str, object]:
+        """Save what an object holds after a call; return what the player says of the bytes (`why` not, where none).
+
+        native/player/objects.h has the fields of `wanted`.
+        """
+        lines = self._ask("object", call, what=wanted, file=output)
         found = next((line for line in lines if line["kind"] == "object"), None)
         if found is None:
             raise ChildError(f"no content at call {call}: {_said(lines)}")
         return found
 
-    def look(self, first: int, last: int, words: str) -> tuple[Any, bytes]:
+    def look(self, first: int, last: int, request: Mapping[str, object]) -> tuple[Any, bytes]:
         """Return the player's findings about the calls from `first` to `last`, and bare data that belong to them.
 
-        native/player/metrics/look.h has the words.
+        native/player/metrics/look.h has the fields of `request`.
 
         Needs `looks`. Raises ChildError where it found nothing.
         """
         answer = Path(self._folder.name) / "look"
         answer.unlink(missing_ok=True)
-        why = _said(self._ask(f"look {last} {first} {words}\t{answer}", last))
+        why = _said(self._ask("look", last, first=first, **request, file=answer))
         if not answer.exists() or not answer.stat().st_size:
             raise ChildError(f"nothing was found at call {last}: {why}")
         head, _, data = answer.read_bytes().partition(b"\n")
@@ -98,18 +101,17 @@ class Warm:
 
     def go_to(self, call: int) -> None:
         """Play up to a call and stay there."""
-        self._ask(f"state {call} none\t/dev/null", call)
+        self._ask("state", call, path="none", file="/dev/null")
 
     def state(self, call: int, path: str = "") -> list[tuple[str, object]]:
         """Return what the driver says about its state after a call: paths that begin with `path`, and values."""
         answer = Path(self._folder.name) / "state"
         answer.unlink(missing_ok=True)
-        why = _said(self._ask(f"state {call} {path}\t{answer}", call))
+        why = _said(self._ask("state", call, path=path, file=answer))
         if not answer.exists():
             raise ChildError(f"no state at call {call}: {why}")
-        with answer.open(encoding="utf-8", errors="replace") as lines:
-            rows = [line.rstrip("\n").split("\t", 2) for line in lines]
-        return [(row[1], json.loads(row[2])) for row in rows if len(row) == 3]
+        with answer.open(encoding="utf-8") as lines:
+            return [(name, json.loads(value)) for _, name, value in map(json.loads, lines)]
 
     def close(self) -> None:
         """End the player."""
@@ -149,7 +151,8 @@ class Warm:
                 errors="replace",
             )
 
-    def _ask(self, request: str, call: int) -> list[dict[str, object]]:
+    def _ask(self, what: str, call: int, /, *, file: Path | str, **more: object) -> list[dict[str, object]]:
+        request = json.dumps({"ask": what, "call": call, "file": str(Path(file).absolute()), **more})
         for _ in range(2):
             if self._child is None or self._child.poll() is not None:
                 self.close()

@@ -293,12 +293,7 @@ class CoreTrace(Handle):
         text = c_char_p()
         name = None if function is None else function.encode()
         self._lib.dt_calls_schema(self.handle, name, byref(text))
-        columns = []
-        for line in (text.value or b"").decode().splitlines():
-            column, kind, note = line.split("\t")
-            words = dict(word.partition("=")[::2] for word in note.split())
-            columns.append(Column(column, kind, "more" not in words, words.get("enum"), words.get("group")))
-        return columns
+        return [Column(**column) for column in json.loads(text.value or b"[]")]
 
     def calls(self, selection: Selection) -> object:
         """Return calls as a capsule "arrow_array_stream"."""

@@ -7,12 +7,13 @@ docs/state-paths.md, with contexts and share groups by number: `contexts[1].GL_D
 from __future__ import annotations
 
 import functools
+import json
 import os
 from collections.abc import Callable, Iterator
 from ctypes import POINTER, c_char_p, c_uint64, c_void_p
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any
 
 from drawtap.parts import STATE, cache_folder, part
 from drawtap.trace.library import TEXT, Handle, Library, Signature
@@ -60,19 +61,16 @@ class StateIndex(Handle):
 
         In `path` "*" matches anything and "?" one character.
         """
-        text = self._text(self._lib.dt_state_at, seq, path.encode())
-        return [cast("tuple[str, str]", tuple(line.split("\t", 1))) for line in text.splitlines()]
+        return [(name, value) for name, value in self._read(self._lib.dt_state_at, seq, path.encode())]
 
     def changes(self, first_seq: int, end_seq: int, path: str = "") -> Iterator[Change]:
         """Yield what the calls from `first_seq` up to but without `end_seq` changed, in their order."""
-        text = self._text(self._lib.dt_state_changes, first_seq, end_seq, path.encode())
-        for line in text.splitlines():
-            seq, name, value, before = line.split("\t")
-            yield Change(int(seq), name, value, before)
+        for change in self._read(self._lib.dt_state_changes, first_seq, end_seq, path.encode()):
+            yield Change(*change)
 
     def problems(self) -> list[str]:
         """Return what could not be read while the index was made; empty for one that was kept from before."""
-        return self._text(self._lib.dt_state_problems).splitlines()
+        return [str(problem) for problem in self._read(self._lib.dt_state_problems)]
 
     def table(self, name: str, path: str = "", first_seq: int = 0, end_seq: int | None = None) -> object:
         """Return a table of TABLES as a capsule "arrow_array_stream"; the restrictions are for `state` alone."""
@@ -84,8 +82,10 @@ class StateIndex(Handle):
         """Stop indices that are being made in this process; they then raise KeyboardInterrupt."""
         self._lib.dt_state_cancel()
 
-    def _text(self, function: Callable[..., object], *arguments: object) -> str:
-        return self._lib.text(function, self.handle, *arguments).decode(errors="replace")
+    def _read(self, function: Callable[..., object], *arguments: object) -> list[Any]:
+        found = json.loads(self._lib.text(function, self.handle, *arguments))
+        assert isinstance(found, list)
+        return found
 
 
 __all__ = ["Change", "StateIndex"]

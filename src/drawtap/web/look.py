@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,8 +24,8 @@ class Looks:
         self._trace, self._pool = trace, pool
         self._served: Served | None = None
 
-    def _ask(self, first: int, last: int, words: str) -> tuple[Any, bytes]:
-        answer, self._served = self._pool.look(first, last, words)
+    def _ask(self, first: int, last: int, request: Mapping[str, object]) -> tuple[Any, bytes]:
+        answer, self._served = self._pool.look(first, last, request)
         return answer
 
     def pixel(self, seq: int, of: str, x: int, y: int) -> Answer:

@@ -1,12 +1,13 @@
 """OpenGL, OpenGL ES and OpenGL SC: one registry, one set of commands.
 
 Here is what the versions of OpenGL need. `gles1` and `gles2` add what only OpenGL ES has, `gl_extensions` the
-extensions, `gl_state` what kinds of commands there are, `gl_effects` what they do to state.
+extensions, `gl_state` what kinds of commands there are, `gl_effects` and
+`gl_object_effects` what they do to state.
 """
 
 from __future__ import annotations
 
-from drawtap.spec.apis import gl_effects, gl_extensions, gl_groups, gl_state, gles1, gles2
+from drawtap.spec.apis import gl_effects, gl_extensions, gl_groups, gl_object_effects, gl_state, gles1, gles2
 from drawtap.spec.model import (
     Array,
     BufferOffset,
@@ -319,5 +320,5 @@ o.data(
     messageLog=Array("bufSize", out=True, actual="sum(lengths, result) if lengths else bufSize"),
 )
 
-for part in (gles1.PART, gles2.PART, gl_extensions.PART, gl_groups.PART, gl_state.PART, gl_effects.PART):
-    o.include(part)
+for part in (gles1, gles2, gl_extensions, gl_groups, gl_state, gl_effects, gl_object_effects):
+    o.include(part.PART)

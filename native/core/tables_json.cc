@@ -1,0 +1,148 @@
+// What a recording says of itself, and small tables, as JSON.
+#include <algorithm>
+#include <set>
+
+#include "tables.h"
+
+namespace dt {
+namespace {
+
+// Whether the recording was closed and no call that belongs into it is missing.
+bool is_complete(const Trace& trace) {
+  static const std::set<std::string> losses = {"calls_lost", "calls_unrecorded", "chunks_lost", "invalid_records"};
+  const auto all = trace.problems();
+  return trace.has_footer() &&
+         std::none_of(all.begin(), all.end(), [](const Problem& p) { return losses.count(p.kind) != 0; });
+}
+
+}  // namespace
+
+std::string info_json(const Trace& trace) {
+  auto frames = trace.frames();
+  uint64_t first = 0, last = 0, content = 0, tap_records = 0;
+  for (auto& c : trace.calls_chunks) {
+    if (c.meta.t_first && (!first || c.meta.t_first < first)) first = c.meta.t_first;
+    last = std::max({last, c.meta.t_last, c.meta.t_end});
+    tap_records += c.meta.records - c.meta.calls;
+    for (auto& f : c.functions)
+      if (!f.tap() && __builtin_add_overflow(content, f.payload_bytes, &content)) content = UINT64_MAX;
+  }
+  std::map<std::string, uint64_t> apis;
+  for (auto& f : trace.signatures.functions)
+    if (uint64_t n = trace.calls_of(f.id)) apis[f.api] += n;
+  Bytes out;
+  auto key = [&](const char* name) {
+    out.put(out.size() > 1 ? ",\n  \"" : "\n  \"");
+    out.put(name);
+    out.put("\": ");
+  };
+  out.put('{');
+  key("path"), put_json(out, trace.path());
+  key("file_bytes"), put_u64(out, trace.file_bytes());
+  key("format_version"), put_u64(out, trace.header().version);
+  char uuid[40];
+  const uint8_t* u = trace.header().uuid;
+  snprintf(uuid, sizeof uuid, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1], u[2],
+           u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
+  key("uuid"), put_json(out, uuid);
+  key("closed"), out.put(trace.has_footer() ? "true" : "false");
+  key("complete"), out.put(is_complete(trace) ? "true" : "false");
+  key("calls"), put_u64(out, trace.calls);
+  key("tap_records"), put_u64(out, tap_records);
+  key("threads"), put_u64(out, trace.threads.size());
+  key("frames"), put_u64(out, frames->ends.size());
+  key("frame_end"), out.put("{\"rule\": "), put_json(out, frames->rule), out.put(", \"why\": "),
+      put_json(out, frames->why), out.put('}');
+  key("apis"), out.put('{');
+  bool comma = false;
+  for (auto& [api, n] : apis) {
+    if (comma) out.put(", ");
+    comma = true;
+    put_json(out, api), out.put(": "), put_u64(out, n);
+  }
+  out.put('}');
+  static const char* const timings[] = {"both", "entry", "none"};
+  key("timing"), put_json(out, timings[trace.timing < 3 ? trace.timing : 0]);
+  if (first) {
+    int64_t a = trace.clock.ns(first), b = trace.clock.ns(last), d;
+    key("t_first"), put_i64(out, a);
+    key("t_last"), put_i64(out, b);
+    key("duration"), put_i64(out, __builtin_sub_overflow(b, a, &d) ? 0 : d);
+  } else {
+    key("t_first"), out.put("null");
+    key("t_last"), out.put("null");
+    key("duration"), out.put("null");
+  }
+  key("ns_per_tick"), put_f64(out, trace.clock.ns_per_tick());
+  key("payload_bytes"), put_u64(out, content);
+  key("problems"), out.put('[');
+  comma = false;
+  for (auto& p : trace.problems()) {
+    if (comma) out.put(", ");
+    comma = true;
+    out.put("{\"kind\": "), put_json(out, p.kind), out.put(", \"offset\": "), put_u64(out, p.offset),
+        out.put(", \"bytes\": "), put_u64(out, p.bytes);
+    out.put(", \"text\": "), put_json(out, p.text), out.put('}');
+  }
+  out.put(']');
+  // What the recorder wrote about the recording, as it stands; what is no object stays out.
+  key("annotations"), out.put('[');
+  comma = false;
+  for (auto& a : trace.annotations) {
+    if (a.json.empty() || a.json.front() != '{') continue;
+    if (comma) out.put(", ");
+    comma = true;
+    put_json(out, a.json);
+  }
+  out.put("]\n}");
+  return std::string(out.view());
+}
+
+namespace {
+
+void put_cell(JsonWriter<Bytes>& out, const Column& column, size_t i) {
+  if (column.nulls && !(column.validity.data()[i >> 3] >> (i & 7) & 1)) return void(out.value(nullptr));
+  auto get = [&](auto v) {
+    memcpy(&v, column.data.data() + i * sizeof v, sizeof v);
+    return v;
+  };
+  auto bytes = [&] {
+    int64_t from, to;
+    memcpy(&from, column.offsets.data() + i * 8, 8);
+    memcpy(&to, column.offsets.data() + i * 8 + 8, 8);
+    return std::string_view(column.data.data() + from, static_cast<size_t>(to - from));
+  };
+  switch (column.type.type) {
+    case Type::boolean: out.value((column.data.data()[i >> 3] >> (i & 7) & 1) != 0); return;
+    case Type::u16: out.value(get(uint16_t{})); return;
+    case Type::u32: out.value(get(uint32_t{})); return;
+    case Type::i64: out.value(get(int64_t{})); return;
+    case Type::f64: out.value(get(double{})); return;
+    case Type::text: out.value(bytes()); return;
+    case Type::binary: {  // JSON has no bytes: hexadecimal digits
+      std::string digits;
+      for (unsigned char byte : bytes()) digits += {"0123456789abcdef"[byte >> 4], "0123456789abcdef"[byte & 15]};
+      out.value(digits);
+      return;
+    }
+    default: out.value(get(uint64_t{}));
+  }
+}
+
+}  // namespace
+
+void table_json(const Table& table, Bytes& out) {
+  JsonWriter json(out);
+  json.list();
+  for (int64_t row = 0; row < table.rows.rows; ++row) {
+    json.object();
+    for (size_t c = 0; c < table.columns.size(); ++c) {
+      json.key(table.columns[c].name);
+      put_cell(json, table.rows.columns[c], static_cast<size_t>(row));
+    }
+    json.end();
+  }
+  json.end();
+}
+
+}  // namespace dt

@@ -1,0 +1,467 @@
+"""Effects of commands on the objects of OpenGL and OpenGL ES, and of draws; `gl_effects` says how to read them."""
+
+from __future__ import annotations
+
+from drawtap.spec.overlay import Overlay, create, delete, run, set_
+
+PART = o = Overlay("gl", xml="gl.xml")
+
+# ---- buffers -----------------------------------------------------------------------------------------------
+
+o.effects("glGenBuffers", create("share.buffers", "buffers"))
+o.effects("glCreateBuffers", run("create_buffers", "buffers"))
+o.effects("glDeleteBuffers", delete("share.buffers", "buffers"))
+o.effects("glBindBuffer", run("bind_buffer", "target, buffer"))
+o.effects("glBindBufferBase", run("bind_buffer_range", "target, index, buffer, 0, -1"))
+o.effects("glBindBufferRange", run("bind_buffer_range", "target, index, buffer, offset, size"))
+o.effects("glBindBuffersBase", run("bind_buffers_range", "target, first, count, buffers"))
+o.effects("glBindBuffersRange", run("bind_buffers_ranges", "target, first, count, buffers, offsets, sizes"))
+o.effects("glBufferData", run("buffer_data", "target, size, data, usage"))
+o.effects("glNamedBufferData", run("named_buffer_data", "buffer, size, data, usage"))
+o.effects("glNamedBufferDataEXT", run("named_buffer_data_ext", "buffer, size, data, usage"))
+o.effects("glBufferStorage", run("buffer_storage", "target, size, data, flags"))
+o.effects("glNamedBufferStorage", run("named_buffer_storage", "buffer, size, data, flags"))
+o.effects("glBufferSubData", run("buffer_sub_data", "target, offset, size, data"))
+o.effects("glNamedBufferSubData{,EXT}", run("named_buffer_sub_data", "buffer, offset, size, data"))
+o.effects("glClearBufferData", run("clear_buffer", "target, 0, -1"))
+o.effects("glClearBufferSubData", run("clear_buffer", "target, offset, size"))
+o.effects("glClearNamedBufferData", run("clear_named_buffer", "buffer, 0, -1"))
+o.effects("glClearNamedBufferSubData", run("clear_named_buffer", "buffer, offset, size"))
+o.effects("glCopyBufferSubData", run("copy_buffer", "readTarget, writeTarget, readOffset, writeOffset, size"))
+o.effects(
+    "glCopyNamedBufferSubData", run("copy_named_buffer", "readBuffer, writeBuffer, readOffset, writeOffset, size")
+)
+o.effects("glInvalidateBufferData", run("invalidate_buffer", "buffer"))
+o.effects("glMapBuffer", run("map_buffer", "target, access, result"))
+o.effects("glMapNamedBuffer", run("map_named_buffer", "buffer, access, result"))
+o.effects("glMapBufferRange", run("map_buffer_range", "target, offset, length, access, result"))
+o.effects("glMapNamedBufferRange", run("map_named_buffer_range", "buffer, offset, length, access, result"))
+o.effects("glUnmapBuffer", run("unmap_buffer", "target"))
+o.effects("glUnmapNamedBuffer", run("unmap_named_buffer", "buffer"))
+o.effects("glFlushMappedBufferRange", run("flush_buffer", "target"))
+o.effects("glFlushMappedNamedBufferRange", run("flush_named_buffer", "buffer"))
+
+# ---- vertex arrays -----------------------------------------------------------------------------------------
+
+o.effects("glGenVertexArrays glCreateVertexArrays", create("context.vertex_arrays", "arrays"))
+o.effects("glDeleteVertexArrays", delete("context.vertex_arrays", "arrays"))
+o.effects("glBindVertexArray{,APPLE}", run("bind_vertex_array", "array"))
+o.effects("glVertexArrayElementBuffer", set_("context.vertex_arrays[vaobj].GL_ELEMENT_ARRAY_BUFFER_BINDING", "buffer"))
+o.effects("glVertexAttribPointer", run("attrib_pointer", "index, size, type, normalized, 0, stride, pointer"))
+o.effects("glVertexAttribIPointer", run("attrib_pointer", "index, size, type, 0, 1, stride, pointer"))
+o.effects("glVertexAttribLPointer", run("attrib_pointer", "index, size, type, 0, 2, stride, pointer"))
+o.effects("glEnableVertexAttribArray", run("attrib_enabled", "index, 1"))
+o.effects("glDisableVertexAttribArray", run("attrib_enabled", "index, 0"))
+o.effects("glEnableVertexArrayAttrib", run("named_attrib_enabled", "vaobj, index, 1"))
+o.effects("glDisableVertexArrayAttrib", run("named_attrib_enabled", "vaobj, index, 0"))
+o.effects("glVertexAttribDivisor", run("attrib_divisor", "index, divisor"))
+for letter, integer in (("", 0), ("I", 1), ("L", 2)):
+    normal = "normalized" if not letter else "0"
+    o.effects(
+        f"glVertexAttrib{letter}Format",
+        run("attrib_format", f"attribindex, size, type, {normal}, {integer}, relativeoffset"),
+    )
+    o.effects(
+        f"glVertexArrayAttrib{letter}Format",
+        run("named_attrib_format", f"vaobj, attribindex, size, type, {normal}, {integer}, relativeoffset"),
+    )
+o.effects("glVertexAttribBinding", run("attrib_binding", "attribindex, bindingindex"))
+o.effects("glVertexArrayAttribBinding", run("named_attrib_binding", "vaobj, attribindex, bindingindex"))
+o.effects("glBindVertexBuffer", run("vertex_buffer", "bindingindex, buffer, offset, stride"))
+o.effects("glVertexArrayVertexBuffer", run("named_vertex_buffer", "vaobj, bindingindex, buffer, offset, stride"))
+o.effects("glBindVertexBuffers", run("vertex_buffers", "first, count, buffers, offsets, strides"))
+o.effects("glVertexArrayVertexBuffers", run("named_vertex_buffers", "vaobj, first, count, buffers, offsets, strides"))
+o.effects("glVertexBindingDivisor", run("binding_divisor", "bindingindex, divisor"))
+o.effects("glVertexArrayBindingDivisor", run("named_binding_divisor", "vaobj, bindingindex, divisor"))
+for array, fields in (
+    ("Vertex", "size, type, stride"),
+    ("Normal", "3, type, stride"),
+    ("Color", "size, type, stride"),
+    ("SecondaryColor", "size, type, stride"),
+    ("Index", "1, type, stride"),
+    ("EdgeFlag", "1, GL_UNSIGNED_BYTE, stride"),
+    ("FogCoord", "1, type, stride"),
+):
+    words = {"SecondaryColor": "SECONDARY_COLOR", "EdgeFlag": "EDGE_FLAG", "FogCoord": "FOG_COORD"}
+    o.effects(
+        f"gl{array}Pointer", run("client_array", f"GL_{words.get(array, array.upper())}_ARRAY, {fields}, pointer")
+    )
+o.effects("glTexCoordPointer", run("client_array", "GL_TEXTURE_COORD_ARRAY, size, type, stride, pointer"))
+o.effects("glPointSizePointerOES", run("client_array", "GL_POINT_SIZE_ARRAY_OES, 1, type, stride, pointer"))
+o.effects("glEnableClientState", run("client_state", "array, 1"))
+o.effects("glDisableClientState", run("client_state", "array, 0"))
+o.effects("glClientActiveTexture", set_("context.GL_CLIENT_ACTIVE_TEXTURE", "texture"))
+o.effects("glInterleavedArrays", run("interleaved_arrays", "format, stride, pointer"))
+
+# ---- textures, samplers ------------------------------------------------------------------------------------
+
+o.effects("glGenTextures{,EXT}", create("share.textures", "textures"))
+o.effects("glCreateTextures", run("create_textures", "target, textures"))
+o.effects("glDeleteTextures{,EXT}", delete("share.textures", "textures"))
+o.effects("glActiveTexture", run("active_texture", "texture"))
+o.effects("glBindTexture", run("bind_texture", "target, texture"))
+o.effects("glBindTextureUnit", run("bind_texture_unit", "unit, texture"))
+o.effects("glBindTextures", run("bind_textures", "first, count, textures"))
+o.effects("glTexParameter{f,i,x,xOES}", run("tex_parameter", "target, pname, param"))
+o.effects("glTexParameter{f,i,Ii,Iui,x}v glTexParameterxvOES", run("tex_parameter_v", "target, pname, params"))
+o.effects("glTextureParameter{f,i}", run("texture_parameter", "texture, pname, param"))
+o.effects("glTextureParameter{f,i}v", run("texture_parameter_v", "texture, pname, param"))
+o.effects("glTextureParameterI{i,ui}v", run("texture_parameter_v", "texture, pname, params"))
+IMAGE = "internalformat, width, {}, {}, border, 0, pixels"
+o.effects("glTexImage1D", run("tex_image", "target, level, " + IMAGE.format("1", "1")))
+o.effects("glTexImage2D", run("tex_image", "target, level, " + IMAGE.format("height", "1")))
+o.effects("glTexImage3D", run("tex_image", "target, level, " + IMAGE.format("height", "depth")))
+o.effects(
+    "glCompressedTexImage1D", run("tex_image", "target, level, internalformat, width, 1, 1, border, imageSize, data")
+)
+o.effects(
+    "glCompressedTexImage2D",
+    run("tex_image", "target, level, internalformat, width, height, 1, border, imageSize, data"),
+)
+o.effects(
+    "glCompressedTexImage3D",
+    run("tex_image", "target, level, internalformat, width, height, depth, border, imageSize, data"),
+)
+SUB = "level, xoffset, {}, {}, width, {}, {}, pixels"
+o.effects("glTexSubImage1D", run("tex_sub_image", "target, " + SUB.format("0", "0", "1", "1")))
+o.effects("glTexSubImage2D", run("tex_sub_image", "target, " + SUB.format("yoffset", "0", "height", "1")))
+o.effects("glTexSubImage3D", run("tex_sub_image", "target, " + SUB.format("yoffset", "zoffset", "height", "depth")))
+o.effects("glTextureSubImage1D", run("texture_sub_image", "texture, " + SUB.format("0", "0", "1", "1")))
+o.effects("glTextureSubImage2D", run("texture_sub_image", "texture, " + SUB.format("yoffset", "0", "height", "1")))
+o.effects(
+    "glTextureSubImage3D", run("texture_sub_image", "texture, " + SUB.format("yoffset", "zoffset", "height", "depth"))
+)
+SUB = SUB.replace("pixels", "data")
+o.effects("glCompressedTexSubImage1D", run("tex_sub_image", "target, " + SUB.format("0", "0", "1", "1")))
+o.effects("glCompressedTexSubImage2D", run("tex_sub_image", "target, " + SUB.format("yoffset", "0", "height", "1")))
+o.effects(
+    "glCompressedTexSubImage3D", run("tex_sub_image", "target, " + SUB.format("yoffset", "zoffset", "height", "depth"))
+)
+o.effects("glCompressedTextureSubImage1D", run("texture_sub_image", "texture, " + SUB.format("0", "0", "1", "1")))
+o.effects(
+    "glCompressedTextureSubImage2D", run("texture_sub_image", "texture, " + SUB.format("yoffset", "0", "height", "1"))
+)
+o.effects(
+    "glCompressedTextureSubImage3D",
+    run("texture_sub_image", "texture, " + SUB.format("yoffset", "zoffset", "height", "depth")),
+)
+o.effects("glCopyTexImage1D", run("copy_tex_image", "target, level, internalformat, width, 1, border"))
+o.effects("glCopyTexImage2D", run("copy_tex_image", "target, level, internalformat, width, height, border"))
+o.effects("glCopyTexSubImage1D", run("copy_tex_sub_image", "target, level, xoffset, 0, 0, width, 1"))
+o.effects("glCopyTexSubImage2D", run("copy_tex_sub_image", "target, level, xoffset, yoffset, 0, width, height"))
+o.effects("glCopyTexSubImage3D", run("copy_tex_sub_image", "target, level, xoffset, yoffset, zoffset, width, height"))
+o.effects("glCopyTextureSubImage1D", run("copy_texture_sub_image", "texture, level, xoffset, 0, 0, width, 1"))
+o.effects(
+    "glCopyTextureSubImage2D", run("copy_texture_sub_image", "texture, level, xoffset, yoffset, 0, width, height")
+)
+o.effects(
+    "glCopyTextureSubImage3D", run("copy_texture_sub_image", "texture, level, xoffset, yoffset, zoffset, width, height")
+)
+o.effects("glTexStorage1D", run("tex_storage", "target, levels, internalformat, width, 1, 1"))
+o.effects("glTexStorage2D", run("tex_storage", "target, levels, internalformat, width, height, 1"))
+o.effects("glTexStorage3D", run("tex_storage", "target, levels, internalformat, width, height, depth"))
+o.effects("glTextureStorage1D", run("texture_storage", "texture, levels, internalformat, width, 1, 1"))
+o.effects("glTextureStorage2D", run("texture_storage", "texture, levels, internalformat, width, height, 1"))
+o.effects("glTextureStorage3D", run("texture_storage", "texture, levels, internalformat, width, height, depth"))
+for call, head in (("Image", "tex"), ("Storage", "tex")):
+    o.effects(
+        f"glTex{call}2DMultisample",
+        run(
+            f"{head}_multisample",
+            f"target, samples, internalformat, width, height, 1, fixedsamplelocations, {int(call == 'Storage')}",
+        ),
+    )
+    o.effects(
+        f"glTex{call}3DMultisample",
+        run(
+            f"{head}_multisample",
+            f"target, samples, internalformat, width, height, depth, fixedsamplelocations, {int(call == 'Storage')}",
+        ),
+    )
+o.effects(
+    "glTextureStorage2DMultisample",
+    run("texture_multisample", "texture, samples, internalformat, width, height, 1, fixedsamplelocations"),
+)
+o.effects(
+    "glTextureStorage3DMultisample",
+    run("texture_multisample", "texture, samples, internalformat, width, height, depth, fixedsamplelocations"),
+)
+o.effects("glTexBuffer", run("tex_buffer", "target, internalformat, buffer, 0, -1"))
+o.effects("glTexBufferRange", run("tex_buffer", "target, internalformat, buffer, offset, size"))
+o.effects("glTextureBuffer", run("texture_buffer", "texture, internalformat, buffer, 0, -1"))
+o.effects("glTextureBufferRange", run("texture_buffer", "texture, internalformat, buffer, offset, size"))
+o.effects(
+    "glTextureView",
+    run("texture_view", "texture, target, origtexture, internalformat, minlevel, numlevels, minlayer, numlayers"),
+)
+o.effects("glGenerateMipmap", run("generate_mipmap", "target"))
+o.effects("glGenerateTextureMipmap", run("generate_texture_mipmap", "texture"))
+
+# The forms of EXT_direct_state_access: a texture by name, with its target.
+NAMED = run("texture_named", "texture, target")
+o.effects("glGenerateTextureMipmapEXT", NAMED, run("generate_texture_mipmap", "texture"))
+o.effects("glTextureParameter{f,i}EXT", NAMED, run("texture_parameter", "texture, pname, param"))
+o.effects(
+    "glTextureParameter{f,i}vEXT glTextureParameterI{i,ui}vEXT",
+    NAMED,
+    run("texture_parameter_v", "texture, pname, params"),
+)
+for dimensions, sizes, offsets in (
+    (1, ("1", "1"), ("0", "0")),
+    (2, ("height", "1"), ("yoffset", "0")),
+    (3, ("height", "depth"), ("yoffset", "zoffset")),
+):
+    extent = f"width, {sizes[0]}, {sizes[1]}"
+    o.effects(
+        f"glTextureStorage{dimensions}DEXT", NAMED, run("texture_storage", f"texture, levels, internalformat, {extent}")
+    )
+    where = f"xoffset, {offsets[0]}, {offsets[1]}"
+    o.effects(
+        f"glTextureSubImage{dimensions}DEXT",
+        NAMED,
+        run("texture_sub_image", f"texture, level, {where}, {extent}, pixels"),
+    )
+# Images of a texture by name, or of a unit by number: as those of the bound texture of the active unit.
+for dimensions, sizes, offsets in (
+    (1, ("1", "1"), ("0", "0")),
+    (2, ("height", "1"), ("yoffset", "0")),
+    (3, ("height", "depth"), ("yoffset", "zoffset")),
+):
+    extent = f"width, {sizes[0]}, {sizes[1]}"
+    where = f"target, level, xoffset, {offsets[0]}, {offsets[1]}"
+    flat = f"width, {sizes[0]}"
+    for form, first in (
+        ("Texture", run("texture_direct", "texture, target")),
+        ("MultiTex", run("unit_direct", "texunit")),
+    ):
+        o.effects(
+            f"gl{form}Image{dimensions}DEXT",
+            first,
+            run("tex_image", f"target, level, internalformat, {extent}, border, 0, pixels"),
+        )
+        o.effects(
+            f"glCompressed{form}Image{dimensions}DEXT",
+            first,
+            run("tex_image", f"target, level, internalformat, {extent}, border, imageSize, bits"),
+        )
+        o.effects(
+            f"glCompressed{form}SubImage{dimensions}DEXT", first, run("tex_sub_image", f"{where}, {extent}, bits")
+        )
+        o.effects(f"glCopy{form}SubImage{dimensions}DEXT", first, run("copy_tex_sub_image", f"{where}, {flat}"))
+        if dimensions < 3:
+            o.effects(
+                f"glCopy{form}Image{dimensions}DEXT",
+                first,
+                run("copy_tex_image", f"target, level, internalformat, {flat}, border"),
+            )
+    o.effects(
+        f"glMultiTexSubImage{dimensions}DEXT",
+        run("unit_direct", "texunit"),
+        run("tex_sub_image", f"{where}, {extent}, pixels"),
+    )
+UNIT = run("unit_direct", "texunit")
+o.effects("glBindMultiTextureEXT", UNIT, run("bind_texture", "target, texture"))
+o.effects("glMultiTexParameter{f,i}EXT", UNIT, run("tex_parameter", "target, pname, param"))
+o.effects("glMultiTexParameter{f,i,Ii,Iui}vEXT", UNIT, run("tex_parameter_v", "target, pname, params"))
+o.effects("glMultiTexEnv{f,i}EXT", UNIT, run("tex_env", "target, pname, param"))
+o.effects("glMultiTexEnv{f,i}vEXT", UNIT, run("tex_env_v", "target, pname, params"))
+o.effects("glMultiTexGen{d,f,i}EXT", UNIT, run("tex_gen", "coord, pname, param"))
+o.effects("glMultiTexGen{d,f,i}vEXT", UNIT, run("tex_gen_v", "coord, pname, params"))
+o.effects("glGenerateMultiTexMipmapEXT", UNIT, run("generate_mipmap", "target"))
+o.effects("glClearTexImage", run("clear_tex_image", "texture, level, 1"))
+o.effects("glClearTexSubImage", run("clear_tex_image", "texture, level, 0"))
+o.effects("glInvalidateTexImage", run("invalidate_tex_image", "texture, level"))
+o.effects(
+    "glCopyImageSubData",
+    run("copy_image", "srcName, srcTarget, srcLevel, dstName, dstTarget, dstLevel, srcWidth, srcHeight, srcDepth"),
+)
+o.effects("glPrioritizeTextures", run("prioritize_textures", "n, textures, priorities"))
+o.effects("glEGLImageTargetTexture2DOES", run("image_texture", "target, image"))
+o.effects("glEGLImageTargetRenderbufferStorageOES", run("image_renderbuffer", "target, image"))
+o.effects("glBindImageTexture", run("bind_image_texture", "unit, texture, level, layered, layer, access, format"))
+o.effects("glBindImageTextures", run("bind_image_textures", "first, count, textures"))
+o.effects("glGenSamplers glCreateSamplers", create("share.samplers", "samplers"))
+o.effects("glDeleteSamplers", run("delete_samplers", "count, samplers"))
+o.effects("glBindSampler", run("bind_sampler", "unit, sampler"))
+o.effects("glBindSamplers", run("bind_samplers", "first, count, samplers"))
+o.effects("glSamplerParameter{f,i}", run("sampler_parameter", "sampler, pname, param"))
+o.effects("glSamplerParameter{f,i,Ii,Iui}v", run("sampler_parameter_v", "sampler, pname, param"))
+
+# ---- framebuffers ------------------------------------------------------------------------------------------
+
+o.effects("glGenFramebuffers{,OES} glCreateFramebuffers", create("context.framebuffers", "framebuffers"))
+o.effects("glDeleteFramebuffers{,OES}", delete("context.framebuffers", "framebuffers"))
+o.effects("glBindFramebuffer{,EXT,OES}", run("bind_framebuffer", "target, framebuffer"))
+o.effects("glFramebufferTexture1D", run("attach_texture", "target, attachment, textarget, texture, level, 0, 0"))
+o.effects("glFramebufferTexture2D{,OES}", run("attach_texture", "target, attachment, textarget, texture, level, 0, 0"))
+o.effects("glFramebufferTexture3D", run("attach_texture", "target, attachment, textarget, texture, level, zoffset, 0"))
+o.effects(
+    "glFramebufferTexture3DOES", run("attach_texture", "target, attachment, textarget, texture, level, zoffset, 0")
+)
+o.effects("glFramebufferTexture", run("attach_texture", "target, attachment, 0, texture, level, 0, 1"))
+o.effects("glFramebufferTextureLayer", run("attach_texture", "target, attachment, 0, texture, level, layer, 0"))
+o.effects("glNamedFramebufferTexture", run("named_attach_texture", "framebuffer, attachment, texture, level, 0, 1"))
+o.effects(
+    "glNamedFramebufferTextureLayer", run("named_attach_texture", "framebuffer, attachment, texture, level, layer, 0")
+)
+o.effects(
+    "glFramebufferTexture2DMultisample{EXT,IMG}",
+    run("attach_texture", "target, attachment, textarget, texture, level, 0, 0"),
+)
+o.effects("glFramebufferRenderbuffer{,OES}", run("attach_renderbuffer", "target, attachment, renderbuffer"))
+o.effects("glNamedFramebufferRenderbuffer", run("named_attach_renderbuffer", "framebuffer, attachment, renderbuffer"))
+o.effects("glFramebufferParameteri", set_("context.bound_framebuffer[target][pname]", "param"))
+o.effects("glNamedFramebufferParameteri", set_("context.framebuffers[framebuffer][pname]", "param"))
+o.effects("glDrawBuffer", run("draw_buffer", "buf"))
+o.effects("glDrawBuffers", run("draw_buffers", "n, bufs"))
+o.effects("glReadBuffer", run("read_buffer", "src"))
+o.effects("glNamedFramebufferDrawBuffer", run("named_draw_buffer", "framebuffer, buf"))
+o.effects("glNamedFramebufferDrawBuffers", run("named_draw_buffers", "framebuffer, n, bufs"))
+o.effects("glNamedFramebufferReadBuffer", run("named_read_buffer", "framebuffer, src"))
+o.effects("glGenRenderbuffers{,OES} glCreateRenderbuffers", create("share.renderbuffers", "renderbuffers"))
+o.effects("glDeleteRenderbuffers{,OES}", delete("share.renderbuffers", "renderbuffers"))
+o.effects("glBindRenderbuffer{,EXT,OES}", run("bind_renderbuffer", "renderbuffer"))
+o.effects("glRenderbufferStorage{,OES}", run("renderbuffer_storage", "0, internalformat, width, height"))
+o.effects("glRenderbufferStorageMultisample", run("renderbuffer_storage", "samples, internalformat, width, height"))
+o.effects(
+    "glNamedRenderbufferStorage", run("named_renderbuffer_storage", "renderbuffer, 0, internalformat, width, height")
+)
+o.effects(
+    "glNamedRenderbufferStorageMultisample",
+    run("named_renderbuffer_storage", "renderbuffer, samples, internalformat, width, height"),
+)
+o.effects("glBlitFramebuffer", run("blit", "dstX0, dstY0, dstX1, dstY1, mask"))
+o.effects("glBlitNamedFramebuffer", run("named_blit", "readFramebuffer, drawFramebuffer, mask"))
+o.effects(
+    "glInvalidateFramebuffer glDiscardFramebufferEXT",
+    run("invalidate_framebuffer", "target, numAttachments, attachments"),
+)
+o.effects(
+    "glInvalidateNamedFramebufferData", run("invalidate_named_framebuffer", "framebuffer, numAttachments, attachments")
+)
+o.effects("glClear", run("clear", "mask"))
+o.effects("glClearBuffer{fv,iv,uiv}", run("clear_buffer_v", "buffer, drawbuffer"))
+o.effects("glClearBufferfi", run("clear_buffer_v", "buffer, drawbuffer"))
+o.effects("glClearNamedFramebuffer{fv,iv,uiv}", run("clear_named_buffer_v", "framebuffer, buffer, drawbuffer"))
+o.effects("glClearNamedFramebufferfi", run("clear_named_buffer_v", "framebuffer, buffer, drawbuffer"))
+o.effects("glReadPixels", run("read_pixels", "width, height, format, type, pixels"))
+o.effects("glReadnPixels", run("read_pixels", "width, height, format, type, data"))
+o.effects("glAccum", run("accum", "op"))
+o.effects("glGetTexImage", run("get_tex_image", "target, level, pixels"))
+o.effects("glGetTextureImage", run("get_texture_image", "texture, level, pixels"))
+o.effects("glGetCompressedTexImage", run("get_tex_image", "target, level, img"))
+o.effects("glGetBufferSubData", run("get_buffer_data", "target"))
+o.effects("glGetNamedBufferSubData", run("get_named_buffer_data", "buffer"))
+
+# ---- shaders and programs ----------------------------------------------------------------------------------
+
+o.effects("glCreateShader", run("create_shader", "type, result"))
+o.effects("glDeleteShader", run("delete_shader", "shader"))
+o.effects("glShaderSource", run("shader_source", "shader, string"))
+o.effects("glCompileShader", run("compile_shader", "shader"))
+o.effects("glShaderBinary", run("shader_binary", "count, shaders, binary"))
+o.effects("glSpecializeShader", run("compile_shader", "shader"))
+o.effects("glCreateProgram", run("create_program", "result"))
+o.effects("glCreateShaderProgramv{,EXT}", run("create_shader_program", "type, strings, result"))
+o.effects("glDeleteProgram", run("delete_program", "program"))
+o.effects("glDeleteObjectARB", run("delete_object", "obj"))
+o.effects("glAttachShader", run("attach_shader", "program, shader"))
+o.effects("glDetachShader", run("detach_shader", "program, shader"))
+o.effects("glBindAttribLocation", run("bind_attrib_location", "program"))
+o.effects("glBindFragDataLocation{,Indexed}", run("bind_attrib_location", "program"))
+o.effects("glTransformFeedbackVaryings", run("feedback_varyings", "program"))
+o.effects("glProgramParameteri", run("program_parameter", "program, pname, value"))
+o.effects("glLinkProgram", run("link_program", "program"))
+o.effects("glProgramBinary", run("program_binary", "program, binary"))
+o.effects("glUseProgram", run("use_program", "program"))
+o.effects("glGetProgramiv", run("get_program", "program, pname, params"))
+o.effects("glGetShaderiv", run("get_shader", "shader, pname, params"))
+o.effects("glGetObjectParameterivARB", run("get_object", "obj, pname, params"))
+o.effects("glGetUniformLocation", run("uniform_location", "program, name, result"))
+o.effects("glGetAttribLocation", run("attrib_location", "program, name, result"))
+o.effects("glGetActiveUniform", run("active_uniform", "program, size, type, name"))
+o.effects("glGetUniformBlockIndex", run("uniform_block_index", "program, uniformBlockName, result"))
+o.effects("glGetProgramResourceIndex", run("resource_index", "program, programInterface, name, result"))
+o.effects("glGetProgramResourceLocation", run("resource_location", "program, programInterface, name, result"))
+o.effects("glUniformBlockBinding", run("uniform_block_binding", "program, uniformBlockIndex, uniformBlockBinding"))
+o.effects(
+    "glShaderStorageBlockBinding", run("storage_block_binding", "program, storageBlockIndex, storageBlockBinding")
+)
+for n, values in ((1, "v0, 0, 0, 0"), (2, "v0, v1, 0, 0"), (3, "v0, v1, v2, 0"), (4, "v0, v1, v2, v3")):
+    o.effects(f"glUniform{n}{{f,i,ui}}", run("uniform", f"0, location, {n}, {values}"))
+    o.effects(f"glUniform{n}{{f,i,ui}}v", run("uniform_v", f"0, location, {n}, count, value"))
+    o.effects(f"glUniform{n}dv", run("uniform_v", f"0, location, {n}, count, value"))
+    o.effects(f"glProgramUniform{n}{{f,i,ui}}", run("program_uniform", f"program, location, {n}, {values}"))
+    o.effects(f"glProgramUniform{n}{{f,i,ui,d}}v", run("program_uniform_v", f"program, location, {n}, count, value"))
+    doubles = ", ".join("xyzw"[:n]) + ", 0" * (4 - n)
+    o.effects(f"glUniform{n}d", run("uniform", f"0, location, {n}, {doubles}"))
+for columns, rows in ((c, r) for c in (2, 3, 4) for r in (2, 3, 4)):
+    shape = str(columns) if columns == rows else f"{columns}x{rows}"
+    numbers = f"{columns}, {rows}, count, transpose, value"
+    o.effects(f"glUniformMatrix{shape}{{f,d}}v", run("uniform_matrix", f"0, location, {numbers}"))
+    o.effects(f"glProgramUniformMatrix{shape}{{f,d}}v", run("program_uniform_matrix", f"program, location, {numbers}"))
+o.effects("glGenProgramPipelines{,EXT} glCreateProgramPipelines", create("context.pipelines", "pipelines"))
+o.effects("glDeleteProgramPipelines{,EXT}", delete("context.pipelines", "pipelines"))
+o.effects("glBindProgramPipeline{,EXT}", run("bind_pipeline", "pipeline"))
+o.effects("glUseProgramStages{,EXT}", run("use_program_stages", "pipeline, stages, program"))
+o.effects("glActiveShaderProgram", set_("context.pipelines[pipeline].GL_ACTIVE_PROGRAM", "program"))
+o.effects("glBindProgramARB", run("bind_arb_program", "target, program"))
+o.effects("glGenProgramsARB", create("share.arb_programs", "programs"))
+o.effects("glDeleteProgramsARB", delete("share.arb_programs", "programs"))
+o.effects("glProgramStringARB", run("arb_program_string", "target, string"))
+o.effects("glProgramLocalParameter4{d,f}{,v}ARB", run("arb_local", "target"))
+o.effects("glProgramEnvParameter4{d,f}{,v}ARB", run("arb_environment", "target"))
+
+# ---- queries, transform feedback, synchronisation, conditions ----------------------------------------------
+
+o.effects("glGenQueries{,EXT} glCreateQueries", create("context.queries", "ids"))
+o.effects("glDeleteQueries{,EXT}", delete("context.queries", "ids"))
+o.effects("glBeginQuery", run("begin_query", "target, 0, id"))
+o.effects("glBeginQueryIndexed", run("begin_query", "target, index, id"))
+o.effects("glEndQuery", run("end_query", "target, 0"))
+o.effects("glEndQueryIndexed", run("end_query", "target, index"))
+o.effects("glQueryCounter", run("query_counter", "id, target"))
+o.effects("glGetQueryObject{i,ui,i64,ui64}v", run("get_query", "id"))
+o.effects("glBeginConditionalRender{,NV}", run("begin_conditional", "id, mode"))
+o.effects("glEndConditionalRender{,NV}", run("end_conditional"))
+o.effects("glGenTransformFeedbacks glCreateTransformFeedbacks", create("context.transform_feedbacks", "ids"))
+o.effects("glDeleteTransformFeedbacks", delete("context.transform_feedbacks", "ids"))
+o.effects("glBindTransformFeedback", run("bind_feedback", "id"))
+o.effects("glBeginTransformFeedback", run("feedback", "1, 0, primitiveMode"))
+o.effects("glEndTransformFeedback", run("feedback", "0, 0, 0"))
+o.effects("glPauseTransformFeedback", run("feedback_pause", "1"))
+o.effects("glResumeTransformFeedback", run("feedback_pause", "0"))
+o.effects("glFenceSync", run("fence", "result"))
+o.effects("glDeleteSync", run("delete_sync", "sync"))
+o.effects("glClientWaitSync", run("wait_sync", "sync"))
+o.effects("glWaitSync", run("wait_sync", "sync"))
+o.effects("glObjectLabel", run("object_label", "identifier, name, length, label"))
+o.effects("glPushDebugGroup", run("debug_group", "1"))
+o.effects("glPopDebugGroup", run("debug_group", "-1"))
+
+# ---- draws -------------------------------------------------------------------------------------------------
+
+o.effects("glDrawArrays", run("draw", "mode, count, 1, 0"))
+o.effects("glDrawArraysInstanced", run("draw", "mode, count, instancecount, 0"))
+o.effects("glDrawArraysInstancedBaseInstance", run("draw", "mode, count, instancecount, 0"))
+o.effects("glDrawElements{,BaseVertex} glDrawRangeElements{,BaseVertex}", run("draw", "mode, count, 1, 1"))
+o.effects(
+    "glDrawElementsInstanced{,BaseVertex,BaseInstance,BaseVertexBaseInstance}",
+    run("draw", "mode, count, instancecount, 1"),
+)
+o.effects("glMultiDrawArrays", run("multi_draw", "mode, count, drawcount, 0"))
+o.effects("glMultiDrawElements{,BaseVertex}", run("multi_draw", "mode, count, drawcount, 1"))
+o.effects("glDrawArraysIndirect", run("draw_indirect", "mode, 0, indirect, 1"))
+o.effects("glDrawElementsIndirect", run("draw_indirect", "mode, 1, indirect, 1"))
+o.effects("glMultiDrawArraysIndirect", run("draw_indirect", "mode, 0, indirect, drawcount"))
+o.effects("glMultiDrawElementsIndirect", run("draw_indirect", "mode, 1, indirect, drawcount"))
+o.effects("glDrawTransformFeedback glDrawTransformFeedbackStream", run("draw_feedback", "mode, id"))
+o.effects("glDrawTransformFeedback{,Stream}Instanced", run("draw_feedback", "mode, id"))
+o.effects("glArrayElement", run("array_element"))
+o.effects("glDrawPixels", run("draw_pixels", "width, height, format, pixels"))
+o.effects("glBitmap", run("draw_bitmap", "width, height, xmove, ymove, bitmap"))
+o.effects("glCopyPixels", run("copy_pixels", "width, height, type"))
+o.effects("glDrawTex{s,i,f,x}OES", run("draw_tex"))
+o.effects("glDrawTex{s,i,f,x}vOES", run("draw_tex"))
+o.effects("glDispatchCompute", run("dispatch", "0"))
+o.effects("glDispatchComputeIndirect", run("dispatch", "1"))
