@@ -58,7 +58,7 @@ build: configure ## (re)build the native parts: tap, drainer, reader, player, ..
 
 # What records and answers questions, and what plays recordings, which is compiled while the first parts are shown.
 READER = $(if $(wildcard src/drawtap/_native/libdrawtap-core.so),core,reading)
-first-parts: TARGETS = tap preload drawtap-drain drawtap-$(READER)
+first-parts: TARGETS = tap preload_tap drawtap-drain drawtap-$(READER)
 demo-parts: TARGETS = drawtap-play drawtap-state drawtap-extract
 .PHONY: first-parts demo-parts
 first-parts demo-parts: %-parts: configure

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <unordered_set>
 
 #include "ring.h"
 
@@ -89,6 +90,7 @@ class SignatureSet::Adding {
   std::string value(char kind, const Fields& fields);
   std::string content(const Fields& fields);
   std::string group(const Fields& fields);
+  std::string structure(const Fields& fields);
 
   SignatureSet& set_;
   const std::string_view text_;
@@ -122,6 +124,10 @@ std::string SignatureSet::Adding::run() {
       case 'P': error = value(line[0], Fields(line, set_.keeps_values_ ? Fields::LIMIT : 5)); break;
       case 'D': error = content(Fields(line, set_.keeps_values_ ? Fields::LIMIT : 4)); break;
       case 'G': error = group(Fields(line)); break;
+      case 'T': error = structure(Fields(line)); break;
+      case 'M':  // read where the structure is needed: most are not
+        if (group_) extend(group_->text);
+        break;
       default: break;
     }
     if (!error.empty()) return error;
@@ -210,6 +216,19 @@ std::string SignatureSet::Adding::group(const Fields& fields) {
   return {};
 }
 
+std::string SignatureSet::Adding::structure(const Fields& fields) {
+  const std::string_view name = fields.word(1), extends = fields.word(5);
+  const bool known = set_.by_name_.count(name);
+  if (std::string error = group(fields); !error.empty()) return error;
+  group_->extends = extends;
+  for (std::string_view rest = known ? std::string_view() : extends; !rest.empty();) {
+    const std::string_view base = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), base.size() + 1));
+    set_.extending_[base].push_back(group_);
+  }
+  return {};
+}
+
 std::string SignatureSet::add(std::string owned) {
   texts_.push_back(std::move(owned));
   return Adding(*this, texts_.back()).run();
@@ -224,9 +243,10 @@ const EnumGroup* SignatureSet::group(std::string_view name) const {
 
 std::vector<const EnumGroup*> SignatureSet::groups_of(const FunctionSignature& function) const {
   std::vector<const EnumGroup*> result;
+  std::unordered_set<const EnumGroup*> held;
   auto add_group = [&](std::string_view name) {
     const EnumGroup* found = name.empty() ? nullptr : group(name);
-    if (found && std::find(result.begin(), result.end(), found) == result.end()) result.push_back(found);
+    if (found && held.insert(found).second) result.push_back(found);
   };
   for (std::string_view rest = function.text; !rest.empty();) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
@@ -235,11 +255,23 @@ std::vector<const EnumGroup*> SignatureSet::groups_of(const FunctionSignature& f
     if (fields.raw(0) == "P" || fields.raw(0) == "R") add_group(fields.word(fields.raw(0) == "P" ? 5 : 4));
     if (fields.raw(0) != "D") continue;
     add_group(fields.word(4));
+    if (fields.word(2).starts_with("tree")) add_group(fields.word(2).substr(fields.word(2).find(':') + 1));
     for (std::string_view values = fields.word(6); !values.empty();) {
       const std::string_view pair = values.substr(0, values.find(','));
       values.remove_prefix(std::min(values.size(), pair.size() + 1));
       add_group(pair.substr(std::min(pair.size(), pair.find('=') + 1)));
     }
+  }
+  for (size_t i = 0; i < result.size(); ++i) {  // what a structure leads to, and what may stand in its chain
+    for (std::string_view rest = result[i]->text; rest.starts_with("T\t") || rest.starts_with("M\t");) {
+      const std::string_view line = rest.substr(0, rest.find('\n'));
+      rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+      if (line[0] != 'M') continue;
+      const Fields fields(line);
+      add_group(fields.word(5)), add_group(fields.word(7));  // the structure, and the enum group
+    }
+    if (auto found = extending_.find(result[i]->name); found != extending_.end())
+      for (const EnumGroup* each : found->second) add_group(each->name);
   }
   return result;
 }

@@ -47,11 +47,13 @@ struct FunctionSignature {
   uint32_t fixed_bytes() const { return 16u + 8u * w8 + ((4u * w4 + 7u) & ~7u); }
 };
 
+// An enum group, or a structure.
 struct EnumGroup {
   std::string_view name;
   bool bitmask = false;
   std::string_view text;     // its lines
   std::string_view entries;  // the E lines of them
+  std::string_view extends;  // of a structure (T and M lines): those in whose chains it may stand
 
   // Name and value of every member, in the order of the text.
   std::vector<std::pair<std::string_view, int64_t>> members() const;
@@ -74,7 +76,7 @@ class SignatureSet {
   const std::deque<FunctionSignature>& functions() const { return functions_; }
   const std::deque<EnumGroup>& groups() const { return groups_; }
 
-  // Names of the enum groups that a function's values and contents refer to and that this set has, each once.
+  // The enum groups and structures that a function's values and contents refer to and that this set has, each once.
   std::vector<const EnumGroup*> groups_of(const FunctionSignature& function) const;
 
  private:
@@ -85,6 +87,7 @@ class SignatureSet {
   std::deque<EnumGroup> groups_;
   std::vector<FunctionSignature*> by_id_;
   std::unordered_map<std::string_view, EnumGroup*> by_name_;
+  std::unordered_map<std::string_view, std::vector<EnumGroup*>> extending_;  // by the structure they extend
 };
 
 }  // namespace dt

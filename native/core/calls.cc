@@ -1,5 +1,7 @@
 #include "calls.h"
 
+#include "structures.h"
+
 #include <memory>
 #include <mutex>
 #include <unistd.h>
@@ -590,8 +592,8 @@ class Builder {
       bytes = c.payload(f, i);
     } else if (kind == DT_DATA_BLOB) {
       size_t width = element_bytes(f.element);
-      bool wanted = spec.part == Part::data || f.element == Element::chars || f.element == Element::strings;
-      if (!wanted && (!width || DT_DATA_LENGTH(d) > LIST_ELEMENTS * width)) return column.null();
+      const bool wanted = spec.part == Part::data || !width || f.element == Element::chars;
+      if (!wanted && DT_DATA_LENGTH(d) > LIST_ELEMENTS * width) return column.null();
       try {
         blob = trace_.blob(c.hash(f, i), 1ull << 30);
       } catch (const Error&) {
@@ -602,6 +604,7 @@ class Builder {
       return column.null();
     }
     if (spec.type.type == Type::binary) return column.text(bytes);
+    if (is_tree(f)) return put_tree(column.data, trace_.signatures, f, bytes, true, SIZE_MAX), column.end_text();
     if (spec.type.type == Type::text) {  // one string
       if (!bytes.empty() && bytes.back() == '\0') bytes.remove_suffix(1);
       put_utf8(column.data, bytes);

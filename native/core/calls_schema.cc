@@ -2,6 +2,7 @@
 #include <set>
 
 #include "calls.h"
+#include "structures.h"
 
 namespace dt {
 namespace {
@@ -59,7 +60,7 @@ class ParameterColumns {
     for (auto& p : function.params) named.emplace_back(&p, unused(p.name));
     if (function.result) named.emplace_back(function.result.get(), unused(function.result->name));
     for (auto& [f, name] : named)
-      if (f->has_data() && !is_opaque(f->element))
+      if (f->has_data() && (!is_opaque(f->element) || is_tree(*f)))
         array(*f, name);
       else
         scalar(*f, name);
@@ -90,8 +91,9 @@ class ParameterColumns {
     }
   }
   void array(const Field& f, const std::string& name) {
-    const ColumnType type = f.element == Element::chars ? ColumnType{Type::text, Type::u64}
-                                                        : ColumnType{Type::list, item_type(f.element, f.data_group)};
+    const ColumnType type = f.element == Element::chars || is_tree(f)
+                                ? ColumnType{Type::text, Type::u64}
+                                : ColumnType{Type::list, item_type(f.element, f.data_group)};
     out_.push_back({name, type, Source::count_, Part::list, &f, true, {}, {}});
     if (f.slot >= 0) extra(name, "_pointer", {f.wide ? Type::u64 : Type::u32, Type::u64}, Part::pointer, f);
     extra(name, "_bytes", {Type::u64, Type::u64}, Part::bytes, f);

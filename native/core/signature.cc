@@ -60,6 +60,7 @@ Element element(std::string_view text) {
                                                                {"ptr", Element::ptr}};
   for (auto& [name, value] : known)
     if (name == text) return value;
+  if (text.substr(0, 5) == "tree:" || text.substr(0, 7) == "tree[]:") return Element::structure;
   return text.substr(0, 7) == "struct:" ? Element::structure : Element::bytes;
 }
 
@@ -135,6 +136,10 @@ class Signatures::Parsing {
         case 'D': content(line, part); break;
         case 'G': group(line, part); break;
         case 'E': member(line, part); break;
+        case 'T': structure(line, part); break;
+        case 'M':
+          if (structure_) group_->text.append(line).push_back('\n');
+          break;
         default: break;
       }
     }
@@ -159,6 +164,7 @@ class Signatures::Parsing {
   void content(std::string_view line, const Parts& part);
   void group(std::string_view line, const Parts& part);
   void member(std::string_view line, const Parts& part);
+  void structure(std::string_view line, const Parts& part);
 
   Signatures& to_;
   const size_t first_;  // of the functions that this text brings
@@ -166,6 +172,7 @@ class Signatures::Parsing {
   Function* function_ = nullptr;
   Field* field_ = nullptr;
   EnumGroup* group_ = nullptr;
+  bool structure_ = false;  // the group is one
 };
 
 void Signatures::Parsing::function(std::string_view line, const Parts& part) {
@@ -249,8 +256,13 @@ void Signatures::Parsing::content(std::string_view line, const Parts& part) {
     }
 }
 
+void Signatures::Parsing::structure(std::string_view line, const Parts& part) {
+  group(line, part);
+  structure_ = group_;  // its text alone: structures.h
+}
+
 void Signatures::Parsing::group(std::string_view line, const Parts& part) {
-  function_ = nullptr, field_ = nullptr, group_ = nullptr;
+  function_ = nullptr, field_ = nullptr, group_ = nullptr, structure_ = false;
   if (part.size() < 3 || to_.groups.size() >= MOST_GROUPS) {
     ++wrong_;
     return;

@@ -677,6 +677,8 @@ const KnownTable& known_table(const std::string& name) {
       {"markers", {columns_of<rows::Markers>, markers_table}},
       {"memory", recorded_by_tap<rows::Memory, DT_FN_MEMORY>},
       {"map_writes", recorded_by_tap<rows::MapWrites, DT_FN_MAP_WRITE>},
+      {"memory_writes", recorded_by_tap<rows::MemoryWrites, 0x3FFB>},
+      {"device_writes", recorded_by_tap<rows::DeviceWrites, 0x3FFC>},
       {"natives", recorded_by_tap<rows::Natives, DT_FN_NATIVE>},
       {"notes", recorded_by_tap<rows::Notes, DT_FN_NOTE>},
       {"libraries", recorded_by_tap<rows::Libraries, DT_FN_LIBRARY>},

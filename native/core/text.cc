@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "../common/utf8.h"
+#include "structures.h"
 
 namespace dt {
 namespace {
@@ -12,11 +13,24 @@ namespace {
 constexpr size_t TEXT_ELEMENTS = 16;     // of an array in text
 constexpr size_t TEXT_CHARS = 120;       // of a string in text
 constexpr uint64_t TEXT_BLOB = 1 << 20;  // longest stored content that is looked up for text
+constexpr uint64_t TREE_BLOB = 256 << 20;
 constexpr size_t JSON_ELEMENTS = 1024;
 
 template <class T> void put_number(Bytes& out, T v) {
   char* at = out.reserve(32);
   out.advance(static_cast<size_t>(std::to_chars(at, at + 32, v).ptr - at));
+}
+
+bool tree_of_blob(Bytes& out, const Trace& trace, const FunctionColumns& columns, const Field& field, uint32_t i,
+                  bool json) {
+  try {
+    const auto content = trace.blob(columns.hash(field, i), TREE_BLOB);
+    put_tree(out, trace.signatures, field, {reinterpret_cast<const char*>(content.data()), content.size()}, json,
+             json ? JSON_ELEMENTS : TEXT_ELEMENTS);
+    return true;
+  } catch (const Error&) {  // too long, or lost
+    return false;
+  }
 }
 
 template <class T> T load(const char* at) {
@@ -170,6 +184,8 @@ void Printer::scalar(Bytes& out, const Function& function, const Field& field, u
         out.put(raw ? "True" : "False");
       else if (function.api == "vg")
         out.put(raw ? "VG_TRUE" : "VG_FALSE");
+      else if (function.api == "vk")
+        out.put(raw ? "VK_TRUE" : "VK_FALSE");
       else
         out.put(raw ? "true" : "false");
       break;
@@ -321,6 +337,7 @@ void Printer::array(Bytes& out, const Field& field, std::string_view s, bool jso
 
 // Text is shown as text wherever it is stored; numbers and images beyond the inline limit are shown by their hash.
 bool Printer::words_of_blob(Bytes& out, const FunctionColumns& columns, const Field& field, uint32_t i) {
+  if (is_tree(field) && !whole_) return tree_of_blob(out, trace_, columns, field, i, false);
   if (field.element != Element::chars && field.element != Element::strings) return false;
   try {
     auto content = trace_.blob(columns.hash(field, i), TEXT_BLOB);
@@ -338,7 +355,9 @@ void Printer::value(Bytes& out, const FunctionColumns& columns, const Field& fie
   bool pointer = field.kind == Kind::ptr || field.kind == Kind::handle;
   switch (DT_DATA_KIND(descriptor)) {
     case DT_DATA_INLINE:
-      if (is_opaque(field.element) && whole_) {
+      if (is_tree(field) && !whole_) {
+        put_tree(out, trace_.signatures, field, columns.payload(field, i), false, TEXT_ELEMENTS);
+      } else if (is_opaque(field.element) && whole_) {
         out.put("hex(");
         for (unsigned char byte : columns.payload(field, i))
           out.put("0123456789abcdef"[byte >> 4]), out.put("0123456789abcdef"[byte & 15]);
@@ -413,8 +432,10 @@ void Printer::value_json(Bytes& out, const FunctionColumns& columns, const Field
   uint64_t descriptor = columns.descriptor(field, i);
   switch (DT_DATA_KIND(descriptor)) {
     case DT_DATA_INLINE:
-      if (!is_opaque(field.element) &&
-          (field.element == Element::chars || columns.payload(field, i).size() <= JSON_ELEMENTS * 8)) {
+      if (is_tree(field)) {
+        put_tree(out, trace_.signatures, field, columns.payload(field, i), true, JSON_ELEMENTS);
+      } else if (!is_opaque(field.element) &&
+                 (field.element == Element::chars || columns.payload(field, i).size() <= JSON_ELEMENTS * 8)) {
         array(out, field, columns.payload(field, i), true);
       } else {
         out.put("{\"bytes\": ");
@@ -423,6 +444,7 @@ void Printer::value_json(Bytes& out, const FunctionColumns& columns, const Field
       }
       break;
     case DT_DATA_BLOB:
+      if (is_tree(field) && tree_of_blob(out, trace_, columns, field, i, true)) break;
       out.put("{\"blob\": \"");
       out.put(hash_text(columns.hash(field, i)));
       out.put("\", \"bytes\": ");

@@ -1,5 +1,7 @@
 #include "trace.h"
 
+#include "structures.h"
+
 #include <thread>
 
 #include <fcntl.h>
@@ -163,6 +165,7 @@ Trace::Trace(const std::string& path) : path_(path) {
 }
 
 Trace::~Trace() {
+  Structures::forget(signatures);
   if (data_) munmap(const_cast<uint8_t*>(data_), bytes_);
   if (fd_ >= 0) close(fd_);
 }

@@ -1,5 +1,7 @@
 #include "maker.h"
 
+#include "../core/structures.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -79,6 +81,7 @@ void Maker::add_signatures(const Signatures& from, const std::vector<const Funct
       if (known_groups_.insert(g->name).second) text += g->text;
     };
     for (auto& p : f->params) p.each_group(group);
+    for (auto* g : tree_groups(from, *f)) group(g);
     if (f->result) f->result->each_group(group);
     unsigned id = f->id;
     // Numbers are the file's own: where another function has this one, the next free one is as good.
@@ -182,6 +185,7 @@ Maker::Local& Maker::local(Lane& lane, Block& block, const Function& function, b
         if (written_groups_.insert(g->name).second) block.signatures += g->text;
       };
       for (auto& p : function.params) p.each_group(group);
+      for (auto* g : tree_groups(signatures_, function)) group(g);
       if (function.result) function.result->each_group(group);
       block.signatures += function.text;
     }

@@ -357,9 +357,19 @@ std::unique_ptr<metrics::Session> session_of(Wanted& w, std::string& why) {
   return std::make_unique<metrics::Session>(std::move(request), mode, w.measured, stdout, o.first_frame, o.end_frame);
 }
 
+// Calls of Vulkan are recorded and can be asked, but not played yet.
+void refuse_vulkan(const Trace& trace) {
+  uint64_t vulkan = 0, others = 0;
+  for (auto& f : trace.signatures.functions)
+    if (f.id < DT_FN_FIRST_TAP) (f.api == "vk" ? vulkan : others) += trace.calls_of(f.id);
+  if (vulkan && !others)
+    throw Error(DT_E_ARGUMENT, "Vulkan cannot be played yet: all " + std::to_string(vulkan) + " calls are Vulkan's");
+}
+
 int play(Wanted& w, char** argv) {
   Options& o = w.options;
   const auto trace = std::make_shared<Trace>(o.trace);
+  refuse_vulkan(*trace);
   find_openvg(*trace, argv);  // before anything asks what can be measured
   std::string why;
   auto session = session_of(w, why);

@@ -16,6 +16,7 @@
 #include "gl_state.h"
 #include "losses.h"
 #include "gl_enums.h"
+#include "mapped.h"
 
 namespace dt {
 namespace hook {
@@ -37,9 +38,11 @@ struct Map {
   uint32_t share_group, buffer, target, access;
   uint8_t* at;
   uint64_t offset, bytes;
-  uint8_t* copy;  // what the mapping held when last looked at, or nullptr
-  bool watched;   // its pages are watched by the kernel
-  bool all;       // record everything at the next look
+  uint64_t memory;  // Vulkan's; 0: a buffer of OpenGL
+  bool device;      // the device may have written since the last look
+  uint8_t* copy;    // what the mapping held when last looked at, or nullptr
+  bool watched;     // its pages are watched by the kernel
+  bool all;         // record everything at the next look
 };
 
 uint32_t g_maps_lock;
@@ -167,7 +170,11 @@ struct Emit {
 };
 
 void emit_part(Thread* t, const Map* m, const uint8_t* from, uint64_t offset, uint64_t bytes) {
-  if (bytes) emit_map_write(t, m->target, m->buffer, m->offset + offset, from + offset, bytes);
+  if (!bytes) return;
+  if (m->memory)
+    emit_memory_write(t, m->device, m->memory, m->offset + offset, from + offset, bytes);
+  else
+    emit_map_write(t, m->target, m->buffer, m->offset + offset, from + offset, bytes);
 }
 
 // From memory that other threads may be writing: what is hashed and what is stored must be the same bytes.
@@ -175,7 +182,7 @@ void emit_living(Thread* t, const Map* m, uint64_t offset, uint64_t bytes) {
   if (!bytes) return;
   uint8_t* still = (uint8_t*)malloc(bytes);
   if (still) memcpy(still, m->at + offset, bytes);
-  emit_map_write(t, m->target, m->buffer, m->offset + offset, still ? still : m->at + offset, bytes);
+  emit_part(t, m, still ? still - offset : m->at, offset, bytes);
   free(still);
 }
 
@@ -418,6 +425,62 @@ void changed_parts(const uint8_t* before, const uint8_t* now, uint64_t bytes,
 }
 
 }  // namespace gl
+
+// ---- memory of Vulkan ---------------------------------------------------------------------------
+
+void memory_mapped(Thread* t, uint64_t memory, uint64_t offset, uint64_t bytes, void* at) {
+  using namespace gl;
+  const int saved = errno;
+  Map* m = (Map*)calloc(1, sizeof *m);
+  if (m) {
+    m->share_group = ~0u;  // no context's
+    m->access = GL_MAP_PERSISTENT_BIT | GL_MAP_WRITE_BIT;
+    m->memory = memory;
+    m->at = (uint8_t*)at;
+    m->offset = offset;
+    m->bytes = bytes;
+    lock(&g_maps_lock);
+    if (!(m->bytes > hook::g_watch_bytes && watch(m))) make_copy(m);
+    m->next = g_maps;
+    g_maps = m;
+    __atomic_fetch_add(&hook::g_maps_alive, 1u, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&g_map_count, 1u, __ATOMIC_RELAXED);
+    unlock(&g_maps_lock);
+  } else {
+    emit_loss(t, "map-lost", "no memory to follow mapped memory: what is stored through it is not recorded");
+  }
+  errno = saved;
+}
+
+void memory_unmapped(Thread* t, uint64_t memory, MayBeDevice may) {
+  using namespace gl;
+  if (!any_map()) return;
+  const int saved = errno;
+  lock(&g_maps_lock);
+  for (Map** at = &g_maps; *at; at = &(*at)->next) {
+    if ((*at)->memory != memory) continue;
+    (*at)->device = may(memory);
+    look(t, *at);
+    remove_map(at);
+    break;
+  }
+  unlock(&g_maps_lock);
+  errno = saved;
+}
+
+void look_at_memory(Thread* t, MayBeDevice may) {
+  using namespace gl;
+  if (!any_map()) return;
+  const int saved = errno;
+  lock(&g_maps_lock);
+  for (Map* m = g_maps; m; m = m->next) {
+    if (!m->memory) continue;
+    m->device = may(m->memory);
+    look(t, m);
+  }
+  unlock(&g_maps_lock);
+  errno = saved;
+}
 
 namespace hook {
 using namespace gl;

@@ -2,6 +2,7 @@
 #include "objects.h"
 
 #include <elf.h>
+#include <stdlib.h>
 #include <sys/auxv.h>
 
 namespace dt {
@@ -227,6 +228,26 @@ const char* leaf_of(const char* path) {
   return leaf;
 }
 
+bool is_vulkan_alone() {
+  static uint32_t known;  // 1: no, 2: yes
+  uint32_t now = __atomic_load_n(&known, __ATOMIC_RELAXED);
+  if (!now) {
+    const char* api = getenv("DRAWTAP_API");
+    now = api && same(api, "vk") ? 2 : 1;
+    __atomic_store_n(&known, now, __ATOMIC_RELAXED);
+  }
+  return now == 2;
+}
+
+// Where Vulkan alone is recorded, a GL driver above it is a program like others.
+static bool is_vulkan_library(const char* leaf) {
+  static const char* const prefixes[] = {"libvulkan",     "libVk",     "libvk_",  "libGLX_nvidia",
+                                         "libEGL_nvidia", "libnvidia", "libmali", "libdrawtap-"};
+  for (const char* prefix : prefixes)
+    if (has_prefix(leaf, prefix)) return true;
+  return false;
+}
+
 bool is_gl_library(const char* leaf) {
   static const char* const prefixes[] = {
       "libGL.so",  "libGLX.so",    "libGLX_",       "libEGL.so",   "libEGL_",    "libGLESv1_CM", "libGLESv2",
@@ -234,6 +255,7 @@ bool is_gl_library(const char* leaf) {
       "libvk_",    "libnvidia-",   "libOpenVG",     "libmali",     "libMali",    "libVSC",       "libGAL.so",
       "libPVROCL", "libsrv_um",    "libIMGegl",     "libusc.so",   "libdrawtap-"};
   if (!leaf || !*leaf) return false;
+  if (is_vulkan_alone()) return is_vulkan_library(leaf);
   for (const char* prefix : prefixes)
     if (has_prefix(leaf, prefix)) return true;
   for (; *leaf; leaf++)

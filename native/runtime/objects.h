@@ -65,6 +65,15 @@ bool in_tap(const void* address);
 int each_object(int (*visit)(dl_phdr_info* info, size_t size, void* data), void* data);
 
 // By the leaf of a path or by a soname.
+// called.cc: a call was made; whether calls of a function are not wanted in this recording, whatever its mode.
+void say_called();
+bool is_left_out(unsigned id);
+
+// own_slots.cc: a library that has functions of Vulkan itself uses its own.
+void bind_to_itself(const Elf& elf);
+
+// Of all APIs only Vulkan is recorded ($DRAWTAP_API).
+bool is_vulkan_alone();
 bool is_gl_library(const char* leaf);
 bool is_c_library(const char* leaf);
 const char* leaf_of(const char* path);

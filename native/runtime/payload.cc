@@ -10,6 +10,7 @@
 #include "keep.h"
 #include "live.h"
 #include "losses.h"
+#include "mapped.h"
 
 namespace dt {
 
@@ -394,6 +395,14 @@ void emit_map_write(Thread* t, uint32_t target, uint32_t buffer, uint64_t offset
   uint32_t halves[2] = {target, buffer};
   const Data* all[] = {&d};
   emit(t, DT_FN_MAP_WRITE, words, 2, halves, 2, all, 1);
+}
+
+void emit_memory_write(Thread* t, bool device, uint64_t memory, uint64_t offset, const void* data, uint64_t bytes) {
+  constexpr unsigned PROGRAM = 0x3FFB, DEVICE = 0x3FFC;  // dtapMemoryWrite, dtapDeviceWrite: spec/signature.py
+  const Data d = prepare(t, data, (int64_t)bytes);
+  const uint64_t words[3] = {memory, offset, d.descriptor};
+  const Data* all[] = {&d};
+  emit(t, device ? DEVICE : PROGRAM, words, 3, nullptr, 0, all, 1);
 }
 
 void emit_native(Thread* t, const char* kind, uint64_t handle, const char* text) {

@@ -435,6 +435,9 @@ void patch_new_objects(void* handle, int flags, unsigned long long adds_before) 
   Snapshot now;
   if (!open_snapshot(&now)) return;
   each_object(add_loaded, &now);
+  const unsigned long long brought = now.adds - adds_before;
+  for (size_t i = brought < now.count ? now.count - brought : 0; i < now.count; i++)
+    if (!now.at[i].tap) bind_to_itself(read_elf(now.at[i].base, now.at[i].dynamic));
   Loaded* root = by_dynamic(now, ((link_map*)handle)->l_ld);
   if (root && !root->gl) {
     reach(now, root);
@@ -463,11 +466,11 @@ void drop_weak_references() {
   const Startup& s = startup();
   for (unsigned i = 0; i < s.count; i++) {
     const Elf& elf = s.objects[i];
-    if (!elf.symbols || !elf.relocation_count || in_tap(elf.dynamic) || is_c_library(elf.soname) ||
-        is_gl_library(elf.soname))
-      continue;
+    if (!elf.symbols || !elf.relocation_count || in_tap(elf.dynamic) || is_c_library(elf.soname)) continue;
     Patcher p = {};
     p.elf = elf;
+    if (i) bind_to_itself(elf);
+    if (is_gl_library(elf.soname)) continue;
     if (!find_object(elf.dynamic, &p.object)) continue;
     p.drop_weak(elf.relocations, elf.relocation_count);
     p.close();
@@ -705,18 +708,6 @@ void forget_unloaded() {
   }
 }
 
-// Who started the program (drawtap run) may want to know whether it ever called anything: a letter in a file says so.
-DT_COLD void say_called() {
-  static uint32_t said;
-  if (__atomic_exchange_n(&said, 1u, __ATOMIC_RELAXED)) return;
-  const char* path = secure_getenv("DRAWTAP_CALLED");
-  const int fd = path && *path ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY) : -1;
-  if (fd < 0) return;
-  ssize_t ignored = write(fd, "c", 1);
-  (void)ignored;
-  close(fd);
-}
-
 }  // namespace
 
 // Whoever changes the mode or the real function sets the entry afterwards. Two that do so at once may overtake each
@@ -754,6 +745,10 @@ void* resolve(unsigned id) {
   }
   void* at = resolve_quietly(id);
   if (!at) return nullptr;
+  if (is_left_out(id)) {  // a call of it goes to the driver, and costs a jump
+    if (g_paths[id].enter) __atomic_store_n(&g_entries[id], at, __ATOMIC_SEQ_CST);
+    return at;
+  }
   say_called();
   if (g_mode != MODE_OFF) {
     Inside inside(&tls);  // a signal handler may jump out of it: that is told as for any call

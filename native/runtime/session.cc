@@ -1096,7 +1096,7 @@ __attribute__((noinline)) Slow enter_unusual(Thread* t, unsigned id, const void*
     if (s.pool) s.pool->calls_nested.fetch_add(1, std::memory_order_relaxed);
     return {real, false};
   }
-  if (t->keep) return {real, true};
+  if (t->keep || is_left_out(id)) return {real, t->keep != nullptr};
   if (g_mode == MODE_OFF || g_mode == MODE_KEEPING) {
     // Paused is not lost: the trace says from where to where.
     if (s.pool && (s.state != CONNECTED || (s.pool->control.load(std::memory_order_relaxed) & DT_CONTROL_STOP)))

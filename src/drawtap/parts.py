@@ -10,8 +10,11 @@ from pathlib import Path
 from drawtap.errors import UnavailableError
 
 TAP = "libdrawtap-tap.so"
+TAP_VULKAN = "libdrawtap-tap-vk.so"  # the same with Vulkan
 PRELOAD = "libdrawtap-preload.so"
+PRELOAD_VULKAN = "libdrawtap-preload-vk.so"
 SIGNATURES = "tap.sig"
+SIGNATURES_VULKAN = "tap-vk.sig"
 DRAINER = "drawtap-drain"
 CORE = "libdrawtap-core.so"
 READING = "libdrawtap-reading.so"  # what of the core reads: all that `make demo` makes of it
@@ -22,7 +25,7 @@ STATE = "libdrawtap-state.so"
 EXTRACT = "libdrawtap-extract.so"
 OPENVG = "openvg/libOpenVG.so.1"
 RING = "drawtap-ring"
-PARTS = (TAP, PRELOAD, SIGNATURES, DRAINER, CORE, PLAYER, PEERS, SYSTEM, STATE, EXTRACT, RING)
+PARTS = (TAP, TAP_VULKAN, PRELOAD, SIGNATURES, DRAINER, CORE, PLAYER, PEERS, SYSTEM, STATE, EXTRACT, RING)
 
 
 def folders() -> list[Path]:
@@ -54,12 +57,18 @@ def core(hint: str = "make build makes it; wheels contain it") -> Path:
     return part(CORE, hint)
 
 
+def is_there(name: str) -> bool:
+    """Tell whether a part was built: `make demo` leaves some out."""
+    return any((folder / name).is_file() for folder in folders())
+
+
 def preloadable(module: Path) -> Path:
     """Return what a program preloads to get a module: a library that other C libraries than glibc can load as well.
 
     It is the module itself where no such library was made.
     """
-    other = module.with_name(PRELOAD) if module.name == TAP else module.with_suffix(".preload.so")
+    own = {TAP: PRELOAD, TAP_VULKAN: PRELOAD_VULKAN}.get(module.name)
+    other = module.with_name(own) if own else module.with_suffix(".preload.so")
     return other if other.is_file() else module
 
 

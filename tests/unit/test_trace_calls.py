@@ -168,6 +168,8 @@ def test_tables(trace: Trace) -> None:
         "markers": 1,
         "memory": 0,
         "map_writes": 0,
+        "memory_writes": 0,
+        "device_writes": 0,
         "natives": 0,
         "notes": 1,
         "libraries": 0,

@@ -16,12 +16,17 @@ from pathlib import Path
 
 import pytest
 
-from drawtap.parts import PRELOAD
+from drawtap.parts import PRELOAD, PRELOAD_VULKAN
 from shared import once
 
 ROOT = Path(__file__).parents[2]
 _SYSTEM = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "ld-linux-x86-64.so.2"}
 _PARTS = "drawtap/_native/"
+# What is preloaded finds the tap beside it.
+_LED_TO = {
+    PRELOAD: (["$ORIGIN"], ["libdrawtap-tap.so"]),
+    PRELOAD_VULKAN: (["$ORIGIN"], ["libdrawtap-tap-vk.so"]),
+}
 
 
 @pytest.fixture(scope="module")
@@ -79,14 +84,13 @@ def test_nothing_is_in_it_twice_and_nothing_is_missing(wheel):
 
 def test_it_needs_an_old_c_library_and_nothing_else(unpacked):
     found = _binaries(unpacked)
-    assert len(found) == 12
+    assert len(found) == 14
     for file in found:
         needed = set(re.findall(r"\(NEEDED\).*\[(.+)\]", _read("-d", file)))
         assert needed <= _SYSTEM | ({"libEGL.so.1"} if file.name == "drawtap-play" else set()), file.name
-        # What is preloaded needs nothing: it finds the tap beside it.
         paths = re.findall(r"\((?:RPATH|RUNPATH)\).*\[(.+)\]", _read("-d", file))
         auxiliary = re.findall(r"\(AUXILIARY\).*\[(.+)\]", _read("-d", file))
-        assert (paths, auxiliary) == ((["$ORIGIN"], ["libdrawtap-tap.so"]) if file.name == PRELOAD else ([], []))
+        assert (paths, auxiliary) == _LED_TO.get(file.name, ([], []))
         versions = re.findall(r"GLIBC_(\d+)\.(\d+)", _read("-V", file))
         assert max([(0, 0), *((int(a), int(b)) for a, b in versions)]) <= (2, 28), file.name
         assert not re.search(r"GLIBCXX|CXXABI|GCC_", _read("-V", file)), file.name

@@ -24,7 +24,7 @@ from drawtap.capture.drainer import Drainer, Sent
 from drawtap.capture.elf import behind_scripts, is_musl, read_elf
 from drawtap.capture.stream import Streaming
 from drawtap.errors import ChildError, InputError, UsageError, check_target, did_you_mean
-from drawtap.parts import DRAINER, SIGNATURES, TAP, part, preloadable
+from drawtap.parts import DRAINER, SIGNATURES, SIGNATURES_VULKAN, TAP, TAP_VULKAN, is_there, part, preloadable
 
 if TYPE_CHECKING:
     from drawtap.capture.flight import Ring, Watch
@@ -95,13 +95,13 @@ class RecordOptions:
     """Settings of a recording: the options of `drawtap record`.
 
     `when_full`: what happens while file or receiver cannot keep up, "block" (the program waits) or "drop-frames".
-    `buffer`: bytes of records that may wait for file or receiver; None: 32 MB. `sync`: seconds after which a call is on
-    the disk at the latest, for threads that end frames; None: when the kernel writes it, and at the end. `process`
+    `buffer`: bytes of records that may wait for file or receiver; None: 32 MB. `sync`: seconds after which a call is
+    on the disk at the latest, for threads that end frames; None: when the kernel writes it, and at the end. `process`
     names the programs of a tree of processes that are recorded (with `*` and `?`); None: all. With `identity` "none"
     the recording names no host, folder, command line or environment. With `paused` nothing is recorded before
-    `capture.control` asks for it. With `streaming` the recording goes where that says. With `ring`, files are written
-    only by its triggers, and by SIGUSR1 and SIGUSR2 to this process. Each file has a name of its own, made from the
-    recording's.
+    `capture.control` asks for it. `api` "gl" leaves Vulkan out; "vk" records Vulkan alone, below a GL driver as well.
+    With `streaming` the recording goes where that says. With `ring`, files are written only by its triggers, and by
+    SIGUSR1 and SIGUSR2 to this process. Each file has a name of its own, made from the recording's.
     """
 
     timing: str = "both"
@@ -115,10 +115,19 @@ class RecordOptions:
     streaming: Streaming | None = None
     ring: Ring | None = None
     identity: str = "full"
+    api: str = "all"
+
+    @property
+    def is_vulkan(self) -> bool:
+        """Tell whether Vulkan is recorded. A flight recorder keeps calls of the other APIs alone."""
+        return self.api == "vk" or (self.api == "all" and self.ring is None and is_there(TAP_VULKAN))
 
     def options(self) -> list[str]:
         """Return the drainer's options for it. Raises UsageError where one makes no sense."""
+        if self.api == "vk" and self.ring is not None:
+            raise UsageError("a flight recorder does not keep Vulkan's calls", hint="leave out --api vk, or --ring")
         found = ["--timing", self.timing, *(["--paused", "yes"] if self.paused else [])]
+        found += ["--signatures", str(part(SIGNATURES_VULKAN))] if self.is_vulkan else []
         found += ["--when-full", self.when_full, *(["--process", self.process] if self.process else [])]
         found += [] if self.buffer is None else ["--buffer", str(self.buffer)]
         found += [] if self.sync is None else ["--sync", str(self.sync)]
@@ -129,6 +138,7 @@ class RecordOptions:
     def environment(self) -> dict[str, str]:
         """Return what the program's environment says for it."""
         found = {"DRAWTAP_HASH_FRAMES": "1"} if self.hash_frames else {}
+        found |= {"DRAWTAP_API": "vk"} if self.api == "vk" else {}
         found |= {} if self.identity == "full" else {"DRAWTAP_IDENTITY": self.identity}
         return found | ({} if self.streaming is None else self.streaming.environment())
 
@@ -154,8 +164,8 @@ def record(
     if not program:
         raise UsageError("there is no program to record", hint="drawtap record -o FILE -- PROGRAM ARGUMENTS")
     executable = find_program(program[0])
-    tap, drainer = part(TAP), part(DRAINER)
     how = how or RecordOptions()
+    tap, drainer = part(TAP_VULKAN if how.is_vulkan else TAP), part(DRAINER)
     _check_frame_end(how.frame_end)
     if output is not None:
         output = _checked_output(output, force=force) if how.ring is None else _checked_folder(output)
@@ -454,7 +464,8 @@ def _checked_folder(output: Path) -> Path:
 def _check_frame_end(rule: str | None) -> None:
     if not rule or rule == "auto":
         return
-    lines = part(SIGNATURES).read_text(encoding="utf-8").splitlines()
+    signatures = SIGNATURES_VULKAN if is_there(SIGNATURES_VULKAN) else SIGNATURES
+    lines = part(signatures).read_text(encoding="utf-8").splitlines()
     known = {line.split("\t")[3] for line in lines if line.startswith("F\t")}
     for name in rule.split(","):
         if name not in known:

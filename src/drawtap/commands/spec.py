@@ -62,7 +62,7 @@ def _report(*, everything: bool) -> Rows:
         ("api", "commands", "wrapped", "complete", "pointers", "known", "incomplete"),
         lines,
         note="complete: a rule says for every pointer how much it points to; other content is not recorded.\n"
-        "Vulkan is described, but not recorded yet.",
+        "Vulkan is recorded, but not played yet.",
         findings=bool(below),
     )
 

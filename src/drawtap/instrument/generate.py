@@ -297,8 +297,8 @@ _UNRECORDED = re.compile(r"\bunrecorded_(\w+)\(")
 
 @cache
 def _watched() -> frozenset[str]:
-    path = runtime_folder() / "keep.h"
-    return frozenset(_UNRECORDED.findall(path.read_text()))
+    paths = (runtime_folder() / "keep.h", runtime_folder() / "vulkan" / "vulkan.h")
+    return frozenset(name for path in paths for name in _UNRECORDED.findall(path.read_text()))
 
 
 def _unseen(function: Function) -> str:
@@ -383,6 +383,8 @@ const uint8_t g_draws[] = {{
 
 
 def _draws(function: Function) -> int:
+    if function.has("records"):  # what a command buffer has must be whole
+        return 0
     if function.has("list_begin", "list_end"):
         return 2 if function.has("list_begin") else 3
     if function.has("draw", "dispatch") and not function.has("stateful_draw"):

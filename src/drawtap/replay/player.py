@@ -16,7 +16,7 @@ from pathlib import Path
 
 from drawtap import activity
 from drawtap.errors import ChildError, InputError, UnavailableError, UsageError
-from drawtap.parts import PLAYER, PRELOAD, TAP, part
+from drawtap.parts import PLAYER, PRELOAD, PRELOAD_VULKAN, TAP, TAP_VULKAN, part
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,10 @@ class Replay:
     images: tuple[Path, ...] = ()
     hashes: Mapping[int, str] = field(default_factory=dict)
     frame_times_ns: tuple[int, ...] = ()
+
+
+# What LD_PRELOAD of a recorded program has of ours.
+_OURS = frozenset({"", TAP, PRELOAD, TAP_VULKAN, PRELOAD_VULKAN})
 
 
 def program() -> Path:
@@ -172,9 +176,7 @@ def environment_with(more: Mapping[str, str]) -> dict[str, str]:
     Libraries that the user preloads stay, as in a recorded program; only the tap is taken out of `LD_PRELOAD`.
     """
     kept = dict(os.environ)
-    libraries = [
-        name for name in re.split("[ :]+", kept.pop("LD_PRELOAD", "")) if Path(name).name not in ("", TAP, PRELOAD)
-    ]
+    libraries = [name for name in re.split("[ :]+", kept.pop("LD_PRELOAD", "")) if Path(name).name not in _OURS]
     if libraries:
         kept["LD_PRELOAD"] = " ".join(libraries)
     return {**kept, **more}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # Attributes of rules that are expressions.
 RULES = frozenset({"count", "actual", "length", "capacity", "format", "type", "width", "height", "depth", "limit",
-                   "size", "before", "stride"})  # fmt: skip
+                   "size", "before", "stride", "update"})  # fmt: skip
 
 
 def validate_data(rule: Data, scope: expr.Scope, after: expr.Scope) -> None:

@@ -167,6 +167,16 @@ class Each:
 
 
 @dataclass(frozen=True, slots=True)
+class TemplateData:
+    """The content that an update of descriptors reads; `update` is an expression for its template.
+
+    The parts that are read lie apart in memory. A recording has them one behind the other.
+    """
+
+    update: str
+
+
+@dataclass(frozen=True, slots=True)
 class Opaque:
     """An address that is never looked behind: a handle, user data, a call-back. `why` says what it is."""
 
@@ -186,6 +196,7 @@ Data = (
     | Tree
     | Chain
     | Each
+    | TemplateData
     | Opaque
 )
 

@@ -32,6 +32,7 @@ from drawtap.spec.model import (
     Strings,
     Struct,
     StructType,
+    TemplateData,
     Tree,
 )
 from drawtap.spec.registry import load_api, recorded_apis
@@ -339,6 +340,8 @@ def rule_text(rule: Data, ctype: CType) -> str:
             return f"{rule.count} addresses, behind each: {rule_text(rule.of, ctype)}"
         case Struct():
             return f"one structure{f' of {rule.size} bytes' if rule.size else ''}, {_direction(out=rule.out)}"
+        case TemplateData():
+            return f"what the template {rule.update} says, read"
         case Opaque():
             return f"address: {rule.why}"
 

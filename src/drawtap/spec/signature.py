@@ -11,18 +11,23 @@ from drawtap.spec.model import (
     Array,
     AttributeList,
     BufferOffset,
+    Chain,
     ClientArray,
     Command,
     CompressedImage,
     CType,
     Data,
+    Each,
     EnumGroup,
     Image,
+    Member,
     Opaque,
     Param,
     String,
     Strings,
     Struct,
+    TemplateData,
+    Tree,
 )
 
 if TYPE_CHECKING:
@@ -113,7 +118,8 @@ def signature_text(commands: Iterable[Command], apis: Sequence[Api], ids: Mappin
         api = groups.api_of(command)
         lines += _function(command, api, ids[command.name], layout(command), groups)
     lines += tap_signatures(groups)
-    return "\n".join(["V\t1", *groups.lines(), *lines]) + "\n"
+    structs = [line for api in apis for line in _structures(api, groups)]
+    return "\n".join(["V\t1", *groups.lines(), *structs, *lines]) + "\n"
 
 
 class _Groups:
@@ -193,7 +199,7 @@ def _kind(ctype: CType, group: str | None, api: Api | None, groups: _Groups) -> 
         return "handle", "-"
     if ctype.scalar not in _INTEGERS:
         return ctype.scalar, "-"
-    if ctype.base == "Bool" or ctype.base.lower().endswith("boolean"):
+    if ctype.base in ("Bool", "VkBool32") or ctype.base.lower().endswith("boolean"):
         return "bool", "-"
     if group is not None:
         kind = "bitmask" if groups.bitmask(api, group) or ctype.base.endswith("bitfield") else "enum"
@@ -219,6 +225,12 @@ def _content(ctype: CType, data: Data | None, group: str | None, slot: str, *, a
             element, out = "bytes", rule.out
         case AttributeList():
             element, out, group = f"attribs{'64' if ctype.scalar in _WIDE else '32'}", False, rule.group or group
+        case Tree():
+            assert api is not None
+            kind = "tree" if rule.count == "1" else "tree[]"
+            element, out = f"{kind}:{api.structs[ctype.base].name}", rule.out
+        case TemplateData():
+            element, out = "bytes", False
         case Struct():
             element, out = f"struct:{ctype.base.replace(' ', '_')}", rule.out
     named = element in _INTEGERS or element.startswith("attribs")
@@ -238,6 +250,77 @@ def _pointee(ctype: CType) -> str:
     if ctype.indirection > 1 or ctype.scalar == "ptr":
         return "ptr"
     return {"void": "bytes", "struct": f"struct:{ctype.base.replace(' ', '_')}"}.get(ctype.scalar, ctype.scalar)
+
+
+# ---- structures -------------------------------------------------------------------------------------------
+
+
+def _structures(api: Api, groups: _Groups) -> Iterator[str]:
+    for name, struct in api.structs.items():
+        if name != struct.name:
+            continue
+        extends = ",".join(api.structs[base].name for base in struct.extends if base in api.structs) or "-"
+        stype = f"{api.enums[struct.stype]}:{struct.stype}" if struct.stype else "-"
+        yield f"T\t{name}\t{struct.size}\t{stype}\t{'union' if struct.union else 'struct'}\t{extends}"
+        for member in struct.members:
+            yield _member(member, api, groups)
+
+
+def _member(member: Member, api: Api, groups: _Groups) -> str:
+    kind, of = _member_kind(member, api)
+    # Which structure it is says its type: the names of all would be in every recording.
+    group = "-" if member.name == "sType" else groups.use(api, member.group)
+    count = "-"
+    if member.bits:
+        count = f"{member.bits[0]}+{member.bits[1]}"
+    elif member.lengths:
+        count = "x".join(map(str, member.lengths))
+    choice = member.selector or ",".join(str(api.enums[name]) for name in member.selections) or "-"
+    place = ("M", member.name, member.offset, member.type.spelling, kind, of, count)
+    return "\t".join(map(str, (*place, group, member.object_class or "-", choice)))
+
+
+def _member_kind(member: Member, api: Api) -> tuple[str, str]:
+    """Return how a member is to be read, and of what: a scalar, a structure, or what a pointer leads to."""
+    ctype, data = member.type, member.data
+    if not ctype.indirection:
+        if ctype.scalar == "struct":
+            return "struct", api.structs[ctype.base].name
+        return "value", _scalar_of(ctype, member.group, api)
+    element = "ptr" if ctype.indirection > 1 else _scalar_of(ctype, member.group, api)
+    match data:
+        case Chain():
+            return "chain", "-"
+        case Tree(count=count):
+            return "tree" if count == "1" else "tree[]", api.structs[ctype.base].name
+        case Each(of=Tree()):
+            return "trees", api.structs[ctype.base].name
+        case Each():
+            return "arrays", _scalar_of(ctype, member.group, api)
+        case String():
+            return "string", "-"
+        case Strings():
+            return "strings", "-"
+        case Array():
+            return "array", "u8" if element == "void" else element
+        case TemplateData():
+            return "array", "u8"
+        case _:
+            return "address", "-"
+
+
+def _scalar_of(ctype: CType, group: str | None, api: Api) -> str:
+    """Return a scalar's kind: its storage, with what it means before it where that is more."""
+    stored = ctype.scalar
+    if ctype.base == "char":
+        return "char"
+    if ctype.base == "VkBool32":
+        return "bool:u32"
+    if stored == "ptr":
+        return "handle"
+    if group is not None and group != "VkStructureType" and group in api.groups and stored in _INTEGERS:
+        return f"{'bitmask' if api.groups[group].bitmask else 'enum'}:{stored}"
+    return stored
 
 
 # ---- the tap's own functions (native/common/ring.h) -------------------------------------------------------
@@ -288,6 +371,8 @@ _TAP: tuple[tuple[int, str, tuple[Param, ...], bool], ...] = (
     (0x3FF8, "dtapLibrary", (_text("path"), _u64("base")), True),
     (0x3FF9, "dtapMetric", (_text("name"), Param("value", _F64)), True),
     (0x3FFA, "dtapMark", (_text("text"),), True),
+    (0x3FFB, "dtapMemoryWrite", (_u64("memory"), _u64("offset"), _DATA), True),
+    (0x3FFC, "dtapDeviceWrite", (_u64("memory"), _u64("offset"), _DATA), True),
 )
 _TAP_GROUP = EnumGroup("dtapApi", {"DTAP_API_UNKNOWN": 0, "DTAP_API_GL": 1, "DTAP_API_GLES": 2, "DTAP_API_VG": 3})
 _VOID = CType("void", "void", 0, const=False, scalar="void")

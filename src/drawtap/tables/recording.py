@@ -167,6 +167,28 @@ class MapWriteRow(_Recorded):
     buffer: Annotated[U64, "the buffer"]
 
 
+@declared("memory_writes", "reader")
+class MemoryWriteRow(_Recorded):
+    """Bytes that the program stored in mapped memory of Vulkan."""
+
+    memory: Annotated[U64, "the device memory"]
+    offset: Annotated[U64, "where in it", "bytes"]
+    data_bytes: Annotated[U64 | None, "their number", "bytes"]
+    data_blob: Annotated[TEXT | None, "hash of long content"]
+    data_data: Annotated[BLOB | None, "the content"]
+
+
+@declared("device_writes", "reader")
+class DeviceWriteRow(_Recorded):
+    """Bytes of mapped memory that changed while submitted work may have run: the device's stores, or the program's."""
+
+    memory: Annotated[U64, "the device memory"]
+    offset: Annotated[U64, "where in it", "bytes"]
+    data_bytes: Annotated[U64 | None, "their number", "bytes"]
+    data_blob: Annotated[TEXT | None, "hash of long content"]
+    data_data: Annotated[BLOB | None, "the content"]
+
+
 @declared("natives", "reader")
 class NativeRow(_Recorded):
     """Portable attributes of a display, config, surface, window, driver; hash of a `frame`; a read `front` buffer."""

@@ -7,6 +7,7 @@ A command without functions of its own uses the functions of its alias.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -18,9 +19,9 @@ _GPU_READS = ("gpu_reads", "draw", "dispatch", "flush", "finish", "sync", "frame
 
 
 @cache
-def _declared(folder: str) -> dict[tuple[str, str], str]:
+def _declared(folder: str, names: tuple[str, ...] = HEADERS) -> dict[tuple[str, str], str]:
     """Which hooks the headers declare: (when, command) -> parameter text."""
-    paths = [path for name in HEADERS if (path := Path(folder) / name).exists()]
+    paths = [path for name in names if (path := Path(folder) / name).exists()]
     text = re.sub(r"//[^\n]*", "", "\n".join(path.read_text() for path in paths))
     return {(m[1], m[2]): " ".join(m[3].split()) for m in _DECLARATION.finditer(text)}
 
@@ -29,21 +30,8 @@ def hooks(folder: Path) -> Hooks:
     """Return the hook set that the header in `folder` declares."""
     declared = _declared(str(folder))
 
-    def call(when: str, function: Function) -> str:
-        names = [function.name]
-        if function.command.alias:
-            names.append(function.command.alias)
-        for name in names:
-            if (when, name) in declared:
-                arguments = ["_t", *(p.name for p in function.command.params)]
-                wanted = declared[when, name].count(",") + 1
-                if when == "after" and function.returns_value and wanted == len(arguments) + 1:
-                    arguments.append("_result")
-                return f"dt::hook::{when}_{name}({', '.join(arguments)});"
-        return ""
-
     def state(function: Function) -> Hook:
-        before = own = call("before", function)
+        before = own = _call(declared, "before", function)
         if function.has(*_GPU_READS) and function.api.name in ("gl", "egl", "glx"):
             before = "if (DT_UNLIKELY(dt::hook::g_maps_alive)) dt::hook::before_gpu_reads(_t);\n" + before
         if function.has("frame_end", "finish") and function.api.name in ("gl", "egl", "glx"):
@@ -56,9 +44,34 @@ def hooks(folder: Path) -> Hooks:
             before = f"{own}\n{targets}\n{hashes}\n{rest}".lstrip()
         if not declared:
             before = ""
-        after = call("after", function)
+        after = _call(declared, "after", function)
         return Hook(is_target=bool(before or after), before_run=before, after_run=after)
 
     headers = (*HEADERS, "frame_image.h", "targets.h")
     header = "\n".join(f'#include "{name}"' for name in headers) if declared else ""
     return Hooks(name="state", header=header, hook_funcs=(state,))
+
+
+def vulkan_hooks(folder: Path) -> Hooks:
+    """Return the hook set that Vulkan's header in `folder` declares."""
+    declared = _declared(str(folder), ("vulkan.h",))
+
+    def facts(function: Function) -> Hook:
+        before, after = (_call(declared, when, function) for when in ("before", "after"))
+        return Hook(is_target=bool(before or after), before_run=before, after_run=after)
+
+    return Hooks(name="vulkan", header='#include "vulkan.h"', hook_funcs=(facts,))
+
+
+def _call(declared: Mapping[tuple[str, str], str], when: str, function: Function) -> str:
+    names = [function.name]
+    if function.command.alias:
+        names.append(function.command.alias)
+    for name in names:
+        if (when, name) in declared:
+            arguments = ["_t", *(p.name for p in function.command.params)]
+            wanted = declared[when, name].count(",") + 1
+            if when == "after" and function.returns_value and wanted == len(arguments) + 1:
+                arguments.append("_result")
+            return f"dt::hook::{when}_{name}({', '.join(arguments)});"
+    return ""

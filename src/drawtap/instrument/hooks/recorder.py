@@ -8,21 +8,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from drawtap.instrument import generate_trees
 from drawtap.instrument.hook import Function, Hook, Hooks
 from drawtap.spec import expr
 from drawtap.spec.model import (
     Array,
     AttributeList,
     BufferOffset,
+    Chain,
     ClientArray,
     CompressedImage,
     CType,
     Data,
+    Each,
     Image,
     Opaque,
     String,
     Strings,
     Struct,
+    TemplateData,
+    Tree,
 )
 
 RECORD_HEADER_BYTES = 16
@@ -73,6 +78,9 @@ def _record(function: Function) -> Hook:
 def _before(f: Function) -> str:
     captured = _captured(f)
     lines = ["dt::emit_order(_t);"] if f.has("sync", "make_current", "context") else []
+    if _has_trees(f):
+        lines.append("dt::tree::begin();")
+        lines += [f"const uint64_t _outer[] = {{{_outer_values(f)}}};"] if _is_outer(f) else []
     lines += [c.prepare for c in captured]
     fixed = _fixed_bytes(f)
     rooms = "".join(f" + {c.local}.room()" for c in captured)
@@ -237,9 +245,50 @@ def _content(f: Function, name: str, ctype: CType, data: Data | None, at: str) -
             if struct.out:
                 return _out(local, name, at, size, size)
             return _Captured(local, f"const dt::Data {local} = dt::prepare(_t, (const void*){name}, {size});")
-        case None | Opaque() | ClientArray() | BufferOffset():
+        case TemplateData(update=update):
+            prepare = f"dt::prepare_template(_t, (const void*){name}, {_expr(f, update)})"
+            return _Captured(local, f"const dt::Data {local} = {prepare};")
+        case Tree() as tree:
+            return _tree(f, _Place(local, name, at), ctype, tree)
+        case None | Opaque() | ClientArray() | BufferOffset() | Each() | Chain():
             return _Captured(local, f"const dt::Data {local} = dt::unknown_data((const void*){name});")
     raise AssertionError(f"{f.name}: no capture for {data!r}")
+
+
+def _tree(f: Function, place: _Place, ctype: CType, tree: Tree) -> _Captured:
+    number, local = generate_trees.number_name(ctype.base, f.api), place.local
+    stride = _expr(f, tree.stride) if tree.stride else "0"
+    outer = "_outer" if _is_outer(f) else "nullptr"
+    count = _expr(f, tree.count)
+    if not tree.out:
+        prepare = f"dt::tree::prepare(_t, (const void*){place.name}, {count}, {number}, {stride}, {outer})"
+        return _Captured(local, f"const dt::Data {local} = {prepare};")
+    actual = _expr(f, tree.actual) if tree.actual else f"_n{local}"
+    prepare = (
+        f"const int64_t _n{local} = {count};\n"
+        f"const dt::Data {local} = dt::tree::prepare_out((const void*){place.name}, _n{local}, {number});"
+    )
+    written = f"dt::at_most({actual}, _n{local}), {number}, {stride}, {outer}"
+    fill = f"dt::tree::fill(_t, {place.at}, _out, (const void*){place.name}, {written});"
+    return _Captured(local, prepare, fill, may_be_large=True)
+
+
+def _has_trees(f: Function) -> bool:
+    return any(isinstance(p.data, Tree | TemplateData) for p in f.command.params)
+
+
+def _is_outer(f: Function) -> bool:
+    """Tell whether the rules of structures that the command takes read its other parameters."""
+    for param in f.command.params:
+        if isinstance(param.data, Tree):
+            command = generate_trees.outer_command(f.api.structs[param.type.base], f.api)
+            if command is not None and f.name in (command.name, command.alias):
+                return True
+    return False
+
+
+def _outer_values(f: Function) -> str:
+    return ", ".join(f"(uint64_t){p.name}" for p in f.command.params)
 
 
 def _begin(f: Function, name: str, array: Array) -> str:

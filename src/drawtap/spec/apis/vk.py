@@ -9,7 +9,7 @@ Nearly all of them depend on which states of a pipeline are dynamic.
 from __future__ import annotations
 
 from drawtap.spec import expr
-from drawtap.spec.model import Array, Each, Opaque, Tree
+from drawtap.spec.model import Array, Each, Opaque, TemplateData, Tree
 from drawtap.spec.overlay import Overlay
 from drawtap.spec.registry import OVERLAYS
 from drawtap.spec.structs import only
@@ -24,7 +24,6 @@ o = OVERLAYS.register("vk")(
     )
 )
 
-expr.declare("template_bytes(update)", "bytes that an update with this descriptor template reads")
 expr.declare("capture_bytes(type)", "bytes of the capture and replay data of an object of that type")
 expr.declare("host_copy_bytes(image, row, height, width, rows, depth)", "bytes of a host copy to or from an image")
 expr.declare("is_secondary(commandBuffer)", "1 for a secondary command buffer")
@@ -60,9 +59,9 @@ o.data("vkMapMemory vkMapMemory2", ppData=Array("1", out=True))
 o.data("vkGetDescriptorSetHostMappingVALVE", ppData=Array("1", out=True))
 o.data(
     "vkUpdateDescriptorSetWithTemplate vkCmdPushDescriptorSetWithTemplate",
-    pData=Array("template_bytes(descriptorUpdateTemplate)"),
+    pData=TemplateData("descriptorUpdateTemplate"),
 )
-o.member("VkPushDescriptorSetWithTemplateInfo", pData=Array("template_bytes(descriptorUpdateTemplate)"))
+o.member("VkPushDescriptorSetWithTemplateInfo", pData=TemplateData("descriptorUpdateTemplate"))
 o.data(
     "vkCmdBuildAccelerationStructuresKHR vkBuildAccelerationStructuresKHR",
     ppBuildRangeInfos=Each("infoCount", Tree("pInfos[index].geometryCount")),

@@ -1,0 +1,20 @@
+// Mapped memory of Vulkan, followed as mapped buffers are (maps.cc).
+//
+// On processors that play the device, and wherever memory is shared, the device's stores arrive in the same pages as
+// the program's. So a look says whether the device may have worked on that memory since the last one.
+#pragma once
+#include "tap.h"
+
+namespace dt {
+
+void memory_mapped(Thread* t, uint64_t memory, uint64_t offset, uint64_t bytes, void* at);
+using MayBeDevice = bool (*)(uint64_t memory);
+// The mapping ends: what was stored through it until now is recorded.
+void memory_unmapped(Thread* t, uint64_t memory, MayBeDevice may);
+// Records what was stored in all mapped memory since the last look.
+void look_at_memory(Thread* t, MayBeDevice may);
+
+// payload.cc. `device`: the device may have stored this, too.
+void emit_memory_write(Thread* t, bool device, uint64_t memory, uint64_t offset, const void* data, uint64_t bytes);
+
+}  // namespace dt

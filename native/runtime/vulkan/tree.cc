@@ -1,0 +1,308 @@
+// Copies a structure with what its pointers lead to: one content, in which pointers are offsets.
+//
+// What the program hands over is not trusted where that costs nothing or little. Chains and depths have a bound, and so
+// have bytes. Memory is probed before it is read where no rule says that a pointer counts, and where it goes over the
+// end of a page: the rest of a page that a valid pointer is in can be read.
+#include "tree.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "losses.h"
+
+namespace dt {
+void count_loss(const char* code);  // session.cc
+}
+namespace dt::tree {
+namespace {
+
+constexpr size_t ROOM = 256u << 20, LITTLE = 16u << 20, KEPT = 1u << 20, PAGE = 4096;
+constexpr unsigned MOST_NODES = 512, MOST_DEPTH = 32;
+constexpr uint64_t NOT_CAPTURED = 1;
+
+// Contents of one call, of this thread. Pages that nobody touched cost nothing.
+__thread char* arena __attribute__((tls_model("initial-exec")));
+__thread size_t arena_size __attribute__((tls_model("initial-exec")));
+__thread size_t arena_used __attribute__((tls_model("initial-exec")));
+__thread size_t arena_most __attribute__((tls_model("initial-exec")));
+
+bool has_arena() {
+  if (arena) return true;
+  for (size_t size : {ROOM, LITTLE}) {
+    void* at = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED) continue;
+    arena = (char*)at;
+    arena_size = size;
+    return true;
+  }
+  return false;
+}
+
+// The kernel reads a byte of each page for us, and says where it cannot.
+bool can_read(const void* at, size_t bytes) {
+  const int saved = errno;
+  bool good = true;
+  uintptr_t page = (uintptr_t)at & ~(PAGE - 1);
+  const uintptr_t end = (uintptr_t)at + bytes;
+  if (end < (uintptr_t)at) return false;
+  while (good && page < end) {
+    char found[16];
+    iovec from[16];
+    unsigned n = 0;
+    for (; n < 16 && page < end; n++, page += PAGE) from[n] = {(void*)page, 1};
+    const iovec to = {found, n};
+    good = process_vm_readv(getpid(), &to, 1, from, n, 0) == (ssize_t)n;
+    if (!good && (errno == EPERM || errno == ENOSYS)) {  // forbidden here: whether something is mapped there will do
+      unsigned char held;
+      good = true;
+      for (unsigned i = 0; i < n; i++) good = good && !mincore(from[i].iov_base, 1, &held);
+    }
+  }
+  errno = saved;
+  return good;
+}
+
+bool is_safe(const void* at, size_t bytes, bool probe) {
+  const uintptr_t from = (uintptr_t)at;
+  if (from < PAGE || from >> 47) return false;
+  if (!probe && from / PAGE == (from + (bytes ? bytes - 1 : 0)) / PAGE) return true;
+  return can_read(at, bytes);
+}
+
+struct Walk {
+  size_t begin;  // of this content in the arena
+  bool out;      // after the call: what the driver filled in counts
+  bool cut = false;
+  unsigned nodes = 0, depth = 0;
+
+  uint64_t offset(size_t place) const { return place - begin; }
+  void put(size_t place, uint64_t value) const { memcpy(arena + place, &value, 8); }
+  // Room for the number of elements and the elements; returns where these begin, 0: there is no room.
+  size_t block(uint64_t count, uint64_t bytes) {
+    const size_t whole = (bytes + 15) & ~7ull;
+    if (bytes > arena_size || whole > arena_size - arena_used) {
+      cut = true;
+      return 0;
+    }
+    const size_t place = arena_used;
+    arena_used += whole;
+    put(place, count);
+    if (bytes & 7) put(place + whole - 8, 0);  // equal structures are equal bytes
+    return place + 8;
+  }
+  // A copy of `count` elements, 0: not to be had.
+  size_t copy(const void* at, int64_t count, size_t width, size_t stride, bool probe) {
+    if (count < 0) count = 0;
+    if ((uint64_t)count > arena_size / (width ? width : 1)) return cut = true, 0;
+    const size_t span = count ? (size_t)(count - 1) * stride + width : 0;
+    if (span && !is_safe(at, span, probe)) return cut = true, 0;
+    const size_t place = block((uint64_t)count, (size_t)count * width);
+    if (!place) return 0;
+    if (stride == width)
+      memcpy(arena + place, at, (size_t)count * width);
+    else
+      for (int64_t i = 0; i < count; i++)
+        memcpy(arena + place + (size_t)i * width, (const char*)at + (size_t)i * stride, width);
+    return place;
+  }
+  size_t text(const char* at, int64_t length) {
+    if (!is_safe(at, 1, false)) return cut = true, 0;
+    if (length < 0) length = (int64_t)strnlen(at, KEPT);
+    const size_t place = copy_text(at, (size_t)length);
+    return place;
+  }
+  size_t copy_text(const char* at, size_t length) {
+    if (!is_safe(at, length, false)) return cut = true, 0;
+    const size_t place = block(length, length + 1);
+    if (!place) return 0;
+    memcpy(arena + place, at, length);
+    arena[place + length] = 0;
+    return place;
+  }
+  size_t from_template(const char* at, uint64_t update) {
+    const Gathered of = gathered(update);
+    const size_t place = of.bytes ? block(of.bytes, of.bytes) : 0;
+    if (place) of.copy(update, at, arena + place);
+    return place;
+  }
+  void link(size_t slot, size_t place) const { put(slot, place ? offset(place) : NOT_CAPTURED); }
+
+  void members(const Type& type, size_t place, const char* self, const void* outer, bool in_chain);
+  void member(const Member& m, size_t slot, const char* at, const char* self, const void* outer);
+  void chain(size_t slot, const char* at, const void* outer);
+  size_t structures(const char* at, int64_t count, uint16_t type, size_t stride, const void* outer, bool probe);
+  void addresses(const Member& m, size_t slot, const char* at, int64_t count, const char* self);
+};
+
+const Type* type_of(int32_t stype) {
+  for (uint32_t place = stype_place(stype);; place = (place + 1) & ((1u << STYPE_BITS) - 1)) {
+    const uint16_t number = BY_STYPE[place];
+    if (!number) return nullptr;
+    if (STYPES[number - 1] == stype) return &TYPES[number - 1];
+  }
+}
+
+void Walk::chain(size_t slot, const char* at, const void* outer) {
+  constexpr size_t HEAD = 16;  // sType, and the next address
+  for (;; nodes++) {
+    if (!at) return put(slot, 0);
+    if (nodes >= MOST_NODES || (uintptr_t)at % 8 || !is_safe(at, HEAD, false)) {
+      cut = true;
+      return put(slot, NOT_CAPTURED);
+    }
+    int32_t stype;
+    memcpy(&stype, at, 4);
+    const Type* type = type_of(stype);
+    const size_t place = copy(at, 1, type ? type->size : HEAD, type ? type->size : HEAD, false);
+    link(slot, place);
+    if (!place) return;
+    if (type) members(*type, place, at, outer, true);
+    slot = place + 8;
+    memcpy(&at, arena + slot, 8);
+  }
+}
+
+size_t Walk::structures(const char* at, int64_t count, uint16_t number, size_t stride, const void* outer, bool probe) {
+  const Type& type = TYPES[number];
+  const size_t place = copy(at, count, type.size, stride, probe);
+  if (place && type.members)
+    for (int64_t i = 0; i < count; i++)
+      members(type, place + (size_t)i * type.size, at + (size_t)i * stride, outer, false);
+  return place;
+}
+
+// An array of addresses, with what each leads to.
+void Walk::addresses(const Member& m, size_t slot, const char* at, int64_t count, const char* self) {
+  const size_t place = copy(at, count, 8, 8, m.flags & PROBE);
+  link(slot, place);
+  for (int64_t i = 0; place && i < count; i++) {
+    const size_t own = place + (size_t)i * 8;
+    const char* to;
+    memcpy(&to, arena + own, 8);
+    if (!to) continue;
+    if (m.kind == STRINGS)
+      link(own, text(to, -1));
+    else if (m.kind == TREES)
+      link(own, structures(to, 1, m.type, TYPES[m.type].size, self, false));
+    else
+      link(own, copy(to, 1, m.element, m.element, false));
+  }
+}
+
+void Walk::member(const Member& m, size_t slot, const char* at, const char* self, const void* outer) {
+  if ((m.flags & OUT && !out) || (m.when != ALWAYS && !rule(m.when, self, outer))) return put(slot, NOT_CAPTURED);
+  const int64_t count = m.count == ALWAYS ? (m.kind == STRING ? -1 : 1) : rule(m.count, self, outer);
+  const bool probe = m.flags & PROBE;
+  switch (m.kind) {
+    case TREE: link(slot, structures(at, count, m.type, TYPES[m.type].size, self, probe)); break;
+    case ARRAY: link(slot, copy(at, count, m.element, m.element, probe)); break;
+    case TEMPLATE: link(slot, from_template(at, (uint64_t)count)); break;
+    case STRING: link(slot, text(at, count)); break;
+    default: addresses(m, slot, at, count, self); break;
+  }
+}
+
+void Walk::members(const Type& type, size_t place, const char* self, const void* outer, bool in_chain) {
+  if (++depth > MOST_DEPTH) {
+    cut = true;
+    depth--;
+    for (uint16_t i = 0; i < type.members; i++)
+      if (MEMBERS[type.first + i].kind != EMBEDDED) put(place + MEMBERS[type.first + i].offset, NOT_CAPTURED);
+    return;
+  }
+  for (uint16_t i = 0; i < type.members; i++) {
+    const Member& m = MEMBERS[type.first + i];
+    const size_t slot = place + m.offset;
+    if (m.kind == EMBEDDED) {
+      if (m.when != ALWAYS && !rule(m.when, self, outer)) continue;
+      for (uint16_t k = 0; k < m.count; k++) {
+        const size_t further = (size_t)k * TYPES[m.type].size;
+        members(TYPES[m.type], slot + further, self + m.offset + further, self, false);
+      }
+      continue;
+    }
+    if (m.kind == CHAIN && in_chain) continue;  // whoever follows the chain does it
+    const char* at;
+    memcpy(&at, arena + slot, 8);
+    if (!at) continue;
+    if (m.kind == CHAIN)
+      chain(slot, at, self);
+    else
+      member(m, slot, at, self, outer);
+  }
+  depth--;
+}
+
+// Returns the content, nullptr: nothing of it could be had.
+const char* content(Thread* t, const void* at, int64_t count, uint16_t type, int64_t stride, const void* outer,
+                    bool out, size_t* bytes) {
+  if (!has_arena()) {
+    emit_loss(t, "tree-without-memory", "there was no memory to put the structures of a call together: not recorded");
+    return nullptr;
+  }
+  Walk walk = {arena_used, out};
+  const size_t begin = arena_used;
+  const size_t width = TYPES[type].size;
+  const size_t root = walk.structures((const char*)at, count, type, stride > 0 ? (size_t)stride : width, outer, false);
+  if (walk.cut) {
+    count_loss("tree-cut");
+    if (!out)
+      emit_note(t, "tree-cut", "structures point to memory that cannot be read, or are too many: parts are left out");
+  }
+  *bytes = arena_used - begin;
+  return root ? arena + begin : nullptr;
+}
+
+}  // namespace
+
+void begin() {
+  if (arena_used > arena_most) arena_most = arena_used;
+  arena_used = 0;
+  if (DT_UNLIKELY(arena_most > KEPT)) {  // a large one was there: its memory goes back
+    const int saved = errno;
+    madvise(arena, arena_most, MADV_DONTNEED);
+    arena_most = 0;
+    errno = saved;
+  }
+}
+
+Data prepare(Thread* t, const void* at, int64_t count, uint16_t type, int64_t stride, const void* outer) {
+  if (!at || count <= 0) return dt::prepare(t, at, 0);
+  size_t bytes = 0;
+  const char* made = content(t, at, count, type, stride, outer, false, &bytes);
+  if (!made) return Data{DT_DATA(DT_DATA_FAULT, 0, 0), nullptr, {}};
+  return dt::prepare(t, made, (int64_t)bytes);
+}
+
+Data prepare_out(const void* at, int64_t count, uint16_t number) {
+  const Type& type = TYPES[number];
+  if (!at || count <= 0 || type.members) return !at || count <= 0 ? dt::prepare_out(at, 0) : returned_data();
+  return dt::prepare_out(at, 8 + (count > 1 << 20 ? 1 << 20 : count) * type.size);
+}
+
+void fill(Thread* t, uint64_t* descriptor, char* room, const void* at, int64_t count, uint16_t type, int64_t stride,
+          const void* outer) {
+  if (DT_DATA_KIND(*descriptor) != DT_DATA_PENDING) return;
+  size_t bytes = 0;
+  const char* made = count > 0 ? content(t, at, count, type, stride, outer, true, &bytes) : nullptr;
+  if (made)
+    fill_out(t, descriptor, room, made, (int64_t)bytes);
+  else
+    *descriptor = DT_DATA(count > 0 ? DT_DATA_FAULT : DT_DATA_INLINE, DT_DATA_CAPACITY(*descriptor), 0);
+}
+
+}  // namespace dt::tree
+
+dt::Data dt::prepare_template(Thread* t, const void* data, int64_t update) {
+  if (!data) return prepare(t, nullptr, 0);
+  const tree::Gathered of = tree::gathered((uint64_t)update);
+  if (!of.bytes) return unknown_data(data);
+  if (!tree::has_arena() || of.bytes > tree::arena_size - tree::arena_used)
+    return Data{DT_DATA(DT_DATA_FAULT, 0, 0), nullptr, {}};
+  char* const to = tree::arena + tree::arena_used;
+  tree::arena_used += (of.bytes + 7) & ~7ull;
+  of.copy((uint64_t)update, data, to);
+  return prepare(t, to, (int64_t)of.bytes);
+}

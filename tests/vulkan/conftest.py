@@ -1,0 +1,86 @@
+"""What the tests with Vulkan need: a header made from the registry, programs, recordings of them on lavapipe."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from drawtap.parts import TAP_VULKAN, is_there
+from drawtap.spec.registry import load_api
+from shared import once, run_drawtap
+
+HERE = Path(__file__).parent
+DRIVERS = sorted(Path("/usr/share/vulkan/icd.d").glob("lvp_icd*.json"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if not is_there(TAP_VULKAN):
+        for item in items:
+            if HERE in item.path.parents:
+                item.add_marker(pytest.mark.skip(reason=f"{TAP_VULKAN} is not built (make build)"))
+
+
+@pytest.fixture(scope="session")
+def header(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with vk.h: the types, enumerants and commands of the registry."""
+
+    def write(folder: Path) -> Path:
+        api = load_api("vk")
+        lines = ["#pragma once", api.typedefs]
+        lines += [f"#define {name} {value}{'ull' if value > 0x7FFFFFFF else ''}" for name, value in api.enums.items()]
+        for command in api.commands.values():
+            params = ", ".join(f"{p.type.spelling} {p.name}" for p in command.params) or "void"
+            lines.append(f"{command.returns.spelling} {command.name}({params});")
+        (folder / "vk.h").write_text("\n".join(lines) + "\n")
+        return folder
+
+    return once(tmp_path_factory, "vulkan-header", write)
+
+
+def build(header: Path, source: Path, output: Path, *options: str) -> Path:
+    """Compile a program against the header of the registry."""
+    command = ["gcc", "-O1", "-w", "-I", str(header), str(source), "-o", str(output), *options, "-ldl"]
+    made = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert made.returncode == 0, made.stderr
+    return output
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of a program that runs on lavapipe."""
+    if not DRIVERS:
+        pytest.skip("lavapipe is not here (Debian: mesa-vulkan-drivers)")
+    return {**os.environ, "VK_ICD_FILENAMES": str(DRIVERS[0])}
+
+
+@pytest.fixture(scope="session")
+def linked(header: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """headless.c, linked to the loader."""
+    environment()
+    return once(
+        tmp_path_factory,
+        "vulkan-linked",
+        lambda f: build(header, HERE / "headless.c", f / "linked", "-l:libvulkan.so.1"),
+    )
+
+
+@pytest.fixture(scope="session")
+def opened(header: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, with every function looked up."""
+    environment()
+    source = HERE / "headless.c"
+    return once(tmp_path_factory, "vulkan-opened", lambda f: build(header, source, f / "opened", "-DOPENED"))
+
+
+@pytest.fixture(scope="session")
+def recorded(linked: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A recording of headless.c."""
+
+    def write(folder: Path) -> Path:
+        done = run_drawtap("record", "-q", "-o", folder / "h.dtap", "--", linked, environment=environment())
+        assert done.returncode == 0, done.stderr
+        return folder / "h.dtap"
+
+    return once(tmp_path_factory, "vulkan-recorded", write)

@@ -1,0 +1,87 @@
+"""Trees of structures that lie: whatever a content has, reading it ends, and what is whole is shown."""
+
+from __future__ import annotations
+
+import json
+import random
+import struct
+from pathlib import Path
+
+import pytest
+
+from shared import run_drawtap
+from writer import Data, Writer, blob, table
+
+SIGNATURES = table("""\
+T  Leaf  8  -  struct  -
+M  a  0  uint32_t  value  u32  -  -  -  -
+M  b  4  float  value  f32  -  -  -  -
+T  Node  48  7:STYPE_NODE  struct  Node
+M  sType  0  VkStructureType  value  i32  -  -  -  -
+M  pNext  8  const void *  chain  -  -  -  -  -
+M  count  16  uint32_t  value  u32  -  -  -  -
+M  leaves  24  const Leaf *  tree[]  Leaf  -  -  -  -
+M  name  32  const char *  string  -  -  -  -  -
+M  same  40  const Node *  tree  Node  -  -  -  -
+F  1  vk  vkMake  2  0  -  -
+P  pInfo  const Node *  ptr  8:0  -  -
+D  8:1  tree:Node  in  -
+""")
+
+
+def node(chain: int = 0, leaves: int = 0, name: int = 0, same: int = 0, stype: int = 7) -> bytes:
+    return struct.pack("<iiQIIQQQ", stype, 0, chain, 1, 0, leaves, name, same)
+
+
+def shown(tmp_path: Path, content: bytes, *, long: bool = False) -> tuple[str, str]:
+    """Return the call as text, and its tree as JSON."""
+    w = Writer(SIGNATURES)
+    w.thread().call("vkMake", start=1000, duration=5, pInfo=blob(content) if long else Data(content)).flush()
+    path = w.write(tmp_path / "hostile.dtap")
+    text, rows = run_drawtap("list", path), run_drawtap("sql", path, 'SELECT pInfo FROM "vkMake"', "--json")
+    assert (text.returncode, rows.returncode) == (0, 0), text.stderr + rows.stderr
+    return text.stdout, json.loads(rows.stdout)[0]["pInfo"]
+
+
+def test_a_tree(tmp_path: Path) -> None:
+    # one node at 8; leaves at 64; a name at 88; another node in the chain at 104
+    content = struct.pack("<Q", 1) + node(chain=104, leaves=64, name=88) + struct.pack("<QIfIf", 2, 5, 0.5, 6, 1.5)
+    content += struct.pack("<Q", 3) + b"one\0\0\0\0\0" + struct.pack("<Q", 1) + node(same=1)
+    text, tree = shown(tmp_path, content)
+    assert 'leaves = {{a = 5, b = 0.5}, {a = 6, b = 1.5}}, name = "one", same = NULL' in text
+    assert "pNext = {Node{sType = STYPE_NODE, count = 1, leaves = NULL, name = NULL, same = /* not read */}}" in text
+    assert json.loads(tree)["leaves"][1] == {"a": 6, "b": 1.5}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        struct.pack("<Q", 1),
+        struct.pack("<Q", 2**63) + node(),
+        struct.pack("<Q", 1) + node(chain=8, same=8),  # it leads to itself
+        struct.pack("<Q", 1) + node(leaves=40, name=48, same=16),  # into itself
+        struct.pack("<Q", 1) + node(leaves=2**64 - 1, name=2**63, same=2**40),
+        struct.pack("<Q", 1) + node(leaves=64) + struct.pack("<Q", 2**64 - 1) + bytes(16),
+        struct.pack("<Q", 1) + node(chain=64, stype=9) + struct.pack("<QiiQ", 1, 99, 0, 64),
+    ],
+)  # fmt: skip
+def test_contents_that_lie(content: bytes, tmp_path: Path) -> None:
+    shown(tmp_path, content)
+
+
+def test_many_ways_to_the_same_structure(tmp_path: Path) -> None:
+    """Two ways from each of a hundred structures to the next: 2 to the 100th ways through a content of 6 kB."""
+    content, at = struct.pack("<Q", 1), 8
+    for _ in range(100):
+        content += node(chain=at + 56, same=at + 56) + struct.pack("<Q", 1)
+        at += 56
+    text, _ = shown(tmp_path, content + node(), long=True)
+    assert len(text) < 1 << 20
+
+
+def test_contents_by_chance(tmp_path: Path) -> None:
+    chance = random.Random(7)
+    for _ in range(20):
+        words = [chance.choice([0, 1, 7, 8, 16, 40, 64, 2**31, 2**64 - 1, chance.randrange(200)]) for _ in range(24)]
+        shown(tmp_path, struct.pack("<24Q", *words), long=chance.random() < 0.5)

@@ -1,0 +1,176 @@
+"""Vulkan programs, recorded on lavapipe and asked."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from drawtap.capture.launch import RecordOptions
+from drawtap.errors import UsageError
+from shared import run_drawtap
+from vulkan.conftest import environment
+
+
+def sql(trace: Path, query: str) -> list[dict[str, object]]:
+    answer = run_drawtap("sql", trace, query, "--json")
+    assert answer.returncode == 0, answer.stderr
+    rows: list[dict[str, object]] = json.loads(answer.stdout)
+    return rows
+
+
+NAMES = "SELECT list(name ORDER BY seq) AS names FROM calls WHERE name NOT LIKE '%ProcAddr'"
+
+
+def test_however_a_program_finds_its_functions(recorded: Path, linked: Path, opened: Path, tmp_path: Path) -> None:
+    """Linked to the loader, or all looked up; two instances and devices. Programs do what they do without the tap."""
+    plain = subprocess.run([linked], env=environment(), capture_output=True, text=True, check=True).stdout
+    trace = tmp_path / "opened.dtap"
+    command = [str(Path(sys.executable).with_name("drawtap")), "record", "-q", "-o", str(trace), "--", str(opened)]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, plain), done.stderr
+    assert sql(trace, NAMES) == sql(recorded, NAMES)
+    [row] = sql(recorded, 'SELECT count(*) AS n, count(DISTINCT device) AS d FROM "vkGetDeviceQueue"')
+    assert row == {"n": 4, "d": 2}
+    [row] = sql(recorded, "SELECT sum(CASE WHEN result <> 'VK_SUCCESS' THEN 1 ELSE 0 END) AS bad FROM calls")
+    assert row == {"bad": 0}
+
+
+def test_structures_are_there_with_what_they_lead_to(recorded: Path) -> None:
+    rows = sql(
+        recorded,
+        "SELECT pCreateInfo->>'$.pApplicationInfo.pApplicationName' AS name FROM \"vkCreateInstance\" ORDER BY 1",
+    )
+    assert [row["name"] for row in rows] == ["first", "second"]
+    [row] = sql(
+        recorded,
+        "SELECT pCreateInfo->>'$.pQueueCreateInfos[0].pQueuePriorities[0]' AS priority, "
+        "pCreateInfo->>'$.pNext[1].hostQueryReset' AS reset, pCreateInfo->>'$.pNext[0].sType' AS type "
+        'FROM "vkCreateDevice" LIMIT 1',
+    )
+    assert row == {"priority": "0.5", "reset": "true", "type": "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2"}
+    [row] = sql(
+        recorded,
+        "SELECT DISTINCT pCreateInfo->>'$.size' AS size, pCreateInfo->>'$.usage' AS usage FROM \"vkCreateBuffer\"",
+    )
+    assert row["size"] == "65536"
+    assert "VK_BUFFER_USAGE_STORAGE_BUFFER_BIT" in str(row["usage"])
+    [row] = sql(
+        recorded, "SELECT DISTINCT pMemoryRequirements->>'$.size' AS size FROM \"vkGetBufferMemoryRequirements\""
+    )
+    assert row == {"size": "65536"}  # what the driver filled in
+
+
+def test_pointers_that_do_not_count_are_not_followed(recorded: Path) -> None:
+    """The program gives addresses that lead nowhere wherever Vulkan ignores them."""
+    [row] = sql(
+        recorded,
+        "SELECT pDescriptorWrites->>'$[0].pBufferInfo[0].range' AS bytes, "
+        "pDescriptorWrites->>'$[0].pImageInfo' AS images FROM \"vkUpdateDescriptorSets\" LIMIT 1",
+    )
+    assert row == {"bytes": "64", "images": None}
+    rows = sql(
+        recorded,
+        "SELECT pBeginInfo->>'$.pInheritanceInfo' IS NOT NULL AS inherits FROM \"vkBeginCommandBuffer\" "
+        "ORDER BY seq LIMIT 2",
+    )
+    assert rows == [{"inherits": True}, {"inherits": False}]
+    text = run_drawtap("list", recorded, "--name", "vkCreateBuffer").stdout
+    assert "pQueueFamilyIndices = /* not read */" in text
+    [row] = sql(recorded, "SELECT count(*) AS n FROM problems WHERE kind LIKE '%tree%'")
+    assert row["n"] == 0
+
+
+def test_an_update_with_a_template_has_what_the_template_reads(recorded: Path) -> None:
+    [row] = sql(recorded, 'SELECT DISTINCT pData_bytes AS bytes FROM "vkUpdateDescriptorSetWithTemplate"')
+    assert row == {"bytes": 24}  # of a structure of 4,120 bytes
+
+
+def test_what_the_device_stores_is_not_the_programs(recorded: Path) -> None:
+    """A driver on the processor writes into the mapped pages: a replay of that would show pictures without drawing."""
+    written = sql(recorded, 'SELECT seq, memory, "offset" AS at, hex(data_data) AS data, data_bytes FROM memory_writes')
+    changed = sql(recorded, "SELECT seq, memory, data_bytes FROM device_writes")
+    # Both runs: 64 KiB of 0x11 before the first submit, and four bytes between the first wait and the second submit.
+    assert sorted((row["at"], row["data_bytes"]) for row in written if row["data_bytes"] == 4) == [(20, 4), (20, 4)]
+    assert [row["data"] for row in written if row["data_bytes"] == 4] == ["05050505"] * 2
+    assert len([row for row in written if row["data_bytes"] == 65536]) == 2
+    # The device fills both buffers, twice in each run.
+    assert len({row["memory"] for row in changed}) == 4
+    assert sum(int(str(row["data_bytes"])) for row in changed) >= 4 * 65536
+
+
+def test_what_reads_recordings_reads_these(recorded: Path) -> None:
+    text = run_drawtap("list", recorded).stdout
+    assert "flags = VK_COMMAND_BUFFER" not in text
+    assert "VkPhysicalDeviceFeatures2{sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, features = {" in text
+    assert "sType = VK_STRUCTURE_TYPE_SUBMIT_INFO" in text
+    assert "vkQueueSubmit" in run_drawtap("histogram", recorded).stdout
+
+
+def test_a_cut_of_a_recording_explains_its_structures(recorded: Path, tmp_path: Path) -> None:
+    made = tmp_path / "cut.dtap"
+    done = run_drawtap("edit", recorded, "--keep", "0:40", "-o", made)
+    assert done.returncode == 0, done.stderr
+    query = 'SELECT pCreateInfo FROM "vkCreateInstance"'
+    assert sql(made, query) == sql(recorded, query)[: len(sql(made, query))] != []
+
+
+def test_replay_refuses_by_name(recorded: Path) -> None:
+    done = run_drawtap("replay", recorded)
+    assert done.returncode == 3
+    assert "Vulkan cannot be played yet" in done.stderr
+
+
+def test_no_vulkan_where_it_is_not_wanted(linked: Path, tmp_path: Path) -> None:
+    done = run_drawtap("record", "--api", "gl", "-o", tmp_path / "x.dtap", "--", linked, environment=environment())
+    assert done.returncode == 0
+    assert not (tmp_path / "x.dtap").exists() or sql(tmp_path / "x.dtap", "SELECT * FROM calls") == []
+    assert "loaded Vulkan but called nothing in it" in done.stderr or "--api gl" in done.stderr
+    with pytest.raises(UsageError, match="flight recorder"):
+        RecordOptions(api="vk", ring=object()).options()  # type: ignore[arg-type]
+
+
+def test_zink_is_the_program_where_vulkan_alone_is_recorded(tmp_path: Path) -> None:
+    """The driver of a GL program draws with Vulkan: recorded are the program's GL, or that Vulkan, never both."""
+    program = [sys_python(), "-c", GL_PROGRAM]
+    zink = {**environment(), "EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1", "GALLIUM_DRIVER": "zink"}
+    asked = subprocess.run(program, env=zink, capture_output=True, text=True, check=False)
+    if "zink" not in asked.stdout:
+        pytest.skip(f"zink does not run here: {asked.stdout}{asked.stderr[-200:]}")
+    found = {}
+    for api in ("all", "vk"):
+        trace = tmp_path / f"{api}.dtap"
+        done = run_drawtap("record", "-q", "--api", api, "-o", trace, "--", *program, environment=zink)
+        assert done.returncode == 0, done.stderr
+        found[api] = {str(row["api"]) for row in sql(trace, "SELECT DISTINCT api FROM calls")}
+    assert found["all"] == {"gl", "egl"}
+    assert found["vk"] == {"vk"}
+
+
+GL_PROGRAM = """
+import ctypes
+egl = ctypes.CDLL("libEGL.so.1")
+gl = ctypes.CDLL("libGLESv2.so.2")
+egl.eglGetDisplay.restype = egl.eglCreateContext.restype = egl.eglCreatePbufferSurface.restype = ctypes.c_void_p
+d = ctypes.c_void_p(egl.eglGetDisplay(None))
+assert egl.eglInitialize(d, None, None)
+egl.eglBindAPI(0x30A0)
+c, n = ctypes.c_void_p(), ctypes.c_int()
+egl.eglChooseConfig(d, (ctypes.c_int * 5)(0x3033, 1, 0x3040, 4, 0x3038), ctypes.byref(c), 1, ctypes.byref(n))
+s = ctypes.c_void_p(egl.eglCreatePbufferSurface(d, c, (ctypes.c_int * 5)(0x3057, 16, 0x3056, 16, 0x3038)))
+x = ctypes.c_void_p(egl.eglCreateContext(d, c, None, (ctypes.c_int * 3)(0x3098, 2, 0x3038)))
+assert egl.eglMakeCurrent(d, s, s, x)
+gl.glGetString.restype = ctypes.c_char_p
+print(gl.glGetString(0x1F01).decode())
+gl.glClear(0x4000)
+gl.glFinish()
+"""
+
+
+def sys_python() -> str:
+    """Return the interpreter itself: a virtual environment's is a link that some tools do not follow."""
+    return os.path.realpath("/proc/self/exe")
