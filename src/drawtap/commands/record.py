@@ -245,17 +245,21 @@ def record(
     it cannot be run. If it is 0 but the recording lacks calls, as on a full disk, drawtap exits with 1. The recording
     is kept whatever happens to the program. A summary goes to standard error; if nothing was recorded, it says why.
     Each process that the program forks and that draws gets a file of its own beside FILE. With --openvg a program that
-    needs libOpenVG.so.1 gets the one of drawtap, and an EGL that makes contexts for it. With --to or --listen, drawtap
-    receive gets the recording while it is made. If the receiver goes away, the program runs on, and the receiver keeps
-    a good recording of the calls so far. With --when-full drop-frames the program never waits for disk or receiver.
-    Whole frames lose their draws instead, and the recording lists them; state and objects stay right. With --ring
-    nothing goes to the disk until a trigger: a condition (--trigger), SIGUSR1 or SIGUSR2 to this command, drawtap
-    trigger PID save, or a crash. Then it writes the last seconds, with all earlier calls that still matter, to FILE-
-    fFRAME-REASON.dtap, which replays like any recording. With --pid it records a running program under the manager
-    (drawtap run), from one frame end to another. The program does not stop, and is not slowed before and after. Calls
-    in front of the first frame restore its objects and state; drawtap info lists the gaps. A program under drawtap
-    record has a recorder already: the calls go to that file. If the recording ends early, as on a full disk, the exit
-    code is 1.
+    needs libOpenVG.so.1 gets the one of drawtap, and an EGL that makes contexts for it.
+
+    With --to or --listen, drawtap receive gets the recording while it is made. If the receiver goes away, the program
+    runs on, and the receiver keeps a good recording of the calls so far. With --when-full drop-frames the program never
+    waits for disk or receiver. Whole frames lose their draws instead, and the recording lists them; state and objects
+    stay right.
+
+    With --ring nothing goes to the disk until a trigger: a condition (--trigger), SIGUSR1 or SIGUSR2 to this command,
+    drawtap trigger PID save, or a crash. Then it writes the last seconds, with all earlier calls that still matter, to
+    FILE-fFRAME-REASON.dtap, which replays like any recording.
+
+    With --pid it records a running program under the manager (drawtap run), from one frame end to another. The program
+    does not stop, and is not slowed before and after. Calls in front of the first frame restore its objects and state;
+    drawtap info lists the gaps. A program under drawtap record has a recorder already: the calls go to that file. If
+    the recording ends early, as on a full disk, the exit code is 1.
     """
     if attach.pid is not None:
         others = (frame_end, hash_frames, process, paused, openvg, require_calls, system, identity != "full", module)
