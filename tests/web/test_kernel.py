@@ -168,6 +168,22 @@ def test_lengths_count_each_request_once(kernel, drm):
                 assert 2 ** (min(steps) / 4) <= max(least, 1) < 2 ** ((min(steps) + 1) / 4)
 
 
+def test_usage_by_client_is_that_of_metrics(kernel, drm):
+    from drawtap.system.metrics import metrics
+
+    length = kernel.get("timeline")["length"]
+    found = kernel.get(f"usage?t0=0&t1={length}")
+    with open_kernel(drm) as trace, build(trace) as model:
+        clients = metrics(model)["clients"]
+        window = model.window[1] - model.window[0]
+    shares = {name: sum(shares) * found["width"] / window for name, shares in found["series"]}
+    assert shares
+    assert {f"{row['client']} · {row['engine']}" for row in clients} == set(shares)
+    for row in clients:
+        expected = row["utilisation_percent"] / 100
+        assert shares[f"{row['client']} · {row['engine']}"] == pytest.approx(expected, rel=0.01)
+
+
 def test_questions_stop_by_name_and_others_go_on(drm):
     from drawtap.web.kernel import KernelView
 

@@ -145,6 +145,7 @@ class _Routes:
         }
         of_kernel: dict[str, Callable[[KernelView, Request], object]] = {
             "figures": lambda r, q: r.figures(_number(q, "t0"), _number(q, "t1")),
+            "usage": lambda r, q: r.usage(_number(q, "t0"), _number(q, "t1")),
             "lengths": lambda r, q: r.lengths(_number(q, "t0"), _number(q, "t1")),
             "contention": lambda r, q: r.contention(_number(q, "t0"), _number(q, "t1")),
             "events": lambda r, q: r.events(_number(q, "t0"), _number(q, "t1")),

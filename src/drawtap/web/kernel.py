@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from drawtap.errors import DrawtapError, UsageError
 from drawtap.system import levels, listing, rule
 from drawtap.system.kept import model_of
-from drawtap.system.metrics import MEANINGS, metrics
+from drawtap.system.metrics import MEANINGS, metrics, series
 from drawtap.system.reader import open as open_kernel
 from drawtap.trace.result import Result, connect
 from drawtap.view.kernel_figures import tables
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from drawtap.system.model import KernelModel
 
 MOST_EVENTS = 1000  # of one answer
+_BINS = 200  # of the usage over time
 
 
 class KernelView:
@@ -143,6 +144,20 @@ class KernelView:
         return {
             "rows": [dict(zip(names, (*row[:3], *(part.tolist() for part in row[3:])), strict=True)) for row in found]
         }
+
+    def usage(self, begin: int, end: int) -> Answer:
+        """Return how busy each client kept each engine over a window, as `drawtap system metrics --series` has it.
+
+        `begin` and `width` of the bins in ns; of each client and engine its busy share (0 to 1) by bin.
+        """
+        a, b = self._window(begin, end)
+        count = min(_BINS, b - a)
+        width = -(-(b - a) // count)
+        found: dict[str, list[float]] = {}
+        for row in series(self.model, "clients", bins=count, begin=a, end=b):
+            shares = found.setdefault(f"{row['client']} · {row['engine']}", [0.0] * count)
+            shares[(row["t_ns"] - a) // width] += row["busy"]
+        return {"begin": begin, "width": width, "series": [[name, shares] for name, shares in found.items()]}
 
     def contention(self, begin: int, end: int) -> Answer:
         """Return who kept whom waiting in a window, the costliest first, as `drawtap system diagnose` says it."""

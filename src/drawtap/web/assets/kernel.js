@@ -78,16 +78,20 @@ export const lengthsPanel = {
   name: "Histograms",
   /** @param {any} ctx */
   async show(ctx) {
-    const [found] = await Promise.all([windowed(ctx, "lengths"), loadLengths()]);
-    if (!found) return wait(ctx);
+    const [found, used] = await Promise.all([windowed(ctx, "lengths"), windowed(ctx, "usage"), loadLengths()]);
+    if (!found || !used) return wait(ctx);
     const { rows } = found.answer, choices = lengths.choices(rows);
     if (!rows.length) return fill(ctx.element, h("h2", { text: "How long requests took" }, found.head), h("p", { text: "no request of this trace has a length" }));
     const pick = /** @type {HTMLSelectElement} */ (h("select", { "aria-label": "which requests" }, ...choices.map((/** @type {string[]} */ [value, text]) => h("option", { value, text, selected: value === chosen }))));
+    const usage = h("div");
     const parts = lengths.MEASURES.map((/** @type {string} */ measure) => ({ measure, box: h("div", { role: "img" }), text: h("p") }));
     fill(ctx.element, h("h2", { text: "How long requests took" }, found.head), h("div", { class: "tools" }, pick),
       saving({ name: "lengths", rows: () => ({ columns: ["measure", "engine", "client", "from_ns", "requests"], rows: rows.flatMap((/** @type {any} */ row) => row.step.map((/** @type {number} */ step, /** @type {number} */ i) => [row.measure, row.engine, row.client, 2 ** (step / 4), row.n[i]])) }) }),
       h("div", { class: "three" }, ...parts.map(({ measure, box, text }) => h("div", {}, h("h2", { text: measure }), box, text))),
-      h("p", {}, h("i", { text: "each bar is 19 % longer than the one before" })));
+      h("p", {}, h("i", { text: "each bar is 19 % longer than the one before" })),
+      h("h2", { text: "How busy each client kept each engine" }, h("small", { text: `% of the time, in steps of ${duration(used.answer.width)}` })), usage);
+    if (used.answer.series.length) usageChart(usage, used.answer);
+    else fill(usage, h("p", { text: "no client of this time is known" }));
     const plots = parts.map(({ measure, box }) => lengths.chart(box, measure));
     const draw = () => {
       chosen = pick.value;
@@ -102,6 +106,15 @@ export const lengthsPanel = {
     draw();
   },
 };
+
+/** @param {HTMLElement} host @param {{begin: number, width: number, series: [string, number[]][]}} found */
+function usageChart(host, { begin, width, series }) {
+  const colour = (/** @type {number} */ i) => getComputedStyle(document.body).getPropertyValue(`--t${i % 8}`).trim();
+  new uPlot({ width: Math.max(host.clientWidth, 200), height: 170, scales: { x: { time: false }, y: { range: [0, 100] } }, legend: { live: false },
+    axes: [Object.assign(units.axis(26), { values: (/** @type {any} */ u, /** @type {number[]} */ splits) => splits.map((v) => units.duration(v)) }), Object.assign(units.axis(60), { values: (/** @type {any} */ u, /** @type {number[]} */ splits) => splits.map((v) => `${v} %`) })],
+    series: [{ label: "time" }, ...series.map(([label], i) => ({ label, stroke: colour(i), width: 1.5, dash: i < 8 ? [] : [4, 3], points: { show: false }, paths: uPlot.paths.stepped({ align: 1 }) }))],
+  }, [series[0][1].map((_, i) => begin + i * width), ...series.map(([, shares]) => shares.map((share) => 100 * share))], host);
+}
 
 export const eventsPanel = {
   id: "events",
