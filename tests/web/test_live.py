@@ -61,10 +61,10 @@ def test_a_program_is_watched_limited_and_recorded(opened, live, desktop, tmp_pa
     with package.open(file) as trace:
         assert trace.info["frames"] >= 120
     page.page.get_by_role("button", name="look at it").click()
-    page.until("document.body.dataset.ready && drawtap.recording?.calls > 0")
+    page.until("document.body?.dataset.ready && globalThis.drawtap?.recording?.calls > 0")
     assert page.page.title() == f"{file.name} – drawtap"
     page.page.get_by_role("button", name="← running programs").click()
-    page.until("document.body.dataset.ready && drawtap.look?.programs.length === 1")
+    page.until("document.body?.dataset.ready && globalThis.drawtap?.look?.programs.length === 1")
 
 
 @needs_browser
