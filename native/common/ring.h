@@ -237,7 +237,7 @@ enum {
  * then have a number, other than 0, in place of the entry time, and the call that follows refers to the content by
  * that number and DT_UNNAMED. The drainer takes no chunk before it has the hash of all contents in it, stores the hash
  * in parts and call, and adds DT_NAMED to the number. The application sets the number of all parts to 0 where it stores
- * the hash itself after all: it does so before it waits for a chunk. */
+ * the hash itself after all: it does so where it has waited for a chunk for some milliseconds. */
 #define DT_UNNAMED 0x64656d616e6e7521ull
 #define DT_NAMED (1ull << 63)
 typedef struct dt_blob_part {

@@ -248,6 +248,5 @@ void each_calls_chunk(const Trace& trace, const Work& work, const std::function<
 // Decompress a stored block; throws dt::Error on anything odd. `limit`: no more raw bytes than this.
 void decompress(uint16_t codec, const uint8_t* stored, uint64_t stored_bytes, uint8_t* raw, uint64_t raw_bytes);
 bool sane_sizes(uint16_t codec, uint64_t stored_bytes, uint64_t raw_bytes, uint64_t limit);
-std::string json_text(std::string_view text);  // see ../common/json.h
 
 }  // namespace dt

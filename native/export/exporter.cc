@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "../common/json.h"
 #include "../common/pixel_size.h"
 #include "../core/text.h"
 #include "gl_enums.h"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "../common/json.h"
 #include "../core/text.h"
 #include "play.h"
 #include "sizes.h"

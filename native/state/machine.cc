@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "../common/json.h"
 #include "../core/text.h"
 #include "gl.h"
 #include "natives.h"

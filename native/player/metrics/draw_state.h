@@ -13,9 +13,9 @@
 namespace dt::play::metrics {
 
 inline int integer(uint32_t name) {
-  int v = 0;
-  driver::glGetIntegerv(name, &v);
-  return v;
+  int values[16] = {};  // names of several values fill as many
+  driver::glGetIntegerv(name, values);
+  return values[0];
 }
 inline bool boolean(uint32_t name) {
   uint8_t v[16] = {};
