@@ -23,8 +23,8 @@ def test_the_demo_finds_the_mistakes_of_its_program(drawtap, tmp_path):
     assert "122 of 122 images and read-backs are equal" in done.out
     assert "9 050 calls, 120 frames" in done.err
     # The frame that compiles a shader is the longest after the first.
-    second = done.out.partition("first_seq")[2].splitlines()[2]
-    assert second.split()[0] == "60", done.out
+    slowest = [row.split()[0] for row in done.out.partition("first_seq")[2].splitlines()[1:3]]
+    assert next(frame for frame in slowest if frame != "0") == "60", done.out
     assert (tmp_path / "demo/demo.html").resolve().as_uri() in done.out
     assert "<img" in (tmp_path / "demo/demo.html").read_text()
     assert drawtap("demo", "-o", __file__).code == 2

@@ -277,6 +277,7 @@ class _Ignorant:
         self.frame_roots = self._known.frame_roots
         self.last_draw = self._known.last_draw
         self.map_writes, self.part = self._known.map_writes, self._known.part
+        self.close = self._known.close
 
     def crossed(self, roots: object) -> list[int]:
         return []
@@ -287,10 +288,16 @@ class _Ignorant:
         return keep if without is None else keep & ~without
 
 
+def _plan_with(monkeypatch: pytest.MonkeyPatch, graph: type) -> None:
+    """Make recordings, and cuts that need a graph with all edges, plan with `graph`."""
+    monkeypatch.setattr("drawtap.trace.graph.Graph", graph)
+    monkeypatch.setattr(extract, "Graph", graph)
+
+
 def test_what_the_graph_misses_is_found(
     recordings: Mapping[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(extract, "Graph", _Ignorant)
+    _plan_with(monkeypatch, _Ignorant)
     out = tmp_path / "cut.dtap"
     cut = _cut(recordings["draw_over"], out, extract.ExtractOptions("llvmpipe"), frames="2")
     assert cut.equal
@@ -314,7 +321,7 @@ def test_what_a_driver_remembers_of_a_first_call_is_found_first(
             keep[missing] = False
             return keep
 
-    monkeypatch.setattr(extract, "Graph", Overlooks)
+    _plan_with(monkeypatch, Overlooks)
     lines: list[str] = []
     with drawtap.open(recordings["draw_over"]) as trace:
         wanted = extract.target(trace, frames="0")
@@ -329,7 +336,7 @@ def test_what_a_driver_remembers_of_a_first_call_is_found_first(
 def test_a_search_that_may_try_little_ends_with_an_equal_cut(
     recordings: Mapping[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(extract, "Graph", _Ignorant)
+    _plan_with(monkeypatch, _Ignorant)
     monkeypatch.setattr(extract, "_MOST_TRIALS", 6)
     out = tmp_path / "cut.dtap"
     cut = _cut(recordings["draw_over"], out, extract.ExtractOptions("llvmpipe"), frames="2")

@@ -17,7 +17,6 @@ import pytest
 
 from drawtap.metrics import listing, passes, profile
 from drawtap.metrics.backends import geometry
-from drawtap.metrics.metric import FOLDS
 from drawtap.replay import player
 from drawtap.trace.trace import open_trace
 
@@ -359,12 +358,9 @@ def played(path: Path, folder: Path, measure: bool) -> tuple[list[str], dict[str
     extra: list[str] = []
     if measure:
         request = folder / "request"
-        lines = [
-            "\t".join(("metric", f"geometry:{m.group}/{m.spec}", "geometry", m.spec, FOLDS[m.kind], "fd"))
-            for m in geometry._KNOWN
-        ]
-        numbers = "\t".join(map(str, range(len(lines))))
-        request.write_text("\n".join([*lines, f"pass\tfd\t{numbers}"]) + "\n")
+        known = listing.chosen(listing.metrics(path, environment=LLVMPIPE), ["geometry:*"])
+        per = ("frame", "draw")
+        request.write_text(passes.request_text(known, per, passes=[passes.Pass(tuple(known), per)]))
         extra = ["--measure", str(request), "--measured", str(folder / "values.csv")]
     command = [str(player.program()), "--hashes", "--verify", *extra, str(path)]
     done = subprocess.run(
