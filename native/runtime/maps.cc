@@ -291,6 +291,30 @@ void forget_maps() {
 }
 namespace {
 
+// Storage that a program made without data: nobody knows what it holds. A comparison would miss what the program stores
+// where the same bytes happen to lie, as zeros often do.
+struct Undefined {
+  uint32_t share_group, buffer;  // buffer 0: none
+  int64_t bytes;
+};
+constexpr unsigned MOST_UNDEFINED = 1024;
+Undefined g_undefined[MOST_UNDEFINED];  // by buffer; a newer one takes the place
+
+void storage_is_undefined(Thread* t, uint32_t buffer, int64_t bytes) {
+  if (!t->context || !buffer || bytes <= 0) return;
+  lock(&g_maps_lock);
+  g_undefined[buffer % MOST_UNDEFINED] = {t->context->share_group, buffer, bytes};
+  unlock(&g_maps_lock);
+}
+
+// With the lock held. A mapping of the whole buffer defines all of it.
+bool is_undefined(const Map& m) {
+  Undefined& u = g_undefined[m.buffer % MOST_UNDEFINED];
+  if (u.buffer != m.buffer || u.share_group != m.share_group) return false;
+  if (!m.offset && (int64_t)m.bytes >= u.bytes) u = {};
+  return true;
+}
+
 void mapped(Thread* t, uint32_t target, uint32_t buffer, int64_t offset, int64_t bytes, uint32_t access, void* at) {
   GlContext* c = t->context;
   if (!c || !at || !buffer || bytes <= 0 || offset < 0 || !(access & GL_MAP_WRITE_BIT)) return;
@@ -308,11 +332,14 @@ void mapped(Thread* t, uint32_t target, uint32_t buffer, int64_t offset, int64_t
     Map** old = find_map(c->share_group, buffer);
     if (old) remove_map(old);
     if (looked_at(m)) {
-      if (!(m->bytes > hook::g_watch_bytes && watch(m))) make_copy(m);
+      if (!(m->bytes > hook::g_watch_bytes && watch(m))) {
+        make_copy(m);
+        m->all = is_undefined(*m);
+      }
       __atomic_fetch_add(&hook::g_maps_alive, 1u, __ATOMIC_RELAXED);
     } else if (!(access & (GL_MAP_INVALIDATE_RANGE_BIT | GL_MAP_INVALIDATE_BUFFER_BIT | GL_MAP_FLUSH_EXPLICIT_BIT |
                            GL_MAP_UNSYNCHRONIZED_BIT)) &&
-               m->bytes <= LARGEST_COPY) {
+               m->bytes <= LARGEST_COPY && !is_undefined(*m)) {
       make_copy(m);
     }
     m->next = g_maps;
@@ -543,20 +570,29 @@ void before_glUnmapNamedBufferEXT(Thread* t, uint32_t buffer) {
 }
 
 // New storage and deletion end a mapping; what was stored through it is lost with the old storage.
-void before_glBufferData(Thread* t, uint32_t target, intptr_t size, const void*, uint32_t) {
-  if (any_map() && t->context && size >= 0) unmapped(t, bound_buffer(t->context, target), End::NEW_STORAGE);
+void before_glBufferData(Thread* t, uint32_t target, intptr_t size, const void* data, uint32_t) {
+  if (!t->context || size < 0 || (data && !any_map())) return;
+  const uint32_t buffer = bound_buffer(t->context, target);
+  if (any_map()) unmapped(t, buffer, End::NEW_STORAGE);
+  if (!data) storage_is_undefined(t, buffer, size);
 }
-void before_glNamedBufferData(Thread* t, uint32_t buffer, intptr_t size, const void*, uint32_t) {
+void before_glNamedBufferData(Thread* t, uint32_t buffer, intptr_t size, const void* data, uint32_t) {
   if (any_map() && size >= 0) unmapped(t, buffer, End::NEW_STORAGE);
+  if (!data) storage_is_undefined(t, buffer, size);
 }
-void before_glNamedBufferDataEXT(Thread* t, uint32_t buffer, intptr_t size, const void*, uint32_t) {
+void before_glNamedBufferDataEXT(Thread* t, uint32_t buffer, intptr_t size, const void* data, uint32_t) {
   if (any_map() && size >= 0) unmapped(t, buffer, End::NEW_STORAGE);
+  if (!data) storage_is_undefined(t, buffer, size);
 }
-void before_glBufferStorage(Thread* t, uint32_t target, intptr_t size, const void*, uint32_t) {
-  if (any_map() && t->context && size > 0) unmapped(t, bound_buffer(t->context, target), End::NEW_STORAGE);
+void before_glBufferStorage(Thread* t, uint32_t target, intptr_t size, const void* data, uint32_t) {
+  if (!t->context || size <= 0 || (data && !any_map())) return;
+  const uint32_t buffer = bound_buffer(t->context, target);
+  if (any_map()) unmapped(t, buffer, End::NEW_STORAGE);
+  if (!data) storage_is_undefined(t, buffer, size);
 }
-void before_glNamedBufferStorage(Thread* t, uint32_t buffer, intptr_t size, const void*, uint32_t) {
+void before_glNamedBufferStorage(Thread* t, uint32_t buffer, intptr_t size, const void* data, uint32_t) {
   if (any_map() && size > 0) unmapped(t, buffer, End::NEW_STORAGE);
+  if (!data) storage_is_undefined(t, buffer, size);
 }
 void before_glDeleteBuffers(Thread* t, int32_t n, const uint32_t* buffers) {
   if (!any_map() || !buffers) return;

@@ -50,7 +50,6 @@ PLAYER = (
     *("shared_images", "surfaces", "windows", "windows_vg", "x11"),
     *("metrics/session", "metrics/session_calls", "metrics/source", "metrics/plan", "metrics/own_queries"),
 )
-CORE = ("arrow", "chunk", "order", "signature", "text", "trace")
 
 
 @pytest.fixture(scope="session")
@@ -74,7 +73,7 @@ def build(folder: Path, compiler: str, flags: Sequence[str]) -> Path:
         *sorted(generated.glob("*.cc"), key=lambda path: -path.stat().st_size),
         program,
         *(native / f"player/{name}.cc" for name in PLAYER),
-        *(native / f"core/{name}.cc" for name in CORE),
+        *sanitized.SHARED,
         native / "state/feed.cc",
         *sorted((native / "mirror").glob("*.cc")),
     ]

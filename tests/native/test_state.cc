@@ -102,6 +102,7 @@ void emit_content(Thread*, uint64_t, const Data&) {}
 void emit_map_write(Thread*, uint32_t, uint32_t buffer, uint64_t offset, const void* data, uint64_t bytes) {
   g_writes.push_back({buffer, offset, std::string((const char*)data, bytes)});
 }
+void emit_memory_write(Thread*, bool, uint64_t, uint64_t, const void*, uint64_t) {}
 void emit_native(Thread*, const char*, uint64_t, const char* text) { g_natives.push_back(text); }
 void emit_note(Thread*, const char* code, const char*) { g_notes.push_back(code); }
 void emit_loss(Thread* t, const char* code, const char* text) { emit_note(t, code, text); }
@@ -514,6 +515,33 @@ static void test_ordinary_maps() {
   CHECK(g_writes.empty() && hook::g_maps_alive == 0);
 }
 
+// Storage that was made without data: what is stored there is recorded, whatever happened to lie there.
+static void test_undefined_storage() {
+  start("4.6 (Core Profile)", {{0x9126, 1}});
+  std::vector<uint8_t> memory(100, 0);
+  hook::after_glBindBuffer(&tls, 0x8892, 11);
+  auto recorded = [&](intptr_t offset, intptr_t bytes, uint32_t access) {
+    hook::after_glMapBufferRange(&tls, 0x8892, offset, bytes, access, memory.data() + offset);
+    memset(memory.data() + offset, 0, (size_t)bytes);
+    hook::before_gpu_reads(&tls);
+    hook::before_glUnmapBuffer(&tls, 0x8892);
+    size_t all = 0;
+    for (const Write& w : g_writes) all += w.bytes.size();
+    g_writes.clear();
+    return all;
+  };
+  CHECK(recorded(0, 100, 0x2) == 0);
+  hook::before_glBufferData(&tls, 0x8892, 100, nullptr, 0);
+  CHECK(recorded(20, 10, 0x2) == 10);  // the rest stays undefined
+  CHECK(recorded(0, 100, 0x2) == 100);
+  CHECK(recorded(0, 100, 0x2) == 0);
+  hook::before_glBufferData(&tls, 0x8892, 100, memory.data(), 0);
+  CHECK(recorded(0, 100, 0x2) == 0);
+  hook::before_glNamedBufferStorage(&tls, 11, 100, nullptr, 0x2 | 0x40);
+  CHECK(recorded(0, 100, 0x2 | 0x40) == 100);
+  CHECK(recorded(0, 100, 0x2 | 0x40) == 0);
+}
+
 // ---- contexts -----------------------------------------------------------------------------------
 
 static void test_contexts() {
@@ -546,6 +574,7 @@ int main() {
   test_fixed_arrays();
   test_changed_parts();
   test_ordinary_maps();
+  test_undefined_storage();
   test_persistent(~0ull, 300000, 64);
   test_persistent(~0ull, 100, 0);
   test_persistent(0, 300000, 64);

@@ -31,7 +31,7 @@ def _built(folder: Path) -> Path:
     sources = [
         *sorted(generated.glob("*.cc")),
         *(native / "state" / f"{name}.cc" for name in MACHINE),
-        *(native / "core" / f"{name}.cc" for name in ("arrow", "chunk", "order", "signature", "text", "trace")),
+        *sanitized.SHARED,
         native / "state" / "feed.cc",
         ROOT / "tests/native/state_tool.cc",
     ]

@@ -127,7 +127,7 @@ Parsed = tuple[dict[str, _Function], dict[str, dict[str, int]]]
 
 def test_all_functions_are_there(parsed: Parsed) -> None:
     functions, _ = parsed
-    assert len(functions) == 3295 + 158 + 134 + 10
+    assert len(functions) == 3295 + 158 + 134 + 12
     assert functions["glClear"].line[1:] == ["gl", "glClear", "0", "1", "clear", ",".join(
         load_api("gl").commands["glClear"].provided_by)]  # fmt: skip
 
@@ -196,6 +196,7 @@ def test_the_taps_own_functions(parsed: Parsed) -> None:
         "dtapContext": (["handle", "draw", "read"], ["context", "share_group", "api"]),
         "dtapMemory": (["address", "address+"], []),
         "dtapMapWrite": (["offset", "data+"], ["target", "buffer"]),
+        "dtapMemoryWrite": (["memory", "offset", "data+"], []), "dtapDeviceWrite": (["memory", "offset", "data+"], []),
         "dtapNative": (["handle", "kind+", "text+"], []),
         "dtapNote": (["code+", "text+"], []),
         "dtapLibrary": (["path+", "base"], []),

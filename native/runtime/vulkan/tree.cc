@@ -30,7 +30,8 @@ __thread size_t arena_most __attribute__((tls_model("initial-exec")));
 
 bool has_arena() {
   if (arena) return true;
-  for (size_t size : {ROOM, LITTLE}) {
+  const size_t sizes[] = {ROOM, LITTLE};
+  for (size_t size : sizes) {
     void* at = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED) continue;
     arena = (char*)at;

@@ -89,10 +89,10 @@ class Clients:
             return False
         most = self._manager.config.settings.max_clients
         if self._shares.comes_too_often(peer.uid):
-            self._journal.say_seldom("refused", f"clients of {peer.uid}", "warning", uid=peer.uid, why="too often")
+            self._refused(peer.uid, "too often")
             return False
         if not self._shares.has_room(peer.uid, self._held(), most) and not self._makes_room(peer.uid, most):
-            self._journal.say_seldom("refused", f"clients of {peer.uid}", "warning", uid=peer.uid, why="too many")
+            self._refused(peer.uid, "too many")
             with contextlib.suppress(OSError):
                 connection.send(_line(_failure(UnavailableError("the manager has too many clients"), None)))
             return False
@@ -101,6 +101,9 @@ class Clients:
         self._open[task] = client
         task.add_done_callback(self._open.pop)
         return True
+
+    def _refused(self, uid: int, why: str) -> None:
+        self._journal.say_seldom("refused", ("clients", uid, why), "warning", uid=uid, why=why)
 
     def _held(self) -> Counter[int]:
         return Counter(client.peer.uid for client in self._open.values() if not client.leaves)

@@ -64,6 +64,7 @@ int main(int argc, char** argv) {
   glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, NULL);
   glEnableVertexAttribArray(0);
   glUseProgram(program);
+  glClear(GL_COLOR_BUFFER_BIT); /* glFinish ends a frame, and a new pbuffer holds whatever its memory held */
   glFinish();
   const GLint ink = glGetUniformLocation(program, "ink");
   pthread_barrier_init(&turn, NULL, 2);
