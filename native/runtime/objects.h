@@ -64,7 +64,6 @@ bool in_tap(const void* address);
 // dl_iterate_phdr, the C library's own.
 int each_object(int (*visit)(dl_phdr_info* info, size_t size, void* data), void* data);
 
-// By the leaf of a path or by a soname.
 // called.cc: a call was made; whether calls of a function are not wanted in this recording, whatever its mode.
 void say_called();
 bool is_left_out(unsigned id);
@@ -74,6 +73,7 @@ void bind_to_itself(const Elf& elf);
 
 // Of all APIs only Vulkan is recorded ($DRAWTAP_API).
 bool is_vulkan_alone();
+// By the leaf of a path or by a soname.
 bool is_gl_library(const char* leaf);
 bool is_c_library(const char* leaf);
 const char* leaf_of(const char* path);
