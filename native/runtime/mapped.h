@@ -7,7 +7,8 @@
 
 namespace dt {
 
-void memory_mapped(Thread* t, uint64_t memory, uint64_t offset, uint64_t bytes, void* at);
+// `undefined`: nobody knows what lies there, so all of it is recorded at the first look where bytes are compared.
+void memory_mapped(Thread* t, uint64_t memory, uint64_t offset, uint64_t bytes, void* at, bool undefined);
 using MayBeDevice = bool (*)(uint64_t memory);
 // The mapping ends: what was stored through it until now is recorded.
 void memory_unmapped(Thread* t, uint64_t memory, MayBeDevice may);

@@ -455,7 +455,7 @@ void changed_parts(const uint8_t* before, const uint8_t* now, uint64_t bytes,
 
 // ---- memory of Vulkan ---------------------------------------------------------------------------
 
-void memory_mapped(Thread* t, uint64_t memory, uint64_t offset, uint64_t bytes, void* at) {
+void memory_mapped(Thread* t, uint64_t memory, uint64_t offset, uint64_t bytes, void* at, bool undefined) {
   using namespace gl;
   const int saved = errno;
   Map* m = (Map*)calloc(1, sizeof *m);
@@ -467,7 +467,10 @@ void memory_mapped(Thread* t, uint64_t memory, uint64_t offset, uint64_t bytes, 
     m->offset = offset;
     m->bytes = bytes;
     lock(&g_maps_lock);
-    if (!(m->bytes > hook::g_watch_bytes && watch(m))) make_copy(m);
+    if (!(m->bytes > hook::g_watch_bytes && watch(m))) {
+      make_copy(m);
+      m->all = undefined;
+    }
     m->next = g_maps;
     g_maps = m;
     __atomic_fetch_add(&hook::g_maps_alive, 1u, __ATOMIC_RELAXED);

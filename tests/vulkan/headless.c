@@ -194,6 +194,7 @@ static uint32_t run(const char* name, uint32_t value) {
   CHECK(VK(vkMapMemory)(device, memory[1], 0, ~0ull, 0, (void**)&read));
   describe(device, buffer);
   memset(read, 0x11, 65536);
+  for (volatile uint32_t* at = written; at < written + 1024; at++) *at = *at; /* what happens to lie there */
   submit(device, buffer, back, value);
   uint32_t got = read[100];
   read[5] = 0x5050505; /* the program again, after the device */

@@ -4,7 +4,7 @@
 
 namespace dt {
 
-enum About : uint64_t { SECONDARY = 1, PIECES = 2, BYTES = 3, WRITABLE = 4, USAGE = 5, FENCE = 6 };
+enum About : uint64_t { SECONDARY = 1, PIECES = 2, BYTES = 3, WRITABLE = 4, USAGE = 5, FENCE = 6, FRESH = 7 };
 void learn(uint64_t handle, About about, uint64_t value);
 uint64_t known(uint64_t handle, About about);  // 0: nothing is known
 

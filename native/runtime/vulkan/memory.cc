@@ -54,7 +54,13 @@ void fence_done(VkFence fence) {
   if (of) is_done(&queues[of >> 56], of << 8 >> 8);
 }
 
-bool may_be_device(uint64_t memory) { return __atomic_load_n(&busy, __ATOMIC_ACQUIRE) && known(memory, WRITABLE); }
+// Something was submitted since the device could first write to that memory.
+bool was_in_reach(uint64_t memory) {
+  const uint64_t since = known(memory, WRITABLE);
+  return since && __atomic_load_n(&submissions, __ATOMIC_ACQUIRE) >= since;
+}
+
+bool may_be_device(uint64_t memory) { return __atomic_load_n(&busy, __ATOMIC_ACQUIRE) && was_in_reach(memory); }
 
 void look_around(Thread* t) {
   look_at_memory(t, may_be_device);
@@ -75,14 +81,19 @@ void mapped(Thread* t, VkDeviceMemory memory, uint64_t offset, uint64_t size, vo
   if (result != SUCCESS || !at || !*at) return;
   const uint64_t all = known(raw(memory), BYTES);
   if (size == ~0ull) size = all > offset ? all - offset : 0;
+  // Nobody knows what memory holds that neither program nor device ever wrote to. A comparison would miss what the
+  // program stores where the same bytes happen to lie, as zeros often do.
+  const bool undefined = known(raw(memory), FRESH) && !was_in_reach(raw(memory));
+  if (!offset && size >= all) learn(raw(memory), FRESH, 0);
   if (size)
-    memory_mapped(t, raw(memory), offset, size, *at);
+    memory_mapped(t, raw(memory), offset, size, *at, undefined);
   else
     emit_loss(t, "map-lost", "memory that was allocated unseen is mapped: what is stored in it is not recorded");
 }
 
 void bound(uint64_t memory, bool writable) {
-  if (writable) learn(memory, WRITABLE, 1);
+  if (writable && !known(memory, WRITABLE))
+    learn(memory, WRITABLE, __atomic_load_n(&submissions, __ATOMIC_ACQUIRE) + 1);
 }
 
 bool is_written(VkBuffer buffer) {
@@ -112,6 +123,7 @@ void after_vkAllocateMemory(Thread* t, VkDevice, const VkMemoryAllocateInfo* inf
   if (result != SUCCESS) return;
   learn(raw(*made), BYTES, info->allocationSize);
   learn(raw(*made), WRITABLE, 0);
+  learn(raw(*made), FRESH, 1);
   if (has_in_chain(info->pNext, IMPORTS_POINTER))
     emit_loss(t, "vulkan-imported-memory",
               "the program's own memory became a device's: what it stores is not recorded");
