@@ -77,48 +77,78 @@ std::vector<Bound> bound(GlContext* c) {
 
 }  // namespace
 
+namespace {
+
+// While it lives, buffers are read through a target that the program does not see.
+class Reading {
+ public:
+  explicit Reading(GlContext* c) : es_(c->api == 2), modern_(c->version >= (es_ ? 30u : 31u)) {
+    target_ = modern_ ? GL_COPY_READ_BUFFER : GL_ARRAY_BUFFER;
+    was_ = static_cast<uint32_t>(gl::ask(c, modern_ ? GL_COPY_READ_BUFFER_BINDING : GL_ARRAY_BUFFER_BINDING, 0));
+    if (modern_ && driver::glMemoryBarrier && c->version >= (es_ ? 31u : 42u))  // what shaders wrote
+      driver::glMemoryBarrier(0x200 | GL_COLOR_BUFFER_BIT);
+  }
+  ~Reading() {
+    driver::glBindBuffer(target_, was_);
+    drain();
+  }
+  Reading(const Reading&) = delete;
+  Reading& operator=(const Reading&) = delete;
+
+  const char* read(uint32_t name, std::vector<uint8_t>& bytes) {
+    auto map = modern_ ? driver::glMapBufferRange : driver::glMapBufferRangeEXT;
+    auto unmap = modern_ ? driver::glUnmapBuffer : driver::glUnmapBufferOES;
+    int32_t size = 0, mapped = 0, flags = 0;
+    driver::glBindBuffer(target_, name);
+    driver::glGetBufferParameteriv(target_, GL_BUFFER_SIZE, &size);
+    driver::glGetBufferParameteriv(target_, GL_BUFFER_MAPPED, &mapped);
+    if (mapped && modern_) driver::glGetBufferParameteriv(target_, GL_BUFFER_ACCESS_FLAGS, &flags);
+    drain();
+    bytes.resize(static_cast<size_t>(std::max(size, 0)));
+    if (mapped && !(flags & GL_MAP_PERSISTENT_BIT && !es_)) return "the program has mapped it";
+    if (size <= 0) return nullptr;
+    if (!es_ && driver::glGetBufferSubData) {
+      driver::glGetBufferSubData(target_, 0, size, bytes.data());
+      return nullptr;
+    }
+    const void* at = map && unmap ? map(target_, 0, size, GL_MAP_READ_BIT) : nullptr;
+    if (!at) return "the driver does not let it be read";
+    memcpy(bytes.data(), at, bytes.size());
+    unmap(target_);
+    return nullptr;
+  }
+
+ private:
+  bool es_, modern_;
+  uint32_t target_ = 0, was_ = 0;
+};
+
+const char* no_buffers(GlContext* c) {
+  if (!gl::can_ask(c)) return "buffers cannot be read where no context is current, or between glBegin and glEnd";
+  return c->version < (c->api == 2 ? 11u : 15u) ? "the context has no buffers" : nullptr;
+}
+
+}  // namespace
+
 std::vector<BufferContent> read_buffers(GlContext* c, std::vector<std::string>& why) {
   std::vector<BufferContent> found;
-  bool es = c && c->api == 2;
-  if (!gl::can_ask(c))
-    return why.push_back("buffers cannot be read where no context is current, or between glBegin and glEnd"), found;
-  if (c->version < (es ? 11u : 15u)) return why.push_back("the context has no buffers"), found;
-  bool modern = c->version >= (es ? 30u : 31u);
-  auto map = modern ? driver::glMapBufferRange : driver::glMapBufferRangeEXT;
-  auto unmap = modern ? driver::glUnmapBuffer : driver::glUnmapBufferOES;
-  uint32_t target = modern ? GL_COPY_READ_BUFFER : GL_ARRAY_BUFFER;
-  auto was = static_cast<uint32_t>(gl::ask(c, modern ? GL_COPY_READ_BUFFER_BINDING : GL_ARRAY_BUFFER_BINDING, 0));
-  if (modern)  // what shaders wrote
-    if (driver::glMemoryBarrier && c->version >= (es ? 31u : 42u)) driver::glMemoryBarrier(0x200 | GL_COLOR_BUFFER_BIT);
+  if (const char* no = no_buffers(c)) return why.push_back(no), found;
+  Reading reading(c);
   for (auto& b : bound(c)) {
     BufferContent made{b.use, b.name, {}};
-    int32_t size = 0, mapped = 0, flags = 0;
-    driver::glBindBuffer(target, b.name);
-    driver::glGetBufferParameteriv(target, GL_BUFFER_SIZE, &size);
-    driver::glGetBufferParameteriv(target, GL_BUFFER_MAPPED, &mapped);
-    if (mapped && modern) driver::glGetBufferParameteriv(target, GL_BUFFER_ACCESS_FLAGS, &flags);
-    drain();
-    made.bytes.resize(static_cast<size_t>(std::max(size, 0)));
-    const char* no = nullptr;
-    if (mapped && !(flags & GL_MAP_PERSISTENT_BIT && !es)) {
-      no = "the program has mapped it";
-    } else if (size > 0 && !es && driver::glGetBufferSubData) {
-      driver::glGetBufferSubData(target, 0, size, made.bytes.data());
-    } else if (size > 0) {
-      const void* at = map && unmap ? map(target, 0, size, GL_MAP_READ_BIT) : nullptr;
-      if (at)
-        memcpy(made.bytes.data(), at, made.bytes.size()), unmap(target);
-      else
-        no = "the driver does not let it be read";
-    }
-    if (no)
+    if (const char* no = reading.read(b.name, made.bytes))
       why.push_back("the buffer of " + b.use + " cannot be read: " + no);
     else
       found.push_back(std::move(made));
   }
-  driver::glBindBuffer(target, was);
-  drain();
   return found;
+}
+
+std::string read_buffer(GlContext* c, uint32_t name, std::vector<uint8_t>& bytes) {
+  if (const char* no = no_buffers(c)) return no;
+  if (!driver::glIsBuffer || !driver::glIsBuffer(name)) return "the driver has no such buffer there";
+  const char* no = Reading(c).read(name, bytes);
+  return no ? no : "";
 }
 
 }  // namespace dt::play

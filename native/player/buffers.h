@@ -18,4 +18,13 @@ struct BufferContent {
 // is there and cannot be read is said in `why`. State that the program sees is left as it was.
 std::vector<BufferContent> read_buffers(GlContext* c, std::vector<std::string>& why);
 
+// Reads one buffer, by the driver's name; returns why it cannot be read, "" where it was.
+std::string read_buffer(GlContext* c, uint32_t name, std::vector<uint8_t>& bytes);
+
+// Returns what the context reads from a buffer as a list of JSON: {"use": "vertex", name, size, type, stride, offset,
+// normalized, divisor}, {"use": "index"}, {"use": "indirect"}, {"use": "uniform" or "storage", name, binding, offset,
+// bytes, "members": [{name, type, count, offset, stride, matrix_stride, rows, outer_count, outer_stride}]}. Types are
+// OpenGL's numbers, distances bytes.
+std::string buffer_uses(GlContext* c, uint32_t name);
+
 }  // namespace dt::play

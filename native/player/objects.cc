@@ -6,6 +6,7 @@
 #include "../common/json.h"
 #include "../mirror/frame_image.h"
 #include "attachments.h"
+#include "buffers.h"
 #include "depth_copy.h"
 #include "play.h"
 #include "gl_enums.h"
@@ -406,6 +407,7 @@ bool parse_object(const std::string& text, ObjectImage& w) {
   const std::string kind = json["class"].text();
   w.what = kind == "texture"        ? ObjectImage::TEXTURE
            : kind == "renderbuffer" ? ObjectImage::RENDERBUFFER
+           : kind == "buffer"       ? ObjectImage::BUFFER
                                     : ObjectImage::VG_IMAGE;
   auto all = [&](auto&... fields) {
     size_t i = 0;
@@ -413,7 +415,7 @@ bool parse_object(const std::string& text, ObjectImage& w) {
     return (json[names[i++]].read(fields) && ...);
   };
   return all(w.name, w.target, w.face, w.level, w.width, w.height, w.depth, w.points) &&
-         (kind == "texture" || kind == "renderbuffer" || kind == "vg_image");
+         (w.what != ObjectImage::VG_IMAGE || kind == "vg_image");
 }
 
 ObjectContent read_object(Player& player, const ObjectImage& wanted) {
@@ -425,6 +427,13 @@ ObjectContent read_object(Player& player, const ObjectImage& wanted) {
   else if (c->api == 1 && !c->core && gl::ask(c, GL_LIST_INDEX, 0))
     none.why = "a display list is made there";
   if (!none.why.empty()) return none;
+  if (wanted.what == ObjectImage::BUFFER) {
+    const uint32_t name = player.name(BUFFER, wanted.name);
+    none.type = "u1";
+    none.why = read_buffer(c, name, none.bytes);
+    none.uses = buffer_uses(c, name);
+    return none;
+  }
   return ObjectReader(player, c, wanted).read();
 }
 

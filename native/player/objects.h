@@ -1,4 +1,4 @@
-// What a texture, a renderbuffer or an image of OpenVG holds, whole.
+// What a texture, a renderbuffer, a buffer or an image of OpenVG holds, whole.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,9 +10,10 @@ namespace dt::play {
 
 class Player;
 
-// One image of an object: a level (of a face) of a texture with all its layers, a renderbuffer, an image of OpenVG.
+// One image of an object: a level (of a face) of a texture with all its layers, a renderbuffer, an image of OpenVG; or
+// a buffer, which needs its name alone.
 struct ObjectImage {
-  enum What : uint8_t { TEXTURE, RENDERBUFFER, VG_IMAGE };
+  enum What : uint8_t { TEXTURE, RENDERBUFFER, VG_IMAGE, BUFFER };
   What what = TEXTURE;
   uint32_t name = 0;                                    // in the recording; 0: the context's own texture
   uint32_t target = 0;                                  // where it is bound
@@ -28,13 +29,14 @@ struct ObjectContent {
   uint32_t format = 0;                    // the internal format that the driver tells, or OpenVG's
   int32_t width = 0, height = 0, depth = 1, bits[4] = {-1, -1, -1, -1};
   std::vector<uint8_t> bytes;  // the first row is that of t = 0
+  std::string uses;            // of a buffer: buffers.h
 };
 
 // Reads it from the driver with the context that is current. State that the program sees is left as it was.
 ObjectContent read_object(Player& player, const ObjectImage& wanted);
 
-// A JSON object with class ("texture", "renderbuffer", "vg_image"), name, target, face, level, width, height, depth,
-// points; false: it is none.
+// A JSON object with class ("texture", "renderbuffer", "vg_image", "buffer"), name, target, face, level, width, height,
+// depth, points; false: it is none.
 bool parse_object(const std::string& text, ObjectImage& image);
 
 }  // namespace dt::play

@@ -88,7 +88,7 @@ class Gather : public Visitor {
       // Targets change with every draw: that stands in `draws`.
       auto c = class_of(*v.node);
       if (c == class_surface || c == class_context || c == class_renderbuffer || c == class_handle ||
-          c == class_saved || m_.deeds() & (DEED_DRAW | DEED_CLEAR))
+          c == class_saved || (c != class_buffer && m_.deeds() & (DEED_DRAW | DEED_CLEAR)))
         return;
     }
     if (f.elements > 1 && !f.always_indexed && !split_.contains(location - v.element)) {

@@ -82,7 +82,12 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     def fill(folder: Path) -> Path:
         environment = {**os.environ, "EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1"}
-        for name, libraries in (("debug_markers", "GLESv2"), ("fbo_chain", "GLESv2"), ("pipeline", "GL")):
+        for name, libraries in (
+            ("debug_markers", "GLESv2"),
+            ("fbo_chain", "GLESv2"),
+            ("pipeline", "GL"),
+            ("modern", "GL"),
+        ):
             binary = folder / name
             build = ["cc", "-O1", "-o", str(binary), str(PROGRAMS / f"{name}.c"), "-lEGL", f"-l{libraries}", "-lm"]
             subprocess.run(build, check=True, capture_output=True, timeout=TIMEOUT_S)

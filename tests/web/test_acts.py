@@ -20,11 +20,11 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
 
 _KEYS = ("ArrowDown", "ArrowUp", "PageDown", "PageUp", "Home", "End", "ArrowRight", "ArrowLeft", "Enter", "Escape")
-_COMMANDS = (*"dDfFnNphHtaulobeEijvTyzmx", *"123456789")
+_COMMANDS = (*"dDfFnNphHtaulobeEijvTyzmxB", *"123456789")
 _FILTERS = ("", "is:draw", "texture", "changes:blend", "-gl*", "widht=3", "frame=2..5 OR fails", "redundant", "(")
 _PLACES: dict[str, tuple[object, ...]] = {
     "tab": ("call", "state", "picture", "shader", "objects", "texture", "findings", "sql", "notes", "time", "mesh",
-            "whatif", "compared", "nothing"),
+            "whatif", "buffer", "compared", "nothing"),
     "filter": _FILTERS,
     "mode": ("hide", "dim"),
     "list": ("tree", "flat"),
@@ -33,7 +33,10 @@ _PLACES: dict[str, tuple[object, ...]] = {
     "px": ("", "3,5", "60,60", "9999,1"),
     "mesh": ("", "in"),
     "what": ("", "drop 160", "fly 3", "set 155 v0 = 0.5"),
-    "object": ("", "texture/1/1", "texture/1/3", "renderbuffer/1/1"),
+    "object": ("", "texture/1/1", "texture/1/3", "renderbuffer/1/1", "buffer/1/2"),
+    "fields": ("", "bytes", "float2 at; ubyte4n c", "flot x"),
+    "from": (0, 7),
+    "pin": (None, 90),
     "layer": ("", "1", "99"),
     "sql": ("", "SELECT * FROM frames", "SELECT 1 +", "SELECT count(*) FROM calls a, calls b WHERE a.seq < b.seq"),
     "stage": ("", "raster", "nothing"),

@@ -38,6 +38,7 @@ def test_every_panel_is_reached_by_keys(opened, chain, width, scheme):
         ("8", "sql", "DuckDB's dialect"),
         ("9", "notes", "Bookmarks"),
         ("m", "mesh", "rasterised"),
+        ("B", "buffer", "choose a buffer"),
         ("x", "whatif", "as it was"),
     ):
         page.press(key)
@@ -45,7 +46,7 @@ def test_every_panel_is_reached_by_keys(opened, chain, width, scheme):
         page.reads(shown)
         assert page.page.get_attribute(f"#tab-{panel}", "aria-selected") == "true"
     page.press("u")
-    page.wait("place.tab === 'mesh'")
+    page.wait("place.tab === 'buffer'")
     page.press("?")
     assert "next draw" in page.text("dialog")
     page.press("Escape", "Control+k")

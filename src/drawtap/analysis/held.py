@@ -1,4 +1,4 @@
-"""Contents of textures, renderbuffers and images of OpenVG, read back from a driver that plays the recording.
+"""Contents of textures, renderbuffers, buffers and images of OpenVG, read back from a driver that plays the recording.
 
 Where a driver does not hand an object's content over, uploads of it are decoded; each part says which of the two it is.
 """
@@ -18,6 +18,7 @@ import numpy.typing as npt
 from drawtap.analysis.textures import decompressed, uploaded, vg_image
 from drawtap.analysis.views import VIEWS
 from drawtap.errors import DrawtapError, UnavailableError, UsageError
+from drawtap.tables.recording import ContextRow
 from drawtap.trace.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -154,6 +155,49 @@ def held_object(
     row = rows[-1]
     parts = _wanted(trace, row, folder / "of")
     return _content_of(row, parts, lambda part: player.content(row["call"], part.wanted, part.path), _Uploads(trace))
+
+
+@dataclass(frozen=True)
+class HeldBuffer:
+    """The bytes of a buffer after call `call`, and what the context there reads from it (native/player/buffers.h)."""
+
+    call: int
+    content: bytes
+    uses: Sequence[Mapping[str, Any]]
+
+
+def buffer_life(trace: Trace, *, at: int, share_group: int, name: int) -> Mapping[str, Any]:
+    """Return the row of `resources` of a buffer that is there after call `at`. Raises UsageError where none is."""
+    where = f"class = 'buffer' AND name = {name} AND share_group = {share_group} AND created_seq <= {at}"
+    found = f"SELECT * FROM resources WHERE {where} AND (deleted_seq IS NULL OR deleted_seq > {at})"
+    rows = list(trace.sql(f"{found} ORDER BY created_seq DESC LIMIT 1").dicts())
+    if not rows:
+        raise UsageError(f"there is no buffer {name} after call {at}", hint="the table resources has all lives")
+    return rows[0]
+
+
+def held_buffer(trace: Trace, folder: Path, player: Warm, *, at: int, share_group: int, name: int) -> HeldBuffer:
+    """Return what a buffer holds after call `at`, asked of a player that can go there.
+
+    Where the context of that call has no such buffers, the last call before it whose context has counts. Raises
+    UsageError where there is none, or where the driver does not hand the bytes over.
+    """
+    groups = {row["context"]: row["share_group"] for row in trace.core.table_rows(ContextRow)}
+    call: int | None = at
+    if groups.get(trace.calls[at].context) != share_group:
+        contexts = ", ".join(str(context) for context, group in groups.items() if group == share_group)
+        asked = f"SELECT max(seq) FROM calls WHERE seq <= {at} AND context IN ({contexts or -1})"
+        call = trace.sql(asked).fetchall()[0][0]
+    if call is None:
+        raise UsageError(f"no context that has buffer {name} called anything before call {at}")
+    file = folder / "buffer"
+    wanted = {"class": "buffer", "name": name} | dict.fromkeys(("target", "face", "level", "width", "height"), 0)
+    answer = player.content(call, {**wanted, "depth": 1, "points": 0}, file)
+    if answer["why"]:
+        raise UsageError(f"buffer {name} cannot be read after call {call}: {answer['why']}")
+    uses = answer.get("uses", [])
+    assert isinstance(uses, list)
+    return HeldBuffer(call, file.read_bytes(), uses)
 
 
 def _content_of(

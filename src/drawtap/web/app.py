@@ -128,6 +128,11 @@ class _Routes:
             },
             "thumbnails": lambda r, _: r.thumbnails(),
             "thumbnail/{frame:int}": lambda r, q: r.thumbnail(q.path_params["frame"]),
+            "buffer/{seq:int}/{group:int}/{name:int}": _buffer,
+            "buffer/{seq:int}/{group:int}/{name:int}/raw": lambda r, q: r.buffers.content(*_buffer_of(r, q)),
+            "buffer/{seq:int}/{group:int}/{name:int}/csv": lambda r, q: r.buffers.csv(
+                *_buffer_of(r, q), q.query_params.get("format", "")
+            ),
             "texture/{seq:int}/{kind}/{group:int}/{name:int}": lambda r, q: r.texture(
                 q.path_params["seq"], q.path_params["kind"], q.path_params["group"], q.path_params["name"]
             ),
@@ -336,6 +341,22 @@ def _nothing(request: Request) -> None:
 def _timeline(recording: Seen, *, findings: bool) -> Answer:
     more = recording.time.looked(findings=findings)
     return {**recording.time.tracks.listing(), "more": more}
+
+
+def _buffer_of(recording: Recording, request: Request) -> tuple[int, int, int]:
+    asked = request.path_params
+    return recording.checked(asked["seq"]), asked["group"], asked["name"]
+
+
+def _buffer(recording: Recording, request: Request) -> bytes:
+    form, against = request.query_params.get("format", ""), request.query_params.get("against", "")
+    return recording.buffers.window(
+        *_buffer_of(recording, request),
+        form=form,
+        against=recording.checked(_number(request, "against")) if against else None,
+        first=_number(request, "first"),
+        count=_number(request, "count"),
+    )
 
 
 def _levels(recording: Seen, request: Request) -> bytes:

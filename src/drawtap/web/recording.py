@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from drawtap.replay.pool import Pool, Served
     from drawtap.replay.warm import Warm
     from drawtap.trace.result import Result
+    from drawtap.web.buffers import Buffers
     from drawtap.web.look import Looks
     from drawtap.web.recorded_tracks import RecordedTracks
     from drawtap.web.strip import Strip
@@ -606,6 +607,13 @@ class Recording:
         from drawtap.web.look import Looks
 
         return Looks(self.trace, self.pool)
+
+    @functools.cached_property
+    def buffers(self) -> Buffers:
+        """Questions about the content of buffers."""
+        from drawtap.web.buffers import Buffers
+
+        return Buffers(self.trace, self.pool, self.lent)
 
     @functools.cached_property
     def pool(self) -> Pool:

@@ -7,6 +7,7 @@ import { FlatModel, SetModel, TreeModel } from "./models.js";
 import { KernelTrace, contentionPanel, eventsPanel, figuresPanel, lengthsPanel } from "./kernel.js";
 import { ask, get, takeToken } from "./net.js";
 import { Notes } from "./notes.js";
+import { bufferPanel } from "./panels_buffer.js";
 import { callPanel } from "./panels_call.js";
 import { findingsPanel, notesPanel, objectsPanel } from "./panels_more.js";
 import { picturePanel, texturePanel } from "./panels_picture.js";
@@ -22,7 +23,7 @@ import { Strip } from "./strip.js";
 import { Timeline, timePanel } from "./time.js";
 import { whatifPanel } from "./whatif.js";
 
-const PANELS = [callPanel, statePanel, picturePanel, shaderPanel, objectsPanel, texturePanel, findingsPanel, sqlPanel, notesPanel, timePanel, meshPanel, whatifPanel];
+const PANELS = [callPanel, statePanel, picturePanel, shaderPanel, objectsPanel, texturePanel, findingsPanel, sqlPanel, notesPanel, timePanel, meshPanel, bufferPanel, whatifPanel];
 const KERNEL_PANELS = [contentionPanel, figuresPanel, lengthsPanel, eventsPanel, sqlPanel, notesPanel, timePanel];
 const SIDES = /** @type {const} */ (["", "a", "b", "difference", "flicker"]);
 const element = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
@@ -477,7 +478,7 @@ class Page {
     const asking = (this.asking = new AbortController());
     if (panel.needsCall && place.call === null) return fill(box, h("p", {}, h("i", { text: "choose a call in the list" })));
     let told = false;
-    const slow = setTimeout(() => { if (asking.signal.aborted) return; told = true; box.setAttribute("aria-busy", "true"); this.say(panel.id === "state" ? "computing the state …" : panel.id === "picture" || panel.id === "texture" ? "playing up to the call …" : "asking …"); }, 400);
+    const slow = setTimeout(() => { if (asking.signal.aborted) return; told = true; box.setAttribute("aria-busy", "true"); this.say(panel.id === "state" ? "computing the state …" : ["picture", "texture", "buffer"].includes(panel.id) ? "playing up to the call …" : "asking …"); }, 400);
     try {
       await panel.show(this.context(box, asking));
     } catch (error) {

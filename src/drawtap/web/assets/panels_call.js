@@ -43,15 +43,18 @@ function argumentView(ctx, call, argument) {
   const value = argument.class && ["texture", "buffer", "program", "framebuffer", "vertex array"].includes(argument.class) && /^[1-9]\d*$/.test(argument.value)
     ? link(`${argument.value}`, () => ctx.store.set({ filter: `uses:${argument.class.replace(" ", "_")}=${argument.value}`, mode: "dim" }))
     : argument.value;
-  const head = h("tr", {}, h("th", { text: argument.name, scope: "row" }), h("td", { class: "mono wrap" }, value), h("td", {}, h("i", { text: argument.class ?? argument.kind })));
+  const group = ctx.recording.overview.contexts.find((/** @type {any} */ one) => one.context === call.context)?.share_group;
+  const content = argument.class === "buffer" && group !== undefined && /^[1-9]\d*$/.test(argument.value)
+    && link("content", () => ctx.store.set({ tab: "buffer", object: `buffer/${group}/${argument.value}`, fields: "", from: 0 }));
+  const head = h("tr", {}, h("th", { text: argument.name, scope: "row" }), h("td", { class: "mono wrap" }, value, content && " ", content), h("td", {}, h("i", { text: argument.class ?? argument.kind })));
   const made = h("div", {}, h("table", {}, head));
-  if (argument.array !== undefined) made.append(content(ctx, call, argument));
+  if (argument.array !== undefined) made.append(arrayView(ctx, call, argument));
   else if (argument.missing) made.append(h("p", {}, h("i", { text: argument.missing })));
   return made;
 }
 
 /** @param {any} ctx @param {any} call @param {any} argument */
-function content(ctx, call, argument) {
+function arrayView(ctx, call, argument) {
   const box = h("pre");
   const size = h("i", { text: `${bytes(argument.bytes)} of ${argument.element}` });
   const save = button("save", async () => {

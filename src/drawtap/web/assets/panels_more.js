@@ -31,11 +31,11 @@ export const objectsPanel = {
     const show = (/** @type {any[]} */ row) => {
       const [kind, name, group] = row;
       const [created, , used, deleted] = row.slice(-4);
-      if (!["texture", "renderbuffer", "vg_image"].includes(kind)) return null;
+      if (!["texture", "renderbuffer", "vg_image", "buffer"].includes(kind)) return null;
       const { call } = ctx.place;
       // Where it is not there after the selected call, its last use is shown.
       const lives = call !== null && call >= created && (deleted === null || call < deleted);
-      return () => ctx.store.set({ tab: "texture", object: `${kind}/${group}/${name}`, layer: "", ...(lives ? {} : { call: used ?? created }) });
+      return () => ctx.store.set({ tab: kind === "buffer" ? "buffer" : "texture", object: `${kind}/${group}/${name}`, layer: "", fields: "", from: 0, ...(lives ? {} : { call: used ?? created }) });
     };
     const draw = () => {
       const words = search.value.toLowerCase().split(" ");

@@ -17,8 +17,10 @@
  * @property {string} over what lies upon the picture: names with commas between them
  * @property {string} mesh "in": the vertices that go into the draw
  * @property {string} what changes of the what-if panel, one a line
- * @property {string} object what the texture panel shows: "texture/GROUP/NAME"
+ * @property {string} object what the texture and buffer panels show: "texture/GROUP/NAME"
  * @property {string} layer which of its images
+ * @property {string} fields the format of a buffer's fields; "": what the program declares, "bytes": bytes
+ * @property {number} from the first row, or byte, of a buffer that is shown
  * @property {string} bars the series of the bars; "": the frames' times
  * @property {string} time "open": the timeline is there
  * @property {string} view the window of the timeline, "FROM,TO" in ns
@@ -36,10 +38,10 @@
 /** @type {Place} */
 const FIRST = {
   rec: 0, call: null, filter: "", mode: "hide", list: "tree", tab: "call", pin: null, stage: "", sql: "", of: "", px: "", over: "", mesh: "", what: "",
-  object: "", layer: "", bars: "", time: "", view: "", area: "", ab: "", own: "",
+  object: "", layer: "", fields: "", from: 0, bars: "", time: "", view: "", area: "", ab: "", own: "",
   with: null, callb: null, hold: "", side: "", page: "", prog: null,
 };
-const NUMBERS = new Set(["rec", "call", "pin", "with", "callb", "prog"]);
+const NUMBERS = new Set(["rec", "call", "pin", "with", "callb", "prog", "from"]);
 const CHOICES = { mode: ["hide", "dim"], list: ["tree", "flat"], hold: ["", "a", "b"], page: ["", "recording"], side: ["", "a", "b", "difference", "flicker"] };
 
 /** @param {string} text @returns {Place} */
