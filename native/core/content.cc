@@ -12,6 +12,7 @@
 #include "chunk.h"
 #include "gl_enums.h"
 #include "vg_enums.h"
+#include "vulkan.h"
 
 namespace dt {
 namespace {
@@ -133,6 +134,7 @@ Rule rule_of(const Function& f) {
       {FLAG_LIST_CALL, Count::list_calls}, {FLAG_MAKE_CURRENT, Count::context_switches}};
   Rule r;
   r.function = &f;
+  if (f.flags & FLAG_RECORDS) return r;  // it counts when it runs
   rule_of_draw(f, r);
   rule_of_content(f, r);
   for (auto& [flags, count] : ONES)
@@ -365,7 +367,7 @@ class ChunkWalk {
   Tap tap_of(const CallsFunction& f) const {
     if (!f.tap()) return Tap::none;
     if (f.id() == DT_FN_MEMORY) return Tap::memory;
-    if (f.id() == DT_FN_MAP_WRITE) return Tap::map_write;
+    if (f.id() == DT_FN_MAP_WRITE || f.id() == vulkan::MEMORY_WRITE) return Tap::map_write;
     return lists_ && f.id() == DT_FN_CONTEXT ? Tap::context : Tap::other;
   }
 
@@ -593,6 +595,80 @@ void join_immediate(const Trace& trace, std::vector<ChunkContent>& parts, std::v
   }
 }
 
+// Kinds of primitives of pipelines, by handle and the call that made them; with them whether commands choose another.
+class Topologies {
+ public:
+  explicit Topologies(const vulkan::Work& work) {
+    for (auto& call : work.calls) {
+      if (!call.function->name.starts_with("vkCreateGraphicsPipelines")) continue;
+      auto handles = work.handles(call, *work.field(call, "pPipelines"));
+      auto infos = work.trees(call, "pCreateInfos");
+      for (size_t i = 0; i < std::min(handles.size(), infos.size()); ++i) {
+        Of& of = by_handle_[handles[i]][call.seq];
+        if (const vulkan::Node state = infos[i].in("pInputAssemblyState"))
+          of.topology = static_cast<int64_t>(state.value("topology"));
+        for (uint64_t dynamic : infos[i].in("pDynamicState").values("pDynamicStates"))
+          if (dynamic == 1000267002) of.dynamic = true;  // VK_DYNAMIC_STATE_PRIMITIVE_TOPOLOGY
+      }
+    }
+  }
+  // GL's number of it; -1: not known.
+  int64_t of(const vulkan::Executed& draw) const {
+    static constexpr int64_t MODES[] = {0, 1, 3, 4, 5, 6, 0xA, 0xB, 0xC, 0xD, 0xE};
+    int64_t topology = draw.topology;
+    if (auto own = by_handle_.find(draw.pipeline); own != by_handle_.end()) {
+      auto found = own->second.lower_bound(draw.call.seq);
+      if (found != own->second.begin() && !((--found)->second.dynamic && topology >= 0))
+        topology = found->second.topology;
+    }
+    return topology >= 0 && static_cast<size_t>(topology) < std::size(MODES) ? MODES[topology] : -1;
+  }
+
+ private:
+  struct Of {
+    int64_t topology = -1;
+    bool dynamic = false;
+  };
+  std::map<uint64_t, std::map<uint64_t, Of>> by_handle_;
+};
+
+// What ran counts where it was submitted.
+void add_vulkan(const Trace& trace, const std::vector<uint64_t>& ends, std::vector<FrameContent>& out) {
+  const vulkan::Work work(trace, true, false);
+  auto frame_of = [&](uint64_t seq) -> FrameContent* {
+    const auto number = static_cast<size_t>(std::lower_bound(ends.begin(), ends.end(), seq) - ends.begin());
+    return number < out.size() ? &out[number] : nullptr;
+  };
+  const Topologies topologies(work);
+  work.execute([&](const vulkan::Executed& e) {
+    FrameContent* frame = frame_of(work.calls[e.submit.call].seq);
+    if (!frame) return;
+    auto count = [&](Count which) -> uint64_t& { return frame->counts[static_cast<size_t>(which)]; };
+    const uint64_t flags = e.call.function->flags;
+    if (flags & FLAG_DISPATCH) ++count(Count::dispatches);
+    if (flags & FLAG_CLEAR) ++count(Count::clears);
+    if (e.call.function->name.starts_with("vkCmdBind")) ++count(Count::binds);
+    if (e.call.function->name.starts_with("vkCmdSet")) ++count(Count::state_calls);
+    if (!(flags & FLAG_DRAW)) return;
+    ++count(Count::draws);
+    if (!e.call.counted)
+      ++count(Count::indirect_draws);
+    else if (const int64_t mode = topologies.of(e); mode >= 0)
+      add_primitives(*frame, static_cast<uint64_t>(mode), e.call.a, e.call.b);
+    else
+      count(Count::vertices) += e.call.a * e.call.b;
+  });
+  for (auto& call : work.calls) {
+    FrameContent* frame = frame_of(call.seq);
+    if (!frame || !(call.function->flags & FLAG_SYNC)) continue;
+    if (call.does == vulkan::Does::ends) ++frame->counts[static_cast<size_t>(Count::deleted_objects)];
+    if (call.does != vulkan::Does::makes) continue;
+    for (auto& p : call.function->params)
+      if (p.has_data() && p.out && p.object_class.starts_with("Vk"))
+        frame->counts[static_cast<size_t>(Count::created_objects)] += work.handles(call, p).size();
+  }
+}
+
 }  // namespace
 
 std::vector<FrameContent> frame_content(const Trace& trace) {
@@ -616,6 +692,7 @@ std::vector<FrameContent> frame_content(const Trace& trace) {
         for (size_t k = 0; k < COUNTS; ++k) out[number].counts[k] += frame.counts[k];
   join_immediate(trace, parts, out);
   if (lists) move_lists(parts, out);
+  if (vulkan::Work::is_in(trace)) add_vulkan(trace, ends, out);
   return out;
 }
 

@@ -3,6 +3,7 @@
 #include "content.h"
 #include "prints.h"
 #include "rows.h"
+#include "vulkan_tables.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,18 +12,6 @@
 
 namespace dt {
 namespace {
-
-// A table made row by row.
-template <class Row> class Rows {
- public:
-  Rows() : writer_(table_.rows) { table_.columns = columns_of<Row>(); }
-  void add(const Row& row) { writer_.add(row); }
-  Table take() { return std::move(table_); }
-
- private:
-  Table table_;
-  RowWriter<Row> writer_;
-};
 
 Table functions_table(const Trace& trace) {
   Rows<rows::Functions> t;
@@ -120,6 +109,7 @@ std::vector<uint8_t> frame_kinds(const Trace& trace, const Trace::Frames& frames
   for (size_t f = 0; f < kinds.size(); ++f) {
     auto* function = trace.signatures.by_id(info.functions[f].id());
     uint64_t flags = function && !info.functions[f].tap() ? function->flags : 0;
+    if (flags & FLAG_RECORDS) flags &= ~uint64_t{FLAG_DRAW};  // it draws when it is submitted
     bool end = !info.functions[f].tap() && std::find(frames.functions.begin(), frames.functions.end(),
                                                      info.functions[f].function) != frames.functions.end();
     // Memory of the program that calls read, and what it stored in mapped buffers, is handed over like any upload.
@@ -245,6 +235,9 @@ Table frames_table(const Trace& trace) {
       if (frame.ended_by) o.ended_by = frame.ended_by;
     }
   });
+  if (vulkan::Work::is_in(trace))
+    for (auto& [number, draws] : vulkan::draws_by_frame(trace, ends))
+      if (number < out.size()) out[number].draws += draws;
   return frame_rows(trace, ends, out);
 }
 
@@ -299,8 +292,6 @@ Table threads_table(const Trace& trace) {
   return t.take();
 }
 
-// Visit the records of one of the tap's own functions, in file order per thread: with the seq of the next call of the
-// thread (the number of calls, where none follows).
 // Of a record that belongs to the next call of its thread, which may stand in a later chunk: that call.
 uint64_t seq_of_record(const Trace& trace, size_t index, uint32_t call) {
   auto& info = trace.calls_chunks[index];
@@ -310,6 +301,8 @@ uint64_t seq_of_record(const Trace& trace, size_t index, uint32_t call) {
     if (trace.calls_chunks[own[n]].meta.calls) return trace.seq_of(own[n], 0);
   return trace.calls;
 }
+
+}  // namespace
 
 void each_tap_record(
     const Trace& trace, unsigned function,
@@ -335,6 +328,8 @@ void each_tap_record(
     }
   }
 }
+
+namespace {
 
 // The tables of the tap's own functions: seq, thread, t, and the parameters as the function's signature has them.
 class TapRows {
@@ -679,6 +674,13 @@ const KnownTable& known_table(const std::string& name) {
       {"map_writes", recorded_by_tap<rows::MapWrites, DT_FN_MAP_WRITE>},
       {"memory_writes", recorded_by_tap<rows::MemoryWrites, 0x3FFB>},
       {"device_writes", recorded_by_tap<rows::DeviceWrites, 0x3FFC>},
+      {"objects", {columns_of<rows::Objects>, vulkan::objects_table}},
+      {"submits", {columns_of<rows::Submits>, vulkan::submits_table}},
+      {"executed", {columns_of<rows::Executed>, vulkan::executed_table}},
+      {"allocations", {columns_of<rows::Allocations>, vulkan::allocations_table}},
+      {"barriers", {columns_of<rows::Barriers>, vulkan::barriers_table}},
+      {"pipelines", {columns_of<rows::Pipelines>, vulkan::pipelines_table}},
+      {"shaders", {columns_of<rows::Shaders>, vulkan::shaders_table}},
       {"natives", recorded_by_tap<rows::Natives, DT_FN_NATIVE>},
       {"notes", recorded_by_tap<rows::Notes, DT_FN_NOTE>},
       {"libraries", recorded_by_tap<rows::Libraries, DT_FN_LIBRARY>},

@@ -26,6 +26,7 @@ class TreeText {
   }
 
   void chain_alone(size_t slot) { chain(slot); }
+  void structure_alone(const StructType& type, size_t at) { structure(type, at, false); }
 
  private:
   void open(bool list) { out_.put(json_ && list ? '[' : '{'); }
@@ -248,6 +249,11 @@ class TreeText {
 
 void chain_json(Bytes& out, const Signatures& names, std::string_view content, size_t slot) {
   TreeText(out, Structures::of(names), content, true, SIZE_MAX).chain_alone(slot);
+}
+
+void structure_json(Bytes& out, const Signatures& names, const StructType& type, std::string_view content, size_t at,
+                    size_t most) {
+  TreeText(out, Structures::of(names), content, true, most).structure_alone(type, at);
 }
 
 void put_tree(Bytes& out, const Signatures& names, const Field& field, std::string_view content, bool json,

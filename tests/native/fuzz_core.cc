@@ -95,10 +95,11 @@ void calls(dt_trace* trace, const char* function, uint32_t threads) {
   if (!dt_calls(trace, &selection, &stream)) drain(&stream);
 }
 
-const char* const g_tables[] = {"functions",     "params",        "enums",   "frames",   "threads",
-                                "contexts",      "blobs",         "markers", "memory",   "map_writes",
-                                "memory_writes", "device_writes", "natives", "notes",    "libraries",
-                                "problems",      "annotations",   "chunks",  "histogram"};
+const char* const g_tables[] = {"functions", "params",  "enums",     "frames",     "threads",       "contexts",
+                                "blobs",     "markers", "memory",    "map_writes", "memory_writes", "device_writes",
+                                "natives",   "notes",   "libraries", "problems",   "annotations",   "chunks",
+                                "histogram", "objects", "submits",   "executed",   "allocations",   "barriers",
+                                "pipelines", "shaders"};
 
 void exercise(const uint8_t* data, size_t size, uint32_t threads) {
   static int fd = memfd_create("trace", MFD_CLOEXEC);

@@ -167,6 +167,156 @@ class MapWriteRow(_Recorded):
     buffer: Annotated[U64, "the buffer"]
 
 
+@declared("objects", "reader")
+class ObjectRow(TypedDict):
+    """An object of Vulkan, one row a life: type, handle, parent, name, calls that made and ended it, create info."""
+
+    type: Annotated[TEXT, "its type: VkImage ..."]
+    handle: Annotated[U64, "the handle that the program has"]
+    parent: Annotated[U64, "the object that it was made from: device, pool, swapchain; 0 for none"]
+    name: Annotated[TEXT | None, "the last name that the program gave it (debug utils, debug marker)"]
+    created_seq: Annotated[U64, "the call that made it, or gave it out first"]
+    created_by: Annotated[TEXT, "the function of that call"]
+    frame: Annotated[U64, "the frame of that call"]
+    create_ns: Annotated[I64 | None, "how long that call took, for all that it made", "ns"]
+    destroyed_seq: Annotated[U64 | None, "the call that ended it; NULL where none did"]
+    destroyed_by: Annotated[TEXT | None, "the function of that call: its parent's, where it ended with that"]
+    memory: Annotated[U64 | None, "of a buffer or image: the memory that it was bound to"]
+    memory_offset: Annotated[U64 | None, "where in the memory", "bytes"]
+    bytes: Annotated[U64 | None, "the memory that it requires, where the program asked", "bytes"]
+    info: Annotated[TEXT | None, "its create info as JSON; `null` ends lists of more than 256 elements"]
+
+
+@declared("submits", "reader")
+class SubmitRow(TypedDict):
+    """A batch that a queue of Vulkan was given: command buffers, semaphores, fence, what runs in it."""
+
+    seq: Annotated[U64, "the call"]
+    frame: Annotated[U64, "its frame"]
+    thread: Annotated[U16, "the thread, as in `threads`"]
+    function: Annotated[TEXT, "the function that was called"]
+    queue: Annotated[U64, "the queue"]
+    batch: Annotated[U32, "number of the batch in the call, from 0"]
+    command_buffers: Annotated[U64S, "the command buffers, in order"]
+    waits: Annotated[U64S, "semaphores that it waits for"]
+    signals: Annotated[U64S, "semaphores that it signals"]
+    fence: Annotated[U64, "the fence of the call; 0 for none"]
+    commands: Annotated[U64, "commands that run, those of secondary command buffers included"]
+    draws: Annotated[U64, "draws among them"]
+    dispatches: Annotated[U64, "dispatches among them"]
+    unrecorded: Annotated[U32, "command buffers whose commands are not in the recording"]
+    t_start: Annotated[I64 | None, "when the call began", "ns"]
+    duration: Annotated[I64 | None, "how long the call took", "ns"]
+
+
+@declared("executed", "reader")
+class ExecutedRow(TypedDict):
+    """A command of Vulkan that ran, in the order of submission: again for every submit, secondary buffers unfolded."""
+
+    number: Annotated[U64, "its place in the order of execution, from 0"]
+    seq: Annotated[U64, "the call that recorded it"]
+    submit_seq: Annotated[U64, "the call that submitted it"]
+    batch: Annotated[U32, "the batch, as in `submits`"]
+    frame: Annotated[U64, "the frame that it was submitted in"]
+    queue: Annotated[U64, "the queue"]
+    primary_buffer: Annotated[U64, "the command buffer that was submitted"]
+    command_buffer: Annotated[U64, "the command buffer that holds it"]
+    depth: Annotated[U32, "0 in a primary command buffer, 1 in a secondary one ..."]
+    name: Annotated[TEXT, "the function"]
+    kind: Annotated[TEXT, "draw, dispatch, clear, upload, marker or command"]
+    pass_number: Annotated[U64 | None, "number of the render pass that it runs in, from 1; NULL outside"]
+    pipeline: Annotated[U64 | None, "of a draw or dispatch: its pipeline, where the command buffer bound one"]
+    vertices: Annotated[U64 | None, "of a draw: vertices, or indices; NULL where a buffer has the counts"]
+    instances: Annotated[U64 | None, "of a draw: instances; NULL where a buffer has the counts"]
+    groups: Annotated[U64 | None, "of a dispatch: workgroups; NULL where a buffer has the counts"]
+
+
+@declared("allocations", "reader")
+class AllocationRow(TypedDict):
+    """Memory of a device that the program allocated with Vulkan: size, type, bindings, maps, stores."""
+
+    memory: Annotated[U64, "the device memory"]
+    name: Annotated[TEXT | None, "the last name that the program gave it"]
+    device: Annotated[U64, "the device"]
+    seq: Annotated[U64, "the call that allocated it"]
+    frame: Annotated[U64, "the frame of that call"]
+    freed_seq: Annotated[U64 | None, "the call that freed it; NULL where none did"]
+    bytes: Annotated[U64, "its size", "bytes"]
+    type_index: Annotated[U32, "number of its memory type"]
+    heap: Annotated[U32 | None, "number of the heap, where the program asked for memory properties"]
+    properties: Annotated[TEXT | None, "properties of the type, where the program asked for them"]
+    dedicated: Annotated[BOOL, "whether it is for one buffer or image alone"]
+    imported: Annotated[BOOL, "whether it was imported from outside"]
+    resources: Annotated[U64, "buffers and images that were bound to it"]
+    resource_bytes: Annotated[U64, "what these require, where the program asked", "bytes"]
+    maps: Annotated[U64, "how often it was mapped"]
+    written_bytes: Annotated[U64, "what the program stored in it through mappings", "bytes"]
+
+
+@declared("barriers", "reader")
+class BarrierRow(TypedDict):
+    """A barrier of Vulkan that was recorded: stages, accesses, layouts, how often it ran."""
+
+    seq: Annotated[U64, "the call"]
+    frame: Annotated[U64, "its frame"]
+    function: Annotated[TEXT, "the function that was called"]
+    command_buffer: Annotated[U64, "the command buffer that holds it"]
+    kind: Annotated[TEXT, "memory, buffer, image; execution where the call has none of these"]
+    index: Annotated[U32, "number among those of the call and kind, from 0"]
+    object: Annotated[U64 | None, "the buffer or image"]
+    src_stages: Annotated[TEXT, "the stages that it waits for"]
+    dst_stages: Annotated[TEXT, "the stages that wait"]
+    src_access: Annotated[TEXT | None, "the accesses that are made available"]
+    dst_access: Annotated[TEXT | None, "the accesses that they are made visible to"]
+    old_layout: Annotated[TEXT | None, "of an image: its layout before"]
+    new_layout: Annotated[TEXT | None, "of an image: its layout behind"]
+    src_queue_family: Annotated[U32 | None, "the queue family that gives it up"]
+    dst_queue_family: Annotated[U32 | None, "the queue family that takes it over"]
+    executed: Annotated[U64, "how often it ran"]
+
+
+@declared("pipelines", "reader")
+class PipelineRow(TypedDict):
+    """A pipeline of Vulkan: stages, shaders, layout, cache, dynamic state, cost of its creation, draws that used it."""
+
+    pipeline: Annotated[U64, "the pipeline"]
+    name: Annotated[TEXT | None, "the last name that the program gave it"]
+    kind: Annotated[TEXT, "graphics, compute, ray tracing or another"]
+    seq: Annotated[U64, "the call that made it"]
+    frame: Annotated[U64, "the frame of that call"]
+    destroyed_seq: Annotated[U64 | None, "the call that ended it; NULL where none did"]
+    duration: Annotated[I64 | None, "how long the call took, for all that it made", "ns"]
+    made_with: Annotated[U64, "number of pipelines that the call made"]
+    cache: Annotated[U64, "the pipeline cache; 0 for none"]
+    layout: Annotated[U64, "the pipeline layout"]
+    render_pass: Annotated[U64, "the render pass; 0 for none"]
+    stages: Annotated[TEXTS, "its stages"]
+    shaders: Annotated[U64S, "their shader modules"]
+    dynamic_states: Annotated[TEXTS, "what commands set in place of the pipeline"]
+    topology: Annotated[TEXT | None, "kind of primitives"]
+    uses: Annotated[U64, "draws and dispatches that ran with it"]
+    vertices: Annotated[U64, "vertices or indices of these draws, times instances"]
+    info: Annotated[TEXT | None, "its create info as JSON; `null` ends lists of more than 256 elements"]
+
+
+@declared("shaders", "reader")
+class ShaderRow(TypedDict):
+    """A shader module or shader object of Vulkan: code, entry points, workgroup, pipelines that were made of it."""
+
+    shader: Annotated[U64, "the shader module or shader object"]
+    name: Annotated[TEXT | None, "the last name that the program gave it"]
+    seq: Annotated[U64, "the call that made it"]
+    frame: Annotated[U64, "the frame of that call"]
+    destroyed_seq: Annotated[U64 | None, "the call that ended it; NULL where none did"]
+    duration: Annotated[I64 | None, "how long the call took", "ns"]
+    bytes: Annotated[U64, "size of its code", "bytes"]
+    hash: Annotated[TEXT | None, "hash of its code: equal code has one hash"]
+    entry_points: Annotated[TEXTS, "stage and name of each entry point in the code"]
+    workgroup: Annotated[U64S, "of a compute shader: invocations of a workgroup along x, y, z"]
+    pipelines: Annotated[U64, "pipelines that were made of it"]
+    code: Annotated[BLOB | None, "the code, as it was handed over: SPIR-V"]
+
+
 @declared("memory_writes", "reader")
 class MemoryWriteRow(_Recorded):
     """Bytes that the program stored in mapped memory of Vulkan."""
