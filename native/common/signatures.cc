@@ -217,15 +217,12 @@ std::string SignatureSet::Adding::group(const Fields& fields) {
 }
 
 std::string SignatureSet::Adding::structure(const Fields& fields) {
-  const std::string_view name = fields.word(1), extends = fields.word(5);
-  const bool known = set_.by_name_.count(name);
+  const bool known = set_.by_name_.count(fields.word(1));
   if (std::string error = group(fields); !error.empty()) return error;
-  group_->extends = extends;
-  for (std::string_view rest = known ? std::string_view() : extends; !rest.empty();) {
-    const std::string_view base = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(rest.size(), base.size() + 1));
-    set_.extending_[base].push_back(group_);
-  }
+  int32_t stype = 0;
+  if (known || fields.word(5).empty() || !number(fields.raw(3).substr(0, fields.raw(3).find(':')), &stype)) return {};
+  group_->stype = stype;
+  set_.in_chains_.push_back(group_);
   return {};
 }
 
@@ -241,39 +238,55 @@ const EnumGroup* SignatureSet::group(std::string_view name) const {
   return found == by_name_.end() ? nullptr : found->second;
 }
 
+// Groups and structures with what they lead to, each once.
+class SignatureSet::Closure {
+ public:
+  explicit Closure(const SignatureSet& set) : set_(set) {}
+  void add(std::string_view name) {
+    const EnumGroup* found = name.empty() ? nullptr : set_.group(name);
+    if (found && held_.insert(found).second) result_.push_back(found);
+  }
+  std::vector<const EnumGroup*> result() {
+    for (size_t i = 0; i < result_.size(); ++i)
+      for (std::string_view rest = result_[i]->text; rest.starts_with("T\t") || rest.starts_with("M\t");) {
+        const std::string_view line = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+        if (line[0] != 'M') continue;
+        const Fields fields(line);
+        add(fields.word(5)), add(fields.word(7));  // the structure, and the enum group
+      }
+    return std::move(result_);
+  }
+
+ private:
+  const SignatureSet& set_;
+  std::vector<const EnumGroup*> result_;
+  std::unordered_set<const EnumGroup*> held_;
+};
+
 std::vector<const EnumGroup*> SignatureSet::groups_of(const FunctionSignature& function) const {
-  std::vector<const EnumGroup*> result;
-  std::unordered_set<const EnumGroup*> held;
-  auto add_group = [&](std::string_view name) {
-    const EnumGroup* found = name.empty() ? nullptr : group(name);
-    if (found && held.insert(found).second) result.push_back(found);
-  };
+  Closure found(*this);
   for (std::string_view rest = function.text; !rest.empty();) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
     const Fields fields(line);
-    if (fields.raw(0) == "P" || fields.raw(0) == "R") add_group(fields.word(fields.raw(0) == "P" ? 5 : 4));
+    if (fields.raw(0) == "P" || fields.raw(0) == "R") found.add(fields.word(fields.raw(0) == "P" ? 5 : 4));
     if (fields.raw(0) != "D") continue;
-    add_group(fields.word(4));
-    if (fields.word(2).starts_with("tree")) add_group(fields.word(2).substr(fields.word(2).find(':') + 1));
+    found.add(fields.word(4));
+    if (fields.word(2).starts_with("tree")) found.add(fields.word(2).substr(fields.word(2).find(':') + 1));
     for (std::string_view values = fields.word(6); !values.empty();) {
       const std::string_view pair = values.substr(0, values.find(','));
       values.remove_prefix(std::min(values.size(), pair.size() + 1));
-      add_group(pair.substr(std::min(pair.size(), pair.find('=') + 1)));
+      found.add(pair.substr(std::min(pair.size(), pair.find('=') + 1)));
     }
   }
-  for (size_t i = 0; i < result.size(); ++i) {  // what a structure leads to, and what may stand in its chain
-    for (std::string_view rest = result[i]->text; rest.starts_with("T\t") || rest.starts_with("M\t");) {
-      const std::string_view line = rest.substr(0, rest.find('\n'));
-      rest.remove_prefix(std::min(rest.size(), line.size() + 1));
-      if (line[0] != 'M') continue;
-      const Fields fields(line);
-      add_group(fields.word(5)), add_group(fields.word(7));  // the structure, and the enum group
-    }
-    if (auto found = extending_.find(result[i]->name); found != extending_.end())
-      for (const EnumGroup* each : found->second) add_group(each->name);
-  }
-  return result;
+  return found.result();
+}
+
+std::vector<const EnumGroup*> SignatureSet::groups_of(const EnumGroup& structure) const {
+  Closure found(*this);
+  found.add(structure.name);
+  return found.result();
 }
 
 }  // namespace dt

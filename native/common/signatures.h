@@ -53,7 +53,8 @@ struct EnumGroup {
   bool bitmask = false;
   std::string_view text;     // its lines
   std::string_view entries;  // the E lines of them
-  std::string_view extends;  // of a structure (T and M lines): those in whose chains it may stand
+  std::optional<int32_t>
+      stype;  // of a structure (T and M lines) that may stand in chains: the value that says its type
 
   // Name and value of every member, in the order of the text.
   std::vector<std::pair<std::string_view, int64_t>> members() const;
@@ -77,17 +78,23 @@ class SignatureSet {
   const std::deque<EnumGroup>& groups() const { return groups_; }
 
   // The enum groups and structures that a function's values and contents refer to and that this set has, each once.
+  // Without what may stand in chains: it says its type itself.
   std::vector<const EnumGroup*> groups_of(const FunctionSignature& function) const;
+  // The same for a structure, itself included.
+  std::vector<const EnumGroup*> groups_of(const EnumGroup& structure) const;
+  // The structures that may stand in chains.
+  const std::vector<const EnumGroup*>& in_chains() const { return in_chains_; }
 
  private:
   class Adding;
+  class Closure;
   const bool keeps_values_;
   std::deque<std::string> texts_;
   std::deque<FunctionSignature> functions_;
   std::deque<EnumGroup> groups_;
   std::vector<FunctionSignature*> by_id_;
   std::unordered_map<std::string_view, EnumGroup*> by_name_;
-  std::unordered_map<std::string_view, std::vector<EnumGroup*>> extending_;  // by the structure they extend
+  std::vector<const EnumGroup*> in_chains_;
 };
 
 }  // namespace dt

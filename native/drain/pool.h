@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "../common/chains.h"
 #include "../common/losses.h"
 #include "../common/ring.h"
 #include "../common/encoder.h"
@@ -62,6 +63,8 @@ class Pool {
   dt_pool_header* header() { return reinterpret_cast<dt_pool_header*>(base_); }
   dt_pool_targets* targets() { return reinterpret_cast<dt_pool_targets*>(base_ + DT_POOL_TARGETS_OFFSET); }
   const dt_loss* losses() const { return reinterpret_cast<const dt_loss*>(base_ + DT_POOL_LOSSES_OFFSET); }
+  // A structure of this type stood in a chain.
+  bool was_in_chain(int32_t stype) const { return base_[DT_POOL_CHAINS_OFFSET + dt_chain_place(stype)] != 0; }
   dt_pool_origin* origin() { return reinterpret_cast<dt_pool_origin*>(base_ + DT_POOL_ORIGIN_OFFSET); }
   PoolRun* run() { return reinterpret_cast<PoolRun*>(origin() + 1); }
 

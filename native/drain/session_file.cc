@@ -190,6 +190,12 @@ std::string Session::new_signatures(const Encoded& out) {
     for (const EnumGroup* group : set.groups_of(*function))
       if (known_groups_.emplace(group->name).second) groups += group->text;
   }
+  // Noted by the program before the record that has the structure was committed.
+  for (const EnumGroup* structure : set.in_chains()) {
+    if (!pool_->was_in_chain(*structure->stype) || known_groups_.count(structure->name)) continue;
+    for (const EnumGroup* group : set.groups_of(*structure))
+      if (known_groups_.emplace(group->name).second) groups += group->text;
+  }
   return groups + text;
 }
 

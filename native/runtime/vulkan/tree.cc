@@ -14,13 +14,21 @@
 
 namespace dt {
 void count_loss(const char* code);  // session.cc
-}
+dt_pool_header* session_pool();     // nullptr: none
+}  // namespace dt
 namespace dt::tree {
 namespace {
 
 constexpr size_t ROOM = 256u << 20, LITTLE = 16u << 20, KEPT = 1u << 20, PAGE = 4096;
 constexpr unsigned MOST_NODES = 512, MOST_DEPTH = 32;
 constexpr uint64_t NOT_CAPTURED = 1;
+
+void stands_in_chain(int32_t stype) {
+  char* const pool = (char*)session_pool();
+  if (!pool) return;
+  char* const seen = pool + DT_POOL_CHAINS_OFFSET + dt_chain_place(stype);
+  if (!__atomic_load_n(seen, __ATOMIC_RELAXED)) __atomic_store_n(seen, 1, __ATOMIC_RELAXED);
+}
 
 // Contents of one call, of this thread. Pages that nobody touched cost nothing.
 __thread char* arena __attribute__((tls_model("initial-exec")));
@@ -138,7 +146,7 @@ struct Walk {
 };
 
 const Type* type_of(int32_t stype) {
-  for (uint32_t place = stype_place(stype);; place = (place + 1) & ((1u << STYPE_BITS) - 1)) {
+  for (uint32_t place = dt_chain_place(stype);; place = (place + 1) & ((1u << STYPE_BITS) - 1)) {
     const uint16_t number = BY_STYPE[place];
     if (!number) return nullptr;
     if (STYPES[number - 1] == stype) return &TYPES[number - 1];
@@ -159,7 +167,10 @@ void Walk::chain(size_t slot, const char* at, const void* outer) {
     const size_t place = copy(at, 1, type ? type->size : HEAD, type ? type->size : HEAD, false);
     link(slot, place);
     if (!place) return;
-    if (type) members(*type, place, at, outer, true);
+    if (type) {
+      stands_in_chain(stype);
+      members(*type, place, at, outer, true);
+    }
     slot = place + 8;
     memcpy(&at, arena + slot, 8);
   }

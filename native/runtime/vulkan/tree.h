@@ -1,5 +1,6 @@
 // Structures with all that they point to, as one content (docs/format.md, "Trees").
 #pragma once
+#include "chains.h"
 #include "tap.h"
 
 namespace dt::tree {
@@ -34,8 +35,7 @@ extern const Member MEMBERS[] __attribute__((visibility("hidden")));
 extern const Type TYPES[] __attribute__((visibility("hidden")));
 extern const uint16_t BY_STYPE[] __attribute__((visibility("hidden")));  // open addressing: number of a type + 1
 extern const int32_t STYPES[] __attribute__((visibility("hidden")));     // by number of a type
-constexpr uint32_t STYPE_BITS = 12;
-constexpr uint32_t stype_place(int32_t stype) { return (uint32_t)stype * 0x9e3779b1u >> (32 - STYPE_BITS); }
+constexpr uint32_t STYPE_BITS = DT_CHAIN_BITS;
 // A rule of a structure at `self` that the structure (or the parameters of the command) at `outer` leads to.
 int64_t rule(uint16_t number, const void* self, const void* outer);
 
