@@ -46,6 +46,7 @@ from bench import (
     stream,
     table2,
     view,
+    vulkan,
 )
 from bench.measure import BenchError
 from bench.row import Row, print_table
@@ -80,6 +81,7 @@ GROUPS: dict[str, Callable[[Setup], Iterator[Row]]] = {
     "manager": manager.rows,
     "view": view.rows,
     "corpus": corpus.rows,
+    "vulkan": vulkan.rows,
 }
 
 # Groups that run only where they are named: they compile everything anew.

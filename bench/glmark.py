@@ -28,7 +28,7 @@ def rows(setup: Setup) -> Iterator[Row]:
     with setup.display() as environment:
         variants = setup.variants(environment=environment)
         results = interleaved(variants, runs, texture_scene(frames))
-    fps = {name: [_fps(run) for run in measured] for name, measured in results.items()}
+    fps = {name: [frames_per_second(run) for run in measured] for name, measured in results.items()}
     lost = {
         name: statistics.median(100 * (1 - value / base) for value, base in zip(fps[name], fps["native"], strict=True))
         for name in fps
@@ -47,7 +47,8 @@ def _more(what: str, cpu: dict[str, list[float]]) -> Row:
     return Row("glmark2", what, "%", more["drawtap"], more.get("apitrace"), samples=cpu)
 
 
-def _fps(run: Run) -> float:
+def frames_per_second(run: Run) -> float:
+    """Return what glmark2 printed at its end. Raises BenchError where it printed nothing."""
     found = _FPS.search(run.output)
     if not found:
         raise BenchError(f"glmark2 did not print its frame rate: {run.output[-300:]}")

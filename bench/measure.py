@@ -162,7 +162,7 @@ class Apitrace:
         with _trace_file(trace, ".trace") as path:
             environment = {"LD_PRELOAD": str(apitrace_wrapper()), "TRACE_FILE": str(path)}
             run = run_process(program, dict(self.environment) | environment)
-            return _with_trace(run, path, 0.0)
+            return with_trace(run, path, 0.0)
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ class Drawtap:
         """Run it recorded to `trace`; `recorder_cpu_s` is the drainer's."""
         with _trace_file(trace, ".dtap") as path, Drain(path, self.timing) as drain:
             run = run_process(program, dict(self.environment) | drain.environment, on_start=drain.watch)
-            return _with_trace(run, path, drain.finish(0))
+            return with_trace(run, path, drain.finish(0))
 
 
 class Drain:
@@ -242,7 +242,8 @@ class Drain:
             self.process.stdin.flush()
 
 
-def _with_trace(run: Run, path: Path, recorder_cpu_s: float) -> Run:
+def with_trace(run: Run, path: Path, recorder_cpu_s: float) -> Run:
+    """Return the run with the size of its trace. Raises BenchError where there is none."""
     size = path.stat().st_size if path.exists() else 0
     if not size:
         raise BenchError(f"there is no trace at {path}: {run.output[-300:]}")

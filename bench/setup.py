@@ -22,6 +22,7 @@ _PROGRAMS = {
     "uploads": ROOT / "bench/programs/uploads.c",
     "peak_memory": ROOT / "bench/programs/peak_memory.c",
     "counted_calls": ROOT / "bench/programs/counted_calls.c",
+    "vulkan_calls": ROOT / "bench/programs/vulkan_calls.c",
     "paced": ROOT / "bench/programs/paced.c",
     "frames": ROOT / "tests/live/programs/frames.c",
     "churn": ROOT / "tests/gl/programs/churn.c",
@@ -119,6 +120,8 @@ class Setup:
 
 
 def _libraries(name: str) -> list[str]:
+    if name.startswith("vulkan"):
+        return ["-lvulkan"]
     # As the tests link it; those of bench/programs are programs of OpenGL ES.
     listed = (ROOT / "tests/gl/programs/CMakeLists.txt").read_text()
     found = re.search(rf"^program\({re.escape(name)} ([\w ]+)", listed, re.MULTILINE)
