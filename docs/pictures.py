@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import re
 import shutil
@@ -63,6 +64,7 @@ def main() -> int:
         place = f"with=1&tab=picture&side=difference&call={draw}"
         shown = ("canvas[aria-label^=difference]", ".thumbs canvas:nth-of-type(12)")
         viewed(browser, "pair", "mark.dtap after.dtap", place, shown_first=shown)
+        corpus(browser)
         running(browser)
         _run(f"{DRAWTAP} overdraw mark.dtap --frames 10:11 -o overdraw")
         shutil.copy(min(Path("overdraw").glob("*.png")), IMAGES / "overdraw.png")
@@ -113,6 +115,25 @@ def page(browser: str, name: str, html: str, size: tuple[int, int]) -> None:
     _run(f"{browser} {options} --screenshot={shot} file://{Path(html).absolute()}")
 
 
+def corpus(browser: str) -> None:
+    """Write images/corpus.png: frames on two drivers, one of which rounds differently."""
+    store = "--corpus nightly"
+    _run(f"{DRAWTAP} corpus init nightly")
+    for frame, scene in ((120, "cat"), (460, "wood")):
+        _run(f"{DRAWTAP} extract mark.dtap --frames {frame} -o {scene}.dtap --on llvmpipe")
+        _run(f"{DRAWTAP} corpus add {scene}.dtap --tag app=mark {store}")
+    for new in ("llvmpipe", "softpipe --base llvmpipe"):
+        _run(f"{DRAWTAP} corpus verdict --tag app=mark --new {new} --no-cut {store}", codes=(0, 1))
+        if new == "llvmpipe":
+            _run(f'{DRAWTAP} corpus approve --tag app=mark --on llvmpipe --why "compared with the design" {store}')
+    where = json.loads(
+        _run(f"{DRAWTAP} corpus sql \"SELECT trace, engine FROM verdicts WHERE label = 'differs'\" --json {store}")
+    )
+    place = "&".join(f"{word}={where[0][name]}" for word, name in (("trace", "trace"), ("build", "engine")))
+    shown = ("figure:nth-of-type(3)[data-ready=yes]",)
+    viewed(browser, "corpus", "nightly", place, shown_first=shown, verb="corpus serve --corpus")
+
+
 def running(browser: str) -> None:
     """Write images/live.png: two programs under a manager of their own, one of them held."""
     runtime = Path("runtime").absolute()
@@ -143,14 +164,15 @@ def viewed(
     *,
     shown_first: tuple[str, ...] = (),
     seconds: float = 1.5,
+    verb: str = "view",
 ) -> None:
-    """Write images/NAME.png: the viewer at a place, when it shows some selectors.
+    """Write images/NAME.png: the page that a verb serves at a place, when it shows some selectors.
 
     Or after acts in JavaScript, when the timeline has all it asks for.
     """
     from playwright.sync_api import sync_playwright
 
-    command = [sys.executable, "-m", "drawtap", "view", "--no-browser", *trace.split()]
+    command = [sys.executable, "-m", "drawtap", *verb.split(), *trace.split(), "--no-browser"]
     environment = os.environ | {"LIBGL_ALWAYS_SOFTWARE": "1", "EGL_PLATFORM": "surfaceless"}
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     try:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.commands.options import CORPUS, ENGINES_FILE, ID, TAGS
-from drawtap.errors import UsageError
 from drawtap.view.result import Rows, Sheets
 
 if TYPE_CHECKING:
@@ -87,17 +86,7 @@ def decided(store: Store, ids: Sequence[str], tags: Sequence[str], one: Engine, 
 
     traces = selected(store, ids, tags)
     with Corpus(store) as tables:
-        shown = pictures.shown(tables, traces, one)
-    made = []
-    for id_ in traces:
-        images = shown.get(id_, {})
-        if not images:
-            hint = f"drawtap corpus replay {id_[:12]} --on {one.name}"
-            raise UsageError(f"{one.name} has no image of {id_[:12]}", hint=hint)
-        if said.frame is not None and said.frame not in images:
-            raise UsageError(f"{one.name} has no image of frame {said.frame} of {id_[:12]}", hint="frames begin with 0")
-        meant = images if said.frame is None else {said.frame: images[said.frame]}
-        made.append(approvals.Decision(id_, said.family or one.family, said.label, meant, "", said.why))
+        made = pictures.decisions_of(tables, traces, one, said.label, said.why, family=said.family, frame=said.frame)
     done = [approvals.decide(store, decision) for decision in made]
     rows = [(d.trace[:12], d.label, d.family, len(d.images), d.who) for d in done]
     data = [

@@ -104,7 +104,7 @@ def _read(store: Store, entry: Listed, manifests: Mapping[str, Manifest]) -> tup
     fault = object_fault(entry.name, content)
     if fault:
         return "damaged", fault
-    if kind in ("content", "pack"):
+    if kind in ("content", "pack", "picture"):
         return None
     if kind == "table":
         return None if parts["table"] in FILED else ("foreign", "there is no such table")

@@ -19,10 +19,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 import drawtap
-from drawtap.corpus.approvals import families
+from drawtap.corpus import gallery
+from drawtap.corpus.approvals import Decision, families
+from drawtap.errors import UsageError
 from drawtap.replay import compare, engine
 
 if TYPE_CHECKING:
@@ -171,57 +171,71 @@ def shown(tables: Corpus, traces: Sequence[str], one: Engine) -> dict[str, dict[
     return found
 
 
+def decisions_of(
+    tables: Corpus,
+    traces: Sequence[str],
+    one: Engine,
+    label: str,
+    why: str,
+    *,
+    family: str | None = None,
+    frame: int | None = None,
+) -> list[Decision]:
+    """Return a decision about the images of the last run of each recording on an engine, or about one frame.
+
+    `family` is the engine's own unless it is named. Raises UsageError where there is no image.
+    """
+    known, made = shown(tables, traces, one), []
+    for id_ in traces:
+        images = known.get(id_, {})
+        if not images:
+            hint = f"drawtap corpus replay {id_[:12]} --on {one.name}"
+            raise UsageError(f"{one.name} has no image of {id_[:12]}", hint=hint)
+        if frame is not None and frame not in images:
+            raise UsageError(f"{one.name} has no image of frame {frame} of {id_[:12]}", hint="frames begin with 0")
+        meant = images if frame is None else {frame: images[frame]}
+        made.append(Decision(id_, family or one.family, label, meant, "", why))
+    return made
+
+
 # ---- pixels ----------------------------------------------------------------------------------------------------------
 
 
-def settle(one: Judged, trace: Trace, new: Engine, base: Engine | None, *, repeats: int) -> Judged:
-    """Look at the pixels of wavering frames: more than jitter is `differs`.
+def settle(
+    one: Judged, path: Path, new: Engine, base: Engine | None, *, repeats: int
+) -> tuple[Judged, list[gallery.Shot]]:
+    """Look at the pixels of wavering frames: more than jitter is `differs`. Return the pictures too.
 
     Pixels that change between runs of one engine are masked, with the pixels around. In all others both engines must
     agree.
     """
     if not one.wavering or one.label in BAD:
-        return one
+        return one, []
     if base is None:
-        return replace(one, detail=f"{one.detail}; no other engine says whether the rest is right")
-    with engine.lent({new.name: new.environment, base.name: base.environment}):
-        sides = [compare.Played(trace, each.name) for each in (new, base)]
-        for frame in one.wavering[:_LOOKED]:
-            shown = [[_image(side, frame) for _ in range(repeats)] for side in sides]
-            found = outside(*shown)
-            if found:
-                return replace(one, label="differs", frame=frame, detail=f"frame {frame} is flaky, and {found}")
-    return replace(one, detail=f"{one.detail}; equal to the other engine elsewhere")
-
-
-def _image(side: compare.Played, frame: int) -> compare.Image | None:
-    return next((image for _, image in side.images(frame, frame + 1)), None)
+        return replace(one, detail=f"{one.detail}; no other engine says whether the rest is right"), []
+    looked: list[gallery.Shot] = []
+    for frame in one.wavering[:_LOOKED]:
+        sides = [[gallery.shoot(path, each, frame) for _ in range(repeats)] for each in (new, base)]
+        looked += [shot for side in sides for shot in side if shot is not None]
+        found = outside(*([shot.image() if shot else None for shot in side] for side in sides))
+        if found:
+            detail = f"frame {frame} is flaky, and {found}"
+            return replace(one, label="differs", frame=frame, detail=detail), looked
+    return replace(one, detail=f"{one.detail}; equal to the other engine elsewhere"), looked
 
 
 def outside(new: Sequence[compare.Image | None], base: Sequence[compare.Image | None]) -> str:
     """Return how images of two engines differ where neither changes from run to run, "" where they do not."""
-    whole = [image for image in (*new, *base) if image is not None]
-    if len(whole) < len(new) + len(base):
+    sides = {"new": [i for i in new if i is not None], "base": [i for i in base if i is not None]}
+    if len(sides["new"]) < len(new) or len(sides["base"]) < len(base):
         return "an image is missing"
-    if any(image.shape != whole[0].shape for image in whole):
+    mask = gallery.wavering(sides)
+    if mask is None:
         return "its images have several sizes"
-    first, other = whole[0], whole[len(new)]
-    mask = np.zeros(first.shape[:2], bool)
-    for images in (whole[: len(new)], whole[len(new) :]):
-        for image in images[1:]:
-            mask |= (image != images[0]).any(axis=2)
-    grown = mask.copy()
-    for axis in (0, 1):
-        for step in (1, -1):
-            moved = np.roll(mask if axis == 0 else grown, step, axis)
-            edge = [slice(None), slice(None)]
-            edge[axis] = slice(0, 1) if step == 1 else slice(-1, None)
-            moved[tuple(edge)] = False
-            grown |= moved
     share = float(mask.mean())
     if share > MOST_FLAKY:
         return f"{100 * share:.1f} % of its pixels change from run to run"
-    apart = (first != other).any(axis=2) & ~grown
+    apart = (sides["new"][0] != sides["base"][0]).any(axis=2) & ~gallery.grown(mask)
     return f"{int(apart.sum())} pixels differ elsewhere" if apart.any() else ""
 
 

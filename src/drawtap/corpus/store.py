@@ -9,6 +9,7 @@
     tables/_gen/N.json                which files hold the rows of which recordings
     aliases/SHA256/ID                 the recording that a file holds
     tags/ID/TIME-TAG                  a tag that was set or removed at a time
+    pictures/ID/FRAME-...-SHA256.png  what an engine drew, where somebody may have to look
     approvals/TIME-SHA256.json        a decision about images
     gc/N.json                         objects that nobody needed at that time
 
@@ -49,6 +50,10 @@ KINDS: Mapping[str, re.Pattern[str]] = {
     "alias": re.compile(rf"aliases/(?P<sha256>{_HEX}{{64}})/(?P<id>{_HEX}{{64}})"),
     "tag": re.compile(rf"tags/(?P<id>{_HEX}{{64}})/(?P<time>[0-9]{{20}})-(?P<tag>[A-Za-z0-9_-]+)"),
     "approval": re.compile(rf"approvals/(?P<time>[0-9]{{20}})-(?P<sha256>{_HEX}{{64}})\.json"),
+    "picture": re.compile(
+        rf"pictures/(?P<id>{_HEX}{{64}})/(?P<frame>[0-9]{{1,9}})-(?P<digest>{_HEX}{{8,64}})-(?P<engine>{_HEX}{{32}})"
+        rf"-(?P<sha256>{_HEX}{{64}})\.png"
+    ),
     "sweep": re.compile(r"gc/(?P<number>[0-9]{20})\.json"),
 }
 _PACK_END = b"DTPACK1\n"
@@ -236,7 +241,7 @@ def object_fault(name: str, content: bytes) -> str | None:
         if kind == "content" and parts:
             whole = hashlib.sha256(unpack(opened_seal(content, name))).hexdigest() == parts["sha256"]
             return None if whole else "its SHA-256 is another"
-        if kind in ("pack", "table") and parts:
+        if kind in ("pack", "table", "picture") and parts:
             if hashlib.sha256(content).hexdigest() != parts["sha256"]:
                 return "its SHA-256 is another"
             for sha256, place in index_of(parts["sha256"], len(content), content).items() if kind == "pack" else ():

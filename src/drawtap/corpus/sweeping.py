@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 LONGEST_ADD_S = 24 * 3600
 LEAST_AGE_S = 3 * 24 * 3600.0
-_SWEPT = ("content", "pack", "skeleton", "table", "alias", "tag")
+_OF_RECORDINGS = ("alias", "tag", "picture")
+_SWEPT = ("content", "pack", "skeleton", "table", *_OF_RECORDINGS)
 
 
 @dataclass(frozen=True)
@@ -117,4 +118,4 @@ def _is_idle(name: str, needed: set[str], recordings: set[str], covered: frozens
         return False
     if kind[0] == "table" and kind[1]["table"] in OF_TASKS and kind[1]["id"] != "_all":
         return kind[1]["id"] in covered  # results stay until they are put together with others
-    return kind[0] not in ("alias", "tag") or kind[1]["id"] not in recordings
+    return kind[0] not in _OF_RECORDINGS or kind[1]["id"] not in recordings

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import drawtap
 from drawtap import activity
-from drawtap.corpus import pictures, rows, speed, timing
+from drawtap.corpus import gallery, pictures, rows, speed, timing
 from drawtap.corpus.adding import Adder
 from drawtap.corpus.pictures import Judged
 from drawtap.corpus.playing import FAILED, Files, Limits, play_all
@@ -30,6 +30,7 @@ from drawtap.trace.trace import open_trace
 if TYPE_CHECKING:
     from drawtap.corpus.engines import Engine
     from drawtap.corpus.store import Store
+    from drawtap.trace.trace import Trace
 
 #: Failures that say more than the images of a run.
 BROKEN = tuple(outcome for outcome in FAILED if outcome != "differs")
@@ -137,26 +138,31 @@ def _with_outcome(one: Judged) -> Judged:
 
 def _looked_at(files: Files, one: Judged, new: Engine, base: Engine | None, effort: Effort) -> Judged:
     wavers = bool(one.wavering) and one.label not in RED
-    if not wavers and (one.label != "differs" or base is None or not effort.draws):
+    if not effort.draws or not (wavers or one.label in pictures.BAD):
         return one
-    if not wavers and base is not None and (known := _known(files.store, one, new, base)) is not None:
+    if one.label == "differs" and base is not None and (known := _known(files.store, one, new, base)) is not None:
         return known
     path = files.get(one.trace)
+    one, shots = pictures.settle(one, path, new, base, repeats=max(2, effort.repeats))
+    if not shots and one.frame is not None:
+        shots = [shot for each in (new, base) if each and (shot := gallery.shoot(path, each, one.frame))]
+    gallery.keep(files.store, one.trace, shots)
+    if one.label != "differs" or base is None:
+        return one
     with open_trace(path) as trace:
-        one = pictures.settle(one, trace, new, base, repeats=max(2, effort.repeats))
-        if one.label != "differs" or base is None or not effort.draws:
-            return one
         one = pictures.explain(one, trace, new, base)
-        if not effort.cuts:
-            return one
-        cut = files.folder / f"{one.trace[:12]}-frame-{one.frame}.dtap"
-        try:
-            pictures.cut_out(one, trace, cut, base)
-            tags = {"cut_of": one.trace[:12], "differs": f"{base.name} {new.name}", "frame": str(one.frame)}
-            one = replace(one, cut=Adder(files.store).add(cut, tags).id)
-        except DrawtapError as error:
-            one = replace(one, detail=f"{one.detail}; it is not cut out: {error.message}")
-    return one
+        return _cut(files, one, trace, new, base) if effort.cuts else one
+
+
+def _cut(files: Files, one: Judged, trace: Trace, new: Engine, base: Engine) -> Judged:
+    """Put the frame that differs into the corpus as a recording of its own."""
+    cut = files.folder / f"{one.trace[:12]}-frame-{one.frame}.dtap"
+    try:
+        pictures.cut_out(one, trace, cut, base)
+        tags = {"cut_of": one.trace[:12], "differs": f"{base.name} {new.name}", "frame": str(one.frame)}
+        return replace(one, cut=Adder(files.store).add(cut, tags).id)
+    except DrawtapError as error:
+        return replace(one, detail=f"{one.detail}; it is not cut out: {error.message}")
 
 
 def _known(store: Store, one: Judged, new: Engine, base: Engine) -> Judged | None:

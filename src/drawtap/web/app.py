@@ -28,6 +28,7 @@ from drawtap.web.saving import KINDS, MOST_SHOWN, file_of_shown
 from drawtap.web.steering import Steering
 
 if TYPE_CHECKING:
+    from drawtap.web.fleet import Fleet
     from drawtap.web.kernel import KernelView
     from drawtap.web.live import Live
     from drawtap.web.pair import Pair
@@ -51,14 +52,21 @@ Seen: TypeAlias = Union[Recording, "KernelView"]
 
 
 def application(
-    recordings: Sequence[Seen], *, token: str, host: str, steering: Steering | None = None, live: bool = False
+    recordings: Sequence[Seen],
+    *,
+    token: str,
+    host: str,
+    steering: Steering | None = None,
+    live: bool = False,
+    fleet: Fleet | None = None,
 ) -> Starlette:
     """Return the application that serves recordings: number 0 is `/api/0/...`.
 
-    `steering` lets a program drive it; `live` shows what a manager sees. `state.close` is to be called at the end.
+    `steering` lets a program drive it; `live` shows what a manager sees, `fleet` a corpus.
+    `state.close` is to be called at the end.
     """
     guard = Middleware(Guard, token=token, host=host, framed=steering is not None)
-    routes = _Routes(recordings, steering, live=live)
+    routes = _Routes(recordings, steering, fleet, live=live)
     app = Starlette(routes=routes.routes(), middleware=[guard], debug=False)
     app.state.close = routes.close
     return app
@@ -83,7 +91,9 @@ def opened(path: Path, frame_end: str | None = None, engine: str = "system") -> 
 
 
 class _Routes:
-    def __init__(self, recordings: Sequence[Seen], steering: Steering | None, *, live: bool) -> None:
+    def __init__(
+        self, recordings: Sequence[Seen], steering: Steering | None, fleet: Fleet | None, *, live: bool
+    ) -> None:
         self._recordings = list(recordings)
         self._added: list[Seen] = []
         self._live: Live | None = None
@@ -92,6 +102,7 @@ class _Routes:
 
             self._live = Live(Path.cwd(), self._add)
         self._steering = steering
+        self._fleet = fleet
         self._pairs: dict[tuple[int, int], Pair] = {}
         self._pairing = threading.Lock()
         self._notes = [Notes(recording.path) for recording in recordings]
@@ -180,6 +191,8 @@ class _Routes:
                     "/api/live/record", self._posting(lambda _, text, __: live.record(text), _nothing), methods=["POST"]
                 ),
             ]
+        if self._fleet is not None:
+            routes += self._of_fleet(self._fleet)
         return [
             Route("/", _shell),
             Route("/app/{name}", _asset),
@@ -211,6 +224,26 @@ class _Routes:
             *routes,
         ]
 
+    def _of_fleet(self, fleet: Fleet) -> list[Route]:
+        asked: dict[str, Callable[[None, Request], object]] = {
+            "": lambda _, q: fleet.matrix(fresh="fresh" in q.query_params),
+            "/machines": lambda _, __: fleet.machines(),
+            "/cell/{trace}/{key}": lambda _, q: fleet.cell(**q.path_params),
+            "/picture/{trace}/{key}/{frame:int}/{digest}": lambda _, q: fleet.picture(**q.path_params),
+            "/difference/{trace}/{key}/{frame:int}/{right}/{got}": lambda _, q: fleet.difference(**q.path_params),
+        }
+        acts: dict[str, Callable[[None, str, str], object]] = {
+            "decide": lambda _, text, __: fleet.decide(text),
+            "open": lambda _, text, __: fleet.open(text, self._add),
+        }
+        return [
+            *(Route(f"/api/fleet{path}", self._asking(ask, _nothing)) for path, ask in asked.items()),
+            *(
+                Route(f"/api/fleet/{path}", self._posting(act, _nothing), methods=["POST"])
+                for path, act in acts.items()
+            ),
+        ]
+
     def _recording(self, request: Request) -> Recording:
         found = self._of(request)
         if not isinstance(found, Recording):
@@ -239,12 +272,12 @@ class _Routes:
         """End what compares recordings or looks at a manager, and close what was recorded meanwhile."""
         if self._live is not None:
             self._live.close()
-        for ends in (*self._pairs.values(), *self._added):
+        for ends in (*self._pairs.values(), *self._added, *([self._fleet] if self._fleet is not None else [])):
             ends.close()
 
-    def _add(self, file: Path) -> int:
-        """Open one recording more; return its number."""
-        recording = opened(file)
+    def _add(self, file: Path, engine: str = "system") -> int:
+        """Open one recording more, which `engine` plays; return its number."""
+        recording = opened(file, None, engine)
         self._added.append(recording)
         self._notes.append(Notes(file))
         self._recordings.append(recording)
@@ -267,7 +300,7 @@ class _Routes:
         def overviews() -> object:
             seen = [r.overview() for r in self._recordings]
             return {"version": drawtap.__version__, "recordings": seen, "driven": self._steering is not None} | (
-                {"live": True} if self._live is not None else {}
+                {"live": True} if self._live is not None else {"corpus": True} if self._fleet is not None else {}
             )
 
         return await _answered(overviews)

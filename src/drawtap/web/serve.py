@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from drawtap.errors import UnavailableError, UsageError
 
 if TYPE_CHECKING:
+    from drawtap.web.fleet import Fleet
     from drawtap.web.steering import Steering
 
 
@@ -30,13 +31,14 @@ def serve(
     place: str = "",
     engines: Sequence[str] = (),
     live: bool = False,
+    fleet: Fleet | None = None,
 ) -> None:
     """Serve recordings to a browser until Ctrl-C or SIGTERM; the first line on standard output is the address.
 
     `place` is what the page shows first, in the form of its address (`call=1234`); `engines` has one for each file, or
-    none; `live` shows what a manager sees. Raises what `Serving` raises.
+    none; `live` shows what a manager sees, `fleet` a corpus. Raises what `Serving` raises.
     """
-    serving = Serving(files, host=host, port=port, frame_end=frame_end, engines=engines, live=live)
+    serving = Serving(files, host=host, port=port, frame_end=frame_end, engines=engines, live=live, fleet=fleet)
     address = serving.address + (f"&{place}" if place else "")
     with contextlib.ExitStack() as stack, contextlib.suppress(KeyboardInterrupt):
         # An interrupt as an exception could be lost in a finalizer: until the server takes signals, this one ends it.
@@ -66,6 +68,7 @@ class Serving:
         steering: Steering | None = None,
         engines: Sequence[str] = (),
         live: bool = False,
+        fleet: Fleet | None = None,
     ) -> None:
         try:
             import uvicorn
@@ -82,7 +85,7 @@ class Serving:
             token = secrets.token_urlsafe(24)
             self._socket = _listen(host, port)
             stack.callback(self._socket.close)
-            app = application(recordings, token=token, host=host, steering=steering, live=live)
+            app = application(recordings, token=token, host=host, steering=steering, live=live, fleet=fleet)
             stack.callback(app.state.close)
             config = uvicorn.Config(
                 app, log_level="warning", access_log=False, lifespan="off", timeout_graceful_shutdown=1, ws="none"

@@ -39,7 +39,7 @@ function ranged(filter, of, from, to) {
   return `${of}=${from}..${to} ${rest}`.trim();
 }
 
-/** To the other page of a server that shows what runs. @param {string} place */
+/** To the other page of a server that shows what runs, or a corpus. @param {string} place */
 function leave(place) {
   history.pushState(null, "", `#${place}`);
   location.reload();
@@ -111,7 +111,7 @@ class Page {
     const choose = this.session.recordings.length > 1 && !this.other && h("select", { "aria-label": "recording", on: { change: (/** @type {any} */ e) => this.store.set({ rec: Number(e.target.value), call: null, filter: "", pin: null }) } },
       ...this.session.recordings.map((/** @type {any} */ one, /** @type {number} */ i) => h("option", { value: i, text: named(one), selected: i === index })));
     if (this.other) this.pairHead(overview, this.other.overview);
-    else fill(element("what"), this.session.live && button("← running programs", () => leave("")), choose || h("b", { text: overview.name }), this.partners(index), ` ${kernel ? [overview.about.format, overview.about.hostname, overview.about.kernel_release, `clock ${overview.about.clock}`].filter(Boolean).join(" · ") : `${number(overview.calls)} calls, ${number(overview.frames)} frames`} `,
+    else fill(element("what"), this.back(), choose || h("b", { text: overview.name }), this.partners(index), ` ${kernel ? [overview.about.format, overview.about.hostname, overview.about.kernel_release, `clock ${overview.about.clock}`].filter(Boolean).join(" · ") : `${number(overview.calls)} calls, ${number(overview.frames)} frames`} `,
       losses > 0 && h("a", { class: "bad", href: "#", text: `▲ ${losses} ${losses === 1 ? "problem" : "problems"}`, on: { click: (/** @type {Event} */ e) => { e.preventDefault(); this.store.set({ tab: "sql", sql: "SELECT * FROM problems" }); } } }));
     if (kernel) return true;
     this.series = new AllSeries(index);
@@ -147,7 +147,7 @@ class Page {
     const one = (/** @type {string} */ side, /** @type {any} */ overview, /** @type {any} */ recording) => h("span", { class: "side" }, h("em", { class: "kind", text: side }), h("b", { text: named(overview) }),
       ` ${number(overview.calls)} calls, ${number(overview.frames)} frames`, overview.problems.length > 0 && h("span", { class: "bad", text: ` ▲ ${overview.problems.length}`, title: "problems of the file: open it alone" }),
       button("alone", () => this.store.set({ rec: recording.number, with: null, callb: null, hold: "", call: this.store.place[side === "A" ? "call" : "callb"] }), { title: `only ${overview.name}` }));
-    fill(element("what"), one("A", a, this.recording), one("B", b, this.other));
+    fill(element("what"), this.back(), one("A", a, this.recording), one("B", b, this.other));
   }
 
   /** @param {Recording} a @param {Recording} b */
@@ -569,6 +569,12 @@ class Page {
     });
   }
 
+  /** What leads to the page that this server begins with. */
+  back() {
+    const { live, corpus } = this.session;
+    return (live || corpus) && button(live ? "← running programs" : "← corpus", () => leave(""));
+  }
+
   toggleMode() {
     this.store.set({ mode: this.store.place.mode === "hide" ? "dim" : "hide" });
   }
@@ -624,12 +630,12 @@ async function main() {
   if (!takeToken()) return stop("This page has no key yet", "Open the whole address that drawtap view printed: the key stands behind the #.");
   try {
     const session = await get("session");
-    const live = session.live && parse(location.hash.slice(1)).page !== "recording";
-    const page = live ? new (await import("./live.js")).LivePage(session) : new Page(session);
+    const all = (session.live || session.corpus) && parse(location.hash.slice(1)).page !== "recording";
+    const page = !all ? new Page(session) : session.corpus ? new (await import("./fleet.js")).FleetPage() : new (await import("./live.js")).LivePage(session);
     Object.assign(globalThis, { drawtap: page });
     await page.begin();
     performance.mark("rows");
-    if (page.session.driven) void follow(page.store);
+    if (session.driven) void follow(page.store);
     document.body.dataset.ready = "true";
     page.later?.();
   } catch (error) {

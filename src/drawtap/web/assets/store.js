@@ -30,7 +30,7 @@
  * @property {number|null} callb the selected call of B
  * @property {""|"a"|"b"} hold the cursor that stays where it is
  * @property {""|"a"|"b"|"difference"|"flicker"} side which pictures of both are shown; "": beside each other
- * @property {""|"recording"} page of a server that shows what runs: "recording" shows one made there
+ * @property {""|"recording"} page of a server that shows what runs, or a corpus: "recording" shows one of there
  * @property {number|null} prog the chosen program, by the manager's number
  * @property {string} own the questions of the user's own rows, a list in JSON
  */

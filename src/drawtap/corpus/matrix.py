@@ -1,0 +1,308 @@
+"""Recordings and builds beside each other: what every build made of every recording, as far as the corpus knows.
+
+A cell has a label of its images (those of `verdicts`, or `played` where nothing was judged) and one of its speed. A
+decision that came after a verdict is taken into account: the images are judged anew, without playing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from drawtap.corpus import approvals, history, pictures, timing, verdicts
+from drawtap.corpus.engines import Engine
+from drawtap.errors import UnavailableError, UsageError
+
+if TYPE_CHECKING:
+    from drawtap.corpus.search import Corpus
+
+#: Labels of a cell, from bad to good: the order in which recordings are listed.
+WORST = (
+    *verdicts.BROKEN, "rejected", "differs", "regression", "flaky", "unsupported", "timeout", "infrastructure",
+    "machine-lost", "unknown", "played", "faster", "same", "approved",
+)  # fmt: skip
+BUILDS = 12  # columns, the newest, unless more are wanted
+MOST_JUDGED_ANEW = 2000  # cells whose decisions are newer than their verdict
+
+_BUILDS = """
+WITH used AS (SELECT engine, name, started FROM runs UNION ALL SELECT engine, name, started FROM pairs
+    UNION ALL SELECT engine, name, judged FROM verdicts),
+    about AS (SELECT engine, max_by(family, started) AS family, max_by(renderer, started) AS renderer,
+        max_by(version, started) AS version FROM runs GROUP BY engine)
+SELECT u.engine, max_by(u.name, u.started), any_value(a.family), any_value(a.renderer), any_value(a.version),
+    min(u.started) AS first FROM used u LEFT JOIN about a USING (engine) GROUP BY u.engine ORDER BY first DESC
+"""
+_CELLS = """
+WITH ran AS (SELECT trace, engine, max_by(outcome, started) AS outcome FROM runs WHERE list_contains($keys, engine)
+        GROUP BY ALL),
+    seen AS (SELECT trace, engine, max_by(label, judged) AS label, max_by(base, judged) AS base, max(judged) AS judged
+        FROM verdicts WHERE kind = 'images' AND list_contains($keys, engine) GROUP BY ALL),
+    timed AS (SELECT trace, engine, max_by({'label': label, 'effect': effect, 'detectable': detectable}, judged) AS said
+        FROM verdicts WHERE kind = 'speed' AND list_contains($keys, engine) GROUP BY ALL),
+    decided AS (SELECT trace, max(decided) AS decided FROM approvals GROUP BY trace),
+    cells AS (SELECT trace, engine, outcome, s.label, base, judged, t.said FROM ran
+        FULL JOIN seen s USING (trace, engine) FULL JOIN timed t USING (trace, engine))
+SELECT trace, engine, outcome, label, base, said.label, said.effect, said.detectable,
+    coalesce(decided > coalesce(judged, 0), false) AS stale
+FROM cells LEFT JOIN decided USING (trace)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """A column: an engine by its key, as it was called, and when it was first used (ns since 1970)."""
+
+    key: str
+    name: str
+    family: str
+    renderer: str
+    version: str
+    first: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A row: a recording with its tags."""
+
+    trace: str
+    file: str
+    frames: int
+    tags: Mapping[str, str]
+
+
+@dataclass(slots=True)
+class Column:
+    """What a build made of each recording, in the order of the rows; None where nothing is known.
+
+    `images` and `speed` are labels, `effect` is new / base - 1, `detectable` the slowdown that would have shown.
+    """
+
+    images: list[str | None] = field(default_factory=list)
+    speed: list[str | None] = field(default_factory=list)
+    effect: list[float | None] = field(default_factory=list)
+    detectable: list[float | None] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Recordings x builds. `older` builds are left out; `stale` cells have decisions that their label leaves out."""
+
+    rows: Sequence[Recorded]
+    builds: Sequence[Build]
+    columns: Sequence[Column]
+    older: int = 0
+    stale: int = 0
+
+
+def matrix(tables: Corpus, most: int = BUILDS) -> Matrix:
+    """Return all recordings with the newest builds, the oldest of these first."""
+    every = tables.query(_BUILDS).fetchall()
+    builds = [_build(r) for r in reversed(every[:most])]
+    rows = [
+        Recorded(str(t), str(f), int(n or 0), dict(tags or {}))
+        for t, f, n, tags in tables.query("SELECT trace, file, frames, tags FROM traces").fetchall()
+    ]
+    number = {row.trace: i for i, row in enumerate(rows)}
+    place = {build.key: i for i, build in enumerate(builds)}
+    columns = [Column(*_nothing(len(rows))) for _ in builds]
+    stale: list[tuple[str, int, str | None]] = []
+    for trace, engine, outcome, label, base, speed, effect, detectable, old in tables.query(
+        _CELLS, {"keys": list(place)}
+    ).fetchall():
+        i, column = number[trace], columns[place[engine]]
+        column.images[i] = _label(outcome, label)
+        column.speed[i], column.effect[i], column.detectable[i] = speed, _finite(effect), _finite(detectable)
+        if old and outcome is not None:
+            stale.append((trace, place[engine], base))
+    _judge_anew(tables, stale[:MOST_JUDGED_ANEW], builds, columns, number)
+    return Matrix(rows, builds, columns, len(every) - len(builds), max(0, len(stale) - MOST_JUDGED_ANEW))
+
+
+def _nothing(count: int) -> tuple[list[Any], ...]:
+    return tuple([None] * count for _ in range(4))
+
+
+def _label(outcome: str | None, label: str | None) -> str | None:
+    if outcome in verdicts.BROKEN:
+        return outcome
+    if label is not None or outcome is None:
+        return label
+    return "played" if outcome in verdicts.PLAYED else outcome
+
+
+def _finite(value: Any) -> float | None:
+    return float(value) if isinstance(value, float) and math.isfinite(value) else None
+
+
+def _judge_anew(
+    tables: Corpus,
+    stale: Sequence[tuple[str, int, str | None]],
+    builds: Sequence[Build],
+    columns: Sequence[Column],
+    number: Mapping[str, int],
+) -> None:
+    groups: dict[tuple[int, str | None], list[str]] = {}
+    for trace, column, base in stale:
+        groups.setdefault((column, base), []).append(trace)
+    for (column, base), traces in groups.items():
+        for one in verdicts.judged(tables, traces, engine_of(builds[column]), _only_key(base)):
+            if one.detail != "not played":  # by this version: the verdict is all there is
+                columns[column].images[number[one.trace]] = one.label
+
+
+def engine_of(build: Build) -> Engine:
+    """Return a build as an engine that cannot be played on: judgements need no more."""
+    return Engine(build.name, build.family, {}, build.key, build.renderer, build.version, "", "")
+
+
+def _only_key(key: str | None) -> Engine | None:
+    return None if key is None else Engine(key[:8], "", {}, key, "", "", "", "")
+
+
+# ---- a cell ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Cell:
+    """All that is known about a recording on a build.
+
+    `images` and `speed` are rows of `verdicts`, the newest, or None; `judged` is what decisions make of the images now.
+    `approved` has the approved digests of the frame, `shown_by` the names of engines that draw the same picture.
+    `pairs` are (ratio, base first, machine), of the metric and base of the verdict; `machines` have (pairs, spread).
+    """
+
+    trace: str
+    build: Build
+    run: Mapping[str, Any] | None
+    images: Mapping[str, Any] | None
+    judged: pictures.Judged | None
+    approved: Sequence[str]
+    shown_by: Sequence[str]
+    decisions: Sequence[Mapping[str, Any]]
+    speed: Mapping[str, Any] | None
+    pairs: Sequence[tuple[float, bool, str]]
+    threshold: float | None
+    machines: Mapping[str, tuple[int, float]]
+    base: Build | None
+    history: history.History | None
+
+
+def _build(row: Sequence[Any]) -> Build:
+    key, name, family, renderer, version, first = row
+    return Build(str(key), str(name or ""), str(family or ""), str(renderer or ""), str(version or ""), int(first or 0))
+
+
+def build_of(tables: Corpus, key: str) -> Build | None:
+    """Return a build by its key, None where the corpus does not know it."""
+    rows = [r for r in tables.query(_BUILDS).fetchall() if r[0] == key]
+    return _build(rows[0]) if rows else None
+
+
+def cell(tables: Corpus, trace: str, key: str) -> Cell:
+    """Return what is known about a recording on a build. Raises UsageError for a build that nobody used."""
+    build = build_of(tables, key)
+    if build is None:
+        raise UsageError(f"the corpus knows no build {key[:12]}")
+    of = {"trace": trace, "engine": key}
+    run = _row(tables, "SELECT * EXCLUDE log FROM runs WHERE trace = $trace AND engine = $engine ORDER BY started", of)
+    said = {
+        kind: _row(
+            tables,
+            f"SELECT * FROM verdicts WHERE trace = $trace AND engine = $engine AND kind = '{kind}' ORDER BY judged",
+            of,
+        )
+        for kind in ("images", "speed")
+    }
+    images, speed = said["images"], said["speed"]
+    base_key = next((s["base"] for s in (images, speed) if s and s["base"]), None)
+    base = build_of(tables, base_key) if base_key else None
+    judged = verdicts.judged(tables, [trace], engine_of(build), _only_key(base_key))[0] if run else None
+    judged = None if judged is None or judged.detail == "not played" else judged
+    frame = judged.frame if judged else images["frame"] if images else None
+    digest = judged.digest if judged else images["digest"] if images else None
+    families = list(approvals.families(build.family))
+    decisions = [
+        dict(zip(("label", "family", "who", "why", "decided", "frames"), row, strict=True))
+        for row in tables.query(
+            "SELECT label, family, who, why, decided, count(*) FROM approvals WHERE trace = ? GROUP BY ALL"
+            " ORDER BY decided DESC LIMIT 20",
+            (trace,),
+        ).fetchall()
+    ]
+    approved = tables.query(
+        "SELECT digest FROM (SELECT digest, max_by(label, decided) AS label, max(decided) AS decided FROM approvals"
+        " WHERE trace = ? AND frame = ? AND list_contains(?, family) GROUP BY digest) WHERE label = 'approved'"
+        " ORDER BY decided DESC LIMIT 4",
+        (trace, frame, families),
+    ).fetchall()
+    others = tables.query(
+        "SELECT DISTINCT r.name FROM images i JOIN runs r USING (task) WHERE i.trace = ? AND i.frame = ? AND"
+        " i.digest = ? AND r.engine <> ? ORDER BY r.name LIMIT 20",
+        (trace, frame, digest, key),
+    ).fetchall()
+    pairs = _pairs(tables, trace, key, speed)
+    return Cell(
+        trace, build, run, images, judged, [a[0] for a in approved], [o[0] for o in others], decisions, speed, pairs,
+        timing.threshold_of(str(speed["metric"])) if speed else None, _machines(pairs), base, _history(tables, trace),
+    )  # fmt: skip
+
+
+def _row(tables: Corpus, question: str, parameters: Mapping[str, object]) -> Mapping[str, Any] | None:
+    return next(iter(tables.rows(f"{question} DESC LIMIT 1", dict(parameters))), None)
+
+
+def _pairs(tables: Corpus, trace: str, key: str, speed: Mapping[str, Any] | None) -> list[tuple[float, bool, str]]:
+    if speed is None:
+        return []
+    found = tables.query(
+        "SELECT ratio, base_first, machine FROM pairs WHERE trace = ? AND engine = ? AND base = ? AND metric = ?"
+        " ORDER BY started DESC LIMIT 400",
+        (trace, key, speed["base"], speed["metric"]),
+    ).fetchall()
+    return [(float(r), bool(f), str(m or "")) for r, f, m in reversed(found)]
+
+
+def _machines(pairs: Sequence[tuple[float, bool, str]]) -> dict[str, tuple[int, float]]:
+    """Return how many pairs each machine measured, and the median distance of a pair from their median."""
+    by: dict[str, list[float]] = {}
+    for ratio, _, machine in pairs:
+        by.setdefault(machine, []).append(ratio)
+    return {name: (len(of), _middle([abs(r - _middle(of)) for r in of])) for name, of in by.items()}
+
+
+def _middle(values: Sequence[float]) -> float:
+    ordered = sorted(values)
+    half = len(ordered) // 2
+    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
+
+
+def _history(tables: Corpus, trace: str) -> history.History | None:
+    try:
+        return history.history(tables, trace)
+    except UnavailableError:  # without SciPy there are no change points
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A machine that measured pairs: how many, and when the last one (ns since 1970).
+
+    `spread` is the median distance of a pair from the median of its recording and engines, as a share.
+    """
+
+    name: str
+    pairs: int
+    spread: float
+    last: int
+
+
+def machines(tables: Corpus) -> list[Machine]:
+    """Return the machines that measured, the busiest first."""
+    rows = tables.query(
+        "WITH of AS (SELECT machine, started, abs(ratio - median(ratio) OVER (PARTITION BY trace, engine, base, metric,"
+        " machine)) AS apart FROM pairs) SELECT machine, count(*), median(apart), max(started) FROM of GROUP BY machine"
+        " ORDER BY 2 DESC"
+    ).fetchall()
+    return [Machine(str(m or ""), int(n), math.expm1(float(s or 0)), int(at or 0)) for m, n, s, at in rows]

@@ -1,0 +1,274 @@
+"""The page of a corpus: recordings beside builds, pictures, decisions, and what opens from there; also as one file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import drawtap
+from drawtap.corpus import rows
+from drawtap.corpus.adding import Adder
+from drawtap.corpus.store import Manifest, Store, create, identity, sealed
+from drawtap.tables.corpus import FILED
+from drawtap.trace.result import connect
+from gl.conftest import display, programs  # noqa: F401 - fixtures
+from gl.test_corpus_replay import AT, _draw, fakes, triangle  # noqa: F401 - fixtures
+from shared import BROWSER, run_drawtap, steps
+from web.conftest import MOST_ROWS, Server
+
+needs_browser = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
+SERVE = ("corpus", "serve")
+MANY = steps(2_000, 10_000)
+
+
+@pytest.fixture(scope="module")
+def judged(triangle: Path, fakes: Path, tmp_path_factory: pytest.TempPathFactory) -> Store:  # noqa: F811
+    """Return a corpus whose recording one build draws wrong, one with jitter, and one crashes with."""
+    store = create(str(tmp_path_factory.mktemp("fleet") / "store"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(rows.QUESTIONS, "findings", "SELECT NULL AS rule, NULL severity, 0 n, 0 first_seq WHERE false")
+        Adder(store).add(triangle, {"app": "triangle"})
+    for name in ("mask", "jitter", "crash"):
+        words = ("--new", f"{name}-1.0", "--base", "sound", "--tag", "app=triangle", "--repeats", 2)
+        answer = run_drawtap("corpus", "verdict", "--corpus", store.where, "--engines", fakes, *words)
+        assert answer.returncode in (0, 1), answer.stderr
+    return store
+
+
+@pytest.fixture(scope="module")
+def fleet(judged: Store, fakes: Path) -> Iterator[Server]:  # noqa: F811
+    running = Server("--corpus", judged.where, "--engines", fakes, verb=SERVE)
+    yield running
+    assert running.close() == 0
+
+
+def _builds(server: Server) -> dict[str, str]:
+    data = server.ask("/api/fleet?fresh").json
+    return {build["name"]: build["key"] for build in data["builds"]}
+
+
+def _label(server: Server, trace: str, build: str) -> str | None:
+    data = server.ask("/api/fleet?fresh").json
+    row = next(i for i, one in enumerate(data["rows"]) if one[0] == trace)
+    column = next(i for i, one in enumerate(data["builds"]) if one["name"] == build)
+    place = data["columns"][column]["images"][row]
+    return data["labels"][place] if place >= 0 else None
+
+
+def _trace(store: Store, file: str = "triangle.dtap") -> str:
+    return next(id_ for id_ in store.recordings() if store.manifest(id_).file == file)
+
+
+@pytest.mark.gl
+def test_cells_say_what_the_corpus_knows(judged, fleet, triangle):  # noqa: F811
+    trace, builds = _trace(judged), _builds(fleet)
+    assert {name: _label(fleet, trace, name) for name in builds} == {
+        "sound": "played", "mask-1.0": "differs", "jitter-1.0": "flaky", "crash-1.0": "crash",
+    }  # fmt: skip
+    cell = fleet.ask(f"/api/fleet/cell/{trace}/{builds['mask-1.0']}").json
+    assert (cell["frame"], cell["call"], cell["draw"], cell["function"]) == (
+        AT,
+        _draw(triangle, AT),
+        True,
+        "glDrawArrays",
+    )
+    assert {cell["right"], cell["got"]} <= set(cell["kept"])
+    assert [line.split()[2] for line in cell["commands"]] == ["get", "verdict"]
+    crash = fleet.ask(f"/api/fleet/cell/{trace}/{builds['crash-1.0']}").json
+    assert (crash["outcome"], crash["call"], crash["draw"]) == ("crash", _draw(triangle, AT), False)
+    # What a build with jitter drew in its run nobody draws again: another picture of that build stands for it.
+    jitter = fleet.ask(f"/api/fleet/cell/{trace}/{builds['jitter-1.0']}").json
+    assert jitter["got"] in jitter["kept"]
+    path = f"{trace}/{builds['jitter-1.0']}/{AT}"
+    assert fleet.ask(f"/api/fleet/picture/{path}/{jitter['got']}").body.startswith(b"\x89PNG")
+    # Frame 0 was kept by no verdict: an engine of this machine draws it.
+    first = next(d for f, d in _shown(judged, builds["sound"]) if f == 0)
+    assert fleet.ask(f"/api/fleet/picture/{trace}/-/0/{first}").body.startswith(b"\x89PNG")
+    answers = [
+        fleet.ask(f"/api/fleet/{p}").status for p in ("cell/0/1", f"cell/{trace}/1", f"picture/{trace}/-/0/{'0' * 32}")
+    ]
+    assert answers == [400, 400, 501]
+
+
+def _shown(store: Store, key: str) -> list[tuple[int, str]]:
+    from drawtap.corpus.search import Corpus
+
+    with Corpus(store) as tables:
+        return tables.query("SELECT frame, digest FROM images WHERE engine = ? ORDER BY frame", (key,)).fetchall()
+
+
+@pytest.mark.gl
+def test_nobody_without_the_token_decides_and_a_page_may_be_for_reading(judged, fleet, fakes):  # noqa: F811
+    asked = json.dumps({"trace": _trace(judged), "engine": _builds(fleet)["mask-1.0"], "label": "approved", "why": "x"})
+    assert fleet.ask("/api/fleet/decide", method="POST", body=asked, Authorization="Bearer no").status == 403
+    for wrong in ("{}", "[]", "{", asked.replace("approved", "good"), asked.replace('"x"', '""')):
+        assert fleet.ask("/api/fleet/decide", method="POST", body=wrong).status == 400
+    reader = Server("--corpus", judged.where, "--read-only", verb=SERVE)
+    answer = reader.ask("/api/fleet/decide", method="POST", body=asked)
+    assert (answer.status, "takes no decisions" in answer.json["error"]) == (400, True)
+    assert reader.close() == 0
+    assert not list(judged.objects.listed("approvals/"))
+
+
+@needs_browser
+@pytest.mark.gl
+@pytest.mark.parametrize(("width", "scheme"), [(1300, "light"), (900, "dark")])
+def test_a_red_cell_is_looked_at_by_keys(opened, fleet, judged, width, scheme):
+    page = opened("", fleet, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    builds = _builds(fleet)
+    page.press("Home", "n")
+    page.until("drawtap.place.build !== ''")
+    if page.page.evaluate("drawtap.place.build") != builds["mask-1.0"]:
+        page.press("n")
+    page.reads("first draw that differs")
+    page.until("document.querySelectorAll('.three figure[data-ready=yes]').length === 3")
+    assert page.page.evaluate("[...document.querySelectorAll('.three img')].every((i) => i.naturalWidth > 20)")
+    # A head stands above the cells of its build.
+    assert page.page.evaluate(
+        "(() => { const left = (one) => Math.round(one.getBoundingClientRect().left);"
+        " return [...document.querySelectorAll('.grid.head .build')].every((head, i) =>"
+        " left(head) === left(document.querySelector('.rows .row').querySelectorAll('.cell')[i])); })()"
+    )
+    page.reads("Repeat it here")
+    page.press("2")
+    page.reads("No machine has measured pairs yet")
+    page.press("1", "?")
+    assert "next red cell" in page.text("dialog")
+    page.press("Escape", "/")
+    page.page.keyboard.type("nothing-has-this-name")
+    page.until("document.querySelectorAll('.rows .row').length === 0")
+    assert page.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@needs_browser
+@pytest.mark.gl
+def test_images_are_approved_there_and_the_recording_opens_at_the_draw(opened, fleet, judged, triangle):  # noqa: F811
+    trace, builds = _trace(judged), _builds(fleet)
+    place = f"trace={trace}&build={builds['mask-1.0']}"
+    page = opened(place, fleet, viewport={"width": 1300, "height": 900})
+    page.reads("first draw that differs")
+    page.press("v")
+    page.page.wait_for_selector("#tab-picture[aria-selected=true]")
+    page.page.wait_for_selector("body[data-ready]")
+    seq = _draw(triangle, AT)
+    page.wait(f"place.call === {seq} && place.callb === {seq}")
+    assert "on sound" in page.text("#what")
+    assert "on mask-1.0" in page.text("#what")
+    page.page.click("text=← corpus")
+    page.page.wait_for_selector(".fleet .grid.row")
+    page.page.goto(f"{fleet.address}&{place}")
+    page.page.reload()
+    page.reads("first draw that differs")
+    page.press("a")
+    page.page.click("#decide >> text=approve")
+    page.until("document.getElementById('message').innerText.includes('needs a reason')")
+    page.page.keyboard.type("looked at")
+    page.page.select_option("#decide select[aria-label='which frames']", "all")
+    page.page.click("#decide >> text=approve")
+    page.until("document.getElementById('panel').innerText.includes('10 of 10 frames are approved')")
+    assert _label(fleet, trace, "mask-1.0") == "approved"
+    answer = run_drawtap(
+        "corpus", "sql", "SELECT DISTINCT label, family, why FROM approvals", "--json", "--corpus", judged.where
+    )
+    assert json.loads(answer.stdout) == [{"label": "approved", "family": "fake", "why": "looked at"}]
+
+
+@needs_browser
+@pytest.mark.gl
+def test_one_file_shows_the_same_without_a_server(browser, judged, fleet, tmp_path):
+    file = tmp_path / "page.html"
+    assert run_drawtap("corpus", "serve", "--corpus", judged.where, "-o", file).returncode == 0
+    assert run_drawtap("corpus", "serve", "--corpus", judged.where, "-o", file).returncode == 2
+    page = browser.new_page()
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(file.as_uri() + f"#trace={_trace(judged)}&build={_builds(fleet)['jitter-1.0']}")
+    page.wait_for_selector("body[data-ready]")
+    page.wait_for_selector(".three figure:nth-of-type(3)[data-ready=yes]")
+    assert "flaky" in page.inner_text("#panel")
+    assert page.locator("#decide").count() == 0
+    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    assert errors == []
+    page.close()
+
+
+@needs_browser
+def test_many_recordings_are_a_page(opened, tmp_path):
+    store = simulated(tmp_path, MANY)
+    server = Server("--corpus", store.where, verb=SERVE)
+    page = opened("", server)
+    assert page.page.evaluate("document.querySelectorAll('.row').length") <= MOST_ROWS
+    page.press("End")
+    page.until(f"drawtap.place.trace && drawtap.view.length === {MANY} && document.querySelector('.row.chosen')")
+    page.press("n")
+    page.reads("Speed")
+    page.until("document.querySelectorAll('.plot .dot').length === 20")
+    page.press("h")
+    red = sum(1 for n in range(MANY) if n % 101 == 0 or n % 503 == 0 or n % 997 == 0)
+    page.until(f"drawtap.view.length === {red}")
+    used = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{server.process.pid}/status").read_text())
+    assert used is not None
+    assert int(used[1]) < 1 << 20  # 1 GiB
+    assert server.close() == 0
+
+
+_V = drawtap.__version__
+_DAY = "1700000000000000000::BIGINT + b * 86400000000000"
+#: Rows of made-up builds 0 to 3 by table, of recordings `ids` (trace, n): some hang, some are drawn wrong, some slower.
+_ROWS = {
+    "traces": "SELECT trace, 'scene-' || (n % 50) || '.dtap' AS file, 2 AS frames FROM ids",
+    "runs": f"SELECT sha256(trace || b) AS task, trace, md5('b' || b) AS engine, 'mesa-26.' || b AS name, 'llvmpipe' AS"
+    f" family, '{_V}' AS drawtap, {_DAY} AS started, 1.5 AS seconds, CASE WHEN b = 3 AND n % 997 = 0 THEN 'hang' ELSE"
+    " 'ok' END AS outcome FROM ids, range(4) t(b)",
+    "images": "SELECT sha256(trace || b) AS task, trace, md5('b' || b) AS engine, f AS frame, md5(trace || f ||"
+    " (b = 3 AND n % 101 = 0)) AS digest FROM ids, range(4) t(b), range(2) u(f)",
+    "verdicts": "SELECT sha256('v' || trace || b) AS task, trace, md5('b' || b) AS engine, 'mesa-26.' || b AS name,"
+    f" md5('b' || (b - 1)) AS base, {_DAY} + 1 AS judged, 'images' AS kind, CASE WHEN b = 3 AND n % 101 = 0 THEN"
+    " 'differs' ELSE 'same' END AS label FROM ids, range(1, 4) t(b) UNION ALL BY NAME SELECT sha256('s' || trace || b)"
+    f" AS task, trace, md5('b' || b) AS engine, md5('b0') AS base, {_DAY} + 1 AS judged, 'speed' AS kind, CASE WHEN"
+    " n % 503 = 0 THEN 'regression' WHEN n % 7 = 0 THEN 'unknown' ELSE 'same' END AS label,"
+    " 'perf:hardware/instructions' AS metric, (n % 100 - 50) / 1e4 AS effect, (n % 100 - 55) / 1e4 AS low,"
+    " (n % 100 - 45) / 1e4 AS high, 20 AS pairs, 0.01 AS detectable FROM ids, range(1, 4) t(b)",
+    "pairs": "SELECT sha256('p' || trace || b || p) AS task, trace, md5('b' || b) AS engine, 'mesa-26.' || b AS name,"
+    " md5('b0') AS base, 'mesa-26.0' AS base_name, 'm' || (p % 2) AS machine, 'perf:hardware/instructions' AS metric,"
+    f" {_DAY} + p AS started, p % 2 = 0 AS base_first, (n % 100 - 50) / 1e4 + (hash(trace, b, p) % 1000) / 2e5 AS"
+    " ratio, 2 AS frames FROM ids, range(1, 4) t(b), range(20) u(p)",
+}
+
+
+def simulated(root: Path, count: int) -> Store:
+    """Return a corpus with the rows of made-up recordings."""
+    store, ids, files = create(str(root / "many")), [], {}
+    where = Path(store.where)
+    (where / "traces").mkdir()
+    for number in range(count):
+        skeleton = hashlib.sha256(b"%d" % number).hexdigest()
+        ids.append(identity(skeleton, ()))
+        manifest = Manifest(ids[-1], "0" * 32, f"{number}.dtap", "0" * 64, 1000, skeleton, 0, ())
+        (where / f"traces/{ids[-1]}.json").write_bytes(manifest.text())
+    with connect() as database:
+        database.execute(
+            "CREATE TABLE ids AS SELECT unnest(?::VARCHAR[]) AS trace, unnest(range(?)) AS n", [ids, count]
+        )
+        for name, table in FILED.items():
+            question = _ROWS.get(name, "SELECT 1 WHERE false")
+            have = {column[0] for column in database.execute(f"{question} LIMIT 0").description}
+            cells = ", ".join(
+                f'CAST({c.name if c.name in have else "NULL"} AS {c.type}) AS "{c.name}"'
+                for c in table.columns
+                if c.name not in ("added", "tags")
+            )
+            path = root / "rows.parquet"
+            database.execute(f"COPY (SELECT {cells} FROM ({question})) TO '{path}' (FORMAT parquet)")
+            files[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+            store.objects.put_new(f"tables/{name}/_all.{files[name]}.parquet", path.read_bytes())
+    store.objects.put_new("tables/_gen/00000000.json", sealed({"recordings": ids, "files": files}))
+    return store
