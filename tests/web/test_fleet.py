@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +14,9 @@ import pytest
 import drawtap
 from drawtap.corpus import rows
 from drawtap.corpus.adding import Adder
+from drawtap.corpus.checking import check
 from drawtap.corpus.store import Manifest, Store, create, identity, sealed
+from drawtap.corpus.sweeping import sweep
 from drawtap.tables.corpus import FILED
 from drawtap.trace.result import connect
 from gl.conftest import display, programs  # noqa: F401 - fixtures
@@ -93,6 +96,22 @@ def test_cells_say_what_the_corpus_knows(judged, fleet, triangle):  # noqa: F811
         fleet.ask(f"/api/fleet/{p}").status for p in ("cell/0/1", f"cell/{trace}/1", f"picture/{trace}/-/0/{'0' * 32}")
     ]
     assert answers == [400, 400, 501]
+
+
+@pytest.mark.gl
+def test_kept_pictures_are_checked_and_go_with_their_recording(judged, tmp_path):
+    store = Store(shutil.copytree(judged.where, tmp_path / "store"))
+    assert check(store).faults == ()
+    picture = next(iter(store.objects.listed("pictures/"))).name
+    file = tmp_path / "store" / picture
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    assert [(fault.name, fault.what) for fault in check(store).faults] == [(picture, "damaged")]
+    for id_ in store.recordings():
+        store.remove(id_)
+    sweep(store, 0)
+    assert not list(store.objects.listed("pictures/"))
 
 
 def _shown(store: Store, key: str) -> list[tuple[int, str]]:

@@ -70,8 +70,8 @@ export function pairPlot(cell) {
  * @param {any} history @param {string} chosen key of a build @param {(key: string) => void} go
  */
 export function historyPlot(history, chosen, go) {
-  const height = 170, { builds } = history, foot = 26;
-  const timed = builds.filter((/** @type {any} */ b) => b.effect !== null);
+  const { builds } = history, timed = builds.filter((/** @type {any} */ b) => b.effect !== null);
+  const height = timed.length ? 170 : 56, foot = 26;
   const { y, lines } = axis(timed.map((/** @type {any} */ b) => 100 * b.effect), height - foot);
   const x = (/** @type {number} */ i) => LEFT + 14 + ((i + 0.5) / builds.length) * (WIDE - LEFT - 28 - EDGE);
   const every = Math.ceil(builds.length / 9);
