@@ -100,7 +100,7 @@ def test_cells_say_what_the_corpus_knows(judged, fleet, triangle):  # noqa: F811
 
 @pytest.mark.gl
 def test_kept_pictures_are_checked_and_go_with_their_recording(judged, tmp_path):
-    store = Store(shutil.copytree(judged.where, tmp_path / "store"))
+    store = Store(str(shutil.copytree(judged.where, tmp_path / "store")))
     assert check(store).faults == ()
     picture = next(iter(store.objects.listed("pictures/"))).name
     file = tmp_path / "store" / picture

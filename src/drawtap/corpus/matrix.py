@@ -74,7 +74,7 @@ class Recorded:
 
 @dataclass(slots=True)
 class Column:
-    """What a build made of each recording, in the order of the rows; None where nothing is known.
+    """The labels of a build for each recording, in the order of the rows; None where nothing is known.
 
     `images` and `speed` are labels, `effect` is new / base - 1, `detectable` the slowdown that would have shown.
     """

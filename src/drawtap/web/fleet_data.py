@@ -1,4 +1,4 @@
-"""What the page of a corpus shows, as data for JSON: recordings x builds, and each cell; and the page as one file.
+"""The content of the page of a corpus as data for JSON: recordings x builds, and each cell; and the page as one file.
 
 The file has the modules of the page as one script and what the server would answer as JSON, so it needs no server.
 """
@@ -192,7 +192,7 @@ def difference(right: gallery.Shot, got: gallery.Shot, others: Sequence[gallery.
 def document(tables: Corpus, store: Store, made: Matrix) -> str:
     """Return the page as one HTML document that loads nothing.
 
-    It has the cells that are worth a look, with their pictures. What does not fit is left out, and the page says so.
+    It has the cells that are worth a look, with their pictures. The page says how many did not fit.
     """
     about = matrix_data(made, store.where, decide=False, play=False)
     about["machines"] = machine_data(tables)
