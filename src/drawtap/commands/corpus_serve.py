@@ -28,7 +28,7 @@ def corpus_serve(
     output: Annotated[Path | None, Opt("Write the page as one HTML file instead.", "-o", "FILE")] = None,
     force: Annotated[bool, Opt("Overwrite the output file.", "-f")] = False,
     engines: Annotated[Path | None, ENGINES_FILE] = None,
-    builds: Annotated[int, Opt("Show so many builds, the newest.", metavar="N")] = 12,
+    builds: Annotated[int, Opt("Show the N newest builds.", metavar="N")] = 12,
     read_only: Annotated[bool, Opt("Nobody approves or rejects images from the page.")] = False,
     port: Annotated[int, Opt("The port of the server; 0: a free one.", metavar="PORT")] = 0,
     no_browser: Annotated[bool, Opt("Print the address and open no browser.")] = False,
