@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -44,8 +45,8 @@ FLAGS = (
 )
 # Sources in these folders include by relative path alone. They are compiled alike for all programs.
 ALIKE = ("common", "core", "drain", "edit", "export", "system")
-# More in a unit, and the other processor would have nothing to do.
-UNIT_BYTES = 180_000
+# The headers of all units together are a fourth of the work. More in a unit, and a compiler needs more than 1 GB.
+UNIT_BYTES = 4_000_000
 # One includes the system's EGL headers, the other those that are made for the player.
 ALONE = tuple(ROOT / f"native/player/{name}.cc" for name in ("windows", "special"))
 # These are in several programs, so they are a unit of their own.
@@ -86,9 +87,12 @@ def build(
     enums = enum_headers(cache)
     rooms = (*includes, enums)
 
-    def compile_all(unit: tuple[Path, ...]) -> list[str]:
+    def compile_all(found: _Set) -> list[str]:
+        unit = found.sources
         alike = _room(unit[0]) in ALIKE
-        made = _Unit(tool, unit, ("-Og" if _room(unit[0]) in HOT else "-O0", *flags), program.parent, cache)
+        made = _Unit(
+            tool, unit, found.text(), ("-Og" if _room(unit[0]) in HOT else "-O0", *flags), program.parent, cache
+        )
         own_here, rooms_here = ((), (enums,)) if alike else (tuple(own), rooms)
         try:
             return [str(made.built(own_here, rooms_here))]
@@ -111,7 +115,7 @@ def _room(source: Path) -> str:
     return source.parent.name if source.parent.parent == ROOT / "native" else ""
 
 
-def _units(sources: Iterable[Path]) -> list[tuple[Path, ...]]:
+def _units(sources: Iterable[Path]) -> list[_Set]:
     """Return sets of sources that a compiler may read one after the other, the largest first."""
     found: list[_Set] = []
     sources = list(sources)
@@ -123,37 +127,75 @@ def _units(sources: Iterable[Path]) -> list[tuple[Path, ...]]:
             found.append(made)
         else:
             found[fitting] = found[fitting].with_(source)
-    return [one.sources for one in sorted(found, key=lambda one: -one.size)]
+    return sorted(found, key=lambda one: -one.size)
 
 
 @dataclass(frozen=True)
 class _Set:
-    """Sources with the names that they have for themselves, and those of the headers that they see."""
+    """Sources with the names that each has for itself, and those of the headers that each sees."""
 
     key: tuple[Path, str, bool]
     sources: tuple[Path, ...] = ()
-    own: frozenset[str] = frozenset()
-    seen: frozenset[tuple[str, Path]] = frozenset()
+    own: tuple[frozenset[str], ...] = ()
+    seen: tuple[frozenset[tuple[str, Path]], ...] = ()
     size: int = 0
 
     def fits(self, other: _Set) -> bool:
         if self.key != other.key or {*self.sources, *other.sources} & {*ALONE}:
             return False
-        mine, theirs = ({name for name, _ in one.seen} for one in (self, other))
         # Two headers may mean different things by one name.
-        headers = {n for n, _ in self.seen - other.seen} & {n for n, _ in other.seen - self.seen}
-        clash = self.own & other.own or self.own & theirs or mine & other.own or headers
-        return not clash and self.size + other.size < UNIT_BYTES
+        mine, theirs = (frozenset[tuple[str, Path]]().union(*one.seen) for one in (self, other))
+        if {name for name, _ in mine - theirs} & {name for name, _ in theirs - mine}:
+            return False
+        both = self.with_(*other.sources)
+        renamed = (_renamable(source, name) for source, names in both.clashes().items() for name in names)
+        return both.size < UNIT_BYTES and all(renamed)
 
-    def with_(self, source: Path) -> _Set:
-        text = source.read_text(encoding="utf-8")
+    def with_(self, *sources: Path) -> _Set:
+        texts = [source.read_text(encoding="utf-8") for source in sources]
         return replace(
             self,
-            sources=(*self.sources, source),
-            own=self.own | set(_declared(text, all_of_it=False)),
-            seen=self.seen | _names_of_headers(source),
-            size=self.size + len(text),
+            sources=(*self.sources, *sources),
+            own=(*self.own, *(frozenset(_declared(text, all_of_it=False)) for text in texts)),
+            seen=(*self.seen, *map(_names_of_headers, sources)),
+            size=self.size + sum(map(len, texts)),
         )
+
+    def clashes(self) -> dict[Path, list[str]]:
+        """Return, by source, names of its own that mean something else in other sources or in their headers."""
+        often = Counter(name for own in self.own for name in own)
+        headers = frozenset[tuple[str, Path]]().union(*self.seen)
+        return {
+            source: sorted(own & ({name for name in own if often[name] > 1} | {name for name, _ in headers - seen}))
+            for source, own, seen in zip(self.sources, self.own, self.seen, strict=True)
+        }
+
+    def text(self) -> str:
+        """Return the unit: what its sources include, then each of them, with names of its own where they clash."""
+        lines = list(dict.fromkeys(line for source in self.sources for line in _included(source)))
+        for source, names in self.clashes().items():
+            lines += [f"#define {name} {name}_of_{source.stem}" for name in names]
+            lines += [f'#include "{source.resolve()}"', *(f"#undef {name}" for name in names)]
+        return "\n".join([*lines, ""])
+
+
+def _included(source: Path) -> Iterator[str]:
+    """Yield what a source includes at its top on any condition, with the macros before that; paths are whole."""
+    inside = 0
+    for line in source.read_text(encoding="utf-8").splitlines():
+        inside += line.startswith("#if") - line.startswith("#endif")
+        if line and not line.startswith(("#", "//")):
+            return
+        if not inside and line.startswith(("#include", "#define")):
+            found = re.search(r'"(.*)"', line)
+            whole = (source.parent / found[1]).resolve() if found else None
+            yield f'#include "{whole}"' if whole and whole.exists() else line
+
+
+def _renamable(source: Path, name: str) -> bool:
+    """Whether a macro may give a name of this source another: it stands for nothing else there."""
+    text = source.read_text(encoding="utf-8")
+    return name.isidentifier() and name != "operator" and not re.search(rf"(\.|->|::)\s*{name}\b", text)
 
 
 @functools.cache
@@ -205,6 +247,7 @@ class _Unit:
 
     tool: str
     sources: tuple[Path, ...]
+    text: str  # of a unit of several sources
     flags: tuple[str, ...]
     folder: Path
     cache: Path
@@ -227,7 +270,7 @@ class _Unit:
             if len(self.sources) > 1:
                 whole = self.cache / f"{key}{whole.suffix}"
                 command.insert(-1, "-Wno-subobject-linkage")  # it is about headers, and takes sources for such
-                whole.write_text("".join(f'#include "{source.resolve()}"\n' for source in self.sources))
+                whole.write_text(self.text, encoding="utf-8")
             done = subprocess.run([*command, str(whole), "-o", str(target)], capture_output=True, text=True)
             if done.returncode:
                 sys.stderr.write(done.stderr)

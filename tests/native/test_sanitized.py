@@ -35,7 +35,7 @@ def test_a_source_is_compiled_once_and_again_when_what_it_reads_changes(tmp_path
     assert answer("a", 2, 20, "-DOTHER") == (22, 4)
 
 
-def test_sources_of_a_room_are_one_unit_unless_they_have_names_in_common(tmp_path: Path) -> None:
+def test_sources_of_a_room_are_one_unit_where_names_of_their_own_can_be_told_apart(tmp_path: Path) -> None:
     log, tool = tmp_path / "log", tmp_path / "c++"
     tool.write_text(f'#!/bin/sh\ncase " $* " in *" -c "*) echo "$*" >>{log};; esac\nexec {sanitized.compiler()} "$@"\n')
     tool.chmod(0o755)
@@ -52,7 +52,15 @@ def test_sources_of_a_room_are_one_unit_unless_they_have_names_in_common(tmp_pat
     one = "namespace {\nint helper() { return 1; }\n}  // namespace\nint a() { return helper(); }\n"
     assert answer(main=main, a=one, b="int b() { return 20; }\n") == (21, 1)
     other = one.replace("1;", "30;").replace("int a()", "int b()")
-    assert answer(main=main, a=one, b=other) == (31, 2)
+    assert answer(main=main, a=one, b=other) == (31, 1)
+    # A header of one source may have the name that another has for itself.
+    (tmp_path / "helper.h").write_text("#pragma once\ninline int helper() { return 50; }\n")
+    assert answer(main=main, a=one, c='#include "helper.h"\nint b() { return helper(); }\n') == (51, 1)
+    # A macro would rename the member too.
+    member = "struct Other { int helper = 0; };\n" + other.replace(
+        "return 30", "Other it; it.helper = 30; return it.helper"
+    )
+    assert answer(main=main, a=one, d=member) == (31, 2)
     # What nobody saw coming is compiled one by one, and said.
     hidden = "namespace { int helper() { return 40; } }\nint b() { return helper(); }\n"
     with pytest.warns(UserWarning, match="compiled one by one"):
