@@ -194,7 +194,7 @@ def _decide(store: Store, fakes: Path, verb: str, *words: object) -> None:
     assert answer.returncode == 0, answer.stderr
 
 
-def test_injected_faults_get_the_right_label(store: Store, fakes: Path, triangle: Path) -> None:
+def test_injected_faults_get_the_right_label(store: Store, fakes: Path, triangle: Path, tmp_path: Path) -> None:
     for fault, words in (("blend", ()), ("mask", ("--no-cut",))):
         code, said = _verdict(store, fakes, "--new", f"{fault}-1.0", "--base", "sound", *words)
         assert (code, said["label"], said["frame"]) == (1, "differs", AT), said
@@ -203,8 +203,12 @@ def test_injected_faults_get_the_right_label(store: Store, fakes: Path, triangle
         answer = run_drawtap("corpus", "ls", "--corpus", store.where, "--tag", f"differs=sound {fault}-1.0", "--json")
         cuts = [(row["trace"], row["frames"]) for row in json.loads(answer.stdout)]
         assert cuts == ([] if words else [(said["cut"], 1)])
-    code, said = _verdict(store, fakes, "--new", "jitter-1.0", "--base", "sound")
+    files = ("--junit", tmp_path / "out.xml", "--sarif", tmp_path / "out.sarif")
+    code, said = _verdict(store, fakes, "--new", "jitter-1.0", "--base", "sound", *files)
     assert (code, said["label"]) == (0, "flaky"), said
+    (result,) = json.loads((tmp_path / "out.sarif").read_text())["runs"][0]["results"]
+    assert (result["ruleId"], result["level"]) == ("images/flaky", "warning")
+    assert 'failures="0"' in (tmp_path / "out.xml").read_text()
     assert "equal to the other engine elsewhere" in said["detail"]
     with search.Corpus(store) as tables:
         found = tables.query("SELECT name, label FROM verdicts ORDER BY judged").fetchall()

@@ -15,6 +15,7 @@ import drawtap
 from drawtap.corpus import rows
 from drawtap.corpus.adding import Adder
 from drawtap.corpus.checking import check
+from drawtap.corpus.search import Corpus
 from drawtap.corpus.store import Manifest, Store, create, identity, sealed
 from drawtap.corpus.sweeping import sweep
 from drawtap.tables.corpus import FILED
@@ -84,6 +85,9 @@ def test_cells_say_what_the_corpus_knows(judged, fleet, triangle):  # noqa: F811
     assert [line.split()[2] for line in cell["commands"]] == ["get", "verdict"]
     crash = fleet.ask(f"/api/fleet/cell/{trace}/{builds['crash-1.0']}").json
     assert (crash["outcome"], crash["call"], crash["draw"]) == ("crash", _draw(triangle, AT), False)
+    with Corpus(judged) as tables:
+        ended = tables.query("SELECT first_seq, function, detail FROM verdicts WHERE label = 'crash'").fetchall()
+    assert ended == [(_draw(triangle, AT), "glDrawArrays", "SIGSEGV")]
     # What a build with jitter drew in its run nobody draws again: another picture of that build stands for it.
     jitter = fleet.ask(f"/api/fleet/cell/{trace}/{builds['jitter-1.0']}").json
     assert jitter["got"] in jitter["kept"]
@@ -115,8 +119,6 @@ def test_kept_pictures_are_checked_and_go_with_their_recording(judged, tmp_path)
 
 
 def _shown(store: Store, key: str) -> list[tuple[int, str]]:
-    from drawtap.corpus.search import Corpus
-
     with Corpus(store) as tables:
         return tables.query("SELECT frame, digest FROM images WHERE engine = ? ORDER BY frame", (key,)).fetchall()
 

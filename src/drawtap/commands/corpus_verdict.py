@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.commands.options import CORPUS, ENGINES_FILE, ID, TAGS
-from drawtap.errors import UsageError
+from drawtap.errors import UsageError, check_target
 from drawtap.view.result import Facts, Rows, Sheets
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from drawtap.corpus.pictures import Judged
     from drawtap.corpus.speed import Speed
+    from drawtap.corpus.store import Store
     from drawtap.corpus.verdicts import Plan
 
 PAIRS = Opt("Pairs to measure of a recording, at most.", metavar="N")
@@ -30,6 +31,7 @@ METRIC = Opt("Measure this.  [default: instructions, else processor time, else w
         "drawtap corpus verdict --tag app=navigation --new mesa-26.1 --base mesa-26.0 --corpus recordings/",
         "drawtap corpus verdict --tag smoke=yes --new mesa-26.1 --base mesa-26.0 --speed",
         "drawtap corpus verdict --tag smoke=yes --new mesa-26.1 --base mesa-26.0 --speed --plan",
+        "drawtap corpus verdict --tag smoke=yes --new mesa-26.1 --base mesa-26.0 --junit out.xml --sarif out.sarif",
     ),
 )
 def corpus_verdict(
@@ -51,6 +53,9 @@ def corpus_verdict(
     ] = None,
     metric: Annotated[str | None, METRIC] = None,
     plan: Annotated[bool, Opt("Only say how much there is to do, and what could be found.")] = False,
+    junit: Annotated[Path | None, Opt("Also write the verdict as JUnit's XML.", metavar="FILE")] = None,
+    sarif: Annotated[Path | None, Opt("Also write the verdict as SARIF 2.1.0.", metavar="FILE")] = None,
+    force: Annotated[bool, Opt("Replace these files if they exist.")] = False,
 ) -> Sheets | Facts:
     """Judge what an engine draws, by approved images and by another engine; or whether it is slower.
 
@@ -63,6 +68,9 @@ def corpus_verdict(
     --speed plays pairs: both engines right after each other, in random order, the recordings taking turns. A recording
     is a regression (found, and confirmed by fresh pairs), faster, same (within the threshold), or unknown, with the
     slowdown that would have shown. Needs SciPy: pip install 'drawtap[fleet]'.
+
+    --junit and --sarif are for continuous integration: a test case or a result for each recording, with the first draw
+    as its location. Unknown recordings are skipped test cases.
 
     The exit code is 1 where something is rejected, differs or failed, or for a regression. Judgements are the table
     verdicts of `corpus sql`. `corpus approve` and `corpus reject` decide about images.
@@ -80,6 +88,9 @@ def corpus_verdict(
         raise UsageError("slower than what?", hint="--base ENGINE")
     if threshold is not None and threshold <= 0:
         raise UsageError(f"--threshold {threshold:g} makes no sense", hint="--threshold 1: one percent")
+    for file in (junit, sarif):
+        if file is not None and not plan:
+            check_target(file, force=force)
     rule = Rule((threshold or 0) / 100, pairs)
     rule.looks()
     store = chosen(corpus)
@@ -92,8 +103,53 @@ def corpus_verdict(
         return _plan(made, speed=speed)
     effort = verdicts.Effort(jobs=count, repeats=repeats, cuts=not no_cut)
     if speed and other is not None:
-        return _speeds(*verdicts.of_speed(store, traces, one, other, rule=rule, effort=effort, metric=metric))
-    return _pictures(verdicts.of_pictures(store, traces, one, other, effort), verdicts.RED)
+        measured, done = verdicts.of_speed(store, traces, one, other, rule=rule, effort=effort, metric=metric)
+        _write(_Files(junit, sarif), store, "speed", (new, base), [(s.trace, s.label, s.detail, s) for s in done])
+        return _speeds(measured, done)
+    found_ = verdicts.of_pictures(store, traces, one, other, effort)
+    _write(_Files(junit, sarif), store, "images", (new, base), [(j.trace, j.label, j.detail, j) for j in found_])
+    return _pictures(found_, verdicts.RED)
+
+
+@dataclass(frozen=True)
+class _Files:
+    junit: Path | None
+    sarif: Path | None
+
+
+def _write(
+    files: _Files,
+    store: Store,
+    kind: str,
+    builds: tuple[str, str | None],
+    done: Sequence[tuple[str, str, str, Judged | Speed]],
+) -> None:
+    """Write the files for continuous integration."""
+    if files.junit is None and files.sarif is None:
+        return
+    from drawtap.corpus.verdicts import RED
+    from drawtap.view import ci
+
+    states = dict.fromkeys((*RED, "regression"), "failed") | {"unknown": "open", "flaky": "warned"}
+    new, base = builds
+    repeat = f"--new {new}" + (f" --base {base}" if base else "") + (" --speed" if kind == "speed" else "")
+    cases = [
+        ci.Case(
+            trace,
+            store.manifest(trace).file,
+            label,
+            states.get(label, "passed"),
+            detail,
+            getattr(one, "frame", None),
+            getattr(one, "first_seq", None),
+            getattr(one, "function", None),
+            f"drawtap corpus verdict {trace[:12]} {repeat} --corpus {store.where}",
+        )
+        for trace, label, detail, one in done
+    ]
+    for file, write in ((files.junit, ci.junit), (files.sarif, ci.sarif)):
+        if file is not None:
+            file.write_text(write(cases, kind, new), encoding="utf-8")
 
 
 def _counted(labels: Sequence[str]) -> str:

@@ -37,14 +37,14 @@ SELECT u.engine, max_by(u.name, u.started), any_value(a.family), any_value(a.ren
 _CELLS = """
 WITH ran AS (SELECT trace, engine, max_by(outcome, started) AS outcome FROM runs WHERE list_contains($keys, engine)
         GROUP BY ALL),
-    seen AS (SELECT trace, engine, max_by(label, judged) AS label, max_by(base, judged) AS base, max(judged) AS judged
+    seen AS (SELECT trace, engine, max_by({'label': label, 'base': base}, judged) AS said, max(judged) AS judged
         FROM verdicts WHERE kind = 'images' AND list_contains($keys, engine) GROUP BY ALL),
     timed AS (SELECT trace, engine, max_by({'label': label, 'effect': effect, 'detectable': detectable}, judged) AS said
         FROM verdicts WHERE kind = 'speed' AND list_contains($keys, engine) GROUP BY ALL),
     decided AS (SELECT trace, max(decided) AS decided FROM approvals GROUP BY trace),
-    cells AS (SELECT trace, engine, outcome, s.label, base, judged, t.said FROM ran
+    cells AS (SELECT trace, engine, outcome, s.said AS images, judged, t.said FROM ran
         FULL JOIN seen s USING (trace, engine) FULL JOIN timed t USING (trace, engine))
-SELECT trace, engine, outcome, label, base, said.label, said.effect, said.detectable,
+SELECT trace, engine, outcome, images.label, images.base, said.label, said.effect, said.detectable,
     coalesce(decided > coalesce(judged, 0), false) AS stale
 FROM cells LEFT JOIN decided USING (trace)
 """

@@ -37,7 +37,8 @@ _AT_ONCE = 1000  # recordings that are judged with one question: their frames ar
 _LOOKED = 3  # flaky frames of a recording whose pixels are compared
 
 _QUESTION = """
-WITH last AS (SELECT trace, engine, max_by(task, started) AS task, max_by(outcome, started) AS outcome FROM runs
+WITH last AS (SELECT trace, engine, max_by(task, started) AS task, max_by(outcome, started) AS outcome,
+        max_by({'seq': last_seq, 'function': function, 'detail': detail}, started) AS ended FROM runs
         WHERE engine IN ($engine, $base) AND drawtap = $version AND list_contains($traces, trace) GROUP BY ALL),
     shown AS (SELECT l.engine, i.trace, i.frame, i.digest FROM last l JOIN images i USING (task)),
     seen AS (SELECT i.trace, i.frame, i.engine, count(DISTINCT i.digest) AS images
@@ -71,14 +72,15 @@ WITH last AS (SELECT trace, engine, max_by(task, started) AS task, max_by(outcom
     counted AS (SELECT trace, label, count(*) AS frames, count(*) FILTER (has_approved) AS approved,
         min(frame) AS frame, arg_min(digest, frame) AS digest, arg_min(base_digest, frame) AS base_digest,
         list(frame ORDER BY frame)[:8] AS first FROM judged GROUP BY ALL)
-SELECT l.trace, l.outcome, c.label, c.frames, c.approved, c.frame, c.digest, c.base_digest, c.first
+SELECT l.trace, l.outcome, c.label, c.frames, c.approved, c.frame, c.digest, c.base_digest, c.first,
+    l.ended.seq, l.ended.function, l.ended.detail
 FROM last l LEFT JOIN counted c USING (trace) WHERE l.engine = $engine ORDER BY l.trace, c.frame
 """
 
 
 @dataclass(frozen=True)
 class Judged:
-    """The label of what an engine draws of a recording; `outcome` of its last run.
+    """The label of what an engine draws of a recording; `outcome` of its last run, and the call at which that ended.
 
     `counts` has the frames of each label. `frame`, `digest` and `base_digest` are of the first frame with the label;
     `wavering` are frames whose images differ from run to run, and that nobody has looked at.
@@ -96,6 +98,7 @@ class Judged:
     function: str | None = None
     cut: str | None = None
     detail: str = ""
+    ended: tuple[int | None, str | None, str] = (None, None, "")
 
 
 def judge(tables: Corpus, traces: Sequence[str], new: Engine, base: Engine | None = None) -> dict[str, Judged]:
@@ -111,7 +114,12 @@ def judge(tables: Corpus, traces: Sequence[str], new: Engine, base: Engine | Non
         some = {**parameters, "traces": list(traces[at : at + _AT_ONCE])}
         for row in tables.query(_QUESTION, some).fetchall():
             parts.setdefault(row[0], []).append(row)
-    return {trace: _judged(trace, rows) for trace, rows in parts.items()}
+    return {trace: replace(_judged(trace, rows), ended=_ended(rows[0])) for trace, rows in parts.items()}
+
+
+def _ended(row: Sequence[object]) -> tuple[int | None, str | None, str]:
+    seq, function, detail = row[9:12]
+    return None if seq is None else _number(seq), _text(function), _text(detail) or ""
 
 
 def _judged(trace: str, rows: Sequence[tuple[object, ...]]) -> Judged:

@@ -128,7 +128,9 @@ def judged(tables: Corpus, traces: Sequence[str], new: Engine, base: Engine | No
 
 def _with_outcome(one: Judged) -> Judged:
     if one.outcome in BROKEN:
-        return replace(one, label=one.outcome, frame=None, digest=None, base_digest=None, wavering=(), detail="")
+        seq, function, detail = one.ended
+        one = replace(one, label=one.outcome, frame=None, digest=None, base_digest=None, wavering=())
+        return replace(one, first_seq=seq, function=function, detail=detail)
     if one.outcome in ("unsupported", "timeout", "infrastructure"):
         return replace(one, label="unknown", wavering=(), detail=f"nothing is known: {one.outcome}")
     if one.outcome == "differs" and one.label == "unknown":

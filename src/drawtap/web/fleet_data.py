@@ -19,7 +19,7 @@ import numpy as np
 
 from drawtap.corpus import gallery
 from drawtap.corpus.matrix import WORST, Cell, Matrix, cell, machines
-from drawtap.corpus.verdicts import RED
+from drawtap.corpus.verdicts import BROKEN, RED
 from drawtap.errors import InputError
 from drawtap.replay import engine
 from drawtap.view import comparison
@@ -115,7 +115,7 @@ def cell_data(one: Cell, store: str) -> Data:
         "right_is": looks.right_is,
         "got": looks.got,
         "call": _call(one),
-        "draw": images is not None and images["first_seq"] is not None,
+        "draw": images is not None and images["first_seq"] is not None and images["label"] not in BROKEN,
         "function": (images and images["function"]) or (run["function"] if run else None),
         "cut": images["cut"] if images else None,
         "shown_by": list(one.shown_by),
