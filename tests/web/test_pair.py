@@ -58,7 +58,7 @@ def _headed(body: bytes) -> tuple[dict, bytes]:
 def test_the_list_is_that_of_diff(pair, both, drawtap):
     said = json.loads(drawtap("diff", *pair, "--json").out)
     head, data = _headed(_ask(both, "frames").body)
-    columns = struct.unpack(f"<{6 * head['pairs']}i", data)
+    columns = struct.unpack(f"<{7 * head['pairs']}i", data)
     frames = list(zip(*(columns[i * head["pairs"] : (i + 1) * head["pairs"]] for i in range(6)), strict=True))
     found = []
     for number, (frame_a, frame_b, *counts) in enumerate(frames):
@@ -76,6 +76,42 @@ def test_the_list_is_that_of_diff(pair, both, drawtap):
     assert found == listed
     assert {kind for kind, *_ in found} == {1, 2, 3}
     assert head["different_frames"] == 3
+
+
+def _calls(rows):
+    """Return each call of rows of an outline: kind, in A, in B (-1: none)."""
+    return [
+        (kind, *(seq + k if seq >= 0 else -1 for seq in (a, b)))
+        for kind, _, a, b, calls, *_ in rows
+        for k in range(calls)
+    ]
+
+
+def test_a_filter_keeps_what_either_side_keeps(pair, both):
+    ids, kept = [], []
+    for number, path in enumerate(pair):
+        ids.append(both.ask(f"/api/{number}/filter", method="POST", body="is:draw OR name=glFinish").json["id"])
+        with package.open(path) as trace:
+            found = trace.sql("SELECT seq FROM calls WHERE name ILIKE 'glDraw%' OR name = 'glFinish'")
+            kept.append({seq for (seq,) in found})
+    query = f"seta={ids[0]}&setb={ids[1]}"
+    head, data = _headed(_ask(both, f"frames?{query}").body)
+    counts = struct.unpack(f"<{7 * head['pairs']}i", data)[6 * head["pairs"] :]
+    assert sum(counts) == len(kept[0]) + len(kept[1])
+    seen = set()
+    for number in range(head["pairs"]):
+        whole = _calls(both.ask(f"/api/pair/0/1/outline/{number}").json["rows"])
+        rows = both.ask(f"/api/pair/0/1/outline/{number}?{query}").json["rows"]
+        expected = [call for call in whole if call[1] in kept[0] or call[2] in kept[1]]
+        assert _calls(rows) == expected
+        seen |= {kind for kind, *_ in expected}
+        # Where a side has no call, the row knows its last one.
+        for _, _, a, b, calls, _, last_a, last_b in rows:
+            upto = whole[: next(i for i, c in enumerate(whole) if c[1:] == (a, b)) + calls]
+            assert last_a == max((one for _, one, _ in upto), default=-1)
+            assert last_b == max((other for _, _, other in upto), default=-1)
+    assert {0, 2, 3} <= seen
+    assert both.ask(f"/api/pair/0/1/frames?seta=nothing&setb={ids[1]}").status == 400
 
 
 def test_states_and_objects_are_those_of_diff(pair, both, drawtap):
@@ -213,6 +249,42 @@ def test_pictures_beside_each_other_their_difference_and_flicker(opened, both, p
         assert page.page.locator("[data-flicker] figure:visible").count() == 1
     page.press("v")
     page.wait("place.side === ''")
+
+
+@needs_browser
+def test_filter_and_timeline_are_of_both(opened, both, pair):
+    page = opened("with=1", both, viewport={"width": 900, "height": 800}, color_scheme="dark")
+    page.press("/")
+    page.page.keyboard.type("name=glFinish OR name=glUniform4f")
+    page.press("Enter")
+    counts = []
+    for path in pair:
+        with package.open(path) as trace:
+            found = trace.sql("SELECT count(*) FROM calls WHERE name IN ('glFinish', 'glUniform4f')")
+            counts.append(found.fetchall()[0][0])
+    page.until(f"document.getElementById('filter-answer').innerText === '{counts[0]} calls of A, {counts[1]} of B'")
+    page.wait("d.pair.sets && d.list.model.length > 0")
+    for kind in ("changed", "only_b"):
+        page.press("n")
+        page.wait(f"d.list.model.at(d.list.focus).kind === '{kind}'")
+    names = page.page.evaluate("[...document.querySelectorAll('.row .what b')].map((e) => e.innerText)")
+    assert {name for name in names if name.startswith("gl")} <= {"glFinish", "glUniform4f"}
+    page.press("T")
+    page.wait("d.timeline.graph.groups.length > 1 && d.timeline.graph.second !== null")
+    groups = page.page.evaluate("drawtap.timeline.graph.groups.map((g) => g.name)")
+    assert {"A: Recording", "B: Recording"} <= set(groups), groups
+    there = "d.timeline.graph.rows.every((row) => d.timeline.graph.kept.has(row.id))"
+    page.page.evaluate("drawtap.timeline.element.style.setProperty('--high', '400px')")
+    page.wait(there)
+    # A call of B's rows leads both cursors.
+    page.page.evaluate(
+        """(() => { const g = drawtap.timeline.graph, row = g.rows.find((r) => r.leads === 'frame' && r.id > 1000);
+        drawtap.timeline.selected({ row, part: 0, id: 7, begin: 0, length: 1, name: '' }); })()"""
+    )
+    page.wait("place.callb === d.other.frames.end[7] - 1")
+    page.press("z")
+    page.reads("Sums of what is in view")
+    page.reads("B ")
 
 
 @needs_browser

@@ -167,8 +167,8 @@ class _Routes:
             "events": lambda r, q: r.events(_number(q, "t0"), _number(q, "t1")),
         }
         of_pairs: dict[str, Callable[[Pair, Request], object]] = {
-            "frames": lambda p, q: p.listing(q.query_params.get("query", "")),
-            "outline/{pair:int}": lambda p, q: p.outline(q.path_params["pair"]),
+            "frames": lambda p, q: p.listing(q.query_params.get("query", ""), _sets(q)),
+            "outline/{pair:int}": lambda p, q: p.outline(q.path_params["pair"], _sets(q)),
             "states": lambda p, q: p.states(_number(q, "a"), _number(q, "b")),
             "resources": lambda p, _: p.resources(),
             "pictures": lambda p, q: p.pictures(_number(q, "a"), _number(q, "b"), q.query_params.get("of", "")),
@@ -374,6 +374,11 @@ def _nothing(request: Request) -> None:
 def _timeline(recording: Seen, *, findings: bool) -> Answer:
     more = recording.time.looked(findings=findings)
     return {**recording.time.tracks.listing(), "more": more}
+
+
+def _sets(request: Request) -> tuple[str, str]:
+    """Return the filters of both recordings that a request names."""
+    return request.query_params.get("seta", ""), request.query_params.get("setb", "")
 
 
 def _buffer_of(recording: Recording, request: Request) -> tuple[int, int, int]:

@@ -34,6 +34,13 @@ class CallSet:
         block = seq // _BLOCK
         return int(self._before[block]) + int(self._bits(block)[: seq - block * _BLOCK].sum())
 
+    def within(self, first: int, end: int) -> npt.NDArray[np.int64]:
+        """Return the numbers of the set's calls from `first` to before `end`."""
+        first, end = max(first, 0), min(end, self.size)
+        begin = first >> 3
+        bits = np.unpackbits(self._bytes[begin : -(-max(end, first) // 8)], bitorder="little")
+        return np.flatnonzero(bits[first - 8 * begin : max(end, first) - 8 * begin]) + first
+
     def select(self, position: int, count: int) -> list[int]:
         """Return the numbers of at most `count` calls from `position` on."""
         end = min(position + count, len(self))

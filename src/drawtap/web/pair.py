@@ -22,6 +22,7 @@ from drawtap.trace import diff
 from drawtap.web.answer import Answer, headed
 
 if TYPE_CHECKING:
+    from drawtap.web.callset import CallSet
     from drawtap.web.recording import Recording
 
 MOST_LISTED = 20_000  # differences whose parameters are kept; all are counted
@@ -65,20 +66,31 @@ class Pair:
     def _lines(self) -> dict[tuple[int, int | None, int | None], str]:
         return {(_KINDS[d.kind], d.a, d.b): d.line for d in self._aligned().differences.calls}
 
-    def listing(self, query: str) -> bytes:
+    def _sets(self, keys: tuple[str, str]) -> tuple[CallSet, CallSet] | None:
+        return (self.a.kept(keys[0]), self.b.kept(keys[1])) if all(keys) else None
+
+    def listing(self, query: str, keys: tuple[str, str] = ("", "")) -> bytes:
         """Return the pairs of frames that belong together: a JSON head with all counts, then little-endian int32.
 
-        Six columns one after the other: frame in A, frame in B (-1: none), calls that are equal, changed, only in A,
-        only in B. `query` is the name under which `Recording.stop` of A finds the comparison.
+        Seven columns one after the other: frame in A, frame in B (-1: none), calls that are equal, changed, only in A,
+        only in B; calls on either side that the filters `keys` keep, without filters 0. `query` is the name under which
+        `Recording.stop` of A finds the comparison.
         """
         found = self._aligned(query).differences
         counts = {name: getattr(found, name) for name in ("equal", "changed", "only_a", "only_b", "different_frames")}
-        frames = self._frames[:, :6]
+        kept = np.zeros(len(self._frames), np.int32)
+        if sets := self._sets(keys):
+            for k, (side, calls) in enumerate(zip((self.a, self.b), sets, strict=True)):
+                kept += [0 if frame < 0 else len(calls.within(*side.range_of(frame))) for frame in self._frames[:, k]]
+        frames = np.column_stack((self._frames[:, :6], kept))
         head = {**counts, "pairs": len(frames), "threads": len(np.unique(self._aligned().runs[:, THREAD]))}
         return headed(head, np.ascontiguousarray(frames.T).astype("<i4").tobytes())
 
-    def outline(self, pair: int) -> Answer:
+    def outline(self, pair: int, keys: tuple[str, str] = ("", "")) -> Answer:
         """Return the calls of a pair of frames: rows of kind, thread, first call in A, in B, calls, text of one.
+
+        With filters, only calls that either side's filter keeps; two columns more have the last call before the row's
+        end on each side, -1 where the frame has none.
 
         Kinds are 0 equal (of several calls), 1 changed, 2 only in A, 3 only in B; -1 stands for no call. The first
         MOST_LISTED differences of the recordings have a text, later ones have none.
@@ -87,16 +99,19 @@ class Pair:
             raise UsageError(f"there is no pair of frames {pair}", hint=f"there are {len(self._frames)}")
         first = self._frames[pair, 6]
         end = self._frames[pair + 1, 6] if pair + 1 < len(self._frames) else None
+        runs = self._aligned().runs[first:end]
+        if sets := self._sets(keys):
+            runs = _filtered(runs, sets)
         rows: list[list[object]] = []
-        for kind, _, _, thread, a, b, calls in self._aligned().runs[first:end].tolist():
+        for kind, _, _, thread, a, b, calls, *before in runs.tolist():
             if kind == 0:
-                rows.append([kind, thread, a, b, calls, None])
+                rows.append([kind, thread, a, b, calls, None, *before])
                 continue
             for k in range(min(calls, MOST_ROWS - len(rows))):
                 one, other = (None if seq < 0 else seq + k for seq in (a, b))
                 line = self._lines.get((kind, one, other))
                 rows.append([kind, thread, -1 if one is None else one, -1 if other is None else other, 1,
-                             line and line[:_TEXT]])  # fmt: skip
+                             line and line[:_TEXT], *before])  # fmt: skip
         return {"rows": rows[:MOST_ROWS], "cut": len(rows) >= MOST_ROWS}
 
     # ---- state, objects -----------------------------------------------------------------------------------------
@@ -163,6 +178,28 @@ class Pair:
         with self._lock:
             if self._comparing is not None:
                 self._comparing.close()
+
+
+def _filtered(runs: npt.NDArray[np.int64], sets: tuple[CallSet, CallSet]) -> npt.NDArray[np.int64]:
+    """Return the parts of runs that have a call in either set, with the last calls of both sides up to each part."""
+    found: list[list[int]] = []
+    last = [-1, -1]
+    for run in runs.tolist():
+        begins, calls = run[A : B + 1], run[CALLS]
+        kept = np.zeros(calls, bool)
+        for begin, chosen in zip(begins, sets, strict=True):
+            if begin >= 0:
+                kept[chosen.within(begin, begin + calls) - begin] = True
+        edges = np.flatnonzero(np.diff(np.concatenate(([False], kept, [False])).astype(np.int8))).reshape(-1, 2)
+        for low, high in edges.tolist():
+            # Calls that differ stand one after the other.
+            parts = [(k, k + 1) for k in range(low, high)] if run[KIND] else [(low, high)]
+            for first, end in parts:
+                here = [begin + first if begin >= 0 else -1 for begin in begins]
+                before = [begin + end - 1 if begin >= 0 else at for begin, at in zip(begins, last, strict=True)]
+                found.append([*run[:A], *here, end - first, *before])
+        last = [begin + calls - 1 if begin >= 0 else at for begin, at in zip(begins, last, strict=True)]
+    return np.array(found, np.int64).reshape(-1, CALLS + 3)
 
 
 class Comparing:

@@ -162,6 +162,11 @@ class Recording:
             rows.append(rest | dict.fromkeys(("t_start", "duration", "draws", "upload_bytes")))
         return rows
 
+    def range_of(self, frame: int) -> tuple[int, int]:
+        """Return the first call of a frame, and the one behind its last."""
+        row = self._frames[frame]
+        return row["first_seq"], row["end_seq"]
+
     def frames(self) -> bytes:
         """Return the columns of `frames` one after the other as little-endian doubles; NaN where there is no value.
 
@@ -203,7 +208,7 @@ class Recording:
         """Return calls for the list: seq, frame, thread, context, name, t_start, duration, text, in set `marked_by`."""
         if len(seqs) > MOST_CALLS:
             raise UsageError(f"{len(seqs)} calls are more than a page", hint=f"at most {MOST_CALLS}")
-        marks = self._set(marked_by) if marked_by else None
+        marks = self.kept(marked_by) if marked_by else None
         found: list[list[object]] = []
         wanted = sorted(set(seqs))
         rows = {row["seq"]: row for run in _runs(wanted) for row in self._rows(run)}
@@ -336,7 +341,8 @@ class Recording:
                 self._sets.popitem(last=False)
         return {"id": key, "count": len(calls), "sql": sql}
 
-    def _set(self, key: str) -> CallSet:
+    def kept(self, key: str) -> CallSet:
+        """Return the calls of a filter. Raises UsageError where it is not kept any more."""
         try:
             return self._sets[key][2]
         except KeyError:
@@ -344,11 +350,11 @@ class Recording:
 
     def matches(self, key: str, position: int, count: int) -> Answer:
         """Return a page of a filter's calls from a position on: `calls` as in the list."""
-        return {"calls": self.calls(self._set(key).select(position, min(count, MOST_CALLS)))}
+        return {"calls": self.calls(self.kept(key).select(position, min(count, MOST_CALLS)))}
 
     def place(self, key: str, seq: int) -> Answer:
         """Return where a call stands in a filter's calls, and its neighbours there."""
-        calls = self._set(key)
+        calls = self.kept(key)
         return {
             "position": calls.rank(seq),
             "in": seq in calls,
@@ -358,7 +364,7 @@ class Recording:
 
     def density(self, key: str, buckets: int) -> list[int]:
         """Return how many of a filter's calls lie in each of equal parts of the recording."""
-        return self._set(key).density(max(1, min(buckets, 4096)))
+        return self.kept(key).density(max(1, min(buckets, 4096)))
 
     # ---- time ---------------------------------------------------------------------------------------------------
 

@@ -78,7 +78,7 @@ class Page {
       this.timeline.graph.box.focus();
       return;
     }
-    await this.applyFilter(place);
+    if (!this.pair || place.filter) await this.applyFilter(place);
     if (this.pair) await this.beginPair();
     else if (place.call !== null) await this.list.reveal(place.call);
     else if (this.recording.frameCount) this.list.choose(0);
@@ -195,6 +195,7 @@ class Page {
 
   /** @param {1|-1} step */
   async differing(step) {
+    await this.filtered?.catch(() => {}); // else the row that has the focus is one of the list before
     const row = await /** @type {import("./pair.js").PairModel} */ (this.pair).beside(step, this.list.focus);
     if (!row) return this.say(step > 0 ? "no difference behind this" : "no difference before this");
     this.selected(row.seq, row);
@@ -320,12 +321,14 @@ class Page {
   /** @param {import("./store.js").Place} place @param {import("./store.js").Place} before @param {boolean} opens */
   async movedPair(place, before, opens) {
     const pair = /** @type {import("./pair.js").PairModel} */ (this.pair);
+    const filters = place.filter !== before.filter || (opens && place.filter !== "");
+    if (filters) await this.applyFilter(place);
     if (opens) await this.beginPair();
     else {
       Object.assign(pair, { hold: place.hold });
       Object.assign(pair.cursors, { a: place.call, b: place.callb });
       if (place.mode !== before.mode || place.hold !== before.hold) this.model();
-      if (!pair.isAt(this.list.focus)) await this.list.reveal(place.call ?? 0);
+      if (filters || !pair.isAt(this.list.focus)) await this.list.reveal(place.call ?? 0);
       this.list.draw();
     }
     this.status();
@@ -337,7 +340,6 @@ class Page {
 
   /** @param {import("./store.js").Place} place */
   async applyFilter(place) {
-    if (this.pair) return;
     const input = /** @type {HTMLInputElement} */ (element("filter-text"));
     if (document.activeElement !== input) input.value = place.filter;
     this.filtering?.abort();
@@ -345,13 +347,16 @@ class Page {
     const answer = element("filter-answer");
     answer.className = "";
     this.set = undefined;
-    this.strip.density = [];
+    let sets = "";
+    if (!this.pair) this.strip.density = [];
     if (place.filter.trim()) {
       answer.textContent = "looking …";
       try {
-        this.set = await ask(this.recording.number, "filter", place.filter, signal);
-        answer.textContent = `${number(this.set.count)} calls`;
-        this.strip.density = await get(`${this.recording.number}/set/${this.set.id}/density?buckets=1024`, signal);
+        const [a, b] = await Promise.all([this.recording, this.pair && this.other].map((one) => one && ask(one.number, "filter", place.filter, signal)));
+        this.set = a;
+        answer.textContent = b ? `${number(a.count)} calls of A, ${number(b.count)} of B` : `${number(a.count)} calls`;
+        if (this.pair) sets = `&seta=${a.id}&setb=${b.id}`;
+        else this.strip.density = await get(`${this.recording.number}/set/${this.set.id}/density?buckets=1024`, signal);
       } catch (error) {
         if (signal.aborted) return;
         const e = /** @type {any} */ (error);
@@ -360,6 +365,7 @@ class Page {
         this.say(e.hint ?? "");
       }
     } else answer.textContent = "";
+    if (this.pair) return await (this.filtered = this.filterPair(sets, signal));
     this.recording.markBy(this.set && place.mode === "dim" ? this.set.id : "");
     this.model();
     this.strip.draw();
@@ -368,12 +374,22 @@ class Page {
     if (place.call !== null) await this.list.reveal(place.call);
   }
 
+  /** @param {string} sets @param {AbortSignal} signal */
+  async filterPair(sets, signal) {
+    await /** @type {import("./pair.js").PairModel} */ (this.pair).filter(sets, signal, this.store.place.mode === "hide");
+    this.pairFurniture();
+    this.modeButton();
+    this.model();
+    const { call, callb } = this.store.place;
+    if (call !== null && callb !== null) await this.list.reveal(call);
+  }
+
   modeButton() {
     const { place } = this.store;
     const mode = element("filter-mode");
     mode.textContent = place.mode === "hide" ? "others hidden" : "others dimmed";
     mode.title = "hide or dim the other calls";
-    for (const id of ["filter-mode", "filter-sql", "filter-save"]) element(id).hidden = !this.set;
+    for (const id of ["filter-mode", "filter-sql", "filter-save"]) element(id).hidden = !this.set || (id === "filter-mode" && Boolean(this.pair));
   }
 
   drawDensity() {
@@ -588,7 +604,7 @@ class Page {
   allCommands() {
     const here = () => this.store.place.call;
     return [
-      { alone: true, name: "filter the calls", keys: ["/"], run: () => element("filter-text").focus() },
+      { name: "filter the calls", keys: ["/"], run: () => element("filter-text").focus() },
       { name: "go to a call or a #frame", keys: ["g"], run: () => this.prompt() },
       { alone: true, name: "next match of the filter", keys: ["n"], run: () => this.match(1) },
       { alone: true, name: "previous match of the filter", keys: ["N"], run: () => this.match(-1) },

@@ -21,23 +21,33 @@ export class PairModel extends TreeModel {
     /** @type {{a: number|null, b: number|null}} */
     this.cursors = { a: null, b: null };
     this.outlines = new Map();
+    this.sets = ""; // the filters of both sides, for addresses
   }
 
-  /** Align, or wait for the one who does. @param {AbortSignal} signal */
-  async align(signal) {
-    const data = await getBytes(`${this.path}/frames?query=${stoppable(this.recording.number, signal)}`, signal);
+  /** Show only calls that the filters keep on either side; "" shows all. @param {string} sets @param {AbortSignal} signal @param {boolean} hides */
+  async filter(sets, signal, hides) {
+    if (sets === this.sets) return;
+    await this.align(signal, sets);
+    this.show(hides);
+  }
+
+  /** Align, or wait for the one who does. @param {AbortSignal} signal @param {string} [sets] */
+  async align(signal, sets = "") {
+    const data = await getBytes(`${this.path}/frames?query=${stoppable(this.recording.number, signal)}${sets}`, signal);
     const { head, at } = headed(data);
+    Object.assign(this, { sets, opened: new Map(), outlines: new Map() });
     this.counts = head;
     const column = (/** @type {number} */ i) => values(data, at + 4 * i * head.pairs, "<i4", head.pairs);
-    [this.frameA, this.frameB, ...this.kinds] = Array.from({ length: 6 }, (_, i) => column(i));
-    this.differing = Array.from({ length: head.pairs }, (_, i) => i).filter((i) => this.kinds[1][i] + this.kinds[2][i] + this.kinds[3][i] > 0);
+    [this.frameA, this.frameB, ...this.kinds] = Array.from({ length: 7 }, (_, i) => column(i));
+    this.all = Array.from({ length: head.pairs }, (_, i) => i).filter((i) => !this.sets || this.kinds[4][i] > 0);
+    this.differing = this.all.filter((i) => this.kinds[1][i] + this.kinds[2][i] + this.kinds[3][i] > 0);
     this.show(true);
   }
 
   /** Show the frames that differ, or all; all where none differs. @param {boolean} hides */
   show(hides) {
     const opened = [...this.opened].map(([frame, one]) => /** @type {const} */ ([this.visible[frame], one.outline]));
-    this.visible = hides && this.differing.length ? this.differing : Array.from({ length: this.counts.pairs }, (_, i) => i);
+    this.visible = hides && this.differing.length ? this.differing : this.all;
     const at = new Map(this.visible.map((pair, i) => [pair, i]));
     this.opened = new Map();
     for (const [pair, outline] of opened) {
@@ -74,7 +84,7 @@ export class PairModel extends TreeModel {
 
   /** @param {number} pair */
   async outlineOf(pair) {
-    if (!this.outlines.has(pair)) this.outlines.set(pair, await get(`${this.path}/outline/${pair}`));
+    if (!this.outlines.has(pair)) this.outlines.set(pair, await get(`${this.path}/outline/${pair}?${this.sets}`));
     return this.outlines.get(pair);
   }
 
@@ -91,7 +101,10 @@ export class PairModel extends TreeModel {
       column[pair] < 0 ? this.ends(pair)[side] : Math.max(recording.frames.first[column[pair]] - 1, 0);
     let a = before(this.frameA, this.recording, "a"), b = before(this.frameB, this.other, "b");
     const rows = [];
-    for (const [kind, thread, atA, atB, calls, text] of outline.rows) {
+    for (const [kind, thread, atA, atB, calls, text, beforeA = -1, beforeB = -1] of outline.rows) {
+      // Calls that a filter leaves out stand between: the server tells which came last.
+      if (atA < 0 && beforeA >= 0) a = beforeA;
+      if (atB < 0 && beforeB >= 0) b = beforeB;
       const folds = kind === 0 && calls > 1;
       const open = folds ? this.unfolded.has(atA + calls - 1) : undefined;
       if (folds) rows.push({ type: "run", level: 2, frame, kind: "equal", sign: 0, thread, a: atA + calls - 1, b: atB + calls - 1, first: atA, firstB: atB, calls, seq: atA + calls - 1, open });
@@ -130,6 +143,7 @@ export class PairModel extends TreeModel {
       const name = a < 0 ? `Frame ${b} of B` : b < 0 ? `Frame ${a} of A` : a === b ? `Frame ${a}` : `Frame ${a} of A, ${b} of B`;
       const counts = [1, 2, 3].filter((kind) => this.kinds[kind][row.pair]).map((kind) => h("em", { class: `sign ${CLASSES[kind]}`, text: `${SIGNS[kind]} ${number(this.kinds[kind][row.pair])}`, title: NAMES[kind] }));
       const one = a < 0 || b < 0;
+      if (this.sets) counts.push(h("i", { text: `${number(this.kinds[4][row.pair])} kept` }));
       return [h("b", { text: name }), ...counts, h("i", { text: one ? `only in ${a < 0 ? "B" : "A"}` : counts.length ? `${number(this.kinds[0][row.pair])} equal` : "equal" })];
     }
     const cursors = ["a", "b"].filter((side) => this.hold === side && row[side] === this.cursors[/** @type {"a"} */ (side)] && (row.type === "run" || row[side === "a" ? "hasA" : "hasB"]));

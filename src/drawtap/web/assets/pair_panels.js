@@ -4,6 +4,7 @@ import { headed, imageView, values } from "./image.js";
 import { get, getBytes } from "./net.js";
 import { beforeSwap } from "./panels_picture.js";
 import { link, table } from "./table.js";
+import { timePanel } from "./time.js";
 
 const FLICKER_MS = 500; // two flashes a second: less than harms anybody
 const POLL_MS = 700;
@@ -212,4 +213,4 @@ function found(ctx, answer) {
   ];
 }
 
-export const PAIR_PANELS = [pairCallPanel, pairStatePanel, pairPicturePanel, pairObjectsPanel, comparedPanel];
+export const PAIR_PANELS = [pairCallPanel, pairStatePanel, pairPicturePanel, pairObjectsPanel, comparedPanel, timePanel];

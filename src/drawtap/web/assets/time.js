@@ -6,6 +6,7 @@ import { link, saving } from "./table.js";
 import { TimeGraph, amount, clock, read } from "./timegraph.js";
 
 const KERNEL = ["contention", "figures", "lengths", "events"]; // panels about the window
+const SECOND = 1 << 20; // numbers of rows of the second recording begin here
 const AUTOMATIC = 500_000; // calls: in a longer recording findings are looked for only when somebody asks
 
 export class Timeline {
@@ -19,15 +20,28 @@ export class Timeline {
     this.size = h("div", { class: "size", role: "separator", "aria-orientation": "horizontal", tabindex: "0", "aria-label": "height of the timeline" });
     fill(element, this.bar, box, this.size);
     this.graph = new TimeGraph(box, {
-      levels: async (ids, a, b, px, signal) => read(await getBytes(`${this.number}/tracks?ids=${ids.join()}&t0=${a}&t1=${b}&px=${px}&query=${stoppable(this.number, signal)}`, signal)),
-      arrows: (a, b, signal) => get(`${this.number}/arrows?t0=${a}&t1=${b}`, signal),
-      beside: async (row, at, step) => (await get(`${this.number}/beside/${row}?at=${at}${step < 0 ? "&back" : ""}`)).span,
+      levels: async (ids, a, b, px, signal) => new Map((await Promise.all(this.sidesOf(ids).map(async ({ number, base, own }) =>
+        [...read(await getBytes(`${number}/tracks?ids=${own.join()}&t0=${a}&t1=${b}&px=${px}&query=${stoppable(number, signal)}`, signal))].map(([id, level]) => /** @type {const} */ ([base + id, level]))))).flat()),
+      arrows: async (a, b, signal) => (await Promise.all(this.sides.map(async ({ number, base }) =>
+        (await get(`${number}/arrows?t0=${a}&t1=${b}`, signal)).map((/** @type {any[]} */ [from, t0, to, t1, kind, what]) => [base + from, t0, base + to, t1, kind, base ? null : what])))).flat(),
+      beside: async (row, at, step) => { const [{ number, own }] = this.sidesOf([row]); return (await get(`${number}/beside/${own[0]}?at=${at}${step < 0 ? "&back" : ""}`)).span; },
       select: (span) => this.selected(span), area: (a, b, rows) => this.area(a, b, rows), moved: () => this.moved(), fail: (error) => page.fail(error),
     });
     this.furniture();
   }
 
   get number() { return this.page.recording.number; }
+
+  /** The recordings whose rows are shown; rows of the second have numbers from `base` on. @returns {{recording: any, number: number, base: number, name: string}[]} */
+  get sides() {
+    const both = [this.page.recording, ...(this.page.other ? [this.page.other] : [])];
+    return both.map((recording, i) => ({ recording, number: recording.number, base: i * SECOND, name: both.length > 1 ? "AB"[i] : "" }));
+  }
+
+  /** Rows by their recordings, with the numbers that they have there. @param {number[]} ids */
+  sidesOf(ids) {
+    return this.sides.map((side) => ({ ...side, own: ids.filter((id) => Math.floor(id / SECOND) * SECOND === side.base).map((id) => id - side.base) })).filter(({ own }) => own.length);
+  }
 
   furniture() {
     const g = this.graph, { page } = this;
@@ -82,7 +96,7 @@ export class Timeline {
   async load(findings) {
     const { recording } = this.page;
     for (;;) {
-      const listing = await get(`${this.number}/timeline${findings ? "?findings" : ""}`);
+      const listing = await this.listed(findings);
       if (recording !== this.page.recording) return;
       this.listing = listing;
       this.graph.show(listing);
@@ -92,6 +106,19 @@ export class Timeline {
       if (!listing.more) break;
       await new Promise((done) => setTimeout(done, 700));
     }
+  }
+
+  /** The rows of all sides on one clock, which begins where each recording does. @param {boolean} [findings] */
+  async listed(findings = false) {
+    const { sides } = this;
+    const found = await Promise.all(sides.map(({ number }) => get(`${number}/timeline${findings ? "?findings" : ""}`)));
+    if (sides.length === 1) return { ...found[0], zeros: [found[0].zero] };
+    const groups = found.flatMap((one, i) => one.groups.map((/** @type {any} */ group) => ({
+      name: `${sides[i].name}: ${group.name}`, tracks: group.tracks.map((/** @type {any} */ row) => ({ ...row, id: sides[i].base + row.id, label: `${sides[i].name} ${row.label}` })) })));
+    // Groups of one kind stand beside each other: frames of A, frames of B ...
+    const kinds = [...new Set(groups.map(({ name }) => name.slice(3)))];
+    groups.sort((a, b) => kinds.indexOf(a.name.slice(3)) - kinds.indexOf(b.name.slice(3)));
+    return { zero: found[0].zero, zeros: found.map(({ zero }) => zero), length: Math.max(...found.map(({ length }) => length)), groups, notes: [...new Set(found.flatMap(({ notes }) => notes))], more: found.some(({ more }) => more) };
   }
 
   /** Rows of the user's own, by their questions. @param {import("./store.js").Place} place */
@@ -104,7 +131,7 @@ export class Timeline {
     for (const sql of queries.filter((one) => typeof one === "string")) {
       try { await post(`${this.number}/track`, sql); } catch (error) { this.page.fail(error); }
     }
-    this.listing = await get(`${this.number}/timeline`);
+    this.listing = await this.listed();
     this.graph.show(this.listing);
   }
 
@@ -152,14 +179,19 @@ export class Timeline {
 
   /** The page's call becomes the timeline's. @param {import("./store.js").Place} place */
   async follow(place) {
-    const { recording } = this.page;
+    const { recording, other } = this.page;
     if (place.call === null || !recording.fetch || !this.listing?.length) return;
-    await recording.fetch([place.call], new AbortController().signal);
-    const row = recording.seen.get(place.call);
+    const [{ zeros }, calls] = [this.listing, [place.call, place.callb]];
+    const [row, second] = await Promise.all([recording, other].map(async (one, i) => {
+      if (!one || calls[i] === null) return null;
+      await one.fetch([calls[i]], new AbortController().signal);
+      return one.seen.get(calls[i]);
+    }));
     if (!row || row[START] === null || place.call !== this.page.store.place.call) return;
-    const begin = row[START] - this.listing.zero;
+    const begin = row[START] - zeros[0];
     const before = this.graph.call;
     this.graph.call = { seq: place.call, begin, length: row[DURATION] ?? 0 };
+    this.graph.second = second && second[START] !== null ? second[START] - zeros[1] : null;
     const { a, b } = this.graph.view;
     if (before && before.seq !== place.call && (begin < a || begin > b)) this.graph.look(begin - (b - a) / 2, begin + (b - a) / 2);
     this.graph.draw();
@@ -167,8 +199,10 @@ export class Timeline {
 
   /** @param {import("./timegraph.js").Span|null} span */
   selected(span) {
-    if (span?.row.leads === "call") this.page.go(span.id);
-    else if (span?.row.leads === "frame") this.page.goFrame(span.id);
+    const { pair, other, recording } = this.page, isB = span !== null && span.row.id >= SECOND;
+    const goTo = (/** @type {number} */ seq) => void this.page.goPair(isB ? "b" : "a", seq).catch((/** @type {unknown} */ e) => this.page.fail(e));
+    if (span?.row.leads === "call") pair ? goTo(span.id) : this.page.go(span.id);
+    else if (span?.row.leads === "frame") pair ? goTo((isB ? other : recording).frames.end[span.id] - 1) : this.page.goFrame(span.id);
     else if (span) void this.way(span);
     if (this.page.store.place.tab === "time") this.page.panelAgain();
   }
@@ -176,7 +210,8 @@ export class Timeline {
   /** The steps of the request that a span of the kernel is of. @param {import("./timegraph.js").Span} span */
   async way(span) {
     try {
-      const way = await get(`${this.number}/way/${span.id}`);
+      const [{ number, base }] = this.sidesOf([span.row.id]);
+      const way = (await get(`${number}/way/${span.id}`)).map(([row, ...rest]) => [base + row, ...rest]);
       if (this.graph.span !== span) return;
       this.graph.way = way;
       this.graph.draw();
@@ -208,13 +243,17 @@ export const timePanel = {
     const rows = (graph.area ? graph.rowsOf(graph.area.rows) : graph.rows ?? []).slice(0, 64);
     if (!rows.length) return fill(element, h("p", {}, h("i", { text: "there are no rows" })));
     const [a, b] = [Math.floor(area.a), Math.ceil(area.b)];
-    const answer = await get(`${recording.number}/area?ids=${rows.map((row) => row.id).join()}&t0=${a}&t1=${b}`, ctx.signal);
+    const answers = await Promise.all(timeline.sidesOf(rows.map((row) => row.id)).map(async ({ number, base, own, name }) => {
+      const { columns, rows: found } = await get(`${number}/area?ids=${own.join()}&t0=${a}&t1=${b}`, ctx.signal);
+      return { columns, rows: found.map((/** @type {any[]} */ [id, label, ...rest]) => [base + id, name ? `${name} ${label}` : label, ...rest]) };
+    }));
+    const answer = { columns: answers[0].columns, rows: answers.flatMap((one) => one.rows) };
     const { markers, span } = graph;
     fill(
       element,
       h("h2", { text: graph.area ? "Sums of the area" : "Sums of what is in view" }, h("small", { text: `${clock(a, (b - a) / 1000)} to ${clock(b, (b - a) / 1000)}, ${duration(b - a)}` })),
       h("div", { class: "tools" }, graph.area && button("look at it", () => graph.look(a, b)),
-        !recording.kernel && button("calls in it", () => ctx.store.set({ filter: `sql: t_start >= ${a + timeline.listing.zero} AND t_start < ${b + timeline.listing.zero}`, mode: "hide" }), { title: "filter the list" })),
+        !recording.kernel && !ctx.pair && button("calls in it", () => ctx.store.set({ filter: `sql: t_start >= ${a + timeline.listing.zero} AND t_start < ${b + timeline.listing.zero}`, mode: "hide" }), { title: "filter the list" })),
       markers.a !== null && h("p", { text: `Marker A at ${clock(markers.a, 1000)}${markers.b === null ? "" : `, B at ${clock(markers.b, 1000)}, between them ${duration(Math.abs(markers.b - markers.a))}`}.` }),
       span && spanFacts(ctx, graph, span),
       span && graph.way.length > 0 && wayOf(graph),
@@ -245,7 +284,7 @@ function sums(answer, length, ctx, graph) {
   const percent = (/** @type {number} */ busy) => `${((100 * busy) / length).toPrecision(3)} %`;
   const spans = answer.rows.filter((/** @type {any[]} */ r) => r[4] !== null);
   const values = answer.rows.filter((/** @type {any[]} */ r) => r[4] === null);
-  const go = (/** @type {any[]} */ r) => { const row = graph.row(r[0]); return row?.leads === "call" ? link(duration(r[5]), () => ctx.go(r[6])) : duration(r[5]); };
+  const go = (/** @type {any[]} */ r) => { const row = graph.row(r[0]); return row?.leads === "call" && row.id < SECOND ? link(duration(r[5]), () => ctx.go(r[6])) : duration(r[5]); };
   return h("div", { class: "scroll sums" },
     spans.length > 0 && h("table", {}, h("thead", {}, h("tr", {}, ...["row", "what", "times", "busy", "share", "longest"].map((text, i) => h("th", { class: i > 1 ? "n" : "", text })))),
       h("tbody", {}, ...spans.map((/** @type {any[]} */ r) => h("tr", {}, h("td", { class: "wrap", text: r[1] }), h("td", { class: "mono wrap", text: r[2] }), h("td", { class: "n", text: number(r[3]) }), h("td", { class: "n", text: duration(r[4]) }), h("td", { class: "n", text: percent(r[4]) }), h("td", { class: "n" }, go(r)))))),

@@ -93,6 +93,7 @@ export class TimeGraph {
     this.area = null;
     /** @type {{seq: number, begin: number, length: number}|null} */
     this.call = null;
+    this.second = /** @type {number|null} */ (null); // where the call of a second recording begins
     this.focus = -1; // the row that has the keyboard
     this.pointer = /** @type {number|null} */ (null);
     this.requests = 0;
@@ -450,6 +451,10 @@ export class TimeGraph {
       const x = this.x(this.call.begin);
       g.fillStyle = this.colour("--ink");
       if (x >= GUTTER) g.fillRect(x - 0.5, 0, 1, height);
+    }
+    if (this.second !== null && this.x(this.second) >= GUTTER) {
+      g.fillStyle = this.colour("--ink");
+      for (let y = 0; y < height; y += 8) g.fillRect(this.x(this.second) - 0.5, y, 1, 4);
     }
     for (const [name, t] of Object.entries(this.markers)) {
       if (t === null || this.x(t) < GUTTER) continue;
