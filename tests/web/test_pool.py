@@ -10,6 +10,7 @@ import pytest
 import drawtap
 from drawtap.replay.pool import Pool
 from drawtap.replay.warm import Warm
+from drawtap.web.recording import Recording
 
 
 def _shot(folder: Path, seq: int):
@@ -161,3 +162,39 @@ def test_the_newest_question_is_served(recordings, tmp_path):
             assert sorted(map(str, answers)) == ["slow", "superseded", "third"]
         finally:
             pool.close()
+
+
+def test_pictures_of_steps_back_are_there_before_they_are_wanted(recordings, tmp_path, monkeypatch):
+    asked = []
+    ask = Pool.ask
+    monkeypatch.setattr(
+        Pool, "ask", lambda self, seq, *rest, **more: (asked.append(seq), ask(self, seq, *rest, **more))[1]
+    )
+    recording = Recording(recordings / "fbo_chain.dtap")
+    try:
+        rows = recording.trace.sql("SELECT seq FROM draws WHERE frame = 7 ORDER BY seq DESC").fetchall()
+        draws = [seq for (seq,) in rows]
+        assert len(draws) > 5
+        recording.attachments(draws[0])
+        assert recording.pool._making is not None
+        recording.pool._making.join()
+        recording._kept.clear()
+        recording.attachments(draws[0])
+        assert recording.pool._cut is not None
+        cut = recording.pool._cut
+        asked.clear()
+        pictures = {}
+        for seq in draws[1:]:
+            assert cut._parking is not None
+            cut._parking.join()
+            pictures[seq], _, served = recording.attachments(seq)
+            assert served.cut
+            if recording._foreseeing is not None:
+                recording._foreseeing.join()
+        assert asked == [draws[1]]
+        with Warm(recording.path) as plain:
+            for seq in reversed(draws[1:]):
+                paths, _ = plain.attachments(seq, tmp_path / "of")
+                assert sorted(pictures[seq].values()) == sorted(path.read_bytes() for path in paths)
+    finally:
+        recording.close()

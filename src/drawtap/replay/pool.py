@@ -11,7 +11,7 @@ import bisect
 import contextlib
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -55,16 +55,34 @@ class _FrameCut:
         self._cursor = start(keep, 0)
         self._parked: Warm | None = None
         self._parking: threading.Thread | None = None
+        self._behind: Warm | None = None
+        self._lock = threading.Lock()
 
     def player(self, seq: int) -> Warm:
         """Return a player that stands before or at a call of the frame."""
         if self._cursor.position > seq:
             self._cursor.close()
+            self._cursor = self._taken()
+        return self._cursor
+
+    def _taken(self) -> Warm:
+        """Return the parked player, or a new one where none is parked yet."""
+        with self._lock:
             parked, self._parked = self._parked, None
             if parked is not None:
                 self._parking = None
-            self._cursor = parked or self._start(self._keep, 0)
-        return self._cursor
+        return parked or self._start(self._keep, 0)
+
+    @contextlib.contextmanager
+    def behind(self) -> Iterator[Warm]:
+        """Yield a player of its own for calls that somebody may want next; another one is parked afterwards."""
+        self._behind = player = self._taken()
+        try:
+            yield player
+        finally:
+            player.close()
+            self._behind = None
+            self.park()
 
     def park(self) -> None:
         """Let another player go to the frame's first call, while nobody waits."""
@@ -76,11 +94,15 @@ class _FrameCut:
         parked = self._start(self._keep, 0)
         with contextlib.suppress(DrawtapError):  # the cursor says what is wrong
             parked.go_to(max(self.frame.start - 1, 0))
-            self._parked = parked
+            with self._lock:
+                self._parked = parked
 
     def close(self) -> None:
         """End the players."""
         self._cursor.close()
+        behind = self._behind
+        if behind is not None:
+            behind.close()
         if self._parking is not None:
             self._parking.join()
         if self._parked is not None:
@@ -113,6 +135,21 @@ class Pool:
     ) -> tuple[tuple[dict[str, object], bytes], Served]:
         """Return what Warm.look finds about calls of one frame, and which player found it."""
         return self.ask(last, lambda player: player.look(first, last, request), looks_from=first)
+
+    def prepare(self, seq: int, question: Callable[[Warm], T]) -> tuple[T, Served] | None:
+        """Return what `question` gets from a player of its own, beside whoever asks: call `seq` may be wanted next.
+
+        None where another frame is looked at by now, or no cut may be believed.
+        """
+        cut = self._cut
+        if cut is None or self._closed or seq not in cut.frame or cut.served.proof == "differs":
+            return None
+        with (
+            contextlib.suppress(DrawtapError, OSError, ValueError),
+            cut.behind() as player,
+        ):  # it may be ended meanwhile
+            return question(player), cut.served
+        return None
 
     def ask(
         self, seq: int, question: Callable[[Warm], T], *, whole: bool = False, looks_from: int | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 import functools
 import json
@@ -13,7 +14,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -46,6 +47,8 @@ _NEAR = 256  # calls between two that are wanted and read with them
 _SETS = 16
 STOP_S = 10  # how long a question may go on after it was stopped
 _PICTURES = 32  # calls whose attachments are kept
+_BEHIND = 8  # draws whose pictures wait for steps back
+_ON_THE_WAY = 3  # of them, those that a step back takes itself
 _IDLE = 3  # traces kept open for questions
 # What stands for itself in the list; the calls before it fold below it.
 _ANCHORS = {"draw": "draw", "dispatch": "dispatch", "clear": "clear", "readback": "read", "frame_end": "show"}
@@ -80,6 +83,9 @@ class Recording:
         self._time: RecordedTracks | None = None
         self._vocabulary: filters.Vocabulary | None = None
         self._baselines: dict[int, dict[str, str]] = {}
+        self._looked = -1
+        self._draws: dict[int, list[int]] = {}  # of the frame that was asked for last
+        self._foreseeing: threading.Thread | None = None
         self._kept: OrderedDict[int, tuple[dict[str, bytes], str, Served]] = OrderedDict()  # attachments as PNG
 
     def close(self) -> None:
@@ -584,21 +590,45 @@ class Recording:
     def attachments(self, seq: int) -> tuple[dict[str, bytes], str, Served]:
         """Return the PNGs of what is drawn to after a call, by name, why others are missing, and who drew them."""
         self._check(seq)
+        back, self._looked = seq < self._looked, seq
+        near = self._draws_before(seq) if back else []
+        before = [draw for draw in near if draw not in self._kept]
         kept = self._kept.get(seq)
-        if kept is not None:
-            return kept
+        if kept is None:
+            # Who steps back comes by the draws before: pictures of the nearest are taken on the way.
+            self._keep(*self.pool.ask(seq, lambda player: _pictures(player, before[-_ON_THE_WAY:], seq)))
+            kept = self._kept[seq]
+        elif (len(before) > _BEHIND // 2 or {*before} & {*near[-2:]}) and not self._foresees():
+            self._foreseeing = threading.Thread(target=self._foresee, args=(before,), daemon=True)
+            self._foreseeing.start()
+        return kept
 
-        def question(player: Warm) -> tuple[dict[str, bytes], str]:
-            with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
-                paths, why = player.attachments(seq, Path(folder) / "of")
-                return {path.stem.removeprefix("of").removeprefix("-"): path.read_bytes() for path in paths}, why
-
-        (found, why), served = self.pool.ask(seq, question)
+    def _keep(self, pictures: Mapping[int, tuple[dict[str, bytes], str]], served: Served) -> None:
         with self._lock:
-            self._kept[seq] = found, why, served
+            for seq, (found, why) in pictures.items():
+                self._kept[seq] = found, why, served
             while len(self._kept) > _PICTURES:
                 self._kept.popitem(last=False)
-        return found, why, served
+
+    def _foresees(self) -> bool:
+        return self._foreseeing is not None and self._foreseeing.is_alive()
+
+    def _foresee(self, draws: Sequence[int]) -> None:
+        """Take pictures of draws that the next steps back come to, while nobody waits."""
+        found = self.pool.prepare(draws[-1], lambda player: _pictures(player, draws[:-1], draws[-1]))
+        if found is not None:
+            self._keep(*found)
+
+    def _draws_before(self, seq: int) -> list[int]:
+        """Return the last draws and clears before a call in its frame, in order."""
+        frame = bisect.bisect_right(self._frames, seq, key=lambda row: int(row["end_seq"]))
+        if frame not in self._draws:
+            outline = self.outline(frame)
+            rows = zip(cast("list[int]", outline["seqs"]), cast("list[str]", outline["kinds"]), strict=True)
+            self._draws = {frame: [at for at, kind in rows if kind in ("draw", "clear")]}
+        draws = self._draws[frame]
+        end = bisect.bisect_left(draws, seq)
+        return draws[max(end - _BEHIND, 0) : end]
 
     @functools.cached_property
     def whatif(self) -> WhatIf:
@@ -683,6 +713,17 @@ class Recording:
         head = {"kind": content.kind, "name": content.name, "format": content.format, "target": content.target}
         head |= {"label": content.label, "call": content.call, "why": content.why, "parts": parts}
         return headed(head, b"".join(data))
+
+
+def _pictures(player: Warm, before: Sequence[int], seq: int) -> dict[int, tuple[dict[str, bytes], str]]:
+    """Return the attachments as PNG after a call, and after those of the calls `before` that a player comes by."""
+    taken = {}
+    with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+        for one in (*(draw for draw in before if draw > player.position), seq):
+            paths, why = player.attachments(one, Path(folder) / "of")
+            names = {path: path.stem.removeprefix("of").removeprefix("-") for path in paths}
+            taken[one] = {name: path.read_bytes() for path, name in names.items()}, why
+    return taken
 
 
 def _holds(parameter: ParameterRow) -> str:
