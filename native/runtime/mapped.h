@@ -1,7 +1,7 @@
 // Mapped memory of Vulkan, followed as mapped buffers are (maps.cc).
 //
 // On processors that play the device, and wherever memory is shared, the device's stores arrive in the same pages as
-// the program's. So a look says whether the device may have worked on that memory since the last one.
+// the program's. So whoever knows what the device writes to records what a look finds.
 #pragma once
 #include "tap.h"
 
@@ -9,11 +9,12 @@ namespace dt {
 
 // `undefined`: nobody knows what lies there, so all of it is recorded at the first look where bytes are compared.
 void memory_mapped(Thread* t, uint64_t memory, uint64_t offset, uint64_t bytes, void* at, bool undefined);
-using MayBeDevice = bool (*)(uint64_t memory);
+// Records bytes that changed. `still`: no other thread writes to them.
+using Stored = void (*)(Thread* t, uint64_t memory, uint64_t offset, const uint8_t* data, uint64_t bytes, bool still);
 // The mapping ends: what was stored through it until now is recorded.
-void memory_unmapped(Thread* t, uint64_t memory, MayBeDevice may);
+void memory_unmapped(Thread* t, uint64_t memory, Stored stored);
 // Records what was stored in all mapped memory since the last look.
-void look_at_memory(Thread* t, MayBeDevice may);
+void look_at_memory(Thread* t, Stored stored);
 
 // payload.cc. `device`: the device may have stored this, too.
 void emit_memory_write(Thread* t, bool device, uint64_t memory, uint64_t offset, const void* data, uint64_t bytes);

@@ -39,7 +39,7 @@ struct Map {
   uint8_t* at;
   uint64_t offset, bytes;
   uint64_t memory;  // Vulkan's; 0: a buffer of OpenGL
-  bool device;      // the device may have written since the last look
+  Stored stored;    // records what changed in Vulkan's
   uint8_t* copy;    // what the mapping held when last looked at, or nullptr
   bool watched;     // its pages are watched by the kernel
   bool all;         // record everything at the next look
@@ -172,7 +172,7 @@ struct Emit {
 void emit_part(Thread* t, const Map* m, const uint8_t* from, uint64_t offset, uint64_t bytes) {
   if (!bytes) return;
   if (m->memory)
-    emit_memory_write(t, m->device, m->memory, m->offset + offset, from + offset, bytes);
+    m->stored(t, m->memory, m->offset + offset, from + offset, bytes, true);
   else
     emit_map_write(t, m->target, m->buffer, m->offset + offset, from + offset, bytes);
 }
@@ -180,6 +180,7 @@ void emit_part(Thread* t, const Map* m, const uint8_t* from, uint64_t offset, ui
 // From memory that other threads may be writing: what is hashed and what is stored must be the same bytes.
 void emit_living(Thread* t, const Map* m, uint64_t offset, uint64_t bytes) {
   if (!bytes) return;
+  if (m->memory) return m->stored(t, m->memory, m->offset + offset, m->at + offset, bytes, false);
   uint8_t* still = (uint8_t*)malloc(bytes);
   if (still) memcpy(still, m->at + offset, bytes);
   emit_part(t, m, still ? still - offset : m->at, offset, bytes);
@@ -482,14 +483,14 @@ void memory_mapped(Thread* t, uint64_t memory, uint64_t offset, uint64_t bytes, 
   errno = saved;
 }
 
-void memory_unmapped(Thread* t, uint64_t memory, MayBeDevice may) {
+void memory_unmapped(Thread* t, uint64_t memory, Stored stored) {
   using namespace gl;
   if (!any_map()) return;
   const int saved = errno;
   lock(&g_maps_lock);
   for (Map** at = &g_maps; *at; at = &(*at)->next) {
     if ((*at)->memory != memory) continue;
-    (*at)->device = may(memory);
+    (*at)->stored = stored;
     look(t, *at);
     remove_map(at);
     break;
@@ -498,14 +499,14 @@ void memory_unmapped(Thread* t, uint64_t memory, MayBeDevice may) {
   errno = saved;
 }
 
-void look_at_memory(Thread* t, MayBeDevice may) {
+void look_at_memory(Thread* t, Stored stored) {
   using namespace gl;
   if (!any_map()) return;
   const int saved = errno;
   lock(&g_maps_lock);
   for (Map* m = g_maps; m; m = m->next) {
     if (!m->memory) continue;
-    m->device = may(m->memory);
+    m->stored = stored;
     look(t, m);
   }
   unlock(&g_maps_lock);

@@ -154,7 +154,7 @@ static void describe(VkDevice device, VkBuffer buffer) {
 }
 
 /* Fills `to`, partly in a secondary command buffer, and copies it to `back`. */
-static void submit(VkDevice device, VkBuffer to, VkBuffer back, uint32_t value) {
+static void submit(VkDevice device, VkBuffer to, VkBuffer back, uint32_t value, int waits) {
   VkCommandPoolCreateInfo pool_info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
   VkCommandPool pool;
   CHECK(VK(vkCreateCommandPool)(device, &pool_info, 0, &pool));
@@ -181,13 +181,13 @@ static void submit(VkDevice device, VkBuffer to, VkBuffer back, uint32_t value) 
   VK(vkGetDeviceQueue)(device, 0, 0, &queue);
   VkSubmitInfo work = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &first};
   CHECK(VK(vkQueueSubmit)(queue, 1, &work, 0));
-  CHECK(VK(vkQueueWaitIdle)(queue));
+  if (waits) CHECK(VK(vkQueueWaitIdle)(queue));
 }
 
 static uint32_t run(const char* name, uint32_t value) {
   VkInstance instance = make_instance(name);
   VkDevice device = make_device(instance);
-  VkDeviceMemory memory[2];
+  VkDeviceMemory memory[3];
   VkBuffer buffer = make_buffer(device, &memory[0]), back = make_buffer(device, &memory[1]);
   uint32_t *written, *read;
   CHECK(VK(vkMapMemory)(device, memory[0], 0, ~0ull, 0, (void**)&written));
@@ -195,10 +195,16 @@ static uint32_t run(const char* name, uint32_t value) {
   describe(device, buffer);
   memset(read, 0x11, 65536);
   for (volatile uint32_t* at = written; at < written + 1024; at++) *at = *at; /* what happens to lie there */
-  submit(device, buffer, back, value);
+  submit(device, buffer, back, value, 1);
   uint32_t got = read[100];
   read[5] = 0x5050505; /* the program again, after the device */
-  submit(device, back, buffer, value + 1);
+  submit(device, back, buffer, value + 1, 0);
+  uint32_t* uniform; /* of a buffer that the device could write to, and no call says so */
+  make_buffer(device, &memory[2]);
+  CHECK(VK(vkMapMemory)(device, memory[2], 0, ~0ull, 0, (void**)&uniform));
+  submit(device, back, buffer, value + 1, 0);
+  uniform[7] = 0x7070707; /* while the device may be at work */
+  submit(device, back, buffer, value + 1, 1);
   return got + written[7];
 }
 

@@ -4,8 +4,12 @@
 
 namespace dt {
 
-enum About : uint64_t { SECONDARY = 1, PIECES = 2, BYTES = 3, WRITABLE = 4, USAGE = 5, FENCE = 6, FRESH = 7 };
+enum About : uint64_t { SECONDARY = 1, PIECES = 2, BYTES = 3, VALUE = 4, SIGNAL = 5, FENCE = 6, FRESH = 7 };
 void learn(uint64_t handle, About about, uint64_t value);
 uint64_t known(uint64_t handle, About about);  // 0: nothing is known
+// The storage buffers among the descriptors that an update with a template reads.
+void each_storage_buffer(uint64_t update, const void* data, void (*each)(uint64_t buffer));
+// The number that the next submission to a queue will have, from 1.
+uint64_t next_submission();
 
 }  // namespace dt

@@ -1,14 +1,21 @@
 // Mapped memory: the program's stores are recorded before the device can see them, and what the device may have stored
 // is kept apart. A replay that took the device's stores for the program's would show right pictures without drawing.
 //
-// A change is the program's for sure where nothing that was submitted can still run, or where nothing that the device
-// may write to lies in that memory. Any other change is recorded as one that the device may have made.
+// A change is the program's for sure where nothing that was submitted can still run, or where nothing lies that the
+// device may write to (reach.h). Any other change is recorded as one that the device may have made.
 #include "facts.h"
 #include "losses.h"
 #include "mapped.h"
 #include "module_vk.h"
+#include "reach.h"
+#include <stdlib.h>
 
 namespace dt {
+namespace {
+uint64_t submissions;
+}
+uint64_t next_submission() { return __atomic_load_n(&submissions, __ATOMIC_ACQUIRE) + 1; }
+
 namespace {
 
 constexpr VkResult SUCCESS = 0;
@@ -20,7 +27,6 @@ struct Queue {
 };
 constexpr unsigned QUEUES = 64;
 Queue queues[QUEUES];
-uint64_t submissions;
 uint32_t busy;  // something may have run since the last look
 
 Queue* queue_of(uint64_t handle) {
@@ -48,33 +54,84 @@ void is_done(Queue* queue, uint64_t number) {
          !__atomic_compare_exchange_n(&queue->done, &done, number, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {}
 }
 
-// A fence's submission: its number, and its queue's place above it.
-void fence_done(VkFence fence) {
-  const uint64_t of = known(raw(fence), FENCE);
+// The submission after which a fence or a semaphore is signalled: its number, and its queue's place above it.
+uint64_t place_of(const Queue* queue, uint64_t number) { return (uint64_t)(queue - queues) << 56 | number; }
+void is_signalled(uint64_t of) {
   if (of) is_done(&queues[of >> 56], of << 8 >> 8);
 }
+void fence_done(VkFence fence) { is_signalled(known(raw(fence), FENCE)); }
 
-// Something was submitted since the device could first write to that memory.
-bool was_in_reach(uint64_t memory) {
-  const uint64_t since = known(memory, WRITABLE);
-  return since && __atomic_load_n(&submissions, __ATOMIC_ACQUIRE) >= since;
+// Of a timeline semaphore the last value that a submission signals is known. It is learned first and asked last.
+void will_signal(const Queue* queue, uint64_t number, VkSemaphore semaphore, uint64_t value) {
+  learn(raw(semaphore), VALUE, value);
+  learn(raw(semaphore), SIGNAL, place_of(queue, number));
+}
+void semaphore_has(VkSemaphore semaphore, uint64_t value) {
+  const uint64_t of = known(raw(semaphore), SIGNAL);
+  if (of && value >= known(raw(semaphore), VALUE)) is_signalled(of);
 }
 
-bool may_be_device(uint64_t memory) { return __atomic_load_n(&busy, __ATOMIC_ACQUIRE) && was_in_reach(memory); }
+// The last submission of which it is sure that it and all before it are over.
+uint64_t all_done() {
+  uint64_t least = __atomic_load_n(&submissions, __ATOMIC_ACQUIRE);
+  for (const Queue& each : queues) {
+    const uint64_t done = __atomic_load_n(&each.done, __ATOMIC_ACQUIRE);
+    if (done < __atomic_load_n(&each.submitted, __ATOMIC_ACQUIRE) && done < least) least = done;
+  }
+  return least;
+}
+
+void store(Thread* t, bool device, uint64_t memory, uint64_t offset, const uint8_t* data, uint64_t bytes, bool still) {
+  if (!bytes) return;
+  // Other threads may be writing: what is hashed and what is stored must be the same bytes.
+  uint8_t* copy = still ? nullptr : (uint8_t*)malloc(bytes);
+  if (copy) memcpy(copy, data, bytes);
+  emit_memory_write(t, device, memory, offset, copy ? copy : data, bytes);
+  free(copy);
+}
+
+void stored(Thread* t, uint64_t memory, uint64_t offset, const uint8_t* data, uint64_t bytes, bool still) {
+  const uint64_t last = __atomic_load_n(&busy, __ATOMIC_ACQUIRE) ? next_submission() - 1 : 0;
+  const bool unseen = !known(memory, BYTES);  // and so are what lies there
+  const uint64_t end = offset + bytes;
+  uint64_t begin = offset;  // of bytes of one kind that are not recorded yet
+  reach::Who run = reach::PROGRAM;
+  auto record = [&](uint64_t to) {
+    if (run != reach::IMAGE) store(t, run == reach::EITHER, memory, begin, data + (begin - offset), to - begin, still);
+    begin = to;
+  };
+  for (uint64_t at = offset; at < end;) {
+    uint64_t until = end;
+    const reach::Who now = !unseen ? reach::who(memory, at, end, last, &until) : last ? reach::EITHER : reach::PROGRAM;
+    if (now != run) record(at), run = now;
+    at = until;
+  }
+  record(end);
+}
 
 void look_around(Thread* t) {
-  look_at_memory(t, may_be_device);
-  __atomic_store_n(&busy, is_idle() ? 0u : 1u, __ATOMIC_RELEASE);
+  const uint64_t done = all_done();
+  const bool idle = is_idle();
+  look_at_memory(t, stored);
+  reach::forget_until(done);
+  __atomic_store_n(&busy, idle ? 0u : 1u, __ATOMIC_RELEASE);
 }
 
-void submit(Thread* t, VkQueue handle, VkFence fence) {
+// After a wait: what changed until now is told from what the program stores from now on.
+void settled(Thread* t) {
+  if (__atomic_load_n(&busy, __ATOMIC_ACQUIRE) && is_idle()) look_around(t);
+}
+
+// Returns the submission's number, with its queue; nullptr: more queues than can be told apart, always busy.
+const Queue* submit(Thread* t, VkQueue handle, VkFence fence, uint64_t* number) {
   look_around(t);
   __atomic_store_n(&busy, 1u, __ATOMIC_RELEASE);
   Queue* queue = queue_of(raw(handle));
-  const uint64_t number = __atomic_add_fetch(&submissions, 1, __ATOMIC_ACQ_REL);
-  if (!queue) return;  // more queues than can be told apart: always busy
-  __atomic_store_n(&queue->submitted, number, __ATOMIC_RELEASE);
-  if (fence) learn(raw(fence), FENCE, (uint64_t)(queue - queues) << 56 | number);
+  *number = __atomic_add_fetch(&submissions, 1, __ATOMIC_ACQ_REL);
+  if (!queue) return nullptr;
+  __atomic_store_n(&queue->submitted, *number, __ATOMIC_RELEASE);
+  if (fence) learn(raw(fence), FENCE, place_of(queue, *number));
+  return queue;
 }
 
 void mapped(Thread* t, VkDeviceMemory memory, uint64_t offset, uint64_t size, void** at, VkResult result) {
@@ -83,7 +140,7 @@ void mapped(Thread* t, VkDeviceMemory memory, uint64_t offset, uint64_t size, vo
   if (size == ~0ull) size = all > offset ? all - offset : 0;
   // Nobody knows what memory holds that neither program nor device ever wrote to. A comparison would miss what the
   // program stores where the same bytes happen to lie, as zeros often do.
-  const bool undefined = known(raw(memory), FRESH) && !was_in_reach(raw(memory));
+  const bool undefined = known(raw(memory), FRESH) && !reach::is_within(raw(memory), next_submission() - 1);
   if (!offset && size >= all) learn(raw(memory), FRESH, 0);
   if (size)
     memory_mapped(t, raw(memory), offset, size, *at, undefined);
@@ -91,26 +148,15 @@ void mapped(Thread* t, VkDeviceMemory memory, uint64_t offset, uint64_t size, vo
     emit_loss(t, "map-lost", "memory that was allocated unseen is mapped: what is stored in it is not recorded");
 }
 
-void bound(uint64_t memory, bool writable) {
-  if (writable && !known(memory, WRITABLE))
-    learn(memory, WRITABLE, __atomic_load_n(&submissions, __ATOMIC_ACQUIRE) + 1);
-}
-
-bool is_written(VkBuffer buffer) {
-  constexpr uint64_t TRANSFER_DST = 2, STORAGE_TEXEL = 8, STORAGE = 32, FEEDBACK = 0x1800, STRUCTURES = 1 << 20;
-  const uint64_t usage = known(raw(buffer), USAGE);
-  return !usage || usage & (TRANSFER_DST | STORAGE_TEXEL | STORAGE | FEEDBACK | STRUCTURES);
-}
-
-bool has_in_chain(const void* next, int32_t stype) {
-  struct Head {
-    int32_t stype;
-    const Head* next;
-  };
+struct Head {
+  int32_t stype;
+  const Head* next;
+};
+const void* in_chain(const void* next, int32_t stype) {
   unsigned n = 0;
   for (const Head* at = (const Head*)next; at && n < 512; at = at->next, n++)
-    if (at->stype == stype) return true;
-  return false;
+    if (at->stype == stype) return at;
+  return nullptr;
 }
 
 }  // namespace
@@ -122,14 +168,15 @@ void after_vkAllocateMemory(Thread* t, VkDevice, const VkMemoryAllocateInfo* inf
   constexpr int32_t IMPORTS_POINTER = 1000178000;
   if (result != SUCCESS) return;
   learn(raw(*made), BYTES, info->allocationSize);
-  learn(raw(*made), WRITABLE, 0);
   learn(raw(*made), FRESH, 1);
-  if (has_in_chain(info->pNext, IMPORTS_POINTER))
+  if (in_chain(info->pNext, IMPORTS_POINTER))
     emit_loss(t, "vulkan-imported-memory",
               "the program's own memory became a device's: what it stores is not recorded");
 }
 void before_vkFreeMemory(Thread* t, VkDevice, VkDeviceMemory memory, const VkAllocationCallbacks*) {
-  if (memory) memory_unmapped(t, raw(memory), may_be_device);
+  if (!memory) return;
+  memory_unmapped(t, raw(memory), stored);
+  reach::memory_gone(raw(memory));
 }
 void after_vkMapMemory(Thread* t, VkDevice, VkDeviceMemory memory, VkDeviceSize offset, VkDeviceSize size,
                        VkMemoryMapFlags, void** at, VkResult result) {
@@ -138,29 +185,47 @@ void after_vkMapMemory(Thread* t, VkDevice, VkDeviceMemory memory, VkDeviceSize 
 void after_vkMapMemory2(Thread* t, VkDevice, const VkMemoryMapInfo* info, void** at, VkResult result) {
   mapped(t, info->memory, info->offset, info->size, at, result);
 }
-void before_vkUnmapMemory(Thread* t, VkDevice, VkDeviceMemory memory) {
-  memory_unmapped(t, raw(memory), may_be_device);
-}
+void before_vkUnmapMemory(Thread* t, VkDevice, VkDeviceMemory memory) { memory_unmapped(t, raw(memory), stored); }
 void before_vkUnmapMemory2(Thread* t, VkDevice, const VkMemoryUnmapInfo* info) {
-  memory_unmapped(t, raw(info->memory), may_be_device);
+  memory_unmapped(t, raw(info->memory), stored);
 }
 
 void after_vkCreateBuffer(Thread*, VkDevice, const VkBufferCreateInfo* info, const VkAllocationCallbacks*,
                           VkBuffer* made, VkResult result) {
   constexpr int32_t MORE_USAGE = 1000470006;
-  if (result == SUCCESS) learn(raw(*made), USAGE, has_in_chain(info->pNext, MORE_USAGE) ? 0 : info->usage);
+  if (result != SUCCESS) return;
+  reach::made(raw(*made), reach::BUFFER, info->size, in_chain(info->pNext, MORE_USAGE) ? 0 : info->usage);
 }
-void before_vkBindBufferMemory(Thread*, VkDevice, VkBuffer buffer, VkDeviceMemory memory, VkDeviceSize) {
-  bound(raw(memory), is_written(buffer));
+void after_vkCreateImage(Thread*, VkDevice, const VkImageCreateInfo* info, const VkAllocationCallbacks*, VkImage* made,
+                         VkResult result) {
+  if (result == SUCCESS) reach::made(raw(*made), info->tiling ? reach::LINEAR_IMAGE : reach::OPAQUE_IMAGE, 0, 0);
+}
+void before_vkDestroyBuffer(Thread*, VkDevice, VkBuffer buffer, const VkAllocationCallbacks*) {
+  reach::gone(raw(buffer), next_submission() - 1);
+}
+void before_vkDestroyImage(Thread*, VkDevice, VkImage image, const VkAllocationCallbacks*) {
+  reach::gone(raw(image), next_submission() - 1);
+}
+void after_vkGetImageMemoryRequirements(Thread*, VkDevice, VkImage image, VkMemoryRequirements* needs) {
+  reach::has_bytes(raw(image), needs->size);
+}
+void after_vkGetImageMemoryRequirements2(Thread*, VkDevice, const VkImageMemoryRequirementsInfo2* info,
+                                         VkMemoryRequirements2* needs) {
+  reach::has_bytes(raw(info->image), info->pNext ? 0 : needs->memoryRequirements.size);  // of a plane
+}
+void before_vkBindBufferMemory(Thread*, VkDevice, VkBuffer buffer, VkDeviceMemory memory, VkDeviceSize offset) {
+  reach::bound(raw(buffer), raw(memory), offset, next_submission());
 }
 void before_vkBindBufferMemory2(Thread*, VkDevice, uint32_t count, const VkBindBufferMemoryInfo* infos) {
-  for (uint32_t i = 0; i < count; i++) bound(raw(infos[i].memory), is_written(infos[i].buffer));
+  for (uint32_t i = 0; i < count; i++)
+    reach::bound(raw(infos[i].buffer), raw(infos[i].memory), infos[i].memoryOffset, next_submission());
 }
-void before_vkBindImageMemory(Thread*, VkDevice, VkImage, VkDeviceMemory memory, VkDeviceSize) {
-  bound(raw(memory), true);
+void before_vkBindImageMemory(Thread*, VkDevice, VkImage image, VkDeviceMemory memory, VkDeviceSize offset) {
+  reach::bound(raw(image), raw(memory), offset, next_submission());
 }
 void before_vkBindImageMemory2(Thread*, VkDevice, uint32_t count, const VkBindImageMemoryInfo* infos) {
-  for (uint32_t i = 0; i < count; i++) bound(raw(infos[i].memory), true);
+  for (uint32_t i = 0; i < count; i++)
+    reach::bound(raw(infos[i].image), raw(infos[i].memory), infos[i].memoryOffset, next_submission());
 }
 
 void after_vkGetDeviceQueue(Thread*, VkDevice device, uint32_t, uint32_t, VkQueue* queue) {
@@ -170,14 +235,47 @@ void after_vkGetDeviceQueue(Thread*, VkDevice device, uint32_t, uint32_t, VkQueu
 void after_vkGetDeviceQueue2(Thread* t, VkDevice device, const VkDeviceQueueInfo2*, VkQueue* queue) {
   after_vkGetDeviceQueue(t, device, 0, 0, queue);
 }
-void before_vkQueueSubmit(Thread* t, VkQueue queue, uint32_t, const VkSubmitInfo*, VkFence fence) {
-  submit(t, queue, fence);
+void before_vkQueueSubmit(Thread* t, VkQueue handle, uint32_t count, const VkSubmitInfo* infos, VkFence fence) {
+  constexpr int32_t TIMELINE = 1000207003;
+  uint64_t number;
+  const Queue* queue = submit(t, handle, fence, &number);
+  for (uint32_t i = 0; queue && i < count; i++) {
+    const VkSubmitInfo& each = infos[i];
+    const auto* values = (const VkTimelineSemaphoreSubmitInfo*)in_chain(each.pNext, TIMELINE);
+    for (uint32_t k = 0; values && k < each.signalSemaphoreCount && k < values->signalSemaphoreValueCount; k++)
+      will_signal(queue, number, each.pSignalSemaphores[k], values->pSignalSemaphoreValues[k]);
+  }
 }
-void before_vkQueueSubmit2(Thread* t, VkQueue queue, uint32_t, const VkSubmitInfo2*, VkFence fence) {
-  submit(t, queue, fence);
+void before_vkQueueSubmit2(Thread* t, VkQueue handle, uint32_t count, const VkSubmitInfo2* infos, VkFence fence) {
+  uint64_t number;
+  const Queue* queue = submit(t, handle, fence, &number);
+  for (uint32_t i = 0; queue && i < count; i++)
+    for (uint32_t k = 0; k < infos[i].signalSemaphoreInfoCount; k++) {
+      const VkSemaphoreSubmitInfo& signal = infos[i].pSignalSemaphoreInfos[k];
+      will_signal(queue, number, signal.semaphore, signal.value);
+    }
 }
-void before_vkQueueBindSparse(Thread* t, VkQueue queue, uint32_t, const VkBindSparseInfo*, VkFence fence) {
-  submit(t, queue, fence);
+void before_vkQueueBindSparse(Thread* t, VkQueue queue, uint32_t count, const VkBindSparseInfo* infos, VkFence fence) {
+  uint64_t number;
+  submit(t, queue, fence, &number);
+  for (uint32_t i = 0; i < count; i++) {
+    const VkBindSparseInfo& each = infos[i];
+    for (uint32_t k = 0; k < each.bufferBindCount; k++)
+      for (uint32_t b = 0; b < each.pBufferBinds[k].bindCount; b++) {
+        const VkSparseMemoryBind& part = each.pBufferBinds[k].pBinds[b];
+        reach::bound_part(0, raw(part.memory), part.memoryOffset, part.size, number);
+      }
+    for (uint32_t k = 0; k < each.imageOpaqueBindCount; k++)
+      for (uint32_t b = 0; b < each.pImageOpaqueBinds[k].bindCount; b++) {
+        const VkSparseMemoryBind& part = each.pImageOpaqueBinds[k].pBinds[b];
+        reach::bound_part(0, raw(part.memory), part.memoryOffset, part.size, number);
+      }
+    for (uint32_t k = 0; k < each.imageBindCount; k++)  // parts in blocks: how many bytes is not said here
+      for (uint32_t b = 0; b < each.pImageBinds[k].bindCount; b++) {
+        const VkSparseImageMemoryBind& part = each.pImageBinds[k].pBinds[b];
+        reach::bound_part(0, raw(part.memory), part.memoryOffset, 0, number);
+      }
+  }
 }
 
 void after_vkWaitForFences(Thread* t, VkDevice, uint32_t count, const VkFence* fences, VkBool32 all, uint64_t,
@@ -185,26 +283,35 @@ void after_vkWaitForFences(Thread* t, VkDevice, uint32_t count, const VkFence* f
   if (result != SUCCESS) return;
   if (all || count == 1)
     for (uint32_t i = 0; i < count; i++) fence_done(fences[i]);
-  look_around(t);
+  settled(t);
 }
 void after_vkGetFenceStatus(Thread* t, VkDevice, VkFence fence, VkResult result) {
   if (result != SUCCESS) return;
   fence_done(fence);
-  look_around(t);
+  settled(t);
 }
-void after_vkWaitSemaphores(Thread* t, VkDevice, const VkSemaphoreWaitInfo*, uint64_t, VkResult result) {
-  if (result == SUCCESS) look_around(t);
+void after_vkWaitSemaphores(Thread* t, VkDevice, const VkSemaphoreWaitInfo* info, uint64_t, VkResult result) {
+  constexpr VkFlags ANY = 1;
+  if (result != SUCCESS) return;
+  if (!(info->flags & ANY) || info->semaphoreCount == 1)
+    for (uint32_t i = 0; i < info->semaphoreCount; i++) semaphore_has(info->pSemaphores[i], info->pValues[i]);
+  settled(t);
+}
+void after_vkGetSemaphoreCounterValue(Thread* t, VkDevice, VkSemaphore semaphore, uint64_t* value, VkResult result) {
+  if (result != SUCCESS) return;
+  semaphore_has(semaphore, *value);
+  settled(t);
 }
 void after_vkQueueWaitIdle(Thread* t, VkQueue queue, VkResult result) {
   Queue* of = result == SUCCESS ? queue_of(raw(queue)) : nullptr;
   if (of) is_done(of, __atomic_load_n(&of->submitted, __ATOMIC_ACQUIRE));
-  look_around(t);
+  settled(t);
 }
 void after_vkDeviceWaitIdle(Thread* t, VkDevice device, VkResult result) {
   for (Queue& each : queues)
     if (result == SUCCESS && __atomic_load_n(&each.device, __ATOMIC_ACQUIRE) == raw(device))
       is_done(&each, __atomic_load_n(&each.submitted, __ATOMIC_ACQUIRE));
-  look_around(t);
+  settled(t);
 }
 
 }  // namespace hook

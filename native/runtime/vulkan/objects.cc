@@ -58,6 +58,7 @@ uint64_t bytes_of_descriptor(VkDescriptorType type) {
 // is not given back.
 struct Piece {
   uint64_t offset, stride, bytes, count;
+  bool storage;  // of buffers that shaders write to
 };
 struct Template {
   uint64_t bytes, pieces;
@@ -65,7 +66,7 @@ struct Template {
 };
 
 const Template* template_of(const VkDescriptorUpdateTemplateCreateInfo& info) {
-  constexpr VkDescriptorType INLINE_BLOCK = 1000138000;
+  constexpr VkDescriptorType INLINE_BLOCK = 1000138000, STORAGE = 7, STORAGE_DYNAMIC = 9;
   const uint32_t n = info.descriptorUpdateEntryCount;
   Template* made = (Template*)malloc(sizeof(Template) + n * sizeof(Piece));
   if (!made) return nullptr;
@@ -75,8 +76,9 @@ const Template* template_of(const VkDescriptorUpdateTemplateCreateInfo& info) {
     const VkDescriptorUpdateTemplateEntry& entry = info.pDescriptorUpdateEntries[i];
     made->piece[i] =
         entry.descriptorType == INLINE_BLOCK
-            ? Piece{entry.offset, 0, entry.descriptorCount, 1}
-            : Piece{entry.offset, entry.stride, bytes_of_descriptor(entry.descriptorType), entry.descriptorCount};
+            ? Piece{entry.offset, 0, entry.descriptorCount, 1, false}
+            : Piece{entry.offset, entry.stride, bytes_of_descriptor(entry.descriptorType), entry.descriptorCount,
+                    entry.descriptorType == STORAGE || entry.descriptorType == STORAGE_DYNAMIC};
     made->bytes += made->piece[i].bytes * made->piece[i].count;
   }
   return made;
@@ -124,6 +126,18 @@ void after_vkCreateDescriptorUpdateTemplate(Thread* t, VkDevice device,
 }
 
 }  // namespace hook
+
+void each_storage_buffer(uint64_t update, const void* data, void (*each)(uint64_t buffer)) {
+  const Template* of = (const Template*)known(update, PIECES);
+  for (uint64_t i = 0; of && i < of->pieces; i++) {
+    const Piece& piece = of->piece[i];
+    for (uint64_t k = 0; piece.storage && k < piece.count; k++) {
+      uint64_t buffer;
+      memcpy(&buffer, (const char*)data + piece.offset + k * piece.stride, sizeof buffer);
+      each(buffer);
+    }
+  }
+}
 
 tree::Gathered tree::gathered(uint64_t update) {
   const Template* of = (const Template*)known(update, PIECES);

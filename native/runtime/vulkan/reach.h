@@ -1,0 +1,39 @@
+// What of a device's memory the device may write to (reach.cc).
+//
+// Where the device shares memory with the program its stores arrive in the pages that the program mapped. Buffers are
+// made for more than they are used for: a buffer is in the device's reach from when a call names it as something that
+// is written to.
+#pragma once
+#include <stdint.h>
+
+namespace dt::reach {
+
+enum Kind : uint8_t { BUFFER, LINEAR_IMAGE, OPAQUE_IMAGE };
+enum Who : uint8_t {
+  PROGRAM,  // the device does not write there
+  EITHER,
+  IMAGE  // texels in an order of the driver's: a program has no business there
+};
+
+// `usage` of a buffer, 0: not known.
+void made(uint64_t resource, Kind kind, uint64_t bytes, uint64_t usage);
+void has_bytes(uint64_t resource, uint64_t bytes);
+// `since`: the number of the next submission.
+void bound(uint64_t resource, uint64_t memory, uint64_t offset, uint64_t since);
+// A part of a sparse resource.
+void bound_part(uint64_t resource, uint64_t memory, uint64_t offset, uint64_t bytes, uint64_t since);
+// What the device writes to is in its reach until that is over.
+void gone(uint64_t resource, uint64_t submission);
+void memory_gone(uint64_t memory);
+// A call names the buffer as something that is written to.
+void is_target(uint64_t buffer, uint64_t since);
+// Submissions up to that number are over, and what they wrote was looked at.
+void forget_until(uint64_t submission);
+
+// Who may have written at `from`, and where that ends: at `end` or before. `last`: the last submission that may have
+// run, 0: none.
+Who who(uint64_t memory, uint64_t from, uint64_t end, uint64_t last, uint64_t* until);
+// One of the submissions up to that number could write to that memory.
+bool is_within(uint64_t memory, uint64_t last);
+
+}  // namespace dt::reach
