@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
-from drawtap.corpus import engines, farm, search
+from drawtap.corpus import engines, farm, search, verdicts
 from drawtap.corpus.playing import Limits, Run, tasks_of
 from drawtap.corpus.store import Store
+from drawtap.errors import UnavailableError
 from gl.test_corpus_replay import fakes, store, triangle  # noqa: F401 - fixtures
 from pretended import wait_for
 from shared import run_drawtap
@@ -48,6 +49,17 @@ def test_outcomes_come_from_workers(client: Any, store: Store, fakes: Path) -> N
     }
     assert search.done_tasks(store) == {task.key for task in tasks}
     assert not _tasks(store, fakes, "sound", "crash-1.0")
+
+
+def test_a_worker_minimizes(client: Any, store: Store, fakes: Path) -> None:  # noqa: F811
+    (crash,) = engines.named(["crash-1.0"], fakes)
+    (trace,) = store.recordings()
+    assert [one.label for one in verdicts.of_pictures(store, [trace], crash, None, verdicts.Effort())] == ["crash"]
+    (made,) = farm.minimize_on(client, store, [trace], (crash, None), seconds=5, limits=Limits())
+    assert (made.trace, made.label, made.calls < made.before) == (trace, "crash", True)
+    assert set(store.recordings()) == {trace, made.id}
+    with pytest.raises(UnavailableError, match="another build"):
+        list(farm.minimize_on(client, store, [trace], (replace(crash, key="0"), None), seconds=5, limits=Limits()))
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])

@@ -14,14 +14,14 @@ import shared
 from drawtap.corpus import engines, rows, search
 from drawtap.corpus.adding import Adder
 from drawtap.corpus.checking import check
-from drawtap.corpus.playing import Limits, Run, play_all, task_key
+from drawtap.corpus.playing import Limits, Run, play, play_all, task_key
 from drawtap.corpus.store import Store, create
 from drawtap.corpus.timing import METRICS
 from drawtap.errors import InputError, UnavailableError, UsageError
 from drawtap.replay import player
 from drawtap.trace.trace import open_trace
 from gl.conftest import Bench
-from shared import run_drawtap
+from shared import run_drawtap, steps
 
 pytestmark = pytest.mark.gl
 
@@ -213,6 +213,55 @@ def test_injected_faults_get_the_right_label(store: Store, fakes: Path, triangle
     with search.Corpus(store) as tables:
         found = tables.query("SELECT name, label FROM verdicts ORDER BY judged").fetchall()
     assert found == [("blend-1.0", "differs"), ("mask-1.0", "differs"), ("jitter-1.0", "flaky")]
+
+
+def _minimized(store: Store, fakes: Path, *words: object) -> dict[str, Any]:
+    words = ("--tag", "app=triangle", "--corpus", store.where, "--engines", fakes, *words)
+    answer = run_drawtap("corpus", "minimize", "--json", *words)
+    assert answer.returncode == 0, answer.stderr
+    (one,) = json.loads(answer.stdout)
+    return one
+
+
+def test_a_failing_recording_becomes_a_minimal_one(store: Store, fakes: Path, tmp_path: Path) -> None:
+    out = tmp_path / "minimal.dtap"
+    words = ("--new", "crash-1.0", "--seconds", steps(10, 60), "-o", out)
+    answer = run_drawtap(
+        "corpus", "minimize", "--tag", "app=triangle", "--corpus", store.where, "--engines", fakes, *words
+    )
+    assert (answer.returncode, "nothing was judged" in answer.stderr) == (2, True)
+    _verdict(store, fakes, "--new", "crash-1.0")
+    said = _minimized(store, fakes, *words)
+    assert (said["label"], said["oracle"]) == ("crash", "crash in glDrawArrays")
+    assert said["calls"] < said["before"] / 2
+    # It crashes alone, at the fifth draw: four others are needed for that, and the rest of their frames is not.
+    (id_,) = store.recordings().keys() - {said["trace"]}
+    assert id_ == said["id"]
+    assert store.tags(id_)[id_] == {"minimal_of": said["trace"][:12], "fails": "crash-1.0", "label": "crash"}
+    with open_trace(out) as trace:
+        draws = [seq for (seq,) in trace.sql("SELECT seq FROM calls WHERE name = 'glDrawArrays'").fetchall()]
+        assert len(draws) >= AT + 1
+        assert trace.call_count == said["calls"]
+    (crash,) = engines.named(["crash-1.0"], fakes)
+    (tmp_path / "home").mkdir()
+    assert play(out, crash, PATIENT, tmp_path / "home").outcome == "crash"
+
+
+def test_images_that_differ_differ_in_the_minimal_recording(store: Store, fakes: Path) -> None:
+    builds = ("--new", "mask-1.0", "--base", "sound")
+    _verdict(store, fakes, *builds)
+    answer = run_drawtap(
+        "corpus", "minimize", "--tag", "app=triangle", "--corpus", store.where, "--engines", fakes, "--new", "mask-1.0"
+    )
+    assert (answer.returncode, "--base ENGINE" in answer.stderr) == (2, True)
+    said = _minimized(store, fakes, *builds, "--seconds", steps(10, 60))
+    # The driver is wrong from its fifth draw on, so the frame alone is drawn right: the search takes them all.
+    assert (said["label"], said["oracle"], said["start"]) == ("differs", "engines=sound,mask-1.0", said["trace"])
+    assert said["calls"] < said["before"]
+    _verdict(store, fakes, "--new", "none-1.0", "--base", "sound")
+    words = ("--tag", "app=triangle", "--corpus", store.where, "--engines", fakes, "--new", "none-1.0")
+    answer = run_drawtap("corpus", "minimize", *words)
+    assert (answer.returncode, "no failure to keep" in answer.stderr) == (2, True)
 
 
 def test_approved_and_rejected_images(store: Store, fakes: Path) -> None:

@@ -20,6 +20,7 @@ import numpy as np
 from drawtap.analysis.certificate import source_of
 from drawtap.analysis.missing import Group, Search
 from drawtap.analysis.reduce import (
+    Asked,
     Budget,
     Oracle,
     Outcome,
@@ -189,7 +190,8 @@ class Cut:
 class ExtractOptions:
     """Options of a cut: the engine, whether to prove it, and the effort to make it smaller.
 
-    `oracle` is one of pixels, gl-error, engines=A,B, or a command.
+    `oracle` is one of pixels, gl-error, engines=A,B, or a command. Where there is `ask`, that tells whether a file
+    with the kept calls still has the property, and `oracle` only names it.
     """
 
     on: str = "system"
@@ -197,6 +199,7 @@ class ExtractOptions:
     minimize: bool = False
     oracle: str = "pixels"
     seconds: float = 120.0
+    ask: Callable[[Path], bool] | None = None
 
 
 class Cutter:
@@ -525,6 +528,11 @@ class Cutter:
         self, stage: Stage, reference: Outcome | None, keep: Calls, wish: ExtractOptions
     ) -> tuple[Oracle, bool]:
         # The second: whether it is about something else than the pixels that the graph knows the needs of.
+        def written(calls: Calls, path: Path) -> None:
+            write([self.graph.part(self.trace, calls, images=np.ones_like(calls))], path)
+
+        if wish.ask is not None:
+            return Asked(wish.oracle, wish.ask, written), True
         if wish.oracle == "pixels":
             assert reference is not None
             return SamePixels(stage, reference), False
@@ -539,10 +547,6 @@ class Cutter:
                 raise UsageError("two engines have to be named", hint="--oracle engines=llvmpipe,softpipe")
             one, other = (Stage(self.trace, stage.shown, name.strip(), stored=stage.stored) for name in names)
             return SameDifference(one, other), True
-
-        def written(calls: Calls, path: Path) -> None:
-            write([self.graph.part(self.trace, calls, images=np.ones_like(calls))], path)
-
         return Script(wish.oracle, written), True
 
     def _reducible(self, keep: Calls, fixed: set[int]) -> Sequence[Sequence[int]]:

@@ -233,6 +233,22 @@ class SameDifference:
         return differing
 
 
+class Asked:
+    """A function says yes to a file with the calls that are kept. Several threads may call it."""
+
+    together = True
+
+    def __init__(self, about: str, ask: Callable[[Path], bool], write: Callable[[Calls, Path], None]) -> None:
+        self.about, self._ask, self._write = about, ask, write
+
+    def holds(self, keep: Calls) -> bool:
+        """Write the trace and ask about it."""
+        with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+            path = Path(folder) / "trial.dtap"
+            self._write(keep, path)
+            return self._ask(path)
+
+
 class Script:
     """A command of the user's ends with 0; `{}` in it stands for the file with the calls that are kept."""
 

@@ -22,12 +22,14 @@ from typing import Any
 from drawtap import activity
 from drawtap.corpus.adding import restore
 from drawtap.corpus.engines import Engine, identified
+from drawtap.corpus.minimizing import Minimized, minimize
 from drawtap.corpus.playing import Limits, Run, Task, play_task
 from drawtap.corpus.store import Store
 from drawtap.errors import DrawtapError, UnavailableError
 
 _KEPT = 4  # recordings that a worker keeps as files
 _RETRIES = 2
+Builds = tuple[Engine, Engine | None]  # the one that fails, and the one that it differs from
 ENGINE = "engine:"  # resources of workers that begin so name the engines that they play
 
 
@@ -90,6 +92,31 @@ def play_on(client: Any, store: Store, tasks: Sequence[Task], limits: Limits) ->
             future.release()
 
 
+def minimize_on(
+    client: Any, store: Store, traces: Sequence[str], builds: Builds, *, seconds: float, limits: Limits
+) -> Iterator[Minimized]:
+    """Minimize recordings on the workers of a client, one a worker, and yield the results in their order.
+
+    Raises what `minimizing.minimize` raises, UnavailableError where no worker announces the engines.
+    """
+    announced = {name for worker in _workers(client).values() for name in worker.get("resources", {})}
+    wanted = {ENGINE + one.name for one in builds if one is not None}
+    named = any(name.startswith(ENGINE) for name in announced)
+    if named and not wanted <= announced:
+        raise UnavailableError(f"no worker announces {', '.join(sorted(wanted - announced))}")
+    needs = dict.fromkeys(wanted, 1) if named else None
+    futures = [
+        client.submit(
+            _minimize, store.where, id_, builds, (seconds, limits), resources=needs, retries=_RETRIES, pure=False
+        )
+        for id_ in traces
+    ]
+    with activity.step(f"minimizing {len(traces)} recordings on {len(_workers(client))} workers"):
+        for done, future in enumerate(futures):
+            activity.at(done, len(futures))
+            yield future.result()
+
+
 def _workers(client: Any) -> Mapping[str, Mapping[str, Any]]:
     found: Mapping[str, Mapping[str, Any]] = client.scheduler_info(n_workers=-1)["workers"]
     return found
@@ -128,13 +155,24 @@ _kept = functools.cache(_Kept)
 _engine_here = functools.cache(lambda name, family, environment: identified(name, family, dict(environment)))
 
 
+def _minimize(where: str, trace: str, builds: Builds, effort: tuple[float, Limits]) -> Minimized:
+    """Minimize a recording on this worker. Raises UnavailableError where it has another build of an engine."""
+    new, base = (None if one is None else _same_here(one) for one in builds)
+    assert new is not None
+    return minimize(_kept(where).store, trace, new, base, seconds=effort[0], limits=effort[1])
+
+
+def _same_here(one: Engine) -> Engine:
+    here: Engine = _engine_here(one.name, one.family, tuple(sorted(one.environment.items())))
+    if here.key != one.key:
+        raise UnavailableError(f"this worker has another build of {one.name}: {here.renderer}")
+    return here
+
+
 def _play(where: str, task: Task, limits: Limits) -> Run:
     """Play a task on this worker, unless its result is there."""
     one = task.engine
     try:
-        here: Engine = _engine_here(one.name, one.family, tuple(sorted(one.environment.items())))
-        if here.key != one.key:
-            return _lost(task, "infrastructure", f"this worker has another build of {one.name}: {here.renderer}")
-        return play_task(_kept(where), replace(task, engine=here), limits)
+        return play_task(_kept(where), replace(task, engine=_same_here(one)), limits)
     except DrawtapError as error:
         return _lost(task, "infrastructure", error.message)

@@ -168,13 +168,14 @@ def play_task(files: Folder, task: Task, limits: Limits) -> Run:
         run = play(path, task.engine, limits, Path(home))
     run = replace(run, task=task.key, trace=task.trace)
     if run.last_seq is not None:
-        run = replace(run, function=_function(path, run.last_seq))
+        run = replace(run, function=function_of(path, run.last_seq))
     if run.outcome != "machine-lost":  # that is nothing about the recording: another time it is played
         rows.write_run(files.store, run)
     return run
 
 
-def _function(path: Path, seq: int) -> str | None:
+def function_of(path: Path, seq: int) -> str | None:
+    """Return the function of a call of a recording, None where there is no such call."""
     with open_trace(path) as trace:
         return trace.calls[seq].name if seq < trace.call_count else None
 
