@@ -102,7 +102,7 @@ int dt_calls_schema(dt_trace* trace, const char* function, const char** json) {
     g_text.clear();
     dt::JsonWriter out(g_text);
     out.list();
-    for (auto& c : dt::calls_schema(f)) {
+    for (auto& c : dt::calls_schema(*trace->trace, f)) {
       out.object().put("name", c.name).put("type", dt::duckdb_type(c.type)).put("shown", c.shown);
       if (!c.twin.empty()) out.put("twin", c.twin);
       if (!c.group.empty()) out.put("group", c.group);

@@ -23,10 +23,12 @@ const char* arrow_format(Type type) {
     case Type::i64: return "l";
     case Type::f32: return "f";
     case Type::f64: return "g";
+    case Type::json:
     case Type::text: return "U";
     case Type::binary: return "Z";
     case Type::dictionary: return "I";
     case Type::list: return "+l";
+    case Type::structure: return "+s";
   }
   return "n";
 }
@@ -60,8 +62,14 @@ void make_schema(ArrowSchema* out, const char* format, std::string name, size_t 
 }
 
 void column_schema(ArrowSchema* out, const std::string& name, const ColumnType& type) {
-  make_schema(out, arrow_format(type.type), name, type.type == Type::list ? 1 : 0);
-  if (type.type == Type::list) column_schema(out->children[0], "item", {type.item, Type::u64});
+  // {number of pairs, length, "ARROW:extension:name", length, "arrow.json"}, as Arrow's C data interface lays it out.
+  static const char k_json[] = "\1\0\0\0\24\0\0\0ARROW:extension:name\12\0\0\0arrow.json";
+  const bool structure = type.type == Type::structure;
+  make_schema(out, arrow_format(type.type), name, structure ? type.fields->size() : type.type == Type::list ? 1 : 0);
+  if (type.type == Type::list) column_schema(out->children[0], "item", {type.item, Type::u64, type.fields});
+  for (size_t i = 0; structure && i < type.fields->size(); ++i)
+    column_schema(out->children[i], (*type.fields)[i].name, (*type.fields)[i].type);
+  if (type.type == Type::json) out->metadata = k_json;
   if (type.type == Type::dictionary) {
     auto* holder = static_cast<SchemaHolder*>(out->private_data);
     make_schema(&holder->dictionary, "u", "", 0);
@@ -109,7 +117,7 @@ void column_array(ArrowArray* out, Column&& column) {
   holder->offsets = std::move(column.offsets);
   int64_t buffers = 2;
   holder->buffers[0] = column.nulls ? holder->validity.data() : nullptr;
-  if (column.type.type == Type::text || column.type.type == Type::binary) {
+  if (column.type.type == Type::text || column.type.type == Type::json || column.type.type == Type::binary) {
     holder->buffers[1] = address(holder->offsets);
     holder->buffers[2] = address(holder->data);
     buffers = 3;
@@ -118,6 +126,13 @@ void column_array(ArrowArray* out, Column&& column) {
     holder->children.resize(1);
     column_array(&holder->children[0], std::move(*column.child));
     holder->pointers.push_back(&holder->children[0]);
+  } else if (column.type.type == Type::structure) {
+    buffers = 1;
+    holder->children.resize(column.members.size());
+    for (size_t i = 0; i < column.members.size(); ++i) {
+      column_array(&holder->children[i], std::move(column.members[i]));
+      holder->pointers.push_back(&holder->children[i]);
+    }
   } else {
     holder->buffers[1] = address(holder->data);
   }
@@ -217,11 +232,17 @@ const char* duckdb_type(Type type) {
     case Type::f32: return "FLOAT";
     case Type::f64: return "DOUBLE";
     case Type::binary: return "BLOB";
+    case Type::json: return "JSON";
     default: return "VARCHAR";
   }
 }
 std::string duckdb_type(const ColumnType& type) {
-  return type.type == Type::list ? std::string(duckdb_type(type.item)) + "[]" : duckdb_type(type.type);
+  if (type.type == Type::list) return duckdb_type(ColumnType{type.item, Type::u64, type.fields}) + "[]";
+  if (type.type != Type::structure) return duckdb_type(type.type);
+  std::string text = "STRUCT(";
+  for (auto& field : *type.fields)
+    text += (text.back() == '(' ? "\"" : ", \"") + field.name + "\" " + duckdb_type(field.type);
+  return text + ")";
 }
 
 void Bytes::grow(size_t more) {
@@ -233,11 +254,13 @@ void Bytes::grow(size_t more) {
 }
 
 Column::Column(ColumnType t) : type(t) {
-  if (type.type == Type::text || type.type == Type::binary) offsets.value<int64_t>(0);
+  if (type.type == Type::text || type.type == Type::json || type.type == Type::binary) offsets.value<int64_t>(0);
   if (type.type == Type::list) {
     offsets.value<int32_t>(0);
-    child = std::make_unique<Column>(ColumnType{type.item, Type::u64});
+    child = std::make_unique<Column>(ColumnType{type.item, Type::u64, type.fields});
   }
+  if (type.type == Type::structure)
+    for (auto& field : *type.fields) members.emplace_back(field.type);
 }
 
 void Column::mark(bool ok) {
@@ -255,9 +278,13 @@ void Column::null() {
   mark(false);
   ++nulls;
   switch (type.type) {
+    case Type::json:
     case Type::text:
     case Type::binary: offsets.value<int64_t>(static_cast<int64_t>(data.size())); break;
     case Type::list: offsets.value<int32_t>(static_cast<int32_t>(child->length)); break;
+    case Type::structure:
+      for (auto& member : members) member.null();
+      break;
     case Type::boolean:
       if (static_cast<size_t>(length) / 8 >= data.size()) data.put('\0');
       break;

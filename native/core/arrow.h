@@ -49,12 +49,41 @@ struct ArrowArrayStream {
 
 namespace dt {
 
-// What a column holds. Dictionary: u16 or u32 indices into strings.
-enum class Type : uint8_t { boolean, u8, i8, u16, i16, u32, i32, u64, i64, f32, f64, text, binary, dictionary, list };
+// What a column holds. Dictionary: u16 or u32 indices into strings. Json: a text.
+enum class Type : uint8_t {
+  boolean,
+  u8,
+  i8,
+  u16,
+  i16,
+  u32,
+  i32,
+  u64,
+  i64,
+  f32,
+  f64,
+  text,
+  binary,
+  json,
+  dictionary,
+  list,
+  structure
+};
 
-struct ColumnType {
+struct NamedType;
+
+// Of the tables that are declared (rows.h): no structures.
+struct PlainType {
   Type type = Type::u64;
   Type item = Type::u64;  // of lists
+};
+struct ColumnType {
+  using Fields = std::shared_ptr<const std::vector<NamedType>>;
+  Type type, item;
+  Fields fields;  // of structures, and of lists of them
+  ColumnType(Type of, Type in_list = Type::u64, Fields in_structure = {})
+      : type(of), item(in_list), fields(std::move(in_structure)) {}
+  ColumnType(PlainType plain) : type(plain.type), item(plain.item) {}
 };
 const char* duckdb_type(Type type);
 std::string duckdb_type(const ColumnType& type);
@@ -105,8 +134,9 @@ class Bytes {
 struct Column {
   ColumnType type;
   int64_t length = 0, nulls = 0;
-  Bytes validity, data, offsets;                          // offsets: i64 for text and binary, i32 for lists
+  Bytes validity, data, offsets;                          // offsets: i64 for text, JSON and binary, i32 for lists
   std::unique_ptr<Column> child;                          // items of a list, strings of a dictionary
+  std::vector<Column> members;                            // of a structure
   std::shared_ptr<const std::vector<std::string>> words;  // of a dictionary; copied at export
 
   explicit Column(ColumnType t);
@@ -125,6 +155,7 @@ struct Column {
     offsets.value<int32_t>(static_cast<int32_t>(child->length));
     valid();
   }
+  void end_structure() { valid(); }
   void valid() {
     if (validity.size()) mark(true);
     ++length;

@@ -604,7 +604,7 @@ class Builder {
       return column.null();
     }
     if (spec.type.type == Type::binary) return column.text(bytes);
-    if (is_tree(f)) return put_tree(column.data, trace_.signatures, f, bytes, true, SIZE_MAX), column.end_text();
+    if (is_tree(f)) return fill_tree(column, trace_.signatures, f, bytes);
     if (spec.type.type == Type::text) {  // one string
       if (!bytes.empty() && bytes.back() == '\0') bytes.remove_suffix(1);
       put_utf8(column.data, bytes);
@@ -769,7 +769,7 @@ Selection resolve(const Trace& trace, const dt_selection* selection) {
 }
 
 void calls_stream(std::shared_ptr<const Trace> trace, const Selection& s, ArrowArrayStream* out) {
-  auto all = calls_schema(s.function);
+  auto all = calls_schema(*trace, s.function);
   std::vector<ColumnSpec> specs;
   if (s.default_columns) {
     for (auto& c : all)

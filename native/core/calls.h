@@ -28,7 +28,7 @@ struct ColumnSpec {
   std::string twin, group;  // for names of enumerants: the column with their numbers, their group
 };
 
-std::vector<ColumnSpec> calls_schema(const Function* function);
+std::vector<ColumnSpec> calls_schema(const Trace& trace, const Function* function);
 
 struct Selection {
   const Function* function = nullptr;

@@ -53,7 +53,8 @@ ColumnType value_type(const Field& f) {
 // The columns of a function's parameters and result: shown ones first, then what comes on request.
 class ParameterColumns {
  public:
-  ParameterColumns(std::vector<ColumnSpec>& out, std::set<std::string>& used) : out_(out), used_(used) {}
+  ParameterColumns(const Signatures& names, std::vector<ColumnSpec>& out, std::set<std::string>& used)
+      : names_(names), out_(out), used_(used) {}
   void add(const Function& function) {
     // By name; one that is called as a column before gets "_" behind.
     std::vector<std::pair<const Field*, std::string>> named;
@@ -91,9 +92,9 @@ class ParameterColumns {
     }
   }
   void array(const Field& f, const std::string& name) {
-    const ColumnType type = f.element == Element::chars || is_tree(f)
-                                ? ColumnType{Type::text, Type::u64}
-                                : ColumnType{Type::list, item_type(f.element, f.data_group)};
+    const ColumnType type = is_tree(f)                    ? tree_type(names_, f)
+                            : f.element == Element::chars ? ColumnType{Type::text}
+                                                          : ColumnType{Type::list, item_type(f.element, f.data_group)};
     out_.push_back({name, type, Source::count_, Part::list, &f, true, {}, {}});
     if (f.slot >= 0) extra(name, "_pointer", {f.wide ? Type::u64 : Type::u32, Type::u64}, Part::pointer, f);
     extra(name, "_bytes", {Type::u64, Type::u64}, Part::bytes, f);
@@ -101,6 +102,7 @@ class ParameterColumns {
     extra(name, "_data", {Type::binary, Type::u64}, Part::data, f);
   }
 
+  const Signatures& names_;
   std::vector<ColumnSpec>& out_;
   std::set<std::string>& used_;
   std::vector<ColumnSpec> more_;
@@ -108,7 +110,7 @@ class ParameterColumns {
 
 }  // namespace
 
-std::vector<ColumnSpec> calls_schema(const Function* function) {
+std::vector<ColumnSpec> calls_schema(const Trace& trace, const Function* function) {
   using enum rows::Calls::At;
   static const std::set<Source> hidden = {tid, t_end, api, fn, payload_bytes, call, origin},
                                 words = {name, category, api}, own = {name, category, result, api, fn};
@@ -132,7 +134,7 @@ std::vector<ColumnSpec> calls_schema(const Function* function) {
   each(true);
   if (!function) return out;
   // Before its parameters what every table of a function shows, behind them what there is beside.
-  ParameterColumns(out, used).add(*function);
+  ParameterColumns(trace.signatures_of(*function), out, used).add(*function);
   each(false);
   return out;
 }

@@ -23,7 +23,7 @@ template <class T> struct Cell {
 };
 struct DeclaredColumn {
   const char* name;
-  ColumnType type;
+  PlainType type;
 };
 
 }  // namespace dt

@@ -117,6 +117,9 @@ inline std::string tree_name(const Field& field) { return field.element_name.sub
 // As text or JSON.
 void put_tree(Bytes& out, const Signatures& names, const Field& field, std::string_view content, bool json,
               size_t most_elements);
+// As columns: STRUCT, lists of it.
+ColumnType tree_type(const Signatures& names, const Field& field);
+void fill_tree(Column& column, const Signatures& names, const Field& field, std::string_view content);
 // The structure that begins at `at`, as JSON.
 void structure_json(Bytes& out, const Signatures& names, const StructType& type, std::string_view content, size_t at,
                     size_t most_elements);

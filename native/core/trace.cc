@@ -166,6 +166,7 @@ Trace::Trace(const std::string& path) : path_(path) {
 
 Trace::~Trace() {
   Structures::forget(signatures);
+  if (uncalled_) Structures::forget(*uncalled_);
   if (data_) munmap(const_cast<uint8_t*>(data_), bytes_);
   if (fd_ >= 0) close(fd_);
 }
@@ -474,6 +475,12 @@ const Function* Trace::function_named(std::string_view name) const {
   if (const Function* function = signatures.by_name(name)) return function;
   std::lock_guard lock(uncalled_mutex_);
   return uncalled_ ? uncalled_->by_name(name) : nullptr;
+}
+
+const Signatures& Trace::signatures_of(const Function& function) const {
+  if (signatures.by_name(function.name) == &function) return signatures;
+  std::lock_guard lock(uncalled_mutex_);
+  return uncalled_ ? *uncalled_ : signatures;
 }
 
 void Trace::set_frame_end(const std::string& rule) {

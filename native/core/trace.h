@@ -147,6 +147,8 @@ class Trace : public std::enable_shared_from_this<Trace> {
   size_t know(std::string_view text);
   // Of `signatures`, else of what `know` was given; nullptr: no such function.
   const Function* function_named(std::string_view name) const;
+  // Those that have this function of `function_named`.
+  const Signatures& signatures_of(const Function& function) const;
   std::vector<ChunkInfo> chunks;
   std::vector<CallsChunk> calls_chunks;  // in the order of seq of their first call
   std::vector<ThreadInfo> threads;

@@ -33,8 +33,8 @@ def node(chain: int = 0, leaves: int = 0, name: int = 0, same: int = 0, stype: i
     return struct.pack("<iiQIIQQQ", stype, 0, chain, 1, 0, leaves, name, same)
 
 
-def shown(tmp_path: Path, content: bytes, *, long: bool = False) -> tuple[str, str]:
-    """Return the call as text, and its tree as JSON."""
+def shown(tmp_path: Path, content: bytes, *, long: bool = False) -> tuple[str, dict[str, object]]:
+    """Return the call as text, and its tree as a row has it."""
     w = Writer(SIGNATURES)
     w.thread().call("vkMake", start=1000, duration=5, pInfo=blob(content) if long else Data(content)).flush()
     path = w.write(tmp_path / "hostile.dtap")
@@ -50,7 +50,10 @@ def test_a_tree(tmp_path: Path) -> None:
     text, tree = shown(tmp_path, content)
     assert 'leaves = {{a = 5, b = 0.5}, {a = 6, b = 1.5}}, name = "one", same = NULL' in text
     assert "pNext = {Node{sType = STYPE_NODE, count = 1, leaves = NULL, name = NULL, same = /* not read */}}" in text
-    assert json.loads(tree)["leaves"][1] == {"a": 6, "b": 1.5}
+    assert tree["leaves"] == [{"a": 5, "b": 0.5}, {"a": 6, "b": 1.5}]
+    assert (tree["sType"], tree["name"], tree["same"]) == ("STYPE_NODE", "one", None)
+    chained = {"sType": "STYPE_NODE", "count": 1, "leaves": None, "name": None, "same": None}
+    assert json.loads(str(tree["pNext"])) == [chained]
 
 
 @pytest.mark.parametrize(

@@ -267,7 +267,7 @@ class Database(ABC):
         if column:
             name = column.group(1) or column.group(2)
             names = self._mentioned_columns(query)
-            if re.fullmatch(r"(GL|EGL|GLX|VG)_\w+", name):
+            if re.fullmatch(r"(GL|EGL|GLX|VG|VK)_\w+", name):
                 return QueryError(f"no column {name}", hint=f"enumerants are text: write '{name}' in quotes")
             return QueryError(
                 f"no column {name}",
@@ -289,6 +289,8 @@ class Database(ABC):
             hint = did_you_mean(
                 near[1], ("SELECT", "FROM", "WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "WITH", "JOIN")
             )
+        if near := re.search(r"Candidate Entries: (.+)", text):
+            hint = "members: " + near[1].replace('"', "")
         if "disabled" in text and "file" in text.lower():
             hint = f"only the {self.WHAT} is read; COPY (SELECT ...) TO 'file' writes"
         return QueryError(message.replace("\n", " "), hint=hint)
