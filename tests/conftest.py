@@ -38,9 +38,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         marked[item.nodeid.partition("[")[0]].append(item)
     left_out: set[pytest.Item] = set()
     for group in marked.values():
-        if group[0].get_closest_marker("exhaustive"):
-            left_out.update(group)
-        elif sample := group[0].get_closest_marker("sample"):
+        left_out.update(item for item in group if item.get_closest_marker("exhaustive"))
+        if sample := group[0].get_closest_marker("sample"):
             # Always the same ones, spread over all of them: a hash knows nothing of their order.
             spread = sorted(group, key=lambda item: hashlib.sha1(item.nodeid.encode()).digest())
             left_out.update(spread[sample.args[0] :])

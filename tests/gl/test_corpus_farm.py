@@ -62,6 +62,7 @@ def test_a_worker_minimizes(client: Any, store: Store, fakes: Path) -> None:  # 
         list(farm.minimize_on(client, store, [trace], (replace(crash, key="0"), None), seconds=5, limits=Limits()))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
 def test_a_lost_worker_loses_nothing(
     client: Any,

@@ -42,7 +42,7 @@ def test_the_list_is_the_whole_default_list() -> None:
     assert set(EXCHANGED) <= set(exact.DEFAULT_BENCHMARKS)
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("program", ["glmark2-es2", "glmark2"])
 @pytest.mark.parametrize("benchmark", EXCHANGED)
 def test_scenes_are_exact_and_so_they_are_through_apitrace(

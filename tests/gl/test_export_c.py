@@ -109,7 +109,7 @@ def triangle(programs: Bench, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return _record(programs, ["es2_triangle", "10"], tmp_path_factory.mktemp("triangle") / "t.dtap")
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_is_read_back_is_what_the_program_got(name: str, programs: Bench, tmp_path: Path) -> None:
     trace = _record(programs, [name], tmp_path / "t.dtap")
@@ -122,7 +122,7 @@ def test_what_is_read_back_is_what_the_program_got(name: str, programs: Bench, t
     assert played.returncode == 0
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", WINDOWS)
 def test_frames_are_those_of_the_player(name: str, programs: Bench, tmp_path: Path) -> None:
     argv = WINDOWS[name]

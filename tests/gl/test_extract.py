@@ -110,7 +110,7 @@ def _certificate(path: Path) -> dict[str, object]:
     return dict(found[0])
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_cut_frame_is_the_same(name: str, recordings: Mapping[str, Path], tmp_path: Path) -> None:
     frame, most = PROGRAMS[name]
@@ -488,6 +488,7 @@ def test_waste_is_told(recordings: Mapping[str, Path]) -> None:
     assert of_kind["same value"]["glUseProgram"] == frames - 1
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", ["wasteful", "ff_lit", "ff_lists", "fbo_chain", "transfers", "modern", "two_contexts"])
 def test_simpler_and_the_same(name: str, recordings: Mapping[str, Path], tmp_path: Path) -> None:
     out = tmp_path / "lean.dtap"

@@ -363,6 +363,7 @@ class TestCounts:
                 assert opened.sql(question).fetchall() == whole, restart
         assert len(whole) == len({m.id for one in plan.passes for m in one.metrics})
 
+    @pytest.mark.sample(2)
     @pytest.mark.parametrize("word", MORE)
     def test_what_is_hard_to_count_is_counted_too(self, recorded: dict[str, Path], word: str):
         _measured(recorded[word], ["draw"])

@@ -108,6 +108,7 @@ def test_what_hidden_draws_read_is_counted(programs: Bench, tmp_path: Path):
 STAGES = [(2 * 3 * 1 + 6 * 2, ALL), (2 * 5, ALL), (0, ALL), (0, 4 * ALL), (0, 4 * ALL)]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("driver", ["llvmpipe", "zink"])
 def test_stages_between_and_samples_read_as_often_as_they_run(
     recordings: dict[str, Path], programs: Bench, tmp_path: Path, driver: str

@@ -189,6 +189,7 @@ CUTTING = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("api", CUTTING)
 def test_what_programs_cut_away_and_which_viewports_they_choose_is_told(programs: Bench, tmp_path: Path, api: str):
     done = programs.recorded(["cutting", api, "2"], tmp_path)

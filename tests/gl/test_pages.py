@@ -231,7 +231,7 @@ def _endless_programs(folder: Path) -> None:
         subprocess.run(["cc", str(source), "-o", str(target), "-lEGL", "-lGLESv2"], check=True)
 
 
-@pytest.mark.sample(14)
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_blocks_run(
     page: Path,

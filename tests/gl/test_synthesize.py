@@ -80,7 +80,7 @@ def test_more_than_the_tolerance_is_an_error(programs: Bench, tmp_path: Path) ->
     assert any("off by more than 5 %: uniforms" in str(note) for note in said["notes"])  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("scene", ["build", "desktop"])
+@pytest.mark.parametrize("scene", ["build", pytest.param("desktop", marks=pytest.mark.exhaustive)])
 def test_as_much_as_glmark2(programs: Bench, tmp_path: Path, scene: str) -> None:
     if shutil.which("glmark2-es2") is None or programs.display is None:
         pytest.skip("glmark2-es2 or Xvfb is not installed")

@@ -95,14 +95,14 @@ def no_disagreement(path: Path, variables: int) -> None:
     assert len(found.variables) >= variables
 
 
-@pytest.mark.sample(9)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs(name: str, programs: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     no_disagreement(record(programs, name.split(), tmp_path / "t.dtap"), PROGRAMS[name])
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", SCENES)
 def test_windows(name: str, programs: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if shutil.which(name) is None:

@@ -25,6 +25,7 @@ CUTS = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", CUTS)
 def test_a_frame_alone_is_the_same(
     drawtap: Callable[..., object], recorded: Callable[..., Path], tmp_path: Path, name: str

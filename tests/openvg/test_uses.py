@@ -91,6 +91,7 @@ def test_segments_are_counted_as_the_engine_does(recorded: Callable[..., Path]) 
     assert told == 32
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", ["frames", "objects", "shared frames", "shared targets"])
 def test_c_source_draws_the_same(
     request: pytest.FixtureRequest,

@@ -273,6 +273,7 @@ def test_enumerants_have_the_values_of_the_headers(vk: Api, name: str, value: in
 # ---- what does not fit ------------------------------------------------------------------------------------
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("statement", "words"),
     [

@@ -52,6 +52,7 @@ def test_lives(seed):
     assert model.scalar("SELECT count(*) FROM requests WHERE unmatched IS NOT NULL") == 0
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_figures_of_any_window(seed):
     generator = random.Random(100 + seed)
