@@ -223,7 +223,7 @@ def _specification() -> Iterator[str]:
     yield "# What is known of the APIs\n\n"
     yield "A command is complete when a rule says for every pointer how much it points to. Of the others the plain\n"
     yield "arguments are recorded. `drawtap spec report --all` lists every extension, `drawtap spec show NAME` one\n"
-    yield "command or one structure. Vulkan is recorded, but not played yet.\n\n"
+    yield "command or one structure.\n\n"
     yield "| API | commands | complete | pointers | with a rule |\n|---|---:|---:|---:|---:|\n"
     for row in report.coverage():
         yield f"| {row.label} | {row.commands} | {row.complete} | {row.pointers} | {row.known_pointers} |\n"

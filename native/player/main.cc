@@ -15,6 +15,7 @@
 
 #include "../common/json.h"
 #include "attachments.h"
+#include "command_line.h"
 #include "measuring.h"
 #include "metrics/look.h"
 #include "metrics/session.h"
@@ -42,34 +43,6 @@ void find_openvg(const Trace& trace, char** arguments) {
   fprintf(stderr, "drawtap-play: %s: %s\n", own.c_str(), strerror(errno));
 }
 
-bool number(const char* text, uint64_t& out) {
-  char* end = nullptr;
-  if (!text || *text < '0' || *text > '9') return false;
-  out = strtoull(text, &end, 10);
-  return *end == 0;
-}
-
-// "5,7,9": ascending or not; a file of them as @FILE, blanks and newlines between.
-bool numbers(std::string text, std::vector<uint64_t>& out) {
-  if (text.starts_with("@")) {
-    std::ifstream file(text.substr(1));
-    if (!file) return false;
-    text.assign(std::istreambuf_iterator<char>(file), {});
-  }
-  const char* at = text.c_str();
-  while (*at) {
-    if (*at == ',' || *at == ' ' || *at == '\n') {
-      ++at;
-      continue;
-    }
-    if (*at < '0' || *at > '9') return false;
-    char* end = nullptr;
-    out.push_back(strtoull(at, &end, 10));
-    at = end;
-  }
-  return !out.empty();
-}
-
 bool attachments(std::string text, unsigned& out) {
   out = 0;
   for (text += ','; !text.empty(); text.erase(0, text.find(',') + 1)) {
@@ -86,32 +59,6 @@ bool attachments(std::string text, unsigned& out) {
       return false;
   }
   return out != 0;
-}
-
-bool snapshot_at(const std::string& text, Options& o, std::vector<uint64_t>& calls) {
-  size_t colon = text.find(':');
-  std::string word = text.substr(0, colon), rest = colon == text.npos ? "" : text.substr(colon + 1);
-  if (word == "calls") return numbers(rest, calls);
-  if (word == "frames")
-    o.snapshot_at = Options::AT_FRAMES;
-  else if (word == "draws")
-    o.snapshot_at = Options::AT_DRAWS;
-  else if (word == "every")
-    o.snapshot_at = Options::AT_CALLS;
-  else
-    return false;
-  return colon == text.npos || (number(rest.c_str(), o.snapshot_every) && o.snapshot_every);
-}
-
-bool range(const std::string& text, uint64_t& first, uint64_t& end) {
-  size_t colon = text.find(':');
-  std::string a = text.substr(0, colon), b = colon == text.npos ? "" : text.substr(colon + 1);
-  if (!a.empty() && !number(a.c_str(), first)) return false;
-  if (colon == text.npos)
-    end = first + 1;
-  else if (!b.empty() && !number(b.c_str(), end))
-    return false;
-  return first < end;
 }
 
 // What travels in the file: the last word on `key` among the annotations of a kind, or "".
@@ -165,51 +112,10 @@ std::string with_libraries(std::string said) {
 }
 
 // What the command line asks for.
-struct Wanted {
-  Options options;
-  bool probe = false, list = false, help = false;
+struct Wanted : Asked {
+  bool probe = false, list = false;
   std::string measure, measured, plan, query_path;
-  std::vector<uint64_t> snapshot_calls;
 };
-
-struct Option {
-  const char* name;
-  const char* values;  // "": none; words, one a value
-  const char* needs;   // said where the values are not what they should be
-  bool (*take)(Wanted& w, char** values);
-  const char* help;
-};
-
-template <auto Member> bool flag(Wanted& w, char**) { return w.*Member = true; }
-template <auto Member> bool option_flag(Wanted& w, char**) { return w.options.*Member = true; }
-template <auto Member> bool word(Wanted& w, char** values) {
-  w.*Member = values[0];
-  return true;
-}
-template <auto Member> bool option_word(Wanted& w, char** values) {
-  w.options.*Member = values[0];
-  return true;
-}
-template <auto Member> bool positive(Wanted& w, char** values) {
-  uint64_t n = 0;
-  if (!number(values[0], n) || !n) return false;
-  w.options.*Member = n;
-  return true;
-}
-
-bool take_image(Wanted& w, char** values) {
-  w.options.image_at_call = true;
-  w.options.snapshot_prefix = values[1];
-  return number(values[0], w.options.stop_call);
-}
-
-bool take_snapshots(Wanted& w, char** values) {
-  w.options.snapshots = true;
-  w.options.snapshot_prefix = values[0];
-  return true;
-}
-
-bool take_hashes(Wanted& w, char**) { return w.options.snapshots = w.options.hashes = true; }
 
 bool take_states(Wanted& w, char** values) {
   std::vector<uint64_t> calls;
@@ -222,16 +128,13 @@ bool take_states(Wanted& w, char** values) {
   return true;
 }
 
-const Option OPTIONS[] = {
-    {"--frames", "A:B", "A:B with A < B",
-     [](Wanted& w, char** v) { return range(v[0], w.options.first_frame, w.options.end_frame); },
-     "measure and save only these frames; play no further than B"},
+const OptionOf<Wanted> OPTIONS[] = {
+    {"--frames", "A:B", "A:B with A < B", take_range, "measure and save only these frames; play no further than B"},
     {"--loop", "N", "a number", positive<&Options::loops>, "play the frames N times (decoded once)"},
     {"--verify", "", "", option_flag<&Options::verify>,
      "compare read-backs, GL errors and frame hashes with the recording"},
     {"--snapshots", "PREFIX", "a prefix", take_snapshots, "save each frame as PREFIX000000.png"},
-    {"--snapshot-at", "WHAT", "frames, draws or every (:N), or calls:A,B,C",
-     [](Wanted& w, char** v) { return snapshot_at(v[0], w.options, w.snapshot_calls); },
+    {"--snapshot-at", "WHAT", "frames, draws or every (:N), or calls:A,B,C", take_snapshot_at,
      "frames, draws, every (call), each with :N for each Nth; calls:A,B,C"},
     {"--attachments", "LIST", "some of color,depth,stencil,buffers",
      [](Wanted& w, char** v) { return attachments(v[0], w.options.attachments); },
@@ -281,43 +184,10 @@ const Option OPTIONS[] = {
      "JSON lines: progress, findings, result; - for standard output (default)"},
 };
 
-void print_usage(FILE* to) {
-  fputs("usage: drawtap-play [options] TRACE\n", to);
-  for (auto& option : OPTIONS) {
-    const std::string left = std::string(option.name) + (*option.values ? " " : "") + option.values;
-    fprintf(to, "  %-20s %s\n", left.c_str(), option.help);
-  }
-  fputs("exit status: 0 played, 1 played and something differs, 2 usage, 3 nothing to play on, 4 trace broken\n", to);
-}
-
 int usage(const std::string& what) {
   fprintf(stderr, "drawtap-play: %s\n", what.c_str());
-  print_usage(stderr);
+  print_usage(stderr, "drawtap-play", OPTIONS);
   return 2;
-}
-
-// What is wrong with the command line; "": nothing.
-std::string parse(int argc, char** argv, Wanted& w) {
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    if (!word.starts_with("--")) {
-      if (!w.options.trace.empty()) return "one trace at a time";
-      w.options.trace = word;
-      continue;
-    }
-    if (word == "--help") {
-      w.help = true;
-      return "";
-    }
-    const auto option = std::find_if(std::begin(OPTIONS), std::end(OPTIONS), [&](auto& o) { return word == o.name; });
-    if (option == std::end(OPTIONS)) return word + " is no option";
-    const std::string_view values = option->values;
-    const int count = values.empty() ? 0 : 1 + static_cast<int>(std::count(values.begin(), values.end(), ' '));
-    if (i + count >= argc && count) return word + " needs " + option->needs;
-    if (!option->take(w, argv + i + 1)) return word + " needs " + option->needs;
-    i += count;
-  }
-  return "";
 }
 
 // The same for what belongs together; files that options name are read.
@@ -357,19 +227,24 @@ std::unique_ptr<metrics::Session> session_of(Wanted& w, std::string& why) {
   return std::make_unique<metrics::Session>(std::move(request), mode, w.measured, stdout, o.first_frame, o.end_frame);
 }
 
-// Calls of Vulkan are recorded and can be asked, but not played yet.
-void refuse_vulkan(const Trace& trace) {
+// Recordings of Vulkan have a player of their own beside this one, which is given the same command line.
+void hand_over_vulkan(const Trace& trace, char** arguments) {
   uint64_t vulkan = 0, others = 0;
   for (auto& f : trace.signatures.functions)
     if (f.id < DT_FN_FIRST_TAP) (f.api == "vk" ? vulkan : others) += trace.calls_of(f.id);
-  if (vulkan && !others)
-    throw Error(DT_E_ARGUMENT, "Vulkan cannot be played yet: all " + std::to_string(vulkan) + " calls are Vulkan's");
+  if (!vulkan || others) return;
+  std::error_code failed;
+  const auto other = std::filesystem::read_symlink("/proc/self/exe", failed).parent_path() / "drawtap-play-vk";
+  fflush(nullptr);
+  if (!failed) execv(other.c_str(), arguments);
+  throw Error(DT_E_ARGUMENT, "the recording is of Vulkan, and its player cannot be started: " + other.string() + ": " +
+                                 strerror(errno));
 }
 
 int play(Wanted& w, char** argv) {
   Options& o = w.options;
   const auto trace = std::make_shared<Trace>(o.trace);
-  refuse_vulkan(*trace);
+  hand_over_vulkan(*trace, argv);
   find_openvg(*trace, argv);  // before anything asks what can be measured
   std::string why;
   auto session = session_of(w, why);
@@ -403,8 +278,8 @@ int main(int argc, char** argv) {
   Wanted w;
   w.options.status_path = "-";
   w.options.frame_end.clear();
-  std::string wrong = parse(argc, argv, w);
-  if (w.help) return print_usage(stdout), 0;
+  std::string wrong = parse(argc, argv, w, OPTIONS);
+  if (w.help) return print_usage(stdout, "drawtap-play", OPTIONS), 0;
   if (wrong.empty()) wrong = complete(w);
   if (!wrong.empty()) return usage(wrong);
 #if defined(M_MMAP_THRESHOLD)

@@ -19,10 +19,6 @@ namespace dt::play {
 
 extern Player* g_player;
 
-double now_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 // ---- what the tap noted -------------------------------------------------------------------------
 
 // What the recorder said of its recording that decides how much of the picture can be right.

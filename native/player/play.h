@@ -16,6 +16,7 @@
 #include "../state/known.h"
 #include "names.h"
 #include "options.h"
+#include "play_clock.h"
 #include "shadow.h"
 
 namespace dt::play {
@@ -331,7 +332,5 @@ class Player {
   Heartbeat no_beat_ = NO_BEAT;
   Heartbeat* heartbeat_ = &no_beat_;  // shared memory, where somebody watches
 };
-
-double now_seconds();
 
 }  // namespace dt::play

@@ -19,13 +19,28 @@ DRAINER = "drawtap-drain"
 CORE = "libdrawtap-core.so"
 READING = "libdrawtap-reading.so"  # what of the core reads: all that `make demo` makes of it
 PLAYER = "drawtap-play"
+PLAYER_VULKAN = "drawtap-play-vk"  # what the player hands recordings of Vulkan to
 PEERS = "libdrawtap-peers.so"
 SYSTEM = "libdrawtap-system.so"
 STATE = "libdrawtap-state.so"
 EXTRACT = "libdrawtap-extract.so"
 OPENVG = "openvg/libOpenVG.so.1"
 RING = "drawtap-ring"
-PARTS = (TAP, TAP_VULKAN, PRELOAD, SIGNATURES, DRAINER, CORE, PLAYER, PEERS, SYSTEM, STATE, EXTRACT, RING)
+PARTS = (
+    TAP,
+    TAP_VULKAN,
+    PRELOAD,
+    SIGNATURES,
+    DRAINER,
+    CORE,
+    PLAYER,
+    PLAYER_VULKAN,
+    PEERS,
+    SYSTEM,
+    STATE,
+    EXTRACT,
+    RING,
+)
 
 
 def folders() -> list[Path]:

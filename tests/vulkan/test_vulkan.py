@@ -128,12 +128,6 @@ def test_a_cut_of_a_recording_explains_its_structures(recorded: Path, tmp_path: 
     assert sql(made, query) == sql(recorded, query)[: len(sql(made, query))] != []
 
 
-def test_replay_refuses_by_name(recorded: Path) -> None:
-    done = run_drawtap("replay", recorded)
-    assert done.returncode == 3
-    assert "Vulkan cannot be played yet" in done.stderr
-
-
 def test_no_vulkan_where_it_is_not_wanted(linked: Path, tmp_path: Path) -> None:
     done = run_drawtap("record", "--api", "gl", "-o", tmp_path / "x.dtap", "--", linked, environment=environment())
     assert done.returncode == 0

@@ -382,7 +382,7 @@ def _libraries(path: Path, elf: Elf) -> Iterator[Check]:
         if vulkan:
             yield Check("ok", "graphics", "may use Vulkan too")
     elif vulkan:
-        yield Check("ok", "graphics", "Vulkan, as far as the file says: recorded, not played yet")
+        yield Check("ok", "graphics", "Vulkan, as far as the file says: recorded, and played again")
     elif "libwayland-client.so.0" in linked:
         yield Check("warning", "graphics", "Wayland and no OpenGL: it seems to draw with the CPU")
     else:

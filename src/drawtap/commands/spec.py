@@ -61,8 +61,7 @@ def _report(*, everything: bool) -> Rows:
     return Rows(
         ("api", "commands", "wrapped", "complete", "pointers", "known", "incomplete"),
         lines,
-        note="complete: a rule says for every pointer how much it points to; other content is not recorded.\n"
-        "Vulkan is recorded, but not played yet.",
+        note="complete: a rule says for every pointer how much it points to; other content is not recorded.",
         findings=bool(below),
     )
 

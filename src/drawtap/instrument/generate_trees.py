@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from drawtap.spec import expr
@@ -34,6 +34,11 @@ def own_structs(api: Api) -> dict[str, StructType]:
     return {name: struct for name, struct in api.structs.items() if name == struct.name}
 
 
+def handle_numbers(api: Api) -> dict[str, int]:
+    """Return the numbers of the types of handles."""
+    return {name: number for number, name in enumerate(api.handles)}
+
+
 def number_name(struct: str, api: Api) -> str:
     """Return the C++ name of a structure's number."""
     return f"dt::tree::TYPE_{api.structs[struct].name}"
@@ -51,9 +56,12 @@ def numbers(api: Api) -> str:
     return f"namespace dt::tree {{ enum : uint16_t {{ {rows} }}; }}\n"
 
 
-def tables(api: Api) -> str:
-    """Return the C++ of the tables and of the rules."""
-    made = _Tables(api)
+def tables(api: Api, header: str = "module_vk.h", *, handles: bool = False) -> str:
+    """Return the C++ of the tables and of the rules, behind an include of `header`.
+
+    With `handles` they say where handles stand, too.
+    """
+    made = _Tables(api, handles)
     rows: list[str] = []
     types: list[str] = []
     structs = own_structs(api)
@@ -72,7 +80,7 @@ def tables(api: Api) -> str:
     return "\n".join(
         [
             "// Generated. Structures and what their pointers lead to.",
-            '#include "module_vk.h"',
+            f'#include "{header}"',
             "#include <stddef.h>",
             *_assertions(structs),
             "namespace dt::tree {",
@@ -103,6 +111,7 @@ def _assertions(structs: Mapping[str, StructType]) -> Iterator[str]:
 @dataclass
 class _Tables:
     api: Api
+    handles: bool
     rules: dict[tuple[str, str], int] = field(default_factory=dict)  # of a structure, by text
     _deep: dict[str, bool] = field(default_factory=dict)
 
@@ -126,6 +135,9 @@ class _Tables:
             if inner is not None and not inner.union and self._has_pointers(inner):
                 row = _Row(member, offset, condition)
                 yield row.text("EMBEDDED", number=self._order[inner.name], count=prod(member.lengths))
+            elif member.object_class and member.object_class in self._kinds:
+                row = _Row(member, offset, condition, "PROBE" if member.unsure else "0")
+                yield row.text("HANDLE", number=self._kinds[member.object_class], count=prod(member.lengths))
             return
         flags = "PROBE" if member.unsure and member.when is None else "0"
         flags += " | OUT" if getattr(data, "out", False) and not isinstance(data, Chain) else ""
@@ -137,7 +149,11 @@ class _Tables:
                 number = self._order[self.api.structs[member.type.base].name]
                 yield row.text("TREE", number=number, count=self._count(struct, count))
             case Array(count=count):
-                yield row.text("ARRAY", element=element_bytes(member.type, data), count=self._count(struct, count))
+                kind = self._kinds.get(member.object_class or "", 0)
+                if member.object_class in self._kinds and member.type.indirection == 1:
+                    row = replace(row, flags=f"{flags} | HANDLES")
+                width = element_bytes(member.type, data)
+                yield row.text("ARRAY", element=width, number=kind, count=self._count(struct, count))
             case String(length=length):
                 yield row.text("STRING", count=self._rule(struct, length) if length else _ALWAYS)
             case Strings(count=count):
@@ -163,6 +179,7 @@ class _Tables:
 
     def __post_init__(self) -> None:
         self._order = {name: number for number, name in enumerate(own_structs(self.api))}
+        self._kinds = handle_numbers(self.api) if self.handles else {}
 
     def _has_pointers(self, struct: StructType) -> bool:
         if struct.name not in self._deep:

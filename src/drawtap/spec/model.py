@@ -271,8 +271,9 @@ class Member:
     `offset` and `size` are the bytes that it takes on 64-bit Linux; `lengths` are the dimensions of a fixed array,
     `bits` the first bit and the width of a bit-field, counted from `offset`. `data` says what a pointer points to,
     `when` (an expression over the members) where that holds; a pointer that is `unsure` has no such rule, though the
-    API ignores the pointer at times: a recorder must probe the memory before it reads. A union's member is the one in
-    use where the structure's `selector` has a value of `selections`.
+    API ignores the pointer at times: a recorder must probe the memory before it reads. A handle that is `unsure` may
+    be anything at times. A union's member is the one in use where the structure's `selector` has a value of
+    `selections`.
     """
 
     name: str
@@ -325,7 +326,8 @@ class StructType:
     @cached_property
     def probed(self) -> tuple[str, ...]:
         """Names of the pointers whose memory must be probed: no rule says when the API ignores them."""
-        return tuple(m.name for m in self.members if m.unsure and m.when is None and not isinstance(m.data, Opaque))
+        unsure = [m for m in self.members if m.is_pointer and m.unsure and m.when is None]
+        return tuple(m.name for m in unsure if not isinstance(m.data, Opaque))
 
 
 @dataclass(frozen=True, slots=True)

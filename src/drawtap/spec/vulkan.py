@@ -323,7 +323,7 @@ class _Reader:
             object_class=self._class(declared.type),
             data=self._data(declared, siblings, member=True),
             unsure=element.get("noautovalidity") == "true"
-            and declared.type.indirection > 0
+            and (declared.type.indirection > 0 or declared.type.base in self.handles)
             and declared.name != "pNext",
             selector=element.get("selector"),
             selections=tuple(s for s in element.get("selection", "").split(",") if s),

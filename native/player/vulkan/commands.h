@@ -1,0 +1,51 @@
+// What the player knows of Vulkan's commands (tables are generated).
+#pragma once
+#include <cstdint>
+#include <cstring>
+
+#include "trees.h"
+#include "vulkan_types.h"
+
+namespace dt::play::vk {
+
+// How an argument is made of what was recorded.
+enum Way : uint8_t {
+  NOTHING,        // NULL: an allocator of the program, a place for an answer that nobody needs
+  VALUE,          // as it was
+  HANDLE,         // the object here
+  TREE,           // structures with all that they lead to
+  ARRAY,          // elements of `element` bytes
+  HANDLES,        // objects here
+  WORDS,          // a terminated text
+  TEMPLATE_DATA,  // what an update with a descriptor template reads; `count` is the template
+  MADE,           // room for the handles of new objects
+  ROOM            // room for an answer
+};
+struct Param {
+  Way way;
+  uint8_t width;      // of the value's field, 8 or 4, and its number among those
+  int8_t slot, data;  // the number of its descriptor; -1: none
+  int8_t payload;     // and of its content
+  uint16_t type;      // of structures or handles
+  uint16_t element;   // bytes; of TREE: 1 where rules of the structures read the command's parameters
+  uint16_t count;     // a rule (count_of)
+  bool late;          // the rule looks behind another pointer
+  int8_t stride;      // the parameter that says how far structures are apart; -1: none does
+};
+enum : uint8_t { SKIPPED = 1, RESULT = 2, DRAW = 4, DISPATCH = 8, BLOCKS = 16 };
+struct Command {
+  const char* name;
+  uint64_t (*shape)(void* function, const uint64_t* arguments);
+  uint16_t first, params;  // among PARAMS
+  uint16_t alias;          // the same command's other number; number::COMMANDS: none
+  uint8_t result_width, result_slot, flags;
+  const char* refused;  // why it cannot be played; nullptr: it can
+};
+constexpr int MOST_PARAMS = 16;
+extern const Param PARAMS[];
+extern const Command COMMANDS[];
+extern const char* const KIND_NAMES[];
+int64_t count_of(uint16_t rule, const uint64_t* arguments);
+size_t features_bytes(int32_t stype);  // of a structure that switches features on; 0: it is none
+
+}  // namespace dt::play::vk

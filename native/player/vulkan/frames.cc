@@ -1,0 +1,231 @@
+// Frames, what is saved of them, and the loop over all records.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include <sys/mman.h>
+
+#include "../../core/error.h"
+#include "../../core/text.h"
+#include "../image.h"
+#include "../play_clock.h"
+#include "player.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace dt::play::vk {
+Player::Player(const Trace& trace, const Options& options)
+    : trace_(trace), options_(options), mapping_(map_functions(trace)) {
+  handlers_.resize(number::COMMANDS);
+  for (uint16_t i = 0; i < number::COMMANDS; ++i) {
+    const std::string_view name = COMMANDS[i].name;
+    if (name.starts_with("vkDestroy") && !(COMMANDS[i].flags & SKIPPED)) handlers_[i] = &Player::destroy;
+    if (name.starts_with("vkCreate") && name.find("SurfaceKHR") != name.npos) handlers_[i] = &Player::create_surface;
+    if (name.starts_with("vkCreateHeadlessSurface")) handlers_[i] = &Player::create_surface;
+  }
+  using namespace number;
+  const std::pair<uint16_t, Handler> special[] = {
+      {vkCreateInstance, &Player::create_instance},
+      {vkDestroyInstance, &Player::destroy_instance},
+      {vkEnumeratePhysicalDevices, &Player::enumerate_devices},
+      {vkEnumeratePhysicalDeviceGroups, &Player::enumerate_groups},
+      {vkEnumeratePhysicalDeviceGroupsKHR, &Player::enumerate_groups},
+      {vkGetPhysicalDeviceProperties, &Player::properties},
+      {vkGetPhysicalDeviceProperties2, &Player::properties},
+      {vkGetPhysicalDeviceProperties2KHR, &Player::properties},
+      {vkGetPhysicalDeviceMemoryProperties, &Player::memory_properties},
+      {vkGetPhysicalDeviceMemoryProperties2, &Player::memory_properties},
+      {vkGetPhysicalDeviceMemoryProperties2KHR, &Player::memory_properties},
+      {vkCreateDevice, &Player::create_device},
+      {vkDestroyDevice, &Player::destroy_device},
+      {vkGetDeviceQueue, &Player::get_queue},
+      {vkGetDeviceQueue2, &Player::get_queue},
+      {vkAllocateCommandBuffers, &Player::secondary_buffers},
+      {vkFreeCommandBuffers, &Player::free_objects},
+      {vkFreeDescriptorSets, &Player::free_objects},
+      {vkResetDescriptorPool, &Player::reset_pool},
+      {vkCreateDescriptorUpdateTemplate, &Player::create_template},
+      {vkCreateDescriptorUpdateTemplateKHR, &Player::create_template},
+      {vkCreatePipelineCache, &Player::create_pipeline_cache},
+      {vkAllocateMemory, &Player::allocate_memory},
+      {vkFreeMemory, &Player::free_memory},
+      {vkMapMemory, &Player::map_memory},
+      {vkMapMemory2, &Player::map_memory},
+      {vkMapMemory2KHR, &Player::map_memory},
+      {vkUnmapMemory, &Player::skip},
+      {vkUnmapMemory2, &Player::skip},
+      {vkUnmapMemory2KHR, &Player::skip},
+      {vkFlushMappedMemoryRanges, &Player::flush_memory},
+      {vkDestroySurfaceKHR, &Player::forget_fake},
+      {vkCreateSwapchainKHR, &Player::create_swapchain},
+      {vkDestroySwapchainKHR, &Player::destroy_swapchain},
+      {vkGetSwapchainImagesKHR, &Player::swapchain_images},
+      {vkAcquireNextImageKHR, &Player::acquire},
+      {vkAcquireNextImage2KHR, &Player::acquire2},
+      {vkQueuePresentKHR, &Player::present},
+      {vkReleaseSwapchainImagesKHR, &Player::skip},
+      {vkReleaseSwapchainImagesEXT, &Player::skip},
+      {vkWaitForFences, &Player::wait_fences},
+      {vkGetFenceStatus, &Player::fence_status},
+      {vkWaitSemaphores, &Player::wait_semaphores},
+      {vkWaitSemaphoresKHR, &Player::wait_semaphores},
+      {vkGetSemaphoreCounterValue, &Player::semaphore_value},
+      {vkGetSemaphoreCounterValueKHR, &Player::semaphore_value},
+      {vkGetEventStatus, &Player::event_status},
+      {vkCreateQueryPool, &Player::create_query_pool},
+      {vkGetQueryPoolResults, &Player::query_results},
+  };
+  for (auto& [of, handler] : special) handlers_[of] = handler;
+  ends_ = trace.frames()->ends;
+  if (!ends_.empty()) end_seq_ = ends_.front();
+  status_ = options.status_path == "-" ? stdout : fopen(options.status_path.c_str(), "w");
+  if (!status_) throw Error(DT_E_IO, options.status_path + " cannot be written");
+  if (options.heartbeat) {
+    void* shared =
+        mmap(nullptr, sizeof(Heartbeat), PROT_READ | PROT_WRITE, MAP_SHARED, static_cast<int>(options.heartbeat), 0);
+    if (shared == MAP_FAILED) throw Error(DT_E_ARGUMENT, "--heartbeat is not shared memory");
+    heartbeat_ = static_cast<Heartbeat*>(shared);
+  }
+  refuse_recording();
+}
+
+Player::~Player() {
+  if (status_ && status_ != stdout) fclose(status_);
+}
+
+// What cannot be played is said before anything is played.
+void Player::refuse_recording() const {
+  std::map<std::string, std::pair<uint64_t, std::string>> found;
+  for (auto& f : trace_.signatures.functions) {
+    const int known = mapping_[static_cast<size_t>(f.index)].known;
+    const uint64_t n = trace_.calls_of(f.id);
+    if (known < 0 || !n || !COMMANDS[known].refused) continue;
+    auto& [count, name] = found[COMMANDS[known].refused];
+    count += n;
+    if (name.empty()) name = f.name;
+  }
+  std::string text;
+  for (auto& [why, of] : found)
+    text += (text.empty() ? "" : "; ") + why + " (" + std::to_string(of.first) +
+            (of.first == 1 ? " call, " : " calls, ") + of.second + ")";
+  if (!text.empty()) throw Error(DT_E_ARGUMENT, "this cannot be played yet: " + text);
+}
+
+bool Player::save_picture(uint64_t frame, const std::string& path) {
+  Picture picture;
+  if (!read_shown(picture)) return false;
+  if (options_.hashes) {
+    const XXH128_hash_t h = XXH3_128bits(picture.pixels.data(), picture.pixels.size());
+    JsonObject line;
+    line.put("kind", "frame").put("frame", frame).put("call", seq_).put("width", picture.width);
+    put_line(status_, line.put("height", picture.height).put("hash", hash_text({h.low64, h.high64})));
+  }
+  if (path.empty()) return true;
+  if (!write_image(path, picture.pixels, picture.width, picture.height))
+    return report("image", seq_, "", path + " cannot be written"), false;
+  JsonObject line;
+  put_line(status_, line.put("kind", "image").put("frame", frame).put("call", seq_).put("path", path));
+  return true;
+}
+
+void Player::progress() {
+  const double now = now_seconds();
+  if (now - last_progress_ < 0.25) return;
+  last_progress_ = now;
+  JsonObject line;
+  put_line(status_, line.put("kind", "progress").put("calls", seq_).put("total", trace_.calls).put("frames", frames_));
+  fflush(status_);
+}
+
+void Player::frame_end() {
+  const bool wanted = frame_ >= options_.first_frame && frame_ < options_.end_frame;
+  if (wanted && options_.snapshots && frame_ % options_.snapshot_every == 0) {
+    char name[32];
+    snprintf(name, sizeof name, "%06llu", static_cast<unsigned long long>(frame_));
+    if (!presented_)
+      report("image", seq_, "", "frames that do not end with vkQueuePresentKHR have no image");
+    else
+      save_picture(frame_, options_.snapshot_prefix.empty()
+                               ? ""
+                               : options_.snapshot_prefix + name + "." + options_.snapshot_format);
+  }
+  presented_ = false;
+  ++frame_;
+  ++frames_;
+  ++next_end_;
+  end_seq_ = next_end_ < ends_.size() ? ends_[next_end_] : UINT64_MAX;
+  const double now = now_seconds();
+  if (frame_ == options_.first_frame && !measured_from_) {
+    measured_from_ = now;
+    calls_at_start_ = calls_;
+  } else if (wanted && options_.benchmark) {
+    frame_times_.push_back(now);
+  }
+  progress();
+}
+
+// A wait of one thread lasts until another one has done something: it is played when it ended, not when it began.
+bool Player::is_late(Decoded* chunk, uint32_t record) {
+  const int known = chunk->known[chunk->order[record]];
+  if (!several_ || known < 0 || !(COMMANDS[known].flags & BLOCKS)) return false;
+  uint64_t ticks = 0;
+  const uint64_t entry = chunk->open->entries()[record];
+  if (!entry || !chunk->open->duration(record, ticks)) return false;
+  late_.push_back({feed_->shared(), record, seq_, entry + ticks});
+  return true;
+}
+
+// Plays the waits that ended before something else began, or that their thread's next record follows.
+void Player::play_late(uint64_t before, uint32_t thread) {
+  while (!late_.empty()) {
+    auto due = std::min_element(late_.begin(), late_.end(), [](auto& a, auto& b) { return a.until < b.until; });
+    const bool own = std::any_of(late_.begin(), late_.end(), [&](auto& l) { return l.chunk->thread == thread; });
+    if (due->until > before && !own) return;
+    const Late now = *due;
+    late_.erase(due);
+    const uint64_t seq = std::exchange(seq_, now.seq);
+    play(now.chunk.get(), now.record);
+    seq_ = seq;
+  }
+}
+
+int Player::run() {
+  started_ = now_seconds();
+  if (!options_.first_frame) measured_from_ = started_;
+  several_ = trace_.threads.size() > 1;
+  feed_ = std::make_unique<Feed>(trace_, mapping_, options_.preload ? 0 : options_.window);
+  Decoded* chunk = nullptr;
+  uint32_t record = 0;
+  while (frame_ < options_.end_frame && feed_->next(chunk, record, seq_) && seq_ <= options_.stop_call) {
+    if (!late_.empty()) play_late(chunk->open->entries()[record], chunk->thread);
+    if (!is_late(chunk, record)) play(chunk, record);
+  }
+  play_late(UINT64_MAX, 0);
+  if (options_.image_at_call) save_picture(frame_, options_.snapshot_prefix);
+  objects_.drop([](unsigned kind, const Object& o) {  // what still runs is part of the time
+    if (kind == OF_Device) DT_VK(*o.owner, vkDeviceWaitIdle)(o.owner->device);
+    return false;
+  });
+  ended_ = now_seconds();
+  finish();
+  return different_ ? 1 : 0;
+}
+
+void Player::finish() {
+  for (auto& problem : feed_->problems()) report("damaged", 0, "", problem);
+  findings_.write(status_);
+  const double begun = measured_from_ ? measured_from_ : started_;
+  std::vector<int64_t> times;
+  double last = measured_from_;
+  for (double t : frame_times_) times.push_back(std::llround((t - last) * 1e9)), last = t;
+  JsonObject line;
+  line.put("kind", "result").put("calls", calls_).put("frames", frames_).put("seconds", ended_ - started_);
+  line.put("measured_seconds", ended_ - begun).put("measured_calls", calls_ - calls_at_start_);
+  line.put("compared", compared_).put("different", different_).put("skipped", skipped_).put("uncompared", uncompared_);
+  line.put("unseen", uint64_t{0}).put("loops", uint64_t{1}).put("engine", engine_);
+  put_line(status_, line.values("frame_times_ns", times));
+  fflush(status_);
+}
+
+}  // namespace dt::play::vk

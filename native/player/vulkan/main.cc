@@ -1,0 +1,121 @@
+// drawtap-play-vk: plays a recording of Vulkan again. drawtap-play starts it; it can be started alone.
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+#include <set>
+
+#include "../../core/error.h"
+#include "../command_line.h"
+#include "player.h"
+
+namespace dt::play::vk {
+namespace {
+
+using Wanted = Asked;
+
+bool ignore(Wanted&, char**) { return true; }
+
+const OptionOf<Wanted> OPTIONS[] = {
+    {"--frames", "A:B", "A:B with A < B", take_range, "measure and save only these frames; play no further than B"},
+    {"--verify", "", "", option_flag<&Options::verify>,
+     "compare what the device stored in mapped memory, and answers to queries, with the recording"},
+    {"--snapshots", "PREFIX", "a prefix", take_snapshots, "save each frame as PREFIX000000.png"},
+    {"--snapshot-at", "WHAT", "frames, draws or every (:N), or calls:A,B,C", take_snapshot_at, "frames, frames:N"},
+    {"--format", "WORD", "a word", option_word<&Options::snapshot_format>, "of snapshots: png, ppm or rgba"},
+    {"--hashes", "", "", take_hashes, "report the hash of each frame"},
+    {"--image", "CALL FILE", "a call and a file", take_image, "save what was shown last before a call, and stop"},
+    {"--stop-at", "CALL", "a call", [](Wanted& w, char** v) { return dt::play::number(v[0], w.options.stop_call); },
+     "play no further than this call"},
+    {"--frame-end", "RULE", "a rule", option_word<&Options::frame_end>, "what ends a frame"},
+    {"--single-thread", "", "", ignore, "as always: the calls of all threads are played on one"},
+    {"--preload", "", "", option_flag<&Options::preload>, "decode everything first"},
+    {"--window", "N", "a number", positive<&Options::window>, "decode at most N chunks ahead"},
+    {"--benchmark", "", "", option_flag<&Options::benchmark>, "time each frame"},
+    {"--heartbeat", "FD", "a descriptor", positive<&Options::heartbeat>,
+     "store the call that comes next in this shared memory, 8 bytes (options.h)"},
+    {"--status", "FILE", "a file", option_word<&Options::status_path>,
+     "JSON lines: progress, findings, result; - for standard output (default)"},
+};
+
+// What the player of the other APIs can do besides.
+std::string elsewhere(int argc, char** argv) {
+  static const std::set<std::string_view> known = {
+      "--loop",        "--attachments", "--x11",     "--config",   "--debug",       "--query-state", "--query-path",
+      "--query-file",  "--objects",     "--serve",   "--look",     "--as-recorded", "--keep",        "--errors",
+      "--shift-names", "--metrics",     "--measure", "--measured", "--plan"};
+  for (int i = 1; i < argc; ++i)
+    if (known.contains(argv[i])) return argv[i];
+  return "";
+}
+
+// A crash is most often one of the driver; which call led to it is worth a line.
+Heartbeat* g_beat;
+void crashed(int signal) {
+  char text[120];
+  const Heartbeat beat = *g_beat;
+  const int n = snprintf(text, sizeof text, "drawtap-play: the driver crashed (signal %d) at call %llu\n", signal,
+                         static_cast<unsigned long long>(beat & 0xffffffffffff));
+  if (n > 0 && write(2, text, static_cast<size_t>(n)) < 0) _exit(3);
+  ::signal(signal, SIG_DFL);
+  raise(signal);
+}
+
+int play(Wanted& w) {
+  Options& o = w.options;
+  const auto trace = std::make_shared<Trace>(o.trace);
+  if (o.frame_end.empty())
+    for (auto& a : trace->annotations)
+      if (a.kind == "command") o.frame_end = json_string(a.json, "frame_end");  // `record --frame-end`
+  trace->set_frame_end(o.frame_end.empty() ? "auto" : o.frame_end);
+  int code = 3;
+  {
+    Player player(*trace, o);
+    g_beat = player.heartbeat();
+    for (int each : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) signal(each, crashed);
+    code = player.run();
+  }
+  fflush(nullptr);
+  _exit(code);  // drivers have been seen to crash in their exit handlers
+}
+
+int usage(const std::string& what) {
+  fprintf(stderr, "drawtap-play: %s\n", what.c_str());
+  print_usage(stderr, "drawtap-play-vk", OPTIONS);
+  return 2;
+}
+
+}  // namespace
+}  // namespace dt::play::vk
+
+int main(int argc, char** argv) {
+  using namespace dt::play;
+  using namespace dt::play::vk;
+  Wanted w;
+  w.options.status_path = "-";
+  w.options.frame_end.clear();
+  if (const std::string name = elsewhere(argc, argv); !name.empty()) {
+    fprintf(stderr, "drawtap-play: recordings of Vulkan are played without %s yet\n", name.c_str());
+    return 3;
+  }
+  const std::string wrong = parse(argc, argv, w, OPTIONS);
+  if (w.help) return print_usage(stdout, "drawtap-play-vk", OPTIONS), 0;
+  if (!wrong.empty()) return usage(wrong);
+  if (w.options.trace.empty()) return usage("which trace?");
+  if (!w.snapshot_calls.empty() || w.options.snapshot_at != Options::AT_FRAMES) {
+    fputs("drawtap-play: recordings of Vulkan have snapshots of frames alone yet\n", stderr);
+    return 3;
+  }
+  try {
+    return play(w);
+  } catch (const dt::Error& error) {
+    fprintf(stderr, "drawtap-play: %s\n", error.what());
+    fflush(nullptr);
+    _exit(error.code == DT_E_ARGUMENT ? 3 : 4);
+  } catch (const std::exception& error) {
+    fprintf(stderr, "drawtap-play: %s\n", error.what());
+    fflush(nullptr);
+    _exit(4);
+  }
+}

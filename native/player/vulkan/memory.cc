@@ -1,0 +1,105 @@
+// Device memory, and what program and device stored in it.
+#include <cstring>
+
+#include "../../core/error.h"
+#include "player.h"
+
+namespace dt::play::vk {
+
+uint32_t Player::memory_type(const Device& device, uint32_t bits, uint32_t wanted) const {
+  for (const uint32_t flags : {wanted, uint32_t{0}})
+    for (uint32_t i = 0; i < device.memory.memoryTypeCount; ++i)
+      if (bits >> i & 1 && (device.memory.memoryTypes[i].propertyFlags & flags) == flags) return i;
+  fail(DT_E_ARGUMENT, "the device has no memory of a fitting type");
+}
+
+void Player::allocate_memory(Call& c) {
+  if (!succeeded(c)) return;
+  build(c);
+  auto& device = static_cast<Device&>(*c.table);
+  auto* info = c.at<VkMemoryAllocateInfo>(1);
+  if (info->memoryTypeIndex >= device.memory_types.size()) fail(DT_E_FORMAT, "there is no such type of memory");
+  info->memoryTypeIndex = device.memory_types[info->memoryTypeIndex];
+  invoke(c);
+  made(c);
+  memory_[*c.at<VkDeviceMemory>(3)] = {&device, info->allocationSize,
+                                       device.memory.memoryTypes[info->memoryTypeIndex].propertyFlags, nullptr};
+}
+
+void Player::free_memory(Call& c) {
+  if (!c.recorded(1)) return;
+  const uint64_t now = handle(OF_DeviceMemory, c.recorded(1), false);
+  memory_.erase(reinterpret_cast<VkDeviceMemory>(now));  // freeing ends a mapping
+  destroy(c);
+}
+
+uint8_t* Player::mapped(Memory& memory, VkDeviceMemory of) {
+  if (memory.at) return memory.at;
+  void* at = nullptr;
+  if (!(memory.properties & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) ||
+      DT_VK(*memory.device, vkMapMemory)(memory.device->device, of, 0, VK_WHOLE_SIZE, 0, &at) != VK_SUCCESS)
+    fail(DT_E_ARGUMENT, "memory that the program mapped cannot be mapped here");
+  return memory.at = static_cast<uint8_t*>(at);
+}
+
+void Player::map_memory(Call& c) {
+  if (!succeeded(c)) return;
+  build(c);
+  const auto of = c.number == number::vkMapMemory ? c.as<VkDeviceMemory>(1) : c.at<VkMemoryMapInfo>(1)->memory;
+  auto it = memory_.find(of);
+  if (it == memory_.end()) fail(DT_E_FORMAT, "memory is mapped that was not allocated");
+  mapped(it->second, of);
+}
+
+void Player::flush_memory(Call& c) {
+  build(c);
+  const auto* ranges = c.at<VkMappedMemoryRange>(2);
+  for (uint64_t i = 0; ranges && i < c.arguments[1]; ++i) {
+    auto it = memory_.find(ranges[i].memory);
+    if (it == memory_.end() || !it->second.at) return;
+  }
+  invoke(c);
+}
+
+// Bytes of mapped memory: the program's are stored here, those that the device may have stored are compared.
+void Player::memory_write(const FunctionColumns& c, uint32_t row, bool device) {
+  const Field *of = nullptr, *offset = nullptr, *data = nullptr;
+  if (!c.function || (device && !options_.verify)) return;
+  for (auto& p : c.function->params) (p.name == "memory" ? of : p.name == "offset" ? offset : data) = &p;
+  if (!of || !offset || !data || !data->has_data()) return;
+  const uint64_t d = c.descriptor(*data, row), place = c.raw(*offset, row);
+  std::string_view bytes;
+  if (DT_DATA_KIND(d) == DT_DATA_INLINE) {
+    bytes = c.payload(*data, row);
+  } else if (DT_DATA_KIND(d) == DT_DATA_BLOB) {
+    held_.push_back(blobs_.get(trace_, c.hash(*data, row)));
+    bytes = {reinterpret_cast<const char*>(held_.back()->data()), held_.back()->size()};
+  } else {
+    return report("recording", seq_, "", "bytes that the program stored in mapped memory are missing");
+  }
+  const auto handle_now = reinterpret_cast<VkDeviceMemory>(handle(OF_DeviceMemory, c.raw(*of, row), false));
+  Memory& memory = memory_.at(handle_now);
+  if (place > memory.bytes || bytes.size() > memory.bytes - place)
+    fail(DT_E_FORMAT, "bytes are stored behind the end of their memory");
+  uint8_t* at = mapped(memory, handle_now) + place;
+  if (device) {
+    ++compared_;
+    if (!memcmp(at, bytes.data(), bytes.size())) return;
+    ++different_;
+    size_t first = 0, differ = 0;
+    for (size_t i = bytes.size(); i-- > 0;)
+      if (at[i] != static_cast<uint8_t>(bytes[i])) first = i, ++differ;
+    return report("read-back", seq_, "",
+                  std::to_string(differ) + " of " + std::to_string(bytes.size()) +
+                      " bytes of mapped memory differ, the first at " + std::to_string(place + first));
+  }
+  memcpy(at, bytes.data(), bytes.size());
+  if (memory.properties & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT) return;
+  VkMappedMemoryRange range{};
+  range.sType = VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE;
+  range.memory = handle_now;
+  range.size = VK_WHOLE_SIZE;
+  DT_VK(*memory.device, vkFlushMappedMemoryRanges)(memory.device->device, 1, &range);
+}
+
+}  // namespace dt::play::vk

@@ -1,0 +1,283 @@
+// Plays a recording of Vulkan: what all its parts share.
+//
+// Each call is made again in the recorded order on one thread. Objects get the handles of the driver here. Windows are
+// images of the player's own. What the program stored in mapped memory is stored again before the call that it stands
+// before; what the device stored there is not: the device does so again, and `verify` compares.
+#pragma once
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "../../state/feed.h"
+#include "../blobs.h"
+#include "../findings.h"
+#include "../options.h"
+#include "relocation.h"
+
+namespace dt::play::vk {
+
+// Functions of an instance or of a device, looked up when they are first needed.
+struct Table {
+  VkInstance instance = nullptr;
+  VkDevice device = nullptr;
+  std::vector<void*> functions = std::vector<void*>(number::COMMANDS);
+  virtual ~Table() = default;
+  void* get(uint16_t number);  // nullptr: the driver does not have it
+};
+#define DT_VK(table, name) (reinterpret_cast<type::name>((table).get(number::name)))
+
+struct Instance : Table {
+  std::vector<VkPhysicalDevice> physical;
+};
+
+// What the player needs of its own on a device: to hand on semaphores and fences, to read images.
+struct Device : Table {
+  VkPhysicalDevice physical = nullptr;
+  VkPhysicalDeviceMemoryProperties memory{};
+  std::vector<uint32_t> memory_types;  // by the recorded number
+  VkQueue queue = nullptr;
+  uint32_t family = 0;
+  VkCommandPool pool = nullptr;
+  VkCommandBuffer commands = nullptr;
+  VkBuffer buffer = nullptr;
+  VkDeviceMemory room = nullptr;
+  uint64_t room_bytes = 0;
+  void* at = nullptr;
+};
+
+struct Memory {
+  Device* device = nullptr;
+  uint64_t bytes = 0;
+  uint32_t properties = 0;
+  uint8_t* at = nullptr;  // all of it, from the first time on that the program maps it
+};
+
+struct Swapchain {
+  Device* device = nullptr;
+  VkSwapchainCreateInfoKHR info{};
+  std::vector<VkImage> images;
+  std::vector<VkDeviceMemory> memory;
+  std::vector<uint64_t> recorded;  // handles of the images
+};
+
+struct Object {
+  uint64_t now = 0;
+  Table* owner = nullptr;
+  uint64_t parent = 0;  // the pool here
+};
+
+// Objects by kind and recorded handle. Drivers give equal objects one handle, and a handle may come again before the
+// call that ended the first one returns: the oldest object of a handle ends first.
+class Objects {
+ public:
+  void add(unsigned kind, uint64_t recorded, const Object& object);
+  Object* find(unsigned kind, uint64_t recorded) {
+    auto it = current_[kind].find(recorded);
+    return it == current_[kind].end() ? nullptr : &it->second;
+  }
+  bool take(unsigned kind, uint64_t recorded, Object& out);
+  template <class F> void drop(F&& which) {
+    for (unsigned kind = 0; kind < KINDS; ++kind) {
+      std::erase_if(current_[kind], [&](auto& each) { return which(kind, each.second); });
+      std::erase_if(older_[kind], [&](auto& each) { return which(kind, each.second); });
+    }
+  }
+
+ private:
+  std::unordered_map<uint64_t, Object> current_[KINDS];
+  std::multimap<uint64_t, Object> older_[KINDS];
+};
+
+struct Content {
+  const uint8_t* data = nullptr;
+  uint64_t bytes = 0;
+  explicit operator bool() const { return data; }
+};
+
+// A recorded call, and what becomes of it.
+struct Call {
+  const Command& command;
+  uint16_t number;
+  const Columns& columns;
+  uint32_t row;
+  Table* table = nullptr;
+  uint64_t arguments[MOST_PARAMS] = {};
+  const Param& param(int i) const { return PARAMS[command.first + i]; }
+  template <class T> T* at(int i) const { return reinterpret_cast<T*>(arguments[i]); }
+  template <class T> T as(int i) const { return reinterpret_cast<T>(arguments[i]); }
+  // The recorded value of a parameter.
+  uint64_t recorded(int i) const { return value(param(i).width, static_cast<size_t>(param(i).slot)); }
+  VkResult result() const { return static_cast<VkResult>(value(command.result_width, command.result_slot)); }
+  uint64_t value(unsigned width, size_t slot) const {
+    return width == 8 ? columns.w8[slot][row] : columns.w4[slot][row];
+  }
+};
+
+struct Picture {
+  int width = 0, height = 0;
+  std::vector<uint8_t> pixels;  // RGBA, the lowest row first
+};
+
+class Player final : Relocation::Host {
+ public:
+  Player(const Trace& trace, const Options& options);
+  ~Player();
+  int run();
+  Heartbeat* heartbeat() { return heartbeat_; }
+
+ private:
+  using Handler = void (Player::*)(Call&);
+
+  // ---- calls (play.cc)
+  void play(Decoded* chunk, uint32_t record);
+  void tap_record(Decoded* chunk, uint32_t record);
+  void refuse_recording() const;
+  void call(Call& c);
+  void generic(Call& c);
+  void build(Call& c);
+  void argument(Call& c, int i);
+  void* structures(Call& c, int i, int64_t need);
+  uint64_t invoke(Call& c);
+  void made(Call& c);
+  // Whether a call can be made that made something in the recording.
+  static bool succeeded(const Call& c) { return !(c.command.flags & RESULT) || c.result() >= 0; }
+  void check(Call& c, VkResult now);
+  void destroy(Call& c);
+  void destroy_pool(Call& c);
+  void free_objects(Call& c);
+  void reset_pool(Call& c);
+  void skip(Call&) {}
+  Content content(const Call& c, int i);
+  template <class T> std::vector<T> recorded_array(const Call& c, int i);
+  // The plain structure that a query answered with; nullptr: it was not recorded.
+  template <class T> const T* answer(const Call& c, int i, size_t inside = 0);
+  [[noreturn]] void fail(int code, const std::string& what) const;
+  std::string where() const;
+
+  // ---- what relocation asks
+  uint64_t handle(unsigned kind, uint64_t recorded, bool any) override;
+  bool stays(int32_t stype) override;
+  void unknown(int32_t stype) override;
+  void* room(size_t bytes) override;
+  void described(uint64_t update, uint8_t* at, size_t bytes) override;
+
+  // ---- instances and devices (setup.cc)
+  void create_instance(Call& c);
+  void destroy_instance(Call& c);
+  void enumerate_devices(Call& c);
+  void enumerate_groups(Call& c);
+  void create_device(Call& c);
+  void destroy_device(Call& c);
+  void get_queue(Call& c);
+  void properties(Call& c);
+  void memory_properties(Call& c);
+  void choose_physical(Call& c, VkDeviceCreateInfo& info);
+  void supported_features(Call& c, VkDeviceCreateInfo& info);
+  uint32_t supported(std::vector<const char*>& kept, const char* const* names, uint32_t count,
+                     const std::unordered_set<std::string>& here, const char* what);
+  void secondary_buffers(Call& c);
+  void create_template(Call& c);
+  void create_pipeline_cache(Call& c);
+
+  // ---- memory (memory.cc)
+  void allocate_memory(Call& c);
+  void free_memory(Call& c);
+  void map_memory(Call& c);
+  void flush_memory(Call& c);
+  void memory_write(const FunctionColumns& c, uint32_t row, bool device);
+  uint8_t* mapped(Memory& memory, VkDeviceMemory handle);
+  uint32_t memory_type(const Device& device, uint32_t bits, uint32_t wanted) const;
+
+  // ---- windows (swapchain.cc)
+  void create_surface(Call& c);
+  void forget_fake(Call& c);
+  void create_swapchain(Call& c);
+  void destroy_swapchain(Call& c);
+  void swapchain_images(Call& c);
+  void acquire(Call& c);
+  void acquire2(Call& c);
+  void hand_on(Device& device, VkQueue queue, uint32_t waits, const VkSemaphore* wait, VkSemaphore signal,
+               VkFence fence);
+  void acquired(Call& c, VkSemaphore semaphore, VkFence fence);
+  void present(Call& c);
+  void make_images(Swapchain& chain, size_t count);
+  void drop_images(Swapchain& chain);
+  bool read_shown(Picture& picture);
+  void read_room(Device& device, uint64_t bytes);
+  void copy_image(Device& device, VkQueue queue, VkImage image, uint32_t width, uint32_t height);
+
+  // ---- waits (waits.cc)
+  void wait_fences(Call& c);
+  void fence_status(Call& c);
+  void wait_semaphores(Call& c);
+  void semaphore_value(Call& c);
+  void event_status(Call& c);
+  void query_results(Call& c);
+  void create_query_pool(Call& c);
+
+  // ---- frames (frames.cc)
+  void frame_end();
+  bool save_picture(uint64_t frame, const std::string& path);
+  void report(std::string kind, uint64_t call, std::string function, std::string text) {
+    findings_.add(std::move(kind), call, std::move(function), std::move(text));
+  }
+  void progress();
+  void finish();
+
+  struct Late {
+    std::shared_ptr<Decoded> chunk;
+    uint32_t record;
+    uint64_t seq, until;  // ticks
+  };
+  bool is_late(Decoded* chunk, uint32_t record);
+  void play_late(uint64_t before, uint32_t thread);
+
+  const Trace& trace_;
+  const Options& options_;
+  std::vector<Mapping> mapping_;
+  std::vector<Handler> handlers_;
+  std::unique_ptr<Feed> feed_;
+  Blobs blobs_;
+  std::vector<Blobs::Bytes> held_;  // contents of the running call
+  std::vector<std::unique_ptr<uint8_t[]>> rooms_;
+  std::vector<std::unique_ptr<Table>> tables_;
+  Table global_;
+  Objects objects_;
+  std::unordered_map<VkDeviceMemory, Memory> memory_;
+  std::vector<std::unique_ptr<Swapchain>> swapchains_;
+  Swapchain* shown_ = nullptr;  // presented last
+  uint32_t shown_index_ = 0;
+  VkQueue shown_on_ = nullptr;
+  uint64_t fakes_ = 0;
+  std::unordered_map<uint64_t, std::vector<std::pair<VkDescriptorType, uint32_t>>> templates_;
+  std::unordered_map<uint64_t, VkQueryType> query_types_;
+  struct Recorded {  // what the recording says of a physical device
+    std::string name;
+    VkPhysicalDeviceType type = 0;
+    VkPhysicalDeviceMemoryProperties memory{};
+  };
+  std::unordered_map<uint64_t, Recorded> recorded_;
+  std::string engine_;
+  std::vector<Late> late_;
+  bool several_ = false;  // threads
+
+  const char* running_ = "";
+  uint64_t seq_ = 0, end_seq_ = UINT64_MAX, frame_ = 0, frames_ = 0, calls_ = 0, skipped_ = 0;
+  uint64_t compared_ = 0, different_ = 0, uncompared_ = 0;
+  std::vector<uint64_t> ends_;
+  size_t next_end_ = 0;
+  bool presented_ = false;  // since the last frame's end
+  Findings findings_;
+  FILE* status_ = nullptr;
+  double started_ = 0, measured_from_ = 0, ended_ = 0, last_progress_ = 0;
+  uint64_t calls_at_start_ = 0;
+  std::vector<double> frame_times_;
+  Heartbeat no_beat_ = NO_BEAT;
+  Heartbeat* heartbeat_ = &no_beat_;
+};
+
+}  // namespace dt::play::vk

@@ -1,0 +1,91 @@
+// Waits and questions: the recording says how they ended, and so they end here.
+#include <sched.h>
+
+#include "../../core/error.h"
+#include "../play_clock.h"
+#include "player.h"
+
+namespace dt::play::vk {
+namespace {
+
+constexpr uint64_t LONG = 60'000'000'000;  // ns: nothing takes so long that comes to an end
+
+}  // namespace
+
+void Player::wait_fences(Call& c) {
+  if (c.result() != VK_SUCCESS) return;
+  build(c);
+  c.arguments[4] = LONG;
+  if (invoke(c) == VK_TIMEOUT)
+    fail(DT_E_ARGUMENT, "fences that were signalled in the recording are not signalled here");
+}
+
+void Player::fence_status(Call& c) {
+  if (c.result() != VK_SUCCESS) return;
+  build(c);
+  const auto fence = c.as<VkFence>(1);
+  if (DT_VK(*c.table, vkWaitForFences)(c.as<VkDevice>(0), 1, &fence, 1, LONG) == VK_TIMEOUT)
+    fail(DT_E_ARGUMENT, "a fence that was signalled in the recording is not signalled here");
+}
+
+void Player::wait_semaphores(Call& c) {
+  if (c.result() != VK_SUCCESS) return;
+  build(c);
+  c.arguments[2] = LONG;
+  if (invoke(c) == VK_TIMEOUT)
+    fail(DT_E_ARGUMENT, "semaphores that were signalled in the recording are not signalled here");
+}
+
+void Player::semaphore_value(Call& c) {
+  if (c.result() != VK_SUCCESS) return;
+  const auto values = recorded_array<uint64_t>(c, 2);
+  build(c);
+  if (values.empty()) return;
+  const auto semaphore = c.as<VkSemaphore>(1);
+  VkSemaphoreWaitInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;
+  info.semaphoreCount = 1;
+  info.pSemaphores = &semaphore;
+  info.pValues = values.data();
+  auto wait = DT_VK(*c.table, vkWaitSemaphores);
+  if (!wait) wait = DT_VK(*c.table, vkWaitSemaphoresKHR);
+  if (!wait) fail(DT_E_ARGUMENT, "the driver here has no timeline semaphores");
+  if (wait(c.as<VkDevice>(0), &info, LONG) == VK_TIMEOUT)
+    fail(DT_E_ARGUMENT, "a semaphore does not get the value here that it had in the recording");
+}
+
+void Player::event_status(Call& c) {
+  if (c.result() != VK_EVENT_SET) return;
+  build(c);
+  const double until = now_seconds() + LONG * 1e-9;
+  while (DT_VK(*c.table, vkGetEventStatus)(c.as<VkDevice>(0), c.as<VkEvent>(1)) != VK_EVENT_SET) {
+    if (now_seconds() > until) fail(DT_E_ARGUMENT, "an event that was set in the recording is not set here");
+    sched_yield();
+  }
+}
+
+void Player::create_query_pool(Call& c) {
+  generic(c);
+  if (succeeded(c)) query_types_[*c.at<uint64_t>(3)] = c.at<VkQueryPoolCreateInfo>(1)->queryType;
+}
+
+// Answers are compared where they can be equal.
+void Player::query_results(Call& c) {
+  if (c.result() != VK_SUCCESS || !options_.verify) return;
+  build(c);
+  const Content then = content(c, 5);
+  const VkQueryType type = query_types_[c.arguments[1]];
+  if (!then || (type != VK_QUERY_TYPE_OCCLUSION && type != VK_QUERY_TYPE_PIPELINE_STATISTICS)) {
+    ++uncompared_;
+    return;
+  }
+  c.arguments[7] |= VK_QUERY_RESULT_WAIT_BIT;
+  invoke(c);
+  ++compared_;
+  const auto bytes = std::min<uint64_t>(then.bytes, c.arguments[4]);
+  if (!memcmp(then.data, c.at<void>(5), bytes)) return;
+  ++different_;
+  report("read-back", seq_, c.command.name, "the answers to queries differ");
+}
+
+}  // namespace dt::play::vk

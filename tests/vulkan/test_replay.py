@@ -1,0 +1,163 @@
+"""Recordings of Vulkan, played: the pictures are those of the program, and they are drawn."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from drawtap.parts import PLAYER_VULKAN, part
+from sanitized import ROOT
+from shared import once, run_drawtap, steps, x_server
+from vulkan.conftest import HERE, environment
+from writer import Writer, table
+
+SIZE, PLACE = 300, 100  # of vkcube's window; it asks for that place
+
+
+@dataclass(frozen=True)
+class Cube:
+    """A recording of vkcube, and pictures of its window (RGB, the upper row first)."""
+
+    trace: Path
+    window: frozenset[bytes]
+
+
+@pytest.fixture(scope="session")
+def cube(tmp_path_factory: pytest.TempPathFactory) -> Cube:
+    if shutil.which("vkcube") is None:
+        pytest.skip("vkcube is not installed (Debian: vulkan-tools)")
+
+    def write(folder: Path) -> Path:
+        with x_server("-screen", "0", "640x480x24") as display:
+            if display is None:
+                pytest.skip("Xvfb is not installed")
+            sizes = ["--width", str(SIZE), "--height", str(SIZE)]
+            record = [sys.executable, "-m", "drawtap", "record", "-q", "-o", folder / "cube.dtap", "--"]
+            grab = [sys.executable, HERE / "grab.py", folder, str(PLACE), str(PLACE), str(SIZE)]
+            command = [*grab, *record, "vkcube", "--c", "60", *sizes]
+            done = subprocess.run(command, env={**environment(), "DISPLAY": display}, capture_output=True, text=True)
+            assert done.returncode == 0, done.stdout + done.stderr
+        return folder
+
+    folder = once(tmp_path_factory, "vulkan-cube", write)
+    shown = [path.read_bytes() for path in sorted(folder.glob("*.rgb"))]
+    return Cube(folder / "cube.dtap", frozenset(each for each in shown if any(each)))
+
+
+def pictures(trace: Path, folder: Path) -> list[bytes]:
+    """Play a recording without a display and return its frames: RGB, the upper row first."""
+    folder.mkdir()
+    command = [part(PLAYER_VULKAN), "--snapshots", f"{folder}/", "--format", "rgba", trace]
+    done = subprocess.run(command, env={**environment(), "DISPLAY": ""}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    frames = []
+    for path in sorted(folder.glob("*.rgba")):
+        pixels = path.read_bytes()
+        rows = [pixels[at : at + SIZE * 4] for at in range(0, len(pixels), SIZE * 4)][::-1]
+        whole = bytearray(b"".join(rows))
+        del whole[3::4]
+        frames.append(bytes(whole))
+    return frames
+
+
+def numbers(trace: Path, *arguments: str) -> dict[str, object]:
+    done = run_drawtap("replay", trace, "--json", *arguments, environment=environment())
+    assert done.returncode == 0, done.stderr
+    found: dict[str, object] = json.loads(done.stdout)
+    return found
+
+
+def test_frames_are_those_of_the_window(cube: Cube, tmp_path: Path) -> None:
+    frames = pictures(cube.trace, tmp_path / "frames")
+    assert len(frames) == len(set(frames)) == 60
+    assert cube.window, "no picture of the window was taken while the program ran"
+    assert cube.window <= set(frames)
+
+
+def test_frames_are_drawn(cube: Cube, tmp_path: Path) -> None:
+    """Without its draws the program's pictures are not there: nothing else in the recording has them."""
+    run_drawtap("edit", cube.trace, "-o", tmp_path / "none.dtap", "--drop", "vkCmdDraw")
+    assert not set(pictures(tmp_path / "none.dtap", tmp_path / "frames")) & cube.window
+
+
+def test_a_replay_is_told_as_others_are(cube: Cube, tmp_path: Path) -> None:
+    found, again = numbers(cube.trace, "--hashes", "--benchmark"), numbers(cube.trace, "--hashes", "--frames", "10:12")
+    hashes, times = found["hashes"], found["frame_times_ns"]
+    assert isinstance(hashes, list)
+    assert isinstance(times, list)
+    assert (found["frames"], found["skipped"], len(hashes), len(times)) == (60, 0, 60, 60)
+    assert again["hashes"] == hashes[10:12]
+    saved = numbers(cube.trace, "--snapshots", str(tmp_path), "--snapshot-at", "frames:20")
+    assert [Path(str(path)).name for path in saved["images"]] == ["000000.png", "000020.png", "000040.png"]  # type: ignore[attr-defined]
+    for more in (["--loop", "2"], ["--snapshot-at", "draws", "--snapshots", str(tmp_path)], ["--window"]):
+        refused = run_drawtap("replay", cube.trace, *more, environment=environment())
+        assert refused.returncode == 3
+        assert "yet" in refused.stderr
+
+
+def test_what_the_device_stored_is_compared_not_taken(recorded: Path, tmp_path: Path) -> None:
+    """A driver on the processor writes into the mapped pages. What it wrote is no part of what is played."""
+    found = numbers(recorded, "--verify")
+    assert (found["different"], found["skipped"]) == (0, 0)
+    assert int(str(found["compared"])) >= 4
+    less = tmp_path / "less.dtap"
+    run_drawtap("edit", recorded, "-o", less, "--drop", "vkCmdFillBuffer")
+    done = run_drawtap("replay", less, "--verify", environment=environment())
+    assert done.returncode == 1
+    assert "bytes of mapped memory differ" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("dropped", "told"),
+    [
+        ("vkCreateBuffer", r"call \d+ vk\w+: VkBuffer 0x[0-9a-f]+ was not made in this recording"),
+        ("vkAllocateMemory", "VkDeviceMemory 0x[0-9a-f]+ was not made in this recording"),
+        ("vkCreateInstance", "VkInstance 0x[0-9a-f]+ was not made in this recording"),
+    ],
+)
+def test_what_a_recording_lacks(dropped: str, told: str, recorded: Path, tmp_path: Path) -> None:
+    less = tmp_path / "less.dtap"
+    run_drawtap("edit", recorded, "-o", less, "--drop", dropped)
+    done = run_drawtap("replay", less, environment=environment())
+    assert done.returncode not in (0, 1)
+    assert re.search(told, done.stderr), done.stderr
+
+
+def test_what_cannot_be_played_is_refused_by_name(tmp_path: Path) -> None:
+    name = "vkCmdSetRayTracingPipelineStackSizeKHR"
+    w = Writer(
+        table(f"""\
+F  1  vk  {name}  1  1  -  -
+P  commandBuffer  VkCommandBuffer  handle  8:0  -  -
+P  pipelineStackSize  uint32_t  u32  4:0  -  -
+""")
+    )
+    w.thread().call(name, start=1000, duration=5, commandBuffer=1, pipelineStackSize=64).flush()
+    done = run_drawtap("replay", w.write(tmp_path / "rays.dtap"))
+    assert done.returncode == 3
+    assert f"ray tracing (1 call, {name})" in done.stderr
+
+
+def test_relocation_of_contents_by_chance(tmp_path: Path) -> None:
+    """The player's relocation reads no byte outside of a content, whatever the content has."""
+    if shutil.which("g++") is None:
+        pytest.skip("g++ is not installed")
+    generated = ROOT / "build/native/native/player/play-vk"
+    player = ROOT / "native/player/vulkan"
+    flags = ["-std=c++20", "-g1", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    folders = [flag for folder in (generated, player, ROOT / "native/mirror") for flag in ("-I", folder)]
+    sources = [HERE / "relocation.cc", player / "relocation.cc", generated / "vulkan_trees.cc"]
+    subprocess.run(["g++", *flags, *folders, *sources, "-o", tmp_path / "relocation"], check=True)
+    count = steps(20_000, 1_000_000)
+    done = subprocess.run([tmp_path / "relocation", str(count)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    whole, refused = map(int, done.stdout.split())
+    assert whole > count // 100
+    assert whole + refused == count
