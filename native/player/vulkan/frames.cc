@@ -73,10 +73,13 @@ Player::Player(const Trace& trace, const Options& options)
       {vkGetSemaphoreCounterValue, &Player::semaphore_value},
       {vkGetSemaphoreCounterValueKHR, &Player::semaphore_value},
       {vkGetEventStatus, &Player::event_status},
+      {vkQueueWaitIdle, &Player::queue_idle},
+      {vkDeviceWaitIdle, &Player::queue_idle},
       {vkCreateQueryPool, &Player::create_query_pool},
       {vkGetQueryPoolResults, &Player::query_results},
   };
   for (auto& [of, handler] : special) handlers_[of] = handler;
+  watch_stores();
   ends_ = trace.frames()->ends;
   if (!ends_.empty()) end_seq_ = ends_.front();
   status_ = options.status_path == "-" ? stdout : fopen(options.status_path.c_str(), "w");

@@ -29,6 +29,7 @@ void Player::allocate_memory(Call& c) {
 void Player::free_memory(Call& c) {
   if (!c.recorded(1)) return;
   const uint64_t now = handle(OF_DeviceMemory, c.recorded(1), false);
+  stores_.forget_memory(now);
   memory_.erase(reinterpret_cast<VkDeviceMemory>(now));  // freeing ends a mapping
   destroy(c);
 }
@@ -61,10 +62,37 @@ void Player::flush_memory(Call& c) {
   invoke(c);
 }
 
-// Bytes of mapped memory: the program's are stored here, those that the device may have stored are compared.
+// Bytes that the program stored in mapped memory.
+void Player::take(Memory& memory, VkDeviceMemory of, uint64_t offset, std::string_view bytes) {
+  memcpy(mapped(memory, of) + offset, bytes.data(), bytes.size());
+  if (memory.properties & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT) return;
+  VkMappedMemoryRange range{};
+  range.sType = VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE;
+  range.memory = of;
+  range.size = VK_WHOLE_SIZE;
+  DT_VK(*memory.device, vkFlushMappedMemoryRanges)(memory.device->device, 1, &range);
+}
+
+// Bytes that the device stored. Where it may still have been at it, it may have got further or less far.
+void Player::compare(Device& device, const uint8_t* now, uint64_t offset, std::string_view bytes) {
+  DT_VK(device, vkDeviceWaitIdle)(device.device);
+  const bool equal = !memcmp(now, bytes.data(), bytes.size());
+  if (!equal && may_run()) return void(++uncompared_);
+  ++compared_;
+  if (equal) return;
+  ++different_;
+  size_t first = 0, differ = 0;
+  for (size_t i = bytes.size(); i-- > 0;)
+    if (now[i] != static_cast<uint8_t>(bytes[i])) first = i, ++differ;
+  report("read-back", seq_, "",
+         std::to_string(differ) + " of " + std::to_string(bytes.size()) +
+             " bytes of mapped memory differ, the first at " + std::to_string(offset + first));
+}
+
+// Bytes of mapped memory that changed. `device`: while submitted work may have run.
 void Player::memory_write(const FunctionColumns& c, uint32_t row, bool device) {
   const Field *of = nullptr, *offset = nullptr, *data = nullptr;
-  if (!c.function || (device && !options_.verify)) return;
+  if (!c.function) return;
   for (auto& p : c.function->params) (p.name == "memory" ? of : p.name == "offset" ? offset : data) = &p;
   if (!of || !offset || !data || !data->has_data()) return;
   const uint64_t d = c.descriptor(*data, row), place = c.raw(*offset, row);
@@ -77,29 +105,20 @@ void Player::memory_write(const FunctionColumns& c, uint32_t row, bool device) {
   } else {
     return report("recording", seq_, "", "bytes that the program stored in mapped memory are missing");
   }
-  const auto handle_now = reinterpret_cast<VkDeviceMemory>(handle(OF_DeviceMemory, c.raw(*of, row), false));
-  Memory& memory = memory_.at(handle_now);
+  const auto now = reinterpret_cast<VkDeviceMemory>(handle(OF_DeviceMemory, c.raw(*of, row), false));
+  Memory& memory = memory_.at(now);
   if (place > memory.bytes || bytes.size() > memory.bytes - place)
     fail(DT_E_FORMAT, "bytes are stored behind the end of their memory");
-  uint8_t* at = mapped(memory, handle_now) + place;
-  if (device) {
-    ++compared_;
-    if (!memcmp(at, bytes.data(), bytes.size())) return;
-    ++different_;
-    size_t first = 0, differ = 0;
-    for (size_t i = bytes.size(); i-- > 0;)
-      if (at[i] != static_cast<uint8_t>(bytes[i])) first = i, ++differ;
-    return report("read-back", seq_, "",
-                  std::to_string(differ) + " of " + std::to_string(bytes.size()) +
-                      " bytes of mapped memory differ, the first at " + std::to_string(place + first));
+  if (!device) return take(memory, now, place, bytes);
+  uint64_t at = place;
+  const uint64_t end = place + bytes.size();
+  auto part = [&](uint64_t from, uint64_t to) { return bytes.substr(from - place, to - from); };
+  for (auto& [from, to] : stores_.in(reinterpret_cast<uint64_t>(now), {place, end})) {
+    if (at < from) take(memory, now, at, part(at, from));
+    if (options_.verify) compare(*memory.device, mapped(memory, now) + from, from, part(from, to));
+    at = to;
   }
-  memcpy(at, bytes.data(), bytes.size());
-  if (memory.properties & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT) return;
-  VkMappedMemoryRange range{};
-  range.sType = VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE;
-  range.memory = handle_now;
-  range.size = VK_WHOLE_SIZE;
-  DT_VK(*memory.device, vkFlushMappedMemoryRanges)(memory.device->device, 1, &range);
+  if (at < end) take(memory, now, at, part(at, end));
 }
 
 }  // namespace dt::play::vk

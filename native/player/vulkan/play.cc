@@ -131,6 +131,11 @@ void Player::described(uint64_t update, uint8_t* at, size_t bytes) {
         map(0, OF_Sampler), map(8, OF_ImageView);
       else
         map(0, what == 2 ? OF_Buffer : OF_BufferView);
+      VkDescriptorBufferInfo buffer{};
+      VkBufferView view{};
+      if (what == 2) memcpy(&buffer, at + place, sizeof buffer);
+      if (what == 3) memcpy(&view, at + place, sizeof view);
+      stored_by(type, what == 2 ? &buffer : nullptr, what == 3 ? &view : nullptr);
     }
   }
 }
@@ -275,6 +280,7 @@ void Player::generic(Call& c) {
   build(c);
   invoke(c);
   made(c);
+  if (const Handler watcher = watchers_[c.number]) (this->*watcher)(c);
 }
 
 void Player::destroy(Call& c) {
@@ -294,6 +300,7 @@ void Player::destroy(Call& c) {
       return o.parent == object.now && each == (kind == OF_CommandPool ? OF_CommandBuffer : OF_DescriptorSet);
     });
   if (kind == OF_DescriptorUpdateTemplate) templates_.erase(object.now);
+  if (kind == OF_Buffer || kind == OF_Image) stores_.forget(object.now);
   invoke(c);
 }
 

@@ -17,6 +17,7 @@
 #include "../findings.h"
 #include "../options.h"
 #include "relocation.h"
+#include "stores.h"
 
 namespace dt::play::vk {
 
@@ -192,6 +193,19 @@ class Player final : Relocation::Host {
   uint8_t* mapped(Memory& memory, VkDeviceMemory handle);
   uint32_t memory_type(const Device& device, uint32_t bits, uint32_t wanted) const;
 
+  void take(Memory& memory, VkDeviceMemory handle, uint64_t offset, std::string_view bytes);
+  void compare(Device& device, const uint8_t* now, uint64_t offset, std::string_view bytes);
+
+  // ---- where the device may store (stores.cc)
+  void watch_stores();
+  void watch_binding(Call& c);
+  void watch_view(Call& c);
+  void watch_transfer(Call& c);
+  void watch_descriptors(Call& c);
+  void stored_by(VkDescriptorType type, const VkDescriptorBufferInfo* buffer, const VkBufferView* view);
+  void bound_buffer(Table& table, VkDevice device, VkBuffer buffer, VkDeviceMemory memory, uint64_t offset);
+  void bound_image(Table& table, VkDevice device, VkImage image, VkDeviceMemory memory, uint64_t offset);
+
   // ---- windows (swapchain.cc)
   void create_surface(Call& c);
   void forget_fake(Call& c);
@@ -218,6 +232,11 @@ class Player final : Relocation::Host {
   void event_status(Call& c);
   void query_results(Call& c);
   void create_query_pool(Call& c);
+  void watch_submit(Call& c);
+  void done(const VkFence* fences, uint64_t count);
+  void reached(uint64_t semaphore, uint64_t value);
+  void queue_idle(Call& c);
+  bool may_run() const;  // whether something that was submitted may have run at this place of the recording
 
   // ---- frames (frames.cc)
   void frame_end();
@@ -239,7 +258,8 @@ class Player final : Relocation::Host {
   const Trace& trace_;
   const Options& options_;
   std::vector<Mapping> mapping_;
-  std::vector<Handler> handlers_;
+  std::vector<Handler> handlers_, watchers_;  // instead of what is generic; after that
+  Stores stores_;
   std::unique_ptr<Feed> feed_;
   Blobs blobs_;
   std::vector<Blobs::Bytes> held_;  // contents of the running call
@@ -255,7 +275,18 @@ class Player final : Relocation::Host {
   uint64_t fakes_ = 0;
   std::unordered_map<uint64_t, std::vector<std::pair<VkDescriptorType, uint32_t>>> templates_;
   std::unordered_map<uint64_t, VkQueryType> query_types_;
-  struct Recorded {  // what the recording says of a physical device
+  struct Queue {
+    Table* device = nullptr;
+    uint64_t submitted = 0, done = 0;
+  };
+  struct Signal {
+    Queue* queue = nullptr;
+    uint64_t number = 0;  // of the queue's submissions
+  };
+  std::unordered_map<uint64_t, Queue> queues_;
+  std::unordered_map<uint64_t, Signal> fences_;
+  std::unordered_map<uint64_t, std::map<uint64_t, Signal>> timelines_;  // by the value that a semaphore gets
+  struct Recorded {                                                     // what the recording says of a physical device
     std::string name;
     VkPhysicalDeviceType type = 0;
     VkPhysicalDeviceMemoryProperties memory{};

@@ -1,8 +1,8 @@
 """Generate the C++ tables of the player of Vulkan from the specification.
 
 A row for each command says what its parameters are: values, handles, structure trees, arrays. Hand-written code
-(native/player/vulkan) makes a call of a row and a record, so nothing is generated for each command but the row. How the
-driver's function is called depends on the types of its parameters alone: there are some hundred such shapes.
+(native/player/vulkan) makes a call of a row and a record, so nothing is generated for each command but the row. Types of
+parameters alone decide the call of the driver's function: a hundred such shapes serve all commands.
 """
 
 from __future__ import annotations
