@@ -1,7 +1,7 @@
 """Generate the C++ tables of the player of Vulkan from the specification.
 
 A row for each command says what its parameters are: values, handles, structure trees, arrays. Hand-written code
-(native/player/vulkan) makes a call of a row and a record, so nothing is generated for each command but the row. Types of
+(native/player/vulkan) makes a call of a row and a record. Nothing but the row is generated for each command. Types of
 parameters alone decide the call of the driver's function: a hundred such shapes serve all commands.
 """
 
