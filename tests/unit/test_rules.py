@@ -8,15 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from drawtap.analysis.checklist import judge
+import vulkan_rules
+from drawtap.analysis.checklist import checklist, judge
 from drawtap.analysis.rule import RULES
 from drawtap.trace.trace import open_trace
+from drawtap.view import checklist as view
 from scene import Scene
+from vulkan_scene import VulkanScene
 from writer import Data
 
 Body = Callable[[Scene, int], object]
-Case = tuple[Callable[[], Scene], Callable[[], Scene]]
-CASES: dict[str, Case] = {}
+Made = Scene | VulkanScene
+Case = tuple[Callable[[], Made], Callable[[], Made]]
+CASES: dict[str, Case] = {**vulkan_rules.CASES}
 FRAMES = 12
 ONE = struct.pack("<I", 1)
 PIXELS = bytes(range(256)) * 4
@@ -791,3 +795,11 @@ def test_framebuffers_of_two_contexts_are_two(tmp_path: Path):
         ]
         # No framebuffer is used in most of the frames.
         assert judge(trace, "targets-not-cleared").verdict != "finding"
+
+
+def test_rules_of_other_apis_are_counted_not_named(tmp_path: Path):
+    with open_trace(each(draw_only).write(tmp_path / "x.dtap")) as trace:
+        shown = view.text(checklist(trace), "x", most=3, everything=False)
+    vulkan = sum(1 for _, entry in RULES.items() if entry.api == "vk")
+    assert vulkan >= 30
+    assert f"did not look: {vulkan} rules\n  because the recording has no calls of Vulkan" in shown

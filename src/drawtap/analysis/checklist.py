@@ -177,7 +177,7 @@ class Requirements:
         return None
 
     def _has_api(self, api: str) -> bool:
-        of = {"gl": {"gl", "gles1", "gles2"}, "vg": {"vg", "vgu"}, "egl": {"egl"}}
+        of = {"gl": {"gl", "gles1", "gles2"}, "vg": {"vg", "vgu"}, "egl": {"egl"}, "vk": {"vk"}}
         return api == "any" or bool(self._apis & of[api])
 
     def _missing(self, need: str) -> str | None:

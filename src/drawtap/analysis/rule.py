@@ -36,7 +36,7 @@ CLASSES = {
     "engine": "graphics engine",
     "other": "not graphics",
 }
-APIS = {"gl": "OpenGL or OpenGL ES", "vg": "OpenVG", "egl": "EGL", "any": "any API"}
+APIS = {"gl": "OpenGL or OpenGL ES", "vg": "OpenVG", "egl": "EGL", "vk": "Vulkan", "any": "any API"}
 NEEDS = {
     "frames": "at least three frames",
     "timing": "durations of calls",

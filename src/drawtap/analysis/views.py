@@ -273,6 +273,25 @@ ASOF LEFT JOIN (SELECT k.seq, k.result, k.type_value FROM "glCreateShader" k) c
   ON c.result = s.shader AND c.seq <= s.seq
 """
 
+# Images of Vulkan that the program made, with what decides their cost.
+_VK_IMAGE = """
+SELECT o.created_seq AS seq, o.frame, o.handle, o.bytes, o.info->>'$.usage' AS usage, o.info->>'$.tiling' AS tiling,
+       o.info->>'$.samples' AS samples, o.info->>'$.sharingMode' AS sharing, o.info->>'$.flags' AS flags,
+       o.info->>'$.pNext' AS chain,
+       'image ' || o.handle || ' of ' || (o.info->>'$.extent.width') || ' x ' || (o.info->>'$.extent.height') AS what
+FROM objects o WHERE o.type = 'VkImage' AND o.info IS NOT NULL
+"""
+
+# Attachments of render passes.
+_VK_ATTACHMENT = """
+SELECT r.seq, r.frame, r.render_pass, r.number - 1 AS number, r.one->>'$.loadOp' AS load, r.one->>'$.storeOp' AS store,
+       r.one->>'$.initialLayout' AS before, r.one->>'$.finalLayout' AS behind, r.one->>'$.format' AS format
+FROM (SELECT o.created_seq AS seq, o.frame, o.handle AS render_pass,
+             unnest(json_extract(o.info, '$.pAttachments[*]')) AS one,
+             generate_subscripts(json_extract(o.info, '$.pAttachments[*]'), 1) AS number
+      FROM objects o WHERE o.type = 'VkRenderPass' AND o.info IS NOT NULL) r
+"""
+
 VIEWS: Mapping[str, str | Computed] = {
     "steady_frames": _STEADY,
     "lists": _LIST,
@@ -302,4 +321,6 @@ VIEWS: Mapping[str, str | Computed] = {
     "lives": _LIFE,
     "uniforms": _UNIFORM,
     "sources": _SOURCE,
+    "vk_images": _VK_IMAGE,
+    "vk_attachments": _VK_ATTACHMENT,
 }

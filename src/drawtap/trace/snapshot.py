@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
 
 _MEMORY = "400MB"  # of DuckDB, for long recordings: the graph of calls stands beside it
-_FUNCTION = re.compile(r"^(gl|egl|glX|vg|vgu)[A-Z]\w*$")
+_FUNCTION = re.compile(r"^(gl|egl|glX|vg|vgu|vk)[A-Z]\w*$")
 _SUFFIXES = ("", "ARB", "EXT", "OES", "KHR", "APPLE", "NV", "SGI", "MESA")
 _SHARED = ("seq", "frame", "thread", "context", "t_start", "duration", "t_end", "payload_bytes")
 

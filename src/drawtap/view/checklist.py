@@ -89,7 +89,8 @@ def _lines(asked: Checklist, name: str, most: int, *, everything: bool) -> Itera
                 yield f"✓ {judgement.rule.id}: {judgement.rule.title}, {judgement.verdict}"
     for reason, ids in _not_looked(asked):
         yield ""
-        yield f"did not look: {', '.join(ids)}"
+        other = reason.startswith("the recording has no calls of")  # a page of names says no more than their number
+        yield f"did not look: {counted(len(ids), 'rule') if other else ', '.join(ids)}"
         yield f"  because {reason}"
     for unused in asked.unused:
         yield ""

@@ -1,0 +1,20 @@
+"""Barriers between reads."""
+
+from __future__ import annotations
+
+from drawtap.analysis.rule import rule
+
+
+@rule(
+    title="Image barriers between two reads in the same layout",
+    fix="Leave the barrier out: reads need no order.",
+    api="vk",
+)
+def vk_read_to_read() -> str:
+    """The GPU waits for work whose results the later work does not need."""
+    return r"""
+SELECT b.seq, b.frame, 'image ' || b.object || ', ran ' || b.executed || ' times' AS what FROM barriers b
+WHERE b.kind = 'image' AND b.old_layout = b.new_layout AND b.executed > 0
+  AND b.src_queue_family IS NOT DISTINCT FROM b.dst_queue_family
+  AND b.src_access LIKE '%READ%' AND b.src_access NOT LIKE '%WRITE%' AND b.dst_access NOT LIKE '%WRITE%' ORDER BY b.seq
+"""
