@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "calls.h"
+#include "structures.h"
 
 namespace dt {
 
@@ -352,6 +353,8 @@ void put_argument(const Trace& trace, const FunctionColumns& columns, const Fiel
       json.put("\", \"bytes\": ");
       put_u64(json, DT_DATA_LENGTH(d));
     }
+    if (is_tree(f) && (kind == DT_DATA_INLINE || kind == DT_DATA_BLOB))
+      json.put(", \"tree\": "), Printer(trace).value_json(json, columns, f, i);
   }
   json.put('}');
 }

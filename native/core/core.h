@@ -61,7 +61,7 @@ DT_API int dt_rows_json(dt_trace* trace, const dt_selection* selection, const ch
                         void** owner);
 /* One call with decoded arguments: {"args": [{"name", "kind", "value", "text", "data", "element", "at", "bytes",
  * "blob"}], "result": the same or null, "text"}; a float's value is its bits; inline arrays stand at "at" behind the
- * JSON text: `json` has `length` bytes, `data` has `data_length`. */
+ * JSON text: `json` has `length` bytes, `data` has `data_length`. Structures of Vulkan are JSON at "tree" too. */
 DT_API int dt_call(dt_trace* trace, uint64_t seq, const char** json, uint64_t* length, const uint8_t** data,
                    uint64_t* data_length, void** owner);
 

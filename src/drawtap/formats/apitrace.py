@@ -58,6 +58,7 @@ def write_apitrace(trace: Trace, selection: Selection, path: Path) -> None:
     """A trace of apitrace (its format 6), for apitrace dump, apitrace replay and qapitrace."""
     if selection.name is not None:
         raise UsageError("apitrace's traces have no use for some functions alone", hint="leave --name out")
+    trace.refuse_vulkan("A trace of apitrace", "-f json, csv or parquet have the calls")
     if path.exists() and not path.is_file():
         raise UsageError("a trace of apitrace goes to a file", hint="name one with -o")
     try:

@@ -63,6 +63,7 @@ def export_c(
     Files hold about `calls_per_file` calls and functions at most `calls_per_function`: compilers take long for more.
     Raises UsageError for frames that the trace does not have, OSError where the folder cannot be written.
     """
+    trace.refuse_vulkan("C source", "-f json, csv or parquet have the calls")
     known = len(trace.frames)
     first, end = (0, None) if frames is None else (frames.start, min(frames.stop, known))
     if frames is not None and (first >= known or end == first):

@@ -22,7 +22,7 @@ from drawtap.errors import DrawtapError, InputError, UsageError
 from drawtap.tables.recording import ContextRow, FunctionRow, MarkerRow, ParameterRow, ThreadRow
 from drawtap.trace.core import CallRow, Row, Selection
 from drawtap.trace.moment import computed_state, roots
-from drawtap.trace.trace import Trace, decode_content, open_trace, scalar
+from drawtap.trace.trace import ASK_VULKAN, Trace, decode_content, open_trace, scalar
 from drawtap.web import filters, stages
 from drawtap.web.answer import Answer, headed
 from drawtap.web.callset import CallSet
@@ -126,6 +126,7 @@ class Recording:
             "threads": self.trace.core.table_rows(ThreadRow),
             "contexts": self.trace.core.table_rows(ContextRow),
             "first_time": info["t_first"],
+            "vulkan": list(info["apis"]) == ["vk"],
         }
 
     def schema(self) -> Answer:
@@ -278,7 +279,8 @@ class Recording:
         if kind in ("inline", "blob"):
             content = self._content(argument, inline)
             shown["bytes"], shown["element"] = len(content), argument["element"]
-            shown["array"] = _preview(argument["element"], content)
+            tree = argument.get("tree")
+            shown["array"] = _preview(argument["element"], content) if tree is None else json.dumps(tree, indent=2)
         elif kind is not None:
             shown["missing"] = "no content was recorded" if argument["value"] else None
         return shown
@@ -460,6 +462,7 @@ class Recording:
         call changed it after the object was made.
         """
         self._check(seq)
+        self.trace.refuse_vulkan("State", ASK_VULKAN)
         values = computed_state(self.trace, seq)
         if not values:
             raise UsageError(f"no context is current at call {seq}", hint="choose a call behind eglMakeCurrent")
@@ -491,6 +494,7 @@ class Recording:
         Raises UsageError where none is in use, or the recording does not know when it was linked.
         """
         self._check(seq)
+        self.trace.refuse_vulkan("The program in use", ASK_VULKAN)
         values = computed_state(self.trace, seq)
         name = values.get("context.GL_CURRENT_PROGRAM", "0")
         linked = re.search(r"\d+", values.get(f"share.programs[{name}].linked", ""))

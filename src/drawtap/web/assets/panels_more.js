@@ -7,6 +7,8 @@ const OBJECTS = `SELECT class, name, share_group, label, target, format, width, 
   created_seq, first_use_seq, last_use_seq, deleted_seq FROM resources ORDER BY bytes DESC NULLS LAST, created_seq`;
 const FINDINGS = `SELECT severity, rule, count(*) AS rows, sum(n) AS times, min(seq) AS first_seq, any_value(what) AS example
   FROM findings GROUP BY severity, rule ORDER BY CASE severity WHEN 'error' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END, rows DESC`;
+const VULKAN_OBJECTS = `SELECT type AS class, handle AS name, name AS label, parent, bytes, memory, created_by, created_seq,
+  destroyed_seq, info FROM objects ORDER BY created_seq`;
 /** @type {Map<string, any>} */
 const kept = new Map();
 
@@ -25,7 +27,8 @@ export const objectsPanel = {
   name: "Objects",
   /** @param {any} ctx */
   async show(ctx) {
-    const answer = await once(ctx, "objects", OBJECTS);
+    const sql = ctx.recording.overview.vulkan ? VULKAN_OBJECTS : OBJECTS;
+    const answer = await once(ctx, "objects", sql);
     const search = /** @type {HTMLInputElement} */ (h("input", { type: "search", placeholder: "texture, RGBA8, a label …", "aria-label": "search the objects" }));
     const out = h("div");
     const show = (/** @type {any[]} */ row) => {
@@ -40,7 +43,7 @@ export const objectsPanel = {
     const draw = () => {
       const words = search.value.toLowerCase().split(" ");
       const rows = answer.rows.filter((/** @type {any[]} */ row) => words.every((word) => row.join(" ").toLowerCase().includes(word)));
-      fill(out, table({ ...answer, rows }, { go: ctx.go, goFrame: ctx.goFrame, name: "objects", whole: search.value.trim() ? undefined : { recording: ctx.recording.number, sql: OBJECTS }, links: { name: show } }));
+      fill(out, table({ ...answer, rows }, { go: ctx.go, goFrame: ctx.goFrame, name: "objects", whole: search.value.trim() ? undefined : { recording: ctx.recording.number, sql }, links: { name: show } }));
     };
     search.addEventListener("input", draw);
     fill(ctx.element, h("h2", { text: "Objects of the run" }, h("small", { text: `${number(answer.rows.length)}` })), h("div", { class: "tools" }, search), out);

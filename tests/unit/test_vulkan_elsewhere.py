@@ -1,0 +1,69 @@
+"""What else reads recordings, on one of Vulkan: it knows structures, or says by name what does not exist yet."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import pytest
+
+from drawtap.errors import UnavailableError
+from drawtap.trace.trace import open_trace
+from drawtap.web.recording import Recording
+from shared import run_drawtap
+from vulkan_scene import CB, DEVICE, VulkanScene
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    s = VulkanScene().vkCreateImage(DEVICE, {"extent": {"width": 64}, "pQueueFamilyIndices": [3]}, pImage=[0x10])
+    s.recorded(lambda s: s.vkCmdDraw(CB, 3, 1, 0, 0)).frames(4, lambda s, i: s.submit())
+    return s.write(tmp_path_factory.mktemp("vulkan") / "t.dtap")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("state", "2"),
+        ("shaders",),
+        ("simplify", "--dry-run"),
+        ("export", "-f", "c", "-o", "folder"),
+        ("export", "-f", "apitrace", "-o", "x.trace"),
+    ],
+    ids=" ".join,
+)
+def test_no_empty_success(command: tuple[str, ...], recording: Path, tmp_path: Path) -> None:
+    verb, *rest = (str(tmp_path / word) if word in ("folder", "x.trace") else word for word in command)
+    done = run_drawtap(verb, recording, *rest)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "for Vulkan does not exist yet" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("form", ["text", "csv", "json", "parquet", "perfetto"])
+def test_other_formats_have_the_calls(form: str, recording: Path, tmp_path: Path) -> None:
+    done = run_drawtap("export", recording, "-f", form, "-o", tmp_path / f"x.{form}")
+    assert done.returncode == 0, done.stderr
+    assert b"vkCreateImage" in (tmp_path / f"x.{form}").read_bytes() or form == "parquet"
+
+
+def test_arguments_in_python_are_structures(recording: Path) -> None:
+    with open_trace(recording) as trace:
+        info = trace.calls[0].args["pCreateInfo"]
+        assert isinstance(info, dict)
+        assert info["extent"] == {"width": 64, "height": 0, "depth": 0}
+        assert info["sType"] == "VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO"
+        submits = trace.calls[4].args["pSubmits"]
+        assert isinstance(submits, list)
+        assert submits[0]["pCommandBuffers"] == [CB]
+
+
+def test_the_page_shows_structures_and_no_wrong_state(recording: Path) -> None:
+    with contextlib.closing(Recording(recording)) as seen:
+        arguments = seen.call(0)["args"]
+        assert isinstance(arguments, list)
+        [argument] = [a for a in arguments if a["name"] == "pCreateInfo"]
+        assert '"width": 64' in argument["array"]
+        with pytest.raises(UnavailableError, match="State for Vulkan"):
+            seen.state(2)
+        assert seen.overview()["vulkan"] is True
