@@ -399,6 +399,27 @@ ObjectContent read_vg(Player& p, const ObjectImage& w) {
   return out;
 }
 
+// What the compiler or the linker said, and whether it went well.
+ObjectContent read_log(uint32_t name, bool shader) {
+  ObjectContent out;
+  auto is = shader ? driver::glIsShader : driver::glIsProgram;
+  auto about = shader ? driver::glGetShaderiv : driver::glGetProgramiv;
+  auto log = shader ? driver::glGetShaderInfoLog : driver::glGetProgramInfoLog;
+  if (!is || !about || !log || !is(name)) {
+    out.why = "the driver has no such object there";
+    return out;
+  }
+  int32_t good = 0, length = 0, written = 0;
+  about(name, shader ? GL_COMPILE_STATUS : GL_LINK_STATUS, &good);
+  about(name, GL_INFO_LOG_LENGTH, &length);
+  out.bytes.resize(static_cast<size_t>(std::clamp(length, 0, 1 << 20)));
+  if (length > 0)
+    log(name, static_cast<int32_t>(out.bytes.size()), &written, reinterpret_cast<char*>(out.bytes.data()));
+  out.bytes.resize(static_cast<size_t>(std::clamp(written, 0, length)));
+  out.type = "log", out.format = good ? 1 : 0;
+  return out;
+}
+
 }  // namespace
 
 bool parse_object(const std::string& text, ObjectImage& w) {
@@ -408,6 +429,8 @@ bool parse_object(const std::string& text, ObjectImage& w) {
   w.what = kind == "texture"        ? ObjectImage::TEXTURE
            : kind == "renderbuffer" ? ObjectImage::RENDERBUFFER
            : kind == "buffer"       ? ObjectImage::BUFFER
+           : kind == "shader"       ? ObjectImage::SHADER
+           : kind == "program"      ? ObjectImage::PROGRAM
                                     : ObjectImage::VG_IMAGE;
   auto all = [&](auto&... fields) {
     size_t i = 0;
@@ -427,6 +450,8 @@ ObjectContent read_object(Player& player, const ObjectImage& wanted) {
   else if (c->api == 1 && !c->core && gl::ask(c, GL_LIST_INDEX, 0))
     none.why = "a display list is made there";
   if (!none.why.empty()) return none;
+  if (wanted.what == ObjectImage::SHADER || wanted.what == ObjectImage::PROGRAM)
+    return read_log(player.name(dt::play::PROGRAM, wanted.name), wanted.what == ObjectImage::SHADER);
   if (wanted.what == ObjectImage::BUFFER) {
     const uint32_t name = player.name(BUFFER, wanted.name);
     none.type = "u1";

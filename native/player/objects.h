@@ -13,7 +13,7 @@ class Player;
 // One image of an object: a level (of a face) of a texture with all its layers, a renderbuffer, an image of OpenVG; or
 // a buffer, which needs its name alone.
 struct ObjectImage {
-  enum What : uint8_t { TEXTURE, RENDERBUFFER, VG_IMAGE, BUFFER };
+  enum What : uint8_t { TEXTURE, RENDERBUFFER, VG_IMAGE, BUFFER, SHADER, PROGRAM };
   What what = TEXTURE;
   uint32_t name = 0;                                    // in the recording; 0: the context's own texture
   uint32_t target = 0;                                  // where it is bound
@@ -22,6 +22,7 @@ struct ObjectImage {
   unsigned points = 1;                                  // what is in it: Attachments
 };
 
+// Of shaders and programs the log of their compilation or linking is read ("log"), `format` is 1 where that worked.
 // What was read: `type` as numpy spells it, or "compressed" (bytes as the driver keeps them, of `format`), "2_10_10_10"
 // and "24_8" (words of 4 bytes), "32f_8" (of 8). `bits` of each channel where they are known.
 struct ObjectContent {

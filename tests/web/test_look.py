@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import struct
 from pathlib import Path
 
+import numpy as np
+import pytest
+
 import drawtap
+from drawtap.analysis.held import HeldContent, Part
+from drawtap.errors import UsageError
+from drawtap.replay.compare import decode_attachment
 from drawtap.replay.look import pixel_history
 from drawtap.replay.pool import Pool
 from drawtap.replay.warm import Warm
+from drawtap.view.ktx import ktx
+from drawtap.web.recording import Recording
 
 
 def test_histories_by_parked_players_are_those_of_every_call(recordings, tmp_path):
@@ -53,9 +63,6 @@ def test_the_history_of_no_pixel_is_an_error_with_a_reason(server, chain):
 
 
 def test_meshes_and_masks_come_with_their_sums(server, chain):
-    import json
-    import struct
-
     with drawtap.open(chain) as trace:
         seq, clear = (
             trace.sql(f"SELECT max(seq) FROM draws WHERE kind = '{kind}'").fetchall()[0][0]
@@ -83,9 +90,6 @@ def test_meshes_and_masks_come_with_their_sums(server, chain):
 
 
 def test_what_if_is_what_edit_and_image_make(server, chain, drawtap, tmp_path):
-    import json
-    import struct
-
     from drawtap import open as open_trace
 
     with open_trace(chain) as trace:
@@ -114,3 +118,102 @@ def test_what_if_is_what_edit_and_image_make(server, chain, drawtap, tmp_path):
     for text in ("fly 3", "drop 999999999", "set 3", f"set {last} nothing = 3"):
         answer = server.ask(f"/api/0/whatif/{last}", method="POST", body=text)
         assert (answer.status in (400, 422), bool(answer.json["error"])) == (True, True), (text, answer.body)
+
+
+def _edited(trace, text):
+    """Return the what-if line that gives a fragment shader of the recording another source, and its call."""
+    sources = trace.sql("SELECT seq FROM glShaderSource ORDER BY seq").fetchall()
+    call = next(seq for (seq,) in sources if "gl_FragColor" in str(trace.calls[seq].args["string"]))
+    return f"set {call} count = 1, string = {{{json.dumps(text)}}}, length = NULL", call
+
+
+def test_an_edited_shader_is_compiled_and_drawn(recordings, tmp_path):
+    recording = Recording(recordings / "fbo_chain.dtap")
+    try:
+        trace = recording.trace
+        seq = trace.sql("SELECT max(seq) FROM draws WHERE kind = 'draw' AND frame = 3").fetchall()[0][0]
+        blue = "precision mediump float; void main() { gl_FragColor = vec4(0, 0, 1, 1); }"
+        line, call = _edited(trace, blue)
+        head, data = _taken(recording.whatif.picture(seq, line))
+        assert [(log["kind"], log["good"]) for log in head["logs"]] == [("shader", True), ("program", True)]
+        target = tmp_path / "changed.dtap"
+        target.write_bytes(recording.whatif.file(line))
+        with drawtap.open(target) as changed:
+            assert changed.calls[call].args["string"] == [blue]
+        with Warm(target) as player:
+            paths, _ = player.attachments(seq, tmp_path / "of")
+            assert decode_attachment(paths[0].read_bytes(), "it").tobytes() == data
+        line, _ = _edited(trace, "precision mediump float; void main() { gl_FragColor = nothing; }")
+        head, again = _taken(recording.whatif.picture(seq, line))
+        assert again != data
+        assert [(log["kind"], log["good"]) for log in head["logs"]] == [("shader", False), ("program", False)]
+        assert "nothing" in head["logs"][0]["text"]
+        head, _ = _taken(recording.whatif.picture(seq, ""))
+        assert head["logs"] == []
+    finally:
+        recording.close()
+
+
+def _taken(answer):
+    (length,) = struct.unpack_from("<I", answer)
+    return json.loads(answer[4 : 4 + length]), answer[4 + length :]
+
+
+def test_a_texture_as_ktx_has_every_level_as_it_is_kept(recordings):
+    recording = Recording(recordings / "modern.dtap")
+    try:
+        trace = recording.trace
+        at = trace.sql("SELECT max(seq) FROM draws").fetchall()[0][0]
+        rows = trace.sql("SELECT name, target FROM resources WHERE class = 'texture' AND name > 0 ORDER BY name")
+        found = 0
+        for name, target in rows.fetchall():
+            content = recording._held(at, "texture", 1, name)
+            data = recording.ktx(at, "texture", 1, name)
+            assert data[:12] == b"\xabKTX 11\xbb\r\n\x1a\n"
+            fields = struct.unpack_from("<13I", data, 12)
+            width, height, depth, elements, faces, levels, notes = fields[6:]
+            first = content.parts[0]
+            assert (width, height, depth, faces, levels) == (first.width, first.height, 0, 1, len(content.parts))
+            assert elements == (first.depth if target == "GL_TEXTURE_2D_ARRAY" else 0)
+            place = 64 + notes
+            for part in content.parts:
+                (size,) = struct.unpack_from("<I", data, place)
+                rows_of = part.pixels.reshape(part.depth * part.height, -1).view("u1")
+                kept = np.frombuffer(data, "u1", size, place + 4).reshape(part.depth * part.height, -1)
+                assert np.array_equal(kept[:, : rows_of.shape[1]], rows_of)
+                place += 4 + size
+                found += 1
+            assert place == len(data)
+        assert found >= 2
+    finally:
+        recording.close()
+
+
+def test_cubes_volumes_and_what_has_no_place_in_ktx():
+    def part(suffix, shape, dtype="u1", channels=None):
+        pixels = np.arange(int(np.prod(shape)), dtype=dtype).reshape(shape)
+        return Part(suffix, shape[2], shape[1], shape[0], channels=channels or "rgba"[: shape[3]], pixels=pixels)
+
+    def held(target, form, *parts):
+        return HeldContent("texture", 1, 1, None, 0, None, target, form, 1, 1, 9, parts)
+
+    def head(data):
+        return struct.unpack_from("<13I", data, 12)
+
+    names = [f"-{sign}_{axis}" for axis in "xyz" for sign in ("negative", "positive")]
+    levels = [part(name, (1, 3, 3, 3)) for name in names] + [part(f"{n}-level1", (1, 1, 1, 3)) for n in names]
+    cube = ktx(held("GL_TEXTURE_CUBE_MAP", "GL_RGB8", *levels[:]))
+    assert head(cube)[1:12] == (0x1401, 1, 0x1907, 0x8051, 0x1907, 3, 3, 0, 0, 6, 2)
+    place = 64 + head(cube)[12]
+    assert struct.unpack_from("<I", cube, place) == (3 * 12,)  # a face, its rows of 9 bytes padded to 12
+    assert len(cube) == place + 4 + 6 * 36 + 4 + 6 * 4
+    volume = ktx(held("GL_TEXTURE_3D", "GL_R32UI", part("", (4, 2, 2, 1), "<u4", "r")))
+    assert head(volume)[1:12] == (0x1405, 4, 0x8D94, 0x8236, 0x1903, 2, 2, 4, 0, 1, 1)
+    for broken in (
+        held("GL_TEXTURE_CUBE_MAP", "GL_RGB8", *levels[1:]),
+        held("GL_TEXTURE_2D", "GL_RGBA8", part("", (1, 2, 2, 4)), part("-level2", (1, 1, 1, 4))),
+        held("GL_TEXTURE_2D", "GL_DEPTH24_STENCIL8", part("", (1, 2, 2, 2), "<u4", "ds")),
+        held("GL_TEXTURE_2D", "GL_RGBA8", Part("", 2, 2, 1, why="it is not read")),
+    ):
+        with pytest.raises(UsageError):
+            ktx(broken)

@@ -286,6 +286,27 @@ def test_what_if_shows_both_pictures(opened, chain):
     page.wait("place.what === ''")
 
 
+def test_a_shader_is_edited_beside_its_old_picture(opened, chain):
+    with drawtap.open(chain) as trace:
+        seq = trace.sql("SELECT max(seq) FROM draws WHERE kind = 'draw'").fetchall()[0][0]
+    page = opened(f"call={seq}&tab=shader", viewport={"width": 900, "height": 800}, color_scheme="dark")
+    page.reads("Uniforms")
+    page.page.get_by_role("button", name="edit", exact=True).last.click()
+    page.wait("place.tab === 'whatif' && place.edit !== null")
+    source = page.page.get_by_label("source of the shader")
+    source.wait_for()
+    assert "gl_FragColor" in source.input_value()
+    source.fill("precision mediump float; void main() { gl_FragColor = vec4(0, 0, 1, 1); }")
+    page.press("Control+Enter")
+    page.reads("is linked")
+    page.reads("pixels differ")
+    page.page.get_by_label("source of the shader").fill("void main() { gl_FragColor = nothing; }")
+    page.press("Control+Enter")
+    page.until("/✕ shader|nothing/.test(document.querySelector('#panel .bad')?.innerText ?? '')")
+    page.page.get_by_role("button", name="source as it was").click()
+    page.wait("place.what === ''")
+
+
 def test_pictures_of_frames_stand_above_the_bars_and_lead_to_them(opened, chain):
     page = opened("call=100")
     page.until("document.querySelectorAll('.thumbs canvas').length > 3")

@@ -175,11 +175,11 @@ def test_pictures_of_steps_back_are_there_before_they_are_wanted(recordings, tmp
         rows = recording.trace.sql("SELECT seq FROM draws WHERE frame = 7 ORDER BY seq DESC").fetchall()
         draws = [seq for (seq,) in rows]
         assert len(draws) > 5
-        recording.attachments(draws[0])
+        recording.pictures.attachments(draws[0])
         assert recording.pool._making is not None
         recording.pool._making.join()
-        recording._kept.clear()
-        recording.attachments(draws[0])
+        recording.pictures._kept.clear()
+        recording.pictures.attachments(draws[0])
         assert recording.pool._cut is not None
         cut = recording.pool._cut
         asked.clear()
@@ -187,10 +187,10 @@ def test_pictures_of_steps_back_are_there_before_they_are_wanted(recordings, tmp
         for seq in draws[1:]:
             assert cut._parking is not None
             cut._parking.join()
-            pictures[seq], _, served = recording.attachments(seq)
+            pictures[seq], _, served = recording.pictures.attachments(seq)
             assert served.cut
-            if recording._foreseeing is not None:
-                recording._foreseeing.join()
+            if recording.pictures._foreseeing is not None:
+                recording.pictures._foreseeing.join()
         assert asked == [draws[1]]
         with Warm(recording.path) as plain:
             for seq in reversed(draws[1:]):

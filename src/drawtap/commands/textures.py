@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -81,7 +82,8 @@ def _saved(folder: Path, stem: str, part: Part, of: HeldContent) -> dict[str, An
     import numpy as np
 
     from drawtap.analysis.held import picture
-    from drawtap.view.picture import ktx, png
+    from drawtap.view.ktx import ktx
+    from drawtap.view.picture import png
 
     files: list[str] = []
 
@@ -91,7 +93,8 @@ def _saved(folder: Path, stem: str, part: Part, of: HeldContent) -> dict[str, An
 
     base = stem + part.suffix
     if part.blocks is not None:
-        write(f"{base}.ktx", ktx(part.blocks, part.internal, part.width, part.height, part.depth))
+        target = "GL_TEXTURE_2D" if "CUBE" in of.target and part.depth == 1 else of.target  # a face is a file
+        write(f"{base}.ktx", ktx(replace(of, target=target, parts=(replace(part, suffix=""),))))
         image = picture(part, of.format)
         if image is not None:
             write(f"{base}.png", png(image))

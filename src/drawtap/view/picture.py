@@ -31,13 +31,3 @@ def png(image: npt.NDArray[np.uint8]) -> bytes:
 def url(image: npt.NDArray[np.uint8]) -> str:
     """Return a data: address of the image."""
     return "data:image/png;base64," + base64.b64encode(png(image)).decode()
-
-
-def ktx(blocks: bytes, internalformat: int, width: int, height: int, depth: int = 1) -> bytes:
-    """Return one level of a compressed texture as a KTX 1.1 file: its blocks as they are."""
-    layers = depth if depth > 1 else 0
-    # Endianness, type, its size, format, internal format, base format, size, layers, faces, levels, no key and value.
-    header = struct.pack(
-        "<13I", 0x04030201, 0, 1, 0, internalformat, 0x1908, width, height, 0, layers, 1, 1, 0
-    )  # fmt: skip
-    return b"\xabKTX 11\xbb\r\n\x1a\n" + header + struct.pack("<I", len(blocks)) + blocks

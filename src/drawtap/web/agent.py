@@ -172,7 +172,7 @@ class _Questions:
 
     def picture(self, number: Number, attachment: str = "", recording: Which = 0) -> Image:
         """Show what is drawn after a call. `attachment` is color0, depth, stencil...; empty: the first colour."""
-        return Image(data=self._of(recording).png(number, attachment), format="png")
+        return Image(data=self._of(recording).pictures.png(number, attachment), format="png")
 
     def pixel_history(self, number: Number, x: int, y: int, attachment: str = "color0", recording: Which = 0) -> Answer:
         """Say who wrote a pixel in the frame of a call, and which test kept others from it; y counts from below."""

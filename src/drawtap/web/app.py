@@ -121,7 +121,9 @@ class _Routes:
             "state/{seq:int}": lambda r, q: r.state(q.path_params["seq"]),
             "program/{seq:int}": lambda r, q: r.program(q.path_params["seq"]),
             "difference": lambda r, q: r.difference(_number(q, "a"), _number(q, "b")),
-            "picture/{seq:int}/png": lambda r, q: r.png(q.path_params["seq"], q.query_params.get("of", "")),
+            "picture/{seq:int}/png": lambda r, q: r.pictures.png(
+                r.checked(q.path_params["seq"]), q.query_params.get("of", "")
+            ),
             "picture/{seq:int}/pixel": lambda r, q: r.looks.pixel(
                 r.checked(q.path_params["seq"]), q.query_params.get("of", ""), _number(q, "x"), _number(q, "y")
             ),
@@ -131,7 +133,9 @@ class _Routes:
             "mesh/{seq:int}/{kind}": lambda r, q: r.looks.mesh_file(
                 r.checked(q.path_params["seq"]), q.path_params["kind"]
             ),
-            "picture/{seq:int}": lambda r, q: r.picture(q.path_params["seq"], q.query_params.get("of", "")),
+            "picture/{seq:int}": lambda r, q: r.pictures.picture(
+                r.checked(q.path_params["seq"]), q.query_params.get("of", "")
+            ),
             "series": lambda r, q: r.series(q.query_params["of"]) if "of" in q.query_params else r.all_series(),
             "marks": lambda r, q: {
                 "more": r.time.looked(findings="findings" in q.query_params),
@@ -144,9 +148,8 @@ class _Routes:
             "buffer/{seq:int}/{group:int}/{name:int}/csv": lambda r, q: r.buffers.csv(
                 *_buffer_of(r, q), q.query_params.get("format", "")
             ),
-            "texture/{seq:int}/{kind}/{group:int}/{name:int}": lambda r, q: r.texture(
-                q.path_params["seq"], q.path_params["kind"], q.path_params["group"], q.path_params["name"]
-            ),
+            "texture/{seq:int}/{kind}/{group:int}/{name:int}": lambda r, q: r.texture(*_object_of(q)),
+            "texture/{seq:int}/{kind}/{group:int}/{name:int}/ktx": lambda r, q: r.ktx(*_object_of(q)),
         }
         of_both: dict[str, Callable[[Seen, Request], object]] = {
             "schema": lambda r, _: r.schema(),
@@ -379,6 +382,11 @@ def _timeline(recording: Seen, *, findings: bool) -> Answer:
 def _sets(request: Request) -> tuple[str, str]:
     """Return the filters of both recordings that a request names."""
     return request.query_params.get("seta", ""), request.query_params.get("setb", "")
+
+
+def _object_of(request: Request) -> tuple[int, str, int, int]:
+    asked = request.path_params
+    return asked["seq"], asked["kind"], asked["group"], asked["name"]
 
 
 def _buffer_of(recording: Recording, request: Request) -> tuple[int, int, int]:

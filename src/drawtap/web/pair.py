@@ -138,7 +138,7 @@ class Pair:
         """
         from drawtap.replay.compare import decode_attachment, difference
 
-        found = [side.attachments(seq) for side, seq in ((self.a, a), (self.b, b))]
+        found = [side.pictures.attachments(side.checked(seq)) for side, seq in ((self.a, a), (self.b, b))]
         names = [name for name in found[0][0] if name in found[1][0]]
         of = of if of in names else ""
         sides: list[Answer] = []

@@ -30,11 +30,12 @@ from drawtap.web.saving import file_of
 
 if TYPE_CHECKING:
     from drawtap.analysis.held import HeldContent
-    from drawtap.replay.pool import Pool, Served
+    from drawtap.replay.pool import Pool
     from drawtap.replay.warm import Warm
     from drawtap.trace.result import Result
     from drawtap.web.buffers import Buffers
     from drawtap.web.look import Looks
+    from drawtap.web.pictures import Pictures
     from drawtap.web.recorded_tracks import RecordedTracks
     from drawtap.web.strip import Strip
     from drawtap.web.whatif import WhatIf
@@ -46,9 +47,6 @@ _TEXT = 600  # characters of a call in the list
 _NEAR = 256  # calls between two that are wanted and read with them
 _SETS = 16
 STOP_S = 10  # how long a question may go on after it was stopped
-_PICTURES = 32  # calls whose attachments are kept
-_BEHIND = 8  # draws whose pictures wait for steps back
-_ON_THE_WAY = 3  # of them, those that a step back takes itself
 _IDLE = 3  # traces kept open for questions
 # What stands for itself in the list; the calls before it fold below it.
 _ANCHORS = {"draw": "draw", "dispatch": "dispatch", "clear": "clear", "readback": "read", "frame_end": "show"}
@@ -83,10 +81,6 @@ class Recording:
         self._time: RecordedTracks | None = None
         self._vocabulary: filters.Vocabulary | None = None
         self._baselines: dict[int, dict[str, str]] = {}
-        self._looked = -1
-        self._draws: dict[int, list[int]] = {}  # of the frame that was asked for last
-        self._foreseeing: threading.Thread | None = None
-        self._kept: OrderedDict[int, tuple[dict[str, bytes], str, Served]] = OrderedDict()  # attachments as PNG
 
     def close(self) -> None:
         """End players and close files; running questions are stopped."""
@@ -559,80 +553,19 @@ class Recording:
 
     # ---- pictures -----------------------------------------------------------------------------------------------
 
-    def picture(self, seq: int, of: str) -> bytes:
-        """Return an attachment of the framebuffer that is drawn to after a call: a JSON head, then bare pixels.
+    @functools.cached_property
+    def pictures(self) -> Pictures:
+        """Pictures of targets after calls."""
+        from drawtap.web.pictures import Pictures
 
-        The head says which attachments there are, what could not be read, the size and kind of `of` ("": the colour
-        drawn to first), and which player drew it. Pixels are RGBA of 8 bits, depth of 16 or stencil of 8, the top row
-        first. Raises SupersededError where a newer request came, UsageError where there is no such picture.
-        """
-        from drawtap.replay.compare import decode_attachment
+        return Pictures(self.pool, self._draws_in)
 
-        found, why, served = self.attachments(seq)
-        if of not in found:
-            raise UsageError(why or f"there is no {of} to read back here", hint="choose a draw, or the end of a frame")
-        pixels = decode_attachment(found[of], f"the picture after call {seq}")
-        head = {
-            "names": list(found),
-            "why": why,
-            "width": pixels.shape[1],
-            "height": pixels.shape[0],
-            "bytes": pixels.nbytes // (pixels.shape[0] * pixels.shape[1] or 1),
-            "cut": served.cut,
-            "calls": served.calls,
-            "proof": served.proof,
-        }
-        return headed(head, pixels.tobytes())
-
-    def png(self, seq: int, of: str) -> bytes:
-        """Return the same picture as PNG."""
-        found, why, _ = self.attachments(seq)
-        if of not in found:
-            raise UsageError(why or f"there is no {of} to read back here")
-        return found[of]
-
-    def attachments(self, seq: int) -> tuple[dict[str, bytes], str, Served]:
-        """Return the PNGs of what is drawn to after a call, by name, why others are missing, and who drew them."""
-        self._check(seq)
-        back, self._looked = seq < self._looked, seq
-        near = self._draws_before(seq) if back else []
-        before = [draw for draw in near if draw not in self._kept]
-        kept = self._kept.get(seq)
-        if kept is None:
-            # Who steps back comes by the draws before: pictures of the nearest are taken on the way.
-            self._keep(*self.pool.ask(seq, lambda player: _pictures(player, before[-_ON_THE_WAY:], seq)))
-            kept = self._kept[seq]
-        elif (len(before) > _BEHIND // 2 or {*before} & {*near[-2:]}) and not self._foresees():
-            self._foreseeing = threading.Thread(target=self._foresee, args=(before,), daemon=True)
-            self._foreseeing.start()
-        return kept
-
-    def _keep(self, pictures: Mapping[int, tuple[dict[str, bytes], str]], served: Served) -> None:
-        with self._lock:
-            for seq, (found, why) in pictures.items():
-                self._kept[seq] = found, why, served
-            while len(self._kept) > _PICTURES:
-                self._kept.popitem(last=False)
-
-    def _foresees(self) -> bool:
-        return self._foreseeing is not None and self._foreseeing.is_alive()
-
-    def _foresee(self, draws: Sequence[int]) -> None:
-        """Take pictures of draws that the next steps back come to, while nobody waits."""
-        found = self.pool.prepare(draws[-1], lambda player: _pictures(player, draws[:-1], draws[-1]))
-        if found is not None:
-            self._keep(*found)
-
-    def _draws_before(self, seq: int) -> list[int]:
-        """Return the last draws and clears before a call in its frame, in order."""
+    def _draws_in(self, seq: int) -> list[int]:
+        """Return the draws and clears of the frame that a call is in, in order."""
         frame = bisect.bisect_right(self._frames, seq, key=lambda row: int(row["end_seq"]))
-        if frame not in self._draws:
-            outline = self.outline(frame)
-            rows = zip(cast("list[int]", outline["seqs"]), cast("list[str]", outline["kinds"]), strict=True)
-            self._draws = {frame: [at for at, kind in rows if kind in ("draw", "clear")]}
-        draws = self._draws[frame]
-        end = bisect.bisect_left(draws, seq)
-        return draws[max(end - _BEHIND, 0) : end]
+        outline = self.outline(frame)
+        rows = zip(cast("list[int]", outline["seqs"]), cast("list[str]", outline["kinds"]), strict=True)
+        return [at for at, kind in rows if kind in ("draw", "clear")]
 
     @functools.cached_property
     def whatif(self) -> WhatIf:
@@ -680,13 +613,8 @@ class Recording:
 
     # ---- objects ------------------------------------------------------------------------------------------------
 
-    def texture(self, seq: int, kind: str, share_group: int, name: int) -> bytes:
-        """Return what a texture, renderbuffer or OpenVG image holds after a call: a JSON head, then its parts' pixels.
-
-        The head has for each part (level, face) its size, layers, channels, type, place in what follows, where the
-        content is from and what is lost; a part without pixels says why.
-        """
-        from drawtap.analysis.held import held_object, picture
+    def _held(self, seq: int, kind: str, share_group: int, name: int) -> HeldContent:
+        from drawtap.analysis.held import held_object
 
         self._check(seq)
 
@@ -696,7 +624,23 @@ class Recording:
                     self.trace, Path(folder), player, at=seq, kind=kind, share_group=share_group, name=name
                 )
 
-        content, _ = self.pool.ask(seq, question, whole=True)
+        return self.pool.ask(seq, question, whole=True)[0]
+
+    def ktx(self, seq: int, kind: str, share_group: int, name: int) -> bytes:
+        """Return what a texture or renderbuffer holds after a call as a KTX file. Raises what `ktx` raises."""
+        from drawtap.view.ktx import ktx
+
+        return ktx(self._held(seq, kind, share_group, name))
+
+    def texture(self, seq: int, kind: str, share_group: int, name: int) -> bytes:
+        """Return what a texture, renderbuffer or OpenVG image holds after a call: a JSON head, then its parts' pixels.
+
+        The head has for each part (level, face) its size, layers, channels, type, place in what follows, where the
+        content is from and what is lost; a part without pixels says why.
+        """
+        from drawtap.analysis.held import picture
+
+        content = self._held(seq, kind, share_group, name)
         parts, data, at = [], [], 0
         for part in content.parts:
             pixels = picture(part, content.format) if part.blocks is not None else part.pixels
@@ -717,17 +661,6 @@ class Recording:
         head = {"kind": content.kind, "name": content.name, "format": content.format, "target": content.target}
         head |= {"label": content.label, "call": content.call, "why": content.why, "parts": parts}
         return headed(head, b"".join(data))
-
-
-def _pictures(player: Warm, before: Sequence[int], seq: int) -> dict[int, tuple[dict[str, bytes], str]]:
-    """Return the attachments as PNG after a call, and after those of the calls `before` that a player comes by."""
-    taken = {}
-    with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
-        for one in (*(draw for draw in before if draw > player.position), seq):
-            paths, why = player.attachments(one, Path(folder) / "of")
-            names = {path: path.stem.removeprefix("of").removeprefix("-") for path in paths}
-            taken[one] = {name: path.read_bytes() for path, name in names.items()}, why
-    return taken
 
 
 def _holds(parameter: ParameterRow) -> str:

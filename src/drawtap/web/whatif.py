@@ -9,18 +9,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from drawtap.errors import UsageError
+from drawtap.errors import QueryError, UsageError
 from drawtap.formats.editable import parse, value
 from drawtap.replay.compare import decode_attachment
 from drawtap.replay.pool import SupersededError
 from drawtap.replay.warm import Warm
 from drawtap.trace.edit import Editor
-from drawtap.web.answer import headed
+from drawtap.web.answer import Answer, headed
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
 
 _HELP = "drop CALL, or set CALL NAME = VALUE, one a line"
+_SOURCES = ("glShaderSource", "glShaderSourceARB")
 _LINE = re.compile(r"(drop|set)\s+(\d{1,15})\s*(.*)")
 
 
@@ -34,6 +35,8 @@ class WhatIf:
         self._newest = 0
         self._text: str | None = None
         self._dropped: list[int] = []
+        self._sources: list[int] = []  # calls whose shader's source is set
+        self._logs: list[Answer] = []
         self._player: Warm | None = None
 
     @property
@@ -47,6 +50,7 @@ class WhatIf:
             self._player.close()
         self._text = None
         editor, dropped = Editor(self._trace), []
+        sources: list[int] = []
         for line in filter(None, map(str.strip, text.splitlines())):
             match = _LINE.fullmatch(line)
             if match is None or (match[1] == "set") != bool(match[3].strip()):
@@ -57,13 +61,56 @@ class WhatIf:
             if match[1] == "drop":
                 dropped.append(seq)
             else:
+                if self._trace.calls[seq].name in _SOURCES:
+                    sources.append(seq)
                 editor.set(seq, **{name: value(word) for name, word in parse(f"f({match[3]})").values.items()})
         editor.drop(sorted(set(dropped)))
         self._file.unlink(missing_ok=True)
         editor.save(self._file)
         self._dropped = sorted(set(dropped))
         self._player = Warm(self._file, environment=self._environment, frame_end=self._trace.frame_end)
+        self._sources = sources
+        self._logs = self._said()
         self._text = text
+
+    def _said(self) -> list[Answer]:
+        """Return what compilers and linkers say of the sources that are set: object, number, success, text.
+
+        The player asks in order of the calls, and before it goes on to any picture.
+        """
+        asked: list[tuple[int, str, int]] = []
+        for source in self._sources:
+            shader = self._trace.calls[source].args["shader"]
+            compiled = self._first(f"SELECT min(seq) FROM glCompileShader WHERE seq > {source} AND shader = {shader}")
+            if compiled is None:
+                continue
+            asked.append((compiled, "shader", int(str(shader))))
+            programs = f"SELECT program FROM glAttachShader WHERE shader = {shader} AND seq > {source}"
+            linked = self._first(
+                f"SELECT min(seq) FROM glLinkProgram WHERE seq > {compiled} AND program IN ({programs})"
+            )
+            if linked is not None:
+                asked.append((linked, "program", int(str(self._trace.calls[linked].args["program"]))))
+        logs: list[Answer] = []
+        file = Path(self._folder.name) / "log"
+        for seq, kind, name in sorted(set(asked)):
+            assert self._player is not None
+            wanted = {"class": kind, "name": name} | dict.fromkeys(("target", "face", "level", "width", "height"), 0)
+            found = self._player.content(self._moved(seq), {**wanted, "depth": 1, "points": 0}, file)
+            text = str(found["why"]) if found["why"] else file.read_bytes().decode(errors="replace").strip("\0\n ")
+            logs.append({"kind": kind, "name": name, "call": seq, "good": found["format"] == 1, "text": text})
+        return logs
+
+    def _first(self, question: str) -> int | None:
+        try:
+            found = self._trace.sql(question).fetchall()[0][0]
+        except QueryError:  # it has no such call at all
+            return None
+        return None if found is None else int(found)
+
+    def _moved(self, seq: int) -> int:
+        """Return the number of a call in the changed recording."""
+        return max(seq - sum(1 for call in self._dropped if call <= seq), 0)
 
     def picture(self, seq: int, text: str) -> bytes:
         """Return the colour that is drawn to after a call of the changed recording: a JSON head, then RGBA.
@@ -77,16 +124,19 @@ class WhatIf:
                 raise SupersededError("a newer question was asked")
             self._write(text)
             assert self._player is not None
-            at = seq - sum(1 for call in self._dropped if call <= seq)
+            at = self._moved(seq)
             base = Path(self._folder.name) / "picture"
-            files, why = self._player.attachments(max(at, 0), base)
+            files, why = self._player.attachments(at, base)
             image = next((file for file in files if file.name == "picture.png"), None)
             if image is None:
-                raise UsageError(why or "there is no picture to read back here", hint="choose a draw")
+                bad = next((log["text"] for log in self._logs if not log["good"]), None)
+                raise UsageError(str(bad or why or "there is no picture to read back here"), hint="choose a draw")
             pixels = decode_attachment(image.read_bytes(), f"the picture after call {seq}")
             for file in files:
                 file.unlink()
-        return headed({"width": pixels.shape[1], "height": pixels.shape[0], "calls": at}, pixels.tobytes())
+        return headed(
+            {"width": pixels.shape[1], "height": pixels.shape[0], "calls": at, "logs": self._logs}, pixels.tobytes()
+        )
 
     def file(self, text: str) -> bytes:
         """Return the changed recording as a file's content."""

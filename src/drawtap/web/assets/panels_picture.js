@@ -77,11 +77,26 @@ export const texturePanel = {
           on: { click: () => ctx.store.set({ layer: String(i) }), keydown: (/** @type {KeyboardEvent} */ e) => { if (e.key === "Enter") ctx.store.set({ layer: String(i) }); } } },
         imageView(one.image, { name: one.name, small: true }), h("figcaption", { text: `${one.name} ${one.image.width} × ${one.image.height}` })))),
       images.length > 0 && imageView(images[chosen].image, { name: images[chosen].name, tools: [
+        button("save PNG", () => void shownAsPng(element, `${head.kind}-${head.name}-${images[chosen].name}.png`), { title: "this image as it is shown: channels and range" }),
+        button("save KTX", async () => {
+          try {
+            download(`${head.kind}-${head.name}.ktx`, await getBytes(`${recording.number}/texture/${place.call}/${place.object}/ktx`), "image/ktx");
+          } catch (error) {
+            ctx.fail(error);
+          }
+        }, { title: "all levels, faces and layers" }),
         button("save numbers", () => download(`${head.kind}-${head.name}-${images[chosen].name}.bin`, images[chosen].image.data, "application/octet-stream"), { title: "the values as they are, the first row that of t = 0" }),
       ] }),
     );
   },
 };
+
+/** @param {HTMLElement} element @param {string} name */
+async function shownAsPng(element, name) {
+  const canvas = /** @type {HTMLCanvasElement} */ ([...element.querySelectorAll(".stack canvas")][0]);
+  const image = await new Promise((done) => canvas.toBlob(done, "image/png"));
+  if (image) download(name, image, "image/png");
+}
 
 /** @param {ArrayBuffer} answer @param {number} at @param {any} part */
 function layers(answer, at, part) {

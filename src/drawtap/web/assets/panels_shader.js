@@ -25,7 +25,7 @@ export const shaderPanel = {
       ...program.shaders.flatMap((/** @type {any} */ shader) => [
         h("h2", { text: `${shader.stage.replace("GL_", "").replaceAll("_", " ").toLowerCase()} ${shader.name}` },
           h("small", {}, ...(shader.seq === null ? ["no source in the recording"] : ["source of call ", link(String(shader.seq), () => ctx.go(shader.seq))]))),
-        shader.source !== null && h("div", { class: "tools" }, button("save", () => download(`shader-${shader.name}.glsl`, shader.source, "text/plain"))),
+        shader.source !== null && h("div", { class: "tools" }, button("edit", () => store.set({ tab: "whatif", edit: shader.seq }), { title: "change it and see what the draw becomes" }), button("save", () => download(`shader-${shader.name}.glsl`, shader.source, "text/plain"))),
         shader.source !== null && h("pre", { text: numbered(shader.source) }),
       ]),
     );

@@ -16,6 +16,7 @@
  * @property {string} px the pixel whose history is shown, "X,Y" from the lower left corner
  * @property {string} over what lies upon the picture: names with commas between them
  * @property {string} mesh "in": the vertices that go into the draw
+ * @property {number|null} edit the call whose shader's source the what-if panel edits
  * @property {string} what changes of the what-if panel, one a line
  * @property {string} object what the texture and buffer panels show: "texture/GROUP/NAME"
  * @property {string} layer which of its images
@@ -37,11 +38,11 @@
 
 /** @type {Place} */
 const FIRST = {
-  rec: 0, call: null, filter: "", mode: "hide", list: "tree", tab: "call", pin: null, stage: "", sql: "", of: "", px: "", over: "", mesh: "", what: "",
+  rec: 0, call: null, filter: "", mode: "hide", list: "tree", tab: "call", pin: null, stage: "", sql: "", of: "", px: "", over: "", mesh: "", what: "", edit: null,
   object: "", layer: "", fields: "", from: 0, bars: "", time: "", view: "", area: "", ab: "", own: "",
   with: null, callb: null, hold: "", side: "", page: "", prog: null,
 };
-const NUMBERS = new Set(["rec", "call", "pin", "with", "callb", "prog", "from"]);
+const NUMBERS = new Set(["rec", "call", "pin", "with", "callb", "prog", "from", "edit"]);
 const CHOICES = { mode: ["hide", "dim"], list: ["tree", "flat"], hold: ["", "a", "b"], page: ["", "recording"], side: ["", "a", "b", "difference", "flicker"] };
 
 /** @param {string} text @returns {Place} */

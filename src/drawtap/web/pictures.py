@@ -1,0 +1,115 @@
+"""Pictures after calls: those that were looked at are kept, those that the next steps back want are made beforehand."""
+
+from __future__ import annotations
+
+import bisect
+import tempfile
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from drawtap.errors import UsageError
+from drawtap.web.answer import headed
+
+if TYPE_CHECKING:
+    from drawtap.replay.pool import Pool, Served
+    from drawtap.replay.warm import Warm
+
+_PICTURES = 32  # calls whose attachments are kept
+_BEHIND = 8  # draws whose pictures wait for steps back
+_ON_THE_WAY = 3  # of them, those that a step back takes itself
+
+
+class Pictures:
+    """Attachments after calls of one recording. `draws_in` returns the draws and clears of a call's frame, in order."""
+
+    def __init__(self, pool: Pool, draws_in: Callable[[int], list[int]]) -> None:
+        self._pool, self._draws_in = pool, draws_in
+        self._lock = threading.Lock()
+        self._looked = -1
+        self._draws: list[int] = []
+        self._foreseeing: threading.Thread | None = None
+        self._kept: OrderedDict[int, tuple[dict[str, bytes], str, Served]] = OrderedDict()  # attachments as PNG
+
+    def picture(self, seq: int, of: str) -> bytes:
+        """Return an attachment of the framebuffer that is drawn to after a call: a JSON head, then bare pixels.
+
+        The head says which attachments there are, what could not be read, the size and kind of `of` ("": the colour
+        drawn to first), and which player drew it. Pixels are RGBA of 8 bits, depth of 16 or stencil of 8, the top row
+        first. Raises SupersededError where a newer request came, UsageError where there is no such picture.
+        """
+        from drawtap.replay.compare import decode_attachment
+
+        found, why, served = self.attachments(seq)
+        if of not in found:
+            raise UsageError(why or f"there is no {of} to read back here", hint="choose a draw, or the end of a frame")
+        pixels = decode_attachment(found[of], f"the picture after call {seq}")
+        head = {
+            "names": list(found),
+            "why": why,
+            "width": pixels.shape[1],
+            "height": pixels.shape[0],
+            "bytes": pixels.nbytes // (pixels.shape[0] * pixels.shape[1] or 1),
+            "cut": served.cut,
+            "calls": served.calls,
+            "proof": served.proof,
+        }
+        return headed(head, pixels.tobytes())
+
+    def png(self, seq: int, of: str) -> bytes:
+        """Return the same picture as PNG."""
+        found, why, _ = self.attachments(seq)
+        if of not in found:
+            raise UsageError(why or f"there is no {of} to read back here")
+        return found[of]
+
+    def attachments(self, seq: int) -> tuple[dict[str, bytes], str, Served]:
+        """Return the PNGs of what is drawn to after a call, by name, why others are missing, and who drew them."""
+        back, self._looked = seq < self._looked, seq
+        near = self._draws_before(seq) if back else []
+        before = [draw for draw in near if draw not in self._kept]
+        kept = self._kept.get(seq)
+        if kept is None:
+            # Who steps back comes by the draws before: pictures of the nearest are taken on the way.
+            self._keep(*self._pool.ask(seq, lambda player: _pictures(player, before[-_ON_THE_WAY:], seq)))
+            kept = self._kept[seq]
+        elif (len(before) > _BEHIND // 2 or {*before} & {*near[-2:]}) and not self._foresees():
+            self._foreseeing = threading.Thread(target=self._foresee, args=(before,), daemon=True)
+            self._foreseeing.start()
+        return kept
+
+    def _keep(self, pictures: Mapping[int, tuple[dict[str, bytes], str]], served: Served) -> None:
+        with self._lock:
+            for seq, (found, why) in pictures.items():
+                self._kept[seq] = found, why, served
+            while len(self._kept) > _PICTURES:
+                self._kept.popitem(last=False)
+
+    def _foresees(self) -> bool:
+        return self._foreseeing is not None and self._foreseeing.is_alive()
+
+    def _foresee(self, draws: Sequence[int]) -> None:
+        """Take pictures of draws that the next steps back come to, while nobody waits."""
+        found = self._pool.prepare(draws[-1], lambda player: _pictures(player, draws[:-1], draws[-1]))
+        if found is not None:
+            self._keep(*found)
+
+    def _draws_before(self, seq: int) -> list[int]:
+        """Return the last draws and clears before a call in its frame, in order."""
+        if not self._draws or not self._draws[0] < seq <= self._draws[-1]:
+            self._draws = self._draws_in(seq)
+        end = bisect.bisect_left(self._draws, seq)
+        return self._draws[max(end - _BEHIND, 0) : end]
+
+
+def _pictures(player: Warm, before: Sequence[int], seq: int) -> dict[int, tuple[dict[str, bytes], str]]:
+    """Return the attachments as PNG after a call, and after those of the calls `before` that a player comes by."""
+    taken = {}
+    with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+        for one in (*(draw for draw in before if draw > player.position), seq):
+            paths, why = player.attachments(one, Path(folder) / "of")
+            names = {path: path.stem.removeprefix("of").removeprefix("-") for path in paths}
+            taken[one] = {name: path.read_bytes() for path, name in names.items()}, why
+    return taken
