@@ -11,6 +11,7 @@ import pytest
 from drawtap.corpus import speed
 from drawtap.corpus.speed import Judge, Rule
 from drawtap.errors import UsageError
+from shared import steps
 
 pytest.importorskip("scipy", reason="SciPy is an extra: pip install 'drawtap[fleet]'")
 
@@ -47,19 +48,33 @@ def test_equal_builds_raise_no_alarm() -> None:
     assert same > 0.5
 
 
-@pytest.mark.parametrize("share", [1.0, 0.02])
-def test_three_percent_are_found_with_twenty_pairs(share: float) -> None:
+@pytest.mark.parametrize(("share", "runs"), [(1.0, 5), (0.02, 5), (0.005, steps(10, 200))])
+def test_three_percent_are_found_with_twenty_pairs(share: float, runs: int) -> None:
     slow = TRACES[: int(len(TRACES) * share)]
     found = wrong = 0
-    for seed in range(5):
+    for seed in range(runs):
         answers = {
             a.trace: a
             for a in Judge(Machine(seed, dict.fromkeys(slow, 0.03)).pair, Rule(pairs=20, seed=seed)).run(TRACES)
         }
         found += sum(answers[t].label == "regression" for t in slow)
         wrong += sum(a.label == "regression" for t, a in answers.items() if t not in slow)
-    assert found >= 0.9 * 5 * len(slow), found / (5 * len(slow))
+    assert found >= 0.9 * runs * len(slow), found / (runs * len(slow))
     assert wrong <= 1
+
+
+def test_only_suspects_are_measured_on() -> None:
+    count: dict[str, int] = dict.fromkeys(TRACES, 0)
+    machine = Machine(7, {TRACES[3]: 0.03})
+
+    def pair(trace: str, base_first: bool) -> float:
+        count[trace] += 1
+        return machine.pair(trace, base_first)
+
+    answers = {one.trace: one for one in Judge(pair, Rule(pairs=20, seed=7)).run(TRACES)}
+    assert answers[TRACES[3]].label == "regression"
+    assert {n for trace, n in count.items() if answers[trace].label == "unknown"} >= {20, 40}
+    assert sum(count.values()) / len(TRACES) < 21
 
 
 def test_what_stays_unknown_says_what_would_show() -> None:
@@ -101,9 +116,9 @@ def test_the_rule_against_scipy() -> None:
     with pytest.raises(UsageError, match="say nothing"):
         Rule(pairs=4).looks()
     assert [Rule(pairs=n).looks() for n in (8, 20, 40)] == [
-        [(8, 1.0)], [(10, 0.25), (20, 0.75)], [(10, 0.1), (20, 0.3), (40, 0.6)],
+        [(8, 0.3), (16, 0.7)], [(10, 0.1), (20, 0.3), (40, 0.6)], [(10, 0.05), (20, 0.15), (40, 0.3), (80, 0.5)],
     ]  # fmt: skip
-    assert speed.needed(1000, 5) == 13 + 3  # the first look has a tenth of the error
+    assert speed.needed(1000, 5) == 13 + 4  # the first look has a twentieth of the error
 
 
 def test_bisection_finds_the_culprit_of_32_noisy_builds() -> None:

@@ -56,18 +56,23 @@ def sign(trace: Trace, predicate: Mapping[str, object], key: Path) -> Path:
         "predicate": {**predicate, "drawtap": drawtap.__version__},
     }
     payload = json.dumps(statement, sort_keys=True).encode()
-    signature = _run(["sign", "-n", NAMESPACE, "-f", str(key)], _encoded(payload))
-    if signature.returncode:
-        raise UsageError(f"{key} does not sign: {_said(signature)}", hint="ssh-keygen -t ed25519 -f KEY makes one")
     envelope = {
         "payloadType": _PAYLOAD,
         "payload": base64.b64encode(payload).decode(),
-        "signatures": [{"sig": base64.b64encode(signature.stdout).decode()}],
+        "signatures": [{"sig": base64.b64encode(signature_of(payload, key)).decode()}],
     }
     path = path_of(trace.path)
     with whole_file(path) as part:
         part.write_text(json.dumps(envelope, indent=1) + "\n", encoding="utf-8")
     return path
+
+
+def signature_of(payload: bytes, key: Path, kind: str = _PAYLOAD) -> bytes:
+    """Return a signature of a payload of a kind (its media type). Raises UsageError where the key cannot sign."""
+    signature = _run(["sign", "-n", NAMESPACE, "-f", str(key)], _encoded(payload, kind))
+    if signature.returncode:
+        raise UsageError(f"{key} does not sign: {_said(signature)}", hint="ssh-keygen -t ed25519 -f KEY makes one")
+    return signature.stdout
 
 
 def check(trace: Trace, signers: Path) -> Statement:
@@ -80,7 +85,7 @@ def check(trace: Trace, signers: Path) -> Statement:
     path = path_of(trace.path)
     payload, signatures = _read(path)
     for signature in signatures:
-        signer = _signer(payload, signature, signers)
+        signer = signer_of(payload, signature, signers)
         if signer:
             break
     else:
@@ -119,12 +124,12 @@ def _object(text: bytes, path: Path) -> dict[str, Any]:
     return found
 
 
-def _encoded(payload: bytes) -> bytes:
+def _encoded(payload: bytes, kind: str = _PAYLOAD) -> bytes:
     """Return the bytes that are signed: the payload with its type and their lengths (DSSE)."""
-    return b"DSSEv1 %d %s %d %s" % (len(_PAYLOAD), _PAYLOAD.encode(), len(payload), payload)
+    return b"DSSEv1 %d %s %d %s" % (len(kind), kind.encode(), len(payload), payload)
 
 
-def _signer(payload: bytes, signature: bytes, signers: Path) -> str:
+def signer_of(payload: bytes, signature: bytes, signers: Path, kind: str = _PAYLOAD) -> str:
     """Return the name of the allowed signer whose signature this is, "" where it is nobody's."""
     with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
         file = Path(folder) / "signature"
@@ -132,7 +137,7 @@ def _signer(payload: bytes, signature: bytes, signers: Path) -> str:
         of = ["-f", str(signers), "-s", str(file)]
         found = _run(["find-principals", *of], b"")
         for name in found.stdout.decode(errors="replace").splitlines() if not found.returncode else []:
-            if not _run(["verify", "-n", NAMESPACE, "-I", name, *of], _encoded(payload)).returncode:
+            if not _run(["verify", "-n", NAMESPACE, "-I", name, *of], _encoded(payload, kind)).returncode:
                 return name
     return ""
 

@@ -21,6 +21,8 @@ FRAME = Opt("Only this frame.  [default: all]", metavar="N")
 FOR = Opt("For engines of this family.  [default: the engine's family]", metavar="FAMILY", word="for")
 WHY = Opt("The reason; it stays beside the decision.", metavar="TEXT")
 
+KEY = Opt("Sign with this private key of OpenSSH, where the corpus asks for signatures.", metavar="KEY", word="sign")
+
 
 @command(
     name="corpus approve",
@@ -40,6 +42,7 @@ def corpus_approve(
     engines: Annotated[Path | None, ENGINES_FILE] = None,
     frame: Annotated[int | None, FRAME] = None,
     for_: Annotated[str | None, FOR] = None,
+    sign: Annotated[Path | None, KEY] = None,
     flaky: Annotated[bool, Opt("These frames may look different from run to run.")] = False,
 ) -> Sheets:
     """Approve the images that an engine drew, for its family of engines.
@@ -49,20 +52,21 @@ def corpus_approve(
     the newest one counts; they are the table approvals of `corpus sql`.
     """
     label = "flaky" if flaky else "approved"
-    return decided(store_of(corpus), ids, tag, named_one(on, engines), Said(label, why, for_, frame))
+    return decided(store_of(corpus), ids, tag, named_one(on, engines), Said(label, why, for_, frame, sign))
 
 
 @dataclass(frozen=True)
 class Said:
     """A decision to make: a label with its reason, for a family (None: the engine's).
 
-    `frame`: the only one that is meant (None: all).
+    `frame`: the only one that is meant (None: all). `key` signs it.
     """
 
     label: str
     why: str
     family: str | None
     frame: int | None
+    key: Path | None = None
 
 
 def store_of(corpus: str | None) -> Store:
@@ -87,8 +91,8 @@ def decided(store: Store, ids: Sequence[str], tags: Sequence[str], one: Engine, 
     traces = selected(store, ids, tags)
     with Corpus(store) as tables:
         made = pictures.decisions_of(tables, traces, one, said.label, said.why, family=said.family, frame=said.frame)
-    done = [approvals.decide(store, decision) for decision in made]
-    rows = [(d.trace[:12], d.label, d.family, len(d.images), d.who) for d in done]
+    done = [approvals.decide(store, decision, said.key) for decision in made]
+    rows = [(d.trace[:12], d.label, d.family, len(d.images), d.who, d.signer or None) for d in done]
     data = [
         {
             "trace": d.trace,
@@ -97,7 +101,8 @@ def decided(store: Store, ids: Sequence[str], tags: Sequence[str], one: Engine, 
             "images": {str(frame): digest for frame, digest in d.images.items()},
             "who": d.who,
             "why": d.why,
+            "signer": d.signer or None,
         }
         for d in done
     ]
-    return Sheets([Rows(("id", "label", "family", "frames", "who"), rows, {"frames": "count"})], data)
+    return Sheets([Rows(("id", "label", "family", "frames", "who", "signer"), rows, {"frames": "count"})], data)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from drawtap.commands import command
-from drawtap.commands.corpus_approve import FOR, FRAME, ON, WHY, Said, decided, named_one, store_of
+from drawtap.commands.corpus_approve import FOR, FRAME, KEY, ON, WHY, Said, decided, named_one, store_of
 from drawtap.commands.options import CORPUS, ENGINES_FILE, ID, TAGS
 from drawtap.view.result import Sheets
 
@@ -25,10 +25,11 @@ def corpus_reject(
     engines: Annotated[Path | None, ENGINES_FILE] = None,
     frame: Annotated[int | None, FRAME] = None,
     for_: Annotated[str | None, FOR] = None,
+    sign: Annotated[Path | None, KEY] = None,
 ) -> Sheets:
     """Reject the images that an engine drew.
 
     The same image is wrong on every engine, also of other families, unless somebody approved it there. `corpus verdict`
     then says rejected.
     """
-    return decided(store_of(corpus), ids, tag, named_one(on, engines), Said("rejected", why, for_, frame))
+    return decided(store_of(corpus), ids, tag, named_one(on, engines), Said("rejected", why, for_, frame, sign))

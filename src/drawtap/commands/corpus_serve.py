@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from drawtap.commands import Opt, command
+from drawtap.commands.corpus_approve import KEY
 from drawtap.commands.options import CORPUS, ENGINES_FILE
 from drawtap.errors import UsageError, check_target
 from drawtap.view.result import ExitStatus, Written
@@ -29,6 +30,7 @@ def corpus_serve(
     force: Annotated[bool, Opt("Overwrite the output file.", "-f")] = False,
     engines: Annotated[Path | None, ENGINES_FILE] = None,
     builds: Annotated[int, Opt("Show the N newest builds.", metavar="N")] = 12,
+    sign: Annotated[Path | None, KEY] = None,
     read_only: Annotated[bool, Opt("Nobody approves or rejects images from the page.")] = False,
     port: Annotated[int, Opt("The port of the server; 0: a free one.", metavar="PORT")] = 0,
     no_browser: Annotated[bool, Opt("Print the address and open no browser.")] = False,
@@ -64,6 +66,6 @@ def corpus_serve(
     from drawtap.web.fleet import Fleet
     from drawtap.web.serve import serve
 
-    fleet = Fleet(store, engines, most=builds, decides=not read_only)
+    fleet = Fleet(store, engines, most=builds, decides=not read_only, key=sign)
     serve([], host=host, port=port, browser=not no_browser, fleet=fleet)
     return ExitStatus(0)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from drawtap.corpus.store import Store
     from drawtap.corpus.verdicts import Plan
 
-PAIRS = Opt("Pairs to measure of a recording, at most.", metavar="N")
+PAIRS = Opt("Pairs to measure of a recording; one that is suspect then gets as many again.", metavar="N")
 METRIC = Opt("Measure this.  [default: instructions, else processor time, else wall time]", metavar="METRIC")
 
 
@@ -210,7 +210,9 @@ def _plan(made: Plan, *, speed: bool) -> Facts:
         "runs that failed": made.failed,
     }
     if speed:
-        shown["pairs to measure"] = f"up to {made.pairs}, about {made.pair_seconds / 60:.1f} minutes"
+        shown["pairs to measure"] = (
+            f"up to {made.pairs}, about {made.pair_seconds / 60:.1f} minutes; of suspects twice as many"
+        )
         shown["pairs needed"] = f"{made.needed} of a recording, to find a single slow one among all"
         shown["would show"] = (
             "not known: nothing was measured yet" if made.detectable is None else _percent(made.detectable)

@@ -2,19 +2,27 @@
 
 A decision is an object of its own and never changes; the newest one about an image counts. Families are paths: what is
 approved for `radeonsi` holds for `radeonsi/gfx11` too, unless something else was decided there.
+
+A corpus may ask for signatures: then `corpus.json` lists whose count, and other decisions do not count.
 """
 
 from __future__ import annotations
 
+import base64
+import contextlib
 import getpass
 import hashlib
+import json
 import re
+import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from drawtap.analysis import statement
 from drawtap.corpus.store import KINDS, sealed, unsealed
 from drawtap.errors import InputError, UsageError
 
@@ -24,11 +32,15 @@ if TYPE_CHECKING:
 LABELS = ("approved", "rejected", "flaky")
 _DIGEST = re.compile(r"[0-9a-f]{8,64}")
 _LONGEST_WHY = 2000
+_KIND = "application/vnd.drawtap.decision+json"  # a signature of anything else is none of a decision
 
 
 @dataclass(frozen=True)
 class Decision:
-    """A decision about images of a recording: digests by frame, for engines of a family. `at`: ns since 1970."""
+    """A decision about images of a recording: digests by frame, for engines of a family.
+
+    `at`: ns since 1970. `signer` is the allowed signer who signed it, "" where the corpus asks for no signature.
+    """
 
     trace: str
     family: str
@@ -37,15 +49,26 @@ class Decision:
     who: str
     why: str
     at: int = 0
+    signer: str = ""
 
 
-def decide(store: Store, decision: Decision) -> Decision:
-    """Write a decision; its time is now. Raises UsageError where it says nothing."""
+def signed(store: Store) -> bool:
+    """Tell whether decisions count only with a signature."""
+    return bool(store.about.get("signers"))
+
+
+def decide(store: Store, decision: Decision, key: Path | None = None) -> Decision:
+    """Write a decision, signed with a private `key`; its time is now.
+
+    Raises UsageError where it says nothing, or its signature would not count.
+    """
+    if signed(store) and key is None:
+        raise UsageError("this corpus takes signed decisions", hint="--sign KEY, of one of its signers")
     if not decision.images:
         raise UsageError("the decision is about no image", hint="drawtap corpus replay makes images")
     if not decision.why.strip() or len(decision.why) > _LONGEST_WHY:
         raise UsageError("a decision needs a reason", hint='--why "the new font hinting", 2000 characters at most')
-    body = {
+    body: dict[str, object] = {
         "trace": decision.trace,
         "family": decision.family,
         "label": decision.label,
@@ -54,24 +77,61 @@ def decide(store: Store, decision: Decision) -> Decision:
         "why": decision.why,
         "at": time.time_ns(),
     }
+    if key is not None:
+        body["signature"] = base64.b64encode(statement.signature_of(_payload(body), key, _KIND)).decode()
+    with _signers(store) as signers:
+        signer = _signer(body, signers)
+        if signer is None:
+            raise UsageError(f"{key} belongs to none of this corpus's signers", hint="corpus.json lists them")
     content = sealed(body)
     name = f"approvals/{body['at']:020d}-{hashlib.sha256(content).hexdigest()}.json"
     store.objects.put_new(name, content)
-    return _decision(body, name)
+    return _decision(body, name, signer)
 
 
 def decisions(store: Store) -> list[Decision]:
-    """Return all decisions, the oldest first. Raises InputError where one is damaged."""
+    """Return the decisions that count, the oldest first. Raises InputError where one is damaged."""
     names = sorted(e.name for e in store.objects.listed("approvals/") if KINDS["approval"].fullmatch(e.name))
 
-    def read(name: str) -> Decision:
-        return _decision(unsealed(store.objects.get(name), f"{store.where}/{name}"), f"{store.where}/{name}")
+    def read(name: str, signers: Path | None) -> Decision | None:
+        body = unsealed(store.objects.get(name), f"{store.where}/{name}")
+        signer = _signer(body, signers)
+        return None if signer is None else _decision(body, f"{store.where}/{name}", signer)
 
-    with ThreadPoolExecutor(8) as pool:
-        return list(pool.map(read, names))
+    with _signers(store) as file, ThreadPoolExecutor(8) as pool:
+        return [one for one in pool.map(lambda name: read(name, file), names) if one is not None]
 
 
-def _decision(body: Mapping[str, object], where: str) -> Decision:
+@contextlib.contextmanager
+def _signers(store: Store) -> Iterator[Path | None]:
+    """Yield a file with the signers whose decisions count, None where the corpus asks for no signature."""
+    text = store.about.get("signers")
+    if not text:
+        yield None
+        return
+    with tempfile.TemporaryDirectory(prefix="drawtap-signers-") as folder:
+        file = Path(folder) / "allowed_signers"
+        file.write_text(str(text), encoding="utf-8")
+        yield file
+
+
+def _signer(body: Mapping[str, object], signers: Path | None) -> str | None:
+    """Return who signed a decision, "" where nobody has to, None where it does not count."""
+    if signers is None:
+        return ""
+    try:
+        signature = base64.b64decode(str(body.get("signature", "")), validate=True)
+    except ValueError:
+        return None
+    return (signature and statement.signer_of(_payload(body), signature, signers, _KIND)) or None
+
+
+def _payload(body: Mapping[str, object]) -> bytes:
+    """Return what is signed of a decision: all but the signature."""
+    return json.dumps({name: value for name, value in body.items() if name != "signature"}, sort_keys=True).encode()
+
+
+def _decision(body: Mapping[str, object], where: str, signer: str) -> Decision:
     images, at = body.get("images"), body.get("at")
     texts = {name: body.get(name) for name in ("trace", "family", "label", "who", "why")}
     sound = (
@@ -86,7 +146,7 @@ def _decision(body: Mapping[str, object], where: str) -> Decision:
     assert isinstance(images, dict)
     assert isinstance(at, int)
     found = {int(frame): str(digest) for frame, digest in images.items()}
-    return Decision(images=found, at=at, **{name: str(text) for name, text in texts.items()})
+    return Decision(images=found, at=at, signer=signer, **{name: str(text) for name, text in texts.items()})
 
 
 def families(family: str) -> Sequence[str]:

@@ -198,7 +198,7 @@ class Corpus(Database):
         connection.execute(f"CREATE TABLE approvals ({cells})")
         rows = [
             {"trace": one.trace, "frame": frame, "digest": digest, "family": one.family, "label": one.label}
-            | {"decided": one.at, "who": one.who, "why": one.why}
+            | {"decided": one.at, "who": one.who, "why": one.why, "signer": one.signer or None}
             for one in approvals.decisions(self._store)
             for frame, digest in one.images.items()
         ]

@@ -382,8 +382,10 @@ def chosen(where: str | None) -> Store:
     return Store(found)
 
 
-def create(where: str, tenant: str | None = None) -> Store:
+def create(where: str, tenant: str | None = None, signers: str | None = None) -> Store:
     """Make a corpus in a folder or a bucket: with `tenant` below that name, apart from all others.
+
+    `signers` is the text of a file of allowed signers, as ssh-keygen has them: decisions count with their signature.
 
     Raises UsageError where one is there, or where one would lie inside another.
     """
@@ -402,7 +404,7 @@ def create(where: str, tenant: str | None = None) -> Store:
         if folder.is_dir() and any(folder.iterdir()) and not _is_corpus(where):
             raise UsageError(f"{where} is not empty, and no corpus", hint="name a new folder")
         folder.mkdir(parents=True, exist_ok=True)
-    body = {"version": VERSION, "tenant": tenant, "hash": "sha256", "small_bytes": SMALL_BYTES}
+    body = {"version": VERSION, "tenant": tenant, "hash": "sha256", "small_bytes": SMALL_BYTES, "signers": signers}
     if not opened(where).put_new("corpus.json", sealed(body)):
         raise UsageError(f"there is a corpus at {where}", hint=f"drawtap corpus add FILE --corpus {where}")
     return Store(where)

@@ -198,6 +198,7 @@ TABLES = by_name(
             ("decided", I64, "when, since 1970 in UTC", "ns"),
             ("who", TEXT, "who decided"),
             ("why", TEXT, "the reason"),
+            ("signer", TEXT, "the allowed signer who signed it; NULL: the corpus asks for no signature"),
         ),
     )
 )

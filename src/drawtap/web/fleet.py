@@ -31,11 +31,21 @@ Opener = Callable[[Path, str], int]
 class Fleet:
     """Answers what the page asks about a corpus. Every method may be called from any thread. `close` it at the end.
 
-    `file` names engines (None: the default file); `most` builds are shown; `decides`: the page may write decisions.
+    `file` names engines (None: the default file); `most` builds are shown; `decides`: the page may write decisions,
+    which `key` signs where the corpus asks for that.
     """
 
-    def __init__(self, store: Store, file: Path | None, *, most: int = matrix.BUILDS, decides: bool = True) -> None:
-        self._store, self._file, self._most, self._decides = store, file, most, decides
+    def __init__(
+        self,
+        store: Store,
+        file: Path | None,
+        *,
+        most: int = matrix.BUILDS,
+        decides: bool = True,
+        key: Path | None = None,
+    ) -> None:
+        self._store, self._file, self._most, self._key = store, file, most, key
+        self._decides = decides and (key is not None or not approvals.signed(store))
         self._lock = threading.RLock()
         self._ends = contextlib.ExitStack()
         self._folder = Path(self._ends.enter_context(tempfile.TemporaryDirectory(prefix="drawtap-fleet-")))
@@ -152,7 +162,9 @@ class Fleet:
         `text` is JSON with trace, engine, label, why, frame (null: all), family (null: the build's).
         """
         if not self._decides:
-            raise UsageError("this page takes no decisions", hint="drawtap corpus serve without --read-only")
+            raise UsageError(
+                "this page takes no decisions", hint="drawtap corpus serve without --read-only, with --sign KEY"
+            )
         asked = _object(text)
         label, frame, family = asked.get("label"), asked.get("frame"), asked.get("family")
         if label not in approvals.LABELS or not (frame is None or (isinstance(frame, int) and frame >= 0)):
@@ -166,7 +178,7 @@ class Fleet:
                 tables, [self._known(str(asked.get("trace")))], matrix.engine_of(build), str(label),
                 str(asked.get("why") or ""), family=str(family) if family else None, frame=frame,
             )  # fmt: skip
-            done = approvals.decide(self._store, made)
+            done = approvals.decide(self._store, made, self._key)
         return {"label": done.label, "family": done.family, "frames": len(done.images)}
 
     def open(self, text: str, opened: Opener) -> Answer:

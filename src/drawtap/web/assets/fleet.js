@@ -348,7 +348,7 @@ export class FleetPage {
 
   /** @param {any} cell */
   deciding(cell) {
-    if (!this.source.live || !this.data.may.decide) return h("p", {}, h("i", { text: this.source.live ? "This server takes no decisions: --read-only." : "drawtap corpus approve and reject decide, or the page that drawtap corpus serve shows." }));
+    if (!this.source.live || !this.data.may.decide) return h("p", {}, h("i", { text: this.source.live ? "This server takes no decisions: it is for reading, or the corpus asks for signatures and the server has no key." : "drawtap corpus approve and reject decide, or the page that drawtap corpus serve shows." }));
     const why = /** @type {HTMLInputElement} */ (h("input", { type: "text", class: "why", placeholder: "the reason; it stays beside the decision", "aria-label": "reason", maxlength: "2000" }));
     const scope = /** @type {HTMLSelectElement} */ (h("select", { "aria-label": "which frames" }, h("option", { value: "frame", text: `frame ${cell.frame}` }), h("option", { value: "all", text: "all frames of the run" })));
     const family = /** @type {HTMLSelectElement} */ (h("select", { "aria-label": "family" }, ...familiesOf(cell.build.family).map((one) => h("option", { value: one, text: `for ${one}` }))));
