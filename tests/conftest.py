@@ -30,7 +30,11 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out, unless all tests were asked for, what `exhaustive` and `sample(n)` mark."""
+    """Leave out, unless all tests were asked for, what `exhaustive` and `sample(n)` mark.
+
+    What compiles with sanitizers comes first: late, all other workers would wait for its end.
+    """
+    items.sort(key=lambda item: "native" not in item.path.parts)
     if WHOLE:
         return
     marked: dict[str, list[pytest.Item]] = defaultdict(list)

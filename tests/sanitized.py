@@ -55,6 +55,8 @@ SHARED = tuple(ROOT / f"native/core/{name}.cc" for name in READER)
 # What reads damaged files in loops: -Og runs as fast as -O1, and -O1 compiles half as long again. Large generated code
 # takes longer to optimise than it runs.
 HOT = ("common", "core", "drain", "openvg", "system")
+# A compiler of much memory need not look for what it may forget. Clang has no such parameters.
+GCC_FLAGS = ("--param=ggc-min-expand=300", "--param=ggc-min-heapsize=600000")
 
 
 def compiler() -> str:
@@ -86,13 +88,13 @@ def build(
     _prune(cache)
     enums = enum_headers(cache)
     rooms = (*includes, enums)
+    faster = GCC_FLAGS if "Free Software Foundation" in _version(tool) else ()
 
     def compile_all(found: _Set) -> list[str]:
         unit = found.sources
         alike = _room(unit[0]) in ALIKE
-        made = _Unit(
-            tool, unit, found.text(), ("-Og" if _room(unit[0]) in HOT else "-O0", *flags), program.parent, cache
-        )
+        speed = "-Og" if _room(unit[0]) in HOT else "-O0"
+        made = _Unit(tool, unit, found.text(), (speed, *faster, *flags), program.parent, cache)
         own_here, rooms_here = ((), (enums,)) if alike else (tuple(own), rooms)
         try:
             return [str(made.built(own_here, rooms_here))]

@@ -37,6 +37,7 @@ PLAYER = (
         "checks",
         "depth_copy",
         "image",
+        "layout",
         "lists",
         "mirror",
         "names",
@@ -48,7 +49,6 @@ PLAYER = (
         "special",
     ),
     *("shared_images", "surfaces", "windows", "windows_vg", "x11"),
-    *("metrics/session", "metrics/session_calls", "metrics/source", "metrics/plan", "metrics/own_queries"),
 )
 
 
