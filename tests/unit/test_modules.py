@@ -220,7 +220,7 @@ def test_a_project_may_have_sources_and_headers(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
     (project / "own.h").write_text("int own(const char* name);\n")
-    (project / "driver.cc").write_text(  # a generated source is called so, too
+    (project / "tables.cc").write_text(  # a generated source is called so, too
         '#include "own.h"\n#include <string>\nint own(const char* n) { return (int)std::string(n).size(); }\n'
     )
     (project / "hooks.py").write_text(

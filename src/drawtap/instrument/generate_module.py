@@ -204,8 +204,9 @@ def _files(
     own = user_code.header(sets[1:], apis, with_arguments, f"{sources}\n{code}")
     files = {
         "module.h": f"{shared}{own}\n",
-        "tables.cc": generate.tables(functions, records=False),
-        "driver.cc": generate_driver.table({f.name: f.id for f in functions}),
+        # One source: a compiler spends its time on what they include.
+        "tables.cc": generate.tables(functions, records=False)
+        + generate_driver.table({f.name: f.id for f in functions}),
         "entries.S": generate.entries(functions, sets),
         "module.sig": signature_text(
             [f.command for f in functions], list(apis.values()), {f.name: f.id for f in functions}
