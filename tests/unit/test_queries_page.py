@@ -10,10 +10,12 @@ import pytest
 
 from drawtap.trace.trace import Trace, open_trace
 from state_traces import Recording, names
+from vulkan_scene import CB, DEVICE, VulkanScene
 from writer import NULL, Data, blob, f32, strings, text
 
 PAGE = Path(__file__).parents[2] / "docs/howto/queries.md"
-QUESTIONS = re.findall(r"^```sql\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+TEXT, VULKAN = re.fullmatch(r"(.*)(^## Vulkan\n.*?)(?=^## ).*", PAGE.read_text(encoding="utf-8"), re.M | re.S).groups()
+QUESTIONS, OF_VULKAN = (re.findall(r"^```sql\n(.*?)^```", part, re.M | re.S) for part in (TEXT, VULKAN))
 ASKED = "SELECT r.program, c.name, count(*) FROM redundancy r JOIN calls c USING (seq) WHERE c.name LIKE 'glUniform%'"
 
 
@@ -73,6 +75,24 @@ def recording() -> Recording:
 @pytest.mark.parametrize("question", QUESTIONS, ids=range(len(QUESTIONS)))
 def test_a_question_has_an_answer(trace: Trace, question: str) -> None:
     assert trace.sql(question).fetchall(), question
+
+
+@pytest.fixture(scope="module")
+def vulkan(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trace]:
+    """An image, memory, a pipeline, and a command buffer with a draw behind a barrier, in three frames."""
+    everything = "VK_PIPELINE_STAGE_ALL_COMMANDS_BIT"
+    s = VulkanScene().vkCreateImage(DEVICE, {"extent": {"width": 64}}, pImage=[0x10])
+    s.vkAllocateMemory(DEVICE, {"allocationSize": 4096}, pMemory=[0x30])
+    s.vkCreateGraphicsPipelines(DEVICE, 0, pCreateInfos=[{"layout": 1}], pPipelines=[0x71])
+    s.recorded(lambda s: s.vkCmdPipelineBarrier(CB, everything, everything).vkCmdDraw(CB, 3, 1, 0, 0))
+    path = s.frames(3, lambda s, i: s.submit()).write(tmp_path_factory.mktemp("queries") / "vulkan.dtap")
+    with open_trace(path) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("question", OF_VULKAN, ids=range(len(OF_VULKAN)))
+def test_a_question_about_vulkan_has_an_answer(vulkan: Trace, question: str) -> None:
+    assert vulkan.sql(question).fetchall(), question
 
 
 def test_uniforms_are_set_again_by_program(trace: Trace) -> None:
