@@ -130,6 +130,20 @@ def test_what_a_recording_lacks(dropped: str, told: str, recorded: Path, tmp_pat
     assert re.search(told, done.stderr), done.stderr
 
 
+def test_a_device_is_chosen_by_its_name(recorded: Path) -> None:
+    for name, code in (("llvmpipe", 0), ("no such device", 3)):
+        done = run_drawtap("replay", recorded, environment={**environment(), "DRAWTAP_VULKAN_DEVICE": name})
+        assert done.returncode == code, done.stderr
+
+
+def test_what_needs_other_memory_here_is_refused(recorded: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.dtap"
+    run_drawtap("edit", recorded, "-o", other, "--set", "vkBindBufferMemory memoryOffset = 64")
+    done = run_drawtap("replay", other, environment=environment())
+    assert done.returncode == 3
+    assert "a buffer needs more or other memory" in done.stderr
+
+
 def test_what_cannot_be_played_is_refused_by_name(tmp_path: Path) -> None:
     name = "vkCmdSetRayTracingPipelineStackSizeKHR"
     w = Writer(

@@ -17,6 +17,25 @@
 namespace dt::play::vk {
 Player::Player(const Trace& trace, const Options& options)
     : trace_(trace), options_(options), mapping_(map_functions(trace)) {
+  choose_handlers();
+  ends_ = trace.frames()->ends;
+  if (!ends_.empty()) end_seq_ = ends_.front();
+  status_ = options.status_path == "-" ? stdout : fopen(options.status_path.c_str(), "w");
+  if (!status_) throw Error(DT_E_IO, options.status_path + " cannot be written");
+  if (options.heartbeat) {
+    void* shared =
+        mmap(nullptr, sizeof(Heartbeat), PROT_READ | PROT_WRITE, MAP_SHARED, static_cast<int>(options.heartbeat), 0);
+    if (shared == MAP_FAILED) throw Error(DT_E_ARGUMENT, "--heartbeat is not shared memory");
+    heartbeat_ = static_cast<Heartbeat*>(shared);
+  }
+  refuse_recording();
+}
+
+Player::~Player() {
+  if (status_ && status_ != stdout) fclose(status_);
+}
+
+void Player::choose_handlers() {
   handlers_.resize(number::COMMANDS);
   for (uint16_t i = 0; i < number::COMMANDS; ++i) {
     const std::string_view name = COMMANDS[i].name;
@@ -50,6 +69,12 @@ Player::Player(const Trace& trace, const Options& options)
       {vkCreatePipelineCache, &Player::create_pipeline_cache},
       {vkAllocateMemory, &Player::allocate_memory},
       {vkFreeMemory, &Player::free_memory},
+      {vkBindBufferMemory, &Player::bind_memory},
+      {vkBindBufferMemory2, &Player::bind_memory},
+      {vkBindBufferMemory2KHR, &Player::bind_memory},
+      {vkBindImageMemory, &Player::bind_memory},
+      {vkBindImageMemory2, &Player::bind_memory},
+      {vkBindImageMemory2KHR, &Player::bind_memory},
       {vkMapMemory, &Player::map_memory},
       {vkMapMemory2, &Player::map_memory},
       {vkMapMemory2KHR, &Player::map_memory},
@@ -80,21 +105,6 @@ Player::Player(const Trace& trace, const Options& options)
   };
   for (auto& [of, handler] : special) handlers_[of] = handler;
   watch_stores();
-  ends_ = trace.frames()->ends;
-  if (!ends_.empty()) end_seq_ = ends_.front();
-  status_ = options.status_path == "-" ? stdout : fopen(options.status_path.c_str(), "w");
-  if (!status_) throw Error(DT_E_IO, options.status_path + " cannot be written");
-  if (options.heartbeat) {
-    void* shared =
-        mmap(nullptr, sizeof(Heartbeat), PROT_READ | PROT_WRITE, MAP_SHARED, static_cast<int>(options.heartbeat), 0);
-    if (shared == MAP_FAILED) throw Error(DT_E_ARGUMENT, "--heartbeat is not shared memory");
-    heartbeat_ = static_cast<Heartbeat*>(shared);
-  }
-  refuse_recording();
-}
-
-Player::~Player() {
-  if (status_ && status_ != stdout) fclose(status_);
 }
 
 // What cannot be played is said before anything is played.

@@ -22,8 +22,9 @@ void Player::allocate_memory(Call& c) {
   info->memoryTypeIndex = device.memory_types[info->memoryTypeIndex];
   invoke(c);
   made(c);
-  memory_[*c.at<VkDeviceMemory>(3)] = {&device, info->allocationSize,
-                                       device.memory.memoryTypes[info->memoryTypeIndex].propertyFlags, nullptr};
+  const uint32_t type = info->memoryTypeIndex;
+  memory_[*c.at<VkDeviceMemory>(3)] = {&device, info->allocationSize, type,
+                                       device.memory.memoryTypes[type].propertyFlags, nullptr};
 }
 
 void Player::free_memory(Call& c) {

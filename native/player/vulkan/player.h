@@ -53,7 +53,7 @@ struct Device : Table {
 struct Memory {
   Device* device = nullptr;
   uint64_t bytes = 0;
-  uint32_t properties = 0;
+  uint32_t type = 0, properties = 0;
   uint8_t* at = nullptr;  // all of it, from the first time on that the program maps it
 };
 
@@ -133,6 +133,8 @@ class Player final : Relocation::Host {
  private:
   using Handler = void (Player::*)(Call&);
 
+  void choose_handlers();
+
   // ---- calls (play.cc)
   void play(Decoded* chunk, uint32_t record);
   void tap_record(Decoded* chunk, uint32_t record);
@@ -198,13 +200,12 @@ class Player final : Relocation::Host {
 
   // ---- where the device may store (stores.cc)
   void watch_stores();
-  void watch_binding(Call& c);
+  void bind_memory(Call& c);
+  void bind(Table& table, uint64_t resource, VkDeviceMemory memory, uint64_t offset, bool image);
   void watch_view(Call& c);
   void watch_transfer(Call& c);
   void watch_descriptors(Call& c);
   void stored_by(VkDescriptorType type, const VkDescriptorBufferInfo* buffer, const VkBufferView* view);
-  void bound_buffer(Table& table, VkDevice device, VkBuffer buffer, VkDeviceMemory memory, uint64_t offset);
-  void bound_image(Table& table, VkDevice device, VkImage image, VkDeviceMemory memory, uint64_t offset);
 
   // ---- windows (swapchain.cc)
   void create_surface(Call& c);

@@ -1,5 +1,6 @@
 // Instances, physical devices, devices, and objects of which the player has to know more than the handle.
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "../../core/error.h"
@@ -136,22 +137,25 @@ void Player::memory_properties(Call& c) {
   if (of) recorded_[c.recorded(0)].memory = *of;
 }
 
-// The physical device: of the recorded name, else of the recorded kind, else the first.
+// The physical device: the one that $DRAWTAP_VULKAN_DEVICE names, else of the recorded name, else of the recorded kind.
 void Player::choose_physical(Call& c, VkDeviceCreateInfo& info) {
   Object* object = objects_.find(OF_PhysicalDevice, c.recorded(0));
   auto* instance = static_cast<Instance*>(object->owner);
   const Recorded& then = recorded_[c.recorded(0)];
+  const char* const wanted = getenv("DRAWTAP_VULKAN_DEVICE");
   int best = -1;
   for (auto* each : instance->physical) {
     VkPhysicalDeviceProperties now{};
     DT_VK(*instance, vkGetPhysicalDeviceProperties)(each, &now);
     const bool current = reinterpret_cast<uint64_t>(each) == object->now;
-    const int fits = (then.name == now.deviceName ? 4 : 0) + (then.type == now.deviceType ? 2 : 0) + current;
+    const int fits = (wanted && strstr(now.deviceName, wanted) ? 8 : 0) + (then.name == now.deviceName ? 4 : 0) +
+                     (then.type == now.deviceType ? 2 : 0) + current;
     if (fits <= best) continue;
     best = fits;
     c.arguments[0] = reinterpret_cast<uint64_t>(each);
     engine_ = now.deviceName;
   }
+  if (wanted && *wanted && best < 8) fail(DT_E_ARGUMENT, std::string("there is no device named ") + wanted + " here");
   object->now = c.arguments[0];
   uint32_t n = 0;
   DT_VK(*instance, vkGetPhysicalDeviceQueueFamilyProperties)(c.as<VkPhysicalDevice>(0), &n, nullptr);

@@ -67,40 +67,44 @@ std::vector<Range> Stores::in(uint64_t memory, Range range) const {
 
 // ---- what calls say ---------------------------------------------------------------------------------------
 
-// Bytes that a buffer has in memory: it is asked for what it needs.
-void Player::bound_buffer(Table& table, VkDevice device, VkBuffer buffer, VkDeviceMemory memory, uint64_t offset) {
+// A resource gets its place in memory: the recorded one, where that is good here as well.
+void Player::bind(Table& table, uint64_t resource, VkDeviceMemory of, uint64_t offset, bool image) {
+  auto memory = memory_.find(of);
+  if (memory == memory_.end()) fail(DT_E_FORMAT, "its memory was not allocated");
   VkMemoryRequirements needs{};
-  DT_VK(table, vkGetBufferMemoryRequirements)(device, buffer, &needs);
-  stores_.bind(reinterpret_cast<uint64_t>(buffer), reinterpret_cast<uint64_t>(memory), offset, needs.size, false);
+  if (image)
+    DT_VK(table, vkGetImageMemoryRequirements)(table.device, reinterpret_cast<VkImage>(resource), &needs);
+  else
+    DT_VK(table, vkGetBufferMemoryRequirements)(table.device, reinterpret_cast<VkBuffer>(resource), &needs);
+  const Memory& m = memory->second;
+  if (offset > m.bytes || needs.size > m.bytes - offset || offset % needs.alignment ||
+      !(needs.memoryTypeBits >> m.type & 1))
+    fail(DT_E_ARGUMENT,
+         std::string(image ? "an image" : "a buffer") +
+             " needs more or other memory on this driver than on the recording's: that cannot be played yet");
+  stores_.bind(resource, reinterpret_cast<uint64_t>(of), offset, needs.size, image);
 }
 
-void Player::bound_image(Table& table, VkDevice device, VkImage image, VkDeviceMemory memory, uint64_t offset) {
-  VkMemoryRequirements needs{};
-  DT_VK(table, vkGetImageMemoryRequirements)(device, image, &needs);
-  stores_.bind(reinterpret_cast<uint64_t>(image), reinterpret_cast<uint64_t>(memory), offset, needs.size, true);
-}
-
-void Player::watch_binding(Call& c) {
-  const auto device = c.as<VkDevice>(0);
+void Player::bind_memory(Call& c) {
+  if (!succeeded(c)) return;
+  build(c);
   using namespace number;
-  switch (c.number) {
-    case vkBindBufferMemory:
-      return bound_buffer(*c.table, device, c.as<VkBuffer>(1), c.as<VkDeviceMemory>(2), c.arguments[3]);
-    case vkBindImageMemory:
-      return bound_image(*c.table, device, c.as<VkImage>(1), c.as<VkDeviceMemory>(2), c.arguments[3]);
-    case vkBindBufferMemory2:
-    case vkBindBufferMemory2KHR:
-      for (uint64_t i = 0; i < c.arguments[1]; ++i) {
-        auto& info = c.at<VkBindBufferMemoryInfo>(2)[i];
-        bound_buffer(*c.table, device, info.buffer, info.memory, info.memoryOffset);
-      }
-      return;
-    default:
-      for (uint64_t i = 0; i < c.arguments[1]; ++i) {
-        auto& info = c.at<VkBindImageMemoryInfo>(2)[i];
-        if (info.memory) bound_image(*c.table, device, info.image, info.memory, info.memoryOffset);
-      }
-  }
+  const bool image =
+      c.number == vkBindImageMemory || c.number == vkBindImageMemory2 || c.number == vkBindImageMemory2KHR;
+  if (c.number == vkBindBufferMemory || c.number == vkBindImageMemory)
+    bind(*c.table, c.arguments[1], c.as<VkDeviceMemory>(2), c.arguments[3], image);
+  else if (image)
+    for (uint64_t i = 0; i < c.arguments[1]; ++i) {
+      const auto& info = c.at<VkBindImageMemoryInfo>(2)[i];
+      if (info.pNext) continue;  // planes and devices of a group have needs of their own
+      bind(*c.table, reinterpret_cast<uint64_t>(info.image), info.memory, info.memoryOffset, true);
+    }
+  else
+    for (uint64_t i = 0; i < c.arguments[1]; ++i) {
+      const auto& info = c.at<VkBindBufferMemoryInfo>(2)[i];
+      bind(*c.table, reinterpret_cast<uint64_t>(info.buffer), info.memory, info.memoryOffset, false);
+    }
+  invoke(c);
 }
 
 void Player::watch_view(Call& c) {
@@ -172,9 +176,6 @@ void Player::watch_descriptors(Call& c) {
 void Player::watch_stores() {
   watchers_.resize(number::COMMANDS);
   using namespace number;
-  for (uint16_t of : {vkBindBufferMemory, vkBindImageMemory, vkBindBufferMemory2, vkBindBufferMemory2KHR,
-                      vkBindImageMemory2, vkBindImageMemory2KHR})
-    watchers_[of] = &Player::watch_binding;
   for (uint16_t of : {vkCmdFillBuffer, vkCmdUpdateBuffer, vkCmdCopyBuffer, vkCmdCopyBuffer2, vkCmdCopyBuffer2KHR,
                       vkCmdCopyImageToBuffer, vkCmdCopyImageToBuffer2, vkCmdCopyImageToBuffer2KHR,
                       vkCmdCopyQueryPoolResults, vkCmdBindTransformFeedbackBuffersEXT, vkCmdBeginTransformFeedbackEXT,
