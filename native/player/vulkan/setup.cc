@@ -200,7 +200,7 @@ void Player::supported_features(Call& c, VkDeviceCreateInfo& info) {
     if (!bytes) continue;
     VkPhysicalDeviceFeatures2 here{};
     here.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
-    std::vector<uint64_t> more((bytes + 7) / 8);
+    std::vector<uint64_t> more(bytes / 8 + 1);
     auto* asked = reinterpret_cast<Chained*>(more.data());
     const bool root = at->stype == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
     asked->stype = at->stype;

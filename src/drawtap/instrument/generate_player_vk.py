@@ -216,12 +216,13 @@ class _Commands:
         yield "}"
 
     def _features(self) -> Iterator[str]:
-        """The sizes of structures that switch features on."""
+        """The sizes of structures that switch features on; bytes behind the last member may be anything."""
         yield "size_t features_bytes(int32_t stype) {"
         yield "  switch (stype) {"
         for name, struct in generate_trees.own_structs(self.api).items():
             if struct.stype and (name == "VkPhysicalDeviceFeatures2" or "VkPhysicalDeviceFeatures2" in struct.extends):
-                yield f"    case {self.api.enums[struct.stype]}: return {struct.size};"
+                last = struct.members[-1]
+                yield f"    case {self.api.enums[struct.stype]}: return {last.offset + last.size};"
         yield "    default: return 0;"
         yield "  }"
         yield "}"
