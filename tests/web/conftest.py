@@ -112,7 +112,7 @@ def server(chain: Path, recordings: Path) -> Iterator[Server]:
     assert running.close() == 0
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser():
     """Start a browser without a window."""
     from playwright.sync_api import sync_playwright
@@ -163,6 +163,18 @@ class Page:
     def reads(self, words: str) -> None:
         """Wait until the panel has these words."""
         self.until(f"document.getElementById('panel').innerText.includes({json.dumps(words)})")
+
+    def tour(self, **panels: tuple[str, str]) -> None:
+        """Open panels by their keys; each is marked as chosen and has its words: `state=("2", "GL_BLEND")`."""
+        for panel, (key, words) in panels.items():
+            self.press(key)
+            self.wait(f"place.tab === '{panel}'")
+            self.reads(words)
+            assert self.page.get_attribute(f"#tab-{panel}", "aria-selected") == "true"
+
+    def fits(self) -> bool:
+        """Tell whether nothing of the page stands beyond its width."""
+        return self.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
     def text(self, selector: str) -> str:
         """Return the text of an element."""

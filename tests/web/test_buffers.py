@@ -123,6 +123,6 @@ def test_the_panel_shows_fields_bytes_and_changes_by_keys(opened, recordings):
         page.press("Control+Enter")
         page.reads("there is no type 'flot'")
         page.press("u")
-        assert page.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert page.fits()
     finally:
         running.close()

@@ -99,18 +99,16 @@ def test_the_page_of_a_kernel_trace_by_keys(opened, kernel, width, scheme):
     page.press(".")
     page.wait("d.timeline.graph.way.length > 1")
     page.reads("Way of the request")
-    for key, words in (
-        ("2", "Engines"),
-        ("3", "ended in this time"),
-        ("4", "the first"),
-        ("5", "DuckDB's dialect"),
-        ("z", "Sums of what is in view"),
-    ):
-        page.press(key)
-        page.reads(words)
+    page.tour(
+        figures=("2", "Engines"),
+        lengths=("3", "ended in this time"),
+        events=("4", "the first"),
+        sql=("5", "DuckDB's dialect"),
+        time=("z", "Sums of what is in view"),
+    )
     page.press("1")
     page.reads("rcs0")
-    assert page.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.fits()
 
 
 def test_a_kernel_trace_of_the_same_time_stands_below_the_calls():

@@ -75,7 +75,12 @@ def test_the_page_fits_and_goes_on_with_another_manager(opened, live, desktop, w
     desktop.found()
     page = opened("", live, viewport={"width": width, "height": 800}, color_scheme=scheme)
     page.wait("d.program?.surfaces.length === 2")
-    assert page.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.fits()
+    page.tour(
+        contention=("2", "No program has a goal"),
+        manager=("3", "you may"),
+        program=("1", "Limit and class"),
+    )
     manager.terminate()
     manager.wait()
     page.wait("d.look.error")

@@ -27,24 +27,20 @@ def test_every_panel_is_reached_by_keys(opened, chain, width, scheme):
         draw = trace.sql("SELECT min(seq) FROM draws WHERE kind = 'draw'").fetchall()[0][0]
     page.press("d")
     page.wait(f"place.call === {draw}")
-    for key, panel, shown in (
-        ("1", "call", "Arguments"),
-        ("2", "state", "GL_CURRENT_PROGRAM"),
-        ("3", "picture", "8 bits a channel"),
-        ("4", "shader", "Uniforms"),
-        ("5", "objects", "Objects of the run"),
-        ("6", "texture", "choose a texture"),
-        ("7", "findings", "Findings of the checklist"),
-        ("8", "sql", "DuckDB's dialect"),
-        ("9", "notes", "Bookmarks"),
-        ("m", "mesh", "rasterised"),
-        ("B", "buffer", "choose a buffer"),
-        ("x", "whatif", "as it was"),
-    ):
-        page.press(key)
-        page.wait(f"place.tab === '{panel}'")
-        page.reads(shown)
-        assert page.page.get_attribute(f"#tab-{panel}", "aria-selected") == "true"
+    page.tour(
+        call=("1", "Arguments"),
+        state=("2", "GL_CURRENT_PROGRAM"),
+        picture=("3", "8 bits a channel"),
+        shader=("4", "Uniforms"),
+        objects=("5", "Objects of the run"),
+        texture=("6", "choose a texture"),
+        findings=("7", "Findings of the checklist"),
+        sql=("8", "DuckDB's dialect"),
+        notes=("9", "Bookmarks"),
+        mesh=("m", "rasterised"),
+        buffer=("B", "choose a buffer"),
+        whatif=("x", "as it was"),
+    )
     page.press("u")
     page.wait("place.tab === 'buffer'")
     page.press("?")
@@ -53,7 +49,7 @@ def test_every_panel_is_reached_by_keys(opened, chain, width, scheme):
     page.page.keyboard.type("panel: st")
     page.press("Enter")
     page.wait("place.tab === 'state'")
-    assert page.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.fits()
 
 
 def test_the_list_is_a_treegrid_that_unfolds_by_keys(opened, chain):

@@ -199,16 +199,13 @@ def test_a_tour_by_keys(opened, both, pair, drawtap, form):
         page.press("n")
         page.wait(f"place.call !== {before}")
     page.wait(f"place.callb === {first['b']} && d.list.model.at(d.list.focus).kind === 'changed'")
-    for key, panel, shown in (
-        ("1", "call", "0.125"),
-        ("2", "state", "1 variable differs"),
-        ("3", "picture", "The pictures are equal"),
-        ("4", "objects", "The objects of both are the same"),
-        ("5", "compared", "What both draw"),
-    ):
-        page.press(key)
-        page.wait(f"place.tab === '{panel}'")
-        page.reads(shown)
+    page.tour(
+        call=("1", "0.125"),
+        state=("2", "1 variable differs"),
+        picture=("3", "The pictures are equal"),
+        objects=("4", "The objects of both are the same"),
+        compared=("5", "What both draw"),
+    )
     page.press("v", "v")
     page.wait("place.tab === 'picture' && place.side === 'b'")
     # Cursor A stays, and B goes on alone.
@@ -221,7 +218,7 @@ def test_a_tour_by_keys(opened, both, pair, drawtap, form):
     page.press("N")
     page.wait("d.list.model.at(d.list.focus).sign > 0")
     page.press("u")
-    assert page.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.fits()
 
 
 @needs_browser

@@ -84,7 +84,7 @@ def test_the_timeline_by_keys(opened, width, scheme):
     page.press("T")
     assert page.page.evaluate("drawtap.timeline.element.hidden") in (True, False)
     page.wait("d.timeline.element.hidden")
-    assert page.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.fits()
 
 
 def test_a_call_of_the_list_is_seen_on_the_timeline_and_the_address_leads_back(opened):
