@@ -42,8 +42,21 @@ function halves(bits) {
  * @property {boolean} [bottomFirst] whether the first row is the lowest
  */
 
-/** What a channel's values span, and how many are no numbers. @param {Image} image */
+/** How often each byte stands in each channel; pictures of bytes are the many. @param {Image} image */
+function bytesOf(image) {
+  const { channels: { length }, data } = image, counts = new Uint32Array(256 * length);
+  if (length === 4) for (let i = 0; i < data.length; i += 4) { counts[data[i]]++; counts[256 + data[i + 1]]++; counts[512 + data[i + 2]]++; counts[768 + data[i + 3]]++; }
+  else for (let i = 0; i < data.length; i++) counts[256 * (i % length) + data[i]]++;
+  return counts;
+}
+
+/** What a channel's values span, and how many are no numbers. @param {Image} image @returns {{least: number, most: number, odd: number, counts?: Uint32Array}} */
 export function span(image) {
+  if (image.data instanceof Uint8Array) {
+    const counts = bytesOf(image), there = (/** @type {number} */ v) => [...image.channels].some((_, c) => counts[256 * c + v]);
+    const values = Array.from({ length: 256 }, (_, v) => v).filter(there);
+    return { least: values[0] ?? Infinity, most: values.at(-1) ?? -Infinity, odd: 0, counts };
+  }
   let least = Infinity, most = -Infinity, odd = 0;
   for (const v of image.data) {
     if (!Number.isFinite(v)) odd++;
@@ -57,8 +70,8 @@ export function span(image) {
 
 /** The range that is shown at first: the whole one of bytes, 0 to 1 of colours, else what there is. @param {Image} image */
 function first(image) {
-  const { least, most } = span(image);
   if (image.data instanceof Uint8Array && image.channels !== "s") return [0, 255];
+  const { least, most } = span(image);
   if (image.data instanceof Float32Array && "rgba".startsWith(image.channels) && least >= 0 && most <= 1) return [0, 1];
   return least < most ? [least, most] : [Math.min(least, 0), Math.max(most, 1)];
 }
@@ -159,6 +172,11 @@ export function imageView(image, how) {
 function shown(image, only, low, high) {
   const { width, height, channels, data } = image;
   const made = new ImageData(width, height);
+  if (data instanceof Uint8Array && channels === "rgba" && !only && low === 0 && high === 255 && !image.bottomFirst && data.byteOffset % 4 === 0) {
+    const from = new Uint32Array(data.buffer, data.byteOffset, width * height), to = new Uint32Array(made.data.buffer), opaque = new Uint8Array(new Uint32Array([1]).buffer)[0] ? 0xff000000 : 0xff;
+    for (let i = 0; i < to.length; i++) to[i] = from[i] | opaque;
+    return made;
+  }
   const spread = 255 / (high - low || 1);
   const grey = only || channels.length === 1 || channels === "la";
   const places = grey ? Array(3).fill(only ? channels.indexOf(only) : 0)
@@ -177,14 +195,15 @@ function shown(image, only, low, high) {
   return made;
 }
 
-/** @param {HTMLCanvasElement} canvas @param {Image} image @param {{least: number, most: number}} stats */
+/** @param {HTMLCanvasElement} canvas @param {Image} image @param {{least: number, most: number, counts?: Uint32Array}} stats */
 function histogram(canvas, image, stats) {
   const context = canvas.getContext("2d");
   const { channels, data } = image;
   if (!context || !(stats.most > stats.least)) return;
   const counts = [...channels].map(() => new Uint32Array(256));
   const scale = 255.999 / (stats.most - stats.least);
-  for (let i = 0; i < data.length; i++) if (Number.isFinite(data[i])) counts[i % channels.length][Math.floor((data[i] - stats.least) * scale)]++;
+  if (stats.counts) stats.counts.forEach((n, i) => { counts[i >> 8][Math.floor(((i & 255) - stats.least) * scale)] += n; });
+  else for (let i = 0; i < data.length; i++) if (Number.isFinite(data[i])) counts[i % channels.length][Math.floor((data[i] - stats.least) * scale)]++;
   const most = Math.log1p(Math.max(...counts.map((one) => Math.max(...one))));
   const colours = { r: "#d33", g: "#2a2", b: "#36d" };
   [...channels].forEach((letter, c) => {
