@@ -27,7 +27,7 @@ def corpus_serve(
     *,
     corpus: Annotated[str | None, CORPUS] = None,
     output: Annotated[Path | None, Opt("Write the page as one HTML file instead.", "-o", "FILE")] = None,
-    force: Annotated[bool, Opt("Overwrite the output file.", "-f")] = False,
+    force: Annotated[bool, Opt("Replace the file if it exists.")] = False,
     engines: Annotated[Path | None, ENGINES_FILE] = None,
     builds: Annotated[int, Opt("Show the N newest builds.", metavar="N")] = 12,
     sign: Annotated[Path | None, KEY] = None,
