@@ -1,5 +1,5 @@
 // The page: one place (store.js), and what each part shows of it.
-import { button, download, duration, fill, h, later, number } from "./dom.js";
+import { button, download, duration, fill, h, number, soon } from "./dom.js";
 import { Keys } from "./keys.js";
 import { Marks } from "./marks.js";
 import { meshPanel } from "./mesh.js";
@@ -65,7 +65,7 @@ class Page {
     });
     this.timeline = new Timeline(this, element("time"));
     this.keys = new Keys(this.commands(), (error) => this.fail(error));
-    this.panelSoon = later(60, () => { if (format(this.store.place) !== this.panelOf) void this.panel(); });
+    this.panelSoon = soon(60, () => { if (format(this.store.place) !== this.panelOf) void this.panel(); });
     this.furniture();
   }
 

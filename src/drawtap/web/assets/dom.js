@@ -69,6 +69,19 @@ export function later(ms, run) {
   };
 }
 
+/** Run at once, or when calls that follow each other quickly have paused. @param {number} ms @param {() => void} run */
+export function soon(ms, run) {
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  let last = -Infinity;
+  return () => {
+    const now = performance.now(), quiet = now - last > 3 * ms;
+    last = now;
+    clearTimeout(timer);
+    timer = setTimeout(run, quiet ? 0 : ms);
+  };
+}
+
 /** Hand text to the user as a file. @param {string} name @param {BlobPart} content @param {string} type */
 export function download(name, content, type) {
   const link = h("a", { href: URL.createObjectURL(new Blob([content], { type })), download: name });
