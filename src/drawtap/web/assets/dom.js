@@ -59,16 +59,6 @@ export function numbered(text) {
   return all.length === 1 ? text : all.map((line, i) => `${String(i + 1).padStart(4)}  ${line}`).join("\n");
 }
 
-/** Run once, when calls have paused. @param {number} ms @param {(...all: any[]) => void} run */
-export function later(ms, run) {
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
-  let timer;
-  return (/** @type {any[]} */ ...all) => {
-    clearTimeout(timer);
-    timer = setTimeout(() => run(...all), ms);
-  };
-}
-
 /** Run at once, or when calls that follow each other quickly have paused. @param {number} ms @param {() => void} run */
 export function soon(ms, run) {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
