@@ -1,4 +1,5 @@
 // The C ABI: new traces of old ones, and what differs. Nothing throws out of here.
+#include "../common/json.h"
 #include "../edit/check.h"
 #include "../edit/diff.h"
 #include "../edit/edit.h"
@@ -111,11 +112,9 @@ int dt_redact_origin(dt_trace* trace, const char** json, uint64_t* length, void*
   return guarded([&] {
     need(trace && json && length && owner, "the trace");
     const auto origin = dt::edit::origin_of(*trace->trace);
-    std::string pids;
-    for (uint32_t pid : origin.pids) pids += (pids.empty() ? "" : ", ") + std::to_string(pid);
-    hand_out("{\"ticks\": " + std::to_string(origin.ticks) + ", \"ns\": " + std::to_string(origin.ns) +
-                 ", \"pids\": [" + pids + "]}",
-             json, length, owner);
+    dt::JsonObject object;
+    object.put("ticks", origin.ticks).put("ns", origin.ns).values("pids", origin.pids);
+    hand_out(object.str(), json, length, owner);
   });
 }
 

@@ -1,6 +1,7 @@
 // JSON: the one writer of it, and its reader. What Python says to native parts, and they to it, are these texts or C
 // structs.
 #pragma once
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <concepts>
@@ -8,6 +9,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -100,8 +102,19 @@ template <class Out> class JsonWriter {
     comma_ = false;
     return *this;
   }
+  // What follows stands on a line of its own.
+  JsonWriter& line() {
+    append(out_, comma_ ? ",\n" : "\n");
+    return comma_ = false, *this;
+  }
   JsonWriter& json(std::string_view value) { return separate(), append(out_, value), *this; }  // JSON already
   JsonWriter& json(std::string_view name, std::string_view value) { return key(name).json(value); }
+  // A value that `write(out)` writes.
+  template <class Write>
+    requires std::invocable<Write, Out&>
+  JsonWriter& by(Write&& write) {
+    return separate(), write(out_), *this;
+  }
   JsonWriter& value(std::string_view text) { return separate(), put_json(out_, text), *this; }
   JsonWriter& value(const std::string& text) { return value(std::string_view(text)); }
   JsonWriter& value(const char* text) { return text ? value(std::string_view(text)) : json("null"); }
@@ -144,6 +157,24 @@ template <class Out> class JsonWriter {
   uint64_t lists_ = 0;  // a bit for each level that is open: is it a list?
   bool comma_ = false;
 };
+
+// A number; as text where JSON has none for it.
+template <std::floating_point T> std::string json_real(T v) {
+  if (std::isnan(v)) return "\"nan\"";
+  if (std::isinf(v)) return v > 0 ? "\"inf\"" : "\"-inf\"";
+  char digits[40];
+  return {digits, std::to_chars(digits, digits + sizeof digits, v).ptr};
+}
+// A list of what is JSON already; one value stands alone.
+inline std::string json_values(const std::vector<std::string>& values) {
+  if (values.size() == 1) return values.front();
+  std::string text;
+  JsonWriter json(text);
+  json.list();
+  for (const std::string& value : values) json.json(value);
+  json.end();
+  return text;
+}
 
 // An object of JSON in a text of its own.
 class JsonObject {
@@ -253,6 +284,22 @@ class JsonReader {
   static std::string check_object(std::string_view text) { return JsonReader(text).object(nullptr); }
   // The same, with the object itself.
   static std::string read_object(std::string_view text, Json& to) { return JsonReader(text).object(&to); }
+  // The same, with those of its own members that have these names; of lists and objects, only the text. It takes no
+  // memory, however long the text is.
+  template <size_t N>
+  static std::string read_members(std::string_view text, const std::array<std::string_view, N>& names,
+                                  std::array<Json, N>& to) {
+    JsonReader reader(text);
+    reader.wanted_ = names, reader.found_ = to;
+    const std::string wrong = reader.object(nullptr);
+    if (!wrong.empty()) to = {};
+    return wrong;
+  }
+  static Json member(std::string_view text, std::string_view name) {
+    std::array<Json, 1> found;
+    read_members<1>(text, {name}, found);
+    return found[0];
+  }
 
  private:
   explicit JsonReader(std::string_view text) : text_(text) {}
@@ -292,8 +339,8 @@ class JsonReader {
     Json::Kind kind = Json::NUMBER;
     bool good = false;
     switch (peek()) {
-      case '{': kind = Json::OBJECT, good = inside(depth, '}', to); break;
-      case '[': kind = Json::LIST, good = inside(depth, ']', to); break;
+      case '{': kind = Json::OBJECT, good = inside(depth, '}', wanted_.empty() ? to : nullptr); break;
+      case '[': kind = Json::LIST, good = inside(depth, ']', wanted_.empty() ? to : nullptr); break;
       case '"': kind = Json::TEXT, good = string(); break;
       case 't': kind = Json::TRUTH, good = word("true"); break;
       case 'f': kind = Json::TRUTH, good = word("false"); break;
@@ -303,12 +350,15 @@ class JsonReader {
     if (to && good) to->kind_ = kind, to->raw_ = text_.substr(from, at_ - from);
     return good;
   }
-  bool name(Json* to) {
+  bool name(Json* to, Json** member) {
     space();
     const size_t from = at_ + 1;
     if (peek() != '"') return fail("a name is missing");
     if (!string()) return false;
-    if (to) to->names_.push_back(Json::decoded(text_.substr(from, at_ - 1 - from)));
+    const std::string_view raw = text_.substr(from, at_ - 1 - from);
+    if (to) to->names_.push_back(Json::decoded(raw));
+    for (size_t i = 0; i < wanted_.size() && member; ++i)
+      if (raw == wanted_[i] || (raw.find('\\') != raw.npos && Json::decoded(raw) == wanted_[i])) *member = &found_[i];
     space();
     return take(':') || fail("a colon is missing");
   }
@@ -318,8 +368,9 @@ class JsonReader {
     space();
     if (take(end)) return true;
     do {
-      if (end == '}' && !name(to)) return false;
-      if (!value(depth + 1, to ? &to->items_.emplace_back() : nullptr)) return false;
+      Json* member = nullptr;
+      if (end == '}' && !name(to, depth ? nullptr : &member)) return false;
+      if (!value(depth + 1, to ? &to->items_.emplace_back() : member)) return false;
       space();
     } while (take(','));
     return take(end) || fail(end == '}' ? "an object is not closed" : "a list is not closed");
@@ -380,6 +431,8 @@ class JsonReader {
   std::string_view text_;
   size_t at_ = 0;
   std::string wrong_;
+  std::span<const std::string_view> wanted_;  // names of members
+  std::span<Json> found_;
 };
 
 }  // namespace dt

@@ -264,64 +264,39 @@ void calls_text(const Trace& trace, const Selection& s, int fd, uint32_t flags) 
 void calls_rows(const Trace& trace, const Selection& s, Bytes& out) {
   auto frames = trace.frames();
   size_t hint = 0;
-  bool first = true;
-  out.put('[');
+  JsonWriter json(out);
+  json.list();
   each_call(trace, s, [&](OpenChunk& chunk, uint32_t call, uint64_t seq) {
     uint32_t r = chunk.record_of(call);
     auto id = chunk.info.functions[chunk.order()[r]].id();
     if (s.function && id != s.function->id) return;
     uint64_t t = chunk.entries()[r], ticks;
     bool timed = chunk.duration(r, ticks);
-    uint32_t context = chunk.context(r);
-    out.put(first ? "{\"seq\": " : ",\n{\"seq\": ");
-    first = false;
-    put_u64(out, seq);
-    out.put(", \"frame\": ");
-    put_u64(out, static_cast<uint64_t>(std::lower_bound(frames->ends.begin(), frames->ends.end(), seq) -
-                                       frames->ends.begin()));
-    out.put(", \"thread\": ");
-    put_u64(out, chunk.info.thread);
-    out.put(", \"tid\": ");
-    put_u64(out, chunk.info.meta.tid);
-    out.put(", \"context\": ");
-    put_u64(out, context);
-    out.put(", \"name\": ");
+    json.object().put("seq", seq);
+    json.put("frame", std::lower_bound(frames->ends.begin(), frames->ends.end(), seq) - frames->ends.begin());
+    json.put("thread", chunk.info.thread).put("tid", chunk.info.meta.tid).put("context", chunk.context(r));
     auto* f = trace.signatures.by_id(id);
-    put_json(out, f ? f->name : "function" + std::to_string(id));
-    out.put(", \"t_start\": ");
-    if (t)
-      put_i64(out, trace.clock.ns(t, hint));
-    else
-      out.put("null");
-    out.put(", \"duration\": ");
-    if (timed)
-      put_i64(out, trace.clock.duration(ticks));
-    else
-      out.put("null");
-    out.put('}');
+    json.put("name", f ? f->name : "function" + std::to_string(id)).key("t_start");
+    t ? json.value(trace.clock.ns(t, hint)) : json.value(nullptr);
+    json.key("duration");
+    timed ? json.value(trace.clock.duration(ticks)) : json.value(nullptr);
+    json.end();
   });
-  out.put(']');
+  json.end();
 }
 
 namespace {
 
 // One argument or result as JSON; array content goes to `data`.
-void put_argument(const Trace& trace, const FunctionColumns& columns, const Field& f, uint32_t i, Bytes& json,
-                  Bytes& data) {
-  json.put("{\"name\": ");
-  put_json(json, f.name);
-  json.put(", \"kind\": \"");
-  json.put(f.kind_name);
-  json.put("\", \"value\": ");
+void put_argument(const Trace& trace, const FunctionColumns& columns, const Field& f, uint32_t i,
+                  JsonWriter<Bytes>& json, Bytes& data) {
   uint64_t raw = columns.raw(f, i);
-  if (f.kind == Kind::f32 || f.kind == Kind::f64) {  // exactly, as bits: JSON has no NaN
-    put_u64(json, raw);
-    json.put(f.wide ? ", \"bits\": 64" : ", \"bits\": 32");
-  } else {
-    put_i64(json, integer_value(f, raw));
-  }
+  json.object().put("name", f.name).put("kind", f.kind_name).key("value");
+  if (f.kind == Kind::f32 || f.kind == Kind::f64)  // exactly, as bits: JSON has no NaN
+    json.value(raw).put("bits", f.wide ? 64 : 32);
+  else
+    json.value(integer_value(f, raw));
   if (f.kind == Kind::enumeration || f.kind == Kind::bitmask) {
-    json.put(", \"text\": ");
     Bytes text;
     if (f.kind == Kind::bitmask)
       put_mask(text, f.group, raw);
@@ -329,68 +304,50 @@ void put_argument(const Trace& trace, const FunctionColumns& columns, const Fiel
       text.put(*name);
     else
       put_unnamed(text, raw);
-    put_json(json, text.view());
+    json.put("text", text.view());
   }
   if (f.has_data()) {
     uint64_t d = columns.descriptor(f, i);
     unsigned kind = DT_DATA_KIND(d);
     static const char* const kinds[] = {"none", "inline", "blob", "offset", "pending", "unknown", "fault", "?"};
-    json.put(", \"data\": \"");
-    json.put(kinds[kind]);
-    json.put("\", \"element\": ");
-    put_json(json, f.element_name);
+    json.put("data", kinds[kind]).put("element", f.element_name);
     if (kind == DT_DATA_INLINE) {
       auto bytes = columns.payload(f, i);
-      json.put(", \"at\": ");
-      put_u64(json, data.size());
-      json.put(", \"bytes\": ");
-      put_u64(json, bytes.size());
+      json.put("at", data.size()).put("bytes", bytes.size());
       data.put(bytes);
       while (data.size() % 8) data.put('\0');
     } else if (kind == DT_DATA_BLOB) {
-      json.put(", \"blob\": \"");
-      json.put(hash_text(columns.hash(f, i)));
-      json.put("\", \"bytes\": ");
-      put_u64(json, DT_DATA_LENGTH(d));
+      json.put("blob", hash_text(columns.hash(f, i))).put("bytes", DT_DATA_LENGTH(d));
     }
     if (is_tree(f) && (kind == DT_DATA_INLINE || kind == DT_DATA_BLOB))
       json.put(", \"tree\": "), Printer(trace).value_json(json, columns, f, i);
   }
-  json.put('}');
+  json.end();
 }
 
 }  // namespace
 
-void one_call(const Trace& trace, uint64_t seq, Bytes& json, Bytes& data) {
+void one_call(const Trace& trace, uint64_t seq, Bytes& out, Bytes& data) {
   size_t index;
   uint32_t call;
   if (!trace.locate(seq, index, call))
     throw Error(DT_E_ARGUMENT, "no call " + std::to_string(seq) + ": the trace has " + std::to_string(trace.calls));
   OpenChunk chunk(trace, index);
   uint32_t r = chunk.record_of(call);
-  uint16_t fi = chunk.order()[r];
-  auto& columns = chunk.columns(fi);
+  auto& columns = chunk.columns(chunk.order()[r]);
   uint32_t i = chunk.ordinals()[r];
-  Printer printer(trace);
-  json.put("{\"seq\": ");
-  put_u64(json, seq);
-  json.put(", \"args\": [");
-  auto argument = [&](const Field& f) { put_argument(trace, columns, f, i, json, data); };
+  JsonWriter json(out);
+  json.object().put("seq", seq).list("args");
   if (columns.function)
-    for (size_t p = 0; p < columns.function->params.size(); ++p) {
-      if (p) json.put(", ");
-      argument(columns.function->params[p]);
-    }
-  json.put("], \"result\": ");
+    for (auto& param : columns.function->params) put_argument(trace, columns, param, i, json, data);
+  json.end().key("result");
   if (columns.function && columns.function->result && chunk.durations()[r] != DT_IN_FLIGHT)
-    argument(*columns.function->result);
+    put_argument(trace, columns, *columns.function->result, i, json, data);
   else
-    json.put("null");
-  json.put(", \"text\": ");
+    json.value(nullptr);
   Bytes text;
-  printer.call(text, chunk, r);
-  put_json(json, text.view());
-  json.put('}');
+  Printer(trace).call(text, chunk, r);
+  json.put("text", text.view()).end();
 }
 
 }  // namespace dt

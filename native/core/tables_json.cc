@@ -30,71 +30,40 @@ std::string info_json(const Trace& trace) {
   std::map<std::string, uint64_t> apis;
   for (auto& f : trace.signatures.functions)
     if (uint64_t n = trace.calls_of(f.id)) apis[f.api] += n;
-  Bytes out;
-  auto key = [&](const char* name) {
-    out.put(out.size() > 1 ? ",\n  \"" : "\n  \"");
-    out.put(name);
-    out.put("\": ");
-  };
-  out.put('{');
-  key("path"), put_json(out, trace.path());
-  key("file_bytes"), put_u64(out, trace.file_bytes());
-  key("format_version"), put_u64(out, trace.header().version);
   char uuid[40];
   const uint8_t* u = trace.header().uuid;
   snprintf(uuid, sizeof uuid, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1], u[2],
            u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
-  key("uuid"), put_json(out, uuid);
-  key("closed"), out.put(trace.has_footer() ? "true" : "false");
-  key("complete"), out.put(is_complete(trace) ? "true" : "false");
-  key("calls"), put_u64(out, trace.calls);
-  key("tap_records"), put_u64(out, tap_records);
-  key("threads"), put_u64(out, trace.threads.size());
-  key("frames"), put_u64(out, frames->ends.size());
-  key("frame_end"), out.put("{\"rule\": "), put_json(out, frames->rule), out.put(", \"why\": "),
-      put_json(out, frames->why), out.put('}');
-  key("apis"), out.put('{');
-  bool comma = false;
-  for (auto& [api, n] : apis) {
-    if (comma) out.put(", ");
-    comma = true;
-    put_json(out, api), out.put(": "), put_u64(out, n);
-  }
-  out.put('}');
+  Bytes out;
+  JsonWriter json(out);
+  json.object().put("path", trace.path()).put("file_bytes", trace.file_bytes());
+  json.put("format_version", trace.header().version).put("uuid", std::string_view(uuid));
+  json.put("closed", trace.has_footer()).put("complete", is_complete(trace));
+  json.put("calls", trace.calls).put("tap_records", tap_records).put("threads", trace.threads.size());
+  json.put("frames", frames->ends.size());
+  json.object("frame_end").put("rule", frames->rule).put("why", frames->why).end();
+  json.object("apis");
+  for (auto& [api, n] : apis) json.put(api, n);
+  json.end();
   static const char* const timings[] = {"both", "entry", "none"};
-  key("timing"), put_json(out, timings[trace.timing < 3 ? trace.timing : 0]);
+  json.put("timing", timings[trace.timing < 3 ? trace.timing : 0]);
   if (first) {
     int64_t a = trace.clock.ns(first), b = trace.clock.ns(last), d;
-    key("t_first"), put_i64(out, a);
-    key("t_last"), put_i64(out, b);
-    key("duration"), put_i64(out, __builtin_sub_overflow(b, a, &d) ? 0 : d);
+    json.put("t_first", a).put("t_last", b).put("duration", __builtin_sub_overflow(b, a, &d) ? 0 : d);
   } else {
-    key("t_first"), out.put("null");
-    key("t_last"), out.put("null");
-    key("duration"), out.put("null");
+    json.put("t_first", nullptr).put("t_last", nullptr).put("duration", nullptr);
   }
-  key("ns_per_tick"), put_f64(out, trace.clock.ns_per_tick());
-  key("payload_bytes"), put_u64(out, content);
-  key("problems"), out.put('[');
-  comma = false;
+  json.put("ns_per_tick", trace.clock.ns_per_tick()).put("payload_bytes", content);
+  json.list("problems");
   for (auto& p : trace.problems()) {
-    if (comma) out.put(", ");
-    comma = true;
-    out.put("{\"kind\": "), put_json(out, p.kind), out.put(", \"offset\": "), put_u64(out, p.offset),
-        out.put(", \"bytes\": "), put_u64(out, p.bytes);
-    out.put(", \"text\": "), put_json(out, p.text), out.put('}');
+    json.object().put("kind", p.kind).put("offset", p.offset).put("bytes", p.bytes);
+    json.put("text", p.text).end();
   }
-  out.put(']');
-  // What the recorder wrote about the recording, as it stands; what is no object stays out.
-  key("annotations"), out.put('[');
-  comma = false;
-  for (auto& a : trace.annotations) {
-    if (a.json.empty() || a.json.front() != '{') continue;
-    if (comma) out.put(", ");
-    comma = true;
-    put_json(out, a.json);
-  }
-  out.put("]\n}");
+  json.end();
+  // What the recorder wrote about the recording, as it stands.
+  json.list("annotations");
+  for (auto& a : trace.annotations) json.value(a.json);
+  json.end().end();
   return std::string(out.view());
 }
 

@@ -438,18 +438,16 @@ void Printer::value_json(Bytes& out, const FunctionColumns& columns, const Field
                  (field.element == Element::chars || columns.payload(field, i).size() <= JSON_ELEMENTS * 8)) {
         array(out, field, columns.payload(field, i), true);
       } else {
-        out.put("{\"bytes\": ");
-        put_u64(out, DT_DATA_LENGTH(descriptor));
-        out.put('}');
+        JsonWriter(out).object().put("bytes", DT_DATA_LENGTH(descriptor)).end();
       }
       break;
     case DT_DATA_BLOB:
       if (is_tree(field) && tree_of_blob(out, trace_, columns, field, i, true)) break;
-      out.put("{\"blob\": \"");
-      out.put(hash_text(columns.hash(field, i)));
-      out.put("\", \"bytes\": ");
-      put_u64(out, DT_DATA_LENGTH(descriptor));
-      out.put('}');
+      JsonWriter(out)
+          .object()
+          .put("blob", hash_text(columns.hash(field, i)))
+          .put("bytes", DT_DATA_LENGTH(descriptor))
+          .end();
       break;
     case DT_DATA_PENDING: out.put("null"); break;
     default:
@@ -461,17 +459,12 @@ void Printer::value_json(Bytes& out, const FunctionColumns& columns, const Field
 }
 
 void Printer::params_json(Bytes& out, const FunctionColumns& columns, uint32_t i) {
-  out.put('{');
-  if (columns.function) {
-    auto& params = columns.function->params;
-    for (size_t p = 0; p < params.size(); ++p) {
-      if (p) out.put(", ");
-      put_json(out, params[p].name);
-      out.put(": ");
-      value_json(out, columns, params[p], i);
-    }
-  }
-  out.put('}');
+  JsonWriter json(out);
+  json.object();
+  if (columns.function)
+    for (auto& param : columns.function->params)
+      json.key(param.name).by([&](Bytes&) { value_json(out, columns, param, i); });
+  json.end();
 }
 
 }  // namespace dt

@@ -31,41 +31,7 @@ bool header_ok(const dt_chunk_header& h) {
   return h.magic == DT_CHUNK_MAGIC && static_cast<uint32_t>(XXH3_64bits(&h, 28)) == h.header_hash;
 }
 
-// The value of `"key": number` in a small JSON text of our own making.
-bool json_number(std::string_view json, std::string_view key, double& out) {
-  std::string quoted = "\"" + std::string(key) + "\"";
-  size_t at = json.find(quoted);
-  if (at == json.npos) return false;
-  at = json.find_first_not_of(" \t\r\n:", at + quoted.size());
-  if (at == json.npos) return false;
-  std::string text(json.substr(at, 40));
-  char* end = nullptr;
-  out = strtod(text.c_str(), &end);
-  return end != text.c_str();
-}
-bool json_u64(std::string_view json, std::string_view key, uint64_t& out) {
-  std::string quoted = "\"" + std::string(key) + "\"";
-  size_t at = json.find(quoted);
-  if (at == json.npos) return false;
-  at = json.find_first_not_of(" \t\r\n:", at + quoted.size());
-  if (at == json.npos || json[at] < '0' || json[at] > '9') return false;
-  out = strtoull(std::string(json.substr(at, 24)).c_str(), nullptr, 10);
-  return true;
-}
 }  // namespace
-
-std::string json_string(std::string_view json, std::string_view key) {
-  std::string quoted = "\"" + std::string(key) + "\"";
-  for (size_t at = json.find(quoted); at != json.npos; at = json.find(quoted, at + 1)) {
-    size_t value = json.find_first_not_of(" \t\r\n", at + quoted.size());
-    if (value == json.npos || json[value] != ':') continue;  // a word of a list
-    value = json.find_first_not_of(" \t\r\n", value + 1);
-    if (value == json.npos || json[value] != '"') return "";
-    size_t end = json.find('"', value + 1);
-    return end == json.npos ? "" : std::string(json.substr(value + 1, end - value - 1));
-  }
-  return "";
-}
 
 std::string hash_text(const Hash128& hash) {
   char text[40];
@@ -154,7 +120,6 @@ Trace::Trace(const std::string& path) : path_(path) {
     map();
     if (!read_footer()) scan();
     read_signatures();
-    read_annotations();
     read_calls_metas();
     order_chunks();
   } catch (...) {
@@ -332,10 +297,8 @@ void Trace::read_signatures() {
         if (size_t wrong = signatures.parse(text))
           problem("signatures", chunk.offset, 0,
                   std::to_string(wrong) + " signature lines made no sense or were too many");
-      } else if (std::string wrong = JsonReader::check_object(text); !wrong.empty()) {
-        problem("annotation", chunk.offset, 0, "an annotation is not read, since it is no JSON: " + wrong);
       } else {
-        annotations.push_back({chunk.offset, json_string(text, "kind"), std::move(text)});
+        read_annotation(chunk.offset, std::move(text));
       }
     } catch (const Error& e) {
       problem(signature ? "signatures" : "annotation", chunk.offset, chunk.header.payload_bytes,
@@ -348,40 +311,44 @@ void Trace::read_signatures() {
 namespace {
 
 // What the recorder says is missing. The kinds of lost calls are those that `info_json` takes for incomplete.
-std::vector<Problem> losses(const Annotation& end) {
-  const std::string error = json_string(end.json, "write_error"), why = error.empty() ? "" : " (" + error + ")";
+std::vector<Problem> losses(std::string_view end) {
+  constexpr std::array<std::string_view, 6> names = {"write_error", "calls_lost",      "calls_unrecorded",
+                                                     "chunks_lost", "invalid_records", "uploads_dropped"};
+  std::array<Json, 6> members;
+  JsonReader::read_members(end, names, members);
+  const std::string error = members[0].text(), why = error.empty() ? "" : " (" + error + ")";
   const std::string could_not = error.empty() ? "read any more" : "written" + why;
   const std::string when = error.empty() ? "while the recorder took none" : "after recording had ended" + why;
-  const std::pair<const char*, std::string> kinds[] = {
-      {"calls_lost", "calls were recorded and could not be " + could_not},
-      {"calls_unrecorded", "calls were made " + when + ": they were counted, not recorded"},
-      {"chunks_lost", "chunks of calls were lost"},
-      {"invalid_records", "records made no sense and were left out"},
-      {"uploads_dropped",
-       "uploads were recorded without their content, in frames that were left out: what uses it may look different until "
-       "the program uploads it again"}};
+  const std::string texts[] = {
+      "calls were recorded and could not be " + could_not,
+      "calls were made " + when + ": they were counted, not recorded", "chunks of calls were lost",
+      "records made no sense and were left out",
+      "uploads were recorded without their content, in frames that were left out: what uses it may look different until "
+      "the program uploads it again"};
   std::vector<Problem> found;
-  for (auto& [kind, text] : kinds) {
-    uint64_t count = 0;
-    if (json_u64(end.json, kind, count) && count) found.push_back({kind, 0, 0, std::to_string(count) + " " + text});
-  }
+  for (size_t i = 1; i < names.size(); ++i)
+    if (const auto count = members[i].number<uint64_t>())
+      found.push_back({std::string(names[i]), 0, 0, std::to_string(count) + " " + texts[i - 1]});
   return found;
 }
 
 }  // namespace
 
-void Trace::read_annotations() {
-  for (auto& a : annotations) {
-    uint64_t ticks = 0, ns = 0;
-    double value = 0;
-    if (json_u64(a.json, "start_clock", ticks) && json_u64(a.json, "start_ns", ns) && ticks && ns)
+void Trace::read_annotation(uint64_t offset, std::string text) {
+  constexpr std::array<std::string_view, 6> names = {"kind",      "start_clock", "start_ns",
+                                                     "end_clock", "end_ns",      "ticks_per_second"};
+  std::array<Json, 6> members;
+  if (const std::string wrong = JsonReader::read_members(text, names, members); !wrong.empty())
+    return problem("annotation", offset, 0, "an annotation is not read, since it is no JSON: " + wrong);
+  const auto& [kind, start_clock, start_ns, end_clock, end_ns, ticks_per_second] = members;
+  for (auto [clock, time] : {std::pair(&start_clock, &start_ns), std::pair(&end_clock, &end_ns)})
+    if (uint64_t ticks = clock->number<uint64_t>(), ns = time->number<uint64_t>(); ticks && ns)
       clock_pairs_.push_back({ticks, ns, 0});
-    if (json_u64(a.json, "end_clock", ticks) && json_u64(a.json, "end_ns", ns) && ticks && ns)
-      clock_pairs_.push_back({ticks, ns, 0});
-    if (json_number(a.json, "ticks_per_second", value) && value > 0) clock_hint_ = value / 1e9;
-    if (a.kind != "end") continue;
-    for (Problem& loss : losses(a)) problem(std::move(loss.kind), a.offset, 0, std::move(loss.text));
-  }
+  if (const auto rate = ticks_per_second.number<double>(); rate > 0) clock_hint_ = rate / 1e9;
+  if (kind.text() == "end")
+    for (Problem& loss : losses(text)) problem(std::move(loss.kind), offset, 0, std::move(loss.text));
+  std::string name = kind.text();
+  annotations.push_back({offset, std::move(name), std::move(text)});
 }
 
 void Trace::read_calls_metas() {

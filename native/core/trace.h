@@ -76,8 +76,6 @@ struct Hash128 {
   bool operator==(const Hash128& o) const { return high == o.high && low == o.low; }
 };
 std::string hash_text(const Hash128& hash);
-// The value of `"key": "text"` in a small JSON text of our own making, as it stands there; "" where there is none.
-std::string json_string(std::string_view json, std::string_view key);
 
 struct Annotation {
   uint64_t offset = 0;
@@ -205,7 +203,7 @@ class Trace : public std::enable_shared_from_this<Trace> {
   void scan();
   void add_chunk(uint64_t offset, const dt_chunk_header& header, const uint8_t* meta);
   void read_signatures();
-  void read_annotations();
+  void read_annotation(uint64_t offset, std::string text);
   void read_calls_metas();
   void order_chunks();
   struct Mark {

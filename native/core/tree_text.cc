@@ -165,7 +165,7 @@ class TreeText {
         else
           out_.put(type->name), structure(*type, block.at, true);
       } else if (json_) {
-        out_.put("{\"sType\": "), put_i64(out_, stype), out_.put('}');
+        JsonWriter(out_).object().put("sType", stype).end();
       } else {
         out_.put("sType "), put_i64(out_, stype);
       }

@@ -286,6 +286,12 @@ void Ring::finish(const SaveWish* wish) {
   thread_.join();
 }
 
+void RingTotals::put(JsonObject& to) const {
+  to.put("held_bytes", held_bytes).put("held_peak", held_peak).put("base_bytes", base_bytes);
+  to.put("compactions", compactions).put("kept", kept).put("exact", exact).put("assumed", assumed);
+  to.put("takes", takes).put("pictures", pictures).put("picture_bytes", picture_bytes).put("refused", refused);
+}
+
 RingTotals Ring::totals() {
   std::lock_guard guard(lock_);
   return totals_;

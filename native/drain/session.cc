@@ -492,20 +492,8 @@ void Session::end_ring() {
       .put("saves", t.saves)
       .put("failed", t.failed);
   line.put("crashed", crashed).put("calls", totals_.calls).put("frames", t.frames).put("worst_frame_ns", t.worst_ns);
-  line.put("compactions", t.compactions)
-      .put("walked", t.walked)
-      .put("kept", t.kept)
-      .put("exact", t.exact)
-      .put("assumed", t.assumed);
-  line.put("held_bytes", t.held_bytes)
-      .put("held_peak", t.held_peak)
-      .put("base_bytes", t.base_bytes)
-      .put("calls_lost", t.lost_calls);
-  line.put("helper_ns", t.helper_ns)
-      .put("takes", t.takes)
-      .put("pictures", t.pictures)
-      .put("picture_bytes", t.picture_bytes)
-      .put("refused", t.refused);
+  line.put("walked", t.walked).put("calls_lost", t.lost_calls).put("helper_ns", t.helper_ns);
+  t.put(line);
   status_.say(line);
 }
 

@@ -33,18 +33,9 @@ std::string Drainer::about(const Recorded& r) const {
   json.put("frames_left", pool->frames_left.load()).put("frames_dropped", pool->frames_dropped.load());
   json.put("calls", t.calls).put("bytes", t.bytes_file).put("trace", r.session->trace());
   if (Ring* ring = r.session->ring()) {
-    const RingTotals held = ring->totals();
-    JsonObject about_ring;
-    about_ring.put("held_bytes", held.held_bytes).put("held_peak", held.held_peak).put("base_bytes", held.base_bytes);
-    about_ring.put("kept", held.kept)
-        .put("exact", held.exact)
-        .put("compactions", held.compactions)
-        .put("assumed", held.assumed);
-    about_ring.put("takes", held.takes)
-        .put("pictures", held.pictures)
-        .put("picture_bytes", held.picture_bytes)
-        .put("refused", held.refused);
-    json.json("ring", about_ring.str());
+    JsonObject held;
+    ring->totals().put(held);
+    json.json("ring", held.str());
   }
   return json.str();
 }

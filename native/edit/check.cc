@@ -193,27 +193,15 @@ void Checker::mapping(std::pair<uint32_t, uint64_t> key, const Uses& u, uint64_t
 
 std::string Checker::json() {
   std::stable_sort(found_.begin(), found_.end(), [](auto& a, auto& b) { return a.seq < b.seq; });
-  Bytes out;
-  out.put("{\"broken\": [");
-  bool comma = false;
+  std::string text;
+  JsonWriter json(text);
+  json.object().list("broken");
   for (auto& b : found_) {
-    out.put(comma ? ",\n{\"seq\": " : "{\"seq\": ");
-    comma = true;
-    put_u64(out, b.seq);
-    out.put(", \"function\": ");
-    put_json(out, b.function);
-    out.put(", \"cause\": ");
-    put_u64(out, b.cause);
-    out.put(", \"cause_function\": ");
-    put_json(out, b.cause_function);
-    out.put(", \"text\": ");
-    put_json(out, b.text);
-    out.put('}');
+    json.object().put("seq", b.seq).put("function", b.function);
+    json.put("cause", b.cause).put("cause_function", b.cause_function).put("text", b.text).end();
   }
-  out.put("], \"more\": ");
-  put_u64(out, more_);
-  out.put('}');
-  return std::string(out.view());
+  json.end().put("more", more_).end();
+  return text;
 }
 
 }  // namespace

@@ -311,13 +311,13 @@ const Field* partner(const std::vector<const Field*>& fields, const Field& p) {
   return nullptr;
 }
 
-void put_count(Bytes& out, const char* name, uint64_t n) {
-  out.put(name);
-  put_u64(out, n);
-}
+void put_number(JsonWriter<std::string>& json, uint64_t n) { n == NONE ? json.value(nullptr) : json.value(n); }
 
 struct Counts {
   uint64_t equal = 0, changed = 0, only_a = 0, only_b = 0;
+  void put(JsonWriter<std::string>& json) const {
+    json.put("equal", equal).put("changed", changed).put("only_a", only_a).put("only_b", only_b);
+  }
   bool same_calls(const Counts& o) const { return changed == o.changed && only_a == o.only_a && only_b == o.only_b; }
 };
 
@@ -325,7 +325,7 @@ struct Counts {
 class Runs {
  public:
   enum Kind : uint64_t { EQUAL, CHANGED, ONLY_A, ONLY_B };
-  explicit Runs(bool wanted) : wanted_(wanted) {}
+  explicit Runs(bool wanted) : wanted_(wanted) { json_.list(); }
   void within(uint64_t frame_a, uint64_t frame_b, uint64_t thread) {
     put();
     frame_a_ = frame_a, frame_b_ = frame_b, thread_ = thread;
@@ -339,30 +339,26 @@ class Runs {
     put();
     kind_ = kind, a_ = a, b_ = b, calls_ = 1;
   }
+  // A list of seven numbers for each run.
   std::string_view text() {
     put();
-    return text_.view();
+    json_.end();
+    return text_;
   }
 
  private:
   bool follows(uint64_t seq, uint64_t first) const { return first == NONE ? seq == NONE : seq == first + calls_; }
   void put() {
     if (!calls_) return;
-    const char* separator = text_.view().empty() ? "" : ",\n";
-    for (uint64_t n : {static_cast<uint64_t>(kind_), frame_a_, frame_b_, thread_, a_, b_, calls_}) {
-      text_.put(separator);
-      separator = ",";
-      if (n == NONE)
-        text_.put("-1");
-      else
-        put_u64(text_, n);
-    }
+    for (uint64_t n : {static_cast<uint64_t>(kind_), frame_a_, frame_b_, thread_, a_, b_, calls_})
+      n == NONE ? json_.value(-1) : json_.value(n);
     calls_ = 0;
   }
   bool wanted_;
   Kind kind_ = EQUAL;
   uint64_t frame_a_ = NONE, frame_b_ = NONE, thread_ = 0, a_ = NONE, b_ = NONE, calls_ = 0;
-  Bytes text_;
+  std::string text_;
+  JsonWriter<std::string> json_{text_};
 };
 
 // Two recordings, call by call: counts them, and lists the first differences as JSON.
@@ -373,6 +369,7 @@ class Comparison {
     read(a_, options.outputs);
     read(b_, options.outputs);
     threads_ = a_.thread.empty() && b_.thread.empty() ? 1 : std::max(ta.threads.size(), tb.threads.size());
+    rows_.list(), summary_.list();
     // Functions without objects need no look where their hashes agree.
     for (auto& f : ta.signatures.functions)
       looks_[XXH3_64bits(f.name.data(), f.name.size())] = !a_.rules[static_cast<size_t>(f.index)].objects.empty();
@@ -459,12 +456,10 @@ class Comparison {
     count(Runs::CHANGED, sa, sb);
     if (listed_ >= options_.limit) return;
     ++listed_;
-    row("changed");
-    put_count(rows_, ", \"a\": ", sa);
-    put_count(rows_, ", \"b\": ", sb);
-    rows_.put(", \"function\": ");
-    put_json(rows_, function->name);
+    row("changed", sa, sb);
+    rows_.put("function", function->name);
     put_parameters(differing, ma, mb);
+    rows_.end();
   }
 
   using Differing = std::vector<std::pair<const Field*, const Field*>>;
@@ -496,101 +491,68 @@ class Comparison {
   }
 
   void put_parameters(const Differing& differing, const Memory& ma, const Memory& mb) {
-    rows_.put(", \"params\": [");
-    bool more = false;
+    rows_.list("params");
     for (auto& [p, q] : differing) {
-      if (more) rows_.put(", ");
-      more = true;
       Bytes was, is;
       pa_.param(was, *ra_.columns, *p, ra_.i);
       if (q) pb_.param(is, *rb_.columns, *q, rb_.i);
-      rows_.put("{\"name\": ");
-      put_json(rows_, p->name);
-      rows_.put(", \"a\": ");
-      put_json(rows_, was.view());
-      rows_.put(", \"b\": ");
-      put_json(rows_, is.view());
-      rows_.put('}');
+      rows_.object().put("name", p->name).put("a", was.view()).put("b", is.view()).end();
     }
-    if (ma.hash != mb.hash) {
-      char text[200];
-      snprintf(text, sizeof text,
-               "%s{\"name\": \"memory\", \"a\": \"%llu bytes, %016llx\", \"b\": \"%llu bytes, %016llx\"}",
-               more ? ", " : "", static_cast<unsigned long long>(ma.bytes), static_cast<unsigned long long>(ma.hash),
-               static_cast<unsigned long long>(mb.bytes), static_cast<unsigned long long>(mb.hash));
-      rows_.put(text);
-    }
-    rows_.put("]}");
+    if (ma.hash != mb.hash) rows_.object().put("name", "memory").put("a", text_of(ma)).put("b", text_of(mb)).end();
+    rows_.end();
   }
 
   // A call that only one of them has.
   void alone(const char* kind, uint64_t seq, bool first) {
     if (listed_ >= options_.limit) return;
     ++listed_;
-    row(kind);
-    put_count(rows_, first ? ", \"a\": " : ", \"a\": null, \"b\": ", seq);
-    if (first) rows_.put(", \"b\": null");
-    rows_.put(", \"text\": ");
-    put_json(rows_, first ? text_of(ra_, pa_, seq) : text_of(rb_, pb_, seq));
-    rows_.put('}');
+    row(kind, first ? seq : NONE, first ? NONE : seq);
+    rows_.put("text", first ? text_of(ra_, pa_, seq) : text_of(rb_, pb_, seq)).end();
   }
 
+  static std::string text_of(const Memory& m) {
+    char text[60];
+    snprintf(text, sizeof text, "%llu bytes, %016llx", static_cast<unsigned long long>(m.bytes),
+             static_cast<unsigned long long>(m.hash));
+    return text;
+  }
   static std::string text_of(Reader& reader, Printer& printer, uint64_t seq) {
     Bytes text;
     if (reader.at(seq)) printer.call(text, reader.chunk(), reader.record);
     return std::string(text.view());
   }
 
-  void row(const char* kind) {
-    rows_.put(rows_.view().empty() ? "{\"kind\": \"" : ",\n{\"kind\": \"");
-    rows_.put(kind);
-    rows_.put('"');
-    put_frames(rows_, ", ");
+  void row(const char* kind, uint64_t a, uint64_t b) {
+    rows_.object().put("kind", kind);
+    put_frames(rows_);
+    put_number(rows_.key("a"), a);
+    put_number(rows_.key("b"), b);
   }
 
-  void put_frames(Bytes& out, const char* start) const {
-    out.put(start);
-    auto put = [&](const char* name, uint64_t frame, size_t from) {
-      out.put(name);
-      if (frame == NONE)
-        out.put("null");
-      else
-        put_u64(out, frame + from);
-    };
-    put("\"frame_a\": ", frame_a_, from_a_);
-    put(", \"frame_b\": ", frame_b_, from_b_);
+  void put_frames(JsonWriter<std::string>& json) const {
+    put_number(json.key("frame_a"), frame_a_ == NONE ? NONE : frame_a_ + from_a_);
+    put_number(json.key("frame_b"), frame_b_ == NONE ? NONE : frame_b_ + from_b_);
   }
 
   void summarize(const Counts& before) {
-    put_frames(summary_, summary_.view().empty() ? "{" : ",\n{");
-    put_count(summary_, ", \"equal\": ", counts_.equal - before.equal);
-    put_count(summary_, ", \"changed\": ", counts_.changed - before.changed);
-    put_count(summary_, ", \"only_a\": ", counts_.only_a - before.only_a);
-    put_count(summary_, ", \"only_b\": ", counts_.only_b - before.only_b);
-    summary_.put('}');
+    put_frames(summary_.object());
+    Counts{counts_.equal - before.equal, counts_.changed - before.changed, counts_.only_a - before.only_a,
+           counts_.only_b - before.only_b}
+        .put(summary_);
+    summary_.end();
   }
 
   std::string result(size_t frames_a, size_t frames_b) {
-    Bytes out;
-    put_count(out, "{\"calls_a\": ", ta_.calls);
-    put_count(out, ", \"calls_b\": ", tb_.calls);
-    put_count(out, ", \"frames_a\": ", frames_a);
-    put_count(out, ", \"frames_b\": ", frames_b);
-    put_count(out, ", \"equal\": ", counts_.equal);
-    put_count(out, ", \"changed\": ", counts_.changed);
-    put_count(out, ", \"only_a\": ", counts_.only_a);
-    put_count(out, ", \"only_b\": ", counts_.only_b);
-    put_count(out, ", \"different_frames\": ", different_frames_);
-    out.put(", \"frames\": [");
-    out.put(summary_.view());
-    out.put("], \"differences\": [");
-    out.put(rows_.view());
-    if (options_.runs) {
-      out.put("], \"runs\": [");
-      out.put(runs_.text());
-    }
-    out.put("]}");
-    return std::string(out.view());
+    std::string text;
+    JsonWriter json(text);
+    json.object().put("calls_a", ta_.calls).put("calls_b", tb_.calls);
+    json.put("frames_a", frames_a).put("frames_b", frames_b);
+    counts_.put(json);
+    rows_.end(), summary_.end();
+    json.put("different_frames", different_frames_).json("frames", summary_text_).json("differences", rows_text_);
+    if (options_.runs) json.json("runs", runs_.text());
+    json.end();
+    return text;
   }
 
   const Trace &ta_, &tb_;
@@ -604,7 +566,8 @@ class Comparison {
   uint64_t frame_a_ = NONE, frame_b_ = NONE;  // that are compared now
   Counts counts_;
   uint64_t listed_ = 0, different_frames_ = 0;
-  Bytes rows_, summary_;
+  std::string rows_text_, summary_text_;
+  JsonWriter<std::string> rows_{rows_text_}, summary_{summary_text_};
   Runs runs_;
 };
 

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <set>
 
+#include "../common/json.h"
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -72,16 +74,18 @@ std::string write_skeleton(const Trace& trace, const std::string& path) {
   for (auto& chunk : trace.chunks)
     if (chunk.header.type != DT_TYPE_BLOBS && !left_out.contains(chunk.offset)) copy_chunk(file, trace, chunk, room);
   close_like(file, trace);
-  std::string json = "{\"contents\": [", torn;
+  std::string text;
+  JsonWriter json(text);
+  std::vector<std::string> torn;
+  json.object().list("contents");
   for (auto& content : contents_of(trace)) {
-    const std::string text = "\"" + hash_text(*content.hash) + "\"";
-    if (!content.whole())
-      torn += (torn.empty() ? "" : ", ") + text;
+    if (content.whole())
+      json.list().value(hash_text(*content.hash)).value(content.parts->front().entry.total).end();
     else
-      json +=
-          (json.ends_with('[') ? "[" : ", [") + text + ", " + std::to_string(content.parts->front().entry.total) + "]";
+      torn.push_back(hash_text(*content.hash));
   }
-  return json + "], \"incomplete\": [" + torn + "]}";
+  json.end().values("incomplete", torn).end();
+  return text;
 }
 
 std::string pack(std::string_view raw, int level) {

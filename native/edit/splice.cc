@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "../common/container.h"
+#include "../common/json.h"
 
 namespace dt::edit {
 namespace {
@@ -17,14 +18,6 @@ const Annotation* annotation(const Trace& trace, std::string_view kind) {
   for (auto& a : trace.annotations)
     if (a.kind == kind) return &a;
   return nullptr;
-}
-
-// A number of an annotation of our own making, as it is written there.
-std::string number(const std::string& json, const std::string& key) {
-  const size_t at = json.find("\"" + key + "\":");
-  if (at == json.npos) return {};
-  const size_t begin = json.find_first_of("0123456789", at + key.size() + 3);
-  return begin == json.npos ? "" : json.substr(begin, json.find_first_not_of("0123456789", begin) - begin);
 }
 
 bool is_whole(const Source& s) {
@@ -64,11 +57,13 @@ std::string run_of(const Trace& trace) {
                                  [](auto& a) { return a.kind == "recording"; }) == 1;
   // What a flight recorder saves begins with a base of its own each time: it is no part of anything.
   if (!one || annotation(trace, "flight_recorder")) return {};
-  std::string run = json_string(of->json, "hostname");
-  for (const char* key : {"pid", "start_clock", "start_ns"}) {
-    const std::string value = number(of->json, key);
-    if (value.empty()) return {};
-    run += " " + value;
+  constexpr std::array<std::string_view, 4> names = {"machine", "pid", "start_clock", "start_ns"};
+  std::array<Json, 4> members;
+  JsonReader::read_members(of->json, names, members);
+  std::string run = JsonReader::member(members[0].raw(), "hostname").text();
+  for (size_t i = 1; i < names.size(); ++i) {
+    if (members[i].kind() != Json::NUMBER) return {};
+    run.append(" ").append(members[i].raw());
   }
   return run;
 }

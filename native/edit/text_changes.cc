@@ -59,7 +59,7 @@ std::vector<Line> lines_of(std::string_view text, uint64_t first_seq, uint64_t e
 }
 
 // New calls stand before the next line that has a number.
-void put_new_calls(Bytes& inserted, const std::vector<Line>& lines, uint64_t end) {
+void put_new_calls(JsonWriter<std::string>& json, const std::vector<Line>& lines, uint64_t end) {
   uint64_t next = end;
   std::vector<std::pair<uint64_t, const Line*>> fresh;
   for (size_t i = lines.size(); i-- > 0;) {
@@ -69,16 +69,10 @@ void put_new_calls(Bytes& inserted, const std::vector<Line>& lines, uint64_t end
       fresh.emplace_back(next, &lines[i]);
   }
   std::reverse(fresh.begin(), fresh.end());
-  for (auto& [before, line] : fresh) {
-    if (inserted.size()) inserted.put(",\n");
-    inserted.put("{\"before\": ");
-    put_u64(inserted, before);
-    inserted.put(", \"line\": ");
-    put_u64(inserted, line->number);
-    inserted.put(", \"text\": ");
-    put_json(inserted, line->text);
-    inserted.put('}');
-  }
+  json.list("inserted");
+  for (auto& [before, line] : fresh)
+    json.object().put("before", before).put("line", line->number).put("text", line->text).end();
+  json.end();
 }
 
 }  // namespace
@@ -86,13 +80,10 @@ void put_new_calls(Bytes& inserted, const std::vector<Line>& lines, uint64_t end
 std::string text_changes(const Trace& trace, uint64_t first_seq, uint64_t end_seq, std::string_view text) {
   uint64_t end = end_seq ? std::min(end_seq, trace.calls) : trace.calls;
   std::vector<Line> lines = lines_of(text, first_seq, end);
-  Bytes dropped, changed, inserted;
-  bool comma[2] = {};
-  auto begin = [&](Bytes& out, bool& after) {
-    if (after) out.put(",\n");
-    after = true;
-  };
-  put_new_calls(inserted, lines, end);
+  std::string text_of_all, text_of_dropped;
+  JsonWriter json(text_of_all), dropped(text_of_dropped);
+  json.object();
+  put_new_calls(json, lines, end);
   std::erase_if(lines, [](auto& l) { return l.seq == UINT64_MAX; });
 
   Printer printer(trace, true);
@@ -101,14 +92,11 @@ std::string text_changes(const Trace& trace, uint64_t first_seq, uint64_t end_se
   uint64_t gap = UINT64_MAX, gap_end = 0;
   auto close_gap = [&] {
     if (gap == UINT64_MAX) return;
-    begin(dropped, comma[0]);
-    dropped.put('[');
-    put_u64(dropped, gap);
-    dropped.put(", ");
-    put_u64(dropped, gap_end);
-    dropped.put(']');
+    dropped.list().value(gap).value(gap_end).end();
     gap = UINT64_MAX;
   };
+  json.list("changed");
+  dropped.list();
   Selection s;
   s.first_seq = first_seq, s.end_seq = end;
   each_call(trace, s, [&](OpenChunk& chunk, uint32_t call, uint64_t seq) {
@@ -124,27 +112,12 @@ std::string text_changes(const Trace& trace, uint64_t first_seq, uint64_t end_se
     printer.call(now, chunk, r);
     if (chunk.durations()[r] == DT_IN_FLIGHT) now.put("  [in flight]");
     if (now.view() == line->text) return;
-    begin(changed, comma[1]);
-    changed.put("{\"seq\": ");
-    put_u64(changed, seq);
-    changed.put(", \"line\": ");
-    put_u64(changed, line->number);
-    changed.put(", \"old\": ");
-    put_json(changed, now.view());
-    changed.put(", \"new\": ");
-    put_json(changed, line->text);
-    changed.put('}');
+    json.object().put("seq", seq).put("line", line->number).put("old", now.view()).put("new", line->text).end();
   });
   close_gap();
-  Bytes out;
-  out.put("{\"dropped\": [");
-  out.put(dropped.view());
-  out.put("], \"changed\": [");
-  out.put(changed.view());
-  out.put("], \"inserted\": [");
-  out.put(inserted.view());
-  out.put("]}");
-  return std::string(out.view());
+  dropped.end();
+  json.end().json("dropped", text_of_dropped).end();
+  return text_of_all;
 }
 
 }  // namespace dt::edit

@@ -174,8 +174,11 @@ class Processes {
       if (a.kind == "recording") key += a.json;
     if (!key.empty()) return key;
     for (auto& thread : t.threads) key += std::to_string(thread.pid) + " ";
-    for (auto& a : t.annotations)
-      if (a.kind == "derived") return key + json_string(a.json, "uuid");
+    for (auto& a : t.annotations) {
+      Json json;
+      if (a.kind != "derived" || !JsonReader::read_object(a.json, json).empty()) continue;
+      if (const auto& sources = json["sources"].items(); !sources.empty()) return key + sources[0]["uuid"].text();
+    }
     for (uint8_t byte : t.header().uuid) key += "0123456789abcdef"[byte >> 4], key += "0123456789abcdef"[byte & 15];
     return key;
   }

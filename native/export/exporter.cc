@@ -588,15 +588,15 @@ std::string Exporter::run() {
   if (frame_open_ && ends_.empty()) line("host_frame(play_current);");
   if (frame_open_) end_frame(ends_.empty());
   write_tables();
-  std::string files, left;
-  for (auto& f : frames_.files()) files += (files.empty() ? "" : ", ") + json_text(f);
-  for (auto& [name, n] : left_out_) left += (left.empty() ? "" : ", ") + json_text(name) + ": " + std::to_string(n);
-  return "{\"frames\": " + std::to_string(frame_functions_.size()) +
-         ", \"repeated\": " + std::to_string(frames_.repeated()) + ", \"files\": [" + files +
-         "], \"data_bytes\": " + std::to_string(data_.bytes()) + ", \"arrays\": " + std::to_string(data_.count()) +
-         ", \"sources\": " + std::to_string(texts_.count()) + ", \"gl\": " + (uses_gl_ ? "true" : "false") +
-         ", \"es\": " + (uses_es_ ? "true" : "false") + ", \"vg\": " + (uses_vector_ ? "true" : "false") +
-         ", \"left_out\": {" + left + "}}";
+  std::string text;
+  JsonWriter json(text);
+  json.object().put("frames", frame_functions_.size()).put("repeated", frames_.repeated());
+  json.values("files", frames_.files()).put("data_bytes", data_.bytes()).put("arrays", data_.count());
+  json.put("sources", texts_.count()).put("gl", uses_gl_).put("es", uses_es_).put("vg", uses_vector_);
+  json.object("left_out");
+  for (auto& [name, n] : left_out_) json.put(name, n);
+  json.end().end();
+  return text;
 }
 
 }  // namespace dt::c

@@ -65,7 +65,7 @@ bool attachments(std::string text, unsigned& out) {
 std::string annotated(const Trace& trace, std::string_view kind, std::string_view key) {
   std::string found;
   for (auto& a : trace.annotations)
-    if (a.kind == kind) found = json_string(a.json, key);
+    if (a.kind == kind) found = JsonReader::member(a.json, key).text();
   return found;
 }
 

@@ -113,7 +113,7 @@ class Asker {
         default: parts.push_back(std::to_string(v[i])); break;
       }
     }
-    return joined(parts);
+    return json_values(parts);
   }
   // A pbuffer has only a front buffer: it stands for the back buffer of a window.
   uint32_t surface_buffer(const Query& q, uint32_t value) const {
@@ -123,8 +123,8 @@ class Asker {
   }
   static std::string floats(const float* v, int n) {
     std::vector<std::string> parts;
-    for (int i = 0; i < n; ++i) parts.push_back(real_text(v[i]));
-    return joined(parts);
+    for (int i = 0; i < n; ++i) parts.push_back(json_real(v[i]));
+    return json_values(parts);
   }
 
   // One answer through functions (..., int*) and (..., float*); false: the context does not know the question.
@@ -462,9 +462,9 @@ class Asker {
         int32_t type = 0, name = 0;
         driver::glGetFramebufferAttachmentParameteriv(target, point, GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE, &type);
         if (!ok() || (!type && i && i < colors)) continue;
-        line(path + "GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE", type == GL_TEXTURE        ? "\"GL_TEXTURE\""
-                                                             : type == GL_RENDERBUFFER ? "\"GL_RENDERBUFFER\""
-                                                                                       : "\"GL_NONE\"");
+        line(path + "GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE", json_text(type == GL_TEXTURE        ? "GL_TEXTURE"
+                                                                       : type == GL_RENDERBUFFER ? "GL_RENDERBUFFER"
+                                                                                                 : "GL_NONE"));
         if (!type) continue;
         driver::glGetFramebufferAttachmentParameteriv(target, point, GL_FRAMEBUFFER_ATTACHMENT_OBJECT_NAME, &name);
         if (ok())
@@ -492,7 +492,7 @@ class Asker {
     if (!ok()) return;
     auto value = static_cast<uint32_t>(v[0]);
     if (value == GL_FRONT && p_.context->single_buffered) value = GL_BACK;
-    line(path, value ? enum_text(g_draw_buffers, value) : "\"GL_NONE\"");
+    line(path, value ? enum_text(g_draw_buffers, value) : json_text("GL_NONE"));
   }
 
   // ---- objects of the share group ---------------------------------------------------------------
@@ -582,7 +582,7 @@ class Asker {
       }
       if (!target) continue;
       std::string prefix = "share.textures[" + std::to_string(was) + "].";
-      line(prefix + "target", std::string("\"") + target->name + "\"");
+      line(prefix + "target", json_text(target->name));
       bool sampled = target->target != GL_TEXTURE_BUFFER;
       if (sampled)
         ask_list(
@@ -633,9 +633,9 @@ class Asker {
         std::vector<uint32_t> list;
         for (int32_t i = 0; i < count; ++i) list.push_back(recorded(PROGRAM, names[i]));
         std::sort(list.begin(), list.end());
-        std::string text = "[";
-        for (uint32_t v : list) text += (text.size() > 1 ? ", " : "") + std::to_string(v);
-        line(prefix + "shaders", text + "]");
+        std::string text;
+        JsonWriter(text).values(list);
+        line(prefix + "shaders", text);
       }
       int32_t linked = 0;
       driver::glGetProgramiv(now, GL_LINK_STATUS, &linked);
@@ -695,11 +695,11 @@ class Asker {
     if (t.of == 'f') {
       float v[16] = {};
       if (driver::glGetUniformfv) driver::glGetUniformfv(program, at, v);
-      for (int i = 0; i < t.values; ++i) parts.push_back(real_text(v[i]));
+      for (int i = 0; i < t.values; ++i) parts.push_back(json_real(v[i]));
     } else if (t.of == 'd') {
       double v[16] = {};
       if (driver::glGetUniformdv) driver::glGetUniformdv(program, at, v);
-      for (int i = 0; i < t.values; ++i) parts.push_back(real_text(v[i]));
+      for (int i = 0; i < t.values; ++i) parts.push_back(json_real(v[i]));
     } else {
       int32_t v[16] = {};
       if (driver::glGetUniformiv) driver::glGetUniformiv(program, at, v);
@@ -708,7 +708,7 @@ class Asker {
                         : t.of == 'u' ? std::to_string(static_cast<uint32_t>(v[i]))
                                       : std::to_string(v[i]));
     }
-    if (ok()) line(path, joined(parts));
+    if (ok()) line(path, json_values(parts));
   }
 
   Player& p_;

@@ -1,11 +1,10 @@
 // Values of state as text, and what uniforms are made of.
 #pragma once
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <string>
 #include <vector>
 
+#include "../common/json.h"
 #include "query.h"
 #include "gl_enums.h"
 
@@ -60,14 +59,6 @@ inline UniformType uniform_type(uint32_t t) {
   }
 }
 
-template <typename T> std::string real_text(T v) {
-  if (std::isnan(v)) return "\"nan\"";
-  if (std::isinf(v)) return v > 0 ? "\"inf\"" : "\"-inf\"";
-  char text[40];
-  auto end = std::to_chars(text, text + sizeof text, v).ptr;
-  return {text, end};
-}
-
 inline std::string enum_text(int table, uint32_t value) {
   auto found = [&](const EnumTable& t) -> const char* {
     auto* end = t.names + t.count;
@@ -75,17 +66,10 @@ inline std::string enum_text(int table, uint32_t value) {
     return at != end && at->value == value ? at->name : nullptr;
   };
   const char* name = found(g_enum_tables[table]);
-  if (name) return "\"" + std::string(name) + "\"";
+  if (name) return json_text(name);
   char text[16];
-  snprintf(text, sizeof text, "\"0x%X\"", value);
-  return text;
-}
-
-inline std::string joined(const std::vector<std::string>& values) {
-  if (values.size() == 1) return values.front();
-  std::string text = "[";
-  for (auto& v : values) text += (text.size() > 1 ? ", " : "") + v;
-  return text + "]";
+  snprintf(text, sizeof text, "0x%X", value);
+  return json_text(text);
 }
 
 }  // namespace dt::play

@@ -510,15 +510,6 @@ std::string Machine::path(Location location) const {
   return f ? path(n, *f, element) : path(n);
 }
 
-std::string json_number(double value, bool single) {
-  if (std::isnan(value)) return "\"nan\"";
-  if (std::isinf(value)) return value > 0 ? "\"inf\"" : "\"-inf\"";
-  char buffer[40];
-  auto end = single ? std::to_chars(buffer, buffer + sizeof buffer, static_cast<float>(value))
-                    : std::to_chars(buffer, buffer + sizeof buffer, value);
-  return std::string(buffer, end.ptr);
-}
-
 std::string json_value(const FieldInfo& f, const Word* words, const std::function<std::string(Word)>& text) {
   auto one = [&](Word w) -> std::string {
     double v;
@@ -528,36 +519,33 @@ std::string json_value(const FieldInfo& f, const Word* words, const std::functio
       case Kind::boolean: return w ? "true" : "false";
       case Kind::enumerant: {
         const char* name = enum_text(f.group, static_cast<uint32_t>(w));
-        if (name) return std::string("\"") + name + "\"";
-        if (!w) return "\"GL_NONE\"";
-        snprintf(hex, sizeof hex, "\"0x%04llx\"", static_cast<unsigned long long>(w));
-        return hex;
+        if (name || !w) return json_text(name ? name : "GL_NONE");
+        snprintf(hex, sizeof hex, "0x%04llx", static_cast<unsigned long long>(w));
+        return json_text(hex);
       }
       case Kind::floating:
       case Kind::color:
-      case Kind::real: return json_number(v, true);
+      case Kind::real: return json_real(static_cast<float>(v));
       case Kind::integer: return std::to_string(static_cast<int64_t>(w));
       case Kind::text: return text(w);
       case Kind::address:
         if (!w) return "0";
-        snprintf(hex, sizeof hex, "\"0x%llx\"", static_cast<unsigned long long>(w));
-        return hex;
+        snprintf(hex, sizeof hex, "0x%llx", static_cast<unsigned long long>(w));
+        return json_text(hex);
       default: return std::to_string(w);
     }
   };
   if (f.kind == Kind::content) {
     if (!words[0] && !words[1]) return "null";
-    if (!words[1]) return "\"call " + std::to_string(words[0] - 1) + "\"";
-    return "\"" + hash_text({words[0], words[1]}) + "\"";
+    return json_text(words[1] ? hash_text({words[0], words[1]}) : "call " + std::to_string(words[0] - 1));
   }
-  if (f.components == 1) return one(words[0]);
-  std::string list = "[";
-  for (unsigned i = 0; i < f.components; ++i) list += (i ? ", " : "") + one(words[i]);
-  return list + "]";
+  std::vector<std::string> values;
+  for (unsigned i = 0; i < f.components; ++i) values.push_back(one(words[i]));
+  return json_values(values);
 }
 
 std::string Machine::text(const FieldInfo& f, const Word* words) const {
-  return json_value(f, words, [&](Word w) { return w < texts_.size() ? json_text(texts_[w]) : std::string("\"\""); });
+  return json_value(f, words, [&](Word w) { return w < texts_.size() ? json_text(texts_[w]) : json_text(""); });
 }
 
 std::string Machine::text(const Value& value) const {

@@ -427,7 +427,6 @@ class Machine {
   std::deque<std::vector<uint8_t>> keep_;
 };
 
-std::string json_number(double value, bool single);
 // A value as JSON in one line, docs/state-paths.md. `text` says what a text is called that `words` has by number.
 std::string json_value(const FieldInfo& field, const Word* words, const std::function<std::string(Word)>& text);
 

@@ -2,6 +2,7 @@
 //
 // Names of OpenVG end before what they name: a paint that is set, an image of a glyph or a pattern, pixels that a child
 // shares live on without one. Machine::vg_refers has what variables stand for, whatever their names mean by now.
+#include "../common/json.h"
 #include "vg_objects.h"
 #include "gl_enums.h"
 #include "vg_enums.h"
@@ -26,7 +27,7 @@ void set_list(Machine& m, Node* n, unsigned field, Array values) {
   for (uint64_t i = 0; i < count && i < 4096; ++i) {
     if (i) text += ", ";
     Num v = values.at(i);
-    text += v.real ? json_number(v.f, true) : std::to_string(v.i);
+    text += v.real ? json_real(static_cast<float>(v.f)) : std::to_string(v.i);
   }
   m.set_text(n, field, text);
 }

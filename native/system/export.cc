@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <queue>
 
-#include "json.h"
+#include "../common/json.h"
 
 namespace dt::kernel {
 namespace {
@@ -332,13 +332,13 @@ class PerfettoWriter {
 // ---- Chrome -------------------------------------------------------------------------------------
 
 // Microseconds with three digits behind the point.
-void put_us(std::string& out, int64_t ns) {
+std::string us(int64_t ns) {
   char text[40];
   bool negative = ns < 0;
   uint64_t v = negative ? 0 - static_cast<uint64_t>(ns) : static_cast<uint64_t>(ns);
   snprintf(text, sizeof text, "%s%llu.%03u", negative ? "-" : "", static_cast<unsigned long long>(v / 1000),
            static_cast<unsigned>(v % 1000));
-  out += text;
+  return text;
 }
 
 class ChromeWriter {
@@ -359,7 +359,7 @@ class ChromeWriter {
   }
 
   uint64_t run(TableReader& spans, TableReader& counters, TableReader& arrows_table) {
-    out_.put("{\"displayTimeUnit\": \"ns\", \"traceEvents\": [");
+    json_.object().put("displayTimeUnit", "ns").list("traceEvents");
     for (size_t i = 0; i < timeline_.tracks.size(); ++i)
       if (timeline_.tracks[i].parent < 0) name_of("process_name", i + 1, 0, timeline_.tracks[i].name);
     Arrows arrows = read_arrows(arrows_table);
@@ -372,31 +372,23 @@ class ChromeWriter {
       if (on >= timeline_.tracks.size()) throw Error(DT_E_ARGUMENT, "a counter is on a track that does not exist");
       if (!counters.is_null(value)) count(on, counters.integer(t), counters.real(value));
     }
-    std::string tail = "\n], \"otherData\": {\"clock\": ";
-    put_json(tail, timeline_.description);
-    out_.put(tail + "}}\n");
+    json_.end().object("otherData").put("clock", timeline_.description).end().end();
+    out_.put(text_ += '\n');
     return out_.close();
   }
 
  private:
   uint64_t tid(size_t track, uint32_t lane) { return (track + 1) * 1000 + std::min<uint32_t>(lane, 999); }
 
-  void line(const std::string& text) {
-    out_.put(first_ ? "\n" : ",\n");
-    first_ = false;
-    out_.put(text);
+  JsonWriter<std::string>& event(const char* kind) {
+    if (text_.size() > k_text) out_.put(text_), text_.clear();
+    return json_.line().object().put("ph", kind);
   }
   void name_of(const char* what, uint64_t pid, uint64_t tid, const std::string& name) {
-    std::string s = "{\"ph\": \"M\", \"name\": \"" + std::string(what) + "\", \"pid\": " + std::to_string(pid) +
-                    ", \"tid\": " + std::to_string(tid) + ", \"args\": {\"name\": ";
-    put_json(s, name);
-    line(s + "}}");
+    event("M").put("name", what).put("pid", pid).put("tid", tid).object("args").put("name", name).end().end();
   }
-  std::string where(size_t track, uint32_t lane, int64_t t) {
-    std::string s =
-        ", \"pid\": " + std::to_string(pid_[track]) + ", \"tid\": " + std::to_string(tid(track, lane)) + ", \"ts\": ";
-    put_us(s, t);
-    return s;
+  JsonWriter<std::string>& put_place(size_t track, uint32_t lane, int64_t t) {
+    return json_.put("pid", pid_[track]).put("tid", tid(track, lane)).json("ts", us(t));
   }
 
   void slice(const Span& span, Arrows& arrows) {
@@ -406,23 +398,21 @@ class ChromeWriter {
       name_of("thread_name", pid_[span.track], tid(span.track, span.lane), shown_[span.track] + more);
     }
     bool mark = span.begin == span.end;
-    std::string s = mark ? "{\"ph\": \"i\", \"s\": \"t\", \"name\": " : "{\"ph\": \"X\", \"name\": ";
-    put_json(s, span.name);
-    s += ", \"cat\": ";
-    put_json(s, span.kind);
-    s += where(span.track, span.lane, span.begin);
-    if (!mark) {
-      s += ", \"dur\": ";
-      put_us(s, span.end - span.begin);
-    }
-    if (span.has_request) s += ", \"args\": {\"request\": " + std::to_string(span.request) + "}";
-    line(s + "}");
-    for (auto id : ids(arrows.out, span.id))
-      line("{\"ph\": \"s\", \"name\": \"way\", \"cat\": \"way\", \"id\": " + std::to_string(id) +
-           where(span.track, span.lane, span.begin) + "}");
-    for (auto id : ids(arrows.in, span.id))
-      line("{\"ph\": \"f\", \"bp\": \"e\", \"name\": \"way\", \"cat\": \"way\", \"id\": " + std::to_string(id) +
-           where(span.track, span.lane, span.begin) + "}");
+    if (mark)
+      event("i").put("s", "t");
+    else
+      event("X");
+    json_.put("name", span.name).put("cat", span.kind);
+    put_place(span.track, span.lane, span.begin);
+    if (!mark) json_.json("dur", us(span.end - span.begin));
+    if (span.has_request) json_.object("args").put("request", span.request).end();
+    json_.end();
+    auto way = [&](uint64_t id) {
+      json_.put("name", "way").put("cat", "way").put("id", id);
+      put_place(span.track, span.lane, span.begin).end();
+    };
+    for (auto id : ids(arrows.out, span.id)) event("s"), way(id);
+    for (auto id : ids(arrows.in, span.id)) event("f").put("bp", "e"), way(id);
   }
   static const std::vector<uint64_t>& ids(const std::unordered_map<int64_t, std::vector<uint64_t>>& map, int64_t id) {
     static const std::vector<uint64_t> none;
@@ -434,21 +424,19 @@ class ChromeWriter {
     char number[40];
     if (!std::isfinite(value)) return;
     snprintf(number, sizeof number, "%.17g", value);
-    std::string s = "{\"ph\": \"C\", \"name\": ";
-    put_json(s, shown_[track]);
-    s += ", \"pid\": " + std::to_string(pid_[track]) + ", \"ts\": ";
-    put_us(s, t);
-    s += ", \"args\": {";
-    put_json(s, timeline_.tracks[track].unit.empty() ? "value" : timeline_.tracks[track].unit);
-    line(s + ": " + number + "}}");
+    event("C").put("name", shown_[track]).put("pid", pid_[track]).json("ts", us(t));
+    const std::string& unit = timeline_.tracks[track].unit;
+    json_.object("args").json(unit.empty() ? "value" : unit, number).end().end();
   }
 
+  static constexpr size_t k_text = 1 << 16;
   const Timeline& timeline_;
   Out out_;
   std::vector<uint32_t> lanes_seen_;
   std::vector<uint64_t> pid_;
   std::vector<std::string> shown_;
-  bool first_ = true;
+  std::string text_;
+  JsonWriter<std::string> json_{text_};
 };
 
 // ---- CTF ----------------------------------------------------------------------------------------

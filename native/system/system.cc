@@ -1,9 +1,9 @@
 // The C ABI. Nothing throws out of here.
 #include "system.h"
 
+#include "../common/json.h"
 #include "../core/border.h"
 #include "export.h"
-#include "json.h"
 #include "kernel.h"
 #include "lanes.h"
 
@@ -14,48 +14,49 @@ struct dt_kernel {
 namespace {
 
 using dt::hand_out;
+using dt::JsonWriter;
 using dt::need;
-using dt::kernel::put_json;
 
 thread_local std::string g_error;
 
 template <class F> int guarded(F&& body) { return dt::at_border(g_error, body); }
 
-void put_time(std::string& out, int64_t t) {
-  out += t == dt::kernel::k_first || t == dt::kernel::k_last ? "null" : std::to_string(t);
+JsonWriter<std::string>& put_time(JsonWriter<std::string>& json, const char* name, int64_t t) {
+  return t == dt::kernel::k_first || t == dt::kernel::k_last ? json.put(name, nullptr) : json.put(name, t);
+}
+
+// Name and type of each column from `first` on.
+void put_columns(JsonWriter<std::string>& json, const dt::kernel::Output& output, size_t first) {
+  json.list();
+  for (size_t i = first; i < output.schema.size(); ++i) {
+    std::string_view name = output.schema[i].name;
+    if (first && name.starts_with("event.")) name.remove_prefix(6);
+    json.list().value(name).value(dt::duckdb_type(output.schema[i].type)).end();
+  }
+  json.end();
 }
 
 std::string describe(dt::kernel::Trace& trace, bool scan) {
   if (scan) trace.scan();
-  std::string out = "{\"events\": [";
-  bool first = true;
+  std::string text;
+  JsonWriter json(text);
+  json.object().list("events");
   for (auto& [name, classes] : trace.names()) {
-    out += first ? "{\"name\": " : ", {\"name\": ";
-    first = false;
-    put_json(out, name);
     uint64_t count = 0;
     for (auto cls : classes) count += scan ? trace.counts[cls] : 0;
-    out += ", \"count\": " + std::to_string(count) + ", \"fields\": [";
+    json.object().put("name", name).put("count", count).key("fields");
     // The columns of a question for all fields, without those that every event has.
     dt::kernel::Request request;
     request.all_fields = true;
     request.names = {name};
-    auto output = dt::kernel::make_output(trace, request);
-    bool comma = false;
-    for (size_t i = 4; i < output->schema.size(); ++i) {
-      auto& column = output->schema[i];
-      out += comma ? ", [" : "[";
-      comma = true;
-      put_json(out, column.name.starts_with("event.") ? column.name.substr(6) : column.name);
-      out += ", \"" + dt::duckdb_type(column.type) + "\"]";
-    }
-    out += "]}";
+    put_columns(json, *dt::kernel::make_output(trace, request), 4);
+    json.end();
   }
-  out += "], \"begin\": ";
-  put_time(out, scan && trace.first <= trace.last ? trace.first : dt::kernel::k_first);
-  out += ", \"end\": ";
-  put_time(out, scan && trace.first <= trace.last ? trace.last : dt::kernel::k_first);
-  return out + "}";
+  json.end();
+  const bool any = scan && trace.first <= trace.last;
+  put_time(json, "begin", any ? trace.first : dt::kernel::k_first);
+  put_time(json, "end", any ? trace.last : dt::kernel::k_first).end();
+  return text;
 }
 
 std::unique_ptr<dt::kernel::Output> output_of(dt_kernel* trace, const uint8_t* request, uint64_t bytes) {
@@ -99,21 +100,16 @@ int dt_kernel_describe(dt_kernel* trace, int scan, const char** json, uint64_t* 
 int dt_kernel_problems(dt_kernel* trace, const char** json, uint64_t* length, void** owner) {
   return guarded([&] {
     need(trace && json && length && owner, "trace");
-    std::string out = "[";
+    std::string text;
+    JsonWriter all(text);
+    all.list();
     for (auto& p : trace->trace->problems()) {
-      out += out.size() > 1 ? ", {\"kind\": " : "{\"kind\": ";
-      put_json(out, p.kind);
-      out += ", \"where\": ";
-      put_json(out, p.where);
-      out += ", \"text\": ";
-      put_json(out, p.text);
-      out += ", \"count\": " + std::to_string(p.count) + ", \"begin\": ";
-      put_time(out, p.begin);
-      out += ", \"end\": ";
-      put_time(out, p.end);
-      out += "}";
+      all.object().put("kind", p.kind).put("where", p.where).put("text", p.text).put("count", p.count);
+      put_time(all, "begin", p.begin);
+      put_time(all, "end", p.end).end();
     }
-    hand_out(out + "]", json, length, owner);
+    all.end();
+    hand_out(std::move(text), json, length, owner);
   });
 }
 
@@ -121,14 +117,10 @@ int dt_kernel_columns(dt_kernel* trace, const uint8_t* request, uint64_t bytes, 
                       void** owner) {
   return guarded([&] {
     need(trace && request && json && length && owner, "request");
-    std::string out = "[";
-    auto output = output_of(trace, request, bytes);
-    for (auto& column : output->schema) {
-      out += out.size() > 1 ? ", [" : "[";
-      put_json(out, column.name);
-      out += ", \"" + dt::duckdb_type(column.type) + "\"]";
-    }
-    hand_out(out + "]", json, length, owner);
+    std::string text;
+    JsonWriter columns(text);
+    put_columns(columns, *output_of(trace, request, bytes), 0);
+    hand_out(std::move(text), json, length, owner);
   });
 }
 

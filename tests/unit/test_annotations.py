@@ -115,3 +115,14 @@ def test_a_report_of_odd_annotations_and_of_a_frame_without_duration(
         thread.call("eglSwapBuffers", dpy=0x10, surface=0x20, result=1, start=9000, duration=0)
     outcome = drawtap("report", made.write(tmp_path / "t.dtap"), "-o", tmp_path / "r.html")
     assert outcome.code == 0, outcome
+
+
+def test_only_what_an_annotation_says_of_its_recording_counts(tmp_path: Path) -> None:
+    """Names inside texts and inside other objects are not those of the annotation."""
+    made = small_trace()
+    made.annotate('{"note": {"kind": "end", "calls_lost": 7}, "kind": "remark", "text": "\\"calls_lost\\": 8"}')
+    made.annotate('{"was": {"write_error": "disk full", "calls_lost": 9}, "kind": "end", "chunks_lost": 2}')
+    with open_trace(made.write(tmp_path / "t.dtap")) as trace:
+        assert [row["kind"] for row in trace.table("annotations")] == ["recording", "remark", "end"]
+        losses = {row["kind"]: str(row["text"]) for row in trace.table("problems") if "lost" in str(row["kind"])}
+    assert losses == {"chunks_lost": "2 chunks of calls were lost"}
