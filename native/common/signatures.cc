@@ -150,7 +150,7 @@ std::string SignatureSet::Adding::function(const Fields& fields) {
   parsed.provided_by = fields.word(7);
   if (set_.by_id_.size() <= parsed.id) set_.by_id_.resize(parsed.id + 1);
   if (set_.by_id_[parsed.id]) {
-    spare_function_ = parsed;
+    spare_function_ = std::move(parsed);
     function_ = &spare_function_;
   } else {
     set_.functions_.push_back(std::move(parsed));
@@ -176,7 +176,10 @@ std::string SignatureSet::Adding::value(char kind, const Fields& fields) {
     parsed.slot = place;
     parsed.group = fields.word(first + 3);
     parsed.object_class = fields.word(first + 4);
-    value_ = kind == 'P' ? &function_->parameters.emplace_back(parsed) : &function_->result.emplace(parsed);
+    if (kind == 'P')
+      value_ = &function_->parameters.emplace_back(parsed);
+    else
+      value_ = (function_->result = std::make_unique<ValueSignature>(parsed)).get();
   }
   extend(function_->text);
   return {};

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,8 +38,8 @@ struct FunctionSignature {
   uint32_t id = 0;
   uint16_t w8 = 0, w4 = 0;
   std::string_view api, name, flags, provided_by;
-  Slot result_slot;                      // of the return value, where it has one
-  std::optional<ValueSignature> result;  // both only in a set that keeps values
+  Slot result_slot;                        // of the return value, where it has one
+  std::unique_ptr<ValueSignature> result;  // both only in a set that keeps values
   std::vector<ValueSignature> parameters;
   std::vector<uint16_t> arrays;  // w8 indices of descriptors, ascending: the order of the payloads in a record
   std::string_view text;         // its lines, as they stand in the file

@@ -100,7 +100,7 @@ Special special_of(const std::string& name, const Plan& plan) {
 
 void Import::plan_known(Plan& plan, const FunctionSignature& function, const FunctionSig& sig) {
   plan.function = &function;
-  plan.has_result = function.result.has_value();
+  plan.has_result = function.result != nullptr;
   if (plan.has_result) plan.result = place_of(*function.result);
   plan.arguments.resize(sig.arguments.size());
   const bool by_position = sig.arguments.size() == function.parameters.size();
