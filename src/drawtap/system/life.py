@@ -25,9 +25,18 @@ import numpy as np
 
 from drawtap.system import native
 
-_LIVES = """
+# Numbered in a question of its own: a sort of all columns would take as long as all that they hold.
+_NUMBERED = """
 CREATE TABLE lives AS
-SELECT row_number() OVER (ORDER BY min(t), driver, k1, k2, k3) - 1 AS id, driver, k1, k2, k3,
+SELECT id, l.* EXCLUDE (first_ns) FROM lives_unnumbered l JOIN (
+  SELECT rowid AS row, row_number() OVER (ORDER BY first_ns, driver, k1, k2, k3) - 1 AS id FROM lives_unnumbered
+) n ON n.row = l.rowid;
+DROP TABLE lives_unnumbered
+"""
+
+_LIVES = """
+CREATE TABLE lives_unnumbered AS
+SELECT min(t) AS first_ns, driver, k1, k2, k3,
        coalesce(any_value(device), 'gpu') AS device,
        coalesce(any_value(engine) FILTER (phase NOT IN ('created', 'done')), any_value(engine)) AS engine,
        any_value(context) AS context,
@@ -316,7 +325,7 @@ def assemble(
     """
     _threads(connection, known)
     connection.execute("ALTER TABLE executions ADD COLUMN begin_known BOOLEAN")
-    for sql in (_LIVES, _RAW, _PARALLEL, _FATES, _CUT, _EXECUTIONS, _REQUESTS, _UNMATCHED):
+    for sql in (_LIVES, _NUMBERED, _RAW, _PARALLEL, _FATES, _CUT, _EXECUTIONS, _REQUESTS, _UNMATCHED):
         connection.execute(sql)
     connection.execute("ALTER TABLE executions DROP COLUMN begin_known")
     _name_machines(connection)
@@ -336,11 +345,11 @@ def assemble(
 def _order_spans(connection: duckdb.DuckDBPyConnection, kept: str | None) -> None:
     # The parts of a request's wait follow each other: they keep its row. Only numbers go through Python.
     connection.execute(
-        "CREATE TABLE parts AS WITH tracks AS (SELECT row_number() OVER (ORDER BY track) AS number, track "
-        "FROM (SELECT DISTINCT track FROM spans WHERE request IS NOT NULL)), whole AS (SELECT track, request, "
-        "min(begin_ns) AS b, max(end_ns) AS e FROM spans WHERE request IS NOT NULL GROUP BY track, request) "
-        "SELECT row_number() OVER () - 1 AS n, * FROM (SELECT number, track, request, b, e FROM whole JOIN tracks "
-        "USING (track) ORDER BY number, b, e, request)"
+        "CREATE TABLE numbered AS SELECT track, row_number() OVER (ORDER BY track) AS number "
+        "FROM (SELECT DISTINCT track FROM spans WHERE request IS NOT NULL);"
+        "CREATE TABLE parts AS SELECT row_number() OVER () - 1 AS n, * FROM ("
+        "SELECT number, request, min(begin_ns) AS b, max(end_ns) AS e FROM spans JOIN numbered USING (track) "
+        "WHERE request IS NOT NULL GROUP BY number, request ORDER BY number, b, e, request)"
     )
     columns = connection.execute("SELECT number, b, e FROM parts ORDER BY n").fetchnumpy()
     rows = native.lanes(columns["number"], columns["b"], columns["e"]) if len(columns["b"]) else np.zeros(0, np.int32)
@@ -350,15 +359,16 @@ def _order_spans(connection: duckdb.DuckDBPyConnection, kept: str | None) -> Non
         f"CREATE OR REPLACE TABLE {f'{kept}.' if kept else ''}spans AS "
         "SELECT row_number() OVER () - 1 AS id, * EXCLUDE (id) FROM ("
         "SELECT * FROM spans WHERE request IS NULL UNION ALL "
-        "SELECT s.* REPLACE (r.row::INTEGER AS lane) FROM (SELECT * FROM spans WHERE request IS NOT NULL) s "
-        "JOIN (SELECT track, request, row FROM parts JOIN _rows USING (n)) r "
-        "ON s.request = r.request AND s.track = r.track ORDER BY begin_ns, end_ns)"
+        "SELECT s.* EXCLUDE (number) REPLACE (r.row::INTEGER AS lane) "
+        "FROM (SELECT spans.*, number FROM spans JOIN numbered USING (track) WHERE request IS NOT NULL) s "
+        "JOIN (SELECT number, request, row FROM parts JOIN _rows USING (n)) r USING (number, request) "
+        "ORDER BY begin_ns, end_ns)"
     )
     connection.unregister("_rows")
     if kept:
         connection.execute("DROP TABLE spans")
         connection.execute(f"CREATE VIEW spans AS SELECT * FROM {kept}.spans")
-    connection.execute("DROP TABLE parts")
+    connection.execute("DROP TABLE parts; DROP TABLE numbered")
 
 
 # QEMU calls the threads of its vCPUs so, of all machines alike.

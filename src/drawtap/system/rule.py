@@ -84,13 +84,15 @@ WITH waits AS (
   WHERE (wait_ns > 0 OR (is_open AND begin_ns IS NULL AND {b} > coalesce(created_ns, queued_ns)))
     AND coalesce(begin_ns, {b}) > {a} AND coalesce(created_ns, queued_ns) < {b}
 ), marked AS (
-  SELECT *, CASE WHEN b <= max(e) OVER (PARTITION BY device, engine, client ORDER BY b, e
-                                        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) THEN 0 ELSE 1 END AS fresh
+  SELECT *, max(e) OVER (PARTITION BY device, engine, client ORDER BY b, e
+                         ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reach,
+         max(e) OVER (PARTITION BY device, engine, client) AS last
   FROM waits
-), islands AS (SELECT *, sum(fresh) OVER (PARTITION BY device, engine, client ORDER BY b, e) AS island FROM marked),
-merged AS (
-  SELECT device, engine, client, min(b) AS begin_ns, max(e) AS end_ns FROM islands
-  GROUP BY device, engine, client, island
+), merged AS (
+  -- Waits that overlap are one. It ends where those before the next one reach; only the firsts are sorted again.
+  SELECT device, engine, client, b AS begin_ns,
+         coalesce(lead(reach) OVER (PARTITION BY device, engine, client ORDER BY b), last) AS end_ns
+  FROM marked WHERE reach IS NULL OR b > reach
 )
 SELECT m.*, base + begin_ns AS low, base + end_ns AS high FROM merged m JOIN lanes USING (device, engine)
 """
