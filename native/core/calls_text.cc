@@ -320,7 +320,7 @@ void put_argument(const Trace& trace, const FunctionColumns& columns, const Fiel
       json.put("blob", hash_text(columns.hash(f, i))).put("bytes", DT_DATA_LENGTH(d));
     }
     if (is_tree(f) && (kind == DT_DATA_INLINE || kind == DT_DATA_BLOB))
-      json.put(", \"tree\": "), Printer(trace).value_json(json, columns, f, i);
+      json.key("tree").by([&](Bytes& out) { Printer(trace).value_json(out, columns, f, i); });
   }
   json.end();
 }
