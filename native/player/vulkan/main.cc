@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 
+#include "../../common/json.h"
 #include "../../core/error.h"
 #include "../command_line.h"
 #include "player.h"
@@ -67,7 +68,7 @@ int play(Wanted& w) {
   const auto trace = std::make_shared<Trace>(o.trace);
   if (o.frame_end.empty())
     for (auto& a : trace->annotations)
-      if (a.kind == "command") o.frame_end = json_string(a.json, "frame_end");  // `record --frame-end`
+      if (a.kind == "command") o.frame_end = JsonReader::member(a.json, "frame_end").text();  // `record --frame-end`
   trace->set_frame_end(o.frame_end.empty() ? "auto" : o.frame_end);
   int code = 3;
   {
