@@ -823,7 +823,11 @@ Entry next_module() {
 
 void* entry_for(unsigned id, void* real) {
   KeepErrno keep;
-  if (!real || in_tap(real)) return real;
+  return !real || in_tap(real) ? real : entry_for_own(id, real);
+}
+
+void* entry_for_own(unsigned id, void* real) {
+  KeepErrno keep;
   if (Entry next = next_module()) real = next(g_names[id], real);
   forget_unloaded();
   if (is_linked(id)) resolve_quietly(id);

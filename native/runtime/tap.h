@@ -279,6 +279,8 @@ template <class R, class... A> static inline bool is_late(R (*real)(A...)) { ret
 // The real function `real` was found for `id`: the entry to hand out instead. Keeps one pointer per library;
 // when the variants are used up returns `real` itself and notes it.
 DT_COLD void* entry_for(unsigned id, void* real);
+// The same where `real` may be a function of this module.
+DT_COLD void* entry_for_own(unsigned id, void* real);
 // For wrappers of look-up commands (glXGetProcAddress, eglGetProcAddress): `name`'s real pointer -> what the program
 // gets. A GL library that looks functions up for itself (`caller`: return address of the command) gets the real ones;
 // an address in the tap itself says nothing.

@@ -137,6 +137,35 @@ def test_no_vulkan_where_it_is_not_wanted(linked: Path, tmp_path: Path) -> None:
         RecordOptions(api="vk", ring=object()).options()  # type: ignore[arg-type]
 
 
+def test_a_program_that_drops_what_is_preloaded_is_recorded_by_a_layer(
+    linked: Path, recorded: Path, tmp_path: Path
+) -> None:
+    """The program is itself with the layer, two instances and devices, and nothing is asked twice of the driver."""
+    plain = subprocess.run([linked], env=environment(), capture_output=True, text=True, check=True).stdout
+    trace = tmp_path / "layer.dtap"
+    program = ["env", "-u", "LD_PRELOAD", linked]
+    command = [Path(sys.executable).with_name("drawtap"), "record", "--layer", "-q", "-o", trace, "--", *program]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, plain), done.stderr
+    [row] = sql(recorded, NAMES)
+    [layer] = sql(trace, NAMES)
+    # The loader asks the driver for itself while it makes instances and devices.
+    asked = ("vkEnumerate", "vkGetPhysicalDevice")
+    both = [[n for n in names["names"] if not n.startswith(asked)] for names in (row, layer)]  # type: ignore[attr-defined]
+    assert both[0] == both[1]
+    for function in ("vkCreateInstance", "vkCreateDevice"):  # without what the loader puts into their chains
+        query = f'SELECT pCreateInfo FROM "{function}" ORDER BY seq'
+        assert sql(trace, query) == sql(recorded, query)
+    [bad] = sql(trace, "SELECT count(*) AS n FROM problems")
+    assert bad["n"] == 0, sql(trace, "SELECT * FROM problems")
+
+
+def test_a_layer_records_vulkan_alone(linked: Path, tmp_path: Path) -> None:
+    done = run_drawtap("record", "--layer", "--api", "gl", "-o", tmp_path / "x.dtap", "--", linked)
+    assert done.returncode == 2
+    assert "a layer sees Vulkan alone" in done.stderr
+
+
 def test_zink_is_the_program_where_vulkan_alone_is_recorded(tmp_path: Path) -> None:
     """The driver of a GL program draws with Vulkan: recorded are the program's GL, or that Vulkan, never both."""
     program = [sys_python(), "-c", GL_PROGRAM]

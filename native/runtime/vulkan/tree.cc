@@ -154,7 +154,8 @@ const Type* type_of(int32_t stype) {
 }
 
 void Walk::chain(size_t slot, const char* at, const void* outer) {
-  constexpr size_t HEAD = 16;  // sType, and the next address
+  constexpr size_t HEAD = 16;                // sType, and the next address
+  constexpr int32_t OF_LOADER[] = {47, 48};  // what the loader tells layers: not the program's
   for (;; nodes++) {
     if (!at) return put(slot, 0);
     if (nodes >= MOST_NODES || (uintptr_t)at % 8 || !is_safe(at, HEAD, false)) {
@@ -163,6 +164,10 @@ void Walk::chain(size_t slot, const char* at, const void* outer) {
     }
     int32_t stype;
     memcpy(&stype, at, 4);
+    if (stype == OF_LOADER[0] || stype == OF_LOADER[1]) {
+      memcpy(&at, at + 8, 8);
+      continue;
+    }
     const Type* type = type_of(stype);
     const size_t place = copy(at, 1, type ? type->size : HEAD, type ? type->size : HEAD, false);
     link(slot, place);

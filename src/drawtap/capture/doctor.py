@@ -125,7 +125,8 @@ def missing_calls(
                 "the dynamic linker did not load the tap into the program"
                 if counted
                 else "was not seen in the program: the dynamic linker did not load it",
-                "did it drop LD_PRELOAD, or replace itself by another program? see drawtap doctor PROGRAM",
+                "did it drop LD_PRELOAD (then record --layer sees its Vulkan), or replace itself by another program? "
+                "see drawtap doctor PROGRAM",
             )
         ]
     if not graphics and any(name.startswith("libvulkan") for name in seen):
@@ -296,7 +297,7 @@ def _sandbox(path: Path, wrappers: Sequence[Path]) -> Iterator[Check]:
             "error",
             "sandbox",
             "this is a snap: its sandbox drops LD_PRELOAD",
-            "snap run --shell, and drawtap inside it; or install the program in another way",
+            "snap run --shell, and drawtap inside it; for Vulkan record --layer, if the sandbox shows it /tmp and drawtap",
         )
     for script in wrappers:
         text = script.read_bytes()[:65536]
@@ -305,7 +306,8 @@ def _sandbox(path: Path, wrappers: Sequence[Path]) -> Iterator[Check]:
                 "error",
                 "sandbox",
                 "this starts a flatpak: its sandbox drops LD_PRELOAD",
-                "flatpak run --command=sh, and drawtap inside it; or install the program in another way",
+                "flatpak run --command=sh, and drawtap inside it; for Vulkan record --layer, if the sandbox shows it /tmp and "
+                "drawtap",
             )
     if wrappers:
         yield Check(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import functools
+import json
 import os
 import select
 import shutil
@@ -99,7 +100,8 @@ class RecordOptions:
     on the disk at the latest, for threads that end frames; None: when the kernel writes it, and at the end. `process`
     names the programs of a tree of processes that are recorded (with `*` and `?`); None: all. With `identity` "none"
     the recording names no host, folder, command line or environment. With `paused` nothing is recorded before
-    `capture.control` asks for it. `api` "gl" leaves Vulkan out; "vk" records Vulkan alone, below a GL driver as well.
+    `capture.control` asks for it. With `layer` the tap is no preloaded library but a layer of the Vulkan loader, for
+    programs that drop LD_PRELOAD: Vulkan alone is recorded. `api` "gl" leaves Vulkan out; "vk" records Vulkan alone, below a GL driver as well.
     With `streaming` the recording goes where that says. With `ring`, files are written only by its triggers, and by
     SIGUSR1 and SIGUSR2 to this process. Each file has a name of its own, made from the recording's.
     """
@@ -116,6 +118,7 @@ class RecordOptions:
     ring: Ring | None = None
     identity: str = "full"
     api: str = "all"
+    layer: bool = False
 
     @property
     def is_vulkan(self) -> bool:
@@ -124,6 +127,8 @@ class RecordOptions:
 
     def options(self) -> list[str]:
         """Return the drainer's options for it. Raises UsageError where one makes no sense."""
+        if self.layer and not self.is_vulkan:
+            raise UsageError("a layer sees Vulkan alone", hint="leave out --layer, or --api gl and --ring")
         if self.api == "vk" and self.ring is not None:
             raise UsageError("a flight recorder does not keep Vulkan's calls", hint="leave out --api vk, or --ring")
         found = ["--timing", self.timing, *(["--paused", "yes"] if self.paused else [])]
@@ -180,7 +185,7 @@ def record(
         with Drainer(drainer, socket, output, about, how.options()) as drain:
             environment = {**_inherited(), "DRAWTAP_SOCKET": str(socket), **how.environment(), **(settings or {})}
             environment |= _token_file(Path(folder)) if how.streaming else {}
-            environment |= loading(executable, [*modules, tap])
+            environment |= _layered(Path(folder), tap, modules) if how.layer else loading(executable, [*modules, tap])
             started = time.monotonic()
             with _flight(how, drain) as watched:
                 status, tapped, libraries = _run(executable, program, environment, tap, drain.watch)
@@ -383,6 +388,30 @@ def loading(executable: Path, modules: Sequence[Path]) -> dict[str, str]:
     except OSError:
         pass  # not to be read, and yet it may run
     return {"LD_PRELOAD": preload}
+
+
+_LAYER = "VK_LAYER_DRAWTAP_record"
+
+
+def _layered(folder: Path, tap: Path, modules: Sequence[Path]) -> dict[str, str]:
+    """Return what makes the Vulkan loader open the tap as a layer, described by a manifest in `folder`."""
+    if modules:
+        raise UsageError("modules are preloaded, and a layer is not", hint="leave out --layer, or -m")
+    about = {
+        "name": _LAYER,
+        "type": "GLOBAL",
+        "library_path": str(tap),
+        "api_version": "1.4.0",
+        "implementation_version": "1",
+        "description": "records the calls of the program",
+    }
+    manifest = folder / "layers" / "drawtap.json"
+    manifest.parent.mkdir()
+    manifest.write_text(json.dumps({"file_format_version": "1.2.0", "layer": about}))
+    found = {"VK_INSTANCE_LAYERS": _LAYER, "VK_ADD_LAYER_PATH": str(manifest.parent), "DRAWTAP_API": "vk"}
+    for name in ("VK_INSTANCE_LAYERS", "VK_ADD_LAYER_PATH"):
+        found[name] = ":".join(filter(None, (found[name], os.environ.get(name))))
+    return found
 
 
 def _preload(modules: Sequence[Path]) -> str:

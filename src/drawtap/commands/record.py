@@ -216,6 +216,9 @@ def record(
         Literal["all", "gl", "vk"],
         Opt("all: what the program calls; gl: all but Vulkan; vk: Vulkan alone, also below a GL driver."),
     ] = "all",
+    layer: Annotated[
+        bool, Opt("Record Vulkan alone, as a layer: for programs that drop LD_PRELOAD, as containers do.")
+    ] = False,
     process: Annotated[
         str | None,
         Opt("Record only programs of this name, of all that PROGRAM starts (* and ? match).", metavar="NAME"),
@@ -297,6 +300,7 @@ def record(
         ring=recorder,
         identity=identity,
         api=api,
+        layer=layer,
     )
     target = None if how.streaming else output or _free_name(program[0])
     modules = _libraries(module)
