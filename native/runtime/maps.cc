@@ -31,6 +31,7 @@ namespace {
 constexpr uint64_t PAGE = 4096;
 constexpr uint64_t GAP = 64;                     // changed parts closer than this are one
 constexpr uint64_t LARGEST_COPY = 256ull << 20;  // larger ordinary mappings are recorded whole
+constexpr uint64_t MOST_SHADOW = 64ull << 20;    // of all mappings that are watched
 constexpr int HIGH_FD = 700;                     // out of the way of the application's numbers
 
 struct Map {
@@ -42,12 +43,15 @@ struct Map {
   Stored stored;    // records what changed in Vulkan's
   uint8_t* copy;    // what the mapping held when last looked at, or nullptr
   bool watched;     // its pages are watched by the kernel
+  uint8_t* shadow;  // of one that is watched: what was recorded of the pages that are `known`, or nullptr
+  uint8_t* known;   // a byte for each page
   bool all;         // record everything at the next look
 };
 
 uint32_t g_maps_lock;
 Map* g_maps;
 uint32_t g_map_count;
+uint64_t g_shadow_left = MOST_SHADOW;
 
 // ---- the kernel's watch -------------------------------------------------------------------------
 // Structures of linux/userfaultfd.h and linux/fs.h, here because older headers lack half of them.
@@ -149,7 +153,15 @@ bool watch(Map* m) {
   return false;
 }
 
+void drop_shadow(Map* m) {
+  if (m->shadow) g_shadow_left += m->bytes;
+  free(m->shadow);
+  free(m->known);
+  m->shadow = m->known = nullptr;
+}
+
 void unwatch(Map* m) {
+  drop_shadow(m);
   if (!m->watched) return;
   m->watched = false;
   if (g_watch_fd < 0 || g_watch_pid != getpid()) return;
@@ -207,6 +219,61 @@ void look_by_copy(Thread* t, Map* m) {
   changed_parts(m->copy, m->at, m->bytes, emit_changed, &e);
 }
 
+bool has_shadow(Map* m) {
+  if (m->shadow || m->bytes > g_shadow_left) return m->shadow;
+  m->shadow = (uint8_t*)malloc(m->bytes);  // pages that nobody touches cost nothing
+  m->known = (uint8_t*)calloc(page_range(m).length / PAGE, 1);
+  if (m->shadow && m->known) {
+    g_shadow_left -= m->bytes;
+    return true;
+  }
+  free(m->shadow);
+  free(m->known);
+  m->shadow = m->known = nullptr;
+  return false;
+}
+
+// Parts of a page that was recorded before differ from then in few bytes, as uniforms among others do.
+void emit_difference(Thread* t, Map* m, uint64_t begin, uint64_t end) {
+  struct Place {
+    Thread* t;
+    Map* map;
+    uint64_t begin;
+  } place = {t, m, begin};
+  changed_parts(
+      m->shadow + begin, m->at + begin, end - begin,
+      [](void* user, uint64_t offset, uint64_t length) {
+        const Place* p = (const Place*)user;
+        const uint64_t from = p->begin + offset;
+        memcpy(p->map->shadow + from, p->map->at + from, length);
+        emit_part(p->t, p->map, p->map->shadow, from, length);
+      },
+      &place);
+}
+
+// Pages that were written to, from `begin` to `end` in the mapping.
+void emit_written(Thread* t, Map* m, uint64_t begin, uint64_t end) {
+  if (begin >= end) return;
+  if (!has_shadow(m)) return emit_living(t, m, begin, end - begin);
+  const uint64_t base = (uint64_t)(uintptr_t)m->at, first = page_range(m).start;
+  uint64_t fresh = begin;  // from here on pages were not recorded before
+  for (uint64_t at = begin; at < end;) {
+    uint64_t next = ((base + at) & ~(PAGE - 1)) + PAGE - base;
+    if (next > end) next = end;
+    uint8_t& known = m->known[(base + at - first) / PAGE];
+    if (known) {
+      emit_part(t, m, m->shadow, fresh, at - fresh);
+      emit_difference(t, m, at, next);
+      fresh = next;
+    } else {
+      memcpy(m->shadow + at, m->at + at, next - at);
+      known = 1;
+    }
+    at = next;
+  }
+  emit_part(t, m, m->shadow, fresh, end - fresh);
+}
+
 // Pages written since the last look. False: the kernel no longer watches this memory.
 bool look_by_watch(Thread* t, Map* m) {
   if (g_watch_pid != getpid() || g_watch_fd < 0) return false;
@@ -233,14 +300,14 @@ bool look_by_watch(Thread* t, Map* m) {
         end_run = e;
         continue;
       }
-      emit_living(t, m, begin_run, end_run - begin_run);
+      emit_written(t, m, begin_run, end_run);
       begin_run = b;
       end_run = e;
     }
     if (scan.walk_end <= from) break;
     from = scan.walk_end;
   }
-  emit_living(t, m, begin_run, end_run - begin_run);
+  emit_written(t, m, begin_run, end_run);
   return true;
 }
 
@@ -250,6 +317,7 @@ void look(Thread* t, Map* m) {
     if (m->all) {
       // Everything is recorded now, so what was noted until here is void.
       UffdProtect protect{page_range(m), PROTECT_WP};
+      drop_shadow(m);
       if (g_watch_pid == getpid() && ioctl(g_watch_fd, UFFDIO_WRITEPROTECT_, &protect) == 0) return emit_all(t, m);
     }
     unwatch(m);
