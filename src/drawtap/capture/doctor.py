@@ -297,7 +297,7 @@ def _sandbox(path: Path, wrappers: Sequence[Path]) -> Iterator[Check]:
             "error",
             "sandbox",
             "this is a snap: its sandbox drops LD_PRELOAD",
-            "snap run --shell, and drawtap inside it; for Vulkan record --layer, if the sandbox shows it /tmp and drawtap",
+            "snap run --shell, and drawtap inside it; for Vulkan record --layer, if the sandbox shows /tmp and drawtap",
         )
     for script in wrappers:
         text = script.read_bytes()[:65536]
@@ -306,8 +306,7 @@ def _sandbox(path: Path, wrappers: Sequence[Path]) -> Iterator[Check]:
                 "error",
                 "sandbox",
                 "this starts a flatpak: its sandbox drops LD_PRELOAD",
-                "flatpak run --command=sh, and drawtap inside it; for Vulkan record --layer, if the sandbox shows it /tmp and "
-                "drawtap",
+                "flatpak run --command=sh, and drawtap inside; for Vulkan record --layer, if the sandbox shows /tmp",
             )
     if wrappers:
         yield Check(

@@ -101,7 +101,8 @@ class RecordOptions:
     names the programs of a tree of processes that are recorded (with `*` and `?`); None: all. With `identity` "none"
     the recording names no host, folder, command line or environment. With `paused` nothing is recorded before
     `capture.control` asks for it. With `layer` the tap is no preloaded library but a layer of the Vulkan loader, for
-    programs that drop LD_PRELOAD: Vulkan alone is recorded. `api` "gl" leaves Vulkan out; "vk" records Vulkan alone, below a GL driver as well.
+    programs that drop LD_PRELOAD: Vulkan alone is recorded. `api` "gl" leaves Vulkan out; "vk"
+    records Vulkan alone, below a GL driver as well.
     With `streaming` the recording goes where that says. With `ring`, files are written only by its triggers, and by
     SIGUSR1 and SIGUSR2 to this process. Each file has a name of its own, made from the recording's.
     """
