@@ -36,7 +36,7 @@ from drawtap.commands import (
     find,
 )
 from drawtap.commands.toolkit import OLD_NAMES, completion
-from drawtap.errors import DrawtapError, InputError, UsageError, did_you_mean, no_file, recordings_in
+from drawtap.errors import DrawtapError, InputError, UsageError, did_you_mean, no_file, original, recordings_in
 from drawtap.plugins import PluginWarning
 
 if TYPE_CHECKING:
@@ -87,6 +87,8 @@ def run(arguments: Sequence[str]) -> int:
     except OSError as error:
         return _fail(InputError(_os_message(error)))
     except Exception as error:
+        if (ours := original(error)) is not None:
+            return _fail(ours)
         _trace_if_wanted()
         _say(f"error: internal: {type(error).__name__}: {error}")
         _say("this is a fault of drawtap; DRAWTAP_DEBUG=1 shows where it happened", mark="hint")

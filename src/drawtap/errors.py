@@ -73,6 +73,24 @@ class Findings(DrawtapError):
     exit_code = 1
 
 
+_carried: list[DrawtapError] = []
+
+
+@contextlib.contextmanager
+def carried() -> Iterator[None]:
+    """Keep what is raised inside, for `original`: code that a library calls back, and whose errors it makes its own."""
+    try:
+        yield
+    except DrawtapError as error:
+        _carried[:] = [error]
+        raise
+
+
+def original(error: BaseException) -> DrawtapError | None:
+    """Return the error inside of a library's that has its words, as `carried` kept it; None where there is none."""
+    return next((kept for kept in _carried if kept.message in str(error)), None)
+
+
 def check_target(path: Path, *, force: bool, replaced: bool = False) -> None:
     """Refuse to write a file where that cannot or shall not be, before there is work in what it is to hold.
 

@@ -40,3 +40,13 @@ def test_it_reads_and_says_that_it_does_no_more(tmp_path: Path) -> None:
         assert answer.returncode == 3, answer.stdout
         assert "was built for reading alone" in answer.stderr and "hint: make build" in answer.stderr
         assert not target.exists()
+    # Where DuckDB asks for a table whose library is not there, the answer is ours and not DuckDB's.
+    for words, lacks in (
+        (("report", "-o", str(target)), "libdrawtap-extract.so"),
+        (("shaders",), "libdrawtap-state.so"),
+        (("sql", "SELECT * FROM redundancy"), "libdrawtap-extract.so"),
+    ):
+        answer = run(words[0], str(recording), *words[1:])
+        assert answer.returncode == 3, (words, answer.stdout, answer.stderr)
+        assert f"{lacks} is missing" in answer.stderr and "hint: " in answer.stderr, answer.stderr
+        assert not target.exists()

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 import duckdb
 
-from drawtap.errors import InputError, QueryError, did_you_mean
+from drawtap.errors import InputError, QueryError, did_you_mean, original
 from drawtap.trace.core import Column
 from drawtap.trace.library import Cancelled
 from drawtap.trace.result import Parameters, Result, Stream, connect
@@ -256,6 +256,8 @@ class Database(ABC):
         interrupted = isinstance(error, duckdb.InterruptException) or "INTERRUPT Error" in text
         if interrupted or ("cancelled" in text and "rror" in text):
             return Cancelled(text)
+        if (ours := original(error)) is not None:
+            return ours
         missing = re.search(r"Table with name (\S+) does not exist", text)
         if missing:
             name = missing.group(1).strip('"')

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import duckdb
 
-from drawtap.errors import UnavailableError
+from drawtap.errors import UnavailableError, carried
 from drawtap.trace.sql_text import quote_text
 
 if TYPE_CHECKING:
@@ -103,7 +103,8 @@ class Stream:
         self._make = make
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self._make()
+        with carried():
+            return self._make()
 
 
 class Result:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from drawtap.errors import DrawtapError, QueryError
+from drawtap.errors import DrawtapError, QueryError, original
 from drawtap.tables.recording import declared
 from drawtap.trace.core import Column, Selection
 from drawtap.trace.library import Cancelled
@@ -235,6 +235,8 @@ class Snapshot:
 
 
 def _failed(error: Exception) -> BaseException:
+    if (ours := original(error)) is not None:
+        return ours
     text = str(error)
     return Cancelled(text) if "cancelled" in text else QueryError(text.split("\n\n", 1)[0])
 
