@@ -90,8 +90,8 @@ test-all: test ## run all tests with every case and every step (make test takes 
 
 .PHONY: check
 check: $(VENV)/.dev ## lint, format (Python, C++), types, import directions, fresh reference pages
-	$(VENV)/bin/ruff check src tests docs native/check.py
-	$(VENV)/bin/ruff format --check src tests docs native/check.py
+	$(VENV)/bin/ruff check src tests docs native/*.py
+	$(VENV)/bin/ruff format --check src tests docs native/*.py
 	@git ls-files $(NATIVE) | xargs $(VENV)/bin/clang-format --dry-run -Werror
 	$(VENV)/bin/mypy src
 	$(VENV)/bin/lint-imports
@@ -100,8 +100,8 @@ check: $(VENV)/.dev ## lint, format (Python, C++), types, import directions, fre
 
 .PHONY: format
 format: $(VENV)/.dev ## rewrite the Python and C++ sources in the project's style
-	$(VENV)/bin/ruff check --fix src tests docs native/check.py
-	$(VENV)/bin/ruff format src tests docs native/check.py
+	$(VENV)/bin/ruff check --fix src tests docs native/*.py
+	$(VENV)/bin/ruff format src tests docs native/*.py
 	git ls-files $(NATIVE) | xargs $(VENV)/bin/clang-format -i
 
 .PHONY: bench

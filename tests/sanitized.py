@@ -17,8 +17,7 @@ import subprocess
 import sys
 import time
 import warnings
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,6 +25,7 @@ from pathlib import Path
 import pytest
 
 from drawtap.instrument import generate_flags, generate_headers, generate_tables
+from join_sources import Unit, joined
 from shared import WHOLE
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -90,7 +90,7 @@ def build(
     rooms = (*includes, enums)
     faster = GCC_FLAGS if "Free Software Foundation" in _version(tool) else ()
 
-    def compile_all(found: _Set) -> list[str]:
+    def compile_all(found: Unit) -> list[str]:
         unit = found.sources
         alike = _room(unit[0]) in ALIKE
         speed = "-Og" if _room(unit[0]) in HOT else "-O0"
@@ -106,8 +106,11 @@ def build(
             warnings.warn(f"compiled one by one, which takes longer: {names}: {error.stderr[-1000:]}", stacklevel=2)
             return [str(replace(made, sources=(source,)).built(own_here, rooms_here)) for source in unit]
 
+    sources = list(sources)
+    shared = set(SHARED) if set(SHARED) <= set(sources) else set()
+    units = joined(sources, UNIT_BYTES, alone=ALONE, key=lambda one: (one.parent, one.suffix, one in shared))
     with ThreadPoolExecutor(2) as pool:
-        objects = [name for names in pool.map(compile_all, _units(sources)) for name in names]
+        objects = [name for names in pool.map(compile_all, units) for name in names]
     names = [f"-l{name}" for name in libraries]
     subprocess.run([tool, *flags, *link, *objects, "-o", str(program), *names], check=True)
     return program
@@ -115,120 +118,6 @@ def build(
 
 def _room(source: Path) -> str:
     return source.parent.name if source.parent.parent == ROOT / "native" else ""
-
-
-def _units(sources: Iterable[Path]) -> list[_Set]:
-    """Return sets of sources that a compiler may read one after the other, the largest first."""
-    found: list[_Set] = []
-    sources = list(sources)
-    apart = set(SHARED) if set(SHARED) <= set(sources) else set()
-    for source in sources:
-        made = _Set((source.parent, source.suffix, source in apart)).with_(source)
-        fitting = next((i for i, one in enumerate(found) if one.fits(made)), None)
-        if fitting is None:
-            found.append(made)
-        else:
-            found[fitting] = found[fitting].with_(source)
-    return sorted(found, key=lambda one: -one.size)
-
-
-@dataclass(frozen=True)
-class _Set:
-    """Sources with the names that each has for itself, and those of the headers that each sees."""
-
-    key: tuple[Path, str, bool]
-    sources: tuple[Path, ...] = ()
-    own: tuple[frozenset[str], ...] = ()
-    seen: tuple[frozenset[tuple[str, Path]], ...] = ()
-    size: int = 0
-
-    def fits(self, other: _Set) -> bool:
-        if self.key != other.key or {*self.sources, *other.sources} & {*ALONE}:
-            return False
-        # Two headers may mean different things by one name.
-        mine, theirs = (frozenset[tuple[str, Path]]().union(*one.seen) for one in (self, other))
-        if {name for name, _ in mine - theirs} & {name for name, _ in theirs - mine}:
-            return False
-        both = self.with_(*other.sources)
-        renamed = (_renamable(source, name) for source, names in both.clashes().items() for name in names)
-        return both.size < UNIT_BYTES and all(renamed)
-
-    def with_(self, *sources: Path) -> _Set:
-        texts = [source.read_text(encoding="utf-8") for source in sources]
-        return replace(
-            self,
-            sources=(*self.sources, *sources),
-            own=(*self.own, *(frozenset(_declared(text, all_of_it=False)) for text in texts)),
-            seen=(*self.seen, *map(_names_of_headers, sources)),
-            size=self.size + sum(map(len, texts)),
-        )
-
-    def clashes(self) -> dict[Path, list[str]]:
-        """Return, by source, names of its own that mean something else in other sources or in their headers."""
-        often = Counter(name for own in self.own for name in own)
-        headers = frozenset[tuple[str, Path]]().union(*self.seen)
-        return {
-            source: sorted(own & ({name for name in own if often[name] > 1} | {name for name, _ in headers - seen}))
-            for source, own, seen in zip(self.sources, self.own, self.seen, strict=True)
-        }
-
-    def text(self) -> str:
-        """Return the unit: what its sources include, then each of them, with names of its own where they clash."""
-        lines = list(dict.fromkeys(line for source in self.sources for line in _included(source)))
-        for source, names in self.clashes().items():
-            lines += [f"#define {name} {name}_of_{source.stem}" for name in names]
-            lines += [f'#include "{source.resolve()}"', *(f"#undef {name}" for name in names)]
-        return "\n".join([*lines, ""])
-
-
-def _included(source: Path) -> Iterator[str]:
-    """Yield what a source includes at its top on any condition, with the macros before that; paths are whole."""
-    inside = 0
-    for line in source.read_text(encoding="utf-8").splitlines():
-        inside += line.startswith("#if") - line.startswith("#endif")
-        if line and not line.startswith(("#", "//")):
-            return
-        if not inside and line.startswith(("#include", "#define")):
-            found = re.search(r'"(.*)"', line)
-            whole = (source.parent / found[1]).resolve() if found else None
-            yield f'#include "{whole}"' if whole and whole.exists() else line
-
-
-def _renamable(source: Path, name: str) -> bool:
-    """Whether a macro may give a name of this source another: it stands for nothing else there."""
-    text = source.read_text(encoding="utf-8")
-    return name.isidentifier() and name != "operator" and not re.search(rf"(\.|->|::)\s*{name}\b", text)
-
-
-@functools.cache
-def _names_of_headers(path: Path) -> frozenset[tuple[str, Path]]:
-    names: frozenset[tuple[str, Path]] = frozenset()
-    for header in re.findall(r'^#include "(.*)"', path.read_text(encoding="utf-8"), re.MULTILINE):
-        if (found := (path.parent / header).resolve()).exists():
-            declared = _declared(found.read_text(encoding="utf-8"), all_of_it=True)
-            names |= {*((name, found) for name in declared), *_names_of_headers(found)}
-    return names
-
-
-def _declared(text: str, *, all_of_it: bool) -> Iterator[str]:
-    """Yield names that lines at the margin declare: all, or what unnamed namespaces and `static` hide; and macros."""
-    inside = all_of_it
-    for line in text.splitlines():
-        if line.startswith(("namespace", "}  // namespace")):
-            inside = all_of_it or line == "namespace {"
-        elif re.match(r'#define XXH_INLINE_ALL|extern "C"|(struct|class) \w+;', line):
-            continue  # twice the same is no harm
-        elif found := re.match(r"#define \w+.*", line):
-            yield found[0]
-        elif (inside and re.match(r"\w", line)) or line.startswith("static "):
-            # The last word before what a declaration goes on with; words of templates are left out.
-            head = re.sub(r"<[^<>]*>", "", re.sub(r"<[^<>]*>", "", line))
-            words = re.findall(r"\w+", re.split(r"[(=\[{;:]", head.replace("::", ""), maxsplit=1)[0])
-            named = [word for word in words if word not in {"template", "enum", "final", "__attribute__"}]
-            if named:
-                yield named[1] if named[0] == "using" and len(named) > 1 else named[-1]
-    for values in re.findall(r"^enum(?! class)[^{;]*\{([^}]*)\}", text, re.MULTILINE):
-        yield from re.findall(r"[A-Z]\w+", values)
 
 
 def enum_headers(cache: Path = CACHE) -> Path:
