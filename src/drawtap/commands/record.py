@@ -16,6 +16,7 @@ from drawtap.commands import Opt, Options, command
 from drawtap.commands.doctor import verdicts_of
 from drawtap.commands.info import facts, problems
 from drawtap.errors import DrawtapError, UnavailableError, UsageError
+from drawtap.parts import RING, part
 from drawtap.view.result import ExitStatus, Verdict, Verdicts
 
 if TYPE_CHECKING:
@@ -131,6 +132,7 @@ class Flight(Options):
             raise UsageError(f"--ring-take {self.ring_take} is no number of calls", hint="0 never touches the program")
         from drawtap.capture.flight import Ring
 
+        part(RING)  # the drainer would miss it when the first calls leave the window
         also = {"error": self.on_error, "exit": self.at_exit}
         return Ring(
             self.ring,

@@ -72,7 +72,7 @@ def _library() -> Library:
         "dt_kernel_cancel": (None, closing),
         "dt_kernel_progress": (None, (c_void_p, u64s, u64s)),
     }
-    path = part(SYSTEM, "build the native parts (pip install .), or name their folder in DRAWTAP_NATIVE")
+    path = part(SYSTEM)
     return Library(path, "dt_kernel", coded, plain, free="dt_kernel_free")
 
 

@@ -222,7 +222,7 @@ def _library() -> Library:
         "dt_progress": (None, (c_void_p, u64s, u64s)),
         "dt_core_version": (c_char_p, ()),
     }
-    path = core("build the native parts (pip install .), or name their folder in DRAWTAP_NATIVE")
+    path = core()
     if path.name == READING:
         plain.pop("dt_restore_close")
         coded = {name: types for name, types in coded.items() if name in _READING}

@@ -42,7 +42,7 @@ def _library() -> Library:
         "dt_state_close": (None, (c_void_p,)),
         "dt_state_cancel": (None, ()),
     }
-    path = part(STATE, "build the native parts (pip install .), or name their folder in DRAWTAP_NATIVE")
+    path = part(STATE)
     return Library(path, "dt_state", coded, plain, free="dt_state_free")
 
 
