@@ -23,9 +23,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from join_sources import Unit, joined
 
 from drawtap.instrument import generate_flags, generate_headers, generate_tables
-from join_sources import Unit, joined
 from shared import WHOLE
 
 ROOT = Path(__file__).resolve().parents[1]
