@@ -1,4 +1,4 @@
-"""Check the native sources: includes lead down, functions keep to 80 lines and five levels, files to 800 lines.
+"""Check the sources: functions keep to 80 lines, files to 800; native ones to five levels, and includes lead down.
 
 python native/check.py            print every fault; the exit status is 1 if there is one
 python native/check.py --list     print the functions over five levels, as DEEP holds them
@@ -6,6 +6,7 @@ python native/check.py --list     print the functions over five levels, as DEEP 
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from collections.abc import Iterator
@@ -123,6 +124,19 @@ def grown(known: Measures, here: Measures) -> Iterator[str]:
         yield f"native/{file}: {name} has at most {NESTED} levels now: take it out of the list in native/check.py"
 
 
+def python_faults() -> Iterator[str]:
+    """Yield the functions and files of the Python half that are too long."""
+    for path in sorted((NATIVE.parent / "src").rglob("*.py")):
+        text, name = path.read_text(encoding="utf-8"), path.relative_to(NATIVE.parent)
+        if text.count("\n") > FILE:
+            yield f"{name} has {text.count(chr(10))} lines; {FILE} are the limit: split it"
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno is not None:
+                lines = node.end_lineno - node.lineno + 1
+                if lines > LIMIT:
+                    yield f"{name}:{node.lineno}: {node.name} has {lines} lines; {LIMIT} are the limit: split it"
+
+
 def too_long(name: str, text: str) -> Iterator[str]:
     """Yield a fault where a file is too long and its head does not say why: `// In one file: REASON`."""
     lines = text.count("\n")
@@ -146,7 +160,7 @@ def main(arguments: list[str]) -> int:
     if arguments == ["--list"]:
         print("\n".join(f'    ("{file}", "{name}"): {value},' for (file, name), value in deep.items()))
         return 0
-    faults += grown(DEEP, deep)
+    faults += [*grown(DEEP, deep), *python_faults()]
     print("\n".join(faults), end="\n" if faults else "")
     return 1 if faults else 0
 

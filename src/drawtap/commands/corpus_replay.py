@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.commands.options import CORPUS, ENGINES_FILE, ID, TAGS
 from drawtap.errors import UnavailableError, UsageError
 from drawtap.units import duration_ns, size_bytes
 from drawtap.view.result import Rows, Sheets
+
+if TYPE_CHECKING:
+    from drawtap.corpus.pictures import Judged
+    from drawtap.corpus.playing import Run
 
 
 @command(
@@ -55,25 +60,25 @@ def corpus_replay(
     """
     from drawtap.corpus import engines as named
     from drawtap.corpus import farm
-    from drawtap.corpus.playing import FAILED, Limits, play_all, tasks_of
+    from drawtap.corpus.playing import Limits, play_all, tasks_of
     from drawtap.corpus.search import Corpus, compact, selected
     from drawtap.corpus.store import chosen
-    from drawtap.corpus.verdicts import RED, judged
+    from drawtap.corpus.verdicts import judged
 
     limits = Limits(_seconds(stall), _seconds(limit), _bytes(memory))
     count = max(1, (os.cpu_count() or 2) // 2) if jobs is None else jobs
     if count < 1:
         raise UsageError(f"--jobs {count} makes no sense", hint="--jobs 1 plays one after the other")
+    if scheduler is not None and workers is not None:
+        raise UsageError("a scheduler has its own workers", hint="--scheduler or --workers")
+    if workers is not None and workers < 1:
+        raise UsageError(f"--workers {workers} makes no sense", hint="--workers 2")
     store = chosen(corpus)
     traces = selected(store, ids, tag)
     found = named.named([word.strip() for word in on.split(",") if word.strip()], engines)
     if scheduler is None and workers is None:
         runs = list(play_all(store, traces, found, limits, jobs=count, again=again))
     else:
-        if scheduler is not None and workers is not None:
-            raise UsageError("a scheduler has its own workers", hint="--scheduler or --workers")
-        if workers is not None and workers < 1:
-            raise UsageError(f"--workers {workers} makes no sense", hint="--workers 2")
         tasks = tasks_of(store, traces, found, (str(time.time_ns()),) if again else ("",))
         with farm.connected(scheduler, workers) as client:
             runs = list(farm.play_on(client, store, tasks, limits))
@@ -83,7 +88,15 @@ def corpus_replay(
     with Corpus(store) as tables:
         played = {one.key: sorted({run.trace for run in runs if run.engine == one}) for one in found}
         images = {(one.key, said.trace): said for one in found for said in judged(tables, played[one.key], one) if runs}
-    verdicts = [images[run.engine.key, run.trace] for run in runs]
+    left = len(traces) * len(found) - len(runs)
+    notes = [f"{left} had a result already: --again plays them too"] if left else []
+    return _shown([(run, images[run.engine.key, run.trace]) for run in runs], notes)
+
+
+def _shown(runs: Sequence[tuple[Run, Judged]], notes: Sequence[str]) -> Sheets:
+    from drawtap.corpus.playing import FAILED
+    from drawtap.corpus.verdicts import RED
+
     rows = [
         (
             run.trace[:12],
@@ -96,7 +109,7 @@ def corpus_replay(
             run.function,
             run.detail or said.detail,
         )
-        for run, said in zip(runs, verdicts, strict=True)
+        for run, said in runs
     ]
     data = [
         {
@@ -114,16 +127,11 @@ def corpus_replay(
             "images": said.label,
             "images_detail": said.detail,
         }
-        for run, said in zip(runs, verdicts, strict=True)
+        for run, said in runs
     ]
     columns = ("id", "engine", "outcome", "images", "frames", "took", "call", "function", "detail")
-    left = len(traces) * len(found) - len(runs)
-    notes = [f"{left} had a result already: --again plays them too"] if left else []
     # Approvals decide where there are some; else the recording does.
-    bad = any(
-        said.label in RED or (run.outcome in FAILED and said.label != "approved")
-        for run, said in zip(runs, verdicts, strict=True)
-    )
+    bad = any(said.label in RED or (run.outcome in FAILED and said.label != "approved") for run, said in runs)
     return Sheets([Rows(columns, rows, {"frames": "count", "took": "ns"}, findings=bad)], data, notes)
 
 

@@ -135,18 +135,8 @@ def profile(
     made = passes.plan(trace.path, chosen, sorted(places), environment=environment, frame_end=trace.frame_end)
     if plan:
         return _plan(made)
-    wanted = measuring.ProfileOptions(
-        within,
-        repeat or asked.repeat,
-        restart,
-        isolate,
-        not no_images,
-        add,
-        _inside(trace, measuring.ranges(trace, boundaries, own), within) if "range" in places else (),
-    )
-    if "range" in places and not wanted.ranges:
-        where = "the recording has" if within is None else "these frames have"
-        raise UsageError(f"{where} no ranges of that kind", hint="--range NAME=CALLS names one")
+    ranges = _all_ranges(trace, boundaries, own, within) if "range" in places else ()
+    wanted = measuring.ProfileOptions(within, repeat or asked.repeat, restart, isolate, not no_images, add, ranges)
     done = measuring.profile(trace, made, wanted, environment=environment)
     if output is not None:
         measuring.export(done.path, output)
@@ -184,6 +174,18 @@ def _inside(trace: Trace, found: Sequence[Range], within: Iterable[int] | None) 
         return list(found)
     first, end = int(shown[0]["first_seq"]), int(shown[-1]["end_seq"])
     return [one for one in found if first <= one.begin and one.end <= end]
+
+
+def _all_ranges(
+    trace: Trace, boundaries: Sequence[str], own: Sequence[Range], within: Iterable[int] | None
+) -> list[Range]:
+    from drawtap.metrics import profile as measuring
+
+    found = _inside(trace, measuring.ranges(trace, boundaries, own), within)
+    if not found:
+        where = "the recording has" if within is None else "these frames have"
+        raise UsageError(f"{where} no ranges of that kind", hint="--range NAME=CALLS names one")
+    return found
 
 
 def _boundaries(text: str | None, otherwise: Sequence[str]) -> tuple[str, ...]:

@@ -22,9 +22,11 @@ from drawtap.view.result import ExitStatus, Verdict, Verdicts
 if TYPE_CHECKING:
     from drawtap.capture.drainer import Sent
     from drawtap.capture.flight import Ring
-    from drawtap.capture.launch import Recording
+    from drawtap.capture.launch import Recording, RecordOptions
     from drawtap.capture.stream import Streaming
     from drawtap.live.attach import Attached, AttachOptions
+
+_WITH_PID = "--pid goes with -o, --frames, --for, --why, --timing, --force and --quiet"
 
 
 @dataclass(frozen=True)
@@ -166,6 +168,28 @@ class Cost(Options):
 
 
 @dataclass(frozen=True)
+class Around(Options):
+    """Which processes are recorded, and what they have around them."""
+
+    title = "Around the program"
+
+    process: Annotated[
+        str | None,
+        Opt("Record only programs of this name, of all that PROGRAM starts (* and ? match).", metavar="NAME"),
+    ] = None
+    openvg: Annotated[bool, Opt("Give the program drawtap's OpenVG engine.")] = False
+    system: Annotated[bool, Opt("Record what the kernel sees too, to FILE with .dat; see drawtap system record.")] = (
+        False
+    )
+    identity: Annotated[
+        Literal["full", "none"], Opt("none: the recording names no host, folder, command line or environment.")
+    ] = "full"
+    module: Annotated[
+        tuple[str, ...], Opt("Hooks of your own around the calls, as for drawtap run; repeat.", "-m", "MODULE")
+    ] = ()
+
+
+@dataclass(frozen=True)
 class Attach(Options):
     """A program that runs already, and the part of its run to record."""
 
@@ -221,23 +245,10 @@ def record(
     layer: Annotated[
         bool, Opt("Record Vulkan alone, as a layer: for programs that drop LD_PRELOAD, as containers do.")
     ] = False,
-    process: Annotated[
-        str | None,
-        Opt("Record only programs of this name, of all that PROGRAM starts (* and ? match).", metavar="NAME"),
-    ] = None,
     paused: Annotated[bool, Opt("Do not record before drawtap trigger says so.")] = False,
-    openvg: Annotated[bool, Opt("Give the program drawtap's OpenVG engine.")] = False,
     require_calls: Annotated[bool, Opt("Exit with 3 if the program ends well but nothing was recorded.")] = False,
     quiet: Annotated[bool, Opt("No summary at the end.", "-q")] = False,
-    system: Annotated[
-        bool, Opt("Record what the kernel sees too, to FILE with .dat; see drawtap system record.")
-    ] = False,
-    identity: Annotated[
-        Literal["full", "none"], Opt("none: the recording names no host, folder, command line or environment.")
-    ] = "full",
-    module: Annotated[
-        tuple[str, ...], Opt("Hooks of your own around the calls, as for drawtap run; repeat.", "-m", "MODULE")
-    ] = (),
+    around: Around,
     cost: Cost,
     stream: Stream,
     flight: Flight,
@@ -267,58 +278,68 @@ def record(
     the recording ends early, as on a full disk, the exit code is 1.
     """
     if attach.pid is not None:
-        others = (frame_end, hash_frames, process, paused, openvg, require_calls, system, identity != "full", module)
-        if (
-            any(others)
-            or api != "all"
-            or program
-            or (stream, flight, replace(cost, timing="both")) != (Stream(), Flight(), Cost())
-        ):
-            raise UsageError(
-                "a program that runs already is recorded as it is",
-                hint="--pid goes with -o, --frames, --for, --why, --timing, --force and --quiet",
-            )
-        wanted = attach.options(cost.timing)
-        return _left(_attached(attach.pid, output, wanted, force=force, quiet=quiet), quiet=quiet)
+        others = (program, frame_end, hash_frames, paused, require_calls, layer, api != "all", around != Around())
+        if any(others) or (stream, flight, replace(cost, timing="both")) != (Stream(), Flight(), Cost()):
+            raise UsageError("a program that runs already is recorded as it is", hint=_WITH_PID)
+        running = _attached(attach.pid, output, attach.options(cost.timing), force=force, quiet=quiet)
+        return _left(running, quiet=quiet)
     if attach != Attach():
         raise UsageError("--frames, --for and --why are about a program that runs already", hint="--pid PID names it")
     if not program:
         raise UsageError("which program?", hint="drawtap record -o FILE -- PROGRAM, or --pid PID")
     from drawtap.capture import launch
-    from drawtap.parts import openvg_environment
 
     recorder = flight.recorder(paused=paused, streamed=stream.is_asked)
-    launch.find_program(program[0])
     how = launch.RecordOptions(
         timing=cost.timing,
         frame_end=frame_end,
         hash_frames=hash_frames,
         paused=paused,
         when_full=cost.when_full,
-        process=process,
+        process=around.process,
         buffer=_bytes(cost.buffer),
         sync=_sync(cost.sync, to_file=recorder is None and not stream.is_asked),
         streaming=stream.streaming(output),
         ring=recorder,
-        identity=identity,
+        identity=around.identity,
         api=api,
         layer=layer,
     )
     target = None if how.streaming else output or _free_name(program[0])
-    modules = _libraries(module)
-    settings = openvg_environment() if openvg else None
-    with _kernel(program, target, wanted=system, force=force, quiet=quiet):
-        recording = launch.record(program, target, how, force=force, modules=modules, settings=settings)
+    recording = _launched(program, target, how, around, force=force, quiet=quiet)
     if recorder:
-        if not quiet or not recording.saved:
-            report_verdicts(_flight(recording))
-        return ExitStatus(recording.code)
+        return _landed(recording, quiet=quiet)
+    return _ended(recording, target, frame_end, require_calls=require_calls, quiet=quiet)
+
+
+def _landed(recording: Recording, *, quiet: bool) -> ExitStatus:
+    if not quiet or not recording.saved:
+        report_verdicts(_flight(recording))
+    return ExitStatus(recording.code)
+
+
+def _ended(
+    recording: Recording, target: Path | None, frame_end: str | None, *, require_calls: bool, quiet: bool
+) -> ExitStatus:
     calls, whole, verdicts = outcome(recording, target, frame_end)
     if not quiet or not calls or not whole:
         report_verdicts(verdicts)
     if require_calls and not calls and recording.code == 0:
         return ExitStatus(3)
     return ExitStatus(recording.code or (0 if whole else 1))
+
+
+def _launched(
+    program: tuple[str, ...], target: Path | None, how: RecordOptions, around: Around, *, force: bool, quiet: bool
+) -> Recording:
+    from drawtap.capture import launch
+    from drawtap.parts import openvg_environment
+
+    launch.find_program(program[0])
+    modules = _libraries(around.module)
+    settings = openvg_environment() if around.openvg else None
+    with _kernel(program, target, wanted=around.system, force=force, quiet=quiet):
+        return launch.record(program, target, how, force=force, modules=modules, settings=settings)
 
 
 def _attached(program: str, output: Path | None, wanted: AttachOptions, *, force: bool, quiet: bool) -> Attached:

@@ -109,81 +109,13 @@ class _Routes:
 
     def routes(self) -> list[Route]:
         """Return all addresses."""
-        asked: dict[str, Callable[[Recording, Request], object]] = {
-            "frames": lambda r, _: r.frames(),
-            "outline/{frame:int}": lambda r, q: r.outline(q.path_params["frame"]),
-            "calls": lambda r, q: r.calls(_numbers(q, "seqs"), q.query_params.get("set")),
-            "call/{seq:int}": lambda r, q: r.call(q.path_params["seq"]),
-            "content/{seq:int}/{name}": lambda r, q: r.content(q.path_params["seq"], q.path_params["name"]),
-            "set/{key}": lambda r, q: r.matches(q.path_params["key"], _number(q, "at"), _number(q, "count")),
-            "set/{key}/place": lambda r, q: r.place(q.path_params["key"], _number(q, "seq")),
-            "set/{key}/density": lambda r, q: r.density(q.path_params["key"], _number(q, "buckets")),
-            "state/{seq:int}": lambda r, q: r.state(q.path_params["seq"]),
-            "program/{seq:int}": lambda r, q: r.program(q.path_params["seq"]),
-            "difference": lambda r, q: r.difference(_number(q, "a"), _number(q, "b")),
-            "picture/{seq:int}/png": lambda r, q: r.pictures.png(
-                r.checked(q.path_params["seq"]), q.query_params.get("of", "")
-            ),
-            "picture/{seq:int}/pixel": lambda r, q: r.looks.pixel(
-                r.checked(q.path_params["seq"]), q.query_params.get("of", ""), _number(q, "x"), _number(q, "y")
-            ),
-            "masks/{seq:int}": lambda r, q: r.looks.masks(r.checked(q.path_params["seq"])),
-            "overdraw/{seq:int}": lambda r, q: r.looks.overdraw(r.checked(q.path_params["seq"])),
-            "mesh/{seq:int}": lambda r, q: r.looks.mesh(r.checked(q.path_params["seq"])),
-            "mesh/{seq:int}/{kind}": lambda r, q: r.looks.mesh_file(
-                r.checked(q.path_params["seq"]), q.path_params["kind"]
-            ),
-            "picture/{seq:int}": lambda r, q: r.pictures.picture(
-                r.checked(q.path_params["seq"]), q.query_params.get("of", "")
-            ),
-            "series": lambda r, q: r.series(q.query_params["of"]) if "of" in q.query_params else r.all_series(),
-            "marks": lambda r, q: {
-                "more": r.time.looked(findings="findings" in q.query_params),
-                "marks": r.time.marks(),
-            },
-            "thumbnails": lambda r, _: r.thumbnails(),
-            "thumbnail/{frame:int}": lambda r, q: r.thumbnail(q.path_params["frame"]),
-            "buffer/{seq:int}/{group:int}/{name:int}": _buffer,
-            "buffer/{seq:int}/{group:int}/{name:int}/raw": lambda r, q: r.buffers.content(*_buffer_of(r, q)),
-            "buffer/{seq:int}/{group:int}/{name:int}/csv": lambda r, q: r.buffers.csv(
-                *_buffer_of(r, q), q.query_params.get("format", "")
-            ),
-            "texture/{seq:int}/{kind}/{group:int}/{name:int}": lambda r, q: r.texture(*_object_of(q)),
-            "texture/{seq:int}/{kind}/{group:int}/{name:int}/ktx": lambda r, q: r.ktx(*_object_of(q)),
-        }
-        of_both: dict[str, Callable[[Seen, Request], object]] = {
-            "schema": lambda r, _: r.schema(),
-            "timeline": lambda r, q: _timeline(r, findings="findings" in q.query_params),
-            "tracks": _levels,
-            "area": lambda r, q: r.time.tracks.area(_numbers(q, "ids"), _number(q, "t0"), _number(q, "t1")),
-            "beside/{track:int}": lambda r, q: r.time.tracks.beside(
-                q.path_params["track"], _number(q, "at"), -1 if "back" in q.query_params else 1
-            ),
-            "arrows": lambda r, q: r.time.tracks.arrowed(_number(q, "t0"), _number(q, "t1")),
-            "way/{span:int}": lambda r, q: r.time.tracks.steps(q.path_params["span"]),
-        }
-        of_kernel: dict[str, Callable[[KernelView, Request], object]] = {
-            "figures": lambda r, q: r.figures(_number(q, "t0"), _number(q, "t1")),
-            "usage": lambda r, q: r.usage(_number(q, "t0"), _number(q, "t1")),
-            "lengths": lambda r, q: r.lengths(_number(q, "t0"), _number(q, "t1")),
-            "contention": lambda r, q: r.contention(_number(q, "t0"), _number(q, "t1")),
-            "events": lambda r, q: r.events(_number(q, "t0"), _number(q, "t1")),
-        }
-        of_pairs: dict[str, Callable[[Pair, Request], object]] = {
-            "frames": lambda p, q: p.listing(q.query_params.get("query", ""), _sets(q)),
-            "outline/{pair:int}": lambda p, q: p.outline(q.path_params["pair"], _sets(q)),
-            "states": lambda p, q: p.states(_number(q, "a"), _number(q, "b")),
-            "resources": lambda p, _: p.resources(),
-            "pictures": lambda p, q: p.pictures(_number(q, "a"), _number(q, "b"), q.query_params.get("of", "")),
-            "compared": lambda p, q: p.compared(begin="begin" in q.query_params),
-        }
-        endpoints = {path: self._asking(ask, self._recording) for path, ask in asked.items()}
-        endpoints |= {path: self._asking(ask, self._of) for path, ask in of_both.items()}
-        endpoints |= {path: self._asking(ask, self._kernel) for path, ask in of_kernel.items()}
+        endpoints = {path: self._asking(ask, self._recording) for path, ask in _OF_RECORDINGS.items()}
+        endpoints |= {path: self._asking(ask, self._of) for path, ask in _OF_ALL.items()}
+        endpoints |= {path: self._asking(ask, self._kernel) for path, ask in _OF_KERNELS.items()}
         routes = [Route(f"/api/{{recording:int}}/{path}", endpoint) for path, endpoint in endpoints.items()]
         routes += [
             Route(f"/api/pair/{{a:int}}/{{b:int}}/{path}", self._asking(ask, self._pair))
-            for path, ask in of_pairs.items()
+            for path, ask in _OF_PAIRS.items()
         ]
         if self._live is not None:
             live = self._live
@@ -517,3 +449,68 @@ async def _asset(request: Request) -> Response:
     if path.suffix not in (".js", ".css", ".svg") or "/" in name or not path.is_file():
         return _json({"error": f"there is no {name[:40]!r}", "hint": None}, 404)
     return FileResponse(path, headers={"cache-control": "no-cache"})
+
+
+# Addresses below /api/RECORDING/ (or /api/pair/A/B/), and what answers there.
+_OF_RECORDINGS: dict[str, Callable[[Recording, Request], object]] = {
+    "frames": lambda r, _: r.frames(),
+    "outline/{frame:int}": lambda r, q: r.outline(q.path_params["frame"]),
+    "calls": lambda r, q: r.calls(_numbers(q, "seqs"), q.query_params.get("set")),
+    "call/{seq:int}": lambda r, q: r.call(q.path_params["seq"]),
+    "content/{seq:int}/{name}": lambda r, q: r.content(q.path_params["seq"], q.path_params["name"]),
+    "set/{key}": lambda r, q: r.matches(q.path_params["key"], _number(q, "at"), _number(q, "count")),
+    "set/{key}/place": lambda r, q: r.place(q.path_params["key"], _number(q, "seq")),
+    "set/{key}/density": lambda r, q: r.density(q.path_params["key"], _number(q, "buckets")),
+    "state/{seq:int}": lambda r, q: r.state(q.path_params["seq"]),
+    "program/{seq:int}": lambda r, q: r.program(q.path_params["seq"]),
+    "difference": lambda r, q: r.difference(_number(q, "a"), _number(q, "b")),
+    "picture/{seq:int}/png": lambda r, q: r.pictures.png(r.checked(q.path_params["seq"]), q.query_params.get("of", "")),
+    "picture/{seq:int}/pixel": lambda r, q: r.looks.pixel(
+        r.checked(q.path_params["seq"]), q.query_params.get("of", ""), _number(q, "x"), _number(q, "y")
+    ),
+    "masks/{seq:int}": lambda r, q: r.looks.masks(r.checked(q.path_params["seq"])),
+    "overdraw/{seq:int}": lambda r, q: r.looks.overdraw(r.checked(q.path_params["seq"])),
+    "mesh/{seq:int}": lambda r, q: r.looks.mesh(r.checked(q.path_params["seq"])),
+    "mesh/{seq:int}/{kind}": lambda r, q: r.looks.mesh_file(r.checked(q.path_params["seq"]), q.path_params["kind"]),
+    "picture/{seq:int}": lambda r, q: r.pictures.picture(r.checked(q.path_params["seq"]), q.query_params.get("of", "")),
+    "series": lambda r, q: r.series(q.query_params["of"]) if "of" in q.query_params else r.all_series(),
+    "marks": lambda r, q: {
+        "more": r.time.looked(findings="findings" in q.query_params),
+        "marks": r.time.marks(),
+    },
+    "thumbnails": lambda r, _: r.thumbnails(),
+    "thumbnail/{frame:int}": lambda r, q: r.thumbnail(q.path_params["frame"]),
+    "buffer/{seq:int}/{group:int}/{name:int}": _buffer,
+    "buffer/{seq:int}/{group:int}/{name:int}/raw": lambda r, q: r.buffers.content(*_buffer_of(r, q)),
+    "buffer/{seq:int}/{group:int}/{name:int}/csv": lambda r, q: r.buffers.csv(
+        *_buffer_of(r, q), q.query_params.get("format", "")
+    ),
+    "texture/{seq:int}/{kind}/{group:int}/{name:int}": lambda r, q: r.texture(*_object_of(q)),
+    "texture/{seq:int}/{kind}/{group:int}/{name:int}/ktx": lambda r, q: r.ktx(*_object_of(q)),
+}
+_OF_ALL: dict[str, Callable[[Seen, Request], object]] = {
+    "schema": lambda r, _: r.schema(),
+    "timeline": lambda r, q: _timeline(r, findings="findings" in q.query_params),
+    "tracks": _levels,
+    "area": lambda r, q: r.time.tracks.area(_numbers(q, "ids"), _number(q, "t0"), _number(q, "t1")),
+    "beside/{track:int}": lambda r, q: r.time.tracks.beside(
+        q.path_params["track"], _number(q, "at"), -1 if "back" in q.query_params else 1
+    ),
+    "arrows": lambda r, q: r.time.tracks.arrowed(_number(q, "t0"), _number(q, "t1")),
+    "way/{span:int}": lambda r, q: r.time.tracks.steps(q.path_params["span"]),
+}
+_OF_KERNELS: dict[str, Callable[[KernelView, Request], object]] = {
+    "figures": lambda r, q: r.figures(_number(q, "t0"), _number(q, "t1")),
+    "usage": lambda r, q: r.usage(_number(q, "t0"), _number(q, "t1")),
+    "lengths": lambda r, q: r.lengths(_number(q, "t0"), _number(q, "t1")),
+    "contention": lambda r, q: r.contention(_number(q, "t0"), _number(q, "t1")),
+    "events": lambda r, q: r.events(_number(q, "t0"), _number(q, "t1")),
+}
+_OF_PAIRS: dict[str, Callable[[Pair, Request], object]] = {
+    "frames": lambda p, q: p.listing(q.query_params.get("query", ""), _sets(q)),
+    "outline/{pair:int}": lambda p, q: p.outline(q.path_params["pair"], _sets(q)),
+    "states": lambda p, q: p.states(_number(q, "a"), _number(q, "b")),
+    "resources": lambda p, _: p.resources(),
+    "pictures": lambda p, q: p.pictures(_number(q, "a"), _number(q, "b"), q.query_params.get("of", "")),
+    "compared": lambda p, q: p.compared(begin="begin" in q.query_params),
+}

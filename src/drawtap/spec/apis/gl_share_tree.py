@@ -7,6 +7,13 @@ from drawtap.spec.tree import Tree
 
 def add_classes(t: Tree) -> None:
     """Add the classes of a share group to a tree."""
+    _add_buffers(t)
+    _add_textures(t)
+    _add_programs(t)
+    _add_group(t)
+
+
+def _add_buffers(t: Tree) -> None:
     t.add(
         "buffer",
         """
@@ -23,6 +30,9 @@ def add_classes(t: Tree) -> None:
         content h
         """,
     )
+
+
+def _add_textures(t: Tree) -> None:
     sampling = """
         GL_TEXTURE_MIN_FILTER e GL_NEAREST_MIPMAP_LINEAR
         GL_TEXTURE_MAG_FILTER e GL_LINEAR
@@ -96,6 +106,9 @@ def add_classes(t: Tree) -> None:
         content h
         """,
     )
+
+
+def _add_programs(t: Tree) -> None:
     t.add(
         "shader",
         """
@@ -131,6 +144,9 @@ def add_classes(t: Tree) -> None:
         storage_blocks="storage_block[]",
         attributes="attribute_location[]",
     )
+
+
+def _add_group(t: Tree) -> None:
     t.add("arb_program", "target e GL_NONE\nsource h\nlocals h")
     t.add("list", "calls i 0\ncontent h")
     t.add("sync", "condition e GL_SYNC_GPU_COMMANDS_COMPLETE\nsignalled h")
