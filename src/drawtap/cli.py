@@ -111,7 +111,7 @@ def click_command(command: Command, *, trace: object | None = None) -> click.Com
         params.append(click.Option(["--json", "json_"], is_flag=True, help="Print JSON for programs."))
     # A rest of words is a program with options of its own; a rest of paths is only several files.
     rest = any(p.kind == "rest" and p.type is str and not p.opt.mixed for p in command.params)
-    examples = "\n".join(f"  {line}" for line in command.examples)
+    examples = "\n".join(map(_example, command.examples))
     return _Verb(
         command.name.rpartition(" ")[2],
         titles={p.name: p.title for p in command.params},
@@ -250,6 +250,14 @@ class _Group(click.Group):
         for name, text in rows:
             head = f"  {name}".ljust(indent)
             formatter.write(textwrap.fill(text, _WIDTH, initial_indent=head, subsequent_indent=" " * indent) + "\n")
+
+
+def _example(line: str) -> str:
+    """Return an example with what it says at its end, or above it where that would not fit."""
+    command, mark, why = line.partition("  # ")
+    if not mark or len(line) + 2 <= _WIDTH:
+        return f"  {line}"
+    return f"  # {why}\n  {command.rstrip()}"
 
 
 def _of_group(group: str, about: str) -> str:

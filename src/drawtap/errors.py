@@ -124,6 +124,20 @@ def check_folder(path: Path, *, force: bool) -> None:
 
 
 @contextlib.contextmanager
+def made_folder(path: Path) -> Iterator[None]:
+    """Make a folder for what is written inside, and take it away again where nothing was."""
+    there = path.exists()
+    path.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        if not there:
+            with contextlib.suppress(OSError):
+                path.rmdir()
+        raise
+
+
+@contextlib.contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
     """Yield a name to write a file to that then takes the place of `path`, unless an exception comes: whole or not.
 

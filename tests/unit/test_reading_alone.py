@@ -92,4 +92,4 @@ def test_verbs_name_the_part_that_they_lack(tmp_path: Path) -> None:
         assert re.match(
             r"drawtap: error: (libdrawtap-\w+\.so|drawtap-\w+) is missing from .*\nhint: make build", text
         ), line
-    assert not [path for path in tmp_path.glob("new*") if path.is_file()]
+    assert not list(tmp_path.glob("new*"))

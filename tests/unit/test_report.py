@@ -363,6 +363,20 @@ def test_a_table_fits_the_terminal():
     assert "x" * 200 in shown(Rows(("a", "b"), [("x" * 200, 1)]))
 
 
+def test_columns_that_do_not_fit_are_named():
+    names = [f"column_{i}" for i in range(9)]
+    table = Rows(names, [[f"a longer value {i}" for i in range(9)]])
+    lines = shown(table, width=40).splitlines()
+    assert max(map(len, lines)) <= 40
+    named = " ".join(lines[2:])
+    fit = lines[1].count("a long")
+    assert named.startswith("too wide for this terminal, --json has them:")
+    assert [name for name in names if name in named] == names[fit:]
+    assert 1 <= fit < 9
+    whole = shown(table).splitlines()
+    assert len(whole) == 2 and "a longer value 8" in whole[1]  # a file or pipe gets all of it
+
+
 def test_bars_are_the_first_to_be_narrow():
     table = Rows(("name", "calls", "share", "bytes"), [("glDrawElements", 12, 1.0, 5), ("glClear", 6, 0.5, 5)],
                  {"share": "bar"})  # fmt: skip

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from drawtap.commands import Opt, command
-from drawtap.errors import UsageError, check_folder, no_file
+from drawtap.errors import UsageError, check_folder, made_folder, no_file
 from drawtap.trace.ranges import FRAMES_HELP
 from drawtap.view.result import Rows, Sheets
 
@@ -76,9 +76,9 @@ def synthesize(
         raise UsageError("--frames names frames of a recording", hint="--length says how many the program has")
     base, notes = _source(source, frames, on, own=bool(set))
     request = _with(base, set, without, length, size)
-    output.mkdir(parents=True, exist_ok=True)
     recording = output / "program.dtap"
-    made = synthesis.make(request, recording)
+    with made_folder(output):
+        made = synthesis.make(request, recording)
     with open_trace(recording) as trace:
         export_c(trace, output)
     (output / "request.toml").write_text(synthesis.text(request), encoding="utf-8")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from drawtap.commands import Opt, command
-from drawtap.errors import check_folder
+from drawtap.errors import check_folder, made_folder
 from drawtap.trace.ranges import CALL_HELP, call_of
 from drawtap.view.result import Rows
 
@@ -55,9 +55,8 @@ def textures(
     check_folder(output, force=force)
     call = None if at is None else call_of(trace, at)
     environment = engine.environment_of(on)
-    output.mkdir(parents=True, exist_ok=True)
     rows, objects, taken = [], [], set[str]()
-    with tempfile.TemporaryDirectory(prefix=".drawtap-", dir=output) as folder:
+    with made_folder(output), tempfile.TemporaryDirectory(prefix=".drawtap-", dir=output) as folder:
         for found in held(trace, Path(folder).absolute(), at=call, environment=environment):
             stem = f"{found.kind}-{found.share_group}-{found.name}"
             if not found.name:

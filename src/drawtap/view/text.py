@@ -17,7 +17,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import singledispatchmethod
-from itertools import chain, islice
+from itertools import accumulate, chain, islice
 from typing import TextIO
 
 from drawtap.view.result import Cell, ExitStatus, Facts, Lines, Rows, Sheets, Text, Tree, Verdict, Verdicts, Written
@@ -211,14 +211,20 @@ class TextView:
         cells = [self._cells(row, kinds) for row in measured]
         right = [_is_right(kind, [row[i] for row in measured]) for i, kind in enumerate(kinds)]
         widths = self._widths(result.columns, kinds, cells)
+        fit = self._fitting(widths)
+        if fit < len(widths):  # those that fit have more room then
+            widths = self._widths(result.columns[:fit], kinds[:fit], [row[:fit] for row in cells])
         if result.columns:
-            self._table_line(
-                [_heading(c, k) for c, k in zip(result.columns, kinds, strict=True)], widths, right, "head"
-            )
+            heads = [_heading(c, k) for c, k in zip(result.columns, kinds, strict=True)]
+            self._table_line(heads[:fit], widths, right, "head")
         for line in chain(cells, (self._cells(row, kinds) for row in rows)):
-            self._table_line(line, widths, right, None, kinds)
+            self._table_line(line[:fit], widths, right, None, kinds)
         if not measured:
             self._line(self.paint("(no rows)", "dim"))
+        if beyond := result.columns[fit:]:
+            text = f"too wide for this terminal, --json has them: {', '.join(map(_one_line, beyond))}"
+            for part in self._broken(text, 0):
+                self._line(self.paint(part, "dim"))
         if result.note:
             for part in self._broken(harmless(result.note), 0):
                 self._line(self.paint(part, "dim"))
@@ -331,6 +337,11 @@ class TextView:
             widest = widths.index(max(widths))
             widths[widest] -= 1
         return widths
+
+    def _fitting(self, widths: Sequence[int]) -> int:
+        """Return how many columns, at least one, a line of the terminal has room for."""
+        ends = accumulate(width + 2 for width in widths)
+        return max(sum(end - 2 <= (self.width or end) for end in ends), 1)
 
     def _table_line(
         self,
