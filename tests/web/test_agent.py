@@ -7,6 +7,7 @@ import base64
 import importlib.util
 import json
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -29,7 +30,9 @@ def conversation(files, *questions):
             tools = (await client.list_tools()).tools
             return tools, [await client.call_tool(tool, arguments) for tool, arguments in questions]
 
-    return asyncio.run(talk())
+    # In a thread of its own: the browser of other tests keeps a loop running in this one.
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(lambda: asyncio.run(talk())).result()
 
 
 def data(answer):

@@ -105,4 +105,6 @@ def decided(store: Store, ids: Sequence[str], tags: Sequence[str], one: Engine, 
         }
         for d in done
     ]
-    return Sheets([Rows(("id", "label", "family", "frames", "who", "signer"), rows, {"frames": "count"})], data)
+    columns = ("id", "label", "family", "frames", "who", "signer")
+    shown = len(columns) if any(d.signer for d in done) else -1
+    return Sheets([Rows(columns[:shown], [row[:shown] for row in rows], {"frames": "count"})], data)

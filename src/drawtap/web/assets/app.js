@@ -2,12 +2,9 @@
 import { button, download, duration, fill, h, number, soon } from "./dom.js";
 import { Keys } from "./keys.js";
 import { Marks } from "./marks.js";
-import { meshPanel } from "./mesh.js";
 import { FlatModel, SetModel, TreeModel } from "./models.js";
-import { KernelTrace, contentionPanel, eventsPanel, figuresPanel, lengthsPanel } from "./kernel.js";
 import { ask, get, takeToken } from "./net.js";
 import { Notes } from "./notes.js";
-import { bufferPanel } from "./panels_buffer.js";
 import { callPanel } from "./panels_call.js";
 import { findingsPanel, notesPanel, objectsPanel } from "./panels_more.js";
 import { picturePanel, texturePanel } from "./panels_picture.js";
@@ -21,10 +18,11 @@ import { AllSeries } from "./series.js";
 import { Store, format, parse } from "./store.js";
 import { Strip } from "./strip.js";
 import { Timeline, timePanel } from "./time.js";
-import { whatifPanel } from "./whatif.js";
 
-const PANELS = [callPanel, statePanel, picturePanel, shaderPanel, objectsPanel, texturePanel, findingsPanel, sqlPanel, notesPanel, timePanel, meshPanel, bufferPanel, whatifPanel];
-const KERNEL_PANELS = [contentionPanel, figuresPanel, lengthsPanel, eventsPanel, sqlPanel, notesPanel, timePanel];
+/** A panel whose module is loaded when it is first shown. @param {string} id @param {string} name @param {string} key @param {() => Promise<any>} load */
+const late = (id, name, key, load) => ({ id, name, key, needsCall: true, show: async (/** @type {any} */ ctx) => (await load())[`${id}Panel`].show(ctx) });
+const PANELS = [callPanel, statePanel, picturePanel, shaderPanel, objectsPanel, texturePanel, findingsPanel, sqlPanel, notesPanel, timePanel,
+  late("mesh", "Mesh", "m", () => import("./mesh.js")), late("buffer", "Buffer", "B", () => import("./panels_buffer.js")), late("whatif", "What if", "x", () => import("./whatif.js"))];
 const SIDES = /** @type {const} */ (["", "a", "b", "difference", "flicker"]);
 const element = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
@@ -93,11 +91,12 @@ class Page {
     const overview = this.session.recordings[which] ?? this.session.recordings[0];
     const index = this.session.recordings.indexOf(overview);
     const kernel = overview.kind === "kernel";
-    const recording = kernel ? new KernelTrace(index, overview) : new Recording(index, overview);
+    const traces = kernel ? await import("./kernel.js") : null;
+    const recording = traces ? new traces.KernelTrace(index, overview) : new Recording(index, overview);
     const second = this.session.recordings[this.store.place.with ?? -1];
     const other = second && !kernel && second !== overview && second.kind !== "kernel" ? new Recording(this.session.recordings.indexOf(second), second) : null;
     const notes = new Notes(index);
-    const panels = kernel ? KERNEL_PANELS : other ? (await import("./pair_panels.js")).PAIR_PANELS : PANELS;
+    const panels = traces ? [traces.contentionPanel, traces.figuresPanel, traces.lengthsPanel, traces.eventsPanel, sqlPanel, notesPanel, timePanel] : other ? (await import("./pair_panels.js")).PAIR_PANELS : PANELS;
     await Promise.all([recording.load(), other?.load(), notes.load().catch((error) => this.fail(error))]);
     const pair = other && (await this.align(/** @type {Recording} */ (recording), other));
     if (ticket !== this.opening) return false;

@@ -1,7 +1,6 @@
 // What lies upon a picture: which fragments of the draw reached it, which test kept others away, wires, overdraw.
 import { button, h, number } from "./dom.js";
 import { headed, values } from "./image.js";
-import { fetchMesh, FATES, projected } from "./mesh.js";
 import { getBytes } from "./net.js";
 
 /** Name, colour (red, green, blue) and what the legend says. */
@@ -107,6 +106,7 @@ function heat(n, most) {
 
 /** @param {any} of */
 async function wires({ ctx, seq, width, height, over, say }) {
+  const { fetchMesh, FATES, projected } = await import("./mesh.js");
   const mesh = await fetchMesh(ctx, seq);
   if (mesh.head.why) return say(`wireframe: ${mesh.head.why}`, null);
   if (over.wire) {
