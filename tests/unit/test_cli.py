@@ -104,8 +104,8 @@ def test_examples_are_commands_that_exist(example):
 def test_options_of_record_stand_in_groups(drawtap):
     said = drawtap("record", "--help").out
     titles = re.findall(r"^([A-Z].*):$", said, flags=re.MULTILINE)
-    assert titles == ["Arguments", "Options", "Around the program", "Cost", "To a receiver, over a socket", "Flight recorder",
-                      "A program that runs already", "Examples"]  # fmt: skip
+    assert titles == ["Arguments", "Options", "Around the program", "Cost", "To a receiver, over a socket",
+                      "Flight recorder", "A program that runs already", "Examples"]  # fmt: skip
     flight = said.partition("Flight recorder:")[2].partition("A program that runs already:")[0]
     assert "--ring-take" in flight and "--timing" not in flight
     plain = said.partition("Options:")[2].partition("Around the program:")[0]
