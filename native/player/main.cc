@@ -227,10 +227,11 @@ std::unique_ptr<metrics::Session> session_of(Wanted& w, std::string& why) {
   return std::make_unique<metrics::Session>(std::move(request), mode, w.measured, stdout, o.first_frame, o.end_frame);
 }
 
-// Recordings of Vulkan have a player of their own beside this one, which is given the same command line. Programs that draw
-// with Vulkan may ask OpenGL for what it has, and draw nothing with it.
+// Recordings of Vulkan have a player of their own beside this one, which is given the same command line. Programs that
+// draw with Vulkan may ask OpenGL for what it has, and draw nothing with it.
 void hand_over_vulkan(const Trace& trace, char** arguments) {
-  constexpr uint64_t DRAWS = FLAG_DRAW | FLAG_STATEFUL_DRAW | FLAG_DISPATCH | FLAG_CLEAR | FLAG_FRAME_END | FLAG_READBACK;
+  constexpr uint64_t DRAWS =
+      FLAG_DRAW | FLAG_STATEFUL_DRAW | FLAG_DISPATCH | FLAG_CLEAR | FLAG_FRAME_END | FLAG_READBACK;
   uint64_t vulkan = 0, others = 0;
   for (auto& f : trace.signatures.functions) {
     if (f.id >= DT_FN_FIRST_TAP) continue;
