@@ -416,6 +416,8 @@ void Player::finish() {
   }
   if (feed_)
     for (auto& problem : feed_->problems()) report("damaged", 0, "", problem);
+  for (auto& problem : trace.problems())
+    if (problem.kind != "no_footer") report("damaged", 0, "", problem.text);  // without a footer, all calls are there
   std::vector<const Finding*> list;
   for (auto& [key, finding] : findings_) list.push_back(&finding);
   std::sort(list.begin(), list.end(), [](auto* a, auto* b) { return a->call < b->call; });

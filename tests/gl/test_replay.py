@@ -190,6 +190,14 @@ def test_nothing_to_compare_is_not_equal(programs: Bench, tmp_path: Path) -> Non
         assert "no image and no read-back to compare" in done.stdout
 
 
+def test_a_recording_that_lost_its_calls_is_no_success(triangle: Path, tmp_path: Path) -> None:
+    whole, cut = triangle.read_bytes(), tmp_path / "cut.dtap"
+    cut.write_bytes(whole[: len(whole) // 2])
+    done = run_drawtap("replay", cut)
+    assert done.returncode == 4, done.stdout
+    assert "has no call to play" in done.stderr and "cut off" in done.stderr
+
+
 def test_commands(triangle: Path, tmp_path: Path) -> None:
     done = _drawtap("replay", str(triangle), "--verify", "--on", "llvmpipe")
     assert done.returncode == 0, done.stderr

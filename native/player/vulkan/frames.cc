@@ -227,6 +227,8 @@ int Player::run() {
 
 void Player::finish() {
   for (auto& problem : feed_->problems()) report("damaged", 0, "", problem);
+  for (auto& problem : trace_.problems())
+    if (problem.kind != "no_footer") report("damaged", 0, "", problem.text);  // without a footer, all calls are there
   findings_.write(status_);
   const double begun = measured_from_ ? measured_from_ : started_;
   std::vector<int64_t> times;

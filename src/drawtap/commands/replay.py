@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from drawtap.commands import Opt, command
-from drawtap.errors import UsageError, no_file
+from drawtap.errors import InputError, UsageError, no_file
 from drawtap.trace.ranges import ENDLESS, FRAMES_HELP, frame_range
 from drawtap.view.result import Rows, Verdict, Verdicts
 
@@ -105,6 +105,10 @@ def replay(
         snapshots.mkdir(parents=True, exist_ok=True)
         arguments += ["--snapshots", f"{snapshots}/"]
     played = player.play(recording, arguments, environment=engine.environment_of(on))
+    if not played.calls:
+        lost = next((finding.text for finding in played.findings if finding.what == "damaged"), None)
+        why = f": {lost}" if lost else ""
+        raise InputError(f"{recording} has no call to play{why}", hint="drawtap info FILE says what is in it")
     verdicts = [*_summary(played, verify=verify), *(_verdict(f, verify=verify) for f in played.findings)]
     return Verdicts(verdicts, data=_numbers(played))
 
