@@ -74,7 +74,7 @@ def _show(name: str) -> Text:
     from drawtap.spec import report
 
     found, _ = report.find(name)
-    return Text(report.describe(name), data=asdict(found))
+    return Text(report.describe(name), data=asdict(found), wrap=True)
 
 
 def _list(pattern: str) -> Rows:
