@@ -29,6 +29,12 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("simplify", "--dry-run"),
         ("export", "-f", "c", "-o", "folder"),
         ("export", "-f", "apitrace", "-o", "x.trace"),
+        ("image", "2", "-o", "folder"),
+        ("textures", "-o", "folder"),
+        ("overdraw", "-o", "folder"),
+        ("profile", "--set", "content"),
+        ("extract", "--frames", "1", "-o", "folder"),
+        ("synthesize", "-o", "folder"),
     ],
     ids=" ".join,
 )

@@ -74,6 +74,12 @@ def numbers(trace: Path, *arguments: str) -> dict[str, object]:
     return found
 
 
+def test_engines_of_opengl_do_not_play_it(cube: Cube) -> None:
+    done = run_drawtap("replay", cube.trace, "--on", "softpipe", environment=environment())
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "softpipe is a driver of OpenGL, and the recording is of Vulkan" in done.stderr
+
+
 def test_frames_are_those_of_the_window(cube: Cube, tmp_path: Path) -> None:
     frames = pictures(cube.trace, tmp_path / "frames")
     assert len(frames) == len(set(frames)) == 60

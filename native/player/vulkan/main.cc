@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <set>
 
@@ -98,6 +99,10 @@ int main(int argc, char** argv) {
   w.options.frame_end.clear();
   if (const std::string name = elsewhere(argc, argv); !name.empty()) {
     fprintf(stderr, "drawtap-play: recordings of Vulkan are played without %s yet\n", name.c_str());
+    return 3;
+  }
+  if (const char* engine = getenv("DRAWTAP_PLAY_OPENGL")) {
+    fprintf(stderr, "drawtap-play: %s is a driver of OpenGL, and the recording is of Vulkan\n", engine);
     return 3;
   }
   const std::string wrong = parse(argc, argv, w, OPTIONS);

@@ -145,6 +145,7 @@ def _of_recording(source: Path, frames: str | None, on: str) -> tuple[Request, l
     from drawtap.view.text import number
 
     with open_trace(source) as trace:
+        trace.refuse_vulkan("A program like a recording", "--set names features without one")
         within = frame_range(frames, trace)
         request, found = synthetic.request_of(trace, frames=within, engine_name=on)
         left = synthesis.not_repeated(trace, within)

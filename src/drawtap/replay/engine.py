@@ -76,7 +76,7 @@ def _llvmpipe() -> Mapping[str, str]:
 @engine("softpipe")
 def _softpipe() -> Mapping[str, str]:
     """Mesa on the processor, the plain reference."""
-    return {**_SOFTWARE, "GALLIUM_DRIVER": "softpipe"}
+    return {**_SOFTWARE, "GALLIUM_DRIVER": "softpipe", **_opengl("softpipe")}
 
 
 @engine("zink")
@@ -87,19 +87,24 @@ def _zink() -> Mapping[str, str]:
     if not found and "VK_ICD_FILENAMES" not in os.environ:
         raise UnavailableError("there is no Vulkan driver lavapipe", hint="the package mesa-vulkan-drivers has it")
     chosen = {} if "VK_ICD_FILENAMES" in os.environ else {"VK_ICD_FILENAMES": str(found[0])}
-    return {**_SOFTWARE, "GALLIUM_DRIVER": "zink", **chosen}
+    return {**_SOFTWARE, "GALLIUM_DRIVER": "zink", **chosen, **_opengl("zink")}
 
 
 @engine("angle")
 def _angle() -> Mapping[str, str]:
     """ANGLE on SwiftShader: OpenGL ES as browsers have it. $DRAWTAP_ANGLE names the folder of its libraries."""
-    return {"DRAWTAP_PLAY_ANGLE": "1", **_libraries("DRAWTAP_ANGLE", "ANGLE")}
+    return {"DRAWTAP_PLAY_ANGLE": "1", **_libraries("DRAWTAP_ANGLE", "ANGLE"), **_opengl("angle")}
 
 
 @engine("swiftshader")
 def _swiftshader() -> Mapping[str, str]:
     """SwiftShader's own OpenGL ES. $DRAWTAP_SWIFTSHADER names the folder of its libraries."""
-    return _libraries("DRAWTAP_SWIFTSHADER", "SwiftShader")
+    return {**_libraries("DRAWTAP_SWIFTSHADER", "SwiftShader"), **_opengl("swiftshader")}
+
+
+def _opengl(name: str) -> dict[str, str]:
+    """Have the player of Vulkan refuse an engine of OpenGL alone: it would play on the system's driver."""
+    return {"DRAWTAP_PLAY_OPENGL": name}
 
 
 def _libraries(variable: str, name: str) -> dict[str, str]:
