@@ -87,6 +87,7 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ("fbo_chain", "GLESv2"),
             ("pipeline", "GL"),
             ("modern", "GL"),
+            ("held", "GL"),
         ):
             binary = folder / name
             build = ["cc", "-O1", "-o", str(binary), str(PROGRAMS / f"{name}.c"), "-lEGL", f"-l{libraries}", "-lm"]

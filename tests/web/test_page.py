@@ -331,6 +331,34 @@ def test_textures_show_every_level_and_exact_values(opened, chain):
     assert size == [width, height]
 
 
+def test_faces_of_a_cube_stand_as_a_cross(opened, recordings):
+    path = recordings / "held.dtap"
+    with drawtap.open(path) as trace:
+        (gone,) = trace.sql("SELECT min(seq) FROM glDeleteTextures").fetchone()
+        faces = [trace.calls[n].args for (n,) in trace.sql("SELECT seq FROM glTexImage2D WHERE target LIKE '%CUBE%'")]
+    server = Server(path)
+    try:
+        page = opened(f"call={gone - 1}&tab=texture&object=texture/1/5", server)
+        page.page.wait_for_selector(".cross canvas")
+        shown = page.page.evaluate(
+            """[...document.querySelectorAll(".cross figure")].map((figure) => {
+                const { left, top } = figure.getBoundingClientRect(), canvas = figure.querySelector("canvas");
+                return [figure.title, left, top, [...canvas.getContext("2d").getImageData(0, 0, 1, 1).data]];
+            })"""
+        )
+    finally:
+        server.close()
+    at = {name: (left, top) for name, left, top, _ in shown}
+    assert len(at) == 6
+    assert at["positive_y"][0] == at["negative_y"][0] == at["positive_z"][0]
+    assert at["positive_y"][1] < at["positive_z"][1] < at["negative_y"][1]
+    row = ["negative_x", "positive_z", "positive_x", "negative_z"]
+    assert [at[name][1] for name in row] == [at["positive_z"][1]] * 4
+    assert [at[name][0] for name in row] == sorted({at[name][0] for name in row})
+    uploaded = {str(a["target"]).removeprefix("GL_TEXTURE_CUBE_MAP_").lower(): [*a["pixels"][:3]] for a in faces}
+    assert {name: pixel[:3] for name, _, _, pixel in shown} == uploaded
+
+
 def test_a_player_that_dies_is_started_again(opened, server, chain):
     with drawtap.open(chain) as trace:
         first, last = (trace.sql(f"SELECT {f}(seq) FROM draws").fetchall()[0][0] for f in ("min", "max"))

@@ -72,10 +72,13 @@ export const texturePanel = {
       ...notes.map((text) => h("p", {}, h("i", { text: /** @type {string} */ (text) }))),
       head.why && h("p", { text: head.why }),
       ...missing.map((/** @type {any} */ part) => h("p", { class: "bad", text: `${part.suffix || "level 0"}: ${part.why}` })),
-      images.length > 1 && h("div", { class: "parts", role: "listbox", "aria-label": "levels, faces and layers" },
-        ...images.map((/** @type {any} */ one, /** @type {number} */ i) => h("figure", { role: "option", tabindex: "0", "aria-selected": String(i === chosen),
+      images.length > 1 && h("div", { class: "parts", role: "listbox", "aria-label": "levels, faces and layers" }, ...crossed(images.map((/** @type {any} */ one, /** @type {number} */ i) => {
+        const face = faceOf(one.name);
+        return h("figure", { role: "option", tabindex: "0", "aria-selected": String(i === chosen), title: one.name, style: face && { gridArea: FACES[face] },
           on: { click: () => ctx.store.set({ layer: String(i) }), keydown: (/** @type {KeyboardEvent} */ e) => { if (e.key === "Enter") ctx.store.set({ layer: String(i) }); } } },
-        imageView(one.image, { name: one.name, small: true }), h("figcaption", { text: `${one.name} ${one.image.width} × ${one.image.height}` })))),
+        // The rows of a face go down, so that its neighbours in the cross go on where it ends.
+        imageView({ ...one.image, bottomFirst: !face }, { name: one.name, small: true }), h("figcaption", { text: face ? face.replace(/(.).*_(.)/, (_, sign, axis) => (sign === "p" ? "+" : "−") + axis.toUpperCase()) : `${one.name} ${one.image.width} × ${one.image.height}` }));
+      }), images)),
       images.length > 0 && imageView(images[chosen].image, { name: images[chosen].name, tools: [
         button("save PNG", () => void shownAsPng(element, `${head.kind}-${head.name}-${images[chosen].name}.png`), { title: "this image as it is shown: channels and range" }),
         button("save KTX", async () => {
@@ -90,6 +93,27 @@ export const texturePanel = {
     );
   },
 };
+
+/** Row and column of a cube's face in a cross. @type {Record<string, string>} */
+const FACES = { positive_y: "1 / 2", negative_x: "2 / 1", positive_z: "2 / 2", positive_x: "2 / 3", negative_z: "2 / 4", negative_y: "3 / 2" };
+
+/** The face that an image is of, "" where it is of none. @param {string} name */
+const faceOf = (name) => name.match(/^(positive|negative)_[xyz]/)?.[0] ?? "";
+
+/** Faces of a level become a cross. @param {HTMLElement[]} figures @param {any[]} images */
+function crossed(figures, images) {
+  /** @type {Map<string, HTMLElement>} */
+  const crosses = new Map();
+  return figures.flatMap((figure, i) => {
+    if (!faceOf(images[i].name)) return [figure];
+    const level = images[i].name.slice(faceOf(images[i].name).length);
+    const cross = crosses.get(level);
+    if (cross) return cross.append(figure), [];
+    const made = h("div", { class: "cross", role: "group", "aria-label": `faces${level.replace("-", " of ")}: rows go down` }, figure);
+    crosses.set(level, made);
+    return [made];
+  });
+}
 
 /** @param {HTMLElement} element @param {string} name */
 async function shownAsPng(element, name) {
