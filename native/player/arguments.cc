@@ -13,7 +13,6 @@ constexpr size_t SCRATCH = 1 << 20;
 constexpr int64_t LARGEST_OUTPUT = 1ll << 30;
 constexpr int64_t MOST_UNKNOWN_NAMES = 1 << 16, MOST_RANGE = 1 << 20;  // of names
 constexpr size_t SLACK = 4096;  // drivers have been seen to write a little more than asked
-constexpr uint64_t BLOB_CACHE = 256ull << 20;
 
 }  // namespace
 
@@ -32,29 +31,13 @@ void* Player::lasting(int64_t bytes) {
   return context->lasting.emplace_back(static_cast<size_t>(bytes) + SLACK).data();
 }
 
-std::shared_ptr<const std::vector<uint8_t>> Player::blob(const Hash128& hash) {
-  auto it = blobs_.find(hash);
-  if (it != blobs_.end()) {
-    blob_order_.splice(blob_order_.begin(), blob_order_, it->second.place);
-    return it->second.bytes;
-  }
-  std::shared_ptr<const std::vector<uint8_t>> bytes;
+Blobs::Bytes Player::blob(const Hash128& hash) {
   try {
-    bytes = std::make_shared<const std::vector<uint8_t>>(trace.blob(hash));
+    return blobs_.get(trace, hash);
   } catch (const std::exception& error) {
     report("content", seq, "", error.what());
     return nullptr;
   }
-  blob_bytes_ += bytes->size();
-  blob_order_.push_front(hash);
-  blobs_[hash] = {bytes, blob_order_.begin()};
-  while (blob_bytes_ > BLOB_CACHE && blobs_.size() > 8) {
-    auto oldest = blobs_.find(blob_order_.back());
-    blob_bytes_ -= oldest->second.bytes->size();
-    blobs_.erase(oldest);
-    blob_order_.pop_back();
-  }
-  return bytes;
 }
 
 const void* Player::translate(uint64_t recorded) {

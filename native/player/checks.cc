@@ -14,11 +14,7 @@
 #include <xxhash.h>
 
 namespace dt::play {
-namespace {
-
-constexpr size_t MOST_FINDINGS = 500;
-
-}  // namespace
+namespace {}  // namespace
 
 const char* error_name(uint32_t error) {
   switch (error) {
@@ -188,21 +184,7 @@ void Player::refuse(const Row& w, const char* function, const char* why) {
 }
 
 void Player::report(std::string kind, uint64_t call, std::string function, std::string text) {
-  if (again) return;
-  auto key = std::make_tuple(kind, function, text);
-  auto it = findings_.find(key);
-  if (it != findings_.end()) {
-    ++it->second.count;
-    return;
-  }
-  if (findings_.size() >= MOST_FINDINGS) {
-    if (findings_.size() > MOST_FINDINGS) return;
-    kind = "more";
-    text = "there are more than these";
-    function.clear();
-    key = std::make_tuple(kind, function, text);
-  }
-  findings_[key] = Finding{kind, function, text, call, 1};
+  if (!again) findings_.add(std::move(kind), call, std::move(function), std::move(text));
 }
 
 // Which frames have no draws because the recorder could not keep up: each has a note behind the call that ends it.

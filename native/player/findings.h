@@ -38,6 +38,7 @@ class Findings {
     made = Finding{std::move(kind), std::move(function), std::move(text), call, 1};
     return &made;
   }
+  const std::map<std::tuple<std::string, std::string, std::string>, Finding>& all() const { return found_; }
   // In the order of calls.
   void write(FILE* to) const {
     std::vector<const Finding*> list;

@@ -411,22 +411,15 @@ void Player::finish() {
     report(e.function.starts_with("vg") ? "vg-error" : "gl-error", e.call, e.function,
            std::string(error_name(e.error)) + "; the program did not ask for errors");
   for (auto& [name, count] : skipped_functions_) {
-    report("skipped", 0, name, "not played");
-    findings_[std::make_tuple(std::string("skipped"), name, std::string("not played"))].count = count;
+    Finding* finding = findings_.add("skipped", 0, name, "not played");
+    if (finding && finding->function == name) finding->count = count;
   }
   if (feed_)
     for (auto& problem : feed_->problems()) report("damaged", 0, "", problem);
   for (auto& problem : trace.problems())
     if (problem.kind != "no_footer") report("damaged", 0, "", problem.text);  // without a footer, all calls are there
-  std::vector<const Finding*> list;
-  for (auto& [key, finding] : findings_) list.push_back(&finding);
-  std::sort(list.begin(), list.end(), [](auto* a, auto* b) { return a->call < b->call; });
   if (!status_) return;
-  for (auto* f : list) {
-    JsonObject line;
-    line.put("kind", "finding").put("what", f->kind).put("call", f->call).put("function", f->function);
-    put_line(status_, line.put("text", f->text).put("count", f->count));
-  }
+  findings_.write(status_);
   const double begun = measured_from_ ? measured_from_ : started_;
   std::vector<int64_t> times;
   double last = measured_from_;

@@ -14,6 +14,8 @@
 #include "../mirror/gl_state.h"
 #include "../state/feed.h"
 #include "../state/known.h"
+#include "blobs.h"
+#include "findings.h"
 #include "names.h"
 #include "options.h"
 #include "play_clock.h"
@@ -86,11 +88,6 @@ struct Surface {
   uint64_t first_seq = 0, first_end = 0;  // the call with which it became current, and the end of that frame
   unsigned long shown = 0;                // the window on the screen
   std::vector<int32_t> attributes;
-};
-
-struct Finding {
-  std::string kind, function, text;
-  uint64_t call = 0, count = 1;
 };
 
 class Observer;
@@ -271,7 +268,7 @@ class Player {
   std::unique_ptr<Feed> feed_;
   std::unique_ptr<Windows> windows_;
   Observer* observer_ = nullptr;
-  std::map<std::tuple<std::string, std::string, std::string>, Finding> findings_;
+  Findings findings_;
   std::map<std::string, uint64_t> skipped_functions_;
   std::unordered_map<uint64_t, void*> syncs_;
   std::vector<uint8_t> scratch_;
@@ -291,13 +288,7 @@ class Player {
   std::vector<void (Windows::*)(const Call&)> handlers_;  // per function of the trace that is not GL
   std::vector<uint8_t> unplayable_;
 
-  struct Cached {
-    std::shared_ptr<const std::vector<uint8_t>> bytes;
-    std::list<Hash128>::iterator place;
-  };
-  std::map<Hash128, Cached> blobs_;
-  std::list<Hash128> blob_order_;
-  uint64_t blob_bytes_ = 0;
+  Blobs blobs_;
 
   std::vector<std::unique_ptr<PlayerThread>> threads_;
   uint32_t running_ = 0;  // recorded thread that plays now

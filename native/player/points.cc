@@ -206,7 +206,7 @@ void Player::pause(bool at_end) {
 }
 
 void Player::answered() {
-  for (auto& [key, f] : findings_)
+  for (auto& [key, f] : findings_.all())
     if (status_ && f.call >= passed_seq_ && (f.kind == "image" || f.kind == "state")) {
       JsonObject line;
       line.put("kind", "finding").put("what", f.kind).put("call", f.call).put("function", "");
