@@ -308,11 +308,11 @@ def record(
     target = None if how.streaming else output or _free_name(program[0])
     recording = _launched(program, target, how, around, force=force, quiet=quiet)
     if recorder:
-        return _landed(recording, quiet=quiet)
+        return _flight_ended(recording, quiet=quiet)
     return _ended(recording, target, frame_end, require_calls=require_calls, quiet=quiet)
 
 
-def _landed(recording: Recording, *, quiet: bool) -> ExitStatus:
+def _flight_ended(recording: Recording, *, quiet: bool) -> ExitStatus:
     if not quiet or not recording.saved:
         report_verdicts(_flight(recording))
     return ExitStatus(recording.code)
