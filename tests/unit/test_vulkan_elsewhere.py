@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -72,4 +73,7 @@ def test_the_page_shows_structures_and_no_wrong_state(recording: Path) -> None:
         assert '"width": 64' in argument["array"]
         with pytest.raises(UnavailableError, match="State for Vulkan"):
             seen.state(2)
+        with pytest.raises(UnavailableError, match="What a call draws for Vulkan"):
+            seen.pictures.picture(2, "")
+        assert seen.thumbnails() == {"frames": [], "more": False, "why": mock.ANY}
         assert seen.overview()["vulkan"] is True

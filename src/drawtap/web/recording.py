@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from drawtap.errors import DrawtapError, InputError, UsageError
+from drawtap.errors import DrawtapError, InputError, UnavailableError, UsageError
 from drawtap.tables.recording import ContextRow, FunctionRow, MarkerRow, ParameterRow, ThreadRow
 from drawtap.trace.core import CallRow, Row, Selection
 from drawtap.trace.moment import computed_state, roots
@@ -49,6 +49,7 @@ _SETS = 16
 STOP_S = 10  # how long a question may go on after it was stopped
 _IDLE = 3  # traces kept open for questions
 # What stands for itself in the list; the calls before it fold below it.
+_SNAPSHOTS = "drawtap replay FILE --snapshots FOLDER writes a picture of each frame"
 _ANCHORS = {"draw": "draw", "dispatch": "dispatch", "clear": "clear", "readback": "read", "frame_end": "show"}
 _NAMED_VALUE = re.compile(r'(uniforms|attributes)\[("(?:[^"\\]|\\.)*")\]')
 _PREVIEW = 4096  # elements of an array
@@ -593,6 +594,7 @@ class Recording:
         """The players of this recording; none is started before the first request for a picture."""
         from drawtap.replay.pool import Pool
 
+        self.trace.refuse_vulkan("What a call draws", _SNAPSHOTS)
         return Pool(self.trace, environment=self.environment)
 
     @functools.cached_property
@@ -604,6 +606,10 @@ class Recording:
 
     def thumbnails(self) -> Answer:
         """Return the frames of which there are small pictures, and whether more are to come."""
+        try:
+            self.trace.refuse_vulkan("The strip of pictures", _SNAPSHOTS)
+        except UnavailableError as error:
+            return {"frames": [], "more": False, "why": str(error)}
         return self.strip.frames()
 
     def thumbnail(self, frame: int) -> bytes:
