@@ -169,7 +169,7 @@ class Cost(Options):
 
 @dataclass(frozen=True)
 class Around(Options):
-    """Which processes are recorded, and what they have around them."""
+    """The processes to record, and their surroundings."""
 
     title = "Around the program"
 
