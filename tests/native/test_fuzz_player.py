@@ -77,8 +77,8 @@ def build(folder: Path, compiler: str, flags: Sequence[str]) -> Path:
         native / "state/feed.cc",
         *sorted((native / "mirror").glob("*.cc")),
     ]
-    # The player asks for EGL's functions by name: those of the program itself. Types that measure are not in it, so that
-    # pointers to them cannot be checked by their type.
+    # The player asks for EGL's functions by name: those of the program itself. Types that measure are not in it, so no
+    # pointer to them can be checked by its type.
     return sanitized.build(
         folder / "fuzz_player", sources, libraries=("zstd", "pthread", "dl"), flags=flags,
         own=("-DDT_PLAYER", "-Wno-error", "-fno-sanitize=vptr"), includes=rooms, link=("-rdynamic",), with_=compiler,
