@@ -9,7 +9,7 @@ import signal
 import struct
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bench.measure import BenchError, Drain, apitrace_wrapper, run_process
@@ -70,12 +70,22 @@ def _killed_with_apitrace(setup: Setup, seconds: float) -> tuple[int, int]:
 def _kill_after(
     setup: Setup, seconds: float, environment: Mapping[str, str], on_start: Callable[[int], None] = lambda pid: None
 ) -> int:
-    counter: Path = setup.scratch / "counter"
+    counter = setup.scratch / "counter"
+    software = {"LP_NUM_THREADS": "0", "EGL_PLATFORM": "surfaceless"}
+    command = [setup.program("counted_calls"), str(counter)]
+    return kill_after(command, counter, seconds, software | dict(environment), on_start)
+
+
+def kill_after(
+    command: Sequence[str],
+    counter: Path,
+    seconds: float,
+    environment: Mapping[str, str],
+    on_start: Callable[[int], None],
+) -> int:
+    """Kill a program some time after its first call; return the calls that it had completed, by its file `counter`."""
     counter.unlink(missing_ok=True)
-    child = subprocess.Popen(
-        [setup.program("counted_calls"), str(counter)], stderr=subprocess.DEVNULL,
-        env=dict(os.environ, LP_NUM_THREADS="0", EGL_PLATFORM="surfaceless") | dict(environment),
-    )  # fmt: skip
+    child = subprocess.Popen(command, stderr=subprocess.DEVNULL, env={**os.environ, **environment})
     on_start(child.pid)
     until = time.monotonic() + 20
     while not _completed(counter):

@@ -12,15 +12,13 @@ import re
 import shutil
 import signal
 import statistics
-import struct
-import subprocess
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.glmark import frames_per_second, texture_scene
+from bench.kill import kill_after
 from bench.measure import BenchError, Drain, Native, Run, Variant, added, interleaved, run_process, with_trace
 from bench.row import Goal, Row
 from bench.setup import Setup, drawtap
@@ -196,27 +194,7 @@ def _killed_peer(setup: Setup, environment: Mapping[str, str], seconds: float) -
 
 def _kill_after(setup: Setup, seconds: float, environment: Mapping[str, str], on_start: Callable[[int], None]) -> int:
     counter = setup.scratch / "counter-vk"
-    counter.unlink(missing_ok=True)
-    command = [setup.program("vulkan_calls"), "counted", str(counter)]
-    child = subprocess.Popen(command, stderr=subprocess.DEVNULL, env={**os.environ, **environment})
-    on_start(child.pid)
-    until = time.monotonic() + 20
-    while not _completed(counter):
-        if child.poll() is not None or time.monotonic() > until:
-            child.kill()
-            raise BenchError("the Vulkan program to be killed did not start")
-        time.sleep(0.0005)
-    time.sleep(seconds)
-    child.kill()
-    child.wait()
-    return _completed(counter)
-
-
-def _completed(counter: Path) -> int:
-    try:
-        return int(struct.unpack("<Q", counter.read_bytes()[:8])[0])
-    except (FileNotFoundError, struct.error):
-        return 0
+    return kill_after([setup.program("vulkan_calls"), "counted", str(counter)], counter, seconds, environment, on_start)
 
 
 def _one_draw(setup: Setup, environment: Mapping[str, str], *, peer: bool) -> Row:

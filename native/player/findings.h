@@ -1,6 +1,8 @@
-// What a replay finds that is not as in the recording.
+// What a replay finds that is not as in the recording, and what it ends with.
 #pragma once
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <map>
 #include <string>
@@ -8,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "../core/trace.h"
 #include "line.h"
 
 namespace dt::play {
@@ -38,6 +41,11 @@ class Findings {
     made = Finding{std::move(kind), std::move(function), std::move(text), call, 1};
     return &made;
   }
+  // What the recording lost; without a footer, all of its calls are there.
+  void add_losses(const Trace& trace) {
+    for (auto& problem : trace.problems())
+      if (problem.kind != "no_footer") add("damaged", 0, "", problem.text);
+  }
   const std::map<std::tuple<std::string, std::string, std::string>, Finding>& all() const { return found_; }
   // In the order of calls.
   void write(FILE* to) const {
@@ -55,5 +63,28 @@ class Findings {
   static constexpr size_t MOST = 500;
   std::map<std::tuple<std::string, std::string, std::string>, Finding> found_;
 };
+
+// Counts of a replay, and its times in seconds; `measured_from` is 0 where all of it is measured.
+struct Outcome {
+  uint64_t calls = 0, frames = 0, measured_calls = 0, compared = 0, different = 0, skipped = 0, uncompared = 0;
+  uint64_t unseen = 0, loops = 1;
+  double started = 0, measured_from = 0, ended = 0;
+  const std::vector<double>& frame_times;
+  std::string engine;
+};
+
+inline void put_outcome(FILE* to, const Outcome& o) {
+  std::vector<int64_t> times;
+  double last = o.measured_from;
+  for (double t : o.frame_times) times.push_back(std::llround((t - last) * 1e9)), last = t;
+  const double begun = o.measured_from ? o.measured_from : o.started;
+  JsonObject line;
+  line.put("kind", "result").put("calls", o.calls).put("frames", o.frames).put("seconds", o.ended - o.started);
+  line.put("measured_seconds", o.ended - begun).put("measured_calls", o.measured_calls);
+  line.put("compared", o.compared).put("different", o.different).put("skipped", o.skipped);
+  line.put("uncompared", o.uncompared).put("unseen", o.unseen).put("loops", o.loops).put("engine", o.engine);
+  put_line(to, line.values("frame_times_ns", times));
+  fflush(to);
+}
 
 }  // namespace dt::play

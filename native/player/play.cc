@@ -416,21 +416,23 @@ void Player::finish() {
   }
   if (feed_)
     for (auto& problem : feed_->problems()) report("damaged", 0, "", problem);
-  for (auto& problem : trace.problems())
-    if (problem.kind != "no_footer") report("damaged", 0, "", problem.text);  // without a footer, all calls are there
+  findings_.add_losses(trace);
   if (!status_) return;
   findings_.write(status_);
-  const double begun = measured_from_ ? measured_from_ : started_;
-  std::vector<int64_t> times;
-  double last = measured_from_;
-  for (double t : frame_times_) times.push_back(std::llround((t - last) * 1e9)), last = t;
-  JsonObject line;
-  line.put("kind", "result").put("calls", calls).put("frames", frames).put("seconds", ended_ - started_);
-  line.put("measured_seconds", ended_ - begun).put("measured_calls", calls - calls_at_start_);
-  line.put("compared", compared).put("different", different).put("skipped", skipped).put("uncompared", uncompared);
-  line.put("unseen", unseen).put("loops", loops_done_ + 1).put("engine", windows_ ? windows_->engine() : "");
-  put_line(status_, line.values("frame_times_ns", times));
-  fflush(status_);
+  put_outcome(status_, {.calls = calls,
+                        .frames = frames,
+                        .measured_calls = calls - calls_at_start_,
+                        .compared = compared,
+                        .different = different,
+                        .skipped = skipped,
+                        .uncompared = uncompared,
+                        .unseen = unseen,
+                        .loops = loops_done_ + 1,
+                        .started = started_,
+                        .measured_from = measured_from_,
+                        .ended = ended_,
+                        .frame_times = frame_times_,
+                        .engine = windows_ ? windows_->engine() : ""});
 }
 
 }  // namespace dt::play

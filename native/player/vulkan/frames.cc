@@ -227,20 +227,20 @@ int Player::run() {
 
 void Player::finish() {
   for (auto& problem : feed_->problems()) report("damaged", 0, "", problem);
-  for (auto& problem : trace_.problems())
-    if (problem.kind != "no_footer") report("damaged", 0, "", problem.text);  // without a footer, all calls are there
+  findings_.add_losses(trace_);
   findings_.write(status_);
-  const double begun = measured_from_ ? measured_from_ : started_;
-  std::vector<int64_t> times;
-  double last = measured_from_;
-  for (double t : frame_times_) times.push_back(std::llround((t - last) * 1e9)), last = t;
-  JsonObject line;
-  line.put("kind", "result").put("calls", calls_).put("frames", frames_).put("seconds", ended_ - started_);
-  line.put("measured_seconds", ended_ - begun).put("measured_calls", calls_ - calls_at_start_);
-  line.put("compared", compared_).put("different", different_).put("skipped", skipped_).put("uncompared", uncompared_);
-  line.put("unseen", uint64_t{0}).put("loops", uint64_t{1}).put("engine", engine_);
-  put_line(status_, line.values("frame_times_ns", times));
-  fflush(status_);
+  put_outcome(status_, {.calls = calls_,
+                        .frames = frames_,
+                        .measured_calls = calls_ - calls_at_start_,
+                        .compared = compared_,
+                        .different = different_,
+                        .skipped = skipped_,
+                        .uncompared = uncompared_,
+                        .started = started_,
+                        .measured_from = measured_from_,
+                        .ended = ended_,
+                        .frame_times = frame_times_,
+                        .engine = engine_});
 }
 
 }  // namespace dt::play::vk

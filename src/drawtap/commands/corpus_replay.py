@@ -69,10 +69,6 @@ def corpus_replay(
     count = max(1, (os.cpu_count() or 2) // 2) if jobs is None else jobs
     if count < 1:
         raise UsageError(f"--jobs {count} makes no sense", hint="--jobs 1 plays one after the other")
-    if scheduler is not None and workers is not None:
-        raise UsageError("a scheduler has its own workers", hint="--scheduler or --workers")
-    if workers is not None and workers < 1:
-        raise UsageError(f"--workers {workers} makes no sense", hint="--workers 2")
     store = chosen(corpus)
     traces = selected(store, ids, tag)
     found = named.named([word.strip() for word in on.split(",") if word.strip()], engines)

@@ -25,7 +25,7 @@ from drawtap.corpus.engines import Engine, identified
 from drawtap.corpus.minimizing import Minimized, minimize
 from drawtap.corpus.playing import Limits, Run, Task, play_task
 from drawtap.corpus.store import Store
-from drawtap.errors import DrawtapError, UnavailableError
+from drawtap.errors import DrawtapError, UnavailableError, UsageError
 
 _KEPT = 4  # recordings that a worker keeps as files
 _RETRIES = 2
@@ -37,8 +37,13 @@ ENGINE = "engine:"  # resources of workers that begin so name the engines that t
 def connected(scheduler: str | None, workers: int | None) -> Iterator[Any]:
     """Yield a client of a scheduler, or of a cluster of `workers` processes here.
 
-    Raises UnavailableError where dask is not installed or the scheduler does not answer.
+    Raises UsageError where both are named or there are no workers, UnavailableError where dask is not installed or the
+    scheduler does not answer.
     """
+    if scheduler is not None and workers is not None:
+        raise UsageError("a scheduler has its own workers", hint="--scheduler or --workers")
+    if workers is not None and workers < 1:
+        raise UsageError(f"--workers {workers} makes no sense", hint="--workers 2")
     distributed = _distributed()
     if scheduler is None:
         with (
