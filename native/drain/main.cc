@@ -382,7 +382,11 @@ void Drainer::loop() {
                         : active || !waiting_.empty()           ? 500
                         : o_.exit_when_idle >= 0 || is_orphan() ? 250
                                                                 : -1;
-    if (time_to_leave()) return;
+    if (time_to_leave()) {
+      // One that came since the last look may be gone already and have had something to say.
+      if (stopping_ || !accept_one()) return;
+      continue;
+    }
     if (poll(fds.data(), fds.size(), timeout) < 0 && errno != EINTR) {
       // Memory is short, which passes: programs must not be left alone for that.
       const timespec nap = {0, 10000000};

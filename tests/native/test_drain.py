@@ -351,6 +351,23 @@ def _unaccepted(path: Path) -> int:
     return sum(line[-1] == str(path) and line[6] == "0" for line in lines)
 
 
+def test_who_came_before_the_watched_program_ended_is_heard(bench: Bench) -> None:
+    """A program that the tap is not for says so and is gone, while the drainer already learns of the last end."""
+    stops = _build(bench.folder, "libstops.so", "gcc", [ROOT / "tests/native/drain_stops.c"], "-shared", "-fPIC")
+    drain = bench.drain(idle=None, env=os.environ | {"LD_PRELOAD": str(stops)})
+    assert drain.process.stdin is not None
+    with subprocess.Popen(["true"]) as watched:
+        os.waitid(os.P_PID, watched.pid, os.WEXITED | os.WNOWAIT)
+        drain.process.stdin.write(f'{{"do": "watch", "pid": {watched.pid}}}\n'.encode())
+        drain.process.stdin.flush()
+        assert os.WIFSTOPPED(os.waitpid(drain.process.pid, os.WUNTRACED)[1])  # after its poll, with nobody there
+        with socket.socket(socket.AF_UNIX) as line:
+            line.connect(str(drain.socket))
+            line.sendall(struct.pack("<6I2Q1024s1024s1024s", 0x4F4C4548, 1, 7, 2, 0, 0, 0, 0, b"", b"/other", b""))
+        drain.process.send_signal(signal.SIGCONT)
+        assert [(s["event"], s["program"]) for s in drain.finish() if "program" in s] == [("foreign", "/other")]
+
+
 def test_exec_begins_another_file(bench: Bench) -> None:
     drain = bench.drain()
     app = bench.app("calls=100", "again=50", "exit=1")
