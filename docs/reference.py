@@ -31,6 +31,7 @@ from drawtap.system.exporter import EXPORTS
 from drawtap.system.reader import READERS
 from drawtap.system.recorder import RECORDERS
 from drawtap.tables import Table, corpus, kernel, recording
+from drawtap.trace.apis import WITHOUT_VULKAN
 
 FOLDER = Path(__file__).parent / "reference"
 NOTE = "<!-- Written by docs/reference.py: change the code it reads, not this page. -->\n\n"
@@ -105,6 +106,10 @@ def _commands() -> Iterator[str]:
     yield "Every command that reads takes `--json`. Data goes to standard output, the rest to standard error.\n\n"
     yield "`NO_COLOR`, `FORCE_COLOR` and `TERM=dumb` are honoured; `DRAWTAP_DEBUG=1` shows tracebacks;\n"
     yield "`DRAWTAP_NATIVE` names a folder to take the native parts from.\n\n"
+    yield "Verbs read recordings of every graphics API. For recordings of Vulkan this work is missing:\n\n"
+    yield "| verb | missing for Vulkan | instead |\n|---|---|---|\n"
+    yield from (f"| `{work}` | {gap.wanted} | {gap.hint} |\n" for work, gap in WITHOUT_VULKAN.items())
+    yield "\n"
     for section, title in SECTIONS.items():
         yield f"## {title}\n\n"
         for name, command in COMMANDS.items():

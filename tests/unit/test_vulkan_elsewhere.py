@@ -8,7 +8,9 @@ from unittest import mock
 
 import pytest
 
+from drawtap.commands import find
 from drawtap.errors import UnavailableError
+from drawtap.trace.apis import WITHOUT_VULKAN
 from drawtap.trace.trace import open_trace
 from drawtap.web.recording import Recording
 from shared import run_drawtap
@@ -22,29 +24,37 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return s.write(tmp_path_factory.mktemp("vulkan") / "t.dtap")
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("state", "2"),
-        ("shaders",),
-        ("simplify", "--dry-run"),
-        ("export", "-f", "c", "-o", "folder"),
-        ("export", "-f", "apitrace", "-o", "x.trace"),
-        ("image", "2", "-o", "folder"),
-        ("textures", "-o", "folder"),
-        ("overdraw", "-o", "folder"),
-        ("profile", "--set", "content"),
-        ("extract", "--frames", "1", "-o", "folder"),
-        ("synthesize", "-o", "folder"),
-    ],
-    ids=" ".join,
-)
-def test_no_empty_success(command: tuple[str, ...], recording: Path, tmp_path: Path) -> None:
-    verb, *rest = (str(tmp_path / word) if word in ("folder", "x.trace") else word for word in command)
-    done = run_drawtap(verb, recording, *rest)
+_ARGUMENTS = {
+    "export: apitrace": ("-f", "apitrace", "-o", "x.trace"),
+    "export: c": ("-f", "c", "-o", "folder"),
+    "extract": ("--frames", "1", "-o", "folder"),
+    "image": ("2", "-o", "folder"),
+    "overdraw": ("-o", "folder"),
+    "profile": ("--set", "content"),
+    "shaders": (),
+    "simplify": ("--dry-run",),
+    "state": ("2",),
+    "synthesize": ("-o", "folder"),
+    "textures": ("-o", "folder"),
+}
+
+
+@pytest.mark.parametrize("work", [work for work in WITHOUT_VULKAN if not work.startswith("view: ")])
+def test_no_empty_success(work: str, recording: Path, tmp_path: Path) -> None:
+    arguments = (tmp_path / word if word in ("folder", "x.trace") else word for word in _ARGUMENTS[work])
+    done = run_drawtap(work.partition(":")[0], recording, *arguments)
     assert (done.returncode, done.stdout) == (3, "")
-    assert "for Vulkan does not exist yet" in done.stderr
+    assert f"{WITHOUT_VULKAN[work].wanted} for Vulkan does not exist yet" in done.stderr
+    assert WITHOUT_VULKAN[work].hint in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_help_names_what_vulkan_lacks() -> None:
+    help_, without = find("image"), find("list")
+    assert help_ is not None
+    assert without is not None
+    assert f"The verb refuses recordings of Vulkan: {WITHOUT_VULKAN['image'].hint}." in help_.help
+    assert "Vulkan" not in without.help
 
 
 @pytest.mark.parametrize("form", ["text", "csv", "json", "parquet", "perfetto"])

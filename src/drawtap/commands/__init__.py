@@ -18,6 +18,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_ori
 
 from drawtap.errors import UsageError
 from drawtap.plugins import Registry
+from drawtap.trace.apis import WITHOUT_VULKAN, refuse
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -117,8 +118,9 @@ class Command:
 
     @property
     def help(self) -> str:
-        """Return the whole docstring: it is the user documentation."""
-        return inspect.getdoc(self.function) or ""
+        """Return the user documentation: the whole docstring, and the graphics API that the verb does not do."""
+        text, gap = inspect.getdoc(self.function) or "", WITHOUT_VULKAN.get(self.name)
+        return text if gap is None else f"{text}\n\nThe verb refuses recordings of Vulkan: {gap.hint}."
 
     @property
     def reads_trace(self) -> bool:
@@ -160,7 +162,8 @@ def command(
 
     def add(function: F) -> F:
         verb = name or function.__name__.strip("_").replace("_", "-")
-        made_ = made(verb, function, section, examples, json=json, kernel=kernel)
+        asked = _refusing(function, verb) if verb in WITHOUT_VULKAN else function
+        made_ = made(verb, asked, section, examples, json=json, kernel=kernel)
         COMMANDS.register(verb)(replace(made_, serves=serves))
         return function
 
@@ -181,6 +184,18 @@ def made(
     if kernel is not None:
         spread, params = _of_both(spread, params, *_parameters(kernel))
     return Command(name, spread, section, examples, json, params, kernel is not None)
+
+
+def _refusing(function: Callable[..., object], verb: str) -> Callable[..., object]:
+    """Return `function`, which first refuses a recording of Vulkan."""
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **values: object) -> object:
+        if arguments and hasattr(arguments[0], "info"):
+            refuse(arguments[0], verb)
+        return function(*arguments, **values)
+
+    return call
 
 
 RECORDING, KERNEL_TRACE = "recording", "kernel trace"  # what `KIND` of an open file is

@@ -70,7 +70,6 @@ def extract(
     """
     from drawtap.analysis.extract import Cutter, ExtractOptions, target
 
-    trace.refuse_vulkan("Cutting out frames", "drawtap edit FILE --keep RANGE keeps calls")
     check_target(output, force=force, replaced=True)
     if oracle != "pixels" and not minimize:
         raise UsageError("an oracle is for --minimize")

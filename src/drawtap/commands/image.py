@@ -60,7 +60,6 @@ def image(
     """
     from drawtap.replay import engine, warm
 
-    trace.refuse_vulkan("The picture after a call", "drawtap replay FILE --snapshots FOLDER writes one of each frame")
     environment = engine.environment_of(on)
     at = call_of(trace, call)
     if pixel is not None or overlay is not None or mesh is not None:

@@ -49,7 +49,6 @@ def overdraw(
         raise UsageError(f"{output} is no folder", hint="-o FOLDER")
     if output.exists() and not force:
         raise UsageError(f"{output} exists", hint="--force writes into it")
-    trace.refuse_vulkan("The count of fragments", "drawtap stats FILE counts draws and vertices")
     within = None if frames is None else frames_of(trace, frames)
     found = counting.overdraw(trace, within, environment=engine.environment_of(on))
     if not found:

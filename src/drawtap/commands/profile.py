@@ -118,7 +118,6 @@ def profile(
         raise UsageError("--available is about the list of metrics", hint="--list --available")
     if trace is None:
         raise UsageError("which recording?", hint="drawtap profile FILE; --list lists what can be measured")
-    trace.refuse_vulkan("Measuring", "drawtap replay FILE --benchmark has the time of each frame")
     if output is not None:
         measuring.writer(output)
         check_target(output, force=force)

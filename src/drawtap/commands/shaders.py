@@ -47,7 +47,6 @@ def shaders(
     geometry, total). Stages between run as often as gl:pipeline/* says; without this measurement, a draw with such
     stages has no total.
     """
-    trace.refuse_vulkan("The estimate of shaders", "drawtap sql FILE 'SELECT * FROM shaders' has the modules of Vulkan")
     if draws is not None:
         return _draws(trace, draws)
     from drawtap.analysis.shader_cost import shader_costs

@@ -57,9 +57,7 @@ def state(
 
 def _computed(trace: Trace, seq: int, path: str) -> list[tuple[str, object]]:
     from drawtap.trace.moment import computed_state
-    from drawtap.trace.trace import ASK_VULKAN
 
-    trace.refuse_vulkan("State", ASK_VULKAN)
     if path.startswith(_ABSOLUTE):
         told = trace.state_index.at(seq, path)
     else:

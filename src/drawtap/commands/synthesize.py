@@ -140,12 +140,13 @@ def _values(texts: tuple[str, ...]) -> dict[str, float]:
 def _of_recording(source: Path, frames: str | None, on: str) -> tuple[Request, list[str]]:
     from drawtap.analysis import synthesis
     from drawtap.metrics import synthetic
+    from drawtap.trace import apis
     from drawtap.trace.ranges import frame_range
     from drawtap.trace.trace import open_trace
     from drawtap.view.text import number
 
     with open_trace(source) as trace:
-        trace.refuse_vulkan("A program like a recording", "--set names features without one")
+        apis.refuse(trace, "synthesize")
         within = frame_range(frames, trace)
         request, found = synthetic.request_of(trace, frames=within, engine_name=on)
         left = synthesis.not_repeated(trace, within)

@@ -52,7 +52,6 @@ def textures(
     from drawtap.analysis.held import held
     from drawtap.replay import engine
 
-    trace.refuse_vulkan("The content of images", "drawtap sql FILE 'SELECT * FROM objects' lists them")
     check_folder(output, force=force)
     call = None if at is None else call_of(trace, at)
     environment = engine.environment_of(on)

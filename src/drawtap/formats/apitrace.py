@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from drawtap.errors import UsageError
 from drawtap.formats import export_format, peers
+from drawtap.trace import apis
 from drawtap.trace.library import Cancelled
 from drawtap.trace.ranges import Selection
 
@@ -58,7 +59,7 @@ def write_apitrace(trace: Trace, selection: Selection, path: Path) -> None:
     """A trace of apitrace (its format 6), for apitrace dump, apitrace replay and qapitrace."""
     if selection.name is not None:
         raise UsageError("apitrace's traces have no use for some functions alone", hint="leave --name out")
-    trace.refuse_vulkan("A trace of apitrace", "-f json, csv or parquet have the calls")
+    apis.refuse(trace, "export: apitrace")
     if path.exists() and not path.is_file():
         raise UsageError("a trace of apitrace goes to a file", hint="name one with -o")
     try:

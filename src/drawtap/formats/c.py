@@ -15,7 +15,7 @@ from drawtap.formats import export_format
 from drawtap.instrument.generate_vg import headers as vg_headers
 from drawtap.spec.registry import load_api
 from drawtap.tables.recording import AnnotationRow, NativeRow
-from drawtap.trace import core
+from drawtap.trace import apis, core
 from drawtap.trace.ranges import ENDLESS, Selection
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def export_c(
     Files hold about `calls_per_file` calls and functions at most `calls_per_function`: compilers take long for more.
     Raises UsageError for frames that the trace does not have, OSError where the folder cannot be written.
     """
-    trace.refuse_vulkan("C source", "-f json, csv or parquet have the calls")
+    apis.refuse(trace, "export: c")
     known = len(trace.frames)
     first, end = (0, None) if frames is None else (frames.start, min(frames.stop, known))
     if frames is not None and (first >= known or end == first):

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, ClassVar, overload
 
-from drawtap.errors import InputError, QueryError, UnavailableError, did_you_mean
+from drawtap.errors import InputError, QueryError, did_you_mean
 from drawtap.tables import Row as TypedRow
 from drawtap.tables.recording import AnnotationRow, FrameRow
 from drawtap.trace.core import TABLES, CallRow, Column, CoreTrace, Row, Selection
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from drawtap.trace.recorded import RecordingDatabase
     from drawtap.trace.state import StateIndex
 
-ASK_VULKAN = "drawtap sql FILE 'SELECT * FROM executed' has what ran; objects, barriers and pipelines are tables too"
 LONG = 6_000_000  # calls; what is made of more of them must not take memory that others need
 _PAGE = 1000  # calls fetched at once when iterating
 
@@ -493,11 +492,6 @@ class Trace:
     def calls(self) -> CallSlice:
         """All calls, by number in the total order."""
         return CallSlice(self, range(self.call_count))
-
-    def refuse_vulkan(self, wanted: str, hint: str) -> None:
-        """Raise UnavailableError where all calls are Vulkan's: `wanted` names the work that knows no Vulkan yet."""
-        if list(self.info["apis"]) == ["vk"]:
-            raise UnavailableError(f"{wanted} for Vulkan does not exist yet", hint=hint)
 
     @property
     def call_count(self) -> int:

@@ -20,9 +20,10 @@ import numpy as np
 
 from drawtap.errors import DrawtapError, InputError, UnavailableError, UsageError
 from drawtap.tables.recording import ContextRow, FunctionRow, MarkerRow, ParameterRow, ThreadRow
+from drawtap.trace import apis
 from drawtap.trace.core import CallRow, Row, Selection
 from drawtap.trace.moment import computed_state, roots
-from drawtap.trace.trace import ASK_VULKAN, Trace, decode_content, open_trace, scalar
+from drawtap.trace.trace import Trace, decode_content, open_trace, scalar
 from drawtap.web import filters, stages
 from drawtap.web.answer import Answer, headed
 from drawtap.web.callset import CallSet
@@ -49,7 +50,6 @@ _SETS = 16
 STOP_S = 10  # how long a question may go on after it was stopped
 _IDLE = 3  # traces kept open for questions
 # What stands for itself in the list; the calls before it fold below it.
-_SNAPSHOTS = "drawtap replay FILE --snapshots FOLDER writes a picture of each frame"
 _ANCHORS = {"draw": "draw", "dispatch": "dispatch", "clear": "clear", "readback": "read", "frame_end": "show"}
 _NAMED_VALUE = re.compile(r'(uniforms|attributes)\[("(?:[^"\\]|\\.)*")\]')
 _PREVIEW = 4096  # elements of an array
@@ -457,7 +457,7 @@ class Recording:
         call changed it after the object was made.
         """
         self._check(seq)
-        self.trace.refuse_vulkan("State", ASK_VULKAN)
+        apis.refuse(self.trace, "view: state")
         values = computed_state(self.trace, seq)
         if not values:
             raise UsageError(f"no context is current at call {seq}", hint="choose a call behind eglMakeCurrent")
@@ -489,7 +489,7 @@ class Recording:
         Raises UsageError where none is in use, or the recording does not know when it was linked.
         """
         self._check(seq)
-        self.trace.refuse_vulkan("The program in use", ASK_VULKAN)
+        apis.refuse(self.trace, "view: program")
         values = computed_state(self.trace, seq)
         name = values.get("context.GL_CURRENT_PROGRAM", "0")
         linked = re.search(r"\d+", values.get(f"share.programs[{name}].linked", ""))
@@ -594,7 +594,7 @@ class Recording:
         """The players of this recording; none is started before the first request for a picture."""
         from drawtap.replay.pool import Pool
 
-        self.trace.refuse_vulkan("What a call draws", _SNAPSHOTS)
+        apis.refuse(self.trace, "view: pictures")
         return Pool(self.trace, environment=self.environment)
 
     @functools.cached_property
@@ -607,7 +607,7 @@ class Recording:
     def thumbnails(self) -> Answer:
         """Return the frames of which there are small pictures, and whether more are to come."""
         try:
-            self.trace.refuse_vulkan("The strip of pictures", _SNAPSHOTS)
+            apis.refuse(self.trace, "view: strip")
         except UnavailableError as error:
             return {"frames": [], "more": False, "why": str(error)}
         return self.strip.frames()

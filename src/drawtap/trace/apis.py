@@ -1,0 +1,55 @@
+"""Work that has no form for Vulkan yet: the only list of it, with what does instead.
+
+A recording whose calls are all Vulkan's is refused by this work. Work that learns Vulkan loses its line here: its
+help, the reference page and the tests follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from drawtap.errors import UnavailableError
+
+if TYPE_CHECKING:
+    from drawtap.trace.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Work that does not exist for Vulkan: its name as the subject of a sentence, and a hint at what does instead."""
+
+    wanted: str
+    hint: str
+
+
+_ASK = "drawtap sql FILE 'SELECT * FROM executed' has what ran; objects, barriers and pipelines are tables too"
+_SNAPSHOTS = "drawtap replay FILE --snapshots FOLDER writes a picture of each frame"
+_CALLS = "-f json, csv or parquet have the calls"
+
+# Verbs by name; formats of export and panels of the viewer as `verb: part`.
+WITHOUT_VULKAN: Mapping[str, Gap] = {
+    "extract": Gap("Cutting out frames", "drawtap edit FILE --keep RANGE keeps calls"),
+    "export: apitrace": Gap("A trace of apitrace", _CALLS),
+    "export: c": Gap("C source", _CALLS),
+    "image": Gap("The picture after a call", _SNAPSHOTS),
+    "overdraw": Gap("The count of fragments", "drawtap stats FILE counts draws and vertices"),
+    "profile": Gap("Measuring", "drawtap replay FILE --benchmark has the time of each frame"),
+    "shaders": Gap("The estimate of shaders", "drawtap sql FILE 'SELECT * FROM shaders' has the modules of Vulkan"),
+    "simplify": Gap("The search for calls that did nothing", "drawtap checklist FILE has rules for Vulkan"),
+    "state": Gap("State", _ASK),
+    "synthesize": Gap("A program like a recording", "--set names features without one"),
+    "textures": Gap("The content of images", "drawtap sql FILE 'SELECT * FROM objects' lists them"),
+    "view: pictures": Gap("What a call draws", _SNAPSHOTS),
+    "view: program": Gap("The program in use", _ASK),
+    "view: state": Gap("State", _ASK),
+    "view: strip": Gap("The strip of pictures", _SNAPSHOTS),
+}
+
+
+def refuse(trace: Trace, work: str) -> None:
+    """Raise UnavailableError where all calls are Vulkan's and `work`, a key of WITHOUT_VULKAN or not, is one."""
+    gap = WITHOUT_VULKAN.get(work)
+    if gap is not None and list(trace.info["apis"]) == ["vk"]:
+        raise UnavailableError(f"{gap.wanted} for Vulkan does not exist yet", hint=gap.hint)
