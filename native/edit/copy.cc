@@ -180,13 +180,13 @@ void Copy::put(const Edit* edit, bool keep, const std::vector<uint64_t>& marks) 
     if (mark < marks.size() && marks[mark]) maker_.mark(to, marks[mark]);
     const Translation& t = translate(*columns.function);
     take(t, columns, chunk.ordinals()[record]);
-    for (auto& payload : row_.payloads) need(payload);
     const Function* function = t.to;
     if (edit && !edit->changes.empty()) {
       store_.clear();
       function = apply(edit->changes, function, "call " + std::to_string(walker_->seq));
       ++changed_;
     }
+    for (auto& payload : row_.payloads) need(payload);  // not what was replaced: nobody may find it there
     uint64_t long_ns = 0;
     uint32_t duration = duration_ns(chunk, record, long_ns);
     uint64_t origin = forget ? NO_ORIGIN : chunk.origin(walker_->call);

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 import shared
-from drawtap.corpus import engines, rows, search
+from drawtap.corpus import engines, hiding, rows, search
 from drawtap.corpus.adding import Adder
 from drawtap.corpus.checking import check
 from drawtap.corpus.playing import Limits, Run, play, play_all, task_key
 from drawtap.corpus.store import Store, create
 from drawtap.corpus.timing import METRICS
-from drawtap.errors import InputError, UnavailableError, UsageError
+from drawtap.errors import DrawtapError, InputError, UnavailableError, UsageError
 from drawtap.replay import player
 from drawtap.trace.trace import open_trace
 from gl.conftest import Bench
@@ -380,3 +380,61 @@ def test_a_redacted_recording_draws_the_same(triangle: Path, tmp_path: Path, mon
     verified = player.play(tmp_path / "b.dtap", ["--verify"])
     assert verified.compared > 0
     assert verified.different == 0
+
+
+@pytest.fixture(scope="module")
+def textured(tmp_path_factory: pytest.TempPathFactory, programs: Bench) -> Path:
+    """Return a recording of two frames with a texture that is replaced in part."""
+
+    def record(folder: Path) -> Path:
+        return programs.record(["textured"], folder / "textured.dtap", "--hash-frames")
+
+    return shared.once(tmp_path_factory, "corpus-textured", record)
+
+
+def _contents(path: Path) -> set[str]:
+    with open_trace(path) as trace:
+        return {str(row["hash"]) for row in trace.table("blobs")}
+
+
+def test_pictures_are_hidden_and_the_work_stays(textured: Path, fakes: Path, tmp_path: Path) -> None:
+    out = tmp_path / "b.dtap"
+    words = ("redact", textured, "-o", out, "--level", "content", "--on", "llvmpipe", "--engines", fakes, "--json")
+    answer = run_drawtap(*words, "--oracle", "grep -q drawtap {}")
+    assert (answer.returncode, "does not hold" in answer.stderr) == (2, True)
+    answer = run_drawtap(*words, "--oracle", "test -s {}")
+    assert answer.returncode == 0, answer.stderr
+    said = json.loads(answer.stdout)
+    assert (said["frames"], said["mixed"], said["kept"]) == (2, 2, {})
+    assert not _contents(out) & _contents(textured)
+    played = [player.play(path, ["--hashes"], environment=SOFTWARE) for path in (textured, out)]
+    assert played[0].hashes != played[1].hashes  # it shows something else
+    assert played[1].different == 0  # and says nothing of what the program showed
+
+
+def test_a_failure_outlives_its_redaction(triangle: Path, fakes: Path, tmp_path: Path) -> None:
+    for number, oracle in enumerate(("engines=sound,mask-1.0", "crash=crash-1.0")):
+        answer = run_drawtap(
+            "redact", triangle, "-o", tmp_path / f"{number}.dtap", "--level", "content", "--on", "llvmpipe",
+            "--engines", fakes, "--oracle", oracle, "--json",
+        )  # fmt: skip
+        assert answer.returncode == 0, answer.stderr
+        assert json.loads(answer.stdout)["oracle"] == oracle
+    answer = run_drawtap("redact", triangle, "-o", tmp_path / "c.dtap", "--engines", fakes, "--oracle", "hang=sound")
+    assert (answer.returncode, "does not hold" in answer.stderr) == (2, True)
+
+
+def test_a_texture_that_steers_stays(textured: Path, tmp_path: Path) -> None:
+    with open_trace(textured) as trace:
+        (seq,) = [s for (s,) in trace.sql("SELECT seq FROM calls WHERE name = 'glTexSubImage2D'").fetchall()]
+        before = bytes(trace.calls[seq].args["pixels"])
+
+    def holds(path: Path) -> bool:
+        with open_trace(path) as made:
+            return bytes(made.calls[seq].args["pixels"]) == before
+
+    hidden = hiding.hide(textured, tmp_path / "b.dtap", b"1", holds, 60)
+    assert (hidden.mixed, list(hidden.kept.values())) == (1, [1])
+    assert holds(tmp_path / "b.dtap")
+    with pytest.raises(DrawtapError, match="another"):
+        hiding.hide(textured, tmp_path / "c.dtap", b"1", lambda _: False, 60)

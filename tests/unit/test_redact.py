@@ -7,14 +7,17 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from conftest import Answer
 from drawtap.corpus.redaction import redact
 from drawtap.corpus.renaming import Names
+from drawtap.corpus.texels import Mixer
 from drawtap.errors import InputError
+from drawtap.trace.edit import edit
 from drawtap.trace.trace import open_trace
-from writer import SIGNATURES, Writer, blob, text
+from writer import SIGNATURES, Data, Writer, blob, text
 
 LIBRARY = """\
 F	16376	drawtap	dtapLibrary	2	0	tap	-
@@ -162,6 +165,98 @@ def test_denied_words_are_looked_for_everywhere(tmp_path: Path) -> None:
                 redact(trace, tmp_path / "b.dtap", deny=[word])
             assert not (tmp_path / "b.dtap").exists()
         assert redact(trace, tmp_path / "b.dtap", deny=["moonbase", "ada"]).left
+
+
+def test_denied_words_are_found_in_small_arrays(tmp_path: Path) -> None:
+    w = Writer(SIGNATURES)
+    w.thread().call("glUniform4fv", location=0, count=2, value=Data(b"0123456moonbase" * 2 + b".."))
+    with open_trace(w.write(tmp_path / "a.dtap")) as trace:
+        assert not trace.table("blobs")
+        with pytest.raises(InputError, match="glUniform4fv"):
+            redact(trace, tmp_path / "b.dtap", deny=["MoonBase"])
+        redact(trace, tmp_path / "b.dtap", deny=["moonbases"])
+
+
+def test_what_was_replaced_is_not_in_the_file(tmp_path: Path) -> None:
+    w = Writer(SIGNATURES)
+    w.thread().call("glUniform4fv", location=0, count=128, value=blob(b"moonbase" * 256))
+    w.add_blobs([b"moonbase" * 256])
+    w.write(tmp_path / "a.dtap")
+    with edit(tmp_path / "a.dtap") as editor:
+        editor.set(0, value=bytes(2048))
+        editor.save(tmp_path / "b.dtap")
+    with open_trace(tmp_path / "b.dtap") as trace:
+        assert [trace.core.blob(str(row["hash"])) for row in trace.table("blobs")] == [bytes(2048)]
+
+
+# ---- content -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("format_", "type_", "bytes_", "alpha"),
+    [("RGBA", "UNSIGNED_BYTE", 4, 3), ("RGB", "UNSIGNED_BYTE", 3, None), ("BGRA_EXT", "UNSIGNED_BYTE", 4, 3),
+     ("LUMINANCE_ALPHA", "UNSIGNED_BYTE", 2, 1)],
+)  # fmt: skip
+@pytest.mark.parametrize("padding", [0, 4])
+def test_colours_change_places_and_alpha_stays(
+    format_: str, type_: str, bytes_: int, alpha: int | None, padding: int
+) -> None:
+    width, height = 21, 13
+    stride = -(-width * bytes_ // 4) * 4 if padding else width * bytes_
+    content = np.random.default_rng(1).integers(0, 256, (height, stride), np.uint8)
+    words = (width, height, 1), f"GL_{format_}", f"GL_{type_}"
+    made = Mixer(b"1").mixed(content.tobytes(), *words)
+    assert made == Mixer(b"1").mixed(content.tobytes(), *words)
+    assert made != Mixer(b"2").mixed(content.tobytes(), *words)
+    assert made is not None
+    before, after = (
+        np.frombuffer(one, np.uint8).reshape(height, stride)[:, : width * bytes_].reshape(height, width, bytes_)
+        for one in (content.tobytes(), made)
+    )
+    assert (before != after).any(axis=2).mean() > 0.9
+    if alpha is not None:
+        assert (before[..., alpha] == after[..., alpha]).all()
+    for y in range(0, height, 8):
+        for x in range(0, width, 8):
+            tile = np.s_[y : y + 8, x : x + 8]
+            assert (before[tile].sum(axis=(0, 1), dtype=int) == after[tile].sum(axis=(0, 1), dtype=int)).all()
+
+
+@pytest.mark.parametrize(
+    ("format_", "bytes_", "side", "kept"),
+    [("RGB_S3TC_DXT1_EXT", 8, 4, 0), ("RGBA_S3TC_DXT5_EXT", 16, 4, 8), ("RGBA8_ETC2_EAC", 16, 4, 8),
+     ("RGBA_ASTC_6x6_KHR", 16, 6, 0), ("RED_RGTC1", 8, 4, 0), ("RGBA_BPTC_UNORM", 16, 4, 0)],
+)  # fmt: skip
+def test_blocks_keep_their_alpha_and_their_kind(format_: str, bytes_: int, side: int, kept: int) -> None:
+    content = np.random.default_rng(1).integers(0, 256, (16, bytes_), np.uint8)
+    if format_.startswith("RGB_"):
+        content[:, :4] = np.array([[9, 200, 9, 100]])  # no holes
+    made = Mixer(b"1").mixed(content.tobytes(), (4 * side, 4 * side, 1), f"GL_COMPRESSED_{format_}", None)
+    assert made is not None
+    after = np.frombuffer(made, np.uint8).reshape(16, bytes_)
+    assert (after[:, :kept] == content[:, :kept]).all()
+    assert (after != content).any(axis=1).sum() > 8
+    if format_.startswith("RGBA_S3TC"):
+        assert sorted(map(bytes, after[:, 8:12])) == sorted(map(bytes, content[:, 8:12]))
+
+
+def test_holes_stay_where_they_are() -> None:
+    content = bytes([0, 0, 255, 255, 0b11_00_01_10, 0b01_11_00_10, 0b10_10_01_11, 0b00_01_10_11])
+    made = Mixer(b"1").mixed(content, (4, 4, 1), "GL_COMPRESSED_RGBA_S3TC_DXT1_EXT", None)
+    assert made is not None
+    words = [int.from_bytes(one[4:], "little") for one in (content, made)]
+    holes = [[word >> 2 * i & 3 == 3 for i in range(16)] for word in words]
+    assert holes[0] == holes[1]
+    assert words[0] != words[1]
+
+
+@pytest.mark.parametrize(
+    ("format_", "type_"),
+    [("GL_RGBA_INTEGER", "GL_INT"), ("GL_DEPTH_COMPONENT", "GL_FLOAT"), ("GL_ALPHA", "GL_UNSIGNED_BYTE"),
+     ("GL_COMPRESSED_OF_TOMORROW", None)],
+)  # fmt: skip
+def test_what_steers_stays(format_: str, type_: str | None) -> None:
+    assert Mixer(b"1").mixed(bytes(range(256)), (8, 8, 1), format_, type_) is None
 
 
 def test_a_file_without_words_denies_nothing(drawtap: Callable[..., Answer], tmp_path: Path) -> None:

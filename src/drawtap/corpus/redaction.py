@@ -2,7 +2,8 @@
 
 Annotations are taken by an allow-list: a kind or a field that is not on it goes, also one that a later version writes.
 Contents stay, so the recording plays as before; `prove` compares the image of each frame. Calls stay at the level
-`identity`; `names` gives new names to everything in them that people named (`renaming`).
+`identity`; `names` gives new names to everything in them that people named (`renaming`). `content` also mixes the
+colours of textures (`hiding`).
 """
 
 from __future__ import annotations
@@ -11,15 +12,16 @@ import hashlib
 import json
 import secrets
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from drawtap.corpus import renaming
+from drawtap.corpus import hiding, renaming
 from drawtap.errors import DrawtapError, InputError, whole_file
 from drawtap.replay import player
 from drawtap.trace.edit import edit
+from drawtap.trace.sql_text import quote
 from drawtap.trace.trace import Trace, open_trace
 
 _COUNTS = (
@@ -60,35 +62,48 @@ _MARGIN = 1000  # times begin there
 class Redacted:
     """The outcome: annotations that went, texts that are left beside calls, and how many frames are proven equal.
 
-    `frames` is None where nothing was played. `texts` has every text in calls, by FUNCTION.PARAMETER.
+    `texts` has every text in calls, by FUNCTION.PARAMETER. `hidden` is of the level `content`.
     """
 
     path: Path
     dropped: tuple[str, ...]
     left: tuple[str, ...]
     texts: Mapping[str, tuple[str, ...]]
-    frames: int | None = None
-    engine: str = ""
+    hidden: hiding.Hidden | None = None
 
 
 def redact(
-    trace: Trace, path: Path, *, level: str = "identity", deny: Sequence[str] = (), salt: bytes | None = None
+    trace: Trace,
+    path: Path,
+    *,
+    level: str = "identity",
+    deny: Sequence[str] = (),
+    salt: bytes | None = None,
+    holds: hiding.Holds | None = None,
+    seconds: float = 120,
 ) -> Redacted:
-    """Write `trace` to `path` at the level `identity` or `names`. `salt` makes pseudonyms of programs; a fresh one by
-    default.
+    """Write `trace` to `path` at a level: `identity`, `names` or `content`.
+
+    `salt` makes pseudonyms of programs, and mixes; a fresh one by default. Where `holds` is given, `content` mixes what
+    it allows, and looks for that at most `seconds`.
 
     Raises InputError for a damaged recording, for programs that cannot be renamed, and where a word of `deny` is left.
     """
-    if level == "names":
-        with tempfile.TemporaryDirectory(prefix=".redact-", dir=path.absolute().parent) as folder:
-            named = Path(folder) / "named.dtap"
-            with edit(trace.path) as editor:
-                renaming.rename(editor)
-                editor.save(named)
-            with open_trace(named) as renamed:
-                made = _redacted(renamed, path, level, deny, salt)
-                return replace(made, dropped=_dropped(_notes(trace)))
-    return _redacted(trace, path, level, deny, salt)
+    if level == "identity":
+        return _redacted(trace, path, level, deny, salt)
+    salt = secrets.token_bytes(16) if salt is None else salt
+    hidden = None
+    with tempfile.TemporaryDirectory(prefix=".redact-", dir=path.absolute().parent) as folder:
+        last = named = Path(folder) / "named.dtap"
+        with edit(trace.path) as editor:
+            renaming.rename(editor)
+            editor.save(named)
+        if level == "content":
+            last = Path(folder) / "hidden.dtap"
+            hidden = hiding.hide(named, last, salt, holds, seconds)
+        with open_trace(last) as renamed:
+            made = _redacted(renamed, path, level, deny, salt)
+    return replace(made, dropped=_dropped(_notes(trace)), hidden=hidden)
 
 
 def _redacted(trace: Trace, path: Path, level: str, deny: Sequence[str], salt: bytes | None) -> Redacted:
@@ -135,10 +150,32 @@ def _deny(trace: Trace, words: Sequence[str], texts: Mapping[str, tuple[str, ...
                 if any(form in content for form in forms):
                     place = f"content {row['hash']}"
                     break
+            place = place or _inline(trace, forms)
         if place is not None:
             raise InputError(
                 f"nothing is written: {word!r} would be left in {place}", hint="--level names, or drawtap edit"
             )
+
+
+def _inline(trace: Trace, forms: Iterable[bytes]) -> str | None:
+    """Return the first array that stands beside its call, and not among the contents, with one of these bytes in it."""
+    rows = trace.sql(
+        "SELECT DISTINCT p.function, p.name FROM params p JOIN (SELECT DISTINCT name FROM calls) c ON c.name ="
+        " p.function WHERE p.element IS NOT NULL ORDER BY ALL"
+    ).fetchall()
+    pattern = "^(..)*(" + "|".join(form.hex().upper() for form in sorted(forms)) + ")"
+    for table, name in (("memory", "address"), ("map_writes", "data"), *rows):
+        column = f"{name}_data"
+        described = trace.sql(f"DESCRIBE {quote(str(table))}").fetchall()
+        if (column, "BLOB") not in {(str(row[0]), str(row[1])) for row in described}:
+            continue
+        found = trace.sql(
+            f"SELECT seq FROM {quote(str(table))} WHERE regexp_matches(hex({quote(column)}), $pattern) LIMIT 1",
+            {"pattern": pattern},
+        ).fetchall()
+        if found:
+            return f"{table}.{name} of call {found[0][0]}"
+    return None
 
 
 def _origin(trace: Trace, notes: list[dict[str, Any]]) -> dict[str, Any]:

@@ -262,12 +262,16 @@ class Editor:
         found = self.trace.core.check(keep)["broken"]
         return [Broken(**row) for row in found]
 
-    def save(self, path: str | os.PathLike[str], *, operation: str = "edit") -> Saved:
-        """Write the edited recording. It may be the file that is edited."""
+    def save(self, path: str | os.PathLike[str], *, operation: str = "edit", images: bool = True) -> Saved:
+        """Write the edited recording. It may be the file that is edited.
+
+        Without `images`, the hashes of the images that the program showed are left out.
+        """
         broken = tuple(self.problems())
         note: Row = {"kind": "edit", "operation": operation, "changes": len(self._changes)}
         signatures = part(SIGNATURES).read_bytes() if self._foreign else None
-        source = Part(self.trace.core, keep=self._keep, changes=tuple(self._changes))
+        shown = None if images else bytes(len(self._keep))
+        source = Part(self.trace.core, keep=self._keep, changes=tuple(self._changes), keep_images=shown)
         return _saved(Path(path), write([source], path, annotation=note, signatures=signatures), broken)
 
     # ---- values to bits ----------------------------------------------------------------------------------
