@@ -18,7 +18,6 @@ namespace dt::play {
 struct Asked {
   Options options;
   bool help = false;
-  std::vector<uint64_t> snapshot_calls;
 };
 
 template <class W> struct OptionOf {
@@ -36,8 +35,8 @@ inline bool number(const char* text, uint64_t& out) {
   return *end == 0;
 }
 
-// "5,7,9": ascending or not; a file of them as @FILE, blanks and newlines between.
-inline bool numbers(std::string text, std::vector<uint64_t>& out) {
+// "5,7@80,9": calls, ascending or not, and what submits them; a file of them as @FILE, blanks and newlines between.
+inline bool executions(std::string text, std::vector<std::pair<uint64_t, uint64_t>>& out) {
   if (text.starts_with("@")) {
     std::ifstream file(text.substr(1));
     if (!file) return false;
@@ -51,7 +50,11 @@ inline bool numbers(std::string text, std::vector<uint64_t>& out) {
     }
     if (*at < '0' || *at > '9') return false;
     char* end = nullptr;
-    out.push_back(strtoull(at, &end, 10));
+    auto& [call, by] = out.emplace_back(strtoull(at, &end, 10), 0);
+    if (*end == '@') {
+      by = strtoull(end + 1, &end, 10);
+      if (!by) return false;
+    }
     at = end;
   }
   return !out.empty();
@@ -101,7 +104,10 @@ template <class W> bool take_snapshot_at(W& w, char** values) {
   Options& o = w.options;
   size_t colon = text.find(':');
   std::string word = text.substr(0, colon), rest = colon == text.npos ? "" : text.substr(colon + 1);
-  if (word == "calls") return numbers(rest, w.snapshot_calls);
+  if (word == "calls") {
+    o.snapshot_at = Options::AT_CALLS;
+    return executions(rest, o.executions);
+  }
   if (word == "frames")
     o.snapshot_at = Options::AT_FRAMES;
   else if (word == "draws")
@@ -111,6 +117,25 @@ template <class W> bool take_snapshot_at(W& w, char** values) {
   else
     return false;
   return colon == text.npos || (number(rest.c_str(), o.snapshot_every) && o.snapshot_every);
+}
+
+template <class W> bool take_attachments(W& w, char** values) {
+  unsigned& out = w.options.attachments = 0;
+  std::string text = values[0];
+  for (text += ','; !text.empty(); text.erase(0, text.find(',') + 1)) {
+    const std::string word = text.substr(0, text.find(','));
+    if (word == "color")
+      out |= WANT_COLOR;
+    else if (word == "depth")
+      out |= WANT_DEPTH;
+    else if (word == "stencil")
+      out |= WANT_STENCIL;
+    else if (word == "buffers")
+      out |= WANT_BUFFERS;
+    else
+      return false;
+  }
+  return out != 0;
 }
 
 template <class W, size_t N> void print_usage(FILE* to, const char* program, const OptionOf<W> (&options)[N]) {

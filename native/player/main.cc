@@ -43,24 +43,6 @@ void find_openvg(const Trace& trace, char** arguments) {
   fprintf(stderr, "drawtap-play: %s: %s\n", own.c_str(), strerror(errno));
 }
 
-bool attachments(std::string text, unsigned& out) {
-  out = 0;
-  for (text += ','; !text.empty(); text.erase(0, text.find(',') + 1)) {
-    std::string word = text.substr(0, text.find(','));
-    if (word == "color")
-      out |= WANT_COLOR;
-    else if (word == "depth")
-      out |= WANT_DEPTH;
-    else if (word == "stencil")
-      out |= WANT_STENCIL;
-    else if (word == "buffers")
-      out |= WANT_BUFFERS;
-    else
-      return false;
-  }
-  return out != 0;
-}
-
 // What travels in the file: the last word on `key` among the annotations of a kind, or "".
 std::string annotated(const Trace& trace, std::string_view kind, std::string_view key) {
   std::string found;
@@ -118,9 +100,9 @@ struct Wanted : Asked {
 };
 
 bool take_states(Wanted& w, char** values) {
-  std::vector<uint64_t> calls;
-  if (!numbers(values[0], calls)) return false;
-  for (uint64_t call : calls) {
+  std::vector<std::pair<uint64_t, uint64_t>> calls;
+  if (!executions(values[0], calls)) return false;
+  for (auto& [call, by] : calls) {
     Point point;
     point.seq = call;
     w.options.points.push_back(std::move(point));
@@ -136,8 +118,7 @@ const OptionOf<Wanted> OPTIONS[] = {
     {"--snapshots", "PREFIX", "a prefix", take_snapshots, "save each frame as PREFIX000000.png"},
     {"--snapshot-at", "WHAT", "frames, draws or every (:N), or calls:A,B,C", take_snapshot_at,
      "frames, draws, every (call), each with :N for each Nth; calls:A,B,C"},
-    {"--attachments", "LIST", "some of color,depth,stencil,buffers",
-     [](Wanted& w, char** v) { return attachments(v[0], w.options.attachments); },
+    {"--attachments", "LIST", "some of color,depth,stencil,buffers", take_attachments,
      "color,depth,stencil,buffers: what snapshots are of (color)"},
     {"--format", "WORD", "a word", option_word<&Options::snapshot_format>, "of snapshots: png, ppm or rgba"},
     {"--x11", "", "", option_flag<&Options::x11>, "show windows on $DISPLAY"},
@@ -198,11 +179,11 @@ std::string complete(Wanted& w) {
   if (!o.keep_path.empty() && !read_bits(o.keep_path, o.keep)) return o.keep_path + " cannot be read";
   for (auto& point : o.points)
     if (point.what == Point::STATE) point.path = w.query_path;
-  if (!w.snapshot_calls.empty()) {
+  if (!o.executions.empty()) {
     if (!o.snapshots) return "--snapshot-at needs --snapshots";
     o.snapshots = false;
   }
-  for (uint64_t call : w.snapshot_calls) {
+  for (auto& [call, by] : o.executions) {
     Point point;
     char name[40];
     snprintf(name, sizeof name, "call%09llu", static_cast<unsigned long long>(call));
@@ -251,6 +232,8 @@ int play(Wanted& w, char** argv) {
   Options& o = w.options;
   const auto trace = std::make_shared<Trace>(o.trace);
   hand_over_vulkan(*trace, argv);
+  for (auto& [call, by] : o.executions)
+    if (by) throw Error(DT_E_ARGUMENT, "calls of this recording draw when they are made: A@B is for Vulkan");
   find_openvg(*trace, argv);  // before anything asks what can be measured
   std::string why;
   auto session = session_of(w, why);

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dt::play {
@@ -22,6 +23,8 @@ struct Point {
 using Heartbeat = uint64_t;
 constexpr Heartbeat NO_BEAT = UINT64_MAX;
 
+enum Attachments : unsigned { WANT_COLOR = 1, WANT_DEPTH = 2, WANT_STENCIL = 4, WANT_BUFFERS = 8 };
+
 struct Options {
   std::string trace, status_path, snapshot_prefix, frame_end = "auto", snapshot_format = "png";
   uint64_t first_frame = 0, end_frame = UINT64_MAX, stop_call = UINT64_MAX;
@@ -38,13 +41,14 @@ struct Options {
   unsigned attachments = 1;   // what snapshots are of: Attachments
   enum At : uint8_t { AT_FRAMES, AT_DRAWS, AT_CALLS } snapshot_at = AT_FRAMES;
   uint64_t snapshot_every = 1;
-  bool x11 = false;        // windows are shown
-  bool debug = false;      // the driver's messages are told
-  std::string config;      // red=8,...: asked for instead of the recorded one
-  std::string query_file;  // of states; "": standard output
-  bool serve = false;      // take points from standard input
-  bool look = false;       // these may ask what becomes of pixels and vertices
-  uint64_t heartbeat = 0;  // descriptor of shared memory for a Heartbeat; 0: none
+  std::vector<std::pair<uint64_t, uint64_t>> executions;  // of Vulkan: a command, and what submits it; 0: anything
+  bool x11 = false;                                       // windows are shown
+  bool debug = false;                                     // the driver's messages are told
+  std::string config;                                     // red=8,...: asked for instead of the recorded one
+  std::string query_file;                                 // of states; "": standard output
+  bool serve = false;                                     // take points from standard input
+  bool look = false;                                      // these may ask what becomes of pixels and vertices
+  uint64_t heartbeat = 0;                                 // descriptor of shared memory for a Heartbeat; 0: none
 };
 
 }  // namespace dt::play

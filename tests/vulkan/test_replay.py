@@ -51,10 +51,10 @@ def cube(tmp_path_factory: pytest.TempPathFactory) -> Cube:
     return Cube(folder / "cube.dtap", frozenset(each for each in shown if any(each)))
 
 
-def pictures(trace: Path, folder: Path) -> list[bytes]:
+def pictures(trace: Path, folder: Path, *more: str) -> list[bytes]:
     """Play a recording without a display and return its frames: RGB, the upper row first."""
     folder.mkdir()
-    command = [part(PLAYER_VULKAN), "--snapshots", f"{folder}/", "--format", "rgba", trace]
+    command = [part(PLAYER_VULKAN), "--snapshots", f"{folder}/", "--format", "rgba", *more, trace]
     done = subprocess.run(command, env={**environment(), "DISPLAY": ""}, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     frames = []
@@ -87,6 +87,11 @@ def test_frames_are_those_of_the_window(cube: Cube, tmp_path: Path) -> None:
     assert cube.window <= set(frames)
 
 
+def test_the_last_draw_leaves_what_the_frame_shows(cube: Cube, tmp_path: Path) -> None:
+    frames = pictures(cube.trace, tmp_path / "frames")
+    assert frames == pictures(cube.trace, tmp_path / "draws", "--snapshot-at", "draws")
+
+
 def test_frames_are_drawn(cube: Cube, tmp_path: Path) -> None:
     """Without its draws the program's pictures are not there: nothing else in the recording has them."""
     run_drawtap("edit", cube.trace, "-o", tmp_path / "none.dtap", "--drop", "vkCmdDraw")
@@ -102,7 +107,7 @@ def test_a_replay_is_told_as_others_are(cube: Cube, tmp_path: Path) -> None:
     assert again["hashes"] == hashes[10:12]
     saved = numbers(cube.trace, "--snapshots", str(tmp_path), "--snapshot-at", "frames:20")
     assert [Path(str(path)).name for path in saved["images"]] == ["000000.png", "000020.png", "000040.png"]  # type: ignore[attr-defined]
-    for more in (["--loop", "2"], ["--snapshot-at", "draws", "--snapshots", str(tmp_path)], ["--window"]):
+    for more in (["--loop", "2"], ["--window"]):
         refused = run_drawtap("replay", cube.trace, *more, environment=environment())
         assert refused.returncode == 3
         assert "yet" in refused.stderr

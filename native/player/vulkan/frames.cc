@@ -105,6 +105,7 @@ void Player::choose_handlers() {
   };
   for (auto& [of, handler] : special) handlers_[of] = handler;
   watch_stores();
+  watch_pictures();
 }
 
 // What cannot be played is said before anything is played.
@@ -152,8 +153,10 @@ void Player::progress() {
 }
 
 void Player::frame_end() {
-  const bool wanted = frame_ >= options_.first_frame && frame_ < options_.end_frame;
-  if (wanted && options_.snapshots && frame_ % options_.snapshot_every == 0) {
+  const bool wanted = in_range();
+  if (snapshots_) snapshots_->collect();
+  if (wanted && options_.snapshots && options_.snapshot_at == Options::AT_FRAMES &&
+      frame_ % options_.snapshot_every == 0) {
     char name[32];
     snprintf(name, sizeof name, "%06llu", static_cast<unsigned long long>(frame_));
     if (!presented_)
@@ -215,6 +218,7 @@ int Player::run() {
     if (!is_late(chunk, record)) play(chunk, record);
   }
   play_late(UINT64_MAX, 0);
+  if (snapshots_) snapshots_->collect(), tell_unseen();
   if (options_.image_at_call) save_picture(frame_, options_.snapshot_prefix);
   objects_.drop([](unsigned kind, const Object& o) {  // what still runs is part of the time
     if (kind == OF_Device) DT_VK(*o.owner, vkDeviceWaitIdle)(o.owner->device);

@@ -24,7 +24,10 @@ const OptionOf<Wanted> OPTIONS[] = {
     {"--verify", "", "", option_flag<&Options::verify>,
      "compare what the device stored in mapped memory, and answers to queries, with the recording"},
     {"--snapshots", "PREFIX", "a prefix", take_snapshots, "save each frame as PREFIX000000.png"},
-    {"--snapshot-at", "WHAT", "frames, draws or every (:N), or calls:A,B,C", take_snapshot_at, "frames, frames:N"},
+    {"--snapshot-at", "WHAT", "frames or draws (:N), or calls:A,B@S,C", take_snapshot_at,
+     "frames or draws, with :N each Nth of them, or calls:A,B@S: after these, B as call S submits it"},
+    {"--attachments", "LIST", "some of color,depth,stencil", take_attachments,
+     "what snapshots after draws show: color,depth,stencil"},
     {"--format", "WORD", "a word", option_word<&Options::snapshot_format>, "of snapshots: png, ppm or rgba"},
     {"--hashes", "", "", take_hashes, "report the hash of each frame"},
     {"--image", "CALL FILE", "a call and a file", take_image, "save what was shown last before a call, and stop"},
@@ -44,9 +47,9 @@ const OptionOf<Wanted> OPTIONS[] = {
 // What the player of the other APIs can do besides.
 std::string elsewhere(int argc, char** argv) {
   static const std::set<std::string_view> known = {
-      "--loop",        "--attachments", "--x11",     "--config",   "--debug",       "--query-state", "--query-path",
-      "--query-file",  "--objects",     "--serve",   "--look",     "--as-recorded", "--keep",        "--errors",
-      "--shift-names", "--metrics",     "--measure", "--measured", "--plan"};
+      "--loop",       "--x11",         "--config",  "--debug",   "--query-state", "--query-path",
+      "--query-file", "--objects",     "--serve",   "--look",    "--as-recorded", "--keep",
+      "--errors",     "--shift-names", "--metrics", "--measure", "--measured",    "--plan"};
   for (int i = 1; i < argc; ++i)
     if (known.contains(argv[i])) return argv[i];
   return "";
@@ -109,8 +112,17 @@ int main(int argc, char** argv) {
   if (w.help) return print_usage(stdout, "drawtap-play-vk", OPTIONS), 0;
   if (!wrong.empty()) return usage(wrong);
   if (w.options.trace.empty()) return usage("which trace?");
-  if (!w.snapshot_calls.empty() || w.options.snapshot_at != Options::AT_FRAMES) {
-    fputs("drawtap-play: recordings of Vulkan have snapshots of frames alone yet\n", stderr);
+  if (w.options.snapshot_at == Options::AT_CALLS && w.options.executions.empty()) {
+    fputs("drawtap-play: calls of Vulkan draw when they are submitted: snapshots are of frames, draws or calls\n",
+          stderr);
+    return 3;
+  }
+  if (w.options.attachments & WANT_BUFFERS) {
+    fputs("drawtap-play: buffers of Vulkan are not in snapshots yet\n", stderr);
+    return 3;
+  }
+  if (w.options.attachments != WANT_COLOR && w.options.snapshot_at == Options::AT_FRAMES) {
+    fputs("drawtap-play: frames of Vulkan have a color alone; --snapshot-at draws has the other attachments\n", stderr);
     return 3;
   }
   try {

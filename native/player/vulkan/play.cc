@@ -278,9 +278,11 @@ void Player::made(Call& c) {
 void Player::generic(Call& c) {
   if (!succeeded(c)) return;  // what failed left nothing behind
   build(c);
+  if (snapshots_) snapshots_->prepare(c, seq_);
   invoke(c);
   made(c);
   if (const Handler watcher = watchers_[c.number]) (this->*watcher)(c);
+  if (snapshots_) snapshots_->keep(c, seq_, rooms_);
 }
 
 void Player::destroy(Call& c) {
@@ -297,11 +299,14 @@ void Player::destroy(Call& c) {
   c.table = object.owner;
   if (kind == OF_DescriptorPool || kind == OF_CommandPool)
     objects_.drop([&](unsigned each, const Object& o) {
-      return o.parent == object.now && each == (kind == OF_CommandPool ? OF_CommandBuffer : OF_DescriptorSet);
+      if (o.parent != object.now || each != (kind == OF_CommandPool ? OF_CommandBuffer : OF_DescriptorSet))
+        return false;
+      if (snapshots_) snapshots_->forget(each, o.now, *c.table);
+      return true;
     });
   if (kind == OF_DescriptorUpdateTemplate) templates_.erase(object.now);
   if (kind == OF_Buffer || kind == OF_Image) stores_.forget(object.now);
-  invoke(c);
+  if (!snapshots_ || snapshots_->forget(kind, object.now, *c.table)) invoke(c);
 }
 
 void Player::free_objects(Call& c) {
@@ -310,6 +315,7 @@ void Player::free_objects(Call& c) {
   for (uint64_t recorded : recorded_array<uint64_t>(c, of)) {
     Object object;
     if (!recorded || !objects_.take(c.param(of).type, recorded, object)) continue;
+    if (snapshots_) snapshots_->forget(c.param(of).type, object.now, *c.table);
     if (c.param(of).type == OF_CommandBuffer) size::g_secondary.erase(object.now);
   }
   invoke(c);

@@ -16,39 +16,12 @@
 #include "../blobs.h"
 #include "../findings.h"
 #include "../options.h"
+#include "objects.h"
 #include "relocation.h"
+#include "snapshots.h"
 #include "stores.h"
 
 namespace dt::play::vk {
-
-// Functions of an instance or of a device, looked up when they are first needed.
-struct Table {
-  VkInstance instance = nullptr;
-  VkDevice device = nullptr;
-  std::vector<void*> functions = std::vector<void*>(number::COMMANDS);
-  virtual ~Table() = default;
-  void* get(uint16_t number);  // nullptr: the driver does not have it
-};
-#define DT_VK(table, name) (reinterpret_cast<type::name>((table).get(number::name)))
-
-struct Instance : Table {
-  std::vector<VkPhysicalDevice> physical;
-};
-
-// What the player needs of its own on a device: to hand on semaphores and fences, to read images.
-struct Device : Table {
-  VkPhysicalDevice physical = nullptr;
-  VkPhysicalDeviceMemoryProperties memory{};
-  std::vector<uint32_t> memory_types;  // by the recorded number
-  VkQueue queue = nullptr;
-  uint32_t family = 0;
-  VkCommandPool pool = nullptr;
-  VkCommandBuffer commands = nullptr;
-  VkBuffer buffer = nullptr;
-  VkDeviceMemory room = nullptr;
-  uint64_t room_bytes = 0;
-  void* at = nullptr;
-};
 
 struct Memory {
   Device* device = nullptr;
@@ -99,31 +72,12 @@ struct Content {
   explicit operator bool() const { return data; }
 };
 
-// A recorded call, and what becomes of it.
-struct Call {
-  const Command& command;
-  uint16_t number;
-  const Columns& columns;
-  uint32_t row;
-  Table* table = nullptr;
-  uint64_t arguments[MOST_PARAMS] = {};
-  const Param& param(int i) const { return PARAMS[command.first + i]; }
-  template <class T> T* at(int i) const { return reinterpret_cast<T*>(arguments[i]); }
-  template <class T> T as(int i) const { return reinterpret_cast<T>(arguments[i]); }
-  // The recorded value of a parameter.
-  uint64_t recorded(int i) const { return value(param(i).width, static_cast<size_t>(param(i).slot)); }
-  VkResult result() const { return static_cast<VkResult>(value(command.result_width, command.result_slot)); }
-  uint64_t value(unsigned width, size_t slot) const {
-    return width == 8 ? columns.w8[slot][row] : columns.w4[slot][row];
-  }
-};
-
 struct Picture {
   int width = 0, height = 0;
   std::vector<uint8_t> pixels;  // RGBA, the lowest row first
 };
 
-class Player final : Relocation::Host {
+class Player final : Relocation::Host, Snapshots::Host {
  public:
   Player(const Trace& trace, const Options& options);
   ~Player();
@@ -239,6 +193,15 @@ class Player final : Relocation::Host {
   void queue_idle(Call& c);
   bool may_run() const;  // whether something that was submitted may have run at this place of the recording
 
+  // ---- pictures of what commands drew (pictures.cc)
+  void watch_pictures();
+  bool wanted(const KeptCommand& command, uint64_t submit) override;
+  void pictured(const Taken& taken, const std::vector<AttachmentImage>& images) override;
+  uint32_t memory_type_of(const Device& device, uint32_t bits, uint32_t wanted) const override {
+    return memory_type(device, bits, wanted);
+  }
+  void tell_unseen();
+
   // ---- frames (frames.cc)
   void frame_end();
   bool save_picture(uint64_t frame, const std::string& path);
@@ -247,6 +210,8 @@ class Player final : Relocation::Host {
   }
   void progress();
   void finish();
+
+  bool in_range() const { return frame_ >= options_.first_frame && frame_ < options_.end_frame; }
 
   struct Late {
     std::shared_ptr<Decoded> chunk;
@@ -261,6 +226,9 @@ class Player final : Relocation::Host {
   std::vector<Mapping> mapping_;
   std::vector<Handler> handlers_, watchers_;  // instead of what is generic; after that
   Stores stores_;
+  std::unique_ptr<Snapshots> snapshots_;  // where pictures of what commands drew are wanted
+  uint64_t draws_seen_ = 0;
+  std::vector<bool> executions_seen_;  // of options_.executions
   std::unique_ptr<Feed> feed_;
   Blobs blobs_;
   std::vector<Blobs::Bytes> held_;  // contents of the running call

@@ -260,6 +260,7 @@ void Player::destroy_device(Call& c) {
   auto* device = static_cast<Device*>(objects_.find(OF_Device, c.recorded(0))->owner);
   c.table = device;
   DT_VK(*device, vkDeviceWaitIdle)(device->device);
+  if (snapshots_) snapshots_->end(*device);
   for (auto& chain : swapchains_)
     if (chain->device == device) drop_images(*chain), chain->device = nullptr;
   if (shown_ && !shown_->device) shown_ = nullptr;
@@ -275,6 +276,10 @@ void Player::get_queue(Call& c) {
   build(c);
   c.table->get(c.number) ? static_cast<void>(invoke(c)) : fail(DT_E_ARGUMENT, "the driver here does not have it");
   made(c);
+  if (!snapshots_) return;
+  const bool first = c.number == number::vkGetDeviceQueue;
+  snapshots_->add_queue(*c.at<VkQueue>(first ? 3 : 2),
+                        first ? static_cast<uint32_t>(c.arguments[1]) : c.at<VkDeviceQueueInfo2>(1)->queueFamilyIndex);
 }
 
 void Player::secondary_buffers(Call& c) {

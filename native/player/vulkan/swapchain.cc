@@ -84,6 +84,7 @@ void Player::make_images(Swapchain& chain, size_t count) {
       fail(DT_E_ARGUMENT, "there is no memory for the images of a window");
     chain.memory.push_back(memory);
     DT_VK(device, vkBindImageMemory)(device.device, image, memory, 0);
+    if (snapshots_) snapshots_->add_image(image, {info.format, info.extent, info.imageType, info.samples, true});
   }
 }
 

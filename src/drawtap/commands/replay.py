@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from drawtap.replay.player import Finding, Replay
 
 _WRONG = frozenset({"read-back", "frame"})
+_SNAPSHOTS_HELP = "When: frames, draws or every (call), :N for each Nth, or calls:A,B; of Vulkan A@S: as S submits it."
 
 
 @command(
@@ -42,10 +43,7 @@ def replay(
     loop: Annotated[int, Opt("Play the frames N times; they are decoded once.", metavar="N")] = 1,
     speed: Annotated[Literal["max", "as-recorded"], Opt("Speed of the replay.")] = "max",
     snapshots: Annotated[Path | None, Opt("Save every frame as a PNG in this folder.", metavar="FOLDER")] = None,
-    snapshot_at: Annotated[
-        str | None,
-        Opt("When: frames, draws or every (call), with :N each Nth of them, or calls:A,B,C.", metavar="WHEN"),
-    ] = None,
+    snapshot_at: Annotated[str | None, Opt(_SNAPSHOTS_HELP, metavar="WHEN")] = None,
     attachments: Annotated[str, Opt("Save these: some of color,depth,stencil,buffers.", metavar="LIST")] = "color",
     verify: Annotated[
         bool, Opt("Compare read-backs, answers to queries, GL errors and frame hashes with the recording.")
@@ -152,7 +150,8 @@ def _check(snapshots: Path | None, snapshot_at: str | None, attachments: str, co
     for word in attachments.split(","):
         if word not in ("color", "depth", "stencil", "buffers"):
             raise UsageError(f"--attachments {word!r} is none", hint="some of color,depth,stencil,buffers")
-    if snapshot_at and not re.fullmatch(r"(frames|draws|every)(:[1-9]\d*)?|calls:\d+(,\d+)*", snapshot_at):
+    when = r"(frames|draws|every)(:[1-9]\d*)?|calls:\d+(@\d+)?(,\d+(@\d+)?)*"
+    if snapshot_at and not re.fullmatch(when, snapshot_at):
         raise UsageError(
             f"--snapshot-at {snapshot_at!r} makes no sense", hint="frames:10, draws, every:1000, calls:5,9"
         )

@@ -1,0 +1,319 @@
+#include "copier.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "../../core/error.h"
+#include "../options.h"
+
+namespace dt::play::vk {
+namespace {
+
+struct Chained {
+  int32_t stype;
+  const Chained* next;
+};
+template <class T> const T* chained(const void* chain, int32_t stype) {
+  for (auto* at = static_cast<const Chained*>(chain); at; at = at->next)
+    if (at->stype == stype) return reinterpret_cast<const T*>(at);
+  return nullptr;
+}
+
+bool begins_pass(uint16_t n) {
+  using namespace number;
+  return n == vkCmdBeginRenderPass || n == vkCmdBeginRenderPass2 || n == vkCmdBeginRenderPass2KHR ||
+         n == vkCmdBeginRendering || n == vkCmdBeginRenderingKHR;
+}
+
+bool is_label(std::string_view name) { return name.find("Label") != name.npos || name.find("Marker") != name.npos; }
+
+bool is_next(uint16_t n) {
+  return n == number::vkCmdNextSubpass || n == number::vkCmdNextSubpass2 || n == number::vkCmdNextSubpass2KHR;
+}
+
+constexpr uint32_t SUSPENDED = VK_RENDERING_SUSPENDING_BIT | VK_RENDERING_RESUMING_BIT;
+
+}  // namespace
+
+bool Copier::is_rendering(size_t begin) const {
+  return stream_[begin]->number == number::vkCmdBeginRendering ||
+         stream_[begin]->number == number::vkCmdBeginRenderingKHR;
+}
+
+void Copier::step(Place& place, const Stream& stream, size_t at) {
+  const KeptCommand& command = *stream[at];
+  const std::string_view name = command.command->name;
+  if (begins_pass(command.number)) {
+    place = {at, 0, {}};
+  } else if (name.starts_with("vkCmdEndRender")) {
+    place = {};
+  } else if (is_next(command.number)) {
+    ++place.subpass;
+  } else if (place.begin != OUTSIDE && !is_label(name)) {
+    if (name.starts_with("vkCmdBegin")) place.open.emplace_back(name.substr(10));
+    if (name.starts_with("vkCmdEnd"))
+      if (auto it = std::find(place.open.rbegin(), place.open.rend(), name.substr(8)); it != place.open.rend())
+        place.open.erase(std::next(it).base());
+    if (name.starts_with("vkCmdSetRenderingAttachment") || name.starts_with("vkCmdSetRenderingInput"))
+      place.open.emplace_back(name);
+  }
+}
+
+const KeptPass* Copier::pass_of(size_t begin) const {
+  auto it = s_.passes_.find(stream_[begin]->at<VkRenderPassBeginInfo>(1)->renderPass);
+  return it == s_.passes_.end() ? nullptr : &it->second;
+}
+
+// ---- what is wanted -------------------------------------------------------------------------------------------
+
+template <class Info> std::string Copier::resolves_elsewhere(const Info& info, uint32_t subpass) {
+  for (uint32_t i = 0; i < info.subpassCount; ++i) {
+    const auto& each = info.pSubpasses[i];
+    if (i == subpass) continue;
+    bool resolves = false;
+    for (uint32_t k = 0; each.pResolveAttachments && k < each.colorAttachmentCount; ++k)
+      resolves |= each.pResolveAttachments[k].attachment != VK_ATTACHMENT_UNUSED;
+    if constexpr (requires { each.pNext; })
+      resolves |= chained<Chained>(each.pNext, VK_STRUCTURE_TYPE_SUBPASS_DESCRIPTION_DEPTH_STENCIL_RESOLVE) != nullptr;
+    if (resolves) return "another subpass of its render pass resolves samples";
+  }
+  return "";
+}
+
+std::string Copier::obstacle(const Pause& pause, const KeptCommand& command, const Place& place) const {
+  if (command.command->flags & DISPATCH) return "what a dispatch stores is not read yet";
+  if (!(command.command->flags & DRAW) && command.number != number::vkCmdClearAttachments)
+    return std::string(command.command->name) + " draws nothing; snapshots are taken after draws";
+  if (place.begin == OUTSIDE) return "the render pass that it draws in does not begin in this command buffer";
+  if (!place.open.empty()) return "the render pass cannot be interrupted: " + place.open.back() + " is not over";
+  if (is_rendering(place.begin)) {
+    if (stream_[place.begin]->at<VkRenderingInfo>(1)->flags & SUSPENDED)
+      return "the render pass is one of several parts (suspended or resumed)";
+    return "";
+  }
+  const KeptPass* pass = pass_of(place.begin);
+  if (!pass) return "its render pass is not known";
+  return pass->one ? resolves_elsewhere(*pass->one, pause.subpass) : resolves_elsewhere(*pass->two, pause.subpass);
+}
+
+void Copier::add_shot(Taken& taken, const std::string& name, uint32_t aspect, VkImageView of, VkImageLayout layout) {
+  auto why = [&](const char* text) { taken.why.push_back((name.empty() ? "color" : name) + ": " + text); };
+  auto view = s_.views_.find(of);
+  if (view == s_.views_.end()) return why("its image view is not known");
+  auto image = s_.images_.find(view->second.image);
+  if (image == s_.images_.end()) return why("its image is not known");
+  const KeptImage& i = image->second;
+  if (aspect == VK_IMAGE_ASPECT_DEPTH_BIT && !has_depth(i.format)) return;
+  if (aspect == VK_IMAGE_ASPECT_STENCIL_BIT && !has_stencil(i.format)) return;
+  if (!i.readable) return why("the image cannot be read");
+  if (i.samples > 1 && aspect != VK_IMAGE_ASPECT_COLOR_BIT)
+    return why("depth and stencil of several samples are not read");
+  const char* no_color = aspect == VK_IMAGE_ASPECT_COLOR_BIT ? unreadable(device_, i.format) : nullptr;
+  if (no_color) return why(no_color);
+  const VkImageSubresourceRange& range = view->second.range;
+  const uint32_t width = std::max(i.extent.width >> range.baseMipLevel, 1u);
+  const uint32_t height = std::max(i.extent.height >> range.baseMipLevel, 1u);
+  taken.shots.push_back({.name = name,
+                         .image = view->second.image,
+                         .format = i.format,
+                         .layout = layout,
+                         .aspect = aspect,
+                         .samples = i.samples,
+                         .level = range.baseMipLevel,
+                         .layer = range.baseArrayLayer,
+                         .width = width,
+                         .height = height,
+                         .slice = i.type == VK_IMAGE_TYPE_3D});
+}
+
+static std::string color_name(uint32_t i) { return i ? "color" + std::to_string(i) : ""; }
+
+template <class Info> void Copier::shots_of_subpass(Pause& pause, const Info& info) {
+  const auto& subpass = info.pSubpasses[pause.subpass];
+  const std::vector<VkImageView> views = views_of(pause.begin);
+  auto lost = [&](uint32_t attachment) {  // behind this subpass
+    for (uint32_t i = pause.subpass + 1; i < info.subpassCount; ++i) {
+      const auto& s = info.pSubpasses[i];
+      bool used = s.pDepthStencilAttachment && s.pDepthStencilAttachment->attachment == attachment;
+      for (uint32_t k = 0; k < s.colorAttachmentCount; ++k) used |= s.pColorAttachments[k].attachment == attachment;
+      for (uint32_t k = 0; k < s.inputAttachmentCount; ++k) used |= s.pInputAttachments[k].attachment == attachment;
+      for (uint32_t k = 0; k < s.preserveAttachmentCount; ++k) used |= s.pPreserveAttachments[k] == attachment;
+      if (!used) return true;
+    }
+    return false;
+  };
+  auto add = [&](const std::string& name, uint32_t aspect, uint32_t attachment) {
+    if (attachment == VK_ATTACHMENT_UNUSED) return;
+    if (attachment >= views.size() || attachment >= info.attachmentCount)
+      pause.taken.why.push_back((name.empty() ? "color" : name) + ": the framebuffer does not have it");
+    else if (lost(attachment))
+      pause.taken.why.push_back((name.empty() ? "color" : name) + ": the render pass does not preserve it");
+    else
+      add_shot(pause.taken, name, aspect, views[attachment], VK_IMAGE_LAYOUT_GENERAL);
+  };
+  if (s_.attachments_ & WANT_COLOR)
+    for (uint32_t i = 0; i < subpass.colorAttachmentCount; ++i)
+      add(color_name(i), VK_IMAGE_ASPECT_COLOR_BIT, subpass.pColorAttachments[i].attachment);
+  if (!subpass.pDepthStencilAttachment) return;
+  const uint32_t depth = subpass.pDepthStencilAttachment->attachment;
+  if (s_.attachments_ & WANT_DEPTH) add("depth", VK_IMAGE_ASPECT_DEPTH_BIT, depth);
+  if (s_.attachments_ & WANT_STENCIL) add("stencil", VK_IMAGE_ASPECT_STENCIL_BIT, depth);
+}
+
+std::vector<VkImageView> Copier::views_of(size_t begin) const {
+  const auto* info = stream_[begin]->at<VkRenderPassBeginInfo>(1);
+  if (auto* given =
+          chained<VkRenderPassAttachmentBeginInfo>(info->pNext, VK_STRUCTURE_TYPE_RENDER_PASS_ATTACHMENT_BEGIN_INFO);
+      given && given->attachmentCount)
+    return {given->pAttachments, given->pAttachments + given->attachmentCount};
+  auto it = s_.framebuffers_.find(info->framebuffer);
+  return it == s_.framebuffers_.end() ? std::vector<VkImageView>() : it->second;
+}
+
+void Copier::shots_of_pass(Pause& pause) {
+  const KeptPass& pass = *pass_of(pause.begin);
+  const uint32_t count = pass.one ? pass.one->subpassCount : pass.two->subpassCount;
+  if (pause.subpass >= count) return pause.taken.why.emplace_back("its render pass has fewer subpasses"), void();
+  pass.one ? shots_of_subpass(pause, *pass.one) : shots_of_subpass(pause, *pass.two);
+}
+
+void Copier::shots_of_rendering(Pause& pause) {
+  const auto* info = stream_[pause.begin]->at<VkRenderingInfo>(1);
+  auto add = [&](const std::string& name, uint32_t aspect, const VkRenderingAttachmentInfo* a) {
+    if (a && a->imageView) add_shot(pause.taken, name, aspect, a->imageView, a->imageLayout);
+  };
+  if (s_.attachments_ & WANT_COLOR)
+    for (uint32_t i = 0; i < info->colorAttachmentCount; ++i)
+      add(color_name(i), VK_IMAGE_ASPECT_COLOR_BIT, &info->pColorAttachments[i]);
+  if (s_.attachments_ & WANT_DEPTH) add("depth", VK_IMAGE_ASPECT_DEPTH_BIT, info->pDepthAttachment);
+  if (s_.attachments_ & WANT_STENCIL) add("stencil", VK_IMAGE_ASPECT_STENCIL_BIT, info->pStencilAttachment);
+}
+
+void Copier::want(size_t at, Taken taken) {
+  for (; walked_ < at; ++walked_) step(place_, stream_, walked_);
+  Pause pause{at, place_.begin, place_.subpass, std::move(taken), true};
+  const std::string why = obstacle(pause, *stream_[at], place_);
+  if (!why.empty()) {
+    pause.taken.why.push_back(why);
+    pause.begin = OUTSIDE;
+  } else {
+    is_rendering(pause.begin) ? shots_of_rendering(pause) : shots_of_pass(pause);
+    if (pause.taken.shots.empty()) {
+      if (pause.taken.why.empty()) pause.taken.why.emplace_back("it draws to no image of this kind");
+      pause.begin = OUTSIDE;
+    } else if (!pauses_.empty() && pauses_.back().begin == pause.begin) {
+      pauses_.back().last = false;
+    }
+  }
+  if (pause.begin == OUTSIDE)
+    submission_.taken.push_back(std::move(pause.taken));
+  else
+    pauses_.push_back(std::move(pause));
+}
+
+// ---- what is recorded -----------------------------------------------------------------------------------------
+
+void Copier::make(const KeptCommand& command) {
+  uint64_t arguments[MOST_PARAMS];
+  std::copy(std::begin(command.arguments), std::end(command.arguments), arguments);
+  arguments[0] = reinterpret_cast<uint64_t>(to_);
+  // Secondary command buffers are unfolded.
+  VkSubpassBeginInfo inside{};
+  VkRenderingInfo rendering{};
+  using namespace number;
+  switch (command.number) {
+    case vkCmdBeginRenderPass: arguments[2] = VK_SUBPASS_CONTENTS_INLINE; break;
+    case vkCmdNextSubpass: arguments[1] = VK_SUBPASS_CONTENTS_INLINE; break;
+    case vkCmdBeginRenderPass2:
+    case vkCmdBeginRenderPass2KHR:
+    case vkCmdNextSubpass2:
+    case vkCmdNextSubpass2KHR: {
+      uint64_t& info = arguments[is_next(command.number) ? 1 : 2];
+      inside = *reinterpret_cast<const VkSubpassBeginInfo*>(info);
+      inside.contents = VK_SUBPASS_CONTENTS_INLINE;
+      info = reinterpret_cast<uint64_t>(&inside);
+      break;
+    }
+    case vkCmdBeginRendering:
+    case vkCmdBeginRenderingKHR:
+      rendering = *command.at<VkRenderingInfo>(1);
+      rendering.flags &= ~static_cast<uint32_t>(VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT);
+      arguments[1] = reinterpret_cast<uint64_t>(&rendering);
+      break;
+    default: break;
+  }
+  void* function = device_.get(command.number);
+  if (!function && command.command->alias != number::COMMANDS) function = device_.get(command.command->alias);
+  if (!function) throw Error(DT_E_ARGUMENT, std::string("the driver here does not have ") + command.command->name);
+  command.command->shape(function, arguments);
+}
+
+// Begins a part of a render pass.
+void Copier::begin(size_t at, Variant which, bool whole) {
+  const KeptCommand& command = *stream_[at];
+  if (whole) return make(command);
+  if (!is_rendering(at)) {
+    VkRenderPassBeginInfo info = *command.at<VkRenderPassBeginInfo>(1);
+    info.renderPass = s_.variant(device_, info.renderPass, which);
+    return DT_VK(device_, vkCmdBeginRenderPass)(to_, &info, VK_SUBPASS_CONTENTS_INLINE);
+  }
+  VkRenderingInfo info = *command.at<VkRenderingInfo>(1);
+  info.flags &= ~static_cast<uint32_t>(VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT);
+  auto part = [&](VkRenderingAttachmentInfo a) {
+    if (which != FIRST) a.loadOp = VK_ATTACHMENT_LOAD_OP_LOAD;
+    if (which != LAST) a.storeOp = VK_ATTACHMENT_STORE_OP_STORE, a.resolveMode = VK_RESOLVE_MODE_NONE;
+    return a;
+  };
+  std::vector<VkRenderingAttachmentInfo> colors;
+  for (uint32_t i = 0; i < info.colorAttachmentCount; ++i) colors.push_back(part(info.pColorAttachments[i]));
+  info.pColorAttachments = colors.data();
+  VkRenderingAttachmentInfo depth{}, stencil{};
+  if (info.pDepthAttachment) depth = part(*info.pDepthAttachment), info.pDepthAttachment = &depth;
+  if (info.pStencilAttachment) stencil = part(*info.pStencilAttachment), info.pStencilAttachment = &stencil;
+  auto function = DT_VK(device_, vkCmdBeginRendering);
+  if (!function) function = DT_VK(device_, vkCmdBeginRenderingKHR);
+  function(to_, &info);
+}
+
+void Copier::pause(Pause& p) {
+  const bool rendering = is_rendering(p.begin);
+  if (rendering) {
+    auto function = DT_VK(device_, vkCmdEndRendering);
+    if (!function) function = DT_VK(device_, vkCmdEndRenderingKHR);
+    function(to_);
+  } else {
+    const KeptPass& pass = *pass_of(p.begin);
+    const uint32_t count = pass.one ? pass.one->subpassCount : pass.two->subpassCount;
+    for (uint32_t i = p.subpass + 1; i < count; ++i) DT_VK(device_, vkCmdNextSubpass)(to_, VK_SUBPASS_CONTENTS_INLINE);
+    DT_VK(device_, vkCmdEndRenderPass)(to_);
+  }
+  copy(p.taken);
+  begin(p.begin, p.last ? LAST : MIDDLE, false);
+  for (uint32_t i = 0; i < p.subpass && !rendering; ++i)
+    DT_VK(device_, vkCmdNextSubpass)(to_, VK_SUBPASS_CONTENTS_INLINE);
+}
+
+void Copier::record(VkCommandBuffer to) {
+  to_ = to;
+  VkCommandBufferBeginInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
+  info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
+  DT_VK(device_, vkBeginCommandBuffer)(to_, &info);
+  size_t next = 0;
+  for (size_t i = 0; i < stream_.size(); ++i) {
+    if (begins_pass(stream_[i]->number)) {
+      const bool whole = next >= pauses_.size() || pauses_[next].begin != i;
+      begin(i, FIRST, whole);
+    } else {
+      make(*stream_[i]);
+    }
+    if (next < pauses_.size() && pauses_[next].at == i) {
+      pause(pauses_[next]);
+      submission_.taken.push_back(std::move(pauses_[next++].taken));
+    }
+  }
+  if (DT_VK(device_, vkEndCommandBuffer)(to_) != VK_SUCCESS)
+    throw Error(DT_E_ARGUMENT, "a command buffer that is pictured cannot be recorded again");
+}
+
+}  // namespace dt::play::vk

@@ -1,0 +1,62 @@
+// Records a copy of a command buffer that lets images be read behind some of its commands.
+#pragma once
+#include "snapshots.h"
+
+namespace dt::play::vk {
+
+class Copier {
+ public:
+  Copier(Snapshots& s, Snapshots::Submission& submission, const Stream& stream)
+      : s_(s), submission_(submission), device_(*submission.device), stream_(stream) {}
+  // Plans a picture behind the command at this place of the stream; in ascending order. What is not possible, `why` of
+  // the result says.
+  void want(size_t at, Taken taken);
+  void record(VkCommandBuffer to);
+
+ private:
+  static constexpr size_t OUTSIDE = SIZE_MAX;
+  struct Pause {
+    size_t at = 0, begin = OUTSIDE;  // the command, and the one that begins its render pass
+    uint32_t subpass = 0;
+    Taken taken;
+    bool last = false;  // of its render pass
+  };
+  // Where the walk through the commands is.
+  struct Place {
+    size_t begin = OUTSIDE;
+    uint32_t subpass = 0;
+    std::vector<std::string> open;  // what began in this render pass and goes on
+  };
+  static void step(Place& place, const Stream& stream, size_t at);
+  std::string obstacle(const Pause& pause, const KeptCommand& command, const Place& place) const;
+  void shots_of_pass(Pause& pause);
+  void shots_of_rendering(Pause& pause);
+  template <class Info> void shots_of_subpass(Pause& pause, const Info& info);
+  void add_shot(Taken& taken, const std::string& name, uint32_t aspect, VkImageView view, VkImageLayout layout);
+  template <class Info> static std::string resolves_elsewhere(const Info& info, uint32_t subpass);
+  const KeptPass* pass_of(size_t begin) const;
+  std::vector<VkImageView> views_of(size_t begin) const;
+
+  void make(const KeptCommand& command);
+  void begin(size_t at, Variant which, bool whole);
+  void pause(Pause& pause);
+  void copy(Taken& taken);
+  void copy_shot(const Shot& shot, VkBuffer buffer);
+  void barrier(VkImage image, const VkImageSubresourceRange& range, VkImageLayout from, VkImageLayout to);
+  void turn(const Taken& taken, bool back);
+  Room image_room(VkFormat format, const Shot& shot);
+  Room buffer_room(uint64_t bytes);
+  VkDeviceMemory memory_for(const VkMemoryRequirements& needs, uint32_t properties);
+  bool is_rendering(size_t begin) const;
+
+  Snapshots& s_;
+  Snapshots::Submission& submission_;
+  Device& device_;
+  const Stream& stream_;
+  VkCommandBuffer to_ = nullptr;
+  Place place_;
+  size_t walked_ = 0;
+  std::vector<Pause> pauses_;
+};
+
+}  // namespace dt::play::vk

@@ -1,0 +1,181 @@
+// Copies of images into rooms that are read.
+#include "../../core/error.h"
+#include "copier.h"
+
+namespace dt::play::vk {
+namespace {
+
+constexpr uint64_t MOST_BYTES = uint64_t{1} << 31;
+
+// Formats of integers, which are converted into no colour.
+bool is_integer(VkFormat f) {
+  if (f >= VK_FORMAT_R8_UNORM && f <= VK_FORMAT_A8B8G8R8_SRGB_PACK32) return (f - VK_FORMAT_R8_UNORM) % 7 / 2 == 2;
+  if (f >= VK_FORMAT_A2R10G10B10_UNORM_PACK32 && f <= VK_FORMAT_A2B10G10R10_SINT_PACK32)
+    return (f - VK_FORMAT_A2R10G10B10_UNORM_PACK32) % 6 >= 4;
+  if (f >= VK_FORMAT_R16_UNORM && f <= VK_FORMAT_R16G16B16A16_SFLOAT) return (f - VK_FORMAT_R16_UNORM) % 7 / 2 == 2;
+  return f >= VK_FORMAT_R32_UINT && f <= VK_FORMAT_R64G64B64A64_SFLOAT && (f - VK_FORMAT_R32_UINT) % 3 != 2;
+}
+
+bool is_srgb(VkFormat f) { return f == VK_FORMAT_R8_SRGB || f == VK_FORMAT_R8G8_SRGB || f == VK_FORMAT_R8G8B8_SRGB; }
+
+uint32_t aspects_of(VkFormat format) {
+  uint32_t found = 0;
+  if (has_depth(format)) found |= VK_IMAGE_ASPECT_DEPTH_BIT;
+  if (has_stencil(format)) found |= VK_IMAGE_ASPECT_STENCIL_BIT;
+  return found ? found : static_cast<uint32_t>(VK_IMAGE_ASPECT_COLOR_BIT);
+}
+
+constexpr uint32_t ANY = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
+
+}  // namespace
+
+const char* unreadable(Device& device, VkFormat format) {
+  if (is_integer(format)) return "integers are no colours";
+  if (reads_plainly(format)) return nullptr;
+  Table instance;
+  instance.instance = device.instance;
+  VkFormatProperties properties{};
+  DT_VK(instance, vkGetPhysicalDeviceFormatProperties)(device.physical, format, &properties);
+  if (!(properties.optimalTilingFeatures & VK_FORMAT_FEATURE_BLIT_SRC_BIT))
+    return "the device does not convert its format";
+  return nullptr;
+}
+
+VkDeviceMemory Copier::memory_for(const VkMemoryRequirements& needs, uint32_t properties) {
+  VkMemoryAllocateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
+  info.allocationSize = needs.size;
+  info.memoryTypeIndex = s_.host_.memory_type_of(device_, needs.memoryTypeBits, properties);
+  VkDeviceMemory memory = nullptr;
+  if (needs.size > MOST_BYTES ||
+      DT_VK(device_, vkAllocateMemory)(device_.device, &info, nullptr, &memory) != VK_SUCCESS)
+    throw Error(DT_E_ARGUMENT, "there is no memory for pictures");
+  return memory;
+}
+
+Room Copier::buffer_room(uint64_t bytes) {
+  Room room;
+  VkBufferCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
+  info.size = bytes;
+  info.usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  if (DT_VK(device_, vkCreateBuffer)(device_.device, &info, nullptr, &room.buffer) != VK_SUCCESS)
+    throw Error(DT_E_ARGUMENT, "there is no memory for pictures");
+  VkMemoryRequirements needs{};
+  DT_VK(device_, vkGetBufferMemoryRequirements)(device_.device, room.buffer, &needs);
+  room.memory = memory_for(needs, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
+  DT_VK(device_, vkBindBufferMemory)(device_.device, room.buffer, room.memory, 0);
+  if (DT_VK(device_, vkMapMemory)(device_.device, room.memory, 0, VK_WHOLE_SIZE, 0, &room.at) != VK_SUCCESS)
+    throw Error(DT_E_ARGUMENT, "the memory of pictures cannot be mapped");
+  return room;
+}
+
+// An image of the shot's size with one sample, in the general layout.
+Room Copier::image_room(VkFormat format, const Shot& shot) {
+  Room room;
+  VkImageCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO;
+  info.imageType = VK_IMAGE_TYPE_2D;
+  info.format = format;
+  info.extent = {shot.width, shot.height, 1};
+  info.mipLevels = info.arrayLayers = 1;
+  info.samples = VK_SAMPLE_COUNT_1_BIT;
+  info.usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
+  if (DT_VK(device_, vkCreateImage)(device_.device, &info, nullptr, &room.image) != VK_SUCCESS)
+    throw Error(DT_E_ARGUMENT, "an image for pictures cannot be made");
+  VkMemoryRequirements needs{};
+  DT_VK(device_, vkGetImageMemoryRequirements)(device_.device, room.image, &needs);
+  room.memory = memory_for(needs, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
+  DT_VK(device_, vkBindImageMemory)(device_.device, room.image, room.memory, 0);
+  barrier(room.image, {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_GENERAL);
+  submission_.rooms.push_back(room);
+  return room;
+}
+
+// All before it is done, and visible to all behind it. Without an image: of memory alone.
+void Copier::barrier(VkImage image, const VkImageSubresourceRange& range, VkImageLayout from, VkImageLayout to) {
+  VkMemoryBarrier all{};
+  all.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+  all.srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT;
+  all.dstAccessMask = ANY | VK_ACCESS_HOST_READ_BIT;
+  VkImageMemoryBarrier turned{};
+  turned.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER;
+  turned.srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT;
+  turned.dstAccessMask = ANY;
+  turned.oldLayout = from;
+  turned.newLayout = to;
+  turned.srcQueueFamilyIndex = turned.dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
+  turned.image = image;
+  turned.subresourceRange = range;
+  DT_VK(device_, vkCmdPipelineBarrier)
+  (to_, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &all,
+   0, nullptr, image ? 1 : 0, &turned);
+}
+
+// Puts the images into the layout that copies need, or back into the one of the render pass.
+void Copier::turn(const Taken& taken, bool back) {
+  for (size_t i = 0; i < taken.shots.size(); ++i) {
+    const Shot& shot = taken.shots[i];
+    uint32_t aspects = aspects_of(shot.format);
+    bool done = shot.layout == VK_IMAGE_LAYOUT_GENERAL;
+    for (size_t k = 0; k < taken.shots.size(); ++k) {
+      const Shot& other = taken.shots[k];
+      if (k == i || other.image != shot.image || other.level != shot.level || other.layer != shot.layer) continue;
+      if (other.layout != shot.layout)
+        aspects = shot.aspect;  // depth and stencil have layouts of their own
+      else
+        done |= k < i;
+    }
+    if (done) continue;
+    const VkImageSubresourceRange range{aspects, shot.level, 1, shot.slice ? 0 : shot.layer, 1};
+    const VkImageLayout here = VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
+    barrier(shot.image, range, back ? here : shot.layout, back ? shot.layout : here);
+  }
+}
+
+void Copier::copy_shot(const Shot& shot, VkBuffer buffer) {
+  const bool converts = shot.aspect == VK_IMAGE_ASPECT_COLOR_BIT && !reads_plainly(shot.format);
+  const VkExtent3D extent{shot.width, shot.height, 1};
+  const VkImageSubresourceLayers own{VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
+  VkImage from = shot.image;
+  VkImageLayout layout =
+      shot.layout == VK_IMAGE_LAYOUT_GENERAL ? VK_IMAGE_LAYOUT_GENERAL : VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
+  VkImageSubresourceLayers part{shot.aspect, shot.level, shot.slice ? 0 : shot.layer, 1};
+  VkOffset3D offset{0, 0, shot.slice ? static_cast<int32_t>(shot.layer) : 0};
+  auto goes_on_with = [&](VkImage image) {
+    from = image, layout = VK_IMAGE_LAYOUT_GENERAL, part = own, offset = {};
+    barrier(nullptr, {}, 0, 0);
+  };
+  if (shot.samples > 1) {
+    const Room room = image_room(shot.format, shot);
+    VkImageResolve region{part, offset, own, {}, extent};
+    DT_VK(device_, vkCmdResolveImage)(to_, from, layout, room.image, VK_IMAGE_LAYOUT_GENERAL, 1, &region);
+    goes_on_with(room.image);
+  }
+  if (converts) {
+    const Room room = image_room(is_srgb(shot.format) ? VK_FORMAT_R8G8B8A8_SRGB : VK_FORMAT_R8G8B8A8_UNORM, shot);
+    const auto right = static_cast<int32_t>(shot.width), top = static_cast<int32_t>(shot.height);
+    VkImageBlit region{part, {offset, {right, top, offset.z + 1}}, own, {{}, {right, top, 1}}};
+    DT_VK(device_, vkCmdBlitImage)
+    (to_, from, layout, room.image, VK_IMAGE_LAYOUT_GENERAL, 1, &region, VK_FILTER_NEAREST);
+    goes_on_with(room.image);
+  }
+  VkBufferImageCopy region{shot.at, 0, 0, part, offset, extent};
+  DT_VK(device_, vkCmdCopyImageToBuffer)(to_, from, layout, buffer, 1, &region);
+}
+
+void Copier::copy(Taken& taken) {
+  uint64_t bytes = 0;
+  for (auto& shot : taken.shots) {
+    shot.at = bytes;
+    bytes += (uint64_t{shot.width} * shot.height * texel_bytes(shot.format, shot.aspect) + 15) / 16 * 16;
+  }
+  taken.room = buffer_room(bytes);
+  barrier(nullptr, {}, 0, 0);
+  turn(taken, false);
+  for (auto& shot : taken.shots) copy_shot(shot, taken.room.buffer);
+  turn(taken, true);
+  barrier(nullptr, {}, 0, 0);
+}
+
+}  // namespace dt::play::vk

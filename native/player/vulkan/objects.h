@@ -1,0 +1,58 @@
+// Tables of functions, and calls as they are made again.
+#pragma once
+#include <vector>
+
+#include "../../state/feed.h"
+#include "commands.h"
+
+namespace dt::play::vk {
+
+// Functions of an instance or of a device, looked up when they are first needed.
+struct Table {
+  VkInstance instance = nullptr;
+  VkDevice device = nullptr;
+  std::vector<void*> functions = std::vector<void*>(number::COMMANDS);
+  virtual ~Table() = default;
+  void* get(uint16_t number);  // nullptr: the driver does not have it
+};
+#define DT_VK(table, name) (reinterpret_cast<type::name>((table).get(number::name)))
+
+struct Instance : Table {
+  std::vector<VkPhysicalDevice> physical;
+};
+
+// What the player needs of its own on a device: to hand on semaphores and fences, to read images.
+struct Device : Table {
+  VkPhysicalDevice physical = nullptr;
+  VkPhysicalDeviceMemoryProperties memory{};
+  std::vector<uint32_t> memory_types;  // by the recorded number
+  VkQueue queue = nullptr;
+  uint32_t family = 0;
+  VkCommandPool pool = nullptr;
+  VkCommandBuffer commands = nullptr;
+  VkBuffer buffer = nullptr;
+  VkDeviceMemory room = nullptr;
+  uint64_t room_bytes = 0;
+  void* at = nullptr;
+};
+
+// A recorded call, and what becomes of it.
+struct Call {
+  const Command& command;
+  uint16_t number;
+  const Columns& columns;
+  uint32_t row;
+  Table* table = nullptr;
+  uint64_t arguments[MOST_PARAMS] = {};
+  const Param& param(int i) const { return PARAMS[command.first + i]; }
+  template <class T> T* at(int i) const { return reinterpret_cast<T*>(arguments[i]); }
+  template <class T> T as(int i) const { return reinterpret_cast<T>(arguments[i]); }
+  // The recorded value of a parameter.
+  uint64_t recorded(int i) const { return value(param(i).width, static_cast<size_t>(param(i).slot)); }
+  VkResult result() const { return static_cast<VkResult>(value(command.result_width, command.result_slot)); }
+  uint64_t value(unsigned width, size_t slot) const {
+    return width == 8 ? columns.w8[slot][row] : columns.w4[slot][row];
+  }
+};
+
+}  // namespace dt::play::vk

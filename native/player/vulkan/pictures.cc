@@ -1,0 +1,56 @@
+// Which draws are pictured, and what becomes of the pictures.
+#include <cstdio>
+
+#include "player.h"
+
+namespace dt::play::vk {
+
+void Player::watch_pictures() {
+  if (!options_.snapshots || options_.snapshot_at == Options::AT_FRAMES) return;
+  Snapshots::Host& host = *this;
+  snapshots_ = std::make_unique<Snapshots>(host, options_.attachments);
+  executions_seen_.resize(options_.executions.size());
+}
+
+bool Player::wanted(const KeptCommand& command, uint64_t submit) {
+  if (options_.snapshot_at == Options::AT_DRAWS)
+    return command.command->flags & DRAW && in_range() && draws_seen_++ % options_.snapshot_every == 0;
+  bool found = false;
+  for (size_t i = 0; i < options_.executions.size(); ++i) {
+    auto& [call, by] = options_.executions[i];
+    if (call != command.seq || (by ? by != submit : !in_range() || executions_seen_[i])) continue;
+    executions_seen_[i] = true;
+    found = true;
+  }
+  return found;
+}
+
+void Player::pictured(const Taken& taken, const std::vector<AttachmentImage>& images) {
+  char name[80];
+  snprintf(name, sizeof name, "submit%09llu-%05u-call%09llu", static_cast<unsigned long long>(taken.submit),
+           taken.place, static_cast<unsigned long long>(taken.call));
+  for (auto& image : images) {
+    const std::string path = options_.snapshot_prefix + name + (image.name.empty() ? "" : "-" + image.name) + "." +
+                             (image.bytes == 4 ? options_.snapshot_format : "png");
+    if (!write_image(path, image.pixels, image.width, image.height, image.bytes)) {
+      report("image", taken.call, "", path + " cannot be written");
+      continue;
+    }
+    JsonObject line;
+    line.put("kind", "image").put("frame", frame_).put("call", taken.call).put("submit", taken.submit);
+    put_line(status_, line.put("path", path));
+  }
+  for (auto& why : taken.why) report("image", taken.call, "", why);
+}
+
+// Wanted commands that did not run.
+void Player::tell_unseen() {
+  for (size_t i = 0; i < executions_seen_.size(); ++i) {
+    auto& [call, by] = options_.executions[i];
+    if (executions_seen_[i]) continue;
+    report("image", call, "",
+           by ? "call " + std::to_string(by) + " does not submit it" : "no command buffer that holds it was submitted");
+  }
+}
+
+}  // namespace dt::play::vk

@@ -1,0 +1,313 @@
+#include "snapshots.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "../../core/error.h"
+#include "copier.h"
+
+namespace dt::play::vk {
+namespace {
+
+constexpr unsigned DEPTH = 8;              // of command buffers in each other
+constexpr uint64_t LONG = 60'000'000'000;  // ns: nothing takes so long that comes to an end
+constexpr size_t MOST_UNDER_WAY = 16;      // submissions whose pictures wait for the device
+constexpr uint32_t TARGETS = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT;
+
+// What images that are drawn to are used for, so that they can be read.
+uint32_t readable(uint32_t usage) {
+  if (!(usage & TARGETS)) return usage;
+  return (usage & ~static_cast<uint32_t>(VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT)) | VK_IMAGE_USAGE_TRANSFER_SRC_BIT;
+}
+
+bool is_command(const Call& c) { return std::string_view(c.command.name).starts_with("vkCmd"); }
+
+void unfold(const KeptBuffer& buffer, Stream& stream, unsigned depth) {
+  for (auto& each : buffer.commands) {
+    if (each.inside.empty())
+      stream.push_back(&each);
+    else if (depth < DEPTH)
+      for (auto& secondary : each.inside) unfold(*secondary, stream, depth + 1);
+  }
+}
+
+}  // namespace
+
+// ---- what is kept ---------------------------------------------------------------------------------------------
+
+void Snapshots::more_use(Call& c) {
+  if (c.number == number::vkCreateImage) {
+    auto* info = c.at<VkImageCreateInfo>(1);
+    info->usage = readable(info->usage);
+    return;
+  }
+  struct Chained {
+    int32_t stype;
+    Chained* next;
+  };
+  for (auto* at = static_cast<Chained*>(const_cast<void*>(c.at<VkFramebufferCreateInfo>(1)->pNext)); at;
+       at = at->next) {
+    if (at->stype != VK_STRUCTURE_TYPE_FRAMEBUFFER_ATTACHMENTS_CREATE_INFO) continue;
+    const auto* infos = reinterpret_cast<VkFramebufferAttachmentsCreateInfo*>(at);
+    for (uint32_t i = 0; i < infos->attachmentImageInfoCount; ++i) {
+      auto& usage = const_cast<VkFramebufferAttachmentImageInfo&>(infos->pAttachmentImageInfos[i]).usage;
+      usage = readable(usage);
+    }
+  }
+}
+
+void Snapshots::prepare(Call& c, uint64_t seq) {
+  switch (c.number) {
+    case number::vkCreateImage:
+    case number::vkCreateFramebuffer: return more_use(c);
+    case number::vkQueueSubmit:
+    case number::vkQueueSubmit2:
+    case number::vkQueueSubmit2KHR: return submit(c, seq);
+    default: return;
+  }
+}
+
+void Snapshots::keep_command(Call& c, uint64_t seq, std::vector<std::unique_ptr<uint8_t[]>>& rooms) {
+  auto& buffer = buffers_[c.as<VkCommandBuffer>(0)];
+  if (!buffer) buffer = std::make_shared<KeptBuffer>();
+  KeptCommand& kept = buffer->commands.emplace_back();
+  kept.command = &c.command, kept.number = c.number, kept.seq = seq, kept.table = c.table;
+  std::copy(std::begin(c.arguments), std::end(c.arguments), std::begin(kept.arguments));
+  if (c.number == number::vkCmdExecuteCommands)
+    for (uint64_t i = 0; i < c.arguments[1]; ++i)
+      if (auto it = buffers_.find(c.at<VkCommandBuffer>(2)[i]); it != buffers_.end()) kept.inside.push_back(it->second);
+  kept.rooms = std::move(rooms);
+  rooms.clear();
+}
+
+void Snapshots::keep(Call& c, uint64_t seq, std::vector<std::unique_ptr<uint8_t[]>>& rooms) {
+  using namespace number;
+  switch (c.number) {
+    case vkCreateImage: {
+      const auto* info = c.at<VkImageCreateInfo>(1);
+      images_[*c.at<VkImage>(3)] = {info->format, info->extent, info->imageType, info->samples,
+                                    (info->usage & VK_IMAGE_USAGE_TRANSFER_SRC_BIT) != 0};
+      return;
+    }
+    case vkCreateImageView: {
+      const auto* info = c.at<VkImageViewCreateInfo>(1);
+      views_[*c.at<VkImageView>(3)] = {info->image, info->format, info->subresourceRange};
+      return;
+    }
+    case vkCreateFramebuffer: {
+      const auto* info = c.at<VkFramebufferCreateInfo>(1);
+      auto& views = framebuffers_[*c.at<VkFramebuffer>(3)];
+      views.clear();
+      if (!(info->flags & VK_FRAMEBUFFER_CREATE_IMAGELESS_BIT) && info->pAttachments)
+        views.assign(info->pAttachments, info->pAttachments + info->attachmentCount);
+      return;
+    }
+    case vkCreateRenderPass:
+    case vkCreateRenderPass2:
+    case vkCreateRenderPass2KHR: {
+      KeptPass& pass = passes_[*c.at<VkRenderPass>(3)] = {};
+      c.number == vkCreateRenderPass ? void(pass.one = c.at<VkRenderPassCreateInfo>(1))
+                                     : void(pass.two = c.at<VkRenderPassCreateInfo2>(1));
+      pass.number = c.number;
+      pass.rooms = std::move(rooms);
+      rooms.clear();
+      return;
+    }
+    case vkBeginCommandBuffer: buffers_[c.as<VkCommandBuffer>(0)] = std::make_shared<KeptBuffer>(); return;
+    case vkResetCommandBuffer: buffers_.erase(c.as<VkCommandBuffer>(0)); return;
+    case vkQueueSubmit:
+    case vkQueueSubmit2:
+    case vkQueueSubmit2KHR:
+      if (!std::exchange(submitted_, false)) return;
+      // A batch of its own says when all before it is done.
+      if (DT_VK(*c.table, vkQueueSubmit)(c.as<VkQueue>(0), 0, nullptr, under_way_.back().fence) != VK_SUCCESS)
+        throw Error(DT_E_ARGUMENT, "the device is lost");
+      return;
+    default:
+      if (is_command(c)) keep_command(c, seq, rooms);
+  }
+}
+
+bool Snapshots::forget(unsigned kind, uint64_t now, Table& table) {
+  switch (kind) {
+    case OF_PipelineLayout:
+    case OF_DescriptorUpdateTemplate:  // commands that were recorded with it do not need it any more
+      ended_.emplace_back(kind, now);
+      return false;
+    case OF_Image: images_.erase(reinterpret_cast<VkImage>(now)); return true;
+    case OF_ImageView: views_.erase(reinterpret_cast<VkImageView>(now)); return true;
+    case OF_Framebuffer: framebuffers_.erase(reinterpret_cast<VkFramebuffer>(now)); return true;
+    case OF_CommandBuffer: buffers_.erase(reinterpret_cast<VkCommandBuffer>(now)); return true;
+    case OF_RenderPass:
+      if (auto it = passes_.find(reinterpret_cast<VkRenderPass>(now)); it != passes_.end()) {
+        collect();
+        for (auto* each : it->second.variants)
+          if (each) DT_VK(table, vkDestroyRenderPass)(table.device, each, nullptr);
+        passes_.erase(it);
+      }
+      return true;
+    default: return true;
+  }
+}
+
+// ---- render passes in parts -----------------------------------------------------------------------------------
+
+namespace {
+
+// Between the parts of a render pass all images are in the general layout.
+template <class Attachment> void change(Attachment& a, Variant which) {
+  if (which != FIRST) {
+    a.loadOp = a.stencilLoadOp = VK_ATTACHMENT_LOAD_OP_LOAD;
+    a.initialLayout = VK_IMAGE_LAYOUT_GENERAL;
+  }
+  if (which != LAST) {
+    a.storeOp = a.stencilStoreOp = VK_ATTACHMENT_STORE_OP_STORE;
+    a.finalLayout = VK_IMAGE_LAYOUT_GENERAL;
+  }
+}
+
+struct StencilLayout {
+  VkAttachmentDescriptionStencilLayout own;
+  // The layouts of stencil, where they have a structure of their own.
+  void follow(VkAttachmentDescription2& a, Variant which) {
+    const auto* chained = static_cast<const VkAttachmentDescriptionStencilLayout*>(a.pNext);
+    if (!chained || chained->sType != VK_STRUCTURE_TYPE_ATTACHMENT_DESCRIPTION_STENCIL_LAYOUT) return;
+    own = *chained;
+    if (which != FIRST) own.stencilInitialLayout = VK_IMAGE_LAYOUT_GENERAL;
+    if (which != LAST) own.stencilFinalLayout = VK_IMAGE_LAYOUT_GENERAL;
+    a.pNext = &own;
+  }
+};
+
+}  // namespace
+
+VkRenderPass Snapshots::variant(Table& table, VkRenderPass of, Variant which) {
+  KeptPass& pass = passes_.at(of);
+  VkRenderPass& made = pass.variants[which];
+  if (made) return made;
+  VkResult result = VK_SUCCESS;
+  if (pass.one) {
+    std::vector<VkAttachmentDescription> attachments(pass.one->pAttachments,
+                                                     pass.one->pAttachments + pass.one->attachmentCount);
+    for (auto& each : attachments) change(each, which);
+    VkRenderPassCreateInfo info = *pass.one;
+    info.pAttachments = attachments.data();
+    result = DT_VK(table, vkCreateRenderPass)(table.device, &info, nullptr, &made);
+  } else {
+    std::vector<VkAttachmentDescription2> attachments(pass.two->pAttachments,
+                                                      pass.two->pAttachments + pass.two->attachmentCount);
+    std::vector<StencilLayout> stencils(attachments.size());
+    for (size_t i = 0; i < attachments.size(); ++i) {
+      change(attachments[i], which);
+      stencils[i].follow(attachments[i], which);
+    }
+    VkRenderPassCreateInfo2 info = *pass.two;
+    info.pAttachments = attachments.data();
+    auto create = reinterpret_cast<type::vkCreateRenderPass2>(table.get(pass.number));
+    result = create(table.device, &info, nullptr, &made);
+  }
+  if (result != VK_SUCCESS) throw Error(DT_E_ARGUMENT, "a render pass cannot be made that goes on with another");
+  return made;
+}
+
+// ---- submissions ----------------------------------------------------------------------------------------------
+
+VkCommandBuffer Snapshots::copied(Submission& s, VkCommandBuffer of, VkQueue queue, uint64_t seq, uint32_t& place) {
+  auto it = buffers_.find(of);
+  if (it == buffers_.end()) return of;
+  Stream stream;
+  unfold(*it->second, stream, 0);
+  Copier copier(*this, s, stream);
+  bool any = false;
+  for (size_t i = 0; i < stream.size(); ++i) {
+    const KeptCommand& command = *stream[i];
+    const bool counts = command.command->flags & (DRAW | DISPATCH);
+    if (host_.wanted(command, seq)) {
+      Taken taken;
+      taken.call = command.seq, taken.submit = seq, taken.place = place;
+      copier.want(i, std::move(taken));
+      any = true;
+    }
+    place += counts;
+  }
+  if (!any) return of;
+  Device& device = *s.device;
+  if (!s.pool) {
+    VkCommandPoolCreateInfo pool{};
+    pool.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
+    pool.queueFamilyIndex = families_.contains(queue) ? families_.at(queue) : device.family;
+    if (DT_VK(device, vkCreateCommandPool)(device.device, &pool, nullptr, &s.pool) != VK_SUCCESS)
+      throw Error(DT_E_ARGUMENT, "there is no memory for a command pool");
+  }
+  VkCommandBufferAllocateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
+  info.commandPool = s.pool;
+  info.commandBufferCount = 1;
+  VkCommandBuffer made = nullptr;
+  if (DT_VK(device, vkAllocateCommandBuffers)(device.device, &info, &made) != VK_SUCCESS)
+    throw Error(DT_E_ARGUMENT, "there is no memory for a command buffer");
+  copier.record(made);
+  return made;
+}
+
+void Snapshots::submit(Call& c, uint64_t seq) {
+  if (under_way_.size() >= MOST_UNDER_WAY) collect();
+  Submission s;
+  s.device = static_cast<Device*>(c.table);
+  const auto queue = c.as<VkQueue>(0);
+  uint32_t place = 0;
+  auto replace = [&](VkCommandBuffer& of) { of = copied(s, of, queue, seq, place); };
+  for (uint64_t i = 0; i < c.arguments[1]; ++i) {
+    if (c.number == number::vkQueueSubmit) {
+      const auto& batch = c.at<VkSubmitInfo>(2)[i];
+      for (uint32_t k = 0; k < batch.commandBufferCount; ++k)
+        replace(const_cast<VkCommandBuffer&>(batch.pCommandBuffers[k]));
+    } else {
+      const auto& batch = c.at<VkSubmitInfo2>(2)[i];
+      for (uint32_t k = 0; k < batch.commandBufferInfoCount; ++k)
+        replace(const_cast<VkCommandBuffer&>(batch.pCommandBufferInfos[k].commandBuffer));
+    }
+  }
+  if (!s.pool) return;
+  VkFenceCreateInfo fence{};
+  fence.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
+  if (DT_VK(*s.device, vkCreateFence)(s.device->device, &fence, nullptr, &s.fence) != VK_SUCCESS)
+    throw Error(DT_E_ARGUMENT, "there is no memory for a fence");
+  under_way_.push_back(std::move(s));
+  submitted_ = true;
+}
+
+void Snapshots::end(Table& device) {
+  collect();
+  for (auto& [kind, object] : std::exchange(ended_, {})) {
+    const bool layout = kind == OF_PipelineLayout;
+    void* destroy = device.get(layout ? number::vkDestroyPipelineLayout : number::vkDestroyDescriptorUpdateTemplate);
+    if (!destroy && !layout) destroy = device.get(number::vkDestroyDescriptorUpdateTemplateKHR);
+    reinterpret_cast<void (*)(VkDevice, uint64_t, const void*)>(destroy)(device.device, object, nullptr);
+  }
+}
+
+void Snapshots::free_room(Device& device, Room& room) {
+  if (room.buffer) DT_VK(device, vkDestroyBuffer)(device.device, room.buffer, nullptr);
+  if (room.image) DT_VK(device, vkDestroyImage)(device.device, room.image, nullptr);
+  if (room.memory) DT_VK(device, vkFreeMemory)(device.device, room.memory, nullptr);
+}
+
+void Snapshots::collect() {
+  for (auto& s : std::exchange(under_way_, {})) {
+    Device& device = *s.device;
+    if (DT_VK(device, vkWaitForFences)(device.device, 1, &s.fence, 1, LONG) != VK_SUCCESS)
+      throw Error(DT_E_ARGUMENT, "a submission whose draws are pictured does not end");
+    for (auto& taken : s.taken) {
+      std::vector<AttachmentImage> images;
+      for (auto& shot : taken.shots) images.push_back(read_shot(shot, taken.room.at));
+      host_.pictured(taken, images);
+      free_room(device, taken.room);
+    }
+    for (auto& room : s.rooms) free_room(device, room);
+    DT_VK(device, vkDestroyFence)(device.device, s.fence, nullptr);
+    DT_VK(device, vkDestroyCommandPool)(device.device, s.pool, nullptr);
+  }
+}
+
+}  // namespace dt::play::vk

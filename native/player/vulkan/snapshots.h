@@ -1,0 +1,139 @@
+// Pictures of what commands drew, taken while command buffers run.
+//
+// Commands are kept as they are recorded. Where a submitted command buffer holds a command whose picture is wanted, a
+// copy is submitted in its place: secondary command buffers are unfolded, and the render pass ends behind the command,
+// lets images be copied, and goes on with what it had stored. Nothing else is done differently.
+#pragma once
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "../image.h"
+#include "objects.h"
+
+namespace dt::play::vk {
+
+struct KeptBuffer;
+// A command of a command buffer; it can be made again.
+struct KeptCommand {
+  const Command* command = nullptr;
+  uint16_t number = 0;
+  uint64_t seq = 0;
+  Table* table = nullptr;
+  uint64_t arguments[MOST_PARAMS] = {};
+  std::vector<std::unique_ptr<uint8_t[]>> rooms;          // what the arguments lead to
+  std::vector<std::shared_ptr<const KeptBuffer>> inside;  // of vkCmdExecuteCommands
+  template <class T> const T* at(int i) const { return reinterpret_cast<const T*>(arguments[i]); }
+};
+struct KeptBuffer {
+  std::vector<KeptCommand> commands;
+};
+using Stream = std::vector<const KeptCommand*>;  // what runs, secondary command buffers unfolded
+
+struct KeptImage {
+  VkFormat format = 0;
+  VkExtent3D extent{};
+  VkImageType type = 0;
+  uint32_t samples = 1;
+  bool readable = true;
+};
+struct KeptView {
+  VkImage image = nullptr;
+  VkFormat format = 0;
+  VkImageSubresourceRange range{};
+};
+enum Variant : uint8_t { FIRST, MIDDLE, LAST };  // parts of a render pass that is interrupted
+struct KeptPass {
+  std::vector<std::unique_ptr<uint8_t[]>> rooms;
+  const VkRenderPassCreateInfo* one = nullptr;  // either of them
+  const VkRenderPassCreateInfo2* two = nullptr;
+  uint16_t number = 0;  // of the command that made it
+  VkRenderPass variants[3] = {};
+};
+
+// What is copied out of an image, and where it lies in the room that it is read from.
+struct Shot {
+  std::string name;  // "" the colour that is drawn to first, "color1", "depth", "stencil"
+  VkImage image = nullptr;
+  VkFormat format = 0;
+  VkImageLayout layout = 0;
+  uint32_t aspect = 0, samples = 1, level = 0, layer = 0, width = 0, height = 0;
+  bool slice = false;  // the layer is one of depth
+  uint64_t at = 0;
+};
+struct Room {
+  VkBuffer buffer = nullptr;
+  VkImage image = nullptr;
+  VkDeviceMemory memory = nullptr;
+  void* at = nullptr;
+};
+// One execution of a command, of which pictures are taken.
+struct Taken {
+  uint64_t call = 0, submit = 0;
+  uint32_t place = 0;  // among the draws and dispatches of the submission
+  std::vector<Shot> shots;
+  std::vector<std::string> why;
+  Room room;
+};
+
+class Snapshots {
+ public:
+  struct Host {
+    virtual uint32_t memory_type_of(const Device& device, uint32_t bits, uint32_t wanted) const = 0;
+    virtual bool wanted(const KeptCommand& command, uint64_t submit) = 0;  // whether this execution is pictured
+    virtual void pictured(const Taken& taken, const std::vector<AttachmentImage>& images) = 0;
+
+   protected:
+    ~Host() = default;
+  };
+  Snapshots(Host& host, unsigned attachments) : host_(host), attachments_(attachments) {}
+
+  void prepare(Call& c, uint64_t seq);  // before a call is made: with what images are to be used for; other buffers
+  void keep(Call& c, uint64_t seq, std::vector<std::unique_ptr<uint8_t[]>>& rooms);  // after it
+  // An object ends. False: the driver's stays until `end`, for command buffers are copied that need it.
+  bool forget(unsigned kind, uint64_t now, Table& table);
+  void add_image(VkImage image, const KeptImage& about) { images_[image] = about; }
+  void add_queue(VkQueue queue, uint32_t family) { families_[queue] = family; }
+  void collect();           // waits for pictures that are under way, and hands them on
+  void end(Table& device);  // before it is destroyed
+
+ private:
+  friend class Copier;
+  struct Submission {
+    Device* device = nullptr;
+    VkFence fence = nullptr;
+    VkCommandPool pool = nullptr;
+    std::vector<Taken> taken;
+    std::vector<Room> rooms;
+  };
+  void keep_command(Call& c, uint64_t seq, std::vector<std::unique_ptr<uint8_t[]>>& rooms);
+  void more_use(Call& c);
+  void submit(Call& c, uint64_t seq);
+  VkCommandBuffer copied(Submission& s, VkCommandBuffer of, VkQueue queue, uint64_t seq, uint32_t& place);
+  VkRenderPass variant(Table& table, VkRenderPass of, Variant which);
+  void free_room(Device& device, Room& room);
+
+  Host& host_;
+  unsigned attachments_;
+  std::unordered_map<VkCommandBuffer, std::shared_ptr<KeptBuffer>> buffers_;
+  std::unordered_map<VkImage, KeptImage> images_;
+  std::unordered_map<VkImageView, KeptView> views_;
+  std::unordered_map<VkRenderPass, KeptPass> passes_;
+  std::unordered_map<VkFramebuffer, std::vector<VkImageView>> framebuffers_;
+  std::unordered_map<VkQueue, uint32_t> families_;
+  std::vector<Submission> under_way_;
+  std::vector<std::pair<unsigned, uint64_t>> ended_;  // kinds and objects that live as long as their device
+  bool submitted_ = false;                            // by the running call
+};
+
+// Bytes of a texel in a room; and the pixels of the picture, the lowest row first.
+uint32_t texel_bytes(VkFormat format, uint32_t aspect);
+bool reads_plainly(VkFormat format);  // as a colour; others are converted by the device
+// Why a picture of such a colour cannot be made; nullptr: it can.
+const char* unreadable(Device& device, VkFormat format);
+AttachmentImage read_shot(const Shot& shot, const void* room);
+bool has_depth(VkFormat format);
+bool has_stencil(VkFormat format);
+
+}  // namespace dt::play::vk

@@ -1,0 +1,469 @@
+/* Four draws whose pictures are known, into an image of 8 x 8 pixels, submitted twice. Draw i covers the columns from i
+ * on: colour (50 i, 255 - 50 i, 128, 255), depth i / 4, stencil one more than it was. All are cleared to 0 before. With
+ * "pass" and "samples" the last two stand in a secondary command buffer, and in a render pass of their own. Prints the
+ * lowest row of the image.
+ *
+ * Argument: "pass" a render pass; "rendering" dynamic rendering; "samples" four samples a pixel, resolved by the pass,
+ * and all columns; "subpasses" where the last draw is in a second subpass, reads the first one's colour and writes its
+ * inverse into another image, which is printed; "query" as "pass", with a query around the second draw. */
+#include "vk.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* layout(push_constant) uniform P { vec4 color; float depth; } p;
+ * void main() { gl_Position = vec4(vec2(gl_VertexIndex & 1, gl_VertexIndex >> 1) * 4.0 - 1.0, p.depth, 1.0); } */
+/* clang-format off */
+static const uint32_t VERTEX[] = {
+    0x7230203, 0x10000, 0x8000b, 0x2d, 0x0, 0x20011, 0x1, 0x6000b, 0x1, 0x4c534c47, 0x6474732e, 0x3035342e,
+    0x0, 0x3000e, 0x0, 0x1, 0x7000f, 0x0, 0x4, 0x6e69616d, 0x0, 0xd, 0x11, 0x50048,
+    0xb, 0x0, 0xb, 0x0, 0x50048, 0xb, 0x1, 0xb, 0x1, 0x50048, 0xb, 0x2,
+    0xb, 0x3, 0x50048, 0xb, 0x3, 0xb, 0x4, 0x30047, 0xb, 0x2, 0x40047, 0x11,
+    0xb, 0x2a, 0x50048, 0x20, 0x0, 0x23, 0x10, 0x30047, 0x20, 0x2, 0x20013, 0x2,
+    0x30021, 0x3, 0x2, 0x30016, 0x6, 0x20, 0x40017, 0x7, 0x6, 0x4, 0x40015, 0x8,
+    0x20, 0x0, 0x4002b, 0x8, 0x9, 0x1, 0x4001c, 0xa, 0x6, 0x9, 0x6001e, 0xb,
+    0x7, 0x6, 0xa, 0xa, 0x40020, 0xc, 0x3, 0xb, 0x4003b, 0xc, 0xd, 0x3,
+    0x40015, 0xe, 0x20, 0x1, 0x4002b, 0xe, 0xf, 0x0, 0x40020, 0x10, 0x1, 0xe,
+    0x4003b, 0x10, 0x11, 0x1, 0x4002b, 0xe, 0x13, 0x1, 0x40017, 0x19, 0x6, 0x2,
+    0x4002b, 0x6, 0x1b, 0x40800000, 0x4002b, 0x6, 0x1d, 0x3f800000, 0x3001e, 0x20, 0x6, 0x40020,
+    0x21, 0x9, 0x20, 0x4003b, 0x21, 0x22, 0x9, 0x40020, 0x23, 0x9, 0x6, 0x40020,
+    0x29, 0x3, 0x7, 0x5002c, 0x19, 0x2b, 0x1d, 0x1d, 0x4002b, 0x8, 0x2c, 0x0,
+    0x50036, 0x2, 0x4, 0x0, 0x3, 0x200f8, 0x5, 0x4003d, 0xe, 0x12, 0x11, 0x500c7,
+    0xe, 0x14, 0x12, 0x13, 0x4006f, 0x6, 0x15, 0x14, 0x500c3, 0xe, 0x17, 0x12,
+    0x13, 0x4006f, 0x6, 0x18, 0x17, 0x50050, 0x19, 0x1a, 0x15, 0x18, 0x5008e, 0x19,
+    0x1c, 0x1a, 0x1b, 0x50083, 0x19, 0x1f, 0x1c, 0x2b, 0x50041, 0x23, 0x24, 0x22,
+    0x2c, 0x4003d, 0x6, 0x25, 0x24, 0x50051, 0x6, 0x26, 0x1f, 0x0, 0x50051, 0x6,
+    0x27, 0x1f, 0x1, 0x70050, 0x7, 0x28, 0x26, 0x27, 0x25, 0x1d, 0x50041, 0x29,
+    0x2a, 0xd, 0xf, 0x3003e, 0x2a, 0x28, 0x100fd, 0x10038,
+};
+/* clang-format on */
+
+/* layout(push_constant) uniform P { vec4 color; float depth; } p;
+ * layout(location = 0) out vec4 o;
+ * void main() { o = p.color; } */
+/* clang-format off */
+static const uint32_t FRAGMENT[] = {
+    0x7230203, 0x10000, 0x8000b, 0x12, 0x0, 0x20011, 0x1, 0x6000b, 0x1, 0x4c534c47, 0x6474732e, 0x3035342e,
+    0x0, 0x3000e, 0x0, 0x1, 0x6000f, 0x4, 0x4, 0x6e69616d, 0x0, 0x9, 0x30010, 0x4,
+    0x7, 0x40047, 0x9, 0x1e, 0x0, 0x50048, 0xa, 0x0, 0x23, 0x0, 0x30047, 0xa,
+    0x2, 0x20013, 0x2, 0x30021, 0x3, 0x2, 0x30016, 0x6, 0x20, 0x40017, 0x7, 0x6,
+    0x4, 0x40020, 0x8, 0x3, 0x7, 0x4003b, 0x8, 0x9, 0x3, 0x3001e, 0xa, 0x7,
+    0x40020, 0xb, 0x9, 0xa, 0x4003b, 0xb, 0xc, 0x9, 0x40015, 0xd, 0x20, 0x1,
+    0x4002b, 0xd, 0xe, 0x0, 0x40020, 0xf, 0x9, 0x7, 0x50036, 0x2, 0x4, 0x0,
+    0x3, 0x200f8, 0x5, 0x50041, 0xf, 0x10, 0xc, 0xe, 0x4003d, 0x7, 0x11, 0x10,
+    0x3003e, 0x9, 0x11, 0x100fd, 0x10038,
+};
+/* clang-format on */
+
+/* layout(input_attachment_index = 0, set = 0, binding = 0) uniform subpassInput i;
+ * layout(location = 0) out vec4 o;
+ * void main() { o = vec4(1.0) - subpassLoad(i); } */
+/* clang-format off */
+static const uint32_t INVERTS[] = {
+    0x7230203, 0x10000, 0x8000b, 0x16, 0x0, 0x20011, 0x1, 0x20011, 0x28, 0x6000b, 0x1, 0x4c534c47,
+    0x6474732e, 0x3035342e, 0x0, 0x3000e, 0x0, 0x1, 0x6000f, 0x4, 0x4, 0x6e69616d, 0x0, 0x9,
+    0x30010, 0x4, 0x7, 0x40047, 0x9, 0x1e, 0x0, 0x40047, 0xe, 0x22, 0x0, 0x40047,
+    0xe, 0x21, 0x0, 0x40047, 0xe, 0x2b, 0x0, 0x20013, 0x2, 0x30021, 0x3, 0x2,
+    0x30016, 0x6, 0x20, 0x40017, 0x7, 0x6, 0x4, 0x40020, 0x8, 0x3, 0x7, 0x4003b,
+    0x8, 0x9, 0x3, 0x4002b, 0x6, 0xa, 0x3f800000, 0x7002c, 0x7, 0xb, 0xa, 0xa,
+    0xa, 0xa, 0x90019, 0xc, 0x6, 0x6, 0x0, 0x0, 0x0, 0x2, 0x0, 0x40020,
+    0xd, 0x0, 0xc, 0x4003b, 0xd, 0xe, 0x0, 0x40015, 0x10, 0x20, 0x1, 0x4002b,
+    0x10, 0x11, 0x0, 0x40017, 0x12, 0x10, 0x2, 0x5002c, 0x12, 0x13, 0x11, 0x11,
+    0x50036, 0x2, 0x4, 0x0, 0x3, 0x200f8, 0x5, 0x4003d, 0xc, 0xf, 0xe, 0x50062,
+    0x7, 0x14, 0xf, 0x13, 0x50083, 0x7, 0x15, 0xb, 0x14, 0x3003e, 0x9, 0x15,
+    0x100fd, 0x10038,
+};
+/* clang-format on */
+#define SIZE 8
+#define DRAWS 4
+#define COLOR VK_FORMAT_B8G8R8A8_UNORM
+#define DEPTH VK_FORMAT_D32_SFLOAT_S8_UINT
+#define CHECK(call)                           \
+  do {                                        \
+    VkResult r_ = (call);                     \
+    if (r_ != VK_SUCCESS) {                   \
+      fprintf(stderr, "%s: %d\n", #call, r_); \
+      exit(1);                                \
+    }                                         \
+  } while (0)
+
+static VkDevice device;
+static VkPhysicalDevice physical;
+static VkQueue queue;
+static VkRenderPass pass;
+static VkPipelineLayout layout;
+static VkDescriptorSet set;
+static VkPipeline pipelines[2];
+static VkFramebuffer framebuffer;
+static VkQueryPool queries;
+static int rendering, samples, subpasses, query;
+
+struct Image {
+  VkImage image;
+  VkImageView view;
+} color, depth, resolved, inverse;
+
+static void start(void) {
+  VkApplicationInfo about = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .apiVersion = 1u << 22 | 3 << 12};
+  VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pApplicationInfo = &about};
+  VkInstance instance;
+  CHECK(vkCreateInstance(&info, 0, &instance));
+  uint32_t one = 1;
+  if (vkEnumeratePhysicalDevices(instance, &one, &physical) < 0) exit(77);
+  float priority = 1;
+  VkDeviceQueueCreateInfo family = {
+      .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1, .pQueuePriorities = &priority};
+  VkPhysicalDeviceVulkan13Features newer = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
+                                            .dynamicRendering = 1};
+  VkDeviceCreateInfo of = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+                           .pNext = rendering ? &newer : 0,
+                           .queueCreateInfoCount = 1,
+                           .pQueueCreateInfos = &family};
+  CHECK(vkCreateDevice(physical, &of, 0, &device));
+  vkGetDeviceQueue(device, 0, 0, &queue);
+}
+
+static VkDeviceMemory room(VkMemoryRequirements needs) {
+  VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = needs.size};
+  VkDeviceMemory memory;
+  CHECK(vkAllocateMemory(device, &info, 0, &memory));
+  return memory;
+}
+
+static struct Image image(VkFormat format, uint32_t usage, uint32_t aspects, uint32_t count) {
+  struct Image made;
+  VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                            .imageType = VK_IMAGE_TYPE_2D,
+                            .format = format,
+                            .extent = {SIZE, SIZE, 1},
+                            .mipLevels = 1,
+                            .arrayLayers = 1,
+                            .samples = count,
+                            .usage = usage};
+  CHECK(vkCreateImage(device, &info, 0, &made.image));
+  VkMemoryRequirements needs;
+  vkGetImageMemoryRequirements(device, made.image, &needs);
+  CHECK(vkBindImageMemory(device, made.image, room(needs), 0));
+  VkImageViewCreateInfo of = {.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
+                              .image = made.image,
+                              .viewType = VK_IMAGE_VIEW_TYPE_2D,
+                              .format = format,
+                              .subresourceRange = {aspects, 0, 1, 0, 1}};
+  CHECK(vkCreateImageView(device, &of, 0, &made.view));
+  return made;
+}
+
+static void make_images(void) {
+  const uint32_t target = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT, read = VK_IMAGE_USAGE_TRANSFER_SRC_BIT;
+  const uint32_t count = samples ? 4 : 1;
+  color = image(COLOR,
+                samples     ? target | VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT
+                : subpasses ? target | VK_IMAGE_USAGE_INPUT_ATTACHMENT_BIT
+                            : target | read,
+                VK_IMAGE_ASPECT_COLOR_BIT, count);
+  depth = image(DEPTH, VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT,
+                VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT, count);
+  if (samples) resolved = image(COLOR, target | read, VK_IMAGE_ASPECT_COLOR_BIT, 1);
+  if (subpasses) inverse = image(COLOR, target | read, VK_IMAGE_ASPECT_COLOR_BIT, 1);
+}
+
+static void make_pass(void) {
+  const VkImageLayout drawn = VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL, read = VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
+  VkAttachmentDescription of[3] = {
+      {.format = COLOR, .samples = samples ? 4 : 1, .loadOp = VK_ATTACHMENT_LOAD_OP_CLEAR, .finalLayout = read},
+      {.format = DEPTH,
+       .samples = samples ? 4 : 1,
+       .loadOp = VK_ATTACHMENT_LOAD_OP_CLEAR,
+       .storeOp = VK_ATTACHMENT_STORE_OP_DONT_CARE,
+       .stencilLoadOp = VK_ATTACHMENT_LOAD_OP_CLEAR,
+       .stencilStoreOp = VK_ATTACHMENT_STORE_OP_DONT_CARE,
+       .finalLayout = VK_IMAGE_LAYOUT_DEPTH_STENCIL_ATTACHMENT_OPTIMAL},
+      {.format = COLOR, .samples = 1, .loadOp = VK_ATTACHMENT_LOAD_OP_CLEAR, .finalLayout = read}};
+  if (samples || subpasses) of[0].storeOp = VK_ATTACHMENT_STORE_OP_DONT_CARE, of[0].finalLayout = drawn;
+  VkAttachmentReference to = {0, drawn}, deep = {1, VK_IMAGE_LAYOUT_DEPTH_STENCIL_ATTACHMENT_OPTIMAL};
+  VkAttachmentReference third = {2, drawn}, input = {0, VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL};
+  VkSubpassDescription parts[2] = {
+      {.colorAttachmentCount = 1,
+       .pColorAttachments = &to,
+       .pResolveAttachments = samples ? &third : 0,
+       .pDepthStencilAttachment = &deep},
+      {.colorAttachmentCount = 1, .pColorAttachments = &third, .inputAttachmentCount = 1, .pInputAttachments = &input}};
+  VkSubpassDependency then = {.srcSubpass = 0,
+                              .dstSubpass = 1,
+                              .srcStageMask = VK_PIPELINE_STAGE_COLOR_ATTACHMENT_OUTPUT_BIT,
+                              .dstStageMask = VK_PIPELINE_STAGE_FRAGMENT_SHADER_BIT,
+                              .srcAccessMask = VK_ACCESS_COLOR_ATTACHMENT_WRITE_BIT,
+                              .dstAccessMask = VK_ACCESS_INPUT_ATTACHMENT_READ_BIT,
+                              .dependencyFlags = VK_DEPENDENCY_BY_REGION_BIT};
+  VkRenderPassCreateInfo info = {.sType = VK_STRUCTURE_TYPE_RENDER_PASS_CREATE_INFO,
+                                 .attachmentCount = samples || subpasses ? 3 : 2,
+                                 .pAttachments = of,
+                                 .subpassCount = 1 + subpasses,
+                                 .pSubpasses = parts,
+                                 .dependencyCount = subpasses,
+                                 .pDependencies = &then};
+  CHECK(vkCreateRenderPass(device, &info, 0, &pass));
+  VkImageView views[] = {color.view, depth.view, samples ? resolved.view : inverse.view};
+  VkFramebufferCreateInfo with = {.sType = VK_STRUCTURE_TYPE_FRAMEBUFFER_CREATE_INFO,
+                                  .renderPass = pass,
+                                  .attachmentCount = info.attachmentCount,
+                                  .pAttachments = views,
+                                  .width = SIZE,
+                                  .height = SIZE,
+                                  .layers = 1};
+  CHECK(vkCreateFramebuffer(device, &with, 0, &framebuffer));
+}
+
+static void make_layout(void) {
+  VkDescriptorSetLayoutBinding binding = {.descriptorType = VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT,
+                                          .descriptorCount = 1,
+                                          .stageFlags = VK_SHADER_STAGE_FRAGMENT_BIT};
+  VkDescriptorSetLayoutCreateInfo of = {
+      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO, .bindingCount = 1, .pBindings = &binding};
+  VkDescriptorSetLayout sets;
+  CHECK(vkCreateDescriptorSetLayout(device, &of, 0, &sets));
+  VkPushConstantRange push = {VK_SHADER_STAGE_VERTEX_BIT | VK_SHADER_STAGE_FRAGMENT_BIT, 0, 20};
+  VkPipelineLayoutCreateInfo info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
+                                     .setLayoutCount = 1,
+                                     .pSetLayouts = &sets,
+                                     .pushConstantRangeCount = 1,
+                                     .pPushConstantRanges = &push};
+  CHECK(vkCreatePipelineLayout(device, &info, 0, &layout));
+  if (!subpasses) return;
+  VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT, 1};
+  VkDescriptorPoolCreateInfo from = {
+      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = 1, .poolSizeCount = 1, .pPoolSizes = &size};
+  VkDescriptorPool pool;
+  CHECK(vkCreateDescriptorPool(device, &from, 0, &pool));
+  VkDescriptorSetAllocateInfo one = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+                                     .descriptorPool = pool,
+                                     .descriptorSetCount = 1,
+                                     .pSetLayouts = &sets};
+  CHECK(vkAllocateDescriptorSets(device, &one, &set));
+  VkDescriptorImageInfo what = {0, color.view, VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL};
+  VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                .dstSet = set,
+                                .descriptorCount = 1,
+                                .descriptorType = VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT,
+                                .pImageInfo = &what};
+  vkUpdateDescriptorSets(device, 1, &write, 0, 0);
+}
+
+static VkShaderModule module(const uint32_t* code, size_t bytes) {
+  VkShaderModuleCreateInfo info = {
+      .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = bytes, .pCode = code};
+  VkShaderModule made;
+  CHECK(vkCreateShaderModule(device, &info, 0, &made));
+  return made;
+}
+
+static VkPipeline pipeline(int subpass) {
+  VkPipelineShaderStageCreateInfo stages[2] = {
+      {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+       .stage = VK_SHADER_STAGE_VERTEX_BIT,
+       .module = module(VERTEX, sizeof VERTEX),
+       .pName = "main"},
+      {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+       .stage = VK_SHADER_STAGE_FRAGMENT_BIT,
+       .module = subpass ? module(INVERTS, sizeof INVERTS) : module(FRAGMENT, sizeof FRAGMENT),
+       .pName = "main"}};
+  VkPipelineVertexInputStateCreateInfo none = {.sType = VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO};
+  VkPipelineInputAssemblyStateCreateInfo shape = {.sType = VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO,
+                                                  .topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST};
+  VkViewport whole = {0, 0, SIZE, SIZE, 0, 1};
+  VkPipelineViewportStateCreateInfo view = {.sType = VK_STRUCTURE_TYPE_PIPELINE_VIEWPORT_STATE_CREATE_INFO,
+                                            .viewportCount = 1,
+                                            .pViewports = &whole,
+                                            .scissorCount = 1};
+  VkPipelineRasterizationStateCreateInfo raster = {.sType = VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_STATE_CREATE_INFO,
+                                                   .lineWidth = 1};
+  VkPipelineMultisampleStateCreateInfo many = {.sType = VK_STRUCTURE_TYPE_PIPELINE_MULTISAMPLE_STATE_CREATE_INFO,
+                                               .rasterizationSamples = samples ? 4 : 1};
+  VkStencilOpState more = {.passOp = VK_STENCIL_OP_INCREMENT_AND_CLAMP,
+                           .compareOp = VK_COMPARE_OP_ALWAYS,
+                           .compareMask = 255,
+                           .writeMask = 255};
+  VkPipelineDepthStencilStateCreateInfo tests = {.sType = VK_STRUCTURE_TYPE_PIPELINE_DEPTH_STENCIL_STATE_CREATE_INFO,
+                                                 .depthTestEnable = 1,
+                                                 .depthWriteEnable = 1,
+                                                 .depthCompareOp = VK_COMPARE_OP_ALWAYS,
+                                                 .stencilTestEnable = 1,
+                                                 .front = more,
+                                                 .back = more};
+  VkPipelineColorBlendAttachmentState all = {.colorWriteMask = 15};
+  VkPipelineColorBlendStateCreateInfo blend = {
+      .sType = VK_STRUCTURE_TYPE_PIPELINE_COLOR_BLEND_STATE_CREATE_INFO, .attachmentCount = 1, .pAttachments = &all};
+  VkDynamicState changes = VK_DYNAMIC_STATE_SCISSOR;
+  VkPipelineDynamicStateCreateInfo dynamic = {.sType = VK_STRUCTURE_TYPE_PIPELINE_DYNAMIC_STATE_CREATE_INFO,
+                                              .dynamicStateCount = 1,
+                                              .pDynamicStates = &changes};
+  VkFormat format = COLOR;
+  VkPipelineRenderingCreateInfo formats = {.sType = VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO,
+                                           .colorAttachmentCount = 1,
+                                           .pColorAttachmentFormats = &format,
+                                           .depthAttachmentFormat = DEPTH,
+                                           .stencilAttachmentFormat = DEPTH};
+  VkGraphicsPipelineCreateInfo info = {.sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO,
+                                       .pNext = rendering ? &formats : 0,
+                                       .stageCount = 2,
+                                       .pStages = stages,
+                                       .pVertexInputState = &none,
+                                       .pInputAssemblyState = &shape,
+                                       .pViewportState = &view,
+                                       .pRasterizationState = &raster,
+                                       .pMultisampleState = &many,
+                                       .pDepthStencilState = &tests,
+                                       .pColorBlendState = &blend,
+                                       .pDynamicState = &dynamic,
+                                       .layout = layout,
+                                       .renderPass = rendering ? 0 : pass,
+                                       .subpass = subpass};
+  VkPipeline made;
+  CHECK(vkCreateGraphicsPipelines(device, 0, 1, &info, 0, &made));
+  return made;
+}
+
+static void draw(VkCommandBuffer to, int i) {
+  float push[5] = {i * 50 / 255.0f, 1 - i * 50 / 255.0f, 128 / 255.0f, 1, i / 4.0f};
+  VkRect2D part = {{samples ? 0 : i, 0}, {samples ? SIZE : SIZE - i, SIZE}};
+  int last = subpasses && i == DRAWS - 1;
+  vkCmdBindPipeline(to, VK_PIPELINE_BIND_POINT_GRAPHICS, pipelines[last]);
+  if (last) vkCmdBindDescriptorSets(to, VK_PIPELINE_BIND_POINT_GRAPHICS, layout, 0, 1, &set, 0, 0);
+  vkCmdSetScissor(to, 0, 1, &part);
+  vkCmdPushConstants(to, layout, VK_SHADER_STAGE_VERTEX_BIT | VK_SHADER_STAGE_FRAGMENT_BIT, 0, sizeof push, push);
+  if (query && i == 1) vkCmdBeginQuery(to, queries, 0, 0);
+  vkCmdDraw(to, 3, 1, 0, 0);
+  if (query && i == 1) vkCmdEndQuery(to, queries, 0);
+}
+
+static void turn(VkCommandBuffer in, VkImage of, uint32_t aspects, VkImageLayout from, VkImageLayout to) {
+  VkImageMemoryBarrier turned = {.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
+                                 .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
+                                 .dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT,
+                                 .oldLayout = from,
+                                 .newLayout = to,
+                                 .srcQueueFamilyIndex = ~0u,
+                                 .dstQueueFamilyIndex = ~0u,
+                                 .image = of,
+                                 .subresourceRange = {aspects, 0, 1, 0, 1}};
+  const uint32_t all = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+  vkCmdPipelineBarrier(in, all, all, 0, 0, 0, 0, 0, 1, &turned);
+}
+
+static void begin_rendering(VkCommandBuffer to) {
+  const uint32_t both = VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT;
+  turn(to, color.image, VK_IMAGE_ASPECT_COLOR_BIT, 0, VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL);
+  turn(to, depth.image, both, 0, VK_IMAGE_LAYOUT_DEPTH_STENCIL_ATTACHMENT_OPTIMAL);
+  VkRenderingAttachmentInfo drawn = {.sType = VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO,
+                                     .imageView = color.view,
+                                     .imageLayout = VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL,
+                                     .loadOp = VK_ATTACHMENT_LOAD_OP_CLEAR};
+  VkRenderingAttachmentInfo deep = {.sType = VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO,
+                                    .imageView = depth.view,
+                                    .imageLayout = VK_IMAGE_LAYOUT_DEPTH_STENCIL_ATTACHMENT_OPTIMAL,
+                                    .loadOp = VK_ATTACHMENT_LOAD_OP_CLEAR,
+                                    .storeOp = VK_ATTACHMENT_STORE_OP_DONT_CARE};
+  VkRenderingInfo info = {.sType = VK_STRUCTURE_TYPE_RENDERING_INFO,
+                          .renderArea = {{0, 0}, {SIZE, SIZE}},
+                          .layerCount = 1,
+                          .colorAttachmentCount = 1,
+                          .pColorAttachments = &drawn,
+                          .pDepthAttachment = &deep,
+                          .pStencilAttachment = &deep};
+  vkCmdBeginRendering(to, &info);
+}
+
+static void record(VkCommandBuffer to, VkCommandBuffer second, VkBuffer back) {
+  VkCommandBufferInheritanceInfo inherited = {
+      .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO, .renderPass = pass, .framebuffer = framebuffer};
+  VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+                                    .flags = VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT,
+                                    .pInheritanceInfo = &inherited};
+  const int unfolded = rendering || subpasses || query;
+  if (!unfolded) {
+    CHECK(vkBeginCommandBuffer(second, &begin));
+    for (int i = 2; i < DRAWS; i++) draw(second, i);
+    CHECK(vkEndCommandBuffer(second));
+  }
+  begin.flags = 0;
+  CHECK(vkBeginCommandBuffer(to, &begin));
+  if (query) vkCmdResetQueryPool(to, queries, 0, 1);
+  VkClearValue clear[3] = {0};
+  VkRenderPassBeginInfo info = {.sType = VK_STRUCTURE_TYPE_RENDER_PASS_BEGIN_INFO,
+                                .renderPass = pass,
+                                .framebuffer = framebuffer,
+                                .renderArea = {{0, 0}, {SIZE, SIZE}},
+                                .clearValueCount = 3,
+                                .pClearValues = clear};
+  if (rendering)
+    begin_rendering(to);
+  else
+    vkCmdBeginRenderPass(to, &info, VK_SUBPASS_CONTENTS_INLINE);
+  for (int i = 0; i < (unfolded ? DRAWS : 2); i++) {
+    if (subpasses && i == DRAWS - 1) vkCmdNextSubpass(to, VK_SUBPASS_CONTENTS_INLINE);
+    draw(to, i);
+  }
+  if (rendering) {
+    vkCmdEndRendering(to);
+    turn(to, color.image, VK_IMAGE_ASPECT_COLOR_BIT, VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL,
+         VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
+  } else {
+    vkCmdEndRenderPass(to);
+  }
+  if (!unfolded) { /* another one, which clears again */
+    vkCmdBeginRenderPass(to, &info, VK_SUBPASS_CONTENTS_SECONDARY_COMMAND_BUFFERS);
+    vkCmdExecuteCommands(to, 1, &second);
+    vkCmdEndRenderPass(to);
+  }
+  VkBufferImageCopy region = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1}, .imageExtent = {SIZE, SIZE, 1}};
+  vkCmdCopyImageToBuffer(to,
+                         samples     ? resolved.image
+                         : subpasses ? inverse.image
+                                     : color.image,
+                         VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, back, 1, &region);
+  CHECK(vkEndCommandBuffer(to));
+}
+
+int main(int argc, char** argv) {
+  const char* mode = argc > 1 ? argv[1] : "pass";
+  rendering = !strcmp(mode, "rendering"), samples = !strcmp(mode, "samples");
+  subpasses = !strcmp(mode, "subpasses"), query = !strcmp(mode, "query");
+  start();
+  make_images();
+  if (!rendering) make_pass();
+  make_layout();
+  for (int i = 0; i <= subpasses; i++) pipelines[i] = pipeline(i);
+  VkQueryPoolCreateInfo asks = {
+      .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, .queryType = VK_QUERY_TYPE_OCCLUSION, .queryCount = 1};
+  CHECK(vkCreateQueryPool(device, &asks, 0, &queries));
+  VkBufferCreateInfo of = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                           .size = SIZE * SIZE * 4,
+                           .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+  VkBuffer back;
+  CHECK(vkCreateBuffer(device, &of, 0, &back));
+  VkMemoryRequirements needs;
+  vkGetBufferMemoryRequirements(device, back, &needs);
+  VkDeviceMemory memory = room(needs);
+  CHECK(vkBindBufferMemory(device, back, memory, 0));
+  const uint32_t* pixels;
+  CHECK(vkMapMemory(device, memory, 0, ~0ull, 0, (void**)&pixels));
+  VkCommandPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
+  VkCommandPool pool;
+  CHECK(vkCreateCommandPool(device, &info, 0, &pool));
+  VkCommandBuffer buffers[2];
+  VkCommandBufferAllocateInfo with = {
+      .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = pool, .commandBufferCount = 1};
+  CHECK(vkAllocateCommandBuffers(device, &with, &buffers[0]));
+  with.level = VK_COMMAND_BUFFER_LEVEL_SECONDARY;
+  CHECK(vkAllocateCommandBuffers(device, &with, &buffers[1]));
+  record(buffers[0], buffers[1], back);
+  vkDestroyPipelineLayout(device, layout, 0); /* what is recorded does not need it */
+  VkSubmitInfo work = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = buffers};
+  for (int i = 0; i < 2; i++) {
+    CHECK(vkQueueSubmit(queue, 1, &work, 0));
+    CHECK(vkQueueWaitIdle(queue));
+  }
+  for (int i = 0; i < SIZE; i++) printf("%08x%s", pixels[i], i < SIZE - 1 ? " " : "\n");
+  return 0;
+}

@@ -1,0 +1,132 @@
+"""Pictures of what draws of Vulkan left, taken while a recording is played."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from drawtap.replay.compare import decode_attachment
+from shared import once, run_drawtap
+from vulkan.conftest import HERE, build, environment
+
+SIZE, DRAWS = 8, 4
+MODES = ("pass", "rendering", "samples", "subpasses", "query")
+
+
+@pytest.fixture(scope="session")
+def draws(header: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a recording of draws.c in each of its modes."""
+    environment()
+
+    def write(folder: Path) -> Path:
+        program = build(header, HERE / "draws.c", folder / "draws", "-l:libvulkan.so.1")
+        for mode in MODES:
+            trace = folder / f"{mode}.dtap"
+            done = run_drawtap("record", "-q", "-o", trace, "--", program, mode, environment=environment())
+            assert done.returncode == 0, done.stderr
+        return folder
+
+    return once(tmp_path_factory, "vulkan-draws", write)
+
+
+def known(mode: str, draw: int) -> npt.NDArray[np.uint8]:
+    """The row of colours (RGBA) that draws.c says is there after a draw."""
+    row = np.zeros((SIZE, 4), np.uint8)
+    begin = 2 if mode in ("pass", "samples") and draw >= 2 else 0
+    for i in range(begin, draw + 1):
+        if mode == "subpasses" and i == DRAWS - 1:
+            row = np.concatenate([np.zeros((i, 4), np.uint8), 255 - row[i:]])
+        else:
+            row[0 if mode == "samples" else i :] = (50 * i, 255 - 50 * i, 128, 255)
+    return row
+
+
+@functools.cache
+def played(trace: Path, folder: Path, *more: str) -> tuple[dict[str, npt.NDArray[np.generic]], list[str]]:
+    """Pictures after the draws by their file's name, and what the replay says of those that it cannot make."""
+    arguments = ["--snapshots", folder, "--attachments", "color,depth,stencil", "--verify", "--json"]
+    at = more or ("--snapshot-at", "draws")
+    done = run_drawtap("replay", trace, *arguments, *at, environment=environment())
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads(done.stdout)
+    assert found["compared"] > 0  # the image that the program copied: what is drawn in the end is the same
+    said = [finding["text"] for finding in found["findings"] if finding["what"] == "image"]
+    paths = [Path(path) for path in found["images"]]
+    return {path.stem: decode_attachment(path.read_bytes(), path.name) for path in paths}, said
+
+
+@pytest.mark.parametrize("mode", ["pass", "rendering", "samples", "subpasses"])
+def test_colours_are_the_known_ones(mode: str, draws: Path, tmp_path: Path) -> None:
+    pictures, said = played(draws / f"{mode}.dtap", tmp_path)
+    colours = {name: picture for name, picture in pictures.items() if not name.endswith(("depth", "stencil"))}
+    assert len(colours) == 2 * DRAWS  # the command buffer is submitted twice
+    for name, picture in colours.items():
+        draw = int(name.split("-")[1])
+        assert picture.tolist() == [known(mode, draw).tolist()] * SIZE, name
+    assert not [text for text in said if not text.startswith(("depth", "stencil"))]
+
+
+@pytest.mark.parametrize("mode", ["pass", "rendering"])
+def test_depth_and_stencil_are_the_known_ones(mode: str, draws: Path, tmp_path: Path) -> None:
+    pictures, said = played(draws / f"{mode}.dtap", tmp_path)
+    assert not said
+    for name, picture in pictures.items():
+        draw = int(name.split("-")[1])
+        begin = 2 if mode == "pass" and draw >= 2 else 0
+        column = np.arange(SIZE)
+        inside = column >= begin
+        if name.endswith("depth"):
+            expected = np.where(inside, np.minimum(column, draw) / 4, 0)
+            assert np.abs(picture / 65535 - expected).max() < 1 / 65000, name
+        elif name.endswith("stencil"):
+            expected = np.where(inside, np.minimum(column, draw) - begin + 1, 0)
+            assert (picture == expected).all(), name
+
+
+def test_what_cannot_be_pictured_is_named(draws: Path, tmp_path: Path) -> None:
+    _, said = played(draws / "samples.dtap", tmp_path / "samples")
+    assert set(said) == {f"{name}: depth and stencil of several samples are not read" for name in ("depth", "stencil")}
+    _, said = played(draws / "subpasses.dtap", tmp_path / "subpasses")
+    assert set(said) == {f"{name}: the render pass does not preserve it" for name in ("depth", "stencil")}
+    pictures, said = played(draws / "query.dtap", tmp_path / "query")
+    assert said == ["the render pass cannot be interrupted: Query is not over"]
+    assert {int(name.split("-")[1]) for name in pictures} == {0, 2, 3}
+
+
+def test_one_draw_of_one_submission(draws: Path, tmp_path: Path) -> None:
+    """A draw that is recorded once runs whenever its command buffer is submitted."""
+    trace = draws / "pass.dtap"
+    every, _ = played(trace, tmp_path / "all")
+    ran = sorted(name for name in every if not name.endswith(("depth", "stencil")))
+    first, again = (name for name in ran if "-00002-" in name)
+    call, submit = int(first.split("call")[1]), int(again[6:15])
+    for at, name in ((f"calls:{call}", first), (f"calls:{call}@{submit}", again)):
+        pictures, said = played(trace, tmp_path / at, "--snapshot-at", at)
+        assert not said
+        assert set(pictures) == {name, f"{name}-depth", f"{name}-stencil"}
+        assert (pictures[name] == every[name]).all()
+    _, said = played(trace, tmp_path / "none", "--snapshot-at", f"calls:{call}@1,{submit},{call - 1}")
+    assert set(said) == {
+        "call 1 does not submit it",
+        "no command buffer that holds it was submitted",
+        "vkCmdPushConstants draws nothing; snapshots are taken after draws",
+    }
+
+
+def test_words_without_a_meaning_for_vulkan(draws: Path, tmp_path: Path) -> None:
+    for more, told in (
+        (["--snapshot-at", "every"], "draw when they are submitted"),
+        (["--snapshot-at", "draws", "--attachments", "buffers"], "buffers of Vulkan are not in snapshots yet"),
+        (["--attachments", "depth"], "--snapshot-at draws has the other attachments"),
+    ):
+        done = run_drawtap(
+            "replay", draws / "pass.dtap", "--snapshots", tmp_path, *more, environment={**os.environ, **environment()}
+        )
+        assert done.returncode == 3
+        assert told in done.stderr
