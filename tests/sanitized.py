@@ -50,7 +50,8 @@ UNIT_BYTES = 4_000_000
 # One includes the system's EGL headers, the other those that are made for the player.
 ALONE = tuple(ROOT / f"native/player/{name}.cc" for name in ("windows", "special"))
 # These are in several programs, so they are a unit of their own.
-READER = ("arrow", "chunk", "order", "signature", "structures", "text", "trace", "tree_text")
+READER = ("arrow", "chunk", "frames", "markers", "order", "signature", "structures", "text", "trace", "tree_text")
+READER += ("vulkan",)
 SHARED = tuple(ROOT / f"native/core/{name}.cc" for name in READER)
 # What reads damaged files in loops: -Og runs as fast as -O1, and -O1 compiles half as long again. Large generated code
 # takes longer to optimise than it runs.

@@ -48,9 +48,6 @@ void calls_rows(const Trace& trace, const Selection& selection, Bytes& out);
 // One call with its arguments: JSON, arrays in `data` (offset and bytes are in the JSON).
 void one_call(const Trace& trace, uint64_t seq, Bytes& json, Bytes& data);
 
-// Put a damaged chunk of calls among the problems of the trace; another error is thrown again.
-void say_damaged(const Trace& trace, size_t chunk, const Error& e);
-
 // Visit calls in order of seq.
 void each_call(const Trace& trace, const Selection& selection,
                const std::function<void(OpenChunk&, uint32_t call, uint64_t seq)>& visit);

@@ -14,13 +14,6 @@
 
 namespace dt {
 
-void say_damaged(const Trace& trace, size_t chunk, const Error& e) {
-  if (e.code != DT_E_FORMAT) throw e;
-  auto& info = trace.chunks[trace.calls_chunks[chunk].chunk];
-  trace.problem("damaged", info.offset, info.header.payload_bytes,
-                std::string("a calls chunk could not be read: ") + e.what());
-}
-
 namespace {
 
 using Visit = std::function<void(OpenChunk&, uint32_t, uint64_t)>;

@@ -1,6 +1,7 @@
 #include "tables.h"
 
 #include "content.h"
+#include "markers.h"
 #include "prints.h"
 #include "rows.h"
 #include "vulkan_tables.h"
@@ -102,22 +103,19 @@ struct Frame {
 };
 using FrameParts = std::vector<std::pair<size_t, Frame>>;
 // What a function does to frames.
-constexpr unsigned FRAME_DRAW = 1, FRAME_UPLOAD = 2, FRAME_END = 4, FRAME_TAP = 8;
+constexpr unsigned FRAME_DRAW = 1, FRAME_UPLOAD = 2, FRAME_TAP = 4;
 
-std::vector<uint8_t> frame_kinds(const Trace& trace, const Trace::Frames& frames, const CallsChunk& info) {
+std::vector<uint8_t> frame_kinds(const Trace& trace, const CallsChunk& info) {
   std::vector<uint8_t> kinds(info.functions.size());
   for (size_t f = 0; f < kinds.size(); ++f) {
     auto* function = trace.signatures.by_id(info.functions[f].id());
     uint64_t flags = function && !info.functions[f].tap() ? function->flags : 0;
     if (flags & FLAG_RECORDS) flags &= ~uint64_t{FLAG_DRAW};  // it draws when it is submitted
-    bool end = !info.functions[f].tap() && std::find(frames.functions.begin(), frames.functions.end(),
-                                                     info.functions[f].function) != frames.functions.end();
     // Memory of the program that calls read, and what it stored in mapped buffers, is handed over like any upload.
     bool memory = info.functions[f].tap() &&
                   (info.functions[f].id() == DT_FN_MEMORY || info.functions[f].id() == DT_FN_MAP_WRITE);
-    kinds[f] =
-        static_cast<uint8_t>((info.functions[f].tap() ? FRAME_TAP : 0) | (flags & FLAG_DRAW ? FRAME_DRAW : 0) |
-                             (flags & FLAG_UPLOAD || (memory && function) ? FRAME_UPLOAD : 0) | (end ? FRAME_END : 0));
+    kinds[f] = static_cast<uint8_t>((info.functions[f].tap() ? FRAME_TAP : 0) | (flags & FLAG_DRAW ? FRAME_DRAW : 0) |
+                                    (flags & FLAG_UPLOAD || (memory && function) ? FRAME_UPLOAD : 0));
   }
   return kinds;
 }
@@ -140,7 +138,7 @@ FrameParts frames_of_chunk(const Trace& trace, const Trace::Frames& frames, size
   auto& entries = chunk.entries();
   auto& group = trace.groups[info.group];
   bool alone = group.chunks.size() == 1;
-  const std::vector<uint8_t> kinds = frame_kinds(trace, frames, info);
+  const std::vector<uint8_t> kinds = frame_kinds(trace, info);
   const bool any_upload = std::any_of(kinds.begin(), kinds.end(), [](uint8_t kind) { return kind & FRAME_UPLOAD; });
   const std::vector<uint32_t>* ordinals = any_upload ? &chunk.ordinals() : nullptr;
   if (!alone) trace.merge(info.group);
@@ -181,10 +179,11 @@ FrameParts frames_of_chunk(const Trace& trace, const Trace::Frames& frames, size
     last_record = r;
     Frame& frame = found.back().second;
     frame.uploads += ahead, ahead = 0;
-    if (!(kind & (FRAME_DRAW | FRAME_UPLOAD | FRAME_END))) continue;
+    if (position != ends.end() && *position == seq)
+      frame.ended_by = trace.signatures.by_id(info.functions[order[r]].id());
+    if (!(kind & (FRAME_DRAW | FRAME_UPLOAD))) continue;
     frame.draws += kind & FRAME_DRAW;
     if (kind & FRAME_UPLOAD) frame.uploads += content(r);
-    if (kind & FRAME_END) frame.ended_by = trace.signatures.by_id(info.functions[order[r]].id());
   }
   close_time();
   if (ahead && !found.empty()) found.back().second.uploads += ahead;
@@ -540,83 +539,17 @@ Table blobs_table(const Trace& trace) {
   return t.take();
 }
 
-// A text that a call was given; empty where it is lost.
-std::string text_given(const Trace& trace, const FunctionColumns& columns, const Field& text, uint32_t i) {
-  std::string label;
-  const uint64_t d = columns.descriptor(text, i);
-  if (DT_DATA_KIND(d) == DT_DATA_INLINE) label = columns.payload(text, i);
-  if (DT_DATA_KIND(d) == DT_DATA_BLOB) try {
-      auto blob = trace.blob(columns.hash(text, i), 1u << 20);
-      label.assign(blob.begin(), blob.end());
-    } catch (const Error&) {  // the text is lost; the marker is not
-    }
-  if (!label.empty() && label.back() == '\0') label.pop_back();
-  return label;
-}
-
 Table markers_table(const Trace& trace) {
-  struct Marker {
-    uint64_t seq, end;
-    const char* kind;
-    std::string text;
-    uint32_t depth, thread;
-    const Function* function;
-  };
-  std::vector<Marker> markers;
-  for (auto& f : trace.signatures.functions) {
-    if (!(f.flags & FLAG_MARKER) || f.id >= DT_FN_FIRST_TAP || !trace.calls_of(f.id)) continue;
-    auto has = [&](const char* part) { return f.name.find(part) != f.name.npos; };
-    const char* kind = has("Push") ? "push" : has("Pop") ? "pop" : has("Label") ? "label" : "insert";
-    const Field* text = nullptr;
-    for (auto& p : f.params)
-      if (p.has_data() && p.element == Element::chars && !text) text = &p;
-    Selection s;
-    s.function = &f;
-    s.end_seq = trace.calls;
-    for (size_t index = 0; index < trace.calls_chunks.size(); ++index) {
-      auto* entry = trace.calls_chunks[index].find(f.id);
-      if (!entry) continue;
-      try {
-        OpenChunk chunk(trace, index);
-        auto number = static_cast<size_t>(entry - trace.calls_chunks[index].functions.data());
-        auto& records = chunk.records_of(number);
-        auto& columns = chunk.columns(number);
-        for (uint32_t i = 0; i < records.size(); ++i) {
-          uint32_t call = chunk.plain() ? records[i] : chunk.record_calls()[records[i]];
-          uint64_t seq = trace.seq_of(index, call);
-          std::string label = text ? text_given(trace, columns, *text, i) : "";
-          markers.push_back({seq, seq + 1, kind, std::move(label), 0, trace.calls_chunks[index].thread, &f});
-        }
-      } catch (const Error& e) {
-        say_damaged(trace, index, e);
-      }
-    }
-  }
-  std::stable_sort(markers.begin(), markers.end(), [](auto& a, auto& b) { return a.seq < b.seq; });
-  std::map<uint32_t, std::vector<size_t>> open;  // groups per thread
-  for (size_t i = 0; i < markers.size(); ++i) {
-    auto& m = markers[i];
-    auto& stack = open[m.thread];
-    m.depth = static_cast<uint32_t>(stack.size());
-    if (m.kind[0] == 'p' && m.kind[1] == 'u') {
-      m.end = trace.calls;
-      stack.push_back(i);
-    } else if (m.kind[0] == 'p' && !stack.empty()) {
-      markers[stack.back()].end = m.seq + 1;
-      stack.pop_back();
-      m.depth = static_cast<uint32_t>(stack.size());
-    }
-  }
+  static const char* const kinds[] = {"group", "label", "insert"};
   Rows<rows::Markers> t;
-  for (auto& m : markers)
-    if (m.kind[1] != 'o')
-      t.add({.seq = m.seq,
-             .end_seq = m.end,
-             .kind = m.kind[1] == 'u' ? "group" : m.kind,
-             .text = m.text,
-             .depth = m.depth,
-             .thread = m.thread,
-             .function = m.function->name});
+  for (auto& m : markers(trace))
+    t.add({.seq = m.seq,
+           .end_seq = m.end,
+           .kind = kinds[static_cast<size_t>(m.kind)],
+           .text = m.text,
+           .depth = m.depth,
+           .thread = m.thread,
+           .function = m.function->name});
   return t.take();
 }
 

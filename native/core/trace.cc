@@ -450,73 +450,6 @@ const Signatures& Trace::signatures_of(const Function& function) const {
   return uncalled_ ? *uncalled_ : signatures;
 }
 
-void Trace::set_frame_end(const std::string& rule) {
-  std::lock_guard lock(frames_mutex_);
-  frame_rule_ = rule;
-  frames_.reset();
-}
-
-std::shared_ptr<const Trace::Frames> Trace::frames() const {
-  std::lock_guard lock(frames_mutex_);
-  if (frames_) return frames_;
-  auto out = std::make_shared<Frames>();
-  auto list = [&](auto&& wanted) {
-    for (auto& f : signatures.functions)
-      if (f.id < DT_FN_FIRST_TAP && wanted(f) && calls_of(f.id)) out->functions.push_back(f.id);
-    return !out->functions.empty();
-  };
-  auto names = [&] {
-    std::string text;
-    for (auto id : out->functions) text += (text.empty() ? "" : ", ") + signatures.by_id(id)->name;
-    return text;
-  };
-  if (frame_rule_ != "auto") {
-    std::string wrapped = "," + frame_rule_ + ",";
-    out->rule = frame_rule_;
-    out->why = list([&](auto& f) { return wrapped.find("," + f.name + ",") != wrapped.npos; })
-                   ? "asked for"
-                   : "asked for, but never called: everything is one frame";
-  } else if (list([](auto& f) { return (f.flags & FLAG_FRAME_END) != 0; })) {
-    out->rule = "frame_end";
-    out->why = "the program shows frames with " + names();
-  } else if (list([](auto& f) { return (f.flags & FLAG_FINISH) != 0; })) {
-    out->rule = "finish";
-    out->why = "the program never swaps; it waits for the GPU with " + names();
-  } else if (list([](auto& f) { return (f.flags & FLAG_READBACK) != 0; })) {
-    out->rule = "readback";
-    out->why = "the program neither swaps nor finishes; it reads pixels back with " + names();
-  } else {
-    out->rule = "none";
-    out->why = "no call ends a frame: everything is one frame";
-  }
-  Work work(generation);
-  for (size_t i = 0; i < calls_chunks.size() && !out->functions.empty(); ++i) {
-    auto& c = calls_chunks[i];
-    std::vector<uint8_t> ends(c.functions.size());
-    bool any = false;
-    for (size_t f = 0; f < c.functions.size(); ++f) {
-      ends[f] =
-          std::find(out->functions.begin(), out->functions.end(), c.functions[f].function) != out->functions.end();
-      any |= ends[f] && c.functions[f].count;
-    }
-    if (!any) continue;
-    work.check();
-    try {
-      OpenChunk open(*this, i);
-      auto& order = open.order();
-      auto* numbers = open.plain() ? nullptr : &open.record_calls();
-      for (uint32_t r = 0; r < order.size(); ++r)
-        if (ends[order[r]]) out->ends.push_back(seq_of(i, numbers ? (*numbers)[r] : r));
-    } catch (const Error& e) {
-      if (e.code == DT_E_CANCELLED) throw;
-      problem("damaged", chunks[c.chunk].offset, 0, std::string("a calls chunk could not be read: ") + e.what());
-    }
-  }
-  std::sort(out->ends.begin(), out->ends.end());
-  frames_ = out;
-  return out;
-}
-
 // ---- blobs --------------------------------------------------------------------------------------
 
 const std::map<Hash128, std::vector<BlobPart>>& Trace::blobs() const {
@@ -583,6 +516,13 @@ std::vector<uint8_t> Trace::blob(const Hash128& hash, uint64_t limit) const {
   if (h.low64 != hash.low || h.high64 != hash.high)
     throw Error(DT_E_FORMAT, "content " + hash_text(hash) + " is damaged: its hash does not fit");
   return content;
+}
+
+void say_damaged(const Trace& trace, size_t chunk, const Error& e) {
+  if (e.code != DT_E_FORMAT) throw e;
+  auto& info = trace.chunks[trace.calls_chunks[chunk].chunk];
+  trace.problem("damaged", info.offset, info.header.payload_bytes,
+                std::string("a calls chunk could not be read: ") + e.what());
 }
 
 void each_calls_chunk(const Trace& trace, const Work& work, const std::function<void(size_t)>& one) {

@@ -178,7 +178,7 @@ class Trace : public std::enable_shared_from_this<Trace> {
   // Where a call is; false: no such call.
   bool locate(uint64_t seq, size_t& chunk, uint32_t& call) const;
 
-  // Frames. Ends are the seqs of the frame-end calls, ascending.
+  // Frames. Ends are the seqs of the frame-end calls, ascending; `functions` are all of whose calls end one.
   struct Frames {
     std::string rule, why;
     std::vector<uint16_t> functions;
@@ -240,6 +240,9 @@ class Trace : public std::enable_shared_from_this<Trace> {
   mutable std::shared_ptr<const Frames> frames_;
   mutable std::unique_ptr<std::map<Hash128, std::vector<BlobPart>>> blobs_;
 };
+
+// Put a damaged chunk of calls among the problems of the trace; another error is thrown again.
+void say_damaged(const Trace& trace, size_t chunk, const Error& e);
 
 // Call `one` with the index of every calls chunk, on several threads and in no order. A chunk that cannot be read
 // becomes a problem of the trace; any other error ends the walk and is thrown.

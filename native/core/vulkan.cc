@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "calls.h"
+#include "structures.h"
 #include "text.h"
 
 namespace dt::vulkan {

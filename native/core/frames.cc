@@ -1,0 +1,164 @@
+// Which calls end a frame.
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+#include "chunk.h"
+#include "markers.h"
+#include "structures.h"
+#include "vulkan.h"
+
+namespace dt {
+namespace {
+
+constexpr uint64_t FRAME_END = 1;  // VK_FRAME_BOUNDARY_FRAME_END_BIT_EXT
+
+// The calls of some functions, in order.
+std::vector<uint64_t> calls_of(const Trace& trace, const std::vector<uint16_t>& functions) {
+  std::vector<uint64_t> found;
+  Work work(trace.generation);
+  for (size_t i = 0; i < trace.calls_chunks.size() && !functions.empty(); ++i) {
+    auto& c = trace.calls_chunks[i];
+    std::vector<uint8_t> wanted(c.functions.size());
+    bool any = false;
+    for (size_t f = 0; f < c.functions.size(); ++f) {
+      wanted[f] = std::find(functions.begin(), functions.end(), c.functions[f].function) != functions.end();
+      any |= wanted[f] && c.functions[f].count;
+    }
+    if (!any) continue;
+    work.check();
+    try {
+      OpenChunk open(trace, i);
+      auto& order = open.order();
+      auto* numbers = open.plain() ? nullptr : &open.record_calls();
+      for (uint32_t r = 0; r < order.size(); ++r)
+        if (wanted[order[r]]) found.push_back(trace.seq_of(i, numbers ? (*numbers)[r] : r));
+    } catch (const Error& e) {
+      say_damaged(trace, i, e);
+    }
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+// Submits of Vulkan that say that a frame is complete (VK_EXT_frame_boundary).
+std::vector<uint64_t> boundaries(const Trace& trace) {
+  std::vector<uint64_t> found;
+  if (!Structures::of(trace.signatures).by_name("VkFrameBoundaryEXT")) return found;
+  const vulkan::Work work(trace, false, false);
+  for (auto& call : work.calls) {
+    if (call.does != vulkan::Does::submits) continue;
+    for (auto& p : call.function->params) {
+      if (!is_tree(p)) continue;
+      bool ends = false;
+      for (auto& batch : work.trees(call, p.name))
+        ends |= (batch.chained("VkFrameBoundaryEXT").value("flags") & FRAME_END) != 0;
+      if (ends) found.push_back(call.seq);
+      break;
+    }
+  }
+  return found;
+}
+
+// "Frame", "frame 12", "Frame #12", and what other recorders of Vulkan take for the end of a frame.
+bool is_of_a_frame(std::string_view text) {
+  std::string lower;
+  for (char c : text) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (lower.find("frame_end") != lower.npos) return true;
+  return lower.starts_with("frame") && lower.find_first_not_of(" _#:-0123456789", 5) == lower.npos;
+}
+
+// Calls behind labels that speak of frames: of a queue where the group ends, of a command buffer where it is submitted.
+std::vector<uint64_t> labelled(const Trace& trace) {
+  std::vector<uint64_t> found;
+  std::set<uint64_t> inside;
+  for (auto& m : markers(trace)) {
+    if (m.function->api != "vk" || m.kind == Marker::Kind::label || !is_of_a_frame(m.text)) continue;
+    if (m.function->flags & FLAG_RECORDS)
+      inside.insert(m.seq);
+    else if (m.ended)
+      found.push_back(m.end - 1);
+  }
+  if (!found.empty() || inside.empty()) return found;
+  const vulkan::Work work(trace, false, false);
+  for (auto& s : work.submits)
+    for (auto& recording : s.recordings)
+      if (recording && std::any_of(recording->calls.begin(), recording->calls.end(),
+                                   [&](uint32_t index) { return inside.count(work.calls[index].seq) != 0; }))
+        found.push_back(work.calls[s.call].seq);
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
+// Of waits, those behind a submit: a program may wait for nothing, and ask again and again.
+std::vector<uint64_t> behind_submits(std::vector<uint64_t> waits, const std::vector<uint64_t>& submits) {
+  std::vector<uint64_t> found;
+  auto submit = submits.begin();
+  for (uint64_t wait : waits) {
+    const auto next = std::lower_bound(submit, submits.end(), wait);
+    if (next != submit) found.push_back(wait);
+    submit = next;
+  }
+  return found;
+}
+
+}  // namespace
+
+void Trace::set_frame_end(const std::string& rule) {
+  std::lock_guard lock(frames_mutex_);
+  frame_rule_ = rule;
+  frames_.reset();
+}
+
+std::shared_ptr<const Trace::Frames> Trace::frames() const {
+  std::lock_guard lock(frames_mutex_);
+  if (frames_) return frames_;
+  auto out = std::make_shared<Frames>();
+  auto list = [&](auto&& wanted) {
+    for (auto& f : signatures.functions)
+      if (f.id < DT_FN_FIRST_TAP && wanted(f) && calls_of(f.id)) out->functions.push_back(f.id);
+    return !out->functions.empty();
+  };
+  auto flagged = [&](uint64_t flag) { return list([&](auto& f) { return (f.flags & flag) != 0; }); };
+  auto names = [&] {
+    std::string text;
+    for (auto id : out->functions) text += (text.empty() ? "" : ", ") + signatures.by_id(id)->name;
+    return text;
+  };
+  if (frame_rule_ != "auto") {
+    std::string wrapped = "," + frame_rule_ + ",";
+    out->rule = frame_rule_;
+    out->why = list([&](auto& f) { return wrapped.find("," + f.name + ",") != wrapped.npos; })
+                   ? "asked for"
+                   : "asked for, but never called: everything is one frame";
+  } else if (flagged(FLAG_FRAME_END)) {
+    out->rule = "frame_end";
+    out->why = "the program shows frames with " + names();
+  } else if (out->ends = boundaries(*this); !out->ends.empty()) {
+    out->rule = "boundary";
+    out->why = "the program never presents; its submits say where frames end (VkFrameBoundaryEXT)";
+  } else if (out->ends = labelled(*this); !out->ends.empty()) {
+    out->rule = "label";
+    out->why = "the program never presents; its debug labels name frames";
+  } else if (flagged(FLAG_FINISH)) {
+    out->rule = "finish";
+    out->why = "the program never swaps; it waits for the GPU with " + names();
+  } else if (flagged(FLAG_READBACK)) {
+    out->rule = "readback";
+    out->why = "the program neither swaps nor finishes; it reads pixels back with " + names();
+  } else {
+    out->rule = "none";
+    out->why = "no call ends a frame: everything is one frame";
+  }
+  if (!out->functions.empty()) out->ends = dt::calls_of(*this, out->functions);
+  if (out->rule == "finish" && vulkan::Work::is_in(*this)) {
+    std::vector<uint16_t> submits;
+    for (auto& f : signatures.functions)
+      if (f.id < DT_FN_FIRST_TAP && f.flags & FLAG_SUBMITS) submits.push_back(f.id);
+    out->ends = behind_submits(std::move(out->ends), dt::calls_of(*this, submits));
+  }
+  frames_ = out;
+  return out;
+}
+
+}  // namespace dt
