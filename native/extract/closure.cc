@@ -83,10 +83,10 @@ class Graph::Closer {
 
   void visit(uint32_t node) {
     if (seen_[node]) return;
-    seen_[node] = 1;
+    seen_[node] = true;
     stack_.push_back(node);
   }
-  std::vector<uint8_t> close() {
+  std::vector<bool> close() {
     run();
     for (bool more = true; more;) {
       more = lives();
@@ -194,14 +194,14 @@ class Graph::Closer {
   const Closing& how_;
   uint8_t* keep_;
   Fates fates_;
-  std::vector<uint8_t> seen_;
+  std::vector<bool> seen_;
   std::vector<uint32_t> stack_;
   std::unordered_map<uint32_t, uint64_t> guesses_;
   const Fresh* everywhere_ = nullptr;
   std::unordered_map<uint32_t, uint32_t> before_;  // of stores that keep a call: it
 };
 
-std::vector<uint8_t> Graph::close_over(std::vector<uint32_t> nodes, const Closing& how, uint8_t* keep) const {
+std::vector<bool> Graph::close_over(std::vector<uint32_t> nodes, const Closing& how, uint8_t* keep) const {
   Closer closer(*this, how, keep);
   for (uint32_t node : nodes) closer.visit(node);
   return closer.close();

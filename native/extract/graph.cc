@@ -5,9 +5,6 @@
 #include <cmath>
 #include <set>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "bits.h"
 
 namespace dt::extract {
@@ -82,7 +79,7 @@ Graph::Graph(std::shared_ptr<const Trace> trace, bool lean)
     throw Error(DT_E_ARGUMENT,
                 "a trace of more than " + std::to_string(MOST_NODES / 2) + " calls cannot be cut at once");
   flags_.resize(calls_);
-  spans_.resize(calls_);
+  call_edges_.resize(calls_);
   machine_.walk(*this);
   std::stable_sort(brackets_.begin(), brackets_.end(), [](auto& a, auto& b) { return a.context < b.context; });
   seen_ = {};
@@ -215,11 +212,7 @@ void Graph::remainder(const state::CallEvent& e) {
     }
   }
   ++stamp_, seen_.clear();
-  uint64_t id = calls_ + gatherings_.size();
-  if (id >= MOST_NODES) throw Error(DT_E_MEMORY, "the graph of this trace is too large");
-  gatherings_.push_back({edges_.size(), static_cast<uint32_t>(edges.size()), static_cast<uint32_t>(e.seq) + 1});
-  edges_.append(edges.data(), edges.size());
-  remains_ = static_cast<uint32_t>(id) + 1;
+  remains_ = gathering(edges, e.seq, static_cast<uint32_t>(e.seq) + 1) + 1;
 }
 
 // What goes onto a stack is remembered with who had set it; what comes off it gets them back.
@@ -259,6 +252,27 @@ void Graph::add(uint32_t kind, uint32_t node) {
   own_.push_back(kind | node);
 }
 
+// A new node with these edges, which is made at a call; `owner`: see Gathering.
+uint32_t Graph::gathering(std::span<const uint32_t> edges, uint64_t call, uint32_t owner) {
+  const uint64_t id = calls_ + gatherings_.size();
+  if (id >= MOST_NODES) throw Error(DT_E_MEMORY, "the graph of this trace is too large");
+  const auto node = static_cast<uint32_t>(id);
+  gatherings_.push_back({0, static_cast<uint32_t>(call), owner});
+  keep_edges(node, edges);
+  return node;
+}
+
+void Graph::keep_edges(uint32_t node, std::span<const uint32_t> edges) {
+  const auto calls = static_cast<uint32_t>(calls_);
+  if (node < calls) {
+    const uint32_t made = call_edges_.gatherings(node, gatherings_.size());
+    call_edges_.set(node, edges_.add(edges, {node, calls + made}, calls));
+  } else {
+    Gathering& g = gatherings_[node - calls];
+    g.edges = edges_.add(edges, {g.call, node}, calls);
+  }
+}
+
 // The node that stands for the last writers of a whole block of locations.
 uint32_t Graph::gathered(size_t block) {
   uint32_t& node = blocks_[block];
@@ -272,11 +286,9 @@ uint32_t Graph::gathered(size_t block) {
   }
   if (n == 0) return node = EMPTY;
   if (n == 1) return node = seen[0];
-  uint64_t id = calls_ + gatherings_.size();
-  if (id >= MOST_NODES) throw Error(DT_E_MEMORY, "the graph of this trace is too large");
-  gatherings_.push_back({edges_.size(), static_cast<uint32_t>(n)});
-  for (size_t i = 0; i < n; ++i) edges_.push_back(READ | (seen[i] - 1));
-  return node = static_cast<uint32_t>(id) + 1;
+  std::sort(seen, seen + n);
+  for (size_t i = 0; i < n; ++i) seen[i] = READ | (seen[i] - 1);
+  return node = gathering({seen, n}, taking_) + 1;
 }
 
 void Graph::read(state::Location first, state::Location end) {
@@ -360,15 +372,11 @@ bool Graph::write_regions(state::Location l, uint32_t node) {
   if (list.size() == 1) {
     heads_[l] = list[0].node + 1;
   } else {
-    uint64_t id = calls_ + gatherings_.size();
-    if (id >= MOST_NODES) throw Error(DT_E_MEMORY, "the graph of this trace is too large");
-    gatherings_.push_back({edges_.size(), static_cast<uint32_t>(2 * list.size())});
-    for (auto& e : list) {
-      edges_.push_back(CHAIN | e.node);
-      edges_.push_back(l);
-    }
-    heads_[l] = static_cast<uint32_t>(id) + 1;
-    if (many) list.assign(1, {static_cast<uint32_t>(id), true, {}});
+    std::vector<uint32_t> edges;
+    for (auto& e : list) edges.insert(edges.end(), {CHAIN | e.node, l});
+    const uint32_t all = gathering(edges, taking_);
+    heads_[l] = all + 1;
+    if (many) list.assign(1, {all, true, {}});
   }
   blocks_[l / BLOCK] = 0;
   return true;
@@ -420,9 +428,7 @@ void Graph::write(state::Location l, uint64_t seq, bool part, bool sets) {
 
 // Who needs what a section of the call wrote needs the call and what that section read, and not what its others read.
 void Graph::take_section(std::span<const state::Access> accesses, uint64_t seq) {
-  const uint64_t id = calls_ + gatherings_.size();
-  if (id >= MOST_NODES) throw Error(DT_E_MEMORY, "the graph of this trace is too large");
-  const auto node = static_cast<uint32_t>(id) + 1;
+  const auto node = static_cast<uint32_t>(calls_ + gatherings_.size()) + 1;
   std::vector<uint32_t> edges{READ | static_cast<uint32_t>(seq)};
   for (auto& a : accesses) {
     grow(a.first + a.count);
@@ -438,17 +444,13 @@ void Graph::take_section(std::span<const state::Access> accesses, uint64_t seq) 
       blocks_[l / BLOCK] = 0;
     }
   }
-  gatherings_.push_back({edges_.size(), static_cast<uint32_t>(edges.size()), static_cast<uint32_t>(seq) + 1});
-  edges_.append(edges.data(), edges.size());
+  gathering(edges, seq, static_cast<uint32_t>(seq) + 1);
 }
 
 // What the program stored through a mapping is needed by itself: by whoever reads the buffer, and without what the call
 // behind it does.
 void Graph::stored(const state::StoreEvent& e) {
-  const uint64_t id = calls_ + gatherings_.size();
-  if (id >= MOST_NODES) throw Error(DT_E_MEMORY, "the graph of this trace is too large");
-  const auto node = static_cast<uint32_t>(id);
-  gatherings_.push_back({edges_.size(), 0});
+  const uint32_t node = gathering({}, e.seq);
   ++stamp_, seen_.clear();
   std::vector<uint32_t> edges;
   std::vector<state::Location> contents;
@@ -469,8 +471,7 @@ void Graph::stored(const state::StoreEvent& e) {
   for (state::Location l : contents)
     if (const uint32_t h = heads_[l]; h && !(lean_ && !regions_.empty()))
       edges.insert(edges.end(), {CHAIN | (h - 1), l});
-  gatherings_[id - calls_] = {edges_.size(), static_cast<uint32_t>(edges.size())};
-  edges_.append(edges.data(), edges.size());
+  keep_edges(node, edges);
   for (state::Location l : contents) {
     if (lean_ && !regions_.empty() && write_regions(l, node)) continue;
     extents_.erase(l);
@@ -541,7 +542,7 @@ void Graph::call(const state::CallEvent& e) {
   if (!ended_.empty()) flags |= CALL_ENDS;
   if (e.applied && e.function &&
       (e.function->flags & (FLAG_MAP | FLAG_UNMAP) || e.function->name.starts_with("glFlushMapped")))
-    maps_.push_back(seq);
+    maps_.push_back(static_cast<uint32_t>(seq));
   contexts_.add(seq, e.context);
   frames_.add(seq, static_cast<uint32_t>(e.frame));
   if (const uint64_t program = program_of(e); program != (programs_.empty() ? 0 : programs_.back().name))
@@ -556,7 +557,7 @@ void Graph::call(const state::CallEvent& e) {
     for (auto& [location, now] : pending_) uploads_[location] = {now.hash, now.bytes, seq, 0};
   }
   live_and_die(seq);
-  if (flags & (CALL_DRAWS | CALL_COPIES) && e.applied) draws_[e.context].push_back(seq);
+  if (flags & (CALL_DRAWS | CALL_COPIES) && e.applied) draws_[e.context].push_back(static_cast<uint32_t>(seq));
   if (flags & CALL_ENDS_FRAME) end_frame(e, flags);
   changes_.clear();
   steps_.clear();
@@ -621,13 +622,8 @@ void Graph::take_in(const state::CallEvent& e, bool parts, bool sets) {
 void Graph::end_edges(uint64_t seq) {
   std::sort(own_.begin(), own_.end());
   own_.erase(std::unique(own_.begin(), own_.end()), own_.end());
-  const uint64_t begin = edges_.size(), count = own_.size() + 2 * own_chains_.size();
-  spans_.set(seq, {begin, count});
-  edges_.append(own_.data(), own_.size());
-  for (auto& [node, location] : own_chains_) {
-    edges_.push_back(CHAIN | node);
-    edges_.push_back(location);
-  }
+  for (auto& [node, location] : own_chains_) own_.insert(own_.end(), {CHAIN | node, location});
+  keep_edges(static_cast<uint32_t>(seq), own_);
   own_chains_.clear();
 }
 
@@ -705,15 +701,15 @@ void Graph::waste(bool answers, uint8_t* found) const {
   }
   // Mapping is what a program waits for, not what it brings: such calls stay, and so does what they cannot do without.
   std::vector<uint32_t> stay;
-  for (uint64_t c : maps_)
-    if (!get(keep.data(), c) && !found[c]) stay.push_back(static_cast<uint32_t>(c));
-  std::vector<uint8_t> seen(stay.empty() ? 0 : calls_ + gatherings_.size());
+  for (uint32_t c : maps_)
+    if (!get(keep.data(), c) && !found[c]) stay.push_back(c);
+  std::vector<bool> seen(stay.empty() ? 0 : calls_ + gatherings_.size());
   while (!stay.empty()) {
     const uint32_t node = stay.back();
     stay.pop_back();
     each_edge(node, [&](uint32_t kind, uint32_t to, uint32_t) {
       if (kind == CHAIN || kind == BEFORE || seen[to]) return;
-      seen[to] = 1;
+      seen[to] = true;
       if (to < calls_) {
         if (!found[to]) return;
         found[to] = WASTE_NONE;

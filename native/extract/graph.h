@@ -12,6 +12,7 @@
 
 #include "../core/chunk.h"
 #include "../state/machine.h"
+#include "edges.h"
 #include "large.h"
 #include "small.h"
 
@@ -65,7 +66,7 @@ class Graph final : public state::Visitor {
 
   uint64_t calls() const { return calls_; }
   const std::vector<uint16_t>& flags() const { return flags_; }
-  uint64_t edges() const { return edges_.size(); }
+  uint64_t edges() const { return edges_.edges(); }
   uint64_t gatherings() const { return gatherings_.size(); }
   uint64_t stores() const { return stores_.size(); }  // rows of map_writes
   uint64_t locations() const { return heads_.size(); }
@@ -121,13 +122,11 @@ class Graph final : public state::Visitor {
   void region(state::Location location, const state::Region& region) override;
 
  private:
-  // Kinds of edges, in their two upper bits. A CHAIN edge is followed by the location that it is about.
-  static constexpr uint32_t READ = 0, CHAIN = 1u << 30, BEFORE = 2u << 30, OBJECT = 3u << 30, KIND = 3u << 30;
   static constexpr uint32_t EMPTY = ~0u, NOWHERE = ~0u;
-  struct Span {
-    uint64_t begin = 0;
-    uint32_t count = 0;
-    uint32_t owner = 0;  // of gatherings: the call that is kept with it, + 1; the rest of what that needs is not
+  struct Gathering {
+    uint32_t edges = 0;  // where they are kept
+    uint32_t call = 0;   // at which it was made
+    uint32_t owner = 0;  // the call that is kept with it, + 1; the rest of what that needs is not
   };
   struct Upload {
     Hash128 hash;
@@ -183,18 +182,17 @@ class Graph final : public state::Visitor {
   uint64_t program_of(const state::CallEvent& event);
   void add(uint32_t kind, uint32_t node);
   template <class Visit> void each_edge(uint32_t node, Visit visit) const {  // (kind, node, location)
-    uint64_t begin, count;
-    if (node < calls_) {
-      const auto span = spans_[node];
-      begin = span.begin, count = span.count;
+    const auto calls = static_cast<uint32_t>(calls_);
+    if (node < calls) {
+      const auto place = call_edges_[node];
+      edges_.each(place.where, {node, calls + place.gatherings}, visit);
     } else {
-      begin = gatherings_[node - calls_].begin, count = gatherings_[node - calls_].count;
-    }
-    for (const uint32_t *e = edges_.data() + begin, *end = e + count; e < end; ++e) {
-      uint32_t kind = *e & KIND, to = *e & ~KIND;
-      visit(kind, to, kind == CHAIN ? *++e : 0);
+      const Gathering& g = gatherings_[node - calls];
+      edges_.each(g.edges, {g.call, node}, visit);
     }
   }
+  uint32_t gathering(std::span<const uint32_t> edges, uint64_t call, uint32_t owner = 0);
+  void keep_edges(uint32_t node, std::span<const uint32_t> edges);
   void read(state::Location first, state::Location end);
   uint32_t gathered(size_t block);
   bool stays(state::Location location) const;
@@ -212,9 +210,9 @@ class Graph final : public state::Visitor {
   const bool lean_;
   uint64_t calls_ = 0;
   std::vector<uint16_t> flags_;
-  CallSpans spans_;
-  Large<Span> gatherings_;
-  Large<uint32_t> edges_;
+  CallEdges call_edges_;
+  Large<Gathering> gatherings_;
+  EdgeLists edges_;
   std::vector<uint32_t> heads_;  // per location: last writer + 1
   // per 64 locations: its gathering's (or only writer's) node + 1; 0: to be made; EMPTY
   std::vector<uint32_t> blocks_;
@@ -239,7 +237,7 @@ class Graph final : public state::Visitor {
   std::vector<const state::Node*> made_, ended_;  // by the call that is being taken in
 
   std::vector<uint64_t> frame_ends_, frame_draws_;             // by frame; NONE: none
-  std::unordered_map<uint32_t, std::vector<uint64_t>> draws_;  // per context, ascending
+  std::unordered_map<uint32_t, std::vector<uint32_t>> draws_;  // per context, ascending
   Runs contexts_, frames_;
   std::vector<Program> programs_;
   struct ProgramPlace {
@@ -263,13 +261,13 @@ class Graph final : public state::Visitor {
     std::vector<uint32_t>* crossed = nullptr;
     Stores stores = Stores::alone;
   };
-  std::vector<uint8_t> close_over(std::vector<uint32_t> nodes, const Closing& how, uint8_t* keep) const;
+  std::vector<bool> close_over(std::vector<uint32_t> nodes, const Closing& how, uint8_t* keep) const;
   class Fates;
   class Closer;
   std::unordered_map<uint64_t, Death> names_;  // kind and name of objects: the last death
   std::vector<Life> lives_;
   std::vector<Death> deaths_;
-  std::vector<uint64_t> maps_;                                       // calls that map memory, flush it, or end that
+  std::vector<uint32_t> maps_;                                       // calls that map memory, flush it, or end that
   std::vector<std::pair<size_t, std::unique_ptr<OpenChunk>>> open_;  // chunks that were looked into last
   state::Machine machine_;
 };

@@ -2,10 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
-
-#include "large.h"
 
 namespace dt::extract {
 
@@ -65,38 +62,6 @@ class Runs {
     uint32_t first, value;  // a graph has fewer calls than 32 bits count
   };
   std::vector<Run> runs_;
-};
-
-// Where the edges of each call stand among all edges; told in the order of calls.
-class CallSpans {
- public:
-  struct Span {
-    uint64_t begin = 0, count = 0;
-  };
-  void resize(size_t calls) {
-    near_.resize(calls);
-    bases_.resize(calls / TOGETHER + 1);
-  }
-  void set(uint64_t seq, Span span) {
-    uint64_t& base = bases_[seq / TOGETHER];
-    if (!base) base = span.begin + 1;
-    const uint64_t from = span.begin - (base - 1);
-    if (from >> 24 || span.count >= FAR)
-      far_[seq] = span, near_[seq] = FAR;
-    else
-      near_[seq] = static_cast<uint32_t>(from << 8 | span.count);
-  }
-  Span operator[](uint64_t seq) const {
-    const uint32_t packed = near_[seq];
-    if ((packed & 0xff) == FAR) return far_.at(seq);
-    return {packed & 0xff ? bases_[seq / TOGETHER] - 1 + (packed >> 8) : 0, packed & 0xff};
-  }
-
- private:
-  static constexpr uint64_t TOGETHER = 64, FAR = 0xff;
-  Large<uint32_t> near_;         // from the base of its 64 calls, in 24 bits, and how many in 8
-  std::vector<uint64_t> bases_;  // + 1; 0: none of them has edges
-  std::unordered_map<uint64_t, Span> far_;
 };
 
 }  // namespace dt::extract

@@ -41,7 +41,7 @@ KINDS: Mapping[str, str] = {
 _NUMBERS: Mapping[str, int] = {name: number + 1 for number, name in enumerate(KINDS)}  # as Graph.waste numbers them
 _LIGHT_FIRST = ("same value", "unread state", "unseen draw", "repeated upload", "unused upload")
 _SEARCH_S = 600.0  # what the search for calls that matter may take: after it, whole kinds are put back
-_AT_ONCE = 2_000_000  # calls
+_AT_ONCE = 500_000  # calls
 _KEYS = {"kind": "kind", "function": "name", "frame": "frame"}
 
 
