@@ -5,6 +5,7 @@
 
 #include "../core/calls.h"
 #include "align.h"
+#include "frame_pairs.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -251,8 +252,6 @@ std::vector<uint64_t> names_in(const Trace& trace, const FunctionColumns& c, con
   return out;
 }
 
-constexpr uint64_t NONE = UINT64_MAX;
-
 // Calls of one thread in one frame.
 struct Sequence {
   std::vector<uint64_t> seq, full, name;
@@ -287,22 +286,6 @@ size_t narrow(std::vector<uint64_t>& frames, const DiffOptions& options) {
   frames = std::vector<uint64_t>(frames.begin() + static_cast<long>(first),
                                  frames.begin() + static_cast<long>(std::max(first, end)));
   return first;
-}
-
-// Which frame of a belongs to which of b (NONE: to none). Frames that are equal are anchors; those between two anchors
-// go together in order.
-Pairs paired_frames(const std::vector<uint64_t>& a, const std::vector<uint64_t>& b) {
-  Pairs anchors, frames;
-  align(a.data(), a.size(), b.data(), b.size(), 0, 0, anchors);
-  anchors.emplace_back(a.size(), b.size());
-  uint64_t x = 0, y = 0;
-  for (auto& [i, j] : anchors) {
-    for (; x < i && y < j; ++x, ++y) frames.emplace_back(x, y);
-    for (; x < i; ++x) frames.emplace_back(x, NONE);
-    for (; y < j; ++y) frames.emplace_back(NONE, y);
-    if (i < a.size()) frames.emplace_back(i, j), x = i + 1, y = j + 1;
-  }
-  return frames;
 }
 
 const Field* partner(const std::vector<const Field*>& fields, const Field& p) {
@@ -379,7 +362,10 @@ class Comparison {
     std::vector<uint64_t> fa = frame_hashes(a_, threads_), fb = frame_hashes(b_, threads_);
     from_a_ = narrow(fa, options_), from_b_ = narrow(fb, options_);
     Work work(ta_.generation);
-    for (auto& [i, j] : paired_frames(fa, fb)) {
+    const size_t frames_a = fa.size(), frames_b = fb.size();
+    const Frames one{a_.frame_first.data() + from_a_, frames_a, a_.name, a_.full, std::move(fa)};
+    const Frames two{b_.frame_first.data() + from_b_, frames_b, b_.name, b_.full, std::move(fb)};
+    for (auto& [i, j] : paired_frames(one, two)) {
       work.check();
       const Counts before = counts_;
       frame_a_ = i, frame_b_ = j;
@@ -387,7 +373,7 @@ class Comparison {
       if (counts_.same_calls(before)) continue;
       if (++different_frames_ <= options_.limit) summarize(before);
     }
-    return result(fa.size(), fb.size());
+    return result(frames_a, frames_b);
   }
 
  private:

@@ -132,6 +132,44 @@ def test_frames_are_aligned(tmp_path: Path) -> None:
     assert found.different_frames == 4
 
 
+def _animated(path: Path, frames: list[list[int]], *, colour: int) -> Path:
+    """Frames of the same functions: what they set tells them apart, and `colour` makes most calls of a run differ."""
+    w = Writer()
+    t = w.thread()
+    for times in frames:
+        for time in times:
+            t.call("glUniform4fv", location=0, count=1, value=f32(time, 0, 0, 0), duration=1)
+            for place in range(1, 9):
+                t.call("glUniform4fv", location=place, count=1, value=f32(colour, time, 0, 0), duration=1)
+        t.call("eglSwapBuffers", dpy=0x7F0000001000, surface=2, result=1, duration=1)
+    return w.write(path)
+
+
+@pytest.mark.parametrize(
+    ("times", "colour", "pairs"),
+    [
+        # Frames are missing at the start and in the middle; one call of nine tells which.
+        ([[n] for n in (*range(3, 15), *range(18, 40))], 2, [*[(n, n - 3) for n in range(3, 15)],
+                                                             *[(n, n - 6) for n in range(18, 40)]]),
+        # Every third frame has lost its end: two frames stand in one, which ends as the second of them does.
+        ([[n, n + 1] if n % 3 == 0 else [n] for n in range(39) if n % 3 != 1], 2,
+         [(n, i) for i, n in enumerate(n for n in range(39) if n % 3)]),
+        # Not one call is equal: how many calls of a function a frame has is all there is.
+        ([[n + 0.5, n + 1.5] if n == 20 else [n + 0.5] for n in range(39) if n != 21], 2,
+         [*[(n, n) for n in range(20)], *[(n, n - 1) for n in range(21, 39)]]),
+    ],
+)  # fmt: skip
+def test_frames_of_which_nearly_all_calls_differ(tmp_path: Path, times, colour: int, pairs) -> None:
+    last = max(int(t) for frame in times for t in frame) + 1
+    a = _animated(tmp_path / "a.dtap", [[n] for n in range(last)], colour=1)
+    b = _animated(tmp_path / "b.dtap", times, colour=colour)
+    for one, other, turned in ((a, b, False), (b, a, True)):
+        found = _compare(one, other)
+        both = [(f.b, f.a) if turned else (f.a, f.b) for f in found.frames]
+        assert [pair for pair in both if None not in pair] == pairs
+        assert len(both) == len({*both}) == last + len(times) - len(pairs)
+
+
 def test_against_another_alignment(tmp_path: Path) -> None:
     # As many calls stay as in the longest common subsequence that dynamic programming finds.
     chance = random.Random(3)
