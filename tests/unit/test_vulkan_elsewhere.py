@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from unittest import mock
 
 import pytest
 
@@ -28,7 +27,7 @@ _ARGUMENTS = {
     "export: apitrace": ("-f", "apitrace", "-o", "x.trace"),
     "export: c": ("-f", "c", "-o", "folder"),
     "extract": ("--frames", "1", "-o", "folder"),
-    "image": ("2", "-o", "folder"),
+    "image: draws": ("2", "--pixel", "1,1"),
     "overdraw": ("-o", "folder"),
     "profile": ("--set", "content"),
     "shaders": (),
@@ -50,10 +49,10 @@ def test_no_empty_success(work: str, recording: Path, tmp_path: Path) -> None:
 
 
 def test_help_names_what_vulkan_lacks() -> None:
-    help_, without = find("image"), find("list")
+    help_, without = find("extract"), find("list")
     assert help_ is not None
     assert without is not None
-    assert f"The verb refuses recordings of Vulkan: {WITHOUT_VULKAN['image'].hint}." in help_.help
+    assert f"The verb refuses recordings of Vulkan: {WITHOUT_VULKAN['extract'].hint}." in help_.help
     assert "Vulkan" not in without.help
 
 
@@ -83,7 +82,7 @@ def test_the_page_shows_structures_and_no_wrong_state(recording: Path) -> None:
         assert '"width": 64' in argument["array"]
         with pytest.raises(UnavailableError, match="State for Vulkan"):
             seen.state(2)
-        with pytest.raises(UnavailableError, match="What a call draws for Vulkan"):
-            seen.pictures.picture(2, "")
-        assert seen.thumbnails() == {"frames": [], "more": False, "why": mock.ANY}
+        for panel, told in (("looks", "The history of a pixel"), ("buffers", "The content of buffers")):
+            with pytest.raises(UnavailableError, match=f"{told}.* for Vulkan"):
+                getattr(seen, panel)
         assert seen.overview()["vulkan"] is True

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -13,6 +15,8 @@ from pathlib import Path
 import pytest
 
 from drawtap.parts import PLAYER_VULKAN, part
+from drawtap.trace.ranges import frame_ends
+from drawtap.web.recording import Recording
 from sanitized import ROOT
 from shared import once, run_drawtap, steps, x_server
 from vulkan.conftest import HERE, environment
@@ -90,6 +94,24 @@ def test_frames_are_those_of_the_window(cube: Cube, tmp_path: Path) -> None:
 def test_the_last_draw_leaves_what_the_frame_shows(cube: Cube, tmp_path: Path) -> None:
     frames = pictures(cube.trace, tmp_path / "frames")
     assert frames == pictures(cube.trace, tmp_path / "draws", "--snapshot-at", "draws")
+
+
+def test_the_page_shows_draws_and_frames(cube: Cube, tmp_path: Path) -> None:
+    frames = pictures(cube.trace, tmp_path / "frames")
+    with contextlib.closing(Recording(cube.trace)) as seen:
+        seen.environment = environment()
+        ends = frame_ends(seen.trace)
+        draw = seen.trace.sql("SELECT min(seq) FROM executed WHERE kind = 'draw'").fetchall()[0][0]
+        for call, frame in ((ends[30], 30), (ends[31], 31), (ends[2], 2), (draw, 0)):
+            shown = bytearray(seen.pictures.picture(call, "")[-SIZE * SIZE * 4 :])
+            del shown[3::4]
+            assert bytes(shown) == frames[frame], call
+        while seen.thumbnails()["more"]:
+            os.sched_yield()
+        assert len(seen.thumbnails()["frames"]) == 40  # type: ignore[arg-type]
+    done = run_drawtap("image", cube.trace, "#30", "-o", tmp_path / "30.rgba", environment=environment())
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "30.rgba").read_bytes() == (tmp_path / "frames" / "000030.rgba").read_bytes()
 
 
 def test_frames_are_drawn(cube: Cube, tmp_path: Path) -> None:

@@ -11,7 +11,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from drawtap.replay import warm
 from drawtap.replay.compare import decode_attachment
+from drawtap.replay.place import Place
+from drawtap.trace.trace import open_trace
 from shared import once, run_drawtap
 from vulkan.conftest import HERE, build, environment
 
@@ -117,6 +120,40 @@ def test_one_draw_of_one_submission(draws: Path, tmp_path: Path) -> None:
         "no command buffer that holds it was submitted",
         "vkCmdPushConstants draws nothing; snapshots are taken after draws",
     }
+
+
+def test_a_parked_player_has_the_picture_of_any_draw(draws: Path, tmp_path: Path) -> None:
+    """Forwards, back within a submission, and of an earlier one, which begins anew."""
+    trace = draws / "pass.dtap"
+    every, _ = played(trace, tmp_path)
+    ran = sorted(name for name in every if not name.endswith(("depth", "stencil")))
+    with warm.Warm(trace, environment=environment()) as player:
+        for starts, number in ((1, 1), (1, 3), (1, 0), (1, 6), (1, 4), (2, 2)):
+            name = ran[number]
+            paths, why = player.attachments(Place(int(name[6:15]), int(name.split("call")[1])), tmp_path / "of")
+            found = {name + path.stem.removeprefix("of"): path for path in paths}
+            assert not why
+            assert player.starts == starts
+            for each in (name, f"{name}-depth", f"{name}-stencil"):
+                assert (decode_attachment(found[each].read_bytes(), each) == every[each]).all(), each
+        assert player.image(0, tmp_path / "none.png") == "nothing was shown before"
+
+
+def test_image_takes_draws(draws: Path, tmp_path: Path) -> None:
+    trace = draws / "pass.dtap"
+    with open_trace(trace) as opened:
+        rows = opened.sql("SELECT seq, submit_seq FROM executed WHERE kind = 'draw' ORDER BY number").fetchall()
+    first, again = rows[2], rows[6]
+    assert first[0] == again[0]
+    # a draw; as a call submits it; a command behind it; a call that submits: the last draw
+    for call, draw in ((first[0], 2), (f"{again[0]}@{again[1]}", 2), (rows[1][0] + 1, 1), (again[1], 3)):
+        done = run_drawtap("image", trace, call, "-o", tmp_path / "draw.png", environment=environment())
+        assert done.returncode == 0, done.stderr
+        picture = decode_attachment((tmp_path / "draw.png").read_bytes(), "draw.png")
+        assert picture.tolist() == [known("pass", draw).tolist()] * SIZE, call
+    done = run_drawtap("image", trace, f"{again[0]}@{again[0]}", "-o", tmp_path / "none.png", environment=environment())
+    assert (done.returncode, (tmp_path / "none.png").exists()) == (2, False)
+    assert f"call {again[0]} does not submit draw {again[0]}" in done.stderr
 
 
 def test_words_without_a_meaning_for_vulkan(draws: Path, tmp_path: Path) -> None:

@@ -205,6 +205,11 @@ void Copier::want(size_t at, Taken taken) {
       pauses_.back().last = false;
     }
   }
+  for (auto& shot : pause.taken.shots) {
+    shot.at = pause.taken.bytes;
+    pause.taken.bytes += (uint64_t{shot.width} * shot.height * texel_bytes(shot.format, shot.aspect) + 15) / 16 * 16;
+  }
+  submission_.bytes += pause.taken.bytes;
   if (pause.begin == OUTSIDE)
     submission_.taken.push_back(std::move(pause.taken));
   else

@@ -165,12 +165,7 @@ void Copier::copy_shot(const Shot& shot, VkBuffer buffer) {
 }
 
 void Copier::copy(Taken& taken) {
-  uint64_t bytes = 0;
-  for (auto& shot : taken.shots) {
-    shot.at = bytes;
-    bytes += (uint64_t{shot.width} * shot.height * texel_bytes(shot.format, shot.aspect) + 15) / 16 * 16;
-  }
-  taken.room = buffer_room(bytes);
+  taken.room = buffer_room(taken.bytes);
   barrier(nullptr, {}, 0, 0);
   turn(taken, false);
   for (auto& shot : taken.shots) copy_shot(shot, taken.room.buffer);

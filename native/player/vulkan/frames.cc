@@ -213,11 +213,14 @@ int Player::run() {
   feed_ = std::make_unique<Feed>(trace_, mapping_, options_.preload ? 0 : options_.window);
   Decoded* chunk = nullptr;
   uint32_t record = 0;
+  bool asked = true;
   while (frame_ < options_.end_frame && feed_->next(chunk, record, seq_) && seq_ <= options_.stop_call) {
+    if (options_.serve && !(asked = serve(seq_))) break;
     if (!late_.empty()) play_late(chunk->open->entries()[record], chunk->thread);
     if (!is_late(chunk, record)) play(chunk, record);
   }
   play_late(UINT64_MAX, 0);
+  if (options_.serve && asked) serve(UINT64_MAX);
   if (snapshots_) snapshots_->collect(), tell_unseen();
   if (options_.image_at_call) save_picture(frame_, options_.snapshot_prefix);
   objects_.drop([](unsigned kind, const Object& o) {  // what still runs is part of the time

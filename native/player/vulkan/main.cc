@@ -40,6 +40,7 @@ const OptionOf<Wanted> OPTIONS[] = {
     {"--benchmark", "", "", option_flag<&Options::benchmark>, "time each frame"},
     {"--heartbeat", "FD", "a descriptor", positive<&Options::heartbeat>,
      "store the call that comes next in this shared memory, 8 bytes (options.h)"},
+    {"--serve", "", "", option_flag<&Options::serve>, "take requests from standard input, JSON lines"},
     {"--status", "FILE", "a file", option_word<&Options::status_path>,
      "JSON lines: progress, findings, result; - for standard output (default)"},
 };
@@ -47,9 +48,9 @@ const OptionOf<Wanted> OPTIONS[] = {
 // What the player of the other APIs can do besides.
 std::string elsewhere(int argc, char** argv) {
   static const std::set<std::string_view> known = {
-      "--loop",       "--x11",         "--config",  "--debug",   "--query-state", "--query-path",
-      "--query-file", "--objects",     "--serve",   "--look",    "--as-recorded", "--keep",
-      "--errors",     "--shift-names", "--metrics", "--measure", "--measured",    "--plan"};
+      "--loop",        "--x11",     "--config",  "--debug",       "--query-state", "--query-path",
+      "--query-file",  "--objects", "--look",    "--as-recorded", "--keep",        "--errors",
+      "--shift-names", "--metrics", "--measure", "--measured",    "--plan"};
   for (int i = 1; i < argc; ++i)
     if (known.contains(argv[i])) return argv[i];
   return "";
@@ -121,7 +122,7 @@ int main(int argc, char** argv) {
     fputs("drawtap-play: buffers of Vulkan are not in snapshots yet\n", stderr);
     return 3;
   }
-  if (w.options.attachments != WANT_COLOR && w.options.snapshot_at == Options::AT_FRAMES) {
+  if (!w.options.serve && w.options.attachments != WANT_COLOR && w.options.snapshot_at == Options::AT_FRAMES) {
     fputs("drawtap-play: frames of Vulkan have a color alone; --snapshot-at draws has the other attachments\n", stderr);
     return 3;
   }

@@ -6,13 +6,19 @@
 namespace dt::play::vk {
 
 void Player::watch_pictures() {
-  if (!options_.snapshots || options_.snapshot_at == Options::AT_FRAMES) return;
+  if (!options_.serve && (!options_.snapshots || options_.snapshot_at == Options::AT_FRAMES)) return;
   Snapshots::Host& host = *this;
   snapshots_ = std::make_unique<Snapshots>(host, options_.attachments);
   executions_seen_.resize(options_.executions.size());
 }
 
-bool Player::wanted(const KeptCommand& command, uint64_t submit) {
+constexpr uint64_t MOST_BYTES = 192 << 20;  // of pictures that nobody has asked for yet
+
+bool Player::wanted(const KeptCommand& command, uint64_t submit, uint64_t bytes) {
+  if (options_.serve) {
+    if (!waits_ || request_.draw == NO_DRAW || submit != request_.seq) return false;
+    return command.seq == request_.draw || (command.command->flags & DRAW && bytes < MOST_BYTES);
+  }
   if (options_.snapshot_at == Options::AT_DRAWS)
     return command.command->flags & DRAW && in_range() && draws_seen_++ % options_.snapshot_every == 0;
   bool found = false;
@@ -26,11 +32,17 @@ bool Player::wanted(const KeptCommand& command, uint64_t submit) {
 }
 
 void Player::pictured(const Taken& taken, const std::vector<AttachmentImage>& images) {
+  if (options_.serve) return void(served_.emplace(taken.call, Served{taken, images}));  // where it runs first
   char name[80];
   snprintf(name, sizeof name, "submit%09llu-%05u-call%09llu", static_cast<unsigned long long>(taken.submit),
            taken.place, static_cast<unsigned long long>(taken.call));
+  save(taken, images, options_.snapshot_prefix + name);
+}
+
+// Saves what BASE.png, BASE-color1.png, BASE-depth.png ... are of, and says why others are missing.
+void Player::save(const Taken& taken, const std::vector<AttachmentImage>& images, const std::string& base) {
   for (auto& image : images) {
-    const std::string path = options_.snapshot_prefix + name + (image.name.empty() ? "" : "-" + image.name) + "." +
+    const std::string path = base + (image.name.empty() ? "" : "-" + image.name) + "." +
                              (image.bytes == 4 ? options_.snapshot_format : "png");
     if (!write_image(path, image.pixels, image.width, image.height, image.bytes)) {
       report("image", taken.call, "", path + " cannot be written");

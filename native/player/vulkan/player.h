@@ -195,12 +195,19 @@ class Player final : Relocation::Host, Snapshots::Host {
 
   // ---- pictures of what commands drew (pictures.cc)
   void watch_pictures();
-  bool wanted(const KeptCommand& command, uint64_t submit) override;
+  bool wanted(const KeptCommand& command, uint64_t submit, uint64_t bytes) override;
   void pictured(const Taken& taken, const std::vector<AttachmentImage>& images) override;
   uint32_t memory_type_of(const Device& device, uint32_t bits, uint32_t wanted) const override {
     return memory_type(device, bits, wanted);
   }
+  void save(const Taken& taken, const std::vector<AttachmentImage>& images, const std::string& base);
   void tell_unseen();
+
+  // ---- requests (serving.cc)
+  bool serve(uint64_t next);
+  bool read_request();
+  bool stands_at(uint64_t next) const;
+  void answer(uint64_t next);
 
   // ---- frames (frames.cc)
   void frame_end();
@@ -229,6 +236,19 @@ class Player final : Relocation::Host, Snapshots::Host {
   std::unique_ptr<Snapshots> snapshots_;  // where pictures of what commands drew are wanted
   uint64_t draws_seen_ = 0;
   std::vector<bool> executions_seen_;  // of options_.executions
+  struct Request {
+    uint64_t seq = 0, draw = NO_DRAW;
+    std::string what, file;
+  };
+  struct Served {
+    Taken taken;
+    std::vector<AttachmentImage> images;
+  };
+  static constexpr uint64_t NO_DRAW = UINT64_MAX;
+  Request request_;
+  bool waits_ = false;                  // for the request's call
+  std::map<uint64_t, Served> served_;   // by draw: pictures of the submission that was asked for last
+  uint64_t answered_ = 0, passed_ = 0;  // the call of the last answer; calls before this one are behind
   std::unique_ptr<Feed> feed_;
   Blobs blobs_;
   std::vector<Blobs::Bytes> held_;  // contents of the running call

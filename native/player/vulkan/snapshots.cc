@@ -222,7 +222,7 @@ VkCommandBuffer Snapshots::copied(Submission& s, VkCommandBuffer of, VkQueue que
   for (size_t i = 0; i < stream.size(); ++i) {
     const KeptCommand& command = *stream[i];
     const bool counts = command.command->flags & (DRAW | DISPATCH);
-    if (host_.wanted(command, seq)) {
+    if (host_.wanted(command, seq, s.bytes)) {
       Taken taken;
       taken.call = command.seq, taken.submit = seq, taken.place = place;
       copier.want(i, std::move(taken));

@@ -74,6 +74,7 @@ struct Taken {
   uint32_t place = 0;  // among the draws and dispatches of the submission
   std::vector<Shot> shots;
   std::vector<std::string> why;
+  uint64_t bytes = 0;
   Room room;
 };
 
@@ -81,7 +82,8 @@ class Snapshots {
  public:
   struct Host {
     virtual uint32_t memory_type_of(const Device& device, uint32_t bits, uint32_t wanted) const = 0;
-    virtual bool wanted(const KeptCommand& command, uint64_t submit) = 0;  // whether this execution is pictured
+    // Whether this execution is pictured. `bytes`: of the pictures that the submission has already.
+    virtual bool wanted(const KeptCommand& command, uint64_t submit, uint64_t bytes) = 0;
     virtual void pictured(const Taken& taken, const std::vector<AttachmentImage>& images) = 0;
 
    protected:
@@ -106,6 +108,7 @@ class Snapshots {
     VkCommandPool pool = nullptr;
     std::vector<Taken> taken;
     std::vector<Room> rooms;
+    uint64_t bytes = 0;
   };
   void keep_command(Call& c, uint64_t seq, std::vector<std::unique_ptr<uint8_t[]>>& rooms);
   void more_use(Call& c);

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.errors import UnavailableError, UsageError
+from drawtap.trace import apis
 from drawtap.trace.ranges import CALL_HELP, call_of
 from drawtap.view.result import Rows, Sheets, Written
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         "drawtap image game.dtap '#10' --pixel 320,240    # who wrote it, and who failed to",
         "drawtap image game.dtap 1234 --overlay depth -o fails.png    # pixels where the depth test fails",
         "drawtap image game.dtap 1234 --mesh draw.obj",
+        "drawtap image game.dtap 109@144 -o draw.png    # of Vulkan: draw 109 as call 144 submits it",
     ),
 )
 def image(
@@ -50,7 +52,8 @@ def image(
 ) -> Written | Sheets:
     """Save what the framebuffer that is drawn to holds after a call.
 
-    The recording is played up to there. For a frame: the image just before the call that ends it.
+    The recording is played up to there. For a frame: the image just before the call that ends it. A draw of Vulkan is
+    shown where it runs first, or as 109@144 where call 144 submits draw 109.
 
     --pixel lists the calls of the frame that wrote this pixel, with the values before and after. It also lists draws
     that cover the pixel and wrote nothing, with the first test that failed: face culling, scissor, discard, coverage
@@ -59,20 +62,23 @@ def image(
     --overlay and --mesh show a draw: which pixels it reaches, which test keeps it from others, and its vertices.
     """
     from drawtap.replay import engine, warm
+    from drawtap.replay.place import place
 
     environment = engine.environment_of(on)
-    at = call_of(trace, call)
     if pixel is not None or overlay is not None or mesh is not None:
+        apis.refuse(trace, "image: draws")
+        at = call_of(trace, call)
         with warm.Warm(Path(trace.path), environment=environment, frame_end=trace.frame_end, looks=True) as player:
             if pixel is not None:
                 return _history(trace, at, pixel, player)
             return _mesh(trace, at, mesh, player) if mesh is not None else _overlay(trace, at, overlay, output, player)
+    where = place(trace, call)
     if output is None:
         raise UsageError("where does the picture go?", hint="-o FILE.png, or --pixel X,Y for the history of a pixel")
     if output.suffix not in (".png", ".ppm", ".rgba"):
         raise UsageError(f"no picture is written as {output.suffix or output.name}", hint="name it .png, .ppm or .rgba")
     asked = warm.shared(Path(trace.path), environment=environment, frame_end=trace.frame_end)
-    why = asked.image(at, output)
+    why = asked.image(where, output)
     if why:
         raise UnavailableError(f"no image at call {call}: {why}")
     return Written(str(output), output.stat().st_size, f"image after call {call}")

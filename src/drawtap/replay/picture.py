@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from drawtap.errors import UnavailableError
 from drawtap.replay import engine, warm
-from drawtap.trace.ranges import call_of
+from drawtap.replay.place import place
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
@@ -47,10 +47,10 @@ def image(trace: Trace, call: int | str, *, on: str = "system") -> Image:
     The recording is played on the engine `on` up to there. Raises UnavailableError where nothing can play it, or where
     there is no image at that call; UsageError where there is no such call.
     """
-    at = call_of(trace, str(call))
+    at = place(trace, str(call))
     asked = warm.shared(Path(trace.path), environment=engine.environment_of(on), frame_end=trace.frame_end)
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "image.png"
         if why := asked.image(at, target):
-            raise UnavailableError(f"no image at call {at}: {why}")
-        return Image(at, target.read_bytes())
+            raise UnavailableError(f"no image at call {call}: {why}")
+        return Image(at.call if at.draw is None else at.draw, target.read_bytes())

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from drawtap.errors import ChildError, DrawtapError
 from drawtap.replay.warm import Warm
+from drawtap.trace import apis
 from drawtap.trace.trace import LONG
 
 if TYPE_CHECKING:
@@ -221,7 +222,8 @@ class Pool:
         return self._cut_looking
 
     def _begin_graph(self) -> None:
-        if self._making is None and len(self._trace.calls) <= LONG:
+        # The graph knows no calls of Vulkan: a player of all calls answers.
+        if self._making is None and len(self._trace.calls) <= LONG and not apis.is_vulkan(self._trace):
             self._making = threading.Thread(target=self._make_graph, daemon=True)
             self._making.start()
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from drawtap.errors import ChildError, InputError, UnavailableError
 from drawtap.replay import player
+from drawtap.replay.place import Place
 
 _KEPT = 2
 _ALL = "color,depth,stencil"
@@ -58,17 +59,19 @@ class Warm:
         if self._keep is not None and keep is not None:
             self._keep.write_bytes(keep)
 
-    def image(self, call: int, output: Path) -> str | None:
+    def image(self, at: Place | int, output: Path) -> str | None:
         """Save what the framebuffer that is drawn to holds after a call; return why there is no image, else None."""
         output.unlink(missing_ok=True)
-        found = _said(self._ask("image", call, file=output))
+        call, draw = _asked(at)
+        found = _said(self._ask("image", call, file=output, **draw))
         return None if output.exists() else found or "there is no image to read back here"
 
-    def attachments(self, call: int, base: Path) -> tuple[list[Path], str]:
+    def attachments(self, at: Place | int, base: Path) -> tuple[list[Path], str]:
         """Save colour, depth and stencil of what is drawn to after a call as BASE.png, BASE-color1.png, BASE-depth.png
         ...; return the files, and what could not be read.
         """
-        lines = self._ask("snapshot", call, file=base)
+        call, draw = _asked(at)
+        lines = self._ask("snapshot", call, file=base, **draw)
         return [Path(str(line["path"])) for line in lines if line["kind"] == "image"], _said(lines)
 
     def content(self, call: int, wanted: Mapping[str, object], output: Path) -> Mapping[str, object]:
@@ -196,6 +199,13 @@ class Warm:
         if code == 4:
             raise InputError(complaint)
         raise ChildError(f"the player ended: {complaint}")
+
+
+def _asked(at: Place | int) -> tuple[int, dict[str, int]]:
+    """Return the call and what else a request for a picture has."""
+    if isinstance(at, int):
+        return at, {}
+    return at.call, {} if at.draw is None else {"draw": at.draw}
 
 
 def _said(lines: Sequence[Mapping[str, object]]) -> str:

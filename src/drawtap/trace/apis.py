@@ -25,7 +25,7 @@ class Gap:
 
 
 _ASK = "drawtap sql FILE 'SELECT * FROM executed' has what ran; objects, barriers and pipelines are tables too"
-_SNAPSHOTS = "drawtap replay FILE --snapshots FOLDER writes a picture of each frame"
+_SNAPSHOTS = "drawtap image FILE CALL has the picture after a draw"
 _CALLS = "-f json, csv or parquet have the calls"
 
 # Verbs by name; formats of export and panels of the viewer as `verb: part`.
@@ -33,7 +33,7 @@ WITHOUT_VULKAN: Mapping[str, Gap] = {
     "extract": Gap("Cutting out frames", "drawtap edit FILE --keep RANGE keeps calls"),
     "export: apitrace": Gap("A trace of apitrace", _CALLS),
     "export: c": Gap("C source", _CALLS),
-    "image": Gap("The picture after a call", _SNAPSHOTS),
+    "image: draws": Gap("The history of a pixel, overlays and meshes", _SNAPSHOTS),
     "overdraw": Gap("The count of fragments", "drawtap stats FILE counts draws and vertices"),
     "profile": Gap("Measuring", "drawtap replay FILE --benchmark has the time of each frame"),
     "shaders": Gap("The estimate of shaders", "drawtap sql FILE 'SELECT * FROM shaders' has the modules of Vulkan"),
@@ -41,15 +41,22 @@ WITHOUT_VULKAN: Mapping[str, Gap] = {
     "state": Gap("State", _ASK),
     "synthesize": Gap("A program like a recording", "--set names features without one"),
     "textures": Gap("The content of images", "drawtap sql FILE 'SELECT * FROM objects' lists them"),
-    "view: pictures": Gap("What a call draws", _SNAPSHOTS),
+    "view: buffers": Gap("The content of buffers", _SNAPSHOTS),
+    "view: objects": Gap("The content of images", _SNAPSHOTS),
+    "view: pixels": Gap("The history of a pixel, overlays and meshes", _SNAPSHOTS),
     "view: program": Gap("The program in use", _ASK),
     "view: state": Gap("State", _ASK),
-    "view: strip": Gap("The strip of pictures", _SNAPSHOTS),
+    "view: whatif": Gap("A change of calls with its picture", "drawtap edit FILE --set changes arguments"),
 }
+
+
+def is_vulkan(trace: Trace) -> bool:
+    """Return whether all calls are Vulkan's."""
+    return list(trace.info["apis"]) == ["vk"]
 
 
 def refuse(trace: Trace, work: str) -> None:
     """Raise UnavailableError where all calls are Vulkan's and `work`, a key of WITHOUT_VULKAN or not, is one."""
     gap = WITHOUT_VULKAN.get(work)
-    if gap is not None and list(trace.info["apis"]) == ["vk"]:
+    if gap is not None and is_vulkan(trace):
         raise UnavailableError(f"{gap.wanted} for Vulkan does not exist yet", hint=gap.hint)

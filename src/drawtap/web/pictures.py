@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from drawtap.errors import UsageError
+from drawtap.replay.place import Place
 from drawtap.web.answer import headed
 
 if TYPE_CHECKING:
@@ -23,10 +24,13 @@ _ON_THE_WAY = 3  # of them, those that a step back takes itself
 
 
 class Pictures:
-    """Attachments after calls of one recording. `draws_in` returns the draws and clears of a call's frame, in order."""
+    """Attachments after calls of one recording.
 
-    def __init__(self, pool: Pool, draws_in: Callable[[int], list[int]]) -> None:
-        self._pool, self._draws_in = pool, draws_in
+    `draws_in` returns the draws and clears of a call's frame, in order; `place` where the picture of a call is taken.
+    """
+
+    def __init__(self, pool: Pool, draws_in: Callable[[int], list[int]], place: Callable[[int], Place]) -> None:
+        self._pool, self._draws_in, self._place = pool, draws_in, place
         self._lock = threading.Lock()
         self._looked = -1
         self._draws: list[int] = []
@@ -68,12 +72,16 @@ class Pictures:
     def attachments(self, seq: int) -> tuple[dict[str, bytes], str, Served]:
         """Return the PNGs of what is drawn to after a call, by name, why others are missing, and who drew them."""
         back, self._looked = seq < self._looked, seq
+        place = self._place(seq)
         near = self._draws_before(seq) if back else []
         before = [draw for draw in near if draw not in self._kept]
         kept = self._kept.get(seq)
         if kept is None:
             # Who steps back comes by the draws before: pictures of the nearest are taken on the way.
-            self._keep(*self._pool.ask(seq, lambda player: _pictures(player, before[-_ON_THE_WAY:], seq)))
+            def question(player: Warm) -> dict[int, tuple[dict[str, bytes], str]]:
+                return {**_pictures(player, before[-_ON_THE_WAY:]), seq: _picture(player, place)}
+
+            self._keep(*self._pool.ask(place.call, question))
             kept = self._kept[seq]
         elif (len(before) > _BEHIND // 2 or {*before} & {*near[-2:]}) and not self._foresees():
             self._foreseeing = threading.Thread(target=self._foresee, args=(before,), daemon=True)
@@ -92,7 +100,7 @@ class Pictures:
 
     def _foresee(self, draws: Sequence[int]) -> None:
         """Take pictures of draws that the next steps back come to, while nobody waits."""
-        found = self._pool.prepare(draws[-1], lambda player: _pictures(player, draws[:-1], draws[-1]))
+        found = self._pool.prepare(draws[-1], lambda player: _pictures(player, draws))
         if found is not None:
             self._keep(*found)
 
@@ -104,12 +112,14 @@ class Pictures:
         return self._draws[max(end - _BEHIND, 0) : end]
 
 
-def _pictures(player: Warm, before: Sequence[int], seq: int) -> dict[int, tuple[dict[str, bytes], str]]:
-    """Return the attachments as PNG after a call, and after those of the calls `before` that a player comes by."""
-    taken = {}
+def _pictures(player: Warm, calls: Sequence[int]) -> dict[int, tuple[dict[str, bytes], str]]:
+    """Return the attachments as PNG after those of the calls that a player comes by."""
+    return {one: _picture(player, Place(one)) for one in calls if one > player.position}
+
+
+def _picture(player: Warm, place: Place) -> tuple[dict[str, bytes], str]:
+    """Return the attachments as PNG at a place, and why others are missing."""
     with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
-        for one in (*(draw for draw in before if draw > player.position), seq):
-            paths, why = player.attachments(one, Path(folder) / "of")
-            names = {path: path.stem.removeprefix("of").removeprefix("-") for path in paths}
-            taken[one] = {name: path.read_bytes() for path, name in names.items()}, why
-    return taken
+        paths, why = player.attachments(place, Path(folder) / "of")
+        names = {path: path.stem.removeprefix("of").removeprefix("-") for path in paths}
+        return {name: path.read_bytes() for path, name in names.items()}, why

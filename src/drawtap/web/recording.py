@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from drawtap.errors import DrawtapError, InputError, UnavailableError, UsageError
+from drawtap.errors import DrawtapError, InputError, UsageError
 from drawtap.tables.recording import ContextRow, FunctionRow, MarkerRow, ParameterRow, ThreadRow
 from drawtap.trace import apis
 from drawtap.trace.core import CallRow, Row, Selection
@@ -31,6 +31,7 @@ from drawtap.web.saving import file_of
 
 if TYPE_CHECKING:
     from drawtap.analysis.held import HeldContent
+    from drawtap.replay.place import Place
     from drawtap.replay.pool import Pool
     from drawtap.replay.warm import Warm
     from drawtap.trace.result import Result
@@ -559,10 +560,23 @@ class Recording:
         """Pictures of targets after calls."""
         from drawtap.web.pictures import Pictures
 
-        return Pictures(self.pool, self._draws_in)
+        return Pictures(self.pool, self._draws_in, self._place)
+
+    def _place(self, seq: int) -> Place:
+        from drawtap.replay.place import Place, place_of
+
+        if not apis.is_vulkan(self.trace):
+            return Place(seq)
+        with self.lent() as trace:
+            return place_of(trace, seq)
 
     def _draws_in(self, seq: int) -> list[int]:
-        """Return the draws and clears of the frame that a call is in, in order."""
+        """Return the draws and clears of the frame that a call is in, in order.
+
+        Of Vulkan none: a player keeps the pictures of all draws that were submitted at once.
+        """
+        if apis.is_vulkan(self.trace):
+            return []
         frame = bisect.bisect_right(self._frames, seq, key=lambda row: int(row["end_seq"]))
         outline = self.outline(frame)
         rows = zip(cast("list[int]", outline["seqs"]), cast("list[str]", outline["kinds"]), strict=True)
@@ -573,6 +587,7 @@ class Recording:
         """The recording with changes that the page asks for."""
         from drawtap.web.whatif import WhatIf
 
+        apis.refuse(self.trace, "view: whatif")
         return WhatIf(self.trace, environment=self.environment)
 
     @functools.cached_property
@@ -580,6 +595,7 @@ class Recording:
         """Questions about pixels, fragments and vertices."""
         from drawtap.web.look import Looks
 
+        apis.refuse(self.trace, "view: pixels")
         return Looks(self.trace, self.pool)
 
     @functools.cached_property
@@ -587,6 +603,7 @@ class Recording:
         """Questions about the content of buffers."""
         from drawtap.web.buffers import Buffers
 
+        apis.refuse(self.trace, "view: buffers")
         return Buffers(self.trace, self.pool, self.lent)
 
     @functools.cached_property
@@ -594,7 +611,6 @@ class Recording:
         """The players of this recording; none is started before the first request for a picture."""
         from drawtap.replay.pool import Pool
 
-        apis.refuse(self.trace, "view: pictures")
         return Pool(self.trace, environment=self.environment)
 
     @functools.cached_property
@@ -606,10 +622,6 @@ class Recording:
 
     def thumbnails(self) -> Answer:
         """Return the frames of which there are small pictures, and whether more are to come."""
-        try:
-            apis.refuse(self.trace, "view: strip")
-        except UnavailableError as error:
-            return {"frames": [], "more": False, "why": str(error)}
         return self.strip.frames()
 
     def thumbnail(self, frame: int) -> bytes:
@@ -622,6 +634,7 @@ class Recording:
     def _held(self, seq: int, kind: str, share_group: int, name: int) -> HeldContent:
         from drawtap.analysis.held import held_object
 
+        apis.refuse(self.trace, "view: objects")
         self._check(seq)
 
         def question(player: Warm) -> HeldContent:
