@@ -14,7 +14,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from shared import WHOLE, of_all_workers, run_drawtap
+from shared import BROWSER, WHOLE, of_all_workers, run_drawtap
 
 # A busy machine is slow: how long an example takes says nothing.
 hypothesis.settings.register_profile(
@@ -90,3 +90,16 @@ def drawtap() -> Callable[..., Answer]:
         return Answer(done.returncode, done.stdout, done.stderr)
 
     return call
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Start a browser without a window: one for all tests of a worker."""
+    if BROWSER is None:
+        pytest.skip("no Chromium is installed here")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        running = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield running
+        running.close()

@@ -18,7 +18,6 @@ from drawtap.system.model import build
 from drawtap.system.simulator import MS, Client, GuestClock, Scenario, Scheduler, Vgpu, simulate
 from drawtap.view.system_report import Block, unpacked
 from kernel_events import MemoryTrace
-from shared import BROWSER
 
 LOADED_MS = 150_000
 
@@ -477,14 +476,11 @@ def test_names_of_the_trace_cannot_break_the_page(drawtap, tmp_path):
 # ---- a browser ------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def opened():
+@pytest.fixture
+def opened(browser):
     """Return what opens a page: its document once it drew itself, and what it said to the console."""
-    if BROWSER is None:
-        pytest.skip("no Chromium is installed here")
-    from playwright.sync_api import sync_playwright
 
-    def load(path: Path, hash_: str = "") -> tuple[str, list[str]]:
+    def load(path: Path, hash_: str = "", then=lambda view: None) -> tuple[str, list[str]]:
         view = browser.new_page()
         complaints: list[str] = []
         view.on("console", lambda message: complaints.append(message.text))
@@ -492,14 +488,12 @@ def opened():
         view.goto(f"file://{path}{hash_}")
         view.wait_for_selector("#loading", state="detached", timeout=LOADED_MS)  # what it says after its first drawing
         view.evaluate("new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
+        then(view)
         document = view.content()
         view.close()
         return document, complaints
 
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield load
-        browser.close()
+    return load
 
 
 def test_a_browser_draws_it_without_complaint(drawtap, opened, *, drm_sched_trace, contention, kvm_traces, tmp_path):
@@ -552,3 +546,52 @@ def test_a_browser_shows_the_way_of_a_request(drawtap, opened, drm_sched_trace, 
     said = re.sub(r"<[^>]+>", " ", way[1])
     assert "waits in the queue" in said
     assert "on the engine (rcs0)" in said
+
+
+# What the graph draws of five zooms: of each row that it draws from sums, the sum in its steps and that in the columns.
+_DRAWN = """() => {
+  const { graph, data, look, draw } = systemReport, out = [];
+  for (let zoom = 0; zoom < 5; zoom++) {
+    const span = data.length / 3 ** zoom;
+    look(data.length / 3, data.length / 3 + span);
+    draw();
+    for (const [id, level] of graph.kept) {
+      if (level.single) continue;
+      const sum = (values) => values.reduce((a, b) => a + b, 0);
+      for (const p of level.parts) {
+        const fine = graph.row(id).levels[p.part].steps[0], first = level.begin / fine.width;
+        const there = sum(fine.values.slice(first, level.end / fine.width));
+        out.push([sum(p.count ?? p.busy), there, level.step, Number.isInteger(first)]);
+      }
+    }
+  }
+  return out;
+}"""
+
+
+def test_the_graph_of_the_page_is_that_of_the_viewer(drawtap, opened, drm_sched_trace, contention, tmp_path):
+    def by_keys(view) -> None:
+        view.focus("#graph .tracks")
+        for key in ("ArrowDown", "ArrowDown", ".", ".", "f", "f"):
+            view.keyboard.press(key)
+        span, row = view.evaluate("[systemReport.graph.span.length, systemReport.graph.span.row.label]")
+        assert row == "bcs0"
+        assert view.evaluate("systemReport.view().b - systemReport.view().a") < 2 * span
+        assert view.is_visible("#way")
+        view.keyboard.press("Escape")
+        assert not view.is_visible("#way")
+        view.evaluate("document.activeElement.blur()")
+        for key in ("0", "w", "d"):
+            view.keyboard.press(key)
+        a, b = view.evaluate("[systemReport.view().a, systemReport.view().b]")
+        assert 0 < a < b
+
+    def sums(view) -> None:
+        drawn = view.evaluate(_DRAWN)
+        assert len({step for _, _, step, _ in drawn}) >= 3
+        assert all(whole and shown == there for shown, there, _, whole in drawn)
+
+    for trace, then in ((drm_sched_trace, by_keys), (contention, sums)):
+        page(drawtap, trace, tmp_path, "--spans", "6000" if then is by_keys else "0")
+        _, complaints = opened(tmp_path / "page.html", then=then)
+        assert not complaints

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from shared import BROWSER, once
+from shared import once
 
 MOST_ROWS = 200
 WAIT_S = 60
@@ -111,17 +111,6 @@ def server(chain: Path, recordings: Path) -> Iterator[Server]:
     running = Server(chain, recordings / "debug_markers.dtap")
     yield running
     assert running.close() == 0
-
-
-@pytest.fixture(scope="session")
-def browser():
-    """Start a browser without a window."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        running = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield running
-        running.close()
 
 
 class Page:

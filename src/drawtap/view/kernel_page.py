@@ -41,7 +41,7 @@ def collected(trace: KernelTrace, model: KernelModel, wanted: SystemReportOption
     from drawtap.system import cpus, levels
     from drawtap.system.metrics import MEANINGS, metrics
     from drawtap.system.rule import findings
-    from drawtap.view.system_report import Block, SystemReport, figures, legend
+    from drawtap.view.system_report import Block, SystemReport, figures
 
     zero = model.window[0]
     a, b = levels.check_window(model, moment(wanted.begin, zero), moment(wanted.end, zero))
@@ -104,7 +104,6 @@ def collected(trace: KernelTrace, model: KernelModel, wanted: SystemReportOption
         definitions=[(k.replace("_", " ").removesuffix(" ns"), v) for k, v in MEANINGS.items()],
         shown=[_who_ran(owners), *_shown(buckets, chosen, single, hidden, wanted)],
         block=block.packed(header),
-        legend=legend({str(kind) for kind in spans["kinds"]}),
     )
 
 
@@ -601,7 +600,7 @@ def _shown(
         )
     shown.append(
         "A row shows single spans where the view has no more than it can draw, else sums. Arrows are drawn for up to "
-        "160 requests at a time whose way is long enough to see, and always for the one that was clicked."
+        "60 at a time, and always for the request that was clicked."
     )
     if hidden:
         shown.append(f"{number(hidden)} threads that ran less have no row; --threads N takes more.")

@@ -13,7 +13,7 @@ import drawtap
 from drawtap.analysis.checklist import Checklist
 from drawtap.analysis.rule import CLASSES
 from drawtap.analysis.verdict import Verdict
-from drawtap.view.document import asset, templates
+from drawtap.view.document import asset, script, templates
 from drawtap.view.overdraw import STEPS
 from drawtap.view.text import duration, number, percentile, size
 
@@ -265,8 +265,7 @@ def render(report: Report) -> str:
             report=report,
             version=drawtap.__version__,
             css=asset("report.css"),
-            units_js=asset("units.js"),
-            js=asset("report.js"),
+            js=script("report.js"),
             overdraw_steps=_overdraw_steps(),
             uplot_css=asset("uplot.min.css"),
             uplot_js=asset("uplot.min.js"),

@@ -12,7 +12,7 @@ import base64
 import json
 import struct
 import zlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,30 +21,10 @@ import numpy as np
 import numpy.typing as npt
 
 import drawtap
-from drawtap.view.document import asset
+from drawtap.view.document import asset, script
 from drawtap.view.report import environment
 from drawtap.view.result import Rows
 from drawtap.view.text import duration, number, size
-
-# What spans of a kind are called, and their colour; work on engines has the colour of who asked for it.
-_LEGEND = (
-    ({"frame"}, "frame", "--c4"),
-    ({"call"}, "API call", "--c5"),
-    ({"queued", "vgpu queue", "guest queue"}, "waits in a queue", "--queue"),
-    ({"guest request"}, "asked for in a guest, not joined", "--c3"),
-    ({"blocked", "fence wait"}, "waits for other work", "--blocked"),
-    ({"ring"}, "handed over, not begun", "--ring"),
-    ({"current"}, "has the GPU", "--c2"),
-    ({"running"}, "thread runs", "--green"),
-    ({"guest"}, "in its guest", "--c0"),
-    ({"waking"}, "woken, not yet running", "--orange"),
-    ({"preempted"}, "preempted", "--red"),
-)
-
-
-def legend(kinds: Collection[str]) -> list[tuple[str, str]]:
-    """Return names and colours of what a page draws that has spans of these kinds."""
-    return [(name, color) for among, name, color in _LEGEND if among & set(kinds)]
 
 
 class Block:
@@ -160,7 +140,6 @@ class SystemReport:
     definitions: Sequence[tuple[str, str]]
     shown: Sequence[str]
     block: str = field(repr=False)
-    legend: Sequence[tuple[str, str]] = ()
 
 
 def figures(table: Rows, meanings: Mapping[str, str]) -> Figures:
@@ -219,9 +198,8 @@ def render(report: SystemReport) -> str:
             version=drawtap.__version__,
             css=asset("report.css"),
             own_css=asset("system_report.css"),
-            js=asset("system_report.js"),
-            units_js=asset("units.js"),
-            lengths_js=asset("lengths.js"),
+            graph_css=asset("timegraph.css"),
+            js=script("system_report.js"),
             uplot_css=asset("uplot.min.css"),
             uplot_js=asset("uplot.min.js"),
             data=markupsafe.Markup(report.block),

@@ -35,7 +35,10 @@ if TYPE_CHECKING:
 
 _ASSETS = Path(__file__).parent / "assets"
 _SHARED = Path(drawtap.__file__).parent / "view" / "assets"
-_OF_REPORTS = ("uplot.min.js", "uplot.min.css", "units.js", "lengths.js")
+_OF_REPORTS = (
+    *("uplot.min.js", "uplot.min.css", "units.js", "lengths.js", "dom.js"),
+    *("timegraph.js", "timegraph.css"),
+)
 _MOST_BODY = MOST_BYTES + 4096
 # Errors as HTTP says them; what drawtap finds wrong with a request is 400.
 _STATUS: tuple[tuple[type[BaseException], int], ...] = (

@@ -23,6 +23,7 @@ from drawtap.corpus.verdicts import BROKEN, RED
 from drawtap.errors import InputError
 from drawtap.replay import engine
 from drawtap.view import comparison
+from drawtap.view.document import script
 
 if TYPE_CHECKING:
     from drawtap.corpus.search import Corpus
@@ -34,7 +35,6 @@ _MOST_CELLS = 300  # of one file
 _MOST_PICTURES = 32 << 20  # bytes of PNG in one file
 _STRIPE = 6  # pixels between the lines that show a mask
 _ASSETS = Path(__file__).parent / "assets"
-_MODULES = ("dom", "keys", "net", "fleet_plots", "fleet")
 _BEGIN = """const page = new FleetPage(JSON.parse(document.getElementById("data").textContent));
 Object.assign(globalThis, { drawtap: page });
 void page.begin().then(() => { document.body.dataset.ready = "true"; });
@@ -246,8 +246,8 @@ def as_json(data: object) -> str:
 
 def _page(data: str) -> str:
     """Return the shell of the page with everything inside."""
-    script = _bundled(*_MODULES)
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    code = script("fleet.js", _ASSETS, _BEGIN)
+    digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
     policy = (
         f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
     )
@@ -255,12 +255,7 @@ def _page(data: str) -> str:
     shell = (_ASSETS / "index.html").read_text(encoding="utf-8")
     shell = re.sub(r"<(link|script)[^>]*>(</script>)?\n", "", shell)
     inside = f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n<style>{style}</style>\n</head>'
-    ending = f'<script type="application/json" id="data">{data}</script>\n<script>{script}</script>\n</body>'
+    ending = (
+        f'<script type="application/json" id="data">{data}</script>\n<script type="module">{code}</script>\n</body>'
+    )
     return shell.replace("</head>", inside).replace("</body>", ending)
-
-
-def _bundled(*names: str) -> str:
-    """Return modules of the page as one script; each imports from those before it."""
-    text = "\n".join((_ASSETS / f"{name}.js").read_text(encoding="utf-8") for name in names)
-    plain = re.sub(r"^export ", "", re.sub(r"^import .*\n", "", text, flags=re.MULTILINE), flags=re.MULTILINE)
-    return f'"use strict"; (() => {{\n{plain}\n{_BEGIN}}})();\n'

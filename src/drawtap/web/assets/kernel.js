@@ -1,8 +1,10 @@
 // Panels about a kernel trace. Each asks for the timeline's area, or else for what is in view there.
-import { button, duration, fill, h, loadLengths, number } from "./dom.js";
+import { button, duration, fill, h, loadPlots, number } from "./dom.js";
+import * as lengths from "./lengths.js";
 import { get } from "./net.js";
 import { saving, table } from "./table.js";
 import { clock } from "./timegraph.js";
+import { axis } from "./units.js";
 
 const MARKS = { error: "✕", warning: "▲" };
 
@@ -78,7 +80,7 @@ export const lengthsPanel = {
   name: "Histograms",
   /** @param {any} ctx */
   async show(ctx) {
-    const [found, used] = await Promise.all([windowed(ctx, "lengths"), windowed(ctx, "usage"), loadLengths()]);
+    const [found, used] = await Promise.all([windowed(ctx, "lengths"), windowed(ctx, "usage"), loadPlots()]);
     if (!found || !used) return wait(ctx);
     const { rows } = found.answer, choices = lengths.choices(rows);
     if (!rows.length) return fill(ctx.element, h("h2", { text: "How long requests took" }, found.head), h("p", { text: "no request of this trace has a length" }));
@@ -111,7 +113,7 @@ export const lengthsPanel = {
 function usageChart(host, { begin, width, series }) {
   const colour = (/** @type {number} */ i) => getComputedStyle(document.body).getPropertyValue(`--t${i % 8}`).trim();
   new uPlot({ width: Math.max(host.clientWidth, 200), height: 170, scales: { x: { time: false }, y: { range: [0, 100] } }, legend: { live: false },
-    axes: [Object.assign(units.axis(26), { values: (/** @type {any} */ u, /** @type {number[]} */ splits) => splits.map((v) => units.duration(v)) }), Object.assign(units.axis(60), { values: (/** @type {any} */ u, /** @type {number[]} */ splits) => splits.map((v) => `${v} %`) })],
+    axes: [Object.assign(axis(26), { values: (/** @type {any} */ u, /** @type {number[]} */ splits) => splits.map((v) => duration(v)) }), Object.assign(axis(60), { values: (/** @type {any} */ u, /** @type {number[]} */ splits) => splits.map((v) => `${v} %`) })],
     series: [{ label: "time" }, ...series.map(([label], i) => ({ label, stroke: colour(i), width: 1.5, dash: i < 8 ? [] : [4, 3], points: { show: false }, paths: uPlot.paths.stepped({ align: 1 }) }))],
   }, [series[0][1].map((_, i) => begin + i * width), ...series.map(([, shares]) => shares.map((share) => 100 * share))], host);
 }

@@ -158,7 +158,7 @@ export class Timeline {
     const parts = [`${clock(a, (b - a) / 100)} – ${clock(b, (b - a) / 100)}`, duration(b - a)];
     if (markers.a !== null && markers.b !== null) parts.push(`A to B: ${duration(Math.abs(markers.b - markers.a))}`);
     this.window.textContent = parts.join("; ");
-    fill(this.key, ...this.graph.legend().slice(0, 8).flatMap(([kind, colour]) => [h("i", { class: "swatch", style: { background: colour } }), kind]));
+    fill(this.key, ...this.graph.legend().slice(0, 8).flatMap(([kind, colour]) => [h("i", { class: "swatch", style: { background: `var(${colour})` } }), kind]));
   }
 
   moved() {
@@ -274,9 +274,9 @@ function spanFacts(ctx, graph, span) {
 
 /** @param {TimeGraph} graph */
 function wayOf(graph) {
-  const first = graph.way[0][2];
+  const steps = graph.steps(), first = steps[0].begin;
   return h("div", {}, h("h2", { text: "Way of the request" }), h("table", {}, h("thead", {}, h("tr", {}, ...["row", "what", "after", "length"].map((text, i) => h("th", { text, class: i > 1 ? "n" : "" })))),
-    h("tbody", {}, ...graph.way.map(([row, , begin, end, kind]) => h("tr", {}, h("td", { text: graph.row(row)?.label ?? "" }), h("td", { text: kind }), h("td", { class: "n" }, link(duration(begin - first), () => graph.fit(begin, end - begin))), h("td", { class: "n", text: duration(end - begin) }))))));
+    h("tbody", {}, ...steps.map((s) => h("tr", {}, h("td", { text: s.row }), h("td", { text: s.what }), h("td", { class: "n" }, link(duration(s.begin - first), () => graph.fit(s.begin, s.length))), h("td", { class: "n", text: duration(s.length) }))))));
 }
 
 /** @param {any} answer @param {number} length @param {any} ctx @param {TimeGraph} graph */

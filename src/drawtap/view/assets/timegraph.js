@@ -1,19 +1,31 @@
 // The drawing of a timeline: rows on one clock, drawn from levels of detail that are fetched around the view and kept.
-// It knows neither the server nor the page: `on` asks for levels and hears what the user chooses.
+// It knows neither the server nor the page: `on` asks for levels and hears what the user chooses. The viewer fetches
+// them; the report of a kernel trace has them in its page.
 import { duration, fill, h } from "./dom.js";
 
-const GUTTER = 210, HEAD = 20, RULER = 22, LEAST = 20; // pixels; the shortest view in ns
+const HEAD = 20, RULER = 22, LEAST = 20; // pixels; the shortest view in ns
 const MOST_ARROWS = 60; // more would only blacken the picture
 const PALETTE = 8;
 const KINDS = /** @type {Record<string, string>} */ ({
   frame: "--t4", group: "--t3", draw: "--t0", call: "--t5", execution: "--t0", running: "--t2", guest: "--t0", current: "--t2",
   preempted: "--t6", waking: "--t1", queued: "--pale", "vgpu queue": "--pale", blocked: "--pale2", ring: "--pale3", own: "--t5",
-  notify: "--t7", "fence wait": "--pale2", "guest queue": "--pale", "guest request": "--t3", error: "--red", warning: "--orange", note: "--soft",
+  notify: "--t7", "guest notice": "--t7", "fence wait": "--pale2", "guest queue": "--pale", "guest request": "--t3", mark: "--ink", error: "--red", warning: "--orange", note: "--soft",
 });
 const PALE = new Set(["--pale", "--pale2", "--pale3"]);
+// Kinds in words: what a span does, and what a step of a request's way is.
+const WORDS = /** @type {Record<string, string>} */ ({
+  queued: "waits in a queue", "vgpu queue": "waits in a queue", "guest queue": "waits in a queue", "guest request": "asked for in a guest, not joined",
+  blocked: "waits for other work", "fence wait": "waits for other work", ring: "handed over, not begun", current: "has the GPU", running: "thread runs",
+  guest: "in its guest", waking: "woken, not yet running",
+});
+const STEPS = /** @type {Record<string, string>} */ ({
+  execution: "on the engine", queued: "waits in the queue", "vgpu queue": "waits in the hypervisor", blocked: "waits for a dependency", ring: "handed over, not begun",
+  notify: "done, not yet told", "guest queue": "waits in the guest", "guest notice": "done, the guest does not know",
+});
 
 /**
- * @typedef {{id: number, label: string, shape: string, parts: string[], leads: string, unit: string, sql: string}} Row
+ * @typedef {{id: number, label: string, shape: string, parts: string[], names?: (string|null)[], leads: string, unit: string, sql: string}} Row
+ *   Where `names` are, they tell whose the sums of a part are. Rows of the shape "cpu" have colours by owner.
  * @typedef {{row: Row, part: number, id: number, begin: number, length: number, name: string}} Span
  */
 
@@ -38,13 +50,13 @@ export function read(answer) {
       if (p.as === "shares") return { part: p.part, as: "sums", busy: new Float32Array(answer, base + p.at, n) };
       return { part: p.part, as: "sums", busy: doubles(p.at, n), count: whole(p.count, n), longest: whole(p.longest, n) };
     });
-    rows.set(id, { begin: head.begin, step: head.step, steps: n, end: head.begin + head.step * n, parts: read, single: read.every((/** @type {any} */ p) => p.as === "spans"), ...lanes(read) });
+    rows.set(id, { begin: head.begin, step: head.step, steps: n, end: head.begin + head.step * n, parts: read, single: read.every((/** @type {any} */ p) => p.as === "spans"), ...inLanes(read) });
   }
   return rows;
 }
 
 /** Put spans into lanes so that those of a lane do not overlap. @param {any[]} parts */
-function lanes(parts) {
+export function inLanes(parts) {
   const all = [];
   parts.forEach((p, k) => { if (p.as === "spans") for (let i = 0; i < p.begin.length; i++) all.push([p.begin[i], p.begin[i] + p.length[i], k, i]); });
   all.sort((a, b) => a[0] - b[0] || b[1] - a[1]);
@@ -63,12 +75,16 @@ function lanes(parts) {
 export class TimeGraph {
   /**
    * @param {HTMLElement} element
-   * @param {{levels: (ids: number[], a: number, b: number, px: number, signal: AbortSignal) => Promise<Map<number, any>>,
+   * @param {{levels?: (ids: number[], a: number, b: number, px: number, signal: AbortSignal) => Promise<Map<number, any>>,
+   *   local?: (ids: number[], a: number, b: number, px: number) => Map<number, any>, owner?: (name: string) => string|undefined,
    *   arrows: (a: number, b: number, signal: AbortSignal) => Promise<any[]>, select: (span: Span|null) => void,
-   *   beside: (row: number, at: number, step: number) => Promise<any[]|null>, area: (a: number, b: number, rows: Row[]) => void, moved: () => void, fail: (error: unknown) => void}} on
+   *   beside: (row: number, at: number, step: number) => Promise<any[]|null>|any[]|null, area: (a: number, b: number, rows: Row[]) => void, moved: () => void, fail: (error: unknown) => void}} on
+   *   `local` has levels at once, in place of `levels` and `arrows`; a level may then say that it is `stale`
+   * @param {number} [gutter] pixels for the names of rows
    */
-  constructor(element, on) {
+  constructor(element, on, gutter = 210) {
     this.on = on;
+    this.gutter = gutter;
     this.length = 1;
     this.view = { a: 0, b: 1 };
     /** @type {Map<number, any>} */
@@ -97,8 +113,9 @@ export class TimeGraph {
     this.focus = -1; // the row that has the keyboard
     this.pointer = /** @type {number|null} */ (null);
     this.requests = 0;
-    /** @type {Map<string, number>} */
-    this.hues = new Map();
+    this.wakes = false; // whether arrows of wake-ups are drawn
+    /** @type {Map<string, string>} */
+    this.hues = new Map(); // colours by name
     this.ruler = /** @type {HTMLCanvasElement} */ (h("canvas", { class: "ruler", "aria-hidden": "true" }));
     this.canvas = /** @type {HTMLCanvasElement} */ (h("canvas", { class: "graph", "aria-hidden": "true" }));
     this.space = h("div", { class: "high" }, this.canvas);
@@ -172,11 +189,11 @@ export class TimeGraph {
     this.look(middle - span / 2, middle + span / 2);
   }
 
-  get wide() { return Math.max(this.box.clientWidth - GUTTER, 50); }
+  get wide() { return Math.max(this.box.clientWidth - this.gutter, 50); }
   /** @param {number} t */
-  x(t) { return GUTTER + ((t - this.view.a) / (this.view.b - this.view.a)) * this.wide; }
+  x(t) { return this.gutter + ((t - this.view.a) / (this.view.b - this.view.a)) * this.wide; }
   /** @param {number} x */
-  t(x) { return this.view.a + ((x - GUTTER) / this.wide) * (this.view.b - this.view.a); }
+  t(x) { return this.view.a + ((x - this.gutter) / this.wide) * (this.view.b - this.view.a); }
 
   // ---- levels ---------------------------------------------------------------------------------------------------
 
@@ -192,12 +209,18 @@ export class TimeGraph {
   good(level) {
     const { a, b } = this.view;
     if (!level || level.begin > a || level.end < b) return false;
-    return level.single || level.step === this.wanted().step || (level.step < this.wanted().step && level.step * 4 > this.wanted().step);
+    const { step } = this.wanted();
+    if (level.stale) return !level.stale(this.view, step);
+    return level.single || level.step === step || (level.step < step && level.step * 4 > step);
+  }
+
+  missing() {
+    return this.visible().filter((p) => p.row && !this.good(this.kept.get(p.row.id))).map((p) => p.row.id);
   }
 
   ask() {
     const { from, to, px } = this.wanted();
-    const missing = this.visible().filter((p) => p.row && !this.good(this.kept.get(p.row.id))).map((p) => p.row.id).slice(0, 60);
+    const missing = this.missing().slice(0, 60);
     const key = `${missing.join()} ${from} ${to}`;
     if (!missing.length || key === this.asked) return;
     this.asked = key;
@@ -207,7 +230,7 @@ export class TimeGraph {
       const { signal } = (this.asking = new AbortController());
       try {
         this.requests++;
-        const found = await this.on.levels(missing, from, to, px, signal);
+        const found = await /** @type {any} */ (this.on).levels(missing, from, to, px, signal);
         for (const [id, level] of found) this.kept.set(id, level);
         this.asked = "";
         this.draw();
@@ -239,14 +262,15 @@ export class TimeGraph {
     return this.paint.get(name);
   }
 
-  /** @param {string} kind @param {string} name */
-  kindColour(kind, name) {
-    if (kind !== "call" && kind !== "execution" && kind !== "own" && KINDS[kind]) return KINDS[kind];
+  /** @param {Row} row @param {string} kind @param {string} name */
+  kindColour(row, kind, name) {
+    const owned = row.shape === "cpu";
+    if (!owned && kind !== "call" && kind !== "execution" && kind !== "own" && KINDS[kind]) return KINDS[kind];
     // Each name has a colour of its own, as far as there are colours; "client #7" is a request of "client".
-    const text = name.replace(/ #\d+$/, "");
+    const text = (owned && this.on.owner?.(name)) || name.replace(/ #\d+$/, "");
     if (!text) return KINDS[kind] ?? "--t7";
-    if (!this.hues.has(text)) this.hues.set(text, this.hues.size % PALETTE);
-    return `--t${this.hues.get(text)}`;
+    if (!this.hues.has(text)) this.hues.set(text, `--t${this.hues.size % PALETTE}`);
+    return /** @type {string} */ (this.hues.get(text));
   }
 
   /** @param {HTMLCanvasElement} canvas @param {number} width @param {number} height */
@@ -268,6 +292,11 @@ export class TimeGraph {
   drawNow() {
     const width = this.box.clientWidth, height = this.box.clientHeight, top = this.box.scrollTop;
     if (!width || !height) return;
+    if (this.on.local) {
+      const missing = this.missing(), { from, to, px } = this.wanted();
+      if (missing.length) for (const [id, level] of this.on.local(missing, from, to, px)) this.kept.set(id, level);
+    }
+    this.onWay = new Set(this.way.map(([row, id]) => `${row} ${id}`));
     const g = this.fitted(this.canvas, width, height);
     for (const place of this.visible()) {
       const y = place.y - top;
@@ -278,7 +307,7 @@ export class TimeGraph {
     this.drawArrows(g, top);
     this.drawLines(g, height);
     this.drawRuler(width);
-    this.ask();
+    if (!this.on.local) this.ask();
   }
 
   /** @param {CanvasRenderingContext2D} g @param {any} group @param {number} y @param {number} width */
@@ -295,17 +324,17 @@ export class TimeGraph {
   drawRow(g, { row, high }, y, width) {
     if (row.id === this.focus) {
       g.fillStyle = this.colour("--chosen");
-      g.fillRect(0, y, GUTTER - 2, high);
+      g.fillRect(0, y, this.gutter - 2, high);
     }
     g.fillStyle = this.colour("--hair");
     g.fillRect(0, y + high - 1, width, 1);
     g.fillStyle = this.colour("--ink");
-    g.fillText(this.cut(g, row.label, GUTTER - 18), 10, y + Math.min(high / 2, 12));
+    g.fillText(this.cut(g, row.label, this.gutter - 18), 10, y + Math.min(high / 2, 12));
     const level = this.kept.get(row.id);
     if (!level) return;
     g.save();
     g.beginPath();
-    g.rect(GUTTER, y, width - GUTTER, high);
+    g.rect(this.gutter, y, width - this.gutter, high);
     g.clip();
     if (level.parts.some((/** @type {any} */ p) => p.as === "sums")) this.drawSums(g, row, level, y + 2, high - 5);
     for (const [k, part] of level.parts.entries()) {
@@ -328,9 +357,9 @@ export class TimeGraph {
     for (let i = 0; i < part.begin.length; i++) {
       const begin = part.begin[i], length = part.length[i];
       if (begin > b || begin + length < a) continue;
-      const x0 = Math.max(this.x(begin), GUTTER - 2), x1 = Math.min(this.x(begin + length), GUTTER + this.wide + 2);
-      const name = part.names[part.name[i]], colour = this.kindColour(row.parts[part.part], name);
-      const chosen = (this.chosen && this.chosen.row === row.id && this.chosen.id === part.id[i]) || (row.leads === "call" && this.call && this.call.seq === part.id[i]);
+      const x0 = Math.max(this.x(begin), this.gutter - 2), x1 = Math.min(this.x(begin + length), this.gutter + this.wide + 2);
+      const name = part.names[part.name[i]], colour = this.kindColour(row, row.parts[part.part], name);
+      const chosen = this.onWay?.has(`${row.id} ${part.id[i]}`) || (this.chosen && this.chosen.row === row.id && this.chosen.id === part.id[i]) || (row.leads === "call" && this.call && this.call.seq === part.id[i]);
       g.fillStyle = this.colour(colour);
       if (row.shape === "marks") {
         g.beginPath();
@@ -361,15 +390,15 @@ export class TimeGraph {
       const x = Math.round(this.x(begin + i * step)), w = Math.max(Math.round(this.x(begin + (i + 1) * step)) - x, 1);
       let base = y + high;
       for (const p of sums) {
-        if (row.shape === "marks" || (!p.busy[i] && p.count?.[i])) { if (p.count[i]) { g.fillStyle = this.colour(this.kindColour(row.parts[p.part], "")); g.fillRect(x, y + 2, w, high - 2); } continue; }
+        if (row.shape === "marks" || (!p.busy[i] && p.count?.[i])) { if (p.count[i]) { g.fillStyle = this.colour(this.kindColour(row, row.parts[p.part], row.names?.[p.part] ?? "")); g.fillRect(x, y + 2, w, high - 2); } continue; }
         if (!p.busy[i]) continue;
         const tall = Math.max(Math.min(p.busy[i] / most, 1) * high, 0.7);
-        g.fillStyle = this.colour(this.kindColour(row.parts[p.part], ""));
+        g.fillStyle = this.colour(this.kindColour(row, row.parts[p.part], row.names?.[p.part] ?? ""));
         g.fillRect(x, base - tall, w, tall);
         base -= tall;
       }
     }
-    if (most > step * 1.2) { g.fillStyle = this.colour("--soft"); g.fillText(`↑ ${(most / step).toPrecision(2)} at once`, GUTTER + 4, y + 5); }
+    if (most > step * 1.2) { g.fillStyle = this.colour("--soft"); g.fillText(`↑ ${(most / step).toPrecision(2)} at once`, this.gutter + 4, y + 5); }
   }
 
   /** @param {CanvasRenderingContext2D} g @param {Row} row @param {any} level @param {any} part @param {number} y @param {number} high */
@@ -390,7 +419,7 @@ export class TimeGraph {
       g.fillRect(x, at(part.high[i]), w, Math.max(at(part.low[i]) - at(part.high[i]), 1.2));
     }
     g.fillStyle = this.colour("--soft");
-    g.fillText(`${amount(top, row.unit)}`, GUTTER + 4, y + 5);
+    g.fillText(`${amount(top, row.unit)}`, this.gutter + 4, y + 5);
   }
 
   /** @param {CanvasRenderingContext2D} g @param {number} height */
@@ -399,7 +428,7 @@ export class TimeGraph {
     if (!area) return;
     g.fillStyle = this.colour("--blue");
     g.globalAlpha = 0.16;
-    const x0 = Math.max(this.x(area.a), GUTTER), x1 = this.x(area.b);
+    const x0 = Math.max(this.x(area.a), this.gutter), x1 = this.x(area.b);
     for (const p of this.visible()) if (p.row && area.rows.has(p.row.id)) g.fillRect(x0, p.y - this.box.scrollTop, x1 - x0, p.high);
     g.globalAlpha = 1;
     g.fillRect(x0, 0, 1, height);
@@ -413,9 +442,9 @@ export class TimeGraph {
     const few = this.arrows.filter((one) => one[4] !== "wakes" && one[1] <= this.view.b && one[3] >= this.view.a).length <= MOST_ARROWS;
     for (const [from, t0, to, t1, kind, what] of this.arrows) {
       const y0 = at.get(from), y1 = at.get(to), x0 = this.x(t0), x1 = this.x(t1);
-      const mine = kind === "submits" && this.call?.seq === what;
-      if (y0 === undefined || y1 === undefined || x1 < GUTTER || x0 > GUTTER + this.wide || (kind === "wakes" && !mine)) continue;
-      if (few || mine) this.arrow(g, x0, y0, x1, y1, mine);
+      const mine = kind === "submits" && this.call?.seq === what, shade = kind === "wakes" ? "--orange" : "--blue";
+      if (y0 === undefined || y1 === undefined || x1 < this.gutter || x0 > this.gutter + this.wide || (kind === "wakes" && !this.wakes)) continue;
+      if (few || mine || kind === "wakes") this.arrow(g, x0, y0, x1, y1, mine, shade);
     }
   }
 
@@ -428,15 +457,15 @@ export class TimeGraph {
     });
   }
 
-  /** @param {CanvasRenderingContext2D} g @param {number} x0 @param {number} y0 @param {number} x1 @param {number} y1 @param {boolean} strong */
-  arrow(g, x0, y0, x1, y1, strong) {
-    if (Math.max(x0, x1) < GUTTER || Math.min(x0, x1) > GUTTER + this.wide) return;
-    g.strokeStyle = g.fillStyle = this.colour(strong ? "--ink" : "--blue");
+  /** @param {CanvasRenderingContext2D} g @param {number} x0 @param {number} y0 @param {number} x1 @param {number} y1 @param {boolean} strong @param {string} [shade] */
+  arrow(g, x0, y0, x1, y1, strong, shade = "--blue") {
+    if (Math.max(x0, x1) < this.gutter || Math.min(x0, x1) > this.gutter + this.wide) return;
+    g.strokeStyle = g.fillStyle = this.colour(strong ? "--ink" : shade);
     g.lineWidth = strong ? 2 : 1;
     g.globalAlpha = strong ? 1 : 0.55;
     const bend = Math.min(Math.max(Math.abs(x1 - x0) / 2, 10), 60);
     g.beginPath();
-    g.moveTo(Math.max(x0, GUTTER), y0);
+    g.moveTo(Math.max(x0, this.gutter), y0);
     g.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1 - 4, y1);
     g.stroke();
     g.beginPath();
@@ -450,14 +479,14 @@ export class TimeGraph {
     if (this.call) {
       const x = this.x(this.call.begin);
       g.fillStyle = this.colour("--ink");
-      if (x >= GUTTER) g.fillRect(x - 0.5, 0, 1, height);
+      if (x >= this.gutter) g.fillRect(x - 0.5, 0, 1, height);
     }
-    if (this.second !== null && this.x(this.second) >= GUTTER) {
+    if (this.second !== null && this.x(this.second) >= this.gutter) {
       g.fillStyle = this.colour("--ink");
       for (let y = 0; y < height; y += 8) g.fillRect(this.x(this.second) - 0.5, y, 1, 4);
     }
     for (const [name, t] of Object.entries(this.markers)) {
-      if (t === null || this.x(t) < GUTTER) continue;
+      if (t === null || this.x(t) < this.gutter) continue;
       g.fillStyle = this.colour("--orange");
       for (let y = 0; y < height; y += 6) g.fillRect(this.x(t), y, 1.5, 3);
       g.fillText(name.toUpperCase(), this.x(t) + 4, 8);
@@ -486,7 +515,7 @@ export class TimeGraph {
     const place = this.places.find((p) => y >= p.y && y < p.y + p.high);
     if (!place?.row) return { row: null, span: null, group: place?.group };
     const level = this.kept.get(place.row.id), t = this.t(x), slack = ((this.view.b - this.view.a) / this.wide) * 4;
-    if (!level || x < GUTTER) return { row: place.row, span: null };
+    if (!level || x < this.gutter) return { row: place.row, span: null };
     const lane = Math.floor((y - place.y - 2) / ((place.high - 5) / level.lanes));
     /** @type {Span|null} */
     let best = null;
@@ -511,7 +540,7 @@ export class TimeGraph {
       if (!(e.ctrlKey || e.metaKey || e.shiftKey)) return;
       e.preventDefault();
       if (e.shiftKey) this.pan((e.deltaY || e.deltaX) / 800);
-      else this.zoom(Math.exp(e.deltaY / 350), this.t(Math.max(at(e).x, GUTTER)));
+      else this.zoom(Math.exp(e.deltaY / 350), this.t(Math.max(at(e).x, this.gutter)));
     };
     for (const place of [this.box, this.ruler]) place.addEventListener("wheel", wheel, { passive: false });
     const down = (/** @type {PointerEvent} */ e, /** @type {boolean} */ all) => {
@@ -519,7 +548,7 @@ export class TimeGraph {
       const { x, y } = at(e), found = this.under(x, y);
       if (!all && found.group) { found.group.open = !found.group.open; this.arrange(); return this.draw(); }
       if (!all && found.row) this.focus = found.row.id;
-      if (x < GUTTER) return this.draw();
+      if (x < this.gutter) return this.draw();
       /** @type {Element} */ (e.target).setPointerCapture(e.pointerId);
       this.drag = { x0: x, y0: y, all, pan: e.shiftKey, view: { ...this.view }, area: null };
     };
@@ -537,17 +566,17 @@ export class TimeGraph {
   /** @param {{x: number, y: number}} p @param {PointerEvent} event */
   hover({ x, y }, event) {
     const drag = this.drag;
-    this.pointer = x >= GUTTER ? this.t(x) : null;
+    this.pointer = x >= this.gutter ? this.t(x) : null;
     if (drag?.pan) {
       const d = ((drag.x0 - x) / this.wide) * (drag.view.b - drag.view.a);
       this.look(drag.view.a + d, drag.view.b + d);
     } else if (drag && Math.abs(x - drag.x0) > 4) {
-      const [a, b] = [this.t(Math.max(Math.min(x, drag.x0), GUTTER)), this.t(Math.min(Math.max(x, drag.x0), GUTTER + this.wide))];
+      const [a, b] = [this.t(Math.max(Math.min(x, drag.x0), this.gutter)), this.t(Math.min(Math.max(x, drag.x0), this.gutter + this.wide))];
       const rows = this.places.filter((q) => q.row && (drag.all || (q.y + q.high > Math.min(y, drag.y0) && q.y <= Math.max(y, drag.y0))));
       drag.area = { a: Math.round(a), b: Math.round(b), rows: new Set(rows.map((q) => q.row.id)) };
     }
     const { row, span } = this.under(x, y);
-    this.tip.hidden = !row || Boolean(drag) || x < GUTTER;
+    this.tip.hidden = !row || Boolean(drag) || x < this.gutter;
     if (!this.tip.hidden && row) {
       fill(this.tip, ...this.words(row, span).map(([k, v]) => h("div", {}, k ? h("i", { text: `${k} ` }) : "", k ? v : h("b", { text: v }))));
       const r = this.box.getBoundingClientRect();
@@ -567,9 +596,9 @@ export class TimeGraph {
     }
     const level = this.kept.get(row.id), said = /** @type {[string, string][]} */ ([["", row.label]]);
     if (level && this.pointer !== null) {
-      const i = Math.floor((this.pointer - level.begin) / level.step);
+      const i = Math.floor((this.pointer - level.begin) / level.step), named = (/** @type {any} */ p) => row.names?.[p.part] || row.parts[p.part];
       for (const p of level.parts) {
-        if (p.as === "sums" && p.busy[i]) said.push([row.parts[p.part], `${((100 * p.busy[i]) / level.step).toPrecision(3)} % of ${duration(level.step)}${p.count ? `, ${p.count[i]} begin` : ""}`]);
+        if (p.as === "sums" && p.busy[i]) said.push([named(p), `${((100 * p.busy[i]) / level.step).toPrecision(3)} % of ${duration(level.step)}${p.count ? `, ${p.count[i]} begin` : ""}`]);
         if (p.as === "values" && !Number.isNaN(p.high[i])) said.push(["", p.low[i] === p.high[i] ? amount(p.high[i], row.unit) : `${amount(p.low[i], row.unit)} to ${amount(p.high[i], row.unit)}`]);
       }
     }
@@ -608,10 +637,20 @@ export class TimeGraph {
     this.draw();
   }
 
-  /** What the colours of the rows in view mean. @returns {[string, string][]} */
+  /** What the colours of the rows in view mean, as names of colours. @returns {[string, string][]} */
   legend() {
-    const kinds = new Set(this.visible().filter((p) => p.row && p.row.shape !== "marks").flatMap((p) => p.row.parts));
-    return [...kinds].filter((kind) => KINDS[kind] && !["call", "execution", "own", "frame"].includes(kind)).map((kind) => [kind, this.colour(KINDS[kind])]);
+    const kinds = new Set(this.visible().filter((p) => p.row && p.row.shape !== "marks" && p.row.shape !== "cpu").flatMap((p) => p.row.parts));
+    const found = new Map();
+    for (const kind of kinds) if (KINDS[kind] && !["call", "execution", "own", "mark"].includes(kind)) found.set(WORDS[kind] ?? kind, KINDS[kind]);
+    return [...found];
+  }
+
+  /** The steps of the chosen request's way, in words. @returns {{row: string, what: string, colour: string, begin: number, length: number}[]} */
+  steps() {
+    return this.way.map(([id, , begin, end, kind, name]) => {
+      const row = this.row(id);
+      return { row: row?.label ?? "", what: STEPS[kind] ?? WORDS[kind] ?? kind, colour: row ? this.kindColour(row, kind, name ?? "") : "--t7", begin, length: end - begin };
+    });
   }
 
   /** @param {string} text */

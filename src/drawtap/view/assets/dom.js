@@ -1,4 +1,5 @@
 // Make elements without a line of HTML in text: whatever a recording holds goes to the page as text only.
+export { bytes, duration } from "./units.js";
 
 /**
  * @param {string} tag
@@ -34,23 +35,6 @@ export function button(text, run, props = {}) {
 /** A number with thin blanks between thousands. @param {number} value */
 export function number(value) {
   return value.toLocaleString("en-US").replaceAll(",", "\u202f");
-}
-
-/** A duration with three digits and its unit. @param {number|null|undefined} ns */
-export function duration(ns) {
-  if (ns === null || ns === undefined || Number.isNaN(ns)) return "–";
-  for (const [unit, size] of [["s", 1e9], ["ms", 1e6], ["µs", 1e3]]) {
-    if (Math.abs(ns) >= /** @type {number} */ (size)) return `${(ns / /** @type {number} */ (size)).toPrecision(3)} ${unit}`;
-  }
-  return `${ns} ns`;
-}
-
-/** @param {number} size */
-export function bytes(size) {
-  for (const [unit, one] of [["GiB", 1 << 30], ["MiB", 1 << 20], ["KiB", 1 << 10]]) {
-    if (size >= /** @type {number} */ (one)) return `${(size / /** @type {number} */ (one)).toPrecision(3)} ${unit}`;
-  }
-  return `${size} bytes`;
 }
 
 /** Text with the numbers of its lines, where it has several. @param {string} text */
@@ -96,10 +80,4 @@ function load(name) {
 export async function loadPlots() {
   if (!document.querySelector("link[href$='uplot.min.css']")) document.head.append(h("link", { rel: "stylesheet", href: "/app/uplot.min.css" }));
   await load("uplot.min.js");
-}
-
-/** Load the histograms that reports of kernel traces have: `lengths` is a global then. */
-export async function loadLengths() {
-  await Promise.all([loadPlots(), load("units.js")]);
-  await load("lengths.js");
 }
