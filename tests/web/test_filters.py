@@ -107,10 +107,13 @@ def test_the_other_words_ask_the_tables_they_name(viewed):
             return trace.sql(f"SELECT count(DISTINCT seq) FROM ({query})").fetchall()[0][0]
 
         texture = trace.sql("SELECT textures[1] FROM draws WHERE len(textures) > 0 LIMIT 1").fetchall()[0][0]
+        rule = trace.sql("SELECT rule FROM findings WHERE seq IS NOT NULL LIMIT 1").fetchall()[0][0]
         for text, query in (
             ("changes:program", "SELECT begin_seq AS seq FROM state WHERE path ILIKE '%program%'"),
             (f"uses:texture={texture}", f"SELECT seq FROM draws WHERE list_contains(textures, {texture})"),
+            ("uses:program=1", "SELECT seq FROM draws WHERE program = 1"),
             ("redundant", "SELECT seq FROM redundancy"),
+            (f"finding:{rule}", f"SELECT seq FROM findings WHERE seq IS NOT NULL AND rule = '{rule}'"),
             ("sql: seq % 7 = 3", "SELECT seq FROM calls WHERE seq % 7 = 3"),
             ("is:draw sql: seq % 2 = 0", "SELECT seq FROM draws WHERE kind = 'draw' AND seq % 2 = 0"),
         ):

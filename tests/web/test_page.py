@@ -8,12 +8,14 @@ import re
 import signal
 import subprocess
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import drawtap
-from shared import BROWSER
+from shared import BROWSER, steps
 from web.conftest import Server
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -130,6 +132,53 @@ def test_a_filter_hides_dims_and_is_walked_through(opened, chain):
     page.page.wait_for_selector("#filter-answer.bad")
     assert "widht" in page.text("#filter-answer")
     assert "width" in page.text("#message")
+
+
+def test_steps_to_what_is_found_ask_once_each(opened, chain):
+    with drawtap.open(chain) as trace:
+        found = list(range(5, trace.info["calls"], trace.info["calls"] // 10))[:10]
+    page = opened(f"filter={quote('sql: seq IN (' + ', '.join(map(str, found)) + ')')}&mode=dim&list=flat&call=0")
+    page.wait("d.set?.count === 10")
+    page.wait("!document.querySelector('#panel [aria-busy]')")
+    del page.requests[:]
+    for seq in found:
+        page.press("n")
+        page.wait(f"place.call === {seq}")
+    asked = [urlsplit(url).path for url in page.requests]
+    assert not [path for path in asked if path.endswith(("/filter", "/sql"))]
+    assert len([path for path in asked if "/set/" in path]) <= len(found)
+
+
+_PLACES: dict[str, st.SearchStrategy[object]] = (
+    {
+        key: st.one_of(st.none(), st.integers(0, 10**15 - 1))
+        for key in ("call", "pin", "with", "callb", "prog", "edit")
+    }
+    | {key: st.integers(0, 10**15 - 1) for key in ("rec", "from")}
+    | {key: st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+       for key in ("filter", "tab", "stage", "sql", "of", "px", "over", "mesh", "what", "object", "layer", "fields",
+                   "bars", "time", "view", "area", "ab", "own")}
+    | {"mode": st.sampled_from(["hide", "dim"]), "list": st.sampled_from(["tree", "flat"]),
+       "hold": st.sampled_from(["", "a", "b"]), "side": st.sampled_from(["", "a", "b", "difference", "flicker"]),
+       "page": st.sampled_from(["", "recording"])}
+)  # fmt: skip
+
+
+def test_every_place_comes_back_from_its_address(opened):
+    page = opened()
+    assert set(page.place()) == set(_PLACES)
+
+    @settings(max_examples=steps(8, 50))
+    @given(st.lists(st.fixed_dictionaries(_PLACES), min_size=20, max_size=20))
+    def both_ways(places) -> None:
+        came_back = page.page.evaluate(
+            "async (places) => { const { format, parse } = await import('/app/store.js');"
+            " return places.map((one) => parse(new URL('#' + format(one), location.href).hash.slice(1))); }",
+            places,
+        )
+        assert came_back == places
+
+    both_ways()
 
 
 def test_an_address_leads_to_its_place_and_holds_no_token(opened, server):
@@ -306,6 +355,9 @@ def test_a_shader_is_edited_beside_its_old_picture(opened, chain):
 def test_pictures_of_frames_stand_above_the_bars_and_lead_to_them(opened, chain):
     page = opened("call=100")
     page.until("document.querySelectorAll('.thumbs canvas').length > 3")
+    page.wait("d.strip.made.size >= d.strip.thumbs.children.length")
+    asked = [url for url in page.requests if "/thumbnail/" in url]
+    assert len(asked) == len(set(asked)) <= 40  # each once, however long the run is
     page.page.locator(".thumbs canvas").nth(2).click()
     frame = int(page.page.locator(".thumbs canvas").nth(2).get_attribute("title").removeprefix("frame "))
     with drawtap.open(chain) as trace:

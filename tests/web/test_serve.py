@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
+import re
 import struct
 import zlib
 
@@ -87,6 +88,38 @@ def test_a_call_has_its_arguments_and_ways_to_write_it(server, chain):
         assert server.get(f"call/{upload.seq}")["args"][2]["bytes"] == len(content)
     flags = server.get(f"call/{next(c.seq for c in drawtap.open(chain).calls if c.name == 'glClear')}")
     assert flags["c"].startswith("glClear(GL_")
+
+
+def test_a_call_in_c_is_that_of_the_export(server, chain, drawtap, tmp_path):
+    from drawtap import open as open_trace
+
+    assert drawtap("export", "-f", "c", chain, "-o", tmp_path / "c").code == 0
+    lines = [line.strip() for path in (tmp_path / "c").glob("frames_*.c") for line in path.read_text().splitlines()]
+    # The export has names for objects and places; the page has the program's numbers.
+    named = r"\b(?:program|shader|buffer|texture|framebuffer|loc)_\w+"
+    exported = {re.sub(named, "#", re.sub(r"^\w+ = ", "", line)) for line in lines}
+    with open_trace(chain) as trace:
+        first = {call.name: call.seq for call in reversed(trace.calls[: trace.frames[2].end_seq])}
+    compared = set()
+    for name, seq in first.items():
+        told = server.get(f"call/{seq}")
+        if not name.startswith("gl") or any("array" in a for a in told["args"]):
+            continue
+        values = [
+            "#" if (a["class"] or a["name"] == "location") and a["value"] != "0" else (a["name"], a["value"])
+            for a in told["args"]
+        ]
+        spelled = told["c"].removeprefix(f"{name}(").removesuffix(")").split(", ")
+        shown = ["#" if value == "#" else text for value, text in zip(values, spelled, strict=bool(values))]
+        if name != "glTexParameteri":  # the export knows which of its numbers are constants
+            assert f"{name}({', '.join(shown)});" in exported or f"{name}(#, {', '.join(shown[1:])});" in exported, told
+            compared.add(name)
+    assert compared >= {"glClearColor", "glUniform3f", "glDrawArrays", "glBindTexture", "glVertexAttribPointer"}
+    upload = server.get(f"call/{first['glBufferSubData']}")
+    assert upload["c"].startswith("glBufferSubData(GL_ARRAY_BUFFER, 0, 64, (const GLubyte[]){0x")
+    assert upload["c"].count("0x") == 64
+    source = server.get(f"call/{first['glShaderSource']}")
+    assert "(const GLchar *const[]){" in source["c"]
 
 
 def test_frames_and_outlines_hold_every_draw(server, chain):

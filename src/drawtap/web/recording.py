@@ -54,6 +54,7 @@ _IDLE = 3  # traces kept open for questions
 _ANCHORS = {"draw": "draw", "dispatch": "dispatch", "clear": "clear", "readback": "read", "frame_end": "show"}
 _NAMED_VALUE = re.compile(r'(uniforms|attributes)\[("(?:[^"\\]|\\.)*")\]')
 _PREVIEW = 4096  # elements of an array
+_SIZES = {"i8": 1, "u8": 1, "i16": 2, "u16": 2, "i32": 4, "u32": 4, "f32": 4, "i64": 8, "u64": 8, "f64": 8}
 
 
 class Recording:
@@ -720,23 +721,42 @@ def _signature(name: str, parameters: Sequence[ParameterRow]) -> str:
 
 
 def _as_c(name: str, parameters: Sequence[ParameterRow], arguments: Sequence[Answer]) -> str:
-    """Return a call as a C expression; arrays become compound literals, as far as the page shows them."""
+    """Return a call as a C expression; arrays are compound literals, which say what they leave out."""
     types: dict[object, str] = {p["name"]: p["type"] for p in parameters}
     given = []
     for argument in arguments:
-        array, kind = argument.get("array"), types.get(argument["name"], "")
-        element = kind.replace("*", "").strip()
-        if isinstance(array, str) and argument.get("element") == "char":
+        array, kept, kind = argument.get("array"), str(argument.get("element")), types.get(argument["name"], "")
+        element, size = kind.replace("*", "").strip(), int(str(argument.get("bytes", 0)))
+        if isinstance(array, str) and kept == "char":
             given.append(json.dumps(array))
-        elif isinstance(array, list) and argument.get("element") == "strings":
-            given.append(f"(const GLchar *[]){{{', '.join(json.dumps(text) for text in array)}}}")
+        elif isinstance(array, str) and kept == "bytes":
+            content = [f"0x{byte:02x}" for byte in bytes.fromhex(array)]
+            given.append(_literal("const GLubyte", content, size - len(content)))
+        elif isinstance(array, list) and kept == "strings":
+            given.append(_literal("const GLchar *const", [json.dumps(text) for text in array], 0))
         elif isinstance(array, list) and "void" not in element:
-            given.append(f"({element}[]){{{', '.join(str(value) for value in array)}}}")
+            left_out = size // _SIZES.get(kept, size + 1) - len(array)
+            given.append(_literal(element, [_c_number(value, kept) for value in array], left_out))
         elif argument["kind"] in ("ptr", "handle"):
             given.append(f"(void *){argument['value']}" if argument["value"] != "NULL" else "NULL")
         else:
-            given.append(str(argument["value"]))
+            given.append(_c_number(argument["value"], str(argument["kind"])))
     return f"{name}({', '.join(given)})"
+
+
+def _literal(element: str, values: Sequence[str], more: int) -> str:
+    left_out = f" /* and {more} more */" if more > 0 else ""
+    return f"({element}[]){{{', '.join(values)}{left_out}}}"
+
+
+def _c_number(value: object, kind: str) -> str:
+    """Return a number as C spells it: a float has an f, and no more digits than lead back to it."""
+    if kind != "f32":
+        return str(value)
+    number = np.float32(str(value))
+    if np.isnan(number):
+        return "NAN"
+    return f"{number!s}f" if np.isfinite(number) else "INFINITY" if number > 0 else "-INFINITY"
 
 
 def _shown(argument: Row) -> str:
