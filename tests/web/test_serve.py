@@ -5,9 +5,12 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
+import os
 import re
 import struct
+import threading
 import zlib
+from pathlib import Path
 
 import pytest
 
@@ -44,6 +47,18 @@ def test_only_the_holder_of_the_token_may_ask_and_only_from_our_page(server, hea
     if status != 200:
         assert b"fbo" not in answer.body
         assert "drawtap view" in answer.json["hint"]
+
+
+def test_threads_share_heaps(server):
+    """A heap of a thread's own is 64 MiB of addresses, and eight a processor are usual."""
+    threads = [threading.Thread(target=server.get, args=(f"calls?seqs={i}-{i + 300}",)) for i in range(24)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    maps = Path(f"/proc/{server.process.pid}/maps").read_text(encoding="utf-8").splitlines()
+    begins = [int(line.partition("-")[0], 16) for line in maps if line.split()[1] == "rw-p" and len(line.split()) == 5]
+    assert sum(begin % (64 << 20) == 0 for begin in begins) <= max(os.cpu_count() or 1, 2)
 
 
 def test_the_page_is_shut_in_and_loads_nothing_from_elsewhere(server):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import gc
 import logging
 import os
 import secrets
@@ -19,6 +21,8 @@ from drawtap.errors import UnavailableError, UsageError
 if TYPE_CHECKING:
     from drawtap.web.fleet import Fleet
     from drawtap.web.steering import Steering
+
+_ARENA_MAX = -8  # of mallopt (malloc.h)
 
 
 def serve(
@@ -38,7 +42,9 @@ def serve(
     `place` is what the page shows first, in the form of its address (`call=1234`); `engines` has one for each file, or
     none; `live` shows what a manager sees, `fleet` a corpus. Raises what `Serving` raises.
     """
+    _bound_heaps()
     serving = Serving(files, host=host, port=port, frame_end=frame_end, engines=engines, live=live, fleet=fleet)
+    gc.freeze()  # what stays until the end: without it, cycles that come and go are collected sooner
     address = serving.address + (f"&{place}" if place else "")
     with contextlib.ExitStack() as stack, contextlib.suppress(KeyboardInterrupt):
         # An interrupt as an exception could be lost in a finalizer: until the server takes signals, this one ends it.
@@ -49,6 +55,13 @@ def serve(
         if browser and (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
             webbrowser.open(address)
         serving.run()
+
+
+def _bound_heaps() -> None:
+    """Let threads share heaps, one a processor: those of their own keep for themselves what others could use."""
+    library = ctypes.CDLL(None)
+    if hasattr(library, "mallopt"):  # glibc
+        library.mallopt(_ARENA_MAX, max(os.cpu_count() or 1, 2))
 
 
 class Serving:
