@@ -132,6 +132,9 @@ def _tables() -> Iterator[str]:
     yield "parameter `p` that is an enumerant there is also `p_value`, the number; for an array `p_pointer`,\n"
     yield "`p_bytes`, `p_blob` (the hash of long content) and `p_data` (the content).\n\n"
     yield "`trace` has one row `event` a call: `SELECT event.name FROM trace WHERE event.duration > 10000`.\n\n"
+    yield 'Each type of structure in `structures` is a table too (`FROM "VkImageCreateInfo"`): one row for each\n'
+    yield "structure of this type, wherever it stands in arguments and chains. Its columns are seq, frame, call (the\n"
+    yield "function), path (the parameter, then members: `pCreateInfo.pNext[0]`), and the members by the registry.\n\n"
     yield "| table | one row is |\n|---|---|\n"
     yield from (f"| `{table.name}` | {table.doc} |\n" for table in recording.declared.by_name.values())
     for table in recording.declared.by_name.values():

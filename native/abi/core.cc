@@ -1,5 +1,5 @@
 // The C ABI: reading. Nothing throws out of here.
-#include "../core/tables.h"
+#include "../core/vulkan_tables.h"
 #include "border.h"
 
 #ifndef DRAWTAP_VERSION
@@ -125,6 +125,13 @@ int dt_table(dt_trace* trace, const char* name, struct ArrowArrayStream* out) {
     need(trace && name && out, "table name");
     auto& table = dt::known_table(name);
     dt::export_stream(table.columns(), std::make_unique<TableRows>(trace->trace, table), out);
+  });
+}
+
+int dt_structures(dt_trace* trace, const char* type, uint64_t first_seq, uint64_t end_seq, ArrowArrayStream* out) {
+  return guarded([&] {
+    need(trace && type && out, "type");
+    dt::vulkan::structure_stream(trace->trace, type, first_seq, end_seq ? end_seq : UINT64_MAX, out);
   });
 }
 

@@ -54,6 +54,10 @@ DT_API int dt_calls(dt_trace* trace, const dt_selection* selection, struct Arrow
 /* The small tables, whole: functions params enums frames threads contexts blobs markers memory map_writes
  * natives notes libraries metrics marks problems annotations chunks histogram content frame_prints unreadable. */
 DT_API int dt_table(dt_trace* trace, const char* name, struct ArrowArrayStream* out);
+/* One row for each structure of a type, of calls first_seq to end_seq (0: to the end): seq frame call path, then its
+ * members. The table `structures` has the types. */
+DT_API int dt_structures(dt_trace* trace, const char* type, uint64_t first_seq, uint64_t end_seq,
+                         struct ArrowArrayStream* out);
 /* The same as a JSON list of objects. `json` is not terminated; it lives until dt_blob_free(owner). */
 DT_API int dt_table_json(dt_trace* trace, const char* name, const char** json, uint64_t* length, void** owner);
 /* Calls in order of seq as a JSON list of objects: seq frame thread tid context name t_start duration. */

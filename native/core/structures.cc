@@ -170,6 +170,18 @@ const StructType* Structures::by_stype(int64_t stype) const {
   return found == by_stype_.end() ? nullptr : &types_[found->second];
 }
 
+void Structures::each(const std::function<void(const StructType&)>& visit) const {
+  for (auto& type : types_) visit(type);
+}
+
+std::vector<const StructType*> Structures::extending(const std::string& name) const {
+  std::vector<const StructType*> out;
+  if (auto found = extending_.find(name); found != extending_.end())
+    for (auto& next : found->second)
+      if (auto* type = by_name(next)) out.push_back(type);
+  return out;
+}
+
 std::vector<const EnumGroup*> Structures::groups(const Signatures& of, const std::string& name) const {
   std::vector<const EnumGroup*> out;
   std::unordered_set<const EnumGroup*> held;

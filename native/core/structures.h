@@ -1,6 +1,7 @@
 // Structure types that a trace explains (docs/format.md, "Signature text"), and contents that are trees of them.
 #pragma once
 #include <functional>
+#include <span>
 
 #include "arrow.h"
 #include "signature.h"
@@ -62,6 +63,8 @@ class Structures {
 
   const StructType* by_name(const std::string& name) const;
   const StructType* by_stype(int64_t stype) const;
+  void each(const std::function<void(const StructType&)>& visit) const;
+  std::vector<const StructType*> extending(const std::string& name) const;  // what its chain may hold
   // Texts of a structure and of all that it leads to, and their enum groups.
   std::vector<const EnumGroup*> groups(const Signatures& of, const std::string& name) const;
 
@@ -80,7 +83,7 @@ class Structures {
 // structures than the content has room for.
 class Tree {
  public:
-  explicit Tree(std::string_view content) : content_(content), left_(content.size() / 8 + 1) {}
+  explicit Tree(std::string_view content) : content_(content), left_(content.size() / 4 + 2) {}
   struct Block {
     size_t at = 0;       // of the first element
     uint64_t count = 0;  // whole elements that are there
@@ -90,12 +93,18 @@ class Tree {
   Block follow(size_t slot, size_t width);
   Block root(size_t width);
   bool visit() { return left_ && left_--; }  // before each structure
+  bool spend(uint64_t bytes) {               // before each array: many addresses may lead to the same
+    const bool enough = bytes / 8 <= left_;
+    left_ -= enough ? bytes / 8 : 0;
+    return enough;
+  }
   template <class T> T load(size_t at) const {
     T v{};
     if (at + sizeof v <= content_.size()) memcpy(&v, content_.data() + at, sizeof v);
     return v;
   }
   uint64_t value(const StructMember& m, size_t at, size_t index = 0) const;  // as an integer, or the bits of a float
+  std::string_view content() const { return content_; }
   std::string_view bytes(size_t at, size_t n) const { return content_.substr(std::min(at, content_.size()), n); }
 
  private:
@@ -120,11 +129,22 @@ void put_tree(Bytes& out, const Signatures& names, const Field& field, std::stri
 // As columns: STRUCT, lists of it.
 ColumnType tree_type(const Signatures& names, const Field& field);
 void fill_tree(Column& column, const Signatures& names, const Field& field, std::string_view content);
-// The structure that begins at `at`, as JSON.
+// A structure in a content, and the member of a union of `outer` that it is, if any.
+struct StructPlace {
+  const StructType& type;
+  size_t at = 0;
+  const StructType* outer = nullptr;
+  size_t outer_at = 0;
+  const StructMember* in = nullptr;
+};
+// Its members, each as a column of its own.
+std::vector<NamedType> structure_columns(const StructType& type);
+void fill_structure(std::span<Column> columns, const Signatures& names, const StructPlace& place, Tree& tree);
+// The structure that begins at `at`, as JSON; `alone`: without its chain.
 void structure_json(Bytes& out, const Signatures& names, const StructType& type, std::string_view content, size_t at,
-                    size_t most_elements);
+                    size_t most_elements, bool alone = false);
 // The chain that begins at `slot`, as JSON.
-void chain_json(Bytes& out, const Signatures& names, std::string_view content, size_t slot);
+void chain_json(Bytes& out, const Signatures& names, size_t slot, Tree& tree);
 
 // Texts of the structures that the parameters of a function lead to.
 std::vector<const EnumGroup*> tree_groups(const Signatures& of, const Function& function);

@@ -614,6 +614,8 @@ const KnownTable& known_table(const std::string& name) {
       {"barriers", {columns_of<rows::Barriers>, vulkan::barriers_table}},
       {"pipelines", {columns_of<rows::Pipelines>, vulkan::pipelines_table}},
       {"shaders", {columns_of<rows::Shaders>, vulkan::shaders_table}},
+      {"structures", {columns_of<rows::Structures>, vulkan::structures_table}},
+      {"chains", {columns_of<rows::Chains>, vulkan::chains_table}},
       {"natives", recorded_by_tap<rows::Natives, DT_FN_NATIVE>},
       {"notes", recorded_by_tap<rows::Notes, DT_FN_NOTE>},
       {"libraries", recorded_by_tap<rows::Libraries, DT_FN_LIBRARY>},

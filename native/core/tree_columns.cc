@@ -82,45 +82,41 @@ class Types {
 
 class TreeFill {
  public:
-  TreeFill(const Signatures& names, std::string_view content) : names_(names), content_(content), tree_(content) {}
+  TreeFill(const Signatures& names, Tree& tree) : names_(names), content_(tree.content()), tree_(tree) {}
+
+  // Of a union, those in use where that is known.
+  void members(std::span<Column> columns, const StructPlace& place) {
+    auto& type = place.type;
+    for (size_t i = 0; i < type.members.size(); ++i) {
+      auto& m = type.members[i];
+      if (is_own_type(type, m))
+        columns[i].text(type.stype_name);
+      else if (type.is_union && place.in && !is_chosen(tree_, *place.outer, place.outer_at, *place.in, m))
+        columns[i].null();
+      else
+        member(columns[i], type, place.at, m, place.at + m.offset);
+    }
+  }
 
   void root(Column& column, const StructType& type, bool many) {
     const Tree::Block block = tree_.root(type.bytes);
     if (many)
       structures(column, type, block);
     else if (block.count)
-      structure(column, type, block.at);
+      structure(column, {type, block.at});
     else
       column.null();
   }
 
  private:
   void structures(Column& column, const StructType& type, Tree::Block block) {
-    for (uint64_t i = 0; i < block.count; ++i) structure(*column.child, type, block.at + i * type.bytes);
+    for (uint64_t i = 0; i < block.count; ++i) structure(*column.child, {type, block.at + i * type.bytes});
     column.end_list();
   }
 
-  void structure(Column& column, const StructType& type, size_t at) {
+  void structure(Column& column, const StructPlace& place) {
     if (!tree_.visit()) return column.null();
-    for (size_t i = 0; i < type.members.size(); ++i) {
-      auto& m = type.members[i];
-      if (is_own_type(type, m))
-        column.members[i].text(type.stype_name);
-      else
-        member(column.members[i], type, at, m, at + m.offset);
-    }
-    column.end_structure();
-  }
-
-  void union_of(Column& column, const StructType& outer, size_t outer_at, const StructMember& in, size_t at) {
-    if (!tree_.visit()) return column.null();
-    for (size_t i = 0; i < in.type->members.size(); ++i) {
-      auto& choice = in.type->members[i];
-      if (is_chosen(tree_, outer, outer_at, in, choice))
-        member(column.members[i], *in.type, at, choice, at + choice.offset);
-      else
-        column.members[i].null();
-    }
+    members(column.members, place);
     column.end_structure();
   }
 
@@ -140,10 +136,7 @@ class TreeFill {
     if (column.type.type == Type::json) return json(column, m, {slot, m.count ? m.count : 1}, m.count != 0);
     for (uint32_t i = 0; i < (m.count ? m.count : 1); ++i) {
       Column& to = m.count ? *column.child : column;
-      if (m.type->is_union)
-        union_of(to, outer, outer_at, m, slot + size_t{i} * m.width);
-      else
-        structure(to, *m.type, slot + size_t{i} * m.width);
+      structure(to, {*m.type, slot + size_t{i} * m.width, &outer, outer_at, &m});
     }
     if (m.count) column.end_list();
   }
@@ -167,9 +160,10 @@ class TreeFill {
     if (!block) return column.null();
     if (column.type.type == Type::json)  // addresses of structures that are nested too deep: they are left out
       return each ? column.null() : json(column, m, block, m.kind == Of::trees);
-    if (m.kind == Of::tree) return block.count ? structure(column, *m.type, block.at) : column.null();
+    if (m.kind == Of::tree) return block.count ? structure(column, {*m.type, block.at}) : column.null();
     if (m.kind == Of::trees) return structures(column, *m.type, block);
     if (!each) return values(column, m, block.at, block.count, true);
+    if (!tree_.spend(block.count * 8)) return column.null();
     for (uint64_t i = 0; i < block.count; ++i) {
       const size_t own = block.at + i * 8;
       if (m.kind == Of::texts) {
@@ -180,7 +174,7 @@ class TreeFill {
       if (!one.count)
         column.child->null();
       else if (typed)
-        structure(*column.child, *m.type, one.at);
+        structure(*column.child, {*m.type, one.at});
       else
         value(*column.child, m, one.at, 0);
     }
@@ -189,20 +183,21 @@ class TreeFill {
 
   void chain(Column& column, size_t slot) {
     if (!tree_.load<uint64_t>(slot)) return column.null();
-    chain_json(column.data, names_, content_, slot);
+    chain_json(column.data, names_, slot, tree_);
     column.end_text();
   }
 
   void text(Column& column, size_t slot) {
     const Tree::Block block = tree_.follow(slot, 1);
-    if (!block) return column.null();
+    if (!block || !tree_.spend(block.count)) return column.null();
     characters(column, tree_.bytes(block.at, block.count));
   }
   void characters(Column& column, std::string_view s) { column.text(s.substr(0, s.find('\0'))); }
 
   void values(Column& column, const StructMember& m, size_t at, uint64_t n, bool list) {
-    if (list && m.element == Element::chars) return characters(column, tree_.bytes(at, n));
     if (!list) return value(column, m, at, 0);
+    if (!tree_.spend(n * m.width)) return column.null();
+    if (m.element == Element::chars) return characters(column, tree_.bytes(at, n));
     if (m.element == Element::u8 && m.meaning == Meaning::number && n > 1) {
       const std::string_view bytes = tree_.bytes(at, n);
       column.child->values(bytes.data(), bytes.size(), 1);
@@ -240,10 +235,16 @@ class TreeFill {
 
   const Signatures& names_;
   std::string_view content_;
-  Tree tree_;
+  Tree& tree_;
 };
 
 }  // namespace
+
+std::vector<NamedType> structure_columns(const StructType& type) { return *Types().structure(type, 0).fields; }
+
+void fill_structure(std::span<Column> columns, const Signatures& names, const StructPlace& place, Tree& tree) {
+  TreeFill(names, tree).members(columns, place);
+}
 
 ColumnType tree_type(const Signatures& names, const Field& field) {
   const StructType* type = Structures::of(names).by_name(tree_name(field));
@@ -255,7 +256,8 @@ ColumnType tree_type(const Signatures& names, const Field& field) {
 void fill_tree(Column& column, const Signatures& names, const Field& field, std::string_view content) {
   const StructType* type = Structures::of(names).by_name(tree_name(field));
   if (column.type.type == Type::json || !type) return column.null();
-  TreeFill(names, content).root(column, *type, has_many(field));
+  Tree tree(content);
+  TreeFill(names, tree).root(column, *type, has_many(field));
 }
 
 }  // namespace dt

@@ -12,8 +12,8 @@ using Meaning = StructMember::Meaning;
 
 class TreeText {
  public:
-  TreeText(Bytes& out, const Structures& names, std::string_view content, bool json, size_t most)
-      : out_(out), names_(names), tree_(content), json_(json), most_(most) {}
+  TreeText(Bytes& out, const Structures& names, Tree& tree, bool json, size_t most)
+      : out_(out), names_(names), tree_(tree), json_(json), most_(most) {}
 
   void root(const StructType& type, bool many) {
     const Tree::Block block = tree_.root(type.bytes);
@@ -26,7 +26,7 @@ class TreeText {
   }
 
   void chain_alone(size_t slot) { chain(slot); }
-  void structure_alone(const StructType& type, size_t at) { structure(type, at, false); }
+  void structure_alone(const StructType& type, size_t at, bool in_chain) { structure(type, at, in_chain); }
 
  private:
   void open(bool list) { out_.put(json_ && list ? '[' : '{'); }
@@ -131,6 +131,7 @@ class TreeText {
       return block.count ? structure(*m.type, block.at, false) : absent(slot);
     }
     open(true);
+    if (!tree_.spend(block.count * 8)) return rest();
     for (uint64_t i = 0; i < block.count; ++i) {
       if (i) out_.put(", ");
       if (i == most_) return rest();
@@ -177,6 +178,7 @@ class TreeText {
   void text(size_t slot) {
     const Tree::Block block = tree_.follow(slot, 1);
     if (!block) return absent(slot);
+    if (!tree_.spend(block.count)) return word("");
     quoted(tree_.bytes(block.at, block.count));
   }
   void quoted(std::string_view s) { put_json(out_, s.substr(0, s.find('\0'))); }
@@ -185,6 +187,7 @@ class TreeText {
     if (list && m.element == Element::chars) return quoted(tree_.bytes(at, n));
     if (!list) return value(m, at, 0);
     open(true);
+    if (!tree_.spend(n * m.width)) return rest();
     for (uint64_t i = 0; i < n; ++i) {
       if (i) out_.put(", ");
       if (i == most_) return rest();
@@ -239,7 +242,7 @@ class TreeText {
 
   Bytes& out_;
   const Structures& names_;
-  Tree tree_;
+  Tree& tree_;
   const bool json_;
   const size_t most_;
   unsigned depth_ = 0;
@@ -247,20 +250,22 @@ class TreeText {
 
 }  // namespace
 
-void chain_json(Bytes& out, const Signatures& names, std::string_view content, size_t slot) {
-  TreeText(out, Structures::of(names), content, true, SIZE_MAX).chain_alone(slot);
+void chain_json(Bytes& out, const Signatures& names, size_t slot, Tree& tree) {
+  TreeText(out, Structures::of(names), tree, true, SIZE_MAX).chain_alone(slot);
 }
 
 void structure_json(Bytes& out, const Signatures& names, const StructType& type, std::string_view content, size_t at,
-                    size_t most) {
-  TreeText(out, Structures::of(names), content, true, most).structure_alone(type, at);
+                    size_t most, bool alone) {
+  Tree tree(content);
+  TreeText(out, Structures::of(names), tree, true, most).structure_alone(type, at, alone);
 }
 
 void put_tree(Bytes& out, const Signatures& names, const Field& field, std::string_view content, bool json,
               size_t most) {
   const Structures& structures = Structures::of(names);
+  Tree tree(content);
   if (const StructType* type = structures.by_name(tree_name(field)))
-    TreeText(out, structures, content, json, most).root(*type, has_many(field));
+    TreeText(out, structures, tree, json, most).root(*type, has_many(field));
   else
     out.put(json ? "null" : "?");
 }

@@ -86,6 +86,8 @@ Kept kept_of(const Function& f, bool objects, bool barriers) {
   return k;
 }
 
+}  // namespace
+
 std::string content_of(const Trace& trace, const FunctionColumns& columns, const Field& field, uint32_t i) {
   const uint64_t d = columns.descriptor(field, i);
   if (DT_DATA_KIND(d) == DT_DATA_INLINE) return std::string(columns.payload(field, i));
@@ -96,8 +98,6 @@ std::string content_of(const Trace& trace, const FunctionColumns& columns, const
     }
   return {};
 }
-
-}  // namespace
 
 bool Work::is_in(const Trace& trace) {
   for (auto& f : trace.signatures.functions)

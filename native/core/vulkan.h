@@ -40,6 +40,9 @@ class Node {
   size_t at_ = 0;
 };
 
+// What a call was given behind a pointer; empty where it is lost.
+std::string content_of(const Trace& trace, const FunctionColumns& columns, const Field& field, uint32_t i);
+
 // What a call does to command buffers, objects and memory.
 enum class Does : uint8_t {
   nothing,

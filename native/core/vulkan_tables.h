@@ -12,6 +12,11 @@ Table allocations_table(const Trace& trace);
 Table barriers_table(const Trace& trace);
 Table pipelines_table(const Trace& trace);
 Table shaders_table(const Trace& trace);
+Table structures_table(const Trace& trace);
+Table chains_table(const Trace& trace);
+// Structures of one type with their members, of the calls [first, end); throws where the trace does not explain it.
+void structure_stream(std::shared_ptr<const Trace> trace, const std::string& name, uint64_t first, uint64_t end,
+                      ArrowArrayStream* out);
 // Draws as they ran, by the frame that submitted them; `ends`: the calls that end frames.
 std::map<size_t, uint64_t> draws_by_frame(const Trace& trace, const std::vector<uint64_t>& ends);
 

@@ -95,11 +95,11 @@ void calls(dt_trace* trace, const char* function, uint32_t threads) {
   if (!dt_calls(trace, &selection, &stream)) drain(&stream);
 }
 
-const char* const g_tables[] = {"functions", "params",  "enums",     "frames",     "threads",       "contexts",
-                                "blobs",     "markers", "memory",    "map_writes", "memory_writes", "device_writes",
-                                "natives",   "notes",   "libraries", "problems",   "annotations",   "chunks",
-                                "histogram", "objects", "submits",   "executed",   "allocations",   "barriers",
-                                "pipelines", "shaders"};
+const char* const g_tables[] = {"functions", "params",  "enums",      "frames",     "threads",       "contexts",
+                                "blobs",     "markers", "memory",     "map_writes", "memory_writes", "device_writes",
+                                "natives",   "notes",   "libraries",  "problems",   "annotations",   "chunks",
+                                "histogram", "objects", "submits",    "executed",   "allocations",   "barriers",
+                                "pipelines", "shaders", "structures", "chains"};
 
 void exercise(const uint8_t* data, size_t size, uint32_t threads) {
   static int fd = memfd_create("trace", MFD_CLOEXEC);
@@ -117,7 +117,7 @@ void exercise(const uint8_t* data, size_t size, uint32_t threads) {
   ++g_opened;
   const char* text = nullptr;
   dt_info(trace, &text);
-  std::vector<std::string> functions, hashes;
+  std::vector<std::string> functions, hashes, types;
   for (auto* name : g_tables) {
     ArrowArrayStream stream{};
     if (!dt_table(trace, name, &stream)) drain(&stream);
@@ -126,14 +126,21 @@ void exercise(const uint8_t* data, size_t size, uint32_t threads) {
     if (dt_table_json(trace, name, &text, &length, &owner)) continue;
     std::string json(text ? text : "", length);
     dt_blob_free(owner);
-    for (size_t at = 0;
-         (!strcmp(name, "histogram") || !strcmp(name, "blobs")) && (at = json.find("{\"", at)) != json.npos; ++at) {
+    auto* names = !strcmp(name, "histogram")    ? &functions
+                  : !strcmp(name, "blobs")      ? &hashes
+                  : !strcmp(name, "structures") ? &types
+                                                : nullptr;
+    for (size_t at = 0; names && (at = json.find("{\"", at)) != json.npos; ++at) {
       size_t from = json.find(": \"", at), to = from == json.npos ? from : json.find('"', from + 3);
-      if (to != json.npos) (name[0] == 'h' ? functions : hashes).push_back(json.substr(from + 3, to - from - 3));
+      if (to != json.npos) names->push_back(json.substr(from + 3, to - from - 3));
     }
   }
   calls(trace, nullptr, threads);
   for (size_t i = 0; i < functions.size() && i < 40; ++i) calls(trace, functions[i].c_str(), threads);
+  for (size_t i = 0; i < types.size() && i < 40; ++i) {
+    ArrowArrayStream stream{};
+    if (!dt_structures(trace, types[i].c_str(), 0, 0, &stream)) drain(&stream);
+  }
   for (size_t i = 0; i < hashes.size() && i < 10; ++i) {
     const uint8_t* bytes;
     uint64_t length;

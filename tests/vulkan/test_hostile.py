@@ -88,3 +88,15 @@ def test_contents_by_chance(tmp_path: Path) -> None:
     for _ in range(20):
         words = [chance.choice([0, 1, 7, 8, 16, 40, 64, 2**31, 2**64 - 1, chance.randrange(200)]) for _ in range(24)]
         shown(tmp_path, struct.pack("<24Q", *words), long=chance.random() < 0.5)
+
+
+def test_many_ways_to_the_same_text(tmp_path: Path) -> None:
+    """A chain of a thousand structures that all lead to the same 64 kB: 64 MB, if each of them were shown."""
+    count, size = 1000, 1 << 16
+    text_at = 56 * count + 16
+    content = b""
+    for i in range(count):
+        content += struct.pack("<Q", 1) + node(chain=8 + 56 * (i + 1) if i + 1 < count else 0, name=text_at)
+    text, tree = shown(tmp_path, content + bytes(8) + struct.pack("<Q", size) + b"x" * size, long=True)
+    assert len(text) < 4 << 20
+    assert len(str(tree["pNext"])) < 4 << 20

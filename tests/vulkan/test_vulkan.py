@@ -112,6 +112,15 @@ def test_what_the_device_stores_is_not_the_programs(recorded: Path) -> None:
     assert sum(int(str(row["data_bytes"])) for row in changed) >= 4 * 65536
 
 
+def test_each_type_of_structure_is_a_table(recorded: Path) -> None:
+    rows = sql(recorded, "SELECT call, path, size FROM VkBufferCreateInfo")
+    assert rows == [{"call": "vkCreateBuffer", "path": "pCreateInfo", "size": 65536}] * 6
+    rows = sql(recorded, "SELECT DISTINCT call, path, hostQueryReset AS reset FROM VkPhysicalDeviceVulkan12Features")
+    assert rows == [{"call": "vkCreateDevice", "path": "pCreateInfo.pNext[1]", "reset": True}]
+    rows = sql(recorded, "SELECT type FROM chains WHERE function = 'vkCreateDevice' AND position = 1")
+    assert rows == [{"type": "VkPhysicalDeviceVulkan12Features"}] * 2
+
+
 def test_what_reads_recordings_reads_these(recorded: Path) -> None:
     text = run_drawtap("list", recorded).stdout
     assert "flags = VK_COMMAND_BUFFER" not in text

@@ -187,6 +187,30 @@ class ObjectRow(TypedDict):
     info: Annotated[TEXT | None, "its create info as JSON; `null` ends lists of more than 256 elements"]
 
 
+@declared("structures", "reader")
+class StructureRow(TypedDict):
+    """A type of structure that the recording explains; a table of its name has the structures of calls."""
+
+    name: Annotated[TEXT, "the type: also the name of the table"]
+    stype: Annotated[TEXT | None, "its sType"]
+    bytes: Annotated[U32, "its size", "bytes"]
+    members: Annotated[U32, "number of its members"]
+
+
+@declared("chains", "reader")
+class ChainRow(TypedDict):
+    """A structure in a pNext chain."""
+
+    seq: Annotated[U64, "the call"]
+    frame: Annotated[U64, "its frame"]
+    function: Annotated[TEXT, "the function that was called"]
+    path: Annotated[TEXT, "where it stands: the parameter, then members, as `pCreateInfo.pNext[0]`"]
+    base: Annotated[TEXT, "type of the structure that has the chain"]
+    position: Annotated[U32, "number in the chain, from 0"]
+    type: Annotated[TEXT, "its type"]
+    members: Annotated[TEXT, "its members as JSON; `null` ends lists of more than 256 elements"]
+
+
 @declared("submits", "reader")
 class SubmitRow(TypedDict):
     """A batch that a queue of Vulkan was given: command buffers, semaphores, fence, what runs in it."""

@@ -179,7 +179,7 @@ class _COptions(ctypes.Structure):
 
 
 _READING = frozenset({"dt_open", "dt_info", "dt_set_frame_end", "dt_know", "dt_calls_schema", "dt_calls", "dt_table",
-                      "dt_table_json", "dt_rows_json", "dt_call", "dt_blob", "dt_text"})  # fmt: skip
+                      "dt_table_json", "dt_structures", "dt_rows_json", "dt_call", "dt_blob", "dt_text"})  # fmt: skip
 
 
 @functools.cache
@@ -195,6 +195,7 @@ def _library() -> Library:
         "dt_calls": (c_void_p, selection, c_void_p),
         "dt_table": (c_void_p, c_char_p, c_void_p),
         "dt_table_json": (c_void_p, c_char_p, *TEXT),
+        "dt_structures": (c_void_p, c_char_p, c_uint64, c_uint64, c_void_p),
         "dt_rows_json": (c_void_p, selection, *TEXT),
         "dt_call": (c_void_p, c_uint64, POINTER(c_void_p), u64s, *TEXT),
         "dt_blob": (c_void_p, c_char_p, *TEXT),
@@ -302,6 +303,12 @@ class CoreTrace(Handle):
     def table(self, name: str) -> object:
         """Return a small table as a capsule "arrow_array_stream"."""
         return self._lib.stream(self._lib.dt_table, self.handle, name.encode())
+
+    def structures(self, type_: str, first_seq: int = 0, end_seq: int | None = None) -> object:
+        """Return one row for each structure of a type, as a capsule "arrow_array_stream"."""
+        if end_seq is not None and end_seq <= first_seq:
+            first_seq, end_seq = self.count(), None  # no call has so high a number
+        return self._lib.stream(self._lib.dt_structures, self.handle, type_.encode(), first_seq, end_seq or 0)
 
     @overload
     def table_rows(self, table: type[TypedRow]) -> list[TypedRow]: ...

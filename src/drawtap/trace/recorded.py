@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from drawtap.errors import QueryError, did_you_mean
-from drawtap.tables.recording import FunctionRow, HistogramRow, declared
+from drawtap.tables.recording import FunctionRow, HistogramRow, StructureRow, declared
 from drawtap.trace import computed, measured, sensors, thesis_form
 from drawtap.trace.core import Column, Part, Selection, shipped_functions, write
 from drawtap.trace.database import MEMORY, Database
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 # A name of the kind that the registries give their commands.
 _FUNCTION_NAME = re.compile(r"^(gl|egl|vg)\w+$", re.IGNORECASE)
+_STRUCTURE_NAME = re.compile(r"^(vk|stdvideo)\w+$", re.IGNORECASE)
 _DECLARED = declared.named("reader", "state", "graph")
 
 
@@ -48,6 +49,7 @@ class RecordingDatabase(Database):
         self._trace = trace
         self._schemas: dict[str, list[Column]] = {}
         self._functions: dict[str, str] | None = None  # lower case -> name
+        self._structures: dict[str, str] | None = None
         self._fresh_streams = int(duckdb.__version__.split(".")[0]) >= 2
         self._registered: list[str] = []
         self._spill: Path | None = None  # where what does not fit into memory goes
@@ -129,6 +131,20 @@ class RecordingDatabase(Database):
             self._functions = {row["name"].lower(): row["name"] for row in rows}
         return self._functions
 
+    @property
+    def structures(self) -> dict[str, str]:
+        """Types of structures that the recording explains: lower case to name. Each is a table."""
+        if self._structures is None:
+            self._structures = {row["name"].lower(): row["name"] for row in self._trace.core.table_rows(StructureRow)}
+        return self._structures
+
+    def _structure(self, name: str) -> str | None:
+        """Return the type of structure that a table is of; types are read for names of their kind alone."""
+        lower = name.lower()
+        if not _STRUCTURE_NAME.match(lower) or lower in self.functions:
+            return None
+        return self.structures.get(lower)
+
     def listed(self) -> list[str]:
         """Return the tables that every recording has."""
         return ["calls", "trace", *_DECLARED, *computed.names()]
@@ -143,11 +159,14 @@ class RecordingDatabase(Database):
 
     def is_small(self, table: str) -> bool:
         """True for a table that goes to DuckDB as it is, not as calls."""
-        return table in _DECLARED or table in computed.names() or table in self._readings()
+        known = table in _DECLARED or table in computed.names() or table in self._readings()
+        return known or self._structure(table) is not None
 
     def known(self, name: str) -> str | None:
         """Return the proper name of a table, None where there is none."""
         lower = name.lower()
+        if structure := self._structure(lower):
+            return structure
         if lower in ("calls", "trace") or self.is_small(lower):
             return lower
         return self.functions.get(lower) or self._uncalled(lower)
@@ -183,7 +202,8 @@ class RecordingDatabase(Database):
     def _candidates(self, name: str) -> list[str]:
         others = [f"{schema}.{table}" for schema, of in self.others.items() for table in of.table_names()]
         shipped = shipped_functions().values() if _FUNCTION_NAME.match(name) else ()
-        return [*self.listed(), *self._readings(), *self.functions.values(), *shipped, *others]
+        types = self.structures.values() if _STRUCTURE_NAME.match(name) else ()
+        return [*self.listed(), *self._readings(), *self.functions.values(), *shipped, *types, *others]
 
     # ---- queries -----------------------------------------------------------------------------------------
 
@@ -325,6 +345,9 @@ class RecordingDatabase(Database):
             return Stream(lambda: self._answer(table).stream())
         if table == "metrics":
             return Stream(lambda: measured.stream(self._trace.path, lambda: self._trace.core.table("metrics")))
+        if (structure := self._structure(table)) is not None:
+            first, end = (0, None) if use is None else (use.first_seq, use.end_seq)
+            return Stream(lambda: self._trace.core.structures(structure, first, end))
         file = None if table in _DECLARED else self._readings().get(table)
         if file is not None:
             return Stream(lambda: sensors.stream(file))
