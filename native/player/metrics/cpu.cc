@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <deque>
 
-#include "source.h"
+#include "measure.h"
 
 namespace dt::play::metrics {
 namespace {

@@ -10,7 +10,7 @@
 #include <set>
 #include <sstream>
 
-#include "source.h"
+#include "measure.h"
 
 namespace dt::play::metrics {
 namespace {

@@ -6,7 +6,7 @@
 #include <deque>
 #include <map>
 
-#include "source.h"
+#include "measure.h"
 
 namespace dt::play::metrics {
 namespace {

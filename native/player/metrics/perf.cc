@@ -8,7 +8,7 @@
 #include <cstring>
 #include <deque>
 
-#include "source.h"
+#include "measure.h"
 
 namespace dt::play::metrics {
 namespace {

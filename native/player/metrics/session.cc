@@ -19,31 +19,6 @@ namespace {
 constexpr size_t COLLECT_AT = 256;  // segments that wait for results
 constexpr int CALIBRATIONS = 12;
 
-bool letters(const std::string& text, unsigned& out) {
-  out = 0;
-  for (char c : text) {
-    if (c == 'f')
-      out |= AT_FRAME;
-    else if (c == 'd')
-      out |= AT_DRAW;
-    else if (c == 'c')
-      out |= AT_CALL;
-    else if (c == 'r')
-      out |= AT_RANGE;
-    else
-      return false;
-  }
-  return out != 0;
-}
-std::string letters(unsigned at) {
-  std::string text;
-  if (at & AT_FRAME) text += 'f';
-  if (at & AT_DRAW) text += 'd';
-  if (at & AT_CALL) text += 'c';
-  if (at & AT_RANGE) text += 'r';
-  return text;
-}
-
 double median(std::vector<double> v) {
   if (v.empty()) return 0;
   std::nth_element(v.begin(), v.begin() + static_cast<long>(v.size() / 2), v.end());
@@ -57,60 +32,6 @@ struct Nowhere : Sink {
 };
 
 }  // namespace
-
-template <class Number> static void put(std::string& to, Number v) {
-  char text[40];
-  to.append(text, std::to_chars(text, text + sizeof text, v).ptr);
-}
-void put_numeral(std::string& to, double v) {
-  if (v == std::floor(v) && std::fabs(v) < 9e15)
-    put(to, static_cast<int64_t>(v));
-  else
-    put(to, v);
-}
-
-namespace {
-
-bool read_metric(const Json& json, Wanted& to) {
-  static const std::pair<const char*, Fold> folds[] = {
-      {"sum", Fold::SUM}, {"mean", Fold::MEAN}, {"ratio", Fold::RATIO}, {"last", Fold::LAST}, {"first", Fold::FIRST}};
-  const std::string fold = json["fold"].text();
-  const auto known = std::find_if(std::begin(folds), std::end(folds), [&](auto& f) { return fold == f.first; });
-  if (known == std::end(folds)) return false;
-  to = {json["id"].text(), json["backend"].text(), json["spec"].text(), known->second, 0};
-  return letters(json["at"].text(), to.at);
-}
-
-bool read_pass(const Json& json, size_t metrics, Pass& to) {
-  for (const Json& number : json["metrics"].items()) {
-    if (!number.read(to.metrics.emplace_back())) return false;
-    if (to.metrics.back() < 0 || static_cast<size_t>(to.metrics.back()) >= metrics) return false;
-  }
-  return letters(json["at"].text(), to.at) && !to.metrics.empty();
-}
-
-}  // namespace
-
-bool Request::read(const std::string& path, std::string& why) {
-  std::ifstream file(path);
-  if (!file) return why = path + " cannot be read", false;
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
-  Json json;
-  why = JsonReader::read_object(text, json);
-  if (!why.empty()) return why = path + " makes no sense: " + why, false;
-  bool good = true;
-  for (const Json& one : json["metrics"].items()) good &= read_metric(one, metrics.emplace_back());
-  for (const Json& one : json["passes"].items()) good &= read_pass(one, metrics.size(), passes.emplace_back());
-  for (const Json& one : json["ranges"].items()) {
-    Range& range = ranges.emplace_back(Range{ranges.size(), 0, 0});
-    good &= one["begin"].read(range.begin) && one["end"].read(range.end) && range.begin < range.end;
-  }
-  isolate = json["isolate"].truth();
-  if (json["pictures"]) pictures_folder() = json["pictures"].text();
-  if (!good) return why = path + ": a metric, a pass or a range makes no sense", false;
-  std::stable_sort(ranges.begin(), ranges.end(), [](auto& a, auto& b) { return a.begin < b.begin; });
-  return true;
-}
 
 uint16_t Session::kind(const std::string& name, uint64_t flags) {
   auto is = [&](const char* what) { return name.starts_with(what); };
@@ -157,7 +78,6 @@ Session::Session(std::unique_ptr<Source> own)
 
 Session::~Session() {
   for (Scope* s : scopes_) delete s;
-  if (rows_) fclose(rows_);
 }
 
 // Sources of all passes are made before anything is played: perf's counters follow threads that begin later.
@@ -191,16 +111,11 @@ void Session::prepare() {
 
 void Session::begin_pass() {
   std::string path = output_ + (passes_.size() > 1 ? "." + std::to_string(pass_) : "");
-  rows_ = fopen(path.c_str(), "w");
-  if (!rows_) throw Error(DT_E_IO, path + " cannot be written");
-  setvbuf(rows_, nullptr, _IOFBF, 1 << 18);
-  fputs("per,number,seq,end_seq,t_start,t_end,segments,draws,note,lost", rows_);
-  for (int m : passes_[pass_].pass.metrics) fprintf(rows_, ",m%d", m);
-  fputc('\n', rows_);
+  rows_ = std::make_unique<Rows>(path, request_.metrics, passes_[pass_].pass, false);
   began_.assign(passes_[pass_].sources.size(), false);
   watches_ = 0;
   for (auto& source : passes_[pass_].sources) watches_ |= source->watches();
-  cuts_ = cost_ns_ = written_ = counted_calls_ = pauses_ = 0;
+  cuts_ = cost_ns_ = counted_calls_ = pauses_ = 0;
   calls_hash_ = 1469598103934665603ull;
   calibrated_ = false;
   if (in_frames() && passes_[pass_].pass.at & AT_FRAME) frame_scope_ = open(AT_FRAME, frame_, frame_ ? UINT64_MAX : 0);
@@ -238,52 +153,9 @@ void Session::drop(Scope* s) {
 }
 void Session::settle(Scope* s) {
   if (!s->closed || s->waits) return;
-  write(*s);
+  rows_->put(*s, s->sums);
   scopes_.erase(s);
   delete s;
-}
-
-void Session::write(const Scope& s) {
-  ++written_;
-  std::string note;
-  std::string& line = line_;
-  auto& pass = passes_[pass_].pass;
-  line = s.at == AT_FRAME ? "f" : s.at == AT_DRAW ? "d" : s.at == AT_CALL ? "c" : "r";
-  for (uint64_t v : {s.number, s.seq, s.end_seq, s.t_start, s.t_end, static_cast<uint64_t>(s.segments), s.draws})
-    line += ',', put(line, v);
-  line += ",\"";
-  const size_t note_at = line.size();
-  line += "\",\"";
-  // Of what is not known: of how many draws it is not, and the sum of the others.
-  for (size_t i = 0; i < s.sums.size(); ++i) {
-    const Sum& sum = s.sums[i];
-    if (!sum.why) continue;
-    const int metric = pass.metrics[i];
-    put(line, metric), line += '=', put(line, sum.unknown), line += ':';
-    if (request_.metrics[static_cast<size_t>(metric)].fold == Fold::SUM && sum.unknown < s.draws)
-      put_numeral(line, sum.value);
-    line += ';';
-  }
-  line += '"';
-  for (size_t i = 0; i < s.sums.size(); ++i) {
-    const Sum& sum = s.sums[i];
-    auto m = static_cast<size_t>(pass.metrics[i]);
-    Fold fold = request_.metrics[m].fold;
-    line += ',';
-    const char* why = sum.why;
-    if (!why && !sum.parts && fold != Fold::SUM) why = "nothing was measured";
-    if (!why)
-      put_numeral(line,
-                  (fold == Fold::MEAN || fold == Fold::RATIO) && sum.weight > 0 ? sum.value / sum.weight : sum.value);
-    if (!why && !(fold == Fold::MEAN && sum.parts > 1)) continue;
-    note += (note.empty() ? "" : ";") + std::to_string(m) + "=" +
-            (why ? why : "mean of " + std::to_string(sum.parts) + " parts");
-  }
-  line += '\n';
-  std::string quoted;
-  for (char c : note) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  line.insert(note_at, quoted);
-  fwrite(line.data(), 1, line.size(), rows_);
 }
 
 // Results come segment by segment.
@@ -308,21 +180,7 @@ void Session::value(uint64_t number, int metric, double v) {
   if (fold == Fold::SUM && v > 0) v = std::max(0.0, v - bias_[static_cast<size_t>(metric)]);
   auto place = static_cast<size_t>(passes_[pass_].place[static_cast<size_t>(metric)]);
   double weight = static_cast<double>(it->second.t_end - it->second.t_start);
-  for (Scope* s : it->second.scopes) {
-    Sum& sum = s->sums[place];
-    switch (fold) {
-      case Fold::SUM: sum.value += v; break;
-      case Fold::MEAN:
-      case Fold::RATIO: sum.value += v * weight, sum.weight += weight; break;
-      case Fold::LAST:
-        if (number >= sum.segment) sum.value = v, sum.segment = number;
-        break;
-      case Fold::FIRST:
-        if (!sum.parts || number < sum.segment) sum.value = v, sum.segment = number;
-        break;
-    }
-    ++sum.parts;
-  }
+  for (Scope* s : it->second.scopes) add(s->sums[place], fold, v, weight, number);
   arrived(number);
 }
 void Session::mean(uint64_t number, int metric, double total, double weight) {
@@ -490,29 +348,12 @@ void Session::ask() {
     list_backends(status_, version ? reinterpret_cast<const char*>(version) : "");
     return;
   }
-  std::vector<Item> items;
-  std::vector<std::pair<int, std::string>> refused;
-  std::map<std::string, std::string> reasons;
-  for (size_t i = 0; i < request_.metrics.size(); ++i) {
-    auto& m = request_.metrics[i];
-    Backend* b = backend(m.backend);
-    if (b && !reasons.contains(m.backend))
-      reasons[m.backend] = b->per_context() && !current_context() ? "the recording has no context" : b->reason();
-    std::string why = b ? reasons[m.backend] : "no back-end is called " + m.backend;
-    if (!why.empty()) {
-      refused.emplace_back(static_cast<int>(i), why);
-      continue;
-    }
-    std::string group = b->group_of(m.spec);
-    // What cannot be added up over parts needs a pass of its own for each kind of range.
-    for (unsigned bit = 1; bit <= AT_RANGE; bit <<= 1) {
-      unsigned at = m.fold == Fold::MEAN ? m.at & bit : bit == 1 ? m.at : 0;
-      if (at) items.push_back({static_cast<int>(i), at, m.backend, group, b->room_of(group)});
-    }
-  }
+  auto reason = [](Backend& b) {
+    return b.per_context() && !current_context() ? "the recording has no context" : b.reason();
+  };
   uint64_t began = now_ns();
   if (current_context()) drain_errors();
-  Plan made = plan(items, [&](const std::vector<int>& metrics, std::string& why) {
+  Plan made = plan_of(request_, reason, [&](const std::vector<int>& metrics, std::string& why) {
     std::map<std::string, std::vector<int>> by;
     for (int m : metrics) by[request_.metrics[static_cast<size_t>(m)].backend].push_back(m);
     std::vector<std::unique_ptr<Source>> sources;
@@ -529,37 +370,7 @@ void Session::ask() {
     if (current_context()) drain_errors();
     return fits;
   });
-  refused.insert(refused.end(), made.refused.begin(), made.refused.end());
-  if (!status_) return;
-  JsonObject line;
-  auto& out = line.put("kind", "plan").put("questions", made.questions).put("ns", now_ns() - began).writer();
-  out.list("passes");
-  for (auto& pass : made.passes) out.object().put("at", letters(pass.at)).values("metrics", pass.metrics).end();
-  out.end().list("refused");
-  for (auto& [metric, reason] : refused) out.list().value(metric).value(reason).end();
-  out.end();
-  put_line(status_, line);
-}
-
-void list_backends(FILE* to, const char* context) {
-  for (Backend* b : backends()) {
-    const std::string why = b->reason();
-    auto begin = [&](JsonObject& line, const char* kind) -> JsonObject& {
-      return line.put("kind", kind).put("backend", b->name).put("context", context);
-    };
-    JsonObject about;
-    put_line(to, begin(about, "backend").put("reason", why));
-    if (!why.empty()) continue;
-    for (auto& o : b->offers()) {
-      JsonObject line;
-      begin(line, "offer").put("spec", o.spec).put("group", o.group).put("name", o.name).put("type", o.type);
-      put_line(to, line.put("unit", o.unit).put("text", o.text));
-    }
-    for (auto& [spec, reason] : b->refusals()) {
-      JsonObject line;
-      put_line(to, begin(line, "refusal").put("spec", spec).put("reason", reason));
-    }
-  }
+  if (status_) put_plan(status_, made, now_ns() - began);
 }
 
 }  // namespace dt::play::metrics

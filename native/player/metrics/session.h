@@ -16,23 +16,6 @@
 
 namespace dt::play::metrics {
 
-// Behind `to`, with as few digits as say the number exactly.
-void put_numeral(std::string& to, double v);
-
-// What is to be measured: a file of JSON, an object.
-//   metrics: [{id, backend, spec, fold: sum|mean|ratio|last|first, at: fdcr}]   passes: [{at, metrics: [NUMBER]}]
-//   ranges: [{begin, end}]   isolate: true|false   pictures: FOLDER
-struct Request {
-  std::vector<Wanted> metrics;
-  std::vector<Pass> passes;
-  struct Range {
-    uint64_t number, begin, end;
-  };
-  std::vector<Range> ranges;  // by their beginning
-  bool isolate = false;       // finish before and after each draw: nothing of it is left for later
-  bool read(const std::string& path, std::string& why);
-};
-
 enum Mode : uint8_t { MEASURE, PLAN, LIST };
 
 class Session : Sink {
@@ -102,18 +85,7 @@ class Session : Sink {
   bool answered() const { return answered_; }
 
  private:
-  struct Sum {
-    double value = 0, weight = 0;
-    uint64_t segment = 0;
-    uint32_t parts = 0;
-    uint64_t unknown = 0;  // draws of which it is not known
-    const char* why = nullptr;
-  };
-  struct Scope {
-    At at = AT_FRAME;
-    uint64_t draws = 0;  // that are in it; those of a display list that is played call by call count each
-    uint64_t number = 0, seq = 0, end_seq = 0, t_start = 0, t_end = 0;
-    uint32_t segments = 0;
+  struct Scope : Measured {
     size_t waits = 0;  // for results
     bool closed = false;
     std::vector<Sum> sums;
@@ -152,7 +124,6 @@ class Session : Sink {
   std::map<uint64_t, Segment>::iterator segment_of(uint64_t number);
   void forget_segment(std::map<uint64_t, Segment>::iterator it);
   void arrived(uint64_t segment);
-  void write(const Scope& scope);
   void collect(bool wait);
   void collect_everywhere();
   void ranges(uint64_t seq);
@@ -174,7 +145,7 @@ class Session : Sink {
   Mode mode_;
   std::string output_;
   FILE* status_;
-  FILE* rows_ = nullptr;
+  std::unique_ptr<Rows> rows_;
   uint64_t first_frame_, end_frame_, frame_ = 0;
   OwnQueries own_;  // outlives the sources
   std::vector<Prepared> passes_;
@@ -190,7 +161,6 @@ class Session : Sink {
   uint64_t next_range_at_ = UINT64_MAX;
   std::map<uint64_t, Segment> segments_;
   std::map<uint64_t, Segment>::iterator last_found_ = segments_.end();  // see segment_of()
-  std::string line_;
   uint64_t last_segment_ = 0;
   bool running_ = false, paused_ = false, away_ = true, in_begin_ = false, in_list_ = false, list_runs_ = false,
        answered_ = false;
@@ -202,12 +172,9 @@ class Session : Sink {
   bool calibrated_ = false, calibrating_ = false;
   std::vector<std::vector<double>> samples_;
   // What measuring cost.
-  uint64_t cuts_ = 0, cost_ns_ = 0, stopped_at_ = 0, written_ = 0, counted_calls_ = 0,
+  uint64_t cuts_ = 0, cost_ns_ = 0, stopped_at_ = 0, counted_calls_ = 0,
            calls_hash_ = 1469598103934665603ull;
   uint64_t pauses_ = 0, cut_ns_median_ = 0;
 };
-
-// Lists what can be had in the current context, one JSON object a line.
-void list_backends(FILE* to, const char* context);
 
 }  // namespace dt::play::metrics

@@ -368,19 +368,11 @@ void Session::end_pass() {
       settle(s);
     }
   }
-  fclose(rows_);
+  const uint64_t written = rows_->written;
   rows_ = nullptr;
   if (!status_) return;
-  char hash[20];
-  snprintf(hash, sizeof hash, "%016llx", static_cast<unsigned long long>(calls_hash_));
-  JsonObject line;
-  line.put("kind", "pass").put("pass", pass_).put("rows", written_).put("cuts", cuts_).put("cost_ns", cost_ns_);
-  line.put("cut_ns", cut_ns_median_).put("calls", counted_calls_).put("calls_hash", hash).put("paused", pauses_);
-  auto& out = line.writer().object("bias");
-  for (int m : passes_[pass_].pass.metrics)
-    out.put(request_.metrics[static_cast<size_t>(m)].id, bias_[static_cast<size_t>(m)]);
-  out.end();
-  put_line(status_, line);
+  put_pass(status_, {pass_, written, cuts_, cost_ns_, cut_ns_median_, counted_calls_, calls_hash_, pauses_}, request_,
+           passes_[pass_].pass, bias_);
 }
 
 // Takes what contexts still have that are not current.

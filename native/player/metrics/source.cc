@@ -1,45 +1,20 @@
 #include "source.h"
 #include "gl_enums.h"
 
-#include <time.h>
-
 #include <map>
-#include <mutex>
-#include <set>
+#include <string>
+#include <utility>
 
 namespace dt::play::metrics {
 namespace {
 
-std::vector<Backend*>& list() {
-  static std::vector<Backend*> made;
-  return made;
-}
 const void* g_current = nullptr;
 
 }  // namespace
 
-Backend::Backend(const char* n) : name(n) { list().push_back(this); }
-const std::vector<Backend*>& backends() { return list(); }
-Backend* backend(std::string_view name) {
-  for (Backend* b : list())
-    if (name == b->name) return b;
-  return nullptr;
-}
-
 const void* current_context() { return g_current; }
 void set_current_context(const void* context) { g_current = context; }
 bool is_es() { return tls.context && tls.context->api == 2; }
-
-uint64_t now_ns() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<uint64_t>(t.tv_sec) * 1000000000ull + static_cast<uint64_t>(t.tv_nsec);
-}
-
-std::string& pictures_folder() {
-  static std::string folder;
-  return folder;
-}
 
 ResultsHere::ResultsHere() {
   if (is_es() || !tls.context || tls.context->version < 44) return;
@@ -48,13 +23,6 @@ ResultsHere::ResultsHere() {
 }
 ResultsHere::~ResultsHere() {
   if (buffer_) driver::glBindBuffer(GL_QUERY_BUFFER, static_cast<uint32_t>(buffer_));
-}
-
-const char* lasting(const std::string& text) {
-  static std::set<std::string> kept;
-  static std::mutex mutex;
-  std::lock_guard lock(mutex);
-  return kept.insert(text).first->c_str();
 }
 
 bool has_extension(const char* name) {

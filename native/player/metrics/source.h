@@ -1,9 +1,4 @@
-// What can be measured while a trace is played: back-ends offer metrics, sources measure some of them between two
-// moments.
-//
-// Time is cut into segments wherever a range begins or ends, a context goes or comes, or the program's own query needs
-// the driver's only place for one. A source measures segments; what a frame, a draw or a range had is put together from
-// its segments, so that ranges may nest and overlap although drivers have one active query of a kind.
+// What sources of OpenGL share: contexts, calls and draws that they are shown. Those of all players are in measure.h.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -15,39 +10,10 @@
 #include "../../common/primitives.h"
 #include "../../core/signature.h"
 #include "../../mirror/gl_state.h"
+#include "measure.h"
 
 namespace dt::play::metrics {
 
-// How segments make up a range: added, averaged by their duration, the last or the first one's value.
-enum class Fold : uint8_t { SUM, MEAN, RATIO, LAST, FIRST };  // RATIO: of two sums
-enum At : unsigned { AT_FRAME = 1, AT_DRAW = 2, AT_CALL = 4, AT_RANGE = 8 };
-
-// A metric that somebody wants; `spec` is what its back-end knows it by.
-struct Wanted {
-  std::string id, backend, spec;
-  Fold fold = Fold::SUM;
-  unsigned at = 0;
-};
-
-// A metric that a back-end has here.
-struct Offer {
-  std::string spec, group, name, type, unit, text;
-  double most = 0;  // values beyond it have run over; 0: not known
-};
-
-class Sink {
- public:
-  virtual ~Sink() = default;
-  virtual void value(uint64_t segment, int metric, double value) = 0;
-  // Of a metric that is averaged, where the source knows what over: `sum` of `weight` things.
-  virtual void mean(uint64_t segment, int metric, double sum, double weight) = 0;
-  virtual void lost(uint64_t segment, int metric, const char* why) = 0;  // `why` outlives the sink
-};
-
-// Segments that are none: whether it works at all is tried, and what measuring costs.
-constexpr uint64_t TRIAL = 0, CALIBRATION = ~0ull;
-
-class Draw;
 // A call of the recording, as it comes to be played.
 class Call {
  public:
@@ -123,92 +89,12 @@ inline int64_t primitives_of(uint64_t mode, int64_t n) {
   return !made.known ? -1 : static_cast<int64_t>(made.triangles ? made.triangles : made.count);
 }
 
-// Measures metrics (by their numbers in the list of those wanted) from begin() to end(). Nothing waits there.
-class Source {
- public:
-  explicit Source(std::vector<int> numbers) : metrics(std::move(numbers)) {}
-  virtual ~Source() = default;
-  virtual bool per_context() const { return true; }
-  // Those with a small number stop first and start last: they see least of what measuring itself costs.
-  virtual int order() const { return 9; }
-  // False: it cannot begin now, `why` says so.
-  virtual bool begin(uint64_t segment, std::string& why) = 0;
-  virtual void end() = 0;
-  // Hands over the results that are there, oldest first; `wait`: all of the current context.
-  virtual void collect(Sink& to, bool wait) = 0;
-  virtual bool pending(const void* /*context*/) const { return false; }
-  virtual void forget(const void* /*context*/) {}
-  // The current context goes, another one may come; no segment runs. For what only one context can have at a time.
-  virtual void leave() {}
-  // WATCH_DRAWS. The program's own query of this target would count what around() does: it stands still meanwhile.
-  virtual bool disturbs(uint32_t /*target*/) const { return false; }
-  // The program's own query of this target begins or ends. True: a running segment has to end for it.
-  virtual bool uses(uint32_t /*target*/) const { return false; }
-  virtual void block(uint32_t /*target*/, bool /*blocked*/) {}
-
-  // What the source wants to be shown. Asked once a pass.
-  enum Watch : unsigned { WATCH_DRAWS = 1, WATCH_CALLS = 2, WATCH_LINKS = 4, WATCH_PLAYED = 8 };
-  virtual unsigned watches() const { return 0; }
-  // WATCH_DRAWS. The draw is about to be played, and no segment runs: what happens in here is measured by nobody, and
-  // may wait. What is learnt of the draw belongs to the segment that begins next (the next begin(), which always comes
-  // where somebody measures the draw): keep it, hand it over with that segment. Whatever GL state is touched has to be
-  // as it was on return, errors of the driver too (those of the program were taken before and are safe); call the
-  // driver by the table (driver.h), so that the player's own idea of the state stays the program's. perform() happens
-  // inside of what the program has going on: its queries that count (see disturbs()), its transform feedback, buffers
-  // that its shaders write.
-  virtual void around(Draw& /*draw*/) {}
-  // WATCH_DRAWS. No further draw follows the last one that around() was shown: what that left changed for draws has to
-  // be as it was. A segment may run. `next` is the call that comes, nullptr: any may. True: something is kept since
-  // that call cannot notice; restore() comes again before the one behind it, unless it draws.
-  virtual bool restore(const Call* /*next*/) { return false; }
-  // The only source of its pass: none other measures the program's draws or wants to see them as they are.
-  bool alone = false;
-  // WATCH_CALLS. A call that is about to be played; it belongs to the segment that runs. The driver may not be called:
-  // it may stand between glBegin and glEnd.
-  virtual void see(const Call& /*call*/) {}
-  // WATCH_PLAYED. The call was played; from glBegin on only glEnd is told. Rules are those of around().
-  virtual void played(uint64_t /*seq*/) {}
-  // WATCH_LINKS. A program of that name (the driver's) has been linked, its shaders are still attached: the moment to
-  // make a twin of it. Told in every frame and pass, whichever is measured; no segment runs, rules are those of
-  // around().
-  virtual void linked(uint32_t /*program*/) {}
-  // A frame that is measured has ended, with its last segment; no context need be current.
-  virtual void frame(uint64_t /*number*/) {}
-  const std::vector<int> metrics;
-};
-
-class Backend {
- public:
-  explicit Backend(const char* n);
-  virtual ~Backend() = default;
-  const char* const name;
-  virtual bool per_context() const { return true; }
-  // Why there is nothing to be had in the current context or on this machine; "": there is.
-  virtual std::string reason() = 0;
-  virtual std::vector<Offer> offers() = 0;
-  // Where a metric cannot be had although others of the back-end can: (name, reason).
-  virtual std::vector<std::pair<std::string, std::string>> refusals() { return {}; }
-  // Metrics of one group share counters: of `group_of` at most `room_of` at once; 0: not known.
-  virtual std::string group_of(const std::string& spec) { return spec; }
-  virtual size_t room_of(const std::string& /*group*/) { return 0; }
-  // nullptr: `why` says why not. Works without a context.
-  virtual std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers,
-                                         std::string& why) = 0;
-};
-
-const std::vector<Backend*>& backends();
-Backend* backend(std::string_view name);
 // Which context is current (its address means nothing else), nullptr: none.
 const void* current_context();
 void set_current_context(const void* context);
 bool is_es();
-uint64_t now_ns();
-// Text that lives as long as the program.
-const char* lasting(const std::string& text);
 // Of the current context; asked of the driver once.
 bool has_extension(const char* name);
-// Where sources put pictures of frames; "": nobody wants them.
-std::string& pictures_folder();
 void drain_errors();
 uint32_t take_error();
 
