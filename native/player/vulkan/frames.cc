@@ -9,14 +9,15 @@
 #include "../../core/text.h"
 #include "../image.h"
 #include "../play_clock.h"
+#include "meter.h"
 #include "player.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 namespace dt::play::vk {
-Player::Player(const Trace& trace, const Options& options)
-    : trace_(trace), options_(options), mapping_(map_functions(trace)) {
+Player::Player(const Trace& trace, const Options& options, Meter* meter)
+    : trace_(trace), options_(options), meter_(meter), mapping_(map_functions(trace)) {
   choose_handlers();
   ends_ = trace.frames()->ends;
   if (!ends_.empty()) end_seq_ = ends_.front();
@@ -178,6 +179,7 @@ void Player::frame_end() {
   } else if (wanted && options_.benchmark) {
     frame_times_.push_back(now);
   }
+  if (meter_) meter_->frame_end(frame_, seq_);
   progress();
 }
 
@@ -214,7 +216,8 @@ int Player::run() {
   Decoded* chunk = nullptr;
   uint32_t record = 0;
   bool asked = true;
-  while (frame_ < options_.end_frame && feed_->next(chunk, record, seq_) && seq_ <= options_.stop_call) {
+  auto ends = [&] { return frame_ >= options_.end_frame || (meter_ && meter_->answered()); };
+  while (!ends() && feed_->next(chunk, record, seq_) && seq_ <= options_.stop_call) {
     if (options_.serve && !(asked = serve(seq_))) break;
     if (!late_.empty()) play_late(chunk->open->entries()[record], chunk->thread);
     if (!is_late(chunk, record)) play(chunk, record);
@@ -228,6 +231,7 @@ int Player::run() {
     return false;
   });
   ended_ = now_seconds();
+  if (meter_) meter_->finish(seq_, !ends_.empty());
   finish();
   return different_ ? 1 : 0;
 }

@@ -10,12 +10,16 @@
 #include "../../common/json.h"
 #include "../../core/error.h"
 #include "../command_line.h"
+#include "meter.h"
 #include "player.h"
 
 namespace dt::play::vk {
 namespace {
 
-using Wanted = Asked;
+struct Wanted : Asked {
+  std::string measure, measured, plan;
+  bool list = false;
+};
 
 bool ignore(Wanted&, char**) { return true; }
 
@@ -37,6 +41,11 @@ const OptionOf<Wanted> OPTIONS[] = {
     {"--single-thread", "", "", ignore, "as always: the calls of all threads are played on one"},
     {"--preload", "", "", option_flag<&Options::preload>, "decode everything first"},
     {"--window", "N", "a number", positive<&Options::window>, "decode at most N chunks ahead"},
+    {"--metrics", "", "", flag<&Wanted::list>, "say what can be measured by the recording's first device"},
+    {"--measure", "FILE", "a file", word<&Wanted::measure>,
+     "measure what FILE says (JSON of native/player/metrics/measure.h) ..."},
+    {"--measured", "FILE", "a file", word<&Wanted::measured>, "... into this file (CSV)"},
+    {"--plan", "FILE", "a file", word<&Wanted::plan>, "say in which passes what FILE says can be measured"},
     {"--benchmark", "", "", option_flag<&Options::benchmark>, "time each frame"},
     {"--heartbeat", "FD", "a descriptor", positive<&Options::heartbeat>,
      "store the call that comes next in this shared memory, 8 bytes (options.h)"},
@@ -48,9 +57,9 @@ const OptionOf<Wanted> OPTIONS[] = {
 // What the player of the other APIs can do besides.
 std::string elsewhere(int argc, char** argv) {
   static const std::set<std::string_view> known = {
-      "--loop",        "--x11",     "--config",  "--debug",       "--query-state", "--query-path",
-      "--query-file",  "--objects", "--look",    "--as-recorded", "--keep",        "--errors",
-      "--shift-names", "--metrics", "--measure", "--measured",    "--plan"};
+      "--loop",       "--x11",     "--config", "--debug",       "--query-state", "--query-path",
+      "--query-file", "--objects", "--look",   "--as-recorded", "--keep",        "--errors",
+      "--shift-names"};
   for (int i = 1; i < argc; ++i)
     if (known.contains(argv[i])) return argv[i];
   return "";
@@ -68,6 +77,16 @@ void crashed(int signal) {
   raise(signal);
 }
 
+// What measures, where something is to be measured; `why`: what is wrong with the request.
+std::unique_ptr<Meter> meter_of(const Wanted& w, std::string& why) {
+  if (!w.list && w.plan.empty() && w.measure.empty()) return nullptr;
+  metrics::Request request;
+  if (!w.list && !request.read(w.plan.empty() ? w.measure : w.plan, why)) return nullptr;
+  const auto mode = w.list ? Meter::LIST : w.plan.empty() ? Meter::MEASURE : Meter::PLAN;
+  const Options& o = w.options;
+  return std::make_unique<Meter>(std::move(request), mode, w.measured, stdout, o.first_frame, o.end_frame);
+}
+
 int play(Wanted& w) {
   Options& o = w.options;
   const auto trace = std::make_shared<Trace>(o.trace);
@@ -75,9 +94,12 @@ int play(Wanted& w) {
     for (auto& a : trace->annotations)
       if (a.kind == "command") o.frame_end = JsonReader::member(a.json, "frame_end").text();  // `record --frame-end`
   trace->set_frame_end(o.frame_end.empty() ? "auto" : o.frame_end);
+  std::string why;
+  const auto meter = meter_of(w, why);
+  if (!why.empty()) throw Error(DT_E_FORMAT, why);
   int code = 3;
   {
-    Player player(*trace, o);
+    Player player(*trace, o, meter.get());
     g_beat = player.heartbeat();
     for (int each : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) signal(each, crashed);
     code = player.run();
@@ -113,6 +135,7 @@ int main(int argc, char** argv) {
   if (w.help) return print_usage(stdout, "drawtap-play-vk", OPTIONS), 0;
   if (!wrong.empty()) return usage(wrong);
   if (w.options.trace.empty()) return usage("which trace?");
+  if (w.measure.empty() != w.measured.empty()) return usage("--measure and --measured belong together");
   if (w.options.snapshot_at == Options::AT_CALLS && w.options.executions.empty()) {
     fputs("drawtap-play: calls of Vulkan draw when they are submitted: snapshots are of frames, draws or calls\n",
           stderr);

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "../../core/error.h"
+#include "meter.h"
 #include "player.h"
 
 namespace dt::size {
@@ -240,7 +241,9 @@ uint64_t Player::invoke(Call& c) {
   void* function = c.table->get(c.number);
   if (!function && c.command.alias != number::COMMANDS) function = c.table->get(c.command.alias);
   if (!function) fail(DT_E_ARGUMENT, "the driver here does not have it");
+  if (meter_) meter_->enter(seq_);
   const uint64_t result = c.command.shape(function, c.arguments);
+  if (meter_) meter_->leave();
   if (c.command.flags & RESULT) check(c, static_cast<VkResult>(result));
   return result;
 }
@@ -279,8 +282,10 @@ void Player::generic(Call& c) {
   if (!succeeded(c)) return;  // what failed left nothing behind
   build(c);
   if (snapshots_) snapshots_->prepare(c, seq_);
+  if (meter_) meter_->before(c, seq_, frame_);
   invoke(c);
   made(c);
+  if (meter_) meter_->after(c);
   if (const Handler watcher = watchers_[c.number]) (this->*watcher)(c);
   if (snapshots_) snapshots_->keep(c, seq_, rooms_);
 }

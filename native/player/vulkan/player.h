@@ -77,9 +77,12 @@ struct Picture {
   std::vector<uint8_t> pixels;  // RGBA, the lowest row first
 };
 
+class Meter;
+
 class Player final : Relocation::Host, Snapshots::Host {
  public:
-  Player(const Trace& trace, const Options& options);
+  // `meter` is shown what is played; nullptr: nothing is measured.
+  Player(const Trace& trace, const Options& options, Meter* meter);
   ~Player();
   int run();
   Heartbeat* heartbeat() { return heartbeat_; }
@@ -230,6 +233,7 @@ class Player final : Relocation::Host, Snapshots::Host {
 
   const Trace& trace_;
   const Options& options_;
+  Meter* const meter_;
   std::vector<Mapping> mapping_;
   std::vector<Handler> handlers_, watchers_;  // instead of what is generic; after that
   Stores stores_;

@@ -5,6 +5,7 @@
 
 #include "../../core/error.h"
 #include "../../core/structures.h"
+#include "meter.h"
 #include "player.h"
 
 namespace dt::size {
@@ -225,11 +226,12 @@ void Player::create_device(Call& c) {
   list(c.as<VkPhysicalDevice>(0), nullptr, &n, there.data());
   there.resize(n);
   std::vector<const char*> kept;
-  info->enabledExtensionCount =
-      supported(kept, info->ppEnabledExtensionNames, info->enabledExtensionCount, names_of(there), "extension");
-  info->ppEnabledExtensionNames = kept.data();
+  supported(kept, info->ppEnabledExtensionNames, info->enabledExtensionCount, names_of(there), "extension");
   info->enabledLayerCount = 0;
   supported_features(c, *info);
+  if (meter_) meter_->device(instance, c.as<VkPhysicalDevice>(0), *info, kept);
+  info->enabledExtensionCount = static_cast<uint32_t>(kept.size());
+  info->ppEnabledExtensionNames = kept.data();
   invoke(c);
   auto device = std::make_unique<Device>();
   device->instance = instance.instance;
@@ -250,6 +252,7 @@ void Player::create_device(Call& c) {
     device->memory_types.push_back(same ? i : memory_type(*device, ~0u, flags));
   }
   c.table = device.get();
+  if (meter_) meter_->made(*device);
   tables_.push_back(std::move(device));
   made(c);
 }
@@ -260,6 +263,7 @@ void Player::destroy_device(Call& c) {
   auto* device = static_cast<Device*>(objects_.find(OF_Device, c.recorded(0))->owner);
   c.table = device;
   DT_VK(*device, vkDeviceWaitIdle)(device->device);
+  if (meter_) meter_->gone(*device);
   if (snapshots_) snapshots_->end(*device);
   for (auto& chain : swapchains_)
     if (chain->device == device) drop_images(*chain), chain->device = nullptr;

@@ -6,6 +6,7 @@
 
 #include "../../core/error.h"
 #include "../play_clock.h"
+#include "meter.h"
 #include "player.h"
 
 namespace dt::play::vk {
@@ -135,7 +136,9 @@ void Player::queue_idle(Call& c) {
 
 void Player::create_query_pool(Call& c) {
   generic(c);
-  if (succeeded(c)) query_types_[*c.at<uint64_t>(3)] = c.at<VkQueryPoolCreateInfo>(1)->queryType;
+  if (!succeeded(c)) return;
+  query_types_[*c.at<uint64_t>(3)] = c.at<VkQueryPoolCreateInfo>(1)->queryType;
+  if (meter_) meter_->query_pool(*c.at<VkQueryPool>(3), c.at<VkQueryPoolCreateInfo>(1)->queryType);
 }
 
 // Answers are compared where they can be equal.
