@@ -155,7 +155,7 @@ const OptionOf<Wanted> OPTIONS[] = {
     {"--probe", "", "", flag<&Wanted::probe>, "say what there is to play on"},
     {"--metrics", "", "", flag<&Wanted::list>, "say what can be measured: here, or in the recording's contexts"},
     {"--measure", "FILE", "a file", word<&Wanted::measure>,
-     "measure what FILE says (JSON of native/player/metrics/session.h) ..."},
+     "measure what FILE says (JSON of native/player/metrics/measure.h) ..."},
     {"--measured", "FILE", "a file", word<&Wanted::measured>,
      "... into FILE; of several passes, one a loop, into FILE.0, FILE.1 ..."},
     {"--plan", "FILE", "a file", word<&Wanted::plan>, "say in which passes what FILE says can be measured"},

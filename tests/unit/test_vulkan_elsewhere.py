@@ -29,7 +29,6 @@ _ARGUMENTS = {
     "extract": ("--frames", "1", "-o", "folder"),
     "image: draws": ("2", "--pixel", "1,1"),
     "overdraw": ("-o", "folder"),
-    "profile": ("--set", "content"),
     "shaders": (),
     "simplify": ("--dry-run",),
     "state": ("2",),

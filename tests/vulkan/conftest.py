@@ -13,6 +13,7 @@ from drawtap.spec.registry import load_api
 from shared import once, run_drawtap
 
 HERE = Path(__file__).parent
+MODES = ("pass", "rendering", "samples", "subpasses", "query")  # of draws.c
 DRIVERS = sorted(Path("/usr/share/vulkan/icd.d").glob("lvp_icd*.json"))
 
 
@@ -84,3 +85,19 @@ def recorded(linked: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         return folder / "h.dtap"
 
     return once(tmp_path_factory, "vulkan-recorded", write)
+
+
+@pytest.fixture(scope="session")
+def draws(header: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a recording of draws.c in each of its modes."""
+    environment()
+
+    def write(folder: Path) -> Path:
+        program = build(header, HERE / "draws.c", folder / "draws", "-l:libvulkan.so.1")
+        for mode in MODES:
+            trace = folder / f"{mode}.dtap"
+            done = run_drawtap("record", "-q", "-o", trace, "--", program, mode, environment=environment())
+            assert done.returncode == 0, done.stderr
+        return folder
+
+    return once(tmp_path_factory, "vulkan-draws", write)

@@ -15,27 +15,10 @@ from drawtap.replay import warm
 from drawtap.replay.compare import decode_attachment
 from drawtap.replay.place import Place
 from drawtap.trace.trace import open_trace
-from shared import once, run_drawtap
-from vulkan.conftest import HERE, build, environment
+from shared import run_drawtap
+from vulkan.conftest import environment
 
 SIZE, DRAWS = 8, 4
-MODES = ("pass", "rendering", "samples", "subpasses", "query")
-
-
-@pytest.fixture(scope="session")
-def draws(header: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a recording of draws.c in each of its modes."""
-    environment()
-
-    def write(folder: Path) -> Path:
-        program = build(header, HERE / "draws.c", folder / "draws", "-l:libvulkan.so.1")
-        for mode in MODES:
-            trace = folder / f"{mode}.dtap"
-            done = run_drawtap("record", "-q", "-o", trace, "--", program, mode, environment=environment())
-            assert done.returncode == 0, done.stderr
-        return folder
-
-    return once(tmp_path_factory, "vulkan-draws", write)
 
 
 def known(mode: str, draw: int) -> npt.NDArray[np.uint8]:

@@ -161,8 +161,8 @@ void add(Sum& sum, Fold fold, double value, double weight, uint64_t segment);
 struct Measured {
   At at = AT_FRAME;
   uint64_t number = 0, seq = 0, end_seq = 0, t_start = 0, t_end = 0, segments = 0;
-  uint64_t draws = 0;   // that are in it; those of a display list that is played call by call count each
-  int64_t frame = -1;   // -1: the call tells it; of Vulkan's commands: that of the submit
+  uint64_t draws = 0;  // that are in it; those of a display list that is played call by call count each
+  int64_t frame = -1;  // -1: the call tells it; of Vulkan's commands: that of the submit
 };
 class Rows {
  public:

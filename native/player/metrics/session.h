@@ -172,8 +172,7 @@ class Session : Sink {
   bool calibrated_ = false, calibrating_ = false;
   std::vector<std::vector<double>> samples_;
   // What measuring cost.
-  uint64_t cuts_ = 0, cost_ns_ = 0, stopped_at_ = 0, counted_calls_ = 0,
-           calls_hash_ = 1469598103934665603ull;
+  uint64_t cuts_ = 0, cost_ns_ = 0, stopped_at_ = 0, counted_calls_ = 0, calls_hash_ = 1469598103934665603ull;
   uint64_t pauses_ = 0, cut_ns_median_ = 0;
 };
 

@@ -15,9 +15,9 @@ const Abilities* g_here;
 
 // By the number of their bit in VkQueryPipelineStatisticFlags.
 const char* const STATISTICS_BY_BIT[] = {
-    "vertices_submitted",     "primitives_submitted",        "vertex_shader_invocations",
-    "geometry_shader_invocations", "geometry_shader_primitives", "clipping_input_primitives",
-    "clipping_output_primitives", "fragment_shader_invocations", "tess_control_patches",
+    "vertices_submitted",          "primitives_submitted",        "vertex_shader_invocations",
+    "geometry_shader_invocations", "geometry_shader_primitives",  "clipping_input_primitives",
+    "clipping_output_primitives",  "fragment_shader_invocations", "tess_control_patches",
     "tess_evaluation_invocations", "compute_shader_invocations"};
 
 const char* const NO_DEVICE = "the recording makes no device of Vulkan";
@@ -53,9 +53,7 @@ class Gpu : public Backend {
 
  private:
   static std::string refusal(std::string_view spec) {
-    auto any_family = [](auto&& has) {
-      return std::any_of(g_here->families.begin(), g_here->families.end(), has);
-    };
+    auto any_family = [](auto&& has) { return std::any_of(g_here->families.begin(), g_here->families.end(), has); };
     if (spec == "elapsed" || spec == "start")
       return any_family([](auto& f) { return f.timestampValidBits > 0; }) ? "" : "no queue writes time stamps";
     if (spec == "samples_passed")
@@ -132,7 +130,8 @@ void find_counters(Table& instance, VkPhysicalDevice physical, Abilities& here) 
   all.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
   all.pNext = &can;
   features(physical, &all);
-  if (!can.performanceCounterQueryPools) return void(here.no_counters = "the device lacks performanceCounterQueryPools");
+  if (!can.performanceCounterQueryPools)
+    return void(here.no_counters = "the device lacks performanceCounterQueryPools");
   uint32_t n = 0;
   list(physical, here.family, &n, nullptr, nullptr);
   here.counters.resize(n);

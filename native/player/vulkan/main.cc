@@ -57,9 +57,8 @@ const OptionOf<Wanted> OPTIONS[] = {
 // What the player of the other APIs can do besides.
 std::string elsewhere(int argc, char** argv) {
   static const std::set<std::string_view> known = {
-      "--loop",       "--x11",     "--config", "--debug",       "--query-state", "--query-path",
-      "--query-file", "--objects", "--look",   "--as-recorded", "--keep",        "--errors",
-      "--shift-names"};
+      "--loop",    "--x11",  "--config",      "--debug", "--query-state", "--query-path", "--query-file",
+      "--objects", "--look", "--as-recorded", "--keep",  "--errors",      "--shift-names"};
   for (int i = 1; i < argc; ++i)
     if (known.contains(argv[i])) return argv[i];
   return "";

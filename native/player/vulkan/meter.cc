@@ -97,7 +97,7 @@ void Meter::calibrate() {
 }
 
 void Meter::start() {
-  if (running_ || sources_.empty()) return;
+  if (running_) return;
   std::string why;
   for (size_t i = sources_.size(); i-- > 0;)
     if (!sources_[i]->begin(metrics::CALIBRATION, why)) throw Error(DT_E_ARGUMENT, why);
@@ -155,13 +155,15 @@ Meter::Scope Meter::scope(metrics::At at, uint64_t number, uint64_t seq) const {
   made.sums.resize(request_.passes[0].metrics.size());
   // Draws and passes run when they run, not when they are recorded.
   if (at == metrics::AT_DRAW || at == metrics::AT_PASS)
-    for (auto& [place, metric] : cpu_) made.sums[place].why = OF_CALLS;
+    for (auto& [place, metric] : cpu_) made.sums[place].why = OF_CALLS, made.sums[place].unknown = ALL;
   return made;
 }
 
 void Meter::put(Scope& scope, uint64_t end_seq) {
   scope.end_seq = end_seq;
   if (!scope.t_end) scope.t_end = metrics::now_ns();
+  for (auto& sum : scope.sums)
+    if (sum.unknown == ALL) sum.unknown = scope.draws;
   rows_->put(scope, scope.sums);
 }
 

@@ -39,6 +39,7 @@ class Meter : metrics::Sink {
   bool answered() const { return answered_; }  // nothing more is to be played
 
  private:
+  static constexpr uint64_t ALL = ~0ull;  // draws of a scope that has no value by its kind
   struct Scope : metrics::Measured {
     std::vector<metrics::Sum> sums;
     uint64_t waits = 0;  // for submissions
@@ -141,10 +142,10 @@ class Meter : metrics::Sink {
   size_t next_range_ = 0;
   uint64_t frame_ = 0, seq_ = 0, executed_ = 0, passes_ = 0, submissions_ = 0;
   std::unordered_map<const Table*, std::unique_ptr<Gauge>> gauges_;
-  std::unordered_map<uint64_t, std::shared_ptr<Tape>> tapes_;       // by command buffer
+  std::unordered_map<uint64_t, std::shared_ptr<Tape>> tapes_;  // by command buffer
   std::unordered_map<uint64_t, uint32_t> pool_families_;
   std::unordered_map<uint64_t, std::pair<uint32_t, bool>> buffers_;  // family, whether it is a secondary one
-  std::unordered_map<uint64_t, bool> views_;  // render passes of several views
+  std::unordered_map<uint64_t, bool> views_;                         // render passes of several views
   std::unordered_map<VkQueryPool, VkQueryType> query_types_;
   std::map<VkPhysicalDevice, Abilities> abilities_;
   Table* instance_ = nullptr;

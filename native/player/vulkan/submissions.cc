@@ -47,7 +47,8 @@ void add_extension(std::vector<const char*>& extensions, const char* name) {
 const char* why_not(const Wish& wish, const Item& item, const Results& results) {
   if (item.why[wish.kind]) return item.why[wish.kind];
   if (item.query[wish.kind] == NO_QUERY) return nullptr;
-  const bool there = results.has(wish.kind, item.query[wish.kind]) && (wish.kind != TIME || results.has(TIME, item.end));
+  const bool there =
+      results.has(wish.kind, item.query[wish.kind]) && (wish.kind != TIME || results.has(TIME, item.end));
   return there ? nullptr : "the driver returned no result";
 }
 
@@ -105,8 +106,7 @@ void Meter::device(Table& instance, VkPhysicalDevice physical, VkDeviceCreateInf
   if (first) wish(here);
   if (wishes_.statistics && here.statistics)
     switch_on(info, features_, &VkPhysicalDeviceFeatures::pipelineStatisticsQuery);
-  if (wishes_.samples && here.precise)
-    switch_on(info, features_, &VkPhysicalDeviceFeatures::occlusionQueryPrecise);
+  if (wishes_.samples && here.precise) switch_on(info, features_, &VkPhysicalDeviceFeatures::occlusionQueryPrecise);
   if (here.calibrated) add_extension(extensions, "VK_EXT_calibrated_timestamps");
   if (wishes_.counters.empty() || here.counters.empty()) return;
   add_extension(extensions, "VK_KHR_performance_query");
@@ -278,10 +278,9 @@ void Meter::commanded(Tape& tape, Call& c, uint64_t flags) {
     start();
   }
   if (role == QUERY_BEGIN || role == QUERY_END) {
-    static constexpr std::pair<VkQueryType, QueryKind> KINDS_OF[] = {
-        {VK_QUERY_TYPE_OCCLUSION, SAMPLES},
-        {VK_QUERY_TYPE_PIPELINE_STATISTICS, STATISTICS},
-        {VK_QUERY_TYPE_PERFORMANCE_QUERY_KHR, COUNTERS}};
+    static constexpr std::pair<VkQueryType, QueryKind> KINDS_OF[] = {{VK_QUERY_TYPE_OCCLUSION, SAMPLES},
+                                                                     {VK_QUERY_TYPE_PIPELINE_STATISTICS, STATISTICS},
+                                                                     {VK_QUERY_TYPE_PERFORMANCE_QUERY_KHR, COUNTERS}};
     const VkQueryType type = query_types_[c.as<VkQueryPool>(1)];
     for (auto& [of, kind] : KINDS_OF)
       if (type == of) tape.active[kind] = role == QUERY_BEGIN;
@@ -310,6 +309,7 @@ void Meter::run(Submission& to, const std::shared_ptr<Tape>& tape, uint64_t numb
 }
 
 void Meter::submit(Call& c, Gauge& gauge) {
+  ranges(seq_);
   Submission made;
   made.number = ++submissions_;
   made.seq = seq_;
@@ -469,7 +469,8 @@ void Meter::take(Gauge& gauge, const Submission& done, const Ran& ran, const std
     std::optional<Scope> own;
     if (item.what == Item::DRAW && wishes_.draw_rows) own = scope(metrics::AT_DRAW, number, item.seq);
     if (item.what == Item::PASS && wishes_.pass_rows)
-      open_passes_[in] = scope(metrics::AT_PASS, in, item.seq), open_passes_[in].frame = static_cast<int64_t>(done.frame);
+      open_passes_[in] = scope(metrics::AT_PASS, in, item.seq),
+      open_passes_[in].frame = static_cast<int64_t>(done.frame);
     if (own) own->draws = 1, own->frame = static_cast<int64_t>(done.frame);
     if (auto pass = open_passes_.find(in); in && pass != open_passes_.end()) {
       to.push_back(&pass->second);
@@ -519,7 +520,8 @@ double Meter::value_of(const Gauge& gauge, const Tape& tape, const Item& item, c
     case Wish::STATISTIC: {
       const auto counted = tape.pools.statistics(tape.family), bit = 1u << wish.number;
       if (!(counted & bit)) return 0;
-      return static_cast<double>(results.of(STATISTICS, query, static_cast<size_t>(std::popcount(counted & (bit - 1)))));
+      return static_cast<double>(
+          results.of(STATISTICS, query, static_cast<size_t>(std::popcount(counted & (bit - 1)))));
     }
     case Wish::COUNTER: {
       const auto& all = wishes_.counters;
@@ -548,12 +550,13 @@ void Meter::take(const Gauge& gauge, const Tape& tape, const Item& item, const R
   for (auto& [place, wish] : wishes_.all) {
     const char* why = why_not(wish, item, results);
     const double value = why ? 0 : value_of(gauge, tape, item, results, wish);
-    const auto fold = request_.metrics[static_cast<size_t>(request_.passes[0].metrics[static_cast<size_t>(place)])].fold;
+    const auto fold =
+        request_.metrics[static_cast<size_t>(request_.passes[0].metrics[static_cast<size_t>(place)])].fold;
     for (Scope* scope : scopes) {
       metrics::Sum& sum = scope->sums[static_cast<size_t>(place)];
       const char* never = nullptr;
       if (!belongs(wish, item, scope->at, never)) {
-        if (never) sum.why = never, sum.unknown = 1;
+        if (never) sum.why = never, sum.unknown = ALL;
         continue;
       }
       if (why)

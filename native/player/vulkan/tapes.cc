@@ -42,13 +42,15 @@ void begin_query(Tape& tape, VkCommandBuffer commands, Item& item, QueryKind kin
   if (query == NO_QUERY) return void(item.why[kind] = "the driver makes no pool for these queries");
   const bool precise = kind == SAMPLES && tape.pools.here.precise;
   DT_VK(tape.pools.device, vkCmdBeginQuery)
-  (commands, tape.pool(kind, query), Tape::number(query), precise ? static_cast<VkQueryControlFlags>(VK_QUERY_CONTROL_PRECISE_BIT) : 0u);
+  (commands, tape.pool(kind, query), Tape::number(query),
+   precise ? static_cast<VkQueryControlFlags>(VK_QUERY_CONTROL_PRECISE_BIT) : 0u);
 }
 
 void begin_counters(Tape& tape, VkCommandBuffer commands, Item& item) {
   if (tape.secondary) return void(item.why[COUNTERS] = "secondary command buffers cannot count");
   if (!tape.pools.locked) return void(item.why[COUNTERS] = "the counters are another device's");
-  if (tape.family != tape.pools.here.family) return void(item.why[COUNTERS] = "queues of its family have other counters");
+  if (tape.family != tape.pools.here.family)
+    return void(item.why[COUNTERS] = "queues of its family have other counters");
   begin_query(tape, commands, item, COUNTERS);
 }
 

@@ -17,13 +17,13 @@ constexpr int NO_QUERY = -1;
 // Something that is measured in a command buffer.
 struct Item {
   enum What : uint8_t { DRAW, PASS, BUFFER } what = DRAW;
-  bool graphics = false;            // it draws: no clear, no dispatch
+  bool graphics = false;  // it draws: no clear, no dispatch
   bool compute = false;
-  uint64_t seq = 0;                 // the call that recorded it
-  uint64_t at = 0;                  // commands that run before it in its tape, secondary ones included
-  uint64_t pass = 0;                // of the tape's render passes, from 1; 0: none that began in it
+  uint64_t seq = 0;   // the call that recorded it
+  uint64_t at = 0;    // commands that run before it in its tape, secondary ones included
+  uint64_t pass = 0;  // of the tape's render passes, from 1; 0: none that began in it
   int query[QUERY_KINDS] = {NO_QUERY, NO_QUERY, NO_QUERY, NO_QUERY};
-  int end = NO_QUERY;               // the second time stamp
+  int end = NO_QUERY;                 // the second time stamp
   const char* why[QUERY_KINDS] = {};  // why there is no value
 };
 

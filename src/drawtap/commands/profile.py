@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, Options, command
-from drawtap.errors import UsageError, check_target
+from drawtap.errors import UnavailableError, UsageError, check_target
 from drawtap.tables.recording import FrameRow
+from drawtap.trace.apis import is_vulkan
 from drawtap.trace.ranges import FRAMES_HELP
 from drawtap.view.result import Rows, Sheets
 
@@ -36,11 +37,12 @@ class Choice(Options):
     ] = None
     sets: Annotated[Path | None, Opt("A TOML file with sets of metrics.", metavar="FILE")] = None
 
-    def asked(self) -> Set:
-        """Return the named set, with the other requests beside it; without either, the usual one."""
+    def asked(self, *, vulkan: bool) -> Set:
+        """Return the named set for a recording, with the other requests beside it; without either, the usual one."""
         from drawtap.metrics import sets
 
         found = sets.read(self.set, self.sets) if self.set or not self.metrics else sets.Set("", ())
+        found = found.of(vulkan=vulkan)
         return replace(found, metrics=(*found.metrics, *self.words()))
 
     def words(self) -> tuple[str, ...]:
@@ -123,24 +125,46 @@ def profile(
         check_target(output, force=force)
     if repeat is not None and repeat < 1:
         raise UsageError(f"--repeat {repeat} makes no sense", hint="--repeat 1 plays each pass once")
-    asked = choice.asked()
+    vulkan = is_vulkan(trace)
+    asked = choice.asked(vulkan=vulkan)
     boundaries = _boundaries(per, asked.per)
+    _check(boundaries, restart=restart, isolate=isolate, vulkan=vulkan)
     within = None if frames is None else frames_of(trace, frames)
     environment = engine.environment_of(on)
     chosen = listing.chosen(listing.metrics(trace.path, environment=environment), asked.metrics)
     own = _ranges(trace, range)
-    places = {"range" if word in ("group", "pass") else word for word in boundaries}
-    if own and "range" not in places:
-        raise UsageError("--range names ranges that nothing is measured for", hint="--per range")
+    places = _places(boundaries, own, vulkan=vulkan)
     made = passes.plan(trace.path, chosen, sorted(places), environment=environment, frame_end=trace.frame_end)
     if plan:
         return _plan(made)
-    ranges = _all_ranges(trace, boundaries, own, within) if "range" in places else ()
+    ranges = _all_ranges(trace, [] if vulkan else boundaries, own, within) if "range" in places else ()
     wanted = measuring.ProfileOptions(within, repeat or asked.repeat, restart, isolate, not no_images, add, ranges)
     done = measuring.profile(trace, made, wanted, environment=environment)
     if output is not None:
         measuring.export(done.path, output)
     return _result(done, wanted, [one.name for one in own if one not in wanted.ranges])
+
+
+def _places(boundaries: Sequence[str], own: Sequence[Range], *, vulkan: bool) -> set[str]:
+    """Return what the player tells apart: render passes of OpenGL are ranges of calls, those of Vulkan run."""
+    places = {"range" if word == "group" or (word == "pass" and not vulkan) else word for word in boundaries}
+    if own and "range" not in places:
+        raise UsageError("--range names ranges that nothing is measured for", hint="--per range")
+    return places
+
+
+def _check(boundaries: Sequence[str], *, restart: bool, isolate: bool, vulkan: bool) -> None:
+    """Raise UnavailableError for what cannot be asked of a recording of Vulkan."""
+    if not vulkan:
+        return
+    if "group" in boundaries:
+        raise UnavailableError("debug groups of Vulkan are not measured yet", hint="--per pass, or draw: sum up by seq")
+    if restart:
+        raise UnavailableError(
+            "frames of Vulkan cannot be played again alone", hint="without --restart each pass plays all"
+        )
+    if isolate:
+        raise UnavailableError("draws of Vulkan cannot be isolated: they run in command buffers", hint="--per pass")
 
 
 def _listed(recording: Path | None, words: Sequence[str], on: str, *, available: bool) -> Sheets:
@@ -181,7 +205,8 @@ def _all_ranges(
 ) -> list[Range]:
     from drawtap.metrics import profile as measuring
 
-    found = _inside(trace, measuring.ranges(trace, boundaries, own), within)
+    named = measuring.ranges(trace, boundaries, own) if boundaries else sorted(own, key=lambda r: (r.begin, -r.end))
+    found = _inside(trace, named, within)
     if not found:
         where = "the recording has" if within is None else "these frames have"
         raise UsageError(f"{where} no ranges of that kind", hint="--range NAME=CALLS names one")

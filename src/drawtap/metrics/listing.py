@@ -21,10 +21,18 @@ def metrics(trace: Path | None = None, *, environment: Mapping[str, str] | None 
     if trace is not None and not any(line["kind"] == "backend" for line in lines):
         raise InputError(f"{trace} has no call that can be played", hint="drawtap info says what of it is whole")
     said = _answers(lines)
-    return [metric for name, entry in BACKENDS.items() for metric in entry.metrics(said.get(name, _SILENT))]
+    return [
+        metric
+        for name, entry in BACKENDS.items()
+        for metric in entry.metrics(said.get(name) or Capabilities(reason=_silence(name, trace, said)))
+    ]
 
 
-_SILENT = Capabilities(reason="the player has no such half")
+def _silence(name: str, trace: Path | None, said: Mapping[str, Capabilities]) -> str:
+    """Say why a player does not know a back-end."""
+    if name.startswith("vk"):
+        return "the recording is not of Vulkan" if trace else "drawtap profile FILE --list asks for one of Vulkan"
+    return "the recording is of Vulkan" if "vk" in said else "the player has no such half"
 
 
 def _answers(lines: Iterable[Mapping[str, object]]) -> dict[str, Capabilities]:

@@ -24,7 +24,7 @@ FOLDS: Mapping[str, str] = {
     "gauge": "last",
     "timestamp": "first",
 }
-BOUNDARIES = ("call", "draw", "frame", "range")
+BOUNDARIES = ("call", "draw", "frame", "range", "pass")
 
 
 @dataclass(frozen=True, slots=True)

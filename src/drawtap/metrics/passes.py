@@ -18,7 +18,7 @@ from drawtap.errors import ChildError, UnavailableError
 from drawtap.metrics.metric import Metric
 from drawtap.replay import player
 
-_LETTERS = {"frame": "f", "draw": "d", "call": "c", "range": "r"}
+_LETTERS = {"frame": "f", "draw": "d", "call": "c", "range": "r", "pass": "p"}
 _WORDS = {letter: word for word, letter in _LETTERS.items()}
 
 
@@ -88,7 +88,7 @@ def request_text(
     isolate: bool = False,
     pictures: Path | None = None,
 ) -> str:
-    """Return what the player is to measure, as native/player/metrics/session.h describes it."""
+    """Return what the player is to measure, as native/player/metrics/measure.h describes it."""
     number = {metric.id: i for i, metric in enumerate(metrics)}
 
     def letters(words: Sequence[str]) -> str:

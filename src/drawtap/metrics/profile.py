@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
 
 _IMAGES = 16  # frames whose images are compared, at most
-_PER = {"f": "frame", "d": "draw", "c": "call", "r": "range"}
+_PER = {"f": "frame", "d": "draw", "c": "call", "r": "range", "p": "pass"}
 
 
 @dataclass(frozen=True)
@@ -285,7 +285,7 @@ SELECT u.per, u.number, u.seq, u.end_seq, u.t_start, u.t_end, {number}, {repetit
             THEN nullif(regexp_extract(u.note, '(?:^|;)' || substr(u.place, 2) || '=([^;]*)', 1), '') END,
        u.value, u.draws,
        nullif(regexp_extract(u.lost, '(?:^|;)' || substr(u.place, 2) || '=([0-9]+):', 1), '')::BIGINT,
-       nullif(regexp_extract(u.lost, '(?:^|;)' || substr(u.place, 2) || '=[0-9]+:([^;]*)', 1), '')::DOUBLE
+       nullif(regexp_extract(u.lost, '(?:^|;)' || substr(u.place, 2) || '=[0-9]+:([^;]*)', 1), '')::DOUBLE, {frame}
 FROM ((FROM read_csv({file}, header = true, quote = '"', escape = '"', auto_detect = false, delim = ',',
                       columns = {columns})) UNPIVOT INCLUDE NULLS (value FOR place IN ({names}))) u
 JOIN places p ON p.name = u.place
@@ -324,11 +324,12 @@ CASE WHEN count(value) = 0 THEN min(at_least) END AS at_least
 """
 _TABLE = """
 SELECT r.seq, NULL::USMALLINT AS thread, NULL::BIGINT AS t, m.id AS name, r.value, r.per, r.number, r.end_seq,
-       f.frame, g.name AS range, m.unit, r.spread, r.samples::INTEGER AS samples, r.note, r.draws, r.unknown_draws,
+       coalesce(r.frame, f.frame) AS frame, g.name AS range, m.unit, r.spread,
+       r.samples::INTEGER AS samples, r.note, r.draws, r.unknown_draws,
        r.at_least, r.pass::INTEGER AS pass, r.replay_start, r.replay_ns, {engine} AS engine, {run}::INTEGER AS run
 FROM (SELECT per, number, min(seq) AS seq, max(end_seq) AS end_seq, metric, median(value) AS value,
              max(value) - min(value) AS spread, count(value) AS samples, any_value(note) AS note, min(pass) AS pass,
-             {known},
+             {known}, min(frame) AS frame,
              arg_min(t_start, repetition)::BIGINT AS replay_start,
              arg_min(t_end - t_start, repetition)::BIGINT AS replay_ns
       FROM raw GROUP BY per, number, metric) r
@@ -343,7 +344,7 @@ def _load(connection: duckdb.DuckDBPyConnection, runs: _Runs, plan: Plan, wanted
     connection.execute(
         "CREATE TABLE raw (per VARCHAR, number UBIGINT, seq UBIGINT, end_seq UBIGINT, t_start UBIGINT, t_end UBIGINT, "
         "pass INTEGER, repetition INTEGER, metric VARCHAR, note VARCHAR, value DOUBLE, draws BIGINT, unknown BIGINT, "
-        "at_least DOUBLE)"
+        "at_least DOUBLE, frame UBIGINT)"
     )
     connection.execute("CREATE TABLE metrics (metric VARCHAR, id VARCHAR, unit VARCHAR)")
     known = {m.id: m for one in plan.passes for m in one.metrics}
@@ -388,7 +389,7 @@ def _estimate(trace: Trace, connection: duckdb.DuckDBPyConnection) -> None:
         )
     connection.execute(
         "INSERT INTO raw SELECT r.per, r.number, r.seq, r.end_seq, r.t_start, r.t_end, r.pass, r.repetition, e.metric, "
-        "e.note, e.value, r.draws, CASE WHEN e.value IS NULL THEN r.draws END, NULL "
+        "e.note, e.value, r.draws, CASE WHEN e.value IS NULL THEN r.draws END, NULL, r.frame "
         "FROM raw r JOIN estimated e USING (seq) WHERE r.per = 'draw' AND r.metric = $1",
         [estimate.FRAGMENTS],
     )
@@ -401,7 +402,10 @@ def _question(file: Path, number: int, repetition: int, places: Sequence[str]) -
     kinds = {name: fixed.get(name, "DOUBLE" if re.fullmatch(r"m\d+", name) else "UBIGINT") for name in header}
     columns = "{" + ", ".join(f"'{name}': '{kind}'" for name, kind in kinds.items()) + "}"
     names = ", ".join(places)
-    return _LONG.format(number=number, repetition=repetition, file=quote_text(file), columns=columns, names=names)
+    frame = "u.frame" if "frame" in header else "NULL"
+    return _LONG.format(
+        number=number, repetition=repetition, file=quote_text(file), columns=columns, names=names, frame=frame
+    )
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, table: str, rows: Iterable[Sequence[object]]) -> None:

@@ -10,7 +10,7 @@ from drawtap.metrics import listing, passes, profile
 from drawtap.replay import engine
 from drawtap.trace.trace import Trace
 
-_CLOCK, _GPU = "cpu:time/wall", "gl:time/elapsed"
+_CLOCK, _GPU = "cpu:time/wall", ("gl:time/elapsed", "vk:time/elapsed")
 _MOST_CALLS = 200_000  # for which each call is measured; for more each draw
 
 
@@ -29,7 +29,7 @@ def side(
     """
     environment = engine.environment_of(engine_name)
     known = listing.metrics(trace.path, environment=environment)
-    chosen = [m for m in known if m.id in (_CLOCK, _GPU) and not m.missing]
+    chosen = [m for m in known if m.id in (_CLOCK, *_GPU) and not m.missing]
     if not any(m.id == _CLOCK for m in chosen):
         raise UnavailableError(f"{engine_name} has no clock", hint="drawtap profile --list says why")
     more = [m for m in listing.chosen(known, list(metrics)) if m not in chosen] if metrics else []

@@ -51,9 +51,11 @@ def series(trace: Trace) -> list[Series]:
 #: What tells how much a draw costs, the best first.
 COSTS = (
     "gl:time/elapsed",
+    "vk:time/elapsed",
     "cpu:time/wall",
     "cpu:time/thread",
     "gl:samples/samples_passed",
+    "vk:samples/samples_passed",
     "estimate:operations/total",
 )
 

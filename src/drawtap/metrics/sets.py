@@ -9,7 +9,7 @@ repeat = 3
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from drawtap.errors import InputError, UsageError, did_you_mean, read_toml
@@ -17,18 +17,28 @@ from drawtap.errors import InputError, UsageError, did_you_mean, read_toml
 
 @dataclass(frozen=True, slots=True)
 class Set:
-    """Ids and patterns of metrics, with the defaults of `per` and `repeat`."""
+    """Ids and patterns of metrics, with the defaults of `per` and `repeat`.
+
+    `vulkan` are those for recordings of Vulkan, where others are wanted of these.
+    """
 
     name: str
     metrics: tuple[str, ...]
     per: tuple[str, ...] = ("frame",)
     repeat: int = 1
+    vulkan: tuple[str, ...] = ()
+
+    def of(self, *, vulkan: bool) -> Set:
+        """Return the set for recordings of Vulkan, or for others."""
+        return replace(self, metrics=self.vulkan) if vulkan and self.vulkan else self
 
 
 BUILT_IN = (
     Set("overview", ("gl:time/elapsed", "gl:primitives/primitives_generated", "gl:samples/*", "cpu:time/wall",
-                     "cpu:time/thread", "cpu:time/process")),
-    Set("pipeline", ("gl:primitives/*", "gl:samples/*", "gl:pipeline/*"), ("frame", "draw")),
+                     "cpu:time/thread", "cpu:time/process"),
+        vulkan=("vk:time/elapsed", "vk:samples/*", "cpu:time/wall", "cpu:time/thread", "cpu:time/process")),
+    Set("pipeline", ("gl:primitives/*", "gl:samples/*", "gl:pipeline/*"), ("frame", "draw"),
+        vulkan=("vk:samples/*", "vk:pipeline/*")),
     Set("content", ("geometry:*", "fragments:*"), ("frame", "draw")),
     Set("cpu", ("cpu:*",)),
 )  # fmt: skip

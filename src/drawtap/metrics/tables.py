@@ -311,6 +311,7 @@ class HeatMap:
 _MOST_METRICS = 8
 _FIRST = (
     "gl:time/elapsed",
+    "vk:time/elapsed",
     "cpu:time/wall",
     "estimate:operations/total",
     "fragments:count/generated",

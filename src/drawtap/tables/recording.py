@@ -396,10 +396,12 @@ MetricRow = TypedDict(
         "t": Annotated[I64 | None, "of a mark: when", "ns"],
         "name": Annotated[TEXT | None, "id of the metric, or what the hook called it"],
         "value": Annotated[F64 | None, "the median over the repetitions; NULL where `note` says why"],
-        "per": Annotated[TEXT | None, "call, draw, frame, range, or mark"],
-        "number": Annotated[U64 | None, "of the frame or range"],
+        "per": Annotated[TEXT | None, "call, draw, frame, pass (of Vulkan), range, or mark"],
+        "number": Annotated[
+            U64 | None, "of the frame or range; of Vulkan's draws and passes: `number` and `pass_number` of `executed`"
+        ],
         "end_seq": Annotated[U64 | None, "the call behind the last one"],
-        "frame": Annotated[U64 | None, "the frame that it began in"],
+        "frame": Annotated[U64 | None, "the frame that it began in; of Vulkan's draws and passes, that of the submit"],
         "range": Annotated[TEXT | None, "name of the range"],
         "unit": Annotated[TEXT | None, "ns, bytes, count, percent or the driver's"],
         "spread": Annotated[F64 | None, "largest less smallest value of the repetitions"],
@@ -640,6 +642,28 @@ class RedundancyRow(TypedDict):
     seq: Annotated[U64, "the call"]
     kind: Annotated[TEXT, "in which way it did nothing"]
     program: Annotated[U64 | None, "the program that it is about"]
+
+
+@declared("executed_metrics", "computed")
+class ExecutedMetricRow(TypedDict):
+    """A draw, dispatch or clear that Vulkan ran (`executed`), with one measured value (`metrics`)."""
+
+    number: Annotated[U64, "its place in the order of execution, as in `executed`"]
+    seq: Annotated[U64, "the call that recorded it"]
+    submit_seq: Annotated[U64, "the call that submitted it"]
+    frame: Annotated[U64, "the frame that it was submitted in"]
+    function: Annotated[TEXT, "the function"]
+    kind: Annotated[TEXT, "draw, dispatch, clear ..."]
+    pass_number: Annotated[U64 | None, "number of the render pass that it runs in; NULL outside"]
+    pipeline: Annotated[U64 | None, "its pipeline, where the command buffer bound one"]
+    vertices: Annotated[U64 | None, "of a draw: vertices, or indices; NULL where a buffer has the counts"]
+    instances: Annotated[U64 | None, "of a draw: instances; NULL where a buffer has the counts"]
+    per: Annotated[TEXT, "draw: the value is its own; call: of the call that recorded it"]
+    metric: Annotated[TEXT, "id of the metric"]
+    value: Annotated[F64 | None, "the median over the repetitions; NULL where `note` says why"]
+    unit: Annotated[TEXT | None, "ns, bytes, count, percent or the driver's"]
+    note: Annotated[TEXT | None, "why there is no value"]
+    run: Annotated[I32 | None, "number of the run of drawtap profile"]
 
 
 @declared("findings", "computed")

@@ -35,7 +35,6 @@ WITHOUT_VULKAN: Mapping[str, Gap] = {
     "export: c": Gap("C source", _CALLS),
     "image: draws": Gap("The history of a pixel, overlays and meshes", _SNAPSHOTS),
     "overdraw": Gap("The count of fragments", "drawtap stats FILE counts draws and vertices"),
-    "profile": Gap("Measuring", "drawtap replay FILE --benchmark has the time of each frame"),
     "shaders": Gap("The estimate of shaders", "drawtap sql FILE 'SELECT * FROM shaders' has the modules of Vulkan"),
     "simplify": Gap("The search for calls that did nothing", "drawtap checklist FILE has rules for Vulkan"),
     "state": Gap("State", _ASK),
