@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import shared
 from drawtap.corpus import engines, hiding, rows, search
 from drawtap.corpus.adding import Adder
 from drawtap.corpus.checking import check
+from drawtap.corpus.minimizing import minimize
 from drawtap.corpus.playing import Limits, Run, play, play_all, task_key
 from drawtap.corpus.store import Store, create
 from drawtap.corpus.timing import METRICS
@@ -72,7 +74,20 @@ def fakes(tmp_path_factory: pytest.TempPathFactory) -> Path:
         subprocess.run(["cc", "-shared", "-fPIC", "-o", str(module), str(SOURCE), "-ldl"], check=True)
         surface = 'EGL_PLATFORM = "surfaceless"'
         lines = [f'[sound]\nbase = "llvmpipe"\nenv = {{ {surface} }}\n']
-        for word in ("hang", "stop", "crash", "eat", "wrong", "exit", "blend", "mask", "jitter", "slow", "none"):
+        for word in (
+            "hang",
+            "stop",
+            "crash",
+            "eat",
+            "wrong",
+            "exit",
+            "blend",
+            "mask",
+            "jitter",
+            "slow",
+            "error",
+            "none",
+        ):
             own = f'LD_PRELOAD = "{module}", FAKE_DOES = "{word}", FAKE_AT = "{AT}"'
             lines.append(f'["{word}-1.0"]\nbase = "llvmpipe"\nfamily = "fake"\nenv = {{ {surface}, {own} }}\n')
         (folder / "engines.toml").write_text("\n".join(lines))
@@ -245,6 +260,29 @@ def test_a_failing_recording_becomes_a_minimal_one(store: Store, fakes: Path, tm
     (crash,) = engines.named(["crash-1.0"], fakes)
     (tmp_path / "home").mkdir()
     assert play(out, crash, PATIENT, tmp_path / "home").outcome == "crash"
+
+
+@pytest.mark.parametrize(
+    ("engine", "label", "oracle"),
+    [("hang-1.0", "hang", "hang in glDrawArrays"), ("eat-1.0", "oom", "oom in glDrawArrays"),
+     ("error-1.0", "gl-error", "gl-error"), ("wrong-1.0", "rejected", "pixels")],
+)  # fmt: skip
+def test_every_failure_is_kept(store: Store, fakes: Path, engine: str, label: str, oracle: str) -> None:
+    limits = replace(PATIENT, stall_s=2, memory_bytes=1 << 30)
+    (run,) = _played(store, fakes, engine, limits=limits).values()
+    if label == "rejected":
+        _decide(store, fakes, "reject", "--on", engine, "--frame", AT)
+    assert _verdict(store, fakes, "--new", engine)[1]["label"] == label
+    (bad,) = engines.named([engine], fakes)
+    # One second is enough for a step or two: what is left must fail as the whole recording does.
+    made = minimize(store, run.trace, bad, None, seconds=steps(1, 60), limits=limits)
+    assert (made.label, made.oracle, made.trace) == (label, oracle, run.trace)
+    assert made.calls < made.before
+    if label == "rejected":
+        assert made.calls < made.before / 2  # a frame needs few calls, and this image still comes
+        return
+    (again,) = play_all(store, [made.id], [bad], limits, jobs=1)
+    assert (again.outcome, again.function) == (run.outcome, run.function)
 
 
 def test_images_that_differ_differ_in_the_minimal_recording(store: Store, fakes: Path) -> None:

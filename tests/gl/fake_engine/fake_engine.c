@@ -1,5 +1,5 @@
 /* A driver of ours in front of another one that goes wrong at the N-th draw (FAKE_AT=N, from 0), loaded with
- * LD_PRELOAD. FAKE_DOES says how: hang|crash|eat|exit|stop, or in the picture: wrong (nothing is drawn); from there on
+ * LD_PRELOAD. FAKE_DOES says how: hang|crash|eat|exit|stop|error (a GL error), or in the picture: wrong (nothing is drawn); from there on
  * blend, mask (no blue), jitter (a pixel somewhere has any colour), slow (each draw takes longer). wait: at that draw,
  * until the file FAKE_FILE is there. */
 #define _GNU_SOURCE
@@ -15,6 +15,10 @@ typedef void (*Draw)(unsigned, int, int);
 static Draw g_draw;
 static void* (*g_get)(const char*);
 
+static void (*g_enable)(unsigned), (*g_disable)(unsigned), (*g_blend)(unsigned, unsigned), (*g_clear)(unsigned);
+static void (*g_mask)(unsigned char, unsigned char, unsigned char, unsigned char);
+static void (*g_scissor)(int, int, int, int), (*g_color)(float, float, float, float);
+
 static void goes_wrong(void) {
   const char* does = getenv("FAKE_DOES");
   if (!does) return;
@@ -25,16 +29,13 @@ static void goes_wrong(void) {
   if (!strcmp(does, "stop")) raise(SIGSTOP);
   if (!strcmp(does, "crash")) raise(SIGSEGV);
   if (!strcmp(does, "exit")) _exit(9);
+  if (!strcmp(does, "error")) g_enable(0xFFFF);
   if (!strcmp(does, "eat"))
     for (;;) {
       char* more = malloc(16 << 20);
       if (more) memset(more, 1, 16 << 20);
     }
 }
-
-static void (*g_enable)(unsigned), (*g_disable)(unsigned), (*g_blend)(unsigned, unsigned), (*g_clear)(unsigned);
-static void (*g_mask)(unsigned char, unsigned char, unsigned char, unsigned char);
-static void (*g_scissor)(int, int, int, int), (*g_color)(float, float, float, float);
 
 /* Draws what is wrong in the picture; 0: the draw is still to be made. */
 static int draws_wrong(const char* does, unsigned mode, int first, int count) {
