@@ -175,7 +175,23 @@ void Player::vg_error_result(const Row& w, uint32_t recorded, uint32_t now) {
 void Player::check_error(const char* function) {
   if (in_begin() || !context) return;
   uint32_t error = driver::glGetError();
+  if (error == GL_CONTEXT_LOST) ask_reset();
   if (error) errors_.push_back({context, error, seq, function});
+}
+
+// Whoever watches wants to know whose fault a reset of the device was. At other times a context may not know the
+// question, and would answer with an error that the program never had.
+void Player::ask_reset() {
+  if (!options.heartbeat || !reset_.empty() || !context || in_begin()) return;
+  for (auto* ask : {&driver::glGetGraphicsResetStatus, &driver::glGetGraphicsResetStatusKHR,
+                    &driver::glGetGraphicsResetStatusEXT, &driver::glGetGraphicsResetStatusARB})
+    if (*ask) {
+      const uint32_t status = (*ask)();
+      if (status == GL_GUILTY_CONTEXT_RESET) reset_ = "guilty";
+      if (status == GL_INNOCENT_CONTEXT_RESET) reset_ = "innocent";
+      if (status == GL_UNKNOWN_CONTEXT_RESET) reset_ = "unknown";
+      return;
+    }
 }
 
 void Player::refuse(const Row& w, const char* function, const char* why) {

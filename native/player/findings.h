@@ -71,6 +71,7 @@ struct Outcome {
   double started = 0, measured_from = 0, ended = 0;
   const std::vector<double>& frame_times;
   std::string engine;
+  std::string reset = {};  // the driver's word about a context that was lost: guilty, innocent, unknown
 };
 
 inline void put_outcome(FILE* to, const Outcome& o) {
@@ -83,6 +84,7 @@ inline void put_outcome(FILE* to, const Outcome& o) {
   line.put("measured_seconds", o.ended - begun).put("measured_calls", o.measured_calls);
   line.put("compared", o.compared).put("different", o.different).put("skipped", o.skipped);
   line.put("uncompared", o.uncompared).put("unseen", o.unseen).put("loops", o.loops).put("engine", o.engine);
+  if (!o.reset.empty()) line.put("reset", o.reset);
   put_line(to, line.values("frame_times_ns", times));
   fflush(to);
 }

@@ -407,6 +407,7 @@ int Player::run() {
 }
 
 void Player::finish() {
+  ask_reset();
   for (auto& e : errors_)
     report(e.function.starts_with("vg") ? "vg-error" : "gl-error", e.call, e.function,
            std::string(error_name(e.error)) + "; the program did not ask for errors");
@@ -432,7 +433,8 @@ void Player::finish() {
                         .measured_from = measured_from_,
                         .ended = ended_,
                         .frame_times = frame_times_,
-                        .engine = windows_ ? windows_->engine() : ""});
+                        .engine = windows_ ? windows_->engine() : "",
+                        .reset = reset_});
 }
 
 }  // namespace dt::play

@@ -244,6 +244,7 @@ class Player {
   void note(const FunctionColumns& c, uint32_t row);
   void frame_end(bool before);
   void check_error(const char* function);
+  void ask_reset();
   bool failed(uint64_t call, const char* function);
   void step_until(uint32_t thread);
   void baton_loop(uint32_t self);
@@ -284,6 +285,7 @@ class Player {
     std::string function;
   };
   bool taken(const void* of, GlError& first);
+  std::string reset_;                                     // a context was lost, and whose fault that was
   std::vector<GlError> errors_;                           // raised here and not asked for by the recording yet
   std::vector<void (Windows::*)(const Call&)> handlers_;  // per function of the trace that is not GL
   std::vector<uint8_t> unplayable_;

@@ -426,6 +426,14 @@ void Windows::add_context(uint64_t recorded, uint64_t share, uint64_t config, in
       player_.report("context", call.seq, call.function.name,
                      "there are no debug contexts here: the driver may say less");
   }
+  // Whoever watches wants to know of a reset: most contexts are asked for without that.
+  const auto strategy = std::find(attributes.begin(), attributes.end(), EGL_CONTEXT_OPENGL_RESET_NOTIFICATION_STRATEGY);
+  if (player_.options.heartbeat && !context->real && strategy == attributes.end()) {
+    std::vector<EGLint> told = attributes;
+    told.pop_back();
+    told.insert(told.end(), {EGL_CONTEXT_OPENGL_RESET_NOTIFICATION_STRATEGY, EGL_LOSE_CONTEXT_ON_RESET, EGL_NONE});
+    context->real = eglCreateContext(display_, of, with, told.data());
+  }
   for (int i = 0; i < 3 && !context->real; ++i) {
     context->real = eglCreateContext(display_, of, with, tries[i]->data());
     if (context->real && i)

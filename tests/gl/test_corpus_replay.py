@@ -59,6 +59,7 @@ def test_json_of_a_replay_has_numbers(triangle: Path, monkeypatch: pytest.Monkey
 # ---- engines that go wrong -----------------------------------------------------------------------------------------
 
 SOURCE = Path(__file__).parent / "fake_engine" / "fake_engine.c"
+FAULTS = "hang stop crash eat wrong exit blend mask jitter slow error lost wait none"
 AT = 4  # the draw at which a fake engine goes wrong
 PATIENT = Limits(stall_s=120, seconds=600)
 
@@ -74,20 +75,7 @@ def fakes(tmp_path_factory: pytest.TempPathFactory) -> Path:
         subprocess.run(["cc", "-shared", "-fPIC", "-o", str(module), str(SOURCE), "-ldl"], check=True)
         surface = 'EGL_PLATFORM = "surfaceless"'
         lines = [f'[sound]\nbase = "llvmpipe"\nenv = {{ {surface} }}\n']
-        for word in (
-            "hang",
-            "stop",
-            "crash",
-            "eat",
-            "wrong",
-            "exit",
-            "blend",
-            "mask",
-            "jitter",
-            "slow",
-            "error",
-            "none",
-        ):
+        for word in FAULTS.split():
             own = f'LD_PRELOAD = "{module}", FAKE_DOES = "{word}", FAKE_AT = "{AT}"'
             lines.append(f'["{word}-1.0"]\nbase = "llvmpipe"\nfamily = "fake"\nenv = {{ {surface}, {own} }}\n')
         (folder / "engines.toml").write_text("\n".join(lines))
@@ -105,24 +93,24 @@ def store(tmp_path: Path, triangle: Path, monkeypatch: pytest.MonkeyPatch) -> St
     return made
 
 
-def _played(store: Store, fakes: Path, *names: str, limits: Limits = PATIENT, jobs: int = 2) -> dict[str, Run]:
+def played(store: Store, fakes: Path, *names: str, limits: Limits = PATIENT, jobs: int = 2) -> dict[str, Run]:
     chosen = engines.named(names, fakes)
     return {run.engine.name: run for run in play_all(store, list(store.recordings()), chosen, limits, jobs=jobs)}
 
 
-def _draw(triangle: Path, number: int) -> int:
+def draw(triangle: Path, number: int) -> int:
     with open_trace(triangle) as trace:
         found = trace.sql("SELECT seq FROM calls WHERE name = 'glDrawArrays' ORDER BY seq").fetchall()
     return int(found[number][0])
 
 
 def test_outcomes_are_values(store: Store, fakes: Path, triangle: Path) -> None:
-    found = _played(store, fakes, "sound", "crash-1.0", "wrong-1.0", "exit-1.0")
+    found = played(store, fakes, "sound", "crash-1.0", "wrong-1.0", "exit-1.0")
     assert {name: run.outcome for name, run in found.items()} == {
         "sound": "ok", "crash-1.0": "crash", "wrong-1.0": "differs", "exit-1.0": "crash",
     }  # fmt: skip
     bad = found["crash-1.0"]
-    assert (bad.last_seq, bad.function, bad.signal, bad.detail) == (_draw(triangle, AT), "glDrawArrays", 11, "SIGSEGV")
+    assert (bad.last_seq, bad.function, bad.signal, bad.detail) == (draw(triangle, AT), "glDrawArrays", 11, "SIGSEGV")
     assert found["exit-1.0"].detail == "exit code 9"
     sound, wrong = found["sound"].hashes, found["wrong-1.0"].hashes
     assert sound
@@ -141,36 +129,36 @@ def test_outcomes_are_values(store: Store, fakes: Path, triangle: Path) -> None:
 
 
 def test_a_hang_is_named_by_its_call(store: Store, fakes: Path, triangle: Path) -> None:
-    found = _played(store, fakes, "hang-1.0", "stop-1.0", limits=Limits(stall_s=8, seconds=600))
+    found = played(store, fakes, "hang-1.0", "stop-1.0", limits=Limits(stall_s=8, seconds=600))
     for run in found.values():
-        assert (run.outcome, run.last_seq, run.function) == ("hang", _draw(triangle, AT), "glDrawArrays"), run
+        assert (run.outcome, run.last_seq, run.function) == ("hang", draw(triangle, AT), "glDrawArrays"), run
 
 
 def test_a_player_that_eats_memory_is_ended(store: Store, fakes: Path, triangle: Path) -> None:
-    (run,) = _played(store, fakes, "eat-1.0", limits=Limits(stall_s=120, memory_bytes=1 << 30)).values()
-    assert (run.outcome, run.last_seq) == ("oom", _draw(triangle, AT))
+    (run,) = played(store, fakes, "eat-1.0", limits=Limits(stall_s=120, memory_bytes=1 << 30)).values()
+    assert (run.outcome, run.last_seq) == ("oom", draw(triangle, AT))
 
 
 def test_what_has_a_result_is_not_played_again(store: Store, fakes: Path) -> None:
-    (first,) = _played(store, fakes, "crash-1.0").values()
-    assert not _played(store, fakes, "crash-1.0")
+    (first,) = played(store, fakes, "crash-1.0").values()
+    assert not played(store, fakes, "crash-1.0")
     assert search.done_tasks(store) == {first.task}
     # Another build under the same name is another engine.
     text = fakes.read_text().replace('FAKE_DOES = "crash"', 'FAKE_DOES = "none"')
     other = Path(store.where).parent / "other.toml"
     other.write_text(text)
-    (second,) = _played(store, other, "crash-1.0").values()
+    (second,) = played(store, other, "crash-1.0").values()
     assert (second.outcome, second.engine.name) == ("ok", first.engine.name)
     assert second.engine.key != first.engine.key
 
 
 def test_results_are_put_together_too(store: Store, fakes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "MANY_FILES", 1)
-    (run,) = _played(store, fakes, "sound").values()
+    (run,) = played(store, fakes, "sound").values()
     made = search.compact(store)
     assert made is not None
     assert run.task in made.recordings
-    assert not _played(store, fakes, "sound")
+    assert not played(store, fakes, "sound")
     with search.Corpus(store) as corpus:
         assert corpus.scalar("SELECT count(*) FROM images WHERE task = ?", (run.task,)) == run.frames
     store.remove(run.trace)
@@ -213,7 +201,7 @@ def test_injected_faults_get_the_right_label(store: Store, fakes: Path, triangle
     for fault, words in (("blend", ()), ("mask", ("--no-cut",))):
         code, said = _verdict(store, fakes, "--new", f"{fault}-1.0", "--base", "sound", *words)
         assert (code, said["label"], said["frame"]) == (1, "differs", AT), said
-        assert (said["call"], said["function"]) == (_draw(triangle, AT), "glDrawArrays")
+        assert (said["call"], said["function"]) == (draw(triangle, AT), "glDrawArrays")
         # The frame is in the corpus as a recording of its own.
         answer = run_drawtap("corpus", "ls", "--corpus", store.where, "--tag", f"differs=sound {fault}-1.0", "--json")
         cuts = [(row["trace"], row["frames"]) for row in json.loads(answer.stdout)]
@@ -269,7 +257,7 @@ def test_a_failing_recording_becomes_a_minimal_one(store: Store, fakes: Path, tm
 )  # fmt: skip
 def test_every_failure_is_kept(store: Store, fakes: Path, engine: str, label: str, oracle: str) -> None:
     limits = replace(PATIENT, stall_s=2, memory_bytes=1 << 30)
-    (run,) = _played(store, fakes, engine, limits=limits).values()
+    (run,) = played(store, fakes, engine, limits=limits).values()
     if label == "rejected":
         _decide(store, fakes, "reject", "--on", engine, "--frame", AT)
     assert _verdict(store, fakes, "--new", engine)[1]["label"] == label

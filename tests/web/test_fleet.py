@@ -21,7 +21,7 @@ from drawtap.corpus.sweeping import sweep
 from drawtap.tables.corpus import FILED
 from drawtap.trace.result import connect
 from gl.conftest import display, programs  # noqa: F401 - fixtures
-from gl.test_corpus_replay import AT, _draw, fakes, triangle  # noqa: F401 - fixtures
+from gl.test_corpus_replay import AT, draw, fakes, triangle  # noqa: F401 - fixtures
 from shared import BROWSER, run_drawtap, steps
 from web.conftest import MOST_ROWS, Server
 
@@ -77,17 +77,17 @@ def test_cells_say_what_the_corpus_knows(judged, fleet, triangle):  # noqa: F811
     cell = fleet.ask(f"/api/fleet/cell/{trace}/{builds['mask-1.0']}").json
     assert (cell["frame"], cell["call"], cell["draw"], cell["function"]) == (
         AT,
-        _draw(triangle, AT),
+        draw(triangle, AT),
         True,
         "glDrawArrays",
     )
     assert {cell["right"], cell["got"]} <= set(cell["kept"])
     assert [line.split()[2] for line in cell["commands"]] == ["get", "verdict"]
     crash = fleet.ask(f"/api/fleet/cell/{trace}/{builds['crash-1.0']}").json
-    assert (crash["outcome"], crash["call"], crash["draw"]) == ("crash", _draw(triangle, AT), False)
+    assert (crash["outcome"], crash["call"], crash["draw"]) == ("crash", draw(triangle, AT), False)
     with Corpus(judged) as tables:
         ended = tables.query("SELECT first_seq, function, detail FROM verdicts WHERE label = 'crash'").fetchall()
-    assert ended == [(_draw(triangle, AT), "glDrawArrays", "SIGSEGV")]
+    assert ended == [(draw(triangle, AT), "glDrawArrays", "SIGSEGV")]
     # What a build with jitter drew in its run nobody draws again: another picture of that build stands for it.
     jitter = fleet.ask(f"/api/fleet/cell/{trace}/{builds['jitter-1.0']}").json
     assert jitter["got"] in jitter["kept"]
@@ -176,7 +176,7 @@ def test_images_are_approved_there_and_the_recording_opens_at_the_draw(opened, f
     page.press("v")
     page.page.wait_for_selector("#tab-picture[aria-selected=true]")
     page.page.wait_for_selector("body[data-ready]")
-    seq = _draw(triangle, AT)
+    seq = draw(triangle, AT)
     page.wait(f"place.call === {seq} && place.callb === {seq}")
     assert "on sound" in page.text("#what")
     assert "on mask-1.0" in page.text("#what")

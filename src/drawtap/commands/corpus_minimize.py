@@ -40,9 +40,10 @@ def corpus_minimize(
 ) -> Sheets:
     """Leave out calls of recordings while a build still fails with them, as the newest verdict says.
 
-    Images that differ must still differ from the other engine's. A crash, a hang or a lack of memory must still happen
-    in the same function, a GL error must still be raised, a rejected image must still be drawn. The search begins with
-    the frame that the verdict cut out, and with the whole recording where that frame alone does not fail.
+    Images that differ must still differ from the other engine's. A crash, a hang, a reset of the device or a lack of
+    memory must still happen in the same function. A GL error must still be raised, a rejected image must still be
+    drawn. The search begins with the frame that the verdict cut out, and with the whole recording where that frame
+    alone does not fail.
 
     Minimal recordings go into the corpus, with the tags minimal_of, fails and label. The column minimal says whether no
     call can go any more. Slow recordings are not minimized.

@@ -50,7 +50,8 @@ def corpus_replay(
     """Play recordings on engines, each in a process of its own, and write what happened into the corpus.
 
     Outcomes: ok; differs (other images or read-backs than in the recording), gl-error, skipped-calls; crash, hang, oom,
-    with the call; unsupported, timeout, infrastructure, machine-lost say nothing about the driver. A recording with a
+    device-lost, with the call; unsupported, victim (of another's reset, twice), timeout, infrastructure, machine-lost
+    say nothing about the driver. A recording with a
     result on an engine is not played again, so the command may be ended and repeated. Results are the tables
     runs and images of `corpus sql`. The column images says what approvals make of the images (see corpus verdict):
     approved images may differ from the recording. The exit code is 1 where an engine failed, or its images are bad.

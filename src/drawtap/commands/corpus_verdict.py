@@ -61,9 +61,9 @@ def corpus_verdict(
 
     Recordings without a result there are played first. A recording is approved, same (as the other engine draws it),
     flaky (images change from run to run, in few pixels), rejected or differs. Where nothing is approved and there is no
-    other engine, it is unknown. Runs that failed have their outcome: crash, hang, oom, gl-error, skipped-calls. With
-    --base, the first draw whose result differs is named, and the frame is put into the corpus as a recording of its
-    own.
+    other engine, it is unknown. Runs that failed have their outcome: crash, hang, oom, device-lost, gl-error,
+    skipped-calls. With --base, the first draw whose result differs is named, and the frame is put into the corpus as a
+    recording of its own.
 
     --speed plays pairs: both engines right after each other, in random order, the recordings taking turns. A recording
     is a regression (found, and confirmed by fresh pairs), faster, same (within the threshold), or unknown, with the

@@ -24,6 +24,7 @@ from drawtap.corpus.adding import restore
 from drawtap.corpus.engines import Engine, identified
 from drawtap.corpus.minimizing import Minimized, minimize
 from drawtap.corpus.playing import Limits, Run, Task, play_task
+from drawtap.corpus.resets import Resets
 from drawtap.corpus.store import Store
 from drawtap.errors import DrawtapError, UnavailableError, UsageError
 
@@ -138,11 +139,15 @@ class _Kept:
     """Recordings as files on a worker; the last ones stay."""
 
     def __init__(self, where: str) -> None:
-        self.store = Store(where)
+        self.store, self._resets = Store(where), Resets()
         self._temporary = tempfile.TemporaryDirectory(prefix="drawtap-farm-")  # as long as the worker lives
         self.folder = Path(self._temporary.name)
         self._files: OrderedDict[str, Path] = OrderedDict()
         self._lock = threading.Lock()
+
+    @property
+    def resets(self) -> Resets:
+        return self._resets
 
     def get(self, id_: str) -> Path:
         with self._lock:

@@ -17,6 +17,7 @@ from drawtap.analysis.extract import Cut, Cutter, ExtractOptions, target
 from drawtap.corpus import playing
 from drawtap.corpus.adding import Adder, restore
 from drawtap.corpus.playing import Limits
+from drawtap.corpus.resets import turn
 from drawtap.corpus.search import Corpus
 from drawtap.errors import QueryError, UsageError
 from drawtap.replay import engine
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from drawtap.corpus.engines import Engine
     from drawtap.corpus.store import Store
 
-_ENDED = ("crash", "hang", "oom")
+_ENDED = ("crash", "hang", "oom", "device-lost")
 
 
 @dataclass(frozen=True)
@@ -128,15 +129,16 @@ def _wish(
         function = verdict["function"]
 
         def still(path: Path) -> bool:
-            with tempfile.TemporaryDirectory(dir=folder) as home:
-                run = playing.play(path, new, limits, Path(home))
+            alone = label == "device-lost"  # it would take others with it
+            with tempfile.TemporaryDirectory(dir=folder) as home, turn(alone=alone):
+                run = playing.play(path, new, limits, Path(home), alone=alone)
             return run.outcome == label and (
                 run.last_seq is None or playing.function_of(path, run.last_seq) == function
             )
 
         about = f"{label} in {function}" if function else label
         return _Wish(about, new.name, lent, None, verdict["first_seq"], still)
-    hint = "differs, rejected, gl-error, crash, hang and oom can be kept"
+    hint = "differs, rejected, gl-error, crash, hang, oom and device-lost can be kept"
     raise UsageError(f"there is no failure to keep: {verdict['name']} is {label}", hint=hint)
 
 

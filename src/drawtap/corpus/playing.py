@@ -8,6 +8,7 @@ exception. It goes into the corpus under the key of the task, and a task with a 
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
 import mmap
@@ -31,14 +32,17 @@ from drawtap import activity
 from drawtap.corpus import rows
 from drawtap.corpus.adding import restore
 from drawtap.corpus.engines import Engine
+from drawtap.corpus.resets import Reset, Resets, turn
 from drawtap.corpus.search import done_tasks
 from drawtap.corpus.store import Store
 from drawtap.replay import player
 from drawtap.trace.trace import open_trace
 
 #: Outcomes that say something about the driver, from bad to good; the others say that nothing was found out.
-ABOUT_THE_DRIVER = ("crash", "hang", "oom", "gl-error", "skipped-calls", "differs", "ok")
+ABOUT_THE_DRIVER = ("crash", "hang", "oom", "device-lost", "gl-error", "skipped-calls", "differs", "ok")
 FAILED = ABOUT_THE_DRIVER[:-1]
+_NOT_KEPT = ("machine-lost", "victim")  # they say nothing about the recording: another time it is played
+_REPEATS = 2  # of a victim
 _NO_BEAT = (1 << 64) - 1
 _STEP_S = 0.05
 _GRACE_S = 1.0  # between a polite end and a killed one
@@ -91,10 +95,14 @@ class Task:
 
 
 class Folder(Protocol):
-    """Recordings of a store as files."""
+    """Recordings of a store as files, and what is heard of resets meanwhile."""
 
     store: Store
     folder: Path
+
+    @property
+    def resets(self) -> Resets:
+        """Resets that the kernel announces."""
 
     def get(self, id_: str) -> Path:
         """Return the file of a recording."""
@@ -129,7 +137,7 @@ def play_all(
         files = Files(store, Path(name))
         running: set[Future[Run]] = set()
         finished = 0
-        with activity.step(f"playing {len(tasks)} recordings"):
+        with contextlib.closing(files.resets), activity.step(f"playing {len(tasks)} recordings"):
             for task in tasks:
                 running.add(pool.submit(play_task, files, task, limits))
                 if len(running) >= 2 * jobs:  # no more files than are needed soon
@@ -152,6 +160,11 @@ class Files:
     def __init__(self, store: Store, folder: Path) -> None:
         self.store, self.folder, self._lock = store, folder, threading.Lock()
 
+    @functools.cached_property
+    def resets(self) -> Resets:
+        """Listen to resets from now on."""
+        return Resets()
+
     def get(self, id_: str) -> Path:
         """Return the file of a recording; the first time it is restored."""
         path = self.folder / f"{id_}.dtap"
@@ -164,12 +177,15 @@ class Files:
 def play_task(files: Folder, task: Task, limits: Limits) -> Run:
     """Play a task in a process of its own and write its result into the store."""
     path = files.get(task.trace)
-    with tempfile.TemporaryDirectory(prefix="home-", dir=files.folder) as home:
-        run = play(path, task.engine, limits, Path(home))
+    for repeat in range(1 + _REPEATS):
+        with tempfile.TemporaryDirectory(prefix="home-", dir=files.folder) as home, turn(alone=repeat > 0):
+            run = play(path, task.engine, limits, Path(home), resets=files.resets, alone=repeat > 0)
+        if run.outcome != "victim":
+            break
     run = replace(run, task=task.key, trace=task.trace)
     if run.last_seq is not None:
         run = replace(run, function=function_of(path, run.last_seq))
-    if run.outcome != "machine-lost":  # that is nothing about the recording: another time it is played
+    if run.outcome not in _NOT_KEPT:
         rows.write_run(files.store, run)
     return run
 
@@ -180,8 +196,13 @@ def function_of(path: Path, seq: int) -> str | None:
         return trace.calls[seq].name if seq < trace.call_count else None
 
 
-def play(path: Path, one: Engine, limits: Limits, home: Path) -> Run:
-    """Play a recording file on an engine under limits, with an empty home; the outcome says what happened."""
+def play(
+    path: Path, one: Engine, limits: Limits, home: Path, *, resets: Resets | None = None, alone: bool = False
+) -> Run:
+    """Play a recording file on an engine under limits, with an empty home; the outcome says what happened.
+
+    `alone`: no other replay runs here meanwhile, so a reset that nobody is blamed for is this one's fault.
+    """
     started, began = time.time_ns(), time.monotonic()
     with _heartbeat() as (descriptor, beat), (home / "out").open("w+b") as out, (home / "err").open("w+b") as err:
         command = [*_dies_with_us(), str(player.program()), "--verify", "--hashes", "--errors"]
@@ -196,7 +217,8 @@ def play(path: Path, one: Engine, limits: Limits, home: Path) -> Run:
         )
         try:
             _limit(child.pid)
-            ended = _watch(child, beat, limits)
+            devices: set[str] = set()
+            ended = _watch(child, beat, limits, lambda: devices.update(resets.devices_of(child.pid) if resets else ()))
         finally:
             if child.poll() is None:
                 _end(child)
@@ -209,8 +231,39 @@ def play(path: Path, one: Engine, limits: Limits, home: Path) -> Run:
     run = Run("", "", one, ended or "", started, time.monotonic() - began, log=log)
     last = None if at == _NO_BEAT else at & 0xFFFF_FFFF_FFFF
     if ended:
-        return replace(run, last_seq=last, detail=_said(ended, limits))
-    return _outcome(run, child.returncode, lines, last)
+        run = replace(run, last_seq=last, detail=_said(ended, limits))
+    else:
+        run = _outcome(run, child.returncode, lines, last)
+    heard = resets.during(began, devices) if resets else []
+    return _after_reset(run, lines, (child.pid, last), heard, alone=alone)
+
+
+def _after_reset(
+    run: Run,
+    lines: Sequence[Mapping[str, object]],
+    ended: tuple[int, int | None],
+    resets: Sequence[Reset],
+    *,
+    alone: bool,
+) -> Run:
+    """Return the result of a run, device-lost or victim where its device was reset."""
+    lost = [line for line in lines if line.get("kind") == "finding" and "GL_CONTEXT_LOST" in str(line.get("text"))]
+    told = next((str(line["reset"]) for line in lines if "reset" in line), "")
+    if run.outcome == "machine-lost" or not (lost or told or resets):
+        return run
+    pid, last = ended
+    how = f"reset, recovered by {resets[0].recovery}" if resets else "the context was lost"
+    blamed = {one.pid for one in resets} - {None}
+    if told == "guilty" or pid in blamed:
+        ours = True
+    elif told == "innocent" or blamed:
+        ours = False
+    else:
+        ours = alone
+    if not ours:
+        return replace(run, outcome="victim", last_seq=None, hashes=None, detail=f"{how}: by another program")
+    seq = min((_int(line, "call") for line in lost), default=last)
+    return replace(run, outcome="device-lost", last_seq=seq, hashes=None, detail=how)
 
 
 def _said(ended: str, limits: Limits) -> str:
@@ -285,8 +338,10 @@ def _heartbeat() -> Iterator[tuple[int, Callable[[], int]]]:
         os.close(descriptor)
 
 
-def _watch(child: subprocess.Popen[bytes], beat: Callable[[], int], limits: Limits) -> str | None:
-    """Wait for a player; return why it was ended, None where it ended by itself."""
+def _watch(
+    child: subprocess.Popen[bytes], beat: Callable[[], int], limits: Limits, look: Callable[[], object]
+) -> str | None:
+    """Wait for a player; return why it was ended, None where it ended by itself. `look` is called now and then."""
     began = changed = time.monotonic()
     seen = beat()
     while True:
@@ -294,6 +349,7 @@ def _watch(child: subprocess.Popen[bytes], beat: Callable[[], int], limits: Limi
             child.wait(_STEP_S)
             return None
         now, at = time.monotonic(), beat()
+        look()
         if at != seen:
             seen, changed = at, now
         why = None

@@ -112,7 +112,11 @@ TABLES = by_name(
             ("drawtap", TEXT, "version of the player"),
             ("started", I64, "when it began, since 1970 in UTC", "ns"),
             ("seconds", F64, "how long it took, with the start of the player", "s"),
-            ("outcome", TEXT, "ok, differs, gl-error, skipped-calls, crash, hang, oom; unsupported, timeout ..."),
+            (
+                "outcome",
+                TEXT,
+                "ok, differs, gl-error, skipped-calls, crash, hang, oom, device-lost; unsupported, timeout ...",
+            ),
             ("signal", I64, "signal that ended the player; NULL: none"),
             ("last_seq", U64, "the call that is to blame, or came next when the player ended; NULL: none"),
             ("function", TEXT, "the function of that call"),

@@ -1,10 +1,13 @@
 /* A driver of ours in front of another one that goes wrong at the N-th draw (FAKE_AT=N, from 0), loaded with
- * LD_PRELOAD. FAKE_DOES says how: hang|crash|eat|exit|stop|error (a GL error), or in the picture: wrong (nothing is drawn); from there on
- * blend, mask (no blue), jitter (a pixel somewhere has any colour), slow (each draw takes longer). wait: at that draw,
- * until the file FAKE_FILE is there. */
+ * LD_PRELOAD. FAKE_DOES says how: hang|crash|eat|exit|stop|error (a GL error), or in the picture: wrong (nothing is
+ * drawn); from there on blend, mask (no blue), jitter (a pixel somewhere has any colour), slow (each draw takes
+ * longer). wait: at that draw, until the file FAKE_FILE is there; meanwhile FAKE_FILE-PID is, and FAKE_NODE is open.
+ * lost: the same, and then the context is lost, by the fault of FAKE_FAULT (guilty, innocent; nobody says). */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -19,13 +22,32 @@ static void (*g_enable)(unsigned), (*g_disable)(unsigned), (*g_blend)(unsigned, 
 static void (*g_mask)(unsigned char, unsigned char, unsigned char, unsigned char);
 static void (*g_scissor)(int, int, int, int), (*g_color)(float, float, float, float);
 
+static int g_lost;
+static unsigned (*g_error)(void), (*g_status)(void);
+
+static void waits(void) {
+  char name[4096];
+  snprintf(name, sizeof name, "%s-%d", getenv("FAKE_FILE"), (int)getpid());
+  if (getenv("FAKE_NODE") && open(getenv("FAKE_NODE"), O_RDONLY) < 0) abort();
+  close(open(name, O_CREAT | O_WRONLY, 0600));
+  while (access(getenv("FAKE_FILE"), F_OK)) usleep(10000);
+}
+
+static unsigned error(void) { return g_lost ? 0x0507 : g_error(); }
+
+static unsigned status(void) {
+  const char* fault = getenv("FAKE_FAULT");
+  if (!g_lost) return g_status ? g_status() : 0;
+  return !fault ? 0 : !strcmp(fault, "guilty") ? 0x8253 : 0x8254;
+}
+
 static void goes_wrong(void) {
   const char* does = getenv("FAKE_DOES");
   if (!does) return;
   if (!strcmp(does, "hang"))
     for (;;) pause();
-  if (!strcmp(does, "wait"))
-    while (access(getenv("FAKE_FILE"), F_OK)) usleep(10000);
+  if (!strcmp(does, "wait") || !strcmp(does, "lost")) waits();
+  g_lost = !strcmp(does, "lost");
   if (!strcmp(does, "stop")) raise(SIGSTOP);
   if (!strcmp(does, "crash")) raise(SIGSEGV);
   if (!strcmp(does, "exit")) _exit(9);
@@ -93,6 +115,14 @@ void* eglGetProcAddress(const char* name) {
     *(void**)&g_scissor = g_get("glScissor");
     *(void**)&g_color = g_get("glClearColor");
     return (void*)draw;
+  }
+  if (!strcmp(name, "glGetError") && found) {
+    *(void**)&g_error = found;
+    return (void*)error;
+  }
+  if (!strcmp(name, "glGetGraphicsResetStatus")) {
+    *(void**)&g_status = found;
+    return (void*)status;
   }
   return found;
 }

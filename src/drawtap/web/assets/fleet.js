@@ -282,7 +282,7 @@ export class FleetPage {
 
   legend() {
     const told = { approved: "somebody approved these images", same: "as the build that it was compared with", differs: "other images than those", rejected: "somebody rejected these images", flaky: "a few pixels change from run to run", unknown: "nobody has said what is right", played: "played, and not judged", regression: "slower, confirmed by fresh pairs", faster: "faster" };
-    return h("ul", { class: "meaning" }, ...Object.entries(told).map(([label, text]) => h("li", {}, h("b", { class: sign(label)[1], text: sign(label)[0] }), h("span", { text: `${label}: ${text}` }))), h("li", {}, h("b", { class: "red", text: "!" }), h("span", { text: "crash, hang, oom, gl-error, skipped-calls: how the run failed" })));
+    return h("ul", { class: "meaning" }, ...Object.entries(told).map(([label, text]) => h("li", {}, h("b", { class: sign(label)[1], text: sign(label)[0] }), h("span", { text: `${label}: ${text}` }))), h("li", {}, h("b", { class: "red", text: "!" }), h("span", { text: "crash, hang, oom, device-lost, gl-error, skipped-calls: how the run failed" })));
   }
 
   /** @param {any[]} machines */

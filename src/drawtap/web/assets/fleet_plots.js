@@ -82,7 +82,7 @@ export function historyPlot(history, chosen, go) {
     ...builds.flatMap((/** @type {any} */ b, /** @type {number} */ i) => [
       b.change !== null && svg("line", { class: "change", x1: (x(i) + x(Math.max(0, i - 1))) / 2, x2: (x(i) + x(Math.max(0, i - 1))) / 2, y1: EDGE, y2: height - foot }),
       b.change !== null && svg("text", { class: "change", x: (x(i) + x(Math.max(0, i - 1))) / 2 + (2 * i < builds.length ? 4 : -4), y: EDGE + 10, "text-anchor": 2 * i < builds.length ? "start" : "end", text: percent(100 * b.change) }),
-      svg("g", { class: `build ${b.key === chosen ? "chosen" : ""} ${["crash", "hang", "oom", "gl-error"].includes(b.outcome) || ["differs", "rejected"].includes(b.images) ? "red" : ""}`, on: { click: () => go(b.key) } },
+      svg("g", { class: `build ${b.key === chosen ? "chosen" : ""} ${["crash", "hang", "oom", "device-lost", "gl-error"].includes(b.outcome) || ["differs", "rejected"].includes(b.images) ? "red" : ""}`, on: { click: () => go(b.key) } },
         svg("circle", { cx: x(i), cy: b.effect === null ? height - foot - EDGE : y(100 * b.effect), r: 5 }),
         svg("title", { text: `${b.name}: ${b.outcome}${b.images ? `, images ${b.images}` : ""}${b.effect === null ? "" : `, ${percent(100 * b.effect)} (${b.pairs} pairs)`}` })),
       i % every === 0 && svg("text", { class: b.key === chosen ? "name chosen" : "name", x: x(i), y: height - 8, "text-anchor": "middle", text: b.name.length > 12 ? `${b.name.slice(0, 11)}…` : b.name }),
