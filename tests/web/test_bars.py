@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import drawtap
-from web.conftest import BROWSER, Server
+from shared import BROWSER
+from web.conftest import Server
 from web.test_time import read, rows_of
 
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")

@@ -19,7 +19,8 @@ from drawtap.trace.library import Cancelled
 from drawtap.trace.trace import open_trace
 from drawtap.web.recorded_tracks import RecordedTracks
 from kernel_events import MemoryTrace
-from web.conftest import BROWSER, Server
+from shared import BROWSER
+from web.conftest import Server
 from web.test_time import read, rows_of
 
 DATA = Path(__file__).parents[1] / "data"

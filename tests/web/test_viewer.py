@@ -11,7 +11,7 @@ import pytest
 
 import drawtap as library
 from drawtap.errors import DrawtapError, UsageError
-from web.conftest import BROWSER
+from shared import BROWSER
 
 needs_browser = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
 
