@@ -11,7 +11,7 @@ import pytest
 
 from drawtap.replay import player
 from shared import once, run_drawtap
-from vulkan.conftest import environment
+from vulkan.conftest import HERE, build, environment
 
 RUNS, DRAWS = 2, 4  # draws.c submits its four draws twice
 PASSED = {"pass": (64, 56, 48, 40), "rendering": (64, 56, 48, 40), "samples": (256, 256, 256, 256)}
@@ -213,3 +213,53 @@ def test_swiftshader_counts_alike(draws: Path, tmp_path: Path) -> None:
     profile(trace, "--metrics", "vk:samples/*,vk:time/*", "--per", "draw", env=env)
     rows = asked(trace, "SELECT value FROM metrics WHERE name LIKE 'vk:samples/samples%' ORDER BY number")
     assert [value for (value,) in rows] == list(PASSED["pass"]) * RUNS
+
+
+@pytest.fixture(scope="session")
+def stand_in(header: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment of a driver with VK_KHR_performance_query: lavapipe behind a layer that counts."""
+
+    def write(folder: Path) -> Path:
+        library = build(header, HERE / "fake_counters.c", folder / "libfake_counters.so", "-shared", "-fPIC")
+        layer = {
+            "name": "VK_LAYER_DRAWTAP_stand_in", "type": "GLOBAL", "library_path": str(library),
+            "api_version": "1.3.0", "implementation_version": "1", "description": "a stand-in's counters",
+        }  # fmt: skip
+        (folder / "stand_in.json").write_text(json.dumps({"file_format_version": "1.1.0", "layer": layer}))
+        return folder
+
+    folder = once(tmp_path_factory, "vulkan-stand-in", write)
+    return {**environment(), "VK_LAYER_PATH": str(folder), "VK_INSTANCE_LAYERS": "VK_LAYER_DRAWTAP_stand_in"}
+
+
+def test_counters_of_the_driver(stand_in: dict[str, str], draws: Path, tmp_path: Path) -> None:
+    """Those that do not fit together get a replay each; what does not even fit alone is named."""
+    trace = Path(shutil.copy(draws / "query.dtap", tmp_path))
+    names = ("stand-in-vertices", "stand-in-draws", "stand-in-draws-of-passes", "stand-in-share", "stand-in-slow")
+    metrics = ",".join(f"vkperf:stand-in/{name}" for name in names)
+    found = profile(trace, "--metrics", metrics, "--per", "draw,pass,frame", env=stand_in)
+    slow = "the device counts it in 2 submits of one command buffer"
+    assert found["refused"] == {"vkperf:stand-in/stand-in-slow": slow}
+    assert len(found["passes"]) >= 4  # type: ignore[arg-type]
+    rows = asked(
+        trace,
+        "SELECT name, per, list(value ORDER BY number) AS v, any_value(note) AS w FROM metrics GROUP BY ALL",
+    )
+    values = {(str(name).rpartition("/")[2], per): (value, note) for name, per, value, note in rows}
+    per_draw = [1] * DRAWS * RUNS
+    assert values["stand-in-vertices", "draw"] == ([3] * DRAWS * RUNS, None)
+    assert values["stand-in-vertices", "frame"] == ([3 * DRAWS] * RUNS, None)
+    assert values["stand-in-draws", "draw"] == (per_draw, None)
+    assert values["stand-in-draws", "pass"] == ([DRAWS] * RUNS, None)
+    assert values["stand-in-draws-of-passes", "pass"] == ([DRAWS] * RUNS, None)
+    assert values["stand-in-draws-of-passes", "draw"][1] == "it counts whole render passes"
+    assert values["stand-in-share", "frame"] == ([50] * RUNS, None)
+    assert values["stand-in-share", "pass"][1] == "it counts whole command buffers"
+
+
+def test_counters_of_the_stand_in_say_so(stand_in: dict[str, str], draws: Path) -> None:
+    words = ("--list", "--metrics", "vkperf:*", "--json")
+    done = run_drawtap("profile", draws / "pass.dtap", *words, environment=stand_in)
+    rows = json.loads(done.stdout)
+    assert len(rows) == 5
+    assert all("stand-in" in row["description"] and row["here"] == "yes" for row in rows)
