@@ -46,6 +46,32 @@ def test_signed_decisions_count(store: Store, keys: Path) -> None:
     assert json.loads(answer.stdout) == [{"label": "approved", "signer": "ann@team"}]
 
 
+def test_a_signature_is_checked_once(store: Store, keys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = approvals.decide(store, DECISION, keys / "ann")
+    with monkeypatch.context() as patch:
+        patch.setattr(statement, "_run", lambda *_: pytest.fail("ssh-keygen was started"))
+        assert approvals.decisions(store) == [made]
+        patch.setattr(approvals, "_SIGNERS", {})  # as in another process
+        assert approvals.decisions(store) == [made]
+    # Other signers are another question, and so is another content.
+    (name,) = [entry.name for entry in store.objects.listed("approvals/")]
+    body = unsealed(store.objects.get(name), name)
+    signature = base64.b64decode(str(body["signature"]))
+    (keys / "others").write_text(f"eve {(keys / 'eve.pub').read_text()}")
+    assert approvals._known_signer(approvals._payload(body), signature, keys / "signers") == "ann@team"
+    assert approvals._known_signer(approvals._payload(body), signature, keys / "others") == ""
+    assert approvals._known_signer(approvals._payload(body) + b" ", signature, keys / "signers") == ""
+
+
+def test_signers_for_a_time_are_asked_again(store: Store, keys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (keys / "signers").write_text(f'ann@team valid-before="20991231" {(keys / "ann.pub").read_text()}')
+    asked = []
+    monkeypatch.setattr(statement, "signer_of", lambda *words: asked.append(words) or "ann@team")
+    for _ in range(2):
+        assert approvals._known_signer(b"payload", b"signature", keys / "signers") == "ann@team"
+    assert len(asked) == 2
+
+
 def test_others_are_refused_and_do_not_count(store: Store, keys: Path) -> None:
     with pytest.raises(UsageError, match="takes signed decisions"):
         approvals.decide(store, DECISION)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.commands.options import CORPUS, ENGINES_FILE, ID, TAGS
 from drawtap.errors import UsageError, check_target
+from drawtap.units import duration_ns
 from drawtap.view.result import Facts, Rows, Sheets
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from drawtap.corpus.store import Store
     from drawtap.corpus.verdicts import Plan
 
+_MOST_LEFT = 20  # recordings that a note names
 PAIRS = Opt("Pairs to measure of a recording; one that is suspect then gets as many again.", metavar="N")
 METRIC = Opt("Measure this.  [default: instructions, else processor time, else wall time]", metavar="METRIC")
 
@@ -31,6 +33,7 @@ METRIC = Opt("Measure this.  [default: instructions, else processor time, else w
         "drawtap corpus verdict --tag app=navigation --new mesa-26.1 --base mesa-26.0 --corpus recordings/",
         "drawtap corpus verdict --tag smoke=yes --new mesa-26.1 --base mesa-26.0 --speed",
         "drawtap corpus verdict --tag smoke=yes --new mesa-26.1 --base mesa-26.0 --speed --plan",
+        "drawtap corpus verdict --new mesa-26.1 --base mesa-26.0 --tag nightly=yes --speed --budget 8h",
         "drawtap corpus verdict --tag smoke=yes --new mesa-26.1 --base mesa-26.0 --junit out.xml --sarif out.sarif",
     ),
 )
@@ -53,6 +56,9 @@ def corpus_verdict(
     ] = None,
     metric: Annotated[str | None, METRIC] = None,
     plan: Annotated[bool, Opt("Only say how much there is to do, and what could be found.")] = False,
+    budget: Annotated[
+        str | None, Opt("Judge what fits into this time, typical recordings first: 30min, 8h.", metavar="TIME")
+    ] = None,
     junit: Annotated[Path | None, Opt("Also write the verdict as JUnit's XML.", metavar="FILE")] = None,
     sarif: Annotated[Path | None, Opt("Also write the verdict as SARIF 2.1.0.", metavar="FILE")] = None,
     force: Annotated[bool, Opt("Replace these files if they exist.")] = False,
@@ -69,6 +75,9 @@ def corpus_verdict(
     is a regression (found, and confirmed by fresh pairs), faster, same (within the threshold), or unknown, with the
     slowdown that would have shown. Needs SciPy: pip install 'drawtap[fleet]'.
 
+    --budget judges as many recordings as fit into a time, by the times of earlier runs: those that stand for many
+    first (corpus select). The output names the others.
+
     --junit and --sarif are for continuous integration: a test case or a result for each recording, with the first draw
     as its location. Unknown recordings are skipped test cases.
 
@@ -84,31 +93,64 @@ def corpus_verdict(
     count = max(1, (os.cpu_count() or 2) // 2) if jobs is None else jobs
     if count < 1 or repeats < 1:
         raise UsageError("--jobs and --repeats are at least 1")
-    if speed and base is None:
-        raise UsageError("slower than what?", hint="--base ENGINE")
-    if threshold is not None and threshold <= 0:
-        raise UsageError(f"--threshold {threshold:g} makes no sense", hint="--threshold 1: one percent")
-    for file in (junit, sarif):
-        if file is not None and not plan:
-            check_target(file, force=force)
+    _check(threshold, base, speed=speed)
+    for file in (one for one in (junit, sarif) if one is not None and not plan):
+        check_target(file, force=force)
     rule = Rule((threshold or 0) / 100, pairs)
     rule.looks()
     store = chosen(corpus)
     traces = selected(store, ids, tag)
     found = {one.name: one for one in named.named([new, *([base] if base else [])], engines)}
     one, other = found[new], found[base] if base else None
+    left: list[str] = []
+    if budget is not None:
+        traces, left = _fitting(store, traces, (budget, count), [e.key for e in found.values()], pairs if speed else 0)
     if plan:
         with Corpus(store) as tables:
             made = verdicts.plan(tables, traces, one.key, other.key if other else None, pairs if speed else 0)
-        return _plan(made, speed=speed)
+        return _plan(made, speed=speed, left=left)
     effort = verdicts.Effort(jobs=count, repeats=repeats, cuts=not no_cut)
     if speed and other is not None:
         measured, done = verdicts.of_speed(store, traces, one, other, rule=rule, effort=effort, metric=metric)
         _write(_Files(junit, sarif), store, "speed", (new, base), [(s.trace, s.label, s.detail, s) for s in done])
-        return _speeds(measured, done)
+        return _with_left(_speeds(measured, done), left)
     found_ = verdicts.of_pictures(store, traces, one, other, effort)
     _write(_Files(junit, sarif), store, "images", (new, base), [(j.trace, j.label, j.detail, j) for j in found_])
-    return _pictures(found_, verdicts.RED)
+    return _with_left(_pictures(found_, verdicts.RED), left)
+
+
+def _check(threshold: float | None, base: str | None, *, speed: bool) -> None:
+    if speed and base is None:
+        raise UsageError("slower than what?", hint="--base ENGINE")
+    if threshold is not None and threshold <= 0:
+        raise UsageError(f"--threshold {threshold:g} makes no sense", hint="--threshold 1: one percent")
+
+
+def _fitting(
+    store: Store, traces: Sequence[str], budget: tuple[str, int], sides: Sequence[str], pairs: int
+) -> tuple[list[str], list[str]]:
+    """Return the recordings that fit into a time with so many players at once, and those that do not."""
+    from drawtap.corpus import verdicts
+    from drawtap.corpus.search import Corpus
+
+    ns = duration_ns(budget[0], "s")
+    if not ns:
+        raise UsageError(f"{budget[0]!r} is no time", hint="--budget 30min, --budget 8h")
+    with Corpus(store) as tables:
+        # Pairs are measured one after the other.
+        taken = verdicts.within(tables, traces, sides, pairs, ns / 1e9 * (1 if pairs else budget[1]))
+    if not taken:
+        raise UsageError(f"no recording fits into {budget[0]}", hint="--plan says how long they take")
+    return taken, [id_ for id_ in traces if id_ not in set(taken)]
+
+
+def _with_left(sheets: Sheets, left: Sequence[str]) -> Sheets:
+    """Name the recordings that the budget left out."""
+    if not left:
+        return sheets
+    shown = ", ".join(id_[:12] for id_ in left[:_MOST_LEFT])
+    more = f" and {len(left) - _MOST_LEFT} more" if len(left) > _MOST_LEFT else ""
+    return replace(sheets, notes=[*sheets.notes, f"{len(left)} recordings do not fit into the budget: {shown}{more}"])
 
 
 @dataclass(frozen=True)
@@ -202,10 +244,10 @@ def _interval(one: Speed) -> str | None:
     return None if one.low is None or one.high is None else f"{100 * one.low:+.2f} .. {100 * one.high:+.2f} %"
 
 
-def _plan(made: Plan, *, speed: bool) -> Facts:
-    data = asdict(made)
+def _plan(made: Plan, *, speed: bool, left: Sequence[str]) -> Facts:
+    data = asdict(made) | {"left_out": list(left)}
     shown: dict[str, object] = {
-        "recordings": made.recordings,
+        "recordings": f"{made.recordings}, and {len(left)} do not fit" if left else made.recordings,
         "runs to do": f"{made.runs}, about {made.run_seconds / 60:.1f} minutes",
         "runs that failed": made.failed,
     }

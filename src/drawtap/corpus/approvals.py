@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING
 
 from drawtap.analysis import statement
 from drawtap.corpus.store import KINDS, sealed, unsealed
-from drawtap.errors import InputError, UsageError
+from drawtap.errors import InputError, UsageError, whole_file
+from drawtap.parts import cache_folder
 
 if TYPE_CHECKING:
     from drawtap.corpus.store import Store
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 LABELS = ("approved", "rejected", "flaky")
 _DIGEST = re.compile(r"[0-9a-f]{8,64}")
 _LONGEST_WHY = 2000
+_SIGNERS: dict[str, str] = {}  # who signed, by the hash of decision, signature and allowed signers
 _KIND = "application/vnd.drawtap.decision+json"  # a signature of anything else is none of a decision
 
 
@@ -123,7 +125,33 @@ def _signer(body: Mapping[str, object], signers: Path | None) -> str | None:
         signature = base64.b64decode(str(body.get("signature", "")), validate=True)
     except ValueError:
         return None
-    return (signature and statement.signer_of(_payload(body), signature, signers, _KIND)) or None
+    return (signature and _known_signer(_payload(body), signature, signers)) or None
+
+
+def _known_signer(payload: bytes, signature: bytes, signers: Path) -> str:
+    """Return who signed, asked of ssh-keygen once: the same payload, signature and signers have the same answer.
+
+    Answers about sound signatures are kept on this machine, unless signers are allowed for a time alone.
+    """
+    allowed = signers.read_bytes()
+    parts = b"".join(hashlib.sha256(part).digest() for part in (allowed, payload, signature))
+    key = hashlib.sha256(parts).hexdigest()
+    if key in _SIGNERS:
+        return _SIGNERS[key]
+    kept = cache_folder("corpus") / "signed" / key
+    lasting = b"valid-" not in allowed
+    with contextlib.suppress(OSError):
+        if lasting and kept.is_file():
+            return _SIGNERS.setdefault(key, kept.read_text(encoding="utf-8"))
+    found = statement.signer_of(payload, signature, signers, _KIND)
+    if lasting:
+        _SIGNERS[key] = found
+        with contextlib.suppress(OSError):
+            if found:
+                kept.parent.mkdir(parents=True, exist_ok=True)
+                with whole_file(kept) as part:
+                    part.write_text(found, encoding="utf-8")
+    return found
 
 
 def _payload(body: Mapping[str, object]) -> bytes:

@@ -6,6 +6,7 @@ others the first draw that differs is searched, and the frame is cut out as a re
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import tempfile
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import drawtap
 from drawtap import activity
-from drawtap.corpus import gallery, pictures, rows, speed, timing
+from drawtap.corpus import gallery, pictures, rows, speed, subset, timing
 from drawtap.corpus.adding import Adder
 from drawtap.corpus.pictures import Judged
 from drawtap.corpus.playing import FAILED, Files, Limits, play_all
@@ -213,7 +214,7 @@ def _write_row(store: Store, said: Mapping[str, object]) -> None:
     rows.write_task(store, task, {"verdicts": (tuple(row), [tuple(row.values())])})
 
 
-# ---- plans -----------------------------------------------------------------------------------------------------------
+# ---- budgets and plans -----------------------------------------------------------------------------------------------
 
 _PLAN = """
 WITH mine AS (SELECT trace, duration / 1e9 AS seconds FROM traces WHERE list_contains($traces, trace)),
@@ -229,6 +230,38 @@ SELECT count(*) FILTER (r.task_done IS NULL), sum(coalesce(t.seconds, m.seconds,
 FROM mine m CROSS JOIN sides s LEFT JOIN took t USING (trace)
 LEFT JOIN (SELECT trace, engine, outcome AS task_done FROM ran) r ON r.trace = m.trace AND r.engine = s.engine
 """
+
+
+_COST = """
+WITH ran AS (SELECT trace, engine, median(seconds) AS seconds FROM runs
+        WHERE list_contains($sides, engine) AND drawtap = $version GROUP BY ALL),
+    took AS (SELECT trace, avg(seconds) AS seconds, count(*) AS done FROM ran GROUP BY trace)
+SELECT m.trace, coalesce(t.seconds, m.duration / 1e9, 0) AS seconds, len($sides) - coalesce(t.done, 0) AS runs
+FROM traces m LEFT JOIN took t USING (trace) WHERE list_contains($traces, m.trace)
+"""
+
+
+def within(tables: Corpus, traces: Sequence[str], sides: Sequence[str], pairs: int, seconds: float) -> list[str]:
+    """Return the recordings that a verdict can judge in a time, typical ones of the corpus first, then short ones.
+
+    `sides` are keys of the engines, `pairs` is 0 for images. Times come from earlier runs, else from the length of a
+    recording; a run that was made already takes no time.
+    """
+    parameters = {"traces": list(traces), "sides": list(sides), "version": drawtap.__version__}
+    cost = {
+        str(trace): float(one) * (int(runs) + pairs * len(sides))
+        for trace, one, runs in tables.query(_COST, parameters).fetchall()
+    }
+    typical: frozenset[str] = frozenset()
+    if sum(cost.values()) > seconds:
+        with contextlib.suppress(DrawtapError):  # none fits, or nothing groups them: short ones first
+            typical = frozenset(one.id for one in subset.select(tables, seconds * 1e9).chosen)
+    left, taken = seconds, []
+    for id_ in sorted(cost, key=lambda id_: (id_ not in typical, cost[id_], id_)):
+        if cost[id_] <= left:
+            left -= cost[id_]
+            taken.append(id_)
+    return [id_ for id_ in traces if id_ in set(taken)]
 
 
 @dataclass(frozen=True)
