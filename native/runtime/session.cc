@@ -1013,7 +1013,7 @@ void start_recording(Thread* t, bool shown) {
   else
     snprintf(text, sizeof text,
              "recording began in the middle of the program, %llu frames after it began to draw or was last recorded: "
-             "what it had made and set was asked of the driver",
+             "what it had made and set in OpenGL was asked of the driver, what in Vulkan is missing",
              (unsigned long long)s.pool->frames_unseen.exchange(0, std::memory_order_relaxed));
   report_libraries(t);
   emit_note(t, lost ? "calls-lost" : "began-late", text);

@@ -77,6 +77,11 @@ def is_there(name: str) -> bool:
     return any((folder / name).is_file() for folder in folders())
 
 
+def whole_tap() -> str:
+    """Return the name of the tap of all APIs, or of the one without Vulkan where no other was built."""
+    return TAP_VULKAN if is_there(TAP_VULKAN) else TAP
+
+
 def preloadable(module: Path) -> Path:
     """Return what a program preloads to get a module: a library that other C libraries than glibc can load as well.
 

@@ -24,7 +24,7 @@ from drawtap.live import policy
 from drawtap.live.client import Client
 from drawtap.live.folder import Folder
 from drawtap.live.program import Limit, Program, Value
-from drawtap.parts import TAP, part, preloadable
+from drawtap.parts import part, preloadable, whole_tap
 from pretended import PATIENCE_S, wait_for
 
 pytestmark = pytest.mark.gl
@@ -90,7 +90,7 @@ class Desktop:
         return made
 
     def run(self, *words: str, before: Sequence[str] = (), **variables: str) -> Shown:
-        own = {"LD_PRELOAD": str(part(TAP)), "DRAWTAP_MANAGED": "1"} | variables
+        own = {"LD_PRELOAD": str(part(whole_tap())), "DRAWTAP_MANAGED": "1"} | variables
         shown = Shown(self._start([*before, str(self.program), *words], own))
         threading.Thread(target=shown.listen, daemon=True).start()
         return shown
@@ -386,7 +386,7 @@ def test_a_frame_that_waits_is_let_go_at_once(desktop, pacing):
 
 def test_run_starts_programs_for_the_manager(desktop, program, drawtap: Callable[..., object]):
     said = desktop.drawtap("run", "--print-environment")
-    assert said.returncode == 0 and f"LD_PRELOAD={preloadable(part(TAP))}\nDRAWTAP_MANAGED=1\n" in said.stdout
+    assert said.returncode == 0 and f"LD_PRELOAD={preloadable(part(whole_tap()))}\nDRAWTAP_MANAGED=1\n" in said.stdout
     for wrong in ("0", "fast", "60,sometimes"):
         assert desktop.drawtap("run", "--fps", wrong, "--", str(program)).returncode == 2
     process = subprocess.Popen(

@@ -103,6 +103,16 @@ def refusals(path: Path) -> list[Check]:
     return [check for check in found if check.severity == "error"]
 
 
+def is_vulkan_alone(libraries: Iterable[str]) -> bool:
+    """Tell whether a program had Vulkan, and no library of OpenGL, by the libraries that were seen in it."""
+    seen = tuple(libraries)
+    return any(name.startswith("libvulkan") for name in seen) and not any(map(_words, seen))
+
+
+def _words(name: str) -> list[str]:
+    return [word for soname, word in _GL_LIBRARIES.items() if name.startswith(soname)]
+
+
 def missing_calls(
     executable: Path, libraries: Iterable[str], tapped: bool | None, *, counted: bool = True, whole: bool = True
 ) -> list[Check]:
@@ -116,7 +126,7 @@ def missing_calls(
     if certain:
         return certain
     seen = set(libraries)
-    graphics = sorted({word for name in seen for soname, word in _GL_LIBRARIES.items() if name.startswith(soname)})
+    graphics = sorted({word for name in seen for word in _words(name)})
     if tapped is False:
         return [
             Check(
@@ -129,13 +139,13 @@ def missing_calls(
                 "see drawtap doctor PROGRAM",
             )
         ]
-    if not graphics and any(name.startswith("libvulkan") for name in seen):
+    if is_vulkan_alone(seen):
         return [
             Check(
                 "warning",
                 "API",
                 "the program loaded Vulkan but " + ("called nothing in it" if counted else "no call in it was seen"),
-                "drawtap run, --api gl and --ring leave Vulkan out; run the program by itself first",
+                "--api gl and --ring leave Vulkan out; run the program by itself first",
             )
         ]
     if not graphics and tapped:

@@ -68,7 +68,7 @@ def run(
     from drawtap.capture import doctor, launch
     from drawtap.commands.doctor import verdicts_of
     from drawtap.commands.record import outcome, report_verdicts
-    from drawtap.parts import TAP, part
+    from drawtap.parts import TAP, TAP_VULKAN, part, whole_tap
     from drawtap.view.progress import say_compiling
 
     executable = launch.find_program(program[0])
@@ -91,9 +91,9 @@ def run(
             report_verdicts(verdicts)
         return ExitStatus(recording.code or (0 if whole else 1))
     if managed or fps is not None or not module:
-        libraries = [*libraries, part(TAP)]
+        libraries = [*libraries, part(whole_tap())]
         settings["DRAWTAP_MANAGED"] = "1"
-    whole = part(TAP) in libraries
+    whole = any(library.name in (TAP, TAP_VULKAN) for library in libraries)
     done = launch.run_with(program, libraries, settings)
     if not done.called and not refused:
         missing = doctor.missing_calls(done.program, done.libraries, done.loaded, counted=False, whole=whole)
@@ -102,9 +102,9 @@ def run(
 
 
 def _environment() -> Text:
-    from drawtap.parts import TAP, part, preloadable
+    from drawtap.parts import part, preloadable, whole_tap
 
-    values = {"LD_PRELOAD": str(preloadable(part(TAP))), "DRAWTAP_MANAGED": "1"}
+    values = {"LD_PRELOAD": str(preloadable(part(whole_tap()))), "DRAWTAP_MANAGED": "1"}
     lines = "".join(f"{name}={value}\n" for name, value in values.items())
     return Text(f"# ~/.config/environment.d/90-drawtap.conf\n{lines}", values)
 

@@ -1,0 +1,73 @@
+"""Vulkan programs while they run: seen, held back, recorded from the middle, kept by a flight recorder or refused."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from drawtap.live.folder import Folder
+from drawtap.trace.trace import open_trace
+from live.test_programs import Desktop
+from pretended import PATIENCE_S, wait_for
+from shared import run_drawtap, x_server
+from vulkan.conftest import environment
+
+CUBE = ("--suppress_popups", "--c")
+
+
+@pytest.fixture(scope="module")
+def display() -> Iterator[dict[str, str]]:
+    """The environment of vkcube, in a display of its own."""
+    if shutil.which("vkcube") is None:
+        pytest.skip("vkcube is not installed (Debian: vulkan-tools)")
+    with x_server("-screen", "0", "640x480x24") as name:
+        if name is None:
+            pytest.skip("Xvfb is not installed")
+        yield {**environment(), "DISPLAY": name}
+
+
+@pytest.fixture
+def desktop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Desktop]:
+    monkeypatch.delenv("DRAWTAP_MANAGER", raising=False)
+    with tempfile.TemporaryDirectory(prefix="dt-", dir="/tmp", ignore_cleanup_errors=True) as runtime:
+        made = Desktop(Folder(Path(runtime) / "drawtap"), Path("vkcube"))
+        yield made
+        for process in made.processes:
+            process.kill()
+        for process in made.processes:
+            process.communicate(timeout=PATIENCE_S)
+
+
+def test_a_program_under_the_manager_is_seen_held_and_recorded(
+    desktop: Desktop, display: dict[str, str], tmp_path: Path
+) -> None:
+    desktop.manager()
+    desktop._start([sys.executable, "-m", "drawtap", "run", "--", "vkcube", *CUBE, "1000000"], display)
+    pid = desktop.found()[0]["pid"]
+    try:
+        assert desktop.drawtap("limit", str(pid), "20").returncode == 0
+        wait_for(lambda: 0 < desktop.programs()[0]["surfaces"][0]["fps"] < 22, "the limit")
+        file = tmp_path / "some.dtap"
+        said = desktop.drawtap("record", "--pid", str(pid), "--frames", "3", "-o", str(file))
+    finally:
+        os.kill(pid, signal.SIGKILL)  # it outlives `drawtap run`
+    assert said.returncode == 0, said.stderr
+    with open_trace(file) as trace:
+        assert (trace.info["frames"], list(trace.info["apis"])) == (3, ["vk"])
+        [(text,)] = trace.sql("SELECT text FROM notes WHERE code = 'began-late'").fetchall()
+        assert "what in Vulkan is missing" in str(text)
+
+
+def test_a_flight_recorder_names_what_it_does_not_keep(display: dict[str, str], tmp_path: Path) -> None:
+    file = tmp_path / "ring.dtap"
+    words = ("record", "--ring", "5s", "--trigger", "exit", "-o", file, "--", "vkcube", *CUBE, "30")
+    done = run_drawtap(*words, environment=display)
+    assert "nothing was written: a flight recorder does not keep Vulkan's calls" in done.stderr
+    assert not list(tmp_path.iterdir())
