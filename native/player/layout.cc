@@ -3,6 +3,7 @@
 
 #include "../common/json.h"
 #include "buffers.h"
+#include "fixed_arrays.h"
 #include "gl_enums.h"
 
 namespace dt::play {
@@ -95,20 +96,7 @@ class Uses {
   }
 
   void fixed() {
-    static const struct {
-      const char* name;
-      uint32_t array, buffer, size, type, stride, pointer;
-      int32_t components;  // where nothing tells it
-    } arrays[] = {
-        {"position", GL_VERTEX_ARRAY, GL_VERTEX_ARRAY_BUFFER_BINDING, GL_VERTEX_ARRAY_SIZE, GL_VERTEX_ARRAY_TYPE,
-         GL_VERTEX_ARRAY_STRIDE, GL_VERTEX_ARRAY_POINTER, 0},
-        {"normal", GL_NORMAL_ARRAY, GL_NORMAL_ARRAY_BUFFER_BINDING, 0, GL_NORMAL_ARRAY_TYPE, GL_NORMAL_ARRAY_STRIDE,
-         GL_NORMAL_ARRAY_POINTER, 3},
-        {"color", GL_COLOR_ARRAY, GL_COLOR_ARRAY_BUFFER_BINDING, GL_COLOR_ARRAY_SIZE, GL_COLOR_ARRAY_TYPE,
-         GL_COLOR_ARRAY_STRIDE, GL_COLOR_ARRAY_POINTER, 0},
-        {"texcoord", GL_TEXTURE_COORD_ARRAY, GL_TEXTURE_COORD_ARRAY_BUFFER_BINDING, GL_TEXTURE_COORD_ARRAY_SIZE,
-         GL_TEXTURE_COORD_ARRAY_TYPE, GL_TEXTURE_COORD_ARRAY_STRIDE, GL_TEXTURE_COORD_ARRAY_POINTER, 0}};
-    for (auto& a : arrays) {
+    for (const FixedArray& a : FIXED_ARRAYS) {
       if (!driver::glIsEnabled(a.array) || !is(a.buffer) || !driver::glGetPointerv) continue;
       void* at = nullptr;
       driver::glGetPointerv(a.pointer, &at);

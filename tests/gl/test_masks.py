@@ -128,7 +128,7 @@ def test_overdraw_is_the_sum_of_the_masks(recorded):
 def test_vertices_go_in_as_the_program_gave_them(recorded):
     with drawtap.open(recorded["es1_cube"]) as trace, Warm(recorded["es1_cube"], looks=True) as asked:
         found = look.mesh(trace, _draws(trace)[0], asked.look)
-    assert found.inputs[0].name == "vertex"
+    assert found.inputs[0].name == "position"
     assert {abs(v) for v in found.inputs[0].values.ravel().tolist()} <= {0.0, 0.5, 1.0}
     # Every corner that comes out belongs to a vertex that goes in.
     assert len(found.places) == found.positions.shape[0] * found.positions.shape[1]

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "../fixed_arrays.h"
 #include "../line.h"
 #include "draw_state.h"
 #include "gl_enums.h"
@@ -238,29 +239,16 @@ void read_generic(Mesh& mesh, uint32_t program) {
 
 // The arrays of fixed function.
 void read_fixed(Mesh& mesh) {
-  static const struct {
-    const char* name;
-    uint32_t cap, size, type, stride, buffer, pointer;
-    int sizes;  // where it cannot be asked
-  } arrays[] = {
-      {"vertex", GL_VERTEX_ARRAY, GL_VERTEX_ARRAY_SIZE, GL_VERTEX_ARRAY_TYPE, GL_VERTEX_ARRAY_STRIDE,
-       GL_VERTEX_ARRAY_BUFFER_BINDING, GL_VERTEX_ARRAY_POINTER, 0},
-      {"normal", GL_NORMAL_ARRAY, 0, GL_NORMAL_ARRAY_TYPE, GL_NORMAL_ARRAY_STRIDE, GL_NORMAL_ARRAY_BUFFER_BINDING,
-       GL_NORMAL_ARRAY_POINTER, 3},
-      {"color", GL_COLOR_ARRAY, GL_COLOR_ARRAY_SIZE, GL_COLOR_ARRAY_TYPE, GL_COLOR_ARRAY_STRIDE,
-       GL_COLOR_ARRAY_BUFFER_BINDING, GL_COLOR_ARRAY_POINTER, 0},
-      {"texcoord", GL_TEXTURE_COORD_ARRAY, GL_TEXTURE_COORD_ARRAY_SIZE, GL_TEXTURE_COORD_ARRAY_TYPE,
-       GL_TEXTURE_COORD_ARRAY_STRIDE, GL_TEXTURE_COORD_ARRAY_BUFFER_BINDING, GL_TEXTURE_COORD_ARRAY_POINTER, 0}};
-  for (auto& one : arrays) {
-    if (!enabled(one.cap)) continue;
+  for (const FixedArray& one : FIXED_ARRAYS) {
+    if (!enabled(one.array)) continue;
     VertexInput input;
     input.name = one.name;
     Array a;
-    a.size = one.size ? integer(one.size) : one.sizes;
+    a.size = one.size ? integer(one.size) : one.components;
     a.type = static_cast<uint32_t>(integer(one.type));
     a.stride = static_cast<uint64_t>(integer(one.stride));
     a.buffer = static_cast<uint32_t>(integer(one.buffer));
-    a.normalized = (one.cap == GL_COLOR_ARRAY || one.cap == GL_NORMAL_ARRAY) && a.type != GL_FIXED;
+    a.normalized = (one.array == GL_COLOR_ARRAY || one.array == GL_NORMAL_ARRAY) && a.type != GL_FIXED;
     void* memory = nullptr;
     driver::glGetPointerv(one.pointer, &memory);
     a.at = static_cast<const uint8_t*>(memory);
