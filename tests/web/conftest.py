@@ -88,6 +88,7 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ("pipeline", "GL"),
             ("modern", "GL"),
             ("held", "GL"),
+            ("formats", "GL"),
         ):
             binary = folder / name
             build = ["cc", "-O1", "-o", str(binary), str(PROGRAMS / f"{name}.c"), "-lEGL", f"-l{libraries}", "-lm"]

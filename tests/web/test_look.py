@@ -217,3 +217,43 @@ def test_cubes_volumes_and_what_has_no_place_in_ktx():
     ):
         with pytest.raises(UsageError):
             ktx(broken)
+
+
+_BYTES = np.arange(0, 240, 3, dtype="u1")
+_HALVES = (0x3800 + 16 * np.arange(32)).astype("<u2")
+_TEXELS = {  # by name of the texture: its format, how shaders get it, and the values as they are kept
+    1: ("GL_RGBA8", "bgr1", _BYTES[:32].reshape(1, 2, 4, 4)),
+    2: ("GL_RGBA8", "rgba", _BYTES.reshape(5, 2, 2, 4)),
+    3: ("GL_RGBA16F", "rgba", _HALVES.view("<f2").reshape(1, 2, 4, 4)),
+    4: ("GL_RG8I", "rgba", _BYTES[:16].view("i1").reshape(1, 2, 4, 2)),
+    5: ("GL_R16UI", "rgba", _HALVES[:8].reshape(1, 2, 4, 1)),
+    6: ("GL_RGB10_A2", "rgba", np.array([[i, 500 + i, 1000 + i, i % 4] for i in range(8)]).reshape(1, 2, 4, 4)),
+    7: ("GL_DEPTH_COMPONENT32F", "rgba", (np.arange(8) / 8).reshape(1, 2, 4, 1)),
+    9: ("GL_RGBA8", "rgba", _BYTES.reshape(5, 2, 2, 4)),
+    10: ("GL_RGBA8", "rgba", np.tile([255, 0, 51, 255], 8).reshape(1, 2, 4, 4)),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def formats(recordings):
+    recording = Recording(recordings / "formats.dtap")
+    yield recording
+    recording.close()
+
+
+@pytest.mark.parametrize("name", [*_TEXELS, 8])
+def test_texels_of_every_kind_of_format_are_exact(formats, name):
+    at = len(formats.trace.calls) - 1
+    end = formats.trace.sql(f"SELECT max(seq) FROM calls WHERE seq < {at} AND name = 'glClear'").fetchone()[0]
+    head, data = _taken(formats.texture(end, "texture", 1, name))
+    (part,) = head["parts"]
+    assert not part["why"], part
+    found = np.frombuffer(data, part["type"], int(np.prod(part["shape"])), part["at"]).reshape(part["shape"])
+    if name == 8:  # its red is what the format says: 255, 0 and six between them
+        assert head["format"] == "GL_COMPRESSED_RED_RGTC1"
+        ramp = [255, 0, *(round((255 * (7 - i)) / 7) for i in range(1, 7))]
+        assert np.abs(found[0, :2, :, 0].reshape(8).astype(int) - [ramp[i] for i in range(8)]).max() <= 1
+        return
+    form, swizzle, texels = _TEXELS[name]
+    assert (head["format"], head["swizzle"]) == (form, swizzle)
+    assert np.array_equal(found, texels), found

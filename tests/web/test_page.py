@@ -383,6 +383,32 @@ def test_textures_show_every_level_and_exact_values(opened, chain):
     assert size == [width, height]
 
 
+def test_every_slice_is_shown_and_a_texture_as_shaders_get_it(opened, recordings):
+    path = recordings / "formats.dtap"
+    with drawtap.open(path) as trace:
+        (at,) = trace.sql("SELECT max(seq) FROM calls WHERE name = 'glClear'").fetchone()
+    server = Server(path)
+    first = """(() => { const c = document.querySelector("#panel .stack canvas");
+                return [...c.getContext("2d").getImageData(1, 1, 1, 1).data]; })()"""
+    try:
+        page = opened(f"call={at}&tab=texture&object=texture/1/1", server)
+        page.page.wait_for_selector(".stack canvas")
+        assert page.page.evaluate(first) == [12, 15, 18, 255]
+        page.page.get_by_role("button", name="as sampled: BGR1").click()
+        page.wait("place.sampled === 'yes'")
+        page.until(f"{first}.join() === '18,15,12,255'")
+        for name, count in ((2, 5), (9, 5)):
+            page = opened(f"call={at}&tab=texture&object=texture/1/{name}", server)
+            page.page.wait_for_selector(".parts canvas")
+            assert page.page.locator(".parts figure").count() == count
+        page = opened(f"call={at}&tab=texture&sampled=yes&object=texture/1/7", server)  # depth is red, alpha is 1
+        page.page.wait_for_selector(".stack canvas")
+        page.page.locator(".stack canvas").first.hover(position={"x": 1, "y": 1})
+        page.reads(": 0.125 0 0 1")
+    finally:
+        assert server.close() == 0
+
+
 def test_faces_of_a_cube_stand_as_a_cross(opened, recordings):
     path = recordings / "held.dtap"
     with drawtap.open(path) as trace:

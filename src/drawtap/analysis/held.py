@@ -325,6 +325,10 @@ def _part(row: Mapping[str, Any], part: _PartRequest, answer: Mapping[str, Any],
             return Part(part.suffix, width, height, 1, why=str(error))
         return replace(base, channels="rgba", pixels=image[None, ::-1])
     pixels, channels = _values(raw, (depth, height, width), str(answer["type"]), str(answer["channels"]))
+    if pixels.dtype == np.dtype("<u2") and list(answer["bits"]) == [10, 10, 10, 2]:
+        # Drivers spread such words over 16 bits; the steps are further apart than what rounding adds.
+        most = np.array([1023, 1023, 1023, 3], "u4")[: pixels.shape[-1]]
+        pixels = ((pixels * most + 32767) // 65535).astype("<u2") if answer["type"] == "<u2" else pixels
     if channels == "rgba" and "u1" not in str(answer["type"]):
         # Channels that the format has not are what drivers fill in.
         bits = [int(b) for b in answer["bits"]]
@@ -401,6 +405,19 @@ class _Uploads:
 
 def _number(value: object) -> int:
     return int(getattr(value, "value", 0))
+
+
+_CHANNELS = {"GL_RED": "r", "GL_GREEN": "g", "GL_BLUE": "b", "GL_ALPHA": "a"}
+_CONSTANTS = {"GL_ZERO": "0", "GL_ONE": "1", "0x0000": "0", "0x0001": "1"}  # their numbers have many names
+
+
+def swizzle(trace: Trace, content: HeldContent) -> str:
+    """Return what shaders get as red, green, blue and alpha of a texture: letters of channels, 0, 1."""
+    if content.kind != "texture" or not content.name or content.call is None:
+        return "rgba"
+    path = f"shares[{content.share_group}].textures[{content.name}].*GL_TEXTURE_SWIZZLE_?"
+    found = {name[-1]: str(json.loads(value)) for name, value in trace.state_index.at(content.call, path)}
+    return "".join((_CHANNELS | _CONSTANTS).get(found.get(letter.upper(), ""), letter) for letter in "rgba")
 
 
 def picture(part: Part, form: str) -> npt.NDArray[np.uint8] | None:

@@ -656,9 +656,10 @@ class Recording:
         """Return what a texture, renderbuffer or OpenVG image holds after a call: a JSON head, then its parts' pixels.
 
         The head has for each part (level, face) its size, layers, channels, type, place in what follows, where the
-        content is from and what is lost; a part without pixels says why.
+        content is from and what is lost; a part without pixels says why. `swizzle` has what shaders get as red, green,
+        blue and alpha: letters of channels, 0, 1.
         """
-        from drawtap.analysis.held import picture
+        from drawtap.analysis.held import picture, swizzle
 
         content = self._held(seq, kind, share_group, name)
         parts, data, at = [], [], 0
@@ -680,6 +681,7 @@ class Recording:
             parts.append(said)
         head = {"kind": content.kind, "name": content.name, "format": content.format, "target": content.target}
         head |= {"label": content.label, "call": content.call, "why": content.why, "parts": parts}
+        head["swizzle"] = swizzle(self.trace, content)
         return headed(head, b"".join(data))
 
 

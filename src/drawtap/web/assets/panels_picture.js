@@ -62,7 +62,9 @@ export const texturePanel = {
     }
     const answer = await getBytes(`${recording.number}/texture/${place.call}/${place.object}`, ctx.signal);
     const { head, at } = headed(answer);
-    const images = head.parts.flatMap((/** @type {any} */ part) => layers(answer, at, part));
+    const sampled = place.sampled === "yes";
+    const images = head.parts.flatMap((/** @type {any} */ part) => layers(answer, at, part))
+      .map((/** @type {any} */ one) => sampled ? { ...one, image: asSampled(one.image, head.swizzle, head.format) } : one);
     const chosen = Math.min(Number(place.layer) || 0, Math.max(images.length - 1, 0));
     const missing = head.parts.filter((/** @type {any} */ part) => part.why);
     const notes = [...new Set(head.parts.flatMap((/** @type {any} */ p) => [p.source && `from: ${p.source}`, p.lost]).filter(Boolean))];
@@ -80,6 +82,8 @@ export const texturePanel = {
         imageView({ ...one.image, bottomFirst: !face }, { name: one.name, small: true }), h("figcaption", { text: face ? face.replace(/(.).*_(.)/, (_, sign, axis) => (sign === "p" ? "+" : "−") + axis.toUpperCase()) : `${one.name} ${one.image.width} × ${one.image.height}` }));
       }), images)),
       images.length > 0 && imageView(images[chosen].image, { name: images[chosen].name, tools: [
+        head.kind === "texture" && !place.object.startsWith("renderbuffer") && button(`as sampled: ${head.swizzle.toUpperCase()}`, () => ctx.store.set({ sampled: sampled ? "" : "yes" }),
+          { "aria-pressed": String(sampled), title: "what shaders get as red, green, blue and alpha: the format's channels, then GL_TEXTURE_SWIZZLE" }),
         button("save PNG", () => void shownAsPng(element, `${head.kind}-${head.name}-${images[chosen].name}.png`), { title: "this image as it is shown: channels and range" }),
         button("save KTX", async () => {
           try {
@@ -113,6 +117,31 @@ function crossed(figures, images) {
     crosses.set(level, made);
     return [made];
   });
+}
+
+/** A format's 1: the largest value of normalized integers. @param {any} data @param {string} format @param {number} channel */
+function one(data, format, channel) {
+  if (data instanceof Float32Array || data instanceof Float64Array || /(?:8|16|32|2)U?I(?:_EXT)?$/.test(format)) return 1;
+  if (/10_A2|2_10_10_10/.test(format)) return channel === 3 ? 3 : 1023;
+  return 2 ** (8 * data.BYTES_PER_ELEMENT - (/^Int/.test(data.constructor.name) ? 1 : 0)) - 1;
+}
+
+/**
+ * The four values that a shader gets of each texel: what the format has not is 0, alpha 1; depth stands as red.
+ * @param {any} image @param {string} swizzle @param {string} format
+ */
+export function asSampled(image, swizzle, format) {
+  const { channels, data, width, height } = image, n = channels.length;
+  /** @param {string} letter */
+  const place = (letter) => {
+    const at = channels.indexOf(letter);
+    return at >= 0 || letter === "a" ? at : channels[0] === "l" ? 0 : letter === "r" ? channels.indexOf("d") : -1;
+  };
+  const from = [...swizzle].map((letter) => "01".includes(letter) ? -1 : place(letter));
+  const fixed = [...swizzle].map((letter, c) => letter === "1" || (letter === "a" && from[c] < 0) ? one(data, format, c) : 0);
+  const out = new data.constructor(width * height * 4);
+  for (let i = 0, to = 0, at = 0; i < width * height; i++, at += n) for (let c = 0; c < 4; c++, to++) out[to] = from[c] < 0 ? fixed[c] : data[at + from[c]];
+  return { ...image, channels: "rgba", data: out };
 }
 
 /** @param {HTMLElement} element @param {string} name */

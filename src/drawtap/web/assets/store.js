@@ -20,6 +20,7 @@
  * @property {string} what changes of the what-if panel, one a line
  * @property {string} object what the texture and buffer panels show: "texture/GROUP/NAME"
  * @property {string} layer which of its images
+ * @property {""|"yes"} sampled whether a texture's channels stand as shaders get them
  * @property {string} fields the format of a buffer's fields; "": what the program declares, "bytes": bytes
  * @property {number} from the first row, or byte, of a buffer that is shown
  * @property {string} bars the series of the bars; "": the frames' times
@@ -39,11 +40,11 @@
 /** @type {Place} */
 const FIRST = {
   rec: 0, call: null, filter: "", mode: "hide", list: "tree", tab: "call", pin: null, stage: "", sql: "", of: "", px: "", over: "", mesh: "", what: "", edit: null,
-  object: "", layer: "", fields: "", from: 0, bars: "", time: "", view: "", area: "", ab: "", own: "",
+  object: "", layer: "", sampled: "", fields: "", from: 0, bars: "", time: "", view: "", area: "", ab: "", own: "",
   with: null, callb: null, hold: "", side: "", page: "", prog: null,
 };
 const NUMBERS = new Set(["rec", "call", "pin", "with", "callb", "prog", "from", "edit"]);
-const CHOICES = { mode: ["hide", "dim"], list: ["tree", "flat"], hold: ["", "a", "b"], page: ["", "recording"], side: ["", "a", "b", "difference", "flicker"] };
+const CHOICES = { mode: ["hide", "dim"], list: ["tree", "flat"], hold: ["", "a", "b"], sampled: ["", "yes"], page: ["", "recording"], side: ["", "a", "b", "difference", "flicker"] };
 
 /** @param {string} text @returns {Place} */
 export function parse(text) {
