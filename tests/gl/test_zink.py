@@ -6,11 +6,14 @@ import json
 import os
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 from drawtap.errors import UnavailableError
 from drawtap.parts import PLAYER_VULKAN, TAP_VULKAN, is_there
 from drawtap.replay import engine
+from drawtap.replay.compare import decode_attachment
 from gl.conftest import Bench
 from shared import run_drawtap
 
@@ -18,14 +21,18 @@ from shared import run_drawtap
 PROGRAMS = {"readback": 10, "es2_triangle": 8, "mapped_frames": 0}
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
-def test_what_the_program_read_back_is_drawn_again(program: str, programs: Bench, tmp_path: Path) -> None:
+def zink_environment() -> dict[str, str]:
     if not is_there(TAP_VULKAN) or not is_there(PLAYER_VULKAN):
         pytest.skip("the tap or the player of Vulkan is not built (make build)")
     try:
-        zink = dict(engine.environment_of("zink"))
+        return dict(engine.environment_of("zink"))
     except UnavailableError as error:
         pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_what_the_program_read_back_is_drawn_again(program: str, programs: Bench, tmp_path: Path) -> None:
+    zink = zink_environment()
     trace = tmp_path / "zink.dtap"
     command = ["record", "-q", "--api", "vk", "-o", trace, "--", programs.programs / program]
     done = run_drawtap(*command, environment={**programs.environment(), **zink})
@@ -36,3 +43,28 @@ def test_what_the_program_read_back_is_drawn_again(program: str, programs: Bench
     assert found["different"] == 0, found["findings"]
     assert found["compared"] >= PROGRAMS[program]
     assert found["skipped"] == 0
+
+
+def test_draws_leave_what_they_leave_in_opengl(programs: Bench, tmp_path: Path) -> None:
+    """A frame of this program is one draw, in OpenGL as in Vulkan."""
+    zink = zink_environment()
+    found: list[dict[str, list[npt.NDArray[np.generic]]]] = []
+    for name, options, more in (("gl", (), {}), ("vk", ("--api", "vk"), zink)):
+        trace, folder = tmp_path / f"{name}.dtap", tmp_path / name
+        command = ["record", "-q", *options, "-o", trace, "--", programs.programs / "es2_triangle"]
+        assert run_drawtap(*command, environment={**programs.environment(), **more}).returncode == 0
+        vulkan = {key: value for key, value in more.items() if key.startswith("VK_")}
+        arguments = ["--snapshots", folder, "--snapshot-at", "draws", "--attachments", "color,depth"]
+        played = run_drawtap("replay", trace, *arguments, environment={**programs.environment(), **vulkan})
+        assert played.returncode == 0, played.stderr
+        pictures: dict[str, list[npt.NDArray[np.generic]]] = {"color": [], "depth": []}
+        for path in sorted(folder.iterdir()):
+            kind = "depth" if path.stem.endswith("depth") else "color"
+            pictures[kind].append(decode_attachment(path.read_bytes(), path.name))
+        found.append(pictures)
+    opengl, vulkan_ = found
+    assert len(opengl["color"]) == len(vulkan_["color"]) == 10
+    for one, other in zip(opengl["color"], vulkan_["color"], strict=True):
+        assert np.abs(one.astype(int) - other.astype(int)).max() <= 1  # both drivers round a colour between two
+    for one, other in zip(opengl["depth"], vulkan_["depth"], strict=True):
+        assert (one == other).all()

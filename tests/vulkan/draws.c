@@ -5,7 +5,8 @@
  *
  * Argument: "pass" a render pass; "rendering" dynamic rendering; "samples" four samples a pixel, resolved by the pass,
  * and all columns; "subpasses" where the last draw is in a second subpass, reads the first one's colour and writes its
- * inverse into another image, which is printed; "query" as "pass", with a query around the second draw. */
+ * inverse into another image, which is printed; "query" as "pass", with a query around the second draw; "dispatch" two
+ * dispatches: the k-th stores i * k in word i of a buffer, behind 256 bytes, and (k, k, 0, 255) in an image. */
 #include "vk.h"
 
 #include <stdio.h>
@@ -75,6 +76,47 @@ static const uint32_t INVERTS[] = {
     0x100fd, 0x10038,
 };
 /* clang-format on */
+/* layout(local_size_x = 8) in;
+ * layout(push_constant) uniform P { uint k; } p;
+ * layout(set = 0, binding = 0) buffer B { uint b[]; };
+ * layout(set = 0, binding = 2, rgba8) writeonly uniform image2D i;
+ * void main() {
+ *   b[gl_GlobalInvocationID.x] = gl_GlobalInvocationID.x * p.k;
+ *   for (int y = 0; y < 8; y++) imageStore(i, ivec2(gl_GlobalInvocationID.x, y), vec4(p.k, p.k, 0, 255) / 255.0);
+ * } */
+/* clang-format off */
+static const uint32_t COMPUTE[] = {
+    0x7230203, 0x10000, 0x8000b, 0x4c, 0x0, 0x20011, 0x1, 0x6000b, 0x1, 0x4c534c47, 0x6474732e, 0x3035342e,
+    0x0, 0x3000e, 0x0, 0x1, 0x6000f, 0x5, 0x4, 0x6e69616d, 0x0, 0xf, 0x60010, 0x4,
+    0x11, 0x8, 0x1, 0x1, 0x40047, 0x7, 0x6, 0x4, 0x50048, 0x8, 0x0, 0x23,
+    0x0, 0x30047, 0x8, 0x3, 0x40047, 0xa, 0x22, 0x0, 0x40047, 0xa, 0x21, 0x0,
+    0x40047, 0xf, 0xb, 0x1c, 0x50048, 0x16, 0x0, 0x23, 0x0, 0x30047, 0x16, 0x2,
+    0x40047, 0x2d, 0x22, 0x0, 0x40047, 0x2d, 0x21, 0x2, 0x30047, 0x2d, 0x19, 0x40047,
+    0x46, 0xb, 0x19, 0x20013, 0x2, 0x30021, 0x3, 0x2, 0x40015, 0x6, 0x20, 0x0,
+    0x3001d, 0x7, 0x6, 0x3001e, 0x8, 0x7, 0x40020, 0x9, 0x2, 0x8, 0x4003b, 0x9,
+    0xa, 0x2, 0x40015, 0xb, 0x20, 0x1, 0x4002b, 0xb, 0xc, 0x0, 0x40017, 0xd,
+    0x6, 0x3, 0x40020, 0xe, 0x1, 0xd, 0x4003b, 0xe, 0xf, 0x1, 0x4002b, 0x6,
+    0x10, 0x0, 0x40020, 0x11, 0x1, 0x6, 0x3001e, 0x16, 0x6, 0x40020, 0x17, 0x9,
+    0x16, 0x4003b, 0x17, 0x18, 0x9, 0x40020, 0x19, 0x9, 0x6, 0x40020, 0x1d, 0x2,
+    0x6, 0x4002b, 0xb, 0x27, 0x8, 0x20014, 0x28, 0x30016, 0x2a, 0x20, 0x90019, 0x2b,
+    0x2a, 0x1, 0x0, 0x0, 0x0, 0x2, 0x4, 0x40020, 0x2c, 0x0, 0x2b, 0x4003b,
+    0x2c, 0x2d, 0x0, 0x40017, 0x33, 0xb, 0x2, 0x4002b, 0x2a, 0x3b, 0x0, 0x4002b,
+    0x2a, 0x3c, 0x437f0000, 0x40017, 0x3d, 0x2a, 0x4, 0x4002b, 0xb, 0x42, 0x1, 0x4002b,
+    0x6, 0x44, 0x8, 0x4002b, 0x6, 0x45, 0x1, 0x6002c, 0xd, 0x46, 0x44, 0x45,
+    0x45, 0x4002b, 0x2a, 0x4a, 0x3b808081, 0x7002c, 0x3d, 0x4b, 0x4a, 0x4a, 0x4a, 0x4a,
+    0x50036, 0x2, 0x4, 0x0, 0x3, 0x200f8, 0x5, 0x50041, 0x11, 0x12, 0xf, 0x10,
+    0x4003d, 0x6, 0x13, 0x12, 0x50041, 0x19, 0x1a, 0x18, 0xc, 0x4003d, 0x6, 0x1b,
+    0x1a, 0x50084, 0x6, 0x1c, 0x13, 0x1b, 0x60041, 0x1d, 0x1e, 0xa, 0xc, 0x13,
+    0x3003e, 0x1e, 0x1c, 0x200f9, 0x21, 0x200f8, 0x21, 0x700f5, 0xb, 0x47, 0xc, 0x5,
+    0x43, 0x22, 0x500b1, 0x28, 0x29, 0x47, 0x27, 0x400f6, 0x23, 0x22, 0x0, 0x400fa,
+    0x29, 0x22, 0x23, 0x200f8, 0x22, 0x4003d, 0x2b, 0x2e, 0x2d, 0x4007c, 0xb, 0x31,
+    0x13, 0x50050, 0x33, 0x34, 0x31, 0x47, 0x40070, 0x2a, 0x37, 0x1b, 0x70050, 0x3d,
+    0x3e, 0x37, 0x37, 0x3b, 0x3c, 0x50085, 0x3d, 0x40, 0x3e, 0x4b, 0x40063, 0x2e,
+    0x34, 0x40, 0x50080, 0xb, 0x43, 0x47, 0x42, 0x200f9, 0x21, 0x200f8, 0x23, 0x100fd,
+    0x10038,
+};
+/* clang-format on */
+
 #define SIZE 8
 #define DRAWS 4
 #define COLOR VK_FORMAT_B8G8R8A8_UNORM
@@ -425,6 +467,79 @@ static void record(VkCommandBuffer to, VkCommandBuffer second, VkBuffer back) {
   CHECK(vkEndCommandBuffer(to));
 }
 
+/* The buffer is bound with an offset of its own, the image given with a template. */
+static void record_dispatches(VkCommandBuffer to, VkBuffer buffer) {
+  struct Image stored = image(VK_FORMAT_R8G8B8A8_UNORM, VK_IMAGE_USAGE_STORAGE_BIT, VK_IMAGE_ASPECT_COLOR_BIT, 1);
+  VkDescriptorSetLayoutBinding bindings[2] = {{.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC,
+                                               .descriptorCount = 1,
+                                               .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT},
+                                              {.binding = 2,
+                                               .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_IMAGE,
+                                               .descriptorCount = 1,
+                                               .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT}};
+  VkDescriptorSetLayoutCreateInfo of = {
+      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO, .bindingCount = 2, .pBindings = bindings};
+  VkDescriptorSetLayout sets;
+  CHECK(vkCreateDescriptorSetLayout(device, &of, 0, &sets));
+  VkPushConstantRange push = {VK_SHADER_STAGE_COMPUTE_BIT, 0, 4};
+  VkPipelineLayoutCreateInfo with = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
+                                     .setLayoutCount = 1,
+                                     .pSetLayouts = &sets,
+                                     .pushConstantRangeCount = 1,
+                                     .pPushConstantRanges = &push};
+  CHECK(vkCreatePipelineLayout(device, &with, 0, &layout));
+  VkDescriptorPoolSize sizes[2] = {{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC, 1},
+                                   {VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, 1}};
+  VkDescriptorPoolCreateInfo from = {
+      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = 1, .poolSizeCount = 2, .pPoolSizes = sizes};
+  VkDescriptorPool pool;
+  CHECK(vkCreateDescriptorPool(device, &from, 0, &pool));
+  VkDescriptorSetAllocateInfo one = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+                                     .descriptorPool = pool,
+                                     .descriptorSetCount = 1,
+                                     .pSetLayouts = &sets};
+  CHECK(vkAllocateDescriptorSets(device, &one, &set));
+  VkDescriptorBufferInfo words = {buffer, 0, 32};
+  VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                .dstSet = set,
+                                .descriptorCount = 1,
+                                .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC,
+                                .pBufferInfo = &words};
+  vkUpdateDescriptorSets(device, 1, &write, 0, 0);
+  VkDescriptorUpdateTemplateEntry entry = {
+      .dstBinding = 2, .descriptorCount = 1, .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, .offset = 8};
+  VkDescriptorUpdateTemplateCreateInfo shape = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_UPDATE_TEMPLATE_CREATE_INFO,
+                                                .descriptorUpdateEntryCount = 1,
+                                                .pDescriptorUpdateEntries = &entry,
+                                                .descriptorSetLayout = sets};
+  VkDescriptorUpdateTemplate update;
+  CHECK(vkCreateDescriptorUpdateTemplate(device, &shape, 0, &update));
+  struct {
+    uint64_t gap;
+    VkDescriptorImageInfo image;
+  } what = {0, {0, stored.view, VK_IMAGE_LAYOUT_GENERAL}};
+  vkUpdateDescriptorSetWithTemplate(device, set, update, &what);
+  VkComputePipelineCreateInfo info = {.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+                                      .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+                                                .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+                                                .module = module(COMPUTE, sizeof COMPUTE),
+                                                .pName = "main"},
+                                      .layout = layout};
+  CHECK(vkCreateComputePipelines(device, 0, 1, &info, 0, pipelines));
+  VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+  CHECK(vkBeginCommandBuffer(to, &begin));
+  turn(to, stored.image, VK_IMAGE_ASPECT_COLOR_BIT, 0, VK_IMAGE_LAYOUT_GENERAL);
+  vkCmdBindPipeline(to, VK_PIPELINE_BIND_POINT_COMPUTE, pipelines[0]);
+  uint32_t behind = 256;
+  vkCmdBindDescriptorSets(to, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 1, &behind);
+  for (uint32_t k = 1; k < 3; k++) {
+    vkCmdPushConstants(to, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, 4, &k);
+    vkCmdDispatch(to, 1, 1, 1);
+    turn(to, stored.image, VK_IMAGE_ASPECT_COLOR_BIT, VK_IMAGE_LAYOUT_GENERAL, VK_IMAGE_LAYOUT_GENERAL);
+  }
+  CHECK(vkEndCommandBuffer(to));
+}
+
 int main(int argc, char** argv) {
   const char* mode = argc > 1 ? argv[1] : "pass";
   rendering = !strcmp(mode, "rendering"), samples = !strcmp(mode, "samples");
@@ -432,14 +547,15 @@ int main(int argc, char** argv) {
   start();
   make_images();
   if (!rendering) make_pass();
-  make_layout();
-  for (int i = 0; i <= subpasses; i++) pipelines[i] = pipeline(i);
+  const int dispatch = !strcmp(mode, "dispatch");
+  if (!dispatch) make_layout();
+  for (int i = 0; i <= subpasses && !dispatch; i++) pipelines[i] = pipeline(i);
   VkQueryPoolCreateInfo asks = {
       .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, .queryType = VK_QUERY_TYPE_OCCLUSION, .queryCount = 1};
   CHECK(vkCreateQueryPool(device, &asks, 0, &queries));
   VkBufferCreateInfo of = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                           .size = SIZE * SIZE * 4,
-                           .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+                           .size = 512,
+                           .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
   VkBuffer back;
   CHECK(vkCreateBuffer(device, &of, 0, &back));
   VkMemoryRequirements needs;
@@ -457,7 +573,10 @@ int main(int argc, char** argv) {
   CHECK(vkAllocateCommandBuffers(device, &with, &buffers[0]));
   with.level = VK_COMMAND_BUFFER_LEVEL_SECONDARY;
   CHECK(vkAllocateCommandBuffers(device, &with, &buffers[1]));
-  record(buffers[0], buffers[1], back);
+  if (dispatch)
+    record_dispatches(buffers[0], back);
+  else
+    record(buffers[0], buffers[1], back);
   vkDestroyPipelineLayout(device, layout, 0); /* what is recorded does not need it */
   VkSubmitInfo work = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = buffers};
   for (int i = 0; i < 2; i++) {

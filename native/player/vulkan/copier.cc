@@ -40,13 +40,17 @@ bool Copier::is_rendering(size_t begin) const {
          stream_[begin]->number == number::vkCmdBeginRenderingKHR;
 }
 
-void Copier::step(Place& place, const Stream& stream, size_t at) {
-  const KeptCommand& command = *stream[at];
+void Copier::step(Place& place, size_t at) const {
+  const KeptCommand& command = *stream_[at];
   const std::string_view name = command.command->name;
   if (begins_pass(command.number)) {
-    place = {at, 0, {}};
+    place.begin = at, place.subpass = 0, place.open.clear();
   } else if (name.starts_with("vkCmdEndRender")) {
-    place = {};
+    place.begin = OUTSIDE, place.open.clear();
+  } else if (command.number == number::vkCmdBindDescriptorSets) {
+    bind(place, command);
+  } else if (name.starts_with("vkCmdPushDescriptor") || name.starts_with("vkCmdBindDescriptor")) {
+    place.unknown = true;
   } else if (is_next(command.number)) {
     ++place.subpass;
   } else if (place.begin != OUTSIDE && !is_label(name)) {
@@ -81,7 +85,9 @@ template <class Info> std::string Copier::resolves_elsewhere(const Info& info, u
 }
 
 std::string Copier::obstacle(const Pause& pause, const KeptCommand& command, const Place& place) const {
-  if (command.command->flags & DISPATCH) return "what a dispatch stores is not read yet";
+  if (command.command->flags & DISPATCH && place.begin == OUTSIDE)
+    return place.unknown ? "the descriptors of the dispatch are pushed, or bound by structures: these are not followed"
+                         : "";
   if (!(command.command->flags & DRAW) && command.number != number::vkCmdClearAttachments)
     return std::string(command.command->name) + " draws nothing; snapshots are taken after draws";
   if (place.begin == OUTSIDE) return "the render pass that it draws in does not begin in this command buffer";
@@ -96,7 +102,8 @@ std::string Copier::obstacle(const Pause& pause, const KeptCommand& command, con
   return pass->one ? resolves_elsewhere(*pass->one, pause.subpass) : resolves_elsewhere(*pass->two, pause.subpass);
 }
 
-void Copier::add_shot(Taken& taken, const std::string& name, uint32_t aspect, VkImageView of, VkImageLayout layout) {
+void Copier::add_shot(Taken& taken, const std::string& name, uint32_t aspect, VkImageView of,
+                      VkImageLayout layout) const {
   auto why = [&](const char* text) { taken.why.push_back((name.empty() ? "color" : name) + ": " + text); };
   auto view = s_.views_.find(of);
   if (view == s_.views_.end()) return why("its image view is not known");
@@ -190,17 +197,25 @@ void Copier::shots_of_rendering(Pause& pause) {
 }
 
 void Copier::want(size_t at, Taken taken) {
-  for (; walked_ < at; ++walked_) step(place_, stream_, walked_);
+  for (; walked_ < at; ++walked_) step(place_, walked_);
   Pause pause{at, place_.begin, place_.subpass, std::move(taken), true};
   const std::string why = obstacle(pause, *stream_[at], place_);
   if (!why.empty()) {
     pause.taken.why.push_back(why);
     pause.begin = OUTSIDE;
   } else {
-    is_rendering(pause.begin) ? shots_of_rendering(pause) : shots_of_pass(pause);
-    if (pause.taken.shots.empty()) {
-      if (pause.taken.why.empty()) pause.taken.why.emplace_back("it draws to no image of this kind");
-      pause.begin = OUTSIDE;
+    pause.plain = pause.begin == OUTSIDE;
+    pause.plain                 ? shots_of_dispatch(pause)
+    : is_rendering(pause.begin) ? shots_of_rendering(pause)
+                                : shots_of_pass(pause);
+    if (!pause.plain && s_.attachments_ & WANT_BUFFERS)
+      pause.taken.why.emplace_back("the buffers of draws are not read yet");
+    if (pause.taken.shots.empty() && pause.taken.stored.empty()) {
+      if (pause.taken.why.empty())
+        pause.taken.why.emplace_back(pause.plain
+                                         ? "it stores to nothing of this kind; --attachments color,buffers has all"
+                                         : "it draws to no image of this kind");
+      pause.begin = OUTSIDE, pause.plain = false;
     } else if (!pauses_.empty() && pauses_.back().begin == pause.begin) {
       pauses_.back().last = false;
     }
@@ -209,8 +224,12 @@ void Copier::want(size_t at, Taken taken) {
     shot.at = pause.taken.bytes;
     pause.taken.bytes += (uint64_t{shot.width} * shot.height * texel_bytes(shot.format, shot.aspect) + 15) / 16 * 16;
   }
+  for (auto& each : pause.taken.stored) {
+    each.at = pause.taken.bytes;
+    pause.taken.bytes += (each.bytes + 15) / 16 * 16;
+  }
   submission_.bytes += pause.taken.bytes;
-  if (pause.begin == OUTSIDE)
+  if (pause.begin == OUTSIDE && !pause.plain)
     submission_.taken.push_back(std::move(pause.taken));
   else
     pauses_.push_back(std::move(pause));
@@ -313,7 +332,7 @@ void Copier::record(VkCommandBuffer to) {
       make(*stream_[i]);
     }
     if (next < pauses_.size() && pauses_[next].at == i) {
-      pause(pauses_[next]);
+      pauses_[next].plain ? copy(pauses_[next].taken) : pause(pauses_[next]);
       submission_.taken.push_back(std::move(pauses_[next++].taken));
     }
   }

@@ -19,20 +19,30 @@ class Copier {
     size_t at = 0, begin = OUTSIDE;  // the command, and the one that begins its render pass
     uint32_t subpass = 0;
     Taken taken;
-    bool last = false;  // of its render pass
+    bool last = false;   // of its render pass
+    bool plain = false;  // outside of render passes
   };
   // Where the walk through the commands is.
   struct Place {
     size_t begin = OUTSIDE;
     uint32_t subpass = 0;
     std::vector<std::string> open;  // what began in this render pass and goes on
+    struct Bound {
+      VkDescriptorSet set = nullptr;
+      std::vector<uint32_t> offsets;  // of dynamic descriptors
+    };
+    std::map<uint32_t, Bound> bound;  // for dispatches
+    bool unknown = false;             // descriptors are given in a way that is not followed
   };
-  static void step(Place& place, const Stream& stream, size_t at);
+  void step(Place& place, size_t at) const;
+  void bind(Place& place, const KeptCommand& command) const;
+  void shots_of_dispatch(Pause& pause) const;
+  void shot_of(Taken& taken, const std::string& name, const Descriptor& what, uint32_t offset) const;
   std::string obstacle(const Pause& pause, const KeptCommand& command, const Place& place) const;
   void shots_of_pass(Pause& pause);
   void shots_of_rendering(Pause& pause);
   template <class Info> void shots_of_subpass(Pause& pause, const Info& info);
-  void add_shot(Taken& taken, const std::string& name, uint32_t aspect, VkImageView view, VkImageLayout layout);
+  void add_shot(Taken& taken, const std::string& name, uint32_t aspect, VkImageView view, VkImageLayout layout) const;
   template <class Info> static std::string resolves_elsewhere(const Info& info, uint32_t subpass);
   const KeptPass* pass_of(size_t begin) const;
   std::vector<VkImageView> views_of(size_t begin) const;

@@ -169,6 +169,10 @@ void Copier::copy(Taken& taken) {
   barrier(nullptr, {}, 0, 0);
   turn(taken, false);
   for (auto& shot : taken.shots) copy_shot(shot, taken.room.buffer);
+  for (auto& each : taken.stored) {
+    const VkBufferCopy part{each.from, each.at, each.bytes};
+    DT_VK(device_, vkCmdCopyBuffer)(to_, each.buffer, taken.room.buffer, 1, &part);
+  }
   turn(taken, true);
   barrier(nullptr, {}, 0, 0);
 }

@@ -30,8 +30,8 @@ const OptionOf<Wanted> OPTIONS[] = {
     {"--snapshots", "PREFIX", "a prefix", take_snapshots, "save each frame as PREFIX000000.png"},
     {"--snapshot-at", "WHAT", "frames or draws (:N), or calls:A,B@S,C", take_snapshot_at,
      "frames or draws, with :N each Nth of them, or calls:A,B@S: after these, B as call S submits it"},
-    {"--attachments", "LIST", "some of color,depth,stencil", take_attachments,
-     "what snapshots after draws show: color,depth,stencil"},
+    {"--attachments", "LIST", "some of color,depth,stencil,buffers", take_attachments,
+     "what snapshots are of: color,depth,stencil after draws, color,buffers after dispatches"},
     {"--format", "WORD", "a word", option_word<&Options::snapshot_format>, "of snapshots: png, ppm or rgba"},
     {"--hashes", "", "", take_hashes, "report the hash of each frame"},
     {"--image", "CALL FILE", "a call and a file", take_image, "save what was shown last before a call, and stop"},
@@ -138,10 +138,6 @@ int main(int argc, char** argv) {
   if (w.options.snapshot_at == Options::AT_CALLS && w.options.executions.empty()) {
     fputs("drawtap-play: calls of Vulkan draw when they are submitted: snapshots are of frames, draws or calls\n",
           stderr);
-    return 3;
-  }
-  if (w.options.attachments & WANT_BUFFERS) {
-    fputs("drawtap-play: buffers of Vulkan are not in snapshots yet\n", stderr);
     return 3;
   }
   if (!w.options.serve && w.options.attachments != WANT_COLOR && w.options.snapshot_at == Options::AT_FRAMES) {

@@ -20,7 +20,8 @@ bool Player::wanted(const KeptCommand& command, uint64_t submit, uint64_t bytes)
     return command.seq == request_.draw || (command.command->flags & DRAW && bytes < MOST_BYTES);
   }
   if (options_.snapshot_at == Options::AT_DRAWS)
-    return command.command->flags & DRAW && in_range() && draws_seen_++ % options_.snapshot_every == 0;
+    return command.command->flags & (options_.attachments & WANT_BUFFERS ? DRAW | DISPATCH : DRAW) && in_range() &&
+           draws_seen_++ % options_.snapshot_every == 0;
   bool found = false;
   for (size_t i = 0; i < options_.executions.size(); ++i) {
     auto& [call, by] = options_.executions[i];
@@ -32,7 +33,11 @@ bool Player::wanted(const KeptCommand& command, uint64_t submit, uint64_t bytes)
 }
 
 void Player::pictured(const Taken& taken, const std::vector<AttachmentImage>& images) {
-  if (options_.serve) return void(served_.emplace(taken.call, Served{taken, images}));  // where it runs first
+  if (options_.serve) {
+    Served& kept = served_.emplace(taken.call, Served{taken, images}).first->second;  // where it runs first
+    kept.taken.stored.clear();                                                        // whose bytes go
+    return;
+  }
   char name[80];
   snprintf(name, sizeof name, "submit%09llu-%05u-call%09llu", static_cast<unsigned long long>(taken.submit),
            taken.place, static_cast<unsigned long long>(taken.call));
@@ -45,6 +50,20 @@ void Player::save(const Taken& taken, const std::vector<AttachmentImage>& images
     const std::string path = base + (image.name.empty() ? "" : "-" + image.name) + "." +
                              (image.bytes == 4 ? options_.snapshot_format : "png");
     if (!write_image(path, image.pixels, image.width, image.height, image.bytes)) {
+      report("image", taken.call, "", path + " cannot be written");
+      continue;
+    }
+    JsonObject line;
+    line.put("kind", "image").put("frame", frame_).put("call", taken.call).put("submit", taken.submit);
+    put_line(status_, line.put("path", path));
+  }
+  for (auto& each : taken.stored) {
+    const std::string path = base + "-" + each.name + ".bin";
+    FILE* to = fopen(path.c_str(), "wb");
+    const auto* bytes = static_cast<const uint8_t*>(taken.room.at) + each.at;
+    bool good = to && fwrite(bytes, 1, each.bytes, to) == each.bytes;
+    if (to && fclose(to)) good = false;
+    if (!good) {
       report("image", taken.call, "", path + " cannot be written");
       continue;
     }

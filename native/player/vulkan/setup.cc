@@ -318,6 +318,7 @@ void Player::create_template(Call& c) {
   invoke(c);
   made(c);
   templates_[*c.at<uint64_t>(3)] = std::move(parts);
+  if (snapshots_) snapshots_->keep(c, seq_, rooms_);
 }
 
 // What a cache holds is a driver's own: pipelines are compiled here.

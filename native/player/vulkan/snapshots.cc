@@ -12,9 +12,10 @@ namespace {
 constexpr unsigned DEPTH = 8;              // of command buffers in each other
 constexpr uint64_t LONG = 60'000'000'000;  // ns: nothing takes so long that comes to an end
 constexpr size_t MOST_UNDER_WAY = 16;      // submissions whose pictures wait for the device
-constexpr uint32_t TARGETS = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT;
+constexpr uint32_t TARGETS =
+    VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT | VK_IMAGE_USAGE_STORAGE_BIT;
 
-// What images that are drawn to are used for, so that they can be read.
+// What images that are drawn or stored to are used for, so that they can be read.
 uint32_t readable(uint32_t usage) {
   if (!(usage & TARGETS)) return usage;
   return (usage & ~static_cast<uint32_t>(VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT)) | VK_IMAGE_USAGE_TRANSFER_SRC_BIT;
@@ -41,6 +42,11 @@ void Snapshots::more_use(Call& c) {
     info->usage = readable(info->usage);
     return;
   }
+  if (c.number == number::vkCreateBuffer) {
+    auto* info = c.at<VkBufferCreateInfo>(1);
+    if (info->usage & VK_BUFFER_USAGE_STORAGE_BUFFER_BIT) info->usage |= VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
+    return;
+  }
   struct Chained {
     int32_t stype;
     Chained* next;
@@ -59,6 +65,7 @@ void Snapshots::more_use(Call& c) {
 void Snapshots::prepare(Call& c, uint64_t seq) {
   switch (c.number) {
     case number::vkCreateImage:
+    case number::vkCreateBuffer:
     case number::vkCreateFramebuffer: return more_use(c);
     case number::vkQueueSubmit:
     case number::vkQueueSubmit2:
@@ -113,6 +120,14 @@ void Snapshots::keep(Call& c, uint64_t seq, std::vector<std::unique_ptr<uint8_t[
       rooms.clear();
       return;
     }
+    case vkCreateBuffer: sizes_[*c.at<VkBuffer>(3)] = c.at<VkBufferCreateInfo>(1)->size; return;
+    case vkCreateDescriptorSetLayout:
+    case vkAllocateDescriptorSets:
+    case vkUpdateDescriptorSets:
+    case vkCreateDescriptorUpdateTemplate:
+    case vkCreateDescriptorUpdateTemplateKHR:
+    case vkUpdateDescriptorSetWithTemplate:
+    case vkUpdateDescriptorSetWithTemplateKHR: return keep_descriptors(c);
     case vkBeginCommandBuffer: buffers_[c.as<VkCommandBuffer>(0)] = std::make_shared<KeptBuffer>(); return;
     case vkResetCommandBuffer: buffers_.erase(c.as<VkCommandBuffer>(0)); return;
     case vkQueueSubmit:
@@ -134,6 +149,8 @@ bool Snapshots::forget(unsigned kind, uint64_t now, Table& table) {
     case OF_DescriptorUpdateTemplate:  // commands that were recorded with it do not need it any more
       ended_.emplace_back(kind, now);
       return false;
+    case OF_Buffer: sizes_.erase(reinterpret_cast<VkBuffer>(now)); return true;
+    case OF_DescriptorSet: sets_.erase(reinterpret_cast<VkDescriptorSet>(now)); return true;
     case OF_Image: images_.erase(reinterpret_cast<VkImage>(now)); return true;
     case OF_ImageView: views_.erase(reinterpret_cast<VkImageView>(now)); return true;
     case OF_Framebuffer: framebuffers_.erase(reinterpret_cast<VkFramebuffer>(now)); return true;

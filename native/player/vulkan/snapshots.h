@@ -4,6 +4,7 @@
 // copy is submitted in its place: secondary command buffers are unfolded, and the render pass ends behind the command,
 // lets images be copied, and goes on with what it had stored. Nothing else is done differently.
 #pragma once
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -43,6 +44,16 @@ struct KeptView {
   VkFormat format = 0;
   VkImageSubresourceRange range{};
 };
+struct Descriptor {
+  VkDescriptorType type = 0;
+  VkDescriptorBufferInfo buffer{};
+  VkDescriptorImageInfo image{};
+};
+using SetLayout = std::map<uint32_t, std::pair<VkDescriptorType, uint32_t>>;  // by binding: type, count
+struct KeptSet {
+  std::shared_ptr<const SetLayout> layout;
+  std::map<std::pair<uint32_t, uint32_t>, Descriptor> content;  // by binding and element
+};
 enum Variant : uint8_t { FIRST, MIDDLE, LAST };  // parts of a render pass that is interrupted
 struct KeptPass {
   std::vector<std::unique_ptr<uint8_t[]>> rooms;
@@ -62,6 +73,11 @@ struct Shot {
   bool slice = false;  // the layer is one of depth
   uint64_t at = 0;
 };
+struct StoredBytes {
+  std::string name;
+  VkBuffer buffer = nullptr;
+  uint64_t from = 0, bytes = 0, at = 0;
+};
 struct Room {
   VkBuffer buffer = nullptr;
   VkImage image = nullptr;
@@ -73,6 +89,7 @@ struct Taken {
   uint64_t call = 0, submit = 0;
   uint32_t place = 0;  // among the draws and dispatches of the submission
   std::vector<Shot> shots;
+  std::vector<StoredBytes> stored;
   std::vector<std::string> why;
   uint64_t bytes = 0;
   Room room;
@@ -112,6 +129,9 @@ class Snapshots {
   };
   void keep_command(Call& c, uint64_t seq, std::vector<std::unique_ptr<uint8_t[]>>& rooms);
   void more_use(Call& c);
+  void keep_descriptors(const Call& c);
+  void keep_template(const Call& c);
+  void put(VkDescriptorSet set, uint32_t binding, uint32_t element, const Descriptor& what);
   void submit(Call& c, uint64_t seq);
   VkCommandBuffer copied(Submission& s, VkCommandBuffer of, VkQueue queue, uint64_t seq, uint32_t& place);
   VkRenderPass variant(Table& table, VkRenderPass of, Variant which);
@@ -125,6 +145,10 @@ class Snapshots {
   std::unordered_map<VkRenderPass, KeptPass> passes_;
   std::unordered_map<VkFramebuffer, std::vector<VkImageView>> framebuffers_;
   std::unordered_map<VkQueue, uint32_t> families_;
+  std::unordered_map<VkBuffer, uint64_t> sizes_;
+  std::unordered_map<VkDescriptorSetLayout, std::shared_ptr<const SetLayout>> layouts_;
+  std::unordered_map<VkDescriptorSet, KeptSet> sets_;
+  std::unordered_map<VkDescriptorUpdateTemplate, std::vector<VkDescriptorUpdateTemplateEntry>> templates_;
   std::vector<Submission> under_way_;
   std::vector<std::pair<unsigned, uint64_t>> ended_;  // kinds and objects that live as long as their device
   bool submitted_ = false;                            // by the running call
