@@ -22,7 +22,7 @@ from bench.kill import kill_after
 from bench.measure import BenchError, Drain, Native, Run, Variant, added, interleaved, run_process, with_trace
 from bench.row import Goal, Row
 from bench.setup import Setup, drawtap
-from drawtap.parts import SIGNATURES_VULKAN, TAP_VULKAN, part
+from drawtap.parts import PLAYER_VULKAN, SIGNATURES_VULKAN, TAP_VULKAN, part
 
 _GROUP = "Vulkan"
 _LAYERS = tuple(Path(f"/usr/{folder}/vulkan/explicit_layer.d") for folder in ("share", "local/share"))
@@ -88,6 +88,7 @@ def rows(setup: Setup) -> Iterator[Row]:
     yield from _zink(setup, environment, peer=peer)
     yield _kills(setup, environment, peer=peer)
     yield _one_draw(setup, environment, peer=peer)
+    yield from _replays(setup, environment, peer=peer)
 
 
 def _variants(environment: Mapping[str, str], *, peer: bool) -> list[Variant]:
@@ -215,3 +216,38 @@ def _one_draw(setup: Setup, environment: Mapping[str, str], *, peer: bool) -> Ro
         _GROUP, "one draw's arguments, shell", "s", statistics.median(own), middle, goal=Goal(most=0.2, unit="s"),
         note="wall time, Python's start and all", samples={"drawtap": own, "apitrace": other},
     )  # fmt: skip
+
+
+def _replays(setup: Setup, environment: Mapping[str, str], *, peer: bool) -> Iterator[Row]:
+    """Play a program that shows frames again: both players from their start to their end, turn by turn."""
+    if not shutil.which("vkcube"):
+        yield Row(_GROUP, "vkcube replayed", "", note="vkcube is not installed")
+        return
+    frames, runs = (300, 3) if setup.quick else (1_200, 9)
+    program = ["vkcube", "--c", str(frames), "--width", "100", "--height", "100"]
+    trace, theirs = setup.scratch / "cube.dtap", setup.scratch / "cube.gfxr"
+    with setup.display() as display:
+        env = {**environment, **display}
+        extra = tuple(env.items())
+        players = {"drawtap": [str(part(PLAYER_VULKAN)), str(trace)]}
+        _Drawtap(extra).run(program, trace)
+        if peer and shutil.which("gfxrecon-replay"):
+            _Gfxreconstruct(extra).run(program, theirs)
+            players["apitrace"] = ["gfxrecon-replay", str(theirs)]
+        played: dict[str, list[Run]] = {name: [] for name in players}
+        for _ in range(runs):
+            for name, command in players.items():
+                played[name].append(run_process(command, env))
+    for what, note in (
+        ("CPU", "CPU time of the process, all threads"),
+        ("time", "wall time, which other work disturbs"),
+    ):
+        samples = {
+            name: [1e6 * (run.cpu_s if what == "CPU" else run.wall_s) / frames for run in each]
+            for name, each in played.items()
+        }
+        middle = {name: statistics.median(values) for name, values in samples.items()}
+        yield Row(
+            _GROUP, f"vkcube replayed: {what}", "us/frame", middle["drawtap"], middle.get("apitrace"), goal=Goal(1),
+            note=f"{note}; {frames:,} frames", samples=samples,
+        )  # fmt: skip
