@@ -59,7 +59,7 @@ def test_json_of_a_replay_has_numbers(triangle: Path, monkeypatch: pytest.Monkey
 # ---- engines that go wrong -----------------------------------------------------------------------------------------
 
 SOURCE = Path(__file__).parent / "fake_engine" / "fake_engine.c"
-FAULTS = "hang stop crash eat wrong exit blend mask jitter slow error lost wait none"
+FAULTS = "hang stop crash eat wrong exit blend mask jitter slow error lost wait spoiled none"
 AT = 4  # the draw at which a fake engine goes wrong
 PATIENT = Limits(stall_s=120, seconds=600)
 
@@ -177,6 +177,28 @@ def test_the_command(store: Store, fakes: Path, tmp_path: Path) -> None:
     again = run_drawtap(*words, "--on", "sound,wrong-1.0", "--json")
     assert (again.returncode, json.loads(again.stdout)) == (0, [])
     assert run_drawtap(*words, "--on", "sonud").returncode == 2
+
+
+def test_a_canary_names_the_machine(store: Store, fakes: Path) -> None:
+    folder = Path(store.where).parent
+    file = folder / "engines.toml"
+    file.write_text(fakes.read_text().replace('"spoiled"', f'"spoiled", FAKE_FILE = "{folder}/bad"'))
+    (trace,) = store.recordings()
+    store.tag(trace, {"canary": "yes"})
+    (run,) = played(store, file, "spoiled-1.0").values()
+    assert run.outcome == "ok"
+    (folder / "bad").touch()  # nothing of the build changes
+    (bad,) = engines.named(["spoiled-1.0"], file)
+    assert bad.key == run.engine.key
+    (again,) = play_all(store, [trace], [bad], PATIENT, jobs=1, again=True)
+    assert (again.outcome, f"canary {trace[:12]} draws frame 0 as never before" in again.detail) == (
+        "machine-lost",
+        True,
+    )
+    assert search.done_tasks(store) == {run.task}  # nothing is said about the build
+    (folder / "bad").unlink()
+    (sound,) = play_all(store, [trace], [bad], PATIENT, jobs=1, again=True)
+    assert sound.outcome == "ok"
 
 
 # ---- pictures --------------------------------------------------------------------------------------------------

@@ -117,6 +117,18 @@ def _libraries(paths: Sequence[str]) -> str:
     return hashlib.sha256("\n".join(digests).encode()).hexdigest()
 
 
+def machine() -> str:
+    """Return a name of this machine that says nothing about it."""
+    for path in ("/etc/machine-id", "/proc/sys/kernel/random/boot_id"):
+        try:
+            told = Path(path).read_bytes().strip()
+        except OSError:
+            continue
+        if told:
+            return hashlib.blake2b(told, key=b"drawtap", digest_size=8).hexdigest()
+    return ""
+
+
 @functools.cache
 def _digest(path: str) -> str:
     try:

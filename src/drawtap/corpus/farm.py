@@ -21,6 +21,7 @@ from typing import Any
 
 from drawtap import activity
 from drawtap.corpus.adding import restore
+from drawtap.corpus.canaries import Canaries
 from drawtap.corpus.engines import Engine, identified
 from drawtap.corpus.minimizing import Minimized, minimize
 from drawtap.corpus.playing import Limits, Run, Task, play_task
@@ -140,6 +141,7 @@ class _Kept:
 
     def __init__(self, where: str) -> None:
         self.store, self._resets = Store(where), Resets()
+        self._canaries = Canaries(self.store)
         self._temporary = tempfile.TemporaryDirectory(prefix="drawtap-farm-")  # as long as the worker lives
         self.folder = Path(self._temporary.name)
         self._files: OrderedDict[str, Path] = OrderedDict()
@@ -148,6 +150,10 @@ class _Kept:
     @property
     def resets(self) -> Resets:
         return self._resets
+
+    @property
+    def canaries(self) -> Canaries:
+        return self._canaries
 
     def get(self, id_: str) -> Path:
         with self._lock:

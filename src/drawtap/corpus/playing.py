@@ -31,6 +31,7 @@ import drawtap
 from drawtap import activity
 from drawtap.corpus import rows
 from drawtap.corpus.adding import restore
+from drawtap.corpus.canaries import Canaries
 from drawtap.corpus.engines import Engine
 from drawtap.corpus.resets import Reset, Resets, turn
 from drawtap.corpus.search import done_tasks
@@ -104,6 +105,10 @@ class Folder(Protocol):
     def resets(self) -> Resets:
         """Resets that the kernel announces."""
 
+    @property
+    def canaries(self) -> Canaries:
+        """Recordings that tell whether this machine is sound."""
+
     def get(self, id_: str) -> Path:
         """Return the file of a recording."""
 
@@ -165,6 +170,11 @@ class Files:
         """Listen to resets from now on."""
         return Resets()
 
+    @functools.cached_property
+    def canaries(self) -> Canaries:
+        """Watch this machine from now on."""
+        return Canaries(self.store)
+
     def get(self, id_: str) -> Path:
         """Return the file of a recording; the first time it is restored."""
         path = self.folder / f"{id_}.dtap"
@@ -176,6 +186,23 @@ class Files:
 
 def play_task(files: Folder, task: Task, limits: Limits) -> Run:
     """Play a task in a process of its own and write its result into the store."""
+
+    def write(run: Run) -> None:
+        rows.write_run(files.store, run)
+
+    def canary(trace: str) -> Run:
+        return _played(files, Task(task_key(trace, task.engine), trace, task.engine), limits)
+
+    fault = files.canaries.fault(task.engine, canary, write)
+    if fault is not None:
+        return Run(task.key, task.trace, task.engine, "machine-lost", detail=fault)
+    run = _played(files, task, limits)
+    if run.outcome not in _NOT_KEPT:
+        write(run)
+    return run
+
+
+def _played(files: Folder, task: Task, limits: Limits) -> Run:
     path = files.get(task.trace)
     for repeat in range(1 + _REPEATS):
         with tempfile.TemporaryDirectory(prefix="home-", dir=files.folder) as home, turn(alone=repeat > 0):
@@ -183,11 +210,7 @@ def play_task(files: Folder, task: Task, limits: Limits) -> Run:
         if run.outcome != "victim":
             break
     run = replace(run, task=task.key, trace=task.trace)
-    if run.last_seq is not None:
-        run = replace(run, function=function_of(path, run.last_seq))
-    if run.outcome not in _NOT_KEPT:
-        rows.write_run(files.store, run)
-    return run
+    return run if run.last_seq is None else replace(run, function=function_of(path, run.last_seq))
 
 
 def function_of(path: Path, seq: int) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import platform
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import drawtap
 from drawtap.analysis import clusters
 from drawtap.analysis.content import overview
+from drawtap.corpus.engines import machine
 from drawtap.tables.corpus import TABLES
 from drawtap.trace.result import connect
 from drawtap.trace.sql_text import quote, quote_text
@@ -71,7 +71,7 @@ def write_run(store: Store, run: Run) -> None:
         "version": one.version,
         "libraries": one.libraries,
         "kernel": one.kernel,
-        "machine": platform.machine(),
+        "machine": machine(),
         "drawtap": drawtap.__version__,
         "started": run.started_ns,
         "seconds": run.seconds,

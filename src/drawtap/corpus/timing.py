@@ -11,12 +11,12 @@ import hashlib
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from drawtap.corpus import rows
+from drawtap.corpus.engines import machine
 from drawtap.errors import ChildError, InputError, UnavailableError, UsageError, did_you_mean
 from drawtap.metrics import listing, passes, profile
 from drawtap.trace.trace import open_trace
@@ -134,18 +134,6 @@ def paired(base: Mapping[int, float], new: Mapping[int, float]) -> Pair | None:
     sides = [np.array([side[n] for n in both]) for side in (base, new)]
     ratio = float(np.median(np.log(sides[1] / sides[0])))
     return Pair(float(np.median(sides[0])), float(np.median(sides[1])), ratio, len(both))
-
-
-def machine() -> str:
-    """Return a name of this machine that says nothing about it."""
-    for path in ("/etc/machine-id", "/proc/sys/kernel/random/boot_id"):
-        try:
-            told = Path(path).read_bytes().strip()
-        except OSError:
-            continue
-        if told:
-            return hashlib.blake2b(told, key=b"drawtap", digest_size=8).hexdigest()
-    return ""
 
 
 def threshold_of(metric: str) -> float:

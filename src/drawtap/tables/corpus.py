@@ -108,7 +108,7 @@ TABLES = by_name(
             ("version", TEXT, "version, as its driver says"),
             ("libraries", TEXT, "SHA-256 over the files of the libraries that the driver loads"),
             ("kernel", TEXT, "release of the kernel"),
-            ("machine", TEXT, "processor architecture of the machine"),
+            ("machine", TEXT, "hash of the machine's id: runs of one machine have the same"),
             ("drawtap", TEXT, "version of the player"),
             ("started", I64, "when it began, since 1970 in UTC", "ns"),
             ("seconds", F64, "how long it took, with the start of the player", "s"),
