@@ -8,6 +8,7 @@
 #include "mapped.h"
 #include "module_vk.h"
 #include "reach.h"
+#include "tree.h"
 #include <stdlib.h>
 
 namespace dt {
@@ -152,9 +153,19 @@ struct Head {
   int32_t stype;
   const Head* next;
 };
+// Before a call of the driver nothing says that its arguments are good: the tap fails nowhere where a driver might not.
+template <class T> bool has(const T* at, uint64_t count) { return count && tree::is_readable(at, count * sizeof *at); }
+// Binds of several resources, each with parts of its own.
+template <class T> bool are_readable(const T* binds, uint32_t count) {
+  if (count && !has(binds, count)) return false;
+  for (uint32_t i = 0; i < count; i++)
+    if (binds[i].bindCount && !has(binds[i].pBinds, binds[i].bindCount)) return false;
+  return true;
+}
+
 const void* in_chain(const void* next, int32_t stype) {
   unsigned n = 0;
-  for (const Head* at = (const Head*)next; at && n < 512; at = at->next, n++)
+  for (const Head* at = (const Head*)next; n < 512 && has(at, 1); at = at->next, n++)
     if (at->stype == stype) return at;
   return nullptr;
 }
@@ -165,13 +176,13 @@ namespace hook {
 
 void after_vkAllocateMemory(Thread* t, VkDevice, const VkMemoryAllocateInfo* info, const VkAllocationCallbacks*,
                             VkDeviceMemory* made, VkResult result) {
-  constexpr int32_t IMPORTS_POINTER = 1000178000;
+  constexpr int32_t IMPORTS_POINTER = 1000178000, IMPORTS_DESCRIPTOR = 1000074000;
   if (result != SUCCESS) return;
   learn(raw(*made), BYTES, info->allocationSize);
   learn(raw(*made), FRESH, 1);
-  if (in_chain(info->pNext, IMPORTS_POINTER))
+  if (in_chain(info->pNext, IMPORTS_POINTER) || in_chain(info->pNext, IMPORTS_DESCRIPTOR))
     emit_loss(t, "vulkan-imported-memory",
-              "the program's own memory became a device's: what it stores is not recorded");
+              "memory of the program, another process or a device was imported: what is stored in it is not recorded");
 }
 void before_vkFreeMemory(Thread* t, VkDevice, VkDeviceMemory memory, const VkAllocationCallbacks*) {
   if (!memory) return;
@@ -239,18 +250,23 @@ void before_vkQueueSubmit(Thread* t, VkQueue handle, uint32_t count, const VkSub
   constexpr int32_t TIMELINE = 1000207003;
   uint64_t number;
   const Queue* queue = submit(t, handle, fence, &number);
-  for (uint32_t i = 0; queue && i < count; i++) {
+  for (uint32_t i = 0; queue && has(infos, count) && i < count; i++) {
     const VkSubmitInfo& each = infos[i];
     const auto* values = (const VkTimelineSemaphoreSubmitInfo*)in_chain(each.pNext, TIMELINE);
-    for (uint32_t k = 0; values && k < each.signalSemaphoreCount && k < values->signalSemaphoreValueCount; k++)
+    if (!values || !has(values, 1) || !has(each.pSignalSemaphores, each.signalSemaphoreCount) ||
+        !has(values->pSignalSemaphoreValues, values->signalSemaphoreValueCount))
+      continue;
+    for (uint32_t k = 0; k < each.signalSemaphoreCount && k < values->signalSemaphoreValueCount; k++)
       will_signal(queue, number, each.pSignalSemaphores[k], values->pSignalSemaphoreValues[k]);
   }
 }
 void before_vkQueueSubmit2(Thread* t, VkQueue handle, uint32_t count, const VkSubmitInfo2* infos, VkFence fence) {
   uint64_t number;
   const Queue* queue = submit(t, handle, fence, &number);
-  for (uint32_t i = 0; queue && i < count; i++)
-    for (uint32_t k = 0; k < infos[i].signalSemaphoreInfoCount; k++) {
+  for (uint32_t i = 0; queue && has(infos, count) && i < count; i++)
+    for (uint32_t k = 0; has(infos[i].pSignalSemaphoreInfos, infos[i].signalSemaphoreInfoCount) &&
+                         k < infos[i].signalSemaphoreInfoCount;
+         k++) {
       const VkSemaphoreSubmitInfo& signal = infos[i].pSignalSemaphoreInfos[k];
       will_signal(queue, number, signal.semaphore, signal.value);
     }
@@ -258,8 +274,12 @@ void before_vkQueueSubmit2(Thread* t, VkQueue handle, uint32_t count, const VkSu
 void before_vkQueueBindSparse(Thread* t, VkQueue queue, uint32_t count, const VkBindSparseInfo* infos, VkFence fence) {
   uint64_t number;
   submit(t, queue, fence, &number);
-  for (uint32_t i = 0; i < count; i++) {
+  for (uint32_t i = 0; has(infos, count) && i < count; i++) {
     const VkBindSparseInfo& each = infos[i];
+    if (!are_readable(each.pBufferBinds, each.bufferBindCount) ||
+        !are_readable(each.pImageOpaqueBinds, each.imageOpaqueBindCount) ||
+        !are_readable(each.pImageBinds, each.imageBindCount))
+      continue;
     for (uint32_t k = 0; k < each.bufferBindCount; k++)
       for (uint32_t b = 0; b < each.pBufferBinds[k].bindCount; b++) {
         const VkSparseMemoryBind& part = each.pBufferBinds[k].pBinds[b];

@@ -274,6 +274,8 @@ const char* content(Thread* t, const void* at, int64_t count, uint16_t type, int
 
 }  // namespace
 
+bool is_readable(const void* at, uint64_t bytes) { return is_safe(at, bytes, false); }
+
 void begin() {
   if (arena_used > arena_most) arena_most = arena_used;
   arena_used = 0;

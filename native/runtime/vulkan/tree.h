@@ -14,6 +14,9 @@ DT_COLD Data prepare_out(const void* at, int64_t count, uint16_t type);
 DT_COLD void fill(Thread* t, uint64_t* descriptor, char* room, const void* at, int64_t count, uint16_t type,
                   int64_t stride, const void* outer);
 
+// Whether memory can be read. Asks the kernel only where it goes over the end of a page.
+DT_COLD bool is_readable(const void* at, uint64_t bytes);
+
 // What an update of descriptors with a template reads at `data`, one behind the other.
 struct Gathered {
   uint64_t bytes;  // 0: the template is not known
