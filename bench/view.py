@@ -5,11 +5,9 @@ apitrace has no server: a picture of a draw is `apitrace dump-images`, which pla
 
 from __future__ import annotations
 
-import contextlib
 import random
 import shutil
 import statistics
-import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -18,9 +16,10 @@ from typing import Any
 from bench.measure import Apitrace, BenchError, Drawtap, run_process
 from bench.row import Goal, Row
 from bench.setup import Setup, drawtap
+from bench.view_budgets import budgets
+from bench.view_page import ViewedPage, resident_mb, row, served
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-_WAIT_S = 60
 _CALLS = 20  # places that are looked at
 
 
@@ -35,49 +34,10 @@ def rows(setup: Setup) -> Iterator[Row]:
         raise BenchError("no Chromium is installed (Debian package chromium)")
     with sync_playwright() as driver:
         chromium = driver.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+        yield from budgets(setup, chromium)
         yield from _long(setup, chromium)
         yield from _pictures(setup, chromium)
         chromium.close()
-
-
-@contextlib.contextmanager
-def _served(trace: Path, environment: Mapping[str, str] | None = None) -> Iterator[str]:
-    from bench.measure import program_environment
-
-    command = drawtap("view", str(trace), "--no-browser")
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=program_environment(environment))
-    try:
-        assert server.stdout is not None
-        yield server.stdout.readline().strip()
-    finally:
-        server.send_signal(2)
-        server.wait(timeout=_WAIT_S)
-
-
-class _Page:
-    """A page, and how long it takes until an expression of JavaScript holds."""
-
-    def __init__(self, chromium: Any, address: str) -> None:
-        self.page = chromium.new_page(viewport={"width": 1300, "height": 850})
-        self.page.goto(address)
-        self.page.wait_for_selector("body[data-ready]")
-
-    def ms(self, act: str, until: str) -> float:
-        """Run `act` and return the milliseconds until `until` holds, as the page's own clock counts them."""
-        found = self.page.evaluate(
-            f"""(async () => {{
-              const begun = performance.now();
-              {act};
-              while (!({until})) {{
-                if (performance.now() - begun > 60000) return -1;
-                await new Promise((done) => setTimeout(done, 0));
-              }}
-              return performance.now() - begun;
-            }})()""",
-        )
-        if found < 0:
-            raise BenchError(f"the page never came to {until}")
-        return float(found)
 
 
 def _long(setup: Setup, chromium: Any) -> Iterator[Row]:
@@ -88,40 +48,34 @@ def _long(setup: Setup, chromium: Any) -> Iterator[Row]:
     opened = []
     for _ in range(3):
         begun = time.monotonic()
-        with _served(trace) as address:
-            _Page(chromium, address)
+        with served(trace) as (address, _):
+            ViewedPage(chromium, address)
             opened.append((time.monotonic() - begun) * 1e3)
-    yield _row(group, "from the command to the first rows", opened, Goal(most=1000, unit="ms"))
-    with _served(trace) as address:
-        page = _Page(chromium, f"{address}&list=flat")
+    yield row(group, "from the command to the first rows", opened, Goal(most=1000, unit="ms"))
+    with served(trace) as (address, process):
+        page = ViewedPage(chromium, f"{address}&list=flat")
         dice = random.Random(1)
         shown = "document.querySelector('.row.chosen .args')?.parentElement.parentElement.innerText.includes('{0}')"
-        jumps, details, states = [], [], []
+        jumps, details = [], []
         for _ in range(_CALLS):
             seq = dice.randrange(made // 2, made)
             jumps.append(page.ms(f"drawtap.go({seq})", shown.format(seq)))
             page.page.wait_for_timeout(150)
-        yield _row(group, "to any call: its row is there", jumps, Goal(most=100, unit="ms"))
+        yield row(group, "to any call: its row is there", jumps, Goal(most=100, unit="ms"))
         for _ in range(_CALLS):
             seq = dice.randrange(made // 2, made)
             small = "document.querySelector('#panel h2 small')?.innerText.replaceAll('\\u202f','')"
             words = f"{small}.includes('call {seq},')"
             details.append(page.ms(f"drawtap.go({seq})", words))
-        yield _row(group, "to any call: its arguments are there", details, Goal(most=200, unit="ms"))
+        yield row(group, "to any call: its arguments are there", details, Goal(most=200, unit="ms"))
         for text, limit in (("name=glBindTexture", 4000), ("duration>1us", 4000), ("texture=GL_TEXTURE1", 8000)):
             found = page.ms(
                 f"drawtap.store.set({{ filter: {text!r} }})", "drawtap.set && !drawtap.filtering.signal.aborted"
             )
-            yield _row(group, f"filter {text}: its exact count", [found], Goal(most=limit, unit="ms"))
+            yield row(group, f"filter {text}: its exact count", [found], Goal(most=limit, unit="ms"))
             page.ms("drawtap.store.set({ filter: '' })", "!drawtap.set")
-        if setup.quick:
-            page.page.evaluate("drawtap.store.set({ tab: 'state' })")
-            page.page.wait_for_timeout(20_000)  # the index of states is made once
-            for _ in range(_CALLS):
-                seq = dice.randrange(made // 2, made)
-                words = f"document.querySelector('#panel h2')?.innerText.replaceAll('\\u202f','').includes('{seq}')"
-                states.append(page.ms(f"drawtap.go({seq})", words))
-            yield _row(group, "to any call: its state is there", states, Goal(most=250, unit="ms"))
+        yield Row(group, "memory of the server", "MB", resident_mb(process), goal=Goal(most=500, unit="MB"))
+        yield Row(group, "memory of the page", "MB", page.heap_mb(), goal=Goal(most=300, unit="MB"))
     yield from _timeline(group, trace, chromium)
     trace.unlink()
 
@@ -132,12 +86,12 @@ def _timeline(group: str, trace: Path, chromium: Any) -> Iterator[Row]:
     there = (
         f"({graph}.rows?.length && {graph}.visible().every((p) => !p.row || {graph}.good({graph}.kept.get(p.row.id))))"
     )
-    with _served(trace) as address:
-        page = _Page(chromium, address)
+    with served(trace) as (address, _):
+        page = ViewedPage(chromium, address)
         first = page.ms("drawtap.store.set({ time: 'open' })", there)
-        yield _row(group, "timeline: opened, all of the time", [first], Goal(most=8000, unit="ms"))
+        yield row(group, "timeline: opened, all of the time", [first], Goal(most=8000, unit="ms"))
         moves = [page.ms(f"{graph}.pan(0.002); {graph}.drawNow()", "true") for _ in range(_CALLS)]
-        yield _row(group, "timeline: moved inside what is there", moves, Goal(most=16, unit="ms"))
+        yield row(group, "timeline: moved inside what is there", moves, Goal(most=16, unit="ms"))
         dice = random.Random(2)
         nearer = []
         for i in range(_CALLS):
@@ -145,7 +99,7 @@ def _timeline(group: str, trace: Path, chromium: Any) -> Iterator[Row]:
             at = dice.random() * (1 - 1 / part)
             look = f"{graph}.look({graph}.length * {at}, {graph}.length * {at + 1 / part})"
             nearer.append(page.ms(look, there))
-        yield _row(group, "timeline: another time and step", nearer, Goal(most=60, unit="ms"))
+        yield row(group, "timeline: another time and step", nearer, Goal(most=60, unit="ms"))
 
 
 def _pictures(setup: Setup, chromium: Any) -> Iterator[Row]:
@@ -167,8 +121,8 @@ def _pictures(setup: Setup, chromium: Any) -> Iterator[Row]:
         frames = len(trace.frames)
     group = f"viewer: pictures, {frames} frames of glmark2-es2"
     there = "document.querySelector('#panel h2')?.firstChild.textContent.replaceAll('\\u202f','') === 'After call {0}'"
-    with _served(ours, {"EGL_PLATFORM": "surfaceless"}) as address:
-        page = _Page(chromium, f"{address}&tab=picture&call={draws[0] - 20}")
+    with served(ours, {"EGL_PLATFORM": "surfaceless"}) as (address, _):
+        page = ViewedPage(chromium, f"{address}&tab=picture&call={draws[0] - 20}")
         page.page.wait_for_timeout(3000)  # the graph is made while the first picture is looked at
         page.ms(f"drawtap.goFrame({frames // 3})", "!document.querySelector('[aria-busy]')")
         page.page.wait_for_timeout(1500)
@@ -176,13 +130,41 @@ def _pictures(setup: Setup, chromium: Any) -> Iterator[Row]:
         page.page.wait_for_timeout(1500)
         back = [_step(page, seq, there) for seq in reversed(draws[-8:-1])]
         onward = [_step(page, seq, there) for seq in draws[-7:]]
+        again = [_step(page, seq, there) for seq in (*draws[-2:], *draws[-2:], *draws[-2:])][2:]
+        others = [_step(page, seq, there) for seq in draws[: len(draws) // 2 : max(len(draws) // 16, 1)]]
+        written = page.ms(
+            f"drawtap.store.set({{ call: {draws[-1]}, px: '320,240' }})", "document.querySelector('#history tbody tr')"
+        )
+        pictures, plain = _thumbnails(page, ours)
     note = "apitrace: dump-images of this draw, which plays from the first call"
-    yield _row(group, "first picture of a far draw", [far], Goal(ratio=10), apitrace=their_first, note=note)
-    yield _row(group, "the draw before", back, Goal(ratio=50), apitrace=their_first, note=note)
-    yield _row(group, "the next draw", onward, Goal(ratio=50), apitrace=their_first, note=note)
+    yield row(group, "first picture of a far draw", [far], Goal(ratio=10), apitrace=their_first, note=note)
+    yield row(group, "the draw before", back, Goal(ratio=50), apitrace=their_first, note=note)
+    yield row(group, "the next draw", onward, Goal(ratio=50), apitrace=their_first, note=note)
+    yield row(group, "the next draw, in ms", onward, Goal(most=60, unit="ms"))
+    yield row(group, "a draw that was looked at before", again, Goal(most=16, unit="ms"))
+    yield row(group, "another draw of the frame", others, Goal(most=250, unit="ms"))
+    yield row(group, "history of a pixel, its writers", [written], Goal(most=500, unit="ms"))
+    yield row(group, "small pictures of the whole run", [pictures], Goal(most=1.2 * plain, unit="s"),
+              note=f"the whole run is played in {plain:.1f} s")  # fmt: skip
 
 
-def _step(page: _Page, seq: int, there: str) -> float:
+def _thumbnails(page: ViewedPage, trace: Path) -> tuple[float, float]:
+    """Return how long small pictures of all frames take, made anew, and how long playing the run takes; in seconds."""
+    with served(trace, {"EGL_PLATFORM": "surfaceless"}) as (address, _):
+        other = ViewedPage(page.page.context.browser, address)
+        made = other.page.evaluate(
+            """async () => {
+              const { get } = await import("/app/net.js"), begun = performance.now();
+              while ((await get("0/thumbnails")).more) await new Promise((done) => setTimeout(done, 20));
+              return (performance.now() - begun) / 1e3;
+            }"""
+        )
+        other.page.close()
+    command = drawtap("replay", str(trace))
+    return float(made), run_process(command, {"EGL_PLATFORM": "surfaceless"}).wall_s
+
+
+def _step(page: ViewedPage, seq: int, there: str) -> float:
     found = page.ms(f"drawtap.go({seq})", there.format(seq))
     page.page.wait_for_timeout(300)  # a person looks before the next step
     return found
@@ -197,11 +179,3 @@ def _dumped(trace: Path, folder: Path, display: Mapping[str, str]) -> float:
         command = ["apitrace", "dump-images", f"--calls={number}", "-o", str(folder / "dumped"), str(trace)]
         taken.append(run_process(command, display).wall_s * 1e3)
     return statistics.median(taken)
-
-
-def _row(
-    group: str, name: str, samples: list[float], goal: Goal, *, apitrace: float | None = None, note: str = ""
-) -> Row:
-    return Row(
-        group, name, "ms", statistics.median(samples), apitrace, goal=goal, note=note, samples={"drawtap": samples}
-    )

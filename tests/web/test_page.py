@@ -134,6 +134,15 @@ def test_a_filter_hides_dims_and_is_walked_through(opened, chain):
     assert "width" in page.text("#message")
 
 
+def test_what_comes_while_a_filter_looks_stays(opened):
+    page = opened("call=5")
+    page.page.evaluate("(drawtap.store.set({ filter: 'texture', mode: 'dim' }), drawtap.store.set({ time: 'open' }))")
+    page.wait("d.set && d.timeline.graph.kept.size > 0")
+    page.page.evaluate("(drawtap.store.set({ filter: '' }), drawtap.store.set({ call: 40 }))")
+    page.wait("!d.set && d.list.model.at(d.list.focus).seq === 40")
+    assert page.page.is_visible("#time")
+
+
 def test_steps_to_what_is_found_ask_once_each(opened, chain):
     with drawtap.open(chain) as trace:
         found = list(range(5, trace.info["calls"], trace.info["calls"] // 10))[:10]

@@ -298,7 +298,7 @@ class Page {
       if (this.pair) return await this.movedPair(place, before, opens);
       if (this.recording.kernel) {
         this.panelSoon();
-        return await this.timeline.show(place);
+        return await this.timeline.show(this.store.place); // which may be elsewhere by now
       }
       if (place.bars !== before.bars && !opens) await this.bars();
       if (place.filter !== before.filter || opens) await this.applyFilter(place);
@@ -307,11 +307,11 @@ class Page {
         this.modeButton();
         this.model();
       }
-      const shown = this.list.model?.length ? this.list.model.at(this.list.focus).seq : -1;
-      if (place.call !== null && shown !== place.call) await this.list.reveal(place.call);
+      const shown = this.list.model?.length ? this.list.model.at(this.list.focus).seq : -1, { call } = this.store.place;
+      if (call !== null && shown !== call) await this.list.reveal(call);
       this.status();
       this.panelSoon();
-      await this.timeline.show(place);
+      await this.timeline.show(this.store.place); // which may be elsewhere by now
     } catch (error) {
       this.fail(error);
     }
@@ -332,7 +332,7 @@ class Page {
     }
     this.status();
     this.panelSoon();
-    await this.timeline.show(place);
+    await this.timeline.show(this.store.place); // which may be elsewhere by now
   }
 
   // ---- filter ---------------------------------------------------------------------------------------------------
@@ -370,7 +370,8 @@ class Page {
     this.strip.draw();
     this.drawDensity();
     this.modeButton();
-    if (place.call !== null) await this.list.reveal(place.call);
+    const { call } = this.store.place;
+    if (call !== null) await this.list.reveal(call);
   }
 
   /** @param {string} sets @param {AbortSignal} signal */

@@ -1,0 +1,77 @@
+"""A server of `drawtap view`, a page in a headless browser, and how long it takes until something is there."""
+
+from __future__ import annotations
+
+import contextlib
+import statistics
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from bench.measure import BenchError, program_environment
+from bench.row import Goal, Row
+from bench.setup import drawtap
+
+_WAIT_S = 60
+
+
+@contextlib.contextmanager
+def served(trace: Path, environment: Mapping[str, str] | None = None) -> Iterator[tuple[str, int]]:
+    """Serve a recording; give the address of the page and the server's process."""
+    command = drawtap("view", str(trace), "--no-browser")
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=program_environment(environment))
+    try:
+        assert server.stdout is not None
+        yield server.stdout.readline().strip(), server.pid
+    finally:
+        server.send_signal(2)
+        server.wait(timeout=_WAIT_S)
+
+
+class ViewedPage:
+    """A page, and how long it takes until an expression of JavaScript holds."""
+
+    def __init__(self, chromium: Any, address: str) -> None:
+        self.page = chromium.new_page(viewport={"width": 1300, "height": 850})
+        self.page.goto(address)
+        self.page.wait_for_selector("body[data-ready]")
+
+    def ms(self, act: str, until: str) -> float:
+        """Run `act` and return the milliseconds until `until` holds, as the page's own clock counts them."""
+        found = self.page.evaluate(
+            f"""(async () => {{
+              const begun = performance.now();
+              {act};
+              while (!({until})) {{
+                if (performance.now() - begun > 60000) return -1;
+                await new Promise((done) => setTimeout(done, 0));
+              }}
+              return performance.now() - begun;
+            }})()""",
+        )
+        if found < 0:
+            raise BenchError(f"the page never came to {until}")
+        return float(found)
+
+    def heap_mb(self) -> float:
+        """Return how much memory the page's objects take, in MB."""
+        tools = self.page.context.new_cdp_session(self.page)
+        tools.send("HeapProfiler.collectGarbage")
+        return float(tools.send("Runtime.getHeapUsage")["usedSize"]) / 1e6
+
+
+def resident_mb(process: int) -> float:
+    """Return how much memory a process has, in MB."""
+    status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
+    return int(status.partition("VmRSS:")[2].split()[0]) * 1024 / 1e6
+
+
+def row(
+    group: str, name: str, samples: list[float], goal: Goal, *, apitrace: float | None = None, note: str = ""
+) -> Row:
+    """Return a row with the median of some samples, in the goal's unit."""
+    return Row(
+        group, name, goal.unit or "ms", statistics.median(samples), apitrace, goal=goal, note=note,
+        samples={"drawtap": samples},
+    )  # fmt: skip
