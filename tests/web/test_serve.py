@@ -7,6 +7,7 @@ import http.client
 import json
 import os
 import re
+import socket
 import struct
 import threading
 import zlib
@@ -59,6 +60,15 @@ def test_threads_share_heaps(server):
     maps = Path(f"/proc/{server.process.pid}/maps").read_text(encoding="utf-8").splitlines()
     begins = [int(line.partition("-")[0], 16) for line in maps if line.split()[1] == "rw-p" and len(line.split()) == 5]
     assert sum(begin % (64 << 20) == 0 for begin in begins) <= max(os.cpu_count() or 1, 2)
+
+
+def test_answers_are_sent_at_once():
+    from drawtap.web.serve import _listen
+
+    with _listen("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname()):
+        accepted, _ = listening.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_the_page_is_shut_in_and_loads_nothing_from_elsewhere(server):
