@@ -31,7 +31,7 @@ _ARGUMENTS = {
     "overdraw": ("-o", "folder"),
     "shaders": (),
     "simplify": ("--dry-run",),
-    "state": ("2",),
+    "state: driver": ("2", "--changes"),
     "synthesize": ("-o", "folder"),
     "textures": ("-o", "folder"),
 }

@@ -1,4 +1,4 @@
-"""`drawtap state`: the state of OpenGL at a call."""
+"""`drawtap state`: the state of OpenGL or Vulkan at a call."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.errors import UsageError
+from drawtap.trace import apis
 from drawtap.trace.ranges import CALL_HELP, call_of, calls_of
+from drawtap.trace.vulkan_state import vulkan_state
 from drawtap.view.result import Rows, Tree
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ _ABSOLUTE = (
         "drawtap state game.dtap '#10' share.programs",
         "drawtap state game.dtap '#10' --changes",
         "drawtap state game.dtap 1234 limits --on softpipe",
+        "drawtap state game.dtap 1234 VkDescriptorSet    # of Vulkan: what the sets hold then",
     ),
 )
 def state(
@@ -38,21 +41,31 @@ def state(
     from_driver: Annotated[bool, Opt("Play up to the call and ask the driver instead.")] = False,
     on: Annotated[str, Opt("Ask this engine's driver; drawtap replay --engines lists them.", metavar="ENGINE")] = "",
 ) -> Tree | Rows:
-    """Show the OpenGL state after a call, computed from the calls.
+    """Show the state of OpenGL or Vulkan after a call, from the calls.
 
     Paths are those of docs/state-paths.md: `context` is the context that is current then, `share` what it shares with
     others; objects have the names that the program knew them by. `contexts[2]`, `shares[1]` and `surfaces` are there
     too. With --from-driver or --on the recording is played up to there instead and the driver asked with glGet* and
     the like: it also tells `limits` and `driver`.
+
+    Vulkan has the objects that exist: `VkImage[0x55d0c8]` with create info and memory, descriptor sets with their
+    content, command buffers with what they hold.
     """
     seq = call_of(trace, call)
+    if apis.is_vulkan(trace) and not (changes or from_driver or on):
+        return Tree(_shown(vulkan_state(trace, seq, path), path, call))
+    apis.refuse(trace, "state: driver")
     if changes:
         return _changes(trace, call, seq, path)
     asks = bool(from_driver or on or path.startswith(("limits", "driver")))
     found = _asked(trace, seq, path, on or "system") if asks else _computed(trace, seq, path)
+    return Tree(_shown(found, path, call))
+
+
+def _shown(found: list[tuple[str, object]], path: str, call: str) -> list[tuple[str, object]]:
     if path and not found:
         raise UsageError(f"no path begins with {path!r} at call {call}", hint="without PATH all are shown")
-    return Tree(found)
+    return found
 
 
 def _computed(trace: Trace, seq: int, path: str) -> list[tuple[str, object]]:

@@ -37,7 +37,7 @@ WITHOUT_VULKAN: Mapping[str, Gap] = {
     "overdraw": Gap("The count of fragments", "drawtap stats FILE counts draws and vertices"),
     "shaders": Gap("The estimate of shaders", "drawtap sql FILE 'SELECT * FROM shaders' has the modules of Vulkan"),
     "simplify": Gap("The search for calls that did nothing", "drawtap checklist FILE has rules for Vulkan"),
-    "state": Gap("State", _ASK),
+    "state: driver": Gap("State of a driver, and changes of state", "drawtap state FILE CALL without options"),
     "synthesize": Gap("A program like a recording", "--set names features without one"),
     "textures": Gap("The content of images", "drawtap sql FILE 'SELECT * FROM objects' lists them"),
     "view: buffers": Gap("The content of buffers", _SNAPSHOTS),
