@@ -146,6 +146,26 @@ def test_a_build_that_nobody_can_judge_is_gone_around() -> None:
     assert (end.good, end.bad, end.between) == ("c", "f", ("d", "e"))
 
 
+# Series of the tests of Apache Otava (tests/series_test.py): measured values, and the places where it finds a change.
+OTAVA = (
+    ([1.02, 0.95, 0.99, 1.00, 1.12, 0.90, 0.50, 0.51, 0.48, 0.48, 0.55], 6, -0.49),
+    ([2.02, 2.03, 2.01, 2.04, 1.82, 1.85, 1.79, 1.81, 1.80, 1.76, 1.78], 4, -0.11),
+)
+
+
+@pytest.mark.parametrize(("values", "place", "effect"), OTAVA)
+def test_changes_of_published_series(values: list[float], place: int, effect: float) -> None:
+    single = [[float(np.log(value))] for value in values]
+    # One value of each build is little: a rank test of 11 cannot be as sure as is wanted for many recordings.
+    assert speed.changes(single, 0.01) == []
+    ((at, by, _),) = speed.changes(single, 0.01, error=0.1)
+    assert (at, by) == (place, pytest.approx(effect, abs=0.01))
+    # The same with ten pairs of each build.
+    noise = np.random.default_rng(7)
+    many = [list(one[0] + noise.normal(0, 0.02, 10)) for one in single]
+    assert place in [at for at, _, _ in speed.changes(many, 0.05)]
+
+
 def test_changes_are_found_between_builds() -> None:
     noise = np.random.default_rng(5)
     flat = [list(noise.normal(0, 0.02, 10)) for _ in range(30)]
