@@ -25,9 +25,12 @@ TIMEOUT_S = 180
 def _environment(extra: Mapping[str, str]) -> dict[str, str]:
     inherited = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD" and not k.startswith("DRAWTAP_")}
     kept = {k: v for k, v in os.environ.items() if k.startswith("DRAWTAP_NATIVE")}
-    # Mesa writes its shader cache from a thread of its own: descriptors would come and go at random.
-    mesa = {"EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1", "MESA_SHADER_CACHE_DISABLE": "true"}
-    return {**inherited, **kept, **mesa, "MESA_GLSL_CACHE_DISABLE": "true", "DRAWTAP_MANAGER": "off", **extra}
+    mesa = {"EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1"}
+    return {**inherited, **kept, **mesa, "DRAWTAP_MANAGER": "off", **extra}
+
+
+# Mesa writes its shader cache from a thread of its own: descriptors would come and go at random.
+_WITHOUT_CACHE = {"MESA_SHADER_CACHE_DISABLE": "true", "MESA_GLSL_CACHE_DISABLE": "true"}
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,7 @@ class Bench:
 
     programs: Path
     display: str | None
+    caches: bool = True  # shaders that a program or a player compiled need not be compiled again
 
     def arguments(self, argv: Sequence[str]) -> list[str]:
         """Return the command line with `{}` replaced by the folder of the programs."""
@@ -65,7 +69,8 @@ class Bench:
 
     def environment(self) -> dict[str, str]:
         """Return the environment of a run: software rendering, no tap."""
-        return _environment({"DISPLAY": self.display} if self.display else {})
+        display = {"DISPLAY": self.display} if self.display else {}
+        return _environment(display | ({} if self.caches else _WITHOUT_CACHE))
 
     def plain(self, argv: Sequence[str]) -> subprocess.CompletedProcess[str]:
         """Run a program as it is."""
@@ -113,7 +118,7 @@ def display() -> Iterator[str | None]:
 @pytest.fixture(scope="session")
 def traps(tmp_path_factory: pytest.TempPathFactory, display: str | None) -> Bench:
     """Build the trap programs once."""
-    return Bench(once(tmp_path_factory, "traps", partial(_built, TRAPS)), display)
+    return Bench(once(tmp_path_factory, "traps", partial(_built, TRAPS)), display, caches=False)
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,12 @@ def _undisturbed() -> Iterator[None]:
     yield
     if os.geteuid() == 0:
         os.setpriority(os.PRIO_PROCESS, 0, before)
+
+
+@pytest.fixture(scope="module")
+def programs(programs: Bench) -> Bench:
+    """Return the programs without a cache of shaders: times are compared, and one may find what another left."""
+    return replace(programs, caches=False)
 
 
 @pytest.fixture(scope="module")
