@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -414,6 +415,36 @@ def test_every_slice_is_shown_and_a_texture_as_shaders_get_it(opened, recordings
         page.page.wait_for_selector(".stack canvas")
         page.page.locator(".stack canvas").first.hover(position={"x": 1, "y": 1})
         page.reads(": 0.125 0 0 1")
+    finally:
+        assert server.close() == 0
+
+
+def test_keys_can_be_changed_and_stay_beside_the_recording(opened, recordings, tmp_path):
+    path = Path(shutil.copy(recordings / "fbo_chain.dtap", tmp_path / "keys.dtap"))
+    server = Server(path)
+    change = "change the key of next draw"
+    try:
+        page = opened("call=0", server)
+        page.press("?")
+        page.page.get_by_label(change).focus()
+        page.press("Enter", "f")
+        page.until("document.querySelector('dialog').innerText.includes('f is the key of “next frame”')")
+        page.press("Tab")
+        page.until("document.querySelector('dialog').innerText.includes('Tab moves about the page')")
+        page.press("q")
+        page.until("[...document.querySelectorAll('dialog li')].some((li) => /next draw\\s*q/.test(li.innerText))")
+        page.until(f"document.activeElement.getAttribute('aria-label') === '{change}'")
+        assert json.loads(path.with_name("keys.dtap.notes.json").read_text())["keys"] == {"next draw": "q"}
+        page = opened("call=0", server)  # another page knows the key
+        page.press("d")  # is free now
+        assert page.place()["call"] == 0
+        page.press("q")
+        page.wait("place.call > 0")
+        page.press("?")
+        page.page.get_by_label(change).focus()
+        page.press("Enter", "Backspace")
+        page.until("[...document.querySelectorAll('dialog li')].some((li) => /next draw\\s*d/.test(li.innerText))")
+        assert json.loads(path.with_name("keys.dtap.notes.json").read_text())["keys"] == {}
     finally:
         assert server.close() == 0
 

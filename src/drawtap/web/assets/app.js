@@ -62,7 +62,10 @@ class Page {
       range: (of, from, to) => this.store.set({ filter: ranged(this.store.place.filter, of, from, to) }),
     });
     this.timeline = new Timeline(this, element("time"));
-    this.keys = new Keys(this.commands(), (error) => this.fail(error));
+    this.keys = new Keys(this.commands(), (error) => this.fail(error), {
+      all: () => this.allCommands(), read: () => this.notes?.data.keys,
+      write: (keys) => { this.notes.data.keys = keys; return this.notes.save(this.context(element("panel"), new AbortController())); },
+    });
     this.panelSoon = soon(60, () => { if (format(this.store.place) !== this.panelOf) void this.panel(); });
     this.furniture();
   }
