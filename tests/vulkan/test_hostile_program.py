@@ -21,7 +21,7 @@ _NOWHERE = 0x1357
 
 
 def child(loader: str) -> None:
-    """What runs under the tap."""
+    """Call Vulkan with what lies: it runs under the tap."""
     library = ctypes.CDLL(loader)
     for name in FUNCTIONS:
         getattr(library, name).argtypes = [ctypes.c_void_p] * 4
