@@ -111,7 +111,7 @@ uint64_t count_calls(const TakenChunk& chunk) {
   uint64_t calls = 0;
   for (uint32_t at = chunk.begin; at + RECORD_BYTES <= chunk.end;) {
     const uint64_t head = load_once(chunk.base + at);
-    const uint32_t words = static_cast<uint32_t>(head >> 16) & 0xffff;
+    const uint32_t words = DT_RECORD_WORDS(head);
     if (words < 2) break;
     calls += !(head & DT_RECORD_TAP);
     at += words * 8;
@@ -186,7 +186,7 @@ void Encoder::index(const TakenChunk& chunk, Encoded* out) {
       break;
     }
     const uint64_t head = load_once(record);
-    const uint32_t bytes = (static_cast<uint32_t>(head >> 16) & 0xffff) * 8;
+    const uint32_t bytes = DT_RECORD_WORDS(head) * 8;
     if (bytes < RECORD_BYTES || bytes > end - at) {
       out->invalid_bytes += end - at;
       break;
@@ -261,7 +261,7 @@ size_t Encoder::columns(const TakenChunk& chunk, const Local& local, const uint3
     arrays_.resize(n * array_count);
     for (size_t i = 0; i < n; i++) {
       const char* record = chunk.base + offsets[i];
-      const uint32_t words = static_cast<uint32_t>(load_once(record) >> 16) & 0xffff;
+      const uint32_t words = DT_RECORD_WORDS(load_once(record));
       uint64_t room = std::min<uint64_t>(words * 8ull, chunk.end - offsets[i]);
       room = room > shape.fixed_bytes ? room - shape.fixed_bytes : 0;
       uint32_t place = offsets[i] + shape.fixed_bytes;

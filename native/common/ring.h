@@ -193,8 +193,10 @@ typedef struct dt_record {
 } dt_record;
 
 #define DT_FUNCTION_MASK 0x3fffu
-#define DT_RECORD_TAP 0x8000u        /* made by the tap, not by the application */
-#define DT_IN_FLIGHT 0xffffffffu     /* the driver had not returned when this was read */
+#define DT_FUNCTIONS 0x4000u                                       /* ids are below */
+#define DT_RECORD_WORDS(head) ((uint32_t)((head) >> 16) & 0xffffu) /* of 8 bytes, the head included */
+#define DT_RECORD_TAP 0x8000u                                      /* made by the tap, not by the application */
+#define DT_IN_FLIGHT 0xffffffffu                                   /* the driver had not returned when this was read */
 #define DT_LONG_DURATION 0xfffffffeu /* did not fit: a dtapLongDuration record of this thread follows */
 #define DT_NO_DURATION 0xfffffffdu   /* finished, but exit was not timed */
 
@@ -228,6 +230,8 @@ enum {
   DT_FN_LIBRARY = 0x3ff8,       /* dtapLibrary: a library in which a function was found */
   DT_FN_METRIC = 0x3ff9,        /* dtapMetric: a number that a user's hook gave out */
   DT_FN_MARK = 0x3ffa,          /* dtapMark: a remark of a user's hook */
+  DT_FN_MEMORY_WRITE = 0x3ffb,  /* dtapMemoryWrite: bytes that the program stored in mapped memory of Vulkan */
+  DT_FN_DEVICE_WRITE = 0x3ffc,  /* dtapDeviceWrite: bytes that the device stored there */
   DT_FN_FIRST_TAP = 0x3ff0
 };
 

@@ -120,7 +120,7 @@ class Builder {
       list.push_back(word);
       return static_cast<uint32_t>(list.size() - 1);
     };
-    of_function_.assign(0x4000, {UINT32_MAX, UINT32_MAX, UINT32_MAX});
+    of_function_.assign(DT_FUNCTIONS, {UINT32_MAX, UINT32_MAX, UINT32_MAX});
     for (unsigned id = 0; id < DT_FN_FIRST_TAP; ++id) {
       auto* f = trace.signatures.by_id(id);
       if (!trace.calls_of(id) && !(function && f == function)) continue;

@@ -367,7 +367,7 @@ class ChunkWalk {
   Tap tap_of(const CallsFunction& f) const {
     if (!f.tap()) return Tap::none;
     if (f.id() == DT_FN_MEMORY) return Tap::memory;
-    if (f.id() == DT_FN_MAP_WRITE || f.id() == vulkan::MEMORY_WRITE) return Tap::map_write;
+    if (f.id() == DT_FN_MAP_WRITE || f.id() == DT_FN_MEMORY_WRITE) return Tap::map_write;
     return lists_ && f.id() == DT_FN_CONTEXT ? Tap::context : Tap::other;
   }
 

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "../common/ring.h"
 #include "call_flags.h"
 
 namespace dt {
@@ -121,7 +122,7 @@ class Signatures {
 
  private:
   class Parsing;
-  std::vector<int> by_id_ = std::vector<int>(0x4000, -1);
+  std::vector<int> by_id_ = std::vector<int>(DT_FUNCTIONS, -1);
   std::unordered_map<std::string, int> by_name_;
   std::unordered_map<std::string, int> group_by_name_;
   size_t members_ = 0;                                   // of all groups

@@ -60,7 +60,7 @@ Table histogram_table(const Trace& trace) {
   struct Sum {
     uint64_t calls = 0, ticks = 0, max = 0, bytes = 0;
   };
-  std::vector<Sum> sums(0x4000);
+  std::vector<Sum> sums(DT_FUNCTIONS);
   for (auto& c : trace.calls_chunks)
     for (auto& f : c.functions) {
       if (f.tap()) continue;
@@ -605,8 +605,8 @@ const KnownTable& known_table(const std::string& name) {
       {"markers", {columns_of<rows::Markers>, markers_table}},
       {"memory", recorded_by_tap<rows::Memory, DT_FN_MEMORY>},
       {"map_writes", recorded_by_tap<rows::MapWrites, DT_FN_MAP_WRITE>},
-      {"memory_writes", recorded_by_tap<rows::MemoryWrites, 0x3FFB>},
-      {"device_writes", recorded_by_tap<rows::DeviceWrites, 0x3FFC>},
+      {"memory_writes", recorded_by_tap<rows::MemoryWrites, DT_FN_MEMORY_WRITE>},
+      {"device_writes", recorded_by_tap<rows::DeviceWrites, DT_FN_DEVICE_WRITE>},
       {"objects", {columns_of<rows::Objects>, vulkan::objects_table}},
       {"submits", {columns_of<rows::Submits>, vulkan::submits_table}},
       {"executed", {columns_of<rows::Executed>, vulkan::executed_table}},

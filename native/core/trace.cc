@@ -323,7 +323,8 @@ std::vector<Problem> losses(std::string_view end) {
       "calls were recorded and could not be " + could_not,
       "calls were made " + when + ": they were counted, not recorded", "chunks of calls were lost",
       "records made no sense and were left out",
-      "uploads were recorded without their content, in frames that were left out: what uses it may look different until "
+      "uploads were recorded without their content, in frames that were left out: what uses it may look different "
+      "until "
       "the program uploads it again"};
   std::vector<Problem> found;
   for (size_t i = 1; i < names.size(); ++i)
@@ -354,7 +355,7 @@ void Trace::read_annotation(uint64_t offset, std::string text) {
 void Trace::read_calls_metas() {
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> thread_of;
   std::map<uint32_t, uint64_t> clocks;
-  counts_.assign(0x4000, 0);
+  counts_.assign(DT_FUNCTIONS, 0);
   // Threads are numbered as the tap numbered them, process after process.
   for (auto& chunk : chunks) {
     dt_calls_meta m;

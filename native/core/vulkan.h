@@ -113,8 +113,6 @@ struct Executed {
   int64_t topology;   // that a command set; -1: none did
 };
 
-constexpr unsigned MEMORY_WRITE = 0x3FFB;  // the tap's record of bytes that the program stored in mapped memory
-
 class Work {
  public:
   // `objects`: with the arguments of calls about objects and memory; `barriers`: with those of barriers.

@@ -337,14 +337,14 @@ Table allocations_table(const Trace& trace) {
     for (uint64_t i = 0; i < std::min<uint64_t>(of.value("memoryTypeCount"), found.size()); ++i)
       types.emplace_back(found[i].value("heapIndex"), found[i].word("propertyFlags"));
   }
-  auto* stored = trace.signatures.by_id(MEMORY_WRITE);
+  auto* stored = trace.signatures.by_id(DT_FN_MEMORY_WRITE);
   const Field* memory = stored && !stored->params.empty() ? &stored->params[0] : nullptr;
   auto store = [&](OpenChunk&, const FunctionColumns& columns, uint32_t i, uint32_t, uint64_t seq) {
     Use* u = use(columns.raw(*memory, i), seq);
     for (auto& p : stored->params)
       if (u && p.has_data()) u->written += DT_DATA_LENGTH(columns.descriptor(p, i));
   };
-  if (memory) each_tap_record(trace, MEMORY_WRITE, store);
+  if (memory) each_tap_record(trace, DT_FN_MEMORY_WRITE, store);
   Rows<rows::Allocations> t;
   for (auto& o : objects.all) {
     if (o.type != "VkDeviceMemory") continue;

@@ -25,7 +25,7 @@ struct Walker {
     if (next_at < DT_CHUNK_HEADER_BYTES || next_at % 8 || next_at + sizeof(dt_record) > end) return false;
     at = next_at;
     head = load_once(base + at);
-    bytes = (static_cast<uint32_t>(head >> 16) & 0xffff) * 8;
+    bytes = DT_RECORD_WORDS(head) * 8;
     if (bytes < sizeof(dt_record) || bytes > end - at) return false;
     next_at = at + bytes;
     return true;

@@ -24,10 +24,12 @@ const char* const USAGE =
     "  [--to ADDRESS] [--serve ADDRESS] [--wait SECONDS] [--stall SECONDS] [--token-file FILE] [--remote yes|no]\n"
     "  [--stopped SECONDS] [--sync SECONDS] [--end-it yes|no] [--count yes|no] [--window-fd N]\n"
     "  [--spill FILE] [--identity full|none] [--when-full block|drop-frames] [--process NAME] [--buffer BYTES]\n"
-    "  [--ring 10s|500M [--ring-limit BYTES] [--ring-keep CALLS] [--ring-take CALLS] [--ring-least CALLS] [--before S] [--after S]\n"
+    "  [--ring 10s|500M [--ring-limit BYTES] [--ring-keep CALLS] [--ring-take CALLS] [--ring-least CALLS] [--before "
+    "S] [--after S]\n"
     "  [--on-error] [--on-mark TEXT ...] [--frame-over MS[:N]] [--fps-below FPS[:N]] [--at-exit] [--not-at-crash]\n"
     "  [--most-saves N] [--save-gap S] [--frame-end RULE]]\n"
-    "Lines on standard input are JSON objects; \"do\" is annotate (annotation), watch (pid), exit or signal (value), peek,\n"
+    "Lines on standard input are JSON objects; \"do\" is annotate (annotation), watch (pid), exit or signal (value), "
+    "peek,\n"
     "or save (reason, detail, limited). SIGUSR1 and SIGUSR2 save, too.\n";
 
 }  // namespace

@@ -188,7 +188,7 @@ void Ring::look(const TakenChunk& chunk) {
   for (uint32_t at = chunk.begin; at + sizeof(dt_record) <= chunk.end;) {
     const char* record = chunk.base + at;
     const uint64_t head = load_once(record);
-    const uint32_t bytes = (static_cast<uint32_t>(head >> 16) & 0xffff) * 8, id = head & DT_FUNCTION_MASK;
+    const uint32_t bytes = DT_RECORD_WORDS(head) * 8, id = head & DT_FUNCTION_MASK;
     if (bytes < sizeof(dt_record) || bytes > chunk.end - at) break;
     at += bytes;
     const uint8_t interest = interest_[id];

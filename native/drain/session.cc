@@ -190,7 +190,7 @@ Walked walk(const TakenChunk& chunk, uint32_t begin, uint32_t context, bool busy
   Walked now{begin, 0, context}, before_last = now;
   for (uint32_t at = begin; at + sizeof(dt_record) <= chunk.end && now.calls < most;) {
     const uint64_t head = __atomic_load_n(reinterpret_cast<const uint64_t*>(chunk.base + at), __ATOMIC_RELAXED);
-    const uint32_t bytes = (static_cast<uint32_t>(head >> 16) & 0xffff) * 8;
+    const uint32_t bytes = DT_RECORD_WORDS(head) * 8;
     if (bytes < sizeof(dt_record) || bytes > chunk.end - at) break;
     if (!(head & DT_RECORD_TAP)) {
       before_last = now;
@@ -243,7 +243,7 @@ TakenChunk Session::part_of(const TakenChunk& chunk, bool owned) {
     for (uint32_t at = part.begin; at < walked.end;) {
       const uint64_t head = __atomic_load_n(reinterpret_cast<const uint64_t*>(chunk.base + at), __ATOMIC_RELAXED);
       if (!(head & DT_RECORD_TAP)) last = static_cast<uint32_t>(head >> 32);
-      at += (static_cast<uint32_t>(head >> 16) & 0xffff) * 8;
+      at += DT_RECORD_WORDS(head) * 8;
     }
     if (last == DT_IN_FLIGHT) walked = walk(part, part.begin, p.context, true);
   }

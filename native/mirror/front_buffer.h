@@ -1,5 +1,6 @@
 // What a program reads from the front buffer of a window: the window system's, which a player does not have.
 #pragma once
+#include "gl_enums.h"
 #include "gl_state.h"
 
 namespace dt {
@@ -18,12 +19,12 @@ static inline void may_read_front(Thread* t, int32_t x, int32_t y, int32_t width
 }
 #endif
 static inline bool is_front(uint32_t buffer) {
-  return buffer == 0x0400 || buffer == 0x0401 || buffer == 0x0404 || buffer == 0x0406;  // GL_FRONT*, GL_LEFT
+  return buffer == GL_FRONT_LEFT || buffer == GL_FRONT_RIGHT || buffer == GL_FRONT || buffer == GL_LEFT;
 }
-// Of a format, or of what glCopyPixels copies: not GL_STENCIL_INDEX, GL_DEPTH_COMPONENT, GL_DEPTH_STENCIL, GL_DEPTH,
-// GL_STENCIL.
+// Of a format, or of what glCopyPixels copies.
 static inline bool has_color(uint32_t kind) {
-  return kind != 0x1901 && kind != 0x1902 && kind != 0x84F9 && kind != 0x1801 && kind != 0x1802;
+  return kind != GL_STENCIL_INDEX && kind != GL_DEPTH_COMPONENT && kind != GL_DEPTH_STENCIL && kind != GL_DEPTH &&
+         kind != GL_STENCIL;
 }
 static inline void after_glReadBuffer(Thread*, uint32_t src) {
   if (is_front(src)) front_is_chosen();

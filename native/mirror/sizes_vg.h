@@ -154,7 +154,8 @@ inline int64_t vg_path_part_size(int64_t handle, int64_t start, int64_t segments
     if (!data) return 0;
     emit_note(
         &tls, "vg-path-part",
-        "vgModifyPathCoords changed part of a path whose segments are not known: its array may be longer than what it reads");
+        "vgModifyPathCoords changed part of a path whose segments are not known: its array may be longer than what it "
+        "reads");
     return vg::readable(data, at_most(all, segments * vg::MOST_COORDINATES) * bytes);
 #endif
   }

@@ -17,7 +17,8 @@ const char DEPTH[] =
     "#version 300 es\n"
     "precision highp float; uniform highp sampler2D values; out vec4 color;\n"
     "void main() {\n"
-    "  float v = floor(clamp(texelFetch(values, ivec2(gl_FragCoord.xy), 0).r, 0.0, 1.0) * 65535.0 + 0.5), high = floor(v / 256.0);\n"
+    "  float v = floor(clamp(texelFetch(values, ivec2(gl_FragCoord.xy), 0).r, 0.0, 1.0) * 65535.0 + 0.5), high = "
+    "floor(v / 256.0);\n"
     "  color = vec4(high / 255.0, (v - high * 256.0) / 255.0, 0.0, 1.0);\n"
     "}\n";
 const char STENCIL[] =

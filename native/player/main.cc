@@ -146,7 +146,8 @@ const OptionOf<Wanted> OPTIONS[] = {
     {"--window", "N", "a number", positive<&Options::window>, "decode at most N chunks ahead"},
     {"--benchmark", "", "", option_flag<&Options::benchmark>, "time each frame"},
     {"--keep", "FILE", "a file", option_word<&Options::keep_path>,
-     "play only the calls whose bits are set in FILE: one bit a call, the lowest of a byte first; bytes behind them: one "
+     "play only the calls whose bits are set in FILE: one bit a call, the lowest of a byte first; bytes behind them: "
+     "one "
      "bit a row of the table map_writes (none: each stays with its call)"},
     {"--errors", "", "", option_flag<&Options::errors>,
      "say which GL errors there are, with the calls that raise them"},

@@ -617,7 +617,8 @@ void Windows::current(uint64_t recorded, uint64_t draw, uint64_t read, const Cal
     // The window was made for another configuration.
     player_.report(
         "config", call.seq, call.function.name,
-        "context and surface do not fit together here: the surface gets the context's configuration, and may show other colors");
+        "context and surface do not fit together here: the surface gets the context's configuration, and may show "
+        "other colors");
     d->config = context->config;
     Surface old = *d;
     if (build(*d)) destroy(old);

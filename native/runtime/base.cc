@@ -329,7 +329,8 @@ void take_base(Thread* t, Moment moment) {
   tell_current(t, c);
   if (answer == -1 || (b.old && !b.es && (b.get(GL_LIST_INDEX) || b.get(GL_RENDER_MODE, GL_RENDER) != GL_RENDER))) {
     b.lacks(
-        "everything, since recording began between glBegin and glEnd, or in a display list, or what is drawn was selected or fed back");
+        "everything, since recording began between glBegin and glEnd, or in a display list, or what is drawn was "
+        "selected or fed back");
   } else {
     const bool shared = !group_is_taken(c, epoch);
     b.debug_output = b.has(43, 32) && b.is(GL_DEBUG_OUTPUT);

@@ -398,11 +398,10 @@ void emit_map_write(Thread* t, uint32_t target, uint32_t buffer, uint64_t offset
 }
 
 void emit_memory_write(Thread* t, bool device, uint64_t memory, uint64_t offset, const void* data, uint64_t bytes) {
-  constexpr unsigned PROGRAM = 0x3FFB, DEVICE = 0x3FFC;  // dtapMemoryWrite, dtapDeviceWrite: spec/signature.py
   const Data d = prepare(t, data, (int64_t)bytes);
   const uint64_t words[3] = {memory, offset, d.descriptor};
   const Data* all[] = {&d};
-  emit(t, device ? DEVICE : PROGRAM, words, 3, nullptr, 0, all, 1);
+  emit(t, device ? DT_FN_DEVICE_WRITE : DT_FN_MEMORY_WRITE, words, 3, nullptr, 0, all, 1);
 }
 
 void emit_native(Thread* t, const char* kind, uint64_t handle, const char* text) {

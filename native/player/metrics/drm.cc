@@ -99,7 +99,8 @@ class Drm : public Backend {
   bool per_context() const override { return false; }
   std::string reason() override {
     return usage().empty()
-               ? "the driver here says nothing of itself in /proc/self/fdinfo (none of the kernel's, or before Linux 5.19)"
+               ? "the driver here says nothing of itself in /proc/self/fdinfo (none of the kernel's, or before Linux "
+                 "5.19)"
                : "";
   }
   std::vector<Offer> offers() override {

@@ -95,7 +95,8 @@ void FragmentSource::count_sampled(State& s, Drawn& d, Draw& draw, uint32_t prog
     d.passed.lost =
         draw.in_query
             ? "OpenGL ES copies no depth buffer with several samples, and the program's own query counts the draw"
-            : "OpenGL ES copies no depth buffer with several samples; in a pass with nothing but fragments:* they are counted";
+            : "OpenGL ES copies no depth buffer with several samples; in a pass with nothing but fragments:* they are "
+              "counted";
   }
 }
 

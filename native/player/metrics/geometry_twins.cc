@@ -273,7 +273,8 @@ Twin make_twin(uint32_t original) {
 Twin make_fixed_twin() {
   Twin twin;
   const char* source =
-      "#version 120\nvarying vec4 dt_eye;\nvoid main() { gl_Position = ftransform(); dt_eye = gl_ModelViewMatrix * gl_Vertex; }\n";
+      "#version 120\nvarying vec4 dt_eye;\nvoid main() { gl_Position = ftransform(); dt_eye = gl_ModelViewMatrix * "
+      "gl_Vertex; }\n";
   const char* const names[] = {POSITION[0], "dt_eye"};
   uint32_t shader = driver::glCreateShader(GL_VERTEX_SHADER);
   driver::glShaderSource(shader, 1, &source, nullptr);

@@ -92,10 +92,10 @@ Library& library() {
       if (l.handle) break;
     }
     if (!l.handle) {
-      l.why =
-          folder.empty()
-              ? "there is no libnvperf_grfx_host.so (NVIDIA's Nsight Perf SDK) and no libnvperf_host.so (CUPTI); DRAWTAP_NVPERF names a folder that has one"
-              : "no libnvperf_grfx_host.so and no libnvperf_host.so can be loaded from " + folder;
+      l.why = folder.empty()
+                  ? "there is no libnvperf_grfx_host.so (NVIDIA's Nsight Perf SDK) and no libnvperf_host.so (CUPTI); "
+                    "DRAWTAP_NVPERF names a folder that has one"
+                  : "no libnvperf_grfx_host.so and no libnvperf_host.so can be loaded from " + folder;
       return l;
     }
     const char* path = folder.c_str();

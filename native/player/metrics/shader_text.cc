@@ -52,29 +52,33 @@ std::string pixel_block(const ShaderLanguage& language, uint32_t version, bool q
   text += "void dt_count() {\n";
   const std::string integer = exact + "int ", real = exact + "float ";
   if (quads) {
-    text +=
-        "  " + integer +
-        "x = int(gl_FragCoord.x), y = int(gl_FragCoord.y), right = x & 1, upper = (y + dt_place.w) & 1, bit = 1 << (right + 2 * upper);\n";
+    text += "  " + integer +
+            "x = int(gl_FragCoord.x), y = int(gl_FragCoord.y), right = x & 1, upper = (y + dt_place.w) & 1, bit = 1 << "
+            "(right + 2 * upper);\n";
     // Differences to the neighbours tell what they have.
     text +=
         "  " + real +
-        "own = gl_HelperInvocation ? 0.0 : float(bit), across = dFdx(own), row = own + own + (right == 0 ? across : -across), along = dFdy(row);\n";
+        "own = gl_HelperInvocation ? 0.0 : float(bit), across = dFdx(own), row = own + own + (right == 0 ? across : "
+        "-across), along = dFdy(row);\n";
     text += "  " + integer +
             "all = int(row + row + (upper == 0 ? along : -along) + 0.5);\n  if ((all & -all) != bit) return;\n";
     if (language.counts == ShaderLanguage::FRAGMENTS)
       return text + "  atomicAdd(dt_pixels[dt_place.x], bitCount(all));\n}\n";
     if (language.counts == ShaderLanguage::PLANE)
       return text + "  " + integer + "cell = ((dt_place.y + 1) >> 1) * ((y - upper + 1) >> 1) + (x >> 1);\n" +
-             "  if (cell < dt_place.z) atomicAdd(dt_pixels[dt_place.x + cell], (all & 1) + ((all & 2) << 7) + ((all & 4) << 14) + ((all & 8) << 21));\n}\n";
+             "  if (cell < dt_place.z) atomicAdd(dt_pixels[dt_place.x + cell], (all & 1) + ((all & 2) << 7) + ((all & "
+             "4) << 14) + ((all & 8) << 21));\n}\n";
     return text + "  " + integer +
            "at = atomicAdd(dt_pixels[dt_place.x], 1), first = dt_place.y * (y - upper) + x - right;\n" +
            "  if (at >= dt_place.z) atomicAdd(dt_pixels[dt_place.x + 1], bitCount(all));\n" +
-           "  dt_pixels[at < dt_place.z ? dt_place.x + 2 + at : dt_place.y * y + x] = (at < dt_place.z ? first : dt_place.x) * 16 + all;\n}\n";
+           "  dt_pixels[at < dt_place.z ? dt_place.x + 2 + at : dt_place.y * y + x] = (at < dt_place.z ? first : "
+           "dt_place.x) * 16 + all;\n}\n";
   }
   if (language.counts == ShaderLanguage::FRAGMENTS) return text + "  atomicAdd(dt_pixels[dt_place.x], 1);\n}\n";
   if (language.counts == ShaderLanguage::SAMPLES)
     return text +
-           "  atomicAdd(dt_pixels[dt_place.x], 1);\n  atomicAdd(dt_pixels[dt_place.x + 1], bitCount(gl_SampleMaskIn[0]));\n}\n";
+           "  atomicAdd(dt_pixels[dt_place.x], 1);\n  atomicAdd(dt_pixels[dt_place.x + 1], "
+           "bitCount(gl_SampleMaskIn[0]));\n}\n";
   return text + "  " + real + "x = gl_FragCoord.x, y = gl_FragCoord.y;\n  " + integer +
          "at = atomicAdd(dt_pixels[dt_place.x], 1);\n  " + integer + "pixel = dt_place.y * int(y) + int(x);\n" +
          "  dt_pixels[at < dt_place.z ? dt_place.x + 2 + at : pixel] = at < dt_place.z ? pixel : dt_place.x;\n}\n";
@@ -644,7 +648,8 @@ std::string fixed_counting_text(const ShaderLanguage& language) {
                      "uniform int dt_units;\nlayout(std430, binding = " + std::to_string(language.binding) +
                      ") buffer dt_counts { int dt_count[" + std::to_string(FETCH_COUNTS) + "]; };\n";
   return text +
-         "void main() { int was = atomicAdd(dt_count[0], dt_units); if (was < 0 && was + dt_units >= 0) atomicAdd(dt_count[1], 1); }\n";
+         "void main() { int was = atomicAdd(dt_count[0], dt_units); if (was < 0 && was + dt_units >= 0) "
+         "atomicAdd(dt_count[1], 1); }\n";
 }
 
 }  // namespace dt::play::metrics

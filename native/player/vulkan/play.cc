@@ -24,7 +24,6 @@ namespace dt::play::vk {
 namespace {
 
 constexpr int64_t MOST_ROOM = 256 << 20;
-constexpr uint16_t MEMORY_WRITE = 0x3ffb, DEVICE_WRITE = 0x3ffc;  // records of the tap (tables/recording.py)
 
 bool is_dispatchable(unsigned kind) {
   return kind == OF_Instance || kind == OF_PhysicalDevice || kind == OF_Device || kind == OF_Queue ||
@@ -374,7 +373,7 @@ void Player::tap_record(Decoded* chunk, uint32_t record) {
   const uint32_t row = chunk->ordinals[record];
   rooms_.clear();
   held_.clear();
-  if (id == MEMORY_WRITE || id == DEVICE_WRITE) return memory_write(c, row, id == DEVICE_WRITE);
+  if (id == DT_FN_MEMORY_WRITE || id == DT_FN_DEVICE_WRITE) return memory_write(c, row, id == DT_FN_DEVICE_WRITE);
   if (id != DT_FN_NOTE || !c.function) return;
   const Field *code = nullptr, *text = nullptr;
   for (auto& p : c.function->params) (p.name == "code" ? code : text) = &p;
