@@ -182,7 +182,7 @@ def test_the_state_is_that_of_the_state_verb_and_says_since_when(server, chain, 
 
     with open_trace(chain) as trace:
         seq = trace.sql("SELECT max(seq) FROM draws").fetchall()[0][0]
-        told = server.get(f"state/{seq}")
+        told = server.get(f"state/{seq}?all")
         plain = {row["path"]: row["value"] for row in json.loads(drawtap("state", chain, str(seq), "--json").out)}
         assert {path: json.loads(value) for path, value, *_ in told["rows"]} == plain
         context = trace.calls[seq].context
@@ -194,6 +194,10 @@ def test_the_state_is_that_of_the_state_verb_and_says_since_when(server, chain, 
         assert trace.calls[program[2]].name == "glUseProgram"
         assert program[3:] == ["shaders", True]
         assert next(row for row in told["rows"] if row[0] == "context.GL_DEPTH_FUNC")[3:] == ["tests", False]
+        # A page gets what differs, and what a stage always shows; it asks for the rest by name.
+        short = server.get(f"state/{seq}")
+        assert short["variables"] == len(told["rows"]) > len(short["rows"])
+        assert short["rows"] == [row for row in told["rows"] if row[4] or row[0] in told["always"]]
 
 
 def test_the_program_in_use_has_its_sources_and_uniforms(server, chain):
@@ -208,7 +212,7 @@ def test_the_program_in_use_has_its_sources_and_uniforms(server, chain):
         for shader in told["shaders"]:
             assert shader["source"] in sources
             assert trace.calls[shader["seq"]].args["shader"] == shader["name"]
-        state = {path: (json.loads(value), since) for path, value, since, *_ in server.get(f"state/{seq}")["rows"]}
+        state = {path: (json.loads(value), since) for path, value, since, *_ in server.get(f"state/{seq}?all")["rows"]}
         for kind in ("uniforms", "attributes"):
             for name, value, since in told[kind]:
                 assert state[f'share.programs[{program}].{kind}["{name}"]'] == (value, since)
@@ -219,8 +223,8 @@ def test_the_program_in_use_has_its_sources_and_uniforms(server, chain):
 def test_the_difference_is_what_changed_between(server, chain):
     with drawtap.open(chain) as trace:
         first, last = (trace.sql(f"SELECT {f}(seq) FROM draws").fetchall()[0][0] for f in ("min", "max"))
-    a = {row[0]: row[1] for row in server.get(f"state/{first}")["rows"]}
-    b = {row[0]: row[1] for row in server.get(f"state/{last}")["rows"]}
+    a = {row[0]: row[1] for row in server.get(f"state/{first}?all")["rows"]}
+    b = {row[0]: row[1] for row in server.get(f"state/{last}?all")["rows"]}
     rows = server.get(f"difference?a={first}&b={last}")["rows"]
     assert {path: (x, y) for path, x, y in rows} == {
         path: (a.get(path), b.get(path)) for path in {*a, *b} if a.get(path) != b.get(path)

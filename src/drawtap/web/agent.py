@@ -154,7 +154,7 @@ class _Questions:
 
         `path` is a pattern such as *BLEND*. `only_changed` leaves out what is as it was at first.
         """
-        rows = self._of(recording).state(number)["rows"]
+        rows = self._of(recording).state(number, not only_changed)["rows"]
         assert isinstance(rows, list)
         return [
             {"path": row[0], "value": row[1], "since": row[2]}

@@ -452,8 +452,10 @@ class Recording:
 
     # ---- state --------------------------------------------------------------------------------------------------
 
-    def state(self, seq: int) -> Answer:
+    def state(self, seq: int, everything: bool) -> Answer:
         """Return the state after a call: rows of path, value (JSON text), since which call, stage, whether it differs.
+
+        Without `everything` the rows are those that differ and those that a stage always shows; `variables` counts all.
 
         A variable of the context differs where it is not as in the context's first call; one of an object where a
         call changed it after the object was made.
@@ -470,6 +472,7 @@ class Recording:
         for path, at in since.items():
             made[_object(path)] = min(made.get(_object(path), at), at)
         stage = stages.stage_of(values)
+        always = stages.always_shown()
         rows = []
         for path, value in values.items():
             begin = since.get(path)
@@ -477,13 +480,10 @@ class Recording:
                 differs = path not in baseline or baseline[path] != value
             else:
                 differs = begin is not None and begin > made[_object(path)]
-            rows.append([path, value, begin, stage.get(path), differs])
-        return {
-            "seq": seq,
-            "rows": rows,
-            "stages": [[stage.key, stage.name] for stage in stages.STAGES],
-            "always": sorted(stages.always_shown()),
-        }
+            if everything or differs or path in always:
+                rows.append([path, value, begin, stage.get(path), differs])
+        named = [[stage.key, stage.name] for stage in stages.STAGES]
+        return {"seq": seq, "rows": rows, "variables": len(values), "stages": named, "always": sorted(always)}
 
     def program(self, seq: int) -> Answer:
         """Return the program in use after a call: sources as they were linked, uniforms, attributes, with their calls.

@@ -14,8 +14,9 @@ export const statePanel = {
   /** @param {any} ctx */
   async show(ctx) {
     const { recording, place, element, store } = ctx;
-    const state = await get(`${recording.number}/state/${place.call}`, ctx.signal);
-    const difference = place.pin !== null && place.pin !== place.call ? await get(`${recording.number}/difference?a=${place.pin}&b=${place.call}`, ctx.signal) : null;
+    const pinned = place.pin !== null && place.pin !== place.call;
+    const state = await get(`${recording.number}/state/${place.call}${everything || pinned ? "?all" : ""}`, ctx.signal);
+    const difference = pinned ? await get(`${recording.number}/difference?a=${place.pin}&b=${place.call}`, ctx.signal) : null;
     const differs = new Map((difference?.rows ?? []).map((/** @type {any[]} */ row) => [row[0], row]));
     const always = new Set(state.always);
     const shown = (/** @type {any[]} */ row) =>
@@ -29,13 +30,13 @@ export const statePanel = {
       fill(tree, rows.length ? branch(nest(rows), "", ctx, differs) : h("p", {}, h("i", { text: "nothing differs here; “all” shows every variable" })));
     };
     search.addEventListener("input", () => { words = /** @type {HTMLInputElement} */ (search).value.toLowerCase(); draw(); });
-    const all = button("all", () => { everything = !everything; all.setAttribute("aria-pressed", String(everything)); draw(); }, { "aria-pressed": String(everything), title: "also variables that are as in the beginning" });
+    const all = button("all", () => { everything = !everything; void this.show(ctx); }, { "aria-pressed": String(everything), title: "also variables that are as in the beginning" });
     const pin = place.pin === null
       ? button("pin", () => store.set({ pin: place.call }), { title: "compare the state after other calls with this one (p)" })
       : button(`unpin ${number(place.pin)}`, () => store.set({ pin: null }), { "aria-pressed": "true" });
     fill(
       element,
-      h("h2", { text: `State after call ${number(place.call)}` }, h("small", { text: everything ? `${number(state.rows.length)} variables` : "what differs from the beginning" })),
+      h("h2", { text: `State after call ${number(place.call)}` }, h("small", { text: everything ? `${number(state.variables)} variables` : "what differs from the beginning" })),
       h("div", { class: "stages", role: "toolbar", "aria-label": "stages of the pipeline" }, ...stages),
       h("div", { class: "tools" }, search, all, pin),
       difference && h("h2", { text: `Changed against call ${number(place.pin)}` }, h("small", { text: `${number(difference.rows.length)} variables` })),
