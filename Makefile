@@ -6,9 +6,9 @@ VENV := .venv
 PY := $(VENV)/bin/python
 JOBS ?= $(shell nproc)
 TESTS ?= tests
-# The C and C++ that is ours (native/third_party is not)
-NATIVE := 'native/*.[ch]' 'native/*.cc' 'tests/*.[ch]' 'tests/*.cc' 'bench/*.[ch]' 'bench/*.cc' \
-	':!native/third_party'
+# What clang-format lays out: the project's own C, C++ and JavaScript.
+FORMATTED := 'native/*.[ch]' 'native/*.cc' 'tests/*.[ch]' 'tests/*.cc' 'bench/*.[ch]' 'bench/*.cc' \
+	':!native/third_party' 'src/drawtap/*.js' ':!src/drawtap/**/uplot*'
 
 # What .ci/packages prints is complete: SIGPIPE ends make without a line of its own.
 packages = .ci/packages $(1) || { kill -s PIPE $$PPID; exit 3; }
@@ -89,20 +89,20 @@ test-all: export DRAWTAP_TESTS = all
 test-all: test ## run all tests with every case and every step (make test takes a sample of the longest)
 
 .PHONY: check
-check: $(VENV)/.dev ## lint, format (Python, C++), types, import directions, fresh reference pages
+check: $(VENV)/.dev ## lint, format (Python, C++, JavaScript), types, import directions, fresh reference pages
 	$(VENV)/bin/ruff check src tests docs native/*.py
 	$(VENV)/bin/ruff format --check src tests docs native/*.py
-	@git ls-files $(NATIVE) | xargs $(VENV)/bin/clang-format --dry-run -Werror
+	@git ls-files $(FORMATTED) | xargs $(VENV)/bin/clang-format --dry-run -Werror
 	$(VENV)/bin/mypy src
 	$(VENV)/bin/lint-imports
 	$(PY) native/check.py
 	$(PY) docs/reference.py --check
 
 .PHONY: format
-format: $(VENV)/.dev ## rewrite the Python and C++ sources in the project's style
+format: $(VENV)/.dev ## rewrite the Python, C++ and JavaScript sources in the project's style
 	$(VENV)/bin/ruff check --fix src tests docs native/*.py
 	$(VENV)/bin/ruff format src tests docs native/*.py
-	git ls-files $(NATIVE) | xargs $(VENV)/bin/clang-format -i
+	git ls-files $(FORMATTED) | xargs $(VENV)/bin/clang-format -i
 
 .PHONY: bench
 bench: $(VENV)/.dev build ## measure, beside apitrace; BENCH="--only setup" names groups

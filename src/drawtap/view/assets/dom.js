@@ -1,5 +1,5 @@
 // Make elements without a line of HTML in text: whatever a recording holds goes to the page as text only.
-export { bytes, duration } from "./units.js";
+export {bytes, duration} from "./units.js";
 
 /**
  * @param {string} tag
@@ -11,14 +11,21 @@ export function h(tag, props = {}, ...children) {
   const made = document.createElement(tag);
   for (const [key, value] of Object.entries(props)) {
     if (value === null || value === undefined || value === false) continue;
-    if (key === "class") made.className = value;
-    else if (key === "text") made.textContent = value;
-    else if (key === "on") for (const [name, run] of Object.entries(value)) made.addEventListener(name, run);
-    else if (key === "style") Object.assign(made.style, value);
-    else if (key === "data") Object.assign(made.dataset, value);
-    else made.setAttribute(key, value === true ? "" : String(value));
+    if (key === "class")
+      made.className = value;
+    else if (key === "text")
+      made.textContent = value;
+    else if (key === "on")
+      for (const [name, run] of Object.entries(value)) made.addEventListener(name, run);
+    else if (key === "style")
+      Object.assign(made.style, value);
+    else if (key === "data")
+      Object.assign(made.dataset, value);
+    else
+      made.setAttribute(key, value === true ? "" : String(value));
   }
-  for (const child of children) if (child !== null && child !== undefined && child !== false) made.append(child);
+  for (const child of children)
+    if (child !== null && child !== undefined && child !== false) made.append(child);
   return made;
 }
 
@@ -29,13 +36,11 @@ export function fill(element, ...children) {
 
 /** @param {string} text @param {(event: Event) => void} run @param {Record<string, any>} [props] */
 export function button(text, run, props = {}) {
-  return h("button", { type: "button", ...props, text, on: { click: run } });
+  return h("button", {type: "button", ...props, text, on: {click: run}});
 }
 
 /** A number with thin blanks between thousands. @param {number} value */
-export function number(value) {
-  return value.toLocaleString("en-US").replaceAll(",", "\u202f");
-}
+export function number(value) { return value.toLocaleString("en-US").replaceAll(",", "\u202f"); }
 
 /** Text with the numbers of its lines, where it has several. @param {string} text */
 export function numbered(text) {
@@ -58,7 +63,7 @@ export function soon(ms, run) {
 
 /** Hand text to the user as a file. @param {string} name @param {BlobPart} content @param {string} type */
 export function download(name, content, type) {
-  const link = h("a", { href: URL.createObjectURL(new Blob([content], { type })), download: name });
+  const link = h("a", {href: URL.createObjectURL(new Blob([content], {type})), download: name});
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.getAttribute("href") ?? ""), 10_000);
 }
@@ -70,14 +75,18 @@ const scripts = new Map();
 function load(name) {
   if (!scripts.has(name)) {
     scripts.set(name, new Promise((done, failed) => {
-      document.head.append(h("script", { src: `/app/${name}`, on: { load: () => done(), error: () => failed(new Error(`${name} cannot be loaded`)) } }));
-    }));
+                  document.head.append(h("script", {
+                    src: `/app/${name}`,
+                    on: {load: () => done(), error: () => failed(new Error(`${name} cannot be loaded`))}
+                  }));
+                }));
   }
   return /** @type {Promise<void>} */ (scripts.get(name));
 }
 
 /** Load uPlot, which only charts need: `uPlot` is a global then. */
 export async function loadPlots() {
-  if (!document.querySelector("link[href$='uplot.min.css']")) document.head.append(h("link", { rel: "stylesheet", href: "/app/uplot.min.css" }));
+  if (!document.querySelector("link[href$='uplot.min.css']"))
+    document.head.append(h("link", {rel: "stylesheet", href: "/app/uplot.min.css"}));
   await load("uplot.min.js");
 }

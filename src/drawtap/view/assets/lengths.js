@@ -1,36 +1,68 @@
 // How long requests took, as bars: the report of a kernel trace and the viewer share this. Needs uPlot.
 // Rows have measure, engine, client, and arrays: bucket of time, step (lengths from 2^(step/4) ns on), n.
-import { axis, count, css, duration } from "./units.js";
+import {axis, count, css, duration} from "./units.js";
 
 export const MEASURES = ["wait", "execution", "latency"];
 // What one may choose: everything, an engine, a client; as [value, text].
 export function choices(rows) {
-  const named = (letter, field, text) => [...new Set(rows.map(row => row[field]))].filter(Boolean).slice(0, 100).map(name => [letter + name, text(name)]);
-  return [["", "all requests"], ...named("e", "engine", name => "engine " + name), ...named("c", "client", name => name)];
+  const named = (letter, field, text) => [...new Set(rows.map(row => row[field]))].filter(Boolean).slice(0, 100).map(
+      name => [letter + name, text(name)]);
+  return [
+    ["", "all requests"], ...named("e", "engine", name => "engine " + name), ...named("c", "client", name => name)
+  ];
 }
 // Steps without a gap, and how many requests each has; of the buckets that `inside` keeps.
 export function bins(rows, measure, of, inside) {
   const found = new Map();
   for (const row of rows) {
-    if (row.measure !== measure || (of[0] === "e" && row.engine !== of.slice(1)) || (of[0] === "c" && row.client !== of.slice(1))) continue;
-    for (let i = 0; i < row.n.length; i++) if (inside(row.bucket[i])) found.set(row.step[i], (found.get(row.step[i]) || 0) + row.n[i]);
+    if (row.measure !== measure || (of[0] === "e" && row.engine !== of.slice(1)) ||
+        (of[0] === "c" && row.client !== of.slice(1)))
+      continue;
+    for (let i = 0; i < row.n.length; i++)
+      if (inside(row.bucket[i])) found.set(row.step[i], (found.get(row.step[i]) || 0) + row.n[i]);
   }
   const steps = [...found.keys()].sort((a, b) => a - b), x = [], y = [];
-  if (steps.length) for (let step = steps[0]; step <= steps[steps.length - 1]; step++) { x.push(step); y.push(found.get(step) || 0); }
-  return { x, y };
+  if (steps.length)
+    for (let step = steps[0]; step <= steps[steps.length - 1]; step++) {
+      x.push(step);
+      y.push(found.get(step) || 0);
+    }
+  return {x, y};
 }
-export function text({ x, y }) {
+export function text({x, y}) {
   const n = y.reduce((sum, v) => sum + v, 0);
   let left = n / 2, k = 0;
   while (k < y.length - 1 && left > y[k]) left -= y[k++];
-  return n ? `${count(n)} ended in this time, half of them in less than ${duration(2 ** ((x[k] + 1) / 4))}` : "none ended in this time";
+  return n ? `${count(n)} ended in this time, half of them in less than ${duration(2 ** ((x[k] + 1) / 4))}` :
+             "none ended in this time";
 }
 export function chart(host, measure) {
-  return new uPlot({
-    width: Math.max(host.clientWidth, 120), height: 150, padding: [8, 22, 0, 0], legend: { show: false }, cursor: { drag: { x: false, y: false }, points: { show: false } },
-    scales: { x: { time: false }, y: { range: (u, lo, hi) => [0, (hi || 1) * 1.08] } },
-    axes: [Object.assign(axis(26), { values: (u, splits) => splits.map(v => duration(2 ** (v / 4))), incrs: [4, 8, 12, 16, 20, 24, 32, 40], space: 64 }), Object.assign(axis(60), { values: (u, splits) => splits.map(v => Number.isInteger(v) ? count(v) : "") })],
-    series: [{}, { label: measure, fill: () => css("--blue"), width: 0, points: { show: false }, paths: uPlot.paths.bars({ size: [0.9, Infinity], align: 1 }) }],
-  }, [[0], [0]], host);
+  return new uPlot(
+      {
+        width: Math.max(host.clientWidth, 120),
+        height: 150,
+        padding: [8, 22, 0, 0],
+        legend: {show: false},
+        cursor: {drag: {x: false, y: false}, points: {show: false}},
+        scales: {x: {time: false}, y: {range: (u, lo, hi) => [0, (hi || 1) * 1.08]}},
+        axes: [
+          Object.assign(axis(26), {
+            values: (u, splits) => splits.map(v => duration(2 ** (v / 4))),
+            incrs: [4, 8, 12, 16, 20, 24, 32, 40],
+            space: 64
+          }),
+          Object.assign(axis(60), {values: (u, splits) => splits.map(v => Number.isInteger(v) ? count(v) : "")})
+        ],
+        series: [
+          {}, {
+            label: measure,
+            fill: () => css("--blue"),
+            width: 0,
+            points: {show: false},
+            paths: uPlot.paths.bars({size: [0.9, Infinity], align: 1})
+          }
+        ],
+      },
+      [[0], [0]], host);
 }
-export const show = (plot, { x, y }) => plot.setData(x.length ? [x, y] : [[0], [null]], true);
+export const show = (plot, {x, y}) => plot.setData(x.length ? [x, y] : [[0], [null]], true);

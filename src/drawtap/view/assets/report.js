@@ -1,4 +1,4 @@
-import { axis, bytes, count, css, duration, sortable } from "./units.js";
+import {axis, bytes, count, css, duration, sortable} from "./units.js";
 
 const data = JSON.parse(document.getElementById("data").textContent);
 
@@ -7,21 +7,35 @@ function level(plot, value, text, color, left) {
   const y = plot.valToPos(value, "y", true), box = plot.bbox, ctx = plot.ctx, ratio = devicePixelRatio || 1;
   if (y < box.top || y > box.top + box.height) return;
   ctx.save();
-  ctx.strokeStyle = color; ctx.fillStyle = color; ctx.lineWidth = ratio; ctx.setLineDash([5 * ratio, 4 * ratio]);
-  ctx.beginPath(); ctx.moveTo(box.left, y); ctx.lineTo(box.left + box.width, y); ctx.stroke();
-  ctx.font = 11 * ratio + "px system-ui, sans-serif"; ctx.textAlign = "right"; ctx.textBaseline = "bottom";
+  ctx.strokeStyle = color;
+  ctx.fillStyle = color;
+  ctx.lineWidth = ratio;
+  ctx.setLineDash([5 * ratio, 4 * ratio]);
+  ctx.beginPath();
+  ctx.moveTo(box.left, y);
+  ctx.lineTo(box.left + box.width, y);
+  ctx.stroke();
+  ctx.font = 11 * ratio + "px system-ui, sans-serif";
+  ctx.textAlign = "right";
+  ctx.textBaseline = "bottom";
   const wide = ctx.measureText(text).width;
   const right = left ? box.left + wide + 8 * ratio : box.left + box.width - 4 * ratio;
-  ctx.globalAlpha = 0.85; ctx.fillStyle = css("--card");
+  ctx.globalAlpha = 0.85;
+  ctx.fillStyle = css("--card");
   ctx.fillRect(right - wide - 3 * ratio, y - 15 * ratio, wide + 6 * ratio, 13 * ratio);
-  ctx.globalAlpha = 1; ctx.fillStyle = color;
+  ctx.globalAlpha = 1;
+  ctx.fillStyle = color;
   ctx.fillText(text, right, y - 2 * ratio);
   ctx.restore();
 }
-const powers = Array.from({ length: 48 }, (_, i) => 2 ** i);
+const powers = Array.from({length: 48}, (_, i) => 2 ** i);
 // Steps of an axis for whole things: there is no half of a draw.
-const wholes = Array.from({ length: 45 }, (_, i) => [1, 2, 5][i % 3] * 10 ** Math.floor(i / 3));
-const formats = { ns: duration, bytes, count };
+const wholes = Array.from({length: 45}, (_, i) => [1, 2, 5][i % 3] * 10 ** Math.floor(i / 3));
+const formats = {
+  ns: duration,
+  bytes,
+  count
+};
 function stacked(all) {
   const sums = [];
   for (const values of all) {
@@ -34,11 +48,12 @@ function stacked(all) {
 function draw(id, series, unit, options) {
   const host = document.getElementById(id);
   if (!host || !data.frames.number.length) return null;
-  const { levels = [], bars = false, height = 210, hooks = {} } = options || {};
+  const {levels = [], bars = false, height = 210, hooks = {}} = options || {};
   const format = formats[unit], few = data.frames.number.length <= 400;
   const shown = bars ? stacked(series.map(s => s.values)) : series.map(s => s.values);
   const whole = unit === "count" && series.every(s => s.values.every(v => v == null || Number.isInteger(v)));
-  const highest = bars ? shown[shown.length - 1] : shown[0].map((_, i) => Math.max(...shown.map(values => values[i] || 0)));
+  const highest =
+      bars ? shown[shown.length - 1] : shown[0].map((_, i) => Math.max(...shown.map(values => values[i] || 0)));
   const top = shown.reduce((m, values) => values.reduce((n, v) => v > n ? v : n, m), 0) || 1;
   // A few frames far above the others (the first one loads everything) would press the rest flat.
   const ordered = highest.filter(v => v != null).sort((a, b) => a - b);
@@ -47,32 +62,73 @@ function draw(id, series, unit, options) {
   const above = ordered.filter(v => v > usual).length;
   let clipped = top > 2.5 * usual && above > 0;
   const line = (s, i) => Object.assign(
-    { label: s.label, stroke: () => css("--" + s.color), width: few ? 1.5 : 1,
-      value: (u, v, k, at) => at == null ? "–" : format(s.values[at]) },
-    bars ? { fill: () => css("--" + s.color), width: 0, points: { show: false }, paths: uPlot.paths.bars({ size: [0.9, Infinity, 1], align: 0 }) }
-      : { fill: i ? undefined : () => css("--" + s.color + "-fill"), points: { show: data.frames.number.length <= 60, size: 5 },
-          paths: few ? uPlot.paths.stepped({ align: 0 }) : undefined });
+      {
+        label: s.label,
+        stroke: () => css("--" + s.color),
+        width: few ? 1.5 : 1,
+        value: (u, v, k, at) => at == null ? "–" : format(s.values[at])
+      },
+      bars ? {
+        fill: () => css("--" + s.color),
+        width: 0,
+        points: {show: false},
+        paths: uPlot.paths.bars({size: [0.9, Infinity, 1], align: 0})
+      } :
+             {
+               fill: i ? undefined : () => css("--" + s.color + "-fill"),
+               points: {show: data.frames.number.length <= 60, size: 5},
+               paths: few ? uPlot.paths.stepped({align: 0}) : undefined
+             });
   const lines = series.map(line);
   // What stands on top of a stack is drawn first, and covered by what is below.
   const order = bars ? lines.map((_, i) => lines.length - 1 - i) : lines.map((_, i) => i);
-  const plot = new uPlot({
-    width: host.clientWidth, height,
-    cursor: { sync: { key: "frames" }, points: { size: 7, show: !bars }, drag: { x: true, y: false } },
-    legend: { live: true },
-    scales: { x: { time: false }, y: { range: (u, low, high) => {
-      const need = high == null || high <= 0 ? top : high;
-      return [0, (clipped ? Math.min(need, usual) : need) * 1.08];
-    } } },
-    axes: [Object.assign(axis(34), { values: (u, splits) => splits.map(v => Number.isInteger(v) ? count(v) : "") }),
-           Object.assign(axis(78), { values: (u, splits) => splits.map(format) }, unit === "bytes" ? { incrs: powers } : whole ? { incrs: wholes } : {})],
-    series: [{ label: "frame", value: (u, v) => count(v) }, ...order.map(i => lines[i])],
-    hooks: Object.assign({ draw: [u => { for (const l of levels) level(u, l.value, l.text, css(l.color), l.left); }] }, hooks),
-  }, [data.frames.number, ...order.map(i => shown[i])], host);
+  const plot =
+      new uPlot(
+          {
+            width: host.clientWidth,
+            height,
+            cursor: {sync: {key: "frames"}, points: {size: 7, show: !bars}, drag: {x: true, y: false}},
+            legend: {live: true},
+            scales: {
+              x: {time: false},
+              y: {
+                range: (u, low, high) => {
+                  const need = high == null || high <= 0 ? top : high;
+                  return [0, (clipped ? Math.min(need, usual) : need) * 1.08];
+                }
+              }
+            },
+            axes: [
+              Object.assign(axis(34), {values: (u, splits) => splits.map(v => Number.isInteger(v) ? count(v) : "")}),
+              Object.assign(
+                  axis(78), {values: (u, splits) => splits.map(format)},
+                  unit === "bytes" ? {incrs: powers} :
+                      whole        ? {incrs: wholes} :
+                                     {})
+            ],
+            series: [{label: "frame", value: (u, v) => count(v)}, ...order.map(i => lines[i])],
+            hooks:
+                Object.assign(
+                    {
+                      draw: [u => {
+                        for (const l of levels) level(u, l.value, l.text, css(l.color), l.left);
+                      }]
+                    },
+                    hooks),
+          },
+          [data.frames.number, ...order.map(i => shown[i])], host);
   plots.push([plot, host]);
   if (clipped) {
     const button = document.createElement("button");
-    const label = () => { button.textContent = clipped ? `${count(above)} off the scale: show all` : "show the usual range"; };
-    button.onclick = () => { clipped = !clipped; label(); plot.redraw(false, true); plot.setData(plot.data); };
+    const label = () => {
+      button.textContent = clipped ? `${count(above)} off the scale: show all` : "show the usual range";
+    };
+    button.onclick = () => {
+      clipped = !clipped;
+      label();
+      plot.redraw(false, true);
+      plot.setData(plot.data);
+    };
     label();
     host.parentElement.querySelector("h2").append(button);
   }
@@ -84,18 +140,23 @@ const strip = document.getElementById("strip");
 let images = null;
 function place(u) {
   if (!strip || !data.strip.length) return;
-  if (!images) images = data.strip.map(([frame, url]) => {
-    const image = document.createElement("img");
-    image.src = url; image.alt = image.title = "frame " + count(frame); image.hidden = true;
-    const tick = document.createElement("i");
-    tick.hidden = true;
-    strip.append(image, tick);
-    return { frame, image, tick };
-  });
-  const ratio = devicePixelRatio || 1, left = u.bbox.left / ratio, width = u.bbox.width / ratio, size = strip.clientHeight - 6;
-  const wide = Math.max(...images.slice(0, 4).map(p => p.image.naturalWidth && p.image.naturalHeight ? size * p.image.naturalWidth / p.image.naturalHeight : size));
+  if (!images)
+    images = data.strip.map(([frame, url]) => {
+      const image = document.createElement("img");
+      image.src = url;
+      image.alt = image.title = "frame " + count(frame);
+      image.hidden = true;
+      const tick = document.createElement("i");
+      tick.hidden = true;
+      strip.append(image, tick);
+      return {frame, image, tick};
+    });
+  const ratio = devicePixelRatio || 1, left = u.bbox.left / ratio, width = u.bbox.width / ratio,
+        size = strip.clientHeight - 6;
+  const wide = Math.max(...images.slice(0, 4).map(
+      p => p.image.naturalWidth && p.image.naturalHeight ? size * p.image.naturalWidth / p.image.naturalHeight : size));
   let free = 0;
-  for (const { frame, image, tick } of images) {
+  for (const {frame, image, tick} of images) {
     const x = left + u.valToPos(frame, "x"), inside = x >= left - 1 && x <= left + width + 1;
     const start = Math.min(Math.max(x - wide / 2, 0), strip.clientWidth - wide);
     const fits = inside && start >= free;
@@ -103,19 +164,23 @@ function place(u) {
     if (!fits) continue;
     // Shares of the width, so that they stay in place where paper is narrower than the screen.
     const share = v => 100 * v / strip.clientWidth + "%";
-    image.style.left = share(start); image.style.width = share(wide);
+    image.style.left = share(start);
+    image.style.width = share(wide);
     tick.style.left = share(x);
     free = start + wide + 4;
   }
 }
 const levels = [];
-if (data.levels.p50 != null) levels.push({ value: data.levels.p50, text: "median " + duration(data.levels.p50), color: "--soft", left: true });
+if (data.levels.p50 != null)
+  levels.push({value: data.levels.p50, text: "median " + duration(data.levels.p50), color: "--soft", left: true});
 if (data.levels.p99 != null && data.levels.p99 > 1.15 * data.levels.p50)
-  levels.push({ value: data.levels.p99, text: "99 % " + duration(data.levels.p99), color: "--red" });
-const times = draw("frame-times", [{ label: "frame time", color: "blue", values: data.frames.duration }], "ns",
-  { levels, hooks: { setScale: [u => place(u)], ready: [u => place(u)] } });
-if (times && strip) for (const { image } of images || []) image.onload = () => place(times);
-for (const plot of data.plots) draw("plot-" + plot.id, plot.series, plot.unit, { bars: plot.bars, height: 170 });
+  levels.push({value: data.levels.p99, text: "99 % " + duration(data.levels.p99), color: "--red"});
+const times = draw(
+    "frame-times", [{label: "frame time", color: "blue", values: data.frames.duration}], "ns",
+    {levels, hooks: {setScale: [u => place(u)], ready: [u => place(u)]}});
+if (times && strip)
+  for (const {image} of images || []) image.onload = () => place(times);
+for (const plot of data.plots) draw("plot-" + plot.id, plot.series, plot.unit, {bars: plot.bars, height: 170});
 
 // Draws by frames, each cell coloured by a metric; colours go by the logarithm, so that small and large are both seen.
 const heat = data.heat, map = document.getElementById("heat-map");
@@ -135,7 +200,8 @@ if (heat && map) {
     const share = v => v <= 0 || !all.length ? 0 : high === low ? 1 : Math.log(v / low) / Math.log(high / low);
     const ratio = devicePixelRatio || 1, wide = map.clientWidth, high_ = Math.min(Math.max(most * 14, 60), 420);
     map.style.height = high_ + "px";
-    map.width = wide * ratio; map.height = high_ * ratio;
+    map.width = wide * ratio;
+    map.height = high_ * ratio;
     const ctx = map.getContext("2d"), w = map.width / heat.frames.length, h = map.height / most;
     const gap = w > 5 * ratio && h > 5 * ratio ? ratio : 0;
     layer.cells.forEach((column, x) => column.forEach((v, y) => {
@@ -143,26 +209,47 @@ if (heat && map) {
       ctx.fillRect(x * w, y * h, Math.max(w - gap, 1), Math.max(h - gap, 1));
     }));
     const format = formats[layer.unit] || count;
-    document.getElementById("heat-scale").innerHTML = all.length ? `${format(low)}<i class="scale" style="background:linear-gradient(90deg,${shades.map(c => `rgb(${c})`)})"></i>${format(high)}` : "";
+    document.getElementById("heat-scale").innerHTML = all.length ?
+        `${format(low)}<i class="scale" style="background:linear-gradient(90deg,${shades.map(c => `rgb(${c})`)})"></i>${
+            format(high)}` :
+        "";
     at.textContent = "";
   };
-  select.onchange = () => { chosen = +select.value; colour(); };
+  select.onchange = () => {
+    chosen = +select.value;
+    colour();
+  };
   map.onmousemove = event => {
     const box = map.getBoundingClientRect(), layer = heat.layers[chosen];
-    const x = Math.floor((event.clientX - box.left) / box.width * heat.frames.length), y = Math.floor((event.clientY - box.top) / box.height * most);
+    const x = Math.floor((event.clientX - box.left) / box.width * heat.frames.length),
+          y = Math.floor((event.clientY - box.top) / box.height * most);
     const column = layer.cells[x];
-    if (!column || y >= column.length) { at.textContent = ""; return; }
+    if (!column || y >= column.length) {
+      at.textContent = "";
+      return;
+    }
     const [frames, draws] = heat.folded, frame = heat.frames[x], draw = y * draws;
-    const where = `frame ${count(frame)}${frames > 1 ? "–" + count(frame + frames - 1) : ""}, draw ${count(draw)}${draws > 1 ? "–" + count(draw + draws - 1) : ""}`;
+    const where = `frame ${count(frame)}${frames > 1 ? "–" + count(frame + frames - 1) : ""}, draw ${count(draw)}${
+        draws > 1 ? "–" + count(draw + draws - 1) : ""}`;
     const v = column[y];
-    at.textContent = `${where}: ${heat.names[heat.functions[x][y]]} ${v == null ? "–" : (formats[layer.unit] || count)(v)}`;
+    at.textContent =
+        `${where}: ${heat.names[heat.functions[x][y]]} ${v == null ? "–" : (formats[layer.unit] || count)(v)}`;
   };
   colour();
 }
 
-const resize = () => { for (const [plot, host] of plots) plot.setSize({ width: host.clientWidth, height: plot.height }); if (times) place(times); colour(); };
+const resize = () => {
+  for (const [plot, host] of plots) plot.setSize({width: host.clientWidth, height: plot.height});
+  if (times) place(times);
+  colour();
+};
 addEventListener("resize", resize);
-addEventListener("beforeprint", () => { for (const d of document.querySelectorAll("details.check")) d.open = true; });
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { for (const [plot] of plots) plot.redraw(false, true); colour(); });
+addEventListener("beforeprint", () => {
+  for (const d of document.querySelectorAll("details.check")) d.open = true;
+});
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  for (const [plot] of plots) plot.redraw(false, true);
+  colour();
+});
 
 sortable();

@@ -1,23 +1,31 @@
-// What the scripts of all pages share: numbers as text, colours of the page, axes of plots, tables that sort themselves.
-// A page that is one file has the modules of this folder in one script (view/document.py); the viewer loads them.
+// What the scripts of all pages share: numbers as text, colours of the page, axes of plots, tables that sort
+// themselves. A page that is one file has the modules of this folder in one script (view/document.py); the viewer loads
+// them.
 export const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const digits = v => v === 0 ? "0" : Number(v.toPrecision(3)).toString();
 export function duration(ns) {
   if (ns == null || Number.isNaN(ns)) return "–";
   if (ns === 0) return "0";
   const units = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"]];
-  for (const [scale, unit] of units) if (Math.abs(ns) >= scale * 0.9995) return digits(ns / scale) + " " + unit;
+  for (const [scale, unit] of units)
+    if (Math.abs(ns) >= scale * 0.9995) return digits(ns / scale) + " " + unit;
   return digits(ns) + " ns";
 }
 export function bytes(n) {
   if (n == null) return "–";
   const units = [[1073741824, "GiB"], [1048576, "MiB"], [1024, "KiB"]];
-  for (const [scale, unit] of units) if (n >= scale) return digits(n / scale) + " " + unit;
+  for (const [scale, unit] of units)
+    if (n >= scale) return digits(n / scale) + " " + unit;
   return Math.round(n) + " B";
 }
 export const count = n => n == null ? "–" : Math.round(n).toString().replace(/\B(?=(\d{3})+$)/g, "\u202f");
-export const axis = size => ({ stroke: () => css("--soft"), grid: { stroke: () => css("--hair"), width: 1 },
-  ticks: { stroke: () => css("--line"), width: 1 }, font: "12px system-ui, sans-serif", size });
+export const axis = size => ({
+  stroke: () => css("--soft"),
+  grid: {stroke: () => css("--hair"), width: 1},
+  ticks: {stroke: () => css("--line"), width: 1},
+  font: "12px system-ui, sans-serif",
+  size
+});
 export function sortable() {
   for (const table of document.querySelectorAll("table.sortable")) {
     const most = 25;
@@ -25,19 +33,29 @@ export function sortable() {
       const button = document.createElement("button");
       button.className = "below";
       button.textContent = `show all ${table.tBodies[0].rows.length}`;
-      button.onclick = () => { table.classList.remove("folded"); button.remove(); };
+      button.onclick = () => {
+        table.classList.remove("folded");
+        button.remove();
+      };
       table.classList.add("folded");
       table.parentElement.after(button);
     }
     table.tHead.addEventListener("click", event => {
       const head = event.target.closest("th");
       if (!head || head.classList.contains("bar")) return;
-      const down = head.getAttribute("aria-sort") === "descending" ? false
-        : head.getAttribute("aria-sort") === "ascending" ? true : head.classList.contains("n");
+      const down = head.getAttribute("aria-sort") === "descending" ? false :
+          head.getAttribute("aria-sort") === "ascending"           ? true :
+                                                                     head.classList.contains("n");
       for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
       head.setAttribute("aria-sort", down ? "descending" : "ascending");
-      const key = row => { const cell = row.cells[head.cellIndex]; return cell.dataset.v !== undefined ? +cell.dataset.v : cell.textContent; };
-      const rows = [...table.tBodies[0].rows].sort((a, b) => { const x = key(a), y = key(b); return (x < y ? -1 : x > y ? 1 : 0) * (down ? -1 : 1); });
+      const key = row => {
+        const cell = row.cells[head.cellIndex];
+        return cell.dataset.v !== undefined ? +cell.dataset.v : cell.textContent;
+      };
+      const rows = [...table.tBodies[0].rows].sort((a, b) => {
+        const x = key(a), y = key(b);
+        return (x < y ? -1 : x > y ? 1 : 0) * (down ? -1 : 1);
+      });
       table.tBodies[0].append(...rows);
     });
   }

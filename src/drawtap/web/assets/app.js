@@ -1,37 +1,48 @@
 // The page: one place (store.js), and what each part shows of it.
-import { button, download, duration, fill, h, number, soon } from "./dom.js";
-import { Keys } from "./keys.js";
-import { Marks } from "./marks.js";
-import { FlatModel, SetModel, TreeModel } from "./models.js";
-import { ask, get, takeToken } from "./net.js";
-import { Notes } from "./notes.js";
-import { callPanel } from "./panels_call.js";
-import { findingsPanel, notesPanel, objectsPanel } from "./panels_more.js";
-import { picturePanel, texturePanel } from "./panels_picture.js";
-import { shaderPanel } from "./panels_shader.js";
-import { sqlPanel } from "./panels_sql.js";
-import { statePanel } from "./panels_state.js";
-import { Recording } from "./recording.js";
-import { follow } from "./driven.js";
-import { CallList, COLUMNS } from "./rows.js";
-import { AllSeries } from "./series.js";
-import { Store, format, parse } from "./store.js";
-import { Strip } from "./strip.js";
-import { Timeline, timePanel } from "./time.js";
+import {button, download, duration, fill, h, number, soon} from "./dom.js";
+import {follow} from "./driven.js";
+import {Keys} from "./keys.js";
+import {Marks} from "./marks.js";
+import {FlatModel, SetModel, TreeModel} from "./models.js";
+import {ask, get, takeToken} from "./net.js";
+import {Notes} from "./notes.js";
+import {callPanel} from "./panels_call.js";
+import {findingsPanel, notesPanel, objectsPanel} from "./panels_more.js";
+import {picturePanel, texturePanel} from "./panels_picture.js";
+import {shaderPanel} from "./panels_shader.js";
+import {sqlPanel} from "./panels_sql.js";
+import {statePanel} from "./panels_state.js";
+import {Recording} from "./recording.js";
+import {CallList, COLUMNS} from "./rows.js";
+import {AllSeries} from "./series.js";
+import {format, parse, Store} from "./store.js";
+import {Strip} from "./strip.js";
+import {Timeline, timePanel} from "./time.js";
 
-/** A panel whose module is loaded when it is first shown. @param {string} id @param {string} name @param {string} key @param {() => Promise<any>} load */
-const late = (id, name, key, load) => ({ id, name, key, needsCall: true, show: async (/** @type {any} */ ctx) => (await load())[`${id}Panel`].show(ctx) });
-const PANELS = [callPanel, statePanel, picturePanel, shaderPanel, objectsPanel, texturePanel, findingsPanel, sqlPanel, notesPanel, timePanel,
-  late("mesh", "Mesh", "m", () => import("./mesh.js")), late("buffer", "Buffer", "B", () => import("./panels_buffer.js")), late("whatif", "What if", "x", () => import("./whatif.js"))];
+/**
+ * A panel whose module is loaded when it is first shown. @param {string} id @param {string} name @param {string}
+ * key @param {() => Promise<any>} load
+ */
+const late = (id, name, key, load) =>
+    ({id, name, key, needsCall: true, show: async (/** @type {any} */ ctx) => (await load())[`${id}Panel`].show(ctx)});
+const PANELS = [
+  callPanel, statePanel, picturePanel, shaderPanel, objectsPanel, texturePanel, findingsPanel, sqlPanel, notesPanel,
+  timePanel, late("mesh", "Mesh", "m", () => import("./mesh.js")),
+  late("buffer", "Buffer", "B", () => import("./panels_buffer.js")),
+  late("whatif", "What if", "x", () => import("./whatif.js"))
+];
 const SIDES = /** @type {const} */ (["", "a", "b", "difference", "flicker"]);
 const element = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
 /** The key that opens a panel. @param {any} panel @param {number} i */
 const keyOf = (panel, i) => panel.key ?? String(i + 1);
 
-const AUTOMATIC = 500_000; // calls: in a longer recording findings are looked for only when somebody asks
+const AUTOMATIC = 500_000;  // calls: in a longer recording findings are looked for only when somebody asks
 
-/** A filter with another range of frames or calls. @param {string} filter @param {string} of @param {number} from @param {number} to */
+/**
+ * A filter with another range of frames or calls. @param {string} filter @param {string} of @param {number}
+ * from @param {number} to
+ */
 function ranged(filter, of, from, to) {
   const rest = filter.replace(/(^|\s)(frame|seq)=\d+(\.\.\d+)?(?=\s|$)/g, " ").trim();
   return `${of}=${from}..${to} ${rest}`.trim();
@@ -44,51 +55,69 @@ function leave(place) {
 }
 
 /** @param {any} overview */
-const named = (overview) => (overview.engine && overview.engine !== "system" ? `${overview.name} on ${overview.engine}` : overview.name);
+const named = (overview) =>
+    (overview.engine && overview.engine !== "system" ? `${overview.name} on ${overview.engine}` : overview.name);
 
 class Page {
   /** @param {any} session */
   constructor(session) {
     this.session = session;
     this.store = new Store();
-    this.list = new CallList(element("list"), { select: (seq, row) => this.selected(seq, row), fail: (error) => this.fail(error) });
-    this.density = h("canvas", { id: "density", "aria-hidden": "true" });
+    this.list = new CallList(
+        element("list"), {select: (seq, row) => this.selected(seq, row), fail: (error) => this.fail(error)});
+    this.density = h("canvas", {id: "density", "aria-hidden": "true"});
     element("list").append(this.density);
-    this.marks = new Marks(this, /** @type {HTMLCanvasElement} */ (h("canvas", { id: "marks", hidden: true, title: "findings and problems" })));
+    this.marks = new Marks(
+        this,
+        /** @type {HTMLCanvasElement} */ (h("canvas", {id: "marks", hidden: true, title: "findings and problems"})));
     this.list.marks = this.marks;
     element("list").append(this.marks.canvas);
     this.strip = new Strip(element("strip"), {
-      frame: (frame) => this.goFrame(frame), call: (seq) => this.go(seq), series: (bars) => this.store.set({ bars: bars === "frame:duration" ? "" : bars }),
-      range: (of, from, to) => this.store.set({ filter: ranged(this.store.place.filter, of, from, to) }),
+      frame: (frame) => this.goFrame(frame),
+      call: (seq) => this.go(seq),
+      series: (bars) => this.store.set({bars: bars === "frame:duration" ? "" : bars}),
+      range: (of, from, to) => this.store.set({filter: ranged(this.store.place.filter, of, from, to)}),
     });
     this.timeline = new Timeline(this, element("time"));
     this.keys = new Keys(this.commands(), (error) => this.fail(error), {
-      all: () => this.allCommands(), read: () => this.notes?.data.keys,
-      write: (keys) => { this.notes.data.keys = keys; return this.notes.save(this.context(element("panel"), new AbortController())); },
+      all: () => this.allCommands(),
+      read: () => this.notes?.data.keys,
+      write: (keys) => {
+        this.notes.data.keys = keys;
+        return this.notes.save(this.context(element("panel"), new AbortController()));
+      },
     });
-    this.panelSoon = soon(60, () => { if (format(this.store.place) !== this.panelOf) void this.panel(); });
+    this.panelSoon = soon(60, () => {
+      if (format(this.store.place) !== this.panelOf) void this.panel();
+    });
     this.furniture();
   }
 
   async begin() {
     this.store.subscribe((place, before) => void this.moved(place, before));
     await this.open(this.store.place.rec);
-    const { place } = this.store;
+    const {place} = this.store;
     if (this.recording.kernel) {
       await Promise.all([this.timeline.show(place), this.panel()]);
       this.timeline.graph.box.focus();
       return;
     }
     if (!this.pair || place.filter) await this.applyFilter(place);
-    if (this.pair) await this.beginPair();
-    else if (place.call !== null) await this.list.reveal(place.call);
-    else if (this.recording.frameCount) this.list.choose(0);
+    if (this.pair)
+      await this.beginPair();
+    else if (place.call !== null)
+      await this.list.reveal(place.call);
+    else if (this.recording.frameCount)
+      this.list.choose(0);
     this.list.scroller.focus();
     this.status();
     await Promise.all([this.panel(), this.timeline.show(this.store.place)]);
   }
 
-  /** Open a recording, or two; tell whether nobody has asked for others meanwhile. Nothing changes before all is there. @param {number} which */
+  /**
+   * Open a recording, or two; tell whether nobody has asked for others meanwhile. Nothing changes before all is
+   * there. @param {number} which
+   */
   async open(which) {
     const ticket = this.opening = (this.opening ?? 0) + 1;
     const overview = this.session.recordings[which] ?? this.session.recordings[0];
@@ -97,24 +126,62 @@ class Page {
     const traces = kernel ? await import("./kernel.js") : null;
     const recording = traces ? new traces.KernelTrace(index, overview) : new Recording(index, overview);
     const second = this.session.recordings[this.store.place.with ?? -1];
-    const other = second && !kernel && second !== overview && second.kind !== "kernel" ? new Recording(this.session.recordings.indexOf(second), second) : null;
+    const other = second && !kernel && second !== overview && second.kind !== "kernel" ?
+        new Recording(this.session.recordings.indexOf(second), second) :
+        null;
     const notes = new Notes(index);
-    const panels = traces ? [traces.contentionPanel, traces.figuresPanel, traces.lengthsPanel, traces.eventsPanel, sqlPanel, notesPanel, timePanel] : other ? (await import("./pair_panels.js")).PAIR_PANELS : PANELS;
+    const panels = traces ?
+        [
+          traces.contentionPanel, traces.figuresPanel, traces.lengthsPanel, traces.eventsPanel, sqlPanel, notesPanel,
+          timePanel
+        ] :
+        other ? (await import("./pair_panels.js")).PAIR_PANELS :
+                PANELS;
     await Promise.all([recording.load(), other?.load(), notes.load().catch((error) => this.fail(error))]);
     const pair = other && (await this.align(/** @type {Recording} */ (recording), other));
     if (ticket !== this.opening) return false;
     // The number of a set, and what was seen, are of the recording before.
-    Object.assign(this, { recording, other, notes, panels, pair, set: undefined });
+    Object.assign(this, {recording, other, notes, panels, pair, set: undefined});
     document.body.classList.toggle("kernel", kernel);
     document.body.classList.toggle("pair", Boolean(pair));
     this.tabs();
     document.title = `${overview.name}${this.other ? ` and ${this.other.overview.name}` : ""} – drawtap`;
     const losses = overview.problems.length;
-    const choose = this.session.recordings.length > 1 && !this.other && h("select", { "aria-label": "recording", on: { change: (/** @type {any} */ e) => this.store.set({ rec: Number(e.target.value), call: null, filter: "", pin: null }) } },
-      ...this.session.recordings.map((/** @type {any} */ one, /** @type {number} */ i) => h("option", { value: i, text: named(one), selected: i === index })));
-    if (this.other) this.pairHead(overview, this.other.overview);
-    else fill(element("what"), this.back(), choose || h("b", { text: overview.name }), this.partners(index), ` ${kernel ? [overview.about.format, overview.about.hostname, overview.about.kernel_release, `clock ${overview.about.clock}`].filter(Boolean).join(" · ") : `${number(overview.calls)} calls, ${number(overview.frames)} frames`} `,
-      losses > 0 && h("a", { class: "bad", href: "#", text: `▲ ${losses} ${losses === 1 ? "problem" : "problems"}`, on: { click: (/** @type {Event} */ e) => { e.preventDefault(); this.store.set({ tab: "sql", sql: "SELECT * FROM problems" }); } } }));
+    const choose = this.session.recordings.length > 1 && !this.other &&
+        h("select", {
+                     "aria-label": "recording",
+                     on: {
+                       change: (/** @type {any} */ e) =>
+                           this.store.set({rec: Number(e.target.value), call: null, filter: "", pin: null})
+                     }
+                   },
+          ...this.session.recordings.map(
+              (/** @type {any} */ one, /** @type {number} */ i) =>
+                  h("option", {value: i, text: named(one), selected: i === index})));
+    if (this.other)
+      this.pairHead(overview, this.other.overview);
+    else
+      fill(
+          element("what"), this.back(), choose || h("b", {text: overview.name}), this.partners(index),
+          ` ${
+              kernel ?
+                  [
+                    overview.about.format, overview.about.hostname, overview.about.kernel_release,
+                    `clock ${overview.about.clock}`
+                  ].filter(Boolean)
+                      .join(" · ") :
+                  `${number(overview.calls)} calls, ${number(overview.frames)} frames`} `,
+          losses > 0 && h("a", {
+            class: "bad",
+            href: "#",
+            text: `▲ ${losses} ${losses === 1 ? "problem" : "problems"}`,
+            on: {
+              click: (/** @type {Event} */ e) => {
+                e.preventDefault();
+                this.store.set({tab: "sql", sql: "SELECT * FROM problems"});
+              }
+            }
+          }));
     if (kernel) return true;
     this.series = new AllSeries(index);
     this.list.series = [];
@@ -129,32 +196,55 @@ class Page {
 
   /** What the list's selection means for the cursors. @param {number} seq @param {any} row */
   selected(seq, row) {
-    const { hold } = this.store.place;
-    if (!this.pair) this.store.set({ call: seq });
-    else this.store.set(hold === "a" ? { callb: row.b } : hold === "b" ? { call: row.a } : { call: row.a, callb: row.b });
+    const {hold} = this.store.place;
+    if (!this.pair)
+      this.store.set({call: seq});
+    else
+      this.store.set(hold === "a" ? {callb: row.b} : hold === "b" ? {call: row.a} : {call: row.a, callb: row.b});
   }
 
   // ---- two recordings ---------------------------------------------------------------------------------------------
 
   /** A choice of what to compare with. @param {number} index */
   partners(index) {
-    const others = this.session.recordings.map((/** @type {any} */ one, /** @type {number} */ i) => ({ one, i })).filter((/** @type {any} */ { one, i }) => i !== index && one.kind !== "kernel");
+    const others = this.session.recordings.map((/** @type {any} */ one, /** @type {number} */ i) => ({one, i}))
+                       .filter((/** @type {any} */ {one, i}) => i !== index && one.kind !== "kernel");
     if (!others.length || this.session.recordings[index].kind === "kernel") return null;
-    return h("select", { "aria-label": "compare with", on: { change: (/** @type {any} */ e) => this.store.set({ with: Number(e.target.value), callb: null, filter: "", pin: null, tab: "call" }) } },
-      h("option", { value: "", text: "compare with …", selected: true }), ...others.map((/** @type {any} */ { one, i }) => h("option", { value: i, text: named(one) })));
+    return h(
+        "select", {
+          "aria-label": "compare with",
+          on: {
+            change: (/** @type {any} */ e) =>
+                this.store.set({with: Number(e.target.value), callb: null, filter: "", pin: null, tab: "call"})
+          }
+        },
+        h("option", {value: "", text: "compare with …", selected: true}),
+        ...others.map((/** @type {any} */ {one, i}) => h("option", {value: i, text: named(one)})));
   }
 
   /** @param {any} a @param {any} b */
   pairHead(a, b) {
-    const one = (/** @type {string} */ side, /** @type {any} */ overview, /** @type {any} */ recording) => h("span", { class: "side" }, h("em", { class: "kind", text: side }), h("b", { text: named(overview) }),
-      ` ${number(overview.calls)} calls, ${number(overview.frames)} frames`, overview.problems.length > 0 && h("span", { class: "bad", text: ` ▲ ${overview.problems.length}`, title: "problems of the file: open it alone" }),
-      button("alone", () => this.store.set({ rec: recording.number, with: null, callb: null, hold: "", call: this.store.place[side === "A" ? "call" : "callb"] }), { title: `only ${overview.name}` }));
+    const one = (/** @type {string} */ side, /** @type {any} */ overview, /** @type {any} */ recording) =>
+        h("span", {class: "side"}, h("em", {class: "kind", text: side}), h("b", {text: named(overview)}),
+          ` ${number(overview.calls)} calls, ${number(overview.frames)} frames`,
+          overview.problems.length > 0 &&
+              h("span",
+                {class: "bad", text: ` ▲ ${overview.problems.length}`, title: "problems of the file: open it alone"}),
+          button(
+              "alone", () => this.store.set({
+                rec: recording.number,
+                with: null,
+                callb: null,
+                hold: "",
+                call: this.store.place[side === "A" ? "call" : "callb"]
+              }),
+              {title: `only ${overview.name}`}));
     fill(element("what"), this.back(), one("A", a, this.recording), one("B", b, this.other));
   }
 
   /** @param {Recording} a @param {Recording} b */
   async align(a, b) {
-    const { PairModel } = await import("./pair.js");
+    const {PairModel} = await import("./pair.js");
     const model = new PairModel(a, b);
     this.say("the calls of both are aligned …");
     await model.align(new AbortController().signal);
@@ -167,14 +257,18 @@ class Page {
     model.show(this.store.place.mode === "hide");
     this.strip.density = model.density(1024);
     this.strip.draw();
-    const { counts } = model;
-    const parts = [["~", counts.changed, "changed"], ["−", counts.only_a, "only in A"], ["+", counts.only_b, "only in B"]].filter(([, n]) => n).map(([sign, n, what]) => `${sign} ${number(/** @type {number} */ (n))} ${what}`);
-    element("counts").textContent = parts.length ? `${parts.join("   ")}   = ${number(counts.equal)} equal` : `all ${number(counts.equal)} calls are equal`;
+    const {counts} = model;
+    const parts =
+        [["~", counts.changed, "changed"], ["−", counts.only_a, "only in A"], ["+", counts.only_b, "only in B"]]
+            .filter(([, n]) => n)
+            .map(([sign, n, what]) => `${sign} ${number(/** @type {number} */ (n))} ${what}`);
+    element("counts").textContent = parts.length ? `${parts.join("   ")}   = ${number(counts.equal)} equal` :
+                                                   `all ${number(counts.equal)} calls are equal`;
   }
 
   /** The cursors that the address names, or the first difference. */
   async beginPair() {
-    const { place } = this.store, pair = /** @type {import("./pair.js").PairModel} */ (this.pair);
+    const {place} = this.store, pair = /** @type {import("./pair.js").PairModel} */ (this.pair);
     pair.hold = place.hold;
     if (place.call === null && place.callb === null) {
       this.list.choose(0);
@@ -182,32 +276,33 @@ class Page {
       return;
     }
     if (place.call === null || place.callb === null) await this.partner(place);
-    Object.assign(pair.cursors, { a: this.store.place.call, b: this.store.place.callb });
+    Object.assign(pair.cursors, {a: this.store.place.call, b: this.store.place.callb});
     await this.list.reveal(this.store.place.call ?? 0);
   }
 
   /** The call that belongs to the cursor that is there. @param {import("./store.js").Place} place */
   async partner(place) {
     const pair = /** @type {import("./pair.js").PairModel} */ (this.pair), side = place.call === null ? "b" : "a";
-    Object.assign(pair, { hold: side === "a" ? "b" : "a", cursors: { a: place.call, b: place.callb } });
-    const row = /** @type {any} */ (pair.length ? pair.at(await pair.reveal()) : { a: 0, b: 0 });
+    Object.assign(pair, {hold: side === "a" ? "b" : "a", cursors: {a: place.call, b: place.callb}});
+    const row = /** @type {any} */ (pair.length ? pair.at(await pair.reveal()) : {a: 0, b: 0});
     pair.hold = place.hold;
-    this.store.set({ call: place.call ?? row.a, callb: place.callb ?? row.b }, { replace: true });
+    this.store.set({call: place.call ?? row.a, callb: place.callb ?? row.b}, {replace: true});
   }
 
   /** @param {1|-1} step */
   async differing(step) {
-    await this.filtered?.catch(() => {}); // else the row that has the focus is one of the list before
+    await this.filtered?.catch(() => {});  // else the row that has the focus is one of the list before
     const row = await /** @type {import("./pair.js").PairModel} */ (this.pair).beside(step, this.list.focus);
     if (!row) return this.say(step > 0 ? "no difference behind this" : "no difference before this");
     this.selected(row.seq, row);
-    Object.assign(/** @type {import("./pair.js").PairModel} */ (this.pair).cursors, { a: this.store.place.call, b: this.store.place.callb });
+    Object.assign(/** @type {import("./pair.js").PairModel} */ (this.pair).cursors,
+                  {a: this.store.place.call, b: this.store.place.callb});
     await this.list.reveal(row.seq);
   }
 
   hold() {
-    const { hold } = this.store.place;
-    this.store.set({ hold: hold === "" ? "a" : hold === "a" ? "b" : "" });
+    const {hold} = this.store.place;
+    this.store.set({hold: hold === "" ? "a" : hold === "a" ? "b" : ""});
   }
 
   /** The first rows are there: now what may come after them. */
@@ -218,10 +313,11 @@ class Page {
 
   /** Series for bars and columns, marks of findings. */
   async late() {
-    const { recording } = this;
+    const {recording} = this;
     await this.series.load();
     if (recording !== this.recording) return;
-    this.list.columns = new Set((this.notes.data.columns ?? ["seq", "duration"]).filter((/** @type {string} */ key) => key in COLUMNS));
+    this.list.columns =
+        new Set((this.notes.data.columns ?? ["seq", "duration"]).filter((/** @type {string} */ key) => key in COLUMNS));
     await this.bars();
     await this.chosenSeries(this.notes.data.columns ?? []);
     await this.marks.load(recording.calls <= AUTOMATIC);
@@ -229,7 +325,7 @@ class Page {
 
   /** The bars that the address names. */
   async bars() {
-    const { bars } = this.store.place;
+    const {bars} = this.store.place;
     this.strip.offer(this.series.list, bars);
     this.strip.of(bars ? await this.series.get(bars) : null);
   }
@@ -245,15 +341,18 @@ class Page {
   /** Show or hide a column, and keep the choice beside the recording. @param {string} key */
   column(key) {
     // One after the other: each begins with the columns that the one before left.
-    this.choosing = (this.choosing ?? Promise.resolve()).then(() => this.columnNow(key)).catch((error) => this.fail(error));
+    this.choosing =
+        (this.choosing ?? Promise.resolve()).then(() => this.columnNow(key)).catch((error) => this.fail(error));
   }
 
   /** @param {string} key */
   async columnNow(key) {
-    const { columns } = this.list;
+    const {columns} = this.list;
     const series = this.list.series.map((one) => one.key);
-    if (key in COLUMNS) columns.has(key) ? columns.delete(key) : columns.add(key);
-    else await this.chosenSeries(series.includes(key) ? series.filter((one) => one !== key) : [...series, key]);
+    if (key in COLUMNS)
+      columns.has(key) ? columns.delete(key) : columns.add(key);
+    else
+      await this.chosenSeries(series.includes(key) ? series.filter((one) => one !== key) : [...series, key]);
     this.toolbar();
     this.list.draw();
     this.notes.data.columns = [...columns, ...this.list.series.map((one) => one.key)];
@@ -262,7 +361,7 @@ class Page {
 
   /** Choose what the list shows for the place. */
   model() {
-    const { place } = this.store;
+    const {place} = this.store;
     const hides = this.set && place.mode === "hide";
     if (this.pair) {
       this.pair.show(place.mode === "hide");
@@ -270,26 +369,56 @@ class Page {
       return this.toolbar();
     }
     this.drawDensity();
-    this.list.show(this.recording, hides ? new SetModel(this.recording, this.set) : place.list === "flat" ? new FlatModel(this.recording) : this.tree);
+    this.list.show(
+        this.recording,
+        hides                     ? new SetModel(this.recording, this.set) :
+            place.list === "flat" ? new FlatModel(this.recording) :
+                                    this.tree);
     this.toolbar();
     this.marks.draw();
   }
 
   /** Kinds of lists, and columns. */
   toolbar() {
-    const { place } = this.store, hides = this.set && place.mode === "hide";
+    const {place} = this.store, hides = this.set && place.mode === "hide";
     if (this.pair) {
-      const holds = (/** @type {any} */ side, /** @type {string} */ name) => button(name, () => this.store.set({ hold: place.hold === side ? "" : side }), { "aria-pressed": String(place.hold === side), title: `cursor ${side.toUpperCase()} stays where it is while you go through the list (H)` });
-      return fill(element("bar"), button("differing frames", () => this.store.set({ mode: "hide" }), { "aria-pressed": String(place.mode === "hide") }), button("all frames", () => this.store.set({ mode: "dim" }), { "aria-pressed": String(place.mode === "dim") }),
-        h("span", { class: "gap" }), holds("a", "hold A"), holds("b", "hold B"), button("↑ difference", () => void this.differing(-1).catch((e) => this.fail(e)), { title: "N" }), button("↓ difference", () => void this.differing(1).catch((e) => this.fail(e)), { title: "n" }));
+      const holds = (/** @type {any} */ side, /** @type {string} */ name) =>
+          button(name, () => this.store.set({hold: place.hold === side ? "" : side}), {
+            "aria-pressed": String(place.hold === side),
+            title: `cursor ${side.toUpperCase()} stays where it is while you go through the list (H)`
+          });
+      return fill(
+          element("bar"), button("differing frames", () => this.store.set({mode: "hide"}), {
+            "aria-pressed": String(place.mode === "hide")
+          }),
+          button("all frames", () => this.store.set({mode: "dim"}), {"aria-pressed": String(place.mode === "dim")}),
+          h("span", {class: "gap"}), holds("a", "hold A"), holds("b", "hold B"),
+          button("↑ difference", () => void this.differing(-1).catch((e) => this.fail(e)), {title: "N"}),
+          button("↓ difference", () => void this.differing(1).catch((e) => this.fail(e)), {title: "n"}));
     }
-    fill(element("bar"),
-      ...[["tree", "frames"], ["flat", "all calls"]].map(([key, name]) => button(name, () => this.store.set({ list: /** @type {any} */ (key) }), { "aria-pressed": String(place.list === key && !hides), disabled: hides })),
-      h("span", { class: "gap" }),
-      ...Object.entries(COLUMNS).map(([key, name]) => button(name, () => this.column(key), { "aria-pressed": String(this.list.columns.has(key)), title: `column ${name}` })),
-      ...this.list.series.map((one) => button(one.name, () => this.column(one.key), { "aria-pressed": "true", title: `no column ${one.name}` })),
-      this.series?.list.length && h("select", { class: "more", "aria-label": "one column more", on: { change: (/** @type {any} */ e) => this.column(e.target.value) } },
-        h("option", { value: "", text: "＋ column" }), ...this.series.list.filter((one) => !this.list.series.some((there) => there.key === one.key)).map((one) => h("option", { value: one.key, text: one.name }))));
+    fill(
+        element("bar"),
+        ...[["tree", "frames"], ["flat", "all calls"]].map(
+            ([key, name]) => button(
+                name, () => this.store.set({list: /** @type {any} */ (key)}),
+                {"aria-pressed": String(place.list === key && !hides), disabled: hides})),
+        h("span", {class: "gap"}),
+        ...Object.entries(COLUMNS).map(
+            ([key, name]) => button(
+                name, () => this.column(key),
+                {"aria-pressed": String(this.list.columns.has(key)), title: `column ${name}`})),
+        ...this.list.series.map(
+            (one) =>
+                button(one.name, () => this.column(one.key), {"aria-pressed": "true", title: `no column ${one.name}`})),
+        this.series?.list.length &&
+            h("select", {
+              class: "more",
+              "aria-label": "one column more",
+              on: {change: (/** @type {any} */ e) => this.column(e.target.value)}
+            },
+              h("option", {value: "", text: "＋ column"}),
+              ...this.series.list.filter((one) => !this.list.series.some((there) => there.key === one.key))
+                  .map((one) => h("option", {value: one.key, text: one.name}))));
   }
 
   /** @param {import("./store.js").Place} place @param {import("./store.js").Place} before */
@@ -301,20 +430,21 @@ class Page {
       if (this.pair) return await this.movedPair(place, before, opens);
       if (this.recording.kernel) {
         this.panelSoon();
-        return await this.timeline.show(this.store.place); // which may be elsewhere by now
+        return await this.timeline.show(this.store.place);  // which may be elsewhere by now
       }
       if (place.bars !== before.bars && !opens) await this.bars();
-      if (place.filter !== before.filter || opens) await this.applyFilter(place);
+      if (place.filter !== before.filter || opens)
+        await this.applyFilter(place);
       else if (place.mode !== before.mode || place.list !== before.list) {
         this.recording.markBy(this.set && place.mode === "dim" ? this.set.id : "");
         this.modeButton();
         this.model();
       }
-      const shown = this.list.model?.length ? this.list.model.at(this.list.focus).seq : -1, { call } = this.store.place;
+      const shown = this.list.model?.length ? this.list.model.at(this.list.focus).seq : -1, {call} = this.store.place;
       if (call !== null && shown !== call) await this.list.reveal(call);
       this.status();
       this.panelSoon();
-      await this.timeline.show(this.store.place); // which may be elsewhere by now
+      await this.timeline.show(this.store.place);  // which may be elsewhere by now
     } catch (error) {
       this.fail(error);
     }
@@ -325,17 +455,18 @@ class Page {
     const pair = /** @type {import("./pair.js").PairModel} */ (this.pair);
     const filters = place.filter !== before.filter || (opens && place.filter !== "");
     if (filters) await this.applyFilter(place);
-    if (opens) await this.beginPair();
+    if (opens)
+      await this.beginPair();
     else {
-      Object.assign(pair, { hold: place.hold });
-      Object.assign(pair.cursors, { a: place.call, b: place.callb });
+      Object.assign(pair, {hold: place.hold});
+      Object.assign(pair.cursors, {a: place.call, b: place.callb});
       if (place.mode !== before.mode || place.hold !== before.hold) this.model();
       if (filters || !pair.isAt(this.list.focus)) await this.list.reveal(place.call ?? 0);
       this.list.draw();
     }
     this.status();
     this.panelSoon();
-    await this.timeline.show(this.store.place); // which may be elsewhere by now
+    await this.timeline.show(this.store.place);  // which may be elsewhere by now
   }
 
   // ---- filter ---------------------------------------------------------------------------------------------------
@@ -345,7 +476,7 @@ class Page {
     const input = /** @type {HTMLInputElement} */ (element("filter-text"));
     if (document.activeElement !== input) input.value = place.filter;
     this.filtering?.abort();
-    const { signal } = (this.filtering = new AbortController());
+    const {signal} = (this.filtering = new AbortController());
     const answer = element("filter-answer");
     answer.className = "";
     this.set = undefined;
@@ -354,11 +485,14 @@ class Page {
     if (place.filter.trim()) {
       answer.textContent = "looking …";
       try {
-        const [a, b] = await Promise.all([this.recording, this.pair && this.other].map((one) => one && ask(one.number, "filter", place.filter, signal)));
+        const [a, b] = await Promise.all([this.recording, this.pair && this.other].map(
+            (one) => one && ask(one.number, "filter", place.filter, signal)));
         this.set = a;
         answer.textContent = b ? `${number(a.count)} calls of A, ${number(b.count)} of B` : `${number(a.count)} calls`;
-        if (this.pair) sets = `&seta=${a.id}&setb=${b.id}`;
-        else this.strip.density = await get(`${this.recording.number}/set/${this.set.id}/density?buckets=1024`, signal);
+        if (this.pair)
+          sets = `&seta=${a.id}&setb=${b.id}`;
+        else
+          this.strip.density = await get(`${this.recording.number}/set/${this.set.id}/density?buckets=1024`, signal);
       } catch (error) {
         if (signal.aborted) return;
         const e = /** @type {any} */ (error);
@@ -366,33 +500,36 @@ class Page {
         answer.textContent = e.message;
         this.say(e.hint ?? "");
       }
-    } else answer.textContent = "";
+    } else
+      answer.textContent = "";
     if (this.pair) return await (this.filtered = this.filterPair(sets, signal));
     this.recording.markBy(this.set && place.mode === "dim" ? this.set.id : "");
     this.model();
     this.strip.draw();
     this.drawDensity();
     this.modeButton();
-    const { call } = this.store.place;
+    const {call} = this.store.place;
     if (call !== null) await this.list.reveal(call);
   }
 
   /** @param {string} sets @param {AbortSignal} signal */
   async filterPair(sets, signal) {
-    await /** @type {import("./pair.js").PairModel} */ (this.pair).filter(sets, signal, this.store.place.mode === "hide");
+    await /** @type {import("./pair.js").PairModel} */ (this.pair).filter(
+        sets, signal, this.store.place.mode === "hide");
     this.pairFurniture();
     this.modeButton();
     this.model();
-    const { call, callb } = this.store.place;
+    const {call, callb} = this.store.place;
     if (call !== null && callb !== null) await this.list.reveal(call);
   }
 
   modeButton() {
-    const { place } = this.store;
+    const {place} = this.store;
     const mode = element("filter-mode");
     mode.textContent = place.mode === "hide" ? "others hidden" : "others dimmed";
     mode.title = "hide or dim the other calls";
-    for (const id of ["filter-mode", "filter-sql", "filter-save"]) element(id).hidden = !this.set || (id === "filter-mode" && Boolean(this.pair));
+    for (const id of ["filter-mode", "filter-sql", "filter-save"])
+      element(id).hidden = !this.set || (id === "filter-mode" && Boolean(this.pair));
   }
 
   drawDensity() {
@@ -419,31 +556,38 @@ class Page {
     if (!this.set) return this.say("there is no filter: / begins one");
     const place = await get(`${this.recording.number}/set/${this.set.id}/place?seq=${this.store.place.call ?? 0}`);
     const found = step > 0 ? place.next : place.previous;
-    if (found === null) this.say(step > 0 ? "no call of the filter behind this one" : "no call of the filter before this one");
-    else this.go(found);
+    if (found === null)
+      this.say(step > 0 ? "no call of the filter behind this one" : "no call of the filter before this one");
+    else
+      this.go(found);
   }
 
   // ---- places ---------------------------------------------------------------------------------------------------
 
   /** @param {number} seq */
   go(seq) {
-    if (seq >= 0 && seq < this.recording.calls && this.pair) return void this.goPair("a", seq).catch((error) => this.fail(error));
-    if (seq < 0 || seq >= this.recording.calls) return this.say(`there is no call ${seq}: there are ${number(this.recording.calls)}`);
-    this.store.set({ call: seq });
+    if (seq >= 0 && seq < this.recording.calls && this.pair)
+      return void this.goPair("a", seq).catch((error) => this.fail(error));
+    if (seq < 0 || seq >= this.recording.calls)
+      return this.say(`there is no call ${seq}: there are ${number(this.recording.calls)}`);
+    this.store.set({call: seq});
   }
 
   /** Both cursors to a call of one side. @param {"a"|"b"} side @param {number} seq */
   async goPair(side, seq) {
-    await this.partner({ ...this.store.place, call: side === "a" ? seq : null, callb: side === "b" ? seq : null });
+    await this.partner({...this.store.place, call: side === "a" ? seq : null, callb: side === "b" ? seq : null});
   }
 
   /** @param {number} frame */
   goFrame(frame) {
-    if (frame < 0 || frame >= this.recording.frameCount) return this.say(`there is no frame ${frame}: there are ${number(this.recording.frameCount)}`);
-    const { place } = this.store;
+    if (frame < 0 || frame >= this.recording.frameCount)
+      return this.say(`there is no frame ${frame}: there are ${number(this.recording.frameCount)}`);
+    const {place} = this.store;
     if (this.pair) return this.go(this.recording.frames.end[frame] - 1);
-    if (this.list.model === this.tree) this.list.choose(this.tree.rowOfFrame(frame));
-    else this.go(this.recording.frames[place.list === "flat" ? "first" : "end"][frame] - (place.list === "flat" ? 0 : 1));
+    if (this.list.model === this.tree)
+      this.list.choose(this.tree.rowOfFrame(frame));
+    else
+      this.go(this.recording.frames[place.list === "flat" ? "first" : "end"][frame] - (place.list === "flat" ? 0 : 1));
   }
 
   /** The next draw behind the selected call, or the one before it. @param {1|-1} step */
@@ -451,11 +595,15 @@ class Page {
     const row = this.list.model === this.tree ? this.tree.at(this.list.focus) : undefined;
     // A frame is selected by its last call: the next draw is its first one.
     const inFrame = row?.type === "frame" && step > 0;
-    const here = inFrame ? this.recording.frames.first[/** @type {number} */ (row.frame)] - 1 : this.store.place.call ?? 0;
-    for (let frame = this.recording.frameOf(Math.max(here, 0)), looked = 0; frame >= 0 && frame < this.recording.frameCount && looked < 2000; frame += step, looked++) {
+    const here =
+        inFrame ? this.recording.frames.first[/** @type {number} */ (row.frame)] - 1 : this.store.place.call ?? 0;
+    for (let frame = this.recording.frameOf(Math.max(here, 0)), looked = 0;
+         frame >= 0 && frame < this.recording.frameCount && looked < 2000; frame += step, looked++) {
       if (!this.recording.frames.draws[frame]) continue;
-      const { seqs, kinds } = await this.recording.outline(frame);
-      const draws = seqs.filter((/** @type {number} */ seq, /** @type {number} */ i) => kinds[i] === "draw" && (step > 0 ? seq > here : seq < here));
+      const {seqs, kinds} = await this.recording.outline(frame);
+      const draws = seqs.filter(
+          (/** @type {number} */ seq, /** @type {number} */ i) =>
+              kinds[i] === "draw" && (step > 0 ? seq > here : seq < here));
       if (draws.length) return this.go(step > 0 ? draws[0] : draws.at(-1));
     }
     this.say("no draw there");
@@ -469,8 +617,10 @@ class Page {
   /** @param {1|-1} step */
   markBeside(step) {
     const found = this.marks.beside(this.store.place.call ?? -1, step);
-    if (found !== undefined) this.go(found);
-    else this.say(this.marks.seqs.length ? "no mark there" : "there are no marks; “look for findings” makes them");
+    if (found !== undefined)
+      this.go(found);
+    else
+      this.say(this.marks.seqs.length ? "no mark there" : "there are no marks; “look for findings” makes them");
   }
 
   prompt() {
@@ -478,14 +628,16 @@ class Page {
     if (!text) return;
     const match = text.trim().match(/^(#?)(\d+)$/);
     if (!match) return this.say(`${text} is neither a call nor a #frame`);
-    if (match[1]) this.goFrame(Number(match[2]));
-    else this.go(Number(match[2]));
+    if (match[1])
+      this.goFrame(Number(match[2]));
+    else
+      this.go(Number(match[2]));
   }
 
   // ---- panels ---------------------------------------------------------------------------------------------------
 
   async panel() {
-    const { place } = this.store;
+    const {place} = this.store;
     this.panelOf = format(place);
     const panel = this.panels.find((one) => one.id === place.tab) ?? this.panels[0];
     for (const tab of element("tabs").children) tab.setAttribute("aria-selected", String(tab.id === `tab-${panel.id}`));
@@ -495,14 +647,26 @@ class Page {
     this.panelShown = panel.id;
     this.asking?.abort();
     const asking = (this.asking = new AbortController());
-    if (panel.needsCall && place.call === null) return fill(box, h("p", {}, h("i", { text: "choose a call in the list" })));
+    if (panel.needsCall && place.call === null)
+      return fill(box, h("p", {}, h("i", {text: "choose a call in the list"})));
     let told = false;
-    const slow = setTimeout(() => { if (asking.signal.aborted) return; told = true; box.setAttribute("aria-busy", "true"); this.say(panel.id === "state" ? "computing the state …" : ["picture", "texture", "buffer"].includes(panel.id) ? "playing up to the call …" : "asking …"); }, 400);
+    const slow = setTimeout(() => {
+      if (asking.signal.aborted) return;
+      told = true;
+      box.setAttribute("aria-busy", "true");
+      this.say(
+          panel.id === "state"                                    ? "computing the state …" :
+              ["picture", "texture", "buffer"].includes(panel.id) ? "playing up to the call …" :
+                                                                    "asking …");
+    }, 400);
     try {
       await panel.show(this.context(box, asking));
     } catch (error) {
       const e = /** @type {any} */ (error);
-      if (!asking.signal.aborted && e.status !== 409) fill(box, h("p", { class: "bad", text: e.message }), e.hint && h("p", { text: e.hint }), e.status === 501 && h("p", {}, "The command line tells more: ", h("code", { text: `drawtap doctor` })));
+      if (!asking.signal.aborted && e.status !== 409)
+        fill(
+            box, h("p", {class: "bad", text: e.message}), e.hint && h("p", {text: e.hint}),
+            e.status === 501 && h("p", {}, "The command line tells more: ", h("code", {text: `drawtap doctor`})));
     } finally {
       clearTimeout(slow);
       if (told) this.say("");
@@ -510,17 +674,28 @@ class Page {
     }
   }
 
-  panelAgain() {
-    void this.panel();
-  }
+  panelAgain() { void this.panel(); }
 
   /** @param {HTMLElement} box @param {AbortController} asking */
   context(box, asking) {
     const row = this.pair?.length ? this.pair.at(this.list.focus) : null;
     return {
-      other: this.other, pair: this.pair, row, recording: this.recording, place: this.store.place, store: this.store, element: box, notes: this.notes, timeline: this.timeline, signal: asking.signal,
-      abort: () => asking.abort(), go: (/** @type {number} */ seq) => this.go(seq), goFrame: (/** @type {number} */ f) => this.goFrame(f),
-      say: (/** @type {string} */ text) => this.say(text), fail: (/** @type {unknown} */ e) => this.fail(e), again: () => void this.panel(),
+      other: this.other,
+      pair: this.pair,
+      row,
+      recording: this.recording,
+      place: this.store.place,
+      store: this.store,
+      element: box,
+      notes: this.notes,
+      timeline: this.timeline,
+      signal: asking.signal,
+      abort: () => asking.abort(),
+      go: (/** @type {number} */ seq) => this.go(seq),
+      goFrame: (/** @type {number} */ f) => this.goFrame(f),
+      say: (/** @type {string} */ text) => this.say(text),
+      fail: (/** @type {unknown} */ e) => this.fail(e),
+      again: () => void this.panel(),
     };
   }
 
@@ -540,21 +715,32 @@ class Page {
 
   status() {
     if (this.recording.kernel) return;
-    const { call, pin, callb } = this.store.place;
+    const {call, pin, callb} = this.store.place;
     const frame = call === null ? null : this.recording.frameOf(call);
     this.strip.frame = frame ?? undefined;
     this.strip.call = call ?? undefined;
     this.strip.draw();
     if (this.pair) {
-      const of = (/** @type {string} */ side, /** @type {any} */ recording, /** @type {number|null} */ at) => (at === null ? "" : `${side}: call ${number(at)}, frame ${number(recording.frameOf(at))}`);
-      element("place").textContent = [of("A", this.recording, call), of("B", this.other, callb)].filter(Boolean).join("  ·  ");
+      const of = (/** @type {string} */ side, /** @type {any} */ recording, /** @type {number|null} */ at) =>
+          (at === null ? "" : `${side}: call ${number(at)}, frame ${number(recording.frameOf(at))}`);
+      element("place").textContent =
+          [of("A", this.recording, call), of("B", this.other, callb)].filter(Boolean).join("  ·  ");
       return;
     }
-    element("place").textContent = call === null ? "" : `call ${number(call)}, frame ${number(frame ?? 0)} (${duration(this.recording.frames.duration[frame ?? 0])})${pin === null ? "" : `, pinned ${number(pin)}`}`;
+    element("place").textContent = call === null ?
+        "" :
+        `call ${number(call)}, frame ${number(frame ?? 0)} (${duration(this.recording.frames.duration[frame ?? 0])})${
+            pin === null ? "" : `, pinned ${number(pin)}`}`;
   }
 
   tabs() {
-    fill(element("tabs"), ...this.panels.map((panel, i) => button(panel.name, () => this.store.set({ tab: panel.id }), { role: "tab", id: `tab-${panel.id}`, "aria-selected": "false", "aria-controls": "panel", title: keyOf(panel, i) })));
+    fill(element("tabs"), ...this.panels.map((panel, i) => button(panel.name, () => this.store.set({tab: panel.id}), {
+                                               role: "tab",
+                                               id: `tab-${panel.id}`,
+                                               "aria-selected": "false",
+                                               "aria-controls": "panel",
+                                               title: keyOf(panel, i)
+                                             })));
     this.keys.commands = this.commands();
   }
 
@@ -562,11 +748,25 @@ class Page {
 
   furniture() {
     const input = /** @type {HTMLInputElement} */ (element("filter-text"));
-    element("filter").addEventListener("submit", (event) => { event.preventDefault(); this.store.set({ filter: input.value.trim() }); this.list.scroller.focus(); });
-    input.addEventListener("keydown", (event) => { if (event.key === "Escape") { input.value = ""; this.store.set({ filter: "" }); this.list.scroller.focus(); } });
+    element("filter").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.store.set({filter: input.value.trim()});
+      this.list.scroller.focus();
+    });
+    input.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") {
+        input.value = "";
+        this.store.set({filter: ""});
+        this.list.scroller.focus();
+      }
+    });
     element("filter-mode").addEventListener("click", () => this.toggleMode());
-    element("filter-sql").addEventListener("click", () => this.store.set({ tab: "sql", sql: this.set?.sql ?? "" }));
-    element("filter-save").addEventListener("click", () => void this.notes.add("filters", this.store.place.filter, this.context(element("panel"), new AbortController())));
+    element("filter-sql").addEventListener("click", () => this.store.set({tab: "sql", sql: this.set?.sql ?? ""}));
+    element("filter-save")
+        .addEventListener(
+            "click",
+            () => void this.notes.add(
+                "filters", this.store.place.filter, this.context(element("panel"), new AbortController())));
     element("filter-help").addEventListener("click", async () => {
       this.recording.schema ??= get(`${this.recording.number}/schema`);
       this.keys.help("Words of the filter", (await this.recording.schema).help);
@@ -575,7 +775,8 @@ class Page {
     this.modeButton();
     const split = element("split");
     const main = /** @type {HTMLElement} */ (split.parentElement);
-    const width = (/** @type {number} */ percent) => main.style.setProperty("--left", `${Math.min(Math.max(percent, 15), 85)}%`);
+    const width = (/** @type {number} */ percent) =>
+        main.style.setProperty("--left", `${Math.min(Math.max(percent, 15), 85)}%`);
     split.addEventListener("pointerdown", (event) => {
       split.setPointerCapture(event.pointerId);
       split.onpointermove = (move) => width((100 * move.clientX) / main.clientWidth);
@@ -590,13 +791,11 @@ class Page {
 
   /** What leads to the page that this server begins with. */
   back() {
-    const { live, corpus } = this.session;
+    const {live, corpus} = this.session;
     return (live || corpus) && button(live ? "← running programs" : "← corpus", () => leave(""));
   }
 
-  toggleMode() {
-    this.store.set({ mode: this.store.place.mode === "hide" ? "dim" : "hide" });
-  }
+  toggleMode() { this.store.set({mode: this.store.place.mode === "hide" ? "dim" : "hide"}); }
 
   commands() {
     const all = this.allCommands();
@@ -607,51 +806,87 @@ class Page {
   allCommands() {
     const here = () => this.store.place.call;
     return [
-      { name: "filter the calls", keys: ["/"], run: () => element("filter-text").focus() },
-      { name: "go to a call or a #frame", keys: ["g"], run: () => this.prompt() },
-      { alone: true, name: "next match of the filter", keys: ["n"], run: () => this.match(1) },
-      { alone: true, name: "previous match of the filter", keys: ["N"], run: () => this.match(-1) },
-      { both: true, name: "next difference", keys: ["n"], run: () => this.differing(1) },
-      { both: true, name: "previous difference", keys: ["N"], run: () => this.differing(-1) },
-      { both: true, name: "hide or show frames that are equal", keys: ["h"], run: () => this.toggleMode() },
-      { both: true, name: "hold cursor A, cursor B, none", keys: ["H"], run: () => this.hold() },
-      { both: true, name: "pictures: beside, A, B, difference, flicker", keys: ["v"], run: () => this.store.set({ tab: "picture", side: SIDES[(SIDES.indexOf(this.store.place.side) + 1) % SIDES.length] }) },
-      { alone: true, name: "next draw", keys: ["d"], run: () => this.draw(1) },
-      { alone: true, name: "previous draw", keys: ["D"], run: () => this.draw(-1) },
-      { name: "next frame", keys: ["f"], run: () => this.goFrame(this.recording.frameOf(here() ?? 0) + 1) },
-      { name: "previous frame", keys: ["F"], run: () => this.goFrame(this.recording.frameOf(here() ?? 0) - 1) },
-      { name: "keep a bookmark at this call", keys: ["b"], run: () => here() !== null && this.notes.add("bookmarks", { seq: here(), text: "" }, this.context(element("panel"), new AbortController())) },
-      { alone: true, name: "pin this call: compare states with it", keys: ["p"], run: () => this.store.set({ pin: this.store.place.pin === here() ? null : here() }) },
-      { alone: true, name: "hide or dim what the filter leaves out", keys: ["h"], run: () => this.toggleMode() },
-      { alone: true, name: "frames with their draws", keys: ["t"], run: () => this.store.set({ list: "tree" }) },
-      { alone: true, name: "all calls", keys: ["a"], run: () => this.store.set({ list: "flat" }) },
-      { name: "undo: back to where I was", keys: ["u"], run: () => history.back() },
-      { name: "into the list of calls", keys: ["l"], run: () => this.list.scroller.focus() },
-      { name: "into the panel", keys: ["o"], run: () => element("panel").focus() },
-      ...(this.panels ?? PANELS).map((panel, i) => ({ name: `panel: ${panel.name}`, keys: [keyOf(panel, i)], run: () => this.store.set({ tab: panel.id }) })),
-      { name: "pictures of frames above the bars", keys: ["i"], run: () => this.strip.toggle() },
-      { name: "timeline", keys: ["T"], run: () => this.timeline.toggle() },
-      { name: "into the timeline", keys: ["y"], run: () => this.timeline.toggle(true) },
-      { alone: true, name: "look for findings and mark them", keys: [], run: () => this.looked() },
-      { alone: true, name: "next finding or problem", keys: ["e"], run: () => this.markBeside(1) },
-      { alone: true, name: "previous finding or problem", keys: ["E"], run: () => this.markBeside(-1) },
-      { name: "into the bars", keys: ["j"], run: () => this.strip.canvas.focus() },
-      { name: "copy a link to this place", keys: ["c"], run: () => void navigator.clipboard.writeText(location.href).then(() => this.say("copied; whoever opens it needs the token too"), () => this.say("the browser refuses to copy")) },
-      { name: "save the notes as a file", keys: [], run: () => download(`${this.recording.overview.name}.notes.json`, JSON.stringify(this.notes.data, null, 1), "application/json") },
-      { name: "all commands", keys: ["Ctrl-k"], run: () => this.keys.palette() },
-      { name: "keys", keys: ["?"], run: () => this.keys.help("Keys") },
+      {name: "filter the calls", keys: ["/"], run: () => element("filter-text").focus()},
+      {name: "go to a call or a #frame", keys: ["g"], run: () => this.prompt()},
+      {alone: true, name: "next match of the filter", keys: ["n"], run: () => this.match(1)},
+      {alone: true, name: "previous match of the filter", keys: ["N"], run: () => this.match(-1)},
+      {both: true, name: "next difference", keys: ["n"], run: () => this.differing(1)},
+      {both: true, name: "previous difference", keys: ["N"], run: () => this.differing(-1)},
+      {both: true, name: "hide or show frames that are equal", keys: ["h"], run: () => this.toggleMode()},
+      {both: true, name: "hold cursor A, cursor B, none", keys: ["H"], run: () => this.hold()},
+      {
+        both: true,
+        name: "pictures: beside, A, B, difference, flicker",
+        keys: ["v"],
+        run: () =>
+            this.store.set({tab: "picture", side: SIDES[(SIDES.indexOf(this.store.place.side) + 1) % SIDES.length]})
+      },
+      {alone: true, name: "next draw", keys: ["d"], run: () => this.draw(1)},
+      {alone: true, name: "previous draw", keys: ["D"], run: () => this.draw(-1)},
+      {name: "next frame", keys: ["f"], run: () => this.goFrame(this.recording.frameOf(here() ?? 0) + 1)},
+      {name: "previous frame", keys: ["F"], run: () => this.goFrame(this.recording.frameOf(here() ?? 0) - 1)},
+      {
+        name: "keep a bookmark at this call",
+        keys: ["b"],
+        run: () => here() !== null &&
+            this.notes.add("bookmarks", {seq: here(), text: ""}, this.context(element("panel"), new AbortController()))
+      },
+      {
+        alone: true,
+        name: "pin this call: compare states with it",
+        keys: ["p"],
+        run: () => this.store.set({pin: this.store.place.pin === here() ? null : here()})
+      },
+      {alone: true, name: "hide or dim what the filter leaves out", keys: ["h"], run: () => this.toggleMode()},
+      {alone: true, name: "frames with their draws", keys: ["t"], run: () => this.store.set({list: "tree"})},
+      {alone: true, name: "all calls", keys: ["a"], run: () => this.store.set({list: "flat"})},
+      {name: "undo: back to where I was", keys: ["u"], run: () => history.back()},
+      {name: "into the list of calls", keys: ["l"], run: () => this.list.scroller.focus()},
+      {name: "into the panel", keys: ["o"], run: () => element("panel").focus()},
+      ...(this.panels ?? PANELS)
+          .map(
+              (panel, i) => (
+                  {name: `panel: ${panel.name}`, keys: [keyOf(panel, i)], run: () => this.store.set({tab: panel.id})})),
+      {name: "pictures of frames above the bars", keys: ["i"], run: () => this.strip.toggle()},
+      {name: "timeline", keys: ["T"], run: () => this.timeline.toggle()},
+      {name: "into the timeline", keys: ["y"], run: () => this.timeline.toggle(true)},
+      {alone: true, name: "look for findings and mark them", keys: [], run: () => this.looked()},
+      {alone: true, name: "next finding or problem", keys: ["e"], run: () => this.markBeside(1)},
+      {alone: true, name: "previous finding or problem", keys: ["E"], run: () => this.markBeside(-1)},
+      {name: "into the bars", keys: ["j"], run: () => this.strip.canvas.focus()},
+      {
+        name: "copy a link to this place",
+        keys: ["c"],
+        run: () => void navigator.clipboard.writeText(location.href)
+                       .then(
+                           () => this.say("copied; whoever opens it needs the token too"),
+                           () => this.say("the browser refuses to copy"))
+      },
+      {
+        name: "save the notes as a file",
+        keys: [],
+        run: () => download(
+            `${this.recording.overview.name}.notes.json`, JSON.stringify(this.notes.data, null, 1), "application/json")
+      },
+      {name: "all commands", keys: ["Ctrl-k"], run: () => this.keys.palette()},
+      {name: "keys", keys: ["?"], run: () => this.keys.help("Keys")},
     ];
   }
 }
 
 async function main() {
-  const stop = (/** @type {string} */ text, /** @type {string} */ hint) => fill(document.body, h("div", { class: "stop" }, h("h1", { text }), h("p", { text: hint })));
-  if (!takeToken()) return stop("This page has no key yet", "Open the whole address that drawtap view printed: the key stands behind the #.");
+  const stop = (/** @type {string} */ text, /** @type {string} */ hint) =>
+      fill(document.body, h("div", {class: "stop"}, h("h1", {text}), h("p", {text: hint})));
+  if (!takeToken())
+    return stop(
+        "This page has no key yet", "Open the whole address that drawtap view printed: the key stands behind the #.");
   try {
     const session = await get("session");
     const all = (session.live || session.corpus) && parse(location.hash.slice(1)).page !== "recording";
-    const page = !all ? new Page(session) : session.corpus ? new (await import("./fleet.js")).FleetPage() : new (await import("./live.js")).LivePage(session);
-    Object.assign(globalThis, { drawtap: page });
+    const page = !all  ? new Page(session) :
+        session.corpus ? new (await import("./fleet.js")).FleetPage() :
+                         new (await import("./live.js")).LivePage(session);
+    Object.assign(globalThis, {drawtap: page});
     await page.begin();
     performance.mark("rows");
     if (session.driven) void follow(page.store);

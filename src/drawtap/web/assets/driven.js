@@ -1,6 +1,6 @@
 // A page that a program drives: it says where it goes, and goes where it is sent.
-import { get, put } from "./net.js";
-import { format, parse } from "./store.js";
+import {get, put} from "./net.js";
+import {format, parse} from "./store.js";
 
 const AGAIN_MS = 2000;
 const MOST_FAILURES = 5;
@@ -13,7 +13,7 @@ export async function follow(store) {
     const text = format(place);
     if (text === said) return;
     said = text;
-    void put("place", text).catch(() => {}); // the program is gone: the loop below notices
+    void put("place", text).catch(() => {});  // the program is gone: the loop below notices
   });
   for (let failures = 0; failures < MOST_FAILURES;) {
     try {

@@ -1,32 +1,42 @@
 // The page of a corpus: recordings beside builds, and what is known of one recording on one build.
-import { button, duration, fill, h, number } from "./dom.js";
-import { Keys } from "./keys.js";
-import { get, getBytes, post } from "./net.js";
-import { historyPlot, pairPlot, percent } from "./fleet_plots.js";
+import {button, duration, fill, h, number} from "./dom.js";
+import {historyPlot, pairPlot, percent} from "./fleet_plots.js";
+import {Keys} from "./keys.js";
+import {get, getBytes, post} from "./net.js";
 
-const ROW = 26; // pixels
-const AROUND = 8; // rows beyond those that are seen
+const ROW = 26;    // pixels
+const AROUND = 8;  // rows beyond those that are seen
 const at = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 /** @type {Record<string, [string, string]>} sign and class of a label */
 const SIGNS = {
-  approved: ["✓", "good"], same: ["=", "soft"], differs: ["≠", "red"], rejected: ["✗", "red"], flaky: ["≈", "warn"], unknown: ["?", "soft"],
-  played: ["·", "soft"], regression: ["▲", "red"], faster: ["▼", "good"],
+  approved: ["✓", "good"],
+  same: ["=", "soft"],
+  differs: ["≠", "red"],
+  rejected: ["✗", "red"],
+  flaky: ["≈", "warn"],
+  unknown: ["?", "soft"],
+  played: ["·", "soft"],
+  regression: ["▲", "red"],
+  faster: ["▼", "good"],
 };
 /** @param {string} label */
-const sign = (label) => SIGNS[label] ?? ["!", ["unsupported", "timeout", "infrastructure", "machine-lost"].includes(label) ? "warn" : "red"];
+const sign = (label) => SIGNS[label] ??
+    ["!", ["unsupported", "timeout", "infrastructure", "machine-lost"].includes(label) ? "warn" : "red"];
 
 /** Asks the server that sent the page. */
 class Served {
-  constructor() {
-    this.live = true;
-  }
+  constructor() { this.live = true; }
   matrix(/** @type {boolean} */ fresh) { return get(`fleet${fresh ? "?fresh" : ""}`); }
   machines() { return get("fleet/machines"); }
-  cell(/** @type {string} */ trace, /** @type {string} */ key, /** @type {AbortSignal} */ signal) { return get(`fleet/cell/${trace}/${key}`, signal); }
+  cell(/** @type {string} */ trace, /** @type {string} */ key, /** @type {AbortSignal} */ signal) {
+    return get(`fleet/cell/${trace}/${key}`, signal);
+  }
   /** @param {any} cell @param {string} what @param {AbortSignal} signal */
   async picture(cell, what, signal) {
-    const path = what === "difference" ? `fleet/difference/${cell.trace}/${cell.build.key}/${cell.frame}/${cell.right}/${cell.got}` : `fleet/picture/${cell.trace}/${what === "got" ? cell.build.key : "-"}/${cell.frame}/${cell[what]}`;
-    return URL.createObjectURL(new Blob([await getBytes(path, signal)], { type: "image/png" }));
+    const path = what === "difference" ?
+        `fleet/difference/${cell.trace}/${cell.build.key}/${cell.frame}/${cell.right}/${cell.got}` :
+        `fleet/picture/${cell.trace}/${what === "got" ? cell.build.key : "-"}/${cell.frame}/${cell[what]}`;
+    return URL.createObjectURL(new Blob([await getBytes(path, signal)], {type: "image/png"}));
   }
 }
 
@@ -46,7 +56,10 @@ class Filed {
   }
   async picture(/** @type {any} */ cell, /** @type {string} */ what) {
     const found = cell.pictures?.[what];
-    if (!found) throw new Error(cell.pictures?.error ?? (cell.pictures ? "no picture was kept" : "pictures of this cell did not fit into the file"));
+    if (!found)
+      throw new Error(
+          cell.pictures?.error ??
+          (cell.pictures ? "no picture was kept" : "pictures of this cell did not fit into the file"));
     return found;
   }
 }
@@ -58,23 +71,42 @@ export class FleetPage {
     /** @type {any} */
     this.data = null;
     /** @type {any} */
-    this.place = { trace: "", build: "", find: "", label: "", by: "", tab: "cell" };
+    this.place = {trace: "", build: "", find: "", label: "", by: "", tab: "cell"};
     /** @type {any[]} */
     this.view = [];
     this.drawn = "";
     document.body.classList.add("fleet");
     document.title = "corpus – drawtap";
     this.keys = new Keys(this.commands(), (error) => this.say(/** @type {Error} */ (error).message, true));
-    this.find = /** @type {HTMLInputElement} */ (h("input", { type: "search", placeholder: "name, id, tag=value   ( / )", "aria-label": "find recordings", on: { input: () => this.go({ find: this.find.value }) } }));
-    this.label = /** @type {HTMLSelectElement} */ (h("select", { "aria-label": "label", on: { change: () => this.go({ label: this.label.value }) } }));
-    this.by = /** @type {HTMLSelectElement} */ (h("select", { "aria-label": "groups", on: { change: () => this.go({ by: this.by.value }) } }));
-    this.count = h("i", { role: "status" });
-    this.head = h("div", { class: "grid head", role: "row" });
-    this.spacer = h("div", { class: "spacer" });
-    this.rows = h("div", { class: "rows" });
-    this.scroller = h("div", { class: "scroller", role: "grid", tabindex: "0", "aria-label": "recordings and builds", on: { scroll: () => this.draw(), keydown: (/** @type {KeyboardEvent} */ e) => this.key(e), click: (/** @type {Event} */ e) => this.click(e) } }, this.head, this.spacer, this.rows);
+    this.find = /** @type {HTMLInputElement} */ (h("input", {
+      type: "search",
+      placeholder: "name, id, tag=value   ( / )",
+      "aria-label": "find recordings",
+      on: {input: () => this.go({find: this.find.value})}
+    }));
+    this.label = /** @type {HTMLSelectElement} */ (
+        h("select", {"aria-label": "label", on: {change: () => this.go({label: this.label.value})}}));
+    this.by = /** @type {HTMLSelectElement} */ (
+        h("select", {"aria-label": "groups", on: {change: () => this.go({by: this.by.value})}}));
+    this.count = h("i", {role: "status"});
+    this.head = h("div", {class: "grid head", role: "row"});
+    this.spacer = h("div", {class: "spacer"});
+    this.rows = h("div", {class: "rows"});
+    this.scroller =
+        h("div", {
+          class: "scroller",
+          role: "grid",
+          tabindex: "0",
+          "aria-label": "recordings and builds",
+          on: {
+            scroll: () => this.draw(),
+            keydown: (/** @type {KeyboardEvent} */ e) => this.key(e),
+            click: (/** @type {Event} */ e) => this.click(e)
+          }
+        },
+          this.head, this.spacer, this.rows);
     at("list").append(this.scroller);
-    fill(at("bar"), this.find, this.label, this.by, h("span", { class: "gap" }), this.count);
+    fill(at("bar"), this.find, this.label, this.by, h("span", {class: "gap"}), this.count);
     at("menu").addEventListener("click", () => this.keys.palette());
     addEventListener("hashchange", () => this.read());
     new ResizeObserver(() => this.draw()).observe(this.scroller);
@@ -88,35 +120,71 @@ export class FleetPage {
 
   async load(fresh = false) {
     this.data = await this.source.matrix(fresh);
-    const { labels, builds, columns, rows, red } = this.data;
+    const {labels, builds, columns, rows, red} = this.data;
     const isRed = new Set(red.map((/** @type {string} */ one) => labels.indexOf(one)));
     this.red = isRed;
     // The worst label of each recording says where it stands.
-    this.worst = rows.map((/** @type {any} */ _, /** @type {number} */ r) => Math.min(...columns.flatMap((/** @type {any} */ c) => [c.images[r], c.speed[r]]).filter((/** @type {number} */ one) => one >= 0), labels.length));
+    this.worst = rows.map(
+        (/** @type {any} */ _, /** @type {number} */ r) => Math.min(
+            ...columns.flatMap((/** @type {any} */ c) => [c.images[r], c.speed[r]])
+                .filter((/** @type {number} */ one) => one >= 0),
+            labels.length));
     const tags = [...new Set(rows.flatMap((/** @type {any[]} */ row) => Object.keys(row[3])))].sort();
-    const used = labels.filter((/** @type {string} */ _, /** @type {number} */ i) => columns.some((/** @type {any} */ c) => c.images.includes(i) || c.speed.includes(i)));
-    fill(this.label, h("option", { value: "", text: "all labels" }), h("option", { value: "red", text: "what is red" }), ...used.map((/** @type {string} */ one) => h("option", { value: one, text: `${sign(one)[0]} ${one}` })));
-    fill(this.by, h("option", { value: "", text: "the worst first" }), ...tags.map((one) => h("option", { value: one, text: `by ${one}` })));
-    const notes = [`${number(rows.length)} recordings`, `${builds.length} builds`, this.data.older && `${this.data.older} older ones left out`, this.data.stale && `${number(this.data.stale)} labels are older than decisions`,
-      this.data.left_out && `details of ${number(this.data.left_out)} cells left out`].filter(Boolean);
-    fill(at("what"), h("b", { text: this.data.store }), ` ${notes.join(" · ")} `);
+    const used = labels.filter(
+        (/** @type {string} */ _, /** @type {number} */ i) =>
+            columns.some((/** @type {any} */ c) => c.images.includes(i) || c.speed.includes(i)));
+    fill(
+        this.label, h("option", {value: "", text: "all labels"}), h("option", {value: "red", text: "what is red"}),
+        ...used.map((/** @type {string} */ one) => h("option", {value: one, text: `${sign(one)[0]} ${one}`})));
+    fill(
+        this.by, h("option", {value: "", text: "the worst first"}),
+        ...tags.map((one) => h("option", {value: one, text: `by ${one}`})));
+    const notes = [
+      `${number(rows.length)} recordings`, `${builds.length} builds`,
+      this.data.older && `${this.data.older} older ones left out`,
+      this.data.stale && `${number(this.data.stale)} labels are older than decisions`,
+      this.data.left_out && `details of ${number(this.data.left_out)} cells left out`
+    ].filter(Boolean);
+    fill(at("what"), h("b", {text: this.data.store}), ` ${notes.join(" · ")} `);
     this.scroller.style.setProperty("--builds", String(builds.length));
-    fill(this.head, h("span", { class: "name", role: "columnheader", text: "recording" }), ...builds.map((/** @type {any} */ b, /** @type {number} */ i) => this.headOf(b, columns[i])));
+    fill(
+        this.head, h("span", {class: "name", role: "columnheader", text: "recording"}),
+        ...builds.map((/** @type {any} */ b, /** @type {number} */ i) => this.headOf(b, columns[i])));
   }
 
   /** What a build made of all recordings. @param {any} build @param {any} column */
   headOf(build, column) {
-    const { labels } = this.data;
+    const {labels} = this.data;
     const twice = this.data.builds.filter((/** @type {any} */ one) => one.name === build.name).length > 1;
-    const red = column.images.map((/** @type {number} */ one, /** @type {number} */ r) => this.red?.has(one) || this.red?.has(column.speed[r])).filter(Boolean).length;
+    const red = column.images
+                    .map(
+                        (/** @type {number} */ one, /** @type {number} */ r) =>
+                            this.red?.has(one) || this.red?.has(column.speed[r]))
+                    .filter(Boolean)
+                    .length;
     const open = column.speed.filter((/** @type {number} */ one) => labels[one] === "unknown").length;
-    const shows = column.detectable.filter((/** @type {any} */ one, /** @type {number} */ r) => one !== null && labels[column.speed[r]] === "unknown").sort((/** @type {number} */ a, /** @type {number} */ b) => a - b);
+    const shows = column.detectable
+                      .filter(
+                          (/** @type {any} */ one, /** @type {number} */ r) =>
+                              one !== null && labels[column.speed[r]] === "unknown")
+                      .sort((/** @type {number} */ a, /** @type {number} */ b) => a - b);
     const effects = column.effect.filter((/** @type {any} */ one) => one !== null);
-    const mean = effects.length ? 100 * Math.expm1(effects.reduce((/** @type {number} */ sum, /** @type {number} */ one) => sum + Math.log1p(one / 100), 0) / effects.length) : null;
-    const told = [`${build.name} (${build.key.slice(0, 8)})`, build.renderer, build.version, `${red} red`,
-      mean !== null && `slower by ${percent(mean)} (geometric mean of ${effects.length})`, open && `${open} of unknown speed; ${percent(shows[shows.length >> 1])} would have shown in half of them`].filter(Boolean).join("\n");
-    return h("span", { class: "build", role: "columnheader", title: told }, h("b", { text: build.name }), twice && h("i", { text: build.key.slice(0, 6) }),
-      h("span", { class: red ? "red" : "soft", text: red ? `${number(red)} red` : "none red" }), h("span", { class: "soft", text: mean === null ? "" : percent(mean, 1) }));
+    const mean = effects.length ? 100 *
+            Math.expm1(
+                effects.reduce(
+                    (/** @type {number} */ sum, /** @type {number} */ one) => sum + Math.log1p(one / 100), 0) /
+                effects.length) :
+                                  null;
+    const told = [
+      `${build.name} (${build.key.slice(0, 8)})`, build.renderer, build.version, `${red} red`,
+      mean !== null && `slower by ${percent(mean)} (geometric mean of ${effects.length})`,
+      open && `${open} of unknown speed; ${percent(shows[shows.length >> 1])} would have shown in half of them`
+    ].filter(Boolean).join("\n");
+    return h(
+        "span", {class: "build", role: "columnheader", title: told}, h("b", {text: build.name}),
+        twice && h("i", {text: build.key.slice(0, 6)}),
+        h("span", {class: red ? "red" : "soft", text: red ? `${number(red)} red` : "none red"}),
+        h("span", {class: "soft", text: mean === null ? "" : percent(mean, 1)}));
   }
 
   // ---- the place ---------------------------------------------------------------------------------------------------
@@ -135,25 +203,26 @@ export class FleetPage {
   go(changes) {
     const step = "trace" in changes || "tab" in changes;
     Object.assign(this.place, changes);
-    const parts = new URLSearchParams(Object.entries(this.place).filter(([key, value]) => value && !(key === "tab" && value === "cell")).map(([key, value]) => [key, String(value)]));
+    const parts = new URLSearchParams(Object.entries(this.place)
+                                          .filter(([key, value]) => value && !(key === "tab" && value === "cell"))
+                                          .map(([key, value]) => [key, String(value)]));
     history[step ? "pushState" : "replaceState"](null, "", `#${parts}`);
     this.read();
   }
 
-  say(/** @type {string} */ text, bad = false) {
-    fill(at("message"), h("span", { class: bad ? "bad" : "", text }));
-  }
+  say(/** @type {string} */ text, bad = false) { fill(at("message"), h("span", {class: bad ? "bad" : "", text})); }
 
   // ---- the matrix --------------------------------------------------------------------------------------------------
 
   /** Which rows are there, in which order. */
   arrange() {
-    const { rows, columns, labels } = this.data, { find, label, by } = this.place;
+    const {rows, columns, labels} = this.data, {find, label, by} = this.place;
     const words = find.toLowerCase().split(" ").filter(Boolean), wanted = labels.indexOf(label);
     const fits = (/** @type {number} */ r) => {
       const [trace, file, , tags] = rows[r];
       const text = () => `${file} ${Object.entries(tags).map(([n, v]) => `${n}=${v}`).join(" ")}`.toLowerCase();
-      if (words.length && !words.every((/** @type {string} */ word) => trace.startsWith(word) || text().includes(word))) return false;
+      if (words.length && !words.every((/** @type {string} */ word) => trace.startsWith(word) || text().includes(word)))
+        return false;
       if (label === "red") return this.red?.has(this.worst[r]);
       return wanted < 0 || columns.some((/** @type {any} */ c) => c.images[r] === wanted || c.speed[r] === wanted);
     };
@@ -161,14 +230,19 @@ export class FleetPage {
     if (key === this.arranged && this.view.of === this.data) return this.draw();
     this.arranged = key;
     const chosen = rows.map((/** @type {any} */ _, /** @type {number} */ r) => r).filter(fits);
-    const order = (/** @type {number} */ a, /** @type {number} */ b) => this.worst[a] - this.worst[b] || (rows[a][1] < rows[b][1] ? -1 : rows[a][1] > rows[b][1] ? 1 : a - b);
+    const order = (/** @type {number} */ a, /** @type {number} */ b) => this.worst[a] - this.worst[b] ||
+        (rows[a][1] < rows[b][1]     ? -1 :
+             rows[a][1] > rows[b][1] ? 1 :
+                                       a - b);
     if (by) {
       /** @type {Map<string, number[]>} */
       const groups = new Map();
-      for (const r of chosen.sort(order)) groups.set(rows[r][3][by] ?? "", [...(groups.get(rows[r][3][by] ?? "") ?? []), r]);
-      this.view = [...groups].flatMap(([name, of]) => [{ name, of }, ...of]);
-    } else this.view = chosen.sort(order);
-    Object.assign(this.view, { of: this.data });
+      for (const r of chosen.sort(order))
+        groups.set(rows[r][3][by] ?? "", [...(groups.get(rows[r][3][by] ?? "") ?? []), r]);
+      this.view = [...groups].flatMap(([name, of]) => [{name, of}, ...of]);
+    } else
+      this.view = chosen.sort(order);
+    Object.assign(this.view, {of: this.data});
     fill(this.count, chosen.length === rows.length ? "" : `${number(chosen.length)} of ${number(rows.length)}`);
     this.spacer.style.height = `${this.view.length * ROW}px`;
     this.drawn = "";
@@ -183,75 +257,129 @@ export class FleetPage {
     if (key === this.drawn) return;
     this.drawn = key;
     this.rows.style.transform = `translateY(${first * ROW + this.head.offsetHeight}px)`;
-    fill(this.rows, ...this.view.slice(first, last).map((one, i) => (typeof one === "number" ? this.rowOf(one, first + i) : this.groupOf(one))));
+    fill(
+        this.rows,
+        ...this.view.slice(first, last)
+            .map((one, i) => (typeof one === "number" ? this.rowOf(one, first + i) : this.groupOf(one))));
   }
 
   /** @param {{name: string, of: number[]}} group */
   groupOf(group) {
     const bad = group.of.filter((r) => this.red?.has(this.worst[r])).length;
-    return h("div", { class: "grid row group", role: "row" }, h("span", { class: "name" }, h("b", { text: group.name || `without ${this.place.by}` }), h("i", { text: `${number(group.of.length)}${bad ? ` · ${number(bad)} red` : ""}` })));
+    return h(
+        "div", {class: "grid row group", role: "row"},
+        h("span", {class: "name"}, h("b", {text: group.name || `without ${this.place.by}`}),
+          h("i", {text: `${number(group.of.length)}${bad ? ` · ${number(bad)} red` : ""}`})));
   }
 
   /** @param {number} r @param {number} place */
   rowOf(r, place) {
-    const [trace, file, frames, tags] = this.data.rows[r], { labels, columns, builds } = this.data;
+    const [trace, file, frames, tags] = this.data.rows[r], {labels, columns, builds} = this.data;
     const cells = columns.map((/** @type {any} */ c, /** @type {number} */ i) => {
       const images = labels[c.images[r]], speed = labels[c.speed[r]];
       const chosen = trace === this.place.trace && builds[i].key === this.place.build;
       const [glyph, tone] = images ? sign(images) : ["", "soft"];
       const word = images && !SIGNS[images] ? images : "";
-      const told = [builds[i].name, images ?? "not played", speed && `speed: ${speed}, ${percent(c.effect[r])}`, speed === "unknown" && `${percent(c.detectable[r])} would have shown`].filter(Boolean).join("\n");
-      return h("span", { class: `cell ${chosen ? "chosen" : ""}`, role: "gridcell", "aria-selected": String(chosen), title: told, data: { build: builds[i].key } },
-        h("b", { class: tone, text: `${glyph}${word ? ` ${word}` : ""}`, "aria-label": images ?? "not played" }),
-        speed && h("span", { class: speed === "regression" ? "red" : speed === "faster" ? "good" : "soft", text: speed === "unknown" ? "speed ?" : percent(c.effect[r], 1) }));
+      const told = [
+        builds[i].name, images ?? "not played", speed && `speed: ${speed}, ${percent(c.effect[r])}`,
+        speed === "unknown" && `${percent(c.detectable[r])} would have shown`
+      ].filter(Boolean).join("\n");
+      return h(
+          "span", {
+            class: `cell ${chosen ? "chosen" : ""}`,
+            role: "gridcell",
+            "aria-selected": String(chosen),
+            title: told,
+            data: {build: builds[i].key}
+          },
+          h("b", {class: tone, text: `${glyph}${word ? ` ${word}` : ""}`, "aria-label": images ?? "not played"}),
+          speed && h("span", {
+            class: speed === "regression" ? "red" :
+                speed === "faster"        ? "good" :
+                                            "soft",
+            text: speed === "unknown" ? "speed ?" : percent(c.effect[r], 1)
+          }));
     });
     const text = Object.entries(tags).map(([n, v]) => `${n}=${v}`).join(" ");
-    return h("div", { class: `grid row ${trace === this.place.trace ? "chosen" : ""}`, role: "row", "aria-rowindex": place + 1, data: { trace } },
-      h("span", { class: "name", role: "rowheader", title: `${file}\n${trace}\n${number(frames)} frames\n${text}` }, h("b", { text: file }), h("i", { text: trace.slice(0, 12) }), h("i", { text })), ...cells);
+    return h(
+        "div", {
+          class: `grid row ${trace === this.place.trace ? "chosen" : ""}`,
+          role: "row",
+          "aria-rowindex": place + 1,
+          data: {trace}
+        },
+        h("span", {class: "name", role: "rowheader", title: `${file}\n${trace}\n${number(frames)} frames\n${text}`},
+          h("b", {text: file}), h("i", {text: trace.slice(0, 12)}), h("i", {text})),
+        ...cells);
   }
 
   /** @param {Event} event */
   click(event) {
     const target = /** @type {HTMLElement} */ (event.target);
-    const row = /** @type {HTMLElement|null} */ (target.closest("[data-trace]")), cell = /** @type {HTMLElement|null} */ (target.closest("[data-build]"));
-    if (row) this.go({ trace: String(row.dataset.trace), build: String(cell?.dataset.build ?? this.worstBuild(String(row.dataset.trace))), tab: "cell" });
+    const row = /** @type {HTMLElement|null} */ (target.closest("[data-trace]")),
+          cell = /** @type {HTMLElement|null} */ (target.closest("[data-build]"));
+    if (row)
+      this.go({
+        trace: String(row.dataset.trace),
+        build: String(cell?.dataset.build ?? this.worstBuild(String(row.dataset.trace))),
+        tab: "cell"
+      });
   }
 
   /** The build of a recording that has the worst label. @param {string} trace */
   worstBuild(trace) {
-    const { rows, columns, builds } = this.data, r = rows.findIndex((/** @type {any[]} */ row) => row[0] === trace);
+    const {rows, columns, builds} = this.data, r = rows.findIndex((/** @type {any[]} */ row) => row[0] === trace);
     const rank = (/** @type {any} */ c) => Math.min(...[c.images[r], c.speed[r]].filter((one) => one >= 0), Infinity);
     let best = builds.length - 1;
-    columns.forEach((/** @type {any} */ c, /** @type {number} */ i) => { if (rank(c) < rank(columns[best])) best = i; });
+    columns.forEach((/** @type {any} */ c, /** @type {number} */ i) => {
+      if (rank(c) < rank(columns[best])) best = i;
+    });
     return builds[best]?.key ?? "";
   }
 
   /** @param {KeyboardEvent} event */
   key(event) {
-    const steps = /** @type {Record<string, [number, number]>} */ ({ ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1], PageDown: [20, 0], PageUp: [-20, 0], Home: [-1e9, 0], End: [1e9, 0] });
+    const steps = /** @type {Record<string, [number, number]>} */ ({
+      ArrowDown: [1, 0],
+      ArrowUp: [-1, 0],
+      ArrowRight: [0, 1],
+      ArrowLeft: [0, -1],
+      PageDown: [20, 0],
+      PageUp: [-20, 0],
+      Home: [-1e9, 0],
+      End: [1e9, 0]
+    });
     const step = steps[event.key];
     if (!step || event.ctrlKey || event.altKey || event.metaKey) return;
     event.preventDefault();
-    const { builds, rows } = this.data;
+    const {builds, rows} = this.data;
     const rowsSeen = this.view.filter((one) => typeof one === "number");
     if (!rowsSeen.length || !builds.length) return;
-    const r = rowsSeen.findIndex((one) => rows[one][0] === this.place.trace), c = builds.findIndex((/** @type {any} */ b) => b.key === this.place.build);
-    const row = Math.min(Math.max(r < 0 ? 0 : r + step[0], 0), rowsSeen.length - 1), column = Math.min(Math.max(c < 0 ? builds.length - 1 : c + step[1], 0), builds.length - 1);
+    const r = rowsSeen.findIndex((one) => rows[one][0] === this.place.trace),
+          c = builds.findIndex((/** @type {any} */ b) => b.key === this.place.build);
+    const row = Math.min(Math.max(r < 0 ? 0 : r + step[0], 0), rowsSeen.length - 1),
+          column = Math.min(Math.max(c < 0 ? builds.length - 1 : c + step[1], 0), builds.length - 1);
     this.select(rowsSeen[row], builds[column].key);
   }
 
   /** @param {number} r @param {string} build */
   select(r, build) {
     const place = this.view.indexOf(r), top = place * ROW, seen = this.scroller.clientHeight - this.head.offsetHeight;
-    if (top < this.scroller.scrollTop) this.scroller.scrollTop = top;
-    else if (top + ROW > this.scroller.scrollTop + seen) this.scroller.scrollTop = top + ROW - seen;
-    this.go({ trace: this.data.rows[r][0], build, tab: "cell" });
+    if (top < this.scroller.scrollTop)
+      this.scroller.scrollTop = top;
+    else if (top + ROW > this.scroller.scrollTop + seen)
+      this.scroller.scrollTop = top + ROW - seen;
+    this.go({trace: this.data.rows[r][0], build, tab: "cell"});
   }
 
   /** To the next cell that is red, or the one before. @param {number} way */
   nextRed(way) {
-    const { columns, builds, rows } = this.data, found = [];
-    for (const one of this.view) if (typeof one === "number") columns.forEach((/** @type {any} */ c, /** @type {number} */ i) => { if (this.red?.has(c.images[one]) || this.red?.has(c.speed[one])) found.push([one, builds[i].key]); });
+    const {columns, builds, rows} = this.data, found = [];
+    for (const one of this.view)
+      if (typeof one === "number")
+        columns.forEach((/** @type {any} */ c, /** @type {number} */ i) => {
+          if (this.red?.has(c.images[one]) || this.red?.has(c.speed[one])) found.push([one, builds[i].key]);
+        });
     if (!found.length) return this.say("nothing is red here");
     const now = found.findIndex(([r, key]) => rows[r][0] === this.place.trace && key === this.place.build);
     const [r, key] = found[now < 0 ? (way > 0 ? 0 : found.length - 1) : (now + way + found.length) % found.length];
@@ -262,59 +390,163 @@ export class FleetPage {
 
   async show() {
     this.asking?.abort();
-    const { signal } = (this.asking = new AbortController());
-    fill(at("tabs"), ...[["cell", "Recording on build"], ["farm", "Machines"]].map(([id, name]) => button(name, () => this.go({ tab: id }), { role: "tab", id: `tab-${id}`, "aria-controls": "panel", "aria-selected": String(this.place.tab === id) })));
+    const {signal} = (this.asking = new AbortController());
+    fill(
+        at("tabs"),
+        ...[["cell", "Recording on build"], ["farm", "Machines"]].map(
+            ([id, name]) => button(name, () => this.go({tab: id}), {
+              role: "tab",
+              id: `tab-${id}`,
+              "aria-controls": "panel",
+              "aria-selected": String(this.place.tab === id)
+            })));
     const panel = at("panel");
     panel.dataset.ready = "";
-    if (this.place.tab === "farm") fill(panel, this.farm(await this.source.machines()));
-    else if (!this.place.trace) fill(panel, h("p", { text: "Choose a cell: what the build draws, how fast it is, and how to see it here." }), this.legend());
+    if (this.place.tab === "farm")
+      fill(panel, this.farm(await this.source.machines()));
+    else if (!this.place.trace)
+      fill(
+          panel, h("p", {text: "Choose a cell: what the build draws, how fast it is, and how to see it here."}),
+          this.legend());
     else {
       try {
         const cell = await this.source.cell(this.place.trace, this.place.build, signal);
         if (!signal.aborted) fill(panel, ...this.detail(cell, signal));
       } catch (error) {
         if (signal.aborted) return;
-        fill(panel, h("p", { class: "bad", text: /** @type {Error} */ (error).message }), h("p", {}, h("i", { text: /** @type {any} */ (error).hint ?? "" })));
+        fill(
+            panel, h("p", {class: "bad", text: /** @type {Error} */ (error).message}),
+            h("p", {}, h("i", {text: /** @type {any} */ (error).hint ?? ""})));
       }
     }
     panel.dataset.ready = "yes";
   }
 
   legend() {
-    const told = { approved: "somebody approved these images", same: "as the build that it was compared with", differs: "other images than those", rejected: "somebody rejected these images", flaky: "a few pixels change from run to run", unknown: "nobody has said what is right", played: "played, and not judged", regression: "slower, confirmed by fresh pairs", faster: "faster" };
-    return h("ul", { class: "meaning" }, ...Object.entries(told).map(([label, text]) => h("li", {}, h("b", { class: sign(label)[1], text: sign(label)[0] }), h("span", { text: `${label}: ${text}` }))), h("li", {}, h("b", { class: "red", text: "!" }), h("span", { text: "crash, hang, oom, device-lost, gl-error, skipped-calls: how the run failed" })));
+    const told = {
+      approved: "somebody approved these images",
+      same: "as the build that it was compared with",
+      differs: "other images than those",
+      rejected: "somebody rejected these images",
+      flaky: "a few pixels change from run to run",
+      unknown: "nobody has said what is right",
+      played: "played, and not judged",
+      regression: "slower, confirmed by fresh pairs",
+      faster: "faster"
+    };
+    return h(
+        "ul", {class: "meaning"},
+        ...Object.entries(told).map(
+            ([label, text]) =>
+                h("li", {}, h("b", {class: sign(label)[1], text: sign(label)[0]}),
+                  h("span", {text: `${label}: ${text}`}))),
+        h("li", {}, h("b", {class: "red", text: "!"}),
+          h("span", {text: "crash, hang, oom, device-lost, gl-error, skipped-calls: how the run failed"})));
   }
 
   /** @param {any[]} machines */
   farm(machines) {
-    if (!machines.length) return h("p", { text: "No machine has measured pairs yet: drawtap corpus verdict --speed does." });
-    return h("div", {}, h("h2", { text: "Machines that measured pairs" }), h("p", { text: "The spread is the median distance of a pair from the median of its recording and builds. Where it is large, more pairs are needed." }),
-      h("div", { class: "scroll" }, h("table", {}, h("thead", {}, h("tr", {}, ...["machine", "pairs", "spread", "last"].map((text, i) => h("th", { class: i % 3 ? "n" : "", text })))),
-        h("tbody", {}, ...machines.map((/** @type {any} */ m) => h("tr", {}, h("td", { class: "mono", text: m.name || "unnamed" }), h("td", { class: "n", text: number(m.pairs) }), h("td", { class: "n", text: `${(100 * m.spread).toFixed(2)} %` }), h("td", { text: when(m.last) })))))));
+    if (!machines.length)
+      return h("p", {text: "No machine has measured pairs yet: drawtap corpus verdict --speed does."});
+    return h(
+        "div", {}, h("h2", {text: "Machines that measured pairs"}), h("p", {
+          text:
+              "The spread is the median distance of a pair from the median of its recording and builds. Where it is large, more pairs are needed."
+        }),
+        h("div", {class: "scroll"},
+          h("table", {},
+            h("thead", {},
+              h("tr", {},
+                ...["machine", "pairs", "spread", "last"].map((text, i) => h("th", {class: i % 3 ? "n" : "", text})))),
+            h("tbody", {},
+              ...machines.map(
+                  (/** @type {any} */ m) =>
+                      h("tr", {}, h("td", {class: "mono", text: m.name || "unnamed"}),
+                        h("td", {class: "n", text: number(m.pairs)}),
+                        h("td", {class: "n", text: `${(100 * m.spread).toFixed(2)} %`}),
+                        h("td", {text: when(m.last)})))))));
   }
 
   /** @param {any} cell @param {AbortSignal} signal */
   detail(cell, signal) {
     const row = this.data.rows.find((/** @type {any[]} */ one) => one[0] === cell.trace);
-    const [glyph, tone] = cell.label ? sign(cell.label) : ["", "soft"], { run, speed } = cell;
+    const [glyph, tone] = cell.label ? sign(cell.label) : ["", "soft"], {run, speed} = cell;
     const facts = [
-      ["images", cell.label && h("span", {}, h("b", { class: tone, text: `${glyph} ${cell.label}` }), ` ${cell.detail ?? ""}`)],
-      ["run", run && `${cell.outcome}${run.detail ? `: ${run.detail}` : ""}, ${duration(1e9 * run.seconds)}, ${when(run.started)}`],
-      [cell.draw ? "first draw that differs" : "call", cell.call !== null && h("span", {}, `call ${number(cell.call)} ${cell.function ?? ""} `, this.data.may.play && button("open in the viewer", () => void this.open(cell.trace, cell.build.key)))],
-      ["its frame alone", cell.cut && h("span", {}, h("code", { text: cell.cut.slice(0, 12) }), " ", this.data.may.play && button("open it", () => void this.open(cell.cut, cell.build.key)))],
+      [
+        "images",
+        cell.label && h("span", {}, h("b", {class: tone, text: `${glyph} ${cell.label}`}), ` ${cell.detail ?? ""}`)
+      ],
+      [
+        "run",
+        run &&
+            `${cell.outcome}${run.detail ? `: ${run.detail}` : ""}, ${duration(1e9 * run.seconds)}, ${
+                when(run.started)}`
+      ],
+      [
+        cell.draw ? "first draw that differs" : "call",
+        cell.call !== null &&
+            h("span", {}, `call ${number(cell.call)} ${cell.function ?? ""} `,
+              this.data.may.play && button("open in the viewer", () => void this.open(cell.trace, cell.build.key)))
+      ],
+      [
+        "its frame alone",
+        cell.cut &&
+            h("span", {}, h("code", {text: cell.cut.slice(0, 12)}), " ",
+              this.data.may.play && button("open it", () => void this.open(cell.cut, cell.build.key)))
+      ],
       ["also drawn so by", cell.shown_by.length > 0 && cell.shown_by.join(", ")],
-      ["build", [cell.build.renderer, cell.build.version, `family ${cell.build.family || "unknown"}`, cell.build.key.slice(0, 12)].filter(Boolean).join(" · ")],
+      [
+        "build",
+        [
+          cell.build.renderer, cell.build.version, `family ${cell.build.family || "unknown"}`,
+          cell.build.key.slice(0, 12)
+        ].filter(Boolean)
+            .join(" · ")
+      ],
     ].filter(([, value]) => value);
     return [
-      h("h2", { text: row ? row[1] : cell.trace.slice(0, 12) }, h("small", { text: `on ${cell.build.name}${cell.base ? `, compared with ${cell.base}` : ""}` })),
-      h("table", { class: "facts" }, h("tbody", {}, ...facts.map(([name, value]) => h("tr", {}, h("th", { scope: "row", text: /** @type {string} */ (name) }), h("td", { class: "wrap" }, /** @type {any} */ (value)))))),
+      h("h2", {text: row ? row[1] : cell.trace.slice(0, 12)},
+        h("small", {text: `on ${cell.build.name}${cell.base ? `, compared with ${cell.base}` : ""}`})),
+      h("table", {class: "facts"},
+        h("tbody", {},
+          ...facts.map(
+              ([name, value]) =>
+                  h("tr", {}, h("th", {scope: "row", text: /** @type {string} */ (name)}),
+                    h("td", {class: "wrap"}, /** @type {any} */ (value)))))),
       ...(cell.frame !== null && (cell.got || cell.right) ? this.pictures(cell, signal) : []),
       ...(cell.got ? [this.deciding(cell)] : []),
-      ...(cell.decisions.length ? [h("details", {}, h("summary", { text: `${cell.decisions.length === 1 ? "1 decision" : `${cell.decisions.length} decisions, the newest`}: ${cell.decisions[0].label} for ${cell.decisions[0].family}` }), h("ul", {}, ...cell.decisions.map((/** @type {any} */ d) => h("li", { text: `${when(d.decided)} ${d.who}: ${d.label} for ${d.family}, ${d.frames} frames: ${d.why}` }))))] : []),
+      ...(cell.decisions.length ?
+              [h("details", {}, h("summary", {
+                   text: `${
+                       cell.decisions.length === 1 ? "1 decision" :
+                                                     `${cell.decisions.length} decisions, the newest`}: ${
+                       cell.decisions[0].label} for ${cell.decisions[0].family}`
+                 }),
+                 h("ul",
+                   {}, ...cell.decisions.map((/** @type {any} */ d) => h("li", {
+                                               text: `${when(d.decided)} ${d.who}: ${d.label} for ${d.family}, ${
+                                                   d.frames} frames: ${d.why}`
+                                             }))))] :
+              []),
       ...(speed ? this.speed(cell) : []),
-      ...(cell.history?.builds.length > 1 ? [h("h2", { text: "Builds" }, h("small", { text: cell.history.metric ? `${cell.history.metric}, slower than ${cell.history.base}` : "no pairs were measured" })), historyPlot({ ...cell.history }, cell.build.key, (key) => this.go({ build: key, trace: cell.trace }))] : []),
-      h("h2", { text: "Repeat it here" }),
-      ...cell.commands.map((/** @type {string} */ text) => h("div", { class: "command" }, h("pre", { text: `$ ${text}` }), button("copy", () => void navigator.clipboard?.writeText(text).then(() => this.say("copied"), () => this.say("the browser refuses to copy", true)), { "aria-label": `copy ${text}` }))),
+      ...(cell.history?.builds.length > 1 ?
+              [
+                h("h2", {text: "Builds"}, h("small", {
+                    text: cell.history.metric ? `${cell.history.metric}, slower than ${cell.history.base}` :
+                                                "no pairs were measured"
+                  })),
+                historyPlot({...cell.history}, cell.build.key, (key) => this.go({build: key, trace: cell.trace}))
+              ] :
+              []),
+      h("h2", {text: "Repeat it here"}),
+      ...cell.commands.map(
+          (/** @type {string} */ text) =>
+              h("div", {class: "command"}, h("pre", {text: `$ ${text}`}),
+                button(
+                    "copy",
+                    () => void navigator.clipboard?.writeText(text).then(
+                        () => this.say("copied"), () => this.say("the browser refuses to copy", true)),
+                    {"aria-label": `copy ${text}`}))),
     ];
   }
 
@@ -323,11 +555,16 @@ export class FleetPage {
     // What no verdict kept is played only when somebody wants to see it: keys may pass over many cells.
     const lies = (/** @type {string} */ what) => !cell.kept || cell.kept.includes(cell[what]);
     const figure = (/** @type {string} */ what, /** @type {string} */ name) => {
-      const box = h("figure", { data: { what } }, h("figcaption", { text: name }));
-      const lacks = (/** @type {string} */ text) => box.prepend(h("p", { class: "lacks", text }));
+      const box = h("figure", {data: {what}}, h("figcaption", {text: name}));
+      const lacks = (/** @type {string} */ text) => box.prepend(h("p", {class: "lacks", text}));
       const known = what === "difference" ? cell.right && cell.got : cell[what];
-      if (!known) lacks(what === "right" ? "nobody has said what is right" : what === "got" ? "there is no image" : "there is nothing to compare");
-      else if (what === "difference" && cell.right === cell.got) lacks("both are equal");
+      if (!known)
+        lacks(
+            what === "right"   ? "nobody has said what is right" :
+                what === "got" ? "there is no image" :
+                                 "there is nothing to compare");
+      else if (what === "difference" && cell.right === cell.got)
+        lacks("both are equal");
       else if (what === "difference" ? !lies("right") || !lies("got") : !lies(what)) {
         const play = button(`play up to frame ${cell.frame}`, async () => {
           play.setAttribute("disabled", "");
@@ -338,24 +575,63 @@ export class FleetPage {
             if (!signal.aborted) play.replaceWith(/** @type {Error} */ (error).message);
           }
         });
-        box.prepend(h("p", { class: "lacks" }, what === "difference" ? "needs both pictures" : "no picture was kept", what !== "difference" && play));
-      } else void this.source.picture(cell, what, signal).then((url) => signal.aborted || box.prepend(h("img", { src: url, alt: `frame ${cell.frame}: ${name}`, on: { click: () => box.classList.toggle("large"), load: () => (box.dataset.ready = "yes") } })), (error) => signal.aborted || lacks(error.message));
+        box.prepend(
+            h("p", {class: "lacks"}, what === "difference" ? "needs both pictures" : "no picture was kept",
+              what !== "difference" && play));
+      } else
+        void this.source.picture(cell, what, signal)
+            .then(
+                (url) => signal.aborted || box.prepend(h("img", {
+                  src: url,
+                  alt: `frame ${cell.frame}: ${name}`,
+                  on: {click: () => box.classList.toggle("large"), load: () => (box.dataset.ready = "yes")}
+                })),
+                (error) => signal.aborted || lacks(error.message));
       return box;
     };
-    return [h("h2", { text: `Frame ${cell.frame}` }, h("small", { text: "press a picture to see it larger" })),
-      h("div", { class: "three" }, figure("right", cell.right_is), figure("got", `drawn by ${cell.build.name}`), figure("difference", "difference, amplified; striped: changes from run to run"))];
+    return [
+      h("h2", {text: `Frame ${cell.frame}`}, h("small", {text: "press a picture to see it larger"})),
+      h("div", {class: "three"}, figure("right", cell.right_is), figure("got", `drawn by ${cell.build.name}`),
+        figure("difference", "difference, amplified; striped: changes from run to run"))
+    ];
   }
 
   /** @param {any} cell */
   deciding(cell) {
-    if (!this.source.live || !this.data.may.decide) return h("p", {}, h("i", { text: this.source.live ? "This server takes no decisions: it is for reading, or the corpus asks for signatures and the server has no key." : "drawtap corpus approve and reject decide, or the page that drawtap corpus serve shows." }));
-    const why = /** @type {HTMLInputElement} */ (h("input", { type: "text", class: "why", placeholder: "the reason; it stays beside the decision", "aria-label": "reason", maxlength: "2000" }));
-    const scope = /** @type {HTMLSelectElement} */ (h("select", { "aria-label": "which frames" }, h("option", { value: "frame", text: `frame ${cell.frame}` }), h("option", { value: "all", text: "all frames of the run" })));
-    const family = /** @type {HTMLSelectElement} */ (h("select", { "aria-label": "family" }, ...familiesOf(cell.build.family).map((one) => h("option", { value: one, text: `for ${one}` }))));
+    if (!this.source.live || !this.data.may.decide)
+      return h(
+          "p", {}, h("i", {
+            text: this.source.live ?
+                "This server takes no decisions: it is for reading, or the corpus asks for signatures and the server has no key." :
+                "drawtap corpus approve and reject decide, or the page that drawtap corpus serve shows."
+          }));
+    const why = /** @type {HTMLInputElement} */ (h("input", {
+      type: "text",
+      class: "why",
+      placeholder: "the reason; it stays beside the decision",
+      "aria-label": "reason",
+      maxlength: "2000"
+    }));
+    const scope = /** @type {HTMLSelectElement} */ (
+        h("select", {"aria-label": "which frames"}, h("option", {value: "frame", text: `frame ${cell.frame}`}),
+          h("option", {value: "all", text: "all frames of the run"})));
+    const family = /** @type {HTMLSelectElement} */ (
+        h("select", {"aria-label": "family"},
+          ...familiesOf(cell.build.family).map((one) => h("option", {value: one, text: `for ${one}`}))));
     const decide = async (/** @type {string} */ label) => {
-      if (!why.value.trim()) { why.focus(); return this.say("a decision needs a reason", true); }
+      if (!why.value.trim()) {
+        why.focus();
+        return this.say("a decision needs a reason", true);
+      }
       try {
-        await post("fleet/decide", JSON.stringify({ trace: cell.trace, engine: cell.build.key, frame: scope.value === "all" ? null : cell.frame, family: family.value, label, why: why.value }));
+        await post("fleet/decide", JSON.stringify({
+          trace: cell.trace,
+          engine: cell.build.key,
+          frame: scope.value === "all" ? null : cell.frame,
+          family: family.value,
+          label,
+          why: why.value
+        }));
       } catch (error) {
         return this.say(/** @type {Error} */ (error).message, true);
       }
@@ -363,23 +639,48 @@ export class FleetPage {
       await this.load(true);
       this.read();
     };
-    return h("div", { class: "tools", id: "decide" }, scope, family, why, button("approve", () => void decide("approved")), button("reject", () => void decide("rejected")), button("may change", () => void decide("flaky"), { title: "these frames may look different from run to run" }));
+    return h(
+        "div", {class: "tools", id: "decide"}, scope, family, why, button("approve", () => void decide("approved")),
+        button("reject", () => void decide("rejected")),
+        button("may change", () => void decide("flaky"), {title: "these frames may look different from run to run"}));
   }
 
   /** @param {any} cell */
   speed(cell) {
-    const { speed } = cell, [glyph, tone] = sign(speed.label);
+    const {speed} = cell, [glyph, tone] = sign(speed.label);
     const share = (/** @type {number|null} */ one) => (one === null ? "–" : percent(100 * one));
-    const told = [`slower by ${share(speed.effect)}`, `interval ${share(speed.low)} … ${share(speed.high)}`, `${speed.pairs} pairs`, speed.q !== null && `false findings to be counted with: ${(100 * speed.q).toPrecision(2)} %`, speed.label === "unknown" && `${share(speed.detectable)} would have shown`, speed.detail].filter(Boolean);
-    return [h("h2", { text: "Speed" }, h("small", { text: speed.metric ?? "" })), h("p", {}, h("b", { class: tone, text: `${glyph} ${speed.label}` }), ` ${told.join(" · ")}`),
-      ...(cell.pairs.length && speed.effect !== null ? [pairPlot(cell), h("p", {}, h("i", { text: `A dot is a pair: filled, the base was played first. Band: ±${(100 * (cell.threshold ?? 0)).toFixed(1)} %, which counts as nothing. ${cell.machines.map((/** @type {any} */ m) => `Machine ${m.name || "unnamed"}: ${m.pairs} pairs, spread ${(100 * m.spread).toFixed(2)} %.`).join(" ")}` }))] : [])];
+    const told = [
+      `slower by ${share(speed.effect)}`, `interval ${share(speed.low)} … ${share(speed.high)}`, `${speed.pairs} pairs`,
+      speed.q !== null && `false findings to be counted with: ${(100 * speed.q).toPrecision(2)} %`,
+      speed.label === "unknown" && `${share(speed.detectable)} would have shown`, speed.detail
+    ].filter(Boolean);
+    return [
+      h("h2", {text: "Speed"}, h("small", {text: speed.metric ?? ""})),
+      h("p", {}, h("b", {class: tone, text: `${glyph} ${speed.label}`}), ` ${told.join(" · ")}`),
+      ...(cell.pairs.length && speed.effect !== null ?
+              [
+                pairPlot(cell), h("p", {}, h("i", {
+                                    text: `A dot is a pair: filled, the base was played first. Band: ±${
+                                        (100 * (cell.threshold ?? 0)).toFixed(1)} %, which counts as nothing. ${
+                                        cell.machines
+                                            .map(
+                                                (/** @type {any} */ m) => `Machine ${m.name || "unnamed"}: ${
+                                                    m.pairs} pairs, spread ${(100 * m.spread).toFixed(2)} %.`)
+                                            .join(" ")}`
+                                  }))
+              ] :
+              [])
+    ];
   }
 
-  /** Open a recording in the viewer, on this build and on the one that it is compared with. @param {string} trace @param {string} engine */
+  /**
+   * Open a recording in the viewer, on this build and on the one that it is compared with. @param {string}
+   * trace @param {string} engine
+   */
   async open(trace, engine) {
     this.say("the recording is opened …");
     try {
-      const { place } = await post("fleet/open", JSON.stringify({ trace, engine, of: this.place.trace }));
+      const {place} = await post("fleet/open", JSON.stringify({trace, engine, of: this.place.trace}));
       history.pushState(null, "", `#${place}`);
       location.reload();
     } catch (error) {
@@ -389,20 +690,39 @@ export class FleetPage {
 
   commands() {
     return [
-      { name: "find recordings", keys: ["/"], run: () => this.find.focus() },
-      { name: "next red cell", keys: ["n"], run: () => this.nextRed(1) },
-      { name: "previous red cell", keys: ["N"], run: () => this.nextRed(-1) },
-      { name: "only what is red, or all", keys: ["h"], run: () => this.go({ label: this.place.label === "red" ? "" : "red" }) },
-      { name: "into the list", keys: ["l"], run: () => this.scroller.focus() },
-      { name: "into the panel", keys: ["o"], run: () => at("panel").focus() },
-      { name: "this cell", keys: ["1"], run: () => this.go({ tab: "cell" }) },
-      { name: "machines", keys: ["2"], run: () => this.go({ tab: "farm" }) },
-      { name: "open the recording in the viewer", keys: ["v"], run: () => this.data.may.play && this.place.trace && this.open(this.place.trace, this.place.build) },
-      { name: "decide about the images", keys: ["a"], run: () => /** @type {HTMLInputElement|null} */ (document.querySelector("#decide .why"))?.focus() },
-      { name: "read the corpus again", keys: ["r"], run: async () => { await this.load(true); this.read(); } },
-      { name: "undo: back to where I was", keys: ["u"], run: () => history.back() },
-      { name: "all commands", keys: ["Ctrl-k"], run: () => this.keys.palette() },
-      { name: "keys", keys: ["?"], run: () => this.keys.help("Keys") },
+      {name: "find recordings", keys: ["/"], run: () => this.find.focus()},
+      {name: "next red cell", keys: ["n"], run: () => this.nextRed(1)},
+      {name: "previous red cell", keys: ["N"], run: () => this.nextRed(-1)},
+      {
+        name: "only what is red, or all",
+        keys: ["h"],
+        run: () => this.go({label: this.place.label === "red" ? "" : "red"})
+      },
+      {name: "into the list", keys: ["l"], run: () => this.scroller.focus()},
+      {name: "into the panel", keys: ["o"], run: () => at("panel").focus()},
+      {name: "this cell", keys: ["1"], run: () => this.go({tab: "cell"})},
+      {name: "machines", keys: ["2"], run: () => this.go({tab: "farm"})},
+      {
+        name: "open the recording in the viewer",
+        keys: ["v"],
+        run: () => this.data.may.play && this.place.trace && this.open(this.place.trace, this.place.build)
+      },
+      {
+        name: "decide about the images",
+        keys: ["a"],
+        run: () => /** @type {HTMLInputElement|null} */ (document.querySelector("#decide .why"))?.focus()
+      },
+      {
+        name: "read the corpus again",
+        keys: ["r"],
+        run: async () => {
+          await this.load(true);
+          this.read();
+        }
+      },
+      {name: "undo: back to where I was", keys: ["u"], run: () => history.back()},
+      {name: "all commands", keys: ["Ctrl-k"], run: () => this.keys.palette()},
+      {name: "keys", keys: ["?"], run: () => this.keys.help("Keys")},
     ];
   }
 }

@@ -6,9 +6,12 @@ const NS = "http://www.w3.org/2000/svg";
 function svg(tag, props = {}, ...children) {
   const made = document.createElementNS(NS, tag);
   for (const [key, value] of Object.entries(props)) {
-    if (key === "text") made.textContent = value;
-    else if (key === "on") for (const [name, run] of Object.entries(value)) made.addEventListener(name, /** @type {any} */ (run));
-    else if (value !== null && value !== undefined && value !== false) made.setAttribute(key, String(value));
+    if (key === "text")
+      made.textContent = value;
+    else if (key === "on")
+      for (const [name, run] of Object.entries(value)) made.addEventListener(name, /** @type {any} */ (run));
+    else if (value !== null && value !== undefined && value !== false)
+      made.setAttribute(key, String(value));
   }
   made.append(...children.filter((one) => one));
   return made;
@@ -28,21 +31,38 @@ function ticks(low, high) {
   const rough = (high - low) / 4, power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= rough) ?? power;
   const found = [];
-  for (let at = Math.ceil(low / step) * step; at <= high + step / 1e6; at += step) found.push(Math.abs(at) < step / 1e6 ? 0 : at);
+  for (let at = Math.ceil(low / step) * step; at <= high + step / 1e6; at += step)
+    found.push(Math.abs(at) < step / 1e6 ? 0 : at);
   return found;
 }
 
 /** @param {number[]} values what has to be seen @param {number} height */
 function axis(values, height) {
   const low = Math.min(0, ...values), high = Math.max(0, ...values), room = (high - low || 1) * 0.08;
-  const y = (/** @type {number} */ value) => EDGE + ((high + room - value) / (high - low + 2 * room || 1)) * (height - 2 * EDGE);
-  const lines = ticks(low - room, high + room).map((at) => svg("g", { class: at === 0 ? "zero" : "grid" },
-    svg("line", { x1: LEFT, x2: WIDE - EDGE, y1: y(at), y2: y(at) }), svg("text", { x: LEFT - 6, y: y(at) + 4, "text-anchor": "end", text: percent(at, high - low < 2 ? 2 : high - low < 20 ? 1 : 0) })));
-  return { y, lines, low: low - room, high: high + room };
+  const y = (/** @type {number} */ value) =>
+      EDGE + ((high + room - value) / (high - low + 2 * room || 1)) * (height - 2 * EDGE);
+  const lines = ticks(low - room, high + room)
+                    .map(
+                        (at) =>
+                            svg("g", {class: at === 0 ? "zero" : "grid"},
+                                svg("line", {x1: LEFT, x2: WIDE - EDGE, y1: y(at), y2: y(at)}), svg("text", {
+                                  x: LEFT - 6,
+                                  y: y(at) + 4,
+                                  "text-anchor": "end",
+                                  text: percent(
+                                      at,
+                                      high - low < 2      ? 2 :
+                                          high - low < 20 ? 1 :
+                                                            0)
+                                })));
+  return {y, lines, low: low - room, high: high + room};
 }
 
 /** The middle of numbers. @param {number[]} values */
-const middle = (values) => { const all = [...values].sort((a, b) => a - b); return all.length % 2 ? all[all.length >> 1] : (all[all.length / 2 - 1] + all[all.length / 2]) / 2; };
+const middle = (values) => {
+  const all = [...values].sort((a, b) => a - b);
+  return all.length % 2 ? all[all.length >> 1] : (all[all.length / 2 - 1] + all[all.length / 2]) / 2;
+};
 
 /**
  * Every pair as a dot, the threshold as a band, the estimate with its interval.
@@ -50,19 +70,45 @@ const middle = (values) => { const all = [...values].sort((a, b) => a - b); retu
  */
 export function pairPlot(cell) {
   const height = 200, shares = cell.pairs.map((/** @type {any[]} */ one) => 100 * Math.expm1(one[0]));
-  const { effect, low, high } = cell.speed, bound = 100 * (cell.threshold ?? 0);
+  const {effect, low, high} = cell.speed, bound = 100 * (cell.threshold ?? 0);
   // One pair that was disturbed may not press all others into a line: it stands at the edge.
   const far = middle(shares.map((/** @type {number} */ s) => Math.abs(s - middle(shares)))) * 8 + 2 * bound;
-  const near = shares.map((/** @type {number} */ s) => Math.max(middle(shares) - far, Math.min(middle(shares) + far, s)));
-  const { y, lines } = axis([...near, bound, -bound, ...[low, high].filter((v) => v !== null).map((v) => 100 * v)], height);
+  const near =
+      shares.map((/** @type {number} */ s) => Math.max(middle(shares) - far, Math.min(middle(shares) + far, s)));
+  const {y, lines} =
+      axis([...near, bound, -bound, ...[low, high].filter((v) => v !== null).map((v) => 100 * v)], height);
   const x = (/** @type {number} */ i) => LEFT + 10 + ((i + 0.5) / shares.length) * (WIDE - LEFT - 20 - EDGE);
-  return svg("svg", { viewBox: `0 0 ${WIDE} ${height}`, class: "plot", role: "img", "aria-label": `${shares.length} pairs; slower by ${percent(100 * effect)}` },
-    svg("rect", { class: "band", x: LEFT, width: WIDE - EDGE - LEFT, y: y(bound), height: Math.max(1, y(-bound) - y(bound)) }),
-    ...lines,
-    low !== null && svg("rect", { class: "interval", x: LEFT, width: WIDE - EDGE - LEFT, y: y(100 * high), height: Math.max(2, y(100 * low) - y(100 * high)) }),
-    effect !== null && svg("line", { class: "estimate", x1: LEFT, x2: WIDE - EDGE, y1: y(100 * effect), y2: y(100 * effect) }),
-    ...near.map((/** @type {number} */ share, /** @type {number} */ i) => svg("circle", { class: `dot ${cell.pairs[i][1] ? "" : "hollow"} ${share === shares[i] ? "" : "far"}`, cx: x(i), cy: y(share), r: 3.5 },
-      svg("title", { text: `pair ${i + 1}: ${percent(shares[i])}, ${cell.pairs[i][1] ? "the base" : "the new build"} first, machine ${cell.machines[cell.pairs[i][2]]?.name ?? ""}` }))));
+  return svg(
+      "svg", {
+        viewBox: `0 0 ${WIDE} ${height}`,
+        class: "plot",
+        role: "img",
+        "aria-label": `${shares.length} pairs; slower by ${percent(100 * effect)}`
+      },
+      svg("rect",
+          {class: "band", x: LEFT, width: WIDE - EDGE - LEFT, y: y(bound), height: Math.max(1, y(-bound) - y(bound))}),
+      ...lines, low !== null && svg("rect", {
+                  class: "interval",
+                  x: LEFT,
+                  width: WIDE - EDGE - LEFT,
+                  y: y(100 * high),
+                  height: Math.max(2, y(100 * low) - y(100 * high))
+                }),
+      effect !== null &&
+          svg("line", {class: "estimate", x1: LEFT, x2: WIDE - EDGE, y1: y(100 * effect), y2: y(100 * effect)}),
+      ...near.map(
+          (/** @type {number} */ share, /** @type {number} */ i) => svg(
+              "circle", {
+                class: `dot ${cell.pairs[i][1] ? "" : "hollow"} ${share === shares[i] ? "" : "far"}`,
+                cx: x(i),
+                cy: y(share),
+                r: 3.5
+              },
+              svg("title", {
+                text: `pair ${i + 1}: ${percent(shares[i])}, ${
+                    cell.pairs[i][1] ? "the base" :
+                                       "the new build"} first, machine ${cell.machines[cell.pairs[i][2]]?.name ?? ""}`
+              }))));
 }
 
 /**
@@ -70,21 +116,57 @@ export function pairPlot(cell) {
  * @param {any} history @param {string} chosen key of a build @param {(key: string) => void} go
  */
 export function historyPlot(history, chosen, go) {
-  const { builds } = history, timed = builds.filter((/** @type {any} */ b) => b.effect !== null);
+  const {builds} = history, timed = builds.filter((/** @type {any} */ b) => b.effect !== null);
   const height = timed.length ? 170 : 56, foot = 26;
-  const { y, lines } = axis(timed.map((/** @type {any} */ b) => 100 * b.effect), height - foot);
+  const {y, lines} = axis(timed.map((/** @type {any} */ b) => 100 * b.effect), height - foot);
   const x = (/** @type {number} */ i) => LEFT + 14 + ((i + 0.5) / builds.length) * (WIDE - LEFT - 28 - EDGE);
   const every = Math.ceil(builds.length / 9);
-  const path = builds.map((/** @type {any} */ b, /** @type {number} */ i) => (b.effect === null ? null : `${x(i)},${y(100 * b.effect)}`)).filter(Boolean).join(" ");
-  return svg("svg", { viewBox: `0 0 ${WIDE} ${height}`, class: "plot", role: "img", "aria-label": `${builds.length} builds` },
-    ...(timed.length ? lines : []),
-    svg("polyline", { class: "course", points: path }),
-    ...builds.flatMap((/** @type {any} */ b, /** @type {number} */ i) => [
-      b.change !== null && svg("line", { class: "change", x1: (x(i) + x(Math.max(0, i - 1))) / 2, x2: (x(i) + x(Math.max(0, i - 1))) / 2, y1: EDGE, y2: height - foot }),
-      b.change !== null && svg("text", { class: "change", x: (x(i) + x(Math.max(0, i - 1))) / 2 + (2 * i < builds.length ? 4 : -4), y: EDGE + 10, "text-anchor": 2 * i < builds.length ? "start" : "end", text: percent(100 * b.change) }),
-      svg("g", { class: `build ${b.key === chosen ? "chosen" : ""} ${["crash", "hang", "oom", "device-lost", "gl-error"].includes(b.outcome) || ["differs", "rejected"].includes(b.images) ? "red" : ""}`, on: { click: () => go(b.key) } },
-        svg("circle", { cx: x(i), cy: b.effect === null ? height - foot - EDGE : y(100 * b.effect), r: 5 }),
-        svg("title", { text: `${b.name}: ${b.outcome}${b.images ? `, images ${b.images}` : ""}${b.effect === null ? "" : `, ${percent(100 * b.effect)} (${b.pairs} pairs)`}` })),
-      i % every === 0 && svg("text", { class: b.key === chosen ? "name chosen" : "name", x: x(i), y: height - 8, "text-anchor": "middle", text: b.name.length > 12 ? `${b.name.slice(0, 11)}…` : b.name }),
-    ]).filter(Boolean));
+  const path = builds
+                   .map(
+                       (/** @type {any} */ b, /** @type {number} */ i) =>
+                           (b.effect === null ? null : `${x(i)},${y(100 * b.effect)}`))
+                   .filter(Boolean)
+                   .join(" ");
+  return svg(
+      "svg", {viewBox: `0 0 ${WIDE} ${height}`, class: "plot", role: "img", "aria-label": `${builds.length} builds`},
+      ...(timed.length ? lines : []), svg("polyline", {class: "course", points: path}),
+      ...builds
+          .flatMap(
+              (/** @type {any} */ b, /** @type {number} */ i) =>
+                  [b.change !== null && svg("line", {
+                     class: "change",
+                     x1: (x(i) + x(Math.max(0, i - 1))) / 2,
+                     x2: (x(i) + x(Math.max(0, i - 1))) / 2,
+                     y1: EDGE,
+                     y2: height - foot
+                   }),
+                   b.change !== null && svg("text", {
+                     class: "change",
+                     x: (x(i) + x(Math.max(0, i - 1))) / 2 + (2 * i < builds.length ? 4 : -4),
+                     y: EDGE + 10,
+                     "text-anchor": 2 * i < builds.length ? "start" : "end",
+                     text: percent(100 * b.change)
+                   }),
+                   svg("g", {
+                     class: `build ${b.key === chosen ? "chosen" : ""} ${
+                             ["crash", "hang", "oom", "device-lost", "gl-error"].includes(b.outcome) ||
+                                 ["differs", "rejected"].includes(b.images) ?
+                             "red" :
+                             ""}`,
+                     on: {click: () => go(b.key)}
+                   },
+                       svg("circle",
+                           {cx: x(i), cy: b.effect === null ? height - foot - EDGE : y(100 * b.effect), r: 5}),
+                       svg("title", {
+                         text: `${b.name}: ${b.outcome}${b.images ? `, images ${b.images}` : ""}${
+                             b.effect === null ? "" : `, ${percent(100 * b.effect)} (${b.pairs} pairs)`}`
+                       })),
+                   i % every === 0 && svg("text", {
+                     class: b.key === chosen ? "name chosen" : "name",
+                     x: x(i),
+                     y: height - 8,
+                     "text-anchor": "middle",
+                     text: b.name.length > 12 ? `${b.name.slice(0, 11)}…` : b.name
+                   }),
+  ]).filter(Boolean));
 }

@@ -1,50 +1,88 @@
 // The history of a pixel: what wrote it in the frame, and which test kept other draws from it.
-import { button, fill, h, number } from "./dom.js";
-import { get } from "./net.js";
-import { link } from "./table.js";
+import {button, fill, h, number} from "./dom.js";
+import {get} from "./net.js";
+import {link} from "./table.js";
 
-const MARKS = /** @type {Record<string, string>} */ ({ wrote: "✓ wrote", failed: "✕ failed", masked: "○ masked", same: "= same", unknown: "? unknown" });
-const STEPS = /** @type {Record<string, string>} */ ({ covers: "cover it", culling: "face the eye", scissor: "in the scissor box", discard: "not discarded", coverage: "alpha, coverage", stencil: "stencil", depth: "depth" });
+const MARKS = /** @type {Record<string, string>} */ (
+    {wrote: "✓ wrote", failed: "✕ failed", masked: "○ masked", same: "= same", unknown: "? unknown"});
+const STEPS = /** @type {Record<string, string>} */ ({
+  covers: "cover it",
+  culling: "face the eye",
+  scissor: "in the scissor box",
+  discard: "not discarded",
+  coverage: "alpha, coverage",
+  stencil: "stencil",
+  depth: "depth"
+});
 
-/** A section that fills itself. @param {any} ctx @param {number} seq @param {string} of @param {string} px "X,Y" from below */
+/**
+ * A section that fills itself. @param {any} ctx @param {number} seq @param {string} of @param {string} px "X,Y" from
+ * below
+ */
 export function pixelHistory(ctx, seq, of, px) {
   const [x, y] = px.split(",").map(Number);
   const title = `History of pixel ${x}, ${y}`;
-  const box = h("section", { id: "history", "aria-label": title, "aria-busy": "true" }, h("h2", { text: title }, h("small", { text: "playing the frame …" })));
-  const close = button("close", () => ctx.store.set({ px: "" }), { "aria-label": "close the history" });
-  get(`${ctx.recording.number}/picture/${seq}/pixel?of=${of}&x=${x}&y=${y}`, ctx.signal).then((found) => {
-    const wrote = found.events.filter((/** @type {any} */ e) => e.outcome === "wrote").length;
-    const rest = found.events.length - wrote;
-    fill(box, h("div", { class: "tools" }, h("h2", { text: title }, h("small", { text: `${number(wrote)} ${wrote === 1 ? "call" : "calls"} wrote it in this frame, ${number(rest)} covered it without writing` })), close),
-      found.events.length ? table(ctx, found) : h("p", {}, h("i", { text: "no call of this frame wrote or covered it" })));
-  }, (error) => {
-    if (error.name === "AbortError") return;
-    fill(box, h("div", { class: "tools" }, h("h2", { text: title }), close), h("p", { class: "bad", text: error.message }), error.hint && h("p", { text: error.hint }));
-  }).finally(() => box.removeAttribute("aria-busy"));
+  const box =
+      h("section", {id: "history", "aria-label": title, "aria-busy": "true"},
+        h("h2", {text: title}, h("small", {text: "playing the frame …"})));
+  const close = button("close", () => ctx.store.set({px: ""}), {"aria-label": "close the history"});
+  get(`${ctx.recording.number}/picture/${seq}/pixel?of=${of}&x=${x}&y=${y}`, ctx.signal)
+      .then(
+          (found) => {
+            const wrote = found.events.filter((/** @type {any} */ e) => e.outcome === "wrote").length;
+            const rest = found.events.length - wrote;
+            fill(
+                box,
+                h("div", {class: "tools"},
+                  h("h2", {text: title}, h("small", {
+                      text: `${number(wrote)} ${wrote === 1 ? "call" : "calls"} wrote it in this frame, ${
+                          number(rest)} covered it without writing`
+                    })),
+                  close),
+                found.events.length ? table(ctx, found) :
+                                      h("p", {}, h("i", {text: "no call of this frame wrote or covered it"})));
+          },
+          (error) => {
+            if (error.name === "AbortError") return;
+            fill(
+                box, h("div", {class: "tools"}, h("h2", {text: title}), close),
+                h("p", {class: "bad", text: error.message}), error.hint && h("p", {text: error.hint}));
+          })
+      .finally(() => box.removeAttribute("aria-busy"));
   return box;
 }
 
 /** @param {any} ctx @param {any} found */
 function table(ctx, found) {
   const heads = ["call", "what became of it", "value"];
-  return h("div", { class: "scroll" }, h("table", {}, h("thead", {}, h("tr", {}, ...heads.map((text) => h("th", { text, scope: "col" })))),
-    h("tbody", {}, ...found.events.map((/** @type {any} */ event) => row(ctx, event, found.format)))));
+  return h(
+      "div", {class: "scroll"},
+      h("table", {}, h("thead", {}, h("tr", {}, ...heads.map((text) => h("th", {text, scope: "col"})))),
+        h("tbody", {}, ...found.events.map((/** @type {any} */ event) => row(ctx, event, found.format)))));
 }
 
 /** @param {any} ctx @param {any} event @param {string} format */
 function row(ctx, event, format) {
   const tests = steps(event);
-  return h("tr", { class: `event ${event.outcome}` },
-    h("td", { title: event.text }, link(number(event.call), () => ctx.go(event.call)), ` ${event.name}`),
-    h("td", { class: "wrap" }, h("b", { class: event.outcome, text: MARKS[event.outcome] }), event.outcome === "wrote" ? ` ${event.reason.replace("wrote ", "")}` : `: ${event.reason}`, tests && h("div", { class: "steps", text: tests })),
-    h("td", { class: "mono" }, ...values(event, format)));
+  return h(
+      "tr", {class: `event ${event.outcome}`},
+      h("td", {title: event.text}, link(number(event.call), () => ctx.go(event.call)), ` ${event.name}`),
+      h("td", {class: "wrap"}, h("b", {class: event.outcome, text: MARKS[event.outcome]}),
+        event.outcome === "wrote" ? ` ${event.reason.replace("wrote ", "")}` : `: ${event.reason}`,
+        tests && h("div", {class: "steps", text: tests})),
+      h("td", {class: "mono"}, ...values(event, format)));
 }
 
 /** What changed, as before → after; else what is there. @param {any} event @param {string} format */
 function values(event, format) {
-  const { changed, before, after } = event;
-  const lines = ["color", "depth", "stencil"].filter((part) => after[part] && (changed.includes(part) || (!changed.length && part === "color")));
-  return lines.map((part) => h("div", {}, ...(part === "color" ? [] : [`${part} `]), ...(changed.includes(part) ? [...one(part, before[part], format), " → "] : []), ...one(part, after[part], format)));
+  const {changed, before, after} = event;
+  const lines = ["color", "depth", "stencil"].filter(
+      (part) => after[part] && (changed.includes(part) || (!changed.length && part === "color")));
+  return lines.map(
+      (part) =>
+          h("div", {}, ...(part === "color" ? [] : [`${part} `]),
+            ...(changed.includes(part) ? [...one(part, before[part], format), " → "] : []),
+            ...one(part, after[part], format)));
 }
 
 /** @param {string} part @param {any} v @param {string} format @returns {(Node|string)[]} */
@@ -53,10 +91,14 @@ function one(part, v, format) {
   if (part !== "color") return [short(v[0])];
   const scale = format === "unorm8" ? 1 : 255;
   const [r, g, b] = v.map((/** @type {any} */ n) => Math.max(0, Math.min(255, Math.round(Number(n) * scale))) || 0);
-  return [h("span", { class: "patch", style: { background: `rgb(${r} ${g} ${b})` }, "aria-hidden": "true" }), v.map(short).join(" ")];
+  return [
+    h("span", {class: "patch", style: {background: `rgb(${r} ${g} ${b})`}, "aria-hidden": "true"}),
+    v.map(short).join(" ")
+  ];
 }
 
-const short = (/** @type {any} */ v) => (typeof v === "number" && !Number.isInteger(v) ? String(Number(v.toPrecision(6))) : String(v));
+const short = (/** @type {any} */ v) =>
+    (typeof v === "number" && !Number.isInteger(v) ? String(Number(v.toPrecision(6))) : String(v));
 
 /** How many fragments each test lets through, where the driver counts them. @param {any} event */
 function steps(event) {

@@ -1,5 +1,5 @@
 // An image of any type of numbers: zoom, channels, range, histogram, NaN, and the exact value below the pointer.
-import { button, h, number } from "./dom.js";
+import {button, h, number} from "./dom.js";
 
 let zoom = 1;
 
@@ -7,12 +7,18 @@ let zoom = 1;
 export function headed(answer) {
   const length = new DataView(answer).getUint32(0, true);
   const head = JSON.parse(new TextDecoder().decode(new Uint8Array(answer, 4, length)));
-  return { head, at: 4 + length };
+  return {head, at: 4 + length};
 }
 
 const TYPES = /** @type {Record<string, any>} */ ({
-  "|u1": Uint8Array, "|i1": Int8Array, "<u2": Uint16Array, "<i2": Int16Array, "<u4": Uint32Array, "<i4": Int32Array,
-  "<f4": Float32Array, "<f8": Float64Array,
+  "|u1": Uint8Array,
+  "|i1": Int8Array,
+  "<u2": Uint16Array,
+  "<i2": Int16Array,
+  "<u4": Uint32Array,
+  "<i4": Int32Array,
+  "<f4": Float32Array,
+  "<f8": Float64Array,
 });
 
 /** @param {ArrayBuffer} buffer @param {number} at @param {string} type of numpy @param {number} length */
@@ -27,8 +33,9 @@ function halves(bits) {
   const out = new Float32Array(bits.length);
   bits.forEach((v, i) => {
     const sign = v & 0x8000 ? -1 : 1, exponent = (v >> 10) & 31, fraction = v & 1023;
-    out[i] = exponent === 31 ? (fraction ? NaN : sign * Infinity)
-      : exponent ? sign * 2 ** (exponent - 15) * (1 + fraction / 1024) : sign * 2 ** -14 * (fraction / 1024);
+    out[i] = exponent === 31 ? (fraction ? NaN : sign * Infinity) :
+        exponent             ? sign * 2 ** (exponent - 15) * (1 + fraction / 1024) :
+                               sign * 2 ** -14 * (fraction / 1024);
   });
   return out;
 }
@@ -44,53 +51,72 @@ function halves(bits) {
 
 /** How often each byte stands in each channel; pictures of bytes are the many. @param {Image} image */
 function bytesOf(image) {
-  const { channels: { length }, data } = image, counts = new Uint32Array(256 * length);
-  if (length === 4) for (let i = 0; i < data.length; i += 4) { counts[data[i]]++; counts[256 + data[i + 1]]++; counts[512 + data[i + 2]]++; counts[768 + data[i + 3]]++; }
-  else for (let i = 0; i < data.length; i++) counts[256 * (i % length) + data[i]]++;
+  const {channels: {length}, data} = image, counts = new Uint32Array(256 * length);
+  if (length === 4)
+    for (let i = 0; i < data.length; i += 4) {
+      counts[data[i]]++;
+      counts[256 + data[i + 1]]++;
+      counts[512 + data[i + 2]]++;
+      counts[768 + data[i + 3]]++;
+    }
+  else
+    for (let i = 0; i < data.length; i++) counts[256 * (i % length) + data[i]]++;
   return counts;
 }
 
-/** What a channel's values span, and how many are no numbers. @param {Image} image @returns {{least: number, most: number, odd: number, counts?: Uint32Array}} */
+/**
+ * What a channel's values span, and how many are no numbers. @param {Image} image @returns {{least: number, most:
+ * number, odd: number, counts?: Uint32Array}}
+ */
 export function span(image) {
   if (image.data instanceof Uint8Array) {
-    const counts = bytesOf(image), there = (/** @type {number} */ v) => [...image.channels].some((_, c) => counts[256 * c + v]);
-    const values = Array.from({ length: 256 }, (_, v) => v).filter(there);
-    return { least: values[0] ?? Infinity, most: values.at(-1) ?? -Infinity, odd: 0, counts };
+    const counts = bytesOf(image),
+          there = (/** @type {number} */ v) => [...image.channels].some((_, c) => counts[256 * c + v]);
+    const values = Array.from({length: 256}, (_, v) => v).filter(there);
+    return {least: values[0] ?? Infinity, most: values.at(-1) ?? -Infinity, odd: 0, counts};
   }
   let least = Infinity, most = -Infinity, odd = 0;
   for (const v of image.data) {
-    if (!Number.isFinite(v)) odd++;
+    if (!Number.isFinite(v))
+      odd++;
     else {
       if (v < least) least = v;
       if (v > most) most = v;
     }
   }
-  return { least, most, odd };
+  return {least, most, odd};
 }
 
-/** The range that is shown at first: the whole one of bytes, 0 to 1 of colours, else what there is. @param {Image} image */
+/**
+ * The range that is shown at first: the whole one of bytes, 0 to 1 of colours, else what there is. @param {Image}
+ * image
+ */
 function first(image) {
   if (image.data instanceof Uint8Array && image.channels !== "s") return [0, 255];
-  const { least, most } = span(image);
+  const {least, most} = span(image);
   if (image.data instanceof Float32Array && "rgba".startsWith(image.channels) && least >= 0 && most <= 1) return [0, 1];
   return least < most ? [least, most] : [Math.min(least, 0), Math.max(most, 1)];
 }
 
 /**
  * @param {Image} image
- * @param {{name: string, tools?: Node[], small?: boolean, plain?: boolean, fit?: boolean, over?: HTMLCanvasElement[], tell?: (x: number, y: number) => string, chosen?: string, pick?: (x: number, y: number) => void}} how
- * `fit`: from 0 to the largest value at first; `over`: canvases of the same size that lie upon it; `tell`: what they have at a pixel from below; `chosen`: a pixel "X,Y" from below; `pick`: what a click on one does
+ * @param {{name: string, tools?: Node[], small?: boolean, plain?: boolean, fit?: boolean, over?: HTMLCanvasElement[],
+ *     tell?: (x: number, y: number) => string, chosen?: string, pick?: (x: number, y: number) => void}} how
+ * `fit`: from 0 to the largest value at first; `over`: canvases of the same size that lie upon it; `tell`: what they
+ * have at a pixel from below; `chosen`: a pixel "X,Y" from below; `pick`: what a click on one does
  */
 export function imageView(image, how) {
-  const { width, height, channels } = image;
+  const {width, height, channels} = image;
   const stats = span(image);
   let [low, high] = how.fit ? [0, stats.most || 1] : first(image);
   let only = "";
   /** @type {HTMLElement[]} */
   let tools = [];
-  const canvas = /** @type {HTMLCanvasElement} */ (h("canvas", { width, height, role: "img", "aria-label": how.name, tabindex: "0" }));
-  const value = h("code", { text: how.pick ? "point at a pixel; click, or arrows and Enter: its history" : "point at a pixel" });
-  const frame = h("div", { class: "cursor", hidden: true });
+  const canvas = /** @type {HTMLCanvasElement} */ (
+      h("canvas", {width, height, role: "img", "aria-label": how.name, tabindex: "0"}));
+  const value =
+      h("code", {text: how.pick ? "point at a pixel; click, or arrows and Enter: its history" : "point at a pixel"});
+  const frame = h("div", {class: "cursor", hidden: true});
   let [px, py] = how.chosen ? how.chosen.split(",").map(Number) : [-1, -1];
   const paint = () => {
     canvas.style.width = `${width * (how.small ? Math.max(1, Math.min(4, 96 / width)) : zoom)}px`;
@@ -101,38 +127,46 @@ export function imageView(image, how) {
       /** @type {any} */ (one).drawAt?.(parseFloat(canvas.style.width) / width);
     }
     place();
-    tools.forEach((b) => b.setAttribute("aria-pressed", String(b.textContent === only.toUpperCase() || b.textContent === `${zoom}×`)));
+    tools.forEach(
+        (b) => b.setAttribute(
+            "aria-pressed", String(b.textContent === only.toUpperCase() || b.textContent === `${zoom}×`)));
   };
   /** @param {number} x @param {number} below */
   const tell = (x, below) => {
     const at = ((image.bottomFirst ? below : height - 1 - below) * width + x) * channels.length;
-    value.textContent = `x ${x}, y ${below} from below: ${[...image.data.subarray(at, at + channels.length)].join(" ")}${how.tell?.(x, below) ?? ""}`;
+    value.textContent = `x ${x}, y ${below} from below: ${
+            [...image.data.subarray(at, at + channels.length)].join(" ")}${how.tell?.(x, below) ?? ""}`;
   };
   const place = () => {
     const by = parseFloat(canvas.style.width) / width;
     frame.hidden = px < 0 || px >= width || py < 0 || py >= height;
-    Object.assign(frame.style, { left: `${px * by}px`, top: `${(height - 1 - py) * by}px`, width: `${by}px`, height: `${by}px` });
+    Object.assign(
+        frame.style, {left: `${px * by}px`, top: `${(height - 1 - py) * by}px`, width: `${by}px`, height: `${by}px`});
   };
   /** @param {MouseEvent} event */
-  const below = (event) => [Math.floor((event.offsetX / canvas.clientWidth) * width), height - 1 - Math.floor((event.offsetY / canvas.clientHeight) * height)];
+  const below = (event) =>
+      [Math.floor((event.offsetX / canvas.clientWidth) * width),
+       height - 1 - Math.floor((event.offsetY / canvas.clientHeight) * height)];
   const inside = (/** @type {number} */ x, /** @type {number} */ y) => x >= 0 && y >= 0 && x < width && y < height;
   canvas.addEventListener("mousemove", (event) => {
     const [x, y] = below(event);
     if (inside(x, y)) tell(x, y);
   });
-  const { pick: picked } = how;
+  const {pick: picked} = how;
   if (picked) {
     canvas.addEventListener("click", (event) => {
       const [x, y] = below(event);
       if (inside(x, y)) picked(x, y);
     });
     canvas.addEventListener("keydown", (event) => {
-      const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
+      const step = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1]}[event.key];
       if (event.key === "Enter" && inside(px, py)) picked(px, py);
       if (!step) return;
       event.preventDefault();
       const by = event.shiftKey ? 10 : 1;
-      [px, py] = px < 0 ? [width >> 1, height >> 1] : [Math.max(0, Math.min(width - 1, px + step[0] * by)), Math.max(0, Math.min(height - 1, py + step[1] * by))];
+      [px, py] = px < 0 ?
+          [width >> 1, height >> 1] :
+          [Math.max(0, Math.min(width - 1, px + step[0] * by)), Math.max(0, Math.min(height - 1, py + step[1] * by))];
       place();
       tell(px, py);
     });
@@ -140,54 +174,83 @@ export function imageView(image, how) {
   if (how.plain) {
     paint();
     canvas.style.width = "";
-    return h("div", { class: "picture" }, canvas);
+    return h("div", {class: "picture"}, canvas);
   }
   if (how.small) {
     paint();
-    return h("div", { class: "picture" }, canvas);
+    return h("div", {class: "picture"}, canvas);
   }
-  const pick = (/** @type {string} */ letter) => button(letter.toUpperCase(), () => { only = only === letter ? "" : letter; paint(); });
-  tools = [...(channels.length > 1 ? [...channels].map(pick) : []), ...[0.5, 1, 2, 4, 8].map((by) => button(`${by}×`, () => { zoom = by; paint(); }))];
+  const pick = (/** @type {string} */ letter) => button(letter.toUpperCase(), () => {
+    only = only === letter ? "" : letter;
+    paint();
+  });
+  tools = [
+    ...(channels.length > 1 ? [...channels].map(pick) : []),
+    ...[0.5, 1, 2, 4, 8].map(
+        (by) => button(
+            `${by}×`,
+            () => {
+              zoom = by;
+              paint();
+            }))
+  ];
   const limit = (/** @type {number} */ now, /** @type {(v: number) => void} */ set, /** @type {string} */ name) => {
-    const input = /** @type {HTMLInputElement} */ (h("input", { type: "number", step: "any", value: String(now), "aria-label": name }));
-    input.addEventListener("input", () => { set(Number(input.value)); paint(); });
+    const input = /** @type {HTMLInputElement} */ (
+        h("input", {type: "number", step: "any", value: String(now), "aria-label": name}));
+    input.addEventListener("input", () => {
+      set(Number(input.value));
+      paint();
+    });
     return input;
   };
-  const limits = [limit(low, (v) => (low = v), "value shown darkest"), limit(high, (v) => (high = v), "value shown brightest")];
+  const limits =
+      [limit(low, (v) => (low = v), "value shown darkest"), limit(high, (v) => (high = v), "value shown brightest")];
   const fit = button("fit", () => {
-    low = stats.least; high = stats.most;
-    limits[0].value = String(low); limits[1].value = String(high);
+    low = stats.least;
+    high = stats.most;
+    limits[0].value = String(low);
+    limits[1].value = String(high);
     paint();
-  }, { title: "range from the least to the largest value" });
-  const bars = /** @type {HTMLCanvasElement} */ (h("canvas", { width: 256, height: 60, role: "img", "aria-label": `histogram from ${stats.least} to ${stats.most}` }));
+  }, {title: "range from the least to the largest value"});
+  const bars = /** @type {HTMLCanvasElement} */ (h(
+      "canvas", {width: 256, height: 60, role: "img", "aria-label": `histogram from ${stats.least} to ${stats.most}`}));
   histogram(bars, image, stats);
   paint();
-  return h("div", {},
-    h("div", { class: "tools" }, ...tools, h("i", { text: "range" }), ...limits, fit, ...(how.tools ?? [])),
-    h("div", { class: "picture", data: { picks: how.pick ? "yes" : "" } }, h("div", { class: "stack" }, canvas, ...(how.over ?? []), frame)), h("p", {}, value),
-    h("p", {}, h("i", { text: `values from ${stats.least} to ${stats.most}${stats.odd ? `; ${number(stats.odd)} are no numbers, shown magenta` : ""}` })), bars);
+  return h(
+      "div", {}, h("div", {class: "tools"}, ...tools, h("i", {text: "range"}), ...limits, fit, ...(how.tools ?? [])),
+      h("div", {class: "picture", data: {picks: how.pick ? "yes" : ""}},
+        h("div", {class: "stack"}, canvas, ...(how.over ?? []), frame)),
+      h("p", {}, value), h("p", {}, h("i", {
+                             text: `values from ${stats.least} to ${stats.most}${
+                                 stats.odd ? `; ${number(stats.odd)} are no numbers, shown magenta` : ""}`
+                           })),
+      bars);
 }
 
 /** @param {Image} image @param {string} only @param {number} low @param {number} high */
 function shown(image, only, low, high) {
-  const { width, height, channels, data } = image;
+  const {width, height, channels, data} = image;
   const made = new ImageData(width, height);
-  if (data instanceof Uint8Array && channels === "rgba" && !only && low === 0 && high === 255 && !image.bottomFirst && data.byteOffset % 4 === 0) {
-    const from = new Uint32Array(data.buffer, data.byteOffset, width * height), to = new Uint32Array(made.data.buffer), opaque = new Uint8Array(new Uint32Array([1]).buffer)[0] ? 0xff000000 : 0xff;
+  if (data instanceof Uint8Array && channels === "rgba" && !only && low === 0 && high === 255 && !image.bottomFirst &&
+      data.byteOffset % 4 === 0) {
+    const from = new Uint32Array(data.buffer, data.byteOffset, width * height), to = new Uint32Array(made.data.buffer),
+          opaque = new Uint8Array(new Uint32Array([1]).buffer)[0] ? 0xff000000 : 0xff;
     for (let i = 0; i < to.length; i++) to[i] = from[i] | opaque;
     return made;
   }
   const spread = 255 / (high - low || 1);
   const grey = only || channels.length === 1 || channels === "la";
-  const places = grey ? Array(3).fill(only ? channels.indexOf(only) : 0)
-    : ["r", "g", "b"].map((letter) => channels.indexOf(letter));
+  const places = grey ? Array(3).fill(only ? channels.indexOf(only) : 0) :
+                        ["r", "g", "b"].map((letter) => channels.indexOf(letter));
   for (let y = 0; y < height; y++) {
     let from = (image.bottomFirst ? height - 1 - y : y) * width * channels.length;
     for (let x = 0, to = y * width * 4; x < width; x++, to += 4, from += channels.length) {
       for (let c = 0; c < 3; c++) {
         const v = places[c] < 0 ? low : data[from + places[c]];
-        if (Number.isFinite(v)) made.data[to + c] = (v - low) * spread;
-        else [made.data[to], made.data[to + 1], made.data[to + 2]] = [255, 0, 255];
+        if (Number.isFinite(v))
+          made.data[to + c] = (v - low) * spread;
+        else
+          [made.data[to], made.data[to + 1], made.data[to + 2]] = [255, 0, 255];
       }
       made.data[to + 3] = 255;
     }
@@ -195,17 +258,25 @@ function shown(image, only, low, high) {
   return made;
 }
 
-/** @param {HTMLCanvasElement} canvas @param {Image} image @param {{least: number, most: number, counts?: Uint32Array}} stats */
+/**
+ * @param {HTMLCanvasElement} canvas @param {Image} image @param {{least: number, most: number, counts?: Uint32Array}}
+ *     stats
+ */
 function histogram(canvas, image, stats) {
   const context = canvas.getContext("2d");
-  const { channels, data } = image;
+  const {channels, data} = image;
   if (!context || !(stats.most > stats.least)) return;
   const counts = [...channels].map(() => new Uint32Array(256));
   const scale = 255.999 / (stats.most - stats.least);
-  if (stats.counts) stats.counts.forEach((n, i) => { counts[i >> 8][Math.floor(((i & 255) - stats.least) * scale)] += n; });
-  else for (let i = 0; i < data.length; i++) if (Number.isFinite(data[i])) counts[i % channels.length][Math.floor((data[i] - stats.least) * scale)]++;
+  if (stats.counts)
+    stats.counts.forEach((n, i) => {
+      counts[i >> 8][Math.floor(((i & 255) - stats.least) * scale)] += n;
+    });
+  else
+    for (let i = 0; i < data.length; i++)
+      if (Number.isFinite(data[i])) counts[i % channels.length][Math.floor((data[i] - stats.least) * scale)]++;
   const most = Math.log1p(Math.max(...counts.map((one) => Math.max(...one))));
-  const colours = { r: "#d33", g: "#2a2", b: "#36d" };
+  const colours = {r: "#d33", g: "#2a2", b: "#36d"};
   [...channels].forEach((letter, c) => {
     if (letter === "a") return;
     context.strokeStyle = colours[/** @type {"r"} */ (letter)] ?? getComputedStyle(document.body).color;
@@ -214,4 +285,3 @@ function histogram(canvas, image, stats) {
     context.stroke();
   });
 }
-

@@ -1,12 +1,15 @@
 // Panels about a kernel trace. Each asks for the timeline's area, or else for what is in view there.
-import { button, duration, fill, h, loadPlots, number } from "./dom.js";
+import {button, duration, fill, h, loadPlots, number} from "./dom.js";
 import * as lengths from "./lengths.js";
-import { get } from "./net.js";
-import { saving, table } from "./table.js";
-import { clock } from "./timegraph.js";
-import { axis } from "./units.js";
+import {get} from "./net.js";
+import {saving, table} from "./table.js";
+import {clock} from "./timegraph.js";
+import {axis} from "./units.js";
 
-const MARKS = { error: "✕", warning: "▲" };
+const MARKS = {
+  error: "✕",
+  warning: "▲"
+};
 
 /** Stands where a recording of calls would: it has none. */
 export class KernelTrace {
@@ -26,15 +29,21 @@ export class KernelTrace {
 
 /** Ask for the window of the timeline. @param {any} ctx @param {string} what */
 async function windowed(ctx, what) {
-  const { graph } = ctx.timeline;
+  const {graph} = ctx.timeline;
   if (!ctx.timeline.listing?.length) return null;
-  const { a, b } = graph.area ?? graph.view;
-  const head = h("small", { text: `${clock(a, (b - a) / 1000)} to ${clock(b, (b - a) / 1000)}${graph.area ? ", the area" : ", what is in view"}` });
-  return { head, answer: await get(`${ctx.recording.number}/${what}?t0=${Math.floor(a)}&t1=${Math.ceil(b)}`, ctx.signal), length: b - a };
+  const {a, b} = graph.area ?? graph.view;
+  const head = h("small", {
+    text: `${clock(a, (b - a) / 1000)} to ${clock(b, (b - a) / 1000)}${graph.area ? ", the area" : ", what is in view"}`
+  });
+  return {
+    head,
+    answer: await get(`${ctx.recording.number}/${what}?t0=${Math.floor(a)}&t1=${Math.ceil(b)}`, ctx.signal),
+    length: b - a
+  };
 }
 
 /** @param {any} ctx */
-const wait = (ctx) => fill(ctx.element, h("p", {}, h("i", { text: "the tables of the trace are being made …" })));
+const wait = (ctx) => fill(ctx.element, h("p", {}, h("i", {text: "the tables of the trace are being made …"})));
 
 export const contentionPanel = {
   id: "contention",
@@ -43,17 +52,41 @@ export const contentionPanel = {
   async show(ctx) {
     const found = await windowed(ctx, "contention");
     if (!found) return wait(ctx);
-    const { answer, head } = found, { graph } = ctx.timeline;
-    const worst = (/** @type {any} */ f) => f.worst_at_ns === null ? null : button(`show the worst: ${duration(f.worst_ns)}`, () => graph.look(f.worst_at_ns - f.worst_ns, f.worst_at_ns + 2 * f.worst_ns));
+    const {answer, head} = found, {graph} = ctx.timeline;
+    const worst = (/** @type {any} */ f) => f.worst_at_ns === null ?
+        null :
+        button(
+            `show the worst: ${duration(f.worst_ns)}`,
+            () => graph.look(f.worst_at_ns - f.worst_ns, f.worst_at_ns + 2 * f.worst_ns));
     fill(
-      ctx.element,
-      h("h2", { text: "Who keeps whom waiting" }, head),
-      ...answer.problems.map((/** @type {any} */ p) => h("p", { class: "bad", text: `▲ ${p.kind}: ${p.where}: ${p.text}` })),
-      answer.findings.length > 0 && h("table", {}, h("thead", {}, h("tr", {}, ...["culprit", "victim", "cost", "share", "times", "rule"].map((text) => h("th", { text, class: ["cost", "share", "times"].includes(text) ? "n" : "" })))),
-        h("tbody", {}, ...answer.findings.map((/** @type {any} */ f) => h("tr", {}, h("td", { text: f.culprit }), h("td", { text: f.victim }), h("td", { class: "n", text: duration(f.cost_ns) }), h("td", { class: "n", text: `${(100 * f.share).toFixed(0)} %` }), h("td", { class: "n", text: number(f.count) }), h("td", { text: f.rule }))))),
-      ...answer.findings.map((/** @type {any} */ f, /** @type {number} */ i) => h("details", { open: i === 0 }, h("summary", { text: `${MARKS.warning} ${f.title}: ${f.culprit} costs ${f.victim} ${duration(f.cost_ns)}` }),
-        h("p", { text: f.what }), h("p", { text: f.why }), h("p", {}, h("b", { text: "What to do: " }), f.fix), worst(f))),
-      !answer.findings.length && h("p", { text: answer.drivers.length ? "nothing that costs 2 % of the time" : "no event of this trace is known to a driver: nothing could be looked for" }),
+        ctx.element,
+        h("h2", {text: "Who keeps whom waiting"}, head),
+        ...answer.problems.map(
+            (/** @type {any} */ p) => h("p", {class: "bad", text: `▲ ${p.kind}: ${p.where}: ${p.text}`})),
+        answer.findings.length > 0 &&
+            h("table", {},
+              h("thead", {},
+                h("tr", {},
+                  ...["culprit", "victim", "cost", "share", "times", "rule"].map(
+                      (text) => h("th", {text, class: ["cost", "share", "times"].includes(text) ? "n" : ""})))),
+              h("tbody", {},
+                ...answer.findings.map(
+                    (/** @type {any} */ f) =>
+                        h("tr", {}, h("td", {text: f.culprit}), h("td", {text: f.victim}),
+                          h("td", {class: "n", text: duration(f.cost_ns)}),
+                          h("td", {class: "n", text: `${(100 * f.share).toFixed(0)} %`}),
+                          h("td", {class: "n", text: number(f.count)}), h("td", {text: f.rule}))))),
+        ...answer.findings.map(
+            (/** @type {any} */ f, /** @type {number} */ i) =>
+                h("details", {open: i === 0},
+                  h("summary",
+                    {text: `${MARKS.warning} ${f.title}: ${f.culprit} costs ${f.victim} ${duration(f.cost_ns)}`}),
+                  h("p", {text: f.what}), h("p", {text: f.why}), h("p", {}, h("b", {text: "What to do: "}), f.fix),
+                  worst(f))),
+        !answer.findings.length && h("p", {
+          text: answer.drivers.length ? "nothing that costs 2 % of the time" :
+                                        "no event of this trace is known to a driver: nothing could be looked for"
+        }),
     );
   },
 };
@@ -65,11 +98,30 @@ export const figuresPanel = {
   async show(ctx) {
     const found = await windowed(ctx, "figures");
     if (!found) return wait(ctx);
-    fill(ctx.element, h("h2", { text: "Figures" }, found.head),
-      ...found.answer.tables.flatMap((/** @type {any} */ t) => [h("h2", { text: t.title }), saving({ name: t.title, rows: () => ({ columns: t.columns, rows: t.rows.map((/** @type {any[]} */ row) => row.map(([value]) => value)) }) }), h("div", { class: "scroll" }, h("table", {},
-        h("thead", {}, h("tr", {}, ...t.columns.map((/** @type {string} */ c, /** @type {number} */ i) => h("th", { text: c, class: t.right[i] ? "n" : "", title: t.meanings[i] || null })))),
-        h("tbody", {}, ...t.rows.map((/** @type {any[]} */ row) => h("tr", {}, ...row.map(([, text], i) => h("td", { class: t.right[i] ? "n" : "", text })))))))]),
-      !found.answer.tables.length && h("p", { text: "this time has no figures" }));
+    fill(
+        ctx.element, h("h2", {text: "Figures"}, found.head),
+        ...found.answer.tables.flatMap(
+            (/** @type {any} */ t) =>
+                [h("h2", {text: t.title}), saving({
+                   name: t.title,
+                   rows: () => ({
+                     columns: t.columns,
+                     rows: t.rows.map((/** @type {any[]} */ row) => row.map(([value]) => value))
+                   })
+                 }),
+                 h("div", {class: "scroll"},
+                   h("table", {},
+                     h("thead", {},
+                       h("tr", {},
+                         ...t.columns.map(
+                             (/** @type {string} */ c, /** @type {number} */ i) =>
+                                 h("th", {text: c, class: t.right[i] ? "n" : "", title: t.meanings[i] || null})))),
+                     h("tbody", {},
+                       ...t.rows.map(
+                           (/** @type {any[]} */ row) =>
+                               h("tr", {},
+                                 ...row.map(([, text], i) => h("td", {class: t.right[i] ? "n" : "", text})))))))]),
+        !found.answer.tables.length && h("p", {text: "this time has no figures"}));
   },
 };
 
@@ -82,22 +134,43 @@ export const lengthsPanel = {
   async show(ctx) {
     const [found, used] = await Promise.all([windowed(ctx, "lengths"), windowed(ctx, "usage"), loadPlots()]);
     if (!found || !used) return wait(ctx);
-    const { rows } = found.answer, choices = lengths.choices(rows);
-    if (!rows.length) return fill(ctx.element, h("h2", { text: "How long requests took" }, found.head), h("p", { text: "no request of this trace has a length" }));
-    const pick = /** @type {HTMLSelectElement} */ (h("select", { "aria-label": "which requests" }, ...choices.map((/** @type {string[]} */ [value, text]) => h("option", { value, text, selected: value === chosen }))));
+    const {rows} = found.answer, choices = lengths.choices(rows);
+    if (!rows.length)
+      return fill(
+          ctx.element, h("h2", {text: "How long requests took"}, found.head),
+          h("p", {text: "no request of this trace has a length"}));
+    const pick = /** @type {HTMLSelectElement} */ (
+        h("select", {"aria-label": "which requests"},
+          ...choices.map(
+              (/** @type {string[]} */[value, text]) => h("option", {value, text, selected: value === chosen}))));
     const usage = h("div");
-    const parts = lengths.MEASURES.map((/** @type {string} */ measure) => ({ measure, box: h("div", { role: "img" }), text: h("p") }));
-    fill(ctx.element, h("h2", { text: "How long requests took" }, found.head), h("div", { class: "tools" }, pick),
-      saving({ name: "lengths", rows: () => ({ columns: ["measure", "engine", "client", "from_ns", "requests"], rows: rows.flatMap((/** @type {any} */ row) => row.step.map((/** @type {number} */ step, /** @type {number} */ i) => [row.measure, row.engine, row.client, 2 ** (step / 4), row.n[i]])) }) }),
-      h("div", { class: "three" }, ...parts.map(({ measure, box, text }) => h("div", {}, h("h2", { text: measure }), box, text))),
-      h("p", {}, h("i", { text: "each bar is 19 % longer than the one before" })),
-      h("h2", { text: "How busy each client kept each engine" }, h("small", { text: `% of the time, in steps of ${duration(used.answer.width)}` })), usage);
-    if (used.answer.series.length) usageChart(usage, used.answer);
-    else fill(usage, h("p", { text: "no client of this time is known" }));
-    const plots = parts.map(({ measure, box }) => lengths.chart(box, measure));
+    const parts = lengths.MEASURES.map(
+        (/** @type {string} */ measure) => ({measure, box: h("div", {role: "img"}), text: h("p")}));
+    fill(
+        ctx.element, h("h2", {text: "How long requests took"}, found.head), h("div", {class: "tools"}, pick), saving({
+          name: "lengths",
+          rows: () => ({
+            columns: ["measure", "engine", "client", "from_ns", "requests"],
+            rows: rows.flatMap(
+                (/** @type {any} */ row) => row.step.map(
+                    (/** @type {number} */ step,
+                     /** @type {number} */ i) => [row.measure, row.engine, row.client, 2 ** (step / 4), row.n[i]]))
+          })
+        }),
+        h("div", {class: "three"},
+          ...parts.map(({measure, box, text}) => h("div", {}, h("h2", {text: measure}), box, text))),
+        h("p", {}, h("i", {text: "each bar is 19 % longer than the one before"})),
+        h("h2", {text: "How busy each client kept each engine"},
+          h("small", {text: `% of the time, in steps of ${duration(used.answer.width)}`})),
+        usage);
+    if (used.answer.series.length)
+      usageChart(usage, used.answer);
+    else
+      fill(usage, h("p", {text: "no client of this time is known"}));
+    const plots = parts.map(({measure, box}) => lengths.chart(box, measure));
     const draw = () => {
       chosen = pick.value;
-      parts.forEach(({ measure, box, text }, i) => {
+      parts.forEach(({measure, box, text}, i) => {
         const bins = lengths.bins(rows, measure, pick.value, () => true);
         text.textContent = lengths.text(bins);
         box.setAttribute("aria-label", `${measure}: ${text.textContent}`);
@@ -110,12 +183,37 @@ export const lengthsPanel = {
 };
 
 /** @param {HTMLElement} host @param {{begin: number, width: number, series: [string, number[]][]}} found */
-function usageChart(host, { begin, width, series }) {
+function usageChart(host, {begin, width, series}) {
   const colour = (/** @type {number} */ i) => getComputedStyle(document.body).getPropertyValue(`--t${i % 8}`).trim();
-  new uPlot({ width: Math.max(host.clientWidth, 200), height: 170, scales: { x: { time: false }, y: { range: [0, 100] } }, legend: { live: false },
-    axes: [Object.assign(axis(26), { values: (/** @type {any} */ u, /** @type {number[]} */ splits) => splits.map((v) => duration(v)) }), Object.assign(axis(60), { values: (/** @type {any} */ u, /** @type {number[]} */ splits) => splits.map((v) => `${v} %`) })],
-    series: [{ label: "time" }, ...series.map(([label], i) => ({ label, stroke: colour(i), width: 1.5, dash: i < 8 ? [] : [4, 3], points: { show: false }, paths: uPlot.paths.stepped({ align: 1 }) }))],
-  }, [series[0][1].map((_, i) => begin + i * width), ...series.map(([, shares]) => shares.map((share) => 100 * share))], host);
+  new uPlot(
+      {
+        width: Math.max(host.clientWidth, 200),
+        height: 170,
+        scales: {x: {time: false}, y: {range: [0, 100]}},
+        legend: {live: false},
+        axes: [
+          Object.assign(
+              axis(26),
+              {values: (/** @type {any} */ u, /** @type {number[]} */ splits) => splits.map((v) => duration(v))}),
+          Object.assign(
+              axis(60), {values: (/** @type {any} */ u, /** @type {number[]} */ splits) => splits.map((v) => `${v} %`)})
+        ],
+        series:
+            [
+              {label: "time"}, ...series.map(([label], i) => ({
+                                               label,
+                                               stroke: colour(i),
+                                               width: 1.5,
+                                               dash: i < 8 ? [] : [4, 3],
+                                               points: {show: false},
+                                               paths: uPlot.paths.stepped({align: 1})
+                                             }))
+            ],
+      },
+      [
+        series[0][1].map((_, i) => begin + i * width), ...series.map(([, shares]) => shares.map((share) => 100 * share))
+      ],
+      host);
 }
 
 export const eventsPanel = {
@@ -125,17 +223,33 @@ export const eventsPanel = {
   async show(ctx) {
     const found = await windowed(ctx, "events");
     if (!found) return wait(ctx);
-    const { answer } = found, { graph } = ctx.timeline;
-    const search = /** @type {HTMLInputElement} */ (h("input", { type: "search", placeholder: "an event, a thread, field=value", "aria-label": "search the events" }));
+    const {answer} = found, {graph} = ctx.timeline;
+    const search = /** @type {HTMLInputElement} */ (h(
+        "input", {type: "search", placeholder: "an event, a thread, field=value", "aria-label": "search the events"}));
     const out = h("div");
-    const go = (/** @type {any[]} */ row) => () => { graph.mark("a", row[0]); const { a, b } = graph.view; if (row[0] < a || row[0] > b) graph.look(row[0] - (b - a) / 2, row[0] + (b - a) / 2); };
+    const go = (/** @type {any[]} */ row) => () => {
+      graph.mark("a", row[0]);
+      const {a, b} = graph.view;
+      if (row[0] < a || row[0] > b) graph.look(row[0] - (b - a) / 2, row[0] + (b - a) / 2);
+    };
     const draw = () => {
       const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-      const rows = answer.rows.filter((/** @type {any[]} */ row) => words.every((word) => row.join(" ").toLowerCase().includes(word)));
-      fill(out, table({ columns: ["ns", ...answer.columns.slice(1)], rows }, { go: ctx.go, goFrame: ctx.goFrame, name: "events", links: { ns: go } }));
+      const rows = answer.rows.filter(
+          (/** @type {any[]} */ row) => words.every((word) => row.join(" ").toLowerCase().includes(word)));
+      fill(
+          out,
+          table(
+              {columns: ["ns", ...answer.columns.slice(1)], rows},
+              {go: ctx.go, goFrame: ctx.goFrame, name: "events", links: {ns: go}}));
     };
     search.addEventListener("input", draw);
-    fill(ctx.element, h("h2", { text: "Events" }, found.head), answer.more && h("p", {}, h("i", { text: `the first ${number(answer.rows.length)} of this time: look nearer for others, or ask in SQL` })), search, out);
+    fill(
+        ctx.element, h("h2", {text: "Events"}, found.head),
+        answer.more &&
+            h("p", {},
+              h("i",
+                {text: `the first ${number(answer.rows.length)} of this time: look nearer for others, or ask in SQL`})),
+        search, out);
     draw();
   },
 };

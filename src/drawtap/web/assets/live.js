@@ -1,18 +1,25 @@
-// What runs, as the manager sees it: programs with their frame times as they come, why they are held, limits, recordings.
-import { button, fill, h, number } from "./dom.js";
-import { Keys } from "./keys.js";
-import { get, post } from "./net.js";
-import { Store } from "./store.js";
+// What runs, as the manager sees it: programs with their frame times as they come, why they are held, limits,
+// recordings.
+import {button, fill, h, number} from "./dom.js";
+import {Keys} from "./keys.js";
+import {get, post} from "./net.js";
+import {Store} from "./store.js";
 
-const KEPT_MS = 60_000; // of frame times on the page
+const KEPT_MS = 60_000;  // of frame times on the page
 const AGAIN_MS = 1500;
 const CLASSES = ["critical", "high", "normal", "background"];
-const STEP = 5; // frames a second
+const STEP = 5;  // frames a second
 const PANELS = [["program", "Program"], ["contention", "Contention"], ["manager", "Manager"]];
 const element = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
-const ms = (/** @type {number|null|undefined} */ value) => (value === null || value === undefined ? "–" : value < 100 ? value.toFixed(2) : value.toFixed(0));
+const ms = (/** @type {number|null|undefined} */ value) =>
+    (value === null || value === undefined ? "–" :
+         value < 100                       ? value.toFixed(2) :
+                                             value.toFixed(0));
 
-/** Replace what is in an element only where it reads otherwise: what somebody is about to press must stay. @param {Element} box @param {...(Node|string|null|false|undefined)} children */
+/**
+ * Replace what is in an element only where it reads otherwise: what somebody is about to press must
+ * stay. @param {Element} box @param {...(Node|string|null|false|undefined)} children
+ */
 function settle(box, ...children) {
   const made = h("div", {}, ...children.filter((one) => one !== ""));
   if (made.innerHTML !== box.innerHTML) box.replaceChildren(...made.childNodes);
@@ -36,7 +43,7 @@ export class FrameTimes {
     let end = now;
     const added = [];
     for (let i = recent.length - 1; i >= recent.length - fresh; i--) {
-      added.push({ ms: recent[i], end });
+      added.push({ms: recent[i], end});
       end -= recent[i];
     }
     // What the manager saw a moment ago is placed by its last frame: times of frames overlap nowhere.
@@ -52,30 +59,35 @@ export class LivePage {
     this.session = session;
     this.store = new Store();
     /** @type {any} */
-    this.look = { programs: [], recordings: [] };
+    this.look = {programs: [], recordings: []};
     /** @type {Map<string, FrameTimes>} */
     this.times = new Map();
     document.body.classList.add("live");
     document.title = "running programs – drawtap";
     this.keys = new Keys(this.commands(), (error) => this.say(/** @type {Error} */ (error).message, true));
-    this.table = h("table", { role: "grid", "aria-label": "running programs", tabindex: "0", class: "programs" });
-    element("list").append(h("div", { class: "scroller" }, this.table));
+    this.table = h("table", {role: "grid", "aria-label": "running programs", tabindex: "0", class: "programs"});
+    element("list").append(h("div", {class: "scroller"}, this.table));
     this.table.addEventListener("pointerdown", (event) => {
       // A look comes twice a second, and a click needs the same row below its end.
       const row = /** @type {HTMLElement} */ (event.target).closest("tbody tr");
-      if (row) this.store.set({ prog: Number(/** @type {HTMLElement} */ (row).dataset.program) }, { replace: true });
+      if (row) this.store.set({prog: Number(/** @type {HTMLElement} */ (row).dataset.program)}, {replace: true});
     });
     this.table.addEventListener("keydown", (event) => {
-      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+      const step = {ArrowDown: 1, ArrowUp: -1}[event.key];
       if (!step) return;
       event.preventDefault();
       this.choose(step);
     });
-    this.chart = /** @type {HTMLCanvasElement} */ (h("canvas", { role: "img", class: "chart" }));
-    this.spread = /** @type {HTMLCanvasElement} */ (h("canvas", { role: "img", class: "chart low" }));
+    this.chart = /** @type {HTMLCanvasElement} */ (h("canvas", {role: "img", class: "chart"}));
+    this.spread = /** @type {HTMLCanvasElement} */ (h("canvas", {role: "img", class: "chart low"}));
     this.form = this.makeForm();
     element("menu").addEventListener("click", () => this.keys.palette());
-    fill(element("tabs"), ...PANELS.map(([id, name], i) => button(name, () => this.store.set({ tab: id }), { role: "tab", id: `tab-${id}`, "aria-controls": "panel", title: String(i + 1) })));
+    fill(
+        element("tabs"),
+        ...PANELS.map(
+            ([id, name], i) => button(
+                name, () => this.store.set({tab: id}),
+                {role: "tab", id: `tab-${id}`, "aria-controls": "panel", title: String(i + 1)})));
     new ResizeObserver(() => this.draw()).observe(element("panel"));
   }
 
@@ -101,7 +113,7 @@ export class LivePage {
   async next(known) {
     const look = await get(`live?after=${known}`);
     const again = look.number === this.look.number;
-    this.look = { programs: [], ...look };
+    this.look = {programs: [], ...look};
     if (!again) this.take();
     this.show();
     return look.number;
@@ -117,10 +129,12 @@ export class LivePage {
         this.times.get(key)?.take(surface, now);
       }
     }
-    for (const key of this.times.keys()) if (!there.has(key)) this.times.delete(key);
+    for (const key of this.times.keys())
+      if (!there.has(key)) this.times.delete(key);
     for (const one of this.look.recordings) {
       const was = this.known?.[one.number];
-      if (was && was !== one.state) this.say(one.state === "done" ? `recorded: ${one.file}` : one.error, one.state !== "done");
+      if (was && was !== one.state)
+        this.say(one.state === "done" ? `recorded: ${one.file}` : one.error, one.state !== "done");
     }
     this.known = Object.fromEntries(this.look.recordings.map((/** @type {any} */ one) => [one.number, one.state]));
   }
@@ -131,31 +145,51 @@ export class LivePage {
     return [...this.look.programs].sort((a, b) => CLASSES.indexOf(a.class) - CLASSES.indexOf(b.class) || a.id - b.id);
   }
 
-  get program() {
-    return this.programs.find((one) => one.id === this.store.place.prog) ?? this.programs[0] ?? null;
-  }
+  get program() { return this.programs.find((one) => one.id === this.store.place.prog) ?? this.programs[0] ?? null; }
 
   /** @param {number} step */
   choose(step) {
     const all = this.programs, at = all.findIndex((one) => one.id === this.program?.id);
     const next = all[Math.min(Math.max(at + step, 0), all.length - 1)];
-    if (next) this.store.set({ prog: next.id }, { replace: true });
+    if (next) this.store.set({prog: next.id}, {replace: true});
   }
 
   // ---- the list --------------------------------------------------------------------------------------------------
 
   show() {
-    const { look } = this, { manager } = look;
+    const {look} = this, {manager} = look;
     const alarms = look.programs.reduce((/** @type {number} */ sum, /** @type {any} */ p) => sum + p.alarms.length, 0);
-    fill(element("what"), h("b", { text: "Running programs" }), look.error ? h("span", { class: "bad", text: ` ▲ ${look.error}` }) : ` ${number(look.programs.length)}, manager ${manager.pid}, policies: ${manager.policies.join(", ") || "none"} `,
-      alarms > 0 && h("span", { class: "bad", text: `▲ ${alarms} ${alarms === 1 ? "alarm" : "alarms"}` }), manager?.config_error && h("span", { class: "bad", text: ` ▲ the configuration is refused` }));
-    fill(element("bar"), h("i", { text: "the most important class first; arrows choose" }));
-    const { program } = this;
+    fill(
+        element("what"), h("b", {text: "Running programs"}),
+        look.error ? h("span", {class: "bad", text: ` ▲ ${look.error}`}) :
+                     ` ${number(look.programs.length)}, manager ${manager.pid}, policies: ${
+                         manager.policies.join(", ") || "none"} `,
+        alarms > 0 && h("span", {class: "bad", text: `▲ ${alarms} ${alarms === 1 ? "alarm" : "alarms"}`}),
+        manager?.config_error && h("span", {class: "bad", text: ` ▲ the configuration is refused`}));
+    fill(element("bar"), h("i", {text: "the most important class first; arrows choose"}));
+    const {program} = this;
     const heads = ["program", "class", "FPS", "p50 ms", "p99 ms", "frame times", "limit", "held by"];
-    fill(this.table, h("thead", {}, h("tr", { role: "row" }, ...heads.map((text, i) => h("th", { text, scope: "col", class: i > 1 && i < 5 || i === 6 ? "n" : "" })))),
-      h("tbody", {}, ...this.programs.flatMap((one) => (one.surfaces.length ? one.surfaces : [null]).map((/** @type {any} */ surface, /** @type {number} */ i) => this.row(one, surface, i, one === program)))));
-    if (look.error) fill(this.table, h("caption", {}, h("p", { class: "bad", text: look.error }), look.hint && h("p", { text: look.hint }), h("p", {}, h("i", { text: "The page goes on as soon as one answers." }))));
-    else if (!look.programs.length) fill(this.table, h("caption", {}, h("p", { text: "No program runs under the manager." }), h("p", {}, h("code", { text: "drawtap run PROGRAM" }), " starts one.")));
+    fill(
+        this.table,
+        h("thead", {},
+          h("tr", {role: "row"},
+            ...heads.map((text, i) => h("th", {text, scope: "col", class: i > 1 && i < 5 || i === 6 ? "n" : ""})))),
+        h("tbody", {},
+          ...this.programs.flatMap(
+              (one) => (one.surfaces.length ? one.surfaces : [null])
+                           .map(
+                               (/** @type {any} */ surface, /** @type {number} */ i) =>
+                                   this.row(one, surface, i, one === program)))));
+    if (look.error)
+      fill(
+          this.table,
+          h("caption", {}, h("p", {class: "bad", text: look.error}), look.hint && h("p", {text: look.hint}),
+            h("p", {}, h("i", {text: "The page goes on as soon as one answers."}))));
+    else if (!look.programs.length)
+      fill(
+          this.table,
+          h("caption", {}, h("p", {text: "No program runs under the manager."}),
+            h("p", {}, h("code", {text: "drawtap run PROGRAM"}), " starts one.")));
     this.panel();
     element("place").textContent = program ? `${program.name} (${program.pid})` : "";
   }
@@ -164,58 +198,99 @@ export class LivePage {
   row(program, surface, i, chosen) {
     const limit = (surface ?? program).limit, times = surface?.frame_ms;
     const cells = [
-      h("td", { class: "mono" }, i ? `  surface ${surface.number}` : h("b", { text: program.name }), i ? null : h("i", { text: ` ${program.pid}` }), i || !program.recording ? null : h("em", { class: "kind", text: "● rec" }),
-        ...(i ? [] : program.alarms.map((/** @type {any} */ alarm) => h("em", { class: "mark warning", text: `▲ ${alarm.rule}`, title: alarm.text })))),
-      h("td", { text: i ? "" : program.class }), h("td", { class: "n", text: surface ? surface.fps.toFixed(1) : "–" }), h("td", { class: "n", text: ms(times?.p50) }), h("td", { class: "n", text: ms(times?.p99) }),
-      h("td", {}, surface ? this.spark(program, surface) : h("i", { text: program.observed ? "observed only" : "no frames" })),
-      h("td", { class: "n", text: limit ? `${limit.fps}` : "–" }), h("td", { class: "wrap", text: limit ? `${limit.origin}: ${limit.reason}` : program.free ? `free: ${program.free}` : "" }),
+      h("td", {class: "mono"}, i ? `  surface ${surface.number}` : h("b", {text: program.name}),
+        i ? null : h("i", {text: ` ${program.pid}`}),
+        i || !program.recording ? null : h("em", {class: "kind", text: "● rec"}),
+        ...(i ? [] :
+                program.alarms.map(
+                    (/** @type {any} */ alarm) =>
+                        h("em", {class: "mark warning", text: `▲ ${alarm.rule}`, title: alarm.text})))),
+      h("td", {text: i ? "" : program.class}),
+      h("td", {class: "n", text: surface ? surface.fps.toFixed(1) : "–"}),
+      h("td", {class: "n", text: ms(times?.p50)}),
+      h("td", {class: "n", text: ms(times?.p99)}),
+      h("td", {},
+        surface ? this.spark(program, surface) : h("i", {text: program.observed ? "observed only" : "no frames"})),
+      h("td", {class: "n", text: limit ? `${limit.fps}` : "–"}),
+      h("td", {
+        class: "wrap",
+        text: limit ? `${limit.origin}: ${limit.reason}` :
+            program.free ? `free: ${program.free}` :
+                           ""
+      }),
     ];
-    return h("tr", { role: "row", "aria-selected": String(chosen), class: chosen ? "chosen" : "", data: { program: program.id } }, ...cells);
+    return h(
+        "tr",
+        {role: "row", "aria-selected": String(chosen), class: chosen ? "chosen" : "", data: {program: program.id}},
+        ...cells);
   }
 
   /** @param {any} program @param {any} surface */
   spark(program, surface) {
     const frames = this.times.get(`${program.id}/${surface.number}`)?.frames.slice(-120) ?? [];
-    const canvas = /** @type {HTMLCanvasElement} */ (h("canvas", { width: 120, height: 18, "aria-hidden": "true", class: "spark" }));
+    const canvas =
+        /** @type {HTMLCanvasElement} */ (h("canvas", {width: 120, height: 18, "aria-hidden": "true", class: "spark"}));
     const context = canvas.getContext("2d");
     const most = Math.max(...frames.map((frame) => frame.ms), 1);
     if (context) context.fillStyle = getComputedStyle(document.body).getPropertyValue("--t0");
-    frames.forEach((frame, i) => context?.fillRect(120 - frames.length + i, 18 - Math.max((18 * frame.ms) / most, 1), 1, 18));
+    frames.forEach(
+        (frame, i) => context?.fillRect(120 - frames.length + i, 18 - Math.max((18 * frame.ms) / most, 1), 1, 18));
     return canvas;
   }
 
   // ---- the panels ------------------------------------------------------------------------------------------------
 
-  get tab() {
-    return PANELS.some(([id]) => id === this.store.place.tab) ? this.store.place.tab : "program";
-  }
+  get tab() { return PANELS.some(([id]) => id === this.store.place.tab) ? this.store.place.tab : "program"; }
 
   panel() {
     for (const tab of element("tabs").children) tab.setAttribute("aria-selected", String(tab.id === `tab-${this.tab}`));
     element("panel").setAttribute("aria-labelledby", `tab-${this.tab}`);
-    const { program } = this;
-    if (this.look.error) return fill(element("panel"), h("p", {}, h("i", { text: "nothing is known while no manager answers" })));
+    const {program} = this;
+    if (this.look.error)
+      return fill(element("panel"), h("p", {}, h("i", {text: "nothing is known while no manager answers"})));
     if (this.tab === "manager") return this.showManager();
     if (this.tab === "contention") return this.showContention();
-    if (!program) return fill(element("panel"), h("p", {}, h("i", { text: "no program runs" })));
+    if (!program) return fill(element("panel"), h("p", {}, h("i", {text: "no program runs"})));
     if (this.shown !== `${program.id}` || !this.form.box.isConnected) this.frame(program);
     this.update(program);
   }
 
   makeForm() {
-    const fps = /** @type {HTMLInputElement} */ (h("input", { type: "number", min: 1, max: 10000, step: "any", id: "fps", "aria-label": "frames a second", placeholder: "FPS" }));
-    const surface = /** @type {HTMLSelectElement} */ (h("select", { "aria-label": "surface" }));
-    const importance = /** @type {HTMLSelectElement} */ (h("select", { "aria-label": "class", on: { change: () => void this.wish({ op: "class", class: importance.value }) } }, ...CLASSES.map((name) => h("option", { value: name, text: name }))));
-    const frames = /** @type {HTMLInputElement} */ (h("input", { type: "number", min: 1, max: 100000, value: 120, "aria-label": "frames to record" }));
+    const fps = /** @type {HTMLInputElement} */ (h("input", {
+      type: "number",
+      min: 1,
+      max: 10000,
+      step: "any",
+      id: "fps",
+      "aria-label": "frames a second",
+      placeholder: "FPS"
+    }));
+    const surface = /** @type {HTMLSelectElement} */ (h("select", {"aria-label": "surface"}));
+    const importance = /** @type {HTMLSelectElement} */ (
+        h("select", {"aria-label": "class", on: {change: () => void this.wish({op: "class", class: importance.value})}},
+          ...CLASSES.map((name) => h("option", {value: name, text: name}))));
+    const frames = /** @type {HTMLInputElement} */ (
+        h("input", {type: "number", min: 1, max: 100000, value: 120, "aria-label": "frames to record"}));
     const limit = () => void this.limit(Number(fps.value) || null);
-    fps.addEventListener("keydown", (event) => { if (event.key === "Enter") limit(); if (event.key === "Escape") this.table.focus(); });
-    const acts = [fps, surface, button("limit", limit, { title: "Enter" }), button("no limit of yours", () => void this.limit(null), { title: "what policies say holds again (n)" }), button("free", () => void this.wish({ op: "limit", free: true }), { title: "no limit, whatever policies say (f)" })];
-    const record = button("record", () => void this.record(), { title: "r" });
-    const why = h("p", { class: "why" });
-    const facts = h("table"), now = h("p", { role: "status" }), surfaces = h("div", { class: "scroll" }), values = h("div"), done = h("div"), title = h("h2");
-    const box = h("div", {}, title, now, this.chart, this.spread, h("h2", { text: "Limit and class" }), h("div", { class: "tools" }, ...acts), h("div", { class: "tools" }, "class", importance), why,
-      h("h2", { text: "Recording" }), h("div", { class: "tools" }, frames, "frames", record), done, h("h2", { text: "Surfaces" }), surfaces, values, facts);
-    return { box, fps, surface, importance, frames, acts, record, why, facts, now, surfaces, values, done, title };
+    fps.addEventListener("keydown", (event) => {
+      if (event.key === "Enter") limit();
+      if (event.key === "Escape") this.table.focus();
+    });
+    const acts = [
+      fps, surface, button("limit", limit, {title: "Enter"}),
+      button("no limit of yours", () => void this.limit(null), {title: "what policies say holds again (n)"}),
+      button("free", () => void this.wish({op: "limit", free: true}), {title: "no limit, whatever policies say (f)"})
+    ];
+    const record = button("record", () => void this.record(), {title: "r"});
+    const why = h("p", {class: "why"});
+    const facts = h("table"), now = h("p", {role: "status"}), surfaces = h("div", {class: "scroll"}), values = h("div"),
+          done = h("div"), title = h("h2");
+    const box =
+        h("div", {}, title, now, this.chart, this.spread, h("h2", {text: "Limit and class"}),
+          h("div", {class: "tools"}, ...acts), h("div", {class: "tools"}, "class", importance), why,
+          h("h2", {text: "Recording"}), h("div", {class: "tools"}, frames, "frames", record), done,
+          h("h2", {text: "Surfaces"}), surfaces, values, facts);
+    return {box, fps, surface, importance, frames, acts, record, why, facts, now, surfaces, values, done, title};
   }
 
   /** What stays while frames come: what is being typed must not go away. @param {any} program */
@@ -227,26 +302,83 @@ export class LivePage {
 
   /** @param {any} program */
   update(program) {
-    const { form, look } = this;
-    settle(form.title, `${program.name} `, h("small", { text: `process ${program.pid}, class ${program.class}${program.goal_fps ? `, ${program.goal_fps} FPS wanted` : ""}` }));
+    const {form, look} = this;
+    settle(form.title, `${program.name} `, h("small", {
+             text: `process ${program.pid}, class ${program.class}${
+                 program.goal_fps ? `, ${program.goal_fps} FPS wanted` : ""}`
+           }));
     const [first] = program.surfaces;
-    form.now.textContent = first ? `${first.fps.toFixed(1)} frames a second${first.frame_ms ? `; half of them take up to ${ms(first.frame_ms.p50)} ms, one in a hundred more than ${ms(first.frame_ms.p99)} ms` : ""}${first.waited > 0.005 ? `; ${(100 * first.waited).toFixed(0)} % of the time it waits for its limit` : ""}` : "it has shown no frame lately";
+    form.now.textContent = first ?
+        `${first.fps.toFixed(1)} frames a second${
+            first.frame_ms ? `; half of them take up to ${ms(first.frame_ms.p50)} ms, one in a hundred more than ${
+                                 ms(first.frame_ms.p99)} ms` :
+                             ""}${
+            first.waited > 0.005 ? `; ${(100 * first.waited).toFixed(0)} % of the time it waits for its limit` : ""}` :
+                                   "it has shown no frame lately";
     if (document.activeElement !== form.importance) form.importance.value = program.class;
     const options = ["", ...program.surfaces.map((/** @type {any} */ s) => String(s.number))];
-    if (options.join() !== [...form.surface.options].map((o) => o.value).join()) fill(form.surface, ...options.map((value) => h("option", { value, text: value ? `surface ${value}` : "all surfaces" })));
+    if (options.join() !== [...form.surface.options].map((o) => o.value).join())
+      fill(
+          form.surface,
+          ...options.map((value) => h("option", {value, text: value ? `surface ${value}` : "all surfaces"})));
     const own = program.uid === look.you.uid;
     const bound = program.observed ? "The kernel's probes alone see this program: it cannot be limited." : "";
-    for (const act of [...form.acts, form.importance]) /** @type {any} */ (act).disabled = Boolean(bound);
+    for (const act of [...form.acts, form.importance]) /** @type {any} */
+      (act).disabled = Boolean(bound);
     form.record.toggleAttribute("disabled", Boolean(bound) || !own || program.recording);
-    settle(form.why, bound || (!own && `Only user ${program.uid} can record it: sudo -u '#${program.uid}' drawtap record --pid ${program.pid}`) || "", ...program.alarms.map((/** @type {any} */ alarm) => h("span", { class: "bad", text: ` ▲ ${alarm.rule}, for ${alarm.since_s.toFixed(0)} s: ${alarm.text} ` })));
-    settle(form.done, ...look.recordings.filter((/** @type {any} */ one) => one.program === program.pid).map((/** @type {any} */ one) => one.state === "done"
-      ? h("p", {}, `${one.file} `, button("look at it", () => { history.pushState(null, "", `#page=recording&rec=${one.page}`); location.reload(); }))
-      : h("p", { class: one.state === "failed" ? "bad" : "", text: one.state === "failed" ? `${one.error}${one.hint ? ` (${one.hint})` : ""}` : "recording …" })));
-    const rows = program.surfaces.map((/** @type {any} */ s) => h("tr", {}, ...[s.number, s.kind, s.width ? `${s.width} × ${s.height}` : "–", s.swap_interval ?? "–", number(s.frames), number(s.lost ?? 0), s.limit ? `${s.limit.fps} (${s.limit.origin}, ${s.limit.pacing})` : "–"].map((text) => h("td", { text: String(text) }))));
-    settle(form.surfaces, h("table", {}, h("thead", {}, h("tr", {}, ...["", "kind", "size", "swap interval", "frames", "not seen", "limit"].map((text) => h("th", { text })))), h("tbody", {}, ...rows)));
+    settle(
+        form.why,
+        bound ||
+            (!own &&
+             `Only user ${program.uid} can record it: sudo -u '#${program.uid}' drawtap record --pid ${program.pid}`) ||
+            "",
+        ...program.alarms.map(
+            (/** @type {any} */ alarm) => h(
+                "span", {class: "bad", text: ` ▲ ${alarm.rule}, for ${alarm.since_s.toFixed(0)} s: ${alarm.text} `})));
+    settle(
+        form.done,
+        ...look.recordings.filter((/** @type {any} */ one) => one.program === program.pid)
+            .map(
+                (/** @type {any} */ one) =>
+                    one.state === "done" ? h("p", {}, `${one.file} `, button("look at it", () => {
+                                               history.pushState(null, "", `#page=recording&rec=${one.page}`);
+                                               location.reload();
+                                             })) : h("p", {
+                      class: one.state === "failed" ? "bad" : "",
+                      text: one.state === "failed" ? `${one.error}${one.hint ? ` (${one.hint})` : ""}` : "recording …"
+                    })));
+    const rows = program.surfaces.map(
+        (/** @type {any} */ s) => h(
+            "tr", {},
+            ...[s.number, s.kind, s.width ? `${s.width} × ${s.height}` : "–", s.swap_interval ?? "–", number(s.frames),
+                number(s.lost ?? 0), s.limit ? `${s.limit.fps} (${s.limit.origin}, ${s.limit.pacing})` : "–"]
+                .map((text) => h("td", {text: String(text)}))));
+    settle(
+        form.surfaces,
+        h("table", {},
+          h("thead", {},
+            h("tr", {},
+              ...["", "kind", "size", "swap interval", "frames", "not seen", "limit"].map((text) => h("th", {text})))),
+          h("tbody", {}, ...rows)));
     const values = Object.entries(program.values ?? {});
-    settle(form.values, values.length > 0 && h("h2", { text: "Values" }), values.length > 0 && h("table", {}, ...values.map(([name, one]) => h("tr", {}, h("th", { scope: "row", text: name }), h("td", { class: "n", text: String(/** @type {any} */ (one).value) }), h("td", {}, h("i", { text: `${/** @type {any} */ (one).age_s.toFixed(1)} s ago` }))))));
-    settle(form.facts, ...[["command", (program.command ?? []).join(" ")], ["group", program.cgroup], ["user", program.uid], ["profile", program.profile || "none"]].filter(([, value]) => value !== "" && value !== undefined).map(([name, value]) => h("tr", {}, h("th", { scope: "row", text: name }), h("td", { class: "mono wrap", text: String(value) }))));
+    settle(
+        form.values, values.length > 0 && h("h2", {text: "Values"}),
+        values.length > 0 &&
+            h("table", {},
+              ...values.map(
+                  ([name, one]) =>
+                      h("tr", {}, h("th", {scope: "row", text: name}),
+                        h("td", {class: "n", text: String(/** @type {any} */ (one).value)}),
+                        h("td", {}, h("i", {text: `${/** @type {any} */ (one).age_s.toFixed(1)} s ago`}))))));
+    settle(
+        form.facts,
+        ...[["command", (program.command ?? []).join(" ")], ["group", program.cgroup], ["user", program.uid],
+            ["profile", program.profile || "none"]]
+            .filter(([, value]) => value !== "" && value !== undefined)
+            .map(
+                ([name, value]) =>
+                    h("tr", {}, h("th", {scope: "row", text: name}),
+                      h("td", {class: "mono wrap", text: String(value)}))));
     this.draw();
   }
 
@@ -255,32 +387,81 @@ export class LivePage {
     const all = this.programs.filter((one) => one.surfaces.length);
     const below = all.filter((one) => one.goal_fps && one.fps < 0.95 * one.goal_fps);
     const held = all.filter((one) => one.limit && !["user", "profile", "start"].includes(one.limit.origin));
-    const line = (/** @type {any} */ one, /** @type {string} */ text) => h("tr", {}, h("td", {}, h("a", { href: "#", text: one.name, on: { click: (/** @type {Event} */ e) => { e.preventDefault(); this.store.set({ prog: one.id, tab: "program" }); } } })), h("td", { text: one.class }), h("td", { class: "n", text: one.fps.toFixed(1) }), h("td", { class: "wrap", text }));
-    const table = (/** @type {any[]} */ rows, /** @type {string} */ last) => h("table", {}, h("thead", {}, h("tr", {}, ...["program", "class", "FPS", last].map((text) => h("th", { text })))), h("tbody", {}, ...rows));
-    const { notes, policies } = this.look.manager;
-    settle(element("panel"), h("h2", { text: "Below what they want" }), below.length ? table(below.map((one) => line(one, `${one.goal_fps}`)), "wanted") : h("p", { text: all.some((one) => one.goal_fps) ? "Every program that has a goal reaches it." : "No program has a goal: a class or a profile gives one." }),
-      h("h2", { text: "Held for the sake of others" }), held.length ? table(held.map((one) => line(one, `${one.limit.fps} FPS, ${one.limit.origin}: ${one.limit.reason}`)), "limit and why") : h("p", { text: policies.length ? "No policy holds anybody." : "No policy decides here." }),
-      h("h2", { text: "Alarms" }), ...(all.some((one) => one.alarms.length) ? [table(all.flatMap((one) => one.alarms.map((/** @type {any} */ alarm) => line(one, `▲ ${alarm.rule}: ${alarm.text}`))), "alarm")] : [h("p", { text: "no alarm is on" })]),
-      notes.length > 0 && h("h2", { text: "What the policies say" }), ...notes.map((/** @type {string} */ text) => h("p", { text })),
-      h("p", {}, h("i", { text: "Who keeps whom waiting on the GPU stands in a kernel trace: " }), h("code", { text: "drawtap system record" })));
+    const line = (/** @type {any} */ one, /** @type {string} */ text) =>
+        h("tr", {}, h("td", {}, h("a", {
+                        href: "#",
+                        text: one.name,
+                        on: {
+                          click: (/** @type {Event} */ e) => {
+                            e.preventDefault();
+                            this.store.set({prog: one.id, tab: "program"});
+                          }
+                        }
+                      })),
+          h("td", {text: one.class}), h("td", {class: "n", text: one.fps.toFixed(1)}), h("td", {class: "wrap", text}));
+    const table = (/** @type {any[]} */ rows, /** @type {string} */ last) =>
+        h("table", {}, h("thead", {}, h("tr", {}, ...["program", "class", "FPS", last].map((text) => h("th", {text})))),
+          h("tbody", {}, ...rows));
+    const {notes, policies} = this.look.manager;
+    settle(
+        element("panel"), h("h2", {text: "Below what they want"}),
+        below.length ? table(below.map((one) => line(one, `${one.goal_fps}`)), "wanted") : h("p", {
+          text: all.some((one) => one.goal_fps) ? "Every program that has a goal reaches it." :
+                                                  "No program has a goal: a class or a profile gives one."
+        }),
+        h("h2", {text: "Held for the sake of others"}),
+        held.length ?
+            table(
+                held.map((one) => line(one, `${one.limit.fps} FPS, ${one.limit.origin}: ${one.limit.reason}`)),
+                "limit and why") :
+            h("p", {text: policies.length ? "No policy holds anybody." : "No policy decides here."}),
+        h("h2", {text: "Alarms"}),
+        ...(all.some((one) => one.alarms.length) ?
+                [table(
+                    all.flatMap(
+                        (one) =>
+                            one.alarms.map((/** @type {any} */ alarm) => line(one, `▲ ${alarm.rule}: ${alarm.text}`))),
+                    "alarm")] :
+                [h("p", {text: "no alarm is on"})]),
+        notes.length > 0 && h("h2", {text: "What the policies say"}),
+        ...notes.map((/** @type {string} */ text) => h("p", {text})),
+        h("p", {}, h("i", {text: "Who keeps whom waiting on the GPU stands in a kernel trace: "}),
+          h("code", {text: "drawtap system record"})));
   }
 
   showManager() {
-    const { manager, you } = this.look;
-    const rows = [["process", manager.pid], ["runs for", `${manager.uptime_s.toFixed(0)} s`], ["decides every", `${manager.period_s} s`], ["policies", manager.policies.join(", ") || "none"], ["configuration", manager.config ?? "none"], ["you may", you.admin ? "limit everybody's programs" : "limit your own programs"], ["programs refused", manager.refused]];
+    const {manager, you} = this.look;
+    const rows = [
+      ["process", manager.pid], ["runs for", `${manager.uptime_s.toFixed(0)} s`],
+      ["decides every", `${manager.period_s} s`], ["policies", manager.policies.join(", ") || "none"],
+      ["configuration", manager.config ?? "none"],
+      ["you may", you.admin ? "limit everybody's programs" : "limit your own programs"],
+      ["programs refused", manager.refused]
+    ];
     const absent = Object.entries(manager.not_available);
-    settle(element("panel"), h("h2", { text: "Manager" }), manager.config_error && h("p", { class: "bad", text: `▲ the configuration is refused: ${manager.config_error}` }),
-      h("table", {}, ...rows.map(([name, value]) => h("tr", {}, h("th", { scope: "row", text: name }), h("td", { class: "mono wrap", text: String(value) })))),
-      absent.length > 0 && h("h2", { text: "Signals that are not there" }), absent.length > 0 && h("table", {}, ...absent.map(([name, why]) => h("tr", {}, h("th", { scope: "row", text: name }), h("td", { class: "wrap", text: String(why) })))));
+    settle(
+        element("panel"), h("h2", {text: "Manager"}),
+        manager.config_error && h("p", {class: "bad", text: `▲ the configuration is refused: ${manager.config_error}`}),
+        h("table", {},
+          ...rows.map(
+              ([name, value]) => h(
+                  "tr", {}, h("th", {scope: "row", text: name}), h("td", {class: "mono wrap", text: String(value)})))),
+        absent.length > 0 && h("h2", {text: "Signals that are not there"}),
+        absent.length > 0 &&
+            h("table", {},
+              ...absent.map(
+                  ([name, why]) =>
+                      h("tr", {}, h("th", {scope: "row", text: name}), h("td", {class: "wrap", text: String(why)})))));
   }
 
   // ---- pictures --------------------------------------------------------------------------------------------------
 
   draw() {
-    const { program } = this, surface = program?.surfaces[0];
+    const {program} = this, surface = program?.surfaces[0];
     if (!this.chart.isConnected || !surface) return;
     const frames = this.times.get(`${program.id}/${surface.number}`)?.frames ?? [];
-    const now = this.look.time_ns / 1e6, goal = program.goal_fps ? 1000 / program.goal_fps : 0, limit = surface.limit ? 1000 / surface.limit.fps : 0;
+    const now = this.look.time_ns / 1e6, goal = program.goal_fps ? 1000 / program.goal_fps : 0,
+          limit = surface.limit ? 1000 / surface.limit.fps : 0;
     timesChart(this.chart, frames, now, [[limit, "limit"], [goal, "goal"]]);
     spreadChart(this.spread, frames.map((frame) => frame.ms));
   }
@@ -289,10 +470,10 @@ export class LivePage {
 
   /** @param {any} what */
   async wish(what) {
-    const { program } = this;
+    const {program} = this;
     if (!program) return this.say("no program runs", true);
     try {
-      await post("live/ask", JSON.stringify({ ...what, program: program.pid }));
+      await post("live/ask", JSON.stringify({...what, program: program.pid}));
       this.say(`${program.name}: done`);
     } catch (error) {
       const e = /** @type {any} */ (error);
@@ -303,20 +484,20 @@ export class LivePage {
   /** @param {number|null} fps */
   limit(fps) {
     const surface = Number(this.form.surface.value);
-    return this.wish({ op: "limit", fps, ...(surface ? { surface } : {}) });
+    return this.wish({op: "limit", fps, ...(surface ? {surface} : {})});
   }
 
   /** @param {1|-1} step */
   more(step) {
-    const { program } = this, now = program?.limit?.fps ?? program?.fps;
+    const {program} = this, now = program?.limit?.fps ?? program?.fps;
     if (now) void this.limit(Math.max(1, Math.round(now + step * STEP)));
   }
 
   async record() {
-    const { program } = this;
+    const {program} = this;
     if (!program) return;
     try {
-      await post("live/record", JSON.stringify({ program: program.pid, frames: Number(this.form.frames.value) || 120 }));
+      await post("live/record", JSON.stringify({program: program.pid, frames: Number(this.form.frames.value) || 120}));
       this.say(`${program.name} is recorded`);
     } catch (error) {
       const e = /** @type {any} */ (error);
@@ -332,41 +513,63 @@ export class LivePage {
 
   commands() {
     return [
-      { name: "limit the program", keys: ["l"], run: () => { this.store.set({ tab: "program" }); this.form.fps.focus(); } },
-      { name: "five frames a second more", keys: ["+", "="], run: () => this.more(1) },
-      { name: "five frames a second fewer", keys: ["-"], run: () => this.more(-1) },
-      { name: "no limit of yours", keys: ["n"], run: () => void this.limit(null) },
-      { name: "free it from policies", keys: ["f"], run: () => void this.wish({ op: "limit", free: true }) },
-      { name: "the next class", keys: ["c"], run: () => this.program && void this.wish({ op: "class", class: CLASSES[(CLASSES.indexOf(this.program.class) + 1) % CLASSES.length] }) },
-      { name: "record the next frames", keys: ["r"], run: () => void this.record() },
-      { name: "next program", keys: ["j"], run: () => this.choose(1) },
-      { name: "previous program", keys: ["k"], run: () => this.choose(-1) },
-      { name: "into the list", keys: ["Escape"], run: () => this.table.focus() },
-      ...PANELS.map(([id, name], i) => ({ name: `panel: ${name}`, keys: [String(i + 1)], run: () => this.store.set({ tab: id }) })),
-      { name: "all commands", keys: ["Ctrl-k"], run: () => this.keys.palette() },
-      { name: "keys", keys: ["?"], run: () => this.keys.help("Keys") },
+      {
+        name: "limit the program",
+        keys: ["l"],
+        run: () => {
+          this.store.set({tab: "program"});
+          this.form.fps.focus();
+        }
+      },
+      {name: "five frames a second more", keys: ["+", "="], run: () => this.more(1)},
+      {name: "five frames a second fewer", keys: ["-"], run: () => this.more(-1)},
+      {name: "no limit of yours", keys: ["n"], run: () => void this.limit(null)},
+      {name: "free it from policies", keys: ["f"], run: () => void this.wish({op: "limit", free: true})},
+      {
+        name: "the next class",
+        keys: ["c"],
+        run: () => this.program &&
+            void this.wish({op: "class", class: CLASSES[(CLASSES.indexOf(this.program.class) + 1) % CLASSES.length]})
+      },
+      {name: "record the next frames", keys: ["r"], run: () => void this.record()},
+      {name: "next program", keys: ["j"], run: () => this.choose(1)},
+      {name: "previous program", keys: ["k"], run: () => this.choose(-1)},
+      {name: "into the list", keys: ["Escape"], run: () => this.table.focus()},
+      ...PANELS.map(
+          ([id, name], i) => ({name: `panel: ${name}`, keys: [String(i + 1)], run: () => this.store.set({tab: id})})),
+      {name: "all commands", keys: ["Ctrl-k"], run: () => this.keys.palette()},
+      {name: "keys", keys: ["?"], run: () => this.keys.help("Keys")},
     ];
   }
 }
 
 /** Sharp at any density. @param {HTMLCanvasElement} canvas */
 function sized(canvas) {
-  const ratio = devicePixelRatio || 1, { clientWidth: width, clientHeight: height } = canvas;
+  const ratio = devicePixelRatio || 1, {clientWidth: width, clientHeight: height} = canvas;
   canvas.width = width * ratio;
   canvas.height = height * ratio;
   const context = canvas.getContext("2d");
   context?.scale(ratio, ratio);
-  return { context, width, height, colour: (/** @type {string} */ name) => getComputedStyle(document.body).getPropertyValue(name) };
+  return {
+    context,
+    width,
+    height,
+    colour: (/** @type {string} */ name) => getComputedStyle(document.body).getPropertyValue(name)
+  };
 }
 
-/** Frame times over the last half minute. @param {HTMLCanvasElement} canvas @param {{ms: number, end: number}[]} frames @param {number} now @param {[number, string][]} lines */
+/**
+ * Frame times over the last half minute. @param {HTMLCanvasElement} canvas @param {{ms: number, end: number}[]}
+ * frames @param {number} now @param {[number, string][]} lines
+ */
 function timesChart(canvas, frames, now, lines) {
-  const { context, width, height, colour } = sized(canvas);
+  const {context, width, height, colour} = sized(canvas);
   if (!context) return;
   const shown = frames.filter((frame) => frame.end > now - KEPT_MS / 2), left = 44, low = height - 16;
   const sorted = shown.map((frame) => frame.ms).sort((a, b) => a - b);
   const top = Math.max((sorted[Math.floor(sorted.length * 0.995)] ?? 1) * 1.25, ...lines.map(([at]) => at * 1.15), 1);
-  const x = (/** @type {number} */ time) => left + ((time - now + KEPT_MS / 2) / (KEPT_MS / 2)) * (width - left - 4), y = (/** @type {number} */ value) => low - (Math.min(value, top) / top) * (low - 6);
+  const x = (/** @type {number} */ time) => left + ((time - now + KEPT_MS / 2) / (KEPT_MS / 2)) * (width - left - 4),
+        y = (/** @type {number} */ value) => low - (Math.min(value, top) / top) * (low - 6);
   context.font = "11px system-ui, sans-serif";
   context.fillStyle = colour("--soft");
   context.strokeStyle = colour("--hair");
@@ -397,20 +600,28 @@ function timesChart(canvas, frames, now, lines) {
     context.fillText(`${name} ${at.toFixed(1)} ms`, left + 6, y(at) - 4);
   }
   context.setLineDash([]);
-  canvas.setAttribute("aria-label", `frame times of the last 30 s: ${shown.length} frames, ${sorted.length ? `from ${ms(sorted[0])} to ${ms(sorted.at(-1))} ms` : "none"}`);
+  canvas.setAttribute(
+      "aria-label",
+      `frame times of the last 30 s: ${shown.length} frames, ${
+          sorted.length ? `from ${ms(sorted[0])} to ${ms(sorted.at(-1))} ms` : "none"}`);
 }
 
 /** How many frames took how long. @param {HTMLCanvasElement} canvas @param {number[]} times */
 function spreadChart(canvas, times) {
-  const { context, width, height, colour } = sized(canvas);
+  const {context, width, height, colour} = sized(canvas);
   if (!context || !times.length) return;
   const left = 44, low = height - 16, bins = 60;
-  const sorted = [...times].sort((a, b) => a - b), from = sorted[0], to = Math.max(sorted[Math.floor(sorted.length * 0.995)], from + 0.5);
+  const sorted = [...times].sort((a, b) => a - b), from = sorted[0],
+        to = Math.max(sorted[Math.floor(sorted.length * 0.995)], from + 0.5);
   const counts = new Array(bins).fill(0);
   for (const time of times) counts[Math.min(Math.floor(((time - from) / (to - from)) * bins), bins - 1)]++;
   const most = Math.max(...counts), wide = (width - left - 4) / bins;
   context.fillStyle = colour("--t2");
-  counts.forEach((count, i) => count && context.fillRect(left + i * wide, low - Math.max((count / most) * (low - 4), 1), wide - 1, Math.max((count / most) * (low - 4), 1)));
+  counts.forEach(
+      (count, i) => count &&
+          context.fillRect(
+              left + i * wide, low - Math.max((count / most) * (low - 4), 1), wide - 1,
+              Math.max((count / most) * (low - 4), 1)));
   context.fillStyle = colour("--soft");
   context.font = "11px system-ui, sans-serif";
   context.fillText(`${ms(from)} ms`, left, height - 3);

@@ -1,7 +1,7 @@
 // Findings of the checklist and problems of the file as marks beside the calls: in the list, and over its whole length.
-import { get } from "./net.js";
+import {get} from "./net.js";
 
-const SIGNS = /** @type {Record<string, string>} */ ({ problem: "✖", error: "✕", warning: "▲", note: "●" });
+const SIGNS = /** @type {Record<string, string>} */ ({problem: "✖", error: "✕", warning: "▲", note: "●"});
 const ORDER = ["problem", "error", "warning", "note"];
 
 export class Marks {
@@ -11,7 +11,9 @@ export class Marks {
     this.canvas = canvas;
     this.clear();
     canvas.addEventListener("click", (event) => {
-      const near = this.places.reduce((best, one) => (Math.abs(one.y - event.offsetY) < Math.abs((best?.y ?? 1e9) - event.offsetY) ? one : best), this.places[0]);
+      const near = this.places.reduce(
+          (best, one) => (Math.abs(one.y - event.offsetY) < Math.abs((best?.y ?? 1e9) - event.offsetY) ? one : best),
+          this.places[0]);
       if (near) page.go(near.seq);
     });
   }
@@ -27,9 +29,9 @@ export class Marks {
 
   /** Ask until all are there. @param {boolean} findings */
   async load(findings) {
-    const { recording } = this.page;
+    const {recording} = this.page;
     for (;;) {
-      const { marks, more } = await get(`${recording.number}/marks${findings ? "?findings" : ""}`);
+      const {marks, more} = await get(`${recording.number}/marks${findings ? "?findings" : ""}`);
       if (recording !== this.page.recording) return;
       this.clear();
       for (const [seq, severity, rule] of marks) {
@@ -48,28 +50,36 @@ export class Marks {
   /** The worst mark of a row, as sign, text and class. @param {number} first @param {number} last */
   between(first, last) {
     let low = 0, high = this.seqs.length;
-    while (low < high) { const m = (low + high) >> 1; if (this.seqs[m] < first) low = m + 1; else high = m; }
+    while (low < high) {
+      const m = (low + high) >> 1;
+      if (this.seqs[m] < first)
+        low = m + 1;
+      else
+        high = m;
+    }
     let count = 0, worst = 99, rule = "";
     for (; low < this.seqs.length && this.seqs[low] <= last && count < 1000; low++) {
       for (const [severity, what] of this.of.get(this.seqs[low]) ?? []) {
         count++;
         const place = ORDER.indexOf(severity);
-        if (place < worst) { worst = place; rule = what; }
+        if (place < worst) {
+          worst = place;
+          rule = what;
+        }
       }
     }
-    return count ? { kind: ORDER[worst], sign: SIGNS[ORDER[worst]], count, rule } : null;
+    return count ? {kind: ORDER[worst], sign: SIGNS[ORDER[worst]], count, rule} : null;
   }
 
   /** The next call with a mark. @param {number} seq @param {1|-1} step */
-  beside(seq, step) {
-    return step > 0 ? this.seqs.find((one) => one > seq) : this.seqs.findLast((one) => one < seq);
-  }
+  beside(seq, step) { return step > 0 ? this.seqs.find((one) => one > seq) : this.seqs.findLast((one) => one < seq); }
 
   /** Marks over the whole length of the list. */
   draw() {
-    const { canvas, page } = this, { list, recording } = page;
+    const {canvas, page} = this, {list, recording} = page;
     const model = list.model;
-    const shows = this.seqs.length > 0 && (model === page.tree || page.store.place.list === "flat") && !(page.set && page.store.place.mode === "hide");
+    const shows = this.seqs.length > 0 && (model === page.tree || page.store.place.list === "flat") &&
+        !(page.set && page.store.place.mode === "hide");
     canvas.hidden = !shows;
     if (!shows || !model) return;
     const height = canvas.clientHeight || 1, width = 10, ratio = devicePixelRatio || 1;
@@ -78,19 +88,23 @@ export class Marks {
     const g = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
     g.scale(ratio, ratio);
     const style = getComputedStyle(document.documentElement);
-    const colours = /** @type {Record<string, string>} */ ({ problem: "--red", error: "--red", warning: "--orange", note: "--soft" });
+    const colours =
+        /** @type {Record<string, string>} */ ({problem: "--red", error: "--red", warning: "--orange", note: "--soft"});
     this.places = [];
     let before = -9;
     for (const seq of this.seqs) {
-      const part = model === page.tree ? model.rowOfFrame(recording.frameOf(seq)) / model.length : seq / recording.calls;
+      const part =
+          model === page.tree ? model.rowOfFrame(recording.frameOf(seq)) / model.length : seq / recording.calls;
       const y = Math.round(part * height);
-      const kind = [...(this.of.get(seq) ?? [])].map(([severity]) => severity).sort((a, b) => ORDER.indexOf(a) - ORDER.indexOf(b))[0];
+      const kind = [...(this.of.get(seq) ?? [])]
+                       .map(([severity]) => severity)
+                       .sort((a, b) => ORDER.indexOf(a) - ORDER.indexOf(b))[0];
       if (y === before && kind === "note") continue;
       before = y;
-      this.places.push({ y, seq });
+      this.places.push({y, seq});
       g.fillStyle = style.getPropertyValue(colours[kind]);
       // Length tells the severity too, not colour alone.
-      g.fillRect(0, y, { problem: 10, error: 10, warning: 7, note: 4 }[kind] ?? 4, 2);
+      g.fillRect(0, y, {problem: 10, error: 10, warning: 7, note: 4}[kind] ?? 4, 2);
     }
   }
 }

@@ -1,5 +1,6 @@
-// Which row stands at which place of the list, without holding the rows: frames that unfold, all calls, a filter's calls.
-import { get } from "./net.js";
+// Which row stands at which place of the list, without holding the rows: frames that unfold, all calls, a filter's
+// calls.
+import {get} from "./net.js";
 
 /**
  * @typedef {object} ListRow
@@ -21,27 +22,23 @@ export class TreeModel {
     /** @type {Map<number, {outline: any, rows: ListRow[]}>} */
     this.opened = new Map();
     /** @type {Set<number>} */
-    this.unfolded = new Set(); // draws and runs, by the call that they stand for
+    this.unfolded = new Set();  // draws and runs, by the call that they stand for
     /** @type {Set<number>} */
-    this.folded = new Set(); // groups
+    this.folded = new Set();  // groups
     /** @type {{frame: number, before: number, rows: ListRow[]}[]} */
     this.places = [];
     this.length = recording.frameCount;
   }
 
-  get frameCount() {
-    return this.recording.frameCount;
-  }
+  get frameCount() { return this.recording.frameCount; }
 
   /** @param {ListRow} row */
-  frameOfRow(row) {
-    return this.recording.frameOf(row.seq);
-  }
+  frameOfRow(row) { return this.recording.frameOf(row.seq); }
 
   recount() {
     let before = 0;
-    this.places = [...this.opened.entries()].sort((a, b) => a[0] - b[0]).map(([frame, { rows }]) => {
-      const place = { frame, before, rows };
+    this.places = [...this.opened.entries()].sort((a, b) => a[0] - b[0]).map(([frame, {rows}]) => {
+      const place = {frame, before, rows};
       before += rows.length;
       return place;
     });
@@ -53,8 +50,10 @@ export class TreeModel {
     let low = 0, high = this.places.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (this.places[middle].frame + this.places[middle].before < index) low = middle + 1;
-      else high = middle;
+      if (this.places[middle].frame + this.places[middle].before < index)
+        low = middle + 1;
+      else
+        high = middle;
     }
     const above = this.places[low - 1];
     if (!above) return this.frameRow(index);
@@ -66,13 +65,14 @@ export class TreeModel {
   /** @param {number} frame @returns {ListRow} */
   frameRow(frame) {
     const seq = Math.max(this.recording.frames.end[frame] - 1, 0);
-    return { type: "frame", seq, level: 1, frame, open: this.opened.has(frame) };
+    return {type: "frame", seq, level: 1, frame, open: this.opened.has(frame)};
   }
 
   /** @param {number} frame */
   rowOfFrame(frame) {
     let row = frame;
-    for (const place of this.places) if (place.frame < frame) row += place.rows.length;
+    for (const place of this.places)
+      if (place.frame < frame) row += place.rows.length;
     return row;
   }
 
@@ -82,20 +82,24 @@ export class TreeModel {
     if (row.open === undefined || row.open === open) return;
     if (row.type === "frame") {
       const frame = /** @type {number} */ (row.frame);
-      if (row.open) this.opened.delete(frame);
-      else await this.openFrame(frame);
+      if (row.open)
+        this.opened.delete(frame);
+      else
+        await this.openFrame(frame);
       return this.recount();
     }
     const set = row.type === "group" ? this.folded : this.unfolded;
-    if (set.has(row.seq)) set.delete(row.seq);
-    else set.add(row.seq);
+    if (set.has(row.seq))
+      set.delete(row.seq);
+    else
+      set.add(row.seq);
     this.rebuild(this.frameOfRow(row));
   }
 
   /** @param {number} frame */
   async openFrame(frame) {
     const outline = await this.recording.outline(frame);
-    this.opened.set(frame, { outline, rows: this.rowsOf(outline) });
+    this.opened.set(frame, {outline, rows: this.rowsOf(outline)});
   }
 
   /** @param {number} frame */
@@ -109,8 +113,9 @@ export class TreeModel {
   async reveal(seq) {
     const frame = this.recording.frameOf(seq);
     if (!this.opened.has(frame)) await this.openFrame(frame);
-    const { outline } = /** @type {{outline: any}} */ (this.opened.get(frame));
-    for (const group of outline.groups) if (group.seq <= seq && seq < group.end) this.folded.delete(group.seq);
+    const {outline} = /** @type {{outline: any}} */ (this.opened.get(frame));
+    for (const group of outline.groups)
+      if (group.seq <= seq && seq < group.end) this.folded.delete(group.seq);
     for (const opened of [false, true]) {
       if (opened) {
         const rows = this.opened.get(frame)?.rows ?? [];
@@ -132,17 +137,23 @@ export class TreeModel {
     /** @type {{seq: number, end: number}[]} */
     const groups = [...outline.groups].sort((a, b) => a.seq - b.seq);
     /** @type {number[]} */
-    const ends = []; // of the groups around
-    let free = outline.first; // the first call that has no row yet
+    const ends = [];           // of the groups around
+    let free = outline.first;  // the first call that has no row yet
     let next = 0;
     const hidden = () => ends.some((end) => end < 0);
     const level = () => 2 + ends.length;
     const calls = (/** @type {number} */ from, /** @type {number} */ to, /** @type {number} */ deep) => {
-      for (let seq = from; seq < to; seq++) rows.push({ type: "call", seq, level: deep });
+      for (let seq = from; seq < to; seq++) rows.push({type: "call", seq, level: deep});
     };
-    const run = (/** @type {number} */ to) => { // calls that no draw follows
+    const run = (/** @type {number} */ to) => {  // calls that no draw follows
       if (to > free && !hidden()) {
-        const row = { type: /** @type {const} */ ("run"), seq: to - 1, level: level(), first: free, open: this.unfolded.has(to - 1) };
+        const row = {
+          type: /** @type {const} */ ("run"),
+          seq: to - 1,
+          level: level(),
+          first: free,
+          open: this.unfolded.has(to - 1)
+        };
         rows.push(row);
         if (row.open) calls(free, to, level() + 1);
       }
@@ -158,7 +169,7 @@ export class TreeModel {
       upTo(group.seq);
       run(group.seq);
       const open = !this.folded.has(group.seq);
-      if (!hidden()) rows.push({ type: "group", seq: group.seq, level: level(), text: group.text, open });
+      if (!hidden()) rows.push({type: "group", seq: group.seq, level: level(), text: group.text, open});
       free = group.seq + 1;
       ends.push(open ? group.end : -group.end);
     };
@@ -167,7 +178,8 @@ export class TreeModel {
       upTo(seq);
       if (!hidden()) {
         const open = free < seq ? this.unfolded.has(seq) : undefined;
-        const draw = { type: /** @type {const} */ ("draw"), seq, level: level(), kind: outline.kinds[i], first: free, open };
+        const draw =
+            {type: /** @type {const} */ ("draw"), seq, level: level(), kind: outline.kinds[i], first: free, open};
         rows.push(draw);
         if (open) calls(free, seq, level() + 1);
       }
@@ -185,19 +197,13 @@ export class TreeModel {
 /** All calls. */
 export class FlatModel {
   /** @param {import("./recording.js").Recording} recording */
-  constructor(recording) {
-    this.length = recording.calls;
-  }
+  constructor(recording) { this.length = recording.calls; }
 
   /** @param {number} index @returns {ListRow} */
-  at(index) {
-    return { type: "call", seq: index, level: 1 };
-  }
+  at(index) { return {type: "call", seq: index, level: 1}; }
 
   /** @param {number} seq */
-  async reveal(seq) {
-    return seq;
-  }
+  async reveal(seq) { return seq; }
 
   async toggle() {}
   async load() {}
@@ -215,9 +221,7 @@ export class SetModel {
   }
 
   /** @param {number} index @returns {ListRow} */
-  at(index) {
-    return { type: "call", seq: this.seqs.get(index) ?? -1, level: 1 };
-  }
+  at(index) { return {type: "call", seq: this.seqs.get(index) ?? -1, level: 1}; }
 
   /** @param {number} from @param {number} to @param {AbortSignal} signal */
   async load(from, to, signal) {

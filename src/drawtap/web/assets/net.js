@@ -28,7 +28,10 @@ export function takeToken() {
   return held !== null;
 }
 
-/** Use what the browser keeps for this tab; nothing in a frame of another page, which has none. @template T @param {(storage: Storage) => T} use @returns {T|undefined} */
+/**
+ * Use what the browser keeps for this tab; nothing in a frame of another page, which has none. @template
+ * T @param {(storage: Storage) => T} use @returns {T|undefined}
+ */
 function kept(use) {
   try {
     return use(sessionStorage);
@@ -39,16 +42,16 @@ function kept(use) {
 
 /** @param {string} path @param {RequestInit} [options] */
 async function request(path, options = {}) {
-  const headers = { authorization: `Bearer ${held ?? ""}` };
+  const headers = {authorization: `Bearer ${held ?? ""}`};
   let answer;
   try {
-    answer = await fetch(`/api/${path}`, { ...options, headers, cache: "no-store" });
+    answer = await fetch(`/api/${path}`, {...options, headers, cache: "no-store"});
   } catch (error) {
     if (/** @type {Error} */ (error).name === "AbortError") throw error;
     throw new ServerError("the server does not answer", "is drawtap view still running?", 0);
   }
   if (answer.ok) return answer;
-  let told = { error: `the server answered ${answer.status}`, hint: null };
+  let told = {error: `the server answered ${answer.status}`, hint: null};
   try {
     told = await answer.json();
   } catch {
@@ -58,36 +61,36 @@ async function request(path, options = {}) {
 }
 
 /** @param {string} path @param {AbortSignal} [signal] */
-export async function get(path, signal) {
-  return (await request(path, { signal })).json();
-}
+export async function get(path, signal) { return (await request(path, {signal})).json(); }
 
 /** @param {string} path @param {AbortSignal} [signal] */
-export async function getBytes(path, signal) {
-  return (await request(path, { signal })).arrayBuffer();
-}
+export async function getBytes(path, signal) { return (await request(path, {signal})).arrayBuffer(); }
 
 /** @param {string} path @param {string} body @param {AbortSignal} [signal] */
 export async function postForBytes(path, body, signal) {
-  return (await request(path, { method: "POST", body, signal })).arrayBuffer();
+  return (await request(path, {method: "POST", body, signal})).arrayBuffer();
 }
 
 /** @param {string} path @param {string} body @param {AbortSignal} [signal] */
-export async function post(path, body, signal) {
-  return (await request(path, { method: "POST", body, signal })).json();
-}
+export async function post(path, body, signal) { return (await request(path, {method: "POST", body, signal})).json(); }
 
 /** @param {string} path @param {string} body */
-export async function put(path, body) {
-  return (await request(path, { method: "PUT", body })).json();
-}
+export async function put(path, body) { return (await request(path, {method: "PUT", body})).json(); }
 
 let asked = 0;
 
-/** A new name for a question; when `signal` aborts, the server stops what it does under that name. @param {number} recording @param {AbortSignal} signal */
+/**
+ * A new name for a question; when `signal` aborts, the server stops what it does under that name. @param {number}
+ * recording @param {AbortSignal} signal
+ */
 export function stoppable(recording, signal) {
   const name = `${Date.now()}-${asked++}`;
-  signal.addEventListener("abort", () => void request(`${recording}/query/${name}`, { method: "DELETE" }).then((answer) => answer.text()).catch(() => {}), { once: true });
+  signal.addEventListener(
+      "abort",
+      () => void request(`${recording}/query/${name}`, {method: "DELETE"})
+                .then((answer) => answer.text())
+                .catch(() => {}),
+      {once: true});
   return name;
 }
 
@@ -97,8 +100,9 @@ export function stoppable(recording, signal) {
  */
 export async function ask(recording, what, body, signal) {
   const name = `${Date.now()}-${asked++}`;
-  const stop = () => void request(`${recording}/query/${name}`, { method: "DELETE" }).then((answer) => answer.text()).catch(() => {});
-  signal.addEventListener("abort", stop, { once: true });
+  const stop = () =>
+      void request(`${recording}/query/${name}`, {method: "DELETE"}).then((answer) => answer.text()).catch(() => {});
+  signal.addEventListener("abort", stop, {once: true});
   try {
     return await post(`${recording}/${what}?query=${name}`, body, signal);
   } finally {

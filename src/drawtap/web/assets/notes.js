@@ -1,17 +1,15 @@
 // Bookmarks, filters and questions that are kept in a file beside the recording.
-import { get, put } from "./net.js";
+import {get, put} from "./net.js";
 
 export class Notes {
   /** @param {number} number */
   constructor(number) {
     this.number = number;
     /** @type {any} */
-    this.data = { bookmarks: [], filters: [], queries: [] };
+    this.data = {bookmarks: [], filters: [], queries: []};
   }
 
-  async load() {
-    this.data = await get(`${this.number}/notes`);
-  }
+  async load() { this.data = await get(`${this.number}/notes`); }
 
   /** @param {string} kind @param {any} value @param {any} ctx */
   async add(kind, value, ctx) {
@@ -30,7 +28,7 @@ export class Notes {
   /** @param {any} ctx */
   async save(ctx) {
     try {
-      const { path } = await put(`${this.number}/notes`, JSON.stringify(this.data));
+      const {path} = await put(`${this.number}/notes`, JSON.stringify(this.data));
       ctx.say(`kept in ${path}`);
     } catch (error) {
       ctx.fail(error);

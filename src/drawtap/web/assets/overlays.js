@@ -1,7 +1,7 @@
 // What lies upon a picture: which fragments of the draw reached it, which test kept others away, wires, overdraw.
-import { button, h, number } from "./dom.js";
-import { headed, values } from "./image.js";
-import { getBytes } from "./net.js";
+import {button, h, number} from "./dom.js";
+import {headed, values} from "./image.js";
+import {getBytes} from "./net.js";
 
 /** Name, colour (red, green, blue) and what the legend says. */
 const MASKS = /** @type {Record<string, [string, number[], string]>} */ ({
@@ -11,7 +11,8 @@ const MASKS = /** @type {Record<string, [string, number[], string]>} */ ({
   stencil: ["stencil fail", [0, 200, 255], "fragments fail the stencil test"],
   depth: ["depth fail", [255, 40, 40], "fragments fail the depth test"],
 });
-const OTHERS = /** @type {Record<string, string>} */ ({ wire: "wireframe", size: "triangle size", boxes: "viewport, scissor", overdraw: "overdraw" });
+const OTHERS = /** @type {Record<string, string>} */ (
+    {wire: "wireframe", size: "triangle size", boxes: "viewport, scissor", overdraw: "overdraw"});
 const SIZES = [1, 4, 16, 64, 256, 1024];
 
 /**
@@ -22,23 +23,32 @@ export function overlays(ctx, seq, width, height) {
   const chosen = new Set(ctx.place.over.split(",").filter((/** @type {string} */ key) => MASKS[key] || OTHERS[key]));
   const toggle = (/** @type {string} */ key) => {
     chosen.has(key) ? chosen.delete(key) : chosen.add(key);
-    ctx.store.set({ over: [...chosen].join() });
+    ctx.store.set({over: [...chosen].join()});
   };
-  const names = { ...Object.fromEntries(Object.entries(MASKS).map(([key, [name]]) => [key, name])), ...OTHERS };
-  const tools = h("div", { class: "tools", role: "toolbar", "aria-label": "overlays" }, h("i", { text: "upon it" }),
-    ...Object.entries(names).map(([key, name]) => button(name, () => toggle(key), { "aria-pressed": String(chosen.has(key)) })));
-  const legend = h("ul", { class: "legend", "aria-live": "polite" });
+  const names = {...Object.fromEntries(Object.entries(MASKS).map(([key, [name]]) => [key, name])), ...OTHERS};
+  const tools =
+      h("div", {class: "tools", role: "toolbar", "aria-label": "overlays"}, h("i", {text: "upon it"}),
+        ...Object.entries(names).map(
+            ([key, name]) => button(name, () => toggle(key), {"aria-pressed": String(chosen.has(key))})));
+  const legend = h("ul", {class: "legend", "aria-live": "polite"});
   /** @type {((x: number, y: number) => string)[]} */
   const tells = [];
-  const say = (/** @type {string} */ text, /** @type {number[]|null} */ colour) => legend.append(h("li", {}, colour && h("span", { class: "patch", "aria-hidden": "true", style: { background: `rgb(${colour.join(" ")})` } }), text));
-  const canvas = () => /** @type {HTMLCanvasElement} */ (h("canvas", { width, height, "aria-hidden": "true" }));
+  const say = (/** @type {string} */ text, /** @type {number[]|null} */ colour) => legend.append(
+      h("li", {},
+        colour && h("span", {class: "patch", "aria-hidden": "true", style: {background: `rgb(${colour.join(" ")})`}}),
+        text));
+  const canvas = () => /** @type {HTMLCanvasElement} */ (h("canvas", {width, height, "aria-hidden": "true"}));
   /** @type {Record<string, HTMLCanvasElement>} */
   const over = {};
   // Wires lie upon masks.
-  for (const key of ["overdraw", ...Object.keys(MASKS), "size", "boxes", "wire"]) if (chosen.has(key)) over[key] = canvas();
-  const of = { ctx, seq, width, height, over, say, tells };
+  for (const key of ["overdraw", ...Object.keys(MASKS), "size", "boxes", "wire"])
+    if (chosen.has(key)) over[key] = canvas();
+  const of = {ctx, seq, width, height, over, say, tells};
   const wanted = [...chosen];
-  const parts = [wanted.some((key) => MASKS[key] || key === "boxes") && masks, chosen.has("overdraw") && overdraw, wanted.some((key) => key === "wire" || key === "size") && wires];
+  const parts = [
+    wanted.some((key) => MASKS[key] || key === "boxes") && masks, chosen.has("overdraw") && overdraw,
+    wanted.some((key) => key === "wire" || key === "size") && wires
+  ];
   void (async () => {
     for (const part of parts) {
       if (!part) continue;
@@ -51,13 +61,18 @@ export function overlays(ctx, seq, width, height) {
     }
     legend.dataset.ready = "yes";
   })();
-  return { tools, legend, over: Object.values(over), tell: (/** @type {number} */ x, /** @type {number} */ y) => tells.map((one) => one(x, y)).join("") };
+  return {
+    tools,
+    legend,
+    over: Object.values(over),
+    tell: (/** @type {number} */ x, /** @type {number} */ y) => tells.map((one) => one(x, y)).join("")
+  };
 }
 
 /** @param {any} of */
-async function masks({ ctx, seq, width, height, over, say, tells }) {
+async function masks({ctx, seq, width, height, over, say, tells}) {
   const answer = await getBytes(`${ctx.recording.number}/masks/${seq}`, ctx.signal);
-  const { head, at } = headed(answer);
+  const {head, at} = headed(answer);
   if (head.width !== width || head.height !== height) return say("the draw goes to a target of another size", null);
   for (const [key, [name, colour, words]] of Object.entries(MASKS)) {
     if (!over[key]) continue;
@@ -74,11 +89,15 @@ async function masks({ ctx, seq, width, height, over, say, tells }) {
   if (over.boxes) boxes(over.boxes, head, height, say);
 }
 
-/** @param {HTMLCanvasElement} canvas @param {any} head @param {number} height @param {(text: string, colour: number[]|null) => void} say */
+/**
+ * @param {HTMLCanvasElement} canvas @param {any} head @param {number} height @param {(text: string, colour:
+ *     number[]|null) => void} say
+ */
 function boxes(canvas, head, height, say) {
   const context = canvas.getContext("2d");
   if (!context) return;
-  for (const [name, box, colour] of /** @type {[string, number[]|null, number[]][]} */ ([["viewport", head.viewport, [60, 220, 90]], ["scissor", head.scissor, [255, 255, 255]]])) {
+  for (const [name, box, colour] of /** @type {[string, number[]|null, number[]][]} */ (
+           [["viewport", head.viewport, [60, 220, 90]], ["scissor", head.scissor, [255, 255, 255]]])) {
     say(box ? `${name} ${box[2]} × ${box[3]} at ${box[0]}, ${box[1]}` : `${name}: off`, box ? colour : null);
     if (!box) continue;
     context.strokeStyle = `rgb(${colour.join(" ")})`;
@@ -88,12 +107,15 @@ function boxes(canvas, head, height, say) {
 }
 
 /** @param {any} of */
-async function overdraw({ ctx, seq, width, height, over, say, tells }) {
+async function overdraw({ctx, seq, width, height, over, say, tells}) {
   const answer = await getBytes(`${ctx.recording.number}/overdraw/${seq}`, ctx.signal);
-  const { head, at } = headed(answer);
+  const {head, at} = headed(answer);
   if (head.width !== width || head.height !== height) return say("overdraw: the target has another size", null);
   const counts = values(answer, at, "<u4", width * height);
-  say(`overdraw: ${number(head.sum)} fragments of ${number(head.draws)} draws up to here, at most ${number(head.most)} on a pixel${head.unknown ? `; ${number(head.unknown)} draws are missing: ${head.why}` : ""}`, heat(head.most, head.most));
+  say(`overdraw: ${number(head.sum)} fragments of ${number(head.draws)} draws up to here, at most ${
+          number(
+              head.most)} on a pixel${head.unknown ? `; ${number(head.unknown)} draws are missing: ${head.why}` : ""}`,
+      heat(head.most, head.most));
   tells.push((x, y) => `, drawn over ${counts[y * width + x]} times`);
   paint(over.overdraw, width, height, (i) => (counts[i] ? [...heat(counts[i], head.most), 200] : null));
 }
@@ -101,17 +123,22 @@ async function overdraw({ ctx, seq, width, height, over, say, tells }) {
 /** From blue over green and yellow to red, by the logarithm. @param {number} n @param {number} most */
 function heat(n, most) {
   const t = most > 1 ? Math.log(n) / Math.log(most) : 0;
-  return [Math.round(255 * Math.min(1, 2 * t)), Math.round(255 * Math.min(1, 2 - 2 * t) * (0.4 + 0.6 * t)), Math.round(200 * (1 - t))];
+  return [
+    Math.round(255 * Math.min(1, 2 * t)), Math.round(255 * Math.min(1, 2 - 2 * t) * (0.4 + 0.6 * t)),
+    Math.round(200 * (1 - t))
+  ];
 }
 
 /** @param {any} of */
-async function wires({ ctx, seq, width, height, over, say }) {
-  const { fetchMesh, FATES, projected } = await import("./mesh.js");
+async function wires({ctx, seq, width, height, over, say}) {
+  const {fetchMesh, FATES, projected} = await import("./mesh.js");
   const mesh = await fetchMesh(ctx, seq);
   if (mesh.head.why) return say(`wireframe: ${mesh.head.why}`, null);
   if (over.wire) {
     say("wireframe, by what becomes of the primitives:", null);
-    FATES.forEach(([name, colour], i) => { if (mesh.head.counts[name]) say(`${number(mesh.head.counts[name])} ${name}`, colour); });
+    FATES.forEach(([name, colour], i) => {
+      if (mesh.head.counts[name]) say(`${number(mesh.head.counts[name])} ${name}`, colour);
+    });
   }
   const draw = (/** @type {number} */ by) => {
     // As fine as the screen shows it: lines stay thin however near one looks.
@@ -119,7 +146,7 @@ async function wires({ ctx, seq, width, height, over, say }) {
     for (const key of ["wire", "size"]) {
       const canvas = over[key], context = canvas?.getContext("2d");
       if (!context) continue;
-      Object.assign(canvas, { width: Math.round(width * fine), height: Math.round(height * fine) });
+      Object.assign(canvas, {width: Math.round(width * fine), height: Math.round(height * fine)});
       context.lineWidth = mesh.fates.length > 20_000 ? 0.4 : 1;
       for (let i = 0; i < mesh.fates.length; i++) {
         if (key === "size" && mesh.fates[i] < 4) continue;
@@ -138,21 +165,40 @@ async function wires({ ctx, seq, width, height, over, say }) {
       }
     }
   };
-  for (const key of ["wire", "size"]) if (over[key]) /** @type {any} */ (over[key]).drawAt = draw;
+  for (const key of ["wire", "size"])
+    if (over[key]) /** @type {any} */
+      (over[key]).drawAt = draw;
   draw(over.wire ? parseFloat(over.wire.style.width) / width || 1 : parseFloat(over.size.style.width) / width || 1);
   if (over.size) {
-    const counts = [...SIZES, Infinity].map((limit, k) => mesh.areas.filter((/** @type {number} */ a, /** @type {number} */ i) => mesh.fates[i] >= 4 && a < limit && (k === 0 || a >= SIZES[k - 1])).length);
-    counts.forEach((n, k) => { if (n) say(`${number(n)} of ${k === 0 ? "less than 1" : k === SIZES.length ? `${SIZES[k - 1]} and more` : `${SIZES[k - 1]} to ${SIZES[k]}`} pixels`, sizeColour(k === SIZES.length ? 2000 : SIZES[k] - 0.5)); });
+    const counts = [...SIZES, Infinity].map(
+        (limit, k) => mesh.areas
+                          .filter(
+                              (/** @type {number} */ a, /** @type {number} */ i) =>
+                                  mesh.fates[i] >= 4 && a < limit && (k === 0 || a >= SIZES[k - 1]))
+                          .length);
+    counts.forEach((n, k) => {
+      if (n)
+        say(`${number(n)} of ${
+                k === 0                ? "less than 1" :
+                    k === SIZES.length ? `${SIZES[k - 1]} and more` :
+                                         `${SIZES[k - 1]} to ${SIZES[k]}`} pixels`,
+            sizeColour(k === SIZES.length ? 2000 : SIZES[k] - 0.5));
+    });
   }
 }
 
 /** @param {number} area */
 function sizeColour(area) {
   const k = SIZES.findIndex((limit) => area < limit);
-  return [[230, 30, 30], [240, 110, 20], [240, 190, 30], [140, 200, 50], [50, 170, 110], [50, 130, 200], [90, 90, 190]][k < 0 ? 6 : k];
+  return [
+    [230, 30, 30], [240, 110, 20], [240, 190, 30], [140, 200, 50], [50, 170, 110], [50, 130, 200], [90, 90, 190]
+  ][k < 0 ? 6 : k];
 }
 
-/** @param {HTMLCanvasElement} canvas @param {number} width @param {number} height @param {(i: number) => number[]|null} colour of a pixel, the lowest row first */
+/**
+ * @param {HTMLCanvasElement} canvas @param {number} width @param {number} height @param {(i: number) => number[]|null}
+ *     colour of a pixel, the lowest row first
+ */
 function paint(canvas, width, height, colour) {
   const made = new ImageData(width, height);
   for (let y = 0; y < height; y++) {

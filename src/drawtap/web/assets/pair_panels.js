@@ -1,15 +1,17 @@
-// What two recordings have at both cursors: calls, state, pictures, objects; and what drawtap compare finds when both are played.
-import { button, fill, h, number } from "./dom.js";
-import { headed, imageView, values } from "./image.js";
-import { get, getBytes } from "./net.js";
-import { beforeSwap } from "./panels_picture.js";
-import { link, table } from "./table.js";
-import { timePanel } from "./time.js";
+// What two recordings have at both cursors: calls, state, pictures, objects; and what drawtap compare finds when both
+// are played.
+import {button, fill, h, number} from "./dom.js";
+import {headed, imageView, values} from "./image.js";
+import {get, getBytes} from "./net.js";
+import {beforeSwap} from "./panels_picture.js";
+import {link, table} from "./table.js";
+import {timePanel} from "./time.js";
 
-const FLICKER_MS = 500; // two flashes a second: less than harms anybody
+const FLICKER_MS = 500;  // two flashes a second: less than harms anybody
 const POLL_MS = 700;
-const VIEWS = /** @type {const} */ ([["", "A beside B"], ["a", "A"], ["b", "B"], ["difference", "difference"], ["flicker", "flicker"]]);
-const KINDS = /** @type {Record<number, [string, string]>} */ ({ 4: ["|u1", "rgba"], 2: ["<u2", "d"], 1: ["|u1", "s"] });
+const VIEWS = /** @type {const} */ (
+    [["", "A beside B"], ["a", "A"], ["b", "B"], ["difference", "difference"], ["flicker", "flicker"]]);
+const KINDS = /** @type {Record<number, [string, string]>} */ ({4: ["|u1", "rgba"], 2: ["<u2", "d"], 1: ["|u1", "s"]});
 
 /** @param {any} ctx */
 const where = (ctx) => `A ${number(ctx.place.call)}, B ${number(ctx.place.callb)}`;
@@ -20,29 +22,46 @@ export const pairCallPanel = {
   needsCall: true,
   /** @param {any} ctx */
   async show(ctx) {
-    const { recording, other, place, element, row } = ctx;
-    const [a, b] = await Promise.all([get(`${recording.number}/call/${place.call}`, ctx.signal), get(`${other.number}/call/${place.callb}`, ctx.signal)]);
+    const {recording, other, place, element, row} = ctx;
+    const [a, b] = await Promise.all([
+      get(`${recording.number}/call/${place.call}`, ctx.signal), get(`${other.number}/call/${place.callb}`, ctx.signal)
+    ]);
     const alone = row?.type === "call" && (row.hasA ? (row.hasB ? "" : "B") : "A");
     const sides = /** @type {[string, any][]} */ ([["A", a], ["B", b]]).filter(([side]) => side !== alone);
     const names = [...new Set(sides.flatMap(([, call]) => call.args.map((/** @type {any} */ one) => one.name)))];
     const of = (/** @type {any} */ call, /** @type {string} */ name) => {
       const found = call.args.find((/** @type {any} */ one) => one.name === name);
       if (!found) return "–";
-      const array = found.array === undefined ? "" : `  ${typeof found.array === "string" ? found.array : found.array.join(", ")}`;
+      const array = found.array === undefined ?
+          "" :
+          `  ${typeof found.array === "string" ? found.array : found.array.join(", ")}`;
       return `${found.value}${array}`;
     };
     const line = (/** @type {string} */ name, /** @type {(call: any) => string} */ value) => {
       const texts = sides.map(([, call]) => value(call)), differs = texts.length > 1 && texts[0] !== texts[1];
-      return h("tr", { class: differs ? "differs" : "" }, h("th", { scope: "row", text: name }), h("td", { text: differs ? "≠" : "", title: differs ? "differs" : null }), ...texts.map((text) => h("td", { class: "mono wrap", text: text.slice(0, 2000) })));
+      return h(
+          "tr", {class: differs ? "differs" : ""}, h("th", {scope: "row", text: name}),
+          h("td", {text: differs ? "≠" : "", title: differs ? "differs" : null}),
+          ...texts.map((text) => h("td", {class: "mono wrap", text: text.slice(0, 2000)})));
     };
-    fill(element,
-      h("h2", { text: [...new Set(sides.map(([, call]) => call.name))].join(" and ") }, h("small", { text: where(ctx) })),
-      alone && h("p", { text: `Only ${sides[0][0]} makes this call. The cursor in ${alone} stands at the call before it.` }),
-      h("table", { class: "both" }, h("thead", {}, h("tr", {}, ...["", "", ...sides.map(([side]) => side)].map((text) => h("th", { text })))), h("tbody", {},
-        line("frame", (call) => String(call.frame)), line("function", (call) => call.name),
-        ...names.map((name) => line(name, (call) => of(call, name))), line("result", (call) => String(call.result ?? "none")))),
-      h("p", {}, h("i", { text: "Objects are the same where aligned calls made them, whatever their numbers: then the list counts the calls as equal." })),
-      h("div", { class: "tools" }, ...[["A", recording, place.call], ["B", other, place.callb]].map(([name, one, call]) => button(`open ${name} alone here`, () => ctx.store.set({ rec: one.number, with: null, callb: null, call })))));
+    fill(
+        element,
+        h("h2", {text: [...new Set(sides.map(([, call]) => call.name))].join(" and ")}, h("small", {text: where(ctx)})),
+        alone &&
+            h("p", {text: `Only ${sides[0][0]} makes this call. The cursor in ${alone} stands at the call before it.`}),
+        h("table", {class: "both"},
+          h("thead", {}, h("tr", {}, ...["", "", ...sides.map(([side]) => side)].map((text) => h("th", {text})))),
+          h("tbody", {}, line("frame", (call) => String(call.frame)), line("function", (call) => call.name),
+            ...names.map((name) => line(name, (call) => of(call, name))),
+            line("result", (call) => String(call.result ?? "none")))),
+        h("p", {}, h("i", {
+            text:
+                "Objects are the same where aligned calls made them, whatever their numbers: then the list counts the calls as equal."
+          })),
+        h("div", {class: "tools"},
+          ...[["A", recording, place.call], ["B", other, place.callb]].map(
+              ([name, one, call]) => button(
+                  `open ${name} alone here`, () => ctx.store.set({rec: one.number, with: null, callb: null, call})))));
   },
 };
 
@@ -53,18 +72,25 @@ export const pairStatePanel = {
   /** @param {any} ctx */
   async show(ctx) {
     const answer = await get(`${ctx.pair.path}/states?a=${ctx.place.call}&b=${ctx.place.callb}`, ctx.signal);
-    const search = /** @type {HTMLInputElement} */ (h("input", { type: "search", placeholder: "words in path or value", "aria-label": "search the state" }));
+    const search = /** @type {HTMLInputElement} */ (
+        h("input", {type: "search", placeholder: "words in path or value", "aria-label": "search the state"}));
     const out = h("div");
     const draw = () => {
       const words = search.value.toLowerCase().split(" ");
-      const rows = answer.rows.filter((/** @type {any[]} */ row) => words.every((word) => row.join(" ").toLowerCase().includes(word)));
-      fill(out, table({ ...answer, rows }, { go: ctx.go, goFrame: ctx.goFrame, name: "state-a-b" }));
+      const rows = answer.rows.filter(
+          (/** @type {any[]} */ row) => words.every((word) => row.join(" ").toLowerCase().includes(word)));
+      fill(out, table({...answer, rows}, {go: ctx.go, goFrame: ctx.goFrame, name: "state-a-b"}));
     };
     search.addEventListener("input", draw);
     const count = answer.rows.length;
-    fill(ctx.element, h("h2", { text: "State after both calls" }, h("small", { text: where(ctx) })),
-      h("p", { text: count ? `${number(count)} ${count === 1 ? "variable differs" : "variables differ"}; – stands for a variable that one side does not have.` : "No variable differs." }),
-      count > 0 && h("div", { class: "tools" }, search), count > 0 && out);
+    fill(
+        ctx.element, h("h2", {text: "State after both calls"}, h("small", {text: where(ctx)})), h("p", {
+          text: count ? `${number(count)} ${
+                            count === 1 ? "variable differs" :
+                                          "variables differ"}; – stands for a variable that one side does not have.` :
+                        "No variable differs."
+        }),
+        count > 0 && h("div", {class: "tools"}, search), count > 0 && out);
     if (count) draw();
   },
 };
@@ -75,10 +101,11 @@ export const pairPicturePanel = {
   needsCall: true,
   /** @param {any} ctx */
   async show(ctx) {
-    const { recording, other, place, element, store } = ctx;
+    const {recording, other, place, element, store} = ctx;
     const at = [beforeSwap(recording, place.call), beforeSwap(other, place.callb)];
-    const answer = await getBytes(`${ctx.pair.path}/pictures?a=${at[0]}&b=${at[1]}&of=${encodeURIComponent(place.of)}`, ctx.signal);
-    const { head, at: start } = headed(answer);
+    const answer = await getBytes(
+        `${ctx.pair.path}/pictures?a=${at[0]}&b=${at[1]}&of=${encodeURIComponent(place.of)}`, ctx.signal);
+    const {head, at: start} = headed(answer);
     let offset = start;
     const images = head.sides.map((/** @type {any} */ side) => {
       if (!side.width) return null;
@@ -86,17 +113,27 @@ export const pairPicturePanel = {
       // A view needs its numbers at an even place; depth behind an odd number of bytes is copied there.
       const data = values(answer.slice(offset, offset + size * side.bytes), 0, type, size * channels.length);
       offset += size * side.bytes;
-      return { width: side.width, height: side.height, channels, data };
+      return {width: side.width, height: side.height, channels, data};
     });
-    const names = head.names.map((/** @type {string} */ name) => button(name || "color", () => store.set({ of: name }), { "aria-pressed": String(name === head.of) }));
-    const views = VIEWS.map(([key, name]) => button(name, () => store.set({ side: key }), { "aria-pressed": String(key === place.side) }));
-    const played = (/** @type {any} */ side, /** @type {any} */ one) => side.cut ? `${number(side.calls)} of ${number(one.calls)} calls` : "every call before it";
-    fill(element,
-      h("h2", { text: "After both calls" }, h("small", { text: `A ${number(at[0])}, B ${number(at[1])}; A played ${played(head.sides[0], recording)}, B ${played(head.sides[1], other)}` })),
-      h("p", { class: "apart", role: "status", text: apart(head) }),
-      h("div", { class: "tools" }, h("span", { class: "tools", role: "toolbar", "aria-label": "view" }, ...views), names.length > 1 && h("span", { class: "tools", role: "toolbar", "aria-label": "attachments" }, ...names)),
-      ...head.sides.map((/** @type {any} */ side, /** @type {number} */ i) => !images[i] && h("p", { class: "bad", text: `${"AB"[i]}: ${side.why || "there is nothing to read back here"}` })),
-      shown(ctx, images));
+    const names = head.names.map(
+        (/** @type {string} */ name) =>
+            button(name || "color", () => store.set({of: name}), {"aria-pressed": String(name === head.of)}));
+    const views = VIEWS.map(
+        ([key, name]) => button(name, () => store.set({side: key}), {"aria-pressed": String(key === place.side)}));
+    const played = (/** @type {any} */ side, /** @type {any} */ one) =>
+        side.cut ? `${number(side.calls)} of ${number(one.calls)} calls` : "every call before it";
+    fill(
+        element, h("h2", {text: "After both calls"}, h("small", {
+                     text: `A ${number(at[0])}, B ${number(at[1])}; A played ${played(head.sides[0], recording)}, B ${
+                         played(head.sides[1], other)}`
+                   })),
+        h("p", {class: "apart", role: "status", text: apart(head)}),
+        h("div", {class: "tools"}, h("span", {class: "tools", role: "toolbar", "aria-label": "view"}, ...views),
+          names.length > 1 && h("span", {class: "tools", role: "toolbar", "aria-label": "attachments"}, ...names)),
+        ...head.sides.map(
+            (/** @type {any} */ side, /** @type {number} */ i) => !images[i] &&
+                h("p", {class: "bad", text: `${"AB"[i]}: ${side.why || "there is nothing to read back here"}`})),
+        shown(ctx, images));
   },
 };
 
@@ -105,25 +142,31 @@ function apart(head) {
   if (head.exact === undefined) return "There is no picture on one side: choose a draw that both make.";
   if (head.sizes) return `The sizes differ: ${head.sizes}.`;
   if (head.exact) return "The pictures are equal.";
-  return `${number(head.pixels)} ${head.pixels === 1 ? "pixel differs" : "pixels differ"}; largest difference ${head.largest}, RMSE ${head.rmse.toFixed(3)}${head.ssim === null ? "" : `, SSIM ${head.ssim.toFixed(5)}`}`;
+  return `${number(head.pixels)} ${head.pixels === 1 ? "pixel differs" : "pixels differ"}; largest difference ${
+      head.largest}, RMSE ${head.rmse.toFixed(3)}${head.ssim === null ? "" : `, SSIM ${head.ssim.toFixed(5)}`}`;
 }
 
 /** @param {any} ctx @param {any[]} images */
 function shown(ctx, images) {
-  const { side } = ctx.place, [a, b] = images;
-  const figure = (/** @type {any} */ image, /** @type {string} */ name) => h("figure", { data: { name } }, h("figcaption", { text: name }), imageView(image, { name: `${name} after the call`, plain: true }));
-  if (side === "a" || side === "b") return (side === "a" ? a : b) ? imageView(side === "a" ? a : b, { name: side.toUpperCase() }) : h("p");
-  if (!a || !b || side === "") return h("div", { class: "parts beside" }, ...[a && figure(a, "A"), b && figure(b, "B")].filter(Boolean));
-  if (a.width !== b.width || a.height !== b.height) return h("div", { class: "parts beside" }, figure(a, "A"), figure(b, "B"));
+  const {side} = ctx.place, [a, b] = images;
+  const figure = (/** @type {any} */ image, /** @type {string} */ name) =>
+      h("figure", {data: {name}}, h("figcaption", {text: name}),
+        imageView(image, {name: `${name} after the call`, plain: true}));
+  if (side === "a" || side === "b")
+    return (side === "a" ? a : b) ? imageView(side === "a" ? a : b, {name: side.toUpperCase()}) : h("p");
+  if (!a || !b || side === "")
+    return h("div", {class: "parts beside"}, ...[a && figure(a, "A"), b && figure(b, "B")].filter(Boolean));
+  if (a.width !== b.width || a.height !== b.height)
+    return h("div", {class: "parts beside"}, figure(a, "A"), figure(b, "B"));
   if (side === "flicker") return flicker(figure(a, "A"), figure(b, "B"));
   const data = a.data.map((/** @type {number} */ v, /** @type {number} */ i) => Math.abs(v - b.data[i]));
   // Colours alone: a difference of alpha is counted, and shown by its button.
-  return imageView({ ...a, data }, { name: "difference of A and B", fit: true });
+  return imageView({...a, data}, {name: "difference of A and B", fit: true});
 }
 
 /** @param {HTMLElement} a @param {HTMLElement} b */
 function flicker(a, b) {
-  const box = h("div", { class: "parts beside", data: { flicker: "a" } }, a, b);
+  const box = h("div", {class: "parts beside", data: {flicker: "a"}}, a, b);
   const turn = () => {
     const now = box.dataset.flicker === "a" ? "b" : "a";
     box.dataset.flicker = now;
@@ -143,9 +186,22 @@ export const pairObjectsPanel = {
   async show(ctx) {
     const answer = await get(`${ctx.pair.path}/resources`, ctx.signal);
     const count = answer.rows.length;
-    fill(ctx.element, h("h2", { text: "Objects that differ" }, h("small", { text: "− only A has it, + only B, ~ another content or other properties" })),
-      h("p", { text: count ? `${number(count)} ${count === 1 ? "object differs" : "objects differ"}; A and B are its names there.` : "The objects of both are the same." }),
-      count > 0 && table({ ...answer, rows: answer.rows.map((/** @type {any[]} */ row) => [row[0] === "-" ? "−" : row[0], ...row.slice(1)]) }, { go: ctx.go, goFrame: ctx.goFrame, name: "objects-a-b" }));
+    fill(
+        ctx.element,
+        h("h2", {text: "Objects that differ"},
+          h("small", {text: "− only A has it, + only B, ~ another content or other properties"})),
+        h("p", {
+          text: count ?
+              `${number(count)} ${count === 1 ? "object differs" : "objects differ"}; A and B are its names there.` :
+              "The objects of both are the same."
+        }),
+        count > 0 &&
+            table(
+                {
+                  ...answer,
+                  rows: answer.rows.map((/** @type {any[]} */ row) => [row[0] === "-" ? "−" : row[0], ...row.slice(1)])
+                },
+                {go: ctx.go, goFrame: ctx.goFrame, name: "objects-a-b"}));
   },
 };
 
@@ -155,11 +211,16 @@ export const comparedPanel = {
   /** @param {any} ctx */
   async show(ctx) {
     const out = h("div"), engines = h("div");
-    fill(ctx.element, h("h2", { text: "What both draw" }, h("small", { text: "plays both from the beginning, as drawtap compare does" })), out, engines);
+    fill(
+        ctx.element,
+        h("h2", {text: "What both draw"}, h("small", {text: "plays both from the beginning, as drawtap compare does"})),
+        out, engines);
     this.engines(ctx, engines);
     let answer = await get(`${ctx.pair.path}/compared`, ctx.signal);
-    const begin = button("play both and find the first draw that differs", () => void this.watch(ctx, out, true).catch((error) => ctx.fail(error)));
-    if (answer.state === "none") return fill(out, h("div", { class: "tools" }, begin));
+    const begin = button(
+        "play both and find the first draw that differs",
+        () => void this.watch(ctx, out, true).catch((error) => ctx.fail(error)));
+    if (answer.state === "none") return fill(out, h("div", {class: "tools"}, begin));
     await this.watch(ctx, out, false);
   },
 
@@ -167,10 +228,10 @@ export const comparedPanel = {
   async watch(ctx, out, begin) {
     for (let first = begin; !ctx.signal.aborted; first = false) {
       const answer = await get(`${ctx.pair.path}/compared${first ? "?begin=1" : ""}`, ctx.signal);
-      const again = h("p", {}, h("i", { text: "the same on the command line: " }), h("code", { text: answer.command }));
+      const again = h("p", {}, h("i", {text: "the same on the command line: "}), h("code", {text: answer.command}));
       if (answer.state === "done") return fill(out, ...found(ctx, answer.found), again);
-      if (answer.state === "failed") return fill(out, h("p", { class: "bad", text: answer.why.join(" ") }), again);
-      fill(out, h("p", { role: "status" }, h("i", { text: "both are played …" })), again);
+      if (answer.state === "failed") return fill(out, h("p", {class: "bad", text: answer.why.join(" ")}), again);
+      fill(out, h("p", {role: "status"}, h("i", {text: "both are played …"})), again);
       await new Promise((done) => setTimeout(done, POLL_MS));
     }
   },
@@ -179,12 +240,22 @@ export const comparedPanel = {
   engines(ctx, out) {
     const ask = async () => {
       const answers = await get("engines", ctx.signal);
-      fill(out, h("h2", { text: "Engines of this machine" }),
-        h("table", {}, h("thead", {}, h("tr", {}, ...["engine", "works", "what it is"].map((text) => h("th", { text })))), h("tbody", {}, ...answers.map((/** @type {any} */ e) =>
-          h("tr", {}, h("td", { text: e.name }), h("td", { text: e.works ? "yes" : "no" }), h("td", { class: "wrap", text: e.works ? e.renderer : e.reason }))))),
-        h("p", {}, "One recording on two engines: ", h("code", { text: `drawtap view ${quoted(ctx.recording.overview.name)} --on llvmpipe --on softpipe` })));
+      fill(
+          out, h("h2", {text: "Engines of this machine"}),
+          h("table", {},
+            h("thead", {}, h("tr", {}, ...["engine", "works", "what it is"].map((text) => h("th", {text})))),
+            h("tbody", {},
+              ...answers.map(
+                  (/** @type {any} */ e) =>
+                      h("tr", {}, h("td", {text: e.name}), h("td", {text: e.works ? "yes" : "no"}),
+                        h("td", {class: "wrap", text: e.works ? e.renderer : e.reason}))))),
+          h("p", {}, "One recording on two engines: ",
+            h("code", {text: `drawtap view ${quoted(ctx.recording.overview.name)} --on llvmpipe --on softpipe`})));
     };
-    fill(out, h("div", { class: "tools" }, button("engines of this machine", () => void ask().catch((error) => ctx.fail(error)))));
+    fill(
+        out,
+        h("div", {class: "tools"},
+          button("engines of this machine", () => void ask().catch((error) => ctx.fail(error)))));
   },
 };
 
@@ -195,22 +266,44 @@ const quoted = (name) => (/^[\w.\/-]+$/.test(name) ? name : `'${name.replaceAll(
 function found(ctx, answer) {
   const differing = answer.frames.filter((/** @type {any} */ f) => !f.same);
   const draw = answer.first_draw;
-  const go = () => ctx.store.set({ call: draw.a.call, callb: draw.b.call, tab: "picture" });
+  const go = () => ctx.store.set({call: draw.a.call, callb: draw.b.call, tab: "picture"});
   const sum = `${number(answer.frames.length)} frames compared, ${number(differing.length)} differ`;
   const frame = (/** @type {any} */ f) => () => {
     const end = (/** @type {any} */ one) => Math.max(one.frames.end[Math.min(f.frame, one.frameCount - 1)] - 1, 0);
-    ctx.store.set({ call: end(ctx.recording), callb: end(ctx.other), tab: "picture" });
+    ctx.store.set({call: end(ctx.recording), callb: end(ctx.other), tab: "picture"});
   };
   return [
-    h("p", { text: answer.same ? `All frames are the same: ${sum}.` : `${sum}.` }),
-    h("p", {}, h("i", { text: `A: ${answer.a}` }), h("br"), h("i", { text: `B: ${answer.b}` })),
-    draw && h("div", {}, h("h2", { text: "The first draw that differs" }, h("small", { text: `in frame ${answer.first_frame}${draw.at_start ? ", which differs already before its first draw" : ""}` })),
-      h("pre", { class: "wrap", text: `A  ${draw.a.call}  ${draw.a.text}\nB  ${draw.b.call}  ${draw.b.text}` }),
-      h("p", { text: `before: ${draw.before.exact ? "equal" : `largest difference ${draw.before.max_difference}`}; after: largest difference ${draw.after.max_difference}, RMSE ${draw.after.rmse.toFixed(3)}` }), button("show this draw", go)),
-    differing.length > 0 && h("table", {}, h("thead", {}, h("tr", {}, ...["frame", "largest", "RMSE", "SSIM", "pixels"].map((text) => h("th", { class: "n", text })))),
-      h("tbody", {}, ...differing.slice(0, 500).map((/** @type {any} */ f) => h("tr", {}, h("td", { class: "n" }, link(String(f.frame), frame(f))),
-        ...(f.only ? [`only in ${f.only.toUpperCase()}`, "", "", ""] : [f.max_difference, f.rmse.toFixed(3), f.ssim === null ? "–" : f.ssim.toFixed(5), `${(100 * f.pixels).toFixed(2)} %`]).map((text) => h("td", { class: "n", text: String(text) })))))),
+    h("p", {text: answer.same ? `All frames are the same: ${sum}.` : `${sum}.`}),
+    h("p", {}, h("i", {text: `A: ${answer.a}`}), h("br"), h("i", {text: `B: ${answer.b}`})),
+    draw &&
+        h("div", {}, h("h2", {text: "The first draw that differs"}, h("small", {
+                         text: `in frame ${answer.first_frame}${
+                             draw.at_start ? ", which differs already before its first draw" : ""}`
+                       })),
+          h("pre", {class: "wrap", text: `A  ${draw.a.call}  ${draw.a.text}\nB  ${draw.b.call}  ${draw.b.text}`}),
+          h("p", {
+            text: `before: ${
+                draw.before.exact ? "equal" :
+                                    `largest difference ${draw.before.max_difference}`}; after: largest difference ${
+                draw.after.max_difference}, RMSE ${draw.after.rmse.toFixed(3)}`
+          }),
+          button("show this draw", go)),
+    differing.length > 0 &&
+        h("table", {},
+          h("thead", {},
+            h("tr", {}, ...["frame", "largest", "RMSE", "SSIM", "pixels"].map((text) => h("th", {class: "n", text})))),
+          h("tbody", {},
+            ...differing.slice(0, 500).map(
+                (/** @type {any} */ f) =>
+                    h("tr", {}, h("td", {class: "n"}, link(String(f.frame), frame(f))),
+                      ...(f.only ? [`only in ${f.only.toUpperCase()}`, "", "", ""] :
+                                   [
+                                     f.max_difference, f.rmse.toFixed(3), f.ssim === null ? "–" : f.ssim.toFixed(5),
+                                     `${(100 * f.pixels).toFixed(2)} %`
+                                   ])
+                          .map((text) => h("td", {class: "n", text: String(text)})))))),
   ];
 }
 
-export const PAIR_PANELS = [pairCallPanel, pairStatePanel, pairPicturePanel, pairObjectsPanel, comparedPanel, timePanel];
+export const PAIR_PANELS =
+    [pairCallPanel, pairStatePanel, pairPicturePanel, pairObjectsPanel, comparedPanel, timePanel];

@@ -1,8 +1,8 @@
 // What a buffer holds after the call: fields as the program declares them or as a format says, bytes, and what changed.
-import { button, bytes, download, fill, h, number } from "./dom.js";
-import { headed } from "./image.js";
-import { getBytes } from "./net.js";
-import { link } from "./table.js";
+import {button, bytes, download, fill, h, number} from "./dom.js";
+import {headed} from "./image.js";
+import {getBytes} from "./net.js";
+import {link} from "./table.js";
 
 const ROWS = 100, BYTES = 4096, LINE = 16;
 
@@ -13,78 +13,119 @@ export const bufferPanel = {
   needsCall: true,
   /** @param {any} ctx */
   async show(ctx) {
-    const { recording, place, element, store } = ctx;
+    const {recording, place, element, store} = ctx;
     if (!/^buffer\/\d+\/\d+$/.test(place.object)) {
-      return fill(element, h("p", {}, h("i", { text: "choose a buffer among the objects, or in the arguments of a call: its name is a link" })));
+      return fill(
+          element,
+          h("p", {},
+            h("i", {text: "choose a buffer among the objects, or in the arguments of a call: its name is a link"})));
     }
     const path = `${recording.number}/buffer/${place.call}/${place.object.slice(7)}`;
     const against = place.pin === null || place.pin === place.call ? "" : place.pin;
     const ask = async (/** @type {string} */ fields) => {
       const raw = fields === "bytes" || !fields;
-      return getBytes(`${path}?format=${raw ? "" : encodeURIComponent(fields)}&against=${against}&first=${place.from}&count=${raw ? BYTES : ROWS}`, ctx.signal);
+      return getBytes(
+          `${path}?format=${raw ? "" : encodeURIComponent(fields)}&against=${against}&first=${place.from}&count=${
+              raw ? BYTES : ROWS}`,
+          ctx.signal);
     };
-    let answer = await ask(place.fields), { head, at } = headed(answer);
+    let answer = await ask(place.fields), {head, at} = headed(answer);
     // Of what the program declares, the first is shown unless somebody chose.
     const fields = place.fields || head.uses[0]?.[1] || "bytes";
-    if (fields !== place.fields && fields !== "bytes") ({ head, at } = headed((answer = await ask(fields))));
+    if (fields !== place.fields && fields !== "bytes") ({head, at} = headed((answer = await ask(fields))));
     const shows = fields !== "bytes";
     const name = `buffer-${head.name}-call-${head.call}`;
-    const choose = (/** @type {string} */ text) => store.set({ fields: text, from: 0 });
-    const format = /** @type {HTMLTextAreaElement} */ (h("textarea", { spellcheck: "false", rows: "4", "aria-label": "format of the fields", text: shows ? fields : "" }));
-    format.addEventListener("keydown", (event) => { if (event.key === "Enter" && event.ctrlKey) { event.preventDefault(); choose(format.value.trim() || "bytes"); } });
-    const save = (/** @type {string} */ title, /** @type {string} */ file, /** @type {string} */ of, /** @type {string} */ type) => button(title, async () => {
+    const choose = (/** @type {string} */ text) => store.set({fields: text, from: 0});
+    const format = /** @type {HTMLTextAreaElement} */ (h(
+        "textarea", {spellcheck: "false", rows: "4", "aria-label": "format of the fields", text: shows ? fields : ""}));
+    format.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && event.ctrlKey) {
+        event.preventDefault();
+        choose(format.value.trim() || "bytes");
+      }
+    });
+    const save = (/** @type {string} */ title, /** @type {string} */ file, /** @type {string} */ of,
+                  /** @type {string} */ type) => button(title, async () => {
       try {
         download(file, await getBytes(`${path}/${of}`), type);
       } catch (error) {
         ctx.fail(error);
       }
     });
-    fill(element,
-      h("h2", { text: `buffer ${head.name}${head.label ? ` “${head.label}”` : ""}` }, h("small", { text: `${bytes(head.bytes)}, after call ${number(head.call)}` })),
-      h("div", { class: "tools", role: "toolbar", "aria-label": "what is shown" },
-        ...head.uses.map(([title, text]) => button(title, () => choose(text), { "aria-pressed": String(fields === text) })),
-        button("bytes", () => choose("bytes"), { "aria-pressed": String(!shows) }),
-        save("save raw", `${name}.bin`, "raw", "application/octet-stream"), shows && save("save CSV", `${name}.csv`, `csv?format=${encodeURIComponent(fields)}`, "text/csv")),
-      !head.uses.length && h("p", {}, h("i", { text: "the context of this call reads nothing from it" }), ...lives(ctx, head)),
-      h("details", { open: shows && !head.uses.some((/** @type {any} */ use) => use[1] === fields) }, h("summary", { text: "format" }), format,
-        h("div", { class: "tools" }, button("apply", () => choose(format.value.trim() || "bytes"), { title: "Ctrl-Enter" }), h("i", { text: "for example: at 0 every 20; float3 position; ubyte4n color; half2 uv" }))),
-      changes(ctx, head, shows), writes(ctx, head),
-      pages(ctx, shows ? head.all : head.bytes, shows ? ROWS : BYTES, shows ? "row" : "byte"),
-      head.why ? h("p", { class: "bad", text: head.why }) : shows ? table(head) : hex(new Uint8Array(answer, at), head.first));
+    fill(
+        element,
+        h("h2", {text: `buffer ${head.name}${head.label ? ` “${head.label}”` : ""}`},
+          h("small", {text: `${bytes(head.bytes)}, after call ${number(head.call)}`})),
+        h("div", {class: "tools", role: "toolbar", "aria-label": "what is shown"},
+          ...head.uses.map(
+              ([title, text]) => button(title, () => choose(text), {"aria-pressed": String(fields === text)})),
+          button("bytes", () => choose("bytes"), {"aria-pressed": String(!shows)}),
+          save("save raw", `${name}.bin`, "raw", "application/octet-stream"),
+          shows && save("save CSV", `${name}.csv`, `csv?format=${encodeURIComponent(fields)}`, "text/csv")),
+        !head.uses.length &&
+            h("p", {}, h("i", {text: "the context of this call reads nothing from it"}), ...lives(ctx, head)),
+        h("details", {open: shows && !head.uses.some((/** @type {any} */ use) => use[1] === fields)},
+          h("summary", {text: "format"}), format,
+          h("div", {class: "tools"},
+            button("apply", () => choose(format.value.trim() || "bytes"), {title: "Ctrl-Enter"}),
+            h("i", {text: "for example: at 0 every 20; float3 position; ubyte4n color; half2 uv"}))),
+        changes(ctx, head, shows), writes(ctx, head),
+        pages(ctx, shows ? head.all : head.bytes, shows ? ROWS : BYTES, shows ? "row" : "byte"),
+        head.why  ? h("p", {class: "bad", text: head.why}) :
+            shows ? table(head) :
+                    hex(new Uint8Array(answer, at), head.first));
   },
 };
 
 /** Where it is used instead. @param {any} ctx @param {any} head */
 function lives(ctx, head) {
-  const { first_use_seq: first, last_use_seq: last } = head.life;
-  return first === null ? [" (no draw uses it)"] : [" (its first use is ", link(String(first), () => ctx.go(first)), ", its last one ", link(String(last), () => ctx.go(last)), ")"];
+  const {first_use_seq: first, last_use_seq: last} = head.life;
+  return first === null ? [" (no draw uses it)"] : [
+    " (its first use is ", link(String(first), () => ctx.go(first)), ", its last one ",
+    link(String(last), () => ctx.go(last)), ")"
+  ];
 }
 
 /** @param {any} ctx @param {any} head @param {boolean} shows */
 function changes(ctx, head, shows) {
-  if (head.against === null) return h("p", {}, h("i", { text: "nothing was written before: all of it is new; a pin (p) compares with its call" }));
+  if (head.against === null)
+    return h("p", {}, h("i", {text: "nothing was written before: all of it is new; a pin (p) compares with its call"}));
   const size = head.old_bytes === head.bytes ? "" : `, and it had ${bytes(head.old_bytes)} then`;
-  const ranges = head.ranges.map(([from, end]) => link(end - from > 1 ? `${from}–${end - 1}` : String(from), () => ctx.store.set({ fields: "bytes", from: from - (from % LINE) })));
-  return h("p", { class: "ranges" }, `${number(head.differs)} bytes differ from those after call `, link(number(head.against), () => ctx.go(head.against)), ctx.place.pin === null ? " (before the last write)" : " (pinned)", `${size}${head.ranges.length ? ": " : ""}`,
-    ...ranges.flatMap((one) => [one, " "]), head.ranges.length === 64 && "…", shows && head.differs > 0 && h("i", { text: " marked ≠ below" }));
+  const ranges = head.ranges.map(
+      ([from, end]) => link(
+          end - from > 1 ? `${from}–${end - 1}` : String(from),
+          () => ctx.store.set({fields: "bytes", from: from - (from % LINE)})));
+  return h(
+      "p", {class: "ranges"}, `${number(head.differs)} bytes differ from those after call `,
+      link(number(head.against), () => ctx.go(head.against)),
+      ctx.place.pin === null ? " (before the last write)" : " (pinned)", `${size}${head.ranges.length ? ": " : ""}`,
+      ...ranges.flatMap((one) => [one, " "]), head.ranges.length === 64 && "…",
+      shows && head.differs > 0 && h("i", {text: " marked ≠ below"}));
 }
 
 /** @param {any} ctx @param {any} head */
 function writes(ctx, head) {
   if (!head.writes.length) return null;
-  return h("p", { class: "ranges" }, "written by calls ", ...head.writes.flatMap((/** @type {number} */ seq) => [seq === ctx.place.call ? h("b", { text: number(seq) }) : link(number(seq), () => ctx.go(seq)), " "]),
-    link("its draws", () => ctx.store.set({ filter: `uses:buffer=${head.name}`, mode: "hide" })));
+  return h(
+      "p", {class: "ranges"}, "written by calls ",
+      ...head.writes.flatMap(
+          (/** @type {number} */ seq) =>
+              [seq === ctx.place.call ? h("b", {text: number(seq)}) : link(number(seq), () => ctx.go(seq)), " "]),
+      link("its draws", () => ctx.store.set({filter: `uses:buffer=${head.name}`, mode: "hide"})));
 }
 
 /** @param {any} ctx @param {number} all @param {number} size @param {string} what */
 function pages(ctx, all, size, what) {
-  const { from } = ctx.place;
+  const {from} = ctx.place;
   if (all <= size && !from) return null;
-  const go = (/** @type {number} */ to) => ctx.store.set({ from: Math.max(0, Math.min(to, Math.max(all - 1, 0))) });
-  const input = /** @type {HTMLInputElement} */ (h("input", { type: "number", min: "0", max: String(all - 1), value: String(from), "aria-label": `first ${what}` }));
+  const go = (/** @type {number} */ to) => ctx.store.set({from: Math.max(0, Math.min(to, Math.max(all - 1, 0)))});
+  const input = /** @type {HTMLInputElement} */ (
+      h("input", {type: "number", min: "0", max: String(all - 1), value: String(from), "aria-label": `first ${what}`}));
   input.addEventListener("change", () => go(Math.floor(Number(input.value) || 0)));
-  return h("div", { class: "tools" }, button("↑", () => go(from - size), { disabled: from === 0, title: `the ${what}s before` }), h("i", { text: what }), input,
-    h("i", { text: `to ${number(Math.min(from + size, all) - 1)} of ${number(all)}` }), button("↓", () => go(from + size), { disabled: from + size >= all, title: `the ${what}s behind` }));
+  return h(
+      "div", {class: "tools"}, button("↑", () => go(from - size), {disabled: from === 0, title: `the ${what}s before`}),
+      h("i", {text: what}), input, h("i", {text: `to ${number(Math.min(from + size, all) - 1)} of ${number(all)}`}),
+      button("↓", () => go(from + size), {disabled: from + size >= all, title: `the ${what}s behind`}));
 }
 
 /** @param {any} head */
@@ -93,11 +134,29 @@ function table(head) {
   const single = !head.every;
   const cells = (/** @type {any[]} */ row, /** @type {number} */ i) => row.map((value, k) => {
     const changed = differs.has(`${i} ${k}`), nested = Array.isArray(value) && Array.isArray(value[0]);
-    return h("td", { class: `${typeof value === "number" ? "n" : "mono"}${changed ? " changed" : ""}`, text: nested ? value.map(written).join("; ") : written(value), title: changed ? "differs" : null });
+    return h("td", {
+      class: `${typeof value === "number" ? "n" : "mono"}${changed ? " changed" : ""}`,
+      text: nested ? value.map(written).join("; ") : written(value),
+      title: changed ? "differs" : null
+    });
   });
-  return h("div", { class: "scroll" }, h("table", { class: "fields" },
-    h("thead", {}, h("tr", {}, !single && h("th", { class: "n", text: "row" }), ...head.fields.map((/** @type {string} */ name, /** @type {number} */ i) => h("th", {}, name, head.types[i] && h("i", { text: ` ${head.types[i]}` }))))),
-    h("tbody", {}, ...head.rows.map((/** @type {any[]} */ row, /** @type {number} */ i) => h("tr", {}, !single && h("td", { class: "n", text: number(head.first + i), title: `byte ${number(head.at + (head.first + i) * head.every)}` }), ...cells(row, i))))));
+  return h(
+      "div", {class: "scroll"},
+      h("table", {class: "fields"},
+        h("thead", {},
+          h("tr", {}, !single && h("th", {class: "n", text: "row"}),
+            ...head.fields.map(
+                (/** @type {string} */ name, /** @type {number} */ i) =>
+                    h("th", {}, name, head.types[i] && h("i", {text: ` ${head.types[i]}`}))))),
+        h("tbody", {},
+          ...head.rows.map(
+              (/** @type {any[]} */ row, /** @type {number} */ i) =>
+                  h("tr", {}, !single && h("td", {
+                      class: "n",
+                      text: number(head.first + i),
+                      title: `byte ${number(head.at + (head.first + i) * head.every)}`
+                    }),
+                    ...cells(row, i))))));
 }
 
 /** Numbers short on the page; what is no number as it stands. @param {any} value @returns {string} */
@@ -109,15 +168,18 @@ function written(value) {
 /** Bytes, then a 1 for each that differs. @param {Uint8Array} data @param {number} first */
 function hex(data, first) {
   const count = data.length / 2, differs = data.subarray(count);
-  const box = h("pre", { class: "hex" });
+  const box = h("pre", {class: "hex"});
   for (let at = 0; at < count; at += LINE) {
     box.append(`${(first + at).toString(16).padStart(8, "0")}  `);
     let text = "";
     for (let i = at; i < at + LINE; i++) {
-      if (i >= count) { box.append("   "); continue; }
+      if (i >= count) {
+        box.append("   ");
+        continue;
+      }
       const byte = data[i], word = byte.toString(16).padStart(2, "0");
       text += byte > 31 && byte < 127 ? String.fromCharCode(byte) : ".";
-      box.append(differs[i] ? h("b", { class: "changed", text: word }) : word, " ");
+      box.append(differs[i] ? h("b", {class: "changed", text: word}) : word, " ");
     }
     box.append(` ${text}\n`);
   }

@@ -1,13 +1,15 @@
 // Panels that are one question each: objects of the run, findings of the checklist; and what was written down.
-import { button, fill, h, number } from "./dom.js";
-import { ask } from "./net.js";
-import { link, saving, table } from "./table.js";
+import {button, fill, h, number} from "./dom.js";
+import {ask} from "./net.js";
+import {link, saving, table} from "./table.js";
 
 const OBJECTS = `SELECT class, name, share_group, label, target, format, width, height, bytes, uploads, uses, writes,
   created_seq, first_use_seq, last_use_seq, deleted_seq FROM resources ORDER BY bytes DESC NULLS LAST, created_seq`;
-const FINDINGS = `SELECT severity, rule, count(*) AS rows, sum(n) AS times, min(seq) AS first_seq, any_value(what) AS example
+const FINDINGS =
+    `SELECT severity, rule, count(*) AS rows, sum(n) AS times, min(seq) AS first_seq, any_value(what) AS example
   FROM findings GROUP BY severity, rule ORDER BY CASE severity WHEN 'error' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END, rows DESC`;
-const VULKAN_OBJECTS = `SELECT type AS class, handle AS name, name AS label, parent, bytes, memory, created_by, created_seq,
+const VULKAN_OBJECTS =
+    `SELECT type AS class, handle AS name, name AS label, parent, bytes, memory, created_by, created_seq,
   destroyed_seq, info FROM objects ORDER BY created_seq`;
 /** @type {Map<string, any>} */
 const kept = new Map();
@@ -16,7 +18,9 @@ const kept = new Map();
 async function once(ctx, key, query) {
   const name = `${ctx.recording.number} ${key}`;
   if (!kept.has(name)) {
-    fill(ctx.element, h("p", {}, h("i", { text: key === "findings" ? "the rules of the checklist run …" : "asking …" })), button("stop", () => ctx.abort()));
+    fill(
+        ctx.element, h("p", {}, h("i", {text: key === "findings" ? "the rules of the checklist run …" : "asking …"})),
+        button("stop", () => ctx.abort()));
     kept.set(name, await ask(ctx.recording.number, "sql", query, ctx.signal));
   }
   return kept.get(name);
@@ -29,24 +33,41 @@ export const objectsPanel = {
   async show(ctx) {
     const sql = ctx.recording.overview.vulkan ? VULKAN_OBJECTS : OBJECTS;
     const answer = await once(ctx, "objects", sql);
-    const search = /** @type {HTMLInputElement} */ (h("input", { type: "search", placeholder: "texture, RGBA8, a label …", "aria-label": "search the objects" }));
+    const search = /** @type {HTMLInputElement} */ (
+        h("input", {type: "search", placeholder: "texture, RGBA8, a label …", "aria-label": "search the objects"}));
     const out = h("div");
     const show = (/** @type {any[]} */ row) => {
       const [kind, name, group] = row;
       const [created, , used, deleted] = row.slice(-4);
       if (!["texture", "renderbuffer", "vg_image", "buffer"].includes(kind)) return null;
-      const { call } = ctx.place;
+      const {call} = ctx.place;
       // Where it is not there after the selected call, its last use is shown.
       const lives = call !== null && call >= created && (deleted === null || call < deleted);
-      return () => ctx.store.set({ tab: kind === "buffer" ? "buffer" : "texture", object: `${kind}/${group}/${name}`, layer: "", fields: "", from: 0, ...(lives ? {} : { call: used ?? created }) });
+      return () => ctx.store.set({
+        tab: kind === "buffer" ? "buffer" : "texture",
+        object: `${kind}/${group}/${name}`,
+        layer: "",
+        fields: "",
+        from: 0,
+        ...(lives ? {} : {call: used ?? created})
+      });
     };
     const draw = () => {
       const words = search.value.toLowerCase().split(" ");
-      const rows = answer.rows.filter((/** @type {any[]} */ row) => words.every((word) => row.join(" ").toLowerCase().includes(word)));
-      fill(out, table({ ...answer, rows }, { go: ctx.go, goFrame: ctx.goFrame, name: "objects", whole: search.value.trim() ? undefined : { recording: ctx.recording.number, sql }, links: { name: show } }));
+      const rows = answer.rows.filter(
+          (/** @type {any[]} */ row) => words.every((word) => row.join(" ").toLowerCase().includes(word)));
+      fill(out, table({...answer, rows}, {
+             go: ctx.go,
+             goFrame: ctx.goFrame,
+             name: "objects",
+             whole: search.value.trim() ? undefined : {recording: ctx.recording.number, sql},
+             links: {name: show}
+           }));
     };
     search.addEventListener("input", draw);
-    fill(ctx.element, h("h2", { text: "Objects of the run" }, h("small", { text: `${number(answer.rows.length)}` })), h("div", { class: "tools" }, search), out);
+    fill(
+        ctx.element, h("h2", {text: "Objects of the run"}, h("small", {text: `${number(answer.rows.length)}`})),
+        h("div", {class: "tools"}, search), out);
     draw();
   },
 };
@@ -57,14 +78,27 @@ export const findingsPanel = {
   /** @param {any} ctx */
   async show(ctx) {
     const answer = await once(ctx, "findings", FINDINGS);
-    const mark = { error: "✕ error", warning: "▲ warning", note: "● note" };
-    const rows = answer.rows.map(([severity, rule, count, , first, example]) =>
-      h("tr", {}, h("td", { text: mark[/** @type {"error"} */ (severity)] ?? severity }),
-        h("td", {}, link(rule, () => ctx.store.set({ filter: `finding:${rule}`, mode: "hide" }))), h("td", { class: "n", text: number(count) }),
-        h("td", {}, first === null ? "–" : link(String(first), () => ctx.go(first))), h("td", { class: "wrap", text: example ?? "" })));
-    fill(ctx.element, h("h2", { text: "Findings of the checklist" }, h("small", { text: "a rule leads to its calls" })),
-      rows.length > 0 && saving({ name: "findings", whole: { recording: ctx.recording.number, sql: "SELECT * FROM findings" }, rows: () => answer }),
-      rows.length ? h("table", {}, h("thead", {}, h("tr", {}, ...["", "rule", "rows", "first call", "for example"].map((text) => h("th", { text })))), h("tbody", {}, ...rows)) : h("p", { text: "no rule found anything" }));
+    const mark = {error: "✕ error", warning: "▲ warning", note: "● note"};
+    const rows = answer.rows.map(
+        ([severity, rule, count, , first, example]) =>
+            h("tr", {}, h("td", {text: mark[/** @type {"error"} */ (severity)] ?? severity}),
+              h("td", {}, link(rule, () => ctx.store.set({filter: `finding:${rule}`, mode: "hide"}))),
+              h("td", {class: "n", text: number(count)}),
+              h("td", {}, first === null ? "–" : link(String(first), () => ctx.go(first))),
+              h("td", {class: "wrap", text: example ?? ""})));
+    fill(
+        ctx.element, h("h2", {text: "Findings of the checklist"}, h("small", {text: "a rule leads to its calls"})),
+        rows.length > 0 && saving({
+          name: "findings",
+          whole: {recording: ctx.recording.number, sql: "SELECT * FROM findings"},
+          rows: () => answer
+        }),
+        rows.length ?
+            h("table", {},
+              h("thead", {},
+                h("tr", {}, ...["", "rule", "rows", "first call", "for example"].map((text) => h("th", {text})))),
+              h("tbody", {}, ...rows)) :
+            h("p", {text: "no rule found anything"}));
   },
 };
 
@@ -73,20 +107,33 @@ export const notesPanel = {
   name: "Notes",
   /** @param {any} ctx */
   async show(ctx) {
-    const { notes } = ctx;
+    const {notes} = ctx;
     const entry = (/** @type {any} */ mark, /** @type {number} */ i) => {
-      const input = /** @type {HTMLInputElement} */ (h("input", { type: "text", value: mark.text, "aria-label": `note at call ${mark.seq}` }));
-      input.addEventListener("change", () => { mark.text = input.value; notes.save(ctx); });
-      return h("tr", {}, h("td", { class: "n" }, link(String(mark.seq), () => ctx.go(mark.seq))), h("td", {}, input), h("td", {}, button("remove", () => notes.remove("bookmarks", i, ctx))));
+      const input = /** @type {HTMLInputElement} */ (
+          h("input", {type: "text", value: mark.text, "aria-label": `note at call ${mark.seq}`}));
+      input.addEventListener("change", () => {
+        mark.text = input.value;
+        notes.save(ctx);
+      });
+      return h(
+          "tr", {}, h("td", {class: "n"}, link(String(mark.seq), () => ctx.go(mark.seq))), h("td", {}, input),
+          h("td", {}, button("remove", () => notes.remove("bookmarks", i, ctx))));
     };
-    const texts = (/** @type {"filters"|"queries"} */ kind, /** @type {(text: string) => void} */ use) => notes.data[kind].map((/** @type {string} */ text, /** @type {number} */ i) =>
-      h("tr", {}, h("td", { class: "mono wrap" }, link(text, () => use(text))), h("td", {}, button("remove", () => notes.remove(kind, i, ctx)))));
+    const texts = (/** @type {"filters"|"queries"} */ kind, /** @type {(text: string) => void} */ use) =>
+        notes.data[kind].map(
+            (/** @type {string} */ text, /** @type {number} */ i) =>
+                h("tr", {}, h("td", {class: "mono wrap"}, link(text, () => use(text))),
+                  h("td", {}, button("remove", () => notes.remove(kind, i, ctx)))));
     const section = (/** @type {string} */ title, /** @type {HTMLElement[]} */ rows, /** @type {string} */ empty) =>
-      [h("h2", { text: title }), rows.length ? h("table", {}, ...rows) : h("p", {}, h("i", { text: empty }))];
-    fill(ctx.element,
-      ...section("Bookmarks", notes.data.bookmarks.map(entry), "b keeps the selected call"),
-      ...section("Filters", texts("filters", (text) => ctx.store.set({ filter: text })), "the star beside the filter keeps it"),
-      ...section("Questions", texts("queries", (text) => ctx.store.set({ tab: "sql", sql: text })), "“keep” beside a question keeps it"),
-      h("p", {}, h("i", { text: `They stand in ${ctx.recording.overview.name}.notes.json beside the recording.` })));
+        [h("h2", {text: title}), rows.length ? h("table", {}, ...rows) : h("p", {}, h("i", {text: empty}))];
+    fill(
+        ctx.element, ...section("Bookmarks", notes.data.bookmarks.map(entry), "b keeps the selected call"),
+        ...section(
+            "Filters", texts("filters", (text) => ctx.store.set({filter: text})),
+            "the star beside the filter keeps it"),
+        ...section(
+            "Questions", texts("queries", (text) => ctx.store.set({tab: "sql", sql: text})),
+            "“keep” beside a question keeps it"),
+        h("p", {}, h("i", {text: `They stand in ${ctx.recording.overview.name}.notes.json beside the recording.`})));
   },
 };

@@ -1,13 +1,15 @@
 // What the framebuffer holds after the call, attachment by attachment; and what a texture holds then.
-import { button, download, fill, h, number } from "./dom.js";
-import { pixelHistory } from "./history.js";
-import { headed, imageView, values } from "./image.js";
-import { getBytes } from "./net.js";
-import { overlays } from "./overlays.js";
+import {button, download, fill, h, number} from "./dom.js";
+import {pixelHistory} from "./history.js";
+import {headed, imageView, values} from "./image.js";
+import {getBytes} from "./net.js";
+import {overlays} from "./overlays.js";
 
-const KINDS = /** @type {Record<number, [string, string]>} */ ({ 4: ["|u1", "rgba"], 2: ["<u2", "d"], 1: ["|u1", "s"] });
+const KINDS = /** @type {Record<number, [string, string]>} */ ({4: ["|u1", "rgba"], 2: ["<u2", "d"], 1: ["|u1", "s"]});
 const PROOFS = /** @type {Record<string, string>} */ ({
-  equal: ", which draw the same as all", unknown: "", differs: "",
+  equal: ", which draw the same as all",
+  unknown: "",
+  differs: "",
 });
 
 export const picturePanel = {
@@ -16,30 +18,54 @@ export const picturePanel = {
   needsCall: true,
   /** @param {any} ctx */
   async show(ctx) {
-    const { recording, place, element, store } = ctx;
+    const {recording, place, element, store} = ctx;
     const seq = beforeSwap(recording, place.call);
     const of = place.of;
-    const answer = await getBytes(`${recording.number}/picture/${seq}?of=${encodeURIComponent(of)}`, ctx.signal).catch((error) => {
-      // Another draw has other attachments: its colour is shown, and the choice stays in the address.
-      if (of && error.status === 400) return getBytes(`${recording.number}/picture/${seq}`, ctx.signal);
-      throw error;
-    });
-    const { head, at } = headed(answer);
+    const answer =
+        await getBytes(`${recording.number}/picture/${seq}?of=${encodeURIComponent(of)}`, ctx.signal).catch((error) => {
+          // Another draw has other attachments: its colour is shown, and the choice stays in the address.
+          if (of && error.status === 400) return getBytes(`${recording.number}/picture/${seq}`, ctx.signal);
+          throw error;
+        });
+    const {head, at} = headed(answer);
     const [type, channels] = KINDS[head.bytes];
-    const image = { width: head.width, height: head.height, channels, data: values(answer, at, type, head.width * head.height * channels.length) };
-    const shown = channels === "rgba" ? (head.names.includes(of) && of !== "depth" ? of : "") : channels === "d" ? "depth" : "stencil";
-    const save = button("save", async () => download(`call-${seq}${shown && `-${shown}`}.png`, await getBytes(`${recording.number}/picture/${seq}/png?of=${shown}`), "image/png"));
-    const names = head.names.map((/** @type {string} */ name) => button(name || "color", () => store.set({ of: name }), { "aria-pressed": String(name === shown) }));
-    const by = head.cut ? `played ${number(head.calls)} of ${number(recording.calls)} calls${PROOFS[head.proof]}` : "played every call before it";
+    const image = {
+      width: head.width,
+      height: head.height,
+      channels,
+      data: values(answer, at, type, head.width * head.height * channels.length)
+    };
+    const shown = channels === "rgba" ? (head.names.includes(of) && of !== "depth" ? of : "") :
+        channels === "d"              ? "depth" :
+                                        "stencil";
+    const save = button(
+        "save",
+        async () => download(
+            `call-${seq}${shown && `-${shown}`}.png`,
+            await getBytes(`${recording.number}/picture/${seq}/png?of=${shown}`), "image/png"));
+    const names = head.names.map(
+        (/** @type {string} */ name) =>
+            button(name || "color", () => store.set({of: name}), {"aria-pressed": String(name === shown)}));
+    const by = head.cut ? `played ${number(head.calls)} of ${number(recording.calls)} calls${PROOFS[head.proof]}` :
+                          "played every call before it";
     const upon = overlays(ctx, seq, image.width, image.height);
     fill(
-      element,
-      h("h2", { text: `After call ${number(seq)}` }, h("small", { text: `${head.width} × ${head.height}, ${head.bytes === 2 ? 16 : 8} bits a channel; ${by}` })),
-      h("div", { class: "tools", role: "toolbar", "aria-label": "attachments" }, ...names, head.why && h("i", { text: head.why })),
-      upon.tools,
-      upon.legend,
-      imageView(image, { over: upon.over, tell: upon.tell, name: `picture after call ${seq}`, tools: [save], chosen: place.px, pick: (x, y) => store.set({ px: `${x},${y}` }) }),
-      /^\d+,\d+$/.test(place.px) && pixelHistory(ctx, seq, shown, place.px),
+        element,
+        h("h2", {text: `After call ${number(seq)}`},
+          h("small", {text: `${head.width} × ${head.height}, ${head.bytes === 2 ? 16 : 8} bits a channel; ${by}`})),
+        h("div", {class: "tools", role: "toolbar", "aria-label": "attachments"}, ...names,
+          head.why && h("i", {text: head.why})),
+        upon.tools,
+        upon.legend,
+        imageView(image, {
+          over: upon.over,
+          tell: upon.tell,
+          name: `picture after call ${seq}`,
+          tools: [save],
+          chosen: place.px,
+          pick: (x, y) => store.set({px: `${x},${y}`})
+        }),
+        /^\d+,\d+$/.test(place.px) && pixelHistory(ctx, seq, shown, place.px),
     );
   },
 };
@@ -56,50 +82,103 @@ export const texturePanel = {
   needsCall: true,
   /** @param {any} ctx */
   async show(ctx) {
-    const { recording, place, element } = ctx;
+    const {recording, place, element} = ctx;
     if (!/^(texture|renderbuffer|vg_image)\/\d+\/\d+$/.test(place.object)) {
-      return fill(element, h("p", {}, h("i", { text: "choose a texture among the objects: its name is a link" })));
+      return fill(element, h("p", {}, h("i", {text: "choose a texture among the objects: its name is a link"})));
     }
     const answer = await getBytes(`${recording.number}/texture/${place.call}/${place.object}`, ctx.signal);
-    const { head, at } = headed(answer);
+    const {head, at} = headed(answer);
     const sampled = place.sampled === "yes";
     const images = head.parts.flatMap((/** @type {any} */ part) => layers(answer, at, part))
-      .map((/** @type {any} */ one) => sampled ? { ...one, image: asSampled(one.image, head.swizzle, head.format) } : one);
+                       .map(
+                           (/** @type {any} */ one) =>
+                               sampled ? {...one, image: asSampled(one.image, head.swizzle, head.format)} : one);
     const chosen = Math.min(Number(place.layer) || 0, Math.max(images.length - 1, 0));
     const missing = head.parts.filter((/** @type {any} */ part) => part.why);
-    const notes = [...new Set(head.parts.flatMap((/** @type {any} */ p) => [p.source && `from: ${p.source}`, p.lost]).filter(Boolean))];
+    const notes = [...new Set(
+        head.parts.flatMap((/** @type {any} */ p) => [p.source && `from: ${p.source}`, p.lost]).filter(Boolean))];
     fill(
-      element,
-      h("h2", { text: `${head.kind} ${head.name}${head.label ? ` “${head.label}”` : ""}` }, h("small", { text: `${head.format} ${head.target}, after call ${number(place.call)}` })),
-      ...notes.map((text) => h("p", {}, h("i", { text: /** @type {string} */ (text) }))),
-      head.why && h("p", { text: head.why }),
-      ...missing.map((/** @type {any} */ part) => h("p", { class: "bad", text: `${part.suffix || "level 0"}: ${part.why}` })),
-      images.length > 1 && h("div", { class: "parts", role: "listbox", "aria-label": "levels, faces and layers" }, ...crossed(images.map((/** @type {any} */ one, /** @type {number} */ i) => {
-        const face = faceOf(one.name);
-        return h("figure", { role: "option", tabindex: "0", "aria-selected": String(i === chosen), title: one.name, style: face && { gridArea: FACES[face] },
-          on: { click: () => ctx.store.set({ layer: String(i) }), keydown: (/** @type {KeyboardEvent} */ e) => { if (e.key === "Enter") ctx.store.set({ layer: String(i) }); } } },
-        // The rows of a face go down, so that its neighbours in the cross go on where it ends.
-        imageView({ ...one.image, bottomFirst: !face }, { name: one.name, small: true }), h("figcaption", { text: face ? face.replace(/(.).*_(.)/, (_, sign, axis) => (sign === "p" ? "+" : "−") + axis.toUpperCase()) : `${one.name} ${one.image.width} × ${one.image.height}` }));
-      }), images)),
-      images.length > 0 && imageView(images[chosen].image, { name: images[chosen].name, tools: [
-        head.kind === "texture" && !place.object.startsWith("renderbuffer") && button(`as sampled: ${head.swizzle.toUpperCase()}`, () => ctx.store.set({ sampled: sampled ? "" : "yes" }),
-          { "aria-pressed": String(sampled), title: "what shaders get as red, green, blue and alpha: the format's channels, then GL_TEXTURE_SWIZZLE" }),
-        button("save PNG", () => void shownAsPng(element, `${head.kind}-${head.name}-${images[chosen].name}.png`), { title: "this image as it is shown: channels and range" }),
-        button("save KTX", async () => {
-          try {
-            download(`${head.kind}-${head.name}.ktx`, await getBytes(`${recording.number}/texture/${place.call}/${place.object}/ktx`), "image/ktx");
-          } catch (error) {
-            ctx.fail(error);
-          }
-        }, { title: "all levels, faces and layers" }),
-        button("save numbers", () => download(`${head.kind}-${head.name}-${images[chosen].name}.bin`, images[chosen].image.data, "application/octet-stream"), { title: "the values as they are, the first row that of t = 0" }),
-      ] }),
+        element,
+        h("h2", {text: `${head.kind} ${head.name}${head.label ? ` “${head.label}”` : ""}`},
+          h("small", {text: `${head.format} ${head.target}, after call ${number(place.call)}`})),
+        ...notes.map((text) => h("p", {}, h("i", {text: /** @type {string} */ (text)}))),
+        head.why && h("p", {text: head.why}),
+        ...missing.map(
+            (/** @type {any} */ part) => h("p", {class: "bad", text: `${part.suffix || "level 0"}: ${part.why}`})),
+        images.length > 1 &&
+            h("div", {class: "parts", role: "listbox", "aria-label": "levels, faces and layers"},
+              ...crossed(
+                  images.map((/** @type {any} */ one, /** @type {number} */ i) => {
+                    const face = faceOf(one.name);
+                    return h(
+                        "figure", {
+                          role: "option",
+                          tabindex: "0",
+                          "aria-selected": String(i === chosen),
+                          title: one.name,
+                          style: face && {gridArea: FACES[face]},
+                          on: {
+                            click: () => ctx.store.set({layer: String(i)}),
+                            keydown: (/** @type {KeyboardEvent} */ e) => {
+                              if (e.key === "Enter") ctx.store.set({layer: String(i)});
+                            }
+                          }
+                        },
+                        // The rows of a face go down, so that its neighbours in the cross go on where it ends.
+                        imageView({...one.image, bottomFirst: !face}, {name: one.name, small: true}), h("figcaption", {
+                          text: face ?
+                              face.replace(
+                                  /(.).*_(.)/, (_, sign, axis) => (sign === "p" ? "+" : "−") + axis.toUpperCase()) :
+                              `${one.name} ${one.image.width} × ${one.image.height}`
+                        }));
+                  }),
+                  images)),
+        images.length > 0 && imageView(images[chosen].image, {
+          name: images[chosen].name,
+          tools: [
+            head.kind === "texture" && !place.object.startsWith("renderbuffer") &&
+                button(
+                    `as sampled: ${head.swizzle.toUpperCase()}`, () => ctx.store.set({sampled: sampled ? "" : "yes"}), {
+                      "aria-pressed": String(sampled),
+                      title:
+                          "what shaders get as red, green, blue and alpha: the format's channels, then GL_TEXTURE_SWIZZLE"
+                    }),
+            button(
+                "save PNG", () => void shownAsPng(element, `${head.kind}-${head.name}-${images[chosen].name}.png`),
+                {title: "this image as it is shown: channels and range"}),
+            button(
+                "save KTX",
+                async () => {
+                  try {
+                    download(
+                        `${head.kind}-${head.name}.ktx`,
+                        await getBytes(`${recording.number}/texture/${place.call}/${place.object}/ktx`), "image/ktx");
+                  } catch (error) {
+                    ctx.fail(error);
+                  }
+                },
+                {title: "all levels, faces and layers"}),
+            button(
+                "save numbers",
+                () => download(
+                    `${head.kind}-${head.name}-${images[chosen].name}.bin`, images[chosen].image.data,
+                    "application/octet-stream"),
+                {title: "the values as they are, the first row that of t = 0"}),
+          ]
+        }),
     );
   },
 };
 
 /** Row and column of a cube's face in a cross. @type {Record<string, string>} */
-const FACES = { positive_y: "1 / 2", negative_x: "2 / 1", positive_z: "2 / 2", positive_x: "2 / 3", negative_z: "2 / 4", negative_y: "3 / 2" };
+const FACES = {
+  positive_y: "1 / 2",
+  negative_x: "2 / 1",
+  positive_z: "2 / 2",
+  positive_x: "2 / 3",
+  negative_z: "2 / 4",
+  negative_y: "3 / 2"
+};
 
 /** The face that an image is of, "" where it is of none. @param {string} name */
 const faceOf = (name) => name.match(/^(positive|negative)_[xyz]/)?.[0] ?? "";
@@ -113,15 +192,21 @@ function crossed(figures, images) {
     const level = images[i].name.slice(faceOf(images[i].name).length);
     const cross = crosses.get(level);
     if (cross) return cross.append(figure), [];
-    const made = h("div", { class: "cross", role: "group", "aria-label": `faces${level.replace("-", " of ")}: rows go down` }, figure);
+    const made =
+        h("div", {class: "cross", role: "group", "aria-label": `faces${level.replace("-", " of ")}: rows go down`},
+          figure);
     crosses.set(level, made);
     return [made];
   });
 }
 
-/** A format's 1: the largest value of normalized integers. @param {any} data @param {string} format @param {number} channel */
+/**
+ * A format's 1: the largest value of normalized integers. @param {any} data @param {string} format @param {number}
+ * channel
+ */
 function one(data, format, channel) {
-  if (data instanceof Float32Array || data instanceof Float64Array || /(?:8|16|32|2)U?I(?:_EXT)?$/.test(format)) return 1;
+  if (data instanceof Float32Array || data instanceof Float64Array || /(?:8|16|32|2)U?I(?:_EXT)?$/.test(format))
+    return 1;
   if (/10_A2|2_10_10_10/.test(format)) return channel === 3 ? 3 : 1023;
   return 2 ** (8 * data.BYTES_PER_ELEMENT - (/^Int/.test(data.constructor.name) ? 1 : 0)) - 1;
 }
@@ -131,17 +216,19 @@ function one(data, format, channel) {
  * @param {any} image @param {string} swizzle @param {string} format
  */
 export function asSampled(image, swizzle, format) {
-  const { channels, data, width, height } = image, n = channels.length;
+  const {channels, data, width, height} = image, n = channels.length;
   /** @param {string} letter */
   const place = (letter) => {
     const at = channels.indexOf(letter);
     return at >= 0 || letter === "a" ? at : channels[0] === "l" ? 0 : letter === "r" ? channels.indexOf("d") : -1;
   };
   const from = [...swizzle].map((letter) => "01".includes(letter) ? -1 : place(letter));
-  const fixed = [...swizzle].map((letter, c) => letter === "1" || (letter === "a" && from[c] < 0) ? one(data, format, c) : 0);
+  const fixed =
+      [...swizzle].map((letter, c) => letter === "1" || (letter === "a" && from[c] < 0) ? one(data, format, c) : 0);
   const out = new data.constructor(width * height * 4);
-  for (let i = 0, to = 0, at = 0; i < width * height; i++, at += n) for (let c = 0; c < 4; c++, to++) out[to] = from[c] < 0 ? fixed[c] : data[at + from[c]];
-  return { ...image, channels: "rgba", data: out };
+  for (let i = 0, to = 0, at = 0; i < width * height; i++, at += n)
+    for (let c = 0; c < 4; c++, to++) out[to] = from[c] < 0 ? fixed[c] : data[at + from[c]];
+  return {...image, channels: "rgba", data: out};
 }
 
 /** @param {HTMLElement} element @param {string} name */
@@ -157,8 +244,15 @@ function layers(answer, at, part) {
   const [count, height, width, channels] = part.shape;
   const size = height * width * channels;
   const bytes = Number(part.type.slice(-1));
-  return Array.from({ length: count }, (_, i) => {
-    const data = values(answer, at + part.at + i * size * bytes, part.type, size);
-    return data && { name: `${part.suffix || "level 0"}${count > 1 ? ` layer ${i}` : ""}`, image: { width, height, channels: part.channels.slice(0, channels), data, bottomFirst: true } };
-  }).filter(Boolean);
+  return Array
+      .from(
+          {length: count},
+          (_, i) => {
+            const data = values(answer, at + part.at + i * size * bytes, part.type, size);
+            return data && {
+              name: `${part.suffix || "level 0"}${count > 1 ? ` layer ${i}` : ""}`,
+              image: {width, height, channels: part.channels.slice(0, channels), data, bottomFirst: true}
+            };
+          })
+      .filter(Boolean);
 }

@@ -1,7 +1,7 @@
 // The program in use: sources as they were linked, and what its uniforms are at the call.
-import { button, download, fill, h, number, numbered } from "./dom.js";
-import { get } from "./net.js";
-import { link } from "./table.js";
+import {button, download, fill, h, number, numbered} from "./dom.js";
+import {get} from "./net.js";
+import {link} from "./table.js";
 
 export const shaderPanel = {
   id: "shader",
@@ -9,25 +9,39 @@ export const shaderPanel = {
   needsCall: true,
   /** @param {any} ctx */
   async show(ctx) {
-    const { recording, place, element, store } = ctx;
+    const {recording, place, element, store} = ctx;
     const program = await get(`${recording.number}/program/${place.call}`, ctx.signal);
     const named = (/** @type {string} */ title, /** @type {any[][]} */ rows) => rows.length > 0 && [
-      h("h2", { text: title }, h("small", { text: number(rows.length) })),
-      h("table", {}, ...rows.map(([name, value, since]) => h("tr", {}, h("th", { text: name, scope: "row" }),
-        h("td", {}, h("pre", { class: "value", text: written(value) })), h("td", { class: "n" }, since === null ? "" : link(String(since), () => ctx.go(since)))))),
+      h("h2", {text: title}, h("small", {text: number(rows.length)})),
+      h("table", {},
+        ...rows.map(
+            ([name, value, since]) =>
+                h("tr", {}, h("th", {text: name, scope: "row"}),
+                  h("td", {}, h("pre", {class: "value", text: written(value)})),
+                  h("td", {class: "n"}, since === null ? "" : link(String(since), () => ctx.go(since)))))),
     ];
     fill(
-      element,
-      h("h2", { text: `Program ${program.name}${program.label ? ` “${program.label}”` : ""}` }, h("small", {}, "linked by call ", link(String(program.linked), () => ctx.go(program.linked)))),
-      h("div", { class: "tools" }, button("its draws", () => store.set({ filter: `uses:program=${program.name}`, mode: "hide" }))),
-      ...(named("Uniforms", program.uniforms) || []),
-      ...(named("Attributes", program.attributes) || []),
-      ...program.shaders.flatMap((/** @type {any} */ shader) => [
-        h("h2", { text: `${shader.stage.replace("GL_", "").replaceAll("_", " ").toLowerCase()} ${shader.name}` },
-          h("small", {}, ...(shader.seq === null ? ["no source in the recording"] : ["source of call ", link(String(shader.seq), () => ctx.go(shader.seq))]))),
-        shader.source !== null && h("div", { class: "tools" }, button("edit", () => store.set({ tab: "whatif", edit: shader.seq }), { title: "change it and see what the draw becomes" }), button("save", () => download(`shader-${shader.name}.glsl`, shader.source, "text/plain"))),
-        shader.source !== null && h("pre", { text: numbered(shader.source) }),
-      ]),
+        element,
+        h("h2", {text: `Program ${program.name}${program.label ? ` “${program.label}”` : ""}`},
+          h("small", {}, "linked by call ", link(String(program.linked), () => ctx.go(program.linked)))),
+        h("div", {class: "tools"},
+          button("its draws", () => store.set({filter: `uses:program=${program.name}`, mode: "hide"}))),
+        ...(named("Uniforms", program.uniforms) || []),
+        ...(named("Attributes", program.attributes) || []),
+        ...program.shaders.flatMap(
+            (/** @type {any} */ shader) =>
+                [h("h2", {text: `${shader.stage.replace("GL_", "").replaceAll("_", " ").toLowerCase()} ${shader.name}`},
+                   h("small", {},
+                     ...(shader.seq === null ?
+                             ["no source in the recording"] :
+                             ["source of call ", link(String(shader.seq), () => ctx.go(shader.seq))]))),
+                 shader.source !== null &&
+                     h("div", {class: "tools"}, button("edit", () => store.set({tab: "whatif", edit: shader.seq}), {
+                         title: "change it and see what the draw becomes"
+                       }),
+                       button("save", () => download(`shader-${shader.name}.glsl`, shader.source, "text/plain"))),
+                 shader.source !== null && h("pre", {text: numbered(shader.source)}),
+    ]),
     );
   },
 };
@@ -36,6 +50,13 @@ export const shaderPanel = {
 function written(value) {
   if (!Array.isArray(value)) return String(value);
   const side = value.length === 16 ? 4 : value.length === 9 ? 3 : 0;
-  if (!side || typeof value[0] !== "number") return value.map((v) => (Array.isArray(v) ? `[${v.join(", ")}]` : v)).join(", ");
-  return Array.from({ length: side }, (_, row) => Array.from({ length: side }, (_, column) => Number(value[column * side + row]).toPrecision(6).padStart(12)).join("")).join("\n");
+  if (!side || typeof value[0] !== "number")
+    return value.map((v) => (Array.isArray(v) ? `[${v.join(", ")}]` : v)).join(", ");
+  return Array
+      .from(
+          {length: side},
+          (_, row) =>
+              Array.from({length: side}, (_, column) => Number(value[column * side + row]).toPrecision(6).padStart(12))
+                  .join(""))
+      .join("\n");
 }

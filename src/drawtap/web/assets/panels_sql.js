@@ -1,7 +1,7 @@
 // Questions in SQL: completion from the tables of the recording, a chart, CSV, and stopping what takes too long.
-import { button, fill, h, loadPlots } from "./dom.js";
-import { ask, get } from "./net.js";
-import { table } from "./table.js";
+import {button, fill, h, loadPlots} from "./dom.js";
+import {ask, get} from "./net.js";
+import {table} from "./table.js";
 
 const EXAMPLES = [
   "SELECT name, count(*) AS calls, sum(duration) / 1e6 AS ms FROM calls GROUP BY name ORDER BY ms DESC",
@@ -18,46 +18,74 @@ export const sqlPanel = {
   name: "SQL",
   /** @param {any} ctx */
   async show(ctx) {
-    const { recording, place, store, element, notes } = ctx;
-    if (element.querySelector("textarea") && element.dataset.sql === place.sql && element.dataset.rec === String(recording.number)) return;
+    const {recording, place, store, element, notes} = ctx;
+    if (element.querySelector("textarea") && element.dataset.sql === place.sql &&
+        element.dataset.rec === String(recording.number))
+      return;
     element.dataset.sql = place.sql;
     element.dataset.rec = String(recording.number);
-    const text = /** @type {HTMLTextAreaElement} */ (h("textarea", { spellcheck: "false", "aria-label": "question in SQL", text: place.sql || EXAMPLES[0] }));
+    const text = /** @type {HTMLTextAreaElement} */ (
+        h("textarea", {spellcheck: "false", "aria-label": "question in SQL", text: place.sql || EXAMPLES[0]}));
     const out = h("div");
-    const suggest = h("div", { class: "suggest", role: "listbox", "aria-label": "completions" });
+    const suggest = h("div", {class: "suggest", role: "listbox", "aria-label": "completions"});
     /** @type {AbortController|undefined} */
     let running;
-    const stop = button("stop", () => running?.abort(), { disabled: true });
+    const stop = button("stop", () => running?.abort(), {disabled: true});
     const run = async () => {
       running?.abort();
       running = new AbortController();
-      const { signal } = running;
+      const {signal} = running;
       stop.removeAttribute("disabled");
-      fill(out, h("p", {}, h("i", { text: "asking …" })));
+      fill(out, h("p", {}, h("i", {text: "asking …"})));
       element.dataset.sql = text.value;
-      store.set({ sql: text.value });
+      store.set({sql: text.value});
       const begun = performance.now();
       try {
         const answer = await ask(recording.number, "sql", text.value, signal);
         answer.sql = text.value;
         answers.set(recording.number, answer);
-        fill(out, h("p", {}, h("i", { text: `${Math.round(performance.now() - begun)} ms` })), chart(answer), table(answer, { go: ctx.go, goFrame: ctx.goFrame, name: "answer", whole: { recording: recording.number, sql: answer.sql } }));
+        fill(
+            out, h("p", {}, h("i", {text: `${Math.round(performance.now() - begun)} ms`})), chart(answer),
+            table(answer, {
+              go: ctx.go,
+              goFrame: ctx.goFrame,
+              name: "answer",
+              whole: {recording: recording.number, sql: answer.sql}
+            }));
       } catch (error) {
         const e = /** @type {any} */ (error);
-        fill(out, h("p", { class: "bad", text: signal.aborted ? "stopped" : e.message }), !signal.aborted && e.hint && h("p", { text: e.hint }));
+        fill(
+            out, h("p", {class: "bad", text: signal.aborted ? "stopped" : e.message}),
+            !signal.aborted && e.hint && h("p", {text: e.hint}));
       }
       stop.setAttribute("disabled", "");
     };
-    const examples = h("select", { "aria-label": "questions" }, h("option", { text: "questions …", value: "" }),
-      ...[...notes.data.queries, ...EXAMPLES].map((query) => h("option", { text: query.slice(0, 90), value: query })));
-    examples.addEventListener("change", () => { text.value = /** @type {HTMLSelectElement} */ (examples).value || text.value; });
+    const examples = h(
+        "select", {"aria-label": "questions"}, h("option", {text: "questions …", value: ""}),
+        ...[...notes.data.queries, ...EXAMPLES].map((query) => h("option", {text: query.slice(0, 90), value: query})));
+    examples.addEventListener("change", () => {
+      text.value = /** @type {HTMLSelectElement} */ (examples).value || text.value;
+    });
     text.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); void run(); }
-      if (event.key === "Tab" && suggest.firstChild) { event.preventDefault(); /** @type {HTMLElement} */ (suggest.firstChild).click(); }
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+        event.preventDefault();
+        void run();
+      }
+      if (event.key === "Tab" && suggest.firstChild) {
+        event.preventDefault(); /** @type {HTMLElement} */
+        (suggest.firstChild).click();
+      }
     });
     text.addEventListener("input", () => void complete(ctx, text, suggest));
-    fill(element, h("h2", { text: "SQL" }, h("small", { text: "DuckDB's dialect; it only reads" })), text, suggest,
-      h("div", { class: "tools" }, button("run", () => void run(), { title: "Ctrl-Enter" }), stop, button("keep", () => notes.add("queries", text.value, ctx)), button("as a track", () => void ctx.timeline.add(text.value).catch(ctx.fail), { title: "a row of the timeline: columns t_start or t, and duration or t_end or value, and name, seq" }), examples), out);
+    fill(
+        element, h("h2", {text: "SQL"}, h("small", {text: "DuckDB's dialect; it only reads"})), text, suggest,
+        h("div", {class: "tools"}, button("run", () => void run(), {title: "Ctrl-Enter"}), stop,
+          button("keep", () => notes.add("queries", text.value, ctx)),
+          button(
+              "as a track", () => void ctx.timeline.add(text.value).catch(ctx.fail),
+              {title: "a row of the timeline: columns t_start or t, and duration or t_end or value, and name, seq"}),
+          examples),
+        out);
     if (place.sql) await run();
   },
 };
@@ -65,24 +93,27 @@ export const sqlPanel = {
 /** @param {any} ctx @param {HTMLTextAreaElement} text @param {HTMLElement} suggest */
 async function complete(ctx, text, suggest) {
   ctx.recording.schema ??= get(`${ctx.recording.number}/schema`);
-  const { tables } = await ctx.recording.schema;
+  const {tables} = await ctx.recording.schema;
   const head = text.value.slice(0, text.selectionStart);
   const word = head.match(/[A-Za-z_]\w*$/)?.[0] ?? "";
   if (word.length < 2) return fill(suggest);
   const used = Object.keys(tables).filter((name) => new RegExp(`\\b${name}\\b`).test(text.value));
   const columns = used.flatMap((name) => tables[name]);
-  const found = [...new Set([...columns, ...Object.keys(tables)])].filter((name) => name.toLowerCase().startsWith(word.toLowerCase()) && name !== word).slice(0, 8);
+  const found = [...new Set([...columns, ...Object.keys(tables)])]
+                    .filter((name) => name.toLowerCase().startsWith(word.toLowerCase()) && name !== word)
+                    .slice(0, 8);
   fill(suggest, ...found.map((name) => button(name, () => {
-    const quoted = /^[a-z_]+$/.test(name) ? name : `"${name}"`;
-    text.setRangeText(quoted, text.selectionStart - word.length, text.selectionStart, "end");
-    text.focus();
-    fill(suggest);
-  }, { role: "option" })));
+                               const quoted = /^[a-z_]+$/.test(name) ? name : `"${name}"`;
+                               text.setRangeText(quoted, text.selectionStart - word.length, text.selectionStart, "end");
+                               text.focus();
+                               fill(suggest);
+                             }, {role: "option"})));
 }
 
 /** Numbers over the first column of numbers. @param {any} answer */
 function chart(answer) {
-  const numeric = answer.columns.map((_, i) => i).filter((i) => answer.rows.every((r) => r[i] === null || typeof r[i] === "number"));
+  const numeric = answer.columns.map((_, i) => i)
+                      .filter((i) => answer.rows.every((r) => r[i] === null || typeof r[i] === "number"));
   if (numeric.length < 2 || answer.rows.length < 3) return null;
   const box = h("div");
   const [x, ...ys] = numeric.slice(0, 4);
@@ -90,10 +121,17 @@ function chart(answer) {
   const colours = ["#2563c9", "#c2570c", "#23804a"];
   void loadPlots().then(() => {
     const ink = getComputedStyle(document.body).color;
-    new uPlot({ width: Math.max(box.clientWidth, 200), height: 180, scales: { x: { time: false } },
-      axes: [{ stroke: ink, label: answer.columns[x] }, { stroke: ink }],
-      series: [{ label: answer.columns[x] }, ...ys.map((y, i) => ({ label: answer.columns[y], stroke: colours[i], width: 1 }))],
-    }, [x, ...ys].map((i) => rows.map((row) => row[i])), box);
+    new uPlot(
+        {
+          width: Math.max(box.clientWidth, 200),
+          height: 180,
+          scales: {x: {time: false}},
+          axes: [{stroke: ink, label: answer.columns[x]}, {stroke: ink}],
+          series: [
+            {label: answer.columns[x]}, ...ys.map((y, i) => ({label: answer.columns[y], stroke: colours[i], width: 1}))
+          ],
+        },
+        [x, ...ys].map((i) => rows.map((row) => row[i])), box);
   });
-  return h("details", { open: true }, h("summary", { text: "chart" }), box);
+  return h("details", {open: true}, h("summary", {text: "chart"}), box);
 }

@@ -1,7 +1,8 @@
-// The state after a call: what differs from the beginning, stage by stage or as a tree, since which call, against a pin.
-import { button, fill, h, number } from "./dom.js";
-import { get } from "./net.js";
-import { link, table } from "./table.js";
+// The state after a call: what differs from the beginning, stage by stage or as a tree, since which call, against a
+// pin.
+import {button, fill, h, number} from "./dom.js";
+import {get} from "./net.js";
+import {link, table} from "./table.js";
 
 const open = new Set(["context", "share"]);
 let everything = false;
@@ -13,35 +14,61 @@ export const statePanel = {
   needsCall: true,
   /** @param {any} ctx */
   async show(ctx) {
-    const { recording, place, element, store } = ctx;
+    const {recording, place, element, store} = ctx;
     const pinned = place.pin !== null && place.pin !== place.call;
     const state = await get(`${recording.number}/state/${place.call}${everything || pinned ? "?all" : ""}`, ctx.signal);
-    const difference = pinned ? await get(`${recording.number}/difference?a=${place.pin}&b=${place.call}`, ctx.signal) : null;
+    const difference =
+        pinned ? await get(`${recording.number}/difference?a=${place.pin}&b=${place.call}`, ctx.signal) : null;
     const differs = new Map((difference?.rows ?? []).map((/** @type {any[]} */ row) => [row[0], row]));
     const always = new Set(state.always);
-    const shown = (/** @type {any[]} */ row) =>
-      (everything || row[4] || always.has(row[0]) || differs.has(row[0])) && (!place.stage || row[3] === place.stage) && words.split(" ").every((word) => row[0].toLowerCase().includes(word) || row[1].toLowerCase().includes(word));
-    const count = (/** @type {string} */ stage) => state.rows.filter((/** @type {any[]} */ row) => row[3] === stage && row[4]).length;
-    const stages = state.stages.map(([key, name]) => button(`${name} ${count(key)}`, () => store.set({ stage: place.stage === key ? "" : key }), { "aria-pressed": String(place.stage === key), title: `${count(key)} variables differ from their first value` }));
-    const search = h("input", { type: "search", placeholder: "words in path or value", "aria-label": "search the state", value: words });
-    const tree = h("div", { class: "tree" });
+    const shown = (/** @type {any[]} */ row) => (everything || row[4] || always.has(row[0]) || differs.has(row[0])) &&
+        (!place.stage || row[3] === place.stage) &&
+        words.split(" ").every((word) => row[0].toLowerCase().includes(word) || row[1].toLowerCase().includes(word));
+    const count = (/** @type {string} */ stage) =>
+        state.rows.filter((/** @type {any[]} */ row) => row[3] === stage && row[4]).length;
+    const stages = state.stages.map(
+        ([key, name]) => button(`${name} ${count(key)}`, () => store.set({stage: place.stage === key ? "" : key}), {
+          "aria-pressed": String(place.stage === key),
+          title: `${count(key)} variables differ from their first value`
+        }));
+    const search =
+        h("input",
+          {type: "search", placeholder: "words in path or value", "aria-label": "search the state", value: words});
+    const tree = h("div", {class: "tree"});
     const draw = () => {
       const rows = state.rows.filter(shown);
-      fill(tree, rows.length ? branch(nest(rows), "", ctx, differs) : h("p", {}, h("i", { text: "nothing differs here; “all” shows every variable" })));
+      fill(
+          tree,
+          rows.length ? branch(nest(rows), "", ctx, differs) :
+                        h("p", {}, h("i", {text: "nothing differs here; “all” shows every variable"})));
     };
-    search.addEventListener("input", () => { words = /** @type {HTMLInputElement} */ (search).value.toLowerCase(); draw(); });
-    const all = button("all", () => { everything = !everything; void this.show(ctx); }, { "aria-pressed": String(everything), title: "also variables that are as in the beginning" });
-    const pin = place.pin === null
-      ? button("pin", () => store.set({ pin: place.call }), { title: "compare the state after other calls with this one (p)" })
-      : button(`unpin ${number(place.pin)}`, () => store.set({ pin: null }), { "aria-pressed": "true" });
+    search.addEventListener("input", () => {
+      words = /** @type {HTMLInputElement} */ (search).value.toLowerCase();
+      draw();
+    });
+    const all = button("all", () => {
+      everything = !everything;
+      void this.show(ctx);
+    }, {"aria-pressed": String(everything), title: "also variables that are as in the beginning"});
+    const pin = place.pin === null ?
+        button(
+            "pin", () => store.set({pin: place.call}),
+            {title: "compare the state after other calls with this one (p)"}) :
+        button(`unpin ${number(place.pin)}`, () => store.set({pin: null}), {"aria-pressed": "true"});
     fill(
-      element,
-      h("h2", { text: `State after call ${number(place.call)}` }, h("small", { text: everything ? `${number(state.variables)} variables` : "what differs from the beginning" })),
-      h("div", { class: "stages", role: "toolbar", "aria-label": "stages of the pipeline" }, ...stages),
-      h("div", { class: "tools" }, search, all, pin),
-      difference && h("h2", { text: `Changed against call ${number(place.pin)}` }, h("small", { text: `${number(difference.rows.length)} variables` })),
-      difference && difference.rows.length > 0 && table({ columns: ["path", `after ${place.pin}`, `after ${place.call}`], rows: difference.rows }, { go: ctx.go, goFrame: ctx.goFrame, name: "state-difference" }),
-      tree,
+        element,
+        h("h2", {text: `State after call ${number(place.call)}`},
+          h("small", {text: everything ? `${number(state.variables)} variables` : "what differs from the beginning"})),
+        h("div", {class: "stages", role: "toolbar", "aria-label": "stages of the pipeline"}, ...stages),
+        h("div", {class: "tools"}, search, all, pin),
+        difference &&
+            h("h2", {text: `Changed against call ${number(place.pin)}`},
+              h("small", {text: `${number(difference.rows.length)} variables`})),
+        difference && difference.rows.length > 0 &&
+            table(
+                {columns: ["path", `after ${place.pin}`, `after ${place.call}`], rows: difference.rows},
+                {go: ctx.go, goFrame: ctx.goFrame, name: "state-difference"}),
+        tree,
     );
     draw();
   },
@@ -70,12 +97,17 @@ function branch(nodes, path, ctx, differs) {
     const whole = path && !name.startsWith("[") ? `${path}.${name}` : path + name;
     if (!(node instanceof Map)) {
       const [, value, since] = node;
-      made.append(h("div", { class: "leaf mono" }, h("span", { text: name || "value", title: node[0], class: differs.has(node[0]) ? "changed" : "" }), h("span", { text: plain(value) }),
-        since === null ? h("span") : link(String(since), () => ctx.go(since))));
+      made.append(
+          h("div", {class: "leaf mono"},
+            h("span", {text: name || "value", title: node[0], class: differs.has(node[0]) ? "changed" : ""}),
+            h("span", {text: plain(value)}), since === null ? h("span") : link(String(since), () => ctx.go(since))));
       continue;
     }
-    const details = h("details", { open: open.has(whole) || nodes.size === 1 || node.size <= 4 || null }, h("summary", {}, name, h("i", { text: ` ${node.size}` })));
-    details.addEventListener("toggle", () => (/** @type {HTMLDetailsElement} */ (details).open ? open.add(whole) : open.delete(whole)));
+    const details =
+        h("details", {open: open.has(whole) || nodes.size === 1 || node.size <= 4 || null},
+          h("summary", {}, name, h("i", {text: ` ${node.size}`})));
+    details.addEventListener(
+        "toggle", () => (/** @type {HTMLDetailsElement} */ (details).open ? open.add(whole) : open.delete(whole)));
     details.append(branch(node, whole, ctx, differs));
     made.append(details);
   }
@@ -84,5 +116,7 @@ function branch(nodes, path, ctx, differs) {
 
 /** @param {string} json */
 function plain(json) {
-  return json.startsWith('"') && json.endsWith('"') ? JSON.parse(json) : json.length > 300 ? `${json.slice(0, 300)}…` : json;
+  return json.startsWith('"') && json.endsWith('"') ? JSON.parse(json) :
+      json.length > 300                             ? `${json.slice(0, 300)}…` :
+                                                      json;
 }

@@ -1,5 +1,5 @@
 // What the page keeps of a recording: frames as arrays, calls as they were seen.
-import { get, getBytes } from "./net.js";
+import {get, getBytes} from "./net.js";
 
 /** @typedef {[number, number, number, number, string, number|null, number|null, string, boolean]} CallRow */
 export const SEQ = 0, FRAME = 1, THREAD = 2, CONTEXT = 3, NAME = 4, START = 5, DURATION = 6, TEXT = 7, MARKED = 8;
@@ -13,7 +13,7 @@ export class Recording {
     this.overview = overview;
     this.calls = /** @type {number} */ (overview.calls);
     this.frameCount = 0;
-    this.rest = false; // whether the last row of `frames` holds what follows the last frame
+    this.rest = false;  // whether the last row of `frames` holds what follows the last frame
     /** @type {Record<string, Float64Array>} */
     this.frames = {};
     /** @type {Map<number, CallRow>} */
@@ -37,8 +37,10 @@ export class Recording {
     let low = 0, high = this.frameCount - 1;
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      if (this.frames.first[middle] <= seq) low = middle;
-      else high = middle - 1;
+      if (this.frames.first[middle] <= seq)
+        low = middle;
+      else
+        high = middle - 1;
     }
     return low;
   }
@@ -57,14 +59,17 @@ export class Recording {
     const runs = [];
     for (const seq of wanted) {
       const last = runs.at(-1);
-      if (last && last[1] === seq - 1) last[1] = seq;
-      else runs.push([seq, seq]);
+      if (last && last[1] === seq - 1)
+        last[1] = seq;
+      else
+        runs.push([seq, seq]);
     }
     const text = runs.map(([a, b]) => (a === b ? a : `${a}-${b}`)).join(",");
     const rows = await get(`${this.number}/calls?seqs=${text}${this.marks ? `&set=${this.marks}` : ""}`, signal);
     this.keep(rows);
     for (const seq of wanted) {
-      if (!this.seen.has(seq)) this.seen.set(seq, [seq, 0, 0, 0, "", null, null, "this part of the recording is damaged", true]);
+      if (!this.seen.has(seq))
+        this.seen.set(seq, [seq, 0, 0, 0, "", null, null, "this part of the recording is damaged", true]);
     }
   }
 

@@ -1,13 +1,26 @@
 // The list of calls: any number of rows, at most a screenful of elements. The wheel and the keys move by exact rows;
 // the scroll bar is scaled where the list is longer than a browser can scroll.
-import { duration, h, number } from "./dom.js";
-import { shown, valueOf } from "./series.js";
-import { CONTEXT, DURATION, MARKED, NAME, START, TEXT, THREAD } from "./recording.js";
+import {duration, h, number} from "./dom.js";
+import {CONTEXT, DURATION, MARKED, NAME, START, TEXT, THREAD} from "./recording.js";
+import {shown, valueOf} from "./series.js";
 
-const ROW = 22; // pixels, as in app.css
-const TALLEST = 8_000_000; // pixels: browsers cut elements at 16 to 33 million
-const KINDS = { draw: "draw", dispatch: "dispatch", clear: "clear", read: "read-back", show: "shows the frame", message: "message" };
-export const COLUMNS = { seq: "call", start: "start", duration: "time", thread: "thread", context: "context" };
+const ROW = 22;             // pixels, as in app.css
+const TALLEST = 8_000_000;  // pixels: browsers cut elements at 16 to 33 million
+const KINDS = {
+  draw: "draw",
+  dispatch: "dispatch",
+  clear: "clear",
+  read: "read-back",
+  show: "shows the frame",
+  message: "message"
+};
+export const COLUMNS = {
+  seq: "call",
+  start: "start",
+  duration: "time",
+  thread: "thread",
+  context: "context"
+};
 
 export class CallList {
   /**
@@ -16,26 +29,26 @@ export class CallList {
    */
   constructor(element, on) {
     this.on = on;
-    this.top = 0; // the first row in view, with a fraction
+    this.top = 0;  // the first row in view, with a fraction
     this.focus = 0;
     this.columns = new Set(["seq", "duration"]);
     /** @type {any[]} */
-    this.series = []; // columns of numbers by frame, draw or call
+    this.series = [];  // columns of numbers by frame, draw or call
     /** @type {any} */
-    this.marks = null; // findings and problems
-    this.spacer = h("div", { class: "spacer" });
-    this.body = h("div", { class: "rows", role: "presentation" });
+    this.marks = null;  // findings and problems
+    this.spacer = h("div", {class: "spacer"});
+    this.body = h("div", {class: "rows", role: "presentation"});
     this.scroller = h(
-      "div",
-      { class: "scroller", role: "treegrid", tabindex: "0", "aria-label": "calls", "aria-multiselectable": "false" },
-      this.spacer,
-      this.body,
+        "div",
+        {class: "scroller", role: "treegrid", tabindex: "0", "aria-label": "calls", "aria-multiselectable": "false"},
+        this.spacer,
+        this.body,
     );
     element.append(this.scroller);
     /** @type {HTMLElement[]} */
     this.made = [];
     this.scroller.addEventListener("scroll", () => this.scrolled());
-    this.scroller.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+    this.scroller.addEventListener("wheel", (event) => this.wheel(event), {passive: false});
     this.scroller.addEventListener("keydown", (event) => this.key(event));
     this.body.addEventListener("click", (event) => this.clicked(event));
     new ResizeObserver(() => this.resized()).observe(this.scroller);
@@ -51,14 +64,10 @@ export class CallList {
     this.resized();
   }
 
-  get visible() {
-    return Math.max(Math.floor(this.scroller.clientHeight / ROW), 1);
-  }
+  get visible() { return Math.max(Math.floor(this.scroller.clientHeight / ROW), 1); }
 
   /** The largest value of `top`. */
-  get last() {
-    return Math.max((this.model?.length ?? 0) - this.scroller.clientHeight / ROW, 0);
-  }
+  get last() { return Math.max((this.model?.length ?? 0) - this.scroller.clientHeight / ROW, 0); }
 
   /** How many rows a pixel of the scroll bar is. */
   get scale() {
@@ -93,7 +102,9 @@ export class CallList {
   wheel(event) {
     if (event.ctrlKey || !event.deltaY) return;
     event.preventDefault();
-    const rows = event.deltaMode === 0 ? event.deltaY / ROW : event.deltaMode === 1 ? event.deltaY : event.deltaY * this.visible;
+    const rows = event.deltaMode === 0 ? event.deltaY / ROW :
+        event.deltaMode === 1          ? event.deltaY :
+                                         event.deltaY * this.visible;
     this.move(this.top + rows);
   }
 
@@ -111,7 +122,7 @@ export class CallList {
     const count = Math.min(this.visible + 2, this.model.length - first);
     this.body.style.transform = `translateY(${this.scroller.scrollTop - (this.top - first) * ROW}px)`;
     while (this.made.length < count) {
-      const row = h("div", { class: "row", role: "row" });
+      const row = h("div", {class: "row", role: "row"});
       this.made.push(row);
       this.body.append(row);
     }
@@ -122,20 +133,25 @@ export class CallList {
       if (i >= count) continue;
       const index = first + i;
       const row = this.model.at(index);
-      if (this.model.missing ? this.model.missing(row) : row.type !== "frame" && row.type !== "group" && (row.seq < 0 || !this.recording.seen.has(row.seq))) missing.push(row.seq);
+      if (this.model.missing ?
+              this.model.missing(row) :
+              row.type !== "frame" && row.type !== "group" && (row.seq < 0 || !this.recording.seen.has(row.seq)))
+        missing.push(row.seq);
       this.fillRow(element, index, row);
     }
     const active = this.made[this.focus - first];
-    if (active && !active.hidden) this.scroller.setAttribute("aria-activedescendant", active.id);
-    else this.scroller.removeAttribute("aria-activedescendant");
+    if (active && !active.hidden)
+      this.scroller.setAttribute("aria-activedescendant", active.id);
+    else
+      this.scroller.removeAttribute("aria-activedescendant");
     if (missing.length) void this.load(first, first + count, missing);
   }
 
   /** @param {number} from @param {number} to @param {number[]} missing */
   async load(from, to, missing) {
     this.loading?.abort();
-    const { signal } = (this.loading = new AbortController());
-    const { model, recording } = this;
+    const {signal} = (this.loading = new AbortController());
+    const {model, recording} = this;
     try {
       await model.load(from, to, signal);
       await recording?.fetch(missing.filter((seq) => seq >= 0), signal);
@@ -153,20 +169,35 @@ export class CallList {
     // Where the filter leaves the selected call out, no row is the selected one.
     const chosen = index === this.focus && (this.selected === undefined || row.seq === this.selected);
     element.id = `row-${index}`;
-    element.className = `row ${row.type} ${row.kind ?? ""}${chosen ? " chosen" : ""}${call && !call[MARKED] ? " dim" : ""}`;
+    element.className =
+        `row ${row.type} ${row.kind ?? ""}${chosen ? " chosen" : ""}${call && !call[MARKED] ? " dim" : ""}`;
     element.setAttribute("aria-rowindex", String(index + 1));
     element.setAttribute("aria-level", String(row.level));
     element.setAttribute("aria-selected", String(chosen));
-    if (row.open === undefined) element.removeAttribute("aria-expanded");
-    else element.setAttribute("aria-expanded", String(row.open));
+    if (row.open === undefined)
+      element.removeAttribute("aria-expanded");
+    else
+      element.setAttribute("aria-expanded", String(row.open));
     element.dataset.index = String(index);
     const cells = this.model.cells?.(row) ?? [];
-    if (!this.model.cells) for (const column of Object.keys(COLUMNS)) {
-      if (this.columns.has(column)) cells.push(h("span", { class: `cell ${column}`, role: "gridcell", text: this.cell(column, row, call) }));
-    }
-    if (!this.model.cells) for (const series of this.series) cells.push(h("span", { class: "cell series", role: "gridcell", title: series.name, text: this.number(series, row) }));
-    const twisty = h("span", { class: "twisty", "aria-hidden": "true", text: row.open === undefined ? "" : row.open ? "▾" : "▸" });
-    const what = h("span", { class: "what", role: "gridcell", style: { paddingLeft: `${(row.level - 1) * 14}px` } }, twisty);
+    if (!this.model.cells)
+      for (const column of Object.keys(COLUMNS)) {
+        if (this.columns.has(column))
+          cells.push(h("span", {class: `cell ${column}`, role: "gridcell", text: this.cell(column, row, call)}));
+      }
+    if (!this.model.cells)
+      for (const series of this.series)
+        cells.push(
+            h("span", {class: "cell series", role: "gridcell", title: series.name, text: this.number(series, row)}));
+    const twisty =
+        h("span",
+          {class: "twisty",
+           "aria-hidden": "true",
+           text: row.open === undefined ? "" :
+               row.open                 ? "▾" :
+                                          "▸"});
+    const what =
+        h("span", {class: "what", role: "gridcell", style: {paddingLeft: `${(row.level - 1) * 14}px`}}, twisty);
     what.append(...(this.model.words?.(row) ?? [...this.mark(row), ...this.words(row, call)]));
     element.replaceChildren(what, ...cells);
   }
@@ -175,23 +206,31 @@ export class CallList {
   words(row, call) {
     if (row.type === "frame" && this.recording) {
       const f = /** @type {number} */ (row.frame);
-      const { first, end, draws } = this.recording.frames;
+      const {first, end, draws} = this.recording.frames;
       const rest = this.recording.rest && f === this.recording.frameCount - 1;
       const drawn = rest ? "" : `, ${number(draws[f])} ${draws[f] === 1 ? "draw" : "draws"}`;
-      return [h("b", { text: rest ? (f ? "After the last frame" : "No frame ends here") : `Frame ${f}` }), h("i", { text: `${number(end[f] - first[f])} calls${drawn}` })];
+      return [
+        h("b", {text: rest ? (f ? "After the last frame" : "No frame ends here") : `Frame ${f}`}),
+        h("i", {text: `${number(end[f] - first[f])} calls${drawn}`})
+      ];
     }
-    if (row.type === "group") return [h("b", { text: row.text || "group" })];
-    if (row.type === "run") return [h("i", { text: `${number(row.seq - (row.first ?? 0) + 1)} calls` })];
-    if (!call) return [h("i", { text: "…" })];
+    if (row.type === "group") return [h("b", {text: row.text || "group"})];
+    if (row.type === "run") return [h("i", {text: `${number(row.seq - (row.first ?? 0) + 1)} calls`})];
+    if (!call) return [h("i", {text: "…"})];
     const name = call[NAME];
     const rest = call[TEXT].startsWith(name) ? call[TEXT].slice(name.length) : ` ${call[TEXT]}`;
-    const kind = row.kind ? h("em", { class: "kind", text: KINDS[/** @type {keyof typeof KINDS} */ (row.kind)] ?? row.kind }) : "";
-    return [kind, h("b", { text: name }), h("span", { class: "args", text: rest })].filter((part) => part !== "");
+    const kind =
+        row.kind ? h("em", {class: "kind", text: KINDS[/** @type {keyof typeof KINDS} */ (row.kind)] ?? row.kind}) : "";
+    return [kind, h("b", {text: name}), h("span", {class: "args", text: rest})].filter((part) => part !== "");
   }
 
-  /** A series' value of a row: of a frame, or of the call. @param {any} series @param {import("./models.js").ListRow} row */
+  /**
+   * A series' value of a row: of a frame, or of the call. @param {any} series @param {import("./models.js").ListRow}
+   * row
+   */
   number(series, row) {
-    if (row.type === "frame") return series.per === "frame" ? shown(valueOf(series, /** @type {number} */ (row.frame)), series.unit) : "";
+    if (row.type === "frame")
+      return series.per === "frame" ? shown(valueOf(series, /** @type {number} */ (row.frame)), series.unit) : "";
     if (series.per === "frame" || row.seq < 0 || row.type === "group" || row.type === "run") return "";
     const value = valueOf(series, row.seq);
     return value === null ? "" : shown(value, series.unit);
@@ -204,8 +243,10 @@ export class CallList {
     const first = frame >= 0 ? this.recording.frames.first[frame] : row.type === "run" ? row.first ?? row.seq : row.seq;
     const found = this.marks.between(first, row.seq);
     if (!found) return [];
-    const text = frame >= 0 || row.type === "run" ? `${found.sign} ${found.count}` : `${found.sign} ${found.rule}${found.count > 1 ? ` +${found.count - 1}` : ""}`;
-    return [h("em", { class: `mark ${found.kind}`, text, title: `${found.kind}: ${found.rule}` })];
+    const text = frame >= 0 || row.type === "run" ?
+        `${found.sign} ${found.count}` :
+        `${found.sign} ${found.rule}${found.count > 1 ? ` +${found.count - 1}` : ""}`;
+    return [h("em", {class: `mark ${found.kind}`, text, title: `${found.kind}: ${found.rule}`})];
   }
 
   /** @param {string} column @param {import("./models.js").ListRow} row @param {any} call */
@@ -252,22 +293,25 @@ export class CallList {
   }
 
   /** Select a row and bring it into view. @param {number} index @param {{tell?: boolean}} [how] */
-  choose(index, { tell = true } = {}) {
+  choose(index, {tell = true} = {}) {
     if (!this.model?.length) return;
     this.wish = undefined;
     this.focus = Math.min(Math.max(index, 0), this.model.length - 1);
-    if (this.focus < this.top + 1) this.move(this.focus - 1);
-    else if (this.focus > this.top + this.visible - 2) this.move(this.focus - this.visible + 2);
-    else this.draw();
+    if (this.focus < this.top + 1)
+      this.move(this.focus - 1);
+    else if (this.focus > this.top + this.visible - 2)
+      this.move(this.focus - this.visible + 2);
+    else
+      this.draw();
     const row = this.model.at(this.focus);
     this.selected = row.seq >= 0 ? row.seq : undefined;
-    this.owes = tell && row.seq < 0; // which call it is comes with its page
+    this.owes = tell && row.seq < 0;  // which call it is comes with its page
     if (tell && row.seq >= 0) this.on.select(row.seq, row);
   }
 
   /** Show a call in the middle of the list. @param {number} seq */
   async reveal(seq) {
-    if (this.owes) return; // the user has chosen a row since
+    if (this.owes) return;  // the user has chosen a row since
     this.wish = seq;
     try {
       const index = await this.model.reveal(seq);
@@ -275,8 +319,10 @@ export class CallList {
       this.selected = seq;
       this.resized();
       this.focus = index;
-      if (index < this.top || index > this.top + this.visible - 1) this.move(index - this.visible / 2);
-      else this.draw();
+      if (index < this.top || index > this.top + this.visible - 1)
+        this.move(index - this.visible / 2);
+      else
+        this.draw();
     } catch (error) {
       this.on.fail(error);
     }
@@ -287,15 +333,28 @@ export class CallList {
     if (event.altKey || event.metaKey) return;
     const row = this.model?.length ? this.model.at(this.focus) : undefined;
     const page = this.visible - 2;
-    const goTo = { ArrowDown: this.focus + 1, ArrowUp: this.focus - 1, PageDown: this.focus + page, PageUp: this.focus - page,
-      Home: 0, End: (this.model?.length ?? 1) - 1 }[event.key];
-    if (goTo !== undefined && !(event.shiftKey)) this.choose(goTo);
-    else if (event.key === "ArrowRight" && row?.open === false) void this.toggle(this.focus, true);
-    else if (event.key === "ArrowRight" && row?.open) this.choose(this.focus + 1);
-    else if (event.key === "ArrowLeft" && row?.open) void this.toggle(this.focus, false);
-    else if (event.key === "ArrowLeft" && row && row.level > 1) this.choose(this.parent(row));
-    else if (event.key === "Enter" && row?.open !== undefined) void this.toggle(this.focus);
-    else return;
+    const goTo = {
+      ArrowDown: this.focus + 1,
+      ArrowUp: this.focus - 1,
+      PageDown: this.focus + page,
+      PageUp: this.focus - page,
+      Home: 0,
+      End: (this.model?.length ?? 1) - 1
+    }[event.key];
+    if (goTo !== undefined && !(event.shiftKey))
+      this.choose(goTo);
+    else if (event.key === "ArrowRight" && row?.open === false)
+      void this.toggle(this.focus, true);
+    else if (event.key === "ArrowRight" && row?.open)
+      this.choose(this.focus + 1);
+    else if (event.key === "ArrowLeft" && row?.open)
+      void this.toggle(this.focus, false);
+    else if (event.key === "ArrowLeft" && row && row.level > 1)
+      this.choose(this.parent(row));
+    else if (event.key === "Enter" && row?.open !== undefined)
+      void this.toggle(this.focus);
+    else
+      return;
     event.preventDefault();
     event.stopPropagation();
   }

@@ -1,7 +1,7 @@
 // Numbers by frame, draw or call: bars over the run, and columns of the list.
-import { bytes, duration } from "./dom.js";
-import { headed } from "./image.js";
-import { get, getBytes } from "./net.js";
+import {bytes, duration} from "./dom.js";
+import {headed} from "./image.js";
+import {get, getBytes} from "./net.js";
 
 export class AllSeries {
   /** @param {number} recording */
@@ -13,22 +13,22 @@ export class AllSeries {
     this.known = new Map();
   }
 
-  async load() {
-    this.list = await get(`${this.recording}/series`);
-  }
+  async load() { this.list = await get(`${this.recording}/series`); }
 
   /** @param {string} key @returns {any} undefined as long as it is not there */
-  now(key) {
-    return this.known.get(key);
-  }
+  now(key) { return this.known.get(key); }
 
-  /** The keys ascend. @param {string} key @returns {Promise<{key: string, name: string, per: string, unit: string, keys: Uint32Array, values: Float64Array}>} */
+  /**
+   * The keys ascend. @param {string} key @returns {Promise<{key: string, name: string, per: string, unit: string,
+   * keys: Uint32Array, values: Float64Array}>}
+   */
   async get(key) {
     if (!this.known.has(key)) {
       const answer = await getBytes(`${this.recording}/series?of=${encodeURIComponent(key)}`);
-      const { head, at } = headed(answer);
+      const {head, at} = headed(answer);
       const keys = new Uint32Array(answer, at, head.n);
-      this.known.set(key, { ...head, keys, values: new Float64Array(answer, at + Math.ceil((head.n * 4) / 8) * 8, head.n) });
+      this.known.set(
+          key, {...head, keys, values: new Float64Array(answer, at + Math.ceil((head.n * 4) / 8) * 8, head.n)});
     }
     return this.known.get(key);
   }
@@ -39,8 +39,10 @@ export function placeOf(keys, key) {
   let low = 0, high = keys.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (keys[middle] < key) low = middle + 1;
-    else high = middle;
+    if (keys[middle] < key)
+      low = middle + 1;
+    else
+      high = middle;
   }
   return low;
 }

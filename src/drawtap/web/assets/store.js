@@ -39,22 +39,59 @@
 
 /** @type {Place} */
 const FIRST = {
-  rec: 0, call: null, filter: "", mode: "hide", list: "tree", tab: "call", pin: null, stage: "", sql: "", of: "", px: "", over: "", mesh: "", what: "", edit: null,
-  object: "", layer: "", sampled: "", fields: "", from: 0, bars: "", time: "", view: "", area: "", ab: "", own: "",
-  with: null, callb: null, hold: "", side: "", page: "", prog: null,
+  rec: 0,
+  call: null,
+  filter: "",
+  mode: "hide",
+  list: "tree",
+  tab: "call",
+  pin: null,
+  stage: "",
+  sql: "",
+  of: "",
+  px: "",
+  over: "",
+  mesh: "",
+  what: "",
+  edit: null,
+  object: "",
+  layer: "",
+  sampled: "",
+  fields: "",
+  from: 0,
+  bars: "",
+  time: "",
+  view: "",
+  area: "",
+  ab: "",
+  own: "",
+  with: null,
+  callb: null,
+  hold: "",
+  side: "",
+  page: "",
+  prog: null,
 };
 const NUMBERS = new Set(["rec", "call", "pin", "with", "callb", "prog", "from", "edit"]);
-const CHOICES = { mode: ["hide", "dim"], list: ["tree", "flat"], hold: ["", "a", "b"], sampled: ["", "yes"], page: ["", "recording"], side: ["", "a", "b", "difference", "flicker"] };
+const CHOICES = {
+  mode: ["hide", "dim"],
+  list: ["tree", "flat"],
+  hold: ["", "a", "b"],
+  sampled: ["", "yes"],
+  page: ["", "recording"],
+  side: ["", "a", "b", "difference", "flicker"]
+};
 
 /** @param {string} text @returns {Place} */
 export function parse(text) {
   /** @type {any} */
-  const place = { ...FIRST };
+  const place = {...FIRST};
   for (const [key, value] of new URLSearchParams(text)) {
     if (!Object.hasOwn(FIRST, key)) continue;
     if (NUMBERS.has(key)) {
       if (/^\d{1,15}$/.test(value)) place[key] = Number(value);
-    } else if (!Object.hasOwn(CHOICES, key) || CHOICES[/** @type {keyof typeof CHOICES} */ (key)].includes(value)) place[key] = value;
+    } else if (!Object.hasOwn(CHOICES, key) || CHOICES[/** @type {keyof typeof CHOICES} */ (key)].includes(value))
+      place[key] = value;
   }
   return place;
 }
@@ -77,17 +114,16 @@ export class Store {
   }
 
   /** @param {(place: Place, before: Place) => void} run */
-  subscribe(run) {
-    this.listeners.add(run);
-  }
+  subscribe(run) { this.listeners.add(run); }
 
   /** Change something. Steps through the list replace each other in the history. @param {Partial<Place>} change */
-  set(change, { replace = false } = {}) {
-    const next = { ...this.place, ...change };
+  set(change, {replace = false} = {}) {
+    const next = {...this.place, ...change};
     const text = `#${format(next)}`;
     if (text === `#${format(this.place)}`) return;
     const recently = performance.now() - (this.moved ?? -1e9) < 1500;
-    history[replace || (recently && /^call(,callb)?$|^callb$/.test(Object.keys(change).join())) ? "replaceState" : "pushState"](null, "", text);
+    history[replace || (recently && /^call(,callb)?$|^callb$/.test(Object.keys(change).join())) ? "replaceState" : "pushState"](
+        null, "", text);
     this.moved = performance.now();
     this.apply(next);
   }

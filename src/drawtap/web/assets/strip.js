@@ -1,51 +1,67 @@
-// Bars over the whole run, of the frames' times or of any other series; the selected one, and where the filter's calls lie.
-import { button, duration, fill, h } from "./dom.js";
-import { headed } from "./image.js";
-import { get, getBytes } from "./net.js";
-import { placeOf, shown } from "./series.js";
+// Bars over the whole run, of the frames' times or of any other series; the selected one, and where the filter's calls
+// lie.
+import {button, duration, fill, h} from "./dom.js";
+import {headed} from "./image.js";
+import {get, getBytes} from "./net.js";
+import {placeOf, shown} from "./series.js";
 
-const THUMB = 54; // pixels: the height of the row of pictures, as in app.css
-const AUTOMATIC = 2_000_000; // calls: a longer recording is played only when somebody asks for pictures
+const THUMB = 54;             // pixels: the height of the row of pictures, as in app.css
+const AUTOMATIC = 2_000_000;  // calls: a longer recording is played only when somebody asks for pictures
 
 export class Strip {
   /**
    * @param {HTMLElement} element
-   * @param {{frame: (frame: number) => void, call: (seq: number) => void, range: (of: "frame"|"seq", from: number, to: number) => void,
+   * @param {{frame: (frame: number) => void, call: (seq: number) => void, range: (of: "frame"|"seq", from: number, to:
+   *     number) => void,
    *   series: (key: string) => void}} on
    */
   constructor(element, on) {
     this.element = element;
     this.on = on;
-    this.canvas = /** @type {HTMLCanvasElement} */ (h("canvas", { role: "img", tabindex: "0", style: { width: "100%", height: "100%", display: "block" } }));
-    this.tip = h("span", { class: "tip", style: { position: "absolute", right: "8px", top: "2px", color: "var(--soft)", pointerEvents: "none" } });
-    this.thumbs = h("div", { class: "thumbs", hidden: true });
-    this.switch = button("pictures", () => void this.toggle(), { "aria-pressed": "false", title: "small pictures of frames (i)",
-      style: { position: "absolute", left: "64px", top: "2px", fontSize: "11px", padding: "0 6px" } });
-    this.choice = /** @type {HTMLSelectElement} */ (h("select", { class: "bars", "aria-label": "what the bars are", on: { change: () => on.series(this.choice.value) } }));
+    this.canvas = /** @type {HTMLCanvasElement} */ (
+        h("canvas", {role: "img", tabindex: "0", style: {width: "100%", height: "100%", display: "block"}}));
+    this.tip = h("span", {
+      class: "tip",
+      style: {position: "absolute", right: "8px", top: "2px", color: "var(--soft)", pointerEvents: "none"}
+    });
+    this.thumbs = h("div", {class: "thumbs", hidden: true});
+    this.switch = button("pictures", () => void this.toggle(), {
+      "aria-pressed": "false",
+      title: "small pictures of frames (i)",
+      style: {position: "absolute", left: "64px", top: "2px", fontSize: "11px", padding: "0 6px"}
+    });
+    this.choice = /** @type {HTMLSelectElement} */ (
+        h("select",
+          {class: "bars", "aria-label": "what the bars are", on: {change: () => on.series(this.choice.value)}}));
     element.append(this.canvas, this.thumbs, this.tip, this.switch, this.choice);
     this.pictures = false;
     this.go = on.frame;
     /** @type {any} */
-    this.series = null; // null: the frames' times
+    this.series = null;  // null: the frames' times
     /** @type {{from: number, to: number}|null} */
-    this.brush = null; // bars, both inclusive
+    this.brush = null;  // bars, both inclusive
     /** @type {Map<number, HTMLCanvasElement>} */
     this.made = new Map();
     /** @type {number[]} */
     this.density = [];
     this.canvas.addEventListener("pointerdown", (event) => {
       this.canvas.setPointerCapture(event.pointerId);
-      this.begun = { x: event.offsetX, bar: this.barAt(event.offsetX) };
+      this.begun = {x: event.offsetX, bar: this.barAt(event.offsetX)};
     });
     this.canvas.addEventListener("pointermove", (event) => {
       const bar = this.barAt(event.offsetX);
-      if (this.begun && Math.abs(event.offsetX - this.begun.x) > 4) this.brush = { from: Math.min(bar, this.begun.bar), to: Math.max(bar, this.begun.bar) };
+      if (this.begun && Math.abs(event.offsetX - this.begun.x) > 4)
+        this.brush = {from: Math.min(bar, this.begun.bar), to: Math.max(bar, this.begun.bar)};
       this.point(bar);
       if (this.begun) this.draw();
     });
     this.canvas.addEventListener("pointerup", (event) => {
-      if (this.begun && this.brush && Math.abs(event.offsetX - this.begun.x) > 4) this.filter();
-      else { this.brush = null; this.goBar(this.barAt(event.offsetX)); }
+      if (this.begun && this.brush && Math.abs(event.offsetX - this.begun.x) > 4)
+        this.filter();
+      else {
+        this.brush = null;
+        this.goBar(this.barAt(event.offsetX));
+      }
       this.begun = null;
     });
     this.canvas.addEventListener("mouseleave", () => this.point(-1));
@@ -74,7 +90,7 @@ export class Strip {
   /** The series to choose from. @param {{key: string, name: string}[]} list @param {string} chosen */
   offer(list, chosen) {
     const key = chosen || "frame:duration";
-    fill(this.choice, ...list.map((one) => h("option", { value: one.key, text: one.name, selected: one.key === key })));
+    fill(this.choice, ...list.map((one) => h("option", {value: one.key, text: one.name, selected: one.key === key})));
   }
 
   get values() { return this.series ? this.series.values : this.recording.frames.duration; }
@@ -89,7 +105,12 @@ export class Strip {
     // One frame that loads must not flatten all others.
     this.tallest = Math.max((sorted[Math.floor(sorted.length * 0.99)] ?? 1) * 1.15, 1e-9);
     const name = this.series ? this.series.name : "frame time";
-    this.canvas.setAttribute("aria-label", `${name}: ${this.count} bars, at most ${shown(sorted.at(-1), this.unit)}, median ${shown(sorted[sorted.length >> 1], this.unit)}; arrows choose, Shift with arrows a range, Enter filters to it`);
+    this.canvas.setAttribute(
+        "aria-label",
+        `${name}: ${this.count} bars, at most ${shown(sorted.at(-1), this.unit)}, median ${
+            shown(
+                sorted[sorted.length >> 1],
+                this.unit)}; arrows choose, Shift with arrows a range, Enter filters to it`);
     this.draw();
   }
 
@@ -103,27 +124,36 @@ export class Strip {
   goBar(bar) {
     const key = this.keyOf(Math.min(Math.max(bar, 0), this.count - 1));
     if (key === undefined) return;
-    if (this.per === "frame") this.on.frame(key);
-    else this.on.call(key);
+    if (this.per === "frame")
+      this.on.frame(key);
+    else
+      this.on.call(key);
   }
 
   /** Filter the list to what the brush covers. */
   filter() {
-    if (this.brush) this.on.range(this.per === "frame" ? "frame" : "seq", this.keyOf(this.brush.from), this.keyOf(this.brush.to));
+    if (this.brush)
+      this.on.range(this.per === "frame" ? "frame" : "seq", this.keyOf(this.brush.from), this.keyOf(this.brush.to));
   }
 
   /** @param {KeyboardEvent} event */
   key(event) {
-    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    const step = {ArrowLeft: -1, ArrowRight: 1}[event.key];
     if (step && event.shiftKey) {
-      const there = this.brush ?? { from: this.at, to: this.at };
-      this.brush = step > 0 ? { ...there, to: Math.min(there.to + 1, this.count - 1) } : { ...there, from: Math.max(there.from - 1, 0) };
+      const there = this.brush ?? {from: this.at, to: this.at};
+      this.brush = step > 0 ? {...there, to: Math.min(there.to + 1, this.count - 1)} :
+                              {...there, from: Math.max(there.from - 1, 0)};
       this.tip.textContent = `${this.keyOf(this.brush.from)} to ${this.keyOf(this.brush.to)}: Enter filters`;
       this.draw();
-    } else if (step) this.goBar(this.at + step);
-    else if (event.key === "Enter" && this.brush) this.filter();
-    else if (event.key === "Escape" && this.brush) { this.brush = null; this.draw(); }
-    else return;
+    } else if (step)
+      this.goBar(this.at + step);
+    else if (event.key === "Enter" && this.brush)
+      this.filter();
+    else if (event.key === "Escape" && this.brush) {
+      this.brush = null;
+      this.draw();
+    } else
+      return;
     event.preventDefault();
     event.stopPropagation();
   }
@@ -135,9 +165,9 @@ export class Strip {
     this.thumbs.hidden = !on;
     this.element.classList.toggle("pictures", on);
     this.draw();
-    const { recording } = this;
+    const {recording} = this;
     while (recording && this.pictures && recording === this.recording) {
-      const { frames, more, why } = await get(`${recording.number}/thumbnails`);
+      const {frames, more, why} = await get(`${recording.number}/thumbnails`);
       for (const frame of frames) {
         if (!this.made.has(frame)) this.made.set(frame, await this.thumb(frame));
       }
@@ -151,8 +181,10 @@ export class Strip {
   /** @param {number} frame */
   async thumb(frame) {
     const answer = await getBytes(`${this.recording.number}/thumbnail/${frame}`);
-    const { head, at } = headed(answer);
-    const canvas = /** @type {HTMLCanvasElement} */ (h("canvas", { width: head.width, height: head.height, title: `frame ${frame}`, on: { click: () => this.go(frame) } }));
+    const {head, at} = headed(answer);
+    const canvas = /** @type {HTMLCanvasElement} */ (
+        h("canvas",
+          {width: head.width, height: head.height, title: `frame ${frame}`, on: {click: () => this.go(frame)}}));
     const data = new Uint8ClampedArray(answer, at, head.width * head.height * 4);
     for (let i = 3; i < data.length; i += 4) data[i] = 255;
     canvas.getContext("2d")?.putImageData(new ImageData(data, head.width, head.height), 0, 0);
@@ -176,16 +208,18 @@ export class Strip {
   }
 
   /** @param {number} x */
-  barAt(x) {
-    return Math.min(Math.max(Math.floor((x / this.canvas.clientWidth) * this.count), 0), this.count - 1);
-  }
+  barAt(x) { return Math.min(Math.max(Math.floor((x / this.canvas.clientWidth) * this.count), 0), this.count - 1); }
 
   /** @param {number} bar */
   point(bar) {
     const f = this.recording?.frames;
-    if (!f || bar < 0 || bar >= this.count) this.tip.textContent = "";
-    else if (this.series) this.tip.textContent = `${this.per} ${this.keyOf(bar)}: ${shown(this.series.values[bar], this.unit)}`;
-    else this.tip.textContent = `frame ${bar}: ${duration(f.duration[bar])}, ${f.end[bar] - f.first[bar]} calls, ${f.draws[bar]} draws`;
+    if (!f || bar < 0 || bar >= this.count)
+      this.tip.textContent = "";
+    else if (this.series)
+      this.tip.textContent = `${this.per} ${this.keyOf(bar)}: ${shown(this.series.values[bar], this.unit)}`;
+    else
+      this.tip.textContent =
+          `frame ${bar}: ${duration(f.duration[bar])}, ${f.end[bar] - f.first[bar]} calls, ${f.draws[bar]} draws`;
   }
 
   draw() {
@@ -197,7 +231,7 @@ export class Strip {
     context.scale(scale, scale);
     const style = getComputedStyle(document.documentElement);
     const colour = (/** @type {string} */ name) => style.getPropertyValue(name);
-    const { frameCount } = this.recording, { values, count } = this;
+    const {frameCount} = this.recording, {values, count} = this;
     if (!count) return;
     const base = height - 8;
     const top = this.pictures ? THUMB : 4;
@@ -205,9 +239,11 @@ export class Strip {
     if (this.made.size) this.place();
     const columns = Math.min(Math.ceil(width), count);
     for (let column = 0; column < columns; column++) {
-      const from = Math.floor((column * count) / columns), to = Math.max(Math.floor(((column + 1) * count) / columns), from + 1);
+      const from = Math.floor((column * count) / columns),
+            to = Math.max(Math.floor(((column + 1) * count) / columns), from + 1);
       let longest = 0;
-      for (let f = from; f < to; f++) if (values[f] > longest) longest = values[f];
+      for (let f = from; f < to; f++)
+        if (values[f] > longest) longest = values[f];
       const over = longest > this.tallest;
       const tall = (Math.min(longest / this.tallest, 1)) * (base - top);
       context.fillStyle = colour(over ? "--orange" : "--blue");
@@ -221,7 +257,9 @@ export class Strip {
       if (!count) return;
       context.globalAlpha = 0.25 + 0.75 * (count / most);
       context.fillStyle = colour("--purple");
-      const at = (/** @type {number} */ part) => (this.recording.frameOf(Math.floor((part * this.recording.calls) / this.density.length)) / frameCount) * width;
+      const at = (/** @type {number} */ part) =>
+          (this.recording.frameOf(Math.floor((part * this.recording.calls) / this.density.length)) / frameCount) *
+          width;
       context.fillRect(at(i), base + 2, Math.max(at(i + 1) - at(i), 1.5), 5);
     });
     context.globalAlpha = 1;

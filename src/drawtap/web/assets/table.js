@@ -1,12 +1,13 @@
 // A table of an answer: sorted by a click, numbers of calls and frames are links, saved as CSV, Parquet or Arrow.
-import { button, download, fill, h, number } from "./dom.js";
-import { postForBytes, stoppable } from "./net.js";
+import {button, download, fill, h, number} from "./dom.js";
+import {postForBytes, stoppable} from "./net.js";
 
 const SHOWN = 200;
 
 /**
  * @param {{columns: string[], rows: any[][], more?: boolean}} answer
- * @param {{go: (seq: number) => void, goFrame: (frame: number) => void, name: string, whole?: {recording: number, sql: string},
+ * @param {{go: (seq: number) => void, goFrame: (frame: number) => void, name: string, whole?: {recording: number, sql:
+ *     string},
  *   links?: Record<string, (row: any[]) => (() => void)|null>}} on what a cell of a column leads to
  *   `whole`: the question whose whole answer is saved; without it the rows that are here are
  */
@@ -15,9 +16,11 @@ export function table(answer, on) {
   let shown = SHOWN;
   const body = h("tbody");
   const note = h("p");
-  const numeric = answer.columns.map((_, i) => rows.some((r) => typeof r[i] === "number") && rows.every((r) => r[i] === null || typeof r[i] === "number"));
-  const heads = answer.columns.map((column, i) =>
-    h("th", { class: numeric[i] ? "n" : "" }, button(column, () => sort(i), { title: "sort" })),
+  const numeric = answer.columns.map(
+      (_, i) =>
+          rows.some((r) => typeof r[i] === "number") && rows.every((r) => r[i] === null || typeof r[i] === "number"));
+  const heads = answer.columns.map(
+      (column, i) => h("th", {class: numeric[i] ? "n" : ""}, button(column, () => sort(i), {title: "sort"})),
   );
   let by = -1, down = false;
 
@@ -25,10 +28,18 @@ export function table(answer, on) {
   function sort(i) {
     down = by === i ? !down : numeric[i];
     by = i;
-    rows = [...answer.rows].sort((a, b) => (a[i] === b[i] ? 0 : a[i] === null ? 1 : b[i] === null ? -1 : a[i] < b[i] ? -1 : 1) * (down ? -1 : 1));
+    rows = [...answer.rows].sort(
+        (a, b) => (a[i] === b[i]     ? 0 :
+                       a[i] === null ? 1 :
+                       b[i] === null ? -1 :
+                       a[i] < b[i]   ? -1 :
+                                       1) *
+            (down ? -1 : 1));
     heads.forEach((head, k) => {
-      if (k === i) head.setAttribute("aria-sort", down ? "descending" : "ascending");
-      else head.removeAttribute("aria-sort");
+      if (k === i)
+        head.setAttribute("aria-sort", down ? "descending" : "ascending");
+      else
+        head.removeAttribute("aria-sort");
     });
     draw();
   }
@@ -37,23 +48,36 @@ export function table(answer, on) {
   function cell(value, i, row) {
     const column = answer.columns[i];
     const leads = on.links?.[column]?.(row);
-    if (leads) return h("td", { class: "n" }, link(String(value), leads));
-    if (value === null) return h("td", {}, h("i", { text: "–" }));
-    if (typeof value === "number" && /(^|_)seq$/.test(column)) return h("td", { class: "n" }, link(String(value), () => on.go(value)));
-    if (typeof value === "number" && column === "frame") return h("td", { class: "n" }, link(String(value), () => on.goFrame(value)));
+    if (leads) return h("td", {class: "n"}, link(String(value), leads));
+    if (value === null) return h("td", {}, h("i", {text: "–"}));
+    if (typeof value === "number" && /(^|_)seq$/.test(column))
+      return h("td", {class: "n"}, link(String(value), () => on.go(value)));
+    if (typeof value === "number" && column === "frame")
+      return h("td", {class: "n"}, link(String(value), () => on.goFrame(value)));
     const text = typeof value === "object" ? JSON.stringify(value) : String(value);
-    return h("td", { class: numeric[i] ? "n" : "mono", text: text.length > 400 ? `${text.slice(0, 400)}…` : text, title: text.length > 60 ? text.slice(0, 2000) : null });
+    return h("td", {
+      class: numeric[i] ? "n" : "mono",
+      text: text.length > 400 ? `${text.slice(0, 400)}…` : text,
+      title: text.length > 60 ? text.slice(0, 2000) : null
+    });
   }
 
   function draw() {
     fill(body, ...rows.slice(0, shown).map((row) => h("tr", {}, ...row.map((value, i) => cell(value, i, row)))));
     const left = rows.length - shown;
-    fill(note, h("i", { text: `${number(rows.length)} rows${answer.more ? "; there are more: add LIMIT or conditions" : ""} ` }),
-      left > 0 && button(`show ${number(Math.min(left, 1000))} more`, () => { shown += 1000; draw(); }));
+    fill(
+        note,
+        h("i", {text: `${number(rows.length)} rows${answer.more ? "; there are more: add LIMIT or conditions" : ""} `}),
+        left > 0 && button(`show ${number(Math.min(left, 1000))} more`, () => {
+          shown += 1000;
+          draw();
+        }));
   }
 
   draw();
-  return h("div", {}, saving({ name: on.name, whole: on.whole, rows: () => answer }), h("div", { class: "scroll" }, h("table", {}, h("thead", {}, h("tr", {}, ...heads)), body)), note);
+  return h(
+      "div", {}, saving({name: on.name, whole: on.whole, rows: () => answer}),
+      h("div", {class: "scroll"}, h("table", {}, h("thead", {}, h("tr", {}, ...heads)), body)), note);
 }
 
 /**
@@ -63,26 +87,39 @@ export function table(answer, on) {
 export function saving(of) {
   /** @type {AbortController|undefined} */
   let running;
-  const said = h("span", { role: "status" });
+  const said = h("span", {role: "status"});
   const save = async (/** @type {string} */ form) => {
     running?.abort();
-    const { signal } = (running = new AbortController()), { whole } = of;
-    fill(said, h("i", { text: `${form} is written …` }), button("stop", () => running?.abort()));
+    const {signal} = (running = new AbortController()), {whole} = of;
+    fill(said, h("i", {text: `${form} is written …`}), button("stop", () => running?.abort()));
     try {
-      const { columns, rows } = of.rows();
-      const data = whole ? await postForBytes(`${whole.recording}/save/${form}?query=${stoppable(whole.recording, signal)}`, whole.sql, signal)
-        : await postForBytes(`save/${form}`, JSON.stringify({ columns, rows }), signal);
+      const {columns, rows} = of.rows();
+      const data = whole ?
+          await postForBytes(
+              `${whole.recording}/save/${form}?query=${stoppable(whole.recording, signal)}`, whole.sql, signal) :
+          await postForBytes(`save/${form}`, JSON.stringify({columns, rows}), signal);
       download(`${of.name}.${form}`, data, "application/octet-stream");
       fill(said);
     } catch (error) {
-      fill(said, h("span", { class: "bad", text: signal.aborted ? "stopped" : /** @type {Error} */ (error).message }));
+      fill(said, h("span", {class: "bad", text: signal.aborted ? "stopped" : /** @type {Error} */ (error).message}));
     }
   };
-  const forms = [["csv", "CSV"], ["parquet", "Parquet"], ["arrow", "Arrow"]].map(([form, name]) => button(name, () => void save(form), { title: of.whole ? `the whole answer as ${name}` : `the rows as ${name}` }));
-  return h("div", { class: "tools" }, h("i", { text: "save" }), ...forms, said);
+  const forms = [["csv", "CSV"], ["parquet", "Parquet"], ["arrow", "Arrow"]].map(
+      ([form, name]) => button(
+          name, () => void save(form), {title: of.whole ? `the whole answer as ${name}` : `the rows as ${name}`}));
+  return h("div", {class: "tools"}, h("i", {text: "save"}), ...forms, said);
 }
 
 /** @param {string} text @param {() => void} run */
 export function link(text, run) {
-  return h("a", { href: "#", text, on: { click: (/** @type {Event} */ e) => { e.preventDefault(); run(); } } });
+  return h("a", {
+    href: "#",
+    text,
+    on: {
+      click: (/** @type {Event} */ e) => {
+        e.preventDefault();
+        run();
+      }
+    }
+  });
 }

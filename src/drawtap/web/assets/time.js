@@ -1,75 +1,123 @@
 // The timeline between the bars and the list: its rows come from the server, its selection is that of the page.
-import { button, duration, fill, h, number } from "./dom.js";
-import { get, getBytes, post, stoppable } from "./net.js";
-import { DURATION, START } from "./recording.js";
-import { link, saving } from "./table.js";
-import { TimeGraph, amount, clock, read } from "./timegraph.js";
+import {button, duration, fill, h, number} from "./dom.js";
+import {get, getBytes, post, stoppable} from "./net.js";
+import {DURATION, START} from "./recording.js";
+import {link, saving} from "./table.js";
+import {amount, clock, read, TimeGraph} from "./timegraph.js";
 
-const KERNEL = ["contention", "figures", "lengths", "events"]; // panels about the window
-const SECOND = 1 << 20; // numbers of rows of the second recording begin here
-const AUTOMATIC = 500_000; // calls: in a longer recording findings are looked for only when somebody asks
+const KERNEL = ["contention", "figures", "lengths", "events"];  // panels about the window
+const SECOND = 1 << 20;                                         // numbers of rows of the second recording begin here
+const AUTOMATIC = 500_000;  // calls: in a longer recording findings are looked for only when somebody asks
 
 export class Timeline {
   /** @param {any} page @param {HTMLElement} element */
   constructor(page, element) {
     this.page = page;
     this.element = element;
-    this.bar = h("div", { class: "tools", role: "toolbar", "aria-label": "timeline" });
-    this.notes = h("span", { class: "notes" });
-    const box = h("div", { class: "timegraph" });
-    this.size = h("div", { class: "size", role: "separator", "aria-orientation": "horizontal", tabindex: "0", "aria-label": "height of the timeline" });
+    this.bar = h("div", {class: "tools", role: "toolbar", "aria-label": "timeline"});
+    this.notes = h("span", {class: "notes"});
+    const box = h("div", {class: "timegraph"});
+    this.size = h("div", {
+      class: "size",
+      role: "separator",
+      "aria-orientation": "horizontal",
+      tabindex: "0",
+      "aria-label": "height of the timeline"
+    });
     fill(element, this.bar, box, this.size);
     this.graph = new TimeGraph(box, {
-      levels: async (ids, a, b, px, signal) => new Map((await Promise.all(this.sidesOf(ids).map(async ({ number, base, own }) =>
-        [...read(await getBytes(`${number}/tracks?ids=${own.join()}&t0=${a}&t1=${b}&px=${px}&query=${stoppable(number, signal)}`, signal))].map(([id, level]) => /** @type {const} */ ([base + id, level]))))).flat()),
-      arrows: async (a, b, signal) => (await Promise.all(this.sides.map(async ({ number, base }) =>
-        (await get(`${number}/arrows?t0=${a}&t1=${b}`, signal)).map((/** @type {any[]} */ [from, t0, to, t1, kind, what]) => [base + from, t0, base + to, t1, kind, base ? null : what])))).flat(),
-      beside: async (row, at, step) => { const [{ number, own }] = this.sidesOf([row]); return (await get(`${number}/beside/${own[0]}?at=${at}${step < 0 ? "&back" : ""}`)).span; },
-      select: (span) => this.selected(span), area: (a, b, rows) => this.area(a, b, rows), moved: () => this.moved(), fail: (error) => page.fail(error),
+      levels: async (ids, a, b, px, signal) => new Map(
+          (await Promise.all(this.sidesOf(ids).map(
+               async ({number, base, own}) => [...read(await getBytes(
+                                                   `${number}/tracks?ids=${own.join()}&t0=${a}&t1=${b}&px=${px}&query=${
+                                                       stoppable(number, signal)}`,
+                                                   signal))]
+                                                  .map(([id, level]) => /** @type {const} */ ([base + id, level])))))
+              .flat()),
+      arrows: async (a, b, signal) =>
+          (await Promise.all(this.sides.map(
+               async ({number, base}) => (await get(`${number}/arrows?t0=${a}&t1=${b}`, signal))
+                                             .map((/** @type {any[]} */[
+                                                    from, t0, to, t1, kind, what
+                                                  ]) => [base + from, t0, base + to, t1, kind, base ? null : what]))))
+              .flat(),
+      beside: async (row, at, step) => {
+        const [{number, own}] = this.sidesOf([row]);
+        return (await get(`${number}/beside/${own[0]}?at=${at}${step < 0 ? "&back" : ""}`)).span;
+      },
+      select: (span) => this.selected(span),
+      area: (a, b, rows) => this.area(a, b, rows),
+      moved: () => this.moved(),
+      fail: (error) => page.fail(error),
     });
     this.furniture();
   }
 
   get number() { return this.page.recording.number; }
 
-  /** The recordings whose rows are shown; rows of the second have numbers from `base` on. @returns {{recording: any, number: number, base: number, name: string}[]} */
+  /**
+   * The recordings whose rows are shown; rows of the second have numbers from `base` on. @returns {{recording: any,
+   * number: number, base: number, name: string}[]}
+   */
   get sides() {
     const both = [this.page.recording, ...(this.page.other ? [this.page.other] : [])];
-    return both.map((recording, i) => ({ recording, number: recording.number, base: i * SECOND, name: both.length > 1 ? "AB"[i] : "" }));
+    return both.map(
+        (recording, i) =>
+            ({recording, number: recording.number, base: i * SECOND, name: both.length > 1 ? "AB"[i] : ""}));
   }
 
   /** Rows by their recordings, with the numbers that they have there. @param {number[]} ids */
   sidesOf(ids) {
-    return this.sides.map((side) => ({ ...side, own: ids.filter((id) => Math.floor(id / SECOND) * SECOND === side.base).map((id) => id - side.base) })).filter(({ own }) => own.length);
+    return this.sides
+        .map((side) => ({
+               ...side,
+               own: ids.filter((id) => Math.floor(id / SECOND) * SECOND === side.base).map((id) => id - side.base)
+             }))
+        .filter(({own}) => own.length);
   }
 
   furniture() {
-    const g = this.graph, { page } = this;
-    const act = (/** @type {string} */ name, /** @type {string} */ key, /** @type {string} */ title) => button(name, () => { g.acts()[key](); g.box.focus(); }, { title: `${title} (${key})` });
-    this.window = h("b", { class: "window" });
-    this.key = h("span", { class: "key" });
-    this.looking = button("findings", () => void page.looked().catch((/** @type {unknown} */ e) => page.fail(e)), { title: "look for findings of the checklist, and mark them" });
-    this.shut = button("×", () => this.toggle(false), { "aria-label": "close the timeline", title: "T" });
-    fill(this.bar, h("b", { text: "Time" }), this.window, act("+", "w", "zoom in"), act("−", "s", "zoom out"), act("all", "0", "all of the time"), act("fit", "f", "show the selection as a whole"),
-      act("A", "m", "marker A at the selection"), act("B", "M", "marker B at the selection"), act("clear", "Escape", "no area, no markers"),
-      this.looking, this.notes, h("span", { class: "gap" }), this.key, this.shut);
-    const high = (/** @type {number} */ px) => this.element.style.setProperty("--high", `${Math.min(Math.max(px, 120), innerHeight - 260)}px`);
+    const g = this.graph, {page} = this;
+    const act = (/** @type {string} */ name, /** @type {string} */ key, /** @type {string} */ title) =>
+        button(name, () => {
+          g.acts()[key]();
+          g.box.focus();
+        }, {title: `${title} (${key})`});
+    this.window = h("b", {class: "window"});
+    this.key = h("span", {class: "key"});
+    this.looking = button(
+        "findings", () => void page.looked().catch((/** @type {unknown} */ e) => page.fail(e)),
+        {title: "look for findings of the checklist, and mark them"});
+    this.shut = button("×", () => this.toggle(false), {"aria-label": "close the timeline", title: "T"});
+    fill(
+        this.bar, h("b", {text: "Time"}), this.window, act("+", "w", "zoom in"), act("−", "s", "zoom out"),
+        act("all", "0", "all of the time"), act("fit", "f", "show the selection as a whole"),
+        act("A", "m", "marker A at the selection"), act("B", "M", "marker B at the selection"),
+        act("clear", "Escape", "no area, no markers"), this.looking, this.notes, h("span", {class: "gap"}), this.key,
+        this.shut);
+    const high = (/** @type {number} */ px) =>
+        this.element.style.setProperty("--high", `${Math.min(Math.max(px, 120), innerHeight - 260)}px`);
     this.size.addEventListener("pointerdown", (event) => {
       this.size.setPointerCapture(event.pointerId);
       this.size.onpointermove = (move) => high(move.clientY - this.element.getBoundingClientRect().top);
       this.size.onpointerup = () => (this.size.onpointermove = null);
     });
     this.size.addEventListener("keydown", (event) => {
-      const step = { ArrowUp: -20, ArrowDown: 20 }[event.key];
-      if (step) { high(this.element.clientHeight + step); event.preventDefault(); }
+      const step = {ArrowUp: -20, ArrowDown: 20}[event.key];
+      if (step) {
+        high(this.element.clientHeight + step);
+        event.preventDefault();
+      }
     });
   }
 
   /** @param {boolean} [open] */
   toggle(open = this.page.store.place.time !== "open") {
-    this.page.store.set({ time: open ? "open" : "" });
-    if (open) this.graph.box.focus();
-    else this.page.list.scroller.focus();
+    this.page.store.set({time: open ? "open" : ""});
+    if (open)
+      this.graph.box.focus();
+    else
+      this.page.list.scroller.focus();
   }
 
   /** Show what the place says. @param {import("./store.js").Place} place */
@@ -77,7 +125,7 @@ export class Timeline {
     this.element.hidden = place.time !== "open" && !this.page.recording.kernel;
     this.looking.hidden = this.shut.hidden = Boolean(this.page.recording.kernel);
     if (this.element.hidden) return;
-    const { recording } = this.page;
+    const {recording} = this.page;
     const fresh = this.shown !== recording;
     if (fresh) {
       this.shown = recording;
@@ -87,14 +135,15 @@ export class Timeline {
       await this.load(!recording.kernel && recording.calls <= AUTOMATIC);
       await this.own(place);
       this.restore(place);
-    } else await this.own(place);
+    } else
+      await this.own(place);
     await this.follow(place);
     if (fresh && (place.tab === "time" || this.page.recording.kernel)) this.page.panelAgain();
   }
 
   /** Ask for the rows until all are there. @param {boolean} findings */
   async load(findings) {
-    const { recording } = this.page;
+    const {recording} = this.page;
     for (;;) {
       const listing = await this.listed(findings);
       if (recording !== this.page.recording) return;
@@ -110,15 +159,28 @@ export class Timeline {
 
   /** The rows of all sides on one clock, which begins where each recording does. @param {boolean} [findings] */
   async listed(findings = false) {
-    const { sides } = this;
-    const found = await Promise.all(sides.map(({ number }) => get(`${number}/timeline${findings ? "?findings" : ""}`)));
-    if (sides.length === 1) return { ...found[0], zeros: [found[0].zero] };
-    const groups = found.flatMap((one, i) => one.groups.map((/** @type {any} */ group) => ({
-      name: `${sides[i].name}: ${group.name}`, tracks: group.tracks.map((/** @type {any} */ row) => ({ ...row, id: sides[i].base + row.id, label: `${sides[i].name} ${row.label}` })) })));
+    const {sides} = this;
+    const found = await Promise.all(sides.map(({number}) => get(`${number}/timeline${findings ? "?findings" : ""}`)));
+    if (sides.length === 1) return {...found[0], zeros: [found[0].zero]};
+    const groups = found.flatMap(
+        (one, i) =>
+            one.groups.map((/** @type {any} */ group) => ({
+                             name: `${sides[i].name}: ${group.name}`,
+                             tracks: group.tracks.map(
+                                 (/** @type {any} */ row) =>
+                                     ({...row, id: sides[i].base + row.id, label: `${sides[i].name} ${row.label}`}))
+                           })));
     // Groups of one kind stand beside each other: frames of A, frames of B ...
-    const kinds = [...new Set(groups.map(({ name }) => name.slice(3)))];
+    const kinds = [...new Set(groups.map(({name}) => name.slice(3)))];
     groups.sort((a, b) => kinds.indexOf(a.name.slice(3)) - kinds.indexOf(b.name.slice(3)));
-    return { zero: found[0].zero, zeros: found.map(({ zero }) => zero), length: Math.max(...found.map(({ length }) => length)), groups, notes: [...new Set(found.flatMap(({ notes }) => notes))], more: found.some(({ more }) => more) };
+    return {
+      zero: found[0].zero,
+      zeros: found.map(({zero}) => zero),
+      length: Math.max(...found.map(({length}) => length)),
+      groups,
+      notes: [...new Set(found.flatMap(({notes}) => notes))],
+      more: found.some(({more}) => more)
+    };
   }
 
   /** Rows of the user's own, by their questions. @param {import("./store.js").Place} place */
@@ -127,9 +189,17 @@ export class Timeline {
     this.ownShown = place.own;
     /** @type {string[]} */
     let queries = [];
-    try { queries = JSON.parse(place.own || "[]"); } catch { this.page.say("the rows in the address cannot be read"); }
+    try {
+      queries = JSON.parse(place.own || "[]");
+    } catch {
+      this.page.say("the rows in the address cannot be read");
+    }
     for (const sql of queries.filter((one) => typeof one === "string")) {
-      try { await post(`${this.number}/track`, sql); } catch (error) { this.page.fail(error); }
+      try {
+        await post(`${this.number}/track`, sql);
+      } catch (error) {
+        this.page.fail(error);
+      }
     }
     this.listing = await this.listed();
     this.graph.show(this.listing);
@@ -139,36 +209,48 @@ export class Timeline {
   async add(sql) {
     await post(`${this.number}/track`, sql);
     const queries = JSON.parse(this.page.store.place.own || "[]");
-    this.page.store.set({ time: "open", own: JSON.stringify([...new Set([...queries, sql])]) });
+    this.page.store.set({time: "open", own: JSON.stringify([...new Set([...queries, sql])])});
   }
 
   /** @param {import("./store.js").Place} place */
   restore(place) {
-    const two = (/** @type {string} */ text) => { const m = /^(\d+),(\d+)$/.exec(text); return m && Number(m[2]) > Number(m[1]) ? [Number(m[1]), Number(m[2])] : null; };
+    const two = (/** @type {string} */ text) => {
+      const m = /^(\d+),(\d+)$/.exec(text);
+      return m && Number(m[2]) > Number(m[1]) ? [Number(m[1]), Number(m[2])] : null;
+    };
     const view = two(place.view), area = two(place.area), marks = /^(\d*),(\d*)$/.exec(place.ab);
-    if (marks) this.graph.markers = { a: marks[1] ? Number(marks[1]) : null, b: marks[2] ? Number(marks[2]) : null };
-    if (area) this.graph.area = { a: area[0], b: area[1], rows: new Set((this.graph.rows ?? []).map((row) => row.id)) };
+    if (marks) this.graph.markers = {a: marks[1] ? Number(marks[1]) : null, b: marks[2] ? Number(marks[2]) : null};
+    if (area) this.graph.area = {a: area[0], b: area[1], rows: new Set((this.graph.rows ?? []).map((row) => row.id))};
     if (view) this.graph.look(view[0], view[1]);
     this.graph.draw();
   }
 
   /** Say which time is in view. */
   tell() {
-    const { a, b } = this.graph.view, { markers } = this.graph;
+    const {a, b} = this.graph.view, {markers} = this.graph;
     const parts = [`${clock(a, (b - a) / 100)} – ${clock(b, (b - a) / 100)}`, duration(b - a)];
     if (markers.a !== null && markers.b !== null) parts.push(`A to B: ${duration(Math.abs(markers.b - markers.a))}`);
     this.window.textContent = parts.join("; ");
-    fill(this.key, ...this.graph.legend().slice(0, 8).flatMap(([kind, colour]) => [h("i", { class: "swatch", style: { background: `var(${colour})` } }), kind]));
+    fill(
+        this.key,
+        ...this.graph.legend().slice(0, 8).flatMap(
+            ([kind, colour]) => [h("i", {class: "swatch", style: {background: `var(${colour})`}}), kind]));
   }
 
   moved() {
     this.tell();
-    const { a, b } = this.graph.view, { markers } = this.graph;
+    const {a, b} = this.graph.view, {markers} = this.graph;
     clearTimeout(this.telling);
     this.telling = setTimeout(() => {
       const whole = a <= 0 && b >= this.graph.length, none = markers.a === null && markers.b === null;
       this.again();
-      this.page.store.set({ view: whole ? "" : `${a},${b}`, ab: none ? "" : `${markers.a ?? ""},${markers.b ?? ""}`, ...(this.graph.area ? {} : { area: "" }) }, { replace: true });
+      this.page.store.set(
+          {
+            view: whole ? "" : `${a},${b}`,
+            ab: none ? "" : `${markers.a ?? ""},${markers.b ?? ""}`,
+            ...(this.graph.area ? {} : {area: ""})
+          },
+          {replace: true});
     }, 300);
   }
 
@@ -179,9 +261,9 @@ export class Timeline {
 
   /** The page's call becomes the timeline's. @param {import("./store.js").Place} place */
   async follow(place) {
-    const { recording, other } = this.page;
+    const {recording, other} = this.page;
     if (place.call === null || !recording.fetch || !this.listing?.length) return;
-    const [{ zeros }, calls] = [this.listing, [place.call, place.callb]];
+    const [{zeros}, calls] = [this.listing, [place.call, place.callb]];
     const [row, second] = await Promise.all([recording, other].map(async (one, i) => {
       if (!one || calls[i] === null) return null;
       await one.fetch([calls[i]], new AbortController().signal);
@@ -190,32 +272,37 @@ export class Timeline {
     if (!row || row[START] === null || place.call !== this.page.store.place.call) return;
     const begin = row[START] - zeros[0];
     const before = this.graph.call;
-    this.graph.call = { seq: place.call, begin, length: row[DURATION] ?? 0 };
+    this.graph.call = {seq: place.call, begin, length: row[DURATION] ?? 0};
     this.graph.second = second && second[START] !== null ? second[START] - zeros[1] : null;
-    const { a, b } = this.graph.view;
-    if (before && before.seq !== place.call && (begin < a || begin > b)) this.graph.look(begin - (b - a) / 2, begin + (b - a) / 2);
+    const {a, b} = this.graph.view;
+    if (before && before.seq !== place.call && (begin < a || begin > b))
+      this.graph.look(begin - (b - a) / 2, begin + (b - a) / 2);
     this.graph.draw();
   }
 
   /** @param {import("./timegraph.js").Span|null} span */
   selected(span) {
-    const { pair, other, recording } = this.page, isB = span !== null && span.row.id >= SECOND;
-    const goTo = (/** @type {number} */ seq) => void this.page.goPair(isB ? "b" : "a", seq).catch((/** @type {unknown} */ e) => this.page.fail(e));
-    if (span?.row.leads === "call") pair ? goTo(span.id) : this.page.go(span.id);
-    else if (span?.row.leads === "frame") pair ? goTo((isB ? other : recording).frames.end[span.id] - 1) : this.page.goFrame(span.id);
-    else if (span) void this.way(span);
+    const {pair, other, recording} = this.page, isB = span !== null && span.row.id >= SECOND;
+    const goTo = (/** @type {number} */ seq) =>
+        void this.page.goPair(isB ? "b" : "a", seq).catch((/** @type {unknown} */ e) => this.page.fail(e));
+    if (span?.row.leads === "call")
+      pair ? goTo(span.id) : this.page.go(span.id);
+    else if (span?.row.leads === "frame")
+      pair ? goTo((isB ? other : recording).frames.end[span.id] - 1) : this.page.goFrame(span.id);
+    else if (span)
+      void this.way(span);
     if (this.page.store.place.tab === "time") this.page.panelAgain();
   }
 
   /** The steps of the request that a span of the kernel is of. @param {import("./timegraph.js").Span} span */
   async way(span) {
     try {
-      const [{ number, base }] = this.sidesOf([span.row.id]);
+      const [{number, base}] = this.sidesOf([span.row.id]);
       const way = (await get(`${number}/way/${span.id}`)).map(([row, ...rest]) => [base + row, ...rest]);
       if (this.graph.span !== span) return;
       this.graph.way = way;
       this.graph.draw();
-      if (way.length) this.page.store.set({ tab: "time" });
+      if (way.length) this.page.store.set({tab: "time"});
       if (this.page.panelShown === "time") this.page.panelAgain();
     } catch (error) {
       this.page.fail(error);
@@ -225,7 +312,7 @@ export class Timeline {
   /** @param {number} a @param {number} b @param {any[]} rows */
   area(a, b, rows) {
     this.areaRows = rows;
-    this.page.store.set({ area: `${a},${b}`, ...(KERNEL.includes(this.page.panelShown) ? {} : { tab: "time" }) });
+    this.page.store.set({area: `${a},${b}`, ...(KERNEL.includes(this.page.panelShown) ? {} : {tab: "time"})});
     this.page.panelAgain();
   }
 }
@@ -237,46 +324,85 @@ export const timePanel = {
   key: "z",
   /** @param {any} ctx */
   async show(ctx) {
-    const { element, recording, timeline } = ctx, { graph } = timeline;
-    if (timeline.element.hidden) return fill(element, h("p", {}, "The timeline is closed. ", button("open it", () => timeline.toggle(true))));
+    const {element, recording, timeline} = ctx, {graph} = timeline;
+    if (timeline.element.hidden)
+      return fill(element, h("p", {}, "The timeline is closed. ", button("open it", () => timeline.toggle(true))));
     const area = graph.area ?? graph.view;
     const rows = (graph.area ? graph.rowsOf(graph.area.rows) : graph.rows ?? []).slice(0, 64);
-    if (!rows.length) return fill(element, h("p", {}, h("i", { text: "there are no rows" })));
+    if (!rows.length) return fill(element, h("p", {}, h("i", {text: "there are no rows"})));
     const [a, b] = [Math.floor(area.a), Math.ceil(area.b)];
-    const answers = await Promise.all(timeline.sidesOf(rows.map((row) => row.id)).map(async ({ number, base, own, name }) => {
-      const { columns, rows: found } = await get(`${number}/area?ids=${own.join()}&t0=${a}&t1=${b}`, ctx.signal);
-      return { columns, rows: found.map((/** @type {any[]} */ [id, label, ...rest]) => [base + id, name ? `${name} ${label}` : label, ...rest]) };
-    }));
-    const answer = { columns: answers[0].columns, rows: answers.flatMap((one) => one.rows) };
-    const { markers, span } = graph;
+    const answers =
+        await Promise.all(timeline.sidesOf(rows.map((row) => row.id)).map(async ({number, base, own, name}) => {
+          const {columns, rows: found} = await get(`${number}/area?ids=${own.join()}&t0=${a}&t1=${b}`, ctx.signal);
+          return {
+            columns,
+            rows: found.map(
+                (/** @type {any[]} */[id, label, ...rest]) => [base + id, name ? `${name} ${label}` : label, ...rest])
+          };
+        }));
+    const answer = {columns: answers[0].columns, rows: answers.flatMap((one) => one.rows)};
+    const {markers, span} = graph;
     fill(
-      element,
-      h("h2", { text: graph.area ? "Sums of the area" : "Sums of what is in view" }, h("small", { text: `${clock(a, (b - a) / 1000)} to ${clock(b, (b - a) / 1000)}, ${duration(b - a)}` })),
-      h("div", { class: "tools" }, graph.area && button("look at it", () => graph.look(a, b)),
-        !recording.kernel && !ctx.pair && button("calls in it", () => ctx.store.set({ filter: `sql: t_start >= ${a + timeline.listing.zero} AND t_start < ${b + timeline.listing.zero}`, mode: "hide" }), { title: "filter the list" })),
-      markers.a !== null && h("p", { text: `Marker A at ${clock(markers.a, 1000)}${markers.b === null ? "" : `, B at ${clock(markers.b, 1000)}, between them ${duration(Math.abs(markers.b - markers.a))}`}.` }),
-      span && spanFacts(ctx, graph, span),
-      span && graph.way.length > 0 && wayOf(graph),
-      answer.rows.length > 0 && saving({ name: "sums", rows: () => answer }),
-      sums(answer, b - a, ctx, graph),
+        element,
+        h("h2", {text: graph.area ? "Sums of the area" : "Sums of what is in view"},
+          h("small", {text: `${clock(a, (b - a) / 1000)} to ${clock(b, (b - a) / 1000)}, ${duration(b - a)}`})),
+        h("div", {class: "tools"}, graph.area && button("look at it", () => graph.look(a, b)),
+          !recording.kernel && !ctx.pair &&
+              button(
+                  "calls in it", () => ctx.store.set({
+                    filter: `sql: t_start >= ${a + timeline.listing.zero} AND t_start < ${b + timeline.listing.zero}`,
+                    mode: "hide"
+                  }),
+                  {title: "filter the list"})),
+        markers.a !== null && h("p", {
+          text: `Marker A at ${clock(markers.a, 1000)}${
+              markers.b === null ?
+                  "" :
+                  `, B at ${clock(markers.b, 1000)}, between them ${duration(Math.abs(markers.b - markers.a))}`}.`
+        }),
+        span && spanFacts(ctx, graph, span),
+        span && graph.way.length > 0 && wayOf(graph),
+        answer.rows.length > 0 && saving({name: "sums", rows: () => answer}),
+        sums(answer, b - a, ctx, graph),
     );
   },
 };
 
 /** @param {any} ctx @param {TimeGraph} graph @param {import("./timegraph.js").Span} span */
 function spanFacts(ctx, graph, span) {
-  const rows = [["row", span.row.label], ["kind", span.row.parts[span.part]], ["from", clock(span.begin, 1)], ["length", duration(span.length)]];
-  return h("div", {}, h("h2", { text: span.name || "Selection" }),
-    h("table", {}, ...rows.map(([name, value]) => h("tr", {}, h("th", { text: name, scope: "row" }), h("td", { text: value }))),
-      span.row.leads === "call" && h("tr", {}, h("th", { text: "call", scope: "row" }), h("td", {}, link(String(span.id), () => ctx.go(span.id))))),
-    h("div", { class: "tools" }, button("as an area", () => { graph.acts().r(); }, { title: "r" }), span.row.sql && button("SQL", () => ctx.store.set({ tab: "sql", sql: span.row.sql }), { title: "the rows behind this row" })));
+  const rows = [
+    ["row", span.row.label], ["kind", span.row.parts[span.part]], ["from", clock(span.begin, 1)],
+    ["length", duration(span.length)]
+  ];
+  return h(
+      "div", {}, h("h2", {text: span.name || "Selection"}),
+      h("table", {},
+        ...rows.map(([name, value]) => h("tr", {}, h("th", {text: name, scope: "row"}), h("td", {text: value}))),
+        span.row.leads === "call" &&
+            h("tr", {}, h("th", {text: "call", scope: "row"}),
+              h("td", {}, link(String(span.id), () => ctx.go(span.id))))),
+      h("div", {class: "tools"}, button("as an area", () => {
+          graph.acts().r();
+        }, {title: "r"}), span.row.sql && button("SQL", () => ctx.store.set({tab: "sql", sql: span.row.sql}), {
+                            title: "the rows behind this row"
+                          })));
 }
 
 /** @param {TimeGraph} graph */
 function wayOf(graph) {
   const steps = graph.steps(), first = steps[0].begin;
-  return h("div", {}, h("h2", { text: "Way of the request" }), h("table", {}, h("thead", {}, h("tr", {}, ...["row", "what", "after", "length"].map((text, i) => h("th", { text, class: i > 1 ? "n" : "" })))),
-    h("tbody", {}, ...steps.map((s) => h("tr", {}, h("td", { text: s.row }), h("td", { text: s.what }), h("td", { class: "n" }, link(duration(s.begin - first), () => graph.fit(s.begin, s.length))), h("td", { class: "n", text: duration(s.length) }))))));
+  return h(
+      "div", {}, h("h2", {text: "Way of the request"}),
+      h("table", {},
+        h("thead", {},
+          h("tr", {},
+            ...["row", "what", "after", "length"].map((text, i) => h("th", {text, class: i > 1 ? "n" : ""})))),
+        h("tbody", {},
+          ...steps.map(
+              (s) =>
+                  h("tr", {}, h("td", {text: s.row}), h("td", {text: s.what}),
+                    h("td", {class: "n"}, link(duration(s.begin - first), () => graph.fit(s.begin, s.length))),
+                    h("td", {class: "n", text: duration(s.length)}))))));
 }
 
 /** @param {any} answer @param {number} length @param {any} ctx @param {TimeGraph} graph */
@@ -284,11 +410,35 @@ function sums(answer, length, ctx, graph) {
   const percent = (/** @type {number} */ busy) => `${((100 * busy) / length).toPrecision(3)} %`;
   const spans = answer.rows.filter((/** @type {any[]} */ r) => r[4] !== null);
   const values = answer.rows.filter((/** @type {any[]} */ r) => r[4] === null);
-  const go = (/** @type {any[]} */ r) => { const row = graph.row(r[0]); return row?.leads === "call" && row.id < SECOND ? link(duration(r[5]), () => ctx.go(r[6])) : duration(r[5]); };
-  return h("div", { class: "scroll sums" },
-    spans.length > 0 && h("table", {}, h("thead", {}, h("tr", {}, ...["row", "what", "times", "busy", "share", "longest"].map((text, i) => h("th", { class: i > 1 ? "n" : "", text })))),
-      h("tbody", {}, ...spans.map((/** @type {any[]} */ r) => h("tr", {}, h("td", { class: "wrap", text: r[1] }), h("td", { class: "mono wrap", text: r[2] }), h("td", { class: "n", text: number(r[3]) }), h("td", { class: "n", text: duration(r[4]) }), h("td", { class: "n", text: percent(r[4]) }), h("td", { class: "n" }, go(r)))))),
-    values.length > 0 && h("table", {}, h("thead", {}, h("tr", {}, ...["row", "values", "least", "mean", "largest"].map((text, i) => h("th", { class: i ? "n" : "", text })))),
-      h("tbody", {}, ...values.map((/** @type {any[]} */ r) => { const unit = graph.row(r[0])?.unit ?? ""; return h("tr", {}, h("td", { class: "wrap", text: r[1] }), h("td", { class: "n", text: number(r[3]) }), ...r.slice(7).map((v) => h("td", { class: "n", text: amount(v, unit) }))); }))),
-    !answer.rows.length && h("p", {}, h("i", { text: "nothing is in this time" })));
+  const go = (/** @type {any[]} */ r) => {
+    const row = graph.row(r[0]);
+    return row?.leads === "call" && row.id < SECOND ? link(duration(r[5]), () => ctx.go(r[6])) : duration(r[5]);
+  };
+  return h(
+      "div", {class: "scroll sums"},
+      spans.length > 0 &&
+          h("table", {},
+            h("thead", {},
+              h("tr", {},
+                ...["row", "what", "times", "busy", "share", "longest"].map(
+                    (text, i) => h("th", {class: i > 1 ? "n" : "", text})))),
+            h("tbody", {},
+              ...spans.map(
+                  (/** @type {any[]} */ r) =>
+                      h("tr", {}, h("td", {class: "wrap", text: r[1]}), h("td", {class: "mono wrap", text: r[2]}),
+                        h("td", {class: "n", text: number(r[3])}), h("td", {class: "n", text: duration(r[4])}),
+                        h("td", {class: "n", text: percent(r[4])}), h("td", {class: "n"}, go(r)))))),
+      values.length > 0 &&
+          h("table", {},
+            h("thead", {},
+              h("tr", {},
+                ...["row", "values", "least", "mean", "largest"].map(
+                    (text, i) => h("th", {class: i ? "n" : "", text})))),
+            h("tbody", {}, ...values.map((/** @type {any[]} */ r) => {
+              const unit = graph.row(r[0])?.unit ?? "";
+              return h(
+                  "tr", {}, h("td", {class: "wrap", text: r[1]}), h("td", {class: "n", text: number(r[3])}),
+                  ...r.slice(7).map((v) => h("td", {class: "n", text: amount(v, unit)})));
+            }))),
+      !answer.rows.length && h("p", {}, h("i", {text: "nothing is in this time"})));
 }

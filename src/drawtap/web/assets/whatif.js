@@ -1,7 +1,7 @@
 // The recording with changes: calls left out, arguments set; the old picture beside the new one, saved as a recording.
-import { button, download, fill, h, number } from "./dom.js";
-import { headed, imageView, values } from "./image.js";
-import { get, getBytes, postForBytes } from "./net.js";
+import {button, download, fill, h, number} from "./dom.js";
+import {headed, imageView, values} from "./image.js";
+import {get, getBytes, postForBytes} from "./net.js";
 
 export const whatifPanel = {
   id: "whatif",
@@ -10,27 +10,47 @@ export const whatifPanel = {
   needsCall: true,
   /** @param {any} ctx */
   async show(ctx) {
-    const { recording, place, element, store } = ctx;
-    const area = /** @type {HTMLTextAreaElement} */ (h("textarea", { "aria-label": "changes, one a line", spellcheck: "false", class: "mono" }));
+    const {recording, place, element, store} = ctx;
+    const area = /** @type {HTMLTextAreaElement} */ (
+        h("textarea", {"aria-label": "changes, one a line", spellcheck: "false", class: "mono"}));
     area.value = place.what;
-    const apply = () => store.set({ what: area.value.trim() });
-    const add = (/** @type {string} */ line) => { area.value = `${area.value.trim()}\n${line}`.trim(); apply(); };
-    area.addEventListener("keydown", (event) => { if (event.key === "Enter" && event.ctrlKey) { event.preventDefault(); apply(); } });
-    const logs = h("div", { "aria-live": "polite" });
-    const pictures = h("div", { class: "parts beside", "aria-live": "polite" });
+    const apply = () => store.set({what: area.value.trim()});
+    const add = (/** @type {string} */ line) => {
+      area.value = `${area.value.trim()}\n${line}`.trim();
+      apply();
+    };
+    area.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && event.ctrlKey) {
+        event.preventDefault();
+        apply();
+      }
+    });
+    const logs = h("div", {"aria-live": "polite"});
+    const pictures = h("div", {class: "parts beside", "aria-live": "polite"});
     const save = button("save as a recording", async () => {
       try {
-        download("changed.dtap", await postForBytes(`${recording.number}/whatif`, place.what), "application/octet-stream");
+        download(
+            "changed.dtap", await postForBytes(`${recording.number}/whatif`, place.what), "application/octet-stream");
       } catch (error) {
         ctx.fail(error);
       }
-    }, { disabled: !place.what });
-    fill(element,
-      h("h2", { text: `What if, at call ${number(place.call)}` }, h("small", { text: "drop CALL, or set CALL NAME = VALUE: values as the list shows them" })),
-      area,
-      await editor(ctx, area, apply),
-      h("div", { class: "tools" }, button("apply", apply, { title: "Ctrl-Enter" }), button("without this call", () => add(`drop ${place.call}`)), button("as it was", () => { area.value = ""; apply(); }, { disabled: !place.what }), save),
-      logs, pictures);
+    }, {disabled: !place.what});
+    fill(
+        element,
+        h("h2", {text: `What if, at call ${number(place.call)}`},
+          h("small", {text: "drop CALL, or set CALL NAME = VALUE: values as the list shows them"})),
+        area, await editor(ctx, area, apply),
+        h("div", {class: "tools"}, button("apply", apply, {title: "Ctrl-Enter"}),
+          button("without this call", () => add(`drop ${place.call}`)),
+          button(
+              "as it was",
+              () => {
+                area.value = "";
+                apply();
+              },
+              {disabled: !place.what}),
+          save),
+        logs, pictures);
     const old = await getBytes(`${recording.number}/picture/${place.call}`, ctx.signal);
     const before = shown(old, "as it was");
     fill(pictures, before);
@@ -41,52 +61,85 @@ export const whatifPanel = {
       fill(pictures, before, shown(changed, "with the changes", old));
     } catch (error) {
       const e = /** @type {any} */ (error);
-      if (e.name !== "AbortError" && e.status !== 409) fill(pictures, before, h("p", { class: "bad", text: `${e.message}${e.hint ? ` (${e.hint})` : ""}` }));
+      if (e.name !== "AbortError" && e.status !== 409)
+        fill(pictures, before, h("p", {class: "bad", text: `${e.message}${e.hint ? ` (${e.hint})` : ""}`}));
     }
   },
 };
 
 /** What a compiler or a linker said. @param {any} log */
 function said(log) {
-  return h("div", { class: "log" }, h("p", { class: log.good ? "" : "bad", text: `${log.good ? "✓" : "✕"} ${log.kind} ${log.name} ${log.kind === "shader" ? (log.good ? "is compiled" : "cannot be compiled") : log.good ? "is linked" : "cannot be linked"}` }), log.text && h("pre", { class: "wrap", text: log.text }));
+  return h(
+      "div", {class: "log"}, h("p", {
+        class: log.good ? "" : "bad",
+        text: `${log.good ? "✓" : "✕"} ${log.kind} ${log.name} ${
+            log.kind === "shader" ? (log.good ? "is compiled" : "cannot be compiled") :
+                log.good          ? "is linked" :
+                                    "cannot be linked"}`
+      }),
+      log.text && h("pre", {class: "wrap", text: log.text}));
 }
 
 /** A place for the source of a shader. @param {any} ctx @param {HTMLTextAreaElement} area @param {() => void} apply */
 async function editor(ctx, area, apply) {
-  const { recording, place, store } = ctx;
+  const {recording, place, store} = ctx;
   if (place.edit === null) return null;
-  const { args, name } = await get(`${recording.number}/call/${place.edit}`, ctx.signal);
+  const {args, name} = await get(`${recording.number}/call/${place.edit}`, ctx.signal);
   const string = args.find((/** @type {any} */ one) => one.name === "string");
-  if (!string || !Array.isArray(string.array)) return h("p", { class: "bad", text: `call ${place.edit}, ${name}, gives no source` });
+  if (!string || !Array.isArray(string.array))
+    return h("p", {class: "bad", text: `call ${place.edit}, ${name}, gives no source`});
   const lines = area.value.split("\n"), mine = new RegExp(`^\\s*set\\s+${place.edit}\\s`);
   const line = lines.find((one) => mine.test(one)), set = line && /string = \{(".*")\}/.exec(line);
   const source = set ? JSON.parse(set[1]) : string.array.join("");
-  const text = /** @type {HTMLTextAreaElement} */ (h("textarea", { class: "mono", "aria-label": "source of the shader", spellcheck: "false", rows: String(Math.min(Math.max(source.split("\n").length + 1, 5), 16)), text: source }));
+  const text = /** @type {HTMLTextAreaElement} */ (h("textarea", {
+    class: "mono",
+    "aria-label": "source of the shader",
+    spellcheck: "false",
+    rows: String(Math.min(Math.max(source.split("\n").length + 1, 5), 16)),
+    text: source
+  }));
   const use = (/** @type {boolean} */ changed) => {
     const rest = lines.filter((one) => !mine.test(one));
-    area.value = [...rest, ...(changed ? [`set ${place.edit} count = 1, string = {${JSON.stringify(text.value)}}, length = NULL`] : [])].join("\n").trim();
+    area.value = [
+      ...rest,
+      ...(changed ? [`set ${place.edit} count = 1, string = {${JSON.stringify(text.value)}}, length = NULL`] : [])
+    ].join("\n").trim();
     apply();
   };
-  text.addEventListener("keydown", (event) => { if (event.key === "Enter" && event.ctrlKey) { event.preventDefault(); use(true); } });
-  return h("div", {}, h("h2", { text: "Source of the shader" }, h("small", { text: `call ${number(place.edit)}` })), text,
-    h("div", { class: "tools" }, button("compile and draw", () => use(true), { title: "Ctrl-Enter" }), button("source as it was", () => use(false), { disabled: !line }), button("close", () => store.set({ edit: null }))));
+  text.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && event.ctrlKey) {
+      event.preventDefault();
+      use(true);
+    }
+  });
+  return h(
+      "div", {}, h("h2", {text: "Source of the shader"}, h("small", {text: `call ${number(place.edit)}`})), text,
+      h("div", {class: "tools"}, button("compile and draw", () => use(true), {title: "Ctrl-Enter"}),
+        button("source as it was", () => use(false), {disabled: !line}),
+        button("close", () => store.set({edit: null}))));
 }
 
 /** @param {ArrayBuffer} answer @param {string} name @param {ArrayBuffer} [old] what it is compared with */
 function shown(answer, name, old) {
-  const { head, at } = headed(answer);
+  const {head, at} = headed(answer);
   const size = head.width * head.height * 4;
   const data = values(answer, at, "|u1", size);
   let other = "";
   if (old) {
     const was = headed(old);
-    if (was.head.width !== head.width || was.head.height !== head.height) other = ": another size";
+    if (was.head.width !== head.width || was.head.height !== head.height)
+      other = ": another size";
     else {
       const then = values(old, was.at, "|u1", size);
       let pixels = 0;
-      for (let i = 0; i < size; i += 4) if (data[i] !== then[i] || data[i + 1] !== then[i + 1] || data[i + 2] !== then[i + 2] || data[i + 3] !== then[i + 3]) pixels++;
+      for (let i = 0; i < size; i += 4)
+        if (data[i] !== then[i] || data[i + 1] !== then[i + 1] || data[i + 2] !== then[i + 2] ||
+            data[i + 3] !== then[i + 3])
+          pixels++;
       other = `: ${number(pixels)} pixels differ`;
     }
   }
-  return h("figure", { data: { name } }, h("figcaption", { text: name + other }), imageView({ width: head.width, height: head.height, channels: "rgba", data }, { name, plain: true }));
+  return h(
+      "figure", {data: {name}}, h("figcaption", {text: name + other}),
+      imageView({width: head.width, height: head.height, channels: "rgba", data}, {name, plain: true}));
 }
