@@ -6,7 +6,7 @@ import contextlib
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import drawtap
@@ -149,6 +149,7 @@ def test_mistakes_are_named_with_what_would_work(viewed, text, error, hint):
 
 @settings(max_examples=steps(30, 200))
 @given(st.text(max_size=40))
+@example("-)")
 def test_any_text_is_a_filter_or_a_mistake(viewed, text):
     with contextlib.suppress(UsageError):
         assert viewed.filter(text, "")["count"] >= 0

@@ -169,7 +169,8 @@ _PLACES: dict[str, st.SearchStrategy[object]] = (
        for key in ("filter", "tab", "stage", "sql", "of", "px", "over", "mesh", "what", "object", "layer", "fields",
                    "bars", "time", "view", "area", "ab", "own")}
     | {"mode": st.sampled_from(["hide", "dim"]), "list": st.sampled_from(["tree", "flat"]),
-       "hold": st.sampled_from(["", "a", "b"]), "side": st.sampled_from(["", "a", "b", "difference", "flicker"]),
+       "hold": st.sampled_from(["", "a", "b"]), "sampled": st.sampled_from(["", "yes"]),
+       "side": st.sampled_from(["", "a", "b", "difference", "flicker"]),
        "page": st.sampled_from(["", "recording"])}
 )  # fmt: skip
 
@@ -575,7 +576,13 @@ def test_the_page_and_its_first_rows_take_few_requests_and_bytes(opened):
     urls = page.page.evaluate(f"{before}(performance.getEntriesByName('rows')[0].startTime)")
     asked = [url for url in urls if "/api/" in url]
     assert 0 < len(asked) <= 8, asked
-    assets = Path(drawtap.__file__).parent
-    loaded = {url.rpartition("/")[2] for url in urls if "/app/" in url}
-    sizes = {path.name: path.stat().st_size for path in assets.glob("*/assets/*")}  # those of reports too
-    assert sum(sizes[name] for name in loaded) <= 250_000
+    sizes = page.page.evaluate(
+        "(t) => performance.getEntriesByType('resource').filter((e) => e.startTime < t && e.name.includes('/app/'))"
+        ".map((e) => [e.name, e.encodedBodySize, e.decodedBodySize])",
+        page.page.evaluate("performance.getEntriesByName('rows')[0].startTime"),
+    )
+    assert sum(packed for _, packed, _ in sizes) <= 120_000, sizes
+    folder = Path(drawtap.__file__).parent
+    files = {path.name: path.stat().st_size for path in folder.glob("*/assets/*")}  # those of reports too
+    assert len(sizes) > 10
+    assert [whole for *_, whole in sizes] == [files[url.rpartition("/")[2]] for url, *_ in sizes]

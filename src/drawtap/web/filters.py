@@ -120,8 +120,8 @@ class _Parser:
         return self._at < len(self._tokens) and self._tokens[self._at]["word"] in ("OR", "|")
 
     def _one(self) -> str:
-        if self._at == len(self._tokens):
-            raise UsageError("the filter ends behind a -")
+        if self._at == len(self._tokens) or self._tokens[self._at]["close"]:
+            raise UsageError("a - has no term behind it", hint='a - to look for goes into quotes: "-"')
         token = self._tokens[self._at]
         self._at += 1
         if token["minus"]:
