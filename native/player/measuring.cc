@@ -127,13 +127,13 @@ void Measuring::linked(const Coming&) {
 namespace {
 
 // The sum of a query's parts, as the program gets it: 32 bits hold no more than they can.
-struct Sum {
+struct QuerySum {
   uint64_t value = 0;
   uint32_t narrow = 0;
   const void* data(bool wide) const { return wide ? static_cast<const void*>(&value) : &narrow; }
 };
 
-bool sum_of(metrics::Session& session, uint32_t query, uint32_t about, Sum& sum) {
+bool sum_of(metrics::Session& session, uint32_t query, uint32_t about, QuerySum& sum) {
   if ((about != GL_QUERY_RESULT && about != GL_QUERY_RESULT_NO_WAIT) || !session.counted(query, sum.value))
     return false;
   sum.narrow = static_cast<uint32_t>(std::min<uint64_t>(sum.value, UINT32_MAX));
@@ -144,7 +144,7 @@ bool sum_of(metrics::Session& session, uint32_t query, uint32_t about, Sum& sum)
 
 // Where measuring took a query of the program's apart, the driver's answer is that of its first part.
 void Measuring::asked(uint32_t query, uint32_t about, void* to, bool wide) {
-  Sum sum;
+  QuerySum sum;
   if (!sum_of(session_, query, about, sum)) return;
   int buffer = 0;
   if (tls.context && tls.context->api == 1 && tls.context->version >= 44)
@@ -156,7 +156,7 @@ void Measuring::asked(uint32_t query, uint32_t about, void* to, bool wide) {
 }
 
 void Measuring::asked_into(uint32_t query, uint32_t about, uint32_t buffer, intptr_t place, bool wide) {
-  Sum sum;
+  QuerySum sum;
   if (sum_of(session_, query, about, sum)) driver::glNamedBufferSubData(buffer, place, wide ? 8 : 4, sum.data(wide));
 }
 

@@ -22,7 +22,7 @@ struct Reasons : Sink {
 };
 
 // Fragments of all draws to one image.
-struct Sum {
+struct ImageSum {
   Extent size;
   std::vector<uint32_t> counts;
   uint64_t draws = 0, unknown = 0;
@@ -158,7 +158,7 @@ class Looking : public Look {
     const std::string image = at.colors.empty() ? at.depth.image : at.colors.front().image;
     FragmentSource::Masks one;
     fragments_->masks(draw, one, false);
-    Sum& sum = sums_[image];
+    ImageSum& sum = sums_[image];
     ++sum.draws;
     const auto& counts = one.counts[FragmentSource::Masks::GENERATED_];
     const char* why = one.why[FragmentSource::Masks::GENERATED_];
@@ -191,7 +191,7 @@ class Looking : public Look {
 
   void write_sum(FILE* to) {
     const PixelValues at = read_pixel(0, 0);
-    const Sum& sum = sums_[at.colors.empty() ? at.depth.image : at.colors.front().image];
+    const ImageSum& sum = sums_[at.colors.empty() ? at.depth.image : at.colors.front().image];
     JsonObject line;
     line.put("width", sum.size.width).put("height", sum.size.height).put("draws", sum.draws);
     put_line(to, line.put("unknown", sum.unknown).put("why", sum.why));
@@ -212,7 +212,7 @@ class Looking : public Look {
   std::unique_ptr<PixelHistory> history_;
   std::unique_ptr<Mesh> mesh_;
   FragmentSource::Masks masks_;
-  std::map<std::string, Sum> sums_;
+  std::map<std::string, ImageSum> sums_;
 };
 
 }  // namespace
