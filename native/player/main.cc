@@ -94,12 +94,12 @@ std::string with_libraries(std::string said) {
 }
 
 // What the command line asks for.
-struct Wanted : Asked {
+struct CommandLine : Asked {
   bool probe = false, list = false;
   std::string measure, measured, plan, query_path;
 };
 
-bool take_states(Wanted& w, char** values) {
+bool take_states(CommandLine& w, char** values) {
   std::vector<std::pair<uint64_t, uint64_t>> calls;
   if (!executions(values[0], calls)) return false;
   for (auto& [call, by] : calls) {
@@ -110,7 +110,7 @@ bool take_states(Wanted& w, char** values) {
   return true;
 }
 
-const OptionOf<Wanted> OPTIONS[] = {
+const OptionOf<CommandLine> OPTIONS[] = {
     {"--frames", "A:B", "A:B with A < B", take_range, "measure and save only these frames; play no further than B"},
     {"--loop", "N", "a number", positive<&Options::loops>, "play the frames N times (decoded once)"},
     {"--verify", "", "", option_flag<&Options::verify>,
@@ -127,14 +127,14 @@ const OptionOf<Wanted> OPTIONS[] = {
     {"--debug", "", "", option_flag<&Options::debug>, "tell the driver's messages, with the calls that they are about"},
     {"--hashes", "", "", take_hashes, "report the hash of each frame"},
     {"--image", "CALL FILE", "a call and a file", take_image, "save the image after a call and stop"},
-    {"--stop-at", "CALL", "a call", [](Wanted& w, char** v) { return number(v[0], w.options.stop_call); },
+    {"--stop-at", "CALL", "a call", [](CommandLine& w, char** v) { return number(v[0], w.options.stop_call); },
      "play no further than this call"},
     {"--query-state", "CALLS", "numbers of calls", take_states,
      "after these calls (A,B,C) ask the driver for its state: lines of JSON, [SEQ, PATH, VALUE]"},
-    {"--query-path", "PATH", "a word", word<&Wanted::query_path>, "only paths that begin so"},
+    {"--query-path", "PATH", "a word", word<&CommandLine::query_path>, "only paths that begin so"},
     {"--query-file", "FILE", "a word", option_word<&Options::query_file>, "of these lines; else standard output"},
     {"--objects", "FILE", "a file of JSON (objects.h)",
-     [](Wanted& w, char** v) { return objects(v[0], w.options.points); },
+     [](CommandLine& w, char** v) { return objects(v[0], w.options.points); },
      "save what objects hold: {\"objects\": [{\"call\", \"what\" (objects.h), \"file\"}, ...]}"},
     {"--serve", "", "", option_flag<&Options::serve>, "answer requests from standard input, lines of JSON (points.cc)"},
     {"--look", "", "", option_flag<&Options::look>,
@@ -153,13 +153,13 @@ const OptionOf<Wanted> OPTIONS[] = {
      "say which GL errors there are, with the calls that raise them"},
     {"--shift-names", "", "", option_flag<&Options::shift_names>,
      "give objects other names than the recording's (a test of the player)"},
-    {"--probe", "", "", flag<&Wanted::probe>, "say what there is to play on"},
-    {"--metrics", "", "", flag<&Wanted::list>, "say what can be measured: here, or in the recording's contexts"},
-    {"--measure", "FILE", "a file", word<&Wanted::measure>,
+    {"--probe", "", "", flag<&CommandLine::probe>, "say what there is to play on"},
+    {"--metrics", "", "", flag<&CommandLine::list>, "say what can be measured: here, or in the recording's contexts"},
+    {"--measure", "FILE", "a file", word<&CommandLine::measure>,
      "measure what FILE says (JSON of native/player/metrics/measure.h) ..."},
-    {"--measured", "FILE", "a file", word<&Wanted::measured>,
+    {"--measured", "FILE", "a file", word<&CommandLine::measured>,
      "... into FILE; of several passes, one a loop, into FILE.0, FILE.1 ..."},
-    {"--plan", "FILE", "a file", word<&Wanted::plan>, "say in which passes what FILE says can be measured"},
+    {"--plan", "FILE", "a file", word<&CommandLine::plan>, "say in which passes what FILE says can be measured"},
     {"--heartbeat", "FD", "a descriptor", positive<&Options::heartbeat>,
      "store the call that comes next in this shared memory, 8 bytes (options.h)"},
     {"--status", "FILE", "a file", option_word<&Options::status_path>,
@@ -173,7 +173,7 @@ int usage(const std::string& what) {
 }
 
 // The same for what belongs together; files that options name are read.
-std::string complete(Wanted& w) {
+std::string complete(CommandLine& w) {
   Options& o = w.options;
   if (w.measure.empty() != w.measured.empty()) return "--measure and --measured belong together";
   if (o.trace.empty() && !w.probe && !w.list) return "which trace?";
@@ -198,7 +198,7 @@ std::string complete(Wanted& w) {
 }
 
 // The session that measures, where something is to be measured; `why`: what is wrong with the request.
-std::unique_ptr<metrics::Session> session_of(Wanted& w, std::string& why) {
+std::unique_ptr<metrics::Session> session_of(CommandLine& w, std::string& why) {
   Options& o = w.options;
   if (!w.list && w.plan.empty() && w.measure.empty()) return nullptr;
   metrics::Request request;
@@ -229,7 +229,7 @@ void hand_over_vulkan(const Trace& trace, char** arguments) {
                                  strerror(errno));
 }
 
-int play(Wanted& w, char** argv) {
+int play(CommandLine& w, char** argv) {
   Options& o = w.options;
   const auto trace = std::make_shared<Trace>(o.trace);
   hand_over_vulkan(*trace, argv);
@@ -265,7 +265,7 @@ int play(Wanted& w, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace dt::play;
-  Wanted w;
+  CommandLine w;
   w.options.status_path = "-";
   w.options.frame_end.clear();
   std::string wrong = parse(argc, argv, w, OPTIONS);

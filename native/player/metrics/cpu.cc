@@ -124,7 +124,7 @@ class Cpu : public Backend {
     for (auto& k : KNOWN) found.push_back({k.spec, k.group, k.spec, k.type, k.unit, ""});
     return found;
   }
-  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers,
+  std::unique_ptr<Source> source(const std::vector<RequestedMetric>& all, const std::vector<int>& numbers,
                                  std::string& why) override {
     std::vector<What> what;
     for (int n : numbers) {

@@ -64,7 +64,7 @@ class ExtensionBackend : public Backend {
     return offers_any() ? "" : "the driver has " + extension_ + ", but no " + nothing_;
   }
   std::string group_of(const std::string& spec) override { return spec.substr(0, spec.find(':')); }
-  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers,
+  std::unique_ptr<Source> source(const std::vector<RequestedMetric>& all, const std::vector<int>& numbers,
                                  std::string& why) override {
     std::vector<Place> places;
     for (int n : numbers) {

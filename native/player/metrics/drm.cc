@@ -120,7 +120,7 @@ class Drm : public Backend {
     return found;
   }
   std::string group_of(const std::string&) override { return "all"; }
-  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers,
+  std::unique_ptr<Source> source(const std::vector<RequestedMetric>& all, const std::vector<int>& numbers,
                                  std::string&) override {
     std::vector<std::string> keys;
     for (int n : numbers) keys.push_back(all[static_cast<size_t>(n)].spec);

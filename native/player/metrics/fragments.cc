@@ -94,7 +94,7 @@ class Fragments : public Backend {
       if (std::string why = no_metric(k.what); !why.empty()) found.emplace_back(k.spec, why);
     return found;
   }
-  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers,
+  std::unique_ptr<Source> source(const std::vector<RequestedMetric>& all, const std::vector<int>& numbers,
                                  std::string& why) override {
     std::vector<FragmentSource::Entry> entries;
     for (int n : numbers) {

@@ -730,7 +730,7 @@ class Geometry : public Backend {
     return found;
   }
   std::string group_of(const std::string&) override { return "geometry"; }
-  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers,
+  std::unique_ptr<Source> source(const std::vector<RequestedMetric>& all, const std::vector<int>& numbers,
                                  std::string& why) override {
     std::vector<What> whats;
     for (int n : numbers) {

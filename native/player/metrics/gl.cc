@@ -401,7 +401,7 @@ class Gl : public Backend {
     const Counter* c = counter(spec);
     return c ? c->group : "time";
   }
-  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers,
+  std::unique_ptr<Source> source(const std::vector<RequestedMetric>& all, const std::vector<int>& numbers,
                                  std::string& why) override {
     std::vector<GlSource::Entry> entries;
     for (int n : numbers) {

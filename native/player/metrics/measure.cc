@@ -97,7 +97,7 @@ void put_numeral(std::string& to, double v) {
 
 namespace {
 
-bool read_metric(const Json& json, Wanted& to) {
+bool read_metric(const Json& json, RequestedMetric& to) {
   static const std::pair<const char*, Fold> folds[] = {
       {"sum", Fold::SUM}, {"mean", Fold::MEAN}, {"ratio", Fold::RATIO}, {"last", Fold::LAST}, {"first", Fold::FIRST}};
   const std::string fold = json["fold"].text();
@@ -153,7 +153,7 @@ void add(Sum& sum, Fold fold, double value, double weight, uint64_t segment) {
   ++sum.parts;
 }
 
-Rows::Rows(const std::string& path, const std::vector<Wanted>& metrics, const Pass& pass, bool frames)
+Rows::Rows(const std::string& path, const std::vector<RequestedMetric>& metrics, const Pass& pass, bool frames)
     : file_(fopen(path.c_str(), "w")), metrics_(metrics), pass_(pass), frames_(frames) {
   if (!file_) throw Error(DT_E_IO, path + " cannot be written");
   setvbuf(file_, nullptr, _IOFBF, 1 << 18);

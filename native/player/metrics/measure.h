@@ -23,7 +23,7 @@ enum class Fold : uint8_t { SUM, MEAN, RATIO, LAST, FIRST };  // RATIO: of two s
 enum At : unsigned { AT_FRAME = 1, AT_DRAW = 2, AT_CALL = 4, AT_RANGE = 8, AT_PASS = 16 };
 
 // A metric that somebody wants; `spec` is what its back-end knows it by.
-struct Wanted {
+struct RequestedMetric {
   std::string id, backend, spec;
   Fold fold = Fold::SUM;
   unsigned at = 0;
@@ -119,7 +119,7 @@ class Backend {
   virtual std::string group_of(const std::string& spec) { return spec; }
   virtual size_t room_of(const std::string& /*group*/) { return 0; }
   // nullptr: `why` says why not. Works without a context.
-  virtual std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers,
+  virtual std::unique_ptr<Source> source(const std::vector<RequestedMetric>& all, const std::vector<int>& numbers,
                                          std::string& why) = 0;
 };
 
@@ -137,7 +137,7 @@ std::string& pictures_folder();
 //   metrics: [{id, backend, spec, fold: sum|mean|ratio|last|first, at: fdcrp}]   passes: [{at, metrics: [NUMBER]}]
 //   ranges: [{begin, end}]   isolate: true|false   pictures: FOLDER
 struct Request {
-  std::vector<Wanted> metrics;
+  std::vector<RequestedMetric> metrics;
   std::vector<Pass> passes;
   struct Range {
     uint64_t number, begin, end;
@@ -166,7 +166,7 @@ struct Measured {
 };
 class Rows {
  public:
-  Rows(const std::string& path, const std::vector<Wanted>& metrics, const Pass& pass, bool frames);
+  Rows(const std::string& path, const std::vector<RequestedMetric>& metrics, const Pass& pass, bool frames);
   ~Rows();
   Rows(const Rows&) = delete;
   Rows& operator=(const Rows&) = delete;
@@ -176,7 +176,7 @@ class Rows {
 
  private:
   FILE* file_;
-  const std::vector<Wanted>& metrics_;
+  const std::vector<RequestedMetric>& metrics_;
   const Pass& pass_;
   const bool frames_;
   std::string line_;

@@ -206,7 +206,7 @@ class Nvml : public Backend {
     return found;
   }
   std::string group_of(const std::string&) override { return "all"; }
-  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers,
+  std::unique_ptr<Source> source(const std::vector<RequestedMetric>& all, const std::vector<int>& numbers,
                                  std::string& why) override {
     std::vector<Place> places;
     for (int n : numbers) {

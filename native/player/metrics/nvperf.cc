@@ -583,7 +583,7 @@ class NvPerf : public Backend {
   }
   // Units of the chip have counters of their own: "sm" of "sm__warps_launched.sum".
   std::string group_of(const std::string& spec) override { return spec.substr(0, spec.find("__")); }
-  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers,
+  std::unique_ptr<Source> source(const std::vector<RequestedMetric>& all, const std::vector<int>& numbers,
                                  std::string& why) override {
     if (!library().why.empty()) return why = library().why, nullptr;
     std::vector<std::string> names;

@@ -188,7 +188,7 @@ class Perf : public Backend {
     const Known* k = known(spec);
     return k && k->kind == PERF_TYPE_SOFTWARE ? "software" : "processor";
   }
-  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers,
+  std::unique_ptr<Source> source(const std::vector<RequestedMetric>& all, const std::vector<int>& numbers,
                                  std::string& why) override {
     std::vector<int> files;
     for (int n : numbers) {

@@ -83,7 +83,7 @@ class Vg : public Backend {
     return found;
   }
   std::string group_of(const std::string&) override { return "all"; }
-  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers,
+  std::unique_ptr<Source> source(const std::vector<RequestedMetric>& all, const std::vector<int>& numbers,
                                  std::string& why) override {
     if (!sensors().there()) return why = reason(), nullptr;
     std::vector<EGLint> indices;

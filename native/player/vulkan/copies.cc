@@ -5,7 +5,7 @@
 namespace dt::play::vk {
 namespace {
 
-constexpr uint64_t MOST_BYTES = uint64_t{1} << 31;
+constexpr uint64_t MOST_COPIED = uint64_t{1} << 31;
 
 // Formats of integers, which are converted into no colour.
 bool is_integer(VkFormat f) {
@@ -47,7 +47,7 @@ VkDeviceMemory Copier::memory_for(const VkMemoryRequirements& needs, uint32_t pr
   info.allocationSize = needs.size;
   info.memoryTypeIndex = s_.host_.memory_type_of(device_, needs.memoryTypeBits, properties);
   VkDeviceMemory memory = nullptr;
-  if (needs.size > MOST_BYTES ||
+  if (needs.size > MOST_COPIED ||
       DT_VK(device_, vkAllocateMemory)(device_.device, &info, nullptr, &memory) != VK_SUCCESS)
     throw Error(DT_E_ARGUMENT, "there is no memory for pictures");
   return memory;

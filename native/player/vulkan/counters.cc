@@ -8,8 +8,8 @@ namespace {
 
 using metrics::Backend;
 using metrics::Offer;
+using metrics::RequestedMetric;
 using metrics::Source;
-using metrics::Wanted;
 
 const Abilities* g_here;
 
@@ -47,7 +47,7 @@ class Gpu : public Backend {
     for (const char* spec : STATISTICS_BY_BIT) refuse(spec);
     return found;
   }
-  std::unique_ptr<Source> source(const std::vector<Wanted>&, const std::vector<int>&, std::string&) override {
+  std::unique_ptr<Source> source(const std::vector<RequestedMetric>&, const std::vector<int>&, std::string&) override {
     return nullptr;  // queries stand in command buffers, not between two moments
   }
 
@@ -110,7 +110,7 @@ class Performance : public Backend {
     }
     return found;
   }
-  std::unique_ptr<Source> source(const std::vector<Wanted>&, const std::vector<int>&, std::string&) override {
+  std::unique_ptr<Source> source(const std::vector<RequestedMetric>&, const std::vector<int>&, std::string&) override {
     return nullptr;
   }
 } g_performance;

@@ -16,14 +16,14 @@
 namespace dt::play::vk {
 namespace {
 
-struct Wanted : Asked {
+struct CommandLine : Asked {
   std::string measure, measured, plan;
   bool list = false;
 };
 
-bool ignore(Wanted&, char**) { return true; }
+bool ignore(CommandLine&, char**) { return true; }
 
-const OptionOf<Wanted> OPTIONS[] = {
+const OptionOf<CommandLine> OPTIONS[] = {
     {"--frames", "A:B", "A:B with A < B", take_range, "measure and save only these frames; play no further than B"},
     {"--verify", "", "", option_flag<&Options::verify>,
      "compare what the device stored in mapped memory, and answers to queries, with the recording"},
@@ -35,17 +35,18 @@ const OptionOf<Wanted> OPTIONS[] = {
     {"--format", "WORD", "a word", option_word<&Options::snapshot_format>, "of snapshots: png, ppm or rgba"},
     {"--hashes", "", "", take_hashes, "report the hash of each frame"},
     {"--image", "CALL FILE", "a call and a file", take_image, "save what was shown last before a call, and stop"},
-    {"--stop-at", "CALL", "a call", [](Wanted& w, char** v) { return dt::play::number(v[0], w.options.stop_call); },
+    {"--stop-at", "CALL", "a call",
+     [](CommandLine& w, char** v) { return dt::play::number(v[0], w.options.stop_call); },
      "play no further than this call"},
     {"--frame-end", "RULE", "a rule", option_word<&Options::frame_end>, "what ends a frame"},
     {"--single-thread", "", "", ignore, "as always: the calls of all threads are played on one"},
     {"--preload", "", "", option_flag<&Options::preload>, "decode everything first"},
     {"--window", "N", "a number", positive<&Options::window>, "decode at most N chunks ahead"},
-    {"--metrics", "", "", flag<&Wanted::list>, "say what can be measured by the recording's first device"},
-    {"--measure", "FILE", "a file", word<&Wanted::measure>,
+    {"--metrics", "", "", flag<&CommandLine::list>, "say what can be measured by the recording's first device"},
+    {"--measure", "FILE", "a file", word<&CommandLine::measure>,
      "measure what FILE says (JSON of native/player/metrics/measure.h) ..."},
-    {"--measured", "FILE", "a file", word<&Wanted::measured>, "... into this file (CSV)"},
-    {"--plan", "FILE", "a file", word<&Wanted::plan>, "say in which passes what FILE says can be measured"},
+    {"--measured", "FILE", "a file", word<&CommandLine::measured>, "... into this file (CSV)"},
+    {"--plan", "FILE", "a file", word<&CommandLine::plan>, "say in which passes what FILE says can be measured"},
     {"--benchmark", "", "", option_flag<&Options::benchmark>, "time each frame"},
     {"--heartbeat", "FD", "a descriptor", positive<&Options::heartbeat>,
      "store the call that comes next in this shared memory, 8 bytes (options.h)"},
@@ -77,7 +78,7 @@ void crashed(int signal) {
 }
 
 // What measures, where something is to be measured; `why`: what is wrong with the request.
-std::unique_ptr<Meter> meter_of(const Wanted& w, std::string& why) {
+std::unique_ptr<Meter> meter_of(const CommandLine& w, std::string& why) {
   if (!w.list && w.plan.empty() && w.measure.empty()) return nullptr;
   metrics::Request request;
   if (!w.list && !request.read(w.plan.empty() ? w.measure : w.plan, why)) return nullptr;
@@ -86,7 +87,7 @@ std::unique_ptr<Meter> meter_of(const Wanted& w, std::string& why) {
   return std::make_unique<Meter>(std::move(request), mode, w.measured, stdout, o.first_frame, o.end_frame);
 }
 
-int play(Wanted& w) {
+int play(CommandLine& w) {
   Options& o = w.options;
   const auto trace = std::make_shared<Trace>(o.trace);
   if (o.frame_end.empty())
@@ -119,7 +120,7 @@ int usage(const std::string& what) {
 int main(int argc, char** argv) {
   using namespace dt::play;
   using namespace dt::play::vk;
-  Wanted w;
+  CommandLine w;
   w.options.status_path = "-";
   w.options.frame_end.clear();
   if (const std::string name = elsewhere(argc, argv); !name.empty()) {

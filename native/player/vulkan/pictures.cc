@@ -12,12 +12,12 @@ void Player::watch_pictures() {
   executions_seen_.resize(options_.executions.size());
 }
 
-constexpr uint64_t MOST_BYTES = 192 << 20;  // of pictures that nobody has asked for yet
+constexpr uint64_t MOST_KEPT = 192 << 20;  // of pictures that nobody has asked for yet
 
 bool Player::wanted(const KeptCommand& command, uint64_t submit, uint64_t bytes) {
   if (options_.serve) {
     if (!waits_ || request_.draw == NO_DRAW || submit != request_.seq) return false;
-    return command.seq == request_.draw || (command.command->flags & DRAW && bytes < MOST_BYTES);
+    return command.seq == request_.draw || (command.command->flags & DRAW && bytes < MOST_KEPT);
   }
   if (options_.snapshot_at == Options::AT_DRAWS)
     return command.command->flags & (options_.attachments & WANT_BUFFERS ? DRAW | DISPATCH : DRAW) && in_range() &&
