@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import ctypes
 import fcntl
@@ -15,10 +16,11 @@ import subprocess
 import sys
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 import numpy as np
 import pytest
@@ -31,6 +33,7 @@ WHOLE = os.environ.get("DRAWTAP_TESTS") == "all"
 #: What shows pages without a window, None where there is none. The shell takes half of the browser's processor time.
 _BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 BROWSER = next(filter(None, map(shutil.which, _BROWSERS)), None)
+T = TypeVar("T")
 _LOCK_S = 900
 _DISPLAY_S = 60
 
@@ -49,6 +52,12 @@ def _locked(lock: IO[str], name: str) -> None:
         except BlockingIOError:
             assert time.monotonic() < end, f"another worker has been making {name} for {_LOCK_S} s"
             time.sleep(0.1)
+
+
+def run_alone(work: Callable[[], Coroutine[object, object, T]]) -> T:
+    """Run a coroutine in a thread of its own: the browser of other tests keeps a loop running in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(lambda: asyncio.run(work())).result()
 
 
 def of_all_workers(factory: pytest.TempPathFactory) -> Path:

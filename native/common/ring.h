@@ -193,10 +193,12 @@ typedef struct dt_record {
 } dt_record;
 
 #define DT_FUNCTION_MASK 0x3fffu
-#define DT_FUNCTIONS 0x4000u                                       /* ids are below */
-#define DT_RECORD_WORDS(head) ((uint32_t)((head) >> 16) & 0xffffu) /* of 8 bytes, the head included */
-#define DT_RECORD_TAP 0x8000u                                      /* made by the tap, not by the application */
-#define DT_IN_FLIGHT 0xffffffffu                                   /* the driver had not returned when this was read */
+/* Ids are below. */
+#define DT_FUNCTIONS 0x4000u
+/* Of 8 bytes, the head included. */
+#define DT_RECORD_WORDS(head) ((uint32_t)((head) >> 16) & 0xffffu)
+#define DT_RECORD_TAP 0x8000u        /* made by the tap, not by the application */
+#define DT_IN_FLIGHT 0xffffffffu     /* the driver had not returned when this was read */
 #define DT_LONG_DURATION 0xfffffffeu /* did not fit: a dtapLongDuration record of this thread follows */
 #define DT_NO_DURATION 0xfffffffdu   /* finished, but exit was not timed */
 

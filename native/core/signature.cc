@@ -27,7 +27,7 @@ template <class T> bool number(std::string_view text, T& out) {
 bool slot(std::string_view text, bool& wide, int& out) {
   if (text.size() < 3 || text[1] != ':' || (text[0] != '8' && text[0] != '4')) return false;
   wide = text[0] == '8';
-  return number(text.substr(2), out) && out >= 0 && out < DT_FUNCTIONS;
+  return number(text.substr(2), out) && out >= 0 && static_cast<unsigned>(out) < DT_FUNCTIONS;
 }
 
 bool kind(std::string_view text, Kind& out) {

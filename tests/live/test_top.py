@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import threading
 from collections.abc import Iterator, Mapping
@@ -13,6 +12,7 @@ from textual.widgets import DataTable, Static
 from drawtap.errors import UnavailableError
 from drawtap.live.program import Importance
 from drawtap.view.top import Top, milliseconds, spark
+from shared import run_alone
 
 _CLASSES = [i.value for i in Importance]
 
@@ -126,7 +126,7 @@ def test_programs_are_shown_and_keys_are_wishes():
             await pilot.press("l", "x", "enter")
             await pilot.press("q")
 
-    asyncio.run(use())
+    run_alone(use)
     source.asked.set()
     assert source.wishes == [
         ("limit", 4001, 35.0, False),
@@ -172,7 +172,7 @@ def test_without_the_manager_nothing_old_is_shown():
             assert str(app.query_one("#head", Static).content) == "drawtap top   no manager runs; waiting for one"
             await pilot.press("plus", "q")
 
-    asyncio.run(use())
+    run_alone(use)
     assert source.wishes == []
 
 

@@ -171,6 +171,8 @@ def test_tables(trace: Trace) -> None:
         "memory_writes": 0,
         "device_writes": 0,
         "objects": 0,
+        "structures": 0,
+        "chains": 0,
         "submits": 0,
         "executed": 0,
         "allocations": 0,

@@ -80,7 +80,7 @@ def test_the_page_shows_structures_and_no_wrong_state(recording: Path) -> None:
         [argument] = [a for a in arguments if a["name"] == "pCreateInfo"]
         assert '"width": 64' in argument["array"]
         with pytest.raises(UnavailableError, match="State for Vulkan"):
-            seen.state(2)
+            seen.state(2, False)
         for panel, told in (("looks", "The history of a pixel"), ("buffers", "The content of buffers")):
             with pytest.raises(UnavailableError, match=f"{told}.* for Vulkan"):
                 getattr(seen, panel)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import importlib.util
 import json
 import sys
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 import drawtap as library
 from drawtap.trace.moment import computed_state
+from shared import run_alone
 
 # Imported where it is used: every worker would spend a second on it.
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("mcp") is None, reason="the package mcp is not installed")
@@ -30,9 +29,7 @@ def conversation(files, *questions):
             tools = (await client.list_tools()).tools
             return tools, [await client.call_tool(tool, arguments) for tool, arguments in questions]
 
-    # In a thread of its own: the browser of other tests keeps a loop running in this one.
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(lambda: asyncio.run(talk())).result()
+    return run_alone(talk)
 
 
 def data(answer):
