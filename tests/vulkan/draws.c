@@ -8,6 +8,7 @@
  * inverse into another image, which is printed; "query" as "pass", with a query around the second draw; "dispatch" two
  * dispatches: the k-th stores i * k in word i of a buffer, behind 256 bytes, and (k, k, 0, 255) in an image. */
 #include "vk.h"
+#include "check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,14 +122,6 @@ static const uint32_t COMPUTE[] = {
 #define DRAWS 4
 #define COLOR VK_FORMAT_B8G8R8A8_UNORM
 #define DEPTH VK_FORMAT_D32_SFLOAT_S8_UINT
-#define CHECK(call)                           \
-  do {                                        \
-    VkResult r_ = (call);                     \
-    if (r_ != VK_SUCCESS) {                   \
-      fprintf(stderr, "%s: %d\n", #call, r_); \
-      exit(1);                                \
-    }                                         \
-  } while (0)
 
 static VkDevice device;
 static VkPhysicalDevice physical;

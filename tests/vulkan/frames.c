@@ -1,19 +1,11 @@
 /* Three frames without a window: `boundary` says so with its submits, `label` with labels of the queue, `wait` with
  * fences alone, `none` with nothing. */
 #include "vk.h"
+#include "check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define CHECK(call)                           \
-  do {                                        \
-    VkResult r_ = (call);                     \
-    if (r_ != VK_SUCCESS) {                   \
-      fprintf(stderr, "%s: %d\n", #call, r_); \
-      exit(1);                                \
-    }                                         \
-  } while (0)
 
 static VkDevice make_device(VkInstance* instance) {
   const char* labels = "VK_EXT_debug_utils";

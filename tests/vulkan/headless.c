@@ -4,6 +4,7 @@
  *
  * With OPENED the functions are looked up; without, the program is linked to the loader. */
 #include "vk.h"
+#include "check.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -38,14 +39,6 @@ FN(vkDestroyInstance);
 #endif
 
 #define NOWHERE ((void*)0x1357)
-#define CHECK(call)                           \
-  do {                                        \
-    VkResult r_ = (call);                     \
-    if (r_ != VK_SUCCESS) {                   \
-      fprintf(stderr, "%s: %d\n", #call, r_); \
-      exit(1);                                \
-    }                                         \
-  } while (0)
 
 struct Writes {
   char gap[4096];

@@ -5,19 +5,10 @@
 
 #include "../../core/error.h"
 #include "../options.h"
+#include "chain.h"
 
 namespace dt::play::vk {
 namespace {
-
-struct Chained {
-  int32_t stype;
-  const Chained* next;
-};
-template <class T> const T* chained(const void* chain, int32_t stype) {
-  for (auto* at = static_cast<const Chained*>(chain); at; at = at->next)
-    if (at->stype == stype) return reinterpret_cast<const T*>(at);
-  return nullptr;
-}
 
 bool begins_pass(uint16_t n) {
   using namespace number;

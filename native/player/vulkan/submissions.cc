@@ -5,22 +5,13 @@
 
 #include "../../core/error.h"
 #include "call_flags.h"
+#include "chain.h"
 #include "meter.h"
 
 namespace dt::play::vk {
 namespace {
 
 constexpr uint64_t LONG = 60'000'000'000;  // ns
-
-struct Chained {
-  int32_t stype;
-  const Chained* next;
-};
-template <class T> const T* chained(const void* chain, int32_t stype) {
-  for (auto* at = static_cast<const Chained*>(chain); at; at = at->next)
-    if (at->stype == stype) return reinterpret_cast<const T*>(at);
-  return nullptr;
-}
 
 bool several(uint32_t mask) { return std::popcount(mask) > 1; }
 

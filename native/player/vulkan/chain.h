@@ -1,0 +1,20 @@
+// Chains of structures: `pNext`.
+#pragma once
+#include <cstdint>
+
+namespace dt::play::vk {
+
+// How every structure begins that may be in a chain.
+struct Chained {
+  int32_t stype;
+  const Chained* next;
+};
+
+// The first structure of a type in a chain, null where there is none.
+template <class T> const T* chained(const void* chain, int32_t stype) {
+  for (auto* at = static_cast<const Chained*>(chain); at; at = at->next)
+    if (at->stype == stype) return reinterpret_cast<const T*>(at);
+  return nullptr;
+}
+
+}  // namespace dt::play::vk
