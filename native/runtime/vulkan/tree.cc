@@ -17,9 +17,13 @@ void count_loss(const char* code);  // session.cc
 dt_pool_header* session_pool();     // nullptr: none
 }  // namespace dt
 namespace dt::tree {
+
+__thread Arena arena __attribute__((tls_model("initial-exec")));
+
 namespace {
 
-constexpr size_t ROOM = 256u << 20, LITTLE = 16u << 20, KEPT = 1u << 20, PAGE = 4096;
+// Pages that nobody touched cost nothing.
+constexpr size_t ROOM = 256u << 20, LITTLE = 16u << 20, PAGE = 4096;
 constexpr unsigned MOST_NODES = 512, MOST_DEPTH = 32;
 constexpr uint64_t NOT_CAPTURED = 1;
 
@@ -30,27 +34,21 @@ void stands_in_chain(int32_t stype) {
   if (!__atomic_load_n(seen, __ATOMIC_RELAXED)) __atomic_store_n(seen, 1, __ATOMIC_RELAXED);
 }
 
-// Contents of one call, of this thread. Pages that nobody touched cost nothing.
-__thread char* arena __attribute__((tls_model("initial-exec")));
-__thread size_t arena_size __attribute__((tls_model("initial-exec")));
-__thread size_t arena_used __attribute__((tls_model("initial-exec")));
-__thread size_t arena_most __attribute__((tls_model("initial-exec")));
-
-bool has_arena() {
-  if (arena) return true;
+DT_COLD bool make_arena() {
   const size_t sizes[] = {ROOM, LITTLE};
   for (size_t size : sizes) {
     void* at = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED) continue;
-    arena = (char*)at;
-    arena_size = size;
+    arena.at = (char*)at;
+    arena.size = size;
     return true;
   }
   return false;
 }
+inline bool has_arena() { return DT_LIKELY(arena.at != nullptr) || make_arena(); }
 
 // The kernel reads a byte of each page for us, and says where it cannot.
-bool can_read(const void* at, size_t bytes) {
+DT_COLD bool can_read(const void* at, size_t bytes) {
   const int saved = errno;
   bool good = true;
   uintptr_t page = (uintptr_t)at & ~(PAGE - 1);
@@ -73,9 +71,11 @@ bool can_read(const void* at, size_t bytes) {
   return good;
 }
 
+inline bool may_point(uintptr_t at) { return at - PAGE < (1ull << 47) - PAGE; }
+
 bool is_safe(const void* at, size_t bytes, bool probe) {
   const uintptr_t from = (uintptr_t)at;
-  if (from < PAGE || from >> 47) return false;
+  if (!may_point(from)) return false;
   if (!probe && from / PAGE == (from + (bytes ? bytes - 1 : 0)) / PAGE) return true;
   return can_read(at, bytes);
 }
@@ -87,33 +87,49 @@ struct Walk {
   unsigned nodes = 0, depth = 0;
 
   uint64_t offset(size_t place) const { return place - begin; }
-  void put(size_t place, uint64_t value) const { memcpy(arena + place, &value, 8); }
+  void put(size_t place, uint64_t value) const { memcpy(arena.at + place, &value, 8); }
   // Room for the number of elements and the elements; returns where these begin, 0: there is no room.
   size_t block(uint64_t count, uint64_t bytes) {
     const size_t whole = (bytes + 15) & ~7ull;
-    if (bytes > arena_size || whole > arena_size - arena_used) {
+    if (bytes > arena.size || whole > arena.size - arena.used) {
       cut = true;
       return 0;
     }
-    const size_t place = arena_used;
-    arena_used += whole;
+    const size_t place = arena.used;
+    arena.used += whole;
     put(place, count);
     if (bytes & 7) put(place + whole - 8, 0);  // equal structures are equal bytes
     return place + 8;
   }
-  // A copy of `count` elements, 0: not to be had.
-  size_t copy(const void* at, int64_t count, size_t width, size_t stride, bool probe) {
+  // A copy of `count` elements, 0: not to be had. Most are few bytes, within a page.
+  inline __attribute__((always_inline)) size_t copy(const void* at, int64_t count, size_t width, size_t stride,
+                                                    bool probe) {
+    constexpr uint64_t FEW = 64;
+    const uintptr_t from = (uintptr_t)at;
+    const size_t bytes = (size_t)count * width, place = arena.used;
+    if (DT_UNLIKELY((uint64_t)count > FEW || stride != width || probe || bytes > PAGE - from % PAGE ||
+                    !may_point(from) || arena.size - place < PAGE + 16))
+      return copy_any(at, count, width, stride, probe);
+    const size_t whole = (bytes + 15) & ~7ull;
+    arena.used = place + whole;
+    put(place, (uint64_t)count);
+    if (bytes & 7) put(place + whole - 8, 0);
+    memcpy(arena.at + place + 8, at, bytes);
+    return place + 8;
+  }
+  size_t copy_any(const void* at, int64_t count, size_t width, size_t stride, bool probe) {
     if (count < 0) count = 0;
-    if ((uint64_t)count > arena_size / (width ? width : 1)) return cut = true, 0;
+    uint64_t bytes;
+    if ((uint64_t)count > arena.size || __builtin_mul_overflow((uint64_t)count, width, &bytes)) return cut = true, 0;
     const size_t span = count ? (size_t)(count - 1) * stride + width : 0;
     if (span && !is_safe(at, span, probe)) return cut = true, 0;
-    const size_t place = block((uint64_t)count, (size_t)count * width);
+    const size_t place = block((uint64_t)count, bytes);
     if (!place) return 0;
     if (stride == width)
-      memcpy(arena + place, at, (size_t)count * width);
+      memcpy(arena.at + place, at, bytes);
     else
       for (int64_t i = 0; i < count; i++)
-        memcpy(arena + place + (size_t)i * width, (const char*)at + (size_t)i * stride, width);
+        memcpy(arena.at + place + (size_t)i * width, (const char*)at + (size_t)i * stride, width);
     return place;
   }
   size_t text(const char* at, int64_t length) {
@@ -126,14 +142,14 @@ struct Walk {
     if (!is_safe(at, length, false)) return cut = true, 0;
     const size_t place = block(length, length + 1);
     if (!place) return 0;
-    memcpy(arena + place, at, length);
-    arena[place + length] = 0;
+    memcpy(arena.at + place, at, length);
+    arena.at[place + length] = 0;
     return place;
   }
   size_t from_template(const char* at, uint64_t update) {
     const Gathered of = gathered(update);
     const size_t place = of.bytes ? block(of.bytes, of.bytes) : 0;
-    if (place) of.copy(update, at, arena + place);
+    if (place) of.copy(update, at, arena.at + place);
     return place;
   }
   void link(size_t slot, size_t place) const { put(slot, place ? offset(place) : NOT_CAPTURED); }
@@ -141,7 +157,7 @@ struct Walk {
   void members(const Type& type, size_t place, const char* self, const void* outer, bool in_chain);
   void member(const Member& m, size_t slot, const char* at, const char* self, const void* outer);
   void chain(size_t slot, const char* at, const void* outer);
-  size_t structures(const char* at, int64_t count, uint16_t type, size_t stride, const void* outer, bool probe);
+  inline size_t structures(const char* at, int64_t count, uint16_t type, size_t stride, const void* outer, bool probe);
   void addresses(const Member& m, size_t slot, const char* at, int64_t count, const char* self);
 };
 
@@ -177,11 +193,12 @@ void Walk::chain(size_t slot, const char* at, const void* outer) {
       members(*type, place, at, outer, true);
     }
     slot = place + 8;
-    memcpy(&at, arena + slot, 8);
+    memcpy(&at, arena.at + slot, 8);
   }
 }
 
-size_t Walk::structures(const char* at, int64_t count, uint16_t number, size_t stride, const void* outer, bool probe) {
+inline size_t Walk::structures(const char* at, int64_t count, uint16_t number, size_t stride, const void* outer,
+                               bool probe) {
   const Type& type = TYPES[number];
   const size_t place = copy(at, count, type.size, stride, probe);
   if (place && type.members)
@@ -197,7 +214,7 @@ void Walk::addresses(const Member& m, size_t slot, const char* at, int64_t count
   for (int64_t i = 0; place && i < count; i++) {
     const size_t own = place + (size_t)i * 8;
     const char* to;
-    memcpy(&to, arena + own, 8);
+    memcpy(&to, arena.at + own, 8);
     if (!to) continue;
     if (m.kind == STRINGS)
       link(own, text(to, -1));
@@ -242,7 +259,7 @@ void Walk::members(const Type& type, size_t place, const char* self, const void*
     }
     if (m.kind == CHAIN && in_chain) continue;  // whoever follows the chain does it
     const char* at;
-    memcpy(&at, arena + slot, 8);
+    memcpy(&at, arena.at + slot, 8);
     if (!at) continue;
     if (m.kind == CHAIN)
       chain(slot, at, self);
@@ -253,14 +270,14 @@ void Walk::members(const Type& type, size_t place, const char* self, const void*
 }
 
 // Returns the content, nullptr: nothing of it could be had.
-const char* content(Thread* t, const void* at, int64_t count, uint16_t type, int64_t stride, const void* outer,
-                    bool out, size_t* bytes) {
+inline const char* content(Thread* t, const void* at, int64_t count, uint16_t type, int64_t stride, const void* outer,
+                           bool out, size_t* bytes) {
   if (!has_arena()) {
     emit_loss(t, "tree-without-memory", "there was no memory to put the structures of a call together: not recorded");
     return nullptr;
   }
-  Walk walk = {arena_used, out};
-  const size_t begin = arena_used;
+  Walk walk = {arena.used, out};
+  const size_t begin = arena.used;
   const size_t width = TYPES[type].size;
   const size_t root = walk.structures((const char*)at, count, type, stride > 0 ? (size_t)stride : width, outer, false);
   if (walk.cut) {
@@ -268,27 +285,21 @@ const char* content(Thread* t, const void* at, int64_t count, uint16_t type, int
     if (!out)
       emit_note(t, "tree-cut", "structures point to memory that cannot be read, or are too many: parts are left out");
   }
-  *bytes = arena_used - begin;
-  return root ? arena + begin : nullptr;
+  *bytes = arena.used - begin;
+  return root ? arena.at + begin : nullptr;
 }
 
 }  // namespace
 
 bool is_readable(const void* at, uint64_t bytes) { return is_safe(at, bytes, false); }
 
-void begin() {
-  if (arena_used > arena_most) arena_most = arena_used;
-  arena_used = 0;
-  if (DT_UNLIKELY(arena_most > KEPT)) {  // a large one was there: its memory goes back
-    const int saved = errno;
-    madvise(arena, arena_most, MADV_DONTNEED);
-    arena_most = 0;
-    errno = saved;
-  }
+void give_back() {
+  const int saved = errno;
+  madvise(arena.at, arena.used, MADV_DONTNEED);
+  errno = saved;
 }
 
-Data prepare(Thread* t, const void* at, int64_t count, uint16_t type, int64_t stride, const void* outer) {
-  if (!at || count <= 0) return dt::prepare(t, at, 0);
+Data prepare_some(Thread* t, const void* at, int64_t count, uint16_t type, int64_t stride, const void* outer) {
   size_t bytes = 0;
   const char* made = content(t, at, count, type, stride, outer, false, &bytes);
   if (!made) return Data{DT_DATA(DT_DATA_FAULT, 0, 0), nullptr, {}};
@@ -318,10 +329,10 @@ dt::Data dt::prepare_template(Thread* t, const void* data, int64_t update) {
   if (!data) return prepare(t, nullptr, 0);
   const tree::Gathered of = tree::gathered((uint64_t)update);
   if (!of.bytes) return unknown_data(data);
-  if (!tree::has_arena() || of.bytes > tree::arena_size - tree::arena_used)
+  if (!tree::has_arena() || of.bytes > tree::arena.size - tree::arena.used)
     return Data{DT_DATA(DT_DATA_FAULT, 0, 0), nullptr, {}};
-  char* const to = tree::arena + tree::arena_used;
-  tree::arena_used += (of.bytes + 7) & ~7ull;
+  char* const to = tree::arena.at + tree::arena.used;
+  tree::arena.used += (of.bytes + 7) & ~7ull;
   of.copy((uint64_t)update, data, to);
   return prepare(t, to, (int64_t)of.bytes);
 }

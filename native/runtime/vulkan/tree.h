@@ -5,14 +5,32 @@
 
 namespace dt::tree {
 
+// The contents of one call, of this thread.
+struct Arena {
+  char* at;
+  size_t size, used;
+};
+extern __thread Arena arena __attribute__((tls_model("initial-exec"), visibility("hidden")));
+DT_COLD void give_back();  // the memory that a large call used
+
+constexpr size_t KEPT = 1u << 20;
+
 // Begin the contents of a call: those of the last one go away.
-DT_COLD void begin();
+static inline void begin() {
+  if (DT_UNLIKELY(arena.used > KEPT)) give_back();
+  arena.used = 0;
+}
 // `count` structures of a type, `stride` bytes apart, as a content to store. `outer`: see rule().
-DT_COLD Data prepare(Thread* t, const void* at, int64_t count, uint16_t type, int64_t stride, const void* outer);
+Data prepare_some(Thread* t, const void* at, int64_t count, uint16_t type, int64_t stride, const void* outer);
+static inline __attribute__((always_inline)) Data prepare(Thread* t, const void* at, int64_t count, uint16_t type,
+                                                          int64_t stride, const void* outer) {
+  return at && count > 0 ? prepare_some(t, at, count, type, stride, outer)
+                         : Data{DT_DATA(at ? DT_DATA_INLINE : DT_DATA_NONE, 0, 0), nullptr, {}};
+}
 // The same for what the driver fills in: sets room aside before the call, and fills it after it.
-DT_COLD Data prepare_out(const void* at, int64_t count, uint16_t type);
-DT_COLD void fill(Thread* t, uint64_t* descriptor, char* room, const void* at, int64_t count, uint16_t type,
-                  int64_t stride, const void* outer);
+Data prepare_out(const void* at, int64_t count, uint16_t type);
+void fill(Thread* t, uint64_t* descriptor, char* room, const void* at, int64_t count, uint16_t type, int64_t stride,
+          const void* outer);
 
 // Whether memory can be read. Asks the kernel only where it goes over the end of a page.
 DT_COLD bool is_readable(const void* at, uint64_t bytes);
