@@ -89,6 +89,8 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ("modern", "GL"),
             ("held", "GL"),
             ("formats", "GL"),
+            ("fragments_gl", "GL"),
+            ("fragments_es1", "GLESv1_CM"),
         ):
             binary = folder / name
             build = ["cc", "-O1", "-o", str(binary), str(PROGRAMS / f"{name}.c"), "-lEGL", f"-l{libraries}", "-lm"]
