@@ -91,6 +91,7 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ("formats", "GL"),
             ("fragments_gl", "GL"),
             ("fragments_es1", "GLESv1_CM"),
+            ("es1_cube", "GLESv1_CM"),
         ):
             binary = folder / name
             build = ["cc", "-O1", "-o", str(binary), str(PROGRAMS / f"{name}.c"), "-lEGL", f"-l{libraries}", "-lm"]

@@ -69,7 +69,9 @@ function row(ctx, event, format) {
       h("td", {title: event.text}, link(number(event.call), () => ctx.go(event.call)), ` ${event.name}`),
       h("td", {class: "wrap"}, h("b", {class: event.outcome, text: MARKS[event.outcome]}),
         event.outcome === "wrote" ? ` ${event.reason.replace("wrote ", "")}` : `: ${event.reason}`,
-        tests && h("div", {class: "steps", text: tests})),
+        tests && h("div", {class: "steps", text: tests}),
+        event.kind === "draw" &&
+            h("div", {}, link("its primitives here", () => ctx.store.set({call: event.call, tab: "mesh"})))),
       h("td", {class: "mono"}, ...values(event, format)));
 }
 

@@ -19,6 +19,7 @@ const MEANS = /** @type {Record<string, string>} */ ({
 });
 const ROWS = 200;
 const END = 0xffffffff;
+const NEAR = 12;  // so near, in pixels, a click is of a corner
 
 /** @param {any} ctx @param {number} seq */
 export async function fetchMesh(ctx, seq) {
@@ -54,18 +55,58 @@ export function projected(mesh, i) {
   return found;
 }
 
-/** Primitives that cover a pixel. @param {any} mesh @param {number} px @param {number} py */
-function covering(mesh, px, py) {
-  const found = [], x = px + 0.5, y = py + 0.5;
+/** @param {number[]} a @param {number[]} b @param {number[]} c */
+const determinant = (a, b, c) =>
+    a[0] * (b[1] * c[2] - b[2] * c[1]) - b[0] * (a[1] * c[2] - a[2] * c[1]) + c[0] * (a[1] * b[2] - a[2] * b[1]);
+
+/**
+ * Whether a triangle has a point at a place of the view, before the volume cuts it. @param {number[][]} c of x, y, z,
+ * w @param {number} x @param {number} y in normalised device coordinates
+ */
+function triangleCovers(c, x, y) {
+  const [p, q, r] = c.map((v) => [v[0], v[1], v[3]]), eye = [x, y, 1], whole = determinant(p, q, r);
+  if (!whole) return false;
+  const parts = [determinant(eye, q, r) / whole, determinant(p, eye, r) / whole, determinant(p, q, eye) / whole];
+  const z = parts.reduce((sum, part, k) => sum + part * c[k][2], 0);
+  return parts.every((part) => part >= 0) && Math.abs(z) <= 1;
+}
+
+/** Whether a line or a point touches a pixel. @param {number[][]} c in pixels @param {number} x @param {number} y */
+function lineTouches(c, x, y) {
+  const [ax, ay] = c[0], [bx, by] = c.at(-1) ?? c[0], long = (bx - ax) ** 2 + (by - ay) ** 2;
+  const t = long ? Math.max(0, Math.min(1, ((x - ax) * (bx - ax) + (y - ay) * (by - ay)) / long)) : 0;
+  return Math.max(Math.abs(ax + t * (bx - ax) - x), Math.abs(ay + t * (by - ay) - y)) <= 0.5;
+}
+
+/**
+ * The primitives that cover the centre of a pixel, whatever becomes of them. @param {any} mesh @param {number}
+ * px @param {number} py from the lower left
+ */
+export function covering(mesh, px, py) {
+  const {corners, viewport} = mesh.head, found = [];
+  const x = ((px + 0.5 - viewport[0]) / viewport[2]) * 2 - 1, y = ((py + 0.5 - viewport[1]) / viewport[3]) * 2 - 1;
+  if (Math.abs(x) > 1 || Math.abs(y) > 1) return [];
   for (let i = 0; i < mesh.fates.length; i++) {
-    const c = projected(mesh, i);
-    if (!c || c.length < 3) continue;
-    const side = (/** @type {number} */ a, /** @type {number} */ b) =>
-        (c[b][0] - c[a][0]) * (y - c[a][1]) - (c[b][1] - c[a][1]) * (x - c[a][0]);
-    const s = [side(0, 1), side(1, 2), side(2, 0)];
-    if (s.every((v) => v >= 0) || s.every((v) => v <= 0)) found.push(i);
+    if (corners < 3) {
+      const c = projected(mesh, i);
+      if (c && lineTouches(c, px + 0.5, py + 0.5)) found.push(i);
+    } else {
+      const at = i * corners * 4;
+      const c = [0, 4, 8].map((k) => Array.from(mesh.positions.subarray(at + k, at + k + 4)));
+      if (triangleCovers(c, x, y)) found.push(i);
+    }
   }
   return found;
+}
+
+/**
+ * The pixel of a corner, from the lower left; null where it lies outside of the view. @param {any} mesh @param
+ * {number} n
+ */
+function pixelOf(mesh, n) {
+  const {viewport} = mesh.head, p = mesh.positions.subarray(n * 4, n * 4 + 4);
+  const at = [0, 1].map((c) => Math.floor(viewport[c] + ((p[c] / p[3] + 1) / 2) * viewport[c + 2]));
+  return p[3] > 0 && at.every((v, c) => v >= viewport[c] && v < viewport[c] + viewport[c + 2]) ? at : null;
 }
 
 export const meshPanel = {
@@ -90,8 +131,14 @@ export const meshPanel = {
         {title: kind === "csv" ? "vertices that go in" : "primitives that come out"});
     const why = side === "in" ? head.why_in : head.why;
     const pixel = /^\d+,\d+$/.test(place.px) ? place.px.split(",").map(Number) : null;
-    const marked = new Set(pixel && !head.why ? covering(mesh, pixel[0], pixel[1]) : []);
-    const view = space(mesh, side, marked);
+    const marked = pixel && !head.why ? covering(mesh, pixel[0], pixel[1]) : [];
+    const view = space(mesh, side, new Set(marked), (/** @type {number} */ one) => choose(one));
+    const rows = why ? null : side === "in" ? inTable(mesh, ctx, (one) => choose(one)) : outTable(mesh, ctx, choose);
+    /** @param {number} one a primitive that comes out, or a vertex that goes in */
+    function choose(one) {
+      view.choose(one);
+      rows?.mark([one]);
+    }
     fill(
         element,
         h("h2", {text: `Draw ${number(place.call)}`}, h("small", {
@@ -108,86 +155,137 @@ export const meshPanel = {
                           {class: "patch", "aria-hidden": "true", style: {background: `rgb(${colour.join(" ")})`}}),
                         `${number(head.counts[name])} ${name}: ${MEANS[name]}`))),
         why ? h("p", {class: "bad", text: why}) : view.element,
-        pixel &&
-            h("p", {}, `${number(marked.size)} primitives cover pixel ${pixel.join(", ")}, drawn bold `,
-              link("picture", () => store.set({tab: "picture"}))),
-        !why && (side === "in" ? inTable(mesh, view) : outTable(mesh, view, ctx)),
+        pixel && covers(ctx, mesh, side, pixel, marked, choose),
+        rows && rows.element,
     );
     view.draw();
+    rows?.mark(side === "out" ? marked : marked.flatMap((i) => (mesh.places.length ? verticesOf(mesh, i) : [])));
   },
 };
 
-/** Rows that become more. @param {string[]} heads @param {number} count @param {(i: number) => HTMLElement} row */
-function growing(heads, count, row) {
+const LISTED = 12;
+
+/** The numbers of a primitive's vertices. @param {any} mesh @param {number} i @returns {number[]} */
+function verticesOf(mesh, i) {
+  const {corners} = mesh.head, all = mesh.places.length / corners;
+  return Array.from({length: corners}, (_, k) => mesh.indices[mesh.places[(i % all) * corners + k]]);
+}
+
+/**
+ * Which primitives cover the chosen pixel: each is chosen by a link. @param {any} ctx @param {any} mesh @param
+ * {"in"|"out"} side @param {number[]} pixel @param {number[]} marked @param {(one: number) => void} choose
+ */
+function covers(ctx, mesh, side, pixel, marked, choose) {
+  const one = marked.length === 1;
+  return h(
+      "p", {id: "covering"},
+      `${number(marked.length)} ${one ? "primitive covers" : "primitives cover"} pixel ${pixel.join(", ")}${
+          marked.length ? `, drawn bold:` : ""} `,
+      ...marked.slice(0, LISTED).flatMap(
+          (i) =>
+              [side === "out" ? link(String(i), () => choose(i)) : h("b", {text: String(i)}),
+               ` ${FATES[mesh.fates[i]][0]}, `,
+  ]),
+      marked.length > LISTED && `… `, link("picture", () => ctx.store.set({tab: "picture"})));
+}
+
+/**
+ * Rows that become more. `mark` shows those of some keys, and makes them the current ones. @param {string[]}
+ * heads @param {number} count @param {(i: number) => HTMLElement} row @param {(key: number) => number} rowOf the first
+ * row of a key, -1 where it has none @param {number} [each] rows of a key
+ */
+function growing(heads, count, row, rowOf, each = 1) {
   const body = h("tbody");
   const more = h("p");
   let shown = 0;
-  const grow = () => {
-    for (const end = Math.min(count, shown + ROWS); shown < end; shown++) body.append(row(shown));
-    fill(more, shown < count && button(`more (${number(count - shown)})`, grow));
+  const grow = (upTo = shown + ROWS) => {
+    for (const end = Math.min(count, upTo); shown < end; shown++) body.append(row(shown));
+    fill(more, shown < count && button(`more (${number(count - shown)})`, () => grow()));
   };
+  const scroll =
+      h("div", {class: "scroll rows-of-mesh"},
+        h("table", {}, h("thead", {}, h("tr", {}, ...heads.map((text) => h("th", {text, scope: "col"})))), body));
   grow();
-  return h(
-      "div", {},
-      h("div", {class: "scroll"},
-        h("table", {}, h("thead", {}, h("tr", {}, ...heads.map((text) => h("th", {text, scope: "col"})))), body)),
-      more);
+  const mark = (/** @type {number[]} */ keys) => {
+    for (const old of body.querySelectorAll("[aria-current]")) old.removeAttribute("aria-current");
+    const places = keys.slice(0, ROWS).map(rowOf).filter((n) => n >= 0);
+    if (!places.length) return;
+    grow(Math.max(...places) + each);
+    for (const n of places)
+      for (let k = 0; k < each; k++) body.children[n + k]?.setAttribute("aria-current", "true");
+    const first = /** @type {HTMLElement} */ (body.children[Math.min(...places)]);
+    scroll.scrollTop = first.offsetTop - first.offsetHeight * 2;
+  };
+  return {element: h("div", {}, scroll, more), mark};
 }
 
 const short = (/** @type {number} */ v) => (Number.isInteger(v) ? String(v) : String(Number(v.toPrecision(7))));
 const cells = (/** @type {ArrayLike<number>} */ all) =>
     Array.from(all, (v) => h("td", {class: "n mono", text: short(v)}));
 
-/** @param {any} mesh @param {any} view */
-function inTable(mesh, view) {
+/** @param {any} ctx @param {number[]|null} at */
+const pixelCell = (ctx, at) =>
+    h("td", {class: "n", title: at && "mark it in the picture"},
+      at && link(at.join(", "), () => ctx.store.set({tab: "picture", px: at.join()})));
+
+/** @param {any} mesh @param {any} ctx @param {(vertex: number) => void} choose */
+function inTable(mesh, ctx, choose) {
   const at = new Map(Array.from(mesh.vertices, (v, i) => [v, i]));
+  /** By vertex: the first corner that comes of it; by vertex: its first row. @type {Map<number, number>[]} */
+  const [corner, first] = [new Map(), new Map()];
+  mesh.places.forEach((/** @type {number} */ place, /** @type {number} */ n) => {
+    if (!corner.has(mesh.indices[place])) corner.set(mesh.indices[place], n);
+  });
+  mesh.indices.forEach((/** @type {number} */ v, /** @type {number} */ i) => {
+    if (!first.has(v)) first.set(v, i);
+  });
   const heads = [
     "place", "vertex",
     ...mesh.inputs.flatMap(
-        (/** @type {any} */ one) => Array.from({length: one.size}, (_, i) => `${one.name}.${"xyzw"[i]}`))
+        (/** @type {any} */ one) => Array.from({length: one.size}, (_, i) => `${one.name}.${"xyzw"[i]}`)),
+    "pixel"
   ];
   const lost = mesh.inputs.filter((/** @type {any} */ one) => one.why);
-  return h(
-      "div", {}, ...lost.map((/** @type {any} */ one) => h("p", {class: "bad", text: `${one.name}: ${one.why}`})),
-      growing(heads, mesh.indices.length, (i) => {
-        const vertex = mesh.indices[i];
-        if (vertex === END)
-          return h("tr", {}, h("td", {class: "n", text: String(i)}), h("td", {}, h("i", {text: "ends"})));
-        const row = /** @type {number} */ (at.get(vertex));
-        return h(
-            "tr", {}, h("td", {class: "n"}, link(String(i), () => view.choose(vertex))),
-            h("td", {class: "n", text: String(vertex)}),
-            ...mesh.inputs.flatMap(
-                (/** @type {any} */ one) => cells(
-                    one.values.length > one.size ? one.values.subarray(row * one.size, (row + 1) * one.size) :
-                                                   one.values)));
-      }));
+  const rows = growing(heads, mesh.indices.length, (i) => {
+    const vertex = mesh.indices[i], out = corner.get(vertex);
+    if (vertex === END) return h("tr", {}, h("td", {class: "n", text: String(i)}), h("td", {}, h("i", {text: "ends"})));
+    const row = /** @type {number} */ (at.get(vertex));
+    return h(
+        "tr", {}, h("td", {class: "n"}, link(String(i), () => choose(vertex))),
+        h("td", {class: "n", text: String(vertex)}),
+        ...mesh.inputs.flatMap(
+            (/** @type {any} */ one) => cells(
+                one.values.length > one.size ? one.values.subarray(row * one.size, (row + 1) * one.size) : one.values)),
+        pixelCell(ctx, out === undefined || mesh.head.why ? null : pixelOf(mesh, out)));
+  }, (vertex) => first.get(vertex) ?? -1);
+  return {
+    element:
+        h("div", {}, ...lost.map((/** @type {any} */ one) => h("p", {class: "bad", text: `${one.name}: ${one.why}`})),
+          rows.element),
+    mark: rows.mark
+  };
 }
 
-/** @param {any} mesh @param {any} view @param {any} ctx */
-function outTable(mesh, view, ctx) {
-  const {corners, viewport} = mesh.head;
+/** @param {any} mesh @param {any} ctx @param {(primitive: number) => void} choose */
+function outTable(mesh, ctx, choose) {
+  const {corners} = mesh.head;
   return growing(["primitive", "becomes", "vertex", "x", "y", "z", "w", "pixel"], mesh.fates.length * corners, (n) => {
     const i = Math.floor(n / corners);
-    const p = mesh.positions.subarray(n * 4, n * 4 + 4);
     const place = mesh.places.length ? mesh.places[n % mesh.places.length] : -1;
-    const x = Math.floor(viewport[0] + ((p[0] / p[3] + 1) / 2) * viewport[2]),
-          y = Math.floor(viewport[1] + ((p[1] / p[3] + 1) / 2) * viewport[3]);
-    const seen = p[3] > 0 && x >= viewport[0] && y >= viewport[1] && x < viewport[0] + viewport[2] &&
-        y < viewport[1] + viewport[3];
     return h(
-        "tr", {}, h("td", {class: "n"}, n % corners ? "" : link(String(i), () => view.choose(i))),
+        "tr", {}, h("td", {class: "n"}, n % corners ? "" : link(String(i), () => choose(i))),
         h("td", {text: n % corners ? "" : FATES[mesh.fates[i]][0]}),
-        h("td", {class: "n", text: place < 0 ? "" : String(mesh.indices[place])}), ...cells(p),
-        h("td", {class: "n"}, seen && link(`${x}, ${y}`, () => ctx.store.set({tab: "picture", px: `${x},${y}`}))));
-  });
+        h("td", {class: "n", text: place < 0 ? "" : String(mesh.indices[place])}),
+        ...cells(mesh.positions.subarray(n * 4, n * 4 + 4)), pixelCell(ctx, pixelOf(mesh, n)));
+  }, (primitive) => primitive * corners, corners);
 }
 
 /**
  * Lines in space: turned by dragging or arrows, nearer by wheel, + and -. @param {any} mesh @param {"in"|"out"}
- * side @param {Set<number>} marked
+ * side @param {Set<number>} marked primitives @param {(one: number) => void} picked what a click does: its nearest
+ * primitive that comes out, or vertex that goes in
  */
-function space(mesh, side, marked) {
+function space(mesh, side, marked, picked) {
   const canvas = /** @type {HTMLCanvasElement} */ (h("canvas", {
     class: "space",
     width: 560,
@@ -211,8 +309,8 @@ function space(mesh, side, marked) {
     const step = Math.max(1, Math.ceil(found.count / 40_000));
     for (const bold of [false, true]) {
       for (let i = 0; i < found.count; i += bold ? 1 : step) {
-        const named = (side === "out" && (marked.has(i) || i === chosen)) ||
-            (side === "in" && chosen >= 0 && found.corner(i).includes(chosen));
+        const named =
+            marked.has(i) || (side === "out" ? i === chosen : chosen >= 0 && found.corner(i).includes(chosen));
         if (bold !== named) continue;
         const corners = found.places(i);
         if (!corners.length) continue;
@@ -233,14 +331,30 @@ function space(mesh, side, marked) {
       }
     }
   };
+  /** The corner that lies next to a place of the canvas. @param {number} x @param {number} y */
+  const nearest = (x, y) => {
+    let least = NEAR ** 2, near = -1;
+    for (let i = 0; i < found.count; i++)
+      found.places(i).forEach((k, c) => {
+        const at = point(k), far = (at[0] - x) ** 2 + (at[1] - y) ** 2;
+        if (far < least) [least, near] = [far, side === "out" ? i : found.corner(i)[c]];
+      });
+    return near;
+  };
   canvas.addEventListener("pointerdown", (event) => {
+    let moved = 0;
     canvas.setPointerCapture(event.pointerId);
     canvas.onpointermove = (move) => {
+      moved += Math.abs(move.movementX) + Math.abs(move.movementY);
       turn += move.movementX / 120;
       tilt += move.movementY / 120;
       draw();
     };
-    canvas.onpointerup = () => (canvas.onpointermove = null);
+    canvas.onpointerup = (up) => {
+      canvas.onpointermove = null;
+      const by = canvas.width / canvas.clientWidth, near = moved > 3 ? -1 : nearest(up.offsetX * by, up.offsetY * by);
+      if (near >= 0) picked(near);
+    };
   });
   canvas.addEventListener("wheel", (event) => {
     event.preventDefault();
@@ -272,7 +386,6 @@ function space(mesh, side, marked) {
     choose: (/** @type {number} */ one) => {
       chosen = one;
       draw();
-      canvas.scrollIntoView({block: "nearest"});
     }
   };
 }
@@ -316,9 +429,7 @@ function given(mesh) {
   }
   const at = new Map(Array.from(mesh.vertices, (v, i) => [v, i]));
   const per = mesh.places.length / corners;
-  const corner = (/** @type {number} */ i) =>
-      (mesh.places.length ? Array.from({length: corners}, (_, k) => mesh.indices[mesh.places[i * corners + k]]) :
-                            [mesh.vertices[i]]);
+  const corner = (/** @type {number} */ i) => (mesh.places.length ? verticesOf(mesh, i) : [mesh.vertices[i]]);
   return {
     points,
     count: mesh.places.length ? per : count,

@@ -1,0 +1,190 @@
+"""From a pixel to the triangles that cover it, and from a vertex to its pixel, held against arithmetic of our own."""
+
+from __future__ import annotations
+
+import json
+import struct
+
+import numpy as np
+import pytest
+
+import drawtap as package
+from drawtap.web.recording import Recording
+from shared import BROWSER
+from web.conftest import Server
+
+SIDE, FRAME = 64, 2
+# What tests/gl/programs/es1_cube.c draws.
+CORNERS = np.array([[-1, -1, -1], [1, -1, -1], [1, 1, -1], [-1, 1, -1], [-1, -1, 1], [1, -1, 1], [1, 1, 1], [-1, 1, 1]])
+INDICES = np.array(
+    [[0, 4, 5], [0, 5, 1], [1, 5, 6], [1, 6, 2], [2, 6, 7], [2, 7, 3],
+     [3, 7, 4], [3, 4, 0], [4, 7, 6], [4, 6, 5], [3, 0, 1], [3, 1, 2]]
+)  # fmt: skip
+
+
+def _clip() -> np.ndarray:
+    """Return the clip coordinates of the cube's corners in FRAME: frustum, translation, rotation."""
+    near, far = 1.0, 20.0
+    projection = np.array(
+        [[near, 0, 0, 0], [0, near, 0, 0],
+         [0, 0, -(far + near) / (far - near), -2 * far * near / (far - near)], [0, 0, -1, 0]]
+    )  # fmt: skip
+    axis, angle = np.array([0.3, 1, 0.2]), np.radians(25 * FRAME)
+    x, y, z = axis / np.linalg.norm(axis)
+    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    view = np.eye(4)
+    view[:3, :3] = np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross
+    view[2, 3] = -4
+    return np.c_[CORNERS, np.ones(len(CORNERS))] @ (projection @ view).T
+
+
+def _pixels() -> np.ndarray:
+    clip = _clip()
+    return (clip[:, :2] / clip[:, 3:] + 1) / 2 * SIDE
+
+
+def _covering(x: int, y: int) -> list[int]:
+    """Return the triangles whose projection has the centre of a pixel inside."""
+    found = []
+    for number, triangle in enumerate(_pixels()[INDICES]):
+        edges = np.roll(triangle, -1, axis=0) - triangle
+        to = np.array([x + 0.5, y + 0.5]) - triangle
+        sides = edges[:, 0] * to[:, 1] - edges[:, 1] * to[:, 0]
+        if (sides >= 0).all() or (sides <= 0).all():
+            found.append(number)
+    return found
+
+
+def _front(number: int) -> bool:
+    a, b, c = _pixels()[INDICES[number]]
+    (ux, uy), (vx, vy) = b - a, c - a
+    return ux * vy - uy * vx > 0
+
+
+@pytest.fixture(scope="module")
+def cube(recordings):
+    """Return the recording of the cube, and its draw of FRAME."""
+    path = recordings / "es1_cube.dtap"
+    with package.open(path) as trace:
+        return path, trace.sql(f"SELECT seq FROM draws WHERE kind = 'draw' AND frame = {FRAME}").fetchall()[0][0]
+
+
+def _taken(answer):
+    (length,) = struct.unpack_from("<I", answer)
+    return json.loads(answer[4 : 4 + length]), answer[4 + length :]
+
+
+@pytest.fixture(scope="module")
+def looked(cube):
+    """Return the draw's positions, and its fragments by pixel."""
+    path, seq = cube
+    recording = Recording(path)
+    try:
+        head, data = _taken(recording.looks.mesh(seq))
+        place = head["arrays"]["positions"]
+        positions = np.frombuffer(data, place["type"], place["length"], place["at"]).reshape(-1, 3, 4)
+        head, data = _taken(recording.looks.masks(seq))
+        at = head["names"].index("covered") * SIDE * SIDE
+        return positions, np.frombuffer(data, np.uint8, SIDE * SIDE, at).reshape(SIDE, SIDE)
+    finally:
+        recording.close()
+
+
+def test_positions_are_those_that_arithmetic_gives(looked):
+    assert np.allclose(looked[0], _clip()[INDICES], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
+def test_pixels_lead_to_triangles_and_vertices_to_pixels(opened, cube, looked):
+    path, seq = cube
+    _, covered = looked
+    running = Server(path)
+    try:
+        page = opened(f"call={seq}&tab=mesh", running)
+        page.reads("rasterised")
+        _every_pixel(page, seq, covered)
+        y, x = (int(v[0]) for v in np.nonzero(covered))
+        triangles = _covering(x, y)
+        assert sum(map(_front, triangles)) == 1  # what the driver drew there
+        _from_the_picture(page, seq, x, y, triangles)
+        _to_the_picture(page)
+        _in_space(page)
+    finally:
+        assert running.close() == 0
+
+
+def _every_pixel(page, seq, covered) -> None:
+    """Triangles that cover a pixel and are drawn are as many as the driver's fragments there."""
+    found = page.page.evaluate(
+        """async ([seq, side]) => {
+          const { covering, fetchMesh } = await import("/app/mesh.js");
+          const mesh = await fetchMesh({ recording: drawtap.recording, signal: undefined }, seq);
+          const drawn = (i) => mesh.fates[i] >= 4, found = [];
+          for (let y = 0; y < side; y++)
+            for (let x = 0; x < side; x++) found.push(covering(mesh, x, y).filter(drawn).length);
+          return found;
+        }""",
+        [seq, SIDE],
+    )
+    assert np.array_equal(np.array(found).reshape(SIDE, SIDE), covered)
+
+
+def _current(page) -> list[int]:
+    return page.page.evaluate(
+        "[...document.querySelectorAll('tr[aria-current]')].map((row) => row.cells[0].innerText)"
+        ".filter(Boolean).map(Number)"
+    )
+
+
+def _from_the_picture(page, seq, x, y, triangles) -> None:
+    page.press("3")
+    page.reads(f"After call {seq}")
+    page.page.locator(".picture canvas").first.click(position={"x": x + 0.5, "y": SIDE - 1 - y + 0.5})
+    page.wait(f"place.px === '{x},{y}'")
+    page.page.get_by_role("link", name="its primitives here").last.click()
+    page.wait(f"place.tab === 'mesh' && place.call === {seq}")
+    page.until(f"document.querySelector('#covering')?.innerText.includes('cover pixel {x}, {y}')")
+    named = page.page.evaluate("[...document.querySelectorAll('#covering a')].map((a) => a.innerText)")
+    assert named == [*map(str, triangles), "picture"]
+    assert _current(page) == triangles
+    assert page.page.locator("#panel h2").count() == 1
+
+
+def _to_the_picture(page) -> None:
+    page.page.locator("#covering a").first.click()
+    chosen = _current(page)
+    assert len(chosen) == 1
+    corner = int(INDICES[chosen[0]][0])
+    x, y = (int(v) for v in _pixels()[corner])
+    page.page.locator("tr[aria-current] a", has_text=f"{x}, {y}").first.click()
+    page.wait(f"place.tab === 'picture' && place.px === '{x},{y}'")
+    page.page.wait_for_selector(".cursor:visible")
+    marked = page.page.evaluate(
+        "(() => { const of = document.querySelector('.stack canvas').getBoundingClientRect(),"
+        " at = document.querySelector('.cursor').getBoundingClientRect();"
+        " return [(at.left - of.left) / of.width, (of.bottom - at.bottom) / of.height]; })()"
+    )
+    assert [round(v * SIDE) for v in marked] == pytest.approx([x, y], abs=2)  # its frame is 3 pixels at least
+    page.press("m")
+    page.page.get_by_role("button", name="in: as the program gave them").click()
+    page.wait("place.mesh === 'in'")
+    page.until(f"[...document.querySelectorAll('#panel td a')].some((a) => a.innerText === '{x}, {y}')")
+
+
+def _in_space(page) -> None:
+    """A click on a corner of the lines chooses the vertex that lies there."""
+    page.page.get_by_role("button", name="out: behind the last stage").click()
+    page.wait("place.mesh === ''")
+    page.page.evaluate("drawtap.store.set({ px: '' })")
+    page.until("!document.getElementById('covering') && document.querySelector('#panel canvas.space')")
+    clip = _clip()
+    corner = int(np.argmax(np.abs(clip[:, 0] / clip[:, 3])))
+    box = page.page.locator("canvas.space").bounding_box()
+    scale = 0.45 * 360 * box["width"] / 560
+    at = {
+        "x": box["width"] / 2 + clip[corner, 0] / clip[corner, 3] * scale,
+        "y": box["height"] / 2 - clip[corner, 1] / clip[corner, 3] * scale,
+    }
+    page.page.locator("canvas.space").click(position=at)
+    page.until("document.querySelectorAll('tr[aria-current]').length === 3")
+    assert corner in INDICES[_current(page)[0]]
