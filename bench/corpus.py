@@ -10,7 +10,6 @@ import hashlib
 import shutil
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 from bench.measure import BenchError, run_process
 from bench.row import Goal, Row
@@ -22,14 +21,15 @@ _SCENES = {
     "one shared": ("terrain:nframes=20", "effect2d:nframes=50"),
     "two shared": ("build:nframes=50", "texture:nframes=50", "jellyfish:nframes=50", "refract:nframes=10"),
 }
-_MANY = 1000
+_MANY, _MORE = 1000, 10_000
 _PIECE = 64 << 10
 
 
 def rows(setup: Setup) -> Iterator[Row]:
-    """Add four recordings and a cut; then ask a corpus of a thousand."""
+    """Add four recordings and a cut; ask a corpus of a thousand; look at one of ten thousand."""
     yield from _bytes(setup)
     yield _question(setup)
+    yield from _page(setup)
 
 
 def _bytes(setup: Setup) -> Iterator[Row]:
@@ -75,37 +75,17 @@ def _cut(content: bytes) -> Iterator[bytes]:
 
 
 def _question(setup: Setup) -> Row:
+    from bench.simulated import simulated
     from drawtap.corpus.search import Corpus
-    from drawtap.corpus.store import Manifest, create, identity, sealed
     from drawtap.tables.corpus import FILED, OF_TASKS
-    from drawtap.trace.result import connect
 
-    root = setup.scratch / "many"
-    store = create(str(root))
-    (root / "traces").mkdir()
-    ids = []
-    for number in range(_MANY):
-        skeleton = hashlib.sha256(b"%d" % number).hexdigest()
-        ids.append(identity(skeleton, ()))
-        manifest = Manifest(ids[-1], "0" * 32, f"{number}.dtap", "0" * 64, 1000, skeleton, 0, ())
-        (root / f"traces/{ids[-1]}.json").write_bytes(manifest.text())
-    files = {}
-    with connect() as database:
-        database.execute("CREATE TABLE ids AS SELECT unnest(?::VARCHAR[]) AS trace", [ids])
-        for name, table in FILED.items():
-            wanted = [c for c in table.columns if c.name not in ("added", "tags")]
-            cells = ", ".join(
-                "trace" if c.name == "trace" else f'TRY_CAST(hash(trace, r) % 100000 AS {c.type}) AS "{c.name}"'
-                for c in wanted
-            )
-            each = {"frames": 700, "functions": 60, "contents": 50, "features": 36, "findings": 15}.get(name, 1)
-            path = Path(root) / "rows.parquet"
-            limit = " WHERE false" if name in OF_TASKS else ""
-            database.execute(f"COPY (SELECT {cells} FROM ids, range({each}) t(r){limit}) TO '{path}' (FORMAT parquet)")
-            files[name] = hashlib.sha256(path.read_bytes()).hexdigest()
-            store.objects.put_new(f"tables/{name}/_all.{files[name]}.parquet", path.read_bytes())
-            path.unlink()
-    store.objects.put_new("tables/_gen/00000000.json", sealed({"recordings": ids, "files": files}))
+    questions = {}
+    for name, table in FILED.items():
+        each = {"frames": 700, "functions": 60, "contents": 50, "features": 36, "findings": 15}.get(name, 1)
+        cells = ", ".join(f'hash(trace, r) % 100000 AS "{c.name}"' for c in table.columns if c.name != "trace")
+        if name not in OF_TASKS:
+            questions[name] = f"SELECT trace, {cells} FROM ids, range({each}) t(r)"
+    store = simulated(setup.scratch / "many", _MANY, questions)
     samples = []
     for _ in range(3):
         began = time.perf_counter()
@@ -128,3 +108,39 @@ def _question(setup: Setup) -> Row:
         note,
         {"all": samples},
     )
+
+
+def _page(setup: Setup) -> Iterator[Row]:
+    """Open the page of ten thousand recordings, and plan a verdict about them."""
+    from bench.simulated import simulated
+    from bench.view_page import ViewedPage, browser, cpu_s, resident_mb, row, served
+
+    where = setup.scratch / "more"
+    simulated(where, _MORE, tag=("smoke", "yes"))
+    group, words = f"corpus of {_MORE:,} recordings", ("--corpus", str(where))
+    shown, spent, memory, heap = [], [], [], []
+    with browser() as chromium:
+        for _ in range(5):
+            begun = time.monotonic()
+            with served("corpus", "serve", *words) as (address, process):
+                page = ViewedPage(chromium, address)
+                if page.page.evaluate("drawtap.view.length") != _MORE:
+                    raise BenchError("the page does not show all recordings")
+                shown.append(time.monotonic() - begun)
+                spent.append(cpu_s(process))
+                memory.append(resident_mb(process))
+                heap.append(page.heap_mb())
+                page.page.close()
+    yield row(group, "from the command to the page's rows", shown, Goal(most=2, unit="s"))
+    yield row(group, "processor time of the server until then", spent, Goal(unit="s"))
+    yield row(group, "memory of the server", memory, Goal(most=1000, unit="MB"))
+    yield row(group, "memory of the page's objects", heap, Goal(unit="MB"))
+    engines = setup.scratch / "engines.toml"
+    engines.write_text("".join(f'["mesa-26.{n}"]\nbase = "llvmpipe"\nenv = {{ BUILD = "{n}" }}\n' for n in range(2)))
+    sides = ("--new", "mesa-26.1", "--base", "mesa-26.0", "--engines", str(engines))
+    planned = []
+    for _ in range(3):
+        begun = time.monotonic()
+        run_process(drawtap("corpus", "verdict", "--tag", "smoke=yes", "--speed", "--plan", *sides, *words))
+        planned.append(time.monotonic() - begun)
+    yield row(group, "verdict --speed --plan", planned, Goal(most=5, unit="s"))

@@ -6,38 +6,27 @@ apitrace has no server: a picture of a draw is `apitrace dump-images`, which pla
 from __future__ import annotations
 
 import random
-import shutil
 import statistics
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from bench.measure import Apitrace, BenchError, Drawtap, run_process
+from bench.measure import Apitrace, Drawtap, run_process
 from bench.row import Goal, Row
 from bench.setup import Setup, drawtap
 from bench.view_budgets import budgets
-from bench.view_page import ViewedPage, resident_mb, row, served
+from bench.view_page import ViewedPage, browser, resident_mb, row, served
 
-_BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 _CALLS = 20  # places that are looked at
 
 
 def rows(setup: Setup) -> Iterator[Row]:
     """Open a long recording and go through it; then look at pictures of draws, beside apitrace."""
-    browser = next((found for name in _BROWSERS if (found := shutil.which(name))), None)
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        raise BenchError("playwright is not installed (pip install 'drawtap[dev]')") from None
-    if browser is None:
-        raise BenchError("no Chromium is installed (Debian package chromium)")
-    with sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+    with browser() as chromium:
         yield from budgets(setup, chromium)
         yield from _long(setup, chromium)
         yield from _pictures(setup, chromium)
-        chromium.close()
 
 
 def _long(setup: Setup, chromium: Any) -> Iterator[Row]:
@@ -48,11 +37,11 @@ def _long(setup: Setup, chromium: Any) -> Iterator[Row]:
     opened = []
     for _ in range(3):
         begun = time.monotonic()
-        with served(trace) as (address, _):
+        with served("view", str(trace)) as (address, _):
             ViewedPage(chromium, address)
             opened.append((time.monotonic() - begun) * 1e3)
     yield row(group, "from the command to the first rows", opened, Goal(most=1000, unit="ms"))
-    with served(trace) as (address, process):
+    with served("view", str(trace)) as (address, process):
         page = ViewedPage(chromium, f"{address}&list=flat")
         dice = random.Random(1)
         shown = "document.querySelector('.row.chosen .args')?.parentElement.parentElement.innerText.includes('{0}')"
@@ -86,7 +75,7 @@ def _timeline(group: str, trace: Path, chromium: Any) -> Iterator[Row]:
     there = (
         f"({graph}.rows?.length && {graph}.visible().every((p) => !p.row || {graph}.good({graph}.kept.get(p.row.id))))"
     )
-    with served(trace) as (address, _):
+    with served("view", str(trace)) as (address, _):
         page = ViewedPage(chromium, address)
         first = page.ms("drawtap.store.set({ time: 'open' })", there)
         yield row(group, "timeline: opened, all of the time", [first], Goal(most=8000, unit="ms"))
@@ -121,7 +110,7 @@ def _pictures(setup: Setup, chromium: Any) -> Iterator[Row]:
         frames = len(trace.frames)
     group = f"viewer: pictures, {frames} frames of glmark2-es2"
     there = "document.querySelector('#panel h2')?.firstChild.textContent.replaceAll('\\u202f','') === 'After call {0}'"
-    with served(ours, {"EGL_PLATFORM": "surfaceless"}) as (address, _):
+    with served("view", str(ours), environment={"EGL_PLATFORM": "surfaceless"}) as (address, _):
         page = ViewedPage(chromium, f"{address}&tab=picture&call={draws[0] - 20}")
         page.page.wait_for_timeout(3000)  # the graph is made while the first picture is looked at
         page.ms(f"drawtap.goFrame({frames // 3})", "!document.querySelector('[aria-busy]')")
@@ -150,7 +139,7 @@ def _pictures(setup: Setup, chromium: Any) -> Iterator[Row]:
 
 def _thumbnails(page: ViewedPage, trace: Path) -> tuple[float, float]:
     """Return how long small pictures of all frames take, made anew, and how long playing the run takes; in seconds."""
-    with served(trace, {"EGL_PLATFORM": "surfaceless"}) as (address, _):
+    with served("view", str(trace), environment={"EGL_PLATFORM": "surfaceless"}) as (address, _):
         other = ViewedPage(page.page.context.browser, address)
         made = other.page.evaluate(
             """async () => {

@@ -55,7 +55,7 @@ def budgets(setup: Setup, chromium: Any) -> Iterator[Row]:
     made = Drawtap().run([setup.program("many_calls"), "state", str(calls), "4"], trace).calls
     group = f"viewer: budgets, {made / 1e6:.0f} M calls"
     yield from _begin(group, trace, chromium)
-    with served(trace) as (address, _):
+    with served("view", str(trace)) as (address, _):
         page = ViewedPage(chromium, address)
         yield from _answers(group, page, made)
         page.page.evaluate("drawtap.store.set({ list: 'flat' })")
@@ -75,7 +75,7 @@ def _begin(group: str, trace: Path, chromium: Any) -> Iterator[Row]:
     printed, paints, rows, sizes = [], [], [], []
     for _ in range(3):
         begun = time.monotonic()
-        with served(trace) as (address, _):
+        with served("view", str(trace)) as (address, _):
             printed.append((time.monotonic() - begun) * 1e3)
             page = ViewedPage(chromium, address)
             paint, first, size = page.page.evaluate(_LOADED)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import shutil
 import statistics
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -14,12 +16,29 @@ from bench.row import Goal, Row
 from bench.setup import drawtap
 
 _WAIT_S = 60
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
 @contextlib.contextmanager
-def served(trace: Path, environment: Mapping[str, str] | None = None) -> Iterator[tuple[str, int]]:
-    """Serve a recording; give the address of the page and the server's process."""
-    command = drawtap("view", str(trace), "--no-browser")
+def browser() -> Iterator[Any]:
+    """Give a headless browser. Raises BenchError where there is none."""
+    found = next((path for name in _BROWSERS if (path := shutil.which(name))), None)
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        raise BenchError("playwright is not installed (pip install 'drawtap[dev]')") from None
+    if found is None:
+        raise BenchError("no Chromium is installed (Debian package chromium)")
+    with sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@contextlib.contextmanager
+def served(*words: str, environment: Mapping[str, str] | None = None) -> Iterator[tuple[str, int]]:
+    """Run a verb that serves a page; give the address of the page and the server's process."""
+    command = drawtap(*words, "--no-browser")
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=program_environment(environment))
     try:
         assert server.stdout is not None
@@ -65,6 +84,12 @@ def resident_mb(process: int) -> float:
     """Return how much memory a process has, in MB."""
     status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
     return int(status.partition("VmRSS:")[2].split()[0]) * 1024 / 1e6
+
+
+def cpu_s(process: int) -> float:
+    """Return how much processor time a process has taken, in seconds."""
+    user, system = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def row(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import shutil
@@ -10,16 +9,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from bench.simulated import is_red, simulated
 
-import drawtap
 from drawtap.corpus import rows
 from drawtap.corpus.adding import Adder
 from drawtap.corpus.checking import check
 from drawtap.corpus.search import Corpus
-from drawtap.corpus.store import Manifest, Store, create, identity, sealed
+from drawtap.corpus.store import Store, create
 from drawtap.corpus.sweeping import sweep
-from drawtap.tables.corpus import FILED
-from drawtap.trace.result import connect
 from gl.conftest import display, programs  # noqa: F401 - fixtures
 from gl.test_corpus_replay import AT, draw, fakes, triangle  # noqa: F401 - fixtures
 from shared import BROWSER, run_drawtap, steps
@@ -223,7 +220,7 @@ def test_one_file_shows_the_same_without_a_server(browser, judged, fleet, tmp_pa
 
 @needs_browser
 def test_many_recordings_are_a_page(opened, tmp_path):
-    store = simulated(tmp_path, MANY)
+    store = simulated(tmp_path / "many", MANY)
     server = Server("--corpus", store.where, verb=SERVE)
     page = opened("", server)
     assert page.page.evaluate("document.querySelectorAll('.row').length") <= MOST_ROWS
@@ -233,63 +230,8 @@ def test_many_recordings_are_a_page(opened, tmp_path):
     page.reads("Speed")
     page.until("document.querySelectorAll('.plot .dot').length === 20")
     page.press("h")
-    red = sum(1 for n in range(MANY) if n % 101 == 0 or n % 503 == 0 or n % 997 == 0)
-    page.until(f"drawtap.view.length === {red}")
+    page.until(f"drawtap.view.length === {sum(map(is_red, range(MANY)))}")
     used = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{server.process.pid}/status").read_text())
     assert used is not None
     assert int(used[1]) < 1 << 20  # 1 GiB
     assert server.close() == 0
-
-
-_V = drawtap.__version__
-_DAY = "1700000000000000000::BIGINT + b * 86400000000000"
-#: Rows of made-up builds 0 to 3 by table, of recordings `ids` (trace, n): some hang, some are drawn wrong, some slower.
-_ROWS = {
-    "traces": "SELECT trace, 'scene-' || (n % 50) || '.dtap' AS file, 2 AS frames FROM ids",
-    "runs": f"SELECT sha256(trace || b) AS task, trace, md5('b' || b) AS engine, 'mesa-26.' || b AS name, 'llvmpipe' AS"
-    f" family, '{_V}' AS drawtap, {_DAY} AS started, 1.5 AS seconds, CASE WHEN b = 3 AND n % 997 = 0 THEN 'hang' ELSE"
-    " 'ok' END AS outcome FROM ids, range(4) t(b)",
-    "images": "SELECT sha256(trace || b) AS task, trace, md5('b' || b) AS engine, f AS frame, md5(trace || f ||"
-    " (b = 3 AND n % 101 = 0)) AS digest FROM ids, range(4) t(b), range(2) u(f)",
-    "verdicts": "SELECT sha256('v' || trace || b) AS task, trace, md5('b' || b) AS engine, 'mesa-26.' || b AS name,"
-    f" md5('b' || (b - 1)) AS base, {_DAY} + 1 AS judged, 'images' AS kind, CASE WHEN b = 3 AND n % 101 = 0 THEN"
-    " 'differs' ELSE 'same' END AS label FROM ids, range(1, 4) t(b) UNION ALL BY NAME SELECT sha256('s' || trace || b)"
-    f" AS task, trace, md5('b' || b) AS engine, md5('b0') AS base, {_DAY} + 1 AS judged, 'speed' AS kind, CASE WHEN"
-    " n % 503 = 0 THEN 'regression' WHEN n % 7 = 0 THEN 'unknown' ELSE 'same' END AS label,"
-    " 'perf:hardware/instructions' AS metric, (n % 100 - 50) / 1e4 AS effect, (n % 100 - 55) / 1e4 AS low,"
-    " (n % 100 - 45) / 1e4 AS high, 20 AS pairs, 0.01 AS detectable FROM ids, range(1, 4) t(b)",
-    "pairs": "SELECT sha256('p' || trace || b || p) AS task, trace, md5('b' || b) AS engine, 'mesa-26.' || b AS name,"
-    " md5('b0') AS base, 'mesa-26.0' AS base_name, 'm' || (p % 2) AS machine, 'perf:hardware/instructions' AS metric,"
-    f" {_DAY} + p AS started, p % 2 = 0 AS base_first, (n % 100 - 50) / 1e4 + (hash(trace, b, p) % 1000) / 2e5 AS"
-    " ratio, 2 AS frames FROM ids, range(1, 4) t(b), range(20) u(p)",
-}
-
-
-def simulated(root: Path, count: int) -> Store:
-    """Return a corpus with the rows of made-up recordings."""
-    store, ids, files = create(str(root / "many")), [], {}
-    where = Path(store.where)
-    (where / "traces").mkdir()
-    for number in range(count):
-        skeleton = hashlib.sha256(b"%d" % number).hexdigest()
-        ids.append(identity(skeleton, ()))
-        manifest = Manifest(ids[-1], "0" * 32, f"{number}.dtap", "0" * 64, 1000, skeleton, 0, ())
-        (where / f"traces/{ids[-1]}.json").write_bytes(manifest.text())
-    with connect() as database:
-        database.execute(
-            "CREATE TABLE ids AS SELECT unnest(?::VARCHAR[]) AS trace, unnest(range(?)) AS n", [ids, count]
-        )
-        for name, table in FILED.items():
-            question = _ROWS.get(name, "SELECT 1 WHERE false")
-            have = {column[0] for column in database.execute(f"{question} LIMIT 0").description}
-            cells = ", ".join(
-                f'CAST({c.name if c.name in have else "NULL"} AS {c.type}) AS "{c.name}"'
-                for c in table.columns
-                if c.name not in ("added", "tags")
-            )
-            path = root / "rows.parquet"
-            database.execute(f"COPY (SELECT {cells} FROM ({question})) TO '{path}' (FORMAT parquet)")
-            files[name] = hashlib.sha256(path.read_bytes()).hexdigest()
-            store.objects.put_new(f"tables/{name}/_all.{files[name]}.parquet", path.read_bytes())
-    store.objects.put_new("tables/_gen/00000000.json", sealed({"recordings": ids, "files": files}))
-    return store

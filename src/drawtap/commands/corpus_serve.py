@@ -67,5 +67,6 @@ def corpus_serve(
     from drawtap.web.serve import serve
 
     fleet = Fleet(store, engines, most=builds, decides=not read_only, key=sign)
+    fleet.prepare()
     serve([], host=host, port=port, browser=not no_browser, fleet=fleet)
     return ExitStatus(0)

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
 
 from drawtap.corpus import approvals, history, pictures, timing, verdicts
 from drawtap.corpus.engines import Engine
@@ -34,6 +37,7 @@ WITH used AS (SELECT engine, name, started FROM runs UNION ALL SELECT engine, na
 SELECT u.engine, max_by(u.name, u.started), any_value(a.family), any_value(a.renderer), any_value(a.version),
     min(u.started) AS first FROM used u LEFT JOIN about a USING (engine) GROUP BY u.engine ORDER BY first DESC
 """
+# Labels are places in $labels, -1 for none: a row of Python an answer would take longer than the question.
 _CELLS = """
 WITH ran AS (SELECT trace, engine, max_by(outcome, started) AS outcome FROM runs WHERE list_contains($keys, engine)
         GROUP BY ALL),
@@ -42,11 +46,18 @@ WITH ran AS (SELECT trace, engine, max_by(outcome, started) AS outcome FROM runs
     timed AS (SELECT trace, engine, max_by({'label': label, 'effect': effect, 'detectable': detectable}, judged) AS said
         FROM verdicts WHERE kind = 'speed' AND list_contains($keys, engine) GROUP BY ALL),
     decided AS (SELECT trace, max(decided) AS decided FROM approvals GROUP BY trace),
+    numbered AS (SELECT trace, row_number() OVER (ORDER BY added, trace) - 1 AS number FROM traces),
     cells AS (SELECT trace, engine, outcome, s.said AS images, judged, t.said FROM ran
         FULL JOIN seen s USING (trace, engine) FULL JOIN timed t USING (trace, engine))
-SELECT trace, engine, outcome, images.label, images.base, said.label, said.effect, said.detectable,
-    coalesce(decided > coalesce(judged, 0), false) AS stale
-FROM cells LEFT JOIN decided USING (trace)
+SELECT number, list_position($keys, engine) - 1 AS place,
+    coalesce(list_position($labels, CASE WHEN list_contains($broken, outcome) THEN outcome
+        WHEN images.label IS NOT NULL OR outcome IS NULL THEN images.label
+        WHEN list_contains($played, outcome) THEN 'played' ELSE outcome END), 0) - 1 AS images,
+    coalesce(list_position($labels, said.label), 0) - 1 AS speed,
+    coalesce(said.effect, 'nan'::DOUBLE) AS effect, coalesce(said.detectable, 'nan'::DOUBLE) AS detectable,
+    coalesce(outcome IS NOT NULL AND decided > coalesce(judged, 0), false) AS stale,
+    CASE WHEN stale THEN images.base END AS base
+FROM cells JOIN numbered USING (trace) LEFT JOIN decided USING (trace)
 """
 
 
@@ -72,17 +83,18 @@ class Recorded:
     tags: Mapping[str, str]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Column:
-    """The labels of a build for each recording, in the order of the rows; None where nothing is known.
+    """The labels of a build for each recording, in the order of the rows.
 
-    `images` and `speed` are labels, `effect` is new / base - 1, `detectable` the slowdown that would have shown.
+    `images` and `speed` are places in WORST, -1 where nothing is known. `effect` is new / base - 1, `detectable` the
+    slowdown that would have shown; both are NaN where nothing was measured.
     """
 
-    images: list[str | None] = field(default_factory=list)
-    speed: list[str | None] = field(default_factory=list)
-    effect: list[float | None] = field(default_factory=list)
-    detectable: list[float | None] = field(default_factory=list)
+    images: npt.NDArray[np.int64]
+    speed: npt.NDArray[np.int64]
+    effect: npt.NDArray[np.float64]
+    detectable: npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -102,54 +114,48 @@ def matrix(tables: Corpus, most: int = BUILDS) -> Matrix:
     builds = [_build(r) for r in reversed(every[:most])]
     rows = [
         Recorded(str(t), str(f), int(n or 0), dict(tags or {}))
-        for t, f, n, tags in tables.query("SELECT trace, file, frames, tags FROM traces").fetchall()
+        for t, f, n, tags in tables.query(
+            "SELECT trace, file, frames, tags FROM traces ORDER BY added, trace"
+        ).fetchall()
     ]
-    number = {row.trace: i for i, row in enumerate(rows)}
-    place = {build.key: i for i, build in enumerate(builds)}
-    columns = [Column(*_nothing(len(rows))) for _ in builds]
-    stale: list[tuple[str, int, str | None]] = []
-    for trace, engine, outcome, label, base, speed, effect, detectable, old in tables.query(
-        _CELLS, {"keys": list(place)}
-    ).fetchall():
-        i, column = number[trace], columns[place[engine]]
-        column.images[i] = _label(outcome, label)
-        column.speed[i], column.effect[i], column.detectable[i] = speed, _finite(effect), _finite(detectable)
-        if old and outcome is not None:
-            stale.append((trace, place[engine], base))
-    _judge_anew(tables, stale[:MOST_JUDGED_ANEW], builds, columns, number)
+    said = {"keys": [b.key for b in builds], "labels": WORST, "broken": verdicts.BROKEN, "played": verdicts.PLAYED}
+    found: dict[str, Any] = tables.query(_CELLS, {name: list(words) for name, words in said.items()}).numpy()
+    columns = [_column(found, place, len(rows)) for place in range(len(builds))]
+    old = np.flatnonzero(found["stale"])
+    bases = np.ma.getmaskarray(found["base"])
+    stale = [
+        (int(found["number"][i]), int(found["place"][i]), None if bases[i] else str(found["base"][i])) for i in old
+    ]
+    _judge_anew(tables, stale[:MOST_JUDGED_ANEW], builds, columns, rows)
     return Matrix(rows, builds, columns, len(every) - len(builds), max(0, len(stale) - MOST_JUDGED_ANEW))
 
 
-def _nothing(count: int) -> tuple[list[Any], ...]:
-    return tuple([None] * count for _ in range(4))
+def _column(cells: Mapping[str, Any], place: int, count: int) -> Column:
+    mine = cells["place"] == place
+    at = cells["number"][mine]
 
+    def of(name: str, nothing: float) -> Any:
+        whole = np.full(count, nothing)
+        whole[at] = cells[name][mine]
+        return whole
 
-def _label(outcome: str | None, label: str | None) -> str | None:
-    if outcome in verdicts.BROKEN:
-        return outcome
-    if label is not None or outcome is None:
-        return label
-    return "played" if outcome in verdicts.PLAYED else outcome
-
-
-def _finite(value: Any) -> float | None:
-    return float(value) if isinstance(value, float) and math.isfinite(value) else None
+    return Column(of("images", -1), of("speed", -1), of("effect", np.nan), of("detectable", np.nan))
 
 
 def _judge_anew(
     tables: Corpus,
-    stale: Sequence[tuple[str, int, str | None]],
+    stale: Sequence[tuple[int, int, str | None]],
     builds: Sequence[Build],
     columns: Sequence[Column],
-    number: Mapping[str, int],
+    rows: Sequence[Recorded],
 ) -> None:
-    groups: dict[tuple[int, str | None], list[str]] = {}
-    for trace, column, base in stale:
-        groups.setdefault((column, base), []).append(trace)
-    for (column, base), traces in groups.items():
-        for one in verdicts.judged(tables, traces, engine_of(builds[column]), _only_key(base)):
+    groups: dict[tuple[int, str | None], dict[str, int]] = {}
+    for number, column, base in stale:
+        groups.setdefault((column, base), {})[rows[number].trace] = number
+    for (column, base), of in groups.items():
+        for one in verdicts.judged(tables, list(of), engine_of(builds[column]), _only_key(base)):
             if one.detail != "not played":  # by this version: the verdict is all there is
-                columns[column].images[number[one.trace]] = one.label
+                columns[column].images[of[one.trace]] = WORST.index(one.label) if one.label in WORST else -1
 
 
 def engine_of(build: Build) -> Engine:

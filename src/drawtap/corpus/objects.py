@@ -197,7 +197,7 @@ class _Folder:
             return
         yield from self._walk(top, prefix)
 
-    def _walk(self, folder: Path, prefix: str) -> Iterator[Listed]:
+    def _walk(self, folder: str | Path, prefix: str) -> Iterator[Listed]:
         try:
             entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
         except OSError as error:
@@ -205,7 +205,7 @@ class _Folder:
         for entry in entries:
             name = prefix + entry.name
             if entry.is_dir(follow_symlinks=False):
-                yield from self._walk(folder / entry.name, name + "/")
+                yield from self._walk(entry.path, name + "/")
                 continue
             try:
                 about = entry.stat(follow_symlinks=False)

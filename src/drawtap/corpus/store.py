@@ -19,6 +19,7 @@ Objects never change. Every content is found by the SHA-256 of what it holds, no
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 import json
 import os
@@ -427,6 +428,7 @@ def parse_tags(words: Iterable[str], *, removable: bool = False) -> dict[str, st
     return found
 
 
+@functools.lru_cache(maxsize=1 << 16)  # many recordings have the same tags
 def _tag_of(word: str) -> tuple[str, str | None] | None:
     try:
         said = json.loads(base64.urlsafe_b64decode(word + "=" * (-len(word) % 4)))

@@ -8,6 +8,12 @@ import struct
 Answer = dict[str, object]  # what becomes a JSON object
 
 
+class Encoded(str):
+    """An answer that is JSON text already: made once, sent often."""
+
+    __slots__ = ()
+
+
 def headed(head: Answer, data: bytes) -> bytes:
     """Return the length of the head, the head as JSON, blanks up to a multiple of eight, and the data."""
     text = json.dumps(head).encode()

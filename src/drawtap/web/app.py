@@ -21,7 +21,7 @@ import drawtap
 from drawtap.errors import DrawtapError, InputError, UnavailableError, UsageError, no_file
 from drawtap.trace.library import Cancelled
 from drawtap.view.data import dumps
-from drawtap.web.answer import Answer
+from drawtap.web.answer import Answer, Encoded
 from drawtap.web.guard import Guard
 from drawtap.web.notes import MOST_BYTES, Notes
 from drawtap.web.recording import Recording
@@ -390,7 +390,8 @@ def _without_stop(ask: Callable[[], object]) -> object:
 
 
 def _json(value: object, status: int) -> Response:
-    return Response(dumps(value), status, media_type="application/json", headers={"cache-control": "no-store"})
+    text = value if isinstance(value, Encoded) else dumps(value)
+    return Response(text, status, media_type="application/json", headers={"cache-control": "no-store"})
 
 
 async def _body(request: Request, most: int = _MOST_BODY) -> bytes:

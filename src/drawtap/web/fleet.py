@@ -15,10 +15,11 @@ from drawtap.corpus import engines as named
 from drawtap.corpus.adding import restore
 from drawtap.corpus.search import Corpus
 from drawtap.corpus.store import Store
-from drawtap.errors import UnavailableError, UsageError
+from drawtap.errors import DrawtapError, UnavailableError, UsageError
 from drawtap.replay import engine
 from drawtap.trace.trace import open_trace
-from drawtap.web.answer import Answer
+from drawtap.view.data import dumps
+from drawtap.web.answer import Answer, Encoded
 from drawtap.web.fleet_data import cell_data, chosen, difference, machine_data, matrix_data
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Fleet:
         self._ends = contextlib.ExitStack()
         self._folder = Path(self._ends.enter_context(tempfile.TemporaryDirectory(prefix="drawtap-fleet-")))
         self._tables: Corpus | None = None
-        self._matrix: Answer | None = None
+        self._matrix: Encoded | None = None
         self._engines: dict[str, Engine] | None = None
         self._opened: dict[tuple[str, str], int] = {}
 
@@ -66,16 +67,25 @@ class Fleet:
             self._tables = Corpus(self._store)
         return self._tables
 
-    def matrix(self, *, fresh: bool = False) -> Answer:
-        """Return all recordings and builds; `fresh`: as the corpus is now."""
+    def matrix(self, *, fresh: bool = False) -> Encoded:
+        """Return all recordings and builds as JSON; `fresh`: as the corpus is now."""
         with self._lock:
             if fresh and self._tables is not None:
                 self._tables.close()
                 self._tables = self._matrix = None
             if self._matrix is None:
                 made = matrix.matrix(self._corpus(), self._most)
-                self._matrix = matrix_data(made, self._store.where, decide=self._decides, play=True)
+                self._matrix = Encoded(dumps(matrix_data(made, self._store.where, decide=self._decides, play=True)))
             return self._matrix
+
+    def prepare(self) -> None:
+        """Put the matrix together beside what else a server begins with; what fails here is the page's to hear."""
+
+        def make() -> None:
+            with contextlib.suppress(DrawtapError):
+                self.matrix()
+
+        threading.Thread(target=make, name="matrix", daemon=True).start()
 
     def machines(self) -> list[Answer]:
         """Return the machines that measured pairs."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from drawtap.corpus import gallery
 from drawtap.corpus.matrix import WORST, Cell, Matrix, cell, machines
@@ -47,7 +49,6 @@ def matrix_data(made: Matrix, store: str, *, decide: bool, play: bool) -> Data:
 
     `decide` and `play` say what the page may do.
     """
-    place = {label: i for i, label in enumerate(WORST)}
     return {
         "store": store,
         "labels": WORST,
@@ -56,10 +57,10 @@ def matrix_data(made: Matrix, store: str, *, decide: bool, play: bool) -> Data:
         "builds": [{name: getattr(b, name) for name in _BUILD} for b in made.builds],
         "columns": [
             {
-                "images": [place.get(label or "", -1) for label in c.images],
-                "speed": [place.get(label or "", -1) for label in c.speed],
-                "effect": [None if e is None else round(100 * e, 3) for e in c.effect],
-                "detectable": [None if e is None else round(100 * e, 3) for e in c.detectable],
+                "images": c.images.tolist(),
+                "speed": c.speed.tolist(),
+                "effect": _percents(c.effect),
+                "detectable": _percents(c.detectable),
             }
             for c in made.columns
         ],
@@ -67,6 +68,10 @@ def matrix_data(made: Matrix, store: str, *, decide: bool, play: bool) -> Data:
         "stale": made.stale,
         "may": {"decide": decide, "play": play},
     }
+
+
+def _percents(shares: npt.NDArray[np.float64]) -> list[float | None]:
+    return [value if math.isfinite(value) else None for value in np.round(100 * shares, 3).tolist()]
 
 
 def machine_data(tables: Corpus) -> list[Data]:
@@ -196,12 +201,12 @@ def document(tables: Corpus, store: Store, made: Matrix) -> str:
     """
     about = matrix_data(made, store.where, decide=False, play=False)
     about["machines"] = machine_data(tables)
-    order = {label: i for i, label in enumerate(WORST)}
+    unknown = WORST.index("unknown")
     found: list[tuple[int, int, int]] = []
     for b, column in enumerate(made.columns):
-        for r, (images, speed) in enumerate(zip(column.images, column.speed, strict=True)):
-            ranks = [order[label] for label in (images, speed) if label in order]
-            if ranks and (speed is not None or min(ranks) < order["unknown"]):
+        for r, (images, speed) in enumerate(zip(column.images.tolist(), column.speed.tolist(), strict=True)):
+            ranks = [place for place in (images, speed) if place >= 0]
+            if ranks and (speed >= 0 or min(ranks) < unknown):
                 found.append((min(ranks), r, b))
     cells: dict[str, Data] = {}
     left = _MOST_PICTURES

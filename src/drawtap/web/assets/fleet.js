@@ -113,6 +113,7 @@ export class FleetPage {
   }
 
   async begin() {
+    fill(at("what"), "reading the recordings and their builds ...");
     await this.load();
     this.read();
     this.scroller.focus();
@@ -124,15 +125,19 @@ export class FleetPage {
     const isRed = new Set(red.map((/** @type {string} */ one) => labels.indexOf(one)));
     this.red = isRed;
     // The worst label of each recording says where it stands.
-    this.worst = rows.map(
-        (/** @type {any} */ _, /** @type {number} */ r) => Math.min(
-            ...columns.flatMap((/** @type {any} */ c) => [c.images[r], c.speed[r]])
-                .filter((/** @type {number} */ one) => one >= 0),
-            labels.length));
+    this.worst = rows.map(() => labels.length);
+    const there = new Set();
+    for (const column of columns) {
+      for (const one of [column.images, column.speed]) {
+        for (let r = 0; r < one.length; r++) {
+          if (one[r] < 0) continue;
+          there.add(one[r]);
+          if (one[r] < this.worst[r]) this.worst[r] = one[r];
+        }
+      }
+    }
     const tags = [...new Set(rows.flatMap((/** @type {any[]} */ row) => Object.keys(row[3])))].sort();
-    const used = labels.filter(
-        (/** @type {string} */ _, /** @type {number} */ i) =>
-            columns.some((/** @type {any} */ c) => c.images.includes(i) || c.speed.includes(i)));
+    const used = labels.filter((/** @type {string} */ _, /** @type {number} */ i) => there.has(i));
     fill(
         this.label, h("option", {value: "", text: "all labels"}), h("option", {value: "red", text: "what is red"}),
         ...used.map((/** @type {string} */ one) => h("option", {value: one, text: `${sign(one)[0]} ${one}`})));
