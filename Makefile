@@ -76,13 +76,15 @@ demo: ## record two programs without a display, answer three questions, write a 
 
 # The tests start drawtap hundreds of times: Python may keep what it compiles.
 COMPILED = env -u PYTHONDONTWRITEBYTECODE
+# A file stays with one worker, which sets its fixtures up once; tests/conftest.py puts the longest first.
+SHARED_OUT = --dist loadfile --no-loadscope-reorder
 # Tests wait for programs a fourth of their time: one worker more has something to do meanwhile.
 WORKERS = $$(($(JOBS) + 1))
 
 .PHONY: test
 test: $(VENV)/.dev build ## run all tests
 	@$(call packages,demo test)
-	$(COMPILED) $(PY) -m pytest -n $(WORKERS) --dist worksteal $(TESTS)
+	$(COMPILED) $(PY) -m pytest -n $(WORKERS) $(SHARED_OUT) $(TESTS)
 
 .PHONY: test-all
 test-all: export DRAWTAP_TESTS = all

@@ -8,13 +8,15 @@ import os
 import signal
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
 
+import schedule
 from shared import BROWSER, WHOLE, of_all_workers, run_drawtap
 
 # A busy machine is slow: how long an example takes says nothing.
@@ -31,11 +33,12 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out, unless all tests were asked for, what `exhaustive` and `sample(n)` mark.
+    """Begin with the files that take longest; leave out what `exhaustive` and `sample(n)` mark, unless asked for all.
 
-    What compiles with sanitizers comes first: late, all other workers would wait for its end.
+    A worker takes one file after the other. One of minutes at the end would leave the others without work.
     """
-    items.sort(key=lambda item: "native" not in item.path.parts)
+    known = schedule.known_seconds()
+    items.sort(key=lambda item: (-known.get(schedule.file_of(item.nodeid), schedule.NEW_FILE_S), item.path))
     if WHOLE:
         return
     marked: dict[str, list[pytest.Item]] = defaultdict(list)
@@ -51,6 +54,30 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=[item for item in items if item in left_out])
         items[:] = [item for item in items if item not in left_out]
+
+
+def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Dir:
+    """Let each worker read the files of a folder from another one on: what one has compiled, the others find."""
+    return _Turned.from_parent(parent, path=path)
+
+
+class _Turned(pytest.Dir):
+    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
+        entries = list(super().collect())
+        workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+        first = len(entries) * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) // workers
+        return entries[first:] + entries[:first]
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say how well the work was shared out, and keep how long each file took, where that is asked for."""
+    reports = [one for found in terminalreporter.stats.values() for one in found if isinstance(one, pytest.TestReport)]
+    if terminalreporter.config.getoption("numprocesses", None):
+        terminalreporter.write_line(
+            f"one worker had no test left {schedule.idle_seconds(reports):.1f} s before the end"
+        )
+    if table := os.environ.get("DRAWTAP_SECONDS"):
+        schedule.write_seconds(Path(table), schedule.measured_seconds(reports))
 
 
 def pytest_collection_finish() -> None:
