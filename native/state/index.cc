@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "contents.h"
 #include "gl.h"
 #include "spool.h"
 #include "gl_enums.h"
@@ -25,13 +26,17 @@ std::atomic<uint64_t> g_cancel{0};
 
 namespace {
 
-constexpr char MAGIC[8] = {'D', 'T', 'S', 'T', 'A', 'T', 'E', '5'};
+constexpr char MAGIC[8] = {'D', 'T', 'S', 'T', 'A', 'T', 'E', '6'};
 constexpr uint64_t CACHE_BYTES = 2ull << 30;
 
 struct Found {
   uint32_t location, seq;
   uint64_t value;
 };
+
+uint32_t class_of(const Node& n) { return static_cast<uint32_t>(n.cls - g_classes); }
+
+}  // namespace
 
 bool is_resource(uint32_t cls) {
   switch (cls) {
@@ -57,9 +62,6 @@ bool is_resource(uint32_t cls) {
     default: return false;
   }
 }
-uint32_t class_of(const Node& n) { return static_cast<uint32_t>(n.cls - g_classes); }
-
-}  // namespace
 
 bool shown(const ClassInfo& cls, const FieldInfo& field) {
   auto c = static_cast<unsigned>(&cls - g_classes);
@@ -80,10 +82,12 @@ namespace {
 class Gather : public Visitor {
  public:
   Gather(Machine& m, const std::string& folder)
-      : changes(folder), pool(folder), draws(folder), numbers(folder), m_(m), cancel_(g_cancel.load()) {}
+      : changes(folder), pool(folder), draws(folder), numbers(folder), contents(m, folder, numbers), m_(m),
+        cancel_(g_cancel.load()) {}
 
   void changed(Location location, const Value& v) override {
     const FieldInfo& f = *v.field;
+    contents.changed(*v.node);
     if (f.kind == Kind::content && !v.words[1]) {
       // Targets change with every draw: that stands in `draws`.
       auto c = class_of(*v.node);
@@ -102,6 +106,7 @@ class Gather : public Visitor {
     if (at_.size() < n.base + 1ull)
       at_.resize(std::max<size_t>(n.base + n.cls->locations + 1ull, at_.size() * 2), NEVER);
     at_[n.base] = static_cast<uint32_t>(nodes_++);
+    contents.created(n);
     resource_of_.push_back(NEVER);
     if (is_resource(class_of(n))) {
       resource_of_.back() = static_cast<uint32_t>(resources.size());
@@ -109,6 +114,7 @@ class Gather : public Visitor {
     }
   }
   void upload(Location location, uint64_t bytes, const Hash128& hash) override {
+    contents.upload(location, bytes, hash);
     if (Resource* r = resource(m_.owner(location))) {
       ++r->uploads;
       r->uploaded_bytes += bytes;
@@ -118,7 +124,9 @@ class Gather : public Visitor {
   }
   void draw(const CallEvent& e, const Draw& d) override;
   void objects(const CallEvent& e, DrawRow& r);
-  void call(const CallEvent&) override {
+  void stored(const StoreEvent& e) override { contents.stored(e); }
+  void call(const CallEvent& e) override {
+    contents.call(e);
     for (auto& [first, v] : arrays_) {
       const FieldInfo& f = *v.field;
       const Word* words = &v.node->words[f.word];
@@ -137,6 +145,7 @@ class Gather : public Visitor {
   Spool<uint64_t> pool;
   Spool<DrawRow> draws;
   Spool<uint32_t> numbers;
+  Contents contents;
   std::vector<Resource> resources;
   std::vector<uint32_t> starts;  // how many changes a location has, behind its place
 
@@ -190,7 +199,8 @@ void Gather::draw(const CallEvent& e, const Draw& d) {
     if (r.blend_src != VG_BLEND_SRC) r.flags |= DRAW_BLEND;
     flag(f_vg_context::VG_SCISSORING, DRAW_SCISSOR);
     r.color_mask = 15;
-    return objects(e, r);
+    objects(e, r);
+    return contents.draw(e, r, m_.vg_surface());
   }
   auto u32 = [&](unsigned f, unsigned element = 0) { return static_cast<uint32_t>(c->get(f, element)); };
   r.program = u32(f_context::GL_CURRENT_PROGRAM);
@@ -220,6 +230,7 @@ void Gather::draw(const CallEvent& e, const Draw& d) {
   flag(f_context::enabled_GL_LIGHTING, DRAW_LIGHTING);
   flag(f_context::enabled_GL_RASTERIZER_DISCARD, DRAW_DISCARD);
   objects(e, r);
+  contents.draw(e, r, context->draw);
 }
 
 // What it uses and what it draws to.
@@ -315,7 +326,7 @@ namespace {
 struct Part {
   uint64_t offset, bytes;
 };
-constexpr size_t PARTS = 11;  // ten arrays, and the stamp
+constexpr size_t PARTS = 14;  // thirteen arrays, and the stamp
 enum {
   PART_STAMP,
   PART_BLOCKS,
@@ -327,7 +338,10 @@ enum {
   PART_RESOURCES,
   PART_TEXT,
   PART_TEXTS,
-  PART_BY_PATH
+  PART_BY_PATH,
+  PART_REVISIONS,
+  PART_PASSES,
+  PART_LINKS
 };
 
 // The bytes of a new index: a file, or memory where there is no room for one.
@@ -436,12 +450,18 @@ Named named_nodes_of(Machine& m) {
   return all;
 }
 
+template <class T, class Key> void sort_rows(char* at, uint64_t bytes, Key key) {
+  std::span<T> rows(reinterpret_cast<T*>(at), bytes / sizeof(T));
+  std::sort(rows.begin(), rows.end(), [&](const T& a, const T& b) { return key(a) < key(b); });
+}
+
 }  // namespace
 
 void Index::walk(const std::string& file, const std::string& folder) {
   Machine m(trace);
   Gather g(m, folder);
   m.walk(g);
+  g.contents.finish();
   problems = m.problems;
   if (g.changes.size() > UINT32_MAX)
     throw Error(DT_E_ARGUMENT, "the trace changes more than the state index can number");
@@ -463,7 +483,10 @@ void Index::walk(const std::string& file, const std::string& folder) {
                                  bytes_of(g.resources),
                                  letters.size(),
                                  bytes_of(places),
-                                 bytes_of(sorted)};
+                                 bytes_of(sorted),
+                                 g.contents.revisions.size() * sizeof(Revision),
+                                 g.contents.passes.size() * sizeof(Pass),
+                                 g.contents.links.size() * sizeof(Link)};
   Part parts[PARTS];
   uint64_t at = sizeof MAGIC + sizeof parts;
   for (size_t i = 0; i < PARTS; ++i) {
@@ -492,6 +515,11 @@ void Index::walk(const std::string& file, const std::string& folder) {
     });
   };
   whole(g.pool, PART_POOL), whole(g.draws, PART_DRAWS), whole(g.numbers, PART_NUMBERS);
+  whole(g.contents.revisions, PART_REVISIONS), whole(g.contents.passes, PART_PASSES),
+      whole(g.contents.links, PART_LINKS);
+  sort_rows<Revision>(place.base + parts[PART_REVISIONS].offset, sizes[PART_REVISIONS],
+                      [](const Revision& r) { return uint64_t{r.first} << 32 | r.location; });
+  sort_rows<Pass>(place.base + parts[PART_PASSES].offset, sizes[PART_PASSES], [](const Pass& p) { return p.number; });
   // By location: a counting sort, the calls stay in order.
   auto* into = reinterpret_cast<Change*>(place.base + parts[PART_ORDERED].offset);
   std::vector<uint32_t> next(std::move(g.starts));
@@ -520,6 +548,7 @@ void Index::adopt(void* at, size_t bytes) {
   take(blocks, PART_BLOCKS), take(starts, PART_STARTS), take(ordered, PART_ORDERED), take(pool, PART_POOL),
       take(draws, PART_DRAWS), take(numbers, PART_NUMBERS), take(resources, PART_RESOURCES), take(text, PART_TEXT);
   take(texts, PART_TEXTS), take(by_path, PART_BY_PATH);
+  take(revisions, PART_REVISIONS), take(passes, PART_PASSES), take(links, PART_LINKS);
 }
 
 bool Index::load(const std::string& file) {

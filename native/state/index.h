@@ -53,6 +53,26 @@ struct Resource {
   uint64_t hash_low, hash_high;  // of what was uploaded last
 };
 
+// How a call changed a content. `other`: it got new storage, or what it was is not known.
+enum class ChangeKind : uint32_t { draw, clear, dispatch, copy, readback, upload, store, other };
+enum class PassKind : uint32_t { draw, dispatch, copy, readback, show };
+struct Revision {
+  uint32_t location = 0, first = 0, last = 0, calls = 0;
+  uint32_t pass = NEVER, kind = 0;  // pass: UINT32_MAX: of none
+  uint64_t bytes = 0;               // uploaded
+  uint64_t hash_low = 0, hash_high = 0;
+};
+struct Pass {
+  uint32_t number, first, last, calls, context, kind;
+  uint32_t framebuffer;  // UINT32_MAX: it draws to none
+  uint32_t draws, clears, dispatches, width, height;
+  uint32_t targets;  // offset in the pool of numbers
+};
+enum : uint32_t { LINK_READ = 1, LINK_KEPT = 2 };
+struct Link {
+  uint32_t from, to, location, use, seq;
+};
+
 class Index {
  public:
   // Walks the trace, or maps what an earlier walk left in `folder` (empty: nowhere).
@@ -74,16 +94,23 @@ class Index {
   std::span<const Change> ordered;   // by location, then seq
   std::span<const uint64_t> pool;
   std::span<const DrawRow> draws;
-  std::span<const uint32_t> numbers;  // lists of draws
+  std::span<const uint32_t> numbers;  // lists of draws and passes
   std::span<const Resource> resources;
-  std::span<const char> text;         // paths; texts as values
-  std::span<const uint64_t> texts;    // offset << 24 | length of every text
-  std::span<const uint32_t> by_path;  // blocks by their paths
+  std::span<const Revision> revisions;  // by call, then location
+  std::span<const Pass> passes;         // by number
+  std::span<const Link> links;          // by call
+  std::span<const char> text;           // paths; texts as values
+  std::span<const uint64_t> texts;      // offset << 24 | length of every text
+  std::span<const uint32_t> by_path;    // blocks by their paths
   uint64_t calls = 0;
 
   std::string_view path_of(const Block& b) const { return {text.data() + b.path, b.path_length}; }
   std::string_view text_at(uint64_t number) const;
   const FieldInfo* fields(const Block& b) const { return g_classes[b.cls].fields; }
+  const Block& block_at(uint32_t location) const;
+  // The path of the image or buffer whose content a location is; `without_group`: as `draws` has it.
+  std::string content_path(uint32_t location, bool without_group) const;
+  uint64_t frame_of(uint64_t seq) const;
   std::string full_path(const Block& b, const FieldInfo& f, unsigned element) const;
   // The words of a variable after call `seq`, and since when; nullptr: its node was not there.
   const Word* value(const Block& b, const FieldInfo& f, unsigned element, uint64_t seq,
@@ -114,6 +141,9 @@ class Index {
 };
 
 bool shown(const ClassInfo& cls, const FieldInfo& field);  // false: of the machine's own
+// Export revisions, passes or pass_links; false: another table.
+bool stream_contents(const std::shared_ptr<const Index>& index, const std::string& table, ArrowArrayStream* out);
+bool is_resource(uint32_t cls);
 extern std::atomic<uint64_t> g_cancel;
 
 }  // namespace dt::state

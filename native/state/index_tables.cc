@@ -74,24 +74,6 @@ class StateSource : public BatchSource {
   size_t at_ = 0;
 };
 
-std::string target_text(const Index& index, uint32_t location) {
-  auto it = std::upper_bound(index.blocks.begin(), index.blocks.end(), location,
-                             [](uint32_t l, const Block& b) { return l < b.base; }) -
-            1;
-  auto *fields = index.fields(*it), *end = fields + g_classes[it->cls].field_count;
-  auto* f = std::upper_bound(fields, end, location - it->base,
-                             [](unsigned a, const FieldInfo& x) { return a < x.location; }) -
-            1;
-  std::string path(index.path_of(*it));
-  if (size_t dot = path.find('.'); dot != path.npos)
-    path.erase(0, path.compare(0, 7, "shares[") == 0 || path.compare(0, 9, "contexts[") == 0 ||
-                          path.compare(0, 10, "vg_shares[") == 0
-                      ? dot + 1
-                      : 0);
-  if (it->cls == class_surface) path += std::string(".") + f->name;
-  return path;
-}
-
 class DrawSource : public BatchSource {
  public:
   explicit DrawSource(std::shared_ptr<const Index> index) : index_(std::move(index)) {}
@@ -179,7 +161,7 @@ class DrawSource : public BatchSource {
     row.buffers = std::vector<uint64_t>(buffers.begin(), buffers.end());
     row.textures = std::vector<uint64_t>(textures.begin(), textures.end());
     row.targets = std::vector<std::string>();
-    for (uint32_t v : targets) row.targets.value.push_back(target_text(i, v));
+    for (uint32_t v : targets) row.targets.value.push_back(i.content_path(v, true));
   }
 
   std::shared_ptr<const Index> index_;
@@ -389,7 +371,7 @@ void Index::stream(std::shared_ptr<const Index> index, const std::string& table,
     export_stream(columns_of<rows::Draws>(), std::make_unique<DrawSource>(index), out);
   else if (table == "resources")
     export_stream(columns_of<rows::Resources>(), std::make_unique<ResourceSource>(index), out);
-  else
+  else if (!stream_contents(index, table, out))
     throw Error(DT_E_ARGUMENT, "no table " + table + " of the state");
 }
 

@@ -36,8 +36,9 @@ DT_API int dt_state_changes(dt_state* state, uint64_t first_seq, uint64_t end_se
 DT_API int dt_state_problems(dt_state* state, const char** text, uint64_t* length, void** owner);
 DT_API void dt_state_free(void* owner);
 
-/* Tables as Arrow streams: "state" (path, begin_seq, end_seq, value), "resources", "draws". For "state": only intervals
- * that hold after some call of [first_seq, end_seq), of variables that `path` (as above; NULL: all) names. */
+/* Tables as Arrow streams: "state" (path, begin_seq, end_seq, value), "resources", "draws",
+ * "revisions", "passes", "pass_links". For "state": only intervals that hold after some call of [first_seq, end_seq),
+ * of variables that `path` (as above; NULL: all) names. */
 DT_API int dt_state_table(dt_state* state, const char* name, const char* path, uint64_t first_seq, uint64_t end_seq,
                           struct ArrowArrayStream* out);
 DT_API struct ArrowArrayStream* dt_state_new_stream(void);

@@ -75,7 +75,7 @@ void exercise(const char* path) {
     for (uint64_t seq : {uint64_t{0}, calls / 2, calls, UINT64_MAX}) index->at(seq, "", out);
     index->at(calls / 2, "contexts[1].*GL_BLEND*", out);
     index->changes(0, UINT64_MAX, "", out);
-    for (const char* table : {"state", "draws", "resources"}) {
+    for (const char* table : {"state", "draws", "resources", "revisions", "passes", "pass_links"}) {
       ArrowArrayStream stream{};
       Index::stream(index, table, "", 0, UINT64_MAX, &stream);
       printf("%s %zu ", table, drain(stream));

@@ -587,6 +587,71 @@ declared(
 )(ResourceRow)
 
 
+RevisionRow = TypedDict(
+    "RevisionRow",
+    {
+        "class": Annotated[TEXT, "buffer, texture, renderbuffer, vg_image, or surface"],
+        "name": Annotated[U64, "the number that the program knows it by; of a surface its handle"],
+        "context": Annotated[U32 | None, "the context that it belongs to, where it is not shared"],
+        "share_group": Annotated[U32 | None, "the share group that it belongs to"],
+        "created_seq": Annotated[U64, "the call that made the object, as in `resources`"],
+        "path": Annotated[TEXT, "the image or buffer, its path in `state`"],
+        "kind": Annotated[TEXT, "draw, clear, dispatch, copy, readback, upload, store (through a mapping), other"],
+        "seq": Annotated[U64, "the call that changed it; of a store the call behind it"],
+        "last_seq": Annotated[U64, "of draws and dispatches: the last call of this revision"],
+        "frame": Annotated[U64, "the frame of `seq`"],
+        "calls": Annotated[U32, "number of calls that wrote this revision"],
+        "pass_number": Annotated[U64 | None, "the pass, as in `passes`; NULL outside of passes"],
+        "bytes": Annotated[U64 | None, "what was uploaded", "bytes"],
+        "content_hash": Annotated[TEXT | None, "hash of what one call uploaded, where it was recorded"],
+    },
+)
+declared(
+    "revisions",
+    "state",
+    "A change of the content of an image or buffer. Neighbouring draws of a pass are one, unless a call between them"
+    " read the content. `other` is new storage without content, or an unknown change.",
+)(RevisionRow)
+
+
+@declared("passes", "state")
+class PassRow(TypedDict):
+    """A pass of OpenGL or OpenVG: neighbouring calls of a context that draw to the same attachments, copy, or read."""
+
+    pass_number: Annotated[U64, "its number, from 0, in the order of first calls"]
+    frame: Annotated[U64, "its frame"]
+    context: Annotated[U32, "its context"]
+    kind: Annotated[TEXT, "draw, dispatch, copy, readback, show (a swap of buffers)"]
+    framebuffer: Annotated[U64 | None, "of draws: the framebuffer, 0 for the window's"]
+    first_seq: Annotated[U64, "its first call"]
+    last_seq: Annotated[U64, "its last call"]
+    calls: Annotated[U32, "draws, clears, dispatches, copies ... in it"]
+    draws: Annotated[U32, "draws among them"]
+    clears: Annotated[U32, "clears among them"]
+    dispatches: Annotated[U32, "dispatches among them"]
+    width: Annotated[U32 | None, "of draws: width of the targets", "pixels"]
+    height: Annotated[U32 | None, "of draws: height of the targets", "pixels"]
+    targets: Annotated[TEXTS, "paths in `state` of the images and buffers that it writes"]
+
+
+PassLinkRow = TypedDict(
+    "PassLinkRow",
+    {
+        "from_pass": Annotated[U64, "the pass that wrote the content last"],
+        "to_pass": Annotated[U64, "the pass that uses it"],
+        "frame": Annotated[U64, "the frame of the pass that uses it"],
+        "kind": Annotated[TEXT, "read, or kept: it draws over a part of it"],
+        "class": Annotated[TEXT, "class of the object, as in `revisions`"],
+        "name": Annotated[U64, "its name"],
+        "path": Annotated[TEXT, "the image or buffer, its path in `state`"],
+        "seq": Annotated[U64, "the first call that uses it so"],
+    },
+)
+declared("pass_links", "state", "A pass that uses what an earlier pass wrote: texture, attachment or buffer.")(
+    PassLinkRow
+)
+
+
 @declared("draws", "state")
 class DrawRow(TypedDict):
     """A draw, clear or dispatch: primitives, program, textures, buffers, targets, the state that decides cost."""
