@@ -52,4 +52,4 @@ def test_descriptor_sets_have_what_updates_gave(draws: Path) -> None:
         found = {p.partition("].")[2]: v for p, v in vulkan_state(opened, template, "VkDescriptorSet[")}
     assert found["content[0][0].type"] == "VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC"
     assert (found["content[0][0].range"], found["content[0][0].seq"]) == (32, update)
-    assert found["template_seq"] == template
+    assert (found["content[2][0].imageLayout"], found["content[2][0].seq"]) == ("VK_IMAGE_LAYOUT_GENERAL", template)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.errors import UsageError
-from drawtap.view.result import Rows
+from drawtap.trace import apis
+from drawtap.view.result import Rows, Text
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
@@ -23,14 +24,20 @@ _COLUMNS = (
         "drawtap shaders game.dtap",
         "drawtap profile game.dtap -m fragments:count/generated --per draw && drawtap shaders game.dtap",
         "drawtap shaders game.dtap --draws 20",
+        "drawtap shaders cube.dtap --code 0x55d0c8    # of Vulkan: the text of a module",
     ),
 )
 def shaders(
     trace: Trace,
     *,
     draws: Annotated[int | None, Opt("Instead of shaders, the N draws with the most shader work.", metavar="N")] = None,
-) -> Rows:
+    code: Annotated[str, Opt("Of Vulkan: print the text of this shader module instead.", metavar="SHADER")] = "",
+) -> Rows | Text:
     """Print what shaders ask for, and how much draws make of it.
+
+    A recording of Vulkan has its shader modules listed: entry points, instructions in the functions of the SPIR-V,
+    pipelines that were made of each, and their draws and dispatches. --code prints a module as spirv-dis
+    writes it, or, where this tool is missing, its entry points, names and bindings. The rest here is about OpenGL.
 
     operations counts the text of one run: each operator and each call of a built-in function is one, and both sides of
     a branch count. Loops with plain bounds count as often as they run, others (unbounded) once. fetches counts reads of
@@ -47,6 +54,10 @@ def shaders(
     geometry, total). Stages between run as often as gl:pipeline/* says; without this measurement, a draw with such
     stages has no total.
     """
+    if apis.is_vulkan(trace):
+        return _of_vulkan(trace, draws, code)
+    if code:
+        raise UsageError("--code is for recordings of Vulkan", hint="drawtap state FILE CALL share.shaders has sources")
     if draws is not None:
         return _draws(trace, draws)
     from drawtap.analysis.shader_cost import shader_costs
@@ -64,6 +75,31 @@ def shaders(
     note = "drawtap profile -m fragments:count/generated --per draw measures the runs of fragment shaders, all frames"
     units = {"operations": "count", "runs": "count", "total": "count"}
     return Rows(_COLUMNS, rows, units, note=note if unknown else None)
+
+
+def _of_vulkan(trace: Trace, draws: int | None, code: str) -> Rows | Text:
+    from drawtap.analysis.spirv import modules
+
+    if draws is not None:
+        apis.refuse(trace, "shaders: draws")
+    if not code:
+        rows = [
+            (f"{one.handle:#x}", one.name, one.seq, ", ".join(one.entry_points), one.size, one.instructions,
+             one.pipelines, one.draws) for one in modules(trace)
+        ]  # fmt: skip
+        columns = ("shader", "name", "seq", "entry_points", "bytes", "instructions", "pipelines", "draws")
+        return Rows(columns, rows, {"instructions": "count", "draws": "count"})
+    try:
+        handle = int(code, 0)
+    except ValueError:
+        raise UsageError(f"{code!r} is no shader module", hint="drawtap shaders FILE lists them: 0x55d0c8") from None
+    found = modules(trace, f"s.shader = {handle}")
+    if not found:
+        raise UsageError(f"there is no shader module {handle:#x}", hint="drawtap shaders FILE lists them")
+    texts = [one.text or "; the recording does not have its code\n" for one in found]
+    if len(found) > 1:  # handles are used again
+        texts = [f"; made by call {one.seq}\n{text}" for one, text in zip(found, texts, strict=True)]
+    return Text("".join(texts).rstrip("\n"), {"shader": handle, "modules": texts})
 
 
 _MOST = """

@@ -29,6 +29,7 @@ _ABSOLUTE = (
         "drawtap state game.dtap '#10' share.programs",
         "drawtap state game.dtap '#10' --changes",
         "drawtap state game.dtap 1234 limits --on softpipe",
+        "drawtap state game.dtap 1234 draw               # of Vulkan: what the command runs with",
         "drawtap state game.dtap 1234 VkDescriptorSet    # of Vulkan: what the sets hold then",
     ),
 )
@@ -48,18 +49,39 @@ def state(
     too. With --from-driver or --on the recording is played up to there instead and the driver asked with glGet* and
     the like: it also tells `limits` and `driver`.
 
-    Vulkan has the objects that exist: `VkImage[0x55d0c8]` with create info and memory, descriptor sets with their
-    content, command buffers with what they hold.
+    Vulkan has `draw`: what a command runs with, of a call that submits its last draw. And it has the objects that
+    exist: `VkImage[0x55d0c8]` with create info and memory, descriptor sets with their content, command buffers with
+    what they hold. A@S is command A as call S submits it.
     """
-    seq = call_of(trace, call)
+    seq = call_of(trace, call.partition("@")[0] if apis.is_vulkan(trace) else call)
     if apis.is_vulkan(trace) and not (changes or from_driver or on):
-        return Tree(_shown(vulkan_state(trace, seq, path), path, call))
+        return Tree(_shown(_of_vulkan(trace, call, seq, path), path, call))
     apis.refuse(trace, "state: driver")
     if changes:
         return _changes(trace, call, seq, path)
     asks = bool(from_driver or on or path.startswith(("limits", "driver")))
     found = _asked(trace, seq, path, on or "system") if asks else _computed(trace, seq, path)
     return Tree(_shown(found, path, call))
+
+
+def _of_vulkan(trace: Trace, call: str, seq: int, path: str) -> list[tuple[str, object]]:
+    from drawtap.trace.vulkan_draw import DrawState, drawn_at
+
+    submit = call.partition("@")[2]
+    found: list[tuple[str, object]] = []
+    drawn = (
+        drawn_at(trace, seq, int(submit) if submit.isdigit() else None)
+        if path.startswith("draw"[: len(path)])
+        else None
+    )
+    if submit and (drawn is None or drawn[1] != int(submit)):
+        raise UsageError(f"call {submit} does not submit call {seq}", hint="executed has what each call submits")
+    if drawn is not None:
+        found = [(f"draw.{name}", value) for name, value, _ in DrawState(trace, *drawn).values()]
+        found = [row for row in found if row[0].startswith(path)]
+    if path.startswith("draw"):
+        return found
+    return found + vulkan_state(trace, seq, path)
 
 
 def _shown(found: list[tuple[str, object]], path: str, call: str) -> list[tuple[str, object]]:

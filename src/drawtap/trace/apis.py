@@ -24,7 +24,6 @@ class Gap:
     hint: str
 
 
-_ASK = "drawtap sql FILE 'SELECT * FROM executed' has what ran; objects, barriers and pipelines are tables too"
 _SNAPSHOTS = "drawtap image FILE CALL has the picture after a draw"
 _CALLS = "-f json, csv or parquet have the calls"
 
@@ -35,7 +34,7 @@ WITHOUT_VULKAN: Mapping[str, Gap] = {
     "export: c": Gap("C source", _CALLS),
     "image: draws": Gap("The history of a pixel, overlays and meshes", _SNAPSHOTS),
     "overdraw": Gap("The count of fragments", "drawtap stats FILE counts draws and vertices"),
-    "shaders": Gap("The estimate of shaders", "drawtap sql FILE 'SELECT * FROM shaders' has the modules of Vulkan"),
+    "shaders: draws": Gap("The estimate of shaders", "drawtap shaders FILE has the modules and who uses them"),
     "simplify": Gap("The search for calls that did nothing", "drawtap checklist FILE has rules for Vulkan"),
     "state: driver": Gap("State of a driver, and changes of state", "drawtap state FILE CALL without options"),
     "synthesize": Gap("A program like a recording", "--set names features without one"),
@@ -43,8 +42,6 @@ WITHOUT_VULKAN: Mapping[str, Gap] = {
     "view: buffers": Gap("The content of buffers", _SNAPSHOTS),
     "view: objects": Gap("The content of images", _SNAPSHOTS),
     "view: pixels": Gap("The history of a pixel, overlays and meshes", _SNAPSHOTS),
-    "view: program": Gap("The program in use", _ASK),
-    "view: state": Gap("State", _ASK),
     "view: whatif": Gap("A change of calls with its picture", "drawtap edit FILE --set changes arguments"),
 }
 

@@ -24,7 +24,7 @@ from drawtap.trace import apis
 from drawtap.trace.core import CallRow, Row, Selection
 from drawtap.trace.moment import computed_state, roots
 from drawtap.trace.trace import Trace, decode_content, open_trace, scalar
-from drawtap.web import filters, stages
+from drawtap.web import filters, stages, vulkan
 from drawtap.web.answer import Answer, headed
 from drawtap.web.callset import CallSet
 from drawtap.web.saving import file_of
@@ -461,7 +461,8 @@ class Recording:
         call changed it after the object was made.
         """
         self._check(seq)
-        apis.refuse(self.trace, "view: state")
+        if apis.is_vulkan(self.trace):
+            return vulkan.state(self.lent, seq, everything)
         values = computed_state(self.trace, seq)
         if not values:
             raise UsageError(f"no context is current at call {seq}", hint="choose a call behind eglMakeCurrent")
@@ -491,7 +492,8 @@ class Recording:
         Raises UsageError where none is in use, or the recording does not know when it was linked.
         """
         self._check(seq)
-        apis.refuse(self.trace, "view: program")
+        if apis.is_vulkan(self.trace):
+            return vulkan.program(self.lent, seq)
         values = computed_state(self.trace, seq)
         name = values.get("context.GL_CURRENT_PROGRAM", "0")
         linked = re.search(r"\d+", values.get(f"share.programs[{name}].linked", ""))
@@ -550,7 +552,9 @@ class Recording:
         """Return the state variables that differ between two calls: path, value after the first, after the second."""
         for seq in (first, second):
             self._check(seq)
-        a, b = computed_state(self.trace, first), computed_state(self.trace, second)
+        of = vulkan.values_at if apis.is_vulkan(self.trace) else computed_state
+        with self.lent() as trace:
+            a, b = of(trace, first), of(trace, second)
         paths = [path for path in {**a, **b} if a.get(path) != b.get(path)]
         return {"rows": [[path, a.get(path), b.get(path)] for path in paths]}
 

@@ -1,4 +1,5 @@
-// The program in use: sources as they were linked, and what its uniforms are at the call.
+// The program in use: sources as they were linked, and what its uniforms are at the call. Of Vulkan the pipeline: the
+// text of its SPIR-V, and what its descriptor sets bind.
 import {button, download, fill, h, number, numbered} from "./dom.js";
 import {get} from "./net.js";
 import {link} from "./table.js";
@@ -20,26 +21,38 @@ export const shaderPanel = {
                   h("td", {}, h("pre", {class: "value", text: written(value)})),
                   h("td", {class: "n"}, since === null ? "" : link(String(since), () => ctx.go(since)))))),
     ];
+    const {vulkan} = program;
     fill(
         element,
-        h("h2", {text: `Program ${program.name}${program.label ? ` “${program.label}”` : ""}`},
-          h("small", {}, "linked by call ", link(String(program.linked), () => ctx.go(program.linked)))),
-        h("div", {class: "tools"},
-          button("its draws", () => store.set({filter: `uses:program=${program.name}`, mode: "hide"}))),
-        ...(named("Uniforms", program.uniforms) || []),
+        h("h2",
+          {text: `${vulkan ? "Pipeline" : "Program"} ${program.name}${program.label ? ` “${program.label}”` : ""}`},
+          program.linked !== null &&
+              h("small", {}, vulkan ? "made by call " : "linked by call ",
+                link(String(program.linked), () => ctx.go(program.linked)))),
+        !vulkan &&
+            h("div", {class: "tools"},
+              button("its draws", () => store.set({filter: `uses:program=${program.name}`, mode: "hide"}))),
+        ...(named(vulkan ? "Descriptors and constants" : "Uniforms", program.uniforms) || []),
         ...(named("Attributes", program.attributes) || []),
         ...program.shaders.flatMap(
             (/** @type {any} */ shader) =>
                 [h("h2", {text: `${shader.stage.replace("GL_", "").replaceAll("_", " ").toLowerCase()} ${shader.name}`},
                    h("small", {},
-                     ...(shader.seq === null ?
-                             ["no source in the recording"] :
-                             ["source of call ", link(String(shader.seq), () => ctx.go(shader.seq))]))),
+                     ...(shader.seq === null ? ["no source in the recording"] :
+                                               [
+                                                 vulkan ? "SPIR-V of call " : "source of call ",
+                                                 link(String(shader.seq), () => ctx.go(shader.seq))
+                                               ]))),
                  shader.source !== null &&
-                     h("div", {class: "tools"}, button("edit", () => store.set({tab: "whatif", edit: shader.seq}), {
+                     h("div", {class: "tools"},
+                       !vulkan && button("edit", () => store.set({tab: "whatif", edit: shader.seq}), {
                          title: "change it and see what the draw becomes"
                        }),
-                       button("save", () => download(`shader-${shader.name}.glsl`, shader.source, "text/plain"))),
+                       button(
+                           "save",
+                           () => download(
+                               `shader-${shader.name.replace(" ", "-")}.${vulkan ? "spvasm" : "glsl"}`, shader.source,
+                               "text/plain"))),
                  shader.source !== null && h("pre", {text: numbered(shader.source)}),
     ]),
     );

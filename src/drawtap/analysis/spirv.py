@@ -1,0 +1,151 @@
+"""SPIR-V modules of a recording: what they enter, who uses them, and their code as text.
+
+`spirv-dis` writes the text where it is installed. Without it the text has what a module says of itself: the header,
+entry points, names, and where its variables are bound.
+"""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from drawtap.analysis.glsl import counted
+
+if TYPE_CHECKING:
+    from drawtap.trace.trace import Trace
+
+TOOL = "spirv-dis"
+_MAGIC = 0x07230203
+_HEADER = 5  # words
+_TIMEOUT_S = 20
+_NAME, _MEMBER_NAME, _ENTRY_POINT, _DECORATE = 5, 6, 15, 71
+_STAGES = ("vertex", "tessellation control", "tessellation evaluation", "geometry", "fragment", "compute")
+_DECORATIONS = {1: "SpecId", 30: "Location", 33: "Binding", 34: "DescriptorSet"}
+
+
+@dataclass(frozen=True)
+class Module:
+    """A shader module or shader object; `instructions` are those in its functions, None where the code is not SPIR-V.
+
+    `pipelines` were made of it; `draws` are the draws and dispatches that ran with one of them.
+    """
+
+    handle: int
+    seq: int
+    name: str | None
+    entry_points: Sequence[str]
+    size: int
+    instructions: int | None
+    pipelines: int
+    draws: int
+    code: bytes | None
+
+    @property
+    def text(self) -> str | None:
+        """Its code for people; None where the recording has none."""
+        return None if self.code is None else text(self.code)
+
+
+# A pipeline is the one of a module's handle that was alive when it was made.
+_MODULES = """
+WITH made AS (
+  SELECT s.seq AS module_seq, s.shader, p.seq, p.uses FROM shaders s JOIN pipelines p
+  ON list_contains(p.shaders, s.shader) AND p.seq > s.seq AND (s.destroyed_seq IS NULL OR p.seq < s.destroyed_seq)
+)
+SELECT s.shader, s.seq, s.name, s.entry_points, s.bytes, s.pipelines,
+       coalesce((SELECT sum(uses) FROM made m WHERE m.shader = s.shader AND m.module_seq = s.seq), 0), s.code
+FROM shaders s WHERE {where} ORDER BY s.seq, s.shader
+"""
+
+
+def modules(trace: Trace, where: str = "true") -> list[Module]:
+    """Return the shader modules of a recording of Vulkan, in order of creation; `where` is a condition on `s`."""
+    found = []
+    for handle, seq, name, entries, size, pipelines, draws, code in trace.sql(_MODULES.format(where=where)).fetchall():
+        content = None if code is None else bytes(code)
+        instructions = None if content is None else counted(content).instructions
+        found.append(Module(handle, seq, name, entries or (), size, instructions, pipelines, int(draws), content))
+    return found
+
+
+def text(code: bytes) -> str:
+    """Return a module as text: of spirv-dis, or what it says of itself, headed by why."""
+    program = shutil.which(TOOL)
+    if program is None:
+        return described(code, f"{TOOL} is not installed (Debian: spirv-tools): names and bindings only")
+    try:
+        done = subprocess.run([program, "-"], input=code, capture_output=True, timeout=_TIMEOUT_S, check=False)
+    except subprocess.TimeoutExpired:
+        return described(code, f"{TOOL} did not end in {_TIMEOUT_S} s: names and bindings only")
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip().splitlines()
+        return described(code, f"{TOOL} does not take it: {said[0] if said else 'no reason'}")
+    return done.stdout.decode(errors="replace")
+
+
+def described(code: bytes, why: str) -> str:
+    """Return the header, entry points, names and bindings of a module as text, under the line `why`."""
+    words = _words(code)
+    if words is None:
+        return f"; {why}\n; this is no SPIR-V: {len(code)} bytes\n"
+    major, minor = words[1] >> 16 & 0xFF, words[1] >> 8 & 0xFF
+    lines = [f"; {why}", f"; SPIR-V {major}.{minor}, generator {words[2]:#x}, ids below {words[3]}"]
+    names: dict[int, str] = {}
+    entries: list[tuple[int, int, str, Sequence[int]]] = []
+    members: list[tuple[int, int, str]] = []
+    decorations: dict[int, list[str]] = {}
+    for operation, operands in _instructions(words):
+        if operation == _NAME and operands:
+            names[operands[0]] = _string(operands[1:])[0]
+        elif operation == _MEMBER_NAME and len(operands) > 2:
+            members.append((operands[0], operands[1], _string(operands[2:])[0]))
+        elif operation == _ENTRY_POINT and len(operands) > 2:
+            name, used = _string(operands[2:])
+            entries.append((operands[0], operands[1], name, operands[2 + used :]))
+        elif operation == _DECORATE and len(operands) > 2 and operands[1] in _DECORATIONS:
+            decorations.setdefault(operands[0], []).append(f"{_DECORATIONS[operands[1]]} {operands[2]}")
+    for model, function, name, interface in entries:
+        stage = _STAGES[model] if model < len(_STAGES) else f"model {model}"
+        uses = " ".join(names.get(one) or f"%{one}" for one in interface)
+        lines.append(f'entry point %{function} {stage} "{name}" {uses}'.rstrip())
+    for one in sorted({*names, *decorations}):
+        if names.get(one) or one in decorations:
+            lines.append(
+                f"%{one} {names.get(one, '')} {' '.join(decorations.get(one, ()))}".replace("  ", " ").rstrip()
+            )
+    lines += [f"%{one}[{number}] {name}" for one, number, name in members]
+    count = counted(code)
+    lines.append(f"; {count.instructions} instructions in functions")
+    return "\n".join(lines) + "\n"
+
+
+def _words(code: bytes) -> tuple[int, ...] | None:
+    """Return the words of a module, of either order of bytes; None where it is none."""
+    for order in "<>":
+        words = struct.unpack(f"{order}{len(code) // 4}I", code[: len(code) // 4 * 4])
+        if len(words) >= _HEADER and words[0] == _MAGIC:
+            return words
+    return None
+
+
+def _instructions(words: Sequence[int]) -> Iterator[tuple[int, Sequence[int]]]:
+    """Yield operation and operands; it ends where an instruction leads behind the module."""
+    at = _HEADER
+    while at < len(words):
+        length = words[at] >> 16
+        if not length or at + length > len(words):
+            return
+        yield words[at] & 0xFFFF, words[at + 1 : at + length]
+        at += length
+
+
+def _string(words: Sequence[int]) -> tuple[str, int]:
+    """Return a text at the beginning of operands, and the words that it takes."""
+    data = struct.pack(f"<{len(words)}I", *words)
+    length = data.find(b"\0")
+    length = len(data) if length < 0 else length
+    return data[:length].decode(errors="replace"), min(length // 4 + 1, len(words))
