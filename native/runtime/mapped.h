@@ -7,14 +7,19 @@
 
 namespace dt {
 
+// Whether what is stored in the memory at `from` is not recorded. `until`: where that answer ends, at `end` or before.
+using Ignored = bool (*)(uint64_t memory, uint64_t from, uint64_t end, uint64_t* until);
 // `undefined`: nobody knows what lies there, so all of it is recorded at the first look where bytes are compared.
-void memory_mapped(Thread* t, uint64_t memory, uint64_t offset, uint64_t bytes, void* at, bool undefined);
+void memory_mapped(Thread* t, uint64_t memory, uint64_t offset, uint64_t bytes, void* at, bool undefined,
+                   Ignored ignored);
 // Records bytes that changed. `still`: no other thread writes to them.
 using Stored = void (*)(Thread* t, uint64_t memory, uint64_t offset, const uint8_t* data, uint64_t bytes, bool still);
 // The mapping ends: what was stored through it until now is recorded.
 void memory_unmapped(Thread* t, uint64_t memory, Stored stored);
-// Records what was stored in all mapped memory since the last look.
-void look_at_memory(Thread* t, Stored stored);
+// Whether to look at a memory; it may narrow the part, from 0 to ~0 when it is called.
+using Where = bool (*)(uint64_t memory, uint64_t* from, uint64_t* end);
+// Records what was stored in mapped memory since the last look, at least where `at` says.
+void look_at_memory(Thread* t, Stored stored, Where at);
 
 // payload.cc. `device`: the device may have stored this, too.
 void emit_memory_write(Thread* t, bool device, uint64_t memory, uint64_t offset, const void* data, uint64_t bytes);

@@ -6,6 +6,8 @@
 //   watch    the kernel notes which pages were written since the last look (asynchronous write protection of
 //            userfaultfd with PAGEMAP_SCAN, Linux 6.7): no signal handler, no thread, and a system call that writes
 //            into the mapping, such as read(), works as without us - which page protection by mprotect would break.
+//            Protecting a page costs a fault, and makes every processor forget its addresses. So pages that are written
+//            again and again stay unprotected and are compared.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -34,6 +36,15 @@ constexpr uint64_t LARGEST_COPY = 256ull << 20;  // larger ordinary mappings are
 constexpr uint64_t MOST_SHADOW = 64ull << 20;    // of all mappings that are watched
 constexpr int HIGH_FD = 700;                     // out of the way of the application's numbers
 
+// A page of a mapping that is watched.
+struct Page {
+  bool known;       // recorded before, and the shadow has what was
+  uint8_t written;  // how many looks, one soon after the other, found it written
+  uint8_t still;    // how many comparisons in a row found nothing
+  uint8_t last;     // the last look that found it written
+};
+constexpr uint8_t OFTEN = 3, SOON = 2, STILL = 8;
+
 struct Map {
   Map* next;
   uint32_t share_group, buffer, target, access;
@@ -44,7 +55,9 @@ struct Map {
   uint8_t* copy;    // what the mapping held when last looked at, or nullptr
   bool watched;     // its pages are watched by the kernel
   uint8_t* shadow;  // of one that is watched: what was recorded of the pages that are `known`, or nullptr
-  uint8_t* known;   // a byte for each page
+  Page* pages;      // there with the shadow
+  uint8_t looks;
+  Ignored ignored;  // which parts of Vulkan's need no look
   bool all;         // record everything at the next look
 };
 
@@ -125,6 +138,8 @@ bool open_watch() {
   return !g_watch_failed;
 }
 
+bool is_watching() { return g_watch_fd >= 0 && g_watch_pid == getpid(); }
+
 UffdRange page_range(const Map* m) {
   uint64_t begin = (uint64_t)(uintptr_t)m->at & ~(PAGE - 1);
   uint64_t end = ((uint64_t)(uintptr_t)m->at + m->bytes + PAGE - 1) & ~(PAGE - 1);
@@ -156,15 +171,15 @@ bool watch(Map* m) {
 void drop_shadow(Map* m) {
   if (m->shadow) g_shadow_left += m->bytes;
   free(m->shadow);
-  free(m->known);
-  m->shadow = m->known = nullptr;
+  free(m->pages);
+  m->shadow = nullptr, m->pages = nullptr;
 }
 
 void unwatch(Map* m) {
   drop_shadow(m);
   if (!m->watched) return;
   m->watched = false;
-  if (g_watch_fd < 0 || g_watch_pid != getpid()) return;
+  if (!is_watching()) return;
   UffdRange range = page_range(m);
   ioctl(g_watch_fd, UFFDIO_UNREGISTER_, &range);
 }
@@ -222,103 +237,175 @@ void look_by_copy(Thread* t, Map* m) {
 bool has_shadow(Map* m) {
   if (m->shadow || m->bytes > g_shadow_left) return m->shadow;
   m->shadow = (uint8_t*)malloc(m->bytes);  // pages that nobody touches cost nothing
-  m->known = (uint8_t*)calloc(page_range(m).length / PAGE, 1);
-  if (m->shadow && m->known) {
+  m->pages = (Page*)calloc(page_range(m).length / PAGE, sizeof(Page));
+  if (m->shadow && m->pages) {
     g_shadow_left -= m->bytes;
     return true;
   }
   free(m->shadow);
-  free(m->known);
-  m->shadow = m->known = nullptr;
+  free(m->pages);
+  m->shadow = nullptr, m->pages = nullptr;
   return false;
 }
 
-// Parts of a page that was recorded before differ from then in few bytes, as uniforms among others do.
-void emit_difference(Thread* t, Map* m, uint64_t begin, uint64_t end) {
+Page* page_of(const Map* m, uint64_t at) {
+  return &m->pages[((uint64_t)(uintptr_t)m->at + at - page_range(m).start) / PAGE];
+}
+uint64_t end_of_page(const Map* m, uint64_t at) {
+  const uint64_t base = (uint64_t)(uintptr_t)m->at, end = ((base + at) & ~(PAGE - 1)) + PAGE - base;
+  return end < m->bytes ? end : m->bytes;
+}
+
+// Parts of a page that was recorded before differ from then in few bytes, as uniforms among others do. Returns whether
+// some do.
+bool emit_difference(Thread* t, Map* m, uint64_t begin, uint64_t end) {
   struct Place {
     Thread* t;
     Map* map;
     uint64_t begin;
-  } place = {t, m, begin};
+    bool any;
+  } place = {t, m, begin, false};
   changed_parts(
       m->shadow + begin, m->at + begin, end - begin,
       [](void* user, uint64_t offset, uint64_t length) {
-        const Place* p = (const Place*)user;
+        Place* p = (Place*)user;
         const uint64_t from = p->begin + offset;
+        p->any = true;
         memcpy(p->map->shadow + from, p->map->at + from, length);
         emit_part(p->t, p->map, p->map->shadow, from, length);
       },
       &place);
+  return place.any;
 }
 
-// Pages that were written to, from `begin` to `end` in the mapping.
+// Pages that were written to and are protected again, from `begin` to `end` in the mapping.
 void emit_written(Thread* t, Map* m, uint64_t begin, uint64_t end) {
-  if (begin >= end) return;
   if (!has_shadow(m)) return emit_living(t, m, begin, end - begin);
-  const uint64_t base = (uint64_t)(uintptr_t)m->at, first = page_range(m).start;
   uint64_t fresh = begin;  // from here on pages were not recorded before
   for (uint64_t at = begin; at < end;) {
-    uint64_t next = ((base + at) & ~(PAGE - 1)) + PAGE - base;
-    if (next > end) next = end;
-    uint8_t& known = m->known[(base + at - first) / PAGE];
-    if (known) {
+    const uint64_t next = end_of_page(m, at);
+    Page* const page = page_of(m, at);
+    const bool soon = (uint8_t)(m->looks - page->last) <= SOON;
+    page->written = !soon ? 1 : page->written < OFTEN ? page->written + 1 : OFTEN;
+    page->last = m->looks, page->still = 0;
+    if (page->known) {
       emit_part(t, m, m->shadow, fresh, at - fresh);
       emit_difference(t, m, at, next);
       fresh = next;
     } else {
       memcpy(m->shadow + at, m->at + at, next - at);
-      known = 1;
+      page->known = true;
     }
     at = next;
   }
   emit_part(t, m, m->shadow, fresh, end - fresh);
 }
 
-// Pages written since the last look. False: the kernel no longer watches this memory.
-bool look_by_watch(Thread* t, Map* m) {
-  if (g_watch_pid != getpid() || g_watch_fd < 0) return false;
-  UffdRange range = page_range(m);
-  uint64_t base = (uint64_t)(uintptr_t)m->at, from = range.start, end = range.start + range.length;
-  uint64_t begin_run = 0, end_run = 0;  // of bytes in the mapping, not recorded yet
-  while (from < end) {
-    PageRegion regions[64];
-    ScanArguments scan{};
-    scan.size = sizeof scan;
-    scan.flags = SCAN_PROTECT_AGAIN | SCAN_CHECK;
-    scan.start = from;
-    scan.end = end;
-    scan.vec = (uint64_t)(uintptr_t)regions;
-    scan.vec_len = 64;
-    scan.category_mask = scan.return_mask = PAGE_WRITTEN;
-    int found = ioctl(g_pagemap_fd, PAGEMAP_SCAN_, &scan);
-    if (found < 0) return false;
-    for (int i = 0; i < found; i++) {
-      uint64_t b = regions[i].start > base ? regions[i].start - base : 0;
-      uint64_t e = regions[i].end - base < m->bytes ? regions[i].end - base : m->bytes;
-      if (regions[i].end <= base || b >= e) continue;
-      if (b <= end_run && end_run) {
-        end_run = e;
-        continue;
-      }
-      emit_written(t, m, begin_run, end_run);
-      begin_run = b;
-      end_run = e;
-    }
-    if (scan.walk_end <= from) break;
-    from = scan.walk_end;
+// A page that is written often and therefore not protected. Where it stays as it is, it is protected at the next look.
+void compare_page(Thread* t, Map* m, uint64_t begin, uint64_t end) {
+  Page* const page = page_of(m, begin);
+  page->last = m->looks;
+  if (emit_difference(t, m, begin, end))
+    page->still = 0;
+  else if (++page->still >= STILL)
+    page->written = 0;
+}
+
+enum class Treat : uint8_t { PROTECT, COMPARE, IGNORE };
+
+// What becomes of the page at `at`, which was written. `part`: the end of the part of the memory that it lies in.
+Treat treat(const Map* m, uint64_t at, uint64_t* part, bool* unused) {
+  if (m->ignored && at >= *part) {
+    *unused = m->ignored(m->memory, m->offset + at, m->offset + m->bytes, part);
+    *part -= m->offset;
   }
-  emit_written(t, m, begin_run, end_run);
+  if (m->ignored && *unused && *part >= end_of_page(m, at)) return Treat::IGNORE;
+  return m->pages && page_of(m, at)->known && page_of(m, at)->written >= OFTEN ? Treat::COMPARE : Treat::PROTECT;
+}
+
+// The kernel notes what is written from now on. `regions`: where it puts which pages were written, nullptr: these are
+// protected again. Returns how many regions, -1: the kernel does not watch this memory.
+int scan(uint64_t from, uint64_t end, PageRegion* regions, uint64_t most, uint64_t* until) {
+  PageRegion none;
+  ScanArguments scan{};
+  scan.size = sizeof scan;
+  scan.flags = SCAN_CHECK | (regions ? 0 : SCAN_PROTECT_AGAIN);
+  scan.start = from;
+  scan.end = end;
+  scan.vec = (uint64_t)(uintptr_t)(regions ? regions : &none);
+  scan.vec_len = regions ? most : 1;
+  scan.category_mask = scan.return_mask = PAGE_WRITTEN;
+  const int found = ioctl(g_pagemap_fd, PAGEMAP_SCAN_, &scan);
+  *until = scan.walk_end;
+  return found;
+}
+
+bool protect_again(const Map* m, uint64_t begin, uint64_t end) {
+  const uint64_t base = (uint64_t)(uintptr_t)m->at, stop = (base + end + PAGE - 1) & ~(PAGE - 1);
+  for (uint64_t from = (base + begin) & ~(PAGE - 1), until; from < stop; from = until)
+    if (scan(from, stop, nullptr, 1, &until) < 0 || until <= from) return false;
   return true;
 }
 
-void look(Thread* t, Map* m) {
+// Pages that were written, from `begin` to `end` in the mapping.
+bool look_at_pages(Thread* t, Map* m, uint64_t begin, uint64_t end) {
+  uint64_t part = 0;
+  bool unused = false;
+  for (uint64_t at = begin; at < end;) {
+    const Treat how = treat(m, at, &part, &unused);
+    uint64_t next = end_of_page(m, at);
+    if (how == Treat::PROTECT) {
+      while (next < end && treat(m, next, &part, &unused) == how) next = end_of_page(m, next);
+      if (!protect_again(m, at, next)) return false;
+      emit_written(t, m, at, next);
+    } else if (how == Treat::COMPARE) {
+      compare_page(t, m, at, next);
+    } else if (m->pages) {
+      page_of(m, at)->known = false;  // the shadow is no longer what lies there
+    }
+    at = next;
+  }
+  return true;
+}
+
+// Pages written since the last look, from `first` to `last` in the buffer or memory. False: the kernel no longer
+// watches it.
+bool look_by_watch(Thread* t, Map* m, uint64_t first, uint64_t last) {
+  if (!is_watching()) return false;
+  first = first > m->offset ? first - m->offset : 0;
+  last = last > m->offset ? last - m->offset : 0;
+  if (last > m->bytes) last = m->bytes;
+  if (first >= last) return true;
+  const uint64_t base = (uint64_t)(uintptr_t)m->at, end = (base + last + PAGE - 1) & ~(PAGE - 1);
+  uint64_t begin_run = 0, end_run = 0;  // of bytes in the mapping, not looked at yet
+  m->looks++;
+  for (uint64_t from = (base + first) & ~(PAGE - 1), until; from < end; from = until) {
+    PageRegion regions[64];
+    const int found = scan(from, end, regions, 64, &until);
+    if (found < 0) return false;
+    for (int i = 0; i < found; i++) {
+      const uint64_t b = regions[i].start > base ? regions[i].start - base : 0;
+      const uint64_t e = regions[i].end - base < m->bytes ? regions[i].end - base : m->bytes;
+      if (regions[i].end <= base || b >= e) continue;
+      if (b > end_run || !end_run) {
+        if (!look_at_pages(t, m, begin_run, end_run)) return false;
+        begin_run = b;
+      }
+      end_run = e;
+    }
+    if (until <= from) break;
+  }
+  return look_at_pages(t, m, begin_run, end_run);
+}
+
+void look(Thread* t, Map* m, uint64_t from = 0, uint64_t end = ~0ull) {
   if (m->watched) {
-    if (!m->all && look_by_watch(t, m)) return;
+    if (!m->all && look_by_watch(t, m, from, end)) return;
     if (m->all) {
       // Everything is recorded now, so what was noted until here is void.
       UffdProtect protect{page_range(m), PROTECT_WP};
       drop_shadow(m);
-      if (g_watch_pid == getpid() && ioctl(g_watch_fd, UFFDIO_WRITEPROTECT_, &protect) == 0) return emit_all(t, m);
+      if (is_watching() && ioctl(g_watch_fd, UFFDIO_WRITEPROTECT_, &protect) == 0) return emit_all(t, m);
     }
     unwatch(m);
     make_copy(m);
@@ -524,7 +611,8 @@ void changed_parts(const uint8_t* before, const uint8_t* now, uint64_t bytes,
 
 // ---- memory of Vulkan ---------------------------------------------------------------------------
 
-void memory_mapped(Thread* t, uint64_t memory, uint64_t offset, uint64_t bytes, void* at, bool undefined) {
+void memory_mapped(Thread* t, uint64_t memory, uint64_t offset, uint64_t bytes, void* at, bool undefined,
+                   Ignored ignored) {
   using namespace gl;
   const int saved = errno;
   Map* m = (Map*)calloc(1, sizeof *m);
@@ -532,6 +620,7 @@ void memory_mapped(Thread* t, uint64_t memory, uint64_t offset, uint64_t bytes, 
     m->share_group = ~0u;  // no context's
     m->access = GL_MAP_PERSISTENT_BIT | GL_MAP_WRITE_BIT;
     m->memory = memory;
+    m->ignored = ignored;
     m->at = (uint8_t*)at;
     m->offset = offset;
     m->bytes = bytes;
@@ -567,15 +656,16 @@ void memory_unmapped(Thread* t, uint64_t memory, Stored stored) {
   errno = saved;
 }
 
-void look_at_memory(Thread* t, Stored stored) {
+void look_at_memory(Thread* t, Stored stored, Where at) {
   using namespace gl;
   if (!any_map()) return;
   const int saved = errno;
   lock(&g_maps_lock);
   for (Map* m = g_maps; m; m = m->next) {
-    if (!m->memory) continue;
+    uint64_t from = 0, end = ~0ull;
+    if (!m->memory || !at(m->memory, &from, &end)) continue;
     m->stored = stored;
-    look(t, m);
+    look(t, m, from, end);
   }
   unlock(&g_maps_lock);
   errno = saved;

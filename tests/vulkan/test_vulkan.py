@@ -13,7 +13,7 @@ import pytest
 from drawtap.capture.launch import RecordOptions
 from drawtap.errors import UsageError
 from shared import run_drawtap
-from vulkan.conftest import environment
+from vulkan.conftest import build, environment
 
 
 def sql(trace: Path, query: str) -> list[dict[str, object]]:
@@ -215,3 +215,21 @@ gl.glFinish()
 def sys_python() -> str:
     """Return the interpreter itself: a virtual environment's is a link that some tools do not follow."""
     return os.path.realpath("/proc/self/exe")
+
+
+def test_pages_that_are_written_often_are_not_protected_each_time(header: Path, tmp_path: Path) -> None:
+    """Nothing stored is lost, nothing of an image is taken for the program's, and the program has few faults."""
+    program = build(header, Path(__file__).with_name("mapped.c"), tmp_path / "mapped", "-l:libvulkan.so.1")
+    trace = tmp_path / "mapped.dtap"
+    command = [Path(sys.executable).with_name("drawtap"), "record", "-q", "-o", trace, "--", program]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    faults, pages = map(int, done.stdout.split())
+    assert faults < 50, f"{faults} faults in 150 submits that change one page and an image of {pages} pages"
+    written = sql(
+        trace, 'SELECT "offset" AS at, data_bytes AS bytes, hex(data_data) AS data FROM memory_writes ORDER BY seq'
+    )
+    changes = [row["data"] for row in written if row["at"] == 16]
+    assert changes == [f"{i:02X}" * 4 for i in range(2, 201)]  # the first is in the whole page
+    assert [(row["at"], row["bytes"]) for row in written if row["at"] != 16] == [(0, 4096), ((1 << 20) + 8192 + 64, 4)]
+    assert sql(trace, "SELECT * FROM device_writes") == []

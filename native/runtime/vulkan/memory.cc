@@ -91,8 +91,11 @@ void store(Thread* t, bool device, uint64_t memory, uint64_t offset, const uint8
   free(copy);
 }
 
+// 0: none did since the last look.
+uint64_t last_that_ran() { return __atomic_load_n(&busy, __ATOMIC_ACQUIRE) ? next_submission() - 1 : 0; }
+
 void stored(Thread* t, uint64_t memory, uint64_t offset, const uint8_t* data, uint64_t bytes, bool still) {
-  const uint64_t last = __atomic_load_n(&busy, __ATOMIC_ACQUIRE) ? next_submission() - 1 : 0;
+  const uint64_t last = last_that_ran();
   const bool unseen = !known(memory, BYTES);  // and so are what lies there
   const uint64_t end = offset + bytes;
   uint64_t begin = offset;  // of bytes of one kind that are not recorded yet
@@ -110,22 +113,46 @@ void stored(Thread* t, uint64_t memory, uint64_t offset, const uint8_t* data, ui
   record(end);
 }
 
-void look_around(Thread* t) {
+// The image that this thread destroys. What the device stored in it must not be taken for stores in whatever comes to
+// lie there, so it is looked at now.
+struct Ending {
+  uint64_t memory, from, end;
+};
+__thread Ending ending __attribute__((tls_model("initial-exec")));
+
+bool is_ignored(uint64_t memory, uint64_t from, uint64_t end, uint64_t* until) {
+  if (ending.memory != memory && known(memory, BYTES))
+    return reach::who(memory, from, end, last_that_ran(), until) == reach::IMAGE;
+  *until = end;
+  return false;
+}
+bool where_the_image_ends(uint64_t memory, uint64_t* from, uint64_t* end) {
+  *from = ending.from, *end = ending.end;
+  return memory == ending.memory;
+}
+
+bool anywhere(uint64_t, uint64_t*, uint64_t*) { return true; }
+// Where nothing lies that the device writes to, no change can be its.
+bool where_the_device_writes(uint64_t memory, uint64_t* from, uint64_t* end) {
+  return !known(memory, BYTES) || reach::is_written(memory, last_that_ran(), from, end);
+}
+
+void look_around(Thread* t, Where at) {
   const uint64_t done = all_done();
   const bool idle = is_idle();
-  look_at_memory(t, stored);
+  look_at_memory(t, stored, at);
   reach::forget_until(done);
   __atomic_store_n(&busy, idle ? 0u : 1u, __ATOMIC_RELEASE);
 }
 
 // After a wait: what changed until now is told from what the program stores from now on.
 void settled(Thread* t) {
-  if (__atomic_load_n(&busy, __ATOMIC_ACQUIRE) && is_idle()) look_around(t);
+  if (__atomic_load_n(&busy, __ATOMIC_ACQUIRE) && is_idle()) look_around(t, where_the_device_writes);
 }
 
 // Returns the submission's number, with its queue; nullptr: more queues than can be told apart, always busy.
 const Queue* submit(Thread* t, VkQueue handle, VkFence fence, uint64_t* number) {
-  look_around(t);
+  look_around(t, anywhere);
   __atomic_store_n(&busy, 1u, __ATOMIC_RELEASE);
   Queue* queue = queue_of(raw(handle));
   *number = __atomic_add_fetch(&submissions, 1, __ATOMIC_ACQ_REL);
@@ -144,7 +171,7 @@ void mapped(Thread* t, VkDeviceMemory memory, uint64_t offset, uint64_t size, vo
   const bool undefined = known(raw(memory), FRESH) && !reach::is_within(raw(memory), next_submission() - 1);
   if (!offset && size >= all) learn(raw(memory), FRESH, 0);
   if (size)
-    memory_mapped(t, raw(memory), offset, size, *at, undefined);
+    memory_mapped(t, raw(memory), offset, size, *at, undefined, is_ignored);
   else
     emit_loss(t, "map-lost", "memory that was allocated unseen is mapped: what is stored in it is not recorded");
 }
@@ -214,7 +241,10 @@ void after_vkCreateImage(Thread*, VkDevice, const VkImageCreateInfo* info, const
 void before_vkDestroyBuffer(Thread*, VkDevice, VkBuffer buffer, const VkAllocationCallbacks*) {
   reach::gone(raw(buffer), next_submission() - 1);
 }
-void before_vkDestroyImage(Thread*, VkDevice, VkImage image, const VkAllocationCallbacks*) {
+void before_vkDestroyImage(Thread* t, VkDevice, VkImage image, const VkAllocationCallbacks*) {
+  if (reach::is_image(raw(image), &ending.memory, &ending.from, &ending.end))
+    look_at_memory(t, stored, where_the_image_ends);
+  ending.memory = 0;
   reach::gone(raw(image), next_submission() - 1);
 }
 void after_vkGetImageMemoryRequirements(Thread*, VkDevice, VkImage image, VkMemoryRequirements* needs) {

@@ -22,6 +22,7 @@ constexpr unsigned RESOURCES = 1024, MEMORIES = 256;
 Node* by_resource[RESOURCES];
 Node* by_memory[MEMORIES];
 uint32_t g_lock;
+unsigned g_dead;  // nodes in a memory whose resource is gone
 
 unsigned bucket(uint64_t handle, unsigned of) { return (unsigned)(handle * 0x9e3779b97f4a7c15ull >> 40) % of; }
 
@@ -64,6 +65,7 @@ template <typename Leaves> void leave_memory(Node** at, Leaves leaves) {
     }
     *at = n->next_in_memory;
     n->memory = 0;
+    if (n->died) g_dead--;
     if (!n->resource) free(n);
   }
 }
@@ -115,7 +117,10 @@ void gone(uint64_t resource, uint64_t submission) {
     unlink_resource(n);
     n->resource = 0;
     n->died = submission + 1;
-    if (!n->memory) free(n);
+    if (n->memory)
+      g_dead++;
+    else
+      free(n);
   }
   unlock(&g_lock);
 }
@@ -135,8 +140,19 @@ void is_target(uint64_t buffer, uint64_t since) {
 
 void forget_until(uint64_t submission) {
   lock(&g_lock);
-  for (Node*& head : by_memory) leave_memory(&head, [=](const Node& n) { return n.died && n.died - 1 <= submission; });
+  if (g_dead)
+    for (Node*& head : by_memory)
+      leave_memory(&head, [=](const Node& n) { return n.died && n.died - 1 <= submission; });
   unlock(&g_lock);
+}
+
+bool is_image(uint64_t resource, uint64_t* memory, uint64_t* from, uint64_t* end) {
+  lock(&g_lock);
+  const Node* n = find(resource);
+  const bool is = n && n->kind == OPAQUE_IMAGE && n->memory;
+  if (is) *memory = n->memory, *from = n->begin, *end = end_of(*n);
+  unlock(&g_lock);
+  return is;
 }
 
 Who who(uint64_t memory, uint64_t from, uint64_t end, uint64_t last, uint64_t* until) {
@@ -168,6 +184,25 @@ bool is_within(uint64_t memory, uint64_t last) {
     found = found || (n->memory == memory && n->since && n->since <= last);
   unlock(&g_lock);
   return found;
+}
+
+bool is_written(uint64_t memory, uint64_t last, uint64_t* from, uint64_t* end) {
+  constexpr unsigned MOST_IMAGES = 16;  // each is compared with all that lies beside it
+  unsigned images = 0;
+  *from = ~0ull, *end = 0;
+  lock(&g_lock);
+  const Node* const first = by_memory[bucket(memory, MEMORIES)];
+  for (const Node* n = first; n; n = n->next_in_memory) {
+    if (n->memory != memory || !n->since || n->since > last) continue;
+    bool counts = n->kind != OPAQUE_IMAGE || !n->bytes || ++images > MOST_IMAGES;
+    for (const Node* o = first; o && !counts; o = o->next_in_memory)
+      counts = o->memory == memory && o->kind != OPAQUE_IMAGE && o->begin < end_of(*n) && n->begin < end_of(*o);
+    if (!counts) continue;
+    if (n->begin < *from) *from = n->begin;
+    if (end_of(*n) > *end) *end = end_of(*n);
+  }
+  unlock(&g_lock);
+  return *from < *end;
 }
 
 }  // namespace dt::reach

@@ -29,11 +29,15 @@ void memory_gone(uint64_t memory);
 void is_target(uint64_t buffer, uint64_t since);
 // Submissions up to that number are over, and what they wrote was looked at.
 void forget_until(uint64_t submission);
+// Whether a resource is an opaque image that lies in a memory, and where.
+bool is_image(uint64_t resource, uint64_t* memory, uint64_t* from, uint64_t* end);
 
 // Who may have written at `from`, and where that ends: at `end` or before. `last`: the last submission that may have
 // run, 0: none.
 Who who(uint64_t memory, uint64_t from, uint64_t end, uint64_t last, uint64_t* until);
 // One of the submissions up to that number could write to that memory.
 bool is_within(uint64_t memory, uint64_t last);
+// The same without images, where a program has no business: who() may be EITHER, and from where to where at most.
+bool is_written(uint64_t memory, uint64_t last, uint64_t* from, uint64_t* end);
 
 }  // namespace dt::reach

@@ -1,0 +1,112 @@
+/* A buffer that is stored to before each of many submits, and beside it in the same mapped memory an image that the
+ * device clears. Then a buffer takes the image's place.
+ *
+ * Prints how many pages were faulted in once that went on for a while, and how many pages the image has. */
+#include "vk.h"
+#include "check.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <sys/resource.h>
+
+enum { SUBMITS = 200, SETTLED = 50, SIDE = 128, PLACE = 1 << 20, BYTES = 2 << 20 };
+
+static VkDevice device;
+static VkQueue queue;
+static VkDeviceMemory memory;
+
+static void start(void) {
+  VkApplicationInfo about = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .apiVersion = 1u << 22 | 1 << 12};
+  VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pApplicationInfo = &about};
+  VkInstance instance;
+  CHECK(vkCreateInstance(&info, 0, &instance));
+  uint32_t one = 1;
+  VkPhysicalDevice physical;
+  vkEnumeratePhysicalDevices(instance, &one, &physical);
+  float priority = 1;
+  VkDeviceQueueCreateInfo of = {
+      .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1, .pQueuePriorities = &priority};
+  VkDeviceCreateInfo made = {
+      .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .queueCreateInfoCount = 1, .pQueueCreateInfos = &of};
+  CHECK(vkCreateDevice(physical, &made, 0, &device));
+  vkGetDeviceQueue(device, 0, 0, &queue);
+  VkMemoryAllocateInfo room = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = BYTES};
+  CHECK(vkAllocateMemory(device, &room, 0, &memory));
+}
+
+static void place_buffer(uint64_t at) {
+  VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                             .size = SIDE * SIDE * 4,
+                             .usage = VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT};
+  VkBuffer buffer;
+  CHECK(vkCreateBuffer(device, &info, 0, &buffer));
+  VkMemoryRequirements needs;
+  vkGetBufferMemoryRequirements(device, buffer, &needs);
+  CHECK(vkBindBufferMemory(device, buffer, memory, at));
+}
+
+static VkImage place_image(uint64_t at) {
+  VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                            .imageType = VK_IMAGE_TYPE_2D,
+                            .format = VK_FORMAT_R8G8B8A8_UNORM,
+                            .extent = {SIDE, SIDE, 1},
+                            .mipLevels = 1,
+                            .arrayLayers = 1,
+                            .samples = VK_SAMPLE_COUNT_1_BIT,
+                            .usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+  VkImage image;
+  CHECK(vkCreateImage(device, &info, 0, &image));
+  VkMemoryRequirements needs;
+  vkGetImageMemoryRequirements(device, image, &needs);
+  CHECK(vkBindImageMemory(device, image, memory, at));
+  return image;
+}
+
+static void clear(VkCommandBuffer commands, VkImage image, int i) {
+  VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+  CHECK(vkBeginCommandBuffer(commands, &begin));
+  if (image) {
+    VkClearColorValue colour = {.float32 = {(float)(i + 1) / (SUBMITS + 1), 0.5f, 0.25f, 1}};
+    VkImageSubresourceRange all = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
+    vkCmdClearColorImage(commands, image, VK_IMAGE_LAYOUT_GENERAL, &colour, 1, &all);
+  }
+  CHECK(vkEndCommandBuffer(commands));
+  VkSubmitInfo work = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &commands};
+  CHECK(vkQueueSubmit(queue, 1, &work, 0));
+  CHECK(vkQueueWaitIdle(queue));
+}
+
+static long faults(void) {
+  struct rusage use;
+  getrusage(RUSAGE_SELF, &use);
+  return use.ru_minflt;
+}
+
+int main(void) {
+  start();
+  VkCommandPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+                                  .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT};
+  VkCommandPool pool;
+  CHECK(vkCreateCommandPool(device, &info, 0, &pool));
+  VkCommandBufferAllocateInfo one = {
+      .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = pool, .commandBufferCount = 1};
+  VkCommandBuffer commands;
+  CHECK(vkAllocateCommandBuffers(device, &one, &commands));
+  place_buffer(0);
+  VkImage image = place_image(PLACE);
+  unsigned char* at;
+  CHECK(vkMapMemory(device, memory, 0, ~0ull, 0, (void**)&at));
+  long before = 0;
+  for (int i = 0; i < SUBMITS; i++) {
+    if (i == SETTLED) before = faults();
+    memset(at + 16, i + 1, 4);
+    clear(commands, image, i);
+  }
+  printf("%ld %d\n", faults() - before, SIDE * SIDE * 4 / 4096);
+  vkDestroyImage(device, image, 0);
+  place_buffer(PLACE);
+  clear(commands, 0, 0);
+  memset(at + PLACE + 8192 + 64, 0xee, 4); /* the image's third page, and no other */
+  clear(commands, 0, 0);
+  return 0;
+}
