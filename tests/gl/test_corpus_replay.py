@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import shutil
 import subprocess
@@ -486,3 +488,23 @@ def test_a_texture_that_steers_stays(textured: Path, tmp_path: Path) -> None:
     assert holds(tmp_path / "b.dtap")
     with pytest.raises(DrawtapError, match="another"):
         hiding.hide(textured, tmp_path / "c.dtap", b"1", lambda _: False, 60)
+
+
+@pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed")
+def test_what_holds_is_signed_and_its_receiver_plays_nothing(triangle: Path, tmp_path: Path) -> None:
+    file, key = Path(shutil.copy(triangle, tmp_path / "t.dtap")), tmp_path / "ada"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
+    (tmp_path / "signers").write_text(f"ada@example {key.with_suffix('.pub').read_text()}")
+    answer = run_drawtap("sign", file, "--key", key, "--on", "llvmpipe")
+    assert answer.returncode == 0, answer.stderr
+    envelope = json.loads((tmp_path / "t.dtap.sig.json").read_text())
+    said = json.loads(base64.b64decode(envelope["payload"]))
+    assert said["_type"] == "https://in-toto.io/Statement/v1"
+    assert said["subject"] == [{"name": "t.dtap", "digest": {"sha256": hashlib.sha256(file.read_bytes()).hexdigest()}}]
+    check = ("verify", file, "--signers", tmp_path / "signers")
+    assert run_drawtap(*check).returncode == 0
+    body = bytearray(file.read_bytes())
+    body[len(body) // 2] ^= 1
+    file.write_bytes(body)
+    answer = run_drawtap(*check)
+    assert (answer.returncode, "about another file" in answer.stderr) == (4, True)

@@ -71,7 +71,7 @@ def test_old_names_have_help_and_the_arguments_of_what_they_mean(drawtap, name):
     assert answer.out.startswith("Usage: drawtap ")
     if name in ALIASES:
         alias, known = ALIASES[name], {p.name for p in COMMANDS.get(ALIASES[name].verb).params}
-        assert {*alias.values, *alias.arguments, *alias.without} <= known
+        assert {*alias.values, *alias.arguments, *alias.without, *alias.needed} <= known
         assert not {*alias.values, *alias.without} & {p.name for p in find(name).params}
 
 

@@ -1,8 +1,9 @@
-"""Old names of verbs. They work on the command line, at the prompt and in Python; no help page lists them.
+"""Other names of verbs. They work on the command line, at the prompt and in Python; the list of verbs has none of them.
 
-Some are the commands of Kyostila's Graphics Quality Analysis Toolkit (its Table 2), the others names that drawtap's own
-verbs had. An old name is a present verb with some of its options set, or with options that are arguments here. The
-functions at the end are commands of the prompt that also work on files, and names whose arguments were others.
+Some are the commands of Kyostila's Graphics Quality Analysis Toolkit (its Table 2). Others are names that drawtap's own
+verbs had, or words for one option of a verb. Such a name is a present verb with some of its options set, or with
+options that are arguments here. The functions at the end are commands of the prompt that also work on files, and names
+whose arguments were others.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class Alias:
     """A present verb: options that the old name implies, options that are arguments of it, arguments it lacks.
 
     `kernel`: it is for traces of the kernel alone. `shorts` are short spellings that its options had, `options` its
-    options that are arguments of the verb.
+    options that are arguments of the verb. `needed` are options that it cannot do without, with their words here.
     """
 
     verb: str
@@ -37,6 +38,7 @@ class Alias:
     kernel: bool = False
     shorts: Mapping[str, str] = field(default_factory=dict)
     options: tuple[str, ...] = ()
+    needed: Mapping[str, str] = field(default_factory=dict)
 
 
 _CHANGES = ("set_", "drop", "replace", "insert", "script", "config", "renumber", "check")
@@ -77,6 +79,8 @@ ALIASES: Mapping[str, Alias] = {
     "system sql": Alias("sql", kernel=True),
     "trace": Alias("record", arguments=("pid",), without=("program",)),
     "verify-state": Alias("verify", {"state": True}),
+    # A word for what one option does.
+    "sign": Alias("verify", without=("state", "every", "signers"), needed={"sign": "key"}),
 }
 
 
@@ -92,6 +96,12 @@ def command_of(name: str) -> Command:
     kept = [p for p in verb.params if p.name not in gone and p.name not in alias.arguments]
     kept = [replace(p, opt=replace(p.opt, short=alias.shorts.get(p.name, p.opt.short))) for p in kept]
     kept = [replace(p, kind="option") if p.name in alias.options else p for p in kept]
+    kept = [
+        replace(p, required=True, opt=replace(p.opt, word=alias.needed[p.name], metavar="KEY"))
+        if p.name in alias.needed
+        else p
+        for p in kept
+    ]
     kept.sort(key=lambda p: p.kind == "option")
     moved = [_as_argument(next(p for p in verb.params if p.name == n)) for n in alias.arguments]
     at = next((i for i, p in enumerate(kept) if p.kind == "option"), len(kept))
