@@ -6,6 +6,7 @@ import hashlib
 import importlib
 import json
 import logging
+import math
 import os
 import random
 import re
@@ -74,8 +75,62 @@ def store(tmp_path: Path) -> Store:
     return create(str(tmp_path / "store"))
 
 
+class _Meter:
+    """Counts what a bucket is sent, and ends the process that sends when that is so much."""
+
+    def __init__(self) -> None:
+        self.taken, self.limit, self.keeps = 0, math.inf, True
+        self.writer: subprocess.Popen[str] | None = None
+        self._lock = threading.Lock()
+
+    def take(self, count: int) -> bool:
+        """Count so many bytes; return whether the writer has just been ended."""
+        with self._lock:
+            before, self.taken = self.taken, self.taken + count
+        if self.writer is None or not before < self.limit <= self.taken:
+            return False
+        self.writer.kill()
+        self.writer.wait()
+        return True
+
+
+def _handler(meter: _Meter, base: type) -> type:
+    class Handler(base):  # type: ignore[misc]
+        """Takes whole objects alone, as S3 does; one whose writer was ended while it was sent, or not (`keeps`)."""
+
+        def _dispatch(self, action: object) -> None:
+            if meter.take(REQUEST_BYTES) and not meter.keeps:
+                self.close_connection = True
+            else:
+                super()._dispatch(action)
+
+        def _read_body(self) -> bytes:
+            length, body, ended = int(self.headers.get("Content-Length") or 0), b"", False
+            while len(body) < length and (part := self.rfile.read(min(length - len(body), 4096))):
+                body += part
+                ended |= meter.take(len(part))
+            if len(body) < length or (ended and not meter.keeps):
+                raise ConnectionAbortedError
+            return body
+
+    return Handler
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing about clients that are gone."""
+
+
+REQUEST_BYTES = 200  # that a request counts for besides its body
+
+
 @pytest.fixture
-def bucket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def meter() -> _Meter:
+    return _Meter()
+
+
+@pytest.fixture
+def bucket(tmp_path: Path, meter: _Meter, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The address of an empty bucket of a server that speaks S3 over HTTP."""
     pytest.importorskip("obstore", reason="obstore is an extra: pip install 'drawtap[fleet]'")
     localbucket = pytest.importorskip("localbucket", reason="pip install localbucket")
@@ -83,7 +138,7 @@ def bucket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     (folder / "gfx").mkdir(parents=True)
     monkeypatch.setattr(localbucket.S3Handler, "data_root", folder, raising=False)
     logging.getLogger(localbucket.logger.name).setLevel(logging.CRITICAL)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), localbucket.S3Handler)
+    server = _Server(("127.0.0.1", 0), _handler(meter, localbucket.S3Handler))
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     _credentials(monkeypatch, f"http://127.0.0.1:{server.server_port}")
@@ -265,21 +320,45 @@ def test_a_killed_adder_leaves_a_whole_store(tmp_path: Path) -> None:
     for number in range(steps(3, 50)):
         store = create(str(tmp_path / f"killed{number}"))
         at = rng.randrange(1, total - 400)
-        done = subprocess.run(
-            [sys.executable, "-c", _KILLED, store.where, str(file), str(at), NO_FINDINGS],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == -9, (at, done.stderr)
-        assert not check(store).faults, at
-        added = Adder(store).add(file, {"app": "nav"})
-        assert _timeless(store) == expected, at
-        assert not check(store).faults
-        restore(store, added.id, tmp_path / "back.dtap")
+        with _adder(store, file, at) as adder:
+            said = adder.communicate()[1]
+        assert adder.returncode == -9, (at, said)
+        _stays_whole(store, file, expected, tmp_path)
         # What it had begun to write goes with a sweep.
         sweep(store, 0)
         assert not [entry for entry in store.objects.listed("") if not kind_of(entry.name)]
+
+
+def test_an_adder_killed_before_a_bucket_leaves_a_whole_store(bucket: str, meter: _Meter, tmp_path: Path) -> None:
+    file = _recording(tmp_path / "a.dtap", (BIG, SMALL, FLAT, BIG[:-5]))
+    alone = create(f"{bucket}/alone")
+    begun = meter.taken
+    Adder(alone).add(file, {"app": "nav"})
+    expected, total = _timeless(alone), meter.taken - begun
+    rng = random.Random(4)
+    for number in range(steps(3, 50)):
+        store = create(f"{bucket}/killed{number}")
+        with _adder(store, file, 1 << 60) as adder:
+            meter.writer, meter.keeps, meter.limit = adder, number % 2 == 0, meter.taken + rng.randrange(1, total)
+            said = adder.communicate()[1]
+        at = meter.limit
+        meter.writer = None
+        assert adder.returncode == -9, (at, said)
+        _stays_whole(store, file, expected, tmp_path)
+
+
+def _adder(store: Store, file: Path, limit: int) -> subprocess.Popen[str]:
+    words = [sys.executable, "-c", _KILLED, store.where, str(file), str(limit), NO_FINDINGS]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def _stays_whole(store: Store, file: Path, expected: list[str], tmp_path: Path) -> None:
+    """Check a store whose adder was killed: it is whole, and adding again ends in the same objects."""
+    assert not check(store).faults
+    added = Adder(store).add(file, {"app": "nav"})
+    assert _timeless(store) == expected
+    assert not check(store).faults
+    restore(store, added.id, tmp_path / "back.dtap")
 
 
 def _timeless(store: Store) -> list[str]:
