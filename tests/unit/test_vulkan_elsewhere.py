@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import struct
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,8 @@ _ARGUMENTS = {
     "image: draws": ("2", "--pixel", "1,1"),
     "overdraw": ("-o", "folder"),
     "shaders: draws": ("--draws", "3"),
+    "redact: content": ("-o", "folder", "--level", "content"),
+    "redact: names": ("-o", "folder", "--level", "names", "--unproven"),
     "simplify": ("--dry-run",),
     "state: driver": ("2", "--changes"),
     "synthesize": ("-o", "folder"),
@@ -45,6 +49,20 @@ def test_no_empty_success(work: str, recording: Path, tmp_path: Path) -> None:
     assert f"{WITHOUT_VULKAN[work].wanted} for Vulkan does not exist yet" in done.stderr
     assert WITHOUT_VULKAN[work].hint in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_a_redaction_names_texts_of_structures_and_of_shaders(tmp_path: Path) -> None:
+    words = [3 << 16 | 5, 1, *struct.unpack("<1I", b"sky\0")]  # OpName
+    module = {"codeSize": 32, "pCode": [0x07230203, 0x10000, 0, 9, 0, *words]}
+    s = VulkanScene().vkCreateShaderModule(DEVICE, module, pShaderModule=[0x20])
+    s.vkCreateInstance({"pApplicationInfo": {"pApplicationName": "castle"}}, pInstance=[0x30])
+    s.write(tmp_path / "t.dtap")
+    done = run_drawtap("redact", tmp_path / "t.dtap", "-o", tmp_path / "r.dtap", "--unproven", "--json")
+    assert done.returncode == 0, done.stderr
+    texts = json.loads(done.stdout)["texts"]
+    assert texts["VkApplicationInfo.pApplicationName"] == ["castle"]
+    assert texts["SPIR-V.OpName"] == ["sky"]
+    assert not any("sType" in place for place in texts)
 
 
 def test_help_names_what_vulkan_lacks() -> None:

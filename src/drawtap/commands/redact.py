@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from drawtap.commands import Opt, command
 from drawtap.commands.options import ENGINES_FILE
 from drawtap.errors import DrawtapError, InputError, UsageError, check_target
+from drawtap.trace.apis import refuse
 from drawtap.view.result import Verdict, Verdicts
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def redact(
     replaces answers of the driver. Programs in binary form are refused. Both recordings are played, and every frame
     must be equal. --level content also mixes the colours of textures within 8 x 8 texels, and blanks read-backs. There
     the counts of calls, errors, primitives and fragments must be equal in every frame; textures that would change them
-    stay. At both levels nothing is written without the proof.
+    stay. At both levels nothing is written without the proof, and recordings of Vulkan are refused.
 
     --oracle names a property that the redacted recording must still have. Two engines draw a frame differently; an
     engine fails (crash, hang, oom, gl-error, skipped-calls, differs); or a command exits with 0. The output lists every
@@ -63,6 +64,7 @@ def redact(
 
     if output.exists() and trace.path.exists() and output.samefile(trace.path):
         raise UsageError("the recording itself is not replaced", hint="-o names another file")
+    refuse(trace, f"redact: {level}", partly=True)  # before anything is played
     check_target(output, force=force, replaced=True)
     words = _words(deny) if deny is not None else []
     proof = None if unproven else _Proof(trace.path, level, on, oracle, engines)

@@ -19,7 +19,7 @@ import numpy as np
 from drawtap.analysis.reduce import Budget, Script
 from drawtap.corpus import engines, playing
 from drawtap.corpus.texels import Mixer
-from drawtap.errors import ChildError, DrawtapError, InputError, UnavailableError, UsageError
+from drawtap.errors import ChildError, DrawtapError, UnavailableError, UsageError
 from drawtap.metrics import listing, passes, profile
 from drawtap.replay import player
 from drawtap.tables.recording import FrameRow
@@ -46,7 +46,7 @@ class Hidden:
 def hide(named: Path, made: Path, key: bytes, holds: Holds | None, seconds: float) -> Hidden:
     """Write a recording with the colours of textures mixed and read-backs blanked, as many as `holds` allows.
 
-    Raises InputError for recordings of Vulkan, DrawtapError where `holds` says no without any change of texels.
+    Raises DrawtapError where `holds` says no without any change of texels.
     """
     with open_trace(named) as trace:
         mixed, kept = _mixed(trace, Mixer(key))
@@ -123,13 +123,10 @@ def _arrays(trace: Trace, *, inward: bool) -> list[tuple[str, str]]:
     """Return functions that are called with images, and the parameter of each: uploads, or what read-backs filled."""
     rows = trace.sql(
         "SELECT DISTINCT p.function, p.name, p.direction FROM params p JOIN (SELECT DISTINCT name FROM calls) c"
-        " ON c.name = p.function WHERE p.element IS NOT NULL AND ((p.element = 'pixels' AND p.function NOT LIKE 'vk%')"
+        " ON c.name = p.function WHERE p.element IS NOT NULL AND (p.element = 'pixels'"
         " OR (p.function LIKE 'glCompressed%' AND p.name = 'data') OR (p.function LIKE 'vg%' AND p.name = 'data')"
         " OR (p.direction <> 'in' AND p.element = 'bytes')) ORDER BY ALL"
     ).fetchall()
-    if trace.sql("SELECT 1 FROM calls WHERE name LIKE 'vk%' LIMIT 1").fetchall():
-        raise InputError("textures of Vulkan stand in memory that a recording has as it is",
-                         hint="--level names, or drawtap extract")  # fmt: skip
     return [(str(f), str(name)) for f, name, direction in rows if (direction == "in") == inward]
 
 

@@ -20,6 +20,7 @@ from typing import Any
 from drawtap.corpus import hiding, renaming
 from drawtap.errors import DrawtapError, InputError, whole_file
 from drawtap.replay import player
+from drawtap.trace.apis import refuse
 from drawtap.trace.edit import edit
 from drawtap.trace.sql_text import quote
 from drawtap.trace.trace import Trace, open_trace
@@ -87,8 +88,11 @@ def redact(
     `salt` makes pseudonyms of programs, and mixes; a fresh one by default. Where `holds` is given, `content` mixes what
     it allows, and looks for that at most `seconds`.
 
-    Raises InputError for a damaged recording, for programs that cannot be renamed, and where a word of `deny` is left.
+    Raises UnavailableError for calls of Vulkan at the other levels. Raises InputError for a damaged recording, for
+    programs that cannot be renamed, and where a word of `deny` is left.
     """
+    refuse(trace, f"redact: {level}", partly=True)
+    refuse(trace, f"redact: {level}", partly=True)
     if level == "identity":
         return _redacted(trace, path, level, deny, salt)
     salt = secrets.token_bytes(16) if salt is None else salt

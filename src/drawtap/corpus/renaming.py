@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from drawtap.errors import InputError
+from drawtap.spec.registry import load_api
+from drawtap.trace.sql_text import quote
 
 if TYPE_CHECKING:
     from drawtap.trace.edit import Editor
@@ -96,6 +98,13 @@ _NAMES = re.compile(
 _WORDS_OF_APIS = re.compile(r"\w*GetProcAddress\w*|dtap\w*")  # functions whose texts name functions; the tap's own
 _NOT_TEXT = re.compile(r"gl(ProgramBinary|ShaderBinary|GetProgramBinary)\w*")
 _ASSEMBLY = re.compile(r"glProgramStringARB|glLoadProgramNV|glGetProgramString\w*")
+_ABOUT_CALLS = 4  # columns of a table of structures before those of its members
+_MODULE = "VkShaderModuleCreateInfo"
+#: Instructions of SPIR-V with text, by number: the name, and the word at which the text begins.
+_WITH_TEXT = {
+    2: ("OpSourceContinued", 1), 3: ("OpSource", 4), 4: ("OpSourceExtension", 1), 5: ("OpName", 2),
+    6: ("OpMemberName", 3), 7: ("OpString", 2), 15: ("OpEntryPoint", 3), 330: ("OpModuleProcessed", 1),
+}  # fmt: skip
 _INCLUDES = re.compile(r"glNamedStringARB|glCompileShaderIncludeARB")
 
 
@@ -201,9 +210,48 @@ def _texts(trace: Trace) -> dict[str, dict[str, bool]]:
     return found
 
 
+def _members(trace: Trace) -> Iterator[tuple[str, str]]:
+    """Yield structures of a recording with their members that are text, as far as the registry tells these apart."""
+    recorded = [str(row["name"]) for row in trace.table("structures")]
+    known = load_api("vk").structs if recorded else {}
+    for structure in recorded:
+        columns = trace.sql(f"DESCRIBE {quote(structure)}").fetchall()
+        members = {m.name: m.type.base == "char" for m in known[structure].members} if structure in known else {}
+        for name, type_ in ((str(row[0]), str(row[1])) for row in columns[_ABOUT_CALLS:]):
+            if type_.startswith("VARCHAR") and members.get(name, True):
+                yield structure, name
+
+
+def _of_modules(trace: Trace) -> Iterator[tuple[str, str]]:
+    """Yield the texts in modules of SPIR-V, with the instruction of each: sources, names, strings."""
+    if all(row["name"] != _MODULE for row in trace.table("structures")):
+        return
+    for (code,) in trace.sql(f"SELECT DISTINCT pCode FROM {_MODULE} WHERE len(pCode) > 5").fetchall():
+        at = 5  # behind the head
+        while at < len(code):
+            length, operation = code[at] >> 16, code[at] & 0xFFFF
+            if not length:
+                break  # no module that makes sense
+            name, first = _WITH_TEXT.get(operation, ("", length))
+            text = b"".join(word.to_bytes(4, "little") for word in code[at + first : at + length])
+            if text.rstrip(b"\0"):
+                yield f"SPIR-V.{name}", text.partition(b"\0")[0].decode(errors="replace")
+            at += length
+
+
 def left(trace: Trace) -> Mapping[str, tuple[str, ...]]:
-    """Return every text that stands in the calls of a recording, by FUNCTION.PARAMETER."""
+    """Return every text that stands in the calls of a recording.
+
+    Keys are FUNCTION.PARAMETER, STRUCTURE.MEMBER and SPIR-V.INSTRUCTION.
+    """
     found: dict[str, set[str]] = {}
+    for structure, member in _members(trace):
+        column, place = quote(member), f"{structure}.{member}"
+        for (value,) in trace.sql(f"SELECT DISTINCT {column} FROM {quote(structure)}").fetchall():
+            told = value if isinstance(value, list) else [value]
+            found.setdefault(place, set()).update(t for t in told if isinstance(t, str) and t)
+    for place, text in _of_modules(trace):
+        found.setdefault(place, set()).update([text] if text else [])
     for function, parameters in _texts(trace).items():
         for (seq,) in trace.sql("SELECT seq FROM calls WHERE name = $name ORDER BY seq", {"name": function}).fetchall():
             call = trace.calls[int(seq)]

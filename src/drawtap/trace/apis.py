@@ -35,6 +35,14 @@ WITHOUT_VULKAN: Mapping[str, Gap] = {
     "image: draws": Gap("The history of a pixel, overlays and meshes", _SNAPSHOTS),
     "overdraw": Gap("The count of fragments", "drawtap stats FILE counts draws and vertices"),
     "shaders: draws": Gap("The estimate of shaders", "drawtap shaders FILE has the modules and who uses them"),
+    "redact: content": Gap(
+        "The mixing of texels",
+        "submits copy texels from memory that is recorded as it is, and fragments are not counted; --level identity",
+    ),
+    "redact: names": Gap(
+        "The renaming of texts",
+        "edits keep structures and SPIR-V as they are; --level identity lists the texts, and --deny refuses words",
+    ),
     "simplify": Gap("The search for calls that did nothing", "drawtap checklist FILE has rules for Vulkan"),
     "state: driver": Gap("State of a driver, and changes of state", "drawtap state FILE CALL without options"),
     "synthesize": Gap("A program like a recording", "--set names features without one"),
@@ -51,8 +59,8 @@ def is_vulkan(trace: Trace) -> bool:
     return list(trace.info["apis"]) == ["vk"]
 
 
-def refuse(trace: Trace, work: str) -> None:
-    """Raise UnavailableError where all calls are Vulkan's and `work`, a key of WITHOUT_VULKAN or not, is one."""
+def refuse(trace: Trace, work: str, *, partly: bool = False) -> None:
+    """Raise UnavailableError where all calls are Vulkan's (`partly`: any) and `work` is a key of WITHOUT_VULKAN."""
     gap = WITHOUT_VULKAN.get(work)
-    if gap is not None and is_vulkan(trace):
+    if gap is not None and ("vk" in trace.info["apis"] if partly else is_vulkan(trace)):
         raise UnavailableError(f"{gap.wanted} for Vulkan does not exist yet", hint=gap.hint)
