@@ -42,6 +42,7 @@ from bench import (
     replay,
     ring,
     setting_up,
+    slowdown,
     state,
     stream,
     table2,
@@ -81,6 +82,7 @@ GROUPS: dict[str, Callable[[Setup], Iterator[Row]]] = {
     "manager": manager.rows,
     "view": view.rows,
     "corpus": corpus.rows,
+    "slowdown": slowdown.rows,
     "vulkan": vulkan.rows,
 }
 
