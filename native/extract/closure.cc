@@ -68,8 +68,9 @@ class Graph::Fates {
 class Graph::Closer {
  public:
   Closer(const Graph& graph, const Closing& how, uint8_t* keep)
-      : graph_(graph), how_(how), keep_(keep), fates_(graph, how.without),
-        seen_(graph.calls_ + graph.gatherings_.size()) {
+      : graph_(graph), how_(how), keep_(keep), fates_(graph, how.without), seen_(graph.calls_),
+        seen_gatherings_(graph.gatherings_.size()), calls_left_(graph.calls_),
+        gatherings_left_(graph.gatherings_.size()) {
     for (auto& f : how.fresh) {
       if (f.location == Fresh::EVERYWHERE)
         everywhere_ = &f;
@@ -82,11 +83,11 @@ class Graph::Closer {
   }
 
   void visit(uint32_t node) {
-    if (seen_[node]) return;
-    seen_[node] = true;
-    stack_.push_back(node);
+    const uint64_t calls = graph_.calls_;
+    if (node < calls ? !seen_.add(node) : !seen_gatherings_.add(node - calls)) return;
+    if (node < calls ? node >= calls_left_ : node - calls >= gatherings_left_) stack_.push_back(node);
   }
-  std::vector<bool> close() {
+  void close() {
     run();
     for (bool more = true; more;) {
       more = lives();
@@ -97,7 +98,9 @@ class Graph::Closer {
       std::sort(crossed->begin(), crossed->end());
       crossed->erase(std::unique(crossed->begin(), crossed->end()), crossed->end());
     }
-    return std::move(seen_);
+  }
+  bool seen(uint32_t node) const {
+    return node < graph_.calls_ ? seen_.has(node) : seen_gatherings_.has(node - graph_.calls_);
   }
 
  private:
@@ -113,27 +116,44 @@ class Graph::Closer {
     const uint64_t from = it != guesses_.end() ? it->second : everywhere_ ? everywhere_->from : 0;
     return from != Fresh::ALWAYS && !(later >= from && earlier < from);
   }
+  // Nearly every edge leads to an earlier node: one walk from the last node to the first meets what was seen, so that
+  // no list of nodes to come is needed, which would be as long as the trace. Only what is seen behind the walk waits.
   void run() {
-    const auto calls = graph_.calls_;
-    while (!stack_.empty()) {
-      const uint32_t node = stack_.back();
-      stack_.pop_back();
-      const bool gone = fates_.gone(node);
-      const uint32_t owner = node < calls ? node + 1 : graph_.gatherings_[node - calls].owner;
-      if (owner && !gone) put(keep_, owner - 1);
-      if (auto it = before_.find(node); it != before_.end() && !gone) visit(it->second);
-      graph_.each_edge(node, [&](uint32_t kind, uint32_t to, uint32_t location) {
-        if (kind == CHAIN && !shines(node, to, location)) return;
-        if (gone ? kind == CHAIN || kind == BEFORE : kind != BEFORE) visit(to);
-      });
+    for (;;) {
+      while (!stack_.empty()) {
+        const uint32_t node = stack_.back();
+        stack_.pop_back();
+        take(node);
+      }
+      const uint64_t call = seen_.largest_below(calls_left_), g = seen_gatherings_.largest_below(gatherings_left_);
+      if (g != Marks::NONE && (call == Marks::NONE || graph_.gatherings_[g].call > call)) {
+        gatherings_left_ = g;
+        take(static_cast<uint32_t>(graph_.calls_ + g));
+      } else if (call != Marks::NONE) {
+        calls_left_ = call;
+        take(static_cast<uint32_t>(call));
+      } else {
+        return;
+      }
     }
+  }
+  void take(uint32_t node) {
+    const auto calls = graph_.calls_;
+    const bool gone = fates_.gone(node);
+    const uint32_t owner = node < calls ? node + 1 : graph_.gatherings_[node - calls].owner;
+    if (owner && !gone) put(keep_, owner - 1);
+    if (auto it = before_.find(node); it != before_.end() && !gone) visit(it->second);
+    graph_.each_edge(node, [&](uint32_t kind, uint32_t to, uint32_t location) {
+      if (kind == CHAIN && !shines(node, to, location)) return;
+      if (gone ? kind == CHAIN || kind == BEFORE : kind != BEFORE) visit(to);
+    });
   }
   // A name that is used again means another object only if the first one has ended.
   bool lives() {
     bool more = false;
     for (auto& life : graph_.lives_)
       if (get(keep_, life.made) && get(keep_, life.made_before) && !get(keep_, life.ended_before) &&
-          !seen_[life.ended_before]) {
+          !seen_.has(life.ended_before)) {
         visit(static_cast<uint32_t>(life.ended_before));
         more = true;
       }
@@ -144,17 +164,22 @@ class Graph::Closer {
   bool brackets() {
     bool more = false;
     uint32_t of = ~0u;
-    std::vector<uint32_t> before;
+    Marks changing(0);
     for (auto& b : graph_.brackets_) {
-      if (b.pop > how_.last || (seen_[b.push] && seen_[b.pop])) continue;
+      const bool push = seen_.has(b.push), pop = seen_.has(b.pop);
+      if (b.pop > how_.last || (push && pop)) continue;
       if (b.context != of) {
         of = b.context;
-        before.assign(graph_.calls_ + 1, 0);
+        changing = Marks(graph_.calls_);
         for (uint64_t c = 0; c < graph_.calls_; ++c)
-          before[c + 1] = before[c] + (get(keep_, c) && graph_.flags_[c] & CALL_CHANGES &&
-                                       !(graph_.flags_[c] & CALL_DRAWS) && graph_.contexts_[c] == of);
+          if (get(keep_, c) && graph_.flags_[c] & CALL_CHANGES && !(graph_.flags_[c] & CALL_DRAWS) &&
+              graph_.contexts_[c] == of)
+            changing.add(c);
       }
-      if (!seen_[b.push] && !seen_[b.pop] && (!b.inside || before[b.pop] == before[b.push + 1])) continue;
+      if (!push && !pop) {
+        const uint64_t last = b.inside ? changing.largest_below(b.pop) : Marks::NONE;
+        if (last == Marks::NONE || last <= b.push) continue;
+      }
       visit(static_cast<uint32_t>(b.push));
       visit(static_cast<uint32_t>(b.pop));
       more = true;
@@ -177,7 +202,7 @@ class Graph::Closer {
     for (uint64_t c = 0; c <= how_.last && c < graph_.calls_; ++c) {
       if (graph_.flags_[c] & CALL_FLUSHES) {
         bool& pending = waiting[contexts[c]];
-        if (pending && !seen_[c]) {
+        if (pending && !seen_.has(c)) {
           visit(static_cast<uint32_t>(c));
           more = true;
         }
@@ -194,17 +219,18 @@ class Graph::Closer {
   const Closing& how_;
   uint8_t* keep_;
   Fates fates_;
-  std::vector<bool> seen_;
-  std::vector<uint32_t> stack_;
+  Marks seen_, seen_gatherings_;           // calls; gatherings
+  uint64_t calls_left_, gatherings_left_;  // those below them are still to be met by the walk
+  std::vector<uint32_t> stack_;            // seen behind the walk
   std::unordered_map<uint32_t, uint64_t> guesses_;
   const Fresh* everywhere_ = nullptr;
   std::unordered_map<uint32_t, uint32_t> before_;  // of stores that keep a call: it
 };
 
-std::vector<bool> Graph::close_over(std::vector<uint32_t> nodes, const Closing& how, uint8_t* keep) const {
+void Graph::close_over(std::span<const uint32_t> nodes, const Closing& how, uint8_t* keep) const {
   Closer closer(*this, how, keep);
   for (uint32_t node : nodes) closer.visit(node);
-  return closer.close();
+  closer.close();
 }
 
 void Graph::closure(std::span<const uint64_t> roots, const uint8_t* without, uint8_t* keep,
@@ -216,7 +242,7 @@ void Graph::closure(std::span<const uint64_t> roots, const uint8_t* without, uin
       nodes.push_back(static_cast<uint32_t>(r));
       last = std::max(last, r);
     }
-  close_over(std::move(nodes), {last, without, fresh, crossed, Stores::alone}, keep);
+  close_over(nodes, {last, without, fresh, crossed, Stores::alone}, keep);
 }
 
 std::vector<uint8_t> Graph::map_writes(const uint8_t* keep) const {
@@ -231,12 +257,14 @@ std::vector<uint8_t> Graph::map_writes(const uint8_t* keep) const {
       put(without.data(), c);
   }
   const Closing how{nodes.empty() ? 0 : nodes.back(), without.data(), {}, nullptr, Stores::alone};
-  const auto seen = close_over(std::move(nodes), how, scratch.data());
+  Closer closer(*this, how, scratch.data());
+  for (uint32_t node : nodes) closer.visit(node);
+  closer.close();
   Fates fates(*this, without.data());
   for (size_t row = 0; row < stores_.size(); ++row) {
     auto& s = stores_[row];
     if (s.node == NOWHERE || fates.gone(s.node)) continue;
-    if (seen[s.node] || (s.before < calls_ && get(keep, s.before))) put(rows.data(), row);
+    if (closer.seen(s.node) || (s.before < calls_ && get(keep, s.before))) put(rows.data(), row);
   }
   return rows;
 }
@@ -279,7 +307,7 @@ void Graph::alive(uint8_t* keep, std::span<const Fresh> fresh, std::vector<uint3
   std::sort(nodes.begin(), nodes.end());
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
   // What was stored through mappings before the last calls has to stand before a call that is there.
-  close_over(std::move(nodes), {calls_ ? calls_ - 1 : 0, nullptr, fresh, crossed, Stores::with_calls}, keep);
+  close_over(nodes, {calls_ ? calls_ - 1 : 0, nullptr, fresh, crossed, Stores::with_calls}, keep);
   add_ends(keep);
 }
 

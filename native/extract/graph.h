@@ -261,7 +261,7 @@ class Graph final : public state::Visitor {
     std::vector<uint32_t>* crossed = nullptr;
     Stores stores = Stores::alone;
   };
-  std::vector<bool> close_over(std::vector<uint32_t> nodes, const Closing& how, uint8_t* keep) const;
+  void close_over(std::span<const uint32_t> nodes, const Closing& how, uint8_t* keep) const;
   class Fates;
   class Closer;
   std::unordered_map<uint64_t, Death> names_;  // kind and name of objects: the last death

@@ -379,6 +379,7 @@ class Place {
   void let_go() {
     if (fd_ >= 0) madvise(base, bytes_, MADV_DONTNEED);
   }
+  bool in_file() const { return fd_ >= 0; }
   char* take() {
     drop();
     mprotect(base, bytes_, PROT_READ);
@@ -529,16 +530,17 @@ void Index::walk(const std::string& file, const std::string& folder) {
     if ((since += n) > 8 << 20) place.let_go(), since = 0;
   });
   place.let_go();
-  bool named = place.named;
-  adopt(place.take(), at);
+  const bool named = place.named, in_file = place.in_file();
+  adopt(place.take(), at, in_file);
   std::error_code failed;
   if (named) std::filesystem::rename(temporary, file, failed);
   if (named && failed) std::filesystem::remove(temporary, failed);
 }
 
-void Index::adopt(void* at, size_t bytes) {
+void Index::adopt(void* at, size_t bytes, bool in_file) {
   mapped_ = at;
   mapped_bytes_ = bytes;
+  in_file_ = in_file;
   auto* base = static_cast<const char*>(at);
   Part parts[PARTS];
   memcpy(parts, base + sizeof MAGIC, sizeof parts);
@@ -573,7 +575,7 @@ bool Index::load(const std::string& file) {
     munmap(at, bytes);
     return false;
   }
-  adopt(at, bytes);
+  adopt(at, bytes, true);
   return true;
 }
 
@@ -631,6 +633,14 @@ void Index::find_window_systems() {
       glx |= begins("glXMake") || begins("glXCreate");
     }
   if (egl || glx) egl_ = egl, glx_ = glx;
+}
+
+void Index::forget(const void* from, const void* to) const {
+  if (!in_file_) return;  // it is nowhere else
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const uintptr_t first = (reinterpret_cast<uintptr_t>(from) + page - 1) / page * page,
+                  end = reinterpret_cast<uintptr_t>(to) / page * page;
+  if (first < end) madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
 }
 
 Index::~Index() {

@@ -85,6 +85,8 @@ class Index {
   void changes(uint64_t first, uint64_t end, std::string_view path, Bytes& out) const;
   static void stream(std::shared_ptr<const Index> index, const std::string& table, const std::string& path,
                      uint64_t first, uint64_t end, ArrowArrayStream* out);
+  // Lets go of the memory of the mapped part between two addresses; who reads it again gets it from the file.
+  void forget(const void* from, const void* to) const;
 
   std::shared_ptr<Trace> trace;
   std::vector<std::string> problems;
@@ -129,13 +131,14 @@ class Index {
  private:
   void walk(const std::string& file, const std::string& folder);  // file: where it is kept, empty: nowhere
   bool load(const std::string& file);
-  void adopt(void* at, size_t bytes);
+  void adopt(void* at, size_t bytes, bool in_file);
   std::string stamp() const;
   void find_window_systems();
   std::vector<uint32_t> near(std::string_view beginning) const;  // nodes that may have variables whose paths begin so
 
   void* mapped_ = nullptr;
   size_t mapped_bytes_ = 0;
+  bool in_file_ = false;  // what is mapped
   std::string frame_end_;
   bool egl_ = true, glx_ = true;  // whether contexts or surfaces are theirs
 };

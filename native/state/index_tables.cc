@@ -81,7 +81,9 @@ class DrawSource : public BatchSource {
     const Index& i = *index_;
     if (at_ >= i.draws.size()) return false;
     RowWriter<rows::Draws> w(batch);
+    const size_t first = at_;
     for (; at_ < i.draws.size() && batch.rows < BATCH; ++at_) one(w, i.draws[at_]);
+    forget(first);
     return true;
   }
 
@@ -144,6 +146,14 @@ class DrawSource : public BatchSource {
                       polygon = enum_name("PolygonMode", d.polygon_mode);
     row.blend_dst = destination, row.depth_func = depth, row.cull_mode = cull, row.polygon_mode = polygon;
     w.add(row);
+  }
+
+  // The draws of a long trace are hundreds of megabytes of the index: those before `at_` have been read.
+  void forget(size_t first) const {
+    const Index& i = *index_;
+    i.forget(&i.draws[first], i.draws.data() + at_);
+    const uint32_t begin = i.draws[first].lists, end = i.draws[at_ - 1].lists;
+    if (begin < end && end <= i.numbers.size()) i.forget(&i.numbers[begin], i.numbers.data() + end);
   }
 
   // Textures, buffers and targets, each behind their number.

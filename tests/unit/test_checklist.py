@@ -354,3 +354,15 @@ def test_rules_of_other_distributions_are_asked(trace, monkeypatch, tmp_path):
         assert "their-rule" in RULES.names()
     finally:
         RULES._entries.pop("their-rule", None)
+
+
+def test_tables_of_long_recordings_lie_in_a_file(trace, monkeypatch):
+    where = "SELECT count(*) FROM duckdb_databases() WHERE path LIKE '%snapshot.duckdb'"
+    with open_trace(trace) as opened:
+        short = checklist(opened)
+        with Snapshot(opened, []) as snapshot:
+            assert snapshot.ask(where)[1] == [(0,)]
+        monkeypatch.setattr("drawtap.trace.snapshot._IN_MEMORY", opened.call_count - 1)
+        with Snapshot(opened, []) as snapshot:
+            assert snapshot.ask(where)[1] == [(1,)]
+        assert checklist(opened).judgements == short.judgements

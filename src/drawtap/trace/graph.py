@@ -68,6 +68,11 @@ class Graph(Handle):
             self.flags = self.flags.copy()
         super().close()
 
+    def __del__(self) -> None:
+        """Free it without a copy of `flags`, which nobody can ask for any more."""
+        self.flags = np.zeros(0, np.uint16)
+        super().__del__()
+
     def frame_roots(self, frames: range) -> list[int]:
         """Return the calls that make the images of frames what they are."""
         room = 2 * len(frames) + 2

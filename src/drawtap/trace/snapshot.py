@@ -28,14 +28,14 @@ from drawtap.trace.library import Cancelled
 from drawtap.trace.narrowing import Names, Scope
 from drawtap.trace.result import Row, Stream, connect
 from drawtap.trace.sql_text import quote, quote_text, without_text
-from drawtap.trace.trace import LONG
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from drawtap.trace.trace import Trace
 
-_MEMORY = "400MB"  # of DuckDB, for long recordings: the graph of calls stands beside it
+_IN_MEMORY = 1_000_000  # calls, whose tables take some 250 MB: those of more go to a file
+_MEMORY = "400MB"  # of DuckDB then
 _FUNCTION = re.compile(r"^(gl|egl|glX|vg|vgu|vk)[A-Z]\w*$")
 _SUFFIXES = ("", "ARB", "EXT", "OES", "KHR", "APPLE", "NV", "SGI", "MESA")
 _SHARED = ("seq", "frame", "thread", "context", "t_start", "duration", "t_end", "payload_bytes")
@@ -166,14 +166,13 @@ class Snapshot:
     # ---- tables ------------------------------------------------------------------------------------------
 
     def _connect(self) -> duckdb.DuckDBPyConnection:
-        if self._trace.call_count <= LONG:  # then the tables go to a file, compressed
+        if self._trace.call_count <= _IN_MEMORY:
             connection = connect()
         else:
             self._folder = Path(tempfile.mkdtemp(prefix="drawtap-"))
             connection = connect(self._folder / "snapshot.duckdb")
             connection.execute(f"SET memory_limit = '{_MEMORY}'")
             connection.execute(f"SET temp_directory = {quote_text(self._folder / 'spill')}")
-            connection.execute("SET preserve_insertion_order = false")
         connection.execute("SET python_enable_replacements = false")
         connection.execute("SET autoinstall_known_extensions = false")
         return connection
