@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from drawtap.analysis import spirv
+from drawtap.analysis.vulkan_held import buffer_uses
 from drawtap.errors import UsageError
 from drawtap.trace.trace import open_trace
 from drawtap.trace.vulkan_draw import DrawState, drawn_at
@@ -46,7 +47,10 @@ CODE = struct.pack(f"<{len(WORDS)}I", *WORDS)
 def made() -> VulkanScene:
     s = VulkanScene().vkCreateShaderModule(DEVICE, {"codeSize": len(CODE), "pCode": CODE}, pShaderModule=[MODULE])
     stage = {"stage": "VK_SHADER_STAGE_COMPUTE_BIT", "module": MODULE, "pName": "main"}
-    inputs = {"pVertexAttributeDescriptions": [{"location": 1, "binding": 2, "offset": 8, "format": 103}]}
+    inputs = {
+        "pVertexBindingDescriptions": [{"binding": 2, "stride": 20, "inputRate": 1}],
+        "pVertexAttributeDescriptions": [{"location": 1, "binding": 2, "offset": 8, "format": 103}],
+    }
     s.vkCreateGraphicsPipelines(
         DEVICE, 0, pCreateInfos=[{"pStages": [stage], "pVertexInputState": inputs, "layout": LAYOUT}],
         pPipelines=[PIPELINE],
@@ -147,6 +151,16 @@ def test_attachments_are_those_of_the_pass_around(drawn: Path) -> None:
     assert inside["pass.render_pass"] == hex(PASS)
     assert "pipeline.handle" not in inside  # a secondary command buffer left nothing
     assert not [path for path in behind if path.startswith("pass")]
+
+
+def test_how_a_draw_reads_its_buffers(drawn: Path, tmp_path: Path) -> None:
+    with open_trace(drawn) as opened:
+        [(draw,)] = opened.sql("SELECT seq FROM executed WHERE name = 'vkCmdDrawIndexed'").fetchall()
+        assert buffer_uses(opened, draw, BUFFER) == [{"use": "index"}]  # binding 3 has no attribute
+        [use] = buffer_uses(opened, draw, 0x1)
+        assert (use["name"], use["size"], use["type"], use["offset"]) == ("location1", 2, 0x1406, 16 + 8)
+        assert (use["stride"], use["divisor"], use["normalized"]) == (20, 1, False)
+        assert buffer_uses(opened, 0, BUFFER) == ()
 
 
 def test_pushed_descriptors(tmp_path: Path) -> None:

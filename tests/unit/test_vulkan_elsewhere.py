@@ -37,7 +37,6 @@ _ARGUMENTS = {
     "simplify": ("--dry-run",),
     "state: driver": ("2", "--changes"),
     "synthesize": ("-o", "folder"),
-    "textures": ("-o", "folder"),
 }
 
 
@@ -97,7 +96,6 @@ def test_the_page_shows_structures_and_refuses_what_it_lacks(recording: Path) ->
         assert isinstance(arguments, list)
         [argument] = [a for a in arguments if a["name"] == "pCreateInfo"]
         assert '"width": 64' in argument["array"]
-        for panel, told in (("looks", "The history of a pixel"), ("buffers", "The content of buffers")):
-            with pytest.raises(UnavailableError, match=f"{told}.* for Vulkan"):
-                getattr(seen, panel)
+        with pytest.raises(UnavailableError, match=r"The history of a pixel.* for Vulkan"):
+            _ = seen.looks
         assert seen.overview()["vulkan"] is True

@@ -158,15 +158,7 @@ template <class Info> void Copier::shots_of_subpass(Pause& pause, const Info& in
   if (s_.attachments_ & WANT_STENCIL) add("stencil", VK_IMAGE_ASPECT_STENCIL_BIT, depth);
 }
 
-std::vector<VkImageView> Copier::views_of(size_t begin) const {
-  const auto* info = stream_[begin]->at<VkRenderPassBeginInfo>(1);
-  if (auto* given =
-          chained<VkRenderPassAttachmentBeginInfo>(info->pNext, VK_STRUCTURE_TYPE_RENDER_PASS_ATTACHMENT_BEGIN_INFO);
-      given && given->attachmentCount)
-    return {given->pAttachments, given->pAttachments + given->attachmentCount};
-  auto it = s_.framebuffers_.find(info->framebuffer);
-  return it == s_.framebuffers_.end() ? std::vector<VkImageView>() : it->second;
-}
+std::vector<VkImageView> Copier::views_of(size_t begin) const { return s_.views_of(*stream_[begin]); }
 
 void Copier::shots_of_pass(Pause& pause) {
   const KeptPass& pass = *pass_of(pause.begin);

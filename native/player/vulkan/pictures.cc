@@ -8,7 +8,7 @@ namespace dt::play::vk {
 void Player::watch_pictures() {
   if (!options_.serve && (!options_.snapshots || options_.snapshot_at == Options::AT_FRAMES)) return;
   Snapshots::Host& host = *this;
-  snapshots_ = std::make_unique<Snapshots>(host, options_.attachments);
+  snapshots_ = std::make_unique<Snapshots>(host, options_.attachments, options_.serve);
   executions_seen_.resize(options_.executions.size());
 }
 

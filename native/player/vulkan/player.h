@@ -12,6 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "../../common/json.h"
 #include "../../state/feed.h"
 #include "../blobs.h"
 #include "../findings.h"
@@ -212,6 +213,14 @@ class Player final : Relocation::Host, Snapshots::Host {
   bool stands_at(uint64_t next) const;
   void answer(uint64_t next);
 
+  // ---- contents of images and buffers (held.cc)
+  std::string parse_held(const Json& json);
+  void answer_held();
+  template <class F> std::string copy_out(Device& device, uint64_t bytes, F&& record);
+  std::string read_buffer(Device& device, VkBuffer buffer, uint64_t& bytes);
+  std::string read_level(Device& device, VkImage image, uint64_t& bytes, uint32_t (&size)[3]);
+  void copy_level(Device& device, VkImage image, const KeptImage& of, uint32_t layer, VkExtent3D extent, uint64_t at);
+
   // ---- frames (frames.cc)
   void frame_end();
   bool save_picture(uint64_t frame, const std::string& path);
@@ -240,9 +249,15 @@ class Player final : Relocation::Host, Snapshots::Host {
   std::unique_ptr<Snapshots> snapshots_;  // where pictures of what commands drew are wanted
   uint64_t draws_seen_ = 0;
   std::vector<bool> executions_seen_;  // of options_.executions
+  struct HeldWish {
+    bool image = false;
+    uint64_t name = 0;
+    uint32_t level = 0, aspect = 0, block_width = 1, block_height = 1, block_bytes = 0;
+  };
   struct Request {
     uint64_t seq = 0, draw = NO_DRAW;
-    std::string what, file;
+    std::string what, file, why;
+    HeldWish held;
   };
   struct Served {
     Taken taken;

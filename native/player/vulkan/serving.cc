@@ -19,6 +19,7 @@ bool Player::read_request() {
   if (asks) {
     request_.what = json["ask"].text(), request_.file = json["file"].text();
     json["draw"].read(request_.draw);
+    if (request_.what == "object") request_.why = parse_held(json["what"]);
   }
   free(text);  // which the values lie in
   return asks;
@@ -39,7 +40,10 @@ void Player::answer(uint64_t next) {
   };
   const bool picture = request_.what == "image", shown = picture || request_.what == "snapshot";
   if (next == UINT64_MAX && request_.seq > seq_) complain("the recording ends before");
-  if (!shown && request_.file != "/dev/null") complain("the player of Vulkan has no " + request_.what + " yet");
+  if (request_.what == "object")
+    answer_held();
+  else if (!shown && request_.file != "/dev/null")
+    complain("the player of Vulkan has no " + request_.what + " yet");
   if (shown && request_.draw == NO_DRAW) {
     Picture found;
     const std::string path = picture ? request_.file : request_.file + "." + options_.snapshot_format;

@@ -16,8 +16,8 @@ constexpr uint32_t TARGETS =
     VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT | VK_IMAGE_USAGE_STORAGE_BIT;
 
 // What images that are drawn or stored to are used for, so that they can be read.
-uint32_t readable(uint32_t usage) {
-  if (!(usage & TARGETS)) return usage;
+uint32_t readable(uint32_t usage, bool whole) {
+  if (!whole && !(usage & TARGETS)) return usage;
   return (usage & ~static_cast<uint32_t>(VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT)) | VK_IMAGE_USAGE_TRANSFER_SRC_BIT;
 }
 
@@ -39,12 +39,12 @@ void unfold(const KeptBuffer& buffer, Stream& stream, unsigned depth) {
 void Snapshots::more_use(Call& c) {
   if (c.number == number::vkCreateImage) {
     auto* info = c.at<VkImageCreateInfo>(1);
-    info->usage = readable(info->usage);
+    info->usage = readable(info->usage, whole_);
     return;
   }
   if (c.number == number::vkCreateBuffer) {
     auto* info = c.at<VkBufferCreateInfo>(1);
-    if (info->usage & VK_BUFFER_USAGE_STORAGE_BUFFER_BIT) info->usage |= VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
+    if (whole_ || info->usage & VK_BUFFER_USAGE_STORAGE_BUFFER_BIT) info->usage |= VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
     return;
   }
   struct Chained {
@@ -57,7 +57,7 @@ void Snapshots::more_use(Call& c) {
     const auto* infos = reinterpret_cast<VkFramebufferAttachmentsCreateInfo*>(at);
     for (uint32_t i = 0; i < infos->attachmentImageInfoCount; ++i) {
       auto& usage = const_cast<VkFramebufferAttachmentImageInfo&>(infos->pAttachmentImageInfos[i]).usage;
-      usage = readable(usage);
+      usage = readable(usage, whole_);
     }
   }
 }
@@ -92,8 +92,15 @@ void Snapshots::keep(Call& c, uint64_t seq, std::vector<std::unique_ptr<uint8_t[
   switch (c.number) {
     case vkCreateImage: {
       const auto* info = c.at<VkImageCreateInfo>(1);
-      images_[*c.at<VkImage>(3)] = {info->format, info->extent, info->imageType, info->samples,
-                                    (info->usage & VK_IMAGE_USAGE_TRANSFER_SRC_BIT) != 0};
+      images_[*c.at<VkImage>(3)] = {info->format,
+                                    info->extent,
+                                    info->imageType,
+                                    info->samples,
+                                    (info->usage & VK_IMAGE_USAGE_TRANSFER_SRC_BIT) != 0,
+                                    info->mipLevels,
+                                    info->arrayLayers,
+                                    info->initialLayout,
+                                    {}};
       return;
     }
     case vkCreateImageView: {
@@ -120,6 +127,13 @@ void Snapshots::keep(Call& c, uint64_t seq, std::vector<std::unique_ptr<uint8_t[
       rooms.clear();
       return;
     }
+    case vkTransitionImageLayout:
+    case vkTransitionImageLayoutEXT:
+      for (uint64_t i = 0; i < c.arguments[1]; ++i) {
+        const auto& turned = c.at<VkHostImageLayoutTransitionInfo>(2)[i];
+        turn(turned.image, turned.subresourceRange, turned.newLayout);
+      }
+      return;
     case vkCreateBuffer: sizes_[*c.at<VkBuffer>(3)] = c.at<VkBufferCreateInfo>(1)->size; return;
     case vkCreateDescriptorSetLayout:
     case vkAllocateDescriptorSets:
@@ -234,6 +248,7 @@ VkCommandBuffer Snapshots::copied(Submission& s, VkCommandBuffer of, VkQueue que
   if (it == buffers_.end()) return of;
   Stream stream;
   unfold(*it->second, stream, 0);
+  for (const KeptCommand* each : stream) follow(*each);
   Copier copier(*this, s, stream);
   bool any = false;
   for (size_t i = 0; i < stream.size(); ++i) {

@@ -38,6 +38,10 @@ struct KeptImage {
   VkImageType type = 0;
   uint32_t samples = 1;
   bool readable = true;
+  uint32_t levels = 1, layers = 1;
+  VkImageLayout initial = 0;
+  std::vector<VkImageLayout> layouts;  // of levels, and in them of layers; none: all are in the initial one
+  VkImageLayout layout(uint32_t level, uint32_t layer) const;
 };
 struct KeptView {
   VkImage image = nullptr;
@@ -106,13 +110,19 @@ class Snapshots {
    protected:
     ~Host() = default;
   };
-  Snapshots(Host& host, unsigned attachments) : host_(host), attachments_(attachments) {}
+  // `whole`: of all images and buffers, not of those alone that are drawn or stored to.
+  Snapshots(Host& host, unsigned attachments, bool whole) : host_(host), attachments_(attachments), whole_(whole) {}
 
   void prepare(Call& c, uint64_t seq);  // before a call is made: with what images are to be used for; other buffers
   void keep(Call& c, uint64_t seq, std::vector<std::unique_ptr<uint8_t[]>>& rooms);  // after it
   // An object ends. False: the driver's stays until `end`, for command buffers are copied that need it.
   bool forget(unsigned kind, uint64_t now, Table& table);
   void add_image(VkImage image, const KeptImage& about) { images_[image] = about; }
+  const KeptImage* image(VkImage image) const {
+    auto it = images_.find(image);
+    return it == images_.end() ? nullptr : &it->second;
+  }
+  uint64_t bytes_of(VkBuffer buffer) const { return sizes_.contains(buffer) ? sizes_.at(buffer) : 0; }
   void add_queue(VkQueue queue, uint32_t family) { families_[queue] = family; }
   void collect();           // waits for pictures that are under way, and hands them on
   void end(Table& device);  // before it is destroyed
@@ -133,12 +143,17 @@ class Snapshots {
   void keep_template(const Call& c);
   void put(VkDescriptorSet set, uint32_t binding, uint32_t element, const Descriptor& what);
   void submit(Call& c, uint64_t seq);
+  void follow(const KeptCommand& command);
+  void follow_pass(const KeptCommand& begin);
+  void turn(VkImage image, const VkImageSubresourceRange& range, VkImageLayout to);
+  std::vector<VkImageView> views_of(const KeptCommand& begin) const;  // of a render pass
   VkCommandBuffer copied(Submission& s, VkCommandBuffer of, VkQueue queue, uint64_t seq, uint32_t& place);
   VkRenderPass variant(Table& table, VkRenderPass of, Variant which);
   void free_room(Device& device, Room& room);
 
   Host& host_;
   unsigned attachments_;
+  bool whole_;
   std::unordered_map<VkCommandBuffer, std::shared_ptr<KeptBuffer>> buffers_;
   std::unordered_map<VkImage, KeptImage> images_;
   std::unordered_map<VkImageView, KeptView> views_;

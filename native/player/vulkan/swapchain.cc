@@ -84,7 +84,11 @@ void Player::make_images(Swapchain& chain, size_t count) {
       fail(DT_E_ARGUMENT, "there is no memory for the images of a window");
     chain.memory.push_back(memory);
     DT_VK(device, vkBindImageMemory)(device.device, image, memory, 0);
-    if (snapshots_) snapshots_->add_image(image, {info.format, info.extent, info.imageType, info.samples, true});
+    if (!snapshots_) continue;
+    KeptImage about;
+    about.format = info.format, about.extent = info.extent, about.type = info.imageType;
+    about.layers = info.arrayLayers;
+    snapshots_->add_image(image, about);
   }
 }
 

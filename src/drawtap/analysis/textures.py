@@ -251,6 +251,15 @@ _BC = {
     "GL_ETC1_RGB8": "etc", "GL_COMPRESSED_RGB8_ETC2": "etc", "GL_COMPRESSED_SRGB8_ETC2": "etc",
     "GL_COMPRESSED_RGBA8_ETC2_EAC": "etca", "GL_COMPRESSED_SRGB8_ALPHA8_ETC2_EAC": "etca",
 }  # fmt: skip
+_BC |= {
+    f"VK_FORMAT_{form}_{kind}_BLOCK": decoder
+    for form, decoder in (
+        ("BC1_RGB", "bc1"), ("BC1_RGBA", "bc1a"), ("BC2", "bc2"), ("BC3", "bc3"), ("ETC2_R8G8B8", "etc"),
+        ("ETC2_R8G8B8A8", "etca"),
+    )
+    for kind in ("UNORM", "SRGB")
+}  # fmt: skip
+_BC |= {"VK_FORMAT_BC4_UNORM_BLOCK": "bc4", "VK_FORMAT_BC5_UNORM_BLOCK": "bc5"}
 _BLOCK = {"bc1": 8, "bc1a": 8, "bc2": 16, "bc3": 16, "bc4": 8, "bc5": 16, "etc": 8, "etca": 16}
 
 

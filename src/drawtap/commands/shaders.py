@@ -31,7 +31,7 @@ def shaders(
     trace: Trace,
     *,
     draws: Annotated[int | None, Opt("Instead of shaders, the N draws with the most shader work.", metavar="N")] = None,
-    code: Annotated[str, Opt("Of Vulkan: print the text of this shader module instead.", metavar="SHADER")] = "",
+    code: Annotated[str, Opt("Print the text of this shader module of Vulkan instead.", metavar="SHADER")] = "",
 ) -> Rows | Text:
     """Print what shaders ask for, and how much draws make of it.
 

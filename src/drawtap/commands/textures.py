@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from drawtap.commands import Opt, command
 from drawtap.errors import check_folder, made_folder
+from drawtap.trace import apis
 from drawtap.trace.ranges import CALL_HELP, call_of
 from drawtap.view.result import Rows
 
@@ -37,7 +38,7 @@ def textures(
     on: Annotated[str, Opt("The engine; drawtap replay --engines lists them.", metavar="ENGINE")] = "system",
     force: Annotated[bool, Opt("Write into a folder that is not empty.")] = False,
 ) -> Rows:
-    """Save textures, renderbuffers and OpenVG images as files.
+    """Save textures, renderbuffers and images of OpenVG and Vulkan as files.
 
     It plays the recording and reads the content from the driver. With --at, it reads every object that exists after
     this call; otherwise each object, just before its deletion or at the end. Colours of at most 8 bits a channel become
@@ -46,10 +47,12 @@ def textures(
     Levels, faces and layers are files of their own.
 
     Where a driver does not hand a texture over, as OpenGL ES with formats that nothing draws to, the last upload of the
-    whole level is taken. The table and `manifest.json` say for each object where its content is from, what is lost, and
-    why an object could not be had. In PNG of textures the first row is that of t = 0.
+    whole level is taken. Images of Vulkan are read after the call, or after the one that first submits the command.
+    The table and `manifest.json` say for each object where its content is from, what is lost, and why an object could
+    not be had. In PNG of textures the first row is that of t = 0, in those of Vulkan's images the top one.
     """
     from drawtap.analysis.held import held
+    from drawtap.analysis.vulkan_held import held_images
     from drawtap.replay import engine
 
     check_folder(output, force=force)
@@ -57,8 +60,11 @@ def textures(
     environment = engine.environment_of(on)
     rows, objects, taken = [], [], set[str]()
     with made_folder(output), tempfile.TemporaryDirectory(prefix=".drawtap-", dir=output) as folder:
-        for found in held(trace, Path(folder).absolute(), at=call, environment=environment):
+        of = held_images if apis.is_vulkan(trace) else held
+        for found in of(trace, Path(folder).absolute(), at=call, environment=environment):
             stem = f"{found.kind}-{found.share_group}-{found.name}"
+            if apis.is_vulkan(trace):
+                stem = f"{found.kind}-{found.name:x}"
             if not found.name:
                 stem += "-" + found.target.removeprefix("GL_TEXTURE_").lower()
             if stem in taken:
@@ -72,7 +78,7 @@ def textures(
     had = sum(1 for row in rows if row[8])
     note = f"{had} of {len(rows)} objects written to {output}; manifest.json says what each file is"
     if not rows:
-        note = f"there are no textures, renderbuffers or images of OpenVG {'' if at is None else 'then'}".rstrip()
+        note = f"there are no textures, renderbuffers or images {'' if at is None else 'then'}".rstrip()
     return Rows(_COLUMNS, rows, {"name": "plain", "call": "plain"}, note=note)
 
 
@@ -139,7 +145,8 @@ def _row(found: HeldContent, parts: list[dict[str, Any]]) -> tuple[object, ...]:
     notes = [found.why, *(part["why"] or part["lost"] or "" for part in parts)]
     shown = files[0] + (f" and {len(files) - 1} more" if len(files) > 1 else "") if files else None
     note = "; ".join(dict.fromkeys(n for n in notes if n))
+    name = f"{found.name:#x}" if found.target.startswith("VK_") else found.name
     return (
-        found.kind, found.name, found.share_group, found.call, found.width, found.height, found.format or None,
+        found.kind, name, found.share_group, found.call, found.width, found.height, found.format or None,
         ", ".join(sources) or None, shown, note or None,
     )  # fmt: skip

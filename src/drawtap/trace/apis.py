@@ -46,9 +46,6 @@ WITHOUT_VULKAN: Mapping[str, Gap] = {
     "simplify": Gap("The search for calls that did nothing", "drawtap checklist FILE has rules for Vulkan"),
     "state: driver": Gap("State of a driver, and changes of state", "drawtap state FILE CALL without options"),
     "synthesize": Gap("A program like a recording", "--set names features without one"),
-    "textures": Gap("The content of images", "drawtap sql FILE 'SELECT * FROM objects' lists them"),
-    "view: buffers": Gap("The content of buffers", _SNAPSHOTS),
-    "view: objects": Gap("The content of images", _SNAPSHOTS),
     "view: pixels": Gap("The history of a pixel, overlays and meshes", _SNAPSHOTS),
     "view: whatif": Gap("A change of calls with its picture", "drawtap edit FILE --set changes arguments"),
 }

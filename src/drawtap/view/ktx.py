@@ -45,7 +45,8 @@ def ktx(content: HeldContent) -> bytes:
     levels = _levels(content)
     first = levels[0][0]
     kind, of, internal, base, width = _form(first, content.format)
-    faces, array, volume = len(levels[0]), content.target in _ARRAYS, content.target == "GL_TEXTURE_3D"
+    faces, volume = len(levels[0]), content.target in ("GL_TEXTURE_3D", "VK_IMAGE_TYPE_3D")
+    array = content.target in _ARRAYS or (content.target.startswith("VK_") and not volume and first.depth > 1)
     layers = first.depth
     if content.target == "GL_TEXTURE_CUBE_MAP_ARRAY":
         faces, layers = 6, layers // 6
@@ -89,10 +90,12 @@ def _levels(content: HeldContent) -> list[list[Part]]:
 def _form(part: Part, name: str) -> tuple[int, int, int, int, int]:
     """Return type, format, internal format, base format, and the bytes of a type, as a KTX file's head has them."""
     if part.blocks is not None:
+        if not part.internal:
+            raise UsageError(f"{name} has no place in a KTX file", hint="a PNG or the numbers may have it")
         return 0, 0, part.internal, _RGBA, 1
     assert part.pixels is not None
     channels, dtype = part.channels, part.pixels.dtype.str
-    if "10_A2" in name and dtype == "<u2":
+    if ("10_A2" in name or "_PACK" in name) and dtype == "<u2":
         raise UsageError(f"{name} is kept in words of its own", hint="save the numbers instead")
     if dtype not in _TYPES or (channels not in _PLAIN and channels not in _WHOLE):
         raise UsageError(f"{name or 'this format'} has no place in a KTX file", hint="save the numbers instead")
@@ -102,7 +105,7 @@ def _form(part: Part, name: str) -> tuple[int, int, int, int, int]:
         return kind, _PLAIN["d"], _DEPTHS[dtype], _PLAIN["d"], width
     if channels in _OLD and dtype == "|u1":
         return kind, _PLAIN[channels], _OLD[channels], _PLAIN[channels], width
-    is_whole = name.endswith("I")
+    is_whole = name.endswith(("I", "UINT", "SINT"))
     sized = whole if is_whole else plain
     if channels not in _WHOLE or not sized:
         raise UsageError(f"{name or 'this format'} has no place in a KTX file", hint="save the numbers instead")

@@ -7,7 +7,7 @@ import io
 import tempfile
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -59,7 +59,7 @@ class Buffers:
         bytes follow; "": bytes. `against` is a call, None the one before the last write.
         """
         with self._lent() as trace:
-            life = buffer_life(trace, at=seq, share_group=group, name=name)
+            life = self._life(trace, seq, group, name)
             writes, last = self._writes(trace, life, seq)
         # What the first write found is nothing.
         before = against if against is not None else last - 1 if last is not None and last != writes[0] else None
@@ -113,14 +113,14 @@ class Buffers:
             with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
                 for key in keys:
                     if key not in self._kept:
-                        found = held_buffer(self._trace, Path(folder), player, at=key[0], share_group=group, name=name)
+                        found = self._read(Path(folder), player, key)
                         with self._lock:
                             self._kept[key] = found
 
         with self._lock:
             known = {key: self._kept[key] for key in keys if key in self._kept}
         if len(known) < len(keys):
-            self._pool.ask(keys[-1][0], question, whole=True)
+            self._pool.ask(self._place(keys[-1][0]), question, whole=True)
             with self._lock:
                 known = {key: self._kept[key] for key in keys}
         with self._lock:
@@ -129,6 +129,16 @@ class Buffers:
             while len(self._kept) > _KEPT:
                 self._kept.popitem(last=False)
         return known[seq, group, name], None if before is None else known[before, group, name].content
+
+    def _place(self, seq: int) -> int:
+        """Return the call that a player goes to for what is there after `seq`."""
+        return seq
+
+    def _life(self, trace: Trace, seq: int, group: int, name: int) -> Mapping[str, Any]:
+        return buffer_life(trace, at=seq, share_group=group, name=name)
+
+    def _read(self, folder: Path, player: Warm, key: tuple[int, int, int]) -> HeldBuffer:
+        return held_buffer(self._trace, folder, player, at=key[0], share_group=key[1], name=key[2])
 
     def _writes(self, trace: Trace, life: Any, seq: int) -> tuple[list[int], int | None]:
         """Return the calls around a call that wrote to a buffer, and the last one up to it."""

@@ -28,6 +28,7 @@ from drawtap.web import filters, stages, vulkan
 from drawtap.web.answer import Answer, headed
 from drawtap.web.callset import CallSet
 from drawtap.web.saving import file_of
+from drawtap.web.textures import shown
 
 if TYPE_CHECKING:
     from drawtap.analysis.held import HeldContent
@@ -607,9 +608,9 @@ class Recording:
     def buffers(self) -> Buffers:
         """Questions about the content of buffers."""
         from drawtap.web.buffers import Buffers
+        from drawtap.web.vulkan_buffers import VulkanBuffers
 
-        apis.refuse(self.trace, "view: buffers")
-        return Buffers(self.trace, self.pool, self.lent)
+        return (VulkanBuffers if apis.is_vulkan(self.trace) else Buffers)(self.trace, self.pool, self.lent)
 
     @functools.cached_property
     def pool(self) -> Pool:
@@ -639,8 +640,9 @@ class Recording:
     def _held(self, seq: int, kind: str, share_group: int, name: int) -> HeldContent:
         from drawtap.analysis.held import held_object
 
-        apis.refuse(self.trace, "view: objects")
         self._check(seq)
+        if apis.is_vulkan(self.trace):
+            return vulkan.held(self.lent, self.pool, seq, name)
 
         def question(player: Warm) -> HeldContent:
             with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
@@ -663,30 +665,7 @@ class Recording:
         content is from and what is lost; a part without pixels says why. `swizzle` has what shaders get as red, green,
         blue and alpha: letters of channels, 0, 1.
         """
-        from drawtap.analysis.held import picture, swizzle
-
-        content = self._held(seq, kind, share_group, name)
-        parts, data, at = [], [], 0
-        for part in content.parts:
-            pixels = picture(part, content.format) if part.blocks is not None else part.pixels
-            if pixels is not None and pixels.ndim == 3:
-                pixels = pixels[None]
-            said: Answer = {"suffix": part.suffix.strip("-"), "width": part.width, "height": part.height}
-            said |= {"depth": part.depth, "source": part.source, "lost": part.lost, "why": part.why}
-            if pixels is not None:
-                raw = np.ascontiguousarray(pixels).tobytes()
-                raw += bytes(-len(raw) % 8)
-                said |= {"channels": "rgba" if part.blocks is not None else part.channels, "type": pixels.dtype.str}
-                said |= {"at": at, "shape": list(pixels.shape)}
-                data.append(raw)
-                at += len(raw)
-            elif part.blocks is not None:
-                said["why"] = f"{content.format} is not decoded here; drawtap textures writes its blocks"
-            parts.append(said)
-        head = {"kind": content.kind, "name": content.name, "format": content.format, "target": content.target}
-        head |= {"label": content.label, "call": content.call, "why": content.why, "parts": parts}
-        head["swizzle"] = swizzle(self.trace, content)
-        return headed(head, b"".join(data))
+        return shown(self.trace, self._held(seq, kind, share_group, name))
 
 
 def _holds(parameter: ParameterRow) -> str:

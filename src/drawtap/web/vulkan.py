@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from drawtap.analysis.spirv import modules
@@ -14,6 +16,9 @@ from drawtap.trace.vulkan_draw import DrawState, drawn_at
 from drawtap.trace.vulkan_state import vulkan_state
 
 if TYPE_CHECKING:
+    from drawtap.analysis.held import HeldContent
+    from drawtap.replay.pool import Pool
+    from drawtap.replay.warm import Warm
     from drawtap.trace.trace import Trace
     from drawtap.web.answer import Answer
 
@@ -114,6 +119,19 @@ def _program(trace: Trace, seq: int) -> Answer:
         "uniforms": uniforms,
         "attributes": _attributes(info, None if made is None else made.seq),
     }
+
+
+def held(lent: Lent, pool: Pool, seq: int, name: int) -> HeldContent:
+    """Return what an image holds after a call. Raises what `held_image` and the pool raise."""
+    from drawtap.analysis.vulkan_held import held_image, place_of
+
+    with lent() as trace:
+
+        def question(player: Warm) -> HeldContent:
+            with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+                return held_image(trace, Path(folder), player, at=seq, name=name)
+
+        return pool.ask(place_of(trace, seq), question, whole=True)[0]
 
 
 def _in_words(values: Mapping[str, object]) -> str:

@@ -34,7 +34,8 @@ export const bufferPanel = {
     const fields = place.fields || head.uses[0]?.[1] || "bytes";
     if (fields !== place.fields && fields !== "bytes") ({head, at} = headed((answer = await ask(fields))));
     const shows = fields !== "bytes";
-    const name = `buffer-${head.name}-call-${head.call}`;
+    const shown = recording.overview.vulkan ? `0x${Number(head.name).toString(16)}` : head.name;
+    const name = `buffer-${shown}-call-${head.call}`;
     const choose = (/** @type {string} */ text) => store.set({fields: text, from: 0});
     const format = /** @type {HTMLTextAreaElement} */ (h(
         "textarea", {spellcheck: "false", rows: "4", "aria-label": "format of the fields", text: shows ? fields : ""}));
@@ -54,7 +55,7 @@ export const bufferPanel = {
     });
     fill(
         element,
-        h("h2", {text: `buffer ${head.name}${head.label ? ` “${head.label}”` : ""}`},
+        h("h2", {text: `buffer ${shown}${head.label ? ` “${head.label}”` : ""}`},
           h("small", {text: `${bytes(head.bytes)}, after call ${number(head.call)}`})),
         h("div", {class: "tools", role: "toolbar", "aria-label": "what is shown"},
           ...head.uses.map(
@@ -80,6 +81,7 @@ export const bufferPanel = {
 /** Where it is used instead. @param {any} ctx @param {any} head */
 function lives(ctx, head) {
   const {first_use_seq: first, last_use_seq: last} = head.life;
+  if (ctx.recording.overview.vulkan) return [];
   return first === null ? [" (no draw uses it)"] : [
     " (its first use is ", link(String(first), () => ctx.go(first)), ", its last one ",
     link(String(last), () => ctx.go(last)), ")"
@@ -111,7 +113,8 @@ function writes(ctx, head) {
       ...head.writes.flatMap(
           (/** @type {number} */ seq) =>
               [seq === ctx.place.call ? h("b", {text: number(seq)}) : link(number(seq), () => ctx.go(seq)), " "]),
-      link("its draws", () => ctx.store.set({filter: `uses:buffer=${head.name}`, mode: "hide"})));
+      !ctx.recording.overview.vulkan &&
+          link("its draws", () => ctx.store.set({filter: `uses:buffer=${head.name}`, mode: "hide"})));
 }
 
 /** @param {any} ctx @param {number} all @param {number} size @param {string} what */

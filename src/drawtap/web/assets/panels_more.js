@@ -26,17 +26,39 @@ async function once(ctx, key, query) {
   return kept.get(name);
 }
 
+/** What a click on an object of Vulkan shows. @param {any} ctx @param {any[]} row */
+function vulkanObject(ctx, row) {
+  const [kind, name] = row;
+  const [created, deleted] = row.slice(-3);
+  if (!["VkImage", "VkBuffer"].includes(kind)) return null;
+  const {call} = ctx.place;
+  // Where it is not there after the selected call, it is shown just before its end.
+  const lives = call !== null && call >= created && (deleted === null || call < deleted);
+  const last = deleted === null ? ctx.recording.overview.calls - 1 : deleted - 1;
+  const image = kind === "VkImage";
+  return () => ctx.store.set({
+    tab: image ? "texture" : "buffer",
+    object: `${image ? "image" : "buffer"}/0/${name}`,
+    layer: "",
+    fields: "",
+    from: 0,
+    ...(lives ? {} : {call: last})
+  });
+}
+
 export const objectsPanel = {
   id: "objects",
   name: "Objects",
   /** @param {any} ctx */
   async show(ctx) {
-    const sql = ctx.recording.overview.vulkan ? VULKAN_OBJECTS : OBJECTS;
+    const {vulkan} = ctx.recording.overview;
+    const sql = vulkan ? VULKAN_OBJECTS : OBJECTS;
     const answer = await once(ctx, "objects", sql);
     const search = /** @type {HTMLInputElement} */ (
         h("input", {type: "search", placeholder: "texture, RGBA8, a label …", "aria-label": "search the objects"}));
     const out = h("div");
     const show = (/** @type {any[]} */ row) => {
+      if (vulkan) return vulkanObject(ctx, row);
       const [kind, name, group] = row;
       const [created, , used, deleted] = row.slice(-4);
       if (!["texture", "renderbuffer", "vg_image", "buffer"].includes(kind)) return null;

@@ -83,13 +83,15 @@ export const texturePanel = {
   /** @param {any} ctx */
   async show(ctx) {
     const {recording, place, element} = ctx;
-    if (!/^(texture|renderbuffer|vg_image)\/\d+\/\d+$/.test(place.object)) {
+    if (!/^(texture|renderbuffer|vg_image|image)\/\d+\/\d+$/.test(place.object)) {
       return fill(element, h("p", {}, h("i", {text: "choose a texture among the objects: its name is a link"})));
     }
     const answer = await getBytes(`${recording.number}/texture/${place.call}/${place.object}`, ctx.signal);
     const {head, at} = headed(answer);
     const sampled = place.sampled === "yes";
-    const images = head.parts.flatMap((/** @type {any} */ part) => layers(answer, at, part))
+    const vulkan = head.target.startsWith("VK_");  // whose first row is the highest
+    const name = vulkan ? `0x${Number(head.name).toString(16)}` : head.name;
+    const images = head.parts.flatMap((/** @type {any} */ part) => layers(answer, at, part, !vulkan))
                        .map(
                            (/** @type {any} */ one) =>
                                sampled ? {...one, image: asSampled(one.image, head.swizzle, head.format)} : one);
@@ -99,7 +101,7 @@ export const texturePanel = {
         head.parts.flatMap((/** @type {any} */ p) => [p.source && `from: ${p.source}`, p.lost]).filter(Boolean))];
     fill(
         element,
-        h("h2", {text: `${head.kind} ${head.name}${head.label ? ` “${head.label}”` : ""}`},
+        h("h2", {text: `${head.kind} ${name}${head.label ? ` “${head.label}”` : ""}`},
           h("small", {text: `${head.format} ${head.target}, after call ${number(place.call)}`})),
         ...notes.map((text) => h("p", {}, h("i", {text: /** @type {string} */ (text)}))),
         head.why && h("p", {text: head.why}),
@@ -125,7 +127,8 @@ export const texturePanel = {
                           }
                         },
                         // The rows of a face go down, so that its neighbours in the cross go on where it ends.
-                        imageView({...one.image, bottomFirst: !face}, {name: one.name, small: true}), h("figcaption", {
+                        imageView({...one.image, bottomFirst: !face && !vulkan}, {name: one.name, small: true}),
+                        h("figcaption", {
                           text: face ?
                               face.replace(
                                   /(.).*_(.)/, (_, sign, axis) => (sign === "p" ? "+" : "−") + axis.toUpperCase()) :
@@ -144,14 +147,14 @@ export const texturePanel = {
                           "what shaders get as red, green, blue and alpha: the format's channels, then GL_TEXTURE_SWIZZLE"
                     }),
             button(
-                "save PNG", () => void shownAsPng(element, `${head.kind}-${head.name}-${images[chosen].name}.png`),
+                "save PNG", () => void shownAsPng(element, `${head.kind}-${name}-${images[chosen].name}.png`),
                 {title: "this image as it is shown: channels and range"}),
             button(
                 "save KTX",
                 async () => {
                   try {
                     download(
-                        `${head.kind}-${head.name}.ktx`,
+                        `${head.kind}-${name}.ktx`,
                         await getBytes(`${recording.number}/texture/${place.call}/${place.object}/ktx`), "image/ktx");
                   } catch (error) {
                     ctx.fail(error);
@@ -161,7 +164,7 @@ export const texturePanel = {
             button(
                 "save numbers",
                 () => download(
-                    `${head.kind}-${head.name}-${images[chosen].name}.bin`, images[chosen].image.data,
+                    `${head.kind}-${name}-${images[chosen].name}.bin`, images[chosen].image.data,
                     "application/octet-stream"),
                 {title: "the values as they are, the first row that of t = 0"}),
           ]
@@ -238,8 +241,8 @@ async function shownAsPng(element, name) {
   if (image) download(name, image, "image/png");
 }
 
-/** @param {ArrayBuffer} answer @param {number} at @param {any} part */
-function layers(answer, at, part) {
+/** @param {ArrayBuffer} answer @param {number} at @param {any} part @param {boolean} bottomFirst */
+function layers(answer, at, part, bottomFirst) {
   if (!part.shape) return [];
   const [count, height, width, channels] = part.shape;
   const size = height * width * channels;
@@ -251,7 +254,7 @@ function layers(answer, at, part) {
             const data = values(answer, at + part.at + i * size * bytes, part.type, size);
             return data && {
               name: `${part.suffix || "level 0"}${count > 1 ? ` layer ${i}` : ""}`,
-              image: {width, height, channels: part.channels.slice(0, channels), data, bottomFirst: true}
+              image: {width, height, channels: part.channels.slice(0, channels), data, bottomFirst}
             };
           })
       .filter(Boolean);

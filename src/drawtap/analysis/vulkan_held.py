@@ -1,0 +1,287 @@
+"""Contents of Vulkan's images and buffers, read back from a device that plays the recording."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from drawtap.analysis.held import HeldBuffer, HeldContent, Part
+from drawtap.errors import UnavailableError, UsageError
+from drawtap.trace.vulkan_draw import DrawState, drawn_at
+
+if TYPE_CHECKING:
+    from drawtap.replay.warm import Warm
+    from drawtap.trace.trace import Trace
+
+COLOR, DEPTH, STENCIL = 1, 2, 4  # bits of VkImageAspectFlagBits
+
+_PLAIN = re.compile(
+    r"VK_FORMAT_((?:[RGBAEX]\d+)+)_(UNORM|SNORM|USCALED|SSCALED|UINT|SINT|UFLOAT|SFLOAT|SRGB)(_PACK\d+)?"
+)
+_BLOCKS = re.compile(r"VK_FORMAT_(BC\d\w*|ETC2_\w+|EAC_\w+|ASTC_(\d+)x(\d+)_\w+)_BLOCK")
+_SMALL = re.compile(r"BC1_|BC4_|ETC2_R8G8B8_|ETC2_R8G8B8A1_|EAC_R11_")  # blocks of 8 bytes
+# Numbers that KTX files have for formats of blocks.
+_INTERNAL = {
+    "BC1_RGB_UNORM": 0x83F0, "BC1_RGB_SRGB": 0x8C4C, "BC1_RGBA_UNORM": 0x83F1, "BC1_RGBA_SRGB": 0x8C4D,
+    "BC2_UNORM": 0x83F2, "BC2_SRGB": 0x8C4E, "BC3_UNORM": 0x83F3, "BC3_SRGB": 0x8C4F,
+    "BC4_UNORM": 0x8DBB, "BC4_SNORM": 0x8DBC, "BC5_UNORM": 0x8DBD, "BC5_SNORM": 0x8DBE,
+    "BC6H_UFLOAT": 0x8E8F, "BC6H_SFLOAT": 0x8E8E, "BC7_UNORM": 0x8E8C, "BC7_SRGB": 0x8E8D,
+    "ETC2_R8G8B8_UNORM": 0x9274, "ETC2_R8G8B8_SRGB": 0x9275, "ETC2_R8G8B8A1_UNORM": 0x9276,
+    "ETC2_R8G8B8A1_SRGB": 0x9277, "ETC2_R8G8B8A8_UNORM": 0x9278, "ETC2_R8G8B8A8_SRGB": 0x9279,
+    "EAC_R11_UNORM": 0x9270, "EAC_R11_SNORM": 0x9271, "EAC_R11G11_UNORM": 0x9272, "EAC_R11G11_SNORM": 0x9273,
+}  # fmt: skip
+_ATTRIBUTE = re.compile(r"VK_FORMAT_((?:[RGBA]\d+)+)_(\w+)")
+_TYPES = {  # OpenGL's numbers, by bits and kind
+    ("8", "S"): 0x1400, ("8", "U"): 0x1401, ("16", "S"): 0x1402, ("16", "U"): 0x1403, ("32", "S"): 0x1404,
+    ("32", "U"): 0x1405, ("32", "SFLOAT"): 0x1406, ("64", "SFLOAT"): 0x140A, ("16", "SFLOAT"): 0x140B,
+}  # fmt: skip
+_ASTC = ("4x4", "5x4", "5x5", "6x5", "6x6", "8x5", "8x6", "8x8", "10x5", "10x6", "10x8", "10x10", "12x10", "12x12")
+_DEPTHS = {
+    "VK_FORMAT_D16_UNORM": ("<u2", 2), "VK_FORMAT_X8_D24_UNORM_PACK32": ("<u4", 4), "VK_FORMAT_D32_SFLOAT": ("<f4", 4),
+    "VK_FORMAT_D16_UNORM_S8_UINT": ("<u2", 2), "VK_FORMAT_D24_UNORM_S8_UINT": ("<u4", 4),
+    "VK_FORMAT_D32_SFLOAT_S8_UINT": ("<f4", 4),
+}  # fmt: skip
+
+# Images that exist in a range of calls; those of a swapchain with its create info.
+_IMAGES = """
+SELECT i.handle, i.name, i.created_seq, i.destroyed_seq, i.info, any_value(w.info) AS window FROM objects i
+LEFT JOIN objects w ON w.type = 'VkSwapchainKHR' AND w.handle = i.parent AND w.created_seq <= i.created_seq
+WHERE i.type = 'VkImage' AND i.created_seq <= {at} {more}
+GROUP BY ALL ORDER BY i.created_seq, i.handle
+"""
+
+
+def place_of(trace: Trace, call: int) -> int:
+    """Return the call after which contents are read: of a command that runs, the one that first submits it."""
+    drawn = drawn_at(trace, call) if trace.calls[call].name.startswith("vkCmd") else None
+    return call if drawn is None or drawn[1] is None else drawn[1]
+
+
+def held_images(
+    trace: Trace, folder: Path, *, at: int | None = None, environment: Mapping[str, str]
+) -> Iterator[HeldContent]:
+    """Yield every image with its content: those that exist after call `at`, else all, just before their end.
+
+    `folder` is used for files that are gone afterwards. Raises what `Warm` raises, but where nothing here can play
+    the recording the images have no content, and say why.
+    """
+    from drawtap.replay.warm import Warm
+
+    last = len(trace.calls) - 1
+    call = last if at is None else place_of(trace, at)
+    more = "" if at is None else f"AND (i.destroyed_seq IS NULL OR i.destroyed_seq > {call})"
+    rows = list(trace.sql(_IMAGES.format(at=call, more=more)).dicts())
+    when = [call if at is not None or row["destroyed_seq"] is None else row["destroyed_seq"] - 1 for row in rows]
+    order = sorted(range(len(rows)), key=lambda i: when[i])
+    found: dict[int, HeldContent] = {}
+    with Warm(trace.path, environment=environment, frame_end=trace.frame_end) as player:
+        for i in order:
+            try:
+                found[i] = _content(rows[i], when[i], folder / "of", player)
+            except UnavailableError as error:
+                found[i] = _empty(rows[i], when[i], f"nothing here plays the recording: {error.message}")
+    yield from (found[i] for i in range(len(rows)))
+
+
+def held_image(trace: Trace, folder: Path, player: Warm, *, at: int, name: int) -> HeldContent:
+    """Return what an image holds after call `at`. Raises UsageError where there is no such image then."""
+    call = place_of(trace, at)
+    more = f"AND i.handle = {name} AND (i.destroyed_seq IS NULL OR i.destroyed_seq > {call})"
+    rows = list(trace.sql(_IMAGES.format(at=call, more=more)).dicts())
+    if not rows:
+        raise UsageError(f"there is no image {name:#x} after call {call}", hint="the table objects has all lives")
+    return _content(rows[-1], call, folder / "of", player)
+
+
+def held_buffer(trace: Trace, folder: Path, player: Warm, *, at: int, name: int) -> HeldBuffer:
+    """Return what a buffer holds after call `at`, and what the command there reads from it.
+
+    Raises UsageError where there is no such buffer then, or where it cannot be read.
+    """
+    call, file = place_of(trace, at), folder / "buffer"
+    answer = player.content(call, {"class": "buffer", "name": name}, file)
+    if answer["why"]:
+        raise UsageError(f"buffer {name:#x} cannot be read after call {call}: {answer['why']}")
+    return HeldBuffer(call, file.read_bytes(), buffer_uses(trace, at, name))
+
+
+def buffer_uses(trace: Trace, at: int, name: int) -> Sequence[Mapping[str, Any]]:
+    """Return how the command of a call reads a buffer, as `native/player/buffers.h` has it; none for other calls.
+
+    Only vertices and indices have a form; of blocks the recording names no members.
+    """
+    place = drawn_at(trace, at)
+    if place is None:
+        return ()
+    state = {path: value for path, value, _ in DrawState(trace, *place).values()}
+    found: list[dict[str, Any]] = []
+    if state.get("index_buffer.buffer") == f"{name:#x}":
+        found.append({"use": "index"})
+    bindings: dict[object, dict[str, Any]] = {}
+    for row in _rows(state, "pipeline.info.pVertexInputState.pVertexBindingDescriptions"):
+        bindings[row["binding"]] = row
+    for row in _rows(state, "pipeline.info.pVertexInputState.pVertexAttributeDescriptions"):
+        binding = bindings.get(row["binding"], {})
+        bound = f"vertex_buffers[{row['binding']}]"
+        kind = _ATTRIBUTE.fullmatch(str(row["format"]))
+        if state.get(f"{bound}.buffer") != f"{name:#x}" or kind is None:
+            continue
+        bits = re.findall(r"\d+", kind[1])
+        type_ = _TYPES.get((bits[0], kind[2] if kind[2] == "SFLOAT" else kind[2][0]))
+        if type_ is None or len({*bits}) > 1 or kind[1].startswith("B"):
+            continue
+        stride = state.get(f"{bound}.stride", binding.get("stride", 0))
+        found.append({
+            "use": "vertex", "name": f"location{row['location']}", "size": len(bits), "type": type_, "stride": stride,
+            "offset": state[f"{bound}.offset"] + row["offset"], "normalized": kind[2].endswith("NORM"),
+            "divisor": int(binding.get("inputRate") == "VK_VERTEX_INPUT_RATE_INSTANCE"),
+        })  # fmt: skip
+    return found
+
+
+def _rows(state: Mapping[str, Any], path: str) -> list[dict[str, Any]]:
+    """Return the structures of a list: their members by name."""
+    rows: dict[int, dict[str, Any]] = {}
+    for name, value in state.items():
+        if match := re.fullmatch(re.escape(path) + r"\[(\d+)\]\.(\w+)", name):
+            rows.setdefault(int(match[1]), {})[match[2]] = value
+    return [rows[i] for i in sorted(rows)]
+
+
+# ---- images ---------------------------------------------------------------------------------------------------------
+
+
+def block_of(form: str, aspect: int) -> tuple[int, int, int] | None:
+    """Return width, height and bytes of a format's block; of plain formats that is a texel. None: it is not read."""
+    if aspect == STENCIL:
+        return (1, 1, 1)
+    if aspect == DEPTH:
+        return (1, 1, _DEPTHS[form][1])
+    if match := _BLOCKS.fullmatch(form):
+        size = (int(match[2]), int(match[3])) if match[2] else (4, 4)
+        return (*size, 8 if _SMALL.match(match[1]) else 16)
+    if match := _PLAIN.fullmatch(form):
+        return (1, 1, sum(int(bits) for bits in re.findall(r"\d+", match[1])) // 8)
+    return None
+
+
+def _about(row: Mapping[str, Any]) -> tuple[str, str, tuple[int, int], int]:
+    """Return format, type, size and number of levels."""
+    info = json.loads(row["info"]) if row["info"] else {}
+    window = json.loads(row["window"]) if row["window"] else {}
+    extent = info.get("extent") or window.get("imageExtent") or {}
+    form = str(info.get("format") or window.get("imageFormat") or "")
+    kind = str(info.get("imageType") or "VK_IMAGE_TYPE_2D")
+    return form, kind, (extent.get("width", 0), extent.get("height", 0)), int(info.get("mipLevels") or 1)
+
+
+def _empty(row: Mapping[str, Any], call: int, why: str, parts: tuple[Part, ...] = ()) -> HeldContent:
+    form, kind, size, _ = _about(row)
+    return HeldContent(
+        "image", row["handle"], 0, row["name"], row["created_seq"], row["destroyed_seq"], kind, form, *size, call,
+        parts, why,
+    )  # fmt: skip
+
+
+def _content(row: Mapping[str, Any], call: int, file: Path, player: Warm) -> HeldContent:
+    form, _, _, levels = _about(row)
+    if not form:
+        return _empty(row, call, "the recording does not say how it was made")
+    aspects = [COLOR]
+    if form in _DEPTHS:
+        aspects = [DEPTH, STENCIL] if "S8" in form else [DEPTH]
+    elif form == "VK_FORMAT_S8_UINT":
+        aspects = [STENCIL]
+    parts = []
+    for level in range(levels):
+        for aspect in aspects:
+            suffix = "-stencil" if aspect == STENCIL and len(aspects) > 1 else ""
+            suffix += f"-level{level}" if level else ""
+            block = block_of(form, aspect)
+            if block is None:
+                parts.append(Part(suffix, 0, 0, 0, why=f"{form} is not read"))
+                continue
+            wanted = {"class": "image", "name": row["handle"], "level": level, "aspect": aspect, "block": list(block)}
+            parts.append(_part(suffix, form, aspect, player.content(call, wanted, file), file))
+    whys = {part.why for part in parts}
+    if len(whys) == 1 and (why := whys.pop()):
+        return _empty(row, call, why)
+    return _empty(row, call, "", tuple(parts))
+
+
+def _part(suffix: str, form: str, aspect: int, answer: Mapping[str, Any], file: Path) -> Part:
+    width, height, depth = (int(answer[key]) for key in ("width", "height", "depth"))
+    if answer["why"]:
+        return Part(suffix, width, height, depth, why=str(answer["why"]))
+    raw = file.read_bytes()
+    file.unlink()
+    if match := _BLOCKS.fullmatch(form):
+        return Part(suffix, width, height, depth, blocks=raw, internal=_internal(match), source="read back")
+    pixels, channels = values(raw, (depth, height, width), form, aspect)
+    return Part(suffix, width, height, depth, channels, pixels, source="read back")
+
+
+def _internal(match: re.Match[str]) -> int:
+    """Return the number of a format of blocks; 0 where KTX files have none."""
+    if match[2]:
+        size = f"{match[2]}x{match[3]}"
+        return (0x93D0 if "SRGB" in match[1] else 0x93B0) + _ASTC.index(size) if size in _ASTC else 0
+    return _INTERNAL.get(match[1], 0)
+
+
+def values(raw: bytes, shape: tuple[int, int, int], form: str, aspect: int) -> tuple[npt.NDArray[Any], str]:
+    """Return texels of a plain format as layers x height x width x channels, and the letters of the channels.
+
+    Channels stand in the order red, green, blue, alpha. Packed ones become numbers of 16 bits as they are kept;
+    E5B9G9R9 and B10G11R11 become floats.
+    """
+    if aspect == STENCIL:
+        return np.frombuffer(raw, "u1").reshape(*shape, 1), "s"
+    if aspect == DEPTH:
+        depth = np.frombuffer(raw, _DEPTHS[form][0]).reshape(*shape, 1)
+        return (depth & 0xFFFFFF if "D24" in form else depth), "d"
+    match = _PLAIN.fullmatch(form)
+    assert match is not None
+    parts = [(letter.lower(), int(bits)) for letter, bits in re.findall(r"([RGBAEX])(\d+)", match[1])]
+    if match[3] and parts[0][1] != 8:
+        planes = _packed(raw, shape, parts, match[2])
+    else:
+        code = {"SFLOAT": "f", "UFLOAT": "f", "SINT": "i", "SNORM": "i", "SSCALED": "i"}.get(match[2], "u")
+        all_ = np.frombuffer(raw, f"<{code}{parts[0][1] // 8}").reshape(*shape, len(parts))
+        # Packed ones name their highest byte first.
+        letters = [letter for letter, _ in (reversed(parts) if match[3] else parts)]
+        planes = {letter: all_[..., i] for i, letter in enumerate(letters)}
+    channels = "".join(letter for letter in "rgba" if letter in planes)
+    return np.stack([planes[letter] for letter in channels], axis=-1), channels
+
+
+def _packed(
+    raw: bytes, shape: tuple[int, int, int], parts: Sequence[tuple[str, int]], kind: str
+) -> dict[str, npt.NDArray[Any]]:
+    total = sum(bits for _, bits in parts)
+    words = np.frombuffer(raw, f"<u{total // 8}").reshape(shape)
+    planes: dict[str, npt.NDArray[Any]] = {}
+    shift = total
+    for letter, bits in parts:
+        shift -= bits
+        field = (words >> shift) & ((1 << bits) - 1)
+        if kind == "UFLOAT" and bits in (10, 11):  # five bits of exponent, without a sign: the head of a half
+            planes[letter] = (field << (15 - bits)).astype("<u2").view("<f2").astype("<f4")
+        elif kind in ("SINT", "SNORM", "SSCALED"):
+            planes[letter] = ((field.astype("<i4") ^ (1 << bits - 1)) - (1 << bits - 1)).astype("<i2")
+        else:
+            planes[letter] = field.astype("<u2")
+    if (exponent := planes.pop("e", None)) is not None:
+        scale = np.exp2(exponent.astype("<f4") - 15 - 9)
+        planes = {letter: (field * scale).astype("<f4") for letter, field in planes.items()}
+    planes.pop("x", None)
+    return planes
+
+
+__all__ = ["block_of", "buffer_uses", "held_buffer", "held_image", "held_images", "place_of", "values"]

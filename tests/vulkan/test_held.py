@@ -1,0 +1,130 @@
+"""What images and buffers of Vulkan hold after a call, read from a device that plays the recording."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from drawtap.analysis.vulkan_held import COLOR, DEPTH, STENCIL, block_of, values
+from drawtap.errors import UsageError
+from drawtap.trace.trace import open_trace
+from drawtap.web.recording import Recording
+from shared import read_packed_png, run_drawtap
+from vulkan.conftest import environment
+
+SIZE = 8
+
+
+def submits(trace: Path) -> list[int]:
+    with open_trace(trace) as opened:
+        return [row[0] for row in opened.sql("SELECT seq FROM submits ORDER BY seq").fetchall()]
+
+
+def saved(trace: Path, folder: Path, *more: object) -> list[dict[str, object]]:
+    done = run_drawtap("textures", trace, "-o", folder, *more, environment=environment())
+    assert done.returncode == 0, done.stderr
+    return json.loads((folder / "manifest.json").read_text())["objects"]
+
+
+def test_an_image_has_what_was_drawn(draws: Path, tmp_path: Path) -> None:
+    """The last draw covers the columns from the third on; before the first submission nothing is stored."""
+    trace = draws / "pass.dtap"
+    first, _ = submits(trace)
+    before = saved(trace, tmp_path / "before", "--at", first - 1)
+    assert {one["why"] for one in before} == {"nothing was stored in it"}
+    color, depth = saved(trace, tmp_path / "after", "--at", first)
+    [part] = color["parts"]  # type: ignore[misc]
+    image = read_packed_png(tmp_path / "after" / part["files"][0])
+    assert image[:, 3, :3].tolist() == [[150, 105, 128]] * SIZE
+    assert image[:, 1, :3].tolist() == [[0, 0, 0]] * SIZE
+    assert [part["channels"] for part in depth["parts"]] == ["d", "s"]  # type: ignore[attr-defined]
+    assert np.load(tmp_path / "after" / depth["parts"][0]["files"][0]).shape == (1, SIZE, SIZE, 1)  # type: ignore[index]
+
+
+def test_a_draw_is_after_the_call_that_submits_it(draws: Path, tmp_path: Path) -> None:
+    trace = draws / "dispatch.dtap"
+    with open_trace(trace) as opened:
+        [(dispatch, submit)] = opened.sql(
+            "SELECT max(seq), min(submit_seq) FROM executed WHERE kind = 'dispatch'"
+        ).fetchall()
+    stored = [one for one in saved(trace, tmp_path / "at", "--at", dispatch) if not one["why"]]
+    assert [one["call"] for one in stored] == [submit]
+    image = read_packed_png(tmp_path / "at" / stored[0]["parts"][0]["files"][0])  # type: ignore[index]
+    assert (image[..., :3] == (2, 2, 0)).all()
+
+
+def test_all_images_just_before_their_end(draws: Path, tmp_path: Path) -> None:
+    found = saved(draws / "samples.dtap", tmp_path / "all")
+    assert [one["why"] for one in found] == ["the image has several samples a pixel"] * 2 + [None]
+
+
+def test_the_page_shows_an_image(draws: Path) -> None:
+    trace = draws / "dispatch.dtap"
+    with contextlib.closing(Recording(trace)) as seen:
+        seen.environment = environment()
+        [*_, (image, made)] = seen.trace.sql(
+            "SELECT handle, created_seq FROM objects WHERE type = 'VkImage' ORDER BY created_seq"
+        ).fetchall()
+        answer = seen.texture(submits(trace)[1], "image", 0, image)
+        (length,) = struct.unpack_from("<I", answer)
+        head = json.loads(answer[4 : 4 + length])
+        [part] = head["parts"]
+        assert (head["format"], part["shape"]) == ("VK_FORMAT_R8G8B8A8_UNORM", [1, SIZE, SIZE, 4])
+        assert answer[-SIZE * SIZE * 4 :] == bytes((2, 2, 0, 255)) * SIZE * SIZE
+        assert seen.ktx(submits(trace)[1], "image", 0, image).startswith(b"\xabKTX 11\xbb")
+        with pytest.raises(UsageError, match="there is no image"):
+            seen.texture(made - 1, "image", 0, image)
+
+
+def test_the_page_shows_a_buffer(draws: Path) -> None:
+    """The last dispatch stores 2 i in word i, behind 256 bytes. The recording has mapped memory as it was before."""
+    trace = draws / "dispatch.dtap"
+    with contextlib.closing(Recording(trace)) as seen:
+        seen.environment = environment()
+        [(buffer, made)] = seen.trace.sql("SELECT handle, created_seq FROM objects WHERE type = 'VkBuffer'").fetchall()
+        [(dispatch,)] = seen.trace.sql("SELECT max(seq) FROM calls WHERE name = 'vkCmdDispatch'").fetchall()
+        content = np.frombuffer(seen.buffers.content(dispatch, 0, buffer), "<u4")
+        assert content[64 : 64 + SIZE].tolist() == [2 * i for i in range(SIZE)]
+        answer = seen.buffers.window(
+            dispatch, 0, buffer, form="at 256 every 4; uint word", against=None, first=3, count=1
+        )
+        (length,) = struct.unpack_from("<I", answer)
+        head = json.loads(answer[4 : 4 + length])
+        assert (head["rows"], head["bytes"], head["writes"]) == ([[6]], 512, submits(trace)[:1])
+        with pytest.raises(UsageError, match="there is no buffer"):
+            seen.buffers.window(made - 1, 0, buffer, form="", against=None, first=0, count=1)
+
+
+@pytest.mark.parametrize(
+    ("form", "raw", "channels", "expected"),
+    [
+        ("VK_FORMAT_B8G8R8A8_UNORM", bytes((1, 2, 3, 4)), "rgba", [3, 2, 1, 4]),
+        ("VK_FORMAT_A8B8G8R8_UNORM_PACK32", bytes((1, 2, 3, 4)), "rgba", [1, 2, 3, 4]),
+        ("VK_FORMAT_R5G6B5_UNORM_PACK16", struct.pack("<H", 31 << 11 | 5 << 5 | 7), "rgb", [31, 5, 7]),
+        ("VK_FORMAT_A2B10G10R10_UINT_PACK32", struct.pack("<I", 1 << 30 | 2 << 20 | 3 << 10 | 4), "rgba", [4, 3, 2, 1]),
+        ("VK_FORMAT_A2R10G10B10_SINT_PACK32", struct.pack("<I", 0x3FF << 20 | 1), "rgba", [-1, 0, 1, 0]),
+        ("VK_FORMAT_R16G16_SINT", struct.pack("<hh", -3, 4), "rg", [-3, 4]),
+        ("VK_FORMAT_R32_SFLOAT", struct.pack("<f", 0.5), "r", [0.5]),
+        ("VK_FORMAT_B10G11R11_UFLOAT_PACK32", struct.pack("<I", 0x1E0 << 22 | 0x400 << 11 | 0x3C0), "rgb", [1, 2, 1]),
+        ("VK_FORMAT_E5B9G9R9_UFLOAT_PACK32", struct.pack("<I", 16 << 27 | 256 << 18 | 128 << 9), "rgb", [0, 0.5, 1]),
+    ],
+)  # fmt: skip
+def test_texels_of_a_format(form: str, raw: bytes, channels: str, expected: list[float]) -> None:
+    assert block_of(form, COLOR) == (1, 1, len(raw))
+    found, letters = values(raw, (1, 1, 1), form, COLOR)
+    assert (letters, found[0, 0, 0].tolist()) == (channels, expected)
+
+
+def test_blocks_of_formats() -> None:
+    assert block_of("VK_FORMAT_BC1_RGB_SRGB_BLOCK", COLOR) == (4, 4, 8)
+    assert block_of("VK_FORMAT_BC7_UNORM_BLOCK", COLOR) == (4, 4, 16)
+    assert block_of("VK_FORMAT_ETC2_R8G8B8A8_UNORM_BLOCK", COLOR) == (4, 4, 16)
+    assert block_of("VK_FORMAT_ASTC_10x6_SRGB_BLOCK", COLOR) == (10, 6, 16)
+    assert block_of("VK_FORMAT_D24_UNORM_S8_UINT", DEPTH) == (1, 1, 4)
+    assert block_of("VK_FORMAT_D24_UNORM_S8_UINT", STENCIL) == (1, 1, 1)
+    assert block_of("VK_FORMAT_G8_B8R8_2PLANE_420_UNORM", COLOR) is None
