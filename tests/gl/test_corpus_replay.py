@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 from dataclasses import replace
@@ -26,6 +27,7 @@ from drawtap.replay import player
 from drawtap.trace.trace import open_trace
 from gl.conftest import Bench
 from shared import run_drawtap, steps
+from writer import Writer
 
 pytestmark = pytest.mark.gl
 
@@ -61,7 +63,7 @@ def test_json_of_a_replay_has_numbers(triangle: Path, monkeypatch: pytest.Monkey
 # ---- engines that go wrong -----------------------------------------------------------------------------------------
 
 SOURCE = Path(__file__).parent / "fake_engine" / "fake_engine.c"
-FAULTS = "hang stop crash eat wrong exit blend mask jitter slow error lost wait spoiled none"
+FAULTS = "hang stop crash eat wrong exit blend mask jitter slow error lost wait spoiled tires none"
 AT = 4  # the draw at which a fake engine goes wrong
 PATIENT = Limits(stall_s=120, seconds=600)
 
@@ -179,6 +181,37 @@ def test_the_command(store: Store, fakes: Path, tmp_path: Path) -> None:
     again = run_drawtap(*words, "--on", "sound,wrong-1.0", "--json")
     assert (again.returncode, json.loads(again.stdout)) == (0, [])
     assert run_drawtap(*words, "--on", "sonud").returncode == 2
+
+
+def test_a_budget_names_what_it_leaves_out(store: Store, fakes: Path, tmp_path: Path) -> None:
+    writer = Writer()
+    thread = writer.thread()
+    for at in (1000, 10**12):  # ns: a quarter of an hour
+        thread.call("eglSwapBuffers", dpy=1, surface=2, result=1, start=at, duration=9)
+    thread.flush()
+    long = Adder(store).add(writer.write(tmp_path / "long.dtap"), {"app": "triangle"}).id
+    (short,) = set(store.recordings()) - {long}
+    words = (
+        "corpus",
+        "verdict",
+        "--tag",
+        "app=triangle",
+        "--new",
+        "sound",
+        "--corpus",
+        store.where,
+        "--engines",
+        fakes,
+    )
+    answer = run_drawtap(*words, "--budget", "60s")
+    assert answer.returncode == 0, answer.stderr
+    assert f"1 recording does not fit into the budget: {long[:12]}" in answer.stdout
+    assert short[:12] in answer.stdout
+    with search.Corpus(store) as tables:
+        assert tables.query("SELECT DISTINCT trace FROM runs").fetchall() == [(short,)]
+    plan = json.loads(run_drawtap(*words, "--budget", "60s", "--plan", "--json").stdout)
+    assert (plan["recordings"], plan["left_out"]) == (1, [long])
+    assert "fit" not in run_drawtap(*words, "--budget", "8h", "--plan").stdout
 
 
 def test_a_canary_names_the_machine(store: Store, fakes: Path) -> None:
@@ -363,6 +396,26 @@ def test_a_slow_build_is_found_and_an_equal_one_is_not(store: Store, fakes: Path
     assert told["slow-1.0"]["effect"] > 0.2
     plan = run_drawtap(*words, "--new", "slow-1.0", "--base", "sound", "--plan", "--json")
     assert {n: json.loads(plan.stdout)[n] for n in ("runs", "pairs", "failed")} == {"runs": 0, "pairs": 40, "failed": 0}
+
+
+def test_no_pair_counts_on_a_machine_whose_canary_gets_slower(store: Store, fakes: Path) -> None:
+    pytest.importorskip("scipy", reason="SciPy is an extra: pip install 'drawtap[fleet]'")
+    file, (trace,) = Path(store.where).parent / "engines.toml", store.recordings()
+    file.write_text(fakes.read_text().replace('"tires"', f'"tires", FAKE_FILE = "{file}.runs"'))
+    store.tag(trace, {"canary": "yes"})
+    words = ("corpus", "verdict", "--tag", "app=triangle", "--corpus", store.where, "--engines", file, "--speed")
+    answer = run_drawtap(*words, "--new", "sound", "--base", "tires-1.0", "--pairs", 8, "--json")
+    (one,) = json.loads(answer.stdout)["recordings"]
+    assert (one["label"], one["pairs"], answer.returncode) == ("unknown", 0, 0)
+    assert re.search(
+        f"is not fit to measure: with its canary {trace[:12]}, (a second run|runs) of the same build", one["detail"]
+    )
+    with search.Corpus(store) as tables:
+        assert tables.query("SELECT count(*) FROM pairs").fetchall() == [(0,)]
+        assert tables.query("SELECT count(*) FROM verdicts").fetchall() == [(0,)]
+    answer = run_drawtap(*words, "--new", "none-1.0", "--base", "sound", "--pairs", 8, "--threshold", 50, "--json")
+    (one,) = json.loads(answer.stdout)["recordings"]
+    assert one["pairs"] >= 8, one
 
 
 def test_bisection_over_builds_finds_the_first_one_that_draws_wrong(store: Store, fakes: Path, tmp_path: Path) -> None:

@@ -87,6 +87,23 @@ def test_what_stays_unknown_says_what_would_show() -> None:
     assert sum(run.label == "regression" for run in runs) >= 34
 
 
+def test_a_machine_is_judged_before_its_pairs() -> None:
+    noise = random.Random(3)
+    steady = [noise.gauss(0.0, 0.01) for _ in range(speed.CANARY_PAIRS)]
+    assert speed.unsteady(steady, 0.01) is None
+    hot = speed.unsteady([abs(one) + 0.02 for one in steady], 0.01)
+    assert hot is not None
+    assert hot.startswith("a second run of the same build is slower by +2.")
+    loud = speed.unsteady([20 * one for one in steady], 0.01)
+    assert loud is not None
+    assert "would not show" in loud
+    alarms = sum(
+        speed.unsteady([noise.gauss(0.0, 0.02) for _ in range(speed.CANARY_PAIRS)], 0.01) is not None
+        for _ in range(400)
+    )
+    assert alarms <= 8  # 2 %: both sides of the test
+
+
 def test_lost_pairs_keep_the_orders_balanced() -> None:
     orders: list[bool] = []
     lost = iter(range(3))

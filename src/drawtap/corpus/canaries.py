@@ -30,6 +30,12 @@ GROUP BY i.frame ORDER BY i.frame
 """
 
 
+def tagged(store: Store) -> list[str]:
+    """Return the canaries of a store."""
+    here = store.recordings()
+    return sorted(id_ for id_, tags in store.tags().items() if TAG in tags and id_ in here)
+
+
 class Canaries:
     """The canaries of a store on this machine; several threads may ask."""
 
@@ -50,8 +56,7 @@ class Canaries:
             return self._faults.get(one.key)
 
     def _look(self, one: Engine, play: Callable[[str], Run], write: Callable[[Run], None]) -> None:
-        here = self._store.recordings()
-        for trace in sorted(id_ for id_, tags in self._store.tags().items() if TAG in tags and id_ in here):
+        for trace in tagged(self._store):
             with Corpus(self._store) as tables:
                 known: dict[int, list[str]] = dict(
                     tables.query(_KNOWN, (trace, one.key, drawtap.__version__)).fetchall()

@@ -187,19 +187,22 @@ class Files:
 def play_task(files: Folder, task: Task, limits: Limits) -> Run:
     """Play a task in a process of its own and write its result into the store."""
 
-    def write(run: Run) -> None:
-        rows.write_run(files.store, run)
-
-    def canary(trace: str) -> Run:
-        return _played(files, Task(task_key(trace, task.engine), trace, task.engine), limits)
-
-    fault = files.canaries.fault(task.engine, canary, write)
+    fault = machine_fault(files, task.engine, limits)
     if fault is not None:
         return Run(task.key, task.trace, task.engine, "machine-lost", detail=fault)
     run = _played(files, task, limits)
     if run.outcome not in _NOT_KEPT:
-        write(run)
+        rows.write_run(files.store, run)
     return run
+
+
+def machine_fault(files: Folder, one: Engine, limits: Limits) -> str | None:
+    """Return what is wrong with this machine by its canaries, before another task with an engine; None: nothing."""
+
+    def canary(trace: str) -> Run:
+        return _played(files, Task(task_key(trace, one), trace, one), limits)
+
+    return files.canaries.fault(one, canary, lambda run: rows.write_run(files.store, run))
 
 
 def _played(files: Folder, task: Task, limits: Limits) -> Run:

@@ -32,6 +32,9 @@ _SHARES = {2: (0.3, 0.7), 3: (0.1, 0.3, 0.6), 4: (0.05, 0.15, 0.3, 0.5)}
 _SUSPECT = 0.01  # a recording whose p is below this when its pairs are spent gets as many again
 _LEAST = 8  # pairs: with less the test finds nothing in a corpus
 _MOST_LOST = 5  # pairs of a recording
+CANARY_PAIRS = 8  # runs of one build against itself, before pairs of two count
+_ONE_WAY = 0.005  # all of these are on one side
+_MOST_SPREAD = 0.2  # a slowdown that has to show on a machine
 _POWER = 2.2  # a difference of that many half widths of the interval is found, and confirmed, nine times in ten
 
 
@@ -242,6 +245,21 @@ class Judge:
         effect, low, high = (float(np.expm1(one[i])) for one in (found.effect, found.low, found.high))
         detectable = max(self._rule.threshold, _POWER * (high - low) / 2)
         return Speed(case.trace, label, len(case.ratios), effect, low, high, q, detectable, detail)
+
+
+def unsteady(ratios: Sequence[float], threshold: float) -> str | None:
+    """Return why pairs of a machine say nothing, None where they do.
+
+    `ratios` are runs of one build against itself: log(second / first). A machine that gets hot, or whose clock follows
+    something else, has second runs that are slower, or runs that differ too much.
+    """
+    found = tested(np.array([ratios]), threshold)
+    effect, wide = float(np.expm1(found.effect[0])), _POWER * float(np.expm1(found.high[0] - found.low[0])) / 2
+    if min(float(found.slower[0]), float(found.faster[0])) <= _ONE_WAY and abs(effect) > threshold:
+        return f"a second run of the same build is slower by {100 * effect:+.1f} %"
+    if wide > max(_MOST_SPREAD, 5 * threshold):
+        return f"runs of the same build differ so much that {100 * wide:.0f} % would not show"
+    return None
 
 
 def needed(recordings: int, slower: int = 1, error: float = 0.05) -> int:

@@ -92,6 +92,15 @@ class Timer:
         self._write(trace, found, started, base_first)
         return found.ratio
 
+    def again(self, trace: str) -> float | None:
+        """Measure a recording on the base twice, and return log(second / first); None: it was lost."""
+        try:
+            first, second = (self._frames(trace, self._base) for _ in range(2))
+        except (ChildError, InputError, UnavailableError):
+            return None
+        found = paired(first, second)
+        return None if found is None else found.ratio
+
     def _frames(self, trace: str, one: Engine) -> Mapping[int, float]:
         path, metric = self._files.get(trace), self._metric or self.choose(trace)
         with open_trace(path) as opened:

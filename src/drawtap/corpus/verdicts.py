@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING
 
 import drawtap
 from drawtap import activity
-from drawtap.corpus import gallery, pictures, rows, speed, subset, timing
+from drawtap.corpus import canaries, gallery, pictures, rows, speed, subset, timing
 from drawtap.corpus.adding import Adder
+from drawtap.corpus.engines import machine
 from drawtap.corpus.pictures import Judged
-from drawtap.corpus.playing import FAILED, Files, Limits, play_all
+from drawtap.corpus.playing import FAILED, Files, Limits, machine_fault, play_all
 from drawtap.corpus.search import Corpus, compact
 from drawtap.corpus.speed import Speed
 from drawtap.errors import DrawtapError
@@ -90,8 +91,10 @@ def of_speed(
 ) -> tuple[str, list[Speed]]:
     """Measure recordings in pairs and judge whether `new` is slower; return the metric, and answers in their order.
 
-    Only recordings that both engines play are measured; the others are unknown. A threshold of 0 in the rule means the
-    metric's own. Raises what `timing.Timer.choose` raises.
+    Only recordings that both engines play are measured; the others are unknown. So are all on a machine whose canaries
+    fail; that is not written down. A threshold of 0 in the rule means the metric's own.
+
+    Raises what `timing.Timer.choose` raises.
     """
     for _ in play_all(store, traces, [new, base], effort.limits, jobs=effort.jobs):
         pass
@@ -106,10 +109,14 @@ def of_speed(
         if id_ not in plays
     }
     with tempfile.TemporaryDirectory(prefix="drawtap-verdict-") as name, activity.step("measuring pairs"):
-        timer = timing.Timer(Files(store, Path(name)), new, base, metric)
+        files = Files(store, Path(name))
+        timer = timing.Timer(files, new, base, metric)
         if plays:
             chosen = timer.choose(plays[0])
             own = rule.threshold or timing.threshold_of(chosen)
+            fault = _machine_fault(files, timer, (new, base), own, effort.limits)
+            if fault is not None:
+                return chosen, [answers.get(id_) or Speed(id_, "unknown", 0, detail=fault) for id_ in traces]
             for one in speed.Judge(timer.pair, replace(rule, threshold=own)).run(plays):
                 lost = f"; {timer.lost[one.trace]}" if one.label == "unknown" and one.trace in timer.lost else ""
                 answers[one.trace] = replace(one, detail=f"{one.detail}{lost}")
@@ -119,6 +126,23 @@ def of_speed(
         write_speed(store, one, timer.metric, new, base)
     compact(store)
     return timer.metric, found
+
+
+def _machine_fault(
+    files: Files, timer: timing.Timer, sides: Sequence[Engine], threshold: float, limits: Limits
+) -> str | None:
+    """Return why no pair of this machine counts, by images and times of its canaries; None: nothing is known."""
+    for one in sides:
+        fault = machine_fault(files, one, limits)
+        if fault is not None:
+            return fault
+    for trace in canaries.tagged(files.store):
+        ratios = [timer.again(trace) for _ in range(speed.CANARY_PAIRS)]
+        kept = [ratio for ratio in ratios if ratio is not None]
+        why = "its runs were lost" if len(kept) < len(ratios) else speed.unsteady(kept, threshold)
+        if why is not None:
+            return f"machine {machine()} is not fit to measure: with its canary {trace[:12]}, {why}"
+    return None
 
 
 def judged(tables: Corpus, traces: Sequence[str], new: Engine, base: Engine | None = None) -> list[Judged]:

@@ -1,8 +1,9 @@
 /* A driver of ours in front of another one that goes wrong at the N-th draw (FAKE_AT=N, from 0), loaded with
  * LD_PRELOAD. FAKE_DOES says how: hang|crash|eat|exit|stop|error (a GL error), or in the picture: wrong (nothing is
- * drawn); from there on blend, mask (no blue), jitter (a pixel somewhere has any colour), slow (each draw takes
- * longer). wait: at that draw, until the file FAKE_FILE is there; meanwhile FAKE_FILE-PID is, and FAKE_NODE is open.
- * lost: the same, and then the context is lost, by the fault of FAKE_FAULT (guilty, innocent; nobody says). */
+ * drawn); from there on tires (each run is slower than the one before, FAKE_FILE counts them), blend, mask (no blue),
+ * jitter (a pixel somewhere has any colour), slow (each draw takes longer). wait: at that draw, until the file
+ * FAKE_FILE is there; meanwhile FAKE_FILE-PID is, and FAKE_NODE is open. lost: the same, and then the context is lost,
+ * by the fault of FAKE_FAULT (guilty, innocent; nobody says). */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -73,6 +74,18 @@ static int draws_wrong(const char* does, unsigned mode, int first, int count) {
     g_draw(mode, first, count);
     g_mask(1, 1, 1, 1);
     return 1;
+  }
+  if (!strcmp(does, "tires")) { /* each run is slower than the one before */
+    static long turns;
+    if (!turns) {
+      FILE* file = fopen(getenv("FAKE_FILE"), "a");
+      if (!file || fputc('.', file) < 0) abort();
+      turns = 300000;
+      for (long runs = ftell(file); runs > 0; runs--) turns += turns / 5;
+      fclose(file);
+    }
+    for (volatile long i = 0; i < turns; i++) {}
+    return 0;
   }
   if (!strcmp(does, "slow")) {
     for (volatile long i = 0; i < 3000000; i++) {}
