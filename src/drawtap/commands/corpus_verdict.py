@@ -150,7 +150,8 @@ def _with_left(sheets: Sheets, left: Sequence[str]) -> Sheets:
         return sheets
     shown = ", ".join(id_[:12] for id_ in left[:_MOST_LEFT])
     more = f" and {len(left) - _MOST_LEFT} more" if len(left) > _MOST_LEFT else ""
-    return replace(sheets, notes=[*sheets.notes, f"{len(left)} recordings do not fit into the budget: {shown}{more}"])
+    what = "1 recording does" if len(left) == 1 else f"{len(left)} recordings do"
+    return replace(sheets, notes=[*sheets.notes, f"{what} not fit into the budget: {shown}{more}"])
 
 
 @dataclass(frozen=True)
