@@ -83,8 +83,9 @@ std::vector<uint64_t> labelled(const Trace& trace) {
   const vulkan::Work work(trace, false, false);
   for (auto& s : work.submits)
     for (auto& recording : s.recordings)
-      if (recording && std::any_of(recording->calls.begin(), recording->calls.end(),
-                                   [&](uint32_t index) { return inside.count(work.calls[index].seq) != 0; }))
+      if (recording && !s.failed && std::any_of(recording->calls.begin(), recording->calls.end(), [&](uint32_t index) {
+            return inside.count(work.calls[index].seq) != 0;
+          }))
         found.push_back(work.calls[s.call].seq);
   found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;

@@ -229,9 +229,11 @@ void Work::submit(uint32_t index) {
   uint32_t batch = 0;
   // Batches of a damaged file may all lead to one long list.
   size_t left = content(call, tree->name).size() / 8;
+  const Details* made = details(call);
+  const bool failed = made && static_cast<int32_t>(made->result) < 0;
   for (auto& one : Node::all(trace.signatures, *tree, content(call, tree->name))) {
     Submit s;
-    s.call = index, s.batch = batch++, s.fence = value(call, "fence");
+    s.call = index, s.batch = batch++, s.fence = value(call, "fence"), s.failed = failed;
     s.command_buffers = one.values("pCommandBuffers");
     s.waits = one.values("pWaitSemaphores"), s.signals = one.values("pSignalSemaphores");
     for (auto& info : one.each("pCommandBufferInfos")) s.command_buffers.push_back(info.value("commandBuffer"));
@@ -333,6 +335,7 @@ void Work::execute(const std::function<void(const Executed&)>& visit) const {
   dt::Work work(trace.generation);
   for (auto& s : submits) {
     work.check();
+    if (s.failed) continue;
     running.submit = &s;
     for (auto& recording : s.recordings) {
       if (!recording) continue;

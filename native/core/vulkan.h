@@ -64,7 +64,7 @@ enum class Does : uint8_t {
 struct Details {
   int64_t start = 0, duration = 0;
   bool timed = false, done = false;
-  uint64_t result = 0;
+  uint64_t result = 0;                // of a call that is not done: 0
   std::vector<uint64_t> values;       // per parameter
   std::vector<std::string> contents;  // per parameter
 };
@@ -98,6 +98,7 @@ struct Submit {
   uint64_t fence = 0;
   std::vector<uint64_t> command_buffers, waits, signals;
   std::vector<Recorded> recordings;  // null: what it holds was not recorded
+  bool failed = false;               // the queue did not take it: nothing of it runs
 };
 
 // A command that runs.

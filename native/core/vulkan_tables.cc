@@ -251,12 +251,14 @@ Table submits_table(const Trace& trace) {
     uint64_t commands = 0, draws = 0, dispatches = 0;
     uint32_t unknown = 0;
     for (auto& r : s.recordings) {
+      if (s.failed) break;
       if (!r)
         ++unknown;
       else
         commands += r->commands, draws += r->draws, dispatches += r->dispatches;
     }
     row.commands = commands, row.draws = draws, row.dispatches = dispatches, row.unrecorded = unknown;
+    row.failed = s.failed;
     if (auto* d = work.details(call); d && d->timed) row.t_start = d->start;
     row.duration = duration_of(work, call);
     t.add(row);
@@ -298,7 +300,7 @@ std::map<size_t, uint64_t> draws_by_frame(const Trace& trace, const std::vector<
   for (auto& s : work.submits) {
     const auto at = std::lower_bound(ends.begin(), ends.end(), work.calls[s.call].seq) - ends.begin();
     for (auto& r : s.recordings)
-      if (r) found[static_cast<size_t>(at)] += r->draws;
+      if (r && !s.failed) found[static_cast<size_t>(at)] += r->draws;
   }
   return found;
 }

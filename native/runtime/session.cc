@@ -969,6 +969,26 @@ void count_frame(Thread* t) {
   if (left == 1) s.pool->control.fetch_and(~(uint32_t)DT_CONTROL_RECORD);
 }
 
+// Waits that a session counted as ends of frames: they were none, once a frame is shown.
+struct FalseEnds {
+  uint64_t generation;
+  uint32_t count;
+};
+FalseEnds g_waits;
+
+void count_wait() {
+  if (__atomic_exchange_n(&g_waits.generation, s.generation, __ATOMIC_RELAXED) != s.generation)
+    __atomic_store_n(&g_waits.count, 0u, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&g_waits.count, 1u, __ATOMIC_RELAXED);
+}
+void uncount_waits() {
+  if (g_waits.generation != s.generation) return;
+  const uint32_t waits = __atomic_exchange_n(&g_waits.count, 0u, __ATOMIC_RELAXED);
+  s.pool->frames.fetch_sub(waits, std::memory_order_relaxed);
+  uint32_t left = s.pool->frames_left.load(std::memory_order_relaxed);
+  while (left && !s.pool->frames_left.compare_exchange_weak(left, left + waits)) {}
+}
+
 // A drainer that is to bring calls to the disk asks for what a thread has, full or not.
 void hand_over(Thread* t) {
   const uint32_t asked = s.pool->hand_over.load(std::memory_order_relaxed);
@@ -1040,14 +1060,16 @@ void at_boundary(Thread* t, Boundary kind) {
   if ((t->special & SPECIAL_BUSY) || s.state != CONNECTED) return;
   KeepErrno keep;
   static uint32_t shows;  // the program ends its frames by showing them: nothing else is the end of one
-  if (kind == FRAME_SHOWN)
-    shows = 1;
-  else if (shows)
+  if (kind == FRAME_SHOWN) {
+    if (!__atomic_exchange_n(&shows, 1u, __ATOMIC_RELAXED)) uncount_waits();
+  } else if (__atomic_load_n(&shows, __ATOMIC_RELAXED)) {
     return;
+  }
   const bool lost = g_flags & MODE_LOST;
   const bool off = lost || (g_flags & MODE_OFF);
   const bool frame = kind != FLUSHED;
   if (!off && frame) {
+    if (kind == WAITED_FOR_GPU) count_wait();
     count_frame(t);
     hand_over(t);
   }

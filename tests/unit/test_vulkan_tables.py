@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from drawtap.errors import QueryError
 from drawtap.trace.trace import open_trace
 from vulkan_scene import CB, DEVICE, POOL, QUEUE, SECONDARY, VulkanScene
 from writer import Data
@@ -314,3 +315,28 @@ def test_contents_by_chance(tmp_path: Path) -> None:
     with open_trace(s.write(tmp_path / "t.dtap")) as trace:
         for table in (*TABLES, "frames", "content"):
             assert list(trace.sql(f"SELECT * FROM {table}")), table
+
+
+def test_of_a_submit_that_failed_nothing_runs(tmp_path: Path) -> None:
+    """The queue did not take it: what ran has the same numbers as in a replay, which leaves the call out."""
+    s = buffers(VulkanScene())
+    s.recorded(lambda s: s.vkCmdDraw(CB, 3, 1, 0, 0), CB)
+    s.recorded(lambda s: s.vkCmdDispatch(OTHER, 1, 1, 1), OTHER)
+    batch = {"pCommandBuffers": [CB]}
+    s.vkQueueSubmit(QUEUE, pSubmits=[batch], fence=0, result="VK_ERROR_OUT_OF_DEVICE_MEMORY").submit(OTHER)
+    with open_trace(s.write(tmp_path / "t.dtap")) as trace:
+        rows = trace.sql("SELECT failed, commands, draws, dispatches, unrecorded FROM submits")
+        assert [tuple(row) for row in rows] == [(True, 0, 0, 0, 0), (False, 1, 0, 1, 0)]
+        assert [tuple(r) for r in trace.sql("SELECT number, name FROM executed")] == [(0, "vkCmdDispatch")]
+        assert [tuple(r) for r in trace.sql("SELECT sum(draws) FROM frames")] == [(0,)]
+
+
+def test_commands_that_the_program_did_not_call_are_empty_tables(tmp_path: Path) -> None:
+    s = buffers(VulkanScene()).recorded(lambda s: s.vkCmdDraw(CB, 3, 1, 0, 0), CB).submit(CB)
+    with open_trace(s.write(tmp_path / "t.dtap")) as trace:
+        assert list(trace.sql("SELECT groupCountX FROM vkCmdDispatch")) == []
+        assert list(trace.sql('SELECT pCreateInfo FROM "vkCreateImage"')) == []
+        assert len(list(trace.sql("SELECT * FROM vkCmdDraw"))) == 1
+        with pytest.raises(QueryError) as error:
+            trace.sql("SELECT * FROM vkCmdDispath")
+        assert "vkCmdDispatch" in (error.value.hint or "")

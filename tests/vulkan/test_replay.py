@@ -16,6 +16,7 @@ import pytest
 
 from drawtap.parts import PLAYER_VULKAN, part
 from drawtap.trace.ranges import frame_ends
+from drawtap.trace.trace import open_trace
 from drawtap.web.recording import Recording
 from sanitized import ROOT
 from shared import once, run_drawtap, steps, x_server
@@ -82,6 +83,13 @@ def test_engines_of_opengl_do_not_play_it(cube: Cube) -> None:
     done = run_drawtap("replay", cube.trace, "--on", "softpipe", environment=environment())
     assert (done.returncode, done.stdout) == (3, "")
     assert "softpipe is a driver of OpenGL, and the recording is of Vulkan" in done.stderr
+
+
+def test_waits_before_the_first_frame_are_no_frames(cube: Cube) -> None:
+    """vkcube waits for its textures. What a recorder counts while the program runs is in its last line."""
+    with open_trace(cube.trace) as trace:
+        end = json.loads(trace.info["annotations"][-1])
+        assert (end["kind"], end["frames_recorded"], trace.info["frames"]) == ("end", 60, 60)
 
 
 def test_frames_are_those_of_the_window(cube: Cube, tmp_path: Path) -> None:

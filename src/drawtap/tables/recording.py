@@ -229,6 +229,7 @@ class SubmitRow(TypedDict):
     draws: Annotated[U64, "draws among them"]
     dispatches: Annotated[U64, "dispatches among them"]
     unrecorded: Annotated[U32, "command buffers whose commands are not in the recording"]
+    failed: Annotated[BOOL, "whether the call failed: nothing of it runs"]
     t_start: Annotated[I64 | None, "when the call began", "ns"]
     duration: Annotated[I64 | None, "how long the call took", "ns"]
 

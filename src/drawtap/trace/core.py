@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypedDict, overload
 
 from drawtap.errors import InputError, QueryError
-from drawtap.parts import READING, SIGNATURES, core, part
+from drawtap.parts import READING, SIGNATURES, SIGNATURES_VULKAN, core, is_there, part
 from drawtap.tables import Row as TypedRow
 from drawtap.tables.recording import MapWriteRow, declared
 from drawtap.trace import foreign
@@ -232,7 +232,7 @@ def _library() -> Library:
 
 @functools.cache
 def _shipped_signatures() -> bytes:
-    return part(SIGNATURES).read_bytes()
+    return part(SIGNATURES_VULKAN if is_there(SIGNATURES_VULKAN) else SIGNATURES).read_bytes()  # the former has all
 
 
 @functools.cache

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
 
 # A name of the kind that the registries give their commands.
-_FUNCTION_NAME = re.compile(r"^(gl|egl|vg)\w+$", re.IGNORECASE)
+_FUNCTION_NAME = re.compile(r"^(gl|egl|vg|vk)\w+$", re.IGNORECASE)
 _STRUCTURE_NAME = re.compile(r"^(vk|stdvideo)\w+$", re.IGNORECASE)
 _DECLARED = declared.named("reader", "state", "graph")
 

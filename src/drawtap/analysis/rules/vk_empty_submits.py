@@ -14,6 +14,6 @@ def vk_empty_submits() -> str:
     """Such a submit costs its time in the driver and has no effect."""
     return r"""
 SELECT s.seq, s.frame, s.duration AS ns, s.function AS what FROM submits s
-WHERE s.commands = 0 AND s.unrecorded = 0 AND len(s.waits) = 0 AND len(s.signals) = 0 AND s.fence = 0
+WHERE NOT s.failed AND s.commands = 0 AND s.unrecorded = 0 AND len(s.waits) = 0 AND len(s.signals) = 0 AND s.fence = 0
   AND s.function NOT LIKE '%Sparse%' ORDER BY s.seq
 """
