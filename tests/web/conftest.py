@@ -92,6 +92,7 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ("fragments_gl", "GL"),
             ("fragments_es1", "GLESv1_CM"),
             ("es1_cube", "GLESv1_CM"),
+            ("client_arrays_es2", "GLESv2"),
         ):
             binary = folder / name
             build = ["cc", "-O1", "-o", str(binary), str(PROGRAMS / f"{name}.c"), "-lEGL", f"-l{libraries}", "-lm"]

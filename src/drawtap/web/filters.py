@@ -4,7 +4,7 @@
     "two words"                 so does this text, with its blanks
     glDraw*                     a name with * or ? is the name of a function
     width>=256 mode=GL_LINES    an argument of the call, by name
-    duration>1ms frame=3..5     a column of `calls`; durations take ns, us, ms, s
+    duration>1ms frame=3..5     a column of `calls`; durations take ns, us, ms, s, also in ranges
     is:draw                     functions by what they do: draw, clear, upload, readback, frame_end, ...
     changes:blend               calls that changed a state variable with this in its path
     uses:texture=7              draws with this program, texture, buffer, vertex_array or framebuffer
@@ -54,9 +54,9 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _TRUTHS = {prefix + word: word for prefix in ("", "gl_", "egl_") for word in ("true", "false")}
-_RANGE = re.compile(r"(\d+)\.\.(\d+)")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?(e-?\d+)?", re.IGNORECASE)
 _QUANTITY = re.compile(r"(\d+(?:\.\d+)?)(ns|us|ms|s)?")
+_RANGE = re.compile(rf"{_QUANTITY.pattern}\.\.{_QUANTITY.pattern}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,13 +189,19 @@ def _tokens(text: str) -> Iterator[re.Match[str]]:
 
 
 def _column(column: str, op: str, right: str) -> str:
-    if (match := _RANGE.fullmatch(right)) and op in ("=", "!="):
-        return f"{'NOT ' if op == '!=' else ''}({column} BETWEEN {match[1]} AND {match[2]})"
-    match = _QUANTITY.fullmatch(right)
-    if match is None or (match[2] and column not in ("duration", "t_start")):
-        hint = "duration>1.5ms" if column == "duration" else f"{column}=3, {column}=3..5, {column}>=3"
+    match = (_RANGE if op in ("=", "!=") else _QUANTITY).fullmatch(right) or _QUANTITY.fullmatch(right)
+    parts = match.groups() if match else ()
+    units = [unit for unit in parts[1::2] if unit]
+    if not parts or (units and column not in ("duration", "t_start")):
+        hint = (
+            "duration>1.5ms, duration=2us..1ms" if column == "duration" else f"{column}=3, {column}=3..5, {column}>=3"
+        )
         raise UsageError(f"{right!r} is no value for {column}", hint=hint)
-    return f"{column} {op} {round(float(match[1]) * _TIMES[match[2] or ''])}"
+    # 2..9us: both are microseconds.
+    values = [round(float(n) * _TIMES[unit or parts[-1] or ""]) for n, unit in zip(*[iter(parts)] * 2, strict=True)]
+    if len(values) == 1:
+        return f"{column} {op} {values[0]}"
+    return f"{'NOT ' if op == '!=' else ''}({column} BETWEEN {values[0]} AND {values[1]})"
 
 
 def _is(flag: str, vocabulary: Vocabulary) -> str:
