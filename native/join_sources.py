@@ -146,11 +146,11 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--bytes", type=int, required=True)
-    parser.add_argument("--alone", default="", help="the name of a source that is a unit for itself")
+    parser.add_argument("--alone", default="", help="names of sources that are units for themselves, with ; between")
     parser.add_argument("sources", type=Path, nargs="+")
     arguments = parser.parse_args()
     arguments.output.mkdir(parents=True, exist_ok=True)
-    alone = [source for source in arguments.sources if source.name == arguments.alone]
+    alone = [source for source in arguments.sources if source.name in arguments.alone.split(";")]
     for number, unit in enumerate(joined(arguments.sources, arguments.bytes, alone=alone)):
         if len(unit.sources) == 1:
             print(unit.sources[0])

@@ -1,20 +1,15 @@
 #include "depth_copy.h"
 
-#include <EGL/egl.h>
-
 #include <string>
 
 #include "../mirror/gl_state.h"
+#include "beside.h"
 #include "gl_enums.h"
 
 namespace dt::play {
 namespace {
 
-const char VERTEX[] =
-    "#version 300 es\n"
-    "void main() { gl_Position = vec4(gl_VertexID == 1 ? 3.0 : -1.0, gl_VertexID == 2 ? 3.0 : -1.0, 0.0, 1.0); }\n";
 const char DEPTH[] =
-    "#version 300 es\n"
     "precision highp float; uniform highp sampler2D values; out vec4 color;\n"
     "void main() {\n"
     "  float v = floor(clamp(texelFetch(values, ivec2(gl_FragCoord.xy), 0).r, 0.0, 1.0) * 65535.0 + 0.5), high = "
@@ -22,57 +17,8 @@ const char DEPTH[] =
     "  color = vec4(high / 255.0, (v - high * 256.0) / 255.0, 0.0, 1.0);\n"
     "}\n";
 const char STENCIL[] =
-    "#version 300 es\n"
     "precision highp float; uniform highp usampler2D values; out vec4 color;\n"
     "void main() { color = vec4(float(texelFetch(values, ivec2(gl_FragCoord.xy), 0).r) / 255.0, 0.0, 0.0, 1.0); }\n";
-
-// A context that shares objects with the current one, current in its place while this lives.
-class Beside {
- public:
-  Beside() : display_(eglGetCurrentDisplay()), context_(eglGetCurrentContext()), api_(eglQueryAPI()) {
-    draw_ = eglGetCurrentSurface(EGL_DRAW);
-    read_ = eglGetCurrentSurface(EGL_READ);
-    if (display_ == EGL_NO_DISPLAY || context_ == EGL_NO_CONTEXT || !eglBindAPI(EGL_OPENGL_ES_API)) return;
-    EGLint id = 0, count = 0;
-    EGLConfig config = nullptr;
-    if (eglQueryContext(display_, context_, EGL_CONFIG_ID, &id) && id) {
-      const EGLint wanted[] = {EGL_CONFIG_ID, id, EGL_NONE};
-      if (!eglChooseConfig(display_, wanted, &config, 1, &count) || count < 1) return;
-    }
-    const EGLint version[] = {EGL_CONTEXT_CLIENT_VERSION, 3, EGL_NONE};
-    own_ = eglCreateContext(display_, config, context_, version);
-    if (own_ == EGL_NO_CONTEXT) {  // of configs that are not for ES 3
-      const EGLint wanted[] = {EGL_RENDERABLE_TYPE, 0x40, EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_NONE};
-      if (eglChooseConfig(display_, wanted, &config, 1, &count) && count > 0)
-        own_ = eglCreateContext(display_, config, context_, version);
-    }
-    if (own_ == EGL_NO_CONTEXT) return;
-    if (driver::glFlush) driver::glFlush();
-    there_ = eglMakeCurrent(display_, draw_, read_, own_);
-    if (!there_) eglMakeCurrent(display_, draw_, read_, context_);
-  }
-  ~Beside() {
-    if (there_) eglMakeCurrent(display_, draw_, read_, context_);
-    if (own_ != EGL_NO_CONTEXT) eglDestroyContext(display_, own_);
-    eglBindAPI(api_);
-  }
-  Beside(const Beside&) = delete;
-  Beside& operator=(const Beside&) = delete;
-  bool there() const { return there_; }
-
- private:
-  EGLDisplay display_;
-  EGLContext context_, own_ = EGL_NO_CONTEXT;
-  EGLSurface draw_ = EGL_NO_SURFACE, read_ = EGL_NO_SURFACE;
-  EGLenum api_;
-  bool there_ = false;
-};
-
-bool fine() {
-  bool none = true;
-  for (int i = 0; i < 16 && driver::glGetError(); ++i) none = false;
-  return none;
-}
 
 bool attach(const DepthSource& from, uint32_t point) {
   if (!from.texture) {
@@ -80,9 +26,9 @@ bool attach(const DepthSource& from, uint32_t point) {
   } else {
     driver::glFramebufferTexture2D(GL_READ_FRAMEBUFFER, point, from.face ? from.face : GL_TEXTURE_2D, from.name,
                                    from.level);
-    if (!fine()) driver::glFramebufferTextureLayer(GL_READ_FRAMEBUFFER, point, from.name, from.level, from.layer);
+    if (!no_errors()) driver::glFramebufferTextureLayer(GL_READ_FRAMEBUFFER, point, from.name, from.level, from.layer);
   }
-  return fine() && driver::glCheckFramebufferStatus(GL_READ_FRAMEBUFFER) == GL_FRAMEBUFFER_COMPLETE;
+  return no_errors() && driver::glCheckFramebufferStatus(GL_READ_FRAMEBUFFER) == GL_FRAMEBUFFER_COMPLETE;
 }
 
 // The values in a texture of ours that can be sampled; 0: there is no format in which they can be had.
@@ -109,39 +55,25 @@ uint32_t sampled(const DepthSource& from, bool depth) {
     driver::glFramebufferTexture2D(GL_DRAW_FRAMEBUFFER, GL_DEPTH_STENCIL_ATTACHMENT, GL_TEXTURE_2D, 0, 0);
     driver::glFramebufferTexture2D(GL_DRAW_FRAMEBUFFER, both ? GL_DEPTH_STENCIL_ATTACHMENT : GL_DEPTH_ATTACHMENT,
                                    GL_TEXTURE_2D, texture, 0);
-    if (fine() && driver::glCheckFramebufferStatus(GL_DRAW_FRAMEBUFFER) == GL_FRAMEBUFFER_COMPLETE) {
+    if (no_errors() && driver::glCheckFramebufferStatus(GL_DRAW_FRAMEBUFFER) == GL_FRAMEBUFFER_COMPLETE) {
       driver::glBlitFramebuffer(0, 0, from.width, from.height, 0, 0, from.width, from.height,
                                 depth ? GL_DEPTH_BUFFER_BIT : GL_STENCIL_BUFFER_BIT, GL_NEAREST);
-      if (fine()) return texture;
+      if (no_errors()) return texture;
     }
     driver::glDeleteTextures(1, &texture);
   }
   return 0;
 }
 
-uint32_t program(const char* fragment) {
-  uint32_t made = driver::glCreateProgram();
-  for (auto [stage, text] : {std::pair{+GL_VERTEX_SHADER, &VERTEX[0]}, std::pair{+GL_FRAGMENT_SHADER, fragment}}) {
-    uint32_t shader = driver::glCreateShader(stage);
-    driver::glShaderSource(shader, 1, &text, nullptr);
-    driver::glCompileShader(shader);
-    driver::glAttachShader(made, shader);
-  }
-  driver::glLinkProgram(made);
-  int32_t linked = 0;
-  driver::glGetProgramiv(made, GL_LINK_STATUS, &linked);
-  return fine() && linked ? made : 0;
-}
-
 }  // namespace
 
 const char* copy_depth(const DepthSource& from, bool depth, std::vector<uint8_t>& values) {
-  Beside beside;
+  Beside beside(EGL_OPENGL_ES_API);
   if (!beside.there()) return "the driver has no OpenGL ES 3 that shares objects with this context";
   if (!driver::glBlitFramebuffer || !driver::glTexStorage2D) return "the driver has no OpenGL ES 3";
   uint32_t texture = sampled(from, depth);
   if (!texture) return "the driver does not copy it into a texture";
-  uint32_t drawn = program(depth ? DEPTH : STENCIL);
+  uint32_t drawn = copying_program("#version 300 es\n", depth ? DEPTH : STENCIL);
   if (!drawn) return "the driver has no shader that reads it (stencil needs OpenGL ES 3.1)";
   driver::glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_NEAREST);
   driver::glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAG_FILTER, GL_NEAREST);
@@ -160,13 +92,13 @@ const char* copy_depth(const DepthSource& from, bool depth, std::vector<uint8_t>
   const size_t pixels = static_cast<size_t>(from.width) * static_cast<size_t>(from.height);
   std::vector<uint8_t> colors(pixels * 4);
   driver::glReadPixels(0, 0, from.width, from.height, GL_RGBA, GL_UNSIGNED_BYTE, colors.data());
-  const bool read = fine();
+  const bool read = no_errors();
   // Objects are shared: what is not deleted would stay.
   driver::glDeleteTextures(1, &texture);
   driver::glDeleteRenderbuffers(1, &target);
   driver::glUseProgram(0);
   driver::glDeleteProgram(drawn);
-  fine();
+  no_errors();
   if (!read) return "the driver does not draw it";
   values.clear();
   for (size_t i = 0; i < pixels; ++i) {

@@ -1,6 +1,7 @@
 #include "objects.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "../common/json.h"
@@ -9,6 +10,7 @@
 #include "buffers.h"
 #include "depth_copy.h"
 #include "play.h"
+#include "texel_copy.h"
 #include "gl_enums.h"
 
 namespace dt::play {
@@ -74,6 +76,31 @@ Form form_of_depth(int32_t depth, int32_t stencil, bool floats) {
   if (floats) return {GL_DEPTH_COMPONENT, GL_FLOAT, 4, "d", "<f4"};
   return depth <= 16 ? Form{GL_DEPTH_COMPONENT, GL_UNSIGNED_SHORT, 2, "d", "<u2"}
                      : Form{GL_DEPTH_COMPONENT, GL_UNSIGNED_INT, 4, "d", "<u4"};
+}
+
+bool is_srgb(uint32_t format) {
+  static const uint32_t all[] = {0x8C40, 0x8C41, 0x8C42, 0x8C43, 0x8C48, 0x8C49, 0x8C4C,
+                                 0x8C4D, 0x8C4E, 0x8C4F, 0x9275, 0x9277, 0x9279, 0x8E8D};
+  return std::find(std::begin(all), std::end(all), format) != std::end(all) || (format >= 0x93D0 && format <= 0x93DD);
+}
+
+// Four values of 32 bits become the channels of a form; returns where the next ones go.
+uint8_t* put_texels(const std::vector<uint8_t>& values, const Form& form, uint8_t* to) {
+  const std::string type = form.name;
+  const size_t count = std::strlen(form.channels), size = form.bytes / count;
+  const double most = type == "u1" ? 255 : type == "i1" ? 127 : type == "<u2" ? 65535 : type == "<i2" ? 32767 : 0;
+  for (size_t at = 0; at + 16 <= values.size(); at += 16)
+    for (size_t c = 0; c < count; ++c, to += size) {
+      if (!most) {  // as they are
+        std::memcpy(to, &values[at + 4 * c], 4);
+        continue;
+      }
+      float value = 0;
+      std::memcpy(&value, &values[at + 4 * c], 4);
+      const auto number = static_cast<int32_t>(std::lround(std::clamp<double>(value, -1, 1) * most));
+      std::memcpy(to, &number, size);  // the least significant bytes
+    }
+  return to;
 }
 
 // While it lives, pixels are not changed on their way out of OpenGL 1, and come without gaps.
@@ -142,14 +169,22 @@ class ObjectReader {
     if (w_.name && driver::glIsTexture && !driver::glIsTexture(name_))
       return fail("the driver has no such texture there");
     bool sampled = w_.target == GL_TEXTURE_2D_MULTISAMPLE || w_.target == GL_TEXTURE_2D_MULTISAMPLE_ARRAY;
-    if (c_->api != 1 || sampled) return through_framebuffer();
+    const bool each = w_.points & EACH_TEXEL;
+    if ((c_->api != 1 || sampled) && !each) return through_framebuffer();
     auto was = static_cast<uint32_t>(gl::ask(c_, binding, 0));
     driver::glBindTexture(w_.target, name_);
-    if (ok())
-      level();
-    else
+    int32_t mode = 0;
+    if (c_->api == 1 && !c_->core && driver::glGetTexParameteriv)
+      driver::glGetTexParameteriv(w_.target, GL_DEPTH_TEXTURE_MODE, &mode);
+    if (!ok())
       fail("the driver does not let it be bound");
+    else if (c_->api != 1 || sampled)
+      texels(sampled);
+    else
+      level();
     driver::glBindTexture(w_.target, was);
+    out_.depth_mode = static_cast<uint32_t>(mode);
+    ok();
   }
 
   // As desktop OpenGL hands it over.
@@ -163,7 +198,7 @@ class ObjectReader {
     out_.width = about(GL_TEXTURE_WIDTH), out_.height = std::max(about(GL_TEXTURE_HEIGHT), 1),
     out_.depth = std::max(about(GL_TEXTURE_DEPTH), 1);
     out_.format = static_cast<uint32_t>(about(GL_TEXTURE_INTERNAL_FORMAT));
-    if (about(GL_TEXTURE_COMPRESSED)) {
+    if (about(GL_TEXTURE_COMPRESSED) && !(w_.points & EACH_TEXEL)) {
       out_.type = "compressed";
       if (!driver::glGetCompressedTexImage) return fail("the driver does not hand over compressed textures");
       out_.bytes.assign(static_cast<size_t>(std::max(about(GL_TEXTURE_COMPRESSED_IMAGE_SIZE), 0)), 0);
@@ -178,6 +213,41 @@ class ObjectReader {
     Unchanged unchanged(c_);
     driver::glGetTexImage(w_.face, w_.level, form.format, form.type, out_.bytes.data());
     if (!ok()) return fail("the driver does not hand it over");
+    out_.type = form.name, out_.channels = form.channels;
+  }
+  // One by one, by a shader: each sample, or what ES does not hand over.
+  void texels(bool sampled) {
+    auto about = [&](uint32_t what) {
+      int32_t value = 0;
+      if (driver::glGetTexLevelParameteriv) driver::glGetTexLevelParameteriv(w_.face, w_.level, what, &value);
+      return ok() ? value : 0;
+    };
+    out_.width = about(GL_TEXTURE_WIDTH), out_.height = about(GL_TEXTURE_HEIGHT);
+    if (!out_.width || !out_.height) return fail("the driver does not say how large it is");
+    out_.format = static_cast<uint32_t>(about(GL_TEXTURE_INTERNAL_FORMAT));
+    const int32_t layers = std::max(about(GL_TEXTURE_DEPTH), 1);
+    const int32_t samples = sampled ? std::max(about(GL_TEXTURE_SAMPLES), 1) : 1;
+    if (!sampled && w_.target != GL_TEXTURE_2D && w_.target != GL_TEXTURE_2D_ARRAY)
+      return fail("OpenGL ES hands no such texture over, and no shader here reads it");
+    if (!w_.name) return fail("a texture without a name is no shader's of another context");
+    out_.depth = layers * samples;
+    const bool deep = about(GL_TEXTURE_DEPTH_SIZE);
+    Form form = deep ? Form{GL_DEPTH_COMPONENT, GL_FLOAT, 4, "d", "<f4"} : form_of_level(about);
+    if (!form.bytes) return fail("its format is not read");
+    if (deep && about(GL_TEXTURE_STENCIL_SIZE)) out_.lost = "the stencil is not in it";
+    if (!room(form.bytes)) return;
+    TexelSource from{w_.name ? name_ : 0, w_.target, w_.level, 0, 0, out_.width, out_.height};
+    from.srgb = is_srgb(out_.format);
+    from.kind = form.name == std::string("<i4")            ? TexelSource::INTEGERS
+                : form.name == std::string("<u4") && !deep ? TexelSource::NATURALS
+                                                           : TexelSource::FLOATS;
+    uint8_t* place = out_.bytes.data();
+    std::vector<uint8_t> values;
+    for (from.layer = 0; from.layer < layers; ++from.layer)
+      for (from.sample = 0; from.sample < samples; ++from.sample) {
+        if (const char* why = copy_texels(from, c_->api != 1, values)) return fail(why);
+        place = put_texels(values, form, place);
+      }
     out_.type = form.name, out_.channels = form.channels;
   }
   template <class About> Form form_of_level(About about) {

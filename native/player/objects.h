@@ -19,8 +19,11 @@ struct ObjectImage {
   uint32_t target = 0;                                  // where it is bound
   uint32_t face = 0;                                    // the target of the level: a face of a cube, else `target`
   int32_t level = 0, width = 0, height = 0, depth = 1;  // as the recording says
-  unsigned points = 1;                                  // what is in it: Attachments
+  unsigned points = 1;                                  // what is in it: Attachments, and EACH_TEXEL
 };
+// Of a texture: what compressed blocks stand for, as the driver decodes them; of one with several samples a pixel each
+// of them, as a layer.
+constexpr unsigned EACH_TEXEL = 16;
 
 // Of shaders and programs the log of their compilation or linking is read ("log"), `format` is 1 where that worked.
 // What was read: `type` as numpy spells it, or "compressed" (bytes as the driver keeps them, of `format`), "2_10_10_10"
@@ -30,6 +33,7 @@ struct ObjectContent {
   uint32_t format = 0;                    // the internal format that the driver tells, or OpenVG's
   int32_t width = 0, height = 0, depth = 1, bits[4] = {-1, -1, -1, -1};
   std::vector<uint8_t> bytes;  // the first row is that of t = 0
+  uint32_t depth_mode = 0;     // of a texture's depth in a compatibility profile: GL_DEPTH_TEXTURE_MODE
   std::string uses;            // of a buffer: buffers.h
 };
 

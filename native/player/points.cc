@@ -155,7 +155,7 @@ void Player::save_object(const Point& point) {
   line.put("kind", "object").put("path", point.target).put("why", got.why).put("lost", got.lost).put("type", got.type);
   line.put("channels", got.channels).put("format", got.format).put("width", got.width).put("height", got.height);
   if (!got.uses.empty()) line.json("uses", got.uses);
-  put_line(status_, line.put("depth", got.depth).values("bits", got.bits));
+  put_line(status_, line.put("depth", got.depth).put("depth_mode", got.depth_mode).values("bits", got.bits));
 }
 
 // What was found about the calls that were looked at.

@@ -89,6 +89,7 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ("modern", "GL"),
             ("held", "GL"),
             ("formats", "GL"),
+            ("formats_es", "GLESv2"),
             ("fragments_gl", "GL"),
             ("fragments_es1", "GLESv1_CM"),
             ("es1_cube", "GLESv1_CM"),

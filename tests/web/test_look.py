@@ -219,41 +219,136 @@ def test_cubes_volumes_and_what_has_no_place_in_ktx():
             ktx(broken)
 
 
-_BYTES = np.arange(0, 240, 3, dtype="u1")
+_BYTES = (np.arange(192) * 3).astype("u1")
 _HALVES = (0x3800 + 16 * np.arange(32)).astype("<u2")
-_TEXELS = {  # by name of the texture: its format, how shaders get it, and the values as they are kept
+
+
+def _block(texel, channels=4):
+    """Return the texels of a block by column and row: what `texel(x, y)` says."""
+    return np.array([[texel(x, y) for x in range(4)] for y in range(4)], float).reshape(1, 4, 4, channels)
+
+
+# Blocks of tests/gl/programs/formats.c, as the specifications of the formats decode them.
+_RED, _BLUE = (255, 0, 0), (0, 0, 255)
+_FOUR = (_RED, _BLUE, (170, 0, 85), (85, 0, 170))  # the ends, two thirds, one third
+_THREE = ((*_BLUE, 255), (*_RED, 255), (127.5, 0, 127.5, 255), (0, 0, 0, 0))  # the ends, the middle, nothing
+_EIGHTHS = [255, 0, *(255 * (7 - i) / 7 for i in range(1, 7))]
+_FIFTHS = [0, 255, *(255 * i / 5 for i in range(1, 5)), 0, 255]
+_EAC = (-3, -6, -9, -15, 2, 5, 8, 14)  # the first table
+_WEIGHTS = (0, 4, 9, 13, 17, 21, 26, 30, 34, 38, 43, 47, 51, 55, 60, 64)
+
+
+def _etc(x, y):
+    """An individual block: the left half lies 2 above one colour, the right half 47 above the other."""
+    base, step = ((255, 0, 136), 2) if x < 2 else ((0, 255, 68), 47)
+    step = {2: 8, 47: 183}[step] if y == 0 and x in (0, 2) else step
+    return tuple(min(value + step, 255) for value in base)
+
+
+def _punched(x, y):
+    if (x, y) == (0, 0):
+        return 0, 0, 0, 0
+    return (149, 83, 255, 255) if (x, y) == (0, 1) else (132, 66, 255, 255)
+
+
+def _bptc(x, y):
+    weight = _WEIGHTS[4 * y + x]
+    return tuple(
+        (a * (64 - weight) + b * weight + 32) >> 6 for a, b in zip((255, 1, 129, 255), (0, 254, 0, 254), strict=True)
+    )
+
+
+def _bptc_float(x, y):
+    def wide(value):
+        return 0 if value == 0 else 0xFFFF if value == 1023 else ((value << 16) + 0x8000) >> 10
+
+    weight = _WEIGHTS[4 * y + x]
+    ends = zip((0, 512, 1023), (1023, 512, 0), strict=True)
+    words = [(((wide(a) * (64 - weight) + wide(b) * weight + 32) >> 6) * 31) >> 6 for a, b in ends]
+    return tuple(np.array(words, "<u2").view("<f2").astype(float))
+
+
+def _r11(x, y):
+    value = 8 * 128 + 4 + 8 * _EAC[(4 * x + y) % 8]
+    return 65535 * value / 2047
+
+
+_ASTC = (65535, 0x8080, 0, 0x4040)
+_SAMPLES = np.array([[255, 0, 0, 255], [0, 255, 0, 255], [0, 0, 255, 255], [255, 255, 255, 255]])
+_MANY = np.repeat(_SAMPLES, 8, axis=0).reshape(4, 2, 4, 4)
+_HERE, _DRIVER = "read back, decoded by drawtap", "read back, decoded by the driver"
+# By name of the texture: its format, how shaders get it, the values as they are kept, how far apart they may be, and
+# who decoded them.
+_TEXELS = {
     1: ("GL_RGBA8", "bgr1", _BYTES[:32].reshape(1, 2, 4, 4)),
-    2: ("GL_RGBA8", "rgba", _BYTES.reshape(5, 2, 2, 4)),
+    2: ("GL_RGBA8", "rgba", _BYTES[:80].reshape(5, 2, 2, 4)),
     3: ("GL_RGBA16F", "rgba", _HALVES.view("<f2").reshape(1, 2, 4, 4)),
     4: ("GL_RG8I", "rgba", _BYTES[:16].view("i1").reshape(1, 2, 4, 2)),
     5: ("GL_R16UI", "rgba", _HALVES[:8].reshape(1, 2, 4, 1)),
     6: ("GL_RGB10_A2", "rgba", np.array([[i, 500 + i, 1000 + i, i % 4] for i in range(8)]).reshape(1, 2, 4, 4)),
-    7: ("GL_DEPTH_COMPONENT32F", "rgba", (np.arange(8) / 8).reshape(1, 2, 4, 1)),
-    9: ("GL_RGBA8", "rgba", _BYTES.reshape(5, 2, 2, 4)),
+    7: ("GL_DEPTH_COMPONENT32F", "ddd1", (np.arange(8) / 8).reshape(1, 2, 4, 1)),
+    8: ("GL_COMPRESSED_RED_RGTC1", "rgba", _block(lambda x, y: (_EIGHTHS[(4 * y + x) % 8], 0, 0, 255)), 1, _HERE),
+    9: ("GL_RGBA8", "rgba", _BYTES[:80].reshape(5, 2, 2, 4)),
     10: ("GL_RGBA8", "rgba", np.tile([255, 0, 51, 255], 8).reshape(1, 2, 4, 4)),
+    11: ("GL_COMPRESSED_RGBA_S3TC_DXT1", "rgba", _block(lambda x, y: (*_FOUR[x], 255)), 1, _HERE),
+    12: ("GL_COMPRESSED_RGBA_S3TC_DXT1", "rgba", _block(lambda x, y: _THREE[x]), 1, _HERE),
+    13: ("GL_COMPRESSED_RGBA_S3TC_DXT3", "rgba", _block(lambda x, y: (*_FOUR[x], 85 * x)), 1, _HERE),
+    14: ("GL_COMPRESSED_RGBA_S3TC_DXT5", "rgba", _block(lambda x, y: (*_FOUR[x], _EIGHTHS[(4 * y + x) % 8])), 1, _HERE),
+    15: ("GL_COMPRESSED_RG_RGTC2", "rgba",
+         _block(lambda x, y: (_EIGHTHS[(4 * y + x) % 8], _FIFTHS[(4 * y + x) % 8], 0, 255)), 1, _HERE),
+    16: ("GL_COMPRESSED_RGB8_ETC2", "rgba", _block(lambda x, y: (*_etc(x, y), 255)), 0, _HERE),
+    17: ("GL_COMPRESSED_RGBA8_ETC2_EAC", "rgba",
+         _block(lambda x, y: (*_etc(x, y), 128 + _EAC[(4 * x + y) % 8])), 0, _HERE),
+    18: ("GL_COMPRESSED_RGB8_PUNCHTHROUGH_ALPHA1_ETC2", "rgba", _block(_punched), 0, _DRIVER),
+    19: ("GL_COMPRESSED_R11_EAC", "rgba", _block(_r11, 1), 32, _DRIVER),
+    20: ("GL_COMPRESSED_RGBA_BPTC_UNORM", "rgba", _block(_bptc), 0, _DRIVER),
+    21: ("GL_COMPRESSED_RGB_BPTC_UNSIGNED_FLOAT", "rgba", _block(_bptc_float, 3), 0, _DRIVER),
+    22: ("GL_COMPRESSED_RGBA_ASTC_4x4", "rgba", _block(lambda x, y: _ASTC), 0, _DRIVER),
+    23: ("GL_RGBA8", "rgba", np.full((1, 2, 4, 4), [127.5, 127.5, 127.5, 255]), 1),
+    24: ("GL_RGBA8", "rgba", _BYTES.reshape(12, 2, 2, 4)),
+    25: ("GL_DEPTH24_STENCIL8", "ddd1", np.array([[0x10203 * i, 7 * i] for i in range(8)]).reshape(1, 2, 4, 2)),
+    26: ("GL_DEPTH_COMPONENT32F", "000d", (np.arange(8) / 8).reshape(1, 2, 4, 1)),
 }  # fmt: skip
+_TEXELS_ES = {
+    1: ("GL_COMPRESSED_RGBA_ASTC_4x4", "bgba", _block(lambda x, y: _ASTC), 0, _DRIVER),
+    2: ("GL_COMPRESSED_RGBA_BPTC_UNORM", "bgba", _block(_bptc), 0, _DRIVER),
+    3: ("GL_COMPRESSED_R11_EAC", "bgba", _block(_r11, 1), 32, _DRIVER),
+    4: ("GL_RGBA8", "rgba", np.full((1, 2, 4, 4), [127.5, 127.5, 127.5, 255]), 1),
+}
 
 
 @pytest.fixture(scope="module")
 def formats(recordings):
-    recording = Recording(recordings / "formats.dtap")
-    yield recording
-    recording.close()
+    """Return the recordings of textures, opened, with the call after which all are there."""
+    found = {}
+    for name in ("formats", "formats_es"):
+        recording = Recording(recordings / f"{name}.dtap")
+        asked = "SELECT max(seq) FROM calls WHERE name IN ('glClear', 'glDrawArrays')"
+        found[name] = recording, recording.trace.sql(asked).fetchone()[0]
+    yield found
+    for recording, _ in found.values():
+        recording.close()
 
 
-@pytest.mark.parametrize("name", [*_TEXELS, 8])
-def test_texels_of_every_kind_of_format_are_exact(formats, name):
-    at = len(formats.trace.calls) - 1
-    end = formats.trace.sql(f"SELECT max(seq) FROM calls WHERE seq < {at} AND name = 'glClear'").fetchone()[0]
-    head, data = _taken(formats.texture(end, "texture", 1, name))
-    (part,) = head["parts"]
+@pytest.mark.parametrize(
+    ("program", "name"), [*(("formats", name) for name in _TEXELS), *(("formats_es", name) for name in _TEXELS_ES)]
+)
+def test_texels_of_every_kind_of_format_are_exact(formats, program, name):
+    recording, end = formats[program]
+    head, data = _taken(recording.texture(end, "texture", 1, name))
+    form, swizzle, texels, *rest = (_TEXELS if program == "formats" else _TEXELS_ES)[name]
+    near, source = rest[0] if rest else 0, rest[1] if len(rest) > 1 else "read back"
+    parts = [(part, _pixels(part, data)) for part in head["parts"]]
+    (part, found), *samples = parts
+    kept = head["format"].removesuffix("_EXT").removesuffix("_ANGLE").removesuffix("_KHR")
+    assert (kept, head["swizzle"], part["source"]) == (form, swizzle, source)
+    assert found.shape == texels.shape
+    assert np.abs(found.astype(float) - texels).max() <= near, found
+    assert [part["suffix"] for part, _ in samples] == (["samples"] if part["lost"] else [])
+    if name == (23 if program == "formats" else 4):
+        assert np.array_equal(samples[0][1], _MANY)
+
+
+def _pixels(part, data):
     assert not part["why"], part
-    found = np.frombuffer(data, part["type"], int(np.prod(part["shape"])), part["at"]).reshape(part["shape"])
-    if name == 8:  # its red is what the format says: 255, 0 and six between them
-        assert head["format"] == "GL_COMPRESSED_RED_RGTC1"
-        ramp = [255, 0, *(round((255 * (7 - i)) / 7) for i in range(1, 7))]
-        assert np.abs(found[0, :2, :, 0].reshape(8).astype(int) - [ramp[i] for i in range(8)]).max() <= 1
-        return
-    form, swizzle, texels = _TEXELS[name]
-    assert (head["format"], head["swizzle"]) == (form, swizzle)
-    assert np.array_equal(found, texels), found
+    return np.frombuffer(data, part["type"], int(np.prod(part["shape"])), part["at"]).reshape(part["shape"])

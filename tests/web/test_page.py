@@ -412,10 +412,15 @@ def test_every_slice_is_shown_and_a_texture_as_shaders_get_it(opened, recordings
             page = opened(f"call={at}&tab=texture&object=texture/1/{name}", server)
             page.page.wait_for_selector(".parts canvas")
             assert page.page.locator(".parts figure").count() == count
-        page = opened(f"call={at}&tab=texture&sampled=yes&object=texture/1/7", server)  # depth is red, alpha is 1
+        page = opened(f"call={at}&tab=texture&sampled=yes&object=texture/1/7", server)  # GL_LUMINANCE
         page.page.wait_for_selector(".stack canvas")
         page.page.locator(".stack canvas").first.hover(position={"x": 1, "y": 1})
-        page.reads(": 0.125 0 0 1")
+        page.reads(": 0.125 0.125 0.125 1")
+        page = opened(f"call={at}&tab=texture&object=texture/1/23", server)  # four samples, and what they are together
+        page.page.wait_for_selector(".parts canvas")
+        assert page.page.locator(".parts figure").count() == 5
+        page.page.locator(".parts figure", has_text="sample 2").click()
+        page.until(f"{first}.join() === '0,0,255,255'")
     finally:
         assert server.close() == 0
 

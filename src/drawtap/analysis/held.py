@@ -40,6 +40,7 @@ _TARGETS = {
 }  # fmt: skip
 _LAYERED = ("GL_TEXTURE_3D", "GL_TEXTURE_2D_ARRAY", "GL_TEXTURE_CUBE_MAP_ARRAY")
 _COLOR, _DEPTH, _STENCIL = 1, 2, 4
+_EACH_TEXEL = 16  # native/player/objects.h
 _EIGHT_BITS = (
     "GL_UNSIGNED_BYTE", "GL_UNSIGNED_SHORT_5_6_5", "GL_UNSIGNED_SHORT_4_4_4_4", "GL_UNSIGNED_SHORT_5_5_5_1",
 )  # fmt: skip
@@ -69,8 +70,9 @@ class Part:
 
     `pixels` is layers x height x width x channels with the values as they are kept, the first row that of t = 0; of
     renderbuffers and images of OpenVG it is the top one. `blocks` are the bytes of a compressed format, `internal` its
-    number. `source` says where it is from ("read back", "upload"), `lost` what is not in it, `why` (with no content)
-    why it could not be had.
+    number. `source` says where it is from ("read back", "upload") and who decoded blocks, `lost` what is not in it,
+    `why` (with no content) why it could not be had. `depth_mode` is GL_DEPTH_TEXTURE_MODE of depth in compatibility
+    profiles, else 0.
     """
 
     suffix: str
@@ -85,6 +87,7 @@ class Part:
     upload: int | None = None
     lost: str = ""
     why: str = ""
+    depth_mode: int = 0
 
 
 @dataclass(frozen=True)
@@ -142,11 +145,12 @@ def held(trace: Trace, folder: Path, *, at: int | None = None, environment: Mapp
 
 
 def held_object(
-    trace: Trace, folder: Path, player: Warm, *, at: int, kind: str, share_group: int, name: int
+    trace: Trace, folder: Path, player: Warm, *, at: int, kind: str, share_group: int, name: int, texels: bool = False
 ) -> HeldContent:
     """Return what one object holds after call `at`, asked of a player that can go there.
 
-    `kind` is texture, renderbuffer or vg_image. Raises UsageError where there is no such object then.
+    `kind` is texture, renderbuffer or vg_image. With `texels` blocks are decoded, here or by the driver, and the
+    samples of a pixel become parts of their own. Raises UsageError where there is no such object then.
     """
     alive = f"AND (deleted_seq IS NULL OR deleted_seq > {at}) AND name = {name} AND share_group = {share_group}"
     rows = [row for row in trace.sql(_OBJECTS.format(end=at + 1, alive=alive)).dicts() if row["class"] == kind]
@@ -154,7 +158,39 @@ def held_object(
         raise UsageError(f"there is no {kind} {name} after call {at}", hint="the table resources has all lives")
     row = rows[-1]
     parts = _wanted(trace, row, folder / "of")
-    return _content_of(row, parts, lambda part: player.content(row["call"], part.wanted, part.path), _Uploads(trace))
+    uploads = _Uploads(trace)
+    found = _content_of(row, parts, lambda part: player.content(row["call"], part.wanted, part.path), uploads)
+    if not texels or kind != "texture":
+        return found
+
+    def each(part: _PartRequest) -> Part:
+        wanted = {**part.wanted, "points": _EACH_TEXEL}
+        made = _part(row, part, player.content(row["call"], wanted, part.path), None)
+        part.path.unlink(missing_ok=True)
+        return made
+
+    shown = [_with_texels(part, asked, each) for part, asked in zip(found.parts, parts, strict=True)]
+    return replace(found, parts=tuple(part for some in shown for part in some))
+
+
+def _with_texels(part: Part, asked: _PartRequest, each: Callable[[_PartRequest], Part]) -> Iterator[Part]:
+    """Yield a part with the pixels of its blocks, and the samples of its pixels."""
+    if part.pixels is None and (part.blocks is not None or "COMPRESSED" in asked.format):
+        pixels = picture(part, asked.format)
+        if pixels is not None:
+            yield replace(part, pixels=pixels[None], channels="rgba", source=f"{part.source}, decoded by drawtap")
+            return
+        made = each(asked)
+        if made.pixels is None:
+            yield replace(part, why=f"{asked.format} is not decoded by drawtap; by the driver: {made.why}")
+            return
+        lost = "; ".join(filter(None, (part.lost, made.lost)))
+        by = "read back, decoded by the driver"
+        yield replace(made, source=by, blocks=part.blocks, internal=part.internal, lost=lost)
+        return
+    yield part
+    if "MULTISAMPLE" in asked.face:
+        yield replace(each(asked), suffix=f"{part.suffix}-samples")
 
 
 @dataclass(frozen=True)
@@ -305,16 +341,17 @@ def _played(
     return answers, ""
 
 
-def _part(row: Mapping[str, Any], part: _PartRequest, answer: Mapping[str, Any], uploads: _Uploads) -> Part:
+def _part(row: Mapping[str, Any], part: _PartRequest, answer: Mapping[str, Any], uploads: _Uploads | None) -> Part:
     width, height, depth = part.size
     if answer["why"]:
-        found = uploads.part(row, part) if row["class"] == "texture" else None
+        found = uploads.part(row, part) if uploads and row["class"] == "texture" else None
         why = str(answer["why"])
         return found or Part(part.suffix, width, height, depth, why=why)
     width, height, depth = (int(answer[n]) for n in ("width", "height", "depth"))
     raw = part.path.read_bytes()
     lost = str(answer["lost"])
-    base = Part(part.suffix, width, height, depth, source="read back", lost=lost)
+    mode = int(answer["depth_mode"]) if "d" in str(answer["channels"]) else 0
+    base = Part(part.suffix, width, height, depth, source="read back", lost=lost, depth_mode=mode)
     if answer["type"] == "compressed":
         return replace(base, blocks=raw, internal=int(answer["format"]))
     if answer["type"] == "vg":
@@ -411,13 +448,26 @@ _CHANNELS = {"GL_RED": "r", "GL_GREEN": "g", "GL_BLUE": "b", "GL_ALPHA": "a"}
 _CONSTANTS = {"GL_ZERO": "0", "GL_ONE": "1", "0x0000": "0", "0x0001": "1"}  # their numbers have many names
 
 
+#: What a shader gets of depth by GL_DEPTH_TEXTURE_MODE (GL_LUMINANCE, GL_INTENSITY, GL_ALPHA); else it is red.
+_DEPTH_MODES = {0x1909: "ddd1", 0x8049: "dddd", 0x1906: "000d"}
+
+
 def swizzle(trace: Trace, content: HeldContent) -> str:
     """Return what shaders get as red, green, blue and alpha of a texture: letters of channels, 0, 1."""
     if content.kind != "texture" or not content.name or content.call is None:
         return "rgba"
-    path = f"shares[{content.share_group}].textures[{content.name}].*GL_TEXTURE_SWIZZLE_?"
-    found = {name[-1]: str(json.loads(value)) for name, value in trace.state_index.at(content.call, path)}
-    return "".join((_CHANNELS | _CONSTANTS).get(found.get(letter.upper(), ""), letter) for letter in "rgba")
+    path = f"shares[{content.share_group}].textures[{content.name}].*"
+    found = {of.rpartition(".")[2]: json.loads(value) for of, value in trace.state_index.at(content.call, path)}
+    known = _CHANNELS | _CONSTANTS
+    chosen = [known.get(str(found.get(f"GL_TEXTURE_SWIZZLE_{letter.upper()}")), letter) for letter in "rgba"]
+    held = next((part for part in content.parts if part.pixels is not None), None)
+    if held is not None and "s" in held.channels and found.get("GL_DEPTH_STENCIL_TEXTURE_MODE") == "GL_STENCIL_INDEX":
+        given = "s001"
+    elif held is not None and "d" in held.channels:
+        given = _DEPTH_MODES.get(held.depth_mode, "d001")
+    else:
+        given = "rgba"
+    return "".join(given["rgba".index(one)] if one in "rgba" else one for one in chosen)
 
 
 def picture(part: Part, form: str) -> npt.NDArray[np.uint8] | None:

@@ -637,7 +637,7 @@ class Recording:
 
     # ---- objects ------------------------------------------------------------------------------------------------
 
-    def _held(self, seq: int, kind: str, share_group: int, name: int) -> HeldContent:
+    def _held(self, seq: int, kind: str, share_group: int, name: int, *, texels: bool = False) -> HeldContent:
         from drawtap.analysis.held import held_object
 
         self._check(seq)
@@ -646,9 +646,8 @@ class Recording:
 
         def question(player: Warm) -> HeldContent:
             with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
-                return held_object(
-                    self.trace, Path(folder), player, at=seq, kind=kind, share_group=share_group, name=name
-                )
+                given = self.trace, Path(folder), player
+                return held_object(*given, at=seq, kind=kind, share_group=share_group, name=name, texels=texels)
 
         return self.pool.ask(seq, question, whole=True)[0]
 
@@ -665,7 +664,7 @@ class Recording:
         content is from and what is lost; a part without pixels says why. `swizzle` has what shaders get as red, green,
         blue and alpha: letters of channels, 0, 1.
         """
-        return shown(self.trace, self._held(seq, kind, share_group, name))
+        return shown(self.trace, self._held(seq, kind, share_group, name, texels=True))
 
 
 def _holds(parameter: ParameterRow) -> str:

@@ -210,6 +210,7 @@ function crossed(figures, images) {
 function one(data, format, channel) {
   if (data instanceof Float32Array || data instanceof Float64Array || /(?:8|16|32|2)U?I(?:_EXT)?$/.test(format))
     return 1;
+  if (/DEPTH24_STENCIL8/.test(format)) return 2 ** 24 - 1;
   if (/10_A2|2_10_10_10/.test(format)) return channel === 3 ? 3 : 1023;
   return 2 ** (8 * data.BYTES_PER_ELEMENT - (/^Int/.test(data.constructor.name) ? 1 : 0)) - 1;
 }
@@ -253,7 +254,8 @@ function layers(answer, at, part, bottomFirst) {
           (_, i) => {
             const data = values(answer, at + part.at + i * size * bytes, part.type, size);
             return data && {
-              name: `${part.suffix || "level 0"}${count > 1 ? ` layer ${i}` : ""}`,
+              name: part.suffix === "samples" ? `sample ${i}` :
+                                                `${part.suffix || "level 0"}${count > 1 ? ` layer ${i}` : ""}`,
               image: {width, height, channels: part.channels.slice(0, channels), data, bottomFirst}
             };
           })
