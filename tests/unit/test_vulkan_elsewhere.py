@@ -6,13 +6,15 @@ import contextlib
 import json
 import struct
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from drawtap.commands import find
 from drawtap.errors import UnavailableError
-from drawtap.trace.apis import WITHOUT_VULKAN
-from drawtap.trace.trace import open_trace
+from drawtap.trace.apis import WITHOUT_VULKAN, is_vulkan
+from drawtap.trace.trace import Trace, open_trace
 from drawtap.web.recording import Recording
 from shared import run_drawtap
 from vulkan_scene import CB, DEVICE, VulkanScene
@@ -99,3 +101,19 @@ def test_the_page_shows_structures_and_refuses_what_it_lacks(recording: Path) ->
         with pytest.raises(UnavailableError, match=r"The history of a pixel.* for Vulkan"):
             _ = seen.looks
         assert seen.overview()["vulkan"] is True
+
+
+@pytest.mark.parametrize(
+    ("function", "flags", "expected"),
+    [("eglInitialize", "", True), ("eglSwapBuffers", "frame_end,sync", False), ("glDrawArrays", "draw", False)],
+)
+def test_programs_that_only_look_at_opengl_draw_with_vulkan(function: str, flags: str, expected: bool) -> None:
+    """As a toolkit does that prefers Vulkan; a function that is never called decides nothing."""
+    rows = [
+        {"api": "vk", "calls": 9, "flags": "draw"},
+        {"api": "gl", "calls": 0, "flags": "draw"},
+        {"api": "egl", "name": function, "calls": 1, "flags": flags},
+    ]
+    core = SimpleNamespace(table_rows=lambda _: rows)
+    trace = SimpleNamespace(info={"apis": {"vk": 9, "egl": 1}}, core=core)
+    assert is_vulkan(cast("Trace", trace)) is expected

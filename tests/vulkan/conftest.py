@@ -13,7 +13,7 @@ from drawtap.spec.registry import load_api
 from shared import once, run_drawtap
 
 HERE = Path(__file__).parent
-MODES = ("pass", "rendering", "samples", "subpasses", "query", "dispatch")  # of draws.c
+MODES = ("pass", "rendering", "samples", "subpasses", "query", "integers", "dispatch")  # of draws.c
 DRIVERS = sorted(Path("/usr/share/vulkan/icd.d").glob("lvp_icd*.json"))
 
 

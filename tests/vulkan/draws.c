@@ -6,7 +6,9 @@
  * Argument: "pass" a render pass; "rendering" dynamic rendering; "samples" four samples a pixel, resolved by the pass,
  * and all columns; "subpasses" where the last draw is in a second subpass, reads the first one's colour and writes its
  * inverse into another image, which is printed; "query" as "pass", with a query around the second draw; "dispatch" two
- * dispatches: the k-th stores i * k in word i of a buffer, behind 256 bytes, and (k, k, 0, 255) in an image. */
+ * dispatches: the k-th stores i * k in word i of a buffer, behind 256 bytes, and (k, k, 0, 255) in an image;
+ * "integers" where the image has integers of 16 bits, and draw i comes behind a clear of its columns to (i, 300, 7, 9)
+ * without writing a colour itself. */
 #include "vk.h"
 #include "check.h"
 
@@ -120,7 +122,7 @@ static const uint32_t COMPUTE[] = {
 
 #define SIZE 8
 #define DRAWS 4
-#define COLOR VK_FORMAT_B8G8R8A8_UNORM
+#define COLOR (integers ? VK_FORMAT_R16G16B16A16_UINT : VK_FORMAT_B8G8R8A8_UNORM)
 #define DEPTH VK_FORMAT_D32_SFLOAT_S8_UINT
 
 static VkDevice device;
@@ -132,7 +134,7 @@ static VkDescriptorSet set;
 static VkPipeline pipelines[2];
 static VkFramebuffer framebuffer;
 static VkQueryPool queries;
-static int rendering, samples, subpasses, query;
+static int rendering, samples, subpasses, query, integers;
 
 struct Image {
   VkImage image;
@@ -326,7 +328,7 @@ static VkPipeline pipeline(int subpass) {
                                                  .stencilTestEnable = 1,
                                                  .front = more,
                                                  .back = more};
-  VkPipelineColorBlendAttachmentState all = {.colorWriteMask = 15};
+  VkPipelineColorBlendAttachmentState all = {.colorWriteMask = integers ? 0 : 15};
   VkPipelineColorBlendStateCreateInfo blend = {
       .sType = VK_STRUCTURE_TYPE_PIPELINE_COLOR_BLEND_STATE_CREATE_INFO, .attachmentCount = 1, .pAttachments = &all};
   VkDynamicState changes = VK_DYNAMIC_STATE_SCISSOR;
@@ -367,6 +369,9 @@ static void draw(VkCommandBuffer to, int i) {
   if (last) vkCmdBindDescriptorSets(to, VK_PIPELINE_BIND_POINT_GRAPHICS, layout, 0, 1, &set, 0, 0);
   vkCmdSetScissor(to, 0, 1, &part);
   vkCmdPushConstants(to, layout, VK_SHADER_STAGE_VERTEX_BIT | VK_SHADER_STAGE_FRAGMENT_BIT, 0, sizeof push, push);
+  VkClearAttachment cleared = {VK_IMAGE_ASPECT_COLOR_BIT, 0, {.color = {.uint32 = {i, 300, 7, 9}}}};
+  VkClearRect columns = {part, 0, 1};
+  if (integers) vkCmdClearAttachments(to, 1, &cleared, 1, &columns);
   if (query && i == 1) vkCmdBeginQuery(to, queries, 0, 0);
   vkCmdDraw(to, 3, 1, 0, 0);
   if (query && i == 1) vkCmdEndQuery(to, queries, 0);
@@ -415,7 +420,7 @@ static void record(VkCommandBuffer to, VkCommandBuffer second, VkBuffer back) {
   VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
                                     .flags = VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT,
                                     .pInheritanceInfo = &inherited};
-  const int unfolded = rendering || subpasses || query;
+  const int unfolded = rendering || subpasses || query || integers;
   if (!unfolded) {
     CHECK(vkBeginCommandBuffer(second, &begin));
     for (int i = 2; i < DRAWS; i++) draw(second, i);
@@ -537,6 +542,7 @@ int main(int argc, char** argv) {
   const char* mode = argc > 1 ? argv[1] : "pass";
   rendering = !strcmp(mode, "rendering"), samples = !strcmp(mode, "samples");
   subpasses = !strcmp(mode, "subpasses"), query = !strcmp(mode, "query");
+  integers = !strcmp(mode, "integers");
   start();
   make_images();
   if (!rendering) make_pass();

@@ -104,8 +104,7 @@ void Copier::add_shot(Taken& taken, const std::string& name, uint32_t aspect, Vk
   if (aspect == VK_IMAGE_ASPECT_DEPTH_BIT && !has_depth(i.format)) return;
   if (aspect == VK_IMAGE_ASPECT_STENCIL_BIT && !has_stencil(i.format)) return;
   if (!i.readable) return why("the image cannot be read");
-  if (i.samples > 1 && aspect != VK_IMAGE_ASPECT_COLOR_BIT)
-    return why("depth and stencil of several samples are not read");
+  if (i.samples > 1 && aspect != VK_IMAGE_ASPECT_COLOR_BIT && cannot_resolve()) return why(cannot_resolve());
   const char* no_color = aspect == VK_IMAGE_ASPECT_COLOR_BIT ? unreadable(device_, i.format) : nullptr;
   if (no_color) return why(no_color);
   const VkImageSubresourceRange& range = view->second.range;

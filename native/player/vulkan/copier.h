@@ -54,7 +54,11 @@ class Copier {
   void copy_shot(const Shot& shot, VkBuffer buffer);
   void barrier(VkImage image, const VkImageSubresourceRange& range, VkImageLayout from, VkImageLayout to);
   void turn(const Taken& taken, bool back);
-  Room image_room(VkFormat format, const Shot& shot);
+  Room image_room(VkFormat format, const Shot& shot, uint32_t usage);
+  const char* cannot_resolve() const;
+  VkRenderPass resolving_pass(const Shot& shot, VkImageLayout layout);
+  VkImageView view_of(VkImage image, VkFormat format, uint32_t level, uint32_t layer);
+  VkImage resolve_depth(const Shot& shot, VkImageLayout layout);
   Room buffer_room(uint64_t bytes);
   VkDeviceMemory memory_for(const VkMemoryRequirements& needs, uint32_t properties);
   bool is_rendering(size_t begin) const;

@@ -7,15 +7,6 @@ namespace {
 
 constexpr uint64_t MOST_COPIED = uint64_t{1} << 31;
 
-// Formats of integers, which are converted into no colour.
-bool is_integer(VkFormat f) {
-  if (f >= VK_FORMAT_R8_UNORM && f <= VK_FORMAT_A8B8G8R8_SRGB_PACK32) return (f - VK_FORMAT_R8_UNORM) % 7 / 2 == 2;
-  if (f >= VK_FORMAT_A2R10G10B10_UNORM_PACK32 && f <= VK_FORMAT_A2B10G10R10_SINT_PACK32)
-    return (f - VK_FORMAT_A2R10G10B10_UNORM_PACK32) % 6 >= 4;
-  if (f >= VK_FORMAT_R16_UNORM && f <= VK_FORMAT_R16G16B16A16_SFLOAT) return (f - VK_FORMAT_R16_UNORM) % 7 / 2 == 2;
-  return f >= VK_FORMAT_R32_UINT && f <= VK_FORMAT_R64G64B64A64_SFLOAT && (f - VK_FORMAT_R32_UINT) % 3 != 2;
-}
-
 bool is_srgb(VkFormat f) { return f == VK_FORMAT_R8_SRGB || f == VK_FORMAT_R8G8_SRGB || f == VK_FORMAT_R8G8B8_SRGB; }
 
 uint32_t aspects_of(VkFormat format) {
@@ -30,8 +21,7 @@ constexpr uint32_t ANY = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
 }  // namespace
 
 const char* unreadable(Device& device, VkFormat format) {
-  if (is_integer(format)) return "integers are no colours";
-  if (reads_plainly(format)) return nullptr;
+  if (reads_plainly(format) || integers_of(format).channels) return nullptr;
   Table instance;
   instance.instance = device.instance;
   VkFormatProperties properties{};
@@ -70,8 +60,8 @@ Room Copier::buffer_room(uint64_t bytes) {
   return room;
 }
 
-// An image of the shot's size with one sample, in the general layout.
-Room Copier::image_room(VkFormat format, const Shot& shot) {
+// An image of the shot's size with one sample. For copies it is in the general layout, and lives as the submission.
+Room Copier::image_room(VkFormat format, const Shot& shot, uint32_t usage) {
   Room room;
   VkImageCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO;
@@ -80,13 +70,14 @@ Room Copier::image_room(VkFormat format, const Shot& shot) {
   info.extent = {shot.width, shot.height, 1};
   info.mipLevels = info.arrayLayers = 1;
   info.samples = VK_SAMPLE_COUNT_1_BIT;
-  info.usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
+  info.usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | usage;
   if (DT_VK(device_, vkCreateImage)(device_.device, &info, nullptr, &room.image) != VK_SUCCESS)
     throw Error(DT_E_ARGUMENT, "an image for pictures cannot be made");
   VkMemoryRequirements needs{};
   DT_VK(device_, vkGetImageMemoryRequirements)(device_.device, room.image, &needs);
   room.memory = memory_for(needs, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
   DT_VK(device_, vkBindImageMemory)(device_.device, room.image, room.memory, 0);
+  if (usage != VK_IMAGE_USAGE_TRANSFER_DST_BIT) return room;
   barrier(room.image, {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_GENERAL);
   submission_.rooms.push_back(room);
   return room;
@@ -134,7 +125,8 @@ void Copier::turn(const Taken& taken, bool back) {
 }
 
 void Copier::copy_shot(const Shot& shot, VkBuffer buffer) {
-  const bool converts = shot.aspect == VK_IMAGE_ASPECT_COLOR_BIT && !reads_plainly(shot.format);
+  const bool color = shot.aspect == VK_IMAGE_ASPECT_COLOR_BIT;
+  const bool converts = color && !reads_plainly(shot.format) && !integers_of(shot.format).channels;
   const VkExtent3D extent{shot.width, shot.height, 1};
   const VkImageSubresourceLayers own{VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
   VkImage from = shot.image;
@@ -146,14 +138,18 @@ void Copier::copy_shot(const Shot& shot, VkBuffer buffer) {
     from = image, layout = VK_IMAGE_LAYOUT_GENERAL, part = own, offset = {};
     barrier(nullptr, {}, 0, 0);
   };
-  if (shot.samples > 1) {
-    const Room room = image_room(shot.format, shot);
+  if (shot.samples > 1 && !color) {
+    goes_on_with(resolve_depth(shot, layout));
+    part.aspectMask = shot.aspect;
+  } else if (shot.samples > 1) {
+    const Room room = image_room(shot.format, shot, VK_IMAGE_USAGE_TRANSFER_DST_BIT);
     VkImageResolve region{part, offset, own, {}, extent};
     DT_VK(device_, vkCmdResolveImage)(to_, from, layout, room.image, VK_IMAGE_LAYOUT_GENERAL, 1, &region);
     goes_on_with(room.image);
   }
   if (converts) {
-    const Room room = image_room(is_srgb(shot.format) ? VK_FORMAT_R8G8B8A8_SRGB : VK_FORMAT_R8G8B8A8_UNORM, shot);
+    const VkFormat plain = is_srgb(shot.format) ? VK_FORMAT_R8G8B8A8_SRGB : VK_FORMAT_R8G8B8A8_UNORM;
+    const Room room = image_room(plain, shot, VK_IMAGE_USAGE_TRANSFER_DST_BIT);
     const auto right = static_cast<int32_t>(shot.width), top = static_cast<int32_t>(shot.height);
     VkImageBlit region{part, {offset, {right, top, offset.z + 1}}, own, {{}, {right, top, 1}}};
     DT_VK(device_, vkCmdBlitImage)

@@ -320,6 +320,10 @@ void Snapshots::end(Table& device) {
 }
 
 void Snapshots::free_room(Device& device, Room& room) {
+  if (room.framebuffer) DT_VK(device, vkDestroyFramebuffer)(device.device, room.framebuffer, nullptr);
+  if (room.pass) DT_VK(device, vkDestroyRenderPass)(device.device, room.pass, nullptr);
+  for (auto* view : room.views)
+    if (view) DT_VK(device, vkDestroyImageView)(device.device, view, nullptr);
   if (room.buffer) DT_VK(device, vkDestroyBuffer)(device.device, room.buffer, nullptr);
   if (room.image) DT_VK(device, vkDestroyImage)(device.device, room.image, nullptr);
   if (room.memory) DT_VK(device, vkFreeMemory)(device.device, room.memory, nullptr);

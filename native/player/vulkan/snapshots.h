@@ -87,6 +87,9 @@ struct Room {
   VkImage image = nullptr;
   VkDeviceMemory memory = nullptr;
   void* at = nullptr;
+  VkRenderPass pass = nullptr;  // that resolves samples
+  VkFramebuffer framebuffer = nullptr;
+  VkImageView views[2] = {};
 };
 // One execution of a command, of which pictures are taken.
 struct Taken {
@@ -172,6 +175,12 @@ class Snapshots {
 // Bytes of a texel in a room; and the pixels of the picture, the lowest row first.
 uint32_t texel_bytes(VkFormat format, uint32_t aspect);
 bool reads_plainly(VkFormat format);  // as a colour; others are converted by the device
+// Integers, which are copied as they are; no channels: others.
+struct Integers {
+  uint32_t channels = 0, bytes = 0;  // bytes of a channel; 0: ten bits and two of alpha
+  bool negative = false, blue_first = false;
+};
+Integers integers_of(VkFormat format);
 // Why a picture of such a colour cannot be made; nullptr: it can.
 const char* unreadable(Device& device, VkFormat format);
 AttachmentImage read_shot(const Shot& shot, const void* room);

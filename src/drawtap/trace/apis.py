@@ -1,6 +1,6 @@
 """Work that has no form for Vulkan yet: the only list of it, with what does instead.
 
-A recording whose calls are all Vulkan's is refused by this work. Work that learns Vulkan loses its line here: its
+A recording that draws with Vulkan alone is refused by this work. Work that learns Vulkan loses its line here: its
 help, the reference page and the tests follow.
 """
 
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from drawtap.errors import UnavailableError
+from drawtap.tables.recording import FunctionRow
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
@@ -51,13 +52,22 @@ WITHOUT_VULKAN: Mapping[str, Gap] = {
 }
 
 
+# Flags of functions that draw, show or read; the player goes by the same ones.
+_DRAWS = frozenset(("draw", "stateful_draw", "dispatch", "clear", "frame_end", "readback"))
+
+
 def is_vulkan(trace: Trace) -> bool:
-    """Return whether all calls are Vulkan's."""
-    return list(trace.info["apis"]) == ["vk"]
+    """Return whether all calls that draw are Vulkan's: the program may have looked what OpenGL is there."""
+    if "vk" not in trace.info["apis"] or list(trace.info["apis"]) == ["vk"]:
+        return "vk" in trace.info["apis"]
+    return not any(
+        row["calls"] and row["api"] != "vk" and not _DRAWS.isdisjoint(row["flags"].split(","))
+        for row in trace.core.table_rows(FunctionRow)
+    )
 
 
 def refuse(trace: Trace, work: str, *, partly: bool = False) -> None:
-    """Raise UnavailableError where all calls are Vulkan's (`partly`: any) and `work` is a key of WITHOUT_VULKAN."""
+    """Raise UnavailableError where Vulkan alone draws (`partly`: is called) and `work` is in WITHOUT_VULKAN."""
     gap = WITHOUT_VULKAN.get(work)
     if gap is not None and ("vk" in trace.info["apis"] if partly else is_vulkan(trace)):
         raise UnavailableError(f"{gap.wanted} for Vulkan does not exist yet", hint=gap.hint)

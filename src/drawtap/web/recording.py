@@ -124,7 +124,7 @@ class Recording:
             "threads": self.trace.core.table_rows(ThreadRow),
             "contexts": self.trace.core.table_rows(ContextRow),
             "first_time": info["t_first"],
-            "vulkan": list(info["apis"]) == ["vk"],
+            "vulkan": apis.is_vulkan(self.trace),
         }
 
     def schema(self) -> Answer:

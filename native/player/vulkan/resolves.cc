@@ -1,0 +1,105 @@
+// Depth and stencil of several samples: a render pass of our own leaves the first sample of each pixel in an image that
+// can be copied.
+#include "../../core/error.h"
+#include "copier.h"
+
+namespace dt::play::vk {
+namespace {
+
+VkAttachmentDescription2 attachment(const Shot& shot, uint32_t samples, VkImageLayout before, VkImageLayout behind) {
+  VkAttachmentDescription2 out{};
+  out.sType = VK_STRUCTURE_TYPE_ATTACHMENT_DESCRIPTION_2;
+  out.format = shot.format;
+  out.samples = samples;
+  const bool kept = before != VK_IMAGE_LAYOUT_UNDEFINED;
+  out.loadOp = out.stencilLoadOp = VK_ATTACHMENT_LOAD_OP_DONT_CARE;
+  if (kept) out.loadOp = out.stencilLoadOp = VK_ATTACHMENT_LOAD_OP_LOAD;
+  out.storeOp = out.stencilStoreOp = VK_ATTACHMENT_STORE_OP_STORE;
+  out.initialLayout = before, out.finalLayout = behind;
+  return out;
+}
+
+}  // namespace
+
+const char* Copier::cannot_resolve() const {
+  if (device_.get(number::vkCreateRenderPass2) || device_.get(number::vkCreateRenderPass2KHR)) return nullptr;
+  return "the program's version of Vulkan resolves no depth or stencil";
+}
+
+VkRenderPass Copier::resolving_pass(const Shot& shot, VkImageLayout layout) {
+  const VkAttachmentDescription2 attachments[2] = {
+      attachment(shot, shot.samples, layout, layout),
+      attachment(shot, VK_SAMPLE_COUNT_1_BIT, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_GENERAL)};
+  VkAttachmentReference2 references[2] = {};
+  for (uint32_t i = 0; i < 2; ++i) {
+    references[i].sType = VK_STRUCTURE_TYPE_ATTACHMENT_REFERENCE_2;
+    references[i].attachment = i;
+    references[i].layout = VK_IMAGE_LAYOUT_GENERAL;
+    references[i].aspectMask = shot.aspect;
+  }
+  VkSubpassDescriptionDepthStencilResolve resolve{};
+  resolve.sType = VK_STRUCTURE_TYPE_SUBPASS_DESCRIPTION_DEPTH_STENCIL_RESOLVE;
+  if (has_depth(shot.format)) resolve.depthResolveMode = VK_RESOLVE_MODE_SAMPLE_ZERO_BIT;
+  if (has_stencil(shot.format)) resolve.stencilResolveMode = VK_RESOLVE_MODE_SAMPLE_ZERO_BIT;
+  resolve.pDepthStencilResolveAttachment = &references[1];
+  VkSubpassDescription2 subpass{};
+  subpass.sType = VK_STRUCTURE_TYPE_SUBPASS_DESCRIPTION_2;
+  subpass.pNext = &resolve;
+  subpass.pipelineBindPoint = VK_PIPELINE_BIND_POINT_GRAPHICS;
+  subpass.pDepthStencilAttachment = &references[0];
+  VkRenderPassCreateInfo2 info{};
+  info.sType = VK_STRUCTURE_TYPE_RENDER_PASS_CREATE_INFO_2;
+  info.attachmentCount = 2;
+  info.pAttachments = attachments;
+  info.subpassCount = 1;
+  info.pSubpasses = &subpass;
+  auto create = DT_VK(device_, vkCreateRenderPass2);
+  if (!create) create = DT_VK(device_, vkCreateRenderPass2KHR);
+  VkRenderPass made = nullptr;
+  if (create(device_.device, &info, nullptr, &made) != VK_SUCCESS)
+    throw Error(DT_E_ARGUMENT, "a render pass that resolves depth cannot be made");
+  return made;
+}
+
+VkImageView Copier::view_of(VkImage image, VkFormat format, uint32_t level, uint32_t layer) {
+  VkImageViewCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO;
+  info.image = image;
+  info.viewType = VK_IMAGE_VIEW_TYPE_2D;
+  info.format = format;
+  uint32_t aspects = 0;
+  if (has_depth(format)) aspects |= VK_IMAGE_ASPECT_DEPTH_BIT;
+  if (has_stencil(format)) aspects |= VK_IMAGE_ASPECT_STENCIL_BIT;
+  info.subresourceRange = {aspects, level, 1, layer, 1};
+  VkImageView made = nullptr;
+  if (DT_VK(device_, vkCreateImageView)(device_.device, &info, nullptr, &made) != VK_SUCCESS)
+    throw Error(DT_E_ARGUMENT, "a view of depth cannot be made");
+  return made;
+}
+
+// Returns the image that has the first samples, in the general layout. `layout`: the one that the shot's image is in.
+VkImage Copier::resolve_depth(const Shot& shot, VkImageLayout layout) {
+  Room room = image_room(shot.format, shot, VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT);
+  room.pass = resolving_pass(shot, layout);
+  room.views[0] = view_of(shot.image, shot.format, shot.level, shot.layer);
+  room.views[1] = view_of(room.image, shot.format, 0, 0);
+  VkFramebufferCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_FRAMEBUFFER_CREATE_INFO;
+  info.renderPass = room.pass;
+  info.attachmentCount = 2;
+  info.pAttachments = room.views;
+  info.width = shot.width, info.height = shot.height, info.layers = 1;
+  if (DT_VK(device_, vkCreateFramebuffer)(device_.device, &info, nullptr, &room.framebuffer) != VK_SUCCESS)
+    throw Error(DT_E_ARGUMENT, "a framebuffer for depth cannot be made");
+  submission_.rooms.push_back(room);
+  VkRenderPassBeginInfo begins{};
+  begins.sType = VK_STRUCTURE_TYPE_RENDER_PASS_BEGIN_INFO;
+  begins.renderPass = room.pass;
+  begins.framebuffer = room.framebuffer;
+  begins.renderArea.extent = {shot.width, shot.height};
+  DT_VK(device_, vkCmdBeginRenderPass)(to_, &begins, VK_SUBPASS_CONTENTS_INLINE);
+  DT_VK(device_, vkCmdEndRenderPass)(to_);
+  return room.image;
+}
+
+}  // namespace dt::play::vk
