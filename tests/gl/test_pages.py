@@ -27,6 +27,7 @@ from pretended import wait_for
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "docs/tutorial.md", *sorted((ROOT / "docs/howto").glob("*.md"))]
 TUTORIAL = ROOT / "docs/tutorial.md"
+RED_CELL = ROOT / "docs/howto/red-cell.md"
 #: Recordings that pages name: each is the tutorial's.
 RECORDINGS = ("mark", "game", "before", "after", "good", "a", "b", "other", "demo", "run", "first", "rest")
 #: The kernel trace that pages name `trace.dat`.
@@ -232,8 +233,24 @@ def _endless_programs(folder: Path) -> None:
 
 
 @pytest.mark.sample(10)
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [page for page in PAGES if page != RED_CELL], ids=lambda page: page.stem)
 def test_blocks_run(
+    page: Path,
+    folder: Path,
+    drawtap: Callable[..., Answer],
+    background: Background,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _blocks_run(page, folder, drawtap, background, monkeypatch)
+
+
+def test_the_way_to_a_red_cell_and_its_minimal_recording(
+    folder: Path, drawtap: Callable[..., Answer], background: Background, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _blocks_run(RED_CELL, folder, drawtap, background, monkeypatch)
+
+
+def _blocks_run(
     page: Path,
     folder: Path,
     drawtap: Callable[..., Answer],
