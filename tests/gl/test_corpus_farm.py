@@ -29,8 +29,9 @@ pytest.importorskip("distributed", reason="dask.distributed is an extra: pip ins
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
-    """Return a client of two workers; one that does not answer for some seconds counts as lost."""
-    with dask.config.set({"distributed.scheduler.worker-ttl": "8s"}), farm.connected(None, 2) as made:
+    """Return a client of two workers; one that does not answer for some seconds counts as lost, a task after two."""
+    rules = {"distributed.scheduler.worker-ttl": "8s", "distributed.scheduler.allowed-failures": 1}
+    with dask.config.set(rules), farm.connected(None, 2) as made:
         yield made
 
 
@@ -102,6 +103,20 @@ def test_a_lost_worker_loses_nothing(
 def _players(pid: int) -> bool:
     """Tell whether a worker has started a player: its children are of any of its threads."""
     return any((task / "children").read_text() for task in Path(f"/proc/{pid}/task").iterdir())
+
+
+def test_what_takes_workers_with_it_goes_into_quarantine(client: Any, store: Store, fakes: Path) -> None:  # noqa: F811
+    tasks = _tasks(store, fakes, "kill-1.0")
+    (run,) = farm.play_on(client, store, tasks, Limits(stall_s=300))
+    assert (run.outcome, run.detail) == ("machine-lost", "2 workers were lost with it: quarantine")
+    (trace,) = store.recordings()
+    assert store.tags(trace)[trace]["quarantine"] == "machine-lost"
+    words = ("corpus", "replay", "--tag", "app=triangle", "--on", "sound", "--corpus", store.where, "--engines", fakes)
+    answer = run_drawtap(*words)
+    assert f"in quarantine, for they took workers with them: {trace[:12]}" in answer.stdout
+    assert search.done_tasks(store) == set()
+    assert run_drawtap(*words, "--again").returncode == 0
+    assert len(search.done_tasks(store)) == 1
 
 
 def test_a_worker_with_another_build_refuses(client: Any, store: Store, fakes: Path) -> None:  # noqa: F811

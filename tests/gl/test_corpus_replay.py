@@ -63,7 +63,7 @@ def test_json_of_a_replay_has_numbers(triangle: Path, monkeypatch: pytest.Monkey
 # ---- engines that go wrong -----------------------------------------------------------------------------------------
 
 SOURCE = Path(__file__).parent / "fake_engine" / "fake_engine.c"
-FAULTS = "hang stop crash eat wrong exit blend mask jitter slow error lost wait spoiled tires none"
+FAULTS = "hang stop kill crash eat wrong exit blend mask jitter slow error lost wait spoiled tires none"
 AT = 4  # the draw at which a fake engine goes wrong
 PATIENT = Limits(stall_s=120, seconds=600)
 

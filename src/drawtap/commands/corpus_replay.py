@@ -61,7 +61,7 @@ def corpus_replay(
     """
     from drawtap.corpus import engines as named
     from drawtap.corpus import farm
-    from drawtap.corpus.playing import Limits, play_all, tasks_of
+    from drawtap.corpus.playing import Limits, free, play_all, tasks_of
     from drawtap.corpus.search import Corpus, compact, selected
     from drawtap.corpus.store import chosen
     from drawtap.corpus.verdicts import judged
@@ -73,10 +73,11 @@ def corpus_replay(
     store = chosen(corpus)
     traces = selected(store, ids, tag)
     found = named.named([word.strip() for word in on.split(",") if word.strip()], engines)
+    chosen_ = traces if again else free(store, traces)
     if scheduler is None and workers is None:
         runs = list(play_all(store, traces, found, limits, jobs=count, again=again))
     else:
-        tasks = tasks_of(store, traces, found, (str(time.time_ns()),) if again else ("",))
+        tasks = tasks_of(store, chosen_, found, (str(time.time_ns()),) if again else ("",))
         with farm.connected(scheduler, workers) as client:
             runs = list(farm.play_on(client, store, tasks, limits))
     compact(store)
@@ -85,8 +86,10 @@ def corpus_replay(
     with Corpus(store) as tables:
         played = {one.key: sorted({run.trace for run in runs if run.engine == one}) for one in found}
         images = {(one.key, said.trace): said for one in found for said in judged(tables, played[one.key], one) if runs}
-    left = len(traces) * len(found) - len(runs)
+    left = len(chosen_) * len(found) - len(runs)
     notes = [f"{left} had a result already: --again plays them too"] if left else []
+    shut = ", ".join(id_[:12] for id_ in traces if id_ not in set(chosen_))
+    notes += [f"in quarantine, for they took workers with them: {shut}; --again plays them too"] if shut else []
     return _shown([(run, images[run.engine.key, run.trace]) for run in runs], notes)
 
 

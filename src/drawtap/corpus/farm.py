@@ -24,7 +24,7 @@ from drawtap.corpus.adding import restore
 from drawtap.corpus.canaries import Canaries
 from drawtap.corpus.engines import Engine, identified
 from drawtap.corpus.minimizing import Minimized, minimize
-from drawtap.corpus.playing import Limits, Run, Task, play_task
+from drawtap.corpus.playing import QUARANTINE, Limits, Run, Task, play_task
 from drawtap.corpus.resets import Resets
 from drawtap.corpus.store import Store
 from drawtap.errors import DrawtapError, UnavailableError, UsageError
@@ -71,7 +71,10 @@ def _distributed() -> Any:
 
 
 def play_on(client: Any, store: Store, tasks: Sequence[Task], limits: Limits) -> Iterator[Run]:
-    """Play tasks on the workers of a client and yield their results. A lost task is a result too: machine-lost."""
+    """Play tasks on the workers of a client and yield their results. A lost task is a result too: machine-lost.
+
+    A recording that took several workers with it goes into quarantine, a tag.
+    """
     announced = {name for worker in _workers(client).values() for name in worker.get("resources", {})}
     futures = {}
     for task in tasks:
@@ -91,11 +94,14 @@ def play_on(client: Any, store: Store, tasks: Sequence[Task], limits: Limits) ->
     with activity.step(f"playing {len(tasks)} recordings on {len(_workers(client))} workers"):
         for future in _distributed().as_completed(list(futures)):
             activity.at(done := done + 1, len(tasks))
-            error = future.exception()
+            error, task = future.exception(), futures[future]
             if error is None:
                 yield future.result()
+            elif isinstance(error, _distributed().KilledWorker):
+                store.tag(task.trace, {QUARANTINE: "machine-lost"})
+                yield _lost(task, "machine-lost", f"{1 + error.allowed_failures} workers were lost with it: quarantine")
             else:
-                yield _lost(futures[future], "machine-lost", str(error).splitlines()[0] if str(error) else repr(error))
+                yield _lost(task, "machine-lost", str(error).splitlines()[0] if str(error) else repr(error))
             future.release()
 
 

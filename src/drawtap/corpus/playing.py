@@ -43,6 +43,7 @@ from drawtap.trace.trace import open_trace
 ABOUT_THE_DRIVER = ("crash", "hang", "oom", "device-lost", "gl-error", "skipped-calls", "differs", "ok")
 FAILED = ABOUT_THE_DRIVER[:-1]
 _NOT_KEPT = ("machine-lost", "victim")  # they say nothing about the recording: another time it is played
+QUARANTINE = "quarantine"  # a tag: it is played where that is wanted alone
 _REPEATS = 2  # of a victim
 _NO_BEAT = (1 << 64) - 1
 _STEP_S = 0.05
@@ -113,6 +114,12 @@ class Folder(Protocol):
         """Return the file of a recording."""
 
 
+def free(store: Store, traces: Sequence[str]) -> list[str]:
+    """Return the recordings that are not in quarantine: one that is took its workers with it."""
+    tags = store.tags()
+    return [id_ for id_ in traces if QUARANTINE not in tags.get(id_, {})]
+
+
 def tasks_of(
     store: Store, traces: Sequence[str], engines: Sequence[Engine], attempts: Sequence[str] = ("",)
 ) -> list[Task]:
@@ -134,9 +141,10 @@ def play_all(
 ) -> Iterator[Run]:
     """Play every recording on every engine, `jobs` at a time, and yield the results of what was not played yet.
 
-    A recording that hung or crashed an engine has a result too: it is not played there again, unless `again`. Each of
-    `attempts` is a task of its own.
+    A recording that hung or crashed an engine has a result too: it is not played there again, unless `again`. Nor is
+    one in quarantine. Each of `attempts` is a task of its own.
     """
+    traces = traces if again else free(store, traces)
     tasks = tasks_of(store, traces, engines, (str(time.time_ns()),) if again else attempts)
     with tempfile.TemporaryDirectory(prefix="drawtap-play-") as name, ThreadPoolExecutor(jobs) as pool:
         files = Files(store, Path(name))

@@ -1,7 +1,7 @@
 /* A driver of ours in front of another one that goes wrong at the N-th draw (FAKE_AT=N, from 0), loaded with
- * LD_PRELOAD. FAKE_DOES says how: hang|crash|eat|exit|stop|error (a GL error), or in the picture: wrong (nothing is
- * drawn); from there on tires (each run is slower than the one before, FAKE_FILE counts them), blend, mask (no blue),
- * jitter (a pixel somewhere has any colour), slow (each draw takes longer). wait: at that draw, until the file
+ * LD_PRELOAD. FAKE_DOES says how: hang|crash|eat|exit|stop|kill|error (a GL error), or in the picture: wrong (nothing
+ * is drawn); from there on tires (each run is slower than the one before, FAKE_FILE counts them), blend, mask (no
+ * blue), jitter (a pixel somewhere has any colour), slow (each draw takes longer). wait: at that draw, until the file
  * FAKE_FILE is there; meanwhile FAKE_FILE-PID is, and FAKE_NODE is open. lost: the same, and then the context is lost,
  * by the fault of FAKE_FAULT (guilty, innocent; nobody says). */
 #define _GNU_SOURCE
@@ -50,6 +50,7 @@ static void goes_wrong(void) {
   if (!strcmp(does, "wait") || !strcmp(does, "lost")) waits();
   g_lost = !strcmp(does, "lost");
   if (!strcmp(does, "stop")) raise(SIGSTOP);
+  if (!strcmp(does, "kill")) kill(getppid(), SIGKILL); /* who plays it is lost with it */
   if (!strcmp(does, "crash")) raise(SIGSEGV);
   if (!strcmp(does, "exit")) _exit(9);
   if (!strcmp(does, "error")) g_enable(0xFFFF);
