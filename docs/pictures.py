@@ -24,6 +24,7 @@ import drawtap
 
 IMAGES = Path(__file__).parent / "images"
 RECORD = "xvfb-run -a {} record -o mark.dtap -- glmark2-es2 -s 320x240 -b build:nframes=300 -b texture:nframes=300"
+DESKTOP = "xvfb-run -a {} record -o desktop.dtap -- glmark2-es2 -s 320x240 -b desktop:nframes=60"
 DRAWTAP = f"{sys.executable} -m drawtap"
 DRAW = "SELECT max(seq) FROM draws WHERE kind = 'draw' AND frame = 20"
 COLUMNS = 100
@@ -60,6 +61,9 @@ def main() -> int:
         seq = re.findall(r"\d+", _run(f'{DRAWTAP} sql mark.dtap "{DRAW}" --json'))[-1]
         place = f"call={seq}&tab=picture&over=culled,boxes&px=170,120"
         viewed(browser, "pixel", "mark.dtap", place, shown_first=(".legend[data-ready=yes]", "#history tbody tr"))
+        _run(DESKTOP.format(DRAWTAP))
+        seq = re.findall(r"\d+", _run(f'{DRAWTAP} sql desktop.dtap "{DRAW}" --json'))[-1]
+        viewed(browser, "passes", "desktop.dtap", f"tab=passes&call={seq}", shown_first=(".flow .pass",), seconds=4)
         draw = _changed(Path("mark.dtap"), Path("after.dtap"))
         place = f"with=1&tab=picture&side=difference&call={draw}"
         shown = ("canvas[aria-label^=difference]", ".thumbs canvas:nth-of-type(12)")

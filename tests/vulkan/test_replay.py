@@ -114,9 +114,9 @@ def test_the_page_shows_draws_and_frames(cube: Cube, tmp_path: Path) -> None:
             shown = bytearray(seen.pictures.picture(call, "")[-SIZE * SIZE * 4 :])
             del shown[3::4]
             assert bytes(shown) == frames[frame], call
-        while seen.thumbnails()["more"]:
+        while seen.strip.frames()["more"]:
             os.sched_yield()
-        assert len(seen.thumbnails()["frames"]) == 40  # type: ignore[arg-type]
+        assert len(seen.strip.frames()["frames"]) == 40  # type: ignore[arg-type]
     done = run_drawtap("image", cube.trace, "#30", "-o", tmp_path / "30.rgba", environment=environment())
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "30.rgba").read_bytes() == (tmp_path / "frames" / "000030.rgba").read_bytes()

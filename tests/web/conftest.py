@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import time
@@ -35,6 +36,12 @@ class Answer:
     @property
     def json(self):
         return json.loads(self.body)
+
+
+def headed(body: bytes) -> tuple[dict, bytes]:
+    """Take an answer apart: a JSON head, then bare data."""
+    (length,) = struct.unpack_from("<I", body)
+    return json.loads(body[4 : 4 + length]), body[4 + length :]
 
 
 class Server:

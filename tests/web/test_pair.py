@@ -12,7 +12,7 @@ import pytest
 
 import drawtap as package
 from shared import BROWSER
-from web.conftest import WAIT_S, Server
+from web.conftest import WAIT_S, Server, headed
 
 KINDS = {"-": 2, "+": 3, "~": 1}
 
@@ -50,14 +50,9 @@ def _ask(server: Server, path: str):
     return answer
 
 
-def _headed(body: bytes) -> tuple[dict, bytes]:
-    (length,) = struct.unpack_from("<I", body)
-    return json.loads(body[4 : 4 + length]), body[4 + length :]
-
-
 def test_the_list_is_that_of_diff(pair, both, drawtap):
     said = json.loads(drawtap("diff", *pair, "--json").out)
-    head, data = _headed(_ask(both, "frames").body)
+    head, data = headed(_ask(both, "frames").body)
     columns = struct.unpack(f"<{7 * head['pairs']}i", data)
     frames = list(zip(*(columns[i * head["pairs"] : (i + 1) * head["pairs"]] for i in range(6)), strict=True))
     found = []
@@ -95,7 +90,7 @@ def test_a_filter_keeps_what_either_side_keeps(pair, both):
             found = trace.sql("SELECT seq FROM calls WHERE name ILIKE 'glDraw%' OR name = 'glFinish'")
             kept.append({seq for (seq,) in found})
     query = f"seta={ids[0]}&setb={ids[1]}"
-    head, data = _headed(_ask(both, f"frames?{query}").body)
+    head, data = headed(_ask(both, f"frames?{query}").body)
     counts = struct.unpack(f"<{7 * head['pairs']}i", data)[6 * head["pairs"] :]
     assert sum(counts) == len(kept[0]) + len(kept[1])
     seen = set()
@@ -129,7 +124,7 @@ def test_pictures_and_the_first_draw_are_those_of_compare(pair, both, drawtap):
     draw = said["first_draw"]
     for seqs, numbers in ((("a", "b"), draw["after"]),):
         a, b = (draw[side]["call"] for side in seqs)
-        head, data = _headed(_ask(both, f"pictures?a={a}&b={b}").body)
+        head, data = headed(_ask(both, f"pictures?a={a}&b={b}").body)
         size = head["sides"][0]["width"] * head["sides"][0]["height"]
         one, other = data[: size * 4], data[size * 4 :]
         differing = sum(one[i : i + 4] != other[i : i + 4] for i in range(0, len(one), 4))
@@ -157,7 +152,7 @@ def test_one_recording_on_two_engines(chain, drawtap):
     try:
         session = running.ask("/api/session").json
         assert [one["engine"] for one in session["recordings"]] == ["llvmpipe", "softpipe"]
-        head, _ = _headed(_ask(running, "frames").body)
+        head, _ = headed(_ask(running, "frames").body)
         assert (head["changed"], head["only_a"], head["only_b"]) == (0, 0, 0)
         said = json.loads(drawtap("compare", chain, "--on", "llvmpipe", "--on", "softpipe", "--json").out)
         found = _played(running)

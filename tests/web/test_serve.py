@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import drawtap
-from web.conftest import Server
+from web.conftest import Server, headed
 
 
 def test_the_first_line_is_the_address_with_the_token(server):
@@ -314,11 +314,6 @@ def test_notes_are_kept_beside_the_recording(server, chain):
     path.unlink()
 
 
-def _headed(body: bytes):
-    (length,) = struct.unpack_from("<I", body)
-    return json.loads(body[4 : 4 + length]), body[4 + length :]
-
-
 def test_pictures_are_those_of_the_image_verb(server, chain, drawtap, tmp_path):
     from drawtap import open as open_trace
 
@@ -329,7 +324,7 @@ def test_pictures_are_those_of_the_image_verb(server, chain, drawtap, tmp_path):
         assert served.status == 200, served.body
         for suffix in ("png", "rgba"):
             assert drawtap("image", chain, str(seq), "-o", tmp_path / f"{seq}.{suffix}").code == 0
-        head, pixels = _headed(served.body)
+        head, pixels = headed(served.body)
         assert len(pixels) == head["width"] * head["height"] * 4
         bottom_first = (tmp_path / f"{seq}.rgba").read_bytes()
         width = head["width"] * 4
@@ -349,7 +344,7 @@ def test_attachments_are_those_that_replay_saves(server, chain, drawtap, tmp_pat
         call, _, of = file.stem.removeprefix("call").partition("-")
         answer = server.ask(f"/api/0/picture/{int(call)}/png?of={of}")
         assert answer.body == file.read_bytes(), file.name
-        assert of in _headed(server.ask(f"/api/0/picture/{int(call)}?of={of}").body)[0]["names"]
+        assert of in headed(server.ask(f"/api/0/picture/{int(call)}?of={of}").body)[0]["names"]
 
 
 def _pixels(file):
@@ -386,7 +381,7 @@ def test_textures_are_those_of_the_textures_verb(server, chain, drawtap, tmp_pat
         kind = {"texture": "texture", "renderbuffer": "renderbuffer"}[found["kind"]]
         answer = server.ask(f"/api/0/texture/{seq}/{kind}/{group}/{found['name']}")
         assert answer.status == 200, answer.body
-        head, data = _headed(answer.body)
+        head, data = headed(answer.body)
         assert [part["width"] for part in head["parts"]] == [part["width"] for part in found["parts"]]
         for part, saved in zip(head["parts"], found["parts"], strict=True):
             if "at" not in part or not saved["files"]:

@@ -145,19 +145,29 @@ def held(trace: Trace, folder: Path, *, at: int | None = None, environment: Mapp
 
 
 def held_object(
-    trace: Trace, folder: Path, player: Warm, *, at: int, kind: str, share_group: int, name: int, texels: bool = False
+    trace: Trace,
+    folder: Path,
+    player: Warm,
+    *,
+    at: int,
+    kind: str,
+    share_group: int,
+    name: int,
+    texels: bool = False,
+    only: str | None = None,
 ) -> HeldContent:
     """Return what one object holds after call `at`, asked of a player that can go there.
 
-    `kind` is texture, renderbuffer or vg_image. With `texels` blocks are decoded, here or by the driver, and the
-    samples of a pixel become parts of their own. Raises UsageError where there is no such object then.
+    `kind` is texture, renderbuffer or vg_image, `only` the suffix of the one part that is wanted. With `texels` blocks
+    are decoded, here or by the driver, and the samples of a pixel become parts of their own. Raises UsageError where
+    there is no such object then.
     """
     alive = f"AND (deleted_seq IS NULL OR deleted_seq > {at}) AND name = {name} AND share_group = {share_group}"
     rows = [row for row in trace.sql(_OBJECTS.format(end=at + 1, alive=alive)).dicts() if row["class"] == kind]
     if not rows:
         raise UsageError(f"there is no {kind} {name} after call {at}", hint="the table resources has all lives")
     row = rows[-1]
-    parts = _wanted(trace, row, folder / "of")
+    parts = [part for part in _wanted(trace, row, folder / "of") if only is None or part.suffix == only]
     uploads = _Uploads(trace)
     found = _content_of(row, parts, lambda part: player.content(row["call"], part.wanted, part.path), uploads)
     if not texels or kind != "texture":

@@ -152,6 +152,11 @@ class Pool:
             return question(player), cut.served
         return None
 
+    def calls_for(self, seq: int) -> bytes | None:
+        """Return the calls that the looked-at frame of call `seq` needs, as `Warm` has them; None without a cut."""
+        cut = self._cut
+        return cut.keep if cut is not None and seq in cut.frame and cut.served.proof != "differs" else None
+
     def ask(
         self, seq: int, question: Callable[[Warm], T], *, whole: bool = False, looks_from: int | None = None
     ) -> tuple[T, Served]:

@@ -494,8 +494,12 @@ _OF_RECORDINGS: dict[str, Callable[[Recording, Request], object]] = {
         "more": r.time.looked(findings="findings" in q.query_params),
         "marks": r.time.marks(),
     },
-    "thumbnails": lambda r, _: r.thumbnails(),
-    "thumbnail/{frame:int}": lambda r, q: r.thumbnail(q.path_params["frame"]),
+    "thumbnails": lambda r, _: r.strip.frames(),
+    "thumbnail/{frame:int}": lambda r, q: r.strip.answer(q.path_params["frame"]),
+    "small/{seq:int}": lambda r, q: r.small.drawn(r.checked(q.path_params["seq"])),
+    "small/{seq:int}/{kind}/{group:int}/{name:int}": lambda r, q: r.small.held(
+        r.checked(q.path_params["seq"]), *_object_of(q)[1:], q.query_params.get("path", "")
+    ),
     "buffer/{seq:int}/{group:int}/{name:int}": _buffer,
     "buffer/{seq:int}/{group:int}/{name:int}/raw": lambda r, q: r.buffers.content(*_buffer_of(r, q)),
     "buffer/{seq:int}/{group:int}/{name:int}/csv": lambda r, q: r.buffers.csv(

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from drawtap.web.look import Looks
     from drawtap.web.pictures import Pictures
     from drawtap.web.recorded_tracks import RecordedTracks
+    from drawtap.web.small import Small
     from drawtap.web.strip import Strip
     from drawtap.web.whatif import WhatIf
 
@@ -93,7 +94,7 @@ class Recording:
             self._preparing.join(STOP_S)
         for query in [*self._running]:
             self.stop(query)
-        for started in ("strip", "pool", "whatif"):
+        for started in ("strip", "small", "pool", "whatif"):
             if started in self.__dict__:
                 getattr(self, started).close()
         if self._time is not None:
@@ -626,14 +627,12 @@ class Recording:
 
         return Strip(self.trace, environment=self.environment)
 
-    def thumbnails(self) -> Answer:
-        """Return the frames of which there are small pictures, and whether more are to come."""
-        return self.strip.frames()
+    @functools.cached_property
+    def small(self) -> Small:
+        """Small pictures of draws and of what objects held."""
+        from drawtap.web.small import Small
 
-    def thumbnail(self, frame: int) -> bytes:
-        """Return the small picture of a frame: a JSON head, then RGBA, the top row first."""
-        image = self.strip.image(frame)
-        return headed({"width": image.shape[1], "height": image.shape[0], "bytes": 4}, image.tobytes())
+        return Small(self.trace, self.pool, self._place, environment=self.environment)
 
     # ---- objects ------------------------------------------------------------------------------------------------
 

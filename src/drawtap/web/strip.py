@@ -12,12 +12,12 @@ from drawtap.analysis.pictures import Image, ends_of, sampled, shrunk
 from drawtap.errors import DrawtapError, UsageError
 from drawtap.replay.pool import POLITE
 from drawtap.replay.warm import Warm
+from drawtap.web.small import WIDTH, encoded
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
 
 _MOST = 40  # frames
-_WIDTH = 96  # pixels
 
 
 class Strip:
@@ -41,6 +41,10 @@ class Strip:
         if frame not in self._images:
             raise UsageError(f"there is no small picture of frame {frame}", hint=self._why or "it may still be made")
         return self._images[frame]
+
+    def answer(self, frame: int) -> bytes:
+        """Return the picture of a frame for the page."""
+        return encoded(self.image(frame))
 
     def _make(self) -> None:
         frames = self._trace.frames
@@ -69,4 +73,4 @@ class Strip:
 def _small(file: Path) -> Image:
     from drawtap.replay.compare import read_png
 
-    return shrunk(read_png(file), _WIDTH)
+    return shrunk(read_png(file), WIDTH)

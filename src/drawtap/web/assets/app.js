@@ -29,6 +29,7 @@ const PANELS = [
   callPanel, statePanel, picturePanel, shaderPanel, objectsPanel, texturePanel, findingsPanel, sqlPanel, notesPanel,
   timePanel, late("mesh", "Mesh", "m", () => import("./mesh.js")),
   late("buffer", "Buffer", "B", () => import("./panels_buffer.js")),
+  late("passes", "Passes", "P", () => import("./passes.js")),
   late("whatif", "What if", "x", () => import("./whatif.js"))
 ];
 const SIDES = /** @type {const} */ (["", "a", "b", "difference", "flicker"]);

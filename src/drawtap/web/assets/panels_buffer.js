@@ -2,6 +2,7 @@
 import {button, bytes, download, fill, h, number} from "./dom.js";
 import {headed} from "./image.js";
 import {getBytes} from "./net.js";
+import {revisions} from "./revisions.js";
 import {link} from "./table.js";
 
 const ROWS = 100, BYTES = 4096, LINE = 16;
@@ -53,6 +54,7 @@ export const bufferPanel = {
         ctx.fail(error);
       }
     });
+    const past = h("div");
     fill(
         element,
         h("h2", {text: `buffer ${shown}${head.label ? ` “${head.label}”` : ""}`},
@@ -74,7 +76,9 @@ export const bufferPanel = {
         pages(ctx, shows ? head.all : head.bytes, shows ? ROWS : BYTES, shows ? "row" : "byte"),
         head.why  ? h("p", {class: "bad", text: head.why}) :
             shows ? table(head) :
-                    hex(new Uint8Array(answer, at), head.first));
+                    hex(new Uint8Array(answer, at), head.first),
+        past);
+    fill(past, await revisions(ctx));
   },
 };
 

@@ -1,9 +1,11 @@
 // What the framebuffer holds after the call, attachment by attachment; and what a texture holds then.
 import {button, download, fill, h, number} from "./dom.js";
+import {Film} from "./film.js";
 import {pixelHistory} from "./history.js";
 import {headed, imageView, values} from "./image.js";
 import {getBytes} from "./net.js";
 import {overlays} from "./overlays.js";
+import {revisions} from "./revisions.js";
 
 const KINDS = /** @type {Record<number, [string, string]>} */ ({4: ["|u1", "rgba"], 2: ["<u2", "d"], 1: ["|u1", "s"]});
 const PROOFS = /** @type {Record<string, string>} */ ({
@@ -49,10 +51,12 @@ export const picturePanel = {
     const by = head.cut ? `played ${number(head.calls)} of ${number(recording.calls)} calls${PROOFS[head.proof]}` :
                           "played every call before it";
     const upon = overlays(ctx, seq, image.width, image.height);
+    const film = h("div");
     fill(
         element,
         h("h2", {text: `After call ${number(seq)}`},
           h("small", {text: `${head.width} × ${head.height}, ${head.bytes === 2 ? 16 : 8} bits a channel; ${by}`})),
+        film,
         h("div", {class: "tools", role: "toolbar", "aria-label": "attachments"}, ...names,
           head.why && h("i", {text: head.why})),
         upon.tools,
@@ -67,8 +71,27 @@ export const picturePanel = {
         }),
         /^\d+,\d+$/.test(place.px) && pixelHistory(ctx, seq, shown, place.px),
     );
+    fill(film, await drawsOf(ctx));
   },
 };
+
+/** Small pictures after the draws and clears of the frame. @param {any} ctx */
+async function drawsOf(ctx) {
+  const {recording, place} = ctx;
+  const {seqs, kinds} = await recording.outline(recording.frameOf(place.call));
+  const items = seqs.flatMap(
+      (/** @type {number} */ seq, /** @type {number} */ i) => ["draw", "clear"].includes(kinds[i]) ? [{
+        seq,
+        title: `${kinds[i]}, call ${number(seq)}`,
+        text: `${kinds[i]} ${number(seq)}`,
+        path: `${recording.number}/small/${seq}`
+      }] :
+                                                                                                     []);
+  if (items.length < 2) return null;
+  const chosen = items.findLastIndex((/** @type {any} */ {seq}) => seq <= place.call);
+  const label = "draws of the frame: arrows choose, Enter goes to the call";
+  return new Film(items, {label, chosen, go: (item) => ctx.go(item.seq)}).element;
+}
 
 /** After a swap the picture is gone: the one before it is meant. @param {any} recording @param {number} seq */
 export function beforeSwap(recording, seq) {
@@ -97,12 +120,14 @@ export const texturePanel = {
                                sampled ? {...one, image: asSampled(one.image, head.swizzle, head.format)} : one);
     const chosen = Math.min(Number(place.layer) || 0, Math.max(images.length - 1, 0));
     const missing = head.parts.filter((/** @type {any} */ part) => part.why);
+    const past = h("div");
     const notes = [...new Set(
         head.parts.flatMap((/** @type {any} */ p) => [p.source && `from: ${p.source}`, p.lost]).filter(Boolean))];
     fill(
         element,
         h("h2", {text: `${head.kind} ${name}${head.label ? ` “${head.label}”` : ""}`},
           h("small", {text: `${head.format} ${head.target}, after call ${number(place.call)}`})),
+        past,
         ...notes.map((text) => h("p", {}, h("i", {text: /** @type {string} */ (text)}))),
         head.why && h("p", {text: head.why}),
         ...missing.map(
@@ -170,6 +195,7 @@ export const texturePanel = {
           ]
         }),
     );
+    fill(past, await revisions(ctx));
   },
 };
 
