@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -233,3 +235,30 @@ def test_pages_that_are_written_often_are_not_protected_each_time(header: Path, 
     assert changes == [f"{i:02X}" * 4 for i in range(2, 201)]  # the first is in the whole page
     assert [(row["at"], row["bytes"]) for row in written if row["at"] != 16] == [(0, 4096), ((1 << 20) + 8192 + 64, 4)]
     assert sql(trace, "SELECT * FROM device_writes") == []
+
+
+@pytest.mark.parametrize(("threads", "calls"), [(1, 1), (1, 5000), (2, 20_011), (3, 7919)])
+def test_a_killed_program_loses_no_call(threads: int, calls: int, header: Path, tmp_path: Path) -> None:
+    """Each call that returned is there, with the structure that it was given."""
+    options = ("-l:libvulkan.so.1", "-lpthread")
+    program = build(header, Path(__file__).with_name("killed.c"), tmp_path / "killed", *options)
+    trace, progress = tmp_path / "killed.dtap", tmp_path / "progress"
+    words = [trace, "--", program, progress, threads, calls]
+    done = run_drawtap("record", "-q", "-o", *map(str, words), environment=environment())
+    assert done.returncode == 128 + signal.SIGKILL, done.stderr
+    returned = struct.unpack_from(f"<{threads}Q", progress.read_bytes())
+    member = "(pBufferMemoryBarriers->>'$[0].{}')::BIGINT AS {}"
+    inner = (
+        f"SELECT seq, {member.format('srcQueueFamilyIndex', 'caller')}, {member.format('offset', 'number')} "
+        'FROM "vkCmdPipelineBarrier"'
+    )
+    ordered = f"SELECT caller, number, row_number() OVER (PARTITION BY caller ORDER BY seq) - 1 AS due FROM ({inner})"
+    query = (
+        f"SELECT caller, count(*) AS calls, count(*) FILTER (number <> due) AS wrong FROM ({ordered}) GROUP BY caller"
+    )
+    found = {row["caller"]: (int(str(row["calls"])), row["wrong"]) for row in sql(trace, query)}
+    assert found[0] == (calls, 0)
+    for thread in range(threads):
+        recorded, wrong = found.get(thread, (0, 0))
+        assert wrong == 0
+        assert returned[thread] <= recorded <= returned[thread] + 1
