@@ -540,8 +540,7 @@ void Graph::call(const state::CallEvent& e) {
   if (touch.writes || touch.parts) flags |= CALL_CHANGES;
   if (!made_.empty()) flags |= CALL_MAKES;
   if (!ended_.empty()) flags |= CALL_ENDS;
-  if (e.applied && e.function &&
-      (e.function->flags & (FLAG_MAP | FLAG_UNMAP) || e.function->name.starts_with("glFlushMapped")))
+  if (e.applied && e.function && e.function->flags & (FLAG_MAP | FLAG_UNMAP))
     maps_.push_back(static_cast<uint32_t>(seq));
   contexts_.add(seq, e.context);
   frames_.add(seq, static_cast<uint32_t>(e.frame));

@@ -353,8 +353,7 @@ void Lists::close_piece() {
 bool Lists::expandable(const List& list, int depth) {
   if (*list.cannot || depth > DEEPEST) return false;
   for (auto& call : list.calls) {
-    const Function& f = function_of(call);
-    if (f.name != "glCallList" && f.name != "glCallLists") continue;
+    if (!(function_of(call).flags & FLAG_LIST_CALL)) continue;
     const auto& columns = call.chunk->columns[call.chunk->order[call.record]];
     const Watched inner(*this, *columns.decoded, call.chunk->ordinals[call.record], call.seq);
     for (uint32_t name : called(player, inner))
@@ -433,9 +432,9 @@ int64_t Lists::vertices(const Watched& call, int depth) {
     if (!list) continue;
     if (*list->cannot || depth > DEEPEST) return -1;
     for (auto& one : list->calls) {
-      const std::string& f = function_of(one).name;
-      sum += gives_vertex(f.c_str());
-      if (f != "glCallList" && f != "glCallLists") continue;
+      const Function& f = function_of(one);
+      sum += gives_vertex(f.name.c_str());
+      if (!(f.flags & FLAG_LIST_CALL)) continue;
       const auto& columns = one.chunk->columns[one.chunk->order[one.record]];
       const int64_t more =
           vertices(Watched(*this, *columns.decoded, one.chunk->ordinals[one.record], one.seq), depth + 1);

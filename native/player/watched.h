@@ -87,9 +87,8 @@ class Watched : public metrics::Draw {
     int64_t n = 0;
     for (auto& w : *immediate_) {
       const auto& columns = w.chunk->columns[w.chunk->order[w.record]];
-      const std::string& called = columns.function->name;
-      n += gives_vertex(called.c_str());
-      if (called != "glCallList" && called != "glCallLists") continue;
+      n += gives_vertex(columns.function->name.c_str());
+      if (!(columns.function->flags & FLAG_LIST_CALL)) continue;
       const int64_t more = lists_.vertices(Watched(lists_, *columns.decoded, w.chunk->ordinals[w.record], w.seq));
       if (more < 0) return {};
       n += more;

@@ -27,13 +27,13 @@ using namespace geometry;
 // ---- what there is ------------------------------------------------------------------------------
 
 enum Part : uint8_t { PRIMITIVES, VERTICES, CALLS, PARTS };
-enum What : uint8_t {
+enum GeometryFigure : uint8_t {
   SUBMITTED,
   DEGENERATE,
   OUTSIDE,
   BACKFACE,
   IN_DOUBT,
-  DISCARDED,
+  PRIMITIVES_DISCARDED,
   RASTERISED,
   CLIPPED,
   CORNERS,
@@ -59,11 +59,11 @@ enum What : uint8_t {
   TEXELS,
   WHATS
 };
-struct Known {
+struct GeometryMetric {
   const char *group, *spec;
   Part part;
 };
-const Known KNOWN[WHATS] = {
+const GeometryMetric GEOMETRY_METRICS[WHATS] = {
     {"primitives", "submitted", PRIMITIVES},
     {"primitives", "degenerate", PRIMITIVES},
     {"primitives", "frustum_culled", PRIMITIVES},
@@ -110,8 +110,9 @@ struct Result {
 
 class GeometrySource : public Source {
  public:
-  GeometrySource(const std::vector<int>& numbers, std::vector<What> whats) : Source(numbers), whats_(std::move(whats)) {
-    for (What w : whats_) needs_[KNOWN[w].part] = true;
+  GeometrySource(const std::vector<int>& numbers, std::vector<GeometryFigure> whats)
+      : Source(numbers), whats_(std::move(whats)) {
+    for (GeometryFigure w : whats_) needs_[GEOMETRY_METRICS[w].part] = true;
   }
   bool per_context() const override { return false; }  // what is counted here is not the driver's
   unsigned watches() const override {
@@ -192,7 +193,7 @@ class GeometrySource : public Source {
                  Classes& to, const char*& why);
   void vertices(const std::vector<DrawPart>& parts, bool lights);
 
-  std::vector<What> whats_;
+  std::vector<GeometryFigure> whats_;
   bool needs_[PARTS] = {};
   Result learnt_;  // of draws that no segment has yet
   std::deque<Result> results_;
@@ -455,7 +456,7 @@ uint64_t component_bytes(uint32_t type) {
 }
 
 // A number of a vertex in an array of that type.
-double component(uint32_t type, const uint8_t* at) {
+double component_at(uint32_t type, const uint8_t* at) {
   int8_t b;
   int16_t s;
   int32_t i;
@@ -509,7 +510,7 @@ bool GeometrySource::transform(const std::vector<DrawPart>& parts, uint32_t mode
     for (uint64_t k = 0; k < size && k < 4; ++k) {
       uint64_t at = index * stride + k * each;
       if (at + each > bytes) continue;
-      v[k] = component(type, base + at);
+      v[k] = component_at(type, base + at);
     }
     Seen out;
     Position eye{};
@@ -568,12 +569,9 @@ void GeometrySource::vertices(const std::vector<DrawPart>& parts, bool lights) {
 
 // Pixels that are copied are no primitives.
 bool draws_primitives(const Call& call) {
-  if (!(call.flags & (FLAG_DRAW | FLAG_LIST_CALL | FLAG_VERTICES_BEGIN))) return false;
-  static const char* const none[] = {"glDrawPixels", "glBitmap", "glCopyPixels", "glBlit",
-                                     "glDrawBuffer", "glAccum",  "glEnd"};
-  for (const char* name : none)
-    if (starts(call.name, name)) return false;
-  return true;
+  if (!(call.flags & (FLAG_DRAW | FLAG_LIST_CALL | FLAG_VERTICES_BEGIN)) || call.flags & FLAG_VERTICES_END)
+    return false;
+  return !starts(call.name, "glDrawPixels") && !starts(call.name, "glBitmap") && !starts(call.name, "glCopyPixels");
 }
 
 void GeometrySource::around(Draw& draw) {
@@ -633,34 +631,6 @@ void GeometrySource::around(Draw& draw) {
 
 // ---- calls --------------------------------------------------------------------------------------
 
-bool changes_matrix(const char* name) {
-  static const char* const exact[] = {"glLoadIdentity", "glPushMatrix", "glPopMatrix"};
-  for (const char* e : exact)
-    if (!strcmp(name, e)) return true;
-  static const char* const first[] = {"glLoadMatrix",
-                                      "glMultMatrix",
-                                      "glLoadTransposeMatrix",
-                                      "glMultTransposeMatrix",
-                                      "glRotate",
-                                      "glScale",
-                                      "glTranslate",
-                                      "glOrtho",
-                                      "glFrustum",
-                                      "glLoadPaletteFromModelViewMatrix",
-                                      "glMatrixLoad",
-                                      "glMatrixMult",
-                                      "glMatrixRotate",
-                                      "glMatrixScale",
-                                      "glMatrixTranslate",
-                                      "glMatrixOrtho",
-                                      "glMatrixFrustum",
-                                      "glMatrixPush",
-                                      "glMatrixPop"};
-  for (const char* f : first)
-    if (starts(name, f)) return true;
-  return false;
-}
-
 void GeometrySource::see(const Call& call) {
   const char* name = call.name;
   if (call.expanded && !(call.flags & FLAG_LIST_BEGIN)) return;  // it was counted when it was compiled
@@ -674,14 +644,11 @@ void GeometrySource::see(const Call& call) {
     to->why[PRIMITIVES] = to->why[VERTICES] = "a display list is compiled and executed";
   if (draws && (!call.in_list || list_runs_)) ++to->counts[RENDER];
   if (call.in_list && !list_runs_) return;
-  if (changes_matrix(name))
+  if (call.flags & FLAG_MATRIX)
     ++to->counts[MATRIX];
-  else if (starts(name, "glUniformMatrix") || starts(name, "glProgramUniformMatrix"))
+  else if (call.flags & FLAG_UNIFORM && contains(name, "Matrix"))
     ++to->counts[MATRIX_UNIFORMS];
-  else if (contains(name, "Image") &&
-           (starts(name, "glTexImage") || starts(name, "glTexSubImage") || starts(name, "glTextureImage") ||
-            starts(name, "glTextureSubImage") || starts(name, "glCompressedTex"))) {
-    if (contains(name, "Multisample")) return;
+  else if (call.flags & FLAG_TEXTURE_UPLOAD) {
     bool content = call.number("pixels") || call.number("data") || (tls.context && tls.context->buffers[gl::UNPACK]);
     if (!content) return;
     auto extent = [&](const char* parameter, bool has) {
@@ -695,8 +662,8 @@ void GeometrySource::see(const Call& call) {
 void GeometrySource::deliver(Sink& to, const Result& r) {
   const Classes& c = r.classes;
   for (size_t i = 0; i < whats_.size(); ++i) {
-    What w = whats_[i];
-    if (const char* why = r.why[KNOWN[w].part]) {
+    GeometryFigure w = whats_[i];
+    if (const char* why = r.why[GEOMETRY_METRICS[w].part]) {
       to.lost(r.segment, metrics[i], why);
       continue;
     }
@@ -707,7 +674,7 @@ void GeometrySource::deliver(Sink& to, const Result& r) {
       case OUTSIDE: v = static_cast<double>(c.outside); break;
       case BACKFACE: v = static_cast<double>(c.backface); break;
       case IN_DOUBT: v = static_cast<double>(c.in_doubt); break;
-      case DISCARDED: v = static_cast<double>(c.discarded); break;
+      case PRIMITIVES_DISCARDED: v = static_cast<double>(c.discarded); break;
       case RASTERISED: v = static_cast<double>(c.rasterised); break;
       case CLIPPED: v = static_cast<double>(c.clipped); break;
       case CORNERS: v = static_cast<double>(c.corners); break;
@@ -726,18 +693,19 @@ class Geometry : public Backend {
   std::string reason() override { return current_context() ? "" : "there is no context"; }
   std::vector<Offer> offers() override {
     std::vector<Offer> found;
-    for (auto& k : KNOWN) found.push_back({k.spec, k.group, k.spec, "sum", "count", ""});
+    for (auto& k : GEOMETRY_METRICS) found.push_back({k.spec, k.group, k.spec, "sum", "count", ""});
     return found;
   }
   std::string group_of(const std::string&) override { return "geometry"; }
   std::unique_ptr<Source> source(const std::vector<RequestedMetric>& all, const std::vector<int>& numbers,
                                  std::string& why) override {
-    std::vector<What> whats;
+    std::vector<GeometryFigure> whats;
     for (int n : numbers) {
       const std::string& spec = all[static_cast<size_t>(n)].spec;
-      auto* it = std::find_if(std::begin(KNOWN), std::end(KNOWN), [&](auto& k) { return spec == k.spec; });
-      if (it == std::end(KNOWN)) return why = "there is no " + spec, nullptr;
-      whats.push_back(static_cast<What>(it - std::begin(KNOWN)));
+      auto* it = std::find_if(std::begin(GEOMETRY_METRICS), std::end(GEOMETRY_METRICS),
+                              [&](auto& k) { return spec == k.spec; });
+      if (it == std::end(GEOMETRY_METRICS)) return why = "there is no " + spec, nullptr;
+      whats.push_back(static_cast<GeometryFigure>(it - std::begin(GEOMETRY_METRICS)));
     }
     return std::make_unique<GeometrySource>(numbers, std::move(whats));
   }

@@ -152,7 +152,7 @@ bool parts_of(const Call& call, std::vector<DrawPart>& parts, const char*& why) 
     parts.push_back(p);
     return true;
   }
-  if (starts(name, "glEvalMesh")) {
+  if (call.flags & FLAG_MESH) {
     add_mesh(call, parts);
     return true;
   }
@@ -267,7 +267,7 @@ void raster_state(Raster& r, unsigned& own_planes) {
 uint32_t primitive_mode(const Call& draw) {
   const auto mode = static_cast<uint32_t>(draw.number("mode"));
   // GL_POINT, GL_LINE, GL_FILL
-  if (starts(draw.name, "glEvalMesh")) return mode == GL_POINT ? 0 : mode == GL_LINE ? 3 : 8;
+  if (draw.flags & FLAG_MESH) return mode == GL_POINT ? 0 : mode == GL_LINE ? 3 : 8;
   return starts(draw.name, "glRect") ? 7 : mode;
 }
 

@@ -70,8 +70,9 @@ o.flags("framebuffer_bind", "glBindFramebuffer*")
 o.flags("uniform", "glUniform* glProgramUniform*")
 o.flags(
     "matrix",
-    "glLoadIdentity* glLoadMatrix* glMultMatrix* gl{Load,Mult}TransposeMatrix* glRotate* glScale[dfx]* glTranslate* "
-    "glFrustum* glOrtho* gl{Push,Pop}Matrix* glMatrix{Load,Mult,Rotate,Scale,Translate,Ortho,Frustum,Push,Pop}*",
+    "glLoadIdentity glLoadMatrix* glMultMatrix* gl{Load,Mult}TransposeMatrix* glRotate* glScale[dfx]* glTranslate* "
+    "glFrustum* glOrtho* gl{Push,Pop}Matrix* glMatrix{Load,Mult,Rotate,Scale,Translate,Ortho,Frustum,Push,Pop}* "
+    "glLoadPaletteFromModelViewMatrixOES",
 )
 o.flags("compile", "glCompileShader* glShaderBinary")
 o.flags("link", "glLinkProgram* glProgramBinary* glCreateShaderProgram*")
