@@ -3,7 +3,7 @@
 
 #include "../common/json.h"
 #include "buffers.h"
-#include "fixed_arrays.h"
+#include "../mirror/fixed_arrays.h"
 #include "gl_enums.h"
 
 namespace dt::play {
@@ -97,10 +97,10 @@ class Uses {
 
   void fixed() {
     for (const FixedArray& a : FIXED_ARRAYS) {
-      if (!driver::glIsEnabled(a.array) || !is(a.buffer) || !driver::glGetPointerv) continue;
+      if (!a.shown || !driver::glIsEnabled(a.array) || !is(a.buffer) || !driver::glGetPointerv) continue;
       void* at = nullptr;
       driver::glGetPointerv(a.pointer, &at);
-      array(a.name, a.size ? gl::ask(c_, a.size, 4) : a.components, gl::ask(c_, a.type, 0), gl::ask(c_, a.stride, 0),
+      array(a.shown, a.size ? gl::ask(c_, a.size, 4) : a.components, gl::ask(c_, a.type, 0), gl::ask(c_, a.stride, 0),
             reinterpret_cast<uint64_t>(at), false);
       json_.end();
     }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base_objects.h"
+#include "fixed_arrays.h"
 #include "sampled.h"
 #include "targets.h"
 #include "told.h"
@@ -292,30 +293,8 @@ void Base::take_attribute(uint32_t index, uint32_t vao) {
 }
 
 void Base::take_fixed_arrays() {
-  struct Question {
-    uint32_t array, size, type, stride, pointer, buffer, gl, es;
-    const char* name;
-  };
-  static const Question questions[] = {
-      {GL_VERTEX_ARRAY, GL_VERTEX_ARRAY_SIZE, GL_VERTEX_ARRAY_TYPE, GL_VERTEX_ARRAY_STRIDE, GL_VERTEX_ARRAY_POINTER,
-       GL_VERTEX_ARRAY_BUFFER_BINDING, 11, 10, "glVertexPointer"},
-      {GL_NORMAL_ARRAY, 0, GL_NORMAL_ARRAY_TYPE, GL_NORMAL_ARRAY_STRIDE, GL_NORMAL_ARRAY_POINTER,
-       GL_NORMAL_ARRAY_BUFFER_BINDING, 11, 10, "glNormalPointer"},
-      {GL_COLOR_ARRAY, GL_COLOR_ARRAY_SIZE, GL_COLOR_ARRAY_TYPE, GL_COLOR_ARRAY_STRIDE, GL_COLOR_ARRAY_POINTER,
-       GL_COLOR_ARRAY_BUFFER_BINDING, 11, 10, "glColorPointer"},
-      {GL_INDEX_ARRAY, 0, GL_INDEX_ARRAY_TYPE, GL_INDEX_ARRAY_STRIDE, GL_INDEX_ARRAY_POINTER,
-       GL_INDEX_ARRAY_BUFFER_BINDING, 11, 0, "glIndexPointer"},
-      {GL_EDGE_FLAG_ARRAY, 0, 0, GL_EDGE_FLAG_ARRAY_STRIDE, GL_EDGE_FLAG_ARRAY_POINTER,
-       GL_EDGE_FLAG_ARRAY_BUFFER_BINDING, 11, 0, "glEdgeFlagPointer"},
-      {GL_FOG_COORD_ARRAY, 0, GL_FOG_COORD_ARRAY_TYPE, GL_FOG_COORD_ARRAY_STRIDE, GL_FOG_COORD_ARRAY_POINTER,
-       GL_FOG_COORD_ARRAY_BUFFER_BINDING, 14, 0, "glFogCoordPointer"},
-      {GL_SECONDARY_COLOR_ARRAY, GL_SECONDARY_COLOR_ARRAY_SIZE, GL_SECONDARY_COLOR_ARRAY_TYPE,
-       GL_SECONDARY_COLOR_ARRAY_STRIDE, GL_SECONDARY_COLOR_ARRAY_POINTER, GL_SECONDARY_COLOR_ARRAY_BUFFER_BINDING, 14,
-       0, "glSecondaryColorPointer"},
-      {GL_TEXTURE_COORD_ARRAY, GL_TEXTURE_COORD_ARRAY_SIZE, GL_TEXTURE_COORD_ARRAY_TYPE, GL_TEXTURE_COORD_ARRAY_STRIDE,
-       GL_TEXTURE_COORD_ARRAY_POINTER, GL_TEXTURE_COORD_ARRAY_BUFFER_BINDING, 11, 10, "glTexCoordPointer"}};
   const uint32_t unit = has(13, 10) ? (uint32_t)get(GL_CLIENT_ACTIVE_TEXTURE, GL_TEXTURE0) : GL_TEXTURE0;
-  for (auto& q : questions) {
+  for (auto& q : FIXED_ARRAYS) {
     if (!has(q.gl, q.es)) continue;
     const bool texture = q.array == GL_TEXTURE_COORD_ARRAY;
     for (uint32_t i = 0; i < (texture ? c->max_tex_units : 1); i++) {
@@ -332,11 +311,11 @@ void Base::take_fixed_arrays() {
       if (pointer || buffer) {
         if (has(15, 11)) tell<uint32_t, uint32_t>(t, "glBindBuffer", GL_ARRAY_BUFFER, buffer);
         if (q.size)
-          tell<int32_t, uint32_t, int32_t, const void*>(t, q.name, size, type, stride, pointer);
+          tell<int32_t, uint32_t, int32_t, const void*>(t, q.function, size, type, stride, pointer);
         else if (q.type)
-          tell<uint32_t, int32_t, const void*>(t, q.name, type, stride, pointer);
+          tell<uint32_t, int32_t, const void*>(t, q.function, type, stride, pointer);
         else
-          tell<int32_t, const void*>(t, q.name, stride, pointer);
+          tell<int32_t, const void*>(t, q.function, stride, pointer);
       }
       tell<uint32_t>(t, on ? "glEnableClientState" : "glDisableClientState", q.array);
     }

@@ -252,6 +252,21 @@ static void make_pass(void) {
   CHECK(vkCreateFramebuffer(device, &with, 0, &framebuffer));
 }
 
+/* The set, from a pool of its own. */
+static void allocate_set(VkDescriptorSetLayout layout_of_set, const VkDescriptorPoolSize* sizes, uint32_t kinds) {
+  VkDescriptorPoolCreateInfo from = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
+                                     .maxSets = 1,
+                                     .poolSizeCount = kinds,
+                                     .pPoolSizes = sizes};
+  VkDescriptorPool pool;
+  CHECK(vkCreateDescriptorPool(device, &from, 0, &pool));
+  VkDescriptorSetAllocateInfo one = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+                                     .descriptorPool = pool,
+                                     .descriptorSetCount = 1,
+                                     .pSetLayouts = &layout_of_set};
+  CHECK(vkAllocateDescriptorSets(device, &one, &set));
+}
+
 static void make_layout(void) {
   VkDescriptorSetLayoutBinding binding = {.descriptorType = VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT,
                                           .descriptorCount = 1,
@@ -268,16 +283,7 @@ static void make_layout(void) {
                                      .pPushConstantRanges = &push};
   CHECK(vkCreatePipelineLayout(device, &info, 0, &layout));
   if (!subpasses) return;
-  VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT, 1};
-  VkDescriptorPoolCreateInfo from = {
-      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = 1, .poolSizeCount = 1, .pPoolSizes = &size};
-  VkDescriptorPool pool;
-  CHECK(vkCreateDescriptorPool(device, &from, 0, &pool));
-  VkDescriptorSetAllocateInfo one = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
-                                     .descriptorPool = pool,
-                                     .descriptorSetCount = 1,
-                                     .pSetLayouts = &sets};
-  CHECK(vkAllocateDescriptorSets(device, &one, &set));
+  allocate_set(sets, (VkDescriptorPoolSize[]){{VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT, 1}}, 1);
   VkDescriptorImageInfo what = {0, color.view, VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL};
   VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
                                 .dstSet = set,
@@ -488,15 +494,7 @@ static void record_dispatches(VkCommandBuffer to, VkBuffer buffer) {
   CHECK(vkCreatePipelineLayout(device, &with, 0, &layout));
   VkDescriptorPoolSize sizes[2] = {{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC, 1},
                                    {VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, 1}};
-  VkDescriptorPoolCreateInfo from = {
-      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = 1, .poolSizeCount = 2, .pPoolSizes = sizes};
-  VkDescriptorPool pool;
-  CHECK(vkCreateDescriptorPool(device, &from, 0, &pool));
-  VkDescriptorSetAllocateInfo one = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
-                                     .descriptorPool = pool,
-                                     .descriptorSetCount = 1,
-                                     .pSetLayouts = &sets};
-  CHECK(vkAllocateDescriptorSets(device, &one, &set));
+  allocate_set(sets, sizes, 2);
   VkDescriptorBufferInfo words = {buffer, 0, 32};
   VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
                                 .dstSet = set,

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "../fixed_arrays.h"
+#include "../../mirror/fixed_arrays.h"
 #include "../line.h"
 #include "draw_state.h"
 #include "gl_enums.h"
@@ -70,7 +70,7 @@ struct Array {
   const uint8_t* at = nullptr;  // in memory, or an offset into the buffer
 };
 
-uint64_t bytes_of(uint32_t type) {
+uint64_t array_type_bytes(uint32_t type) {
   switch (type) {
     case GL_BYTE:
     case GL_UNSIGNED_BYTE: return 1;
@@ -118,9 +118,9 @@ double packed(const uint8_t* at, uint32_t type, int component, bool normalized) 
   return normalized ? std::max(-1.0, v / double((1 << (width - 1)) - 1)) : v;
 }
 
-double component(const Array& a, const uint8_t* at, int i) {
+double component_of(const Array& a, const uint8_t* at, int i) {
   if (is_packed(a.type)) return packed(at, a.type, i, a.normalized);
-  at += static_cast<uint64_t>(i) * bytes_of(a.type);
+  at += static_cast<uint64_t>(i) * array_type_bytes(a.type);
   switch (a.type) {
     case GL_BYTE: return whole<int8_t>(at, a.normalized);
     case GL_UNSIGNED_BYTE: return whole<uint8_t>(at, a.normalized);
@@ -169,7 +169,7 @@ bool read_bytes(const Array& a, uint64_t bytes, std::vector<uint8_t>& to, const 
 }
 
 void read_array(const Mesh& mesh, const Array& a, VertexInput& to) {
-  const uint64_t each = is_packed(a.type) ? 4 : bytes_of(a.type) * static_cast<uint64_t>(a.size);
+  const uint64_t each = is_packed(a.type) ? 4 : array_type_bytes(a.type) * static_cast<uint64_t>(a.size);
   if (!each) return to.why = "its type is not known here", void();
   to.size = a.size;
   const uint64_t stride = a.stride ? a.stride : each;
@@ -182,7 +182,7 @@ void read_array(const Mesh& mesh, const Array& a, VertexInput& to) {
   if (!read_bytes(a, count * stride + each, content, to.why)) return;
   to.values.reserve(all.size() * static_cast<size_t>(a.size));
   for (uint32_t v : all)
-    for (int i = 0; i < a.size; ++i) to.values.push_back(component(a, &content[v * stride], i));
+    for (int i = 0; i < a.size; ++i) to.values.push_back(component_of(a, &content[v * stride], i));
 }
 
 void read_generic(Mesh& mesh, uint32_t program) {
@@ -240,9 +240,9 @@ void read_generic(Mesh& mesh, uint32_t program) {
 // The arrays of fixed function.
 void read_fixed(Mesh& mesh) {
   for (const FixedArray& one : FIXED_ARRAYS) {
-    if (!enabled(one.array)) continue;
+    if (!one.shown || !enabled(one.array)) continue;
     VertexInput input;
-    input.name = one.name;
+    input.name = one.shown;
     Array a;
     a.size = one.size ? integer(one.size) : one.components;
     a.type = static_cast<uint32_t>(integer(one.type));

@@ -4,14 +4,14 @@
 #include <cstring>
 
 #include "../../core/error.h"
+#include "chain.h"
 #include "copier.h"
 
 namespace dt::play::vk {
 namespace {
 
-constexpr unsigned DEPTH = 8;              // of command buffers in each other
-constexpr uint64_t LONG = 60'000'000'000;  // ns: nothing takes so long that comes to an end
-constexpr size_t MOST_UNDER_WAY = 16;      // submissions whose pictures wait for the device
+constexpr unsigned DEPTH = 8;          // of command buffers in each other
+constexpr size_t MOST_UNDER_WAY = 16;  // submissions whose pictures wait for the device
 constexpr uint32_t TARGETS =
     VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT | VK_IMAGE_USAGE_STORAGE_BIT;
 
@@ -47,18 +47,11 @@ void Snapshots::more_use(Call& c) {
     if (whole_ || info->usage & VK_BUFFER_USAGE_STORAGE_BUFFER_BIT) info->usage |= VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
     return;
   }
-  struct Chained {
-    int32_t stype;
-    Chained* next;
-  };
-  for (auto* at = static_cast<Chained*>(const_cast<void*>(c.at<VkFramebufferCreateInfo>(1)->pNext)); at;
-       at = at->next) {
-    if (at->stype != VK_STRUCTURE_TYPE_FRAMEBUFFER_ATTACHMENTS_CREATE_INFO) continue;
-    const auto* infos = reinterpret_cast<VkFramebufferAttachmentsCreateInfo*>(at);
-    for (uint32_t i = 0; i < infos->attachmentImageInfoCount; ++i) {
-      auto& usage = const_cast<VkFramebufferAttachmentImageInfo&>(infos->pAttachmentImageInfos[i]).usage;
-      usage = readable(usage, whole_);
-    }
+  const auto* infos = chained<VkFramebufferAttachmentsCreateInfo>(
+      c.at<VkFramebufferCreateInfo>(1)->pNext, VK_STRUCTURE_TYPE_FRAMEBUFFER_ATTACHMENTS_CREATE_INFO);
+  for (uint32_t i = 0; infos && i < infos->attachmentImageInfoCount; ++i) {
+    auto& usage = const_cast<VkFramebufferAttachmentImageInfo&>(infos->pAttachmentImageInfos[i]).usage;
+    usage = readable(usage, whole_);
   }
 }
 
@@ -199,11 +192,12 @@ template <class Attachment> void change(Attachment& a, Variant which) {
 
 struct StencilLayout {
   VkAttachmentDescriptionStencilLayout own;
-  // The layouts of stencil, where they have a structure of their own.
+  // The layouts of stencil, where they have a structure of their own. Other systems alone have others for this chain.
   void follow(VkAttachmentDescription2& a, Variant which) {
-    const auto* chained = static_cast<const VkAttachmentDescriptionStencilLayout*>(a.pNext);
-    if (!chained || chained->sType != VK_STRUCTURE_TYPE_ATTACHMENT_DESCRIPTION_STENCIL_LAYOUT) return;
-    own = *chained;
+    const auto* given =
+        chained<VkAttachmentDescriptionStencilLayout>(a.pNext, VK_STRUCTURE_TYPE_ATTACHMENT_DESCRIPTION_STENCIL_LAYOUT);
+    if (!given) return;
+    own = *given;
     if (which != FIRST) own.stencilInitialLayout = VK_IMAGE_LAYOUT_GENERAL;
     if (which != LAST) own.stencilFinalLayout = VK_IMAGE_LAYOUT_GENERAL;
     a.pNext = &own;
@@ -332,7 +326,7 @@ void Snapshots::free_room(Device& device, Room& room) {
 void Snapshots::collect() {
   for (auto& s : std::exchange(under_way_, {})) {
     Device& device = *s.device;
-    if (DT_VK(device, vkWaitForFences)(device.device, 1, &s.fence, 1, LONG) != VK_SUCCESS)
+    if (DT_VK(device, vkWaitForFences)(device.device, 1, &s.fence, 1, LONG_NS) != VK_SUCCESS)
       throw Error(DT_E_ARGUMENT, "a submission whose draws are pictured does not end");
     for (auto& taken : s.taken) {
       std::vector<AttachmentImage> images;
