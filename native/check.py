@@ -1,5 +1,7 @@
 """Check the sources: functions keep to 80 lines, files to 800; native ones to five levels, and includes lead down.
 
+Sources of a folder are compiled as one unit (join_sources.py), so no two of them give the same name at file level.
+
 python native/check.py            print every fault; the exit status is 1 if there is one
 python native/check.py --list     print the functions over five levels, as DEEP holds them
 """
@@ -7,11 +9,14 @@ python native/check.py --list     print the functions over five levels, as DEEP 
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from join_sources import Declared, declared
 
 NATIVE = Path(__file__).resolve().parent
 # A room may include from itself and from lower floors. ARCHITECTURE.md draws the same house.
@@ -46,6 +51,7 @@ _NAME = re.compile(r"([\w:~]+|operator\S+)\(")
 _LAMBDA = re.compile(r"(?:(\w+) = |[(,] ?|return )\[[^\[\]]*\](?: ?\(.*\).*)? ?\{$")
 _NESTING = re.compile(r"( *)(?:if|for|while|switch|do|else|\} else)\b")
 _REASON = re.compile(r"(?://.*\n)*// In one file: ")
+_OPENED = re.compile(r"^using namespace (?:\w+::)*(\w+);", re.MULTILINE)
 _END = re.compile(r"\}[;,)]*")
 Measures = dict[tuple[str, str], int]
 
@@ -124,6 +130,40 @@ def grown(known: Measures, here: Measures) -> Iterator[str]:
         yield f"native/{file}: {name} has at most {NESTED} levels now: take it out of the list in native/check.py"
 
 
+@functools.cache
+def headers_of(path: Path) -> frozenset[Path]:
+    """Return the headers of ours that a file includes, on whatever way."""
+    found = {included(path, name) for name in _INCLUDE.findall(path.read_text(encoding="utf-8"))}
+    own = {header for header in found if header and header != path and "third_party" not in header.parts}
+    return frozenset(own).union(*map(headers_of, own))
+
+
+def names_that_meet(sources_of_a_folder: list[Path]) -> Iterator[str]:
+    """Yield names that two sources of a folder both give, or one of them and a header that another one includes."""
+    seen: dict[str, list[tuple[Path, Declared]]] = {}
+    opened = {name for path in sources_of_a_folder for name in _OPENED.findall(path.read_text(encoding="utf-8"))}
+    for path in sources_of_a_folder:
+        for one in declared(path, own=True):
+            seen.setdefault(_place(one, opened), []).append((path, one))
+    headers = {header for path in sources_of_a_folder for header in headers_of(path)}
+    for header in sorted(headers):
+        for one in declared(header, own=False):
+            places = seen.get(_place(one, opened), [])
+            places += [(header, one)] if places and header not in headers_of(places[0][0]) else []
+    for places in seen.values():
+        first, given = places[0]
+        for path, one in places[1:]:
+            if path != first and not (one.same and one.same == given.same):
+                here, there = (f"native/{it.relative_to(NATIVE)}" for it in (path, first))
+                yield f"{here}:{one.line}: {one.name} is a name at file level in {there}:{given.line} too: rename one"
+
+
+def _place(one: Declared, opened: set[str]) -> str:
+    """Return where a name can be met: names of a namespace that a source of the folder opens are met around it."""
+    around, _, last = one.namespace.rpartition("::")
+    return f"{around if last in opened else one.namespace}::{one.name}"
+
+
 def python_faults() -> Iterator[str]:
     """Yield the functions and files of the Python half that are too long."""
     for path in sorted((NATIVE.parent / "src").rglob("*.py")):
@@ -160,6 +200,8 @@ def main(arguments: list[str]) -> int:
     if arguments == ["--list"]:
         print("\n".join(f'    ("{file}", "{name}"): {value},' for (file, name), value in deep.items()))
         return 0
+    for folder in sorted({path.parent for path in sources()}):
+        faults += names_that_meet([path for path in sources() if path.parent == folder and path.suffix == ".cc"])
     faults += [*grown(DEEP, deep), *python_faults()]
     print("\n".join(faults), end="\n" if faults else "")
     return 1 if faults else 0

@@ -48,7 +48,7 @@ class Unit:
     most: int
     alone: bool = False
     sources: tuple[Path, ...] = ()
-    own: tuple[frozenset[str], ...] = ()
+    own: tuple[tuple[Declared, ...], ...] = ()
     seen: tuple[frozenset[tuple[str, Path]], ...] = ()
     size: int = 0
 
@@ -64,22 +64,23 @@ class Unit:
         return both.size < self.most and all(renamed)
 
     def with_(self, *sources: Path) -> Unit:
-        texts = [source.read_text(encoding="utf-8") for source in sources]
         return replace(
             self,
             sources=(*self.sources, *sources),
-            own=(*self.own, *(frozenset(_declared(text, all_of_it=False)) for text in texts)),
+            own=(*self.own, *(declared(source, own=True) for source in sources)),
             seen=(*self.seen, *map(_names_of_headers, sources)),
-            size=self.size + sum(map(len, texts)),
+            size=self.size + sum(source.stat().st_size for source in sources),
         )
 
     def clashes(self) -> dict[Path, list[str]]:
         """Return, by source, names of its own that mean something else in other sources or in their headers."""
-        often = Counter(name for own in self.own for name in own)
+        often = Counter(pair for own in self.own for pair in {(one.whole, one.same) for one in own})
+        whole = Counter(name for (name, same), n in often.items() for _ in range(1 if same else n))
         headers = frozenset[tuple[str, Path]]().union(*self.seen)
         return {
-            source: sorted(own & ({name for name in own if often[name] > 1} | {name for name, _ in headers - seen}))
+            source: sorted({one.name for one in own if whole[one.whole] > 1 or one.whole in others})
             for source, own, seen in zip(self.sources, self.own, self.seen, strict=True)
+            for others in [{name for name, _ in headers - seen}]
         }
 
     def text(self) -> str:
@@ -115,30 +116,89 @@ def _names_of_headers(path: Path) -> frozenset[tuple[str, Path]]:
     names: frozenset[tuple[str, Path]] = frozenset()
     for header in re.findall(r'^#include "(.*)"', path.read_text(encoding="utf-8"), re.MULTILINE):
         if (found := (path.parent / header).resolve()).exists():
-            declared = _declared(found.read_text(encoding="utf-8"), all_of_it=True)
-            names |= {*((name, found) for name in declared), *_names_of_headers(found)}
+            names |= {*((one.whole, found) for one in declared(found, own=False)), *_names_of_headers(found)}
     return names
 
 
-def _declared(text: str, *, all_of_it: bool) -> Iterator[str]:
-    """Yield names that lines at the margin declare: all, or what unnamed namespaces and `static` hide; and macros."""
-    inside = all_of_it
-    for line in text.splitlines():
-        if line.startswith(("namespace", "}  // namespace")):
-            inside = all_of_it or line == "namespace {"
-        elif re.match(r'#define XXH_INLINE_ALL|extern "C"|(struct|class) \w+;', line):
-            continue  # twice the same is no harm
-        elif found := re.match(r"#define \w+.*", line):
-            yield found[0]
-        elif (inside and re.match(r"\w", line)) or line.startswith("static "):
-            # The last word before what a declaration goes on with; words of templates are left out.
-            head = re.sub(r"<[^<>]*>", "", re.sub(r"<[^<>]*>", "", line))
-            words = re.findall(r"\w+", re.split(r"[(=\[{;:]", head.replace("::", ""), maxsplit=1)[0])
-            named = [word for word in words if word not in {"template", "enum", "final", "__attribute__"}]
-            if named:
-                yield named[1] if named[0] == "using" and len(named) > 1 else named[-1]
-    for values in re.findall(r"^enum(?! class)[^{;]*\{([^}]*)\}", text, re.MULTILINE):
-        yield from re.findall(r"[A-Z]\w+", values)
+@dataclass(frozen=True)
+class Declared:
+    """A name at file level: its namespace, its line, and its text where a second declaration like it is no harm."""
+
+    name: str
+    namespace: str
+    line: int
+    same: str = ""
+
+    @property
+    def whole(self) -> str:
+        return f"{self.namespace}::{self.name}"
+
+    def meets(self, other: Declared) -> bool:
+        """Whether a compiler that reads both in one unit takes them for one thing, or for two of one name."""
+        return self.whole == other.whole and not (self.same and self.same == other.same)
+
+
+_NAMESPACE = re.compile(r"namespace ?([\w:]*) \{$")
+_NOT_DECLARED = re.compile(
+    r"extern |using namespace|using [\w:]+;|(struct|class|enum( class)?) \w+( : \w+)?;|template <[^;{(]*>$|typedef |"
+    r"static_assert|public:|private:|namespace|asm"
+)
+_TYPE = re.compile(r"(template <.*> )?(struct|class|enum|union|using)\b")
+_ATTRIBUTES = re.compile(r"\[\[.*?\]\]|alignas\([^)]*\)|__attribute__\(\(.*?\)\)")
+_COMMENTS = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+@functools.cache
+def declared(path: Path, *, own: bool) -> tuple[Declared, ...]:
+    """Return names that lines at the margin declare, as clang-format lays them out: all, or those of a source `own`.
+
+    A source's own: types, constants, macros without `#undef`, and what unnamed namespaces and `static` hide.
+    """
+    return tuple(_declared(path.read_text(encoding="utf-8"), own=own))
+
+
+def _declared(text: str, *, own: bool) -> Iterator[Declared]:
+    lines = text.split("\n")
+    inside: list[str] = []
+    for number, line in enumerate(lines, 1):
+        if found := _NAMESPACE.match(line):
+            inside.append(found[1])
+        elif line.startswith("}  // namespace"):
+            del inside[-1:]
+        elif found := re.match(r"#define (\w+)(.*)", line):
+            if found[1] != "XXH_INLINE_ALL" and f"\n#undef {found[1]}\n" not in text:
+                yield Declared(found[1], "", number, line)
+        elif re.match(r"[A-Za-z_]", line) and not _NOT_DECLARED.match(line):
+            fixed = re.match(r"(static |inline )?(constexpr|const)\b", line)
+            hidden = not own or "" in inside or line.startswith("static ")
+            for name, function in _names("\n".join(lines[number - 1 : number + 40])):
+                if hidden or _TYPE.match(line) or (fixed and not function):
+                    same = line if line.startswith("using ") else ""
+                    yield Declared(name, "::".join(filter(None, inside)), number, same)
+
+
+def _names(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield the names that the declaration at the beginning of a text gives, and whether that is a function."""
+    line = text.split("\n", 1)[0]
+    head = _ATTRIBUTES.sub("", line)
+    while re.search(r"<[^<>]*>", head):
+        head = re.sub(r"<[^<>]*>", "", head)
+    before = re.split(r"[(=\[{;]|(?<!:):(?!:)", head, maxsplit=1)[0]
+    words = re.findall(r"[\w:~]+", before)
+    if not words:
+        return
+    if words[0] == "using":
+        yield words[1], False
+    elif words[0] in ("enum", "struct", "class", "union") and "{" in line and "(" not in line.split("{")[0]:
+        yield from ((word, False) for word in [one for one in words if one not in ("enum", "class", "struct")][:1])
+        if words[0] == "enum" and words[1:2] != ["class"] and (values := re.search(r"\{([^}]*)\}", text)):
+            yield from ((name, False) for name in re.findall(r"(?:^|,)\s*(\w+)", _COMMENTS.sub("", values[1])))
+    elif words[-1] != "operator" and "::" not in words[-1]:
+        rest = head[len(before) :]
+        yield words[-1], rest.startswith("(")
+        if rest.endswith(";") and not rest.startswith("("):
+            flat = re.sub(r"\([^()]*\)|\{[^{}]*\}", "", rest)
+            yield from ((name, False) for name in re.findall(r", \*?(\w+)(?= =|\{|,|;|\[)", flat))
 
 
 def main() -> None:

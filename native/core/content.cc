@@ -9,7 +9,6 @@
 
 #include "../common/pixel_size.h"
 #include "../common/primitives.h"
-#include "chunk.h"
 #include "gl_enums.h"
 #include "vg_enums.h"
 #include "vulkan.h"
@@ -156,7 +155,7 @@ struct Open {
 // Draws are counted where their calls stand; what was compiled into a list is drawn where the list is called.
 constexpr std::array DRAWN = {Count::draws, Count::vertices, Count::primitives, Count::triangles};
 using Drawn = std::array<uint64_t, DRAWN.size()>;
-struct Step {
+struct ListStep {
   uint64_t seq;
   size_t frame;
   uint32_t context;
@@ -166,7 +165,7 @@ struct Step {
   std::vector<uint32_t> names{};
 };
 struct ChunkContent {
-  std::vector<Step> steps;                            // where the trace has display lists
+  std::vector<ListStep> steps;                        // where the trace has display lists
   std::vector<std::pair<uint32_t, uint32_t>> groups;  // of contexts
   size_t lead_step = SIZE_MAX;                        // of the first glEnd
   std::vector<std::pair<size_t, FrameContent>> frames;
@@ -206,7 +205,7 @@ std::vector<uint32_t> list_names(std::string_view bytes, uint64_t type, uint64_t
 // that one was made.
 void move_lists(std::vector<ChunkContent>& parts, std::vector<FrameContent>& out) {
   std::map<uint32_t, uint32_t> groups;
-  std::vector<const Step*> steps;
+  std::vector<const ListStep*> steps;
   for (auto& part : parts) {
     groups.insert(part.groups.begin(), part.groups.end());
     for (auto& step : part.steps)
@@ -263,15 +262,6 @@ void move_lists(std::vector<ChunkContent>& parts, std::vector<FrameContent>& out
       case List::none: break;
     }
   }
-}
-
-uint64_t content_bytes(const FunctionColumns& c, uint32_t i) {
-  uint64_t bytes = 0;
-  for (int slot : c.function->descriptors) {
-    uint64_t d = c.w8[static_cast<size_t>(slot)][i];
-    if (DT_DATA_KIND(d) == DT_DATA_INLINE || DT_DATA_KIND(d) == DT_DATA_BLOB) bytes += DT_DATA_LENGTH(d);
-  }
-  return bytes;
 }
 
 // Of patches each vertex counts as one.
@@ -525,7 +515,7 @@ class ChunkWalk {
   }
 
   // Where there are display lists: what becomes of them, and what is drawn between.
-  void add_step(const Rule& rule, const Arguments& args, Step step, const Drawn& before) {
+  void add_step(const Rule& rule, const Arguments& args, ListStep step, const Drawn& before) {
     if (rule.list == List::none) {
       bool any = false;
       for (size_t k = 0; k < DRAWN.size(); ++k) any |= (step.drawn[k] = count(DRAWN[k]) - before[k]) != 0;
@@ -545,9 +535,9 @@ class ChunkWalk {
   }
 
   // Whether draws could be added to the step before.
-  bool joined(const Step& step) {
+  bool joined(const ListStep& step) {
     if (part_.steps.empty() || part_.lead_step == part_.steps.size()) return false;
-    Step& last = part_.steps.back();
+    ListStep& last = part_.steps.back();
     if (last.what != List::drawn || last.frame != step.frame || last.context != step.context ||
         part_.steps.size() - 1 == part_.lead_step)
       return false;

@@ -2,8 +2,8 @@
 #pragma once
 #include <array>
 
+#include "chunk.h"
 #include "rows.h"
-#include "trace.h"
 
 namespace dt {
 
@@ -17,5 +17,15 @@ struct FrameContent {
 
 // One entry a frame (calls after the last frame end are one more, if there are any).
 std::vector<FrameContent> frame_content(const Trace& trace);
+
+// What call `i` passed in arrays, as far as it is recorded.
+inline uint64_t content_bytes(const FunctionColumns& columns, uint32_t i) {
+  uint64_t bytes = 0;
+  for (int slot : columns.function->descriptors) {
+    const uint64_t d = columns.w8[static_cast<size_t>(slot)][i];
+    if (DT_DATA_KIND(d) == DT_DATA_INLINE || DT_DATA_KIND(d) == DT_DATA_BLOB) bytes += DT_DATA_LENGTH(d);
+  }
+  return bytes;
+}
 
 }  // namespace dt

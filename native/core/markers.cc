@@ -9,27 +9,30 @@ namespace dt {
 namespace {
 
 // What a function does to groups.
-enum class Step : uint8_t { opens, closes, closes_all, names, inserts };
+enum class MarkerStep : uint8_t { opens, closes, closes_all, names, inserts };
 
 struct Event {
   Marker marker;
-  Step step;
+  MarkerStep step;
 };
 
 bool is_about_groups(const Trace& trace, const Function& f) {
   return f.id < DT_FN_FIRST_TAP && (f.flags & FLAG_MARKER) && trace.calls_of(f.id);
 }
 
-Step step_of(const Function& f) {
+MarkerStep step_of(const Function& f) {
   auto has = [&](const char* part) { return f.name.find(part) != f.name.npos; };
   if (f.api == "vk") {
     // What stays open when a command buffer ends, or begins anew, is not open in what it holds next.
-    if (f.name == "vkBeginCommandBuffer" || f.name == "vkEndCommandBuffer") return Step::closes_all;
-    if (has("Begin")) return Step::opens;
-    if (has("End")) return Step::closes;
-    return has("Insert") ? Step::inserts : Step::names;
+    if (f.name == "vkBeginCommandBuffer" || f.name == "vkEndCommandBuffer") return MarkerStep::closes_all;
+    if (has("Begin")) return MarkerStep::opens;
+    if (has("End")) return MarkerStep::closes;
+    return has("Insert") ? MarkerStep::inserts : MarkerStep::names;
   }
-  return has("Push") ? Step::opens : has("Pop") ? Step::closes : has("Label") ? Step::names : Step::inserts;
+  return has("Push")    ? MarkerStep::opens
+         : has("Pop")   ? MarkerStep::closes
+         : has("Label") ? MarkerStep::names
+                        : MarkerStep::inserts;
 }
 
 // A text that a call was given; empty where it is lost.
@@ -57,7 +60,7 @@ std::string text_given(const Trace& trace, const FunctionColumns& columns, const
 }
 
 void take(const Trace& trace, const Function& f, std::vector<Event>& into) {
-  const Step step = step_of(f);
+  const MarkerStep step = step_of(f);
   for (size_t index = 0; index < trace.calls_chunks.size(); ++index) {
     auto& info = trace.calls_chunks[index];
     auto* entry = info.find(f.id);
@@ -71,10 +74,10 @@ void take(const Trace& trace, const Function& f, std::vector<Event>& into) {
         Marker m;
         m.seq = trace.seq_of(index, chunk.plain() ? records[i] : chunk.record_calls()[records[i]]);
         m.end = m.seq + 1, m.thread = info.thread, m.function = &f;
-        if (step != Step::closes && step != Step::closes_all) m.text = text_given(trace, columns, f, i);
+        if (step != MarkerStep::closes && step != MarkerStep::closes_all) m.text = text_given(trace, columns, f, i);
         if (f.api == "vk" && !f.params.empty()) m.handle = columns.raw(f.params[0], i);
-        if (step == Step::opens) m.kind = Marker::Kind::group;
-        if (step == Step::names) m.kind = Marker::Kind::label;
+        if (step == MarkerStep::opens) m.kind = Marker::Kind::group;
+        if (step == MarkerStep::names) m.kind = Marker::Kind::label;
         into.push_back({std::move(m), step});
       }
     } catch (const Error& e) {
@@ -103,20 +106,20 @@ std::vector<Marker> markers(const Trace& trace) {
   std::vector<Marker> out;
   for (auto& [m, step] : events) {
     auto& stack = open[m.handle ? std::pair(m.handle, 0u) : std::pair(uint64_t{0}, m.thread)];
-    if (step == Step::closes || step == Step::closes_all) {
+    if (step == MarkerStep::closes || step == MarkerStep::closes_all) {
       while (!stack.empty()) {
         Marker& group = out[stack.back()];
         // A call that ends all is not part of the groups that it ends.
-        group.end = step == Step::closes ? m.seq + 1 : m.seq;
+        group.end = step == MarkerStep::closes ? m.seq + 1 : m.seq;
         group.ended = true;
         --depth[group.thread];
         stack.pop_back();
-        if (step == Step::closes) break;
+        if (step == MarkerStep::closes) break;
       }
       continue;
     }
     m.depth = depth[m.thread];
-    if (step == Step::opens) {
+    if (step == MarkerStep::opens) {
       m.end = trace.calls, m.ended = false;
       ++depth[m.thread];
       stack.push_back(out.size());

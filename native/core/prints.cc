@@ -26,7 +26,7 @@ struct Rolling {
   void append(const Rolling& o) { value = value * o.factor + o.value, factor *= o.factor, calls += o.calls; }
 };
 
-struct Part {
+struct PrintedPart {
   std::vector<std::pair<size_t, Rolling>> frames;
   std::vector<Unreadable> unreadable;
 };
@@ -48,15 +48,15 @@ Plan plan_of(const Function& f) {
 }
 
 // A function of a chunk: its columns there, and what of them counts.
-struct Of {
+struct PrintedFunction {
   const FunctionColumns* columns = nullptr;
   Plan plan;
   uint16_t id = 0;
   bool tap = false, counts = false;
 };
 
-std::vector<Of> functions_of(const Trace& trace, const CallsChunk& info, OpenChunk& chunk) {
-  std::vector<Of> of(info.functions.size());
+std::vector<PrintedFunction> functions_of(const Trace& trace, const CallsChunk& info, OpenChunk& chunk) {
+  std::vector<PrintedFunction> of(info.functions.size());
   for (size_t f = 0; f < of.size(); ++f) {
     auto* function = trace.signatures.by_id(info.functions[f].id());
     of[f].id = info.functions[f].id();
@@ -71,7 +71,7 @@ std::vector<Of> functions_of(const Trace& trace, const CallsChunk& info, OpenChu
 }
 
 // What call `i` of a function asks for, as a number; contents that could not be read are noted.
-uint64_t print_of(const Of& o, uint32_t i, uint64_t seq, std::vector<Unreadable>& unreadable) {
+uint64_t print_of(const PrintedFunction& o, uint32_t i, uint64_t seq, std::vector<Unreadable>& unreadable) {
   uint64_t hash = mixed(o.id);
   if (o.columns && o.columns->function) {
     for (auto* field : o.plan.values) hash = mixed(hash ^ o.columns->raw(*field, i)) + BASE;
@@ -95,7 +95,7 @@ uint64_t print_of(const Of& o, uint32_t i, uint64_t seq, std::vector<Unreadable>
 }
 
 // The calls of a chunk, by frame.
-Part part_of(const Trace& trace, const std::vector<uint64_t>& ends, size_t index) {
+PrintedPart part_of(const Trace& trace, const std::vector<uint64_t>& ends, size_t index) {
   auto& info = trace.calls_chunks[index];
   OpenChunk chunk(trace, index);
   auto& order = chunk.order();
@@ -103,13 +103,13 @@ Part part_of(const Trace& trace, const std::vector<uint64_t>& ends, size_t index
   auto& group = trace.groups[info.group];
   bool alone = group.chunks.size() == 1;
   if (!alone) trace.merge(info.group);
-  Part part;
-  std::vector<Of> of = functions_of(trace, info, chunk);
+  PrintedPart part;
+  std::vector<PrintedFunction> of = functions_of(trace, info, chunk);
   auto position = ends.begin();
   if (info.meta.calls) position = std::lower_bound(ends.begin(), ends.end(), trace.seq_of(index, 0));
   uint32_t call = 0;
   for (uint32_t r = 0; r < order.size(); ++r) {
-    Of& o = of[order[r]];
+    PrintedFunction& o = of[order[r]];
     if (!o.counts) continue;
     // What stands behind the last call is for the first one of the next chunk; it counts here, where that is not
     // known.
@@ -134,7 +134,7 @@ Prints prints(const Trace& trace) {
   bool rest = trace.calls && (ends.empty() || ends.back() + 1 < trace.calls);
   Prints out;
   out.frames.resize(ends.size() + rest);
-  std::vector<Part> parts(trace.calls_chunks.size());
+  std::vector<PrintedPart> parts(trace.calls_chunks.size());
   Work work(trace.generation);
 
   each_calls_chunk(trace, work, [&](size_t index) { parts[index] = part_of(trace, ends, index); });

@@ -1,28 +1,12 @@
 #include "signature.h"
 
 #include <algorithm>
-#include <charconv>
 
+#include "fields.h"
 #include "known_kinds.h"
 
 namespace dt {
 namespace {
-
-std::vector<std::string_view> split(std::string_view line, char separator) {
-  std::vector<std::string_view> parts;
-  size_t from = 0;
-  for (;;) {
-    size_t to = line.find(separator, from);
-    parts.push_back(line.substr(from, to == line.npos ? line.npos : to - from));
-    if (to == line.npos) return parts;
-    from = to + 1;
-  }
-}
-
-template <class T> bool number(std::string_view text, T& out) {
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return error == std::errc() && end == text.data() + text.size();
-}
 
 bool slot(std::string_view text, bool& wide, int& out) {
   if (text.size() < 3 || text[1] != ':' || (text[0] != '8' && text[0] != '4')) return false;
@@ -30,7 +14,7 @@ bool slot(std::string_view text, bool& wide, int& out) {
   return number(text.substr(2), out) && out >= 0 && static_cast<unsigned>(out) < DT_FUNCTIONS;
 }
 
-bool kind(std::string_view text, Kind& out) {
+bool field_kind(std::string_view text, Kind& out) {
   static const std::pair<std::string_view, Kind> known[] = {
       {"i32", Kind::i32},         {"u32", Kind::u32}, {"i64", Kind::i64},      {"u64", Kind::u64},
       {"f32", Kind::f32},         {"f64", Kind::f64}, {"bool", Kind::boolean}, {"enum", Kind::enumeration},
@@ -93,8 +77,6 @@ uint64_t known_kinds(std::string_view name) {
                                 [](auto& known, std::string_view n) { return known.first < n; });
   return found != std::end(KNOWN_KINDS) && found->first == name ? found->second : 0;
 }
-
-std::string dashless(std::string_view text) { return text == "-" ? std::string() : std::string(text); }
 
 }  // namespace
 
@@ -204,7 +186,7 @@ void Signatures::Parsing::value(std::string_view line, const Parts& part) {
   size_t o = line[0] == 'P' ? 1 : 0;
   Field f;
   bool bare = part.size() >= 4 + o && part[3 + o] == "-";  // only its content is there, if a D says so
-  if (part.size() < 4 + o || !kind(part[2 + o], f.kind) ||
+  if (part.size() < 4 + o || !field_kind(part[2 + o], f.kind) ||
       (!bare && (!slot(part[3 + o], f.wide, f.slot) ||
                  static_cast<uint32_t>(f.slot) >= (f.wide ? function_->w8 : function_->w4)))) {
     ++wrong_;

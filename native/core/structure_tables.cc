@@ -10,7 +10,6 @@ namespace dt::vulkan {
 namespace {
 
 using Of = StructMember::Kind;
-constexpr size_t INFO_ELEMENTS = 256;
 
 // A structure in a chain.
 struct Link {

@@ -1,24 +1,18 @@
 #include "structures.h"
 
 #include <algorithm>
-#include <charconv>
 #include <deque>
 #include <mutex>
 #include <unordered_map>
 #include <unordered_set>
+
+#include "fields.h"
 
 namespace dt {
 namespace {
 
 using Of = StructMember::Kind;
 using Meaning = StructMember::Meaning;
-
-template <class T> bool number(std::string_view text, T& out) {
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
-std::string dashless(std::string_view text) { return text == "-" ? std::string() : std::string(text); }
 
 template <class F> void each_word(std::string_view text, F&& of) {
   while (!text.empty()) {
@@ -28,7 +22,7 @@ template <class F> void each_word(std::string_view text, F&& of) {
   }
 }
 
-bool kind(std::string_view text, Of& out) {
+bool member_kind(std::string_view text, Of& out) {
   static const std::pair<std::string_view, Of> known[] = {
       {"value", Of::value},     {"struct", Of::structure}, {"tree", Of::tree},         {"tree[]", Of::trees},
       {"trees", Of::each_tree}, {"array", Of::array},      {"arrays", Of::each_array}, {"string", Of::text},
@@ -53,16 +47,6 @@ bool scalar(std::string_view text, StructMember& m) {
   return false;
 }
 
-std::vector<std::string_view> split(std::string_view line) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const size_t tab = line.find('\t');
-    parts.push_back(line.substr(0, tab));
-    if (tab == line.npos) return parts;
-    line.remove_prefix(tab + 1);
-  }
-}
-
 std::mutex g_lock;
 std::unordered_map<const Signatures*, std::unique_ptr<Structures>> g_known;
 
@@ -75,7 +59,7 @@ Structures::Structures(const Signatures& signatures) {
     for (bool good = true; good && !text.empty();) {
       const std::string_view line = text.substr(0, text.find('\n'));
       text.remove_prefix(std::min(text.size(), line.size() + 1));
-      good = line.starts_with("T\t") ? type(split(line)) : (member(split(line)), true);
+      good = line.starts_with("T\t") ? type(split(line, '\t')) : (member(split(line, '\t')), true);
     }
   }
   link(signatures);
@@ -116,7 +100,7 @@ bool Structures::member(const Parts& part) {
   StructMember m;
   StructType& t = types_.back();
   if (part.size() < 10 || t.members.size() >= MOST_MEMBERS || part[1].empty() || !number(part[2], m.offset) ||
-      !kind(part[4], m.kind))
+      !member_kind(part[4], m.kind))
     return false;
   m.name = part[1], m.ctype = part[3], m.group_name = dashless(part[7]);
   if (m.kind == Of::value || m.kind == Of::array || m.kind == Of::each_array) {

@@ -120,15 +120,6 @@ std::vector<uint8_t> frame_kinds(const Trace& trace, const CallsChunk& info) {
   return kinds;
 }
 
-uint64_t content_bytes(const FunctionColumns& columns, uint32_t i) {
-  uint64_t bytes = 0;
-  for (int slot : columns.function->descriptors) {
-    uint64_t d = columns.w8[static_cast<size_t>(slot)][i];
-    if (DT_DATA_KIND(d) == DT_DATA_INLINE || DT_DATA_KIND(d) == DT_DATA_BLOB) bytes += DT_DATA_LENGTH(d);
-  }
-  return bytes;
-}
-
 // The frames that a chunk has calls of, by number.
 FrameParts frames_of_chunk(const Trace& trace, const Trace::Frames& frames, size_t index) {
   auto& ends = frames.ends;

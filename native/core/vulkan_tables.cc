@@ -11,8 +11,6 @@
 namespace dt::vulkan {
 namespace {
 
-constexpr size_t INFO_ELEMENTS = 256;
-
 // Numbers of frames.
 class Frames {
  public:

@@ -5,6 +5,8 @@
 
 namespace dt::vulkan {
 
+constexpr size_t INFO_ELEMENTS = 256;  // of an array in a cell of JSON
+
 Table objects_table(const Trace& trace);
 Table submits_table(const Trace& trace);
 Table executed_table(const Trace& trace);

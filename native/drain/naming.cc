@@ -13,7 +13,7 @@ namespace {
 constexpr uint64_t LARGEST = 64ull << 20;  // more than any application leaves to us
 constexpr uint32_t FIXED = sizeof(dt_record) + sizeof(dt_blob_part);
 
-uint64_t load_once(const char* from) {
+uint64_t load_acquired(const char* from) {
   return __atomic_load_n(reinterpret_cast<const uint64_t*>(from), __ATOMIC_ACQUIRE);
 }
 
@@ -24,7 +24,7 @@ struct Walker {
   bool next() {
     if (next_at < DT_CHUNK_HEADER_BYTES || next_at % 8 || next_at + sizeof(dt_record) > end) return false;
     at = next_at;
-    head = load_once(base + at);
+    head = load_acquired(base + at);
     bytes = DT_RECORD_WORDS(head) * 8;
     if (bytes < sizeof(dt_record) || bytes > end - at) return false;
     next_at = at + bytes;
@@ -33,7 +33,7 @@ struct Walker {
   char* record() const { return base + at; }
   bool is_call() const { return !(head & DT_RECORD_TAP); }
   bool is_part() const { return (head & 0xffff) == (DT_FN_BLOB | DT_RECORD_TAP) && bytes >= FIXED; }
-  uint64_t number() const { return load_once(record() + offsetof(dt_record, entry)); }
+  uint64_t number() const { return load_acquired(record() + offsetof(dt_record, entry)); }
   dt_blob_part part() const {
     dt_blob_part read;
     memcpy(&read, record() + sizeof(dt_record), sizeof read);
@@ -89,7 +89,7 @@ void Naming::refer(char* record, uint32_t bytes, uint64_t head) {
   if (!shape || bytes < shape->fixed_bytes) return;
   uint32_t place = shape->fixed_bytes;
   for (uint16_t slot : shape->arrays) {
-    const uint64_t descriptor = load_once(record + sizeof(dt_record) + 8u * slot);
+    const uint64_t descriptor = load_acquired(record + sizeof(dt_record) + 8u * slot);
     const uint32_t capacity = DT_DATA_CAPACITY(descriptor) * 8;
     if (capacity > bytes - place) return;
     if (DT_DATA_KIND(descriptor) == DT_DATA_BLOB && capacity >= 16) {

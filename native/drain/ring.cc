@@ -41,7 +41,7 @@ uint64_t now_ns() {
   return static_cast<uint64_t>(now.tv_sec) * SECOND + static_cast<uint64_t>(now.tv_nsec);
 }
 
-uint64_t load_once(const char* from) {
+uint64_t load_relaxed(const char* from) {
   return __atomic_load_n(reinterpret_cast<const uint64_t*>(from), __ATOMIC_RELAXED);
 }
 
@@ -187,14 +187,14 @@ void Ring::look(const TakenChunk& chunk) {
                     static_cast<double>(chunk.calibration_ns - process_.start_ns);
   for (uint32_t at = chunk.begin; at + sizeof(dt_record) <= chunk.end;) {
     const char* record = chunk.base + at;
-    const uint64_t head = load_once(record);
+    const uint64_t head = load_relaxed(record);
     const uint32_t bytes = DT_RECORD_WORDS(head) * 8, id = head & DT_FUNCTION_MASK;
     if (bytes < sizeof(dt_record) || bytes > chunk.end - at) break;
     at += bytes;
     const uint8_t interest = interest_[id];
     if (__builtin_expect(!interest, 1)) continue;
     if (interest & FRAME_END && !(head & DT_RECORD_TAP)) {
-      const uint64_t ticks = load_once(record + 8), before = last_frame_ticks_;
+      const uint64_t ticks = load_relaxed(record + 8), before = last_frame_ticks_;
       last_frame_ticks_ = ticks;
       frames_seen_++;
       if (ticks) {
@@ -220,7 +220,7 @@ void Ring::look(const TakenChunk& chunk) {
       snprintf(text, sizeof text, "%s returned 0x%04x", names_[id].c_str(), error);
       ask("gl-error", text);
     } else if (interest & MARK) {
-      const uint64_t descriptor = load_once(record + sizeof(dt_record));
+      const uint64_t descriptor = load_relaxed(record + sizeof(dt_record));
       const uint64_t length = DT_DATA_LENGTH(descriptor);
       if (DT_DATA_KIND(descriptor) != DT_DATA_INLINE || sizeof(dt_record) + 8 + length > bytes) continue;
       const std::string text(record + sizeof(dt_record) + 8, length);

@@ -11,7 +11,7 @@
 namespace dt::edit {
 namespace {
 
-bool bit(const uint8_t* bits, uint64_t i) { return bits[i >> 3] >> (i & 7) & 1; }
+bool is_set(const uint8_t* bits, uint64_t i) { return bits[i >> 3] >> (i & 7) & 1; }
 bool starts(std::string_view text, std::string_view part) { return text.substr(0, part.size()) == part; }
 
 // Which of a function's parameters name objects, and whether it makes or only uses them.
@@ -71,7 +71,7 @@ class Checker {
     auto* function = trace_.signatures.by_id(chunk.info.functions[f].id());
     if (!function) return;
     const Uses& u = uses_[static_cast<size_t>(function->index)];
-    bool kept = bit(keep_, seq);
+    bool kept = is_set(keep_, seq);
     uint32_t thread = chunk.info.thread;
     if (kept && u.gl && !current_.empty()) {
       if (auto it = current_.find(thread); it != current_.end()) {

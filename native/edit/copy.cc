@@ -43,7 +43,7 @@ bool Walker::next() {
       call = static_cast<uint32_t>(seq - g.base);
     } else {
       uint64_t slot = order_[seq - g.base];
-      if (slot == NONE) {
+      if (slot == UNSET) {
         ++lost;
         continue;
       }
@@ -66,7 +66,7 @@ void Walker::enter() {
   order_.clear();
   if (g.chunks.size() == 1) return;
   trace_.merge(group_);
-  order_.assign(g.calls, NONE);
+  order_.assign(g.calls, UNSET);
   for (size_t place = 0; place < g.offsets.size(); ++place)
     for (size_t i = 0; i < g.offsets[place].size(); ++i)
       order_[g.offsets[place][i]] = static_cast<uint64_t>(place) << 32 | i;

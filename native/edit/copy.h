@@ -14,7 +14,7 @@
 
 namespace dt::edit {
 
-constexpr uint64_t NONE = UINT64_MAX;
+constexpr uint64_t UNSET = UINT64_MAX;
 
 inline bool bit(const uint8_t* bits, uint64_t i) { return bits[i >> 3] >> (i & 7) & 1; }
 

@@ -55,9 +55,9 @@ std::vector<Count> joined(const std::vector<Count>& a, const std::vector<Count>&
 
 // Frames x..x+n of one side, y..y+m of the other, none of which has an equal: the pairing in which most calls go
 // together. Frames whose ends one side lacks stand in one frame of it, which goes with the last of them.
-class Stretch {
+class FrameStretch {
  public:
-  Stretch(const Frames& a, size_t x, size_t n, const Frames& b, size_t y, size_t m)
+  FrameStretch(const Frames& a, size_t x, size_t n, const Frames& b, size_t y, size_t m)
       : a_(a), b_(b), x_(x), y_(y), n_(n), m_(m), band_(std::max<size_t>(MOST_CELLS / (n + 1), 8)) {
     for (size_t i = 0; i < n; ++i) in_a_.push_back(functions_of(a, x + i));
     for (size_t j = 0; j < m; ++j) in_b_.push_back(functions_of(b, y + j));
@@ -180,7 +180,7 @@ Pairs paired_frames(const Frames& a, const Frames& b) {
   uint64_t x = 0, y = 0;
   for (auto& [i, j] : anchors) {
     if (x < i && y < j)
-      Stretch(a, x, i - x, b, y, j - y).pair(frames);
+      FrameStretch(a, x, i - x, b, y, j - y).pair(frames);
     else {
       for (; x < i; ++x) frames.emplace_back(x, NONE);
       for (; y < j; ++y) frames.emplace_back(NONE, y);

@@ -1,6 +1,7 @@
 #include "maker.h"
 
 #include "../core/structures.h"
+#include "stored.h"
 
 #include <algorithm>
 #include <cstring>
@@ -14,7 +15,7 @@ namespace {
 constexpr size_t BLOCK_BYTES = 512 * 1024;   // of columns, before a chunk is closed
 constexpr size_t BLOCK_RECORDS = 48 * 1024;  // readers refuse chunks that claim very many records of no size
 constexpr size_t ARGS_BLOCK_BYTES = 64 * 1024;
-constexpr size_t BLOBS_BYTES = 1024 * 1024;
+constexpr size_t BLOBS_CHUNK_BYTES = 1024 * 1024;
 constexpr size_t PROBE_BYTES = 64 * 1024;
 constexpr size_t MOST_WAITING = 6;
 
@@ -23,13 +24,6 @@ constexpr char OWN[] =
     "F\t16369\tdrawtap\tdtapOrder\t1\t0\ttap\t-\nP\torder\tuint64_t\tu64\t8:0\t-\t-\n"
     "F\t16370\tdrawtap\tdtapLongDuration\t1\t0\ttap\t-\nP\tticks\tuint64_t\tu64\t8:0\t-\t-\n";
 
-void put_leb128(std::string& to, uint64_t value) {
-  while (value >= 0x80) {
-    to.push_back(static_cast<char>(value | 0x80));
-    value >>= 7;
-  }
-  to.push_back(static_cast<char>(value));
-}
 uint64_t zigzag(uint64_t delta) { return delta << 1 ^ static_cast<uint64_t>(static_cast<int64_t>(delta) >> 63); }
 
 // The lines of a function with another number.
@@ -107,7 +101,7 @@ void Maker::need_blob(const Trace& from, const Hash128& hash) {
     blob_entries_.push_back(part.entry);
     blob_bytes_.append(reinterpret_cast<const char*>(part.stored), part.entry.stored_bytes);
   }
-  if (blob_bytes_.size() >= BLOBS_BYTES) flush_blobs();
+  if (blob_bytes_.size() >= BLOBS_CHUNK_BYTES) flush_blobs();
 }
 
 Hash128 Maker::put_content(std::string_view content) {
@@ -123,7 +117,7 @@ Hash128 Maker::put_content(std::string_view content) {
   dt_block block = put_block(buffer, content, 0, level);
   blob_entries_.push_back({hash.low, hash.high, content.size(), 0, content.size(), block.stored_bytes, block.codec, 0});
   blob_bytes_.append(buffer.at(0), block.stored_bytes);
-  if (blob_bytes_.size() >= BLOBS_BYTES) flush_blobs();
+  if (blob_bytes_.size() >= BLOBS_CHUNK_BYTES) flush_blobs();
   return hash;
 }
 

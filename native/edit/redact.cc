@@ -4,16 +4,13 @@
 #include <cstring>
 
 #include "../common/container.h"
+#include "stored.h"
 
 namespace dt::edit {
 namespace {
 
 constexpr uint64_t LIMIT = 1ull << 32;  // raw bytes of a block
 constexpr int LEVEL = 3;
-
-void must(const std::string& error) {
-  if (!error.empty()) throw Error(DT_E_IO, error);
-}
 
 uint64_t shifted(uint64_t at, uint64_t by) { return at == 0 ? 0 : at > by ? at - by : 1; }
 
@@ -26,11 +23,6 @@ uint64_t take_leb128(std::string_view raw, size_t& at) {
     if (byte < 0x80) return value;
   }
   throw Error(DT_E_FORMAT, "a time of a chunk makes no sense");
-}
-
-void put_leb128(std::string& to, uint64_t value) {
-  for (; value >= 0x80; value >>= 7) to.push_back(static_cast<char>(value | 0x80));
-  to.push_back(static_cast<char>(value));
 }
 
 // Entry times, each minus the one before; 0 stays 0.

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "../common/json.h"
+#include "stored.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -17,10 +18,6 @@ namespace dt::edit {
 namespace {
 
 constexpr size_t BLOBS_BYTES = 4 * 1024 * 1024;  // stored bytes of contents, before a chunk is closed
-
-void must(const std::string& error) {
-  if (!error.empty()) throw Error(DT_E_IO, error);
-}
 
 // A file that goes on under the name of another one.
 void create_as(ContainerWriter& file, const std::string& path, const uint8_t (&uuid)[16]) {

@@ -229,13 +229,13 @@ class Processes {
 };
 
 // What the sources were made of, and what was found wrong when they were.
-struct Origin {
+struct Provenance {
   std::vector<const Trace*> from;
   std::vector<std::string> problems;
 };
 
 // What was written, as JSON.
-std::string written_json(Maker& maker, const std::vector<std::unique_ptr<Copy>>& copies, const Origin& origin,
+std::string written_json(Maker& maker, const std::vector<std::unique_ptr<Copy>>& copies, const Provenance& origin,
                          uint64_t number, const Processes& processes) {
   uint64_t kept = 0, changed = 0, inserted = 0, lost = 0;
   for (auto& c : copies) kept += c->kept_, changed += c->changed_, inserted += c->inserted_, lost += c->walker().lost;
@@ -272,7 +272,7 @@ size_t place(std::vector<std::unique_ptr<Copy>>& copies, const Options& options,
   return threads.size();
 }
 
-std::string attempt(const std::vector<Source>& sources, const Origin& origin, const Options& options,
+std::string attempt(const std::vector<Source>& sources, const Provenance& origin, const Options& options,
                     const std::string& path, bool mark_all) {
   Maker maker(options.level, sources.empty() ? 0 : sources[0].trace->timing);
   std::vector<std::unique_ptr<Copy>> copies;
@@ -361,7 +361,7 @@ bool in_order(const std::string& path) {
 }  // namespace
 
 std::string write(std::vector<Source> sources, const Options& options, const std::string& path) {
-  Origin origin;
+  Provenance origin;
   for (auto& s : sources) origin.from.push_back(s.trace);
   if (options.parts) {
     std::string json = attempt(sources, origin, options, path, false);

@@ -122,13 +122,13 @@ VGHandle Context::keep(const std::shared_ptr<Object>& object) {
 namespace {
 
 // How often a parameter that is a vector may repeat its unit; 0: it is a scalar.
-struct Shape {
+struct ParameterShape {
   bool known = false;
   bool vector = false;
   int unit = 1, least = 1, most = 1;  // numbers
 };
 
-Shape shape(VGint type) {
+ParameterShape shape(VGint type) {
   switch (type) {
     case VG_MATRIX_MODE:
     case VG_FILL_RULE:
@@ -333,7 +333,7 @@ std::vector<Number> current_values(Context& context, VGint type) {
 
 // ---- parameters of objects
 
-Shape object_shape(const Object& object, VGint type) {
+ParameterShape object_shape(const Object& object, VGint type) {
   switch (object.kind) {
     case Kind::path: return {type >= VG_PATH_FORMAT && type <= VG_PATH_NUM_COORDS, false, 1, 1, 1};
     case Kind::image: return {type >= VG_IMAGE_FORMAT && type <= VG_IMAGE_HEIGHT, false, 1, 1, 1};
@@ -438,7 +438,7 @@ std::vector<Number> object_values(const Object& object, VGint type) {
   }
 }
 
-bool count_fits(const Shape& shape, VGint count) {
+bool count_fits(const ParameterShape& shape, VGint count) {
   return shape.known && count >= shape.least && count <= shape.most && count % shape.unit == 0;
 }
 
@@ -458,7 +458,7 @@ template <class T> bool numbers(VGint count, const T* values, std::vector<Number
 template <class T> void set(VGint type, T value) {
   Entry context;
   if (!context) return;
-  Shape what = shape(type);
+  ParameterShape what = shape(type);
   if (!what.known || what.vector || !set_scalar(*context, type, number(value)))
     context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
 }
@@ -467,7 +467,7 @@ template <class T> void set(VGint type, VGint count, const T* values) {
   Entry context;
   if (!context) return;
   DT_VG_TRY
-  Shape what = shape(type);
+  ParameterShape what = shape(type);
   std::vector<Number> given;
   if (!count_fits(what, count) || !numbers(count, values, given)) return context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
   if (what.vector) return set_vector(*context, type, given);
@@ -485,7 +485,7 @@ template <class T> T as(const Number& number) {
 template <class T> T get(VGint type) {
   Entry context;
   if (!context) return 0;
-  Shape what = shape(type);
+  ParameterShape what = shape(type);
   if (what.known && !what.vector) return as<T>(current_values(*context, type)[0]);
   context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
   return 0;
@@ -516,7 +516,7 @@ template <class T> void set_parameter(VGHandle handle, VGint type, VGint count, 
   DT_VG_TRY
   auto object = any(*context, handle);
   if (!object) return;
-  Shape what = object_shape(*object, type);
+  ParameterShape what = object_shape(*object, type);
   std::vector<Number> given;
   if ((scalar && what.vector) || !count_fits(what, count) || !numbers(count, values, given))
     return context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
@@ -530,7 +530,7 @@ template <class T> T get_parameter(VGHandle handle, VGint type) {
   if (!context) return 0;
   auto object = any(*context, handle);
   if (!object) return 0;
-  Shape what = object_shape(*object, type);
+  ParameterShape what = object_shape(*object, type);
   if (!what.known || what.vector) {
     context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
     return 0;

@@ -7,6 +7,7 @@
 #include <VG/vgext.h>
 #include <VG/vgu.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cmath>
@@ -70,6 +71,7 @@ int32_t whole(float value);  // floor, saturated
 struct Color {
   float r = 0, g = 0, b = 0, a = 0;
 };
+inline float clamp01(float value) { return value > 0 ? std::min(value, 1.0f) : 0.0f; }  // not a number: 0
 
 // What the channels of a colour mean.
 struct Space {

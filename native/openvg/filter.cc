@@ -8,7 +8,6 @@
 namespace dt::vg {
 namespace {
 
-float clamp01(float value) { return value > 0 ? std::min(value, 1.0f) : 0.0f; }
 Color operator*(Color c, float s) { return {c.r * s, c.g * s, c.b * s, c.a * s}; }
 Color operator+(Color a, Color b) { return {a.r + b.r, a.g + b.g, a.b + b.b, a.a + b.a}; }
 

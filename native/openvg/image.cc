@@ -192,7 +192,7 @@ bool fits(const Format& format, const void* data) {
 }
 
 // Cuts an axis of a copy to what lies in both; the places and sizes are a program's and may be anything.
-bool cut(VGint& to, VGint& from, VGint& size, int to_size, int from_size) {
+bool cut_to_images(VGint& to, VGint& from, VGint& size, int to_size, int from_size) {
   int64_t t = to, f = from, s = size;
   int64_t skip = std::max<int64_t>({0, -t, -f});
   t += skip, f += skip, s -= skip;
@@ -205,7 +205,8 @@ bool cut(VGint& to, VGint& from, VGint& size, int to_size, int from_size) {
 // Copies what lies in both blocks, converting; `clip`: only where these rectangles of the target are.
 void copy(const Block& to, VGint dx, VGint dy, const Block& from, VGint sx, VGint sy, VGint width, VGint height,
           const std::vector<Rect>* clip = nullptr) {
-  if (!cut(dx, sx, width, to.width, from.width) || !cut(dy, sy, height, to.height, from.height)) return;
+  if (!cut_to_images(dx, sx, width, to.width, from.width) || !cut_to_images(dy, sy, height, to.height, from.height))
+    return;
   bool same = to.format.name == from.format.name;
   // The rows of both are read before any is written: they may be the same memory.
   size_t row_bytes = from.format.row_bytes(width + 8);

@@ -7,8 +7,6 @@ namespace dt::vg {
 
 namespace {
 
-float clamp01(float value) { return value > 0 ? std::min(value, 1.0f) : 0.0f; }
-
 // The transfer functions of section 3.4.2.
 float gamma(float value) { return value <= 0.00304f ? 12.92f * value : 1.0556f * std::pow(value, 1 / 2.4f) - 0.0556f; }
 float linear(float value) { return value <= 0.03928f ? value / 12.92f : std::pow((value + 0.0556f) / 1.0556f, 2.4f); }

@@ -13,7 +13,6 @@ namespace dt::vg {
 
 namespace {
 
-float clamp01(float value) { return value > 0 ? std::min(value, 1.0f) : 0.0f; }
 Color clamped(const float* rgba) { return {clamp01(rgba[0]), clamp01(rgba[1]), clamp01(rgba[2]), clamp01(rgba[3])}; }
 
 constexpr Space PLAIN{};          // sRGBA, not premultiplied: how programs give colours

@@ -7,8 +7,8 @@ namespace dt::vg {
 namespace {
 
 // What a shape begins with: the path, or the reason why there is none. Errors are returned, never left for vgGetError.
-struct Shape {
-  explicit Shape(VGPath handle) {
+struct PathShape {
+  explicit PathShape(VGPath handle) {
     if (!entry) return;
     path = entry->find<Path>(handle);
     error = !path                                                  ? VGU_BAD_HANDLE_ERROR
@@ -54,7 +54,7 @@ using namespace dt::vg;
 extern "C" {
 
 VGUErrorCode vguLine(VGPath path, VGfloat x0, VGfloat y0, VGfloat x1, VGfloat y1) {
-  Shape shape(path);
+  PathShape shape(path);
   if (!shape) return shape.error;
   shape->append(VG_MOVE_TO_ABS, {input(x0), input(y0)});
   shape->append(VG_LINE_TO_ABS, {input(x1), input(y1)});
@@ -62,7 +62,7 @@ VGUErrorCode vguLine(VGPath path, VGfloat x0, VGfloat y0, VGfloat x1, VGfloat y1
 }
 
 VGUErrorCode vguPolygon(VGPath path, const VGfloat* points, VGint count, VGboolean closed) {
-  Shape shape(path);
+  PathShape shape(path);
   if (!shape) return shape.error;
   if (!usable(points) || count <= 0) return VGU_ILLEGAL_ARGUMENT_ERROR;
   for (VGint i = 0; i < count; i++)
@@ -72,7 +72,7 @@ VGUErrorCode vguPolygon(VGPath path, const VGfloat* points, VGint count, VGboole
 }
 
 VGUErrorCode vguRect(VGPath path, VGfloat x, VGfloat y, VGfloat width, VGfloat height) {
-  Shape shape(path);
+  PathShape shape(path);
   if (!shape) return shape.error;
   width = input(width), height = input(height);
   if (width <= 0 || height <= 0) return VGU_ILLEGAL_ARGUMENT_ERROR;
@@ -86,7 +86,7 @@ VGUErrorCode vguRect(VGPath path, VGfloat x, VGfloat y, VGfloat width, VGfloat h
 
 VGUErrorCode vguRoundRect(VGPath path, VGfloat x, VGfloat y, VGfloat width, VGfloat height, VGfloat arc_width,
                           VGfloat arc_height) {
-  Shape shape(path);
+  PathShape shape(path);
   if (!shape) return shape.error;
   width = input(width), height = input(height);
   if (width <= 0 || height <= 0) return VGU_ILLEGAL_ARGUMENT_ERROR;
@@ -106,7 +106,7 @@ VGUErrorCode vguRoundRect(VGPath path, VGfloat x, VGfloat y, VGfloat width, VGfl
 }
 
 VGUErrorCode vguEllipse(VGPath path, VGfloat cx, VGfloat cy, VGfloat width, VGfloat height) {
-  Shape shape(path);
+  PathShape shape(path);
   if (!shape) return shape.error;
   width = input(width), height = input(height);
   if (width <= 0 || height <= 0) return VGU_ILLEGAL_ARGUMENT_ERROR;
@@ -119,7 +119,7 @@ VGUErrorCode vguEllipse(VGPath path, VGfloat cx, VGfloat cy, VGfloat width, VGfl
 
 VGUErrorCode vguArc(VGPath path, VGfloat x, VGfloat y, VGfloat width, VGfloat height, VGfloat start, VGfloat extent,
                     VGUArcType type) {
-  Shape shape(path);
+  PathShape shape(path);
   if (!shape) return shape.error;
   width = input(width), height = input(height);
   if (width <= 0 || height <= 0 || type < VGU_ARC_OPEN || type > VGU_ARC_PIE) return VGU_ILLEGAL_ARGUMENT_ERROR;

@@ -18,7 +18,7 @@ constexpr uint64_t MOST_ARGUMENTS = 256;
 constexpr unsigned MOST_DEPTH = 32;
 constexpr size_t MOST_THREADS = 1u << 12;
 // Calls of one thread that may wait for the end of an earlier one: that of a thread that died never comes.
-constexpr size_t MOST_WAITING = 64;
+constexpr size_t MOST_UNFINISHED = 64;
 constexpr size_t KEEP_BYTES = 1u << 20;
 
 enum : uint8_t { DETAIL_END, DETAIL_ARGUMENT, DETAIL_RESULT, DETAIL_THREAD, DETAIL_BACKTRACE, DETAIL_FLAGS };
@@ -322,7 +322,7 @@ void ApitraceReader::enter() {
   details(*call);
   Thread& in = thread(call->thread);
   in.calls.push_back(std::move(call));
-  if (in.calls.size() > MOST_WAITING) ready_ = &in;
+  if (in.calls.size() > MOST_UNFINISHED) ready_ = &in;
 }
 
 void ApitraceReader::leave() {
@@ -344,7 +344,8 @@ void ApitraceReader::leave() {
 const Call* ApitraceReader::give() {
   given_ = std::move(ready_->calls.front());
   ready_->calls.pop_front();
-  if (ready_->calls.empty() || !(ready_->calls.front()->left || ready_->calls.size() > MOST_WAITING)) ready_ = nullptr;
+  if (ready_->calls.empty() || !(ready_->calls.front()->left || ready_->calls.size() > MOST_UNFINISHED))
+    ready_ = nullptr;
   return given_.get();
 }
 

@@ -10,7 +10,7 @@ namespace dt::peers {
 namespace {
 
 constexpr uint64_t INLINE_LIMIT = 1024;
-constexpr size_t MOST_WAITING = 8;
+constexpr size_t MOST_QUEUED = 8;
 constexpr size_t BLOB_PART = 96 * 1024;
 
 size_t padded(size_t bytes) { return (bytes + 7) & ~size_t{7}; }
@@ -103,7 +103,7 @@ void TraceWriter::seal(Lane& lane, uint32_t thread) {
   lane.used = 0;
   lane.memory.clear();
   std::unique_lock guard(mutex_);
-  emptied_.wait(guard, [&] { return queue_.size() < MOST_WAITING; });
+  emptied_.wait(guard, [&] { return queue_.size() < MOST_QUEUED; });
   queue_.push_back(std::move(sealed));
   queue_.back().taken.base = queue_.back().memory.data();
   guard.unlock();

@@ -11,7 +11,7 @@ namespace dt::play {
 
 namespace {
 
-using Kind = metrics::Session;
+using CallKind = metrics::Session;
 constexpr size_t MOST_WAITING = 1 << 22;
 
 }  // namespace
@@ -38,12 +38,13 @@ bool Measuring::keeps(const Coming& call, bool ends_frame) {
   if (ended_) return false;
   auto& waiting = waiting_[call.chunk->thread];
   const uint16_t what = kind(call);
-  const bool begins = what & Kind::BEGIN && session_.watches() & metrics::Source::WATCH_DRAWS && !lists_.compiling();
+  const bool begins =
+      what & CallKind::BEGIN && session_.watches() & metrics::Source::WATCH_DRAWS && !lists_.compiling();
   if (!begins && waiting.empty()) return false;
   waiting.push_back({player_.chunk(), call.chunk, call.record, call.seq, std::move(player_.spans)});
   player_.spans.clear();
   // What cannot stand there at all comes at least when it should.
-  const bool over = what & Kind::END || ends_frame || !call.columns.play || waiting.size() > MOST_WAITING;
+  const bool over = what & CallKind::END || ends_frame || !call.columns.play || waiting.size() > MOST_WAITING;
   if (!over) return true;
   const auto calls = std::exchange(waiting, {});
   ended_ = &calls;
@@ -72,21 +73,21 @@ void Measuring::before(const Coming& call) {
 }
 
 void Measuring::show(const Coming& call, Watched& watched, const Row& row) {
-  if (DT_UNLIKELY(lists_.compiling()) && !(happening_.kind & Kind::LIST_END))
+  if (DT_UNLIKELY(lists_.compiling()) && !(happening_.kind & CallKind::LIST_END))
     piece_ = lists_.add(watched, {player_.chunk(), call.chunk, call.record, call.seq});
-  if (happening_.kind & Kind::LIST_BEGIN && player_.context && tls.context) {
+  if (happening_.kind & CallKind::LIST_BEGIN && player_.context && tls.context) {
     runs_ = session_.measures() && watched.number("mode") == GL_COMPILE_AND_EXECUTE;
     happening_.expanded = watched.expanded = runs_;
     lists_.begin(static_cast<uint32_t>(watched.number("list")), runs_);
   }
   if (!call.columns.play || !player_.context || g_known[call.known].flags & KNOWN_VG) return;
-  if (!(happening_.kind & Kind::BEGIN)) watched.plays(call.columns.play, row);
-  if (happening_.kind & (Kind::DRAW | Kind::BEGIN)) show_draw(call, watched);
+  if (!(happening_.kind & CallKind::BEGIN)) watched.plays(call.columns.play, row);
+  if (happening_.kind & (CallKind::DRAW | CallKind::BEGIN)) show_draw(call, watched);
 }
 
 void Measuring::show_draw(const Coming& call, Watched& watched) {
   happening_.draw = &watched;
-  if (happening_.kind & Kind::BEGIN) {
+  if (happening_.kind & CallKind::BEGIN) {
     if (ended_)
       watched.draws(*ended_);
     else
@@ -119,7 +120,7 @@ bool Measuring::plays(const Row& row) {
 }
 
 void Measuring::linked(const Coming&) {
-  if (DT_LIKELY(!(happening_.kind & Kind::LINKS))) return;
+  if (DT_LIKELY(!(happening_.kind & CallKind::LINKS))) return;
   const uint32_t program = Recorded::argument(&recorded_, "program");
   session_.linked(player_.name(PROGRAM, program ? program : Recorded::argument(&recorded_, "programObj")));
 }
@@ -162,7 +163,7 @@ void Measuring::asked_into(uint32_t query, uint32_t about, uint32_t buffer, intp
 
 void Measuring::after(const Coming& call) {
   session_.after(happening_);
-  if (!(happening_.kind & Kind::LIST_END) || !lists_.compiling()) return;
+  if (!(happening_.kind & CallKind::LIST_END) || !lists_.compiling()) return;
   Watched watched(lists_, *call.columns.decoded, call.chunk->ordinals[call.record], call.seq);
   list_made(*lists_.end(), watched);
 }

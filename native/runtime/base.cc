@@ -12,6 +12,7 @@
 #include "egl_enums.h"
 #include "gl_enums.h"
 #include "glx_enums.h"
+#include "moment.h"
 
 namespace dt {
 
@@ -33,7 +34,7 @@ namespace gl {
 
 namespace {
 
-template <class F> auto look_up(const GlContext* c, const char* name, const F& function) {
+template <class F> auto function_of(const GlContext* c, const char* name, const F& function) {
   void* known = g_real[function.id][0];
   if (!known) known = driver_address(c, name);
   return known ? (typename F::Pointer)known : function;
@@ -50,8 +51,8 @@ const Driver& driver_of(const GlContext* c, bool again) {
   Driver& d = drivers[c->system];
   if (again || !__atomic_load_n(&known[c->system], __ATOMIC_ACQUIRE)) {
     Driver found;
-#define DT_LOOK_UP(NAME)                        \
-  found.NAME = look_up(c, #NAME, driver::NAME); \
+#define DT_LOOK_UP(NAME)                            \
+  found.NAME = function_of(c, #NAME, driver::NAME); \
   if (!found.NAME) found.NAME = (decltype(found.NAME))answers_nothing;
     DT_BASE_FUNCTIONS(DT_LOOK_UP)
 #undef DT_LOOK_UP
@@ -76,12 +77,6 @@ struct KnownSurface {
   uint64_t handle;
   uint32_t epoch;
 } g_surfaces[MOST_SURFACES];
-
-uint64_t now_ns() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 KnownSurface* place_of(uint64_t handle) {
   const uint64_t start = handle * 0x9e3779b97f4a7c15ull >> 40;

@@ -12,7 +12,7 @@ using namespace gl;
 
 namespace {
 // A matrix of floats is told as it is.
-void tell_matrix(Thread* t, const float* m) { tell<const float*>(t, "glLoadMatrixf", m); }
+void tell_loaded(Thread* t, const float* m) { tell<const float*>(t, "glLoadMatrixf", m); }
 }  // namespace
 
 // The top of a stack can be asked for; what is below comes by taking it off, and is put back.
@@ -32,7 +32,7 @@ void Base::take_matrices() {
     tell<uint32_t>(t, "glMatrixMode", which);
     for (int32_t i = 0; i < depth; i++) {
       if (i) tell(t, "glPushMatrix");
-      tell_matrix(t, matrices[i]);
+      tell_loaded(t, matrices[i]);
     }
   };
   stack(GL_MODELVIEW, GL_MODELVIEW_STACK_DEPTH, GL_MODELVIEW_MATRIX);

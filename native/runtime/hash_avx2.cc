@@ -5,8 +5,10 @@
 #pragma GCC target("avx2")
 #endif
 #define XXH_VECTOR XXH_AVX2
-#define DT_HASH hash128_avx2
+#define HASH_NAME hash128_avx2
 #include "hash_vector.inc"
+#undef XXH_VECTOR
+#undef HASH_NAME
 #if defined(__clang__)
 #pragma clang attribute pop
 #endif

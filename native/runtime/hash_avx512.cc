@@ -8,8 +8,10 @@
 #pragma GCC target("avx512f")
 #endif
 #define XXH_VECTOR XXH_AVX512
-#define DT_HASH hash128_avx512
+#define HASH_NAME hash128_avx512
 #include "hash_vector.inc"
+#undef XXH_VECTOR
+#undef HASH_NAME
 #if defined(__clang__)
 #pragma clang attribute pop
 #endif

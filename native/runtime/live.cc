@@ -20,6 +20,7 @@
 
 #include "../common/descriptor.h"
 #include "gl_state.h"
+#include "moment.h"
 #include "own_fd.h"
 #include "egl_enums.h"
 
@@ -82,17 +83,6 @@ Live g;
 Slot g_slots[DT_LIVE_SURFACES];
 __thread Swap* t_inside __attribute__((tls_model("initial-exec")));  // the frame that is being shown
 __thread int32_t t_interval __attribute__((tls_model("initial-exec"))) = -1;
-
-struct KeepErrno {
-  int saved = errno;
-  ~KeepErrno() { errno = saved; }
-};
-
-uint64_t now_ns() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
-}
 
 bool try_lock() { return !__atomic_exchange_n(&g.lock, 1, __ATOMIC_ACQUIRE); }
 void unlock() { __atomic_store_n(&g.lock, 0, __ATOMIC_RELEASE); }

@@ -15,6 +15,7 @@
 #include "egl_enums.h"
 #include "gl_enums.h"
 #include "glx_enums.h"
+#include "moment.h"
 
 namespace dt {
 namespace gl {
@@ -371,11 +372,6 @@ void after_eglInitialize(Thread* t, void* dpy, int32_t*, int32_t*, uint32_t _res
 // thousandth of the program's time, whatever its frames take, and happens four times a second at least.
 constexpr uint64_t QUICK_NS = 5000, SHARE = 1000, LONGEST_NS = 250000000;
 
-static uint64_t now_ns() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 static void size_was_asked(GlContext* c, uint64_t from) {
   const uint64_t now = now_ns(), took = now - from;
   c->size_due_ns = took < QUICK_NS ? 0 : now + (took * SHARE < LONGEST_NS ? took * SHARE : LONGEST_NS);

@@ -139,11 +139,11 @@ bool hand_over(Thread* t, const void* data, uint64_t bytes, Hash128 hash) {
 // when it was not new, stores nothing twice, and says so; the program then has paid for a copy.
 constexpr uint64_t LEAST_UNNAMED = 64 << 10, MOST_UNNAMED = 8 << 20;
 constexpr uint32_t LEAST_POOL = 16;  // chunks: the drainer cannot take one before the content in it is whole
-constexpr size_t SEEN = 1u << 13;
+constexpr size_t CONTENTS_SEEN = 1u << 13;
 constexpr unsigned SAMPLES = 16, SAMPLE_BYTES = 64;
 
 // By sample. In the low byte: how often in a row content with it was new, and (two bits) how often it then was not.
-uint64_t seen[SEEN];
+uint64_t seen[CONTENTS_SEEN];
 uint32_t repeats_seen[DT_REPEAT_SLOTS];
 constexpr uint8_t NEWS = 63, TRUST[4] = {4, 16, 48, NEWS + 1};
 
@@ -161,7 +161,7 @@ Guess guess(dt_pool_header* pool, const char* data, uint64_t bytes) {
   uint64_t key = hash128(sample, sizeof sample).low & ~255ull;
   if (!key) key = 256;
   for (unsigned i = 0; i < 8; i++) {
-    const size_t place = ((key >> 8) + i) & (SEEN - 1);
+    const size_t place = ((key >> 8) + i) & (CONTENTS_SEEN - 1);
     Guess g = {&seen[place], true, (uint32_t)(place % DT_REPEAT_SLOTS)};
     uint64_t entry = 0;
     if (__atomic_compare_exchange_n(g.entry, &entry, key, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return g;

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "gl_state.h"
+#include "moment.h"
 #include "objects.h"
 
 extern "C" {
@@ -38,11 +39,6 @@ namespace dt {
 void report_libraries(Thread* t);
 
 namespace {
-
-struct KeepErrno {
-  int saved = errno;
-  ~KeepErrno() { errno = saved; }
-};
 
 // ---- names --------------------------------------------------------------------------------------
 

@@ -351,7 +351,7 @@ bool read_24_bits(Copier& copier, const Layout& l, uint32_t texture, uint32_t lo
 }
 
 // One layer, which is the framebuffer that is read: into `to` as it is uploaded.
-uint32_t read_depth(Copier& copier, const Layout& l, uint32_t bits, uint8_t* to, size_t count) {
+uint32_t copy_depth(Copier& copier, const Layout& l, uint32_t bits, uint8_t* to, size_t count) {
   const uint32_t copied = copier.copy(l, bits);
   if (!copied) return DT_REFUSED_FORMAT;
   uint32_t* const values = (uint32_t*)calloc(count, 4);
@@ -436,7 +436,7 @@ uint32_t read_depth_by_shader(const dt_target& w, uint32_t point, Picture* pictu
       if (!picture->bits) picture->bits = (depth ? GL_DEPTH_BUFFER_BIT : 0u) | (stencil ? GL_STENCIL_BUFFER_BIT : 0u);
       if (!picture->make_room()) return DT_REFUSED_SIZE;
     }
-    const uint32_t why = read_depth(copier, picture->layout, picture->bits,
+    const uint32_t why = copy_depth(copier, picture->layout, picture->bits,
                                     picture->pixels + layer * count * pixel_bytes(picture->layout, false), count);
     if (why) return why;
   }

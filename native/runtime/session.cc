@@ -12,6 +12,7 @@
 #include "base.h"
 #include "gl_state.h"
 #include "live.h"
+#include "moment.h"
 #include "objects.h"
 #include "own_fd.h"
 
@@ -88,11 +89,6 @@ struct Session {
   char trace[1024];
 };
 Session s;
-
-struct KeepErrno {
-  int saved = errno;
-  ~KeepErrno() { errno = saved; }
-};
 
 // What g_mode is made of. MODE_OFF hides the rest, which holds again when recording starts.
 uint32_t g_flags, g_flags_lock, g_epoch, g_keepers;
@@ -990,7 +986,7 @@ void uncount_waits() {
 }
 
 // A drainer that is to bring calls to the disk asks for what a thread has, full or not.
-void hand_over(Thread* t) {
+void hand_chunk_over(Thread* t) {
   const uint32_t asked = s.pool->hand_over.load(std::memory_order_relaxed);
   if (DT_LIKELY(asked == t->handed_over)) return;
   t->handed_over = asked;
@@ -1071,7 +1067,7 @@ void at_boundary(Thread* t, Boundary kind) {
   if (!off && frame) {
     if (kind == WAITED_FOR_GPU) count_wait();
     count_frame(t);
-    hand_over(t);
+    hand_chunk_over(t);
   }
   if (off && frame) s.pool->frames_unseen.fetch_add(1, std::memory_order_relaxed);
   const uint32_t control = s.pool->control.load(std::memory_order_acquire);

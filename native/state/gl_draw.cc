@@ -9,8 +9,6 @@
 namespace dt::state::run {
 namespace {
 
-constexpr Hash128 NONE{};
-
 struct Target {
   Node* node = nullptr;
   unsigned field = 0;

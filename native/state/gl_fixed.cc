@@ -10,7 +10,7 @@
 namespace dt::state::run {
 namespace {
 
-using Matrix = std::array<double, 16>;  // column by column
+using Matrix4 = std::array<double, 16>;  // column by column
 constexpr unsigned DEEPEST = 64;
 
 struct Stack {
@@ -44,18 +44,18 @@ Stack current_stack(Machine& m) {
   return stack_of(m, c->get(f_context::GL_MATRIX_MODE));
 }
 
-Matrix load(const Stack& s) {
-  Matrix x;
+Matrix4 load(const Stack& s) {
+  Matrix4 x;
   memcpy(x.data(), s.node->at(s.matrix), sizeof x);
   return x;
 }
-void store(Machine& m, const Stack& s, const Matrix& x) {
+void store(Machine& m, const Stack& s, const Matrix4& x) {
   Num numbers[16];
   for (unsigned i = 0; i < 16; ++i) numbers[i] = Num(x[i]);
   m.set(s.node, s.matrix, 0, numbers, 16);
 }
-Matrix product(const Matrix& a, const Matrix& b) {
-  Matrix x;
+Matrix4 product(const Matrix4& a, const Matrix4& b) {
+  Matrix4 x;
   for (int c = 0; c < 4; ++c)
     for (int r = 0; r < 4; ++r) {
       double sum = 0;
@@ -64,20 +64,20 @@ Matrix product(const Matrix& a, const Matrix& b) {
     }
   return x;
 }
-constexpr Matrix IDENTITY{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
-void multiply(Machine& m, const Stack& s, const Matrix& by) {
-  const Matrix before = load(s);
+constexpr Matrix4 IDENTITY{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
+void multiply(Machine& m, const Stack& s, const Matrix4& by) {
+  const Matrix4 before = load(s);
   m.read(s.node, s.matrix);
   store(m, s, product(before, by));
   // What is computed here may be what was there, and yet not be that to the bit in the driver: a full turn, say.
   if (by != IDENTITY && load(s) == before) m.part(s.node, s.matrix);
 }
-bool given(Array& a, bool transpose, Matrix& x) {
+bool given(Array& a, bool transpose, Matrix4& x) {
   if (a.count() < 16) return false;
   for (uint64_t i = 0; i < 16; ++i) x[transpose ? (i % 4) * 4 + i / 4 : i] = a.at(i).floating();
   return true;
 }
-bool invert(const Matrix& m, Matrix& out) {
+bool invert(const Matrix4& m, Matrix4& out) {
   double a[4][8];
   for (int r = 0; r < 4; ++r)
     for (int c = 0; c < 4; ++c) a[r][c] = m[static_cast<size_t>(c * 4 + r)], a[r][4 + c] = r == c;
@@ -99,16 +99,16 @@ bool invert(const Matrix& m, Matrix& out) {
     for (int c = 0; c < 4; ++c) out[static_cast<size_t>(c * 4 + r)] = a[r][4 + c];
   return true;
 }
-Matrix modelview(Machine& m) {
+Matrix4 modelview(Machine& m) {
   Node* c = m.context();
   m.read(c, f_context::GL_MODELVIEW_MATRIX);
-  Matrix x;
+  Matrix4 x;
   memcpy(x.data(), c->at(f_context::GL_MODELVIEW_MATRIX), sizeof x);
   return x;
 }
 // A plane in eye coordinates: by the inverse of the modelview matrix.
 bool to_eye(Machine& m, double plane[4]) {
-  Matrix inverse;
+  Matrix4 inverse;
   if (!invert(modelview(m), inverse)) return false;
   double out[4];
   for (size_t c = 0; c < 4; ++c) {
@@ -125,16 +125,16 @@ bool to_eye(Machine& m, double plane[4]) {
 
 namespace {
 void load_identity(Machine& m, const Stack& s) {
-  Matrix x{};
+  Matrix4 x{};
   x[0] = x[5] = x[10] = x[15] = 1;
   store(m, s, x);
 }
 void load_matrix(Machine& m, const Stack& s, Array a, int64_t transpose) {
-  Matrix x;
+  Matrix4 x;
   if (given(a, transpose, x)) store(m, s, x);
 }
 void mult_matrix(Machine& m, const Stack& s, Array a, int64_t transpose) {
-  Matrix x;
+  Matrix4 x;
   if (given(a, transpose, x)) multiply(m, s, x);
 }
 void rotate(Machine& m, const Stack& stack, Num angle, Num x_, Num y_, Num z_) {
@@ -230,14 +230,14 @@ void light_v(Machine& m, int64_t light, int64_t pname, Array params) {
   Node* n = m.child(m.context(), c_context::lights, static_cast<uint64_t>(light - GL_LIGHT0));
   if (!n) return;
   if (pname == GL_POSITION && params.count() >= 4) {
-    Matrix x = modelview(m);
+    Matrix4 x = modelview(m);
     double p[4], v[4];
     for (uint64_t i = 0; i < 4; ++i) p[i] = params.at(i).floating();
     for (size_t r = 0; r < 4; ++r) v[r] = x[r] * p[0] + x[4 + r] * p[1] + x[8 + r] * p[2] + x[12 + r] * p[3];
     return m.set(n, f_light::GL_POSITION, 0, {v[0], v[1], v[2], v[3]});
   }
   if (pname == GL_SPOT_DIRECTION && params.count() >= 3) {
-    Matrix x = modelview(m);
+    Matrix4 x = modelview(m);
     double p[3], v[3];
     for (uint64_t i = 0; i < 3; ++i) p[i] = params.at(i).floating();
     for (size_t r = 0; r < 3; ++r) v[r] = x[r] * p[0] + x[4 + r] * p[1] + x[8 + r] * p[2];
@@ -574,10 +574,10 @@ double depth_at(Node* c, double z) {
 void raster_position(Machine& m, Num x, Num y, Num z, Num w) {
   Node* c = m.context();
   position_read(m);
-  Matrix model, projection;
+  Matrix4 model, projection;
   memcpy(model.data(), c->at(f_context::GL_MODELVIEW_MATRIX), sizeof model);
   memcpy(projection.data(), c->at(f_context::GL_PROJECTION_MATRIX), sizeof projection);
-  Matrix all = product(projection, model);
+  Matrix4 all = product(projection, model);
   double v[4] = {x.floating(), y.floating(), z.floating(), w.floating()}, clip[4];
   for (size_t r = 0; r < 4; ++r) clip[r] = all[r] * v[0] + all[4 + r] * v[1] + all[8 + r] * v[2] + all[12 + r] * v[3];
   bool valid = true;

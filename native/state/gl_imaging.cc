@@ -12,13 +12,13 @@ Node* table_of(Machine& m, int64_t target) {
 Node* filter_of(Machine& m, int64_t target) {
   return m.child(m.context(), c_context::convolutions, static_cast<uint64_t>(target));
 }
-bool is_proxy(int64_t target) {
+bool is_proxy_table(int64_t target) {
   return (target >= GL_PROXY_COLOR_TABLE && target <= GL_PROXY_POST_COLOR_MATRIX_COLOR_TABLE) ||
          target == GL_PROXY_TEXTURE_COLOR_TABLE_SGI || target == GL_PROXY_HISTOGRAM;
 }
 
 Node* new_table(Machine& m, int64_t target, int64_t format, int64_t width) {
-  if (is_proxy(target)) return nullptr;
+  if (is_proxy_table(target)) return nullptr;
   Node* n = table_of(m, target);
   if (!n || width < 0 || (width & (width - 1))) return m.refuse(), nullptr;
   m.set(n, f_color_table::GL_COLOR_TABLE_FORMAT, Num(format));
@@ -109,7 +109,7 @@ void imaging_parameter_v(Machine& m, int64_t target, int64_t pname, Array values
 
 void histogram(Machine& m, int64_t target, int64_t width, int64_t format, int64_t sink) {
   unsigned content;
-  if (is_proxy(target)) return;
+  if (is_proxy_table(target)) return;
   if (target != GL_HISTOGRAM || width < 0 || (width & (width - 1))) return m.refuse();
   Node* n = counts_of(m, target, content);
   if (!n) return;

@@ -6,7 +6,6 @@
 
 namespace dt::state::run {
 
-inline constexpr Hash128 NONE{};
 inline constexpr int64_t MOST_UNITS = 256;
 
 // Where a buffer target's binding stands; -1: no target.

@@ -8,7 +8,6 @@
 namespace dt::state::run {
 namespace {
 
-constexpr Hash128 NONE{};
 constexpr int64_t MOST_LOCATION = 1 << 16;
 
 Node* program_of(Machine& m, int64_t name) { return m.object(c_share::programs, static_cast<uint64_t>(name)); }
@@ -441,7 +440,7 @@ bool is_other(Machine& m, Node* p, int64_t location, int64_t first) {
   const std::string *name = here ? name_of(m, *here) : nullptr, *of = base ? name_of(m, *base) : nullptr;
   return name && of && stem_of(*name) != stem_of(*of);
 }
-void store(Machine& m, Node* p, int64_t location, int64_t first, const Num* values, unsigned n) {
+void store_uniform(Machine& m, Node* p, int64_t location, int64_t first, const Num* values, unsigned n) {
   Node* u = uniform_node(m, p, location);
   if (!u) return;
   if (location != first) {
@@ -466,7 +465,7 @@ void values(Machine& m, Node* p, int64_t location, unsigned n, int64_t count, Ar
       unsigned from = transpose ? (k % rows) * columns + k / rows : k;
       numbers[k] = v.at(static_cast<uint64_t>(i) * n + from);
     }
-    store(m, p, location + i, location, numbers, n);
+    store_uniform(m, p, location + i, location, numbers, n);
   }
 }
 }  // namespace
@@ -475,7 +474,7 @@ void uniform(Machine& m, int64_t, int64_t location, int64_t n, Num a, Num b, Num
   if (!p || location < 0) return;
   m.read(p, f_program::linked);
   Num numbers[] = {a, b, c, d};
-  store(m, p, location, location, numbers, static_cast<unsigned>(n));
+  store_uniform(m, p, location, location, numbers, static_cast<unsigned>(n));
 }
 void uniform_v(Machine& m, int64_t, int64_t location, int64_t n, int64_t count, Array v) {
   values(m, current_program(m), location, static_cast<unsigned>(n), count, v);
@@ -485,7 +484,7 @@ void program_uniform(Machine& m, int64_t program, int64_t location, int64_t n, N
   if (!p || location < 0) return;
   m.read(p, f_program::linked);
   Num numbers[] = {a, b, c, d};
-  store(m, p, location, location, numbers, static_cast<unsigned>(n));
+  store_uniform(m, p, location, location, numbers, static_cast<unsigned>(n));
 }
 void program_uniform_v(Machine& m, int64_t program, int64_t location, int64_t n, int64_t count, Array v) {
   values(m, program_of(m, program), location, static_cast<unsigned>(n), count, v);

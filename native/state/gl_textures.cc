@@ -154,7 +154,7 @@ void base_changed(Machine& m, Node* t, int64_t level) {
     mipmaps(m, t);
   }
 }
-bool is_proxy(int64_t target) {
+bool is_proxy_texture(int64_t target) {
   return target == GL_PROXY_TEXTURE_1D || target == GL_PROXY_TEXTURE_2D || target == GL_PROXY_TEXTURE_3D ||
          target == GL_PROXY_TEXTURE_CUBE_MAP || target == GL_PROXY_TEXTURE_RECTANGLE ||
          target == GL_PROXY_TEXTURE_1D_ARRAY || target == GL_PROXY_TEXTURE_2D_ARRAY ||
@@ -164,7 +164,7 @@ bool is_proxy(int64_t target) {
 }  // namespace
 void tex_image(Machine& m, int64_t target, int64_t level, int64_t format, int64_t w, int64_t h, int64_t d,
                int64_t border, int64_t size, Array pixels) {
-  if (is_proxy(target)) return;
+  if (is_proxy_texture(target)) return;
   Node* t = bound_texture(m, target);
   if (!t || w < 0 || h < 0 || d < 0 || t->get(f_texture::GL_TEXTURE_IMMUTABLE_FORMAT)) return m.refuse();
   Node* l = define_level(m, t, target, level, format, w, h, d, border);
@@ -268,7 +268,7 @@ void storage(Machine& m, Node* t, int64_t levels, int64_t format, int64_t w, int
 }
 }  // namespace
 void tex_storage(Machine& m, int64_t target, int64_t levels, int64_t format, int64_t w, int64_t h, int64_t d) {
-  if (!is_proxy(target)) storage(m, bound_texture(m, target), levels, format, w, h, d);
+  if (!is_proxy_texture(target)) storage(m, bound_texture(m, target), levels, format, w, h, d);
 }
 // EXT_direct_state_access names a texture and its target: that is its first use, where it had none.
 void texture_named(Machine& m, int64_t texture, int64_t target) {
@@ -304,7 +304,7 @@ void multisample(Machine& m, Node* t, int64_t samples, int64_t format, int64_t w
 }  // namespace
 void tex_multisample(Machine& m, int64_t target, int64_t samples, int64_t format, int64_t w, int64_t h, int64_t d,
                      int64_t fixed, int64_t immutable) {
-  if (!is_proxy(target)) multisample(m, bound_texture(m, target), samples, format, w, h, d, fixed, immutable);
+  if (!is_proxy_texture(target)) multisample(m, bound_texture(m, target), samples, format, w, h, d, fixed, immutable);
 }
 void texture_multisample(Machine& m, int64_t texture, int64_t samples, int64_t format, int64_t w, int64_t h, int64_t d,
                          int64_t fixed) {

@@ -209,6 +209,8 @@ struct VgOutline {
   bool known = true;  // false: coordinates were changed, or are those of another path
 };
 
+inline constexpr Hash128 NONE{};  // of content that is not known
+
 class Machine {
  public:
   explicit Machine(std::shared_ptr<const Trace> trace);

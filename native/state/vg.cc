@@ -15,7 +15,7 @@
 namespace dt::state::run {
 namespace {
 
-using Matrix = std::array<double, 9>;     // column by column, as OpenVG hands them over
+using VgMatrix = std::array<double, 9>;   // column by column, as OpenVG hands them over
 enum : int64_t { STROKE = 1, FILL = 2 };  // VGPaintMode
 
 // ---- numbers ------------------------------------------------------------------------------------
@@ -44,22 +44,22 @@ Node* matrix_node(Machine& m) {
   return m.find(m.vg_context(), c_vg_context::matrices,
                 static_cast<uint64_t>(m.vg_context()->get(f_vg_context::VG_MATRIX_MODE)));
 }
-void put(Machine& m, Node* n, Matrix v) {
+void put(Machine& m, Node* n, VgMatrix v) {
   // Only that of images may be a perspective.
   if (n->key != VG_MATRIX_IMAGE_USER_TO_SURFACE) v[2] = v[5] = 0, v[8] = 1;
   Num numbers[9];
   for (size_t i = 0; i < 9; ++i) numbers[i] = Num(v[i]);
   m.set(n, f_vg_matrix::values, 0, numbers, 9);
 }
-Matrix value_of(const Node* n) {
-  Matrix now;
+VgMatrix value_of(const Node* n) {
+  VgMatrix now;
   memcpy(now.data(), n->at(f_vg_matrix::values), sizeof now);
   return now;
 }
-void multiply(Machine& m, const Matrix& by) {
+void multiply_current(Machine& m, const VgMatrix& by) {
   Node* n = matrix_node(m);
   if (!n) return;
-  Matrix now = value_of(n), out{};
+  VgMatrix now = value_of(n), out{};
   for (size_t c = 0; c < 3; ++c)
     for (size_t r = 0; r < 3; ++r)
       for (size_t k = 0; k < 3; ++k) out[c * 3 + r] += now[k * 3 + r] * by[c * 3 + k];
@@ -124,7 +124,7 @@ Pixels layer_pixels(Node* layer) {
   Rect all{0, 0, layer->get(f_vg_mask_layer::width), layer->get(f_vg_mask_layer::height)};
   return {layer, f_vg_mask_layer::content, all, all};
 }
-void read(Machine& m, const Pixels& p) { m.read(p.node, p.field); }
+void reads_pixels(Machine& m, const Pixels& p) { m.read(p.node, p.field); }
 // All pixels of `rect` (in the coordinates of the part) are replaced; whether all at once, and by what.
 void replaced(Machine& m, const Pixels& p, Rect rect, const Hash128& hash = NONE, uint64_t bytes = 0) {
   if (!p.node) return;
@@ -160,7 +160,7 @@ Node* image_of(Machine& m, int64_t name) {
 void read_image(Machine& m, Node* image) {
   if (!image) return;
   m.read(image);
-  read(m, pixels_of(m, image));
+  reads_pixels(m, pixels_of(m, image));
 }
 
 // ---- what drawing depends on --------------------------------------------------------------------
@@ -178,7 +178,7 @@ void read_blending(Machine& m) {
                      f_vg_context::VG_MASKING, f_vg_context::VG_COLOR_TRANSFORM})
     m.read(c, f);
   if (c->get(f_vg_context::VG_COLOR_TRANSFORM)) m.read(c, f_vg_context::VG_COLOR_TRANSFORM_VALUES);
-  if (c->get(f_vg_context::VG_MASKING)) read(m, mask_pixels(m));
+  if (c->get(f_vg_context::VG_MASKING)) reads_pixels(m, mask_pixels(m));
   scissored(m);
 }
 void read_shape(Machine& m, int64_t modes) {
@@ -234,7 +234,7 @@ void read_image_drawing(Machine& m, Node* image) {
 void extend(Machine& m, const double low[2], const double high[2], const Node* matrix) {
   Draw& d = m.drawing();
   if (!matrix) return;
-  const Matrix v = value_of(matrix);
+  const VgMatrix v = value_of(matrix);
   double least[2], most[2];
   for (unsigned i = 0; i < 4; ++i) {
     double x = i & 1 ? high[0] : low[0], y = i & 2 ? high[1] : low[1], w = v[2] * x + v[5] * y + v[8];
@@ -303,24 +303,24 @@ void vg_parameters(Machine& m, int64_t name, int64_t type, int64_t count, Array 
 
 void vg_matrix(Machine& m, Array values, int64_t load) {
   if (values.count() < 9) return m.refuse();
-  Matrix v;
+  VgMatrix v;
   for (size_t i = 0; i < 9; ++i) v[i] = values.at(i).floating();
   Node* n = matrix_node(m);
   if (!n) return;
   if (load) return put(m, n, v);
   if (n->key != VG_MATRIX_IMAGE_USER_TO_SURFACE) v[2] = v[5] = 0, v[8] = 1;
-  multiply(m, v);
+  multiply_current(m, v);
 }
 void vg_scale_matrix(Machine& m, double x, double y, int64_t load) {
-  Matrix v{x, 0, 0, 0, y, 0, 0, 0, 1};
-  if (!load) return multiply(m, v);
+  VgMatrix v{x, 0, 0, 0, y, 0, 0, 0, 1};
+  if (!load) return multiply_current(m, v);
   if (Node* n = matrix_node(m)) put(m, n, v);
 }
-void vg_translate(Machine& m, double x, double y) { multiply(m, {1, 0, 0, 0, 1, 0, x, y, 1}); }
-void vg_shear(Machine& m, double x, double y) { multiply(m, {1, y, 0, x, 1, 0, 0, 0, 1}); }
+void vg_translate(Machine& m, double x, double y) { multiply_current(m, {1, 0, 0, 0, 1, 0, x, y, 1}); }
+void vg_shear(Machine& m, double x, double y) { multiply_current(m, {1, y, 0, x, 1, 0, 0, 0, 1}); }
 void vg_rotate(Machine& m, double degrees) {
   double a = degrees * 3.14159265358979323846 / 180, s = std::sin(a), c = std::cos(a);
-  multiply(m, {c, s, 0, -s, c, 0, 0, 0, 1});
+  multiply_current(m, {c, s, 0, -s, c, 0, 0, 0, 1});
 }
 
 void vg_set_paint(Machine& m, int64_t name, int64_t modes) {
@@ -459,7 +459,7 @@ void vg_exchange(Machine& m) {
   std::erase_if(m.vg_shared, [&](auto& s) { return !s.image->alive && !held.count(s.image); });
   m.vg_exchanged = true;
 }
-void vg_read_surface(Machine& m) { read(m, surface_pixels(m)); }
+void vg_read_surface(Machine& m) { reads_pixels(m, surface_pixels(m)); }
 
 // ---- drawing ------------------------------------------------------------------------------------
 
@@ -601,10 +601,10 @@ void vg_copy_pixels(Machine& m, int64_t width, int64_t height) {
   draws(m, 0);
   scissored(m);
   Pixels surface = surface_pixels(m);
-  read(m, surface);
+  reads_pixels(m, surface);
   changed(m, surface);
 }
-void vg_read_pixels(Machine& m) { read(m, surface_pixels(m)); }
+void vg_read_pixels(Machine& m) { reads_pixels(m, surface_pixels(m)); }
 
 // ---- masks --------------------------------------------------------------------------------------
 
@@ -622,7 +622,7 @@ void vg_mask(Machine& m, int64_t name, int64_t operation, int64_t x, int64_t y, 
   } else {
     return;
   }
-  read(m, from);
+  reads_pixels(m, from);
   if (operation == VG_SET_MASK)
     replaced(m, mask, arriving(mask, x, y, from, 0, 0, width, height));  // VG_SET_MASK
   else
@@ -655,7 +655,7 @@ void vg_copy_mask(Machine& m, int64_t name, int64_t dx, int64_t dy, int64_t sx, 
   Node* n = used(m, c_vg_share::mask_layers, name);
   if (!n) return;
   Pixels mask = mask_pixels(m);
-  read(m, mask);
+  reads_pixels(m, mask);
   if (mask.all.empty())
     changed(m, layer_pixels(n));
   else
@@ -709,7 +709,7 @@ void vg_get_pixels(Machine& m, int64_t name, int64_t dx, int64_t dy, int64_t sx,
   Node* n = image_of(m, name);
   if (!n || width <= 0 || height <= 0) return m.refuse();
   Pixels from = surface_pixels(m), to = pixels_of(m, n);
-  read(m, from);
+  reads_pixels(m, from);
   if (from.all.empty())
     changed(m, to);
   else

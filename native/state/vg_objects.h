@@ -4,8 +4,6 @@
 
 namespace dt::state::run {
 
-inline constexpr Hash128 NONE{};
-
 inline Node* object(Machine& m, unsigned collection, int64_t name) {
   return name ? m.find(m.vg_share(), collection, static_cast<uint64_t>(name)) : nullptr;
 }

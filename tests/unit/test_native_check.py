@@ -76,3 +76,26 @@ def test_includes_lead_downwards(check: ModuleType) -> None:
     assert list(check.wrong_includes(path, '\n#include "../export/names.h"\n')) == [
         "native/core/trace.cc:2: core includes ../export/names.h, but export is not below it"
     ]
+
+
+def test_no_two_sources_of_a_folder_give_one_name(check: ModuleType, tmp_path: Path) -> None:
+    texts = {
+        "a.h": "namespace dt {\nenum Kind : int { SMALL, LARGE };\n}  // namespace dt\n",
+        "a.cc": '#include "a.h"\nnamespace dt {\nnamespace {\nconstexpr int MOST = 1, LEAST = 0;\nusing Row = int;\n'
+        "int size_of(int a) { return a; }\n}  // namespace\n}  // namespace dt\n#define SHORT 1\n",
+        "b.cc": "namespace dt {\nstatic bool size_of() { return true; }\nstruct LARGE {\n};\nusing Row = int;\n"
+        "namespace other {\nconst int MOST = 2;\n}  // namespace other\n}  // namespace dt\n#define SHORT 2\n",
+        "c.cc": "namespace dt {\nconstexpr int LEAST = 3;\nint size_of(long);\n}  // namespace dt\n",
+    }
+    room = tmp_path / "core"
+    room.mkdir()
+    for name, text in texts.items():
+        (room / name).write_text(text, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(check, "NATIVE", tmp_path)
+        assert sorted(check.names_that_meet(sorted(room.glob("*.cc")))) == [
+            "native/core/a.h:2: LARGE is a name at file level in native/core/b.cc:3 too: rename one",
+            "native/core/b.cc:10: SHORT is a name at file level in native/core/a.cc:9 too: rename one",
+            "native/core/b.cc:2: size_of is a name at file level in native/core/a.cc:6 too: rename one",
+            "native/core/c.cc:2: LEAST is a name at file level in native/core/a.cc:4 too: rename one",
+        ]

@@ -14,10 +14,10 @@ namespace dt::play::metrics {
 namespace {
 
 constexpr size_t MOST_MONITORS = 256;  // a context has at a time
-constexpr uint32_t MOST_BYTES = 1 << 24;
+constexpr uint32_t MOST_RESULT = 1 << 24;
 constexpr uint64_t WAIT_NS = 1000000000ull;
 
-bool has_all_functions() {
+bool has_monitors() {
   return driver::glGetPerfMonitorGroupsAMD && driver::glGetPerfMonitorCountersAMD &&
          driver::glGetPerfMonitorGroupStringAMD && driver::glGetPerfMonitorCounterStringAMD &&
          driver::glGetPerfMonitorCounterInfoAMD && driver::glGenPerfMonitorsAMD && driver::glDeletePerfMonitorsAMD &&
@@ -33,7 +33,7 @@ std::string name_of(const std::function<void(int, int*, char*)>& ask) {
   return std::string(text, strnlen(text, sizeof text - 1));
 }
 
-struct Counter {
+struct MonitorCounter {
   std::string name;
   uint32_t type = 0;
   double most = 0;
@@ -41,11 +41,11 @@ struct Counter {
 struct Group {
   std::string name;
   int room = 0;
-  std::map<uint32_t, Counter> counters;
+  std::map<uint32_t, MonitorCounter> counters;
 };
 
 // What the driver has, as the current context says it. Asked once for the plan, where there may be ten thousand.
-std::map<uint32_t, Group> catalogue() {
+std::map<uint32_t, Group> monitor_groups() {
   std::map<uint32_t, Group> found;
   int count = 0;
   driver::glGetPerfMonitorGroupsAMD(&count, 0, nullptr);
@@ -62,7 +62,7 @@ std::map<uint32_t, Group> catalogue() {
     std::vector<uint32_t> counters(static_cast<size_t>(n));
     driver::glGetPerfMonitorCountersAMD(id, &n, &g.room, static_cast<int>(counters.size()), counters.data());
     for (uint32_t c : counters) {
-      Counter& counter = g.counters[c];
+      MonitorCounter& counter = g.counters[c];
       counter.name = name_of([&](int room, int* length, char* text) {
         driver::glGetPerfMonitorCounterStringAMD(id, c, room, length, text);
       });
@@ -86,11 +86,9 @@ std::map<uint32_t, Group> catalogue() {
   return found;
 }
 
-const std::map<uint32_t, Group>& known() { return once_a_context<catalogue>(); }
+const std::map<uint32_t, Group>& known_groups() { return once_a_context<monitor_groups>(); }
 
-size_t bytes_of(uint32_t type) { return type == GL_UNSIGNED_INT64_AMD ? 8 : 4; }
-
-using Place = ExtensionBackend::Place;
+size_t counter_bytes(uint32_t type) { return type == GL_UNSIGNED_INT64_AMD ? 8 : 4; }
 
 double decoded(const uint8_t* at, uint32_t type, size_t bytes) {
   if (type == GL_FLOAT || type == GL_PERCENTAGE_AMD) {
@@ -105,24 +103,24 @@ double decoded(const uint8_t* at, uint32_t type, size_t bytes) {
 
 // Records of {group, counter, value}. How long a value is follows from its type, but drivers have been seen to write 8
 // bytes for what they call GL_UNSIGNED_INT, and to hand out every counter whatever was selected: what fits is taken.
-bool records(const std::vector<uint8_t>& data, const std::vector<Place>& wanted,
-             const std::map<uint32_t, Group>& groups, std::map<Place, double>& out) {
+bool records(const std::vector<uint8_t>& data, const std::vector<ExtensionBackend::Place>& wanted,
+             const std::map<uint32_t, Group>& groups, std::map<ExtensionBackend::Place, double>& out) {
   for (size_t fixed : {size_t{0}, size_t{8}, size_t{4}}) {
     out.clear();
     size_t at = 0;
     bool good = true;
     while (good && at < data.size()) {
-      Place place;
+      ExtensionBackend::Place place;
       if (data.size() - at < 8) good = false;
       if (!good) break;
       memcpy(&place.first, &data[at], 4);
       memcpy(&place.second, &data[at + 4], 4);
       auto g = groups.find(place.first);
       if (g == groups.end()) good = false;
-      auto c = good ? g->second.counters.find(place.second) : std::map<uint32_t, Counter>::const_iterator{};
+      auto c = good ? g->second.counters.find(place.second) : std::map<uint32_t, MonitorCounter>::const_iterator{};
       if (good && c == g->second.counters.end()) good = false;
       if (!good) break;
-      size_t bytes = fixed ? fixed : bytes_of(c->second.type);
+      size_t bytes = fixed ? fixed : counter_bytes(c->second.type);
       if (data.size() - at - 8 < bytes || out.contains(place))
         good = false;
       else
@@ -141,7 +139,7 @@ struct AmdPending {
   uint32_t monitor;
   bool ended, fetched;
   const char* why;
-  std::map<Place, double> values, before;  // `before`: what nothing at all had
+  std::map<ExtensionBackend::Place, double> values, before;  // `before`: what nothing at all had
 };
 // By the specification counters start at 0 each time. Drivers have been seen whose counters just go on.
 enum Anew : uint8_t { UNKNOWN, YES, NO };
@@ -159,12 +157,12 @@ class AmdSource : public ContextSource<AmdState> {
   using Pending = AmdPending;
 
  public:
-  AmdSource(const std::vector<int>& numbers, std::vector<Place> places)
+  AmdSource(const std::vector<int>& numbers, std::vector<ExtensionBackend::Place> places)
       : ContextSource(numbers), places_(std::move(places)) {}
   int order() const override { return 5; }
 
   bool begin(uint64_t segment, std::string& why) override {
-    if (!has_extension("GL_AMD_performance_monitor") || !has_all_functions())
+    if (!has_extension("GL_AMD_performance_monitor") || !has_monitors())
       return why = "no GL_AMD_performance_monitor in this context", false;
     State& s = state();
     if (!s.why.empty()) return why = s.why, false;
@@ -215,7 +213,7 @@ class AmdSource : public ContextSource<AmdState> {
         return true;
       }
     }
-    std::map<Place, double> before;
+    std::map<ExtensionBackend::Place, double> before;
     if (segment != TRIAL && s.starts_anew != YES && !empty(monitor, before)) before.clear();
     driver::glBeginPerfMonitorAMD(monitor);
     s.pending.push_back({segment, monitor, false, false, nullptr, {}, std::move(before)});
@@ -239,7 +237,7 @@ class AmdSource : public ContextSource<AmdState> {
     }
   }
   void release(State& s) override {
-    if (has_all_functions() && !s.made.empty() && !s.single_use)
+    if (has_monitors() && !s.made.empty() && !s.single_use)
       driver::glDeletePerfMonitorsAMD(static_cast<int>(s.made.size()), s.made.data());
   }
   static std::string hex(uint32_t v) {
@@ -259,18 +257,18 @@ class AmdSource : public ContextSource<AmdState> {
     why = s.why = "the driver refuses to select these counters: GL error " + hex(error);
     return false;
   }
-  bool read(uint32_t monitor, std::map<Place, double>& values) {
+  bool read(uint32_t monitor, std::map<ExtensionBackend::Place, double>& values) {
     uint32_t size = 0;
     int written = 0;
     driver::glGetPerfMonitorCounterDataAMD(monitor, GL_PERFMON_RESULT_SIZE_AMD, sizeof size, &size, &written);
-    if (!size || size > MOST_BYTES) return false;
+    if (!size || size > MOST_RESULT) return false;
     std::vector<uint8_t> data(size + 3u);
     written = 0;
     driver::glGetPerfMonitorCounterDataAMD(monitor, GL_PERFMON_RESULT_AMD, static_cast<int>(size),
                                            reinterpret_cast<uint32_t*>(data.data()), &written);
     if (written <= 0 || static_cast<uint32_t>(written) > size) written = 0;
     data.resize(static_cast<size_t>(written));
-    return records(data, places_, known(), values);
+    return records(data, places_, known_groups(), values);
   }
   bool wait_for(uint32_t monitor) {
     uint32_t there = 0;
@@ -281,20 +279,20 @@ class AmdSource : public ContextSource<AmdState> {
     return there != 0;
   }
   // Measures nothing.
-  bool empty(uint32_t monitor, std::map<Place, double>& values) {
+  bool empty(uint32_t monitor, std::map<ExtensionBackend::Place, double>& values) {
     driver::glBeginPerfMonitorAMD(monitor);
     driver::glEndPerfMonitorAMD(monitor);
     return wait_for(monitor) && read(monitor, values);
   }
   // The first time that something was counted: whether nothing has as much.
   void learn(State& s, const Pending& p) {
-    auto tells = [&](const Place& place) {
-      uint32_t type = known().at(place.first).counters.at(place.second).type;
+    auto tells = [&](const ExtensionBackend::Place& place) {
+      uint32_t type = known_groups().at(place.first).counters.at(place.second).type;
       double v = p.values.at(place);
       return (type == GL_UNSIGNED_INT || type == GL_UNSIGNED_INT64_AMD) && v > 0 && v != 4294967295.0;
     };
     bool all = true;
-    std::map<Place, double> nothing;
+    std::map<ExtensionBackend::Place, double> nothing;
     if (std::none_of(places_.begin(), places_.end(), tells) || !empty(p.monitor, nothing)) return;
     for (auto& place : places_)
       if (tells(place)) all &= nothing[place] >= p.values.at(place);
@@ -340,7 +338,7 @@ class AmdSource : public ContextSource<AmdState> {
         continue;
       }
       double v = p.values.at(places_[i]);
-      const Counter& c = known().at(places_[i].first).counters.at(places_[i].second);
+      const MonitorCounter& c = known_groups().at(places_[i].first).counters.at(places_[i].second);
       // The largest number of the type means that it ran over; so does one beyond what the driver says is possible.
       bool over =
           (c.type == GL_UNSIGNED_INT && v == 4294967295.0) || (c.most > 0 && v > c.most && c.type == GL_PERCENTAGE_AMD);
@@ -351,7 +349,7 @@ class AmdSource : public ContextSource<AmdState> {
     }
   }
 
-  std::vector<Place> places_;
+  std::vector<ExtensionBackend::Place> places_;
 };
 
 class Amd : public ExtensionBackend {
@@ -359,7 +357,7 @@ class Amd : public ExtensionBackend {
   Amd() : ExtensionBackend("amd", "GL_AMD_performance_monitor", "counters") {}
   std::vector<Offer> offers() override {
     std::vector<Offer> found;
-    for (auto& [group, g] : known())
+    for (auto& [group, g] : known_groups())
       for (auto& [counter, c] : g.counters) {
         const char* type = c.type == GL_PERCENTAGE_AMD ? "percent" : c.type == GL_FLOAT ? "mean" : "counter";
         found.push_back(
@@ -368,14 +366,15 @@ class Amd : public ExtensionBackend {
     return found;
   }
   size_t room_of(const std::string& group) override {
-    auto it = known().find(static_cast<uint32_t>(strtoul(group.c_str(), nullptr, 10)));
-    return it == known().end() || it->second.room < 0 ? 0 : static_cast<size_t>(it->second.room);
+    auto it = known_groups().find(static_cast<uint32_t>(strtoul(group.c_str(), nullptr, 10)));
+    return it == known_groups().end() || it->second.room < 0 ? 0 : static_cast<size_t>(it->second.room);
   }
 
  protected:
-  bool whole() override { return has_all_functions(); }
-  bool offers_any() override { return !known().empty(); }
-  std::unique_ptr<Source> counting(const std::vector<int>& numbers, std::vector<Place> places) override {
+  bool whole() override { return has_monitors(); }
+  bool offers_any() override { return !known_groups().empty(); }
+  std::unique_ptr<Source> counting(const std::vector<int>& numbers,
+                                   std::vector<ExtensionBackend::Place> places) override {
     return std::make_unique<AmdSource>(numbers, std::move(places));
   }
 } g_amd;

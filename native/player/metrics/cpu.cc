@@ -28,18 +28,18 @@ bool statm(unsigned long long& size, unsigned long long& resident) {
   return good;
 }
 
-double usage(long rusage::* what) {
+double resource_usage(long rusage::* what) {
   rusage u;
   getrusage(RUSAGE_SELF, &u);
   return static_cast<double>(u.*what);
 }
 
-enum What { WALL, THREAD, PROCESS, START, MINOR, MAJOR, VOLUNTARY, INVOLUNTARY, RESIDENT, VIRTUAL };
-struct Known {
+enum CpuFigure { WALL, THREAD, PROCESS, START, MINOR, MAJOR, VOLUNTARY, INVOLUNTARY, RESIDENT, VIRTUAL };
+struct CpuMetric {
   const char *spec, *group, *type, *unit;
-  What what;
+  CpuFigure what;
 };
-const Known KNOWN[] = {
+const CpuMetric CPU_METRICS[] = {
     {"wall", "time", "sum", "ns", WALL},
     {"thread", "time", "sum", "ns", THREAD},
     {"process", "time", "sum", "ns", PROCESS},
@@ -52,16 +52,16 @@ const Known KNOWN[] = {
     {"virtual", "memory", "last", "bytes", VIRTUAL},
 };
 
-double read(What what) {
+double read(CpuFigure what) {
   switch (what) {
     case WALL:
     case START: return static_cast<double>(clock_ns(CLOCK_MONOTONIC));
     case THREAD: return static_cast<double>(clock_ns(CLOCK_THREAD_CPUTIME_ID));
     case PROCESS: return static_cast<double>(clock_ns(CLOCK_PROCESS_CPUTIME_ID));
-    case MINOR: return usage(&rusage::ru_minflt);
-    case MAJOR: return usage(&rusage::ru_majflt);
-    case VOLUNTARY: return usage(&rusage::ru_nvcsw);
-    case INVOLUNTARY: return usage(&rusage::ru_nivcsw);
+    case MINOR: return resource_usage(&rusage::ru_minflt);
+    case MAJOR: return resource_usage(&rusage::ru_majflt);
+    case VOLUNTARY: return resource_usage(&rusage::ru_nvcsw);
+    case INVOLUNTARY: return resource_usage(&rusage::ru_nivcsw);
     case RESIDENT:
     case VIRTUAL: {
       unsigned long long size = 0, resident = 0;
@@ -74,7 +74,7 @@ double read(What what) {
 
 class CpuSource : public Source {
  public:
-  CpuSource(const std::vector<int>& numbers, std::vector<What> what)
+  CpuSource(const std::vector<int>& numbers, std::vector<CpuFigure> what)
       : Source(numbers), what_(std::move(what)), from_(what_.size()) {
     // Clocks are read closest to what is measured, files farthest.
     for (size_t i = 0; i < what_.size(); ++i) order_.push_back(i);
@@ -107,7 +107,7 @@ class CpuSource : public Source {
     uint64_t segment;
     std::vector<double> values;
   };
-  std::vector<What> what_;
+  std::vector<CpuFigure> what_;
   std::vector<double> from_;
   std::vector<size_t> order_;
   std::deque<Done> done_;
@@ -121,15 +121,15 @@ class Cpu : public Backend {
   std::string reason() override { return ""; }
   std::vector<Offer> offers() override {
     std::vector<Offer> found;
-    for (auto& k : KNOWN) found.push_back({k.spec, k.group, k.spec, k.type, k.unit, ""});
+    for (auto& k : CPU_METRICS) found.push_back({k.spec, k.group, k.spec, k.type, k.unit, ""});
     return found;
   }
   std::unique_ptr<Source> source(const std::vector<RequestedMetric>& all, const std::vector<int>& numbers,
                                  std::string& why) override {
-    std::vector<What> what;
+    std::vector<CpuFigure> what;
     for (int n : numbers) {
-      const Known* found = nullptr;
-      for (auto& k : KNOWN)
+      const CpuMetric* found = nullptr;
+      for (auto& k : CPU_METRICS)
         if (all[static_cast<size_t>(n)].spec == k.spec) found = &k;
       if (!found) return why = "there is no " + all[static_cast<size_t>(n)].spec, nullptr;
       what.push_back(found->what);

@@ -12,6 +12,7 @@
 
 namespace dt::play::metrics {
 
+inline bool starts(const char* name, const char* with) { return !strncmp(name, with, strlen(with)); }
 inline int integer(uint32_t name) {
   int values[16] = {};  // names of several values fill as many
   driver::glGetIntegerv(name, values);

@@ -1,5 +1,5 @@
 // What the kernel's GPU drivers say of this process in /proc/self/fdinfo: time on engines, cycles, memory
-// (Documentation/gpu/drm-usage-stats.rst).
+// (Documentation/gpu/drm-client_usage-stats.rst).
 #include <dirent.h>
 
 #include <cstdlib>
@@ -21,7 +21,7 @@ std::string folder() {
 }
 
 // The sum over the clients of this process, by key. A client that several files stand for counts once.
-std::map<std::string, double> usage() {
+std::map<std::string, double> client_usage() {
   std::map<std::string, double> found;
   std::set<std::string> clients;
   DIR* dir = opendir(folder().c_str());
@@ -64,10 +64,10 @@ class DrmSource : public Source {
   int order() const override { return 7; }
   bool begin(uint64_t segment, std::string&) override {
     segment_ = segment;
-    from_ = usage();
+    from_ = client_usage();
     return true;
   }
-  void end() override { done_.push_back({segment_, from_, usage()}); }
+  void end() override { done_.push_back({segment_, from_, client_usage()}); }
   void collect(Sink& to, bool) override {
     for (auto& d : done_)
       for (size_t i = 0; i < keys_.size(); ++i) {
@@ -98,14 +98,14 @@ class Drm : public Backend {
   Drm() : Backend("drm") {}
   bool per_context() const override { return false; }
   std::string reason() override {
-    return usage().empty()
+    return client_usage().empty()
                ? "the driver here says nothing of itself in /proc/self/fdinfo (none of the kernel's, or before Linux "
                  "5.19)"
                : "";
   }
   std::vector<Offer> offers() override {
     std::vector<Offer> found;
-    for (auto& [key, value] : usage()) {
+    for (auto& [key, value] : client_usage()) {
       size_t dash = key.find('-');
       std::string kind = key.substr(0, dash);
       found.push_back({key, kind, key.substr(dash + 1),

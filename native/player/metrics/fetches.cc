@@ -4,8 +4,8 @@
 #include <cstring>
 #include <vector>
 
+#include "draw_state.h"
 #include "shader_text.h"
-#include "source.h"
 #include "gl_enums.h"
 
 namespace dt::play::metrics {
@@ -21,12 +21,6 @@ bool samples_are_queried() {
     if (current) return true;
   }
   return false;
-}
-
-int integer(uint32_t name) {
-  int v = 0;
-  driver::glGetIntegerv(name, &v);
-  return v;
 }
 
 void bind_buffer(uint32_t target, uint32_t name) { driver::glBindBuffer(target, name); }
@@ -187,8 +181,8 @@ void FetchCounter::read() {
   for (uint64_t i = 0; i < used_; ++i) {
     uint32_t counts[FETCH_COUNTS] = {};
     if (at) memcpy(counts, at + i * stride_, sizeof counts);
-    results_.push_back({counts[FRAGMENT_FETCHES] + (static_cast<uint64_t>(counts[FRAGMENT_CARRY]) << 32),
-                        counts[EARLIER_FETCHES] + (static_cast<uint64_t>(counts[EARLIER_CARRY]) << 32)});
+    results_.push_back({counts[FRAGMENT_FETCH_COUNT] + (static_cast<uint64_t>(counts[FRAGMENT_FETCH_CARRY]) << 32),
+                        counts[VERTEX_FETCH_COUNT] + (static_cast<uint64_t>(counts[VERTEX_FETCH_CARRY]) << 32)});
   }
   if (at) memset(at, 0, bytes), buffer_.unmap();
   used_ = 0;

@@ -49,11 +49,11 @@ namespace {
 
 using namespace fragments;
 
-struct Known {
+struct FragmentMetric {
   const char *spec, *group, *unit;
   What what;
 };
-const Known KNOWN[] = {
+const FragmentMetric FRAGMENT_METRICS[] = {
     {"generated", "count", "count", GENERATED},
     {"discarded", "count", "count", DISCARDED},
     {"passed", "count", "count", PASSED},
@@ -72,8 +72,8 @@ const Known KNOWN[] = {
     {"above_4", "overdraw", "percent", ABOVE_4},
     {"above_8", "overdraw", "percent", ABOVE_8},
 };
-const Known* known(const std::string& spec) {
-  for (auto& k : KNOWN)
+const FragmentMetric* metric_of(const std::string& spec) {
+  for (auto& k : FRAGMENT_METRICS)
     if (spec == k.spec) return &k;
   return nullptr;
 }
@@ -84,13 +84,13 @@ class Fragments : public Backend {
   std::string reason() override { return current_context() ? "" : "there is no context"; }
   std::vector<Offer> offers() override {
     std::vector<Offer> found;
-    for (auto& k : KNOWN)
+    for (auto& k : FRAGMENT_METRICS)
       if (no_metric(k.what).empty()) found.push_back({k.spec, k.group, k.spec, "", k.unit, ""});
     return found;
   }
   std::vector<std::pair<std::string, std::string>> refusals() override {
     std::vector<std::pair<std::string, std::string>> found;
-    for (auto& k : KNOWN)
+    for (auto& k : FRAGMENT_METRICS)
       if (std::string why = no_metric(k.what); !why.empty()) found.emplace_back(k.spec, why);
     return found;
   }
@@ -98,7 +98,7 @@ class Fragments : public Backend {
                                  std::string& why) override {
     std::vector<FragmentSource::Entry> entries;
     for (int n : numbers) {
-      const Known* k = known(all[static_cast<size_t>(n)].spec);
+      const FragmentMetric* k = metric_of(all[static_cast<size_t>(n)].spec);
       if (!k) return why = "there is no " + all[static_cast<size_t>(n)].spec, nullptr;
       entries.push_back({n, k->what});
     }

@@ -5,18 +5,12 @@
 #include <span>
 #include <vector>
 
+#include "draw_state.h"
 #include "geometry_classes.h"
 #include "source.h"
 
 namespace dt::play::metrics::geometry {
 
-inline int integer(uint32_t name) {
-  int v[16] = {};
-  driver::glGetIntegerv(name, v);
-  return v[0];
-}
-inline bool enabled(uint32_t name) { return driver::glIsEnabled(name); }
-inline bool starts(const char* name, const char* with) { return !strncmp(name, with, strlen(with)); }
 inline bool contains(const char* name, const char* what) { return strstr(name, what) != nullptr; }
 
 // One draw, or one of many that a call makes.

@@ -10,13 +10,13 @@
 namespace dt::play::metrics {
 namespace {
 
-constexpr size_t MOST_QUERIES = 4096;  // a context has at a time
+constexpr size_t MOST_MADE = 4096;  // a context has at a time
 
-struct Counter {
+struct QueryTarget {
   const char *spec, *group;
   uint32_t target;
 };
-const Counter COUNTERS[] = {
+const QueryTarget COUNTERS[] = {
     {"samples_passed", "samples", GL_SAMPLES_PASSED},
     {"any_samples", "samples", GL_ANY_SAMPLES_PASSED},
     {"primitives_generated", "primitives", GL_PRIMITIVES_GENERATED},
@@ -33,13 +33,10 @@ const Counter COUNTERS[] = {
     {"clipping_input_primitives", "pipeline", GL_CLIPPING_INPUT_PRIMITIVES},
     {"clipping_output_primitives", "pipeline", GL_CLIPPING_OUTPUT_PRIMITIVES},
 };
-const Counter* counter(const std::string& spec) {
+const QueryTarget* target_of(const std::string& spec) {
   for (auto& c : COUNTERS)
     if (spec == c.spec) return &c;
   return nullptr;
-}
-bool is_occlusion(uint32_t target) {
-  return target == GL_SAMPLES_PASSED || target == GL_ANY_SAMPLES_PASSED || target == GL_ANY_SAMPLES_PASSED_CONSERVATIVE;
 }
 
 // The functions of queries as the current context has them.
@@ -94,7 +91,7 @@ std::string no_query(uint32_t target) {
     if (es && !has("GL_EXT_disjoint_timer_query")) return "no GL_EXT_disjoint_timer_query";
     if (!es && v < 33 && !has("GL_ARB_timer_query") && !(target == GL_TIME_ELAPSED && has("GL_EXT_timer_query")))
       return "no GL_ARB_timer_query";
-    return bits(target) > 0 ? "" : "the driver's counter has 0 bits";
+    return bits(target) > 0 ? "" : "the driver's target_of has 0 bits";
   }
   if (target == GL_SAMPLES_PASSED) {
     if (es) return "OpenGL ES tells only whether samples passed";
@@ -138,7 +135,7 @@ class Names {
   void give(uint32_t target, uint32_t name) {
     if (name) free_[target].push_back(name);
   }
-  bool full() const { return made_ >= MOST_QUERIES; }
+  bool full() const { return made_ >= MOST_MADE; }
   void remove() {
     for (auto& [target, names] : free_)
       if (!names.empty()) functions().remove(static_cast<int>(names.size()), names.data());
@@ -398,7 +395,7 @@ class Gl : public Backend {
     return found;
   }
   std::string group_of(const std::string& spec) override {
-    const Counter* c = counter(spec);
+    const QueryTarget* c = target_of(spec);
     return c ? c->group : "time";
   }
   std::unique_ptr<Source> source(const std::vector<RequestedMetric>& all, const std::vector<int>& numbers,
@@ -406,7 +403,7 @@ class Gl : public Backend {
     std::vector<GlSource::Entry> entries;
     for (int n : numbers) {
       const std::string& spec = all[static_cast<size_t>(n)].spec;
-      const Counter* c = counter(spec);
+      const QueryTarget* c = target_of(spec);
       if (!c && spec != "elapsed" && spec != "start") return why = "there is no " + spec, nullptr;
       uint32_t target = c ? c->target : spec == "start" ? GL_TIMESTAMP : GL_TIME_ELAPSED;
       entries.push_back({n, target});

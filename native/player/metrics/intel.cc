@@ -13,15 +13,15 @@ namespace dt::play::metrics {
 namespace {
 
 constexpr size_t MOST_HANDLES = 256;
-constexpr uint32_t MOST_BYTES = 1 << 20, MOST_QUERIES = 4096, MOST_COUNTERS = 1 << 16;
+constexpr uint32_t MOST_ANSWER = 1 << 20, MOST_KINDS = 4096, MOST_COUNTERS = 1 << 16;
 
-bool has_all_functions() {
+bool has_queries() {
   return driver::glGetFirstPerfQueryIdINTEL && driver::glGetNextPerfQueryIdINTEL && driver::glGetPerfQueryInfoINTEL &&
          driver::glGetPerfCounterInfoINTEL && driver::glCreatePerfQueryINTEL && driver::glDeletePerfQueryINTEL &&
          driver::glBeginPerfQueryINTEL && driver::glEndPerfQueryINTEL && driver::glGetPerfQueryDataINTEL;
 }
 
-struct Counter {
+struct QueryCounter {
   std::string name, text;
   uint32_t offset = 0, bytes = 0, type = 0, data = 0;
   uint64_t most = 0;
@@ -29,15 +29,15 @@ struct Counter {
 struct Query {
   std::string name;
   uint32_t bytes = 0;
-  std::map<uint32_t, Counter> counters;
+  std::map<uint32_t, QueryCounter> counters;
 };
 
-std::map<uint32_t, Query> catalogue() {
+std::map<uint32_t, Query> query_catalogue() {
   std::map<uint32_t, Query> found;
   uint32_t id = 0;
   drain_errors();
   driver::glGetFirstPerfQueryIdINTEL(&id);
-  while (id && found.size() < MOST_QUERIES && !found.contains(id)) {
+  while (id && found.size() < MOST_KINDS && !found.contains(id)) {
     char name[257] = {};
     uint32_t bytes = 0, counters = 0, instances = 0, caps = 0;
     driver::glGetPerfQueryInfoINTEL(id, 256, name, &bytes, &counters, &instances, &caps);
@@ -47,7 +47,7 @@ std::map<uint32_t, Query> catalogue() {
     q.bytes = bytes;
     for (uint32_t c = 1; c <= counters && c <= MOST_COUNTERS; ++c) {
       char counter_name[257] = {}, text[1025] = {};
-      Counter counter;
+      QueryCounter counter;
       driver::glGetPerfCounterInfoINTEL(id, c, 256, counter_name, 1024, text, &counter.offset, &counter.bytes,
                                         &counter.type, &counter.data, &counter.most);
       if (take_error()) continue;
@@ -64,9 +64,7 @@ std::map<uint32_t, Query> catalogue() {
   return found;
 }
 
-const std::map<uint32_t, Query>& known() { return once_a_context<catalogue>(); }
-
-using Place = ExtensionBackend::Place;  // its group is a query
+const std::map<uint32_t, Query>& known_queries() { return once_a_context<query_catalogue>(); }
 
 struct IntelPending {
   uint64_t segment;
@@ -86,7 +84,7 @@ class IntelSource : public ContextSource<IntelState> {
   using Pending = IntelPending;
 
  public:
-  IntelSource(const std::vector<int>& numbers, std::vector<Place> places)
+  IntelSource(const std::vector<int>& numbers, std::vector<ExtensionBackend::Place> places)
       : ContextSource(numbers), places_(std::move(places)) {
     for (auto& [query, counter] : places_)
       if (std::find(queries_.begin(), queries_.end(), query) == queries_.end()) queries_.push_back(query);
@@ -94,12 +92,12 @@ class IntelSource : public ContextSource<IntelState> {
   int order() const override { return 5; }
 
   bool begin(uint64_t segment, std::string& why) override {
-    if (!has_extension("GL_INTEL_performance_query") || !has_all_functions())
+    if (!has_extension("GL_INTEL_performance_query") || !has_queries())
       return why = "no GL_INTEL_performance_query in this context", false;
     State& s = state();
     if (!s.why.empty()) return why = s.why, false;
     for (uint32_t query : queries_)
-      if (!known().contains(query)) return why = "this context does not have the query", false;
+      if (!known_queries().contains(query)) return why = "this context does not have the query", false;
     Pending p{segment, {}, false};
     if (!s.tried) drain_errors();
     for (uint32_t query : queries_) {
@@ -144,9 +142,9 @@ class IntelSource : public ContextSource<IntelState> {
       std::vector<std::vector<uint8_t>> data(queries_.size());
       std::vector<const char*> why(queries_.size());
       for (size_t i = 0; i < queries_.size(); ++i) {
-        const Query& q = known().at(queries_[i]);
+        const Query& q = known_queries().at(queries_[i]);
         uint32_t written = 0;
-        if (!q.bytes || q.bytes > MOST_BYTES) {
+        if (!q.bytes || q.bytes > MOST_ANSWER) {
           why[i] = "the driver's result makes no sense";
           continue;
         }
@@ -163,14 +161,15 @@ class IntelSource : public ContextSource<IntelState> {
         if (why[i])
           to.lost(p.segment, metrics[m], why[i]);
         else
-          value(to, p.segment, metrics[m], known().at(places_[m].first).counters.at(places_[m].second), data[i]);
+          value(to, p.segment, metrics[m], known_queries().at(places_[m].first).counters.at(places_[m].second),
+                data[i]);
       }
       for (size_t i = 0; i < queries_.size(); ++i) s.free[queries_[i]].push_back(p.handles[i]);
       s.pending.pop_front();
     }
   }
   void release(State& s) override {
-    if (!has_all_functions()) return;
+    if (!has_queries()) return;
     for (auto& p : s.pending)
       for (uint32_t handle : p.handles) driver::glDeletePerfQueryINTEL(handle);
     for (auto& [query, handles] : s.free)
@@ -182,7 +181,7 @@ class IntelSource : public ContextSource<IntelState> {
       driver::glDeletePerfQueryINTEL(handle);
     }
   }
-  static void value(Sink& to, uint64_t segment, int metric, const Counter& c, const std::vector<uint8_t>& data) {
+  static void value(Sink& to, uint64_t segment, int metric, const QueryCounter& c, const std::vector<uint8_t>& data) {
     size_t bytes =
         c.data == GL_PERFQUERY_COUNTER_DATA_UINT64_INTEL || c.data == GL_PERFQUERY_COUNTER_DATA_DOUBLE_INTEL ? 8 : 4;
     if (c.offset > data.size() || data.size() - c.offset < bytes)
@@ -212,7 +211,7 @@ class IntelSource : public ContextSource<IntelState> {
     to.value(segment, metric, v);
   }
 
-  std::vector<Place> places_;
+  std::vector<ExtensionBackend::Place> places_;
   std::vector<uint32_t> queries_;
 };
 
@@ -223,7 +222,7 @@ class Intel : public ExtensionBackend {
                          "queries (rights may be missing: dev.i915.perf_stream_paranoid)") {}
   std::vector<Offer> offers() override {
     std::vector<Offer> found;
-    for (auto& [query, q] : known())
+    for (auto& [query, q] : known_queries())
       for (auto& [counter, c] : q.counters) {
         const char* type =
             c.type == GL_PERFQUERY_COUNTER_DURATION_NORM_INTEL || c.type == GL_PERFQUERY_COUNTER_THROUGHPUT_INTEL
@@ -237,9 +236,10 @@ class Intel : public ExtensionBackend {
   }
 
  protected:
-  bool whole() override { return has_all_functions(); }
-  bool offers_any() override { return !known().empty(); }
-  std::unique_ptr<Source> counting(const std::vector<int>& numbers, std::vector<Place> places) override {
+  bool whole() override { return has_queries(); }
+  bool offers_any() override { return !known_queries().empty(); }
+  std::unique_ptr<Source> counting(const std::vector<int>& numbers,
+                                   std::vector<ExtensionBackend::Place> places) override {
     return std::make_unique<IntelSource>(numbers, std::move(places));
   }
 } g_intel;

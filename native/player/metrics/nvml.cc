@@ -12,7 +12,7 @@ namespace dt::play::metrics {
 namespace {
 
 // As nvml.h has them.
-using Device = void*;
+using NvmlDevice = void*;
 struct Utilization {
   unsigned gpu, memory;
 };
@@ -21,26 +21,26 @@ struct Memory {
 };
 enum : int { SUCCESS = 0, CLOCK_GRAPHICS = 0, CLOCK_SM = 1, CLOCK_MEMORY = 2, TEMPERATURE_GPU = 0 };
 
-struct Library {
+struct NvmlLibrary {
   int (*init)() = nullptr;
   int (*count)(unsigned*) = nullptr;
-  int (*handle)(unsigned, Device*) = nullptr;
-  int (*name)(Device, char*, unsigned) = nullptr;
-  int (*utilization)(Device, Utilization*) = nullptr;
-  int (*power)(Device, unsigned*) = nullptr;
-  int (*energy)(Device, unsigned long long*) = nullptr;
-  int (*clock)(Device, int, unsigned*) = nullptr;
-  int (*temperature)(Device, int, unsigned*) = nullptr;
-  int (*memory)(Device, Memory*) = nullptr;
+  int (*handle)(unsigned, NvmlDevice*) = nullptr;
+  int (*name)(NvmlDevice, char*, unsigned) = nullptr;
+  int (*utilization)(NvmlDevice, Utilization*) = nullptr;
+  int (*power)(NvmlDevice, unsigned*) = nullptr;
+  int (*energy)(NvmlDevice, unsigned long long*) = nullptr;
+  int (*clock)(NvmlDevice, int, unsigned*) = nullptr;
+  int (*temperature)(NvmlDevice, int, unsigned*) = nullptr;
+  int (*memory)(NvmlDevice, Memory*) = nullptr;
   const char* (*error)(int) = nullptr;
-  std::vector<Device> devices;
+  std::vector<NvmlDevice> devices;
   std::vector<std::string> names;
   std::string why;
 };
 
-Library& library() {
-  static Library made = [] {
-    Library l;
+NvmlLibrary& nvml_library() {
+  static NvmlLibrary made = [] {
+    NvmlLibrary l;
     void* so = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!so) {
       l.why = "there is no libnvidia-ml.so.1: no driver of NVIDIA's";
@@ -75,7 +75,7 @@ Library& library() {
       return l;
     }
     for (unsigned i = 0; i < count && i < 64; ++i) {
-      Device device = nullptr;
+      NvmlDevice device = nullptr;
       char name[96] = {};
       if (l.handle(i, &device) != SUCCESS) continue;
       if (l.name) l.name(device, name, sizeof name);
@@ -87,66 +87,66 @@ Library& library() {
   return made;
 }
 
-struct Known {
+struct NvmlMetric {
   const char *name, *type, *unit;
-  bool (*read)(Library&, Device, double&);
+  bool (*read)(NvmlLibrary&, NvmlDevice, double&);
 };
-const Known KNOWN[] = {
+const NvmlMetric NVML_METRICS[] = {
     {"gpu_utilization", "percent", "percent",
-     [](Library& l, Device d, double& v) {
+     [](NvmlLibrary& l, NvmlDevice d, double& v) {
        Utilization u{};
        return l.utilization && l.utilization(d, &u) == SUCCESS && (v = u.gpu, true);
      }},
     {"memory_utilization", "percent", "percent",
-     [](Library& l, Device d, double& v) {
+     [](NvmlLibrary& l, NvmlDevice d, double& v) {
        Utilization u{};
        return l.utilization && l.utilization(d, &u) == SUCCESS && (v = u.memory, true);
      }},
     {"power", "gauge", "mW",
-     [](Library& l, Device d, double& v) {
+     [](NvmlLibrary& l, NvmlDevice d, double& v) {
        unsigned p = 0;
        return l.power && l.power(d, &p) == SUCCESS && (v = p, true);
      }},
     {"energy", "counter", "mJ",
-     [](Library& l, Device d, double& v) {
+     [](NvmlLibrary& l, NvmlDevice d, double& v) {
        unsigned long long e = 0;
        return l.energy && l.energy(d, &e) == SUCCESS && (v = static_cast<double>(e), true);
      }},
     {"graphics_clock", "gauge", "MHz",
-     [](Library& l, Device d, double& v) {
+     [](NvmlLibrary& l, NvmlDevice d, double& v) {
        unsigned c = 0;
        return l.clock && l.clock(d, CLOCK_GRAPHICS, &c) == SUCCESS && (v = c, true);
      }},
     {"sm_clock", "gauge", "MHz",
-     [](Library& l, Device d, double& v) {
+     [](NvmlLibrary& l, NvmlDevice d, double& v) {
        unsigned c = 0;
        return l.clock && l.clock(d, CLOCK_SM, &c) == SUCCESS && (v = c, true);
      }},
     {"memory_clock", "gauge", "MHz",
-     [](Library& l, Device d, double& v) {
+     [](NvmlLibrary& l, NvmlDevice d, double& v) {
        unsigned c = 0;
        return l.clock && l.clock(d, CLOCK_MEMORY, &c) == SUCCESS && (v = c, true);
      }},
     {"temperature", "gauge", "C",
-     [](Library& l, Device d, double& v) {
+     [](NvmlLibrary& l, NvmlDevice d, double& v) {
        unsigned t = 0;
        return l.temperature && l.temperature(d, TEMPERATURE_GPU, &t) == SUCCESS && (v = t, true);
      }},
     {"memory_used", "gauge", "bytes",
-     [](Library& l, Device d, double& v) {
+     [](NvmlLibrary& l, NvmlDevice d, double& v) {
        Memory m{};
        return l.memory && l.memory(d, &m) == SUCCESS && (v = static_cast<double>(m.used), true);
      }},
 };
 
-struct Place {
+struct DeviceMetric {
   size_t device;
-  const Known* what;
+  const NvmlMetric* what;
 };
 
 class NvmlSource : public Source {
  public:
-  NvmlSource(const std::vector<int>& numbers, std::vector<Place> places)
+  NvmlSource(const std::vector<int>& numbers, std::vector<DeviceMetric> places)
       : Source(numbers), places_(std::move(places)), from_(places_.size()) {}
   bool per_context() const override { return false; }
   int order() const override { return 8; }
@@ -181,8 +181,10 @@ class NvmlSource : public Source {
     std::vector<bool> good;
   };
   bool counts(size_t i) const { return !strcmp(places_[i].what->type, "counter"); }
-  bool read(size_t i, double& v) { return places_[i].what->read(library(), library().devices[places_[i].device], v); }
-  std::vector<Place> places_;
+  bool read(size_t i, double& v) {
+    return places_[i].what->read(nvml_library(), nvml_library().devices[places_[i].device], v);
+  }
+  std::vector<DeviceMetric> places_;
   std::vector<double> from_;
   std::deque<Done> done_;
   uint64_t segment_ = 0;
@@ -192,12 +194,12 @@ class Nvml : public Backend {
  public:
   Nvml() : Backend("nvml") {}
   bool per_context() const override { return false; }
-  std::string reason() override { return library().why; }
+  std::string reason() override { return nvml_library().why; }
   std::vector<Offer> offers() override {
     std::vector<Offer> found;
-    Library& l = library();
+    NvmlLibrary& l = nvml_library();
     for (size_t d = 0; d < l.devices.size(); ++d)
-      for (auto& k : KNOWN) {
+      for (auto& k : NVML_METRICS) {
         double v = 0;
         if (!k.read(l, l.devices[d], v)) continue;
         found.push_back(
@@ -208,16 +210,16 @@ class Nvml : public Backend {
   std::string group_of(const std::string&) override { return "all"; }
   std::unique_ptr<Source> source(const std::vector<RequestedMetric>& all, const std::vector<int>& numbers,
                                  std::string& why) override {
-    std::vector<Place> places;
+    std::vector<DeviceMetric> places;
     for (int n : numbers) {
       const std::string& spec = all[static_cast<size_t>(n)].spec;
       size_t colon = spec.find(':');
       size_t device = strtoul(spec.c_str(), nullptr, 10);
-      const Known* what = nullptr;
-      for (auto& k : KNOWN)
+      const NvmlMetric* what = nullptr;
+      for (auto& k : NVML_METRICS)
         if (colon != spec.npos && spec.substr(colon + 1) == k.name) what = &k;
-      if (!what || device >= library().devices.size())
-        return why = library().why.empty() ? "there is no " + spec : library().why, nullptr;
+      if (!what || device >= nvml_library().devices.size())
+        return why = nvml_library().why.empty() ? "there is no " + spec : nvml_library().why, nullptr;
       places.push_back({device, what});
     }
     return std::make_unique<NvmlSource>(numbers, std::move(places));

@@ -24,7 +24,7 @@ using namespace nvperf;
 
 constexpr uint32_t MOST_RANGES = 512, NAME_LENGTH = 16;  // of a pass
 constexpr size_t BUFFERS = 5;                            // passes whose results may be on their way
-constexpr uint64_t WAIT_NS = 2000000000ull;
+constexpr uint64_t DECODING_NS = 2000000000ull;
 
 const char* said(int status) {
   static const char* const KNOWN[] = {
@@ -58,7 +58,7 @@ const char* said(int status) {
 }
 
 // The library, and which of its two faces the current driver answers to: contexts of EGL, or of GLX.
-struct Library {
+struct PerfLibrary {
   void* handle = nullptr;
   std::string why;
   std::string face;  // NVPW_EGL_, NVPW_OpenGL_
@@ -82,9 +82,9 @@ struct Library {
   std::map<std::string, int (*)(void*)> found_;
 };
 
-Library& library() {
-  static Library made = [] {
-    Library l;
+PerfLibrary& perf_library() {
+  static PerfLibrary made = [] {
+    PerfLibrary l;
     const char* named = getenv("DRAWTAP_NVPERF");
     std::string folder = named ? named : "";
     for (const char* name : {"libnvperf_grfx_host.so", "libnvperf_host.so"}) {
@@ -119,30 +119,30 @@ struct Chip {
 
 Chip& chip(const std::string& name) {
   static std::map<std::string, Chip> known;
-  auto [it, fresh] = known.try_emplace(library().face + name);
+  auto [it, fresh] = known.try_emplace(perf_library().face + name);
   Chip& c = it->second;
   if (!fresh) return c;
   c.name = name;
   EvaluatorSize size;
   size.chip = c.name.c_str();
-  if (!library().call("_MetricsEvaluator_CalculateScratchBufferSize", size, c.why)) return c;
+  if (!perf_library().call("_MetricsEvaluator_CalculateScratchBufferSize", size, c.why)) return c;
   c.scratch.resize(size.bytes);
   EvaluatorBegin begin;
   begin.scratch = c.scratch.data();
   begin.scratch_size = c.scratch.size();
   begin.chip = c.name.c_str();
-  if (library().call("_MetricsEvaluator_Initialize", begin, c.why)) c.evaluator = begin.evaluator;
+  if (perf_library().call("_MetricsEvaluator_Initialize", begin, c.why)) c.evaluator = begin.evaluator;
   return c;
 }
 
 // What a context runs on.
-struct Device {
+struct PerfDevice {
   std::string why, name;
   Chip* chip = nullptr;
 };
 
-bool ask_device(Device& d) {
-  Library& l = library();
+bool ask_device(PerfDevice& d) {
+  PerfLibrary& l = perf_library();
   Nothing nothing;
   DeviceIndex index;
   if (!l.call("_LoadDriver", nothing, d.why) || !l.call("_GraphicsContext_GetDeviceIndex", index, d.why)) return false;
@@ -178,24 +178,24 @@ bool ask_device(Device& d) {
   return l.call("_Profiler_GraphicsContext_EndSession", nothing, d.why);
 }
 
-const Device& device() {
-  static std::unordered_map<const void*, Device> known;
+const PerfDevice& device() {
+  static std::unordered_map<const void*, PerfDevice> known;
   auto [it, fresh] = known.try_emplace(current_context());
   if (!fresh) return it->second;
-  Device& d = it->second;
-  if (!library().why.empty()) return d.why = library().why, d;
+  PerfDevice& d = it->second;
+  if (!perf_library().why.empty()) return d.why = perf_library().why, d;
   const unsigned char* vendor = driver::glGetString ? driver::glGetString(GL_VENDOR) : nullptr;
   if (!vendor || !strstr(reinterpret_cast<const char*>(vendor), "NVIDIA"))
     return d.why = "the driver of this context is not NVIDIA's", d;
-  if (!library().face.empty()) return ask_device(d), d;
+  if (!perf_library().face.empty()) return ask_device(d), d;
   std::string first;
   for (const char* face : {"NVPW_EGL_", "NVPW_OpenGL_"}) {
-    library().face = face;
+    perf_library().face = face;
     d = {};
     if (ask_device(d)) return d;
     if (first.empty()) first = d.why;
   }
-  library().face.clear();
+  perf_library().face.clear();
   d.why = first;
   return d;
 }
@@ -206,14 +206,14 @@ struct Setup {
   std::vector<uint8_t> config, prefix;  // bytes for the library; vectors of bytes lie at multiples of 16
 };
 
-bool bytes_of(const char* function, void* from, std::vector<uint8_t>& out, std::string& why) {
+bool bytes_from(const char* function, void* from, std::vector<uint8_t>& out, std::string& why) {
   GetBytes get;
   get.from = from;
-  if (!library().call(function, get, why)) return false;
+  if (!perf_library().call(function, get, why)) return false;
   out.resize(get.copied);
   get.room = out.size();
   get.bytes = out.data();
-  return library().call(function, get, why);
+  return perf_library().call(function, get, why);
 }
 
 bool request_of(Chip& c, const std::string& metric, MetricRequest& out, std::string& why) {
@@ -221,13 +221,13 @@ bool request_of(Chip& c, const std::string& metric, MetricRequest& out, std::str
   ask.evaluator = c.evaluator;
   ask.name = metric.c_str();
   ask.request = &out;
-  if (!library().call("MetricsEvaluator_ConvertMetricNameToMetricEvalRequest", ask)) return true;
+  if (!perf_library().call("MetricsEvaluator_ConvertMetricNameToMetricEvalRequest", ask)) return true;
   return why = "NvPerf knows no " + metric + " on " + c.name, false;
 }
 
 // One pass of the GPU counts all of them, or the library says that it does not.
 bool set_up(Chip& c, const std::vector<std::string>& metrics, Setup& s, std::string& why) {
-  Library& l = library();
+  PerfLibrary& l = perf_library();
   s = {};
   s.requests.resize(metrics.size());
   for (size_t i = 0; i < metrics.size(); ++i)
@@ -264,7 +264,7 @@ bool set_up(Chip& c, const std::vector<std::string>& metrics, Setup& s, std::str
   }
   good = good && l.call("RawMetricsConfig_EndPassGroup", config, why) &&
          l.call("RawMetricsConfig_GenerateConfigImage", image, why) &&
-         bytes_of("RawMetricsConfig_GetConfigImage", create.config, s.config, why);
+         bytes_from("RawMetricsConfig_GetConfigImage", create.config, s.config, why);
   l.call("RawMetricsConfig_Destroy", config);
   if (!good) return false;
 
@@ -273,7 +273,7 @@ bool set_up(Chip& c, const std::vector<std::string>& metrics, Setup& s, std::str
   if (!l.call("CounterDataBuilder_Create", builder, why)) return false;
   add.to = builder.builder;
   good = l.call("CounterDataBuilder_AddMetrics", add, why) &&
-         bytes_of("CounterDataBuilder_GetCounterDataPrefix", builder.builder, s.prefix, why);
+         bytes_from("CounterDataBuilder_GetCounterDataPrefix", builder.builder, s.prefix, why);
   Config destroy;
   destroy.config = builder.builder;
   l.call("CounterDataBuilder_Destroy", destroy);
@@ -320,7 +320,7 @@ class NvPerfSource : public ContextSource<NvPerfState> {
     PushRange push;
     push.length = static_cast<size_t>(snprintf(name, sizeof name, "%zu", s.segments.size()));
     push.name = name;
-    if (!library().call("_Profiler_GraphicsContext_PushRange", push, why)) return s.why = why, false;
+    if (!perf_library().call("_Profiler_GraphicsContext_PushRange", push, why)) return s.why = why, false;
     s.segments.push_back(segment);
     s.ranged = true;
     return true;
@@ -332,7 +332,7 @@ class NvPerfSource : public ContextSource<NvPerfState> {
     s.ranged = false;
     Nothing nothing;
     std::string why;
-    if (!library().call("_Profiler_GraphicsContext_PopRange", nothing, why)) s.why = why;
+    if (!perf_library().call("_Profiler_GraphicsContext_PopRange", nothing, why)) s.why = why;
   }
 
   void frame(uint64_t) override {
@@ -374,13 +374,13 @@ class NvPerfSource : public ContextSource<NvPerfState> {
     if (s.in_pass) end_pass(s);
     while (decode(s, true)) {}
     Nothing nothing;
-    library().call("_Profiler_GraphicsContext_EndSession", nothing);
+    perf_library().call("_Profiler_GraphicsContext_EndSession", nothing);
     s.session = false;
   }
 
   bool open(State& s, std::string& why) {
     if (s.session) return true;
-    Library& l = library();
+    PerfLibrary& l = perf_library();
     TraceSize size;
     size.ranges = MOST_RANGES;
     size.name_length = NAME_LENGTH;
@@ -398,7 +398,7 @@ class NvPerfSource : public ContextSource<NvPerfState> {
   }
 
   bool begin_pass(State& s, std::string& why) {
-    Library& l = library();
+    PerfLibrary& l = perf_library();
     ImageOptions options;
     options.prefix = setup_.prefix.data();
     options.prefix_size = setup_.prefix.size();
@@ -442,7 +442,7 @@ class NvPerfSource : public ContextSource<NvPerfState> {
     Nothing nothing;
     std::string why;
     s.in_pass = false;
-    if (!library().call("_Profiler_GraphicsContext_EndPass", nothing, why)) {
+    if (!perf_library().call("_Profiler_GraphicsContext_EndPass", nothing, why)) {
       s.why = why;
       lose(s.segments, lasting(why));
       s.segments.clear();
@@ -462,14 +462,14 @@ class NvPerfSource : public ContextSource<NvPerfState> {
     Ended& p = s.passes.front();
     std::string why;
     Decode d;
-    for (uint64_t until = now_ns() + WAIT_NS;; usleep(50)) {
+    for (uint64_t until = now_ns() + DECODING_NS;; usleep(50)) {
       d = {};
       d.context = s.context;
       d.image_size = p.image.size();
       d.image = p.image.data();
       d.scratch_size = p.scratch.size();
       d.scratch = p.scratch.data();
-      if (!library().call("_Profiler_GraphicsContext_DecodeCounters", d, why) || d.one) break;
+      if (!perf_library().call("_Profiler_GraphicsContext_DecodeCounters", d, why) || d.one) break;
       if (!wait) return false;
       if (now_ns() > until) {
         why = "the GPU did not finish the counters in time";
@@ -487,7 +487,7 @@ class NvPerfSource : public ContextSource<NvPerfState> {
   }
 
   void evaluate(const Ended& p, std::string& why) {
-    Library& l = library();
+    PerfLibrary& l = perf_library();
     Chip& c = *device().chip;
     DeviceAttributes attributes;
     attributes.evaluator = c.evaluator;
@@ -557,13 +557,13 @@ class NvPerf : public Backend {
  public:
   NvPerf() : Backend("nvperf") {}
   std::string reason() override {
-    if (!library().why.empty()) return library().why;
+    if (!perf_library().why.empty()) return perf_library().why;
     return current_context() ? device().why : "there is no context";
   }
   std::vector<Offer> offers() override {
     std::vector<Offer> found;
     Chip& c = *device().chip;
-    Library& l = library();
+    PerfLibrary& l = perf_library();
     for (auto& derived : DERIVED) {
       MetricNames names;
       names.evaluator = c.evaluator;
@@ -585,7 +585,7 @@ class NvPerf : public Backend {
   std::string group_of(const std::string& spec) override { return spec.substr(0, spec.find("__")); }
   std::unique_ptr<Source> source(const std::vector<RequestedMetric>& all, const std::vector<int>& numbers,
                                  std::string& why) override {
-    if (!library().why.empty()) return why = library().why, nullptr;
+    if (!perf_library().why.empty()) return why = perf_library().why, nullptr;
     std::vector<std::string> names;
     for (int n : numbers) names.push_back(all[static_cast<size_t>(n)].spec);
     auto made = std::make_unique<NvPerfSource>(numbers, std::move(names));
@@ -600,20 +600,20 @@ class NvPerf : public Backend {
     Units units;
     units.evaluator = c.evaluator;
     units.request = &request;
-    if (library().call("MetricsEvaluator_GetMetricDimUnits", units) || units.count != 1) return "";
+    if (perf_library().call("MetricsEvaluator_GetMetricDimUnits", units) || units.count != 1) return "";
     units.factors = factors;
-    if (library().call("MetricsEvaluator_GetMetricDimUnits", units) || factors[0].exponent != 1) return "";
+    if (perf_library().call("MetricsEvaluator_GetMetricDimUnits", units) || factors[0].exponent != 1) return "";
     UnitName name;
     name.evaluator = c.evaluator;
     name.unit = factors[0].unit;
-    if (library().call("MetricsEvaluator_DimUnitToString", name) || !name.plural) return "";
+    if (perf_library().call("MetricsEvaluator_DimUnitToString", name) || !name.plural) return "";
     return !strcmp(name.plural, "nanoseconds") ? "ns" : name.plural;
   }
   static std::string about(Chip& c, uint8_t type, size_t index) {
     auto ask = [&](auto params, const char* function) {
       params.evaluator = c.evaluator;
       params.index = index;
-      return library().call(function, params) || !params.text ? std::string() : std::string(params.text);
+      return perf_library().call(function, params) || !params.text ? std::string() : std::string(params.text);
     };
     if (type == 0) return ask(CounterAbout{}, "MetricsEvaluator_GetCounterProperties");
     return type == 1 ? ask(RatioAbout{}, "MetricsEvaluator_GetRatioMetricProperties")

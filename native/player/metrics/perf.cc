@@ -13,7 +13,7 @@
 namespace dt::play::metrics {
 namespace {
 
-struct Known {
+struct PerfEvent {
   const char *spec, *group, *type, *unit;
   uint32_t kind;
   uint64_t config;
@@ -21,7 +21,7 @@ struct Known {
 constexpr uint64_t cache(uint64_t which, uint64_t result) {
   return which | PERF_COUNT_HW_CACHE_OP_READ << 8 | result << 16;
 }
-const Known KNOWN[] = {
+const PerfEvent PERF_EVENTS[] = {
     {"task_clock", "software", "duration", "ns", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK},
     {"cpu_clock", "software", "duration", "ns", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK},
     {"context_switches", "software", "counter", "count", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES},
@@ -48,13 +48,13 @@ const Known KNOWN[] = {
      cache(PERF_COUNT_HW_CACHE_DTLB, PERF_COUNT_HW_CACHE_RESULT_MISS)},
 };
 
-const Known* known(const std::string& spec) {
-  for (auto& k : KNOWN)
+const PerfEvent* event_of(const std::string& spec) {
+  for (auto& k : PERF_EVENTS)
     if (spec == k.spec) return &k;
   return nullptr;
 }
 
-int open_counter(const Known& k, bool user_only) {
+int open_counter(const PerfEvent& k, bool user_only) {
   perf_event_attr a;
   memset(&a, 0, sizeof a);
   a.size = sizeof a;
@@ -68,7 +68,7 @@ int open_counter(const Known& k, bool user_only) {
 }
 
 // A counter of this process, of user space alone where the kernel allows no more; below 0: none, errno says why.
-int counter(const Known& k) {
+int counter_of(const PerfEvent& k) {
   int fd = open_counter(k, false);
   if (fd < 0 && (errno == EACCES || errno == EPERM)) fd = open_counter(k, true);
   return fd;
@@ -86,7 +86,7 @@ std::string why_not(int error) {
   }
 }
 
-struct Reading {
+struct EventReading {
   uint64_t value = 0, enabled = 0, running = 0;
 };
 
@@ -109,7 +109,7 @@ class PerfSource : public Source {
     uint64_t until = now_ns() + 3000000;
     while (now_ns() < until) {}
     for (size_t i = 0; i < files_.size(); ++i) {
-      Reading now;
+      EventReading now;
       if (::read(files_[i], &now, sizeof now) != sizeof now ||
           now.running - from_[i].running < (now.enabled - from_[i].enabled) * 9 / 10) {
         why = "the processor does not have so many counters at once";
@@ -119,9 +119,9 @@ class PerfSource : public Source {
     return true;
   }
   void end() override {
-    done_.push_back({segment_, std::vector<Reading>(files_.size())});
+    done_.push_back({segment_, std::vector<EventReading>(files_.size())});
     for (size_t i = 0; i < files_.size(); ++i) {
-      Reading now;
+      EventReading now;
       if (::read(files_[i], &now, sizeof now) != sizeof now) continue;
       done_.back().readings[i] = {now.value - from_[i].value, now.enabled - from_[i].enabled,
                                   now.running - from_[i].running};
@@ -130,7 +130,7 @@ class PerfSource : public Source {
   void collect(Sink& to, bool) override {
     for (auto& d : done_)
       for (size_t i = 0; i < files_.size(); ++i) {
-        const Reading& r = d.readings[i];
+        const EventReading& r = d.readings[i];
         if (r.enabled && !r.running) to.lost(d.segment, metrics[i], "the counter did not run: others had its place");
         // Parts of the time without the counter are made up for, as perf does.
         else
@@ -145,10 +145,10 @@ class PerfSource : public Source {
  private:
   struct Done {
     uint64_t segment;
-    std::vector<Reading> readings;
+    std::vector<EventReading> readings;
   };
   std::vector<int> files_;
-  std::vector<Reading> from_;
+  std::vector<EventReading> from_;
   std::deque<Done> done_;
   uint64_t segment_ = 0;
 };
@@ -159,8 +159,8 @@ class Perf : public Backend {
   bool per_context() const override { return false; }
   std::string reason() override {
     std::string last;
-    for (auto& k : KNOWN) {
-      int fd = counter(k);
+    for (auto& k : PERF_EVENTS) {
+      int fd = counter_of(k);
       if (fd >= 0) return close(fd), "";
       last = why_not(errno);
     }
@@ -168,8 +168,8 @@ class Perf : public Backend {
   }
   std::vector<Offer> offers() override {
     std::vector<Offer> found;
-    for (auto& k : KNOWN)
-      if (int fd = counter(k); fd >= 0) {
+    for (auto& k : PERF_EVENTS)
+      if (int fd = counter_of(k); fd >= 0) {
         close(fd);
         found.push_back({k.spec, k.group, k.spec, k.type, k.unit, ""});
       }
@@ -177,23 +177,23 @@ class Perf : public Backend {
   }
   std::vector<std::pair<std::string, std::string>> refusals() override {
     std::vector<std::pair<std::string, std::string>> found;
-    for (auto& k : KNOWN)
-      if (int fd = counter(k); fd >= 0)
+    for (auto& k : PERF_EVENTS)
+      if (int fd = counter_of(k); fd >= 0)
         close(fd);
       else
         found.emplace_back(k.spec, why_not(errno));
     return found;
   }
   std::string group_of(const std::string& spec) override {
-    const Known* k = known(spec);
+    const PerfEvent* k = event_of(spec);
     return k && k->kind == PERF_TYPE_SOFTWARE ? "software" : "processor";
   }
   std::unique_ptr<Source> source(const std::vector<RequestedMetric>& all, const std::vector<int>& numbers,
                                  std::string& why) override {
     std::vector<int> files;
     for (int n : numbers) {
-      const Known* k = known(all[static_cast<size_t>(n)].spec);
-      int fd = k ? counter(*k) : -1;
+      const PerfEvent* k = event_of(all[static_cast<size_t>(n)].spec);
+      int fd = k ? counter_of(*k) : -1;
       if (fd < 0) {
         why = k ? why_not(errno) : "there is no " + all[static_cast<size_t>(n)].spec;
         for (int f : files) close(f);

@@ -15,8 +15,6 @@ namespace {
 constexpr const char* TEST_NAMES[PIXEL_TESTS] = {"covers",   "culling", "scissor", "discard",
                                                  "coverage", "stencil", "depth"};
 
-bool starts(const char* name, const char* with) { return !strncmp(name, with, strlen(with)); }
-
 // Calls that leave framebuffers, what is attached to them and which is bound as they are.
 bool is_harmless(const char* name) {
   static const char* const known[] = {"glUniform",     "glVertexAttrib", "glEnable",     "glDisable",    "glBindBuffer",

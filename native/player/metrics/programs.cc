@@ -17,7 +17,7 @@ namespace {
 
 using Key = std::pair<uint32_t, uint32_t>;  // share group, program
 
-struct Uniform {
+struct CopiedUniform {
   uint32_t type;
   int from, to;
   UniformValues::value_type holds{};  // what the copy's is
@@ -26,7 +26,7 @@ struct Uniform {
 struct Copy {
   uint32_t name = 0;
   std::string why;  // there is none
-  std::vector<Uniform> uniforms;
+  std::vector<CopiedUniform> uniforms;
   std::vector<std::pair<uint32_t, uint32_t>> blocks;  // of the original, of the copy
   Reading reads;
   int units = -1;      // where fixed function takes their number
@@ -148,7 +148,7 @@ struct Shape {
   char kind;  // f i u d, 0: not known
   int count, columns;
 };
-Shape shape(uint32_t type) {
+Shape uniform_shape(uint32_t type) {
   switch (type) {
     case GL_FLOAT: return {'f', 1, 0};
     case GL_FLOAT_VEC2:
@@ -186,9 +186,9 @@ Shape shape(uint32_t type) {
   return sampler ? Shape{'i', 1, 0} : Shape{0, 0, 0};
 }
 
-UniformValues::value_type value_of(const Uniform& u, uint32_t program) {
+UniformValues::value_type value_of(const CopiedUniform& u, uint32_t program) {
   UniformValues::value_type value{};
-  const char kind = shape(u.type).kind;
+  const char kind = uniform_shape(u.type).kind;
   if (kind == 'f')
     driver::glGetUniformfv(program, u.from, reinterpret_cast<float*>(value.data()));
   else if (kind == 'i')
@@ -199,10 +199,10 @@ UniformValues::value_type value_of(const Uniform& u, uint32_t program) {
 }
 
 // To the copy, which is current.
-void write_uniform(Uniform& u, const UniformValues::value_type& value) {
+void write_uniform(CopiedUniform& u, const UniformValues::value_type& value) {
   if (u.known && u.holds == value) return;
   u.holds = value, u.known = true;
-  const Shape s = shape(u.type);
+  const Shape s = uniform_shape(u.type);
   set_uniform(s.kind, static_cast<unsigned>(s.columns), static_cast<unsigned>(s.count), u.to, value.data());
 }
 
@@ -352,7 +352,7 @@ std::string list_uniforms(uint32_t program, Copy& made) {
     uint32_t type = 0;
     driver::glGetActiveUniform(made.name, static_cast<uint32_t>(i), sizeof name - 16, &length, &size, &type, name);
     if (driver::glGetUniformLocation(made.name, name) < 0) continue;  // of the fixed function, or of a block
-    if (!shape(type).kind) return std::string("it has a uniform of a kind that is not copied: ") + name;
+    if (!uniform_shape(type).kind) return std::string("it has a uniform of a kind that is not copied: ") + name;
     std::string base = name;
     if (base.ends_with("[0]")) base.resize(base.size() - 3);
     for (int k = 0; k < size; ++k) {

@@ -91,7 +91,7 @@ struct Define {
   std::vector<std::string> parameters;
   bool function = false, certain = false;  // certain: outside of conditions
 };
-struct Own {  // a function of the shader's own
+struct OwnFunction {  // a function of the shader's own
   std::vector<std::string> types;
   size_t at = 0;
 };
@@ -238,7 +238,7 @@ class Text {
   }
 
   void declared(size_t name, size_t open) {
-    Own own;
+    OwnFunction own;
     own.at = name;
     if (auto parts = arguments(open, all_.size()))
       for (auto& [begin, end] : *parts) {
@@ -538,7 +538,7 @@ class Text {
       start += "layout(std430, binding = " + std::to_string(language_.binding) + ") buffer dt_counts { " + exact +
                "int dt_count[" + std::to_string(FETCH_COUNTS) + "]; };\n";
       start += std::string(exact) + "int dt_fetches = 0;\n";
-      int at = fragment_ ? FRAGMENT_FETCHES : EARLIER_FETCHES;
+      int at = fragment_ ? FRAGMENT_FETCH_COUNT : VERTEX_FETCH_COUNT;
       std::string sum = "{ " + std::string(exact) + "int was = atomicAdd(dt_count[" + std::to_string(at) +
                         "], dt_fetches); if (was < 0 && was + dt_fetches >= 0) atomicAdd(dt_count[" +
                         std::to_string(at + 1) + "], 1); dt_fetches = 0; }";
@@ -595,7 +595,7 @@ class Text {
   std::map<std::string, size_t> hidden_;  // built-in names that are macros, from which token on
   std::map<std::string, bool> macros_;    // whether they take arguments
   std::set<size_t> alias_bodies_, called_;
-  std::map<std::string, std::vector<Own>> own_;
+  std::map<std::string, std::vector<OwnFunction>> own_;
   std::vector<size_t> places_, discards_;
   bool fetches_ = false, color_ = false, data_ = false, replaced_ = false;
   std::string why_, head_;

@@ -8,7 +8,13 @@
 namespace dt::play::metrics {
 
 // The block that counts them: integers in this order. `carry` is how often the one before it ran over.
-enum FetchCount : uint8_t { FRAGMENT_FETCHES, FRAGMENT_CARRY, EARLIER_FETCHES, EARLIER_CARRY, FETCH_COUNTS };
+enum FetchCount : uint8_t {
+  FRAGMENT_FETCH_COUNT,
+  FRAGMENT_FETCH_CARRY,
+  VERTEX_FETCH_COUNT,
+  VERTEX_FETCH_CARRY,
+  FETCH_COUNTS
+};
 
 struct ShaderLanguage {
   bool es = false;       // of the context

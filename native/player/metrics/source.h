@@ -10,6 +10,7 @@
 #include "../../common/primitives.h"
 #include "../../core/signature.h"
 #include "../../mirror/gl_state.h"
+#include "gl_enums.h"
 #include "measure.h"
 
 namespace dt::play::metrics {
@@ -81,6 +82,10 @@ class Draw : public Call {
   // Where that counts samples: how many of the draw pass, of this draw alone.
   std::shared_ptr<Piece> samples;
 };
+
+inline bool is_occlusion(uint32_t target) {
+  return target == GL_SAMPLES_PASSED || target == GL_ANY_SAMPLES_PASSED || target == GL_ANY_SAMPLES_PASSED_CONSERVATIVE;
+}
 
 // How many points, lines or triangles a mode of glBegin makes of n vertices (quads and polygons as triangles); -1:
 // patches.

@@ -7,6 +7,8 @@
 
 namespace dt::play::vk {
 
+constexpr uint64_t LONG_NS = 60'000'000'000;  // nothing takes so long that comes to an end
+
 // Functions of an instance or of a device, looked up when they are first needed.
 struct Table {
   VkInstance instance = nullptr;

@@ -23,8 +23,6 @@ int64_t tensor_bytes(int64_t) { return 0; }
 namespace dt::play::vk {
 namespace {
 
-constexpr int64_t MOST_ROOM = 256 << 20;
-
 bool is_dispatchable(unsigned kind) {
   return kind == OF_Instance || kind == OF_PhysicalDevice || kind == OF_Device || kind == OF_Queue ||
          kind == OF_CommandBuffer;

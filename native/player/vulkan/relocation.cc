@@ -9,8 +9,7 @@ namespace {
 
 constexpr uint64_t NOT_CAPTURED = 1;
 constexpr unsigned MOST_DEPTH = 32;
-constexpr size_t HEAD = 16;               // of a structure in a chain: its type, and the next one
-constexpr int64_t MOST_ROOM = 256 << 20;  // bytes of an answer
+constexpr size_t HEAD = 16;  // of a structure in a chain: its type, and the next one
 
 [[noreturn]] void broken(const char* what) { throw Error(DT_E_FORMAT, std::string("a structure ") + what); }
 

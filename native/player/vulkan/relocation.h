@@ -10,6 +10,8 @@
 
 namespace dt::play::vk {
 
+constexpr int64_t MOST_ROOM = 256 << 20;  // bytes of an answer
+
 class Relocation {
  public:
   // Who knows the objects.

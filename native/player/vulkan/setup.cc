@@ -21,9 +21,9 @@ std::unordered_set<std::string> names_of(const std::vector<VkExtensionProperties
   return names;
 }
 
-struct Chained {
+struct AskedLink {
   int32_t stype;
-  Chained* next;
+  AskedLink* next;
 };
 
 }  // namespace
@@ -196,18 +196,18 @@ void Player::supported_features(Call& c, VkDeviceCreateInfo& info) {
     limit(reinterpret_cast<uint8_t*>(own), reinterpret_cast<const uint8_t*>(&here), 0, sizeof here,
           names.by_name("VkPhysicalDeviceFeatures"));
   }
-  for (auto* at = static_cast<Chained*>(const_cast<void*>(info.pNext)); at && ask; at = at->next) {
+  for (auto* at = static_cast<AskedLink*>(const_cast<void*>(info.pNext)); at && ask; at = at->next) {
     const size_t bytes = features_bytes(at->stype);
     if (!bytes) continue;
     VkPhysicalDeviceFeatures2 here{};
     here.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
     std::vector<uint64_t> more(bytes / 8 + 1);
-    auto* asked = reinterpret_cast<Chained*>(more.data());
+    auto* asked = reinterpret_cast<AskedLink*>(more.data());
     const bool root = at->stype == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
     asked->stype = at->stype;
     if (!root) here.pNext = asked;
     ask(c.as<VkPhysicalDevice>(0), root ? reinterpret_cast<VkPhysicalDeviceFeatures2*>(asked) : &here);
-    limit(reinterpret_cast<uint8_t*>(at), reinterpret_cast<const uint8_t*>(asked), sizeof(Chained), bytes,
+    limit(reinterpret_cast<uint8_t*>(at), reinterpret_cast<const uint8_t*>(asked), sizeof(AskedLink), bytes,
           names.by_stype(at->stype));
   }
 }

@@ -11,8 +11,6 @@
 namespace dt::play::vk {
 namespace {
 
-constexpr uint64_t LONG = 60'000'000'000;  // ns
-
 bool several(uint32_t mask) { return std::popcount(mask) > 1; }
 
 // Switches a feature on, wherever the program's are; `own` is for a program that names none.
@@ -118,7 +116,7 @@ void Meter::made(Device& device) {
   if (!wishes_.counters.empty() && !gauge->pools.here.counters.empty() && gauges_.empty()) {
     VkAcquireProfilingLockInfoKHR lock{};
     lock.sType = VK_STRUCTURE_TYPE_ACQUIRE_PROFILING_LOCK_INFO_KHR;
-    lock.timeout = LONG;
+    lock.timeout = LONG_NS;
     auto acquire = DT_VK(device, vkAcquireProfilingLockKHR);
     if (!acquire || acquire(device.device, &lock) != VK_SUCCESS)
       throw Error(DT_E_ARGUMENT, "the device's counters are in use elsewhere: its profiling lock cannot be had");
@@ -406,7 +404,7 @@ void Meter::collect(Gauge& gauge, bool wait, uint64_t number) {
   Device& device = gauge.pools.device;
   for (auto it = gauge.pending.begin(); it != gauge.pending.end();) {
     const bool wanted = wait && (number == UINT64_MAX || it->number == number);
-    const VkResult result = wanted ? DT_VK(device, vkWaitForFences)(device.device, 1, &it->fence, 1, LONG)
+    const VkResult result = wanted ? DT_VK(device, vkWaitForFences)(device.device, 1, &it->fence, 1, LONG_NS)
                                    : DT_VK(device, vkGetFenceStatus)(device.device, it->fence);
     if (result == VK_TIMEOUT)
       throw Error(DT_E_ARGUMENT, "call " + std::to_string(it->seq) +

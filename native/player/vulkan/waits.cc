@@ -10,16 +10,12 @@
 #include "player.h"
 
 namespace dt::play::vk {
-namespace {
-
-constexpr uint64_t LONG = 60'000'000'000;  // ns: nothing takes so long that comes to an end
-
-}  // namespace
+namespace {}  // namespace
 
 void Player::wait_fences(Call& c) {
   if (c.result() != VK_SUCCESS) return;
   build(c);
-  c.arguments[4] = LONG;
+  c.arguments[4] = LONG_NS;
   if (invoke(c) == VK_TIMEOUT)
     fail(DT_E_ARGUMENT, "fences that were signalled in the recording are not signalled here");
   if (c.arguments[3] || c.arguments[1] == 1) done(c.at<VkFence>(2), c.arguments[1]);
@@ -29,7 +25,7 @@ void Player::fence_status(Call& c) {
   if (c.result() != VK_SUCCESS) return;
   build(c);
   const auto fence = c.as<VkFence>(1);
-  if (DT_VK(*c.table, vkWaitForFences)(c.as<VkDevice>(0), 1, &fence, 1, LONG) == VK_TIMEOUT)
+  if (DT_VK(*c.table, vkWaitForFences)(c.as<VkDevice>(0), 1, &fence, 1, LONG_NS) == VK_TIMEOUT)
     fail(DT_E_ARGUMENT, "a fence that was signalled in the recording is not signalled here");
   done(&fence, 1);
 }
@@ -37,7 +33,7 @@ void Player::fence_status(Call& c) {
 void Player::wait_semaphores(Call& c) {
   if (c.result() != VK_SUCCESS) return;
   build(c);
-  c.arguments[2] = LONG;
+  c.arguments[2] = LONG_NS;
   if (invoke(c) == VK_TIMEOUT)
     fail(DT_E_ARGUMENT, "semaphores that were signalled in the recording are not signalled here");
   const auto* info = c.at<VkSemaphoreWaitInfo>(1);
@@ -59,7 +55,7 @@ void Player::semaphore_value(Call& c) {
   auto wait = DT_VK(*c.table, vkWaitSemaphores);
   if (!wait) wait = DT_VK(*c.table, vkWaitSemaphoresKHR);
   if (!wait) fail(DT_E_ARGUMENT, "the driver here has no timeline semaphores");
-  if (wait(c.as<VkDevice>(0), &info, LONG) == VK_TIMEOUT)
+  if (wait(c.as<VkDevice>(0), &info, LONG_NS) == VK_TIMEOUT)
     fail(DT_E_ARGUMENT, "a semaphore does not get the value here that it had in the recording");
   reached(c.arguments[1], values[0]);
 }
@@ -67,7 +63,7 @@ void Player::semaphore_value(Call& c) {
 void Player::event_status(Call& c) {
   if (c.result() != VK_EVENT_SET) return;
   build(c);
-  const double until = now_seconds() + LONG * 1e-9;
+  const double until = now_seconds() + LONG_NS * 1e-9;
   while (DT_VK(*c.table, vkGetEventStatus)(c.as<VkDevice>(0), c.as<VkEvent>(1)) != VK_EVENT_SET) {
     if (now_seconds() > until) fail(DT_E_ARGUMENT, "an event that was set in the recording is not set here");
     sched_yield();

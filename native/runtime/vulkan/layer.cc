@@ -16,7 +16,7 @@ namespace {
 using Function = void (*)();
 using InstanceLookup = Function (*)(VkInstance instance, const char* name);
 using DeviceLookup = Function (*)(VkDevice device, const char* name);
-constexpr VkResult SUCCESS = 0, INITIALIZATION_FAILED = -3;
+constexpr VkResult OK = 0, INITIALIZATION_FAILED = -3;
 
 // What the loader puts into chains (vk_layer.h of its headers).
 struct Link {
@@ -77,7 +77,7 @@ VkResult create_instance(const VkInstanceCreateInfo* info, const VkAllocationCal
   const Create create = own ? (Create)own->instance(nullptr, "vkCreateInstance") : nullptr;
   if (!create) return INITIALIZATION_FAILED;
   const VkResult result = create(info, allocator, made);
-  if (result == SUCCESS) remember(*made, (void*)own->instance);
+  if (result == OK) remember(*made, (void*)own->instance);
   return result;
 }
 
@@ -89,7 +89,7 @@ VkResult create_device(VkPhysicalDevice physical, const VkDeviceCreateInfo* info
   const Create create = own ? (Create)own->instance(of ? (VkInstance)of->handle : nullptr, "vkCreateDevice") : nullptr;
   if (!create) return INITIALIZATION_FAILED;
   const VkResult result = create(physical, info, allocator, made);
-  if (result == SUCCESS) remember(*made, own->other);
+  if (result == OK) remember(*made, own->other);
   return result;
 }
 
@@ -133,5 +133,5 @@ DT_EXPORT int32_t vkNegotiateLoaderLayerInterfaceVersion(dt::Negotiation* with) 
   with->instance = dt::of_instance;
   with->device = dt::of_device;
   with->physical_device = nullptr;
-  return dt::SUCCESS;
+  return dt::OK;
 }
