@@ -883,7 +883,16 @@ void* onward(Entrance entrance) {
 
 }  // namespace
 
+// Programs that open a driver of Vulkan without the loader look up its functions by this name. The loader does, too.
+static bool is_door_of_driver(void* handle, const char* name) {
+  return name && handle != RTLD_NEXT && !strcmp(name, "vk_icdGetInstanceProcAddr");
+}
+
 DT_HOOK dt_hook_dlsym(void* handle, const char* name, const void*, const void* caller, void** out) {
+  if (is_door_of_driver(handle, name)) {
+    *out = dt::wrap_lookup("vkGetInstanceProcAddr", dt::real_dlsym(handle, name), caller);
+    return nullptr;
+  }
   if (!name || !dt::is_ours(name)) return onward(DLSYM);
   *out = dt::look_up(dt::Query{handle, name, nullptr}, caller);
   return nullptr;

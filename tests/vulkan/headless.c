@@ -2,7 +2,8 @@
  * templates, secondary command buffers, two instances and devices, memory that stays mapped while the device writes to
  * it.
  *
- * With OPENED the functions are looked up; without, the program is linked to the loader. */
+ * With OPENED the functions are looked up, of the library DRIVER if the environment names one; without, the program is
+ * linked to the loader. */
 #include "vk.h"
 #include "check.h"
 
@@ -51,8 +52,10 @@ static VkInstance make_instance(const char* name) {
   VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pApplicationInfo = &about};
   VkInstance instance = 0;
 #ifdef OPENED
+  const char* driver = getenv("DRIVER"); /* without the loader */
   if (!p_vkGetInstanceProcAddr)
-    p_vkGetInstanceProcAddr = (void*)dlsym(dlopen("libvulkan.so.1", RTLD_NOW), "vkGetInstanceProcAddr");
+    p_vkGetInstanceProcAddr = (void*)dlsym(dlopen(driver ? driver : "libvulkan.so.1", RTLD_NOW),
+                                           driver ? "vk_icdGetInstanceProcAddr" : "vkGetInstanceProcAddr");
   LOOK_UP(vkCreateInstance);
 #endif
   CHECK(VK(vkCreateInstance)(&info, 0, &instance));

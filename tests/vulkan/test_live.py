@@ -65,6 +65,45 @@ def test_a_program_under_the_manager_is_seen_held_and_recorded(
         assert "what in Vulkan is missing" in str(text)
 
 
+_RULES = """[manager]
+period = 0.05
+{policy}
+[[program]]
+name = "vkcube"
+class = "background"
+target = 9999
+[[alarm]]
+rule = "target-missed"
+seconds = 0.1
+actions = ["mark"]
+"""
+_POLICY = 'policies = ["background"]\n[policy.background]\nclass_fps = 20'
+
+
+def test_alarms_and_policies_hold_for_vulkan(desktop: Desktop, display: dict[str, str], tmp_path: Path) -> None:
+    """The alarm about its target leaves a mark in the recording; then a policy holds its class."""
+    config = desktop.folder.path.parent / "manager.toml"
+    config.write_text(_RULES.format(policy=""))
+    desktop.manager("--config", str(config))
+    file = tmp_path / "marked.dtap"
+    words = ("record", "-o", str(file), "--", "vkcube", *CUBE, "1000000")
+    recorder = desktop._start([sys.executable, "-m", "drawtap", *words], display)
+    pid = desktop.found()[0]["pid"]
+    try:
+        wait_for(lambda: bool(desktop.programs()[0]["alarms"]), "the alarm")
+        seen = desktop.programs()[0]["surfaces"][0]["frames"]
+        wait_for(lambda: desktop.programs()[0]["surfaces"][0]["frames"] > seen + 2, "a frame that takes the letter")
+        config.write_text(_RULES.format(policy=_POLICY))
+        wait_for(lambda: 0 < desktop.programs()[0]["surfaces"][0]["fps"] < 22, "the policy")
+    finally:
+        os.kill(pid, signal.SIGKILL)
+    recorder.wait(PATIENCE_S)
+    with open_trace(file) as trace:
+        marks = trace.sql("SELECT text FROM marks").fetchall()
+    assert marks
+    assert all("target-missed" in str(text) for (text,) in marks)
+
+
 def test_a_flight_recorder_names_what_it_does_not_keep(display: dict[str, str], tmp_path: Path) -> None:
     file = tmp_path / "ring.dtap"
     words = ("record", "--ring", "5s", "--trigger", "exit", "-o", file, "--", "vkcube", *CUBE, "30")

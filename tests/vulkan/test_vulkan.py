@@ -15,7 +15,7 @@ import pytest
 from drawtap.capture.launch import RecordOptions
 from drawtap.errors import UsageError
 from shared import run_drawtap
-from vulkan.conftest import build, environment
+from vulkan.conftest import DRIVERS, build, environment
 
 
 def sql(trace: Path, query: str) -> list[dict[str, object]]:
@@ -40,6 +40,25 @@ def test_however_a_program_finds_its_functions(recorded: Path, linked: Path, ope
     assert row == {"n": 8, "d": 2}
     [row] = sql(recorded, "SELECT sum(CASE WHEN result <> 'VK_SUCCESS' THEN 1 ELSE 0 END) AS bad FROM calls")
     assert row == {"bad": 0}
+
+
+def test_a_driver_without_the_loader(recorded: Path, opened: Path, tmp_path: Path) -> None:
+    """As ncnn does where the environment names a driver."""
+    driver = json.loads(DRIVERS[0].read_text())["ICD"]["library_path"] if DRIVERS else ""
+    given = {**environment(), "DRIVER": driver}
+    plain = subprocess.run([opened], env=given, capture_output=True, text=True, check=True).stdout
+    command = [
+        str(Path(sys.executable).with_name("drawtap")),
+        "record",
+        "-q",
+        "-o",
+        tmp_path / "direct.dtap",
+        "--",
+        opened,
+    ]
+    done = subprocess.run(command, env=given, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, plain), done.stderr
+    assert sql(tmp_path / "direct.dtap", NAMES) == sql(recorded, NAMES)
 
 
 def test_structures_are_there_with_what_they_lead_to(recorded: Path) -> None:
