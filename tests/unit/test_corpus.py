@@ -705,6 +705,25 @@ def _simulated(store: Store, count: int) -> list[str]:
 _NUMBERS = ("UBIGINT", "UINTEGER", "BIGINT")
 
 
+def test_engines_and_machines_are_what_runs_and_pairs_tell(store: Store, tmp_path: Path) -> None:
+    added = Adder(store).add(_recording(tmp_path / "a.dtap", (BIG,)))
+    for key in ("a", "b"):
+        _ran(store, added.id, key, seconds=1.0)
+    for number, ratio in enumerate((0.01, 0.02, 0.04)):
+        row = {c.name: None for c in TABLES["pairs"].columns} | {"task": f"{number:064x}", "trace": added.id}
+        row |= {"machine": "m", "started": 7 + number, "ratio": ratio}
+        rows.write_task(store, f"{number:064x}", {"pairs": (tuple(row), [tuple(row.values())])})
+    with search.Corpus(store) as corpus:
+        assert corpus.query("SELECT engine, family, runs FROM engines ORDER BY engine").fetchall() == [
+            ("a", "a", 1),
+            ("b", "b", 1),
+        ]
+        found = {row["machine"]: row for row in corpus.rows("SELECT * FROM machines")}
+    assert (found["m"]["runs"], found["m"]["pairs"], found["m"]["first"], found["m"]["last"]) == (0, 3, 7, 9)
+    assert found["m"]["spread"] == pytest.approx(math.expm1(0.01))
+    assert sum(row["runs"] for row in found.values()) == 2
+
+
 def test_a_thousand_recordings_are_a_few_files(store: Store, tmp_path: Path) -> None:
     ids = _simulated(store, 1000)
     new = Adder(store).add(_recording(tmp_path / "a.dtap", (BIG,)))

@@ -6,7 +6,6 @@ decision that came after a verdict is taken into account: the images are judged 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -306,9 +305,5 @@ class Machine:
 
 def machines(tables: Corpus) -> list[Machine]:
     """Return the machines that measured, the busiest first."""
-    rows = tables.query(
-        "WITH of AS (SELECT machine, started, abs(ratio - median(ratio) OVER (PARTITION BY trace, engine, base, metric,"
-        " machine)) AS apart FROM pairs) SELECT machine, count(*), median(apart), max(started) FROM of GROUP BY machine"
-        " ORDER BY 2 DESC"
-    ).fetchall()
-    return [Machine(str(m or ""), int(n), math.expm1(float(s or 0)), int(at or 0)) for m, n, s, at in rows]
+    rows = tables.query("SELECT machine, pairs, spread, last FROM machines WHERE pairs > 0").fetchall()
+    return [Machine(str(m or ""), int(n), float(s or 0), int(at or 0)) for m, n, s, at in rows]

@@ -23,7 +23,7 @@ from drawtap.corpus.objects import client_options
 from drawtap.corpus.rows import ADDED_LATER
 from drawtap.corpus.store import KINDS, Store, parse_tags, sealed, unsealed
 from drawtap.errors import QueryError, UnavailableError, UsageError
-from drawtap.tables.corpus import COUNT_WITH, FILED, OF_TASKS, TABLES
+from drawtap.tables.corpus import COUNT_WITH, FILED, OF_TASKS, TABLES, VIEWS
 from drawtap.trace.core import Column, Selection
 from drawtap.trace.database import Database
 from drawtap.trace.result import Parameters, Stream, connect
@@ -152,6 +152,13 @@ class Corpus(Database):
     def _make(self, connection: duckdb.DuckDBPyConnection, name: str) -> None:
         """Make a table of the corpus known: `traces` as a table, with what the store knows; others as views."""
         if name in self._made:
+            return
+        if name in VIEWS:
+            asked, question = VIEWS[name]
+            for other in asked:
+                self._make(connection, other)
+            self._made.add(name)
+            connection.execute(f"CREATE VIEW {name} AS {question}")
             return
         if name not in FILED:
             self._made.add(name)

@@ -204,7 +204,52 @@ TABLES = by_name(
             ("why", TEXT, "the reason"),
             ("signer", TEXT, "the allowed signer who signed it; NULL: the corpus asks for no signature"),
         ),
+        table(
+            "engines",
+            "corpus",
+            "a build that recordings were played on, as its newest run tells",
+            ("engine", TEXT, "its key"),
+            ("name", TEXT, "its name in engines.toml"),
+            ("family", TEXT, "the family that approvals are for"),
+            ("renderer", TEXT, "the renderer that it names"),
+            ("version", TEXT, "the version that it names"),
+            ("libraries", TEXT, "SHA-256 over the files of the driver"),
+            ("kernel", TEXT, "release of the kernel"),
+            ("runs", U64, "number of its runs"),
+            ("first", I64, "start of its first run, since 1970 in UTC", "ns"),
+            ("last", I64, "start of its last run, since 1970 in UTC", "ns"),
+        ),
+        table(
+            "machines",
+            "corpus",
+            "a machine that played recordings or measured pairs",
+            ("machine", TEXT, "a name that says nothing about it"),
+            ("runs", U64, "number of its runs"),
+            ("pairs", U64, "number of its pairs"),
+            ("spread", F64, "median distance of a pair from the median of its recording and builds, as a share"),
+            ("first", I64, "start of its first run or pair, since 1970 in UTC", "ns"),
+            ("last", I64, "start of its last run or pair, since 1970 in UTC", "ns"),
+        ),
     )
 )
-#: Tables that are files in the store; the store itself knows the rows of the others.
+#: Tables that are files in the store. Of the others the store itself knows the rows, or other tables do (`VIEWS`).
 FILED = {name: one for name, one in TABLES.items() if one.source == "parquet"}
+#: Questions that are tables, with the tables that they ask.
+VIEWS = {
+    "engines": (
+        ("runs",),
+        "SELECT engine, max_by(name, started) AS name, max_by(family, started) AS family, max_by(renderer, started) AS"
+        " renderer, max_by(version, started) AS version, max_by(libraries, started) AS libraries, max_by(kernel,"
+        " started) AS kernel, count(*)::UBIGINT AS runs, min(started) AS first, max(started) AS last FROM runs GROUP BY"
+        " engine ORDER BY first",
+    ),
+    "machines": (
+        ("runs", "pairs"),
+        "WITH measured AS (SELECT machine, started, abs(ratio - median(ratio) OVER (PARTITION BY trace, engine, base,"
+        " metric, machine)) AS apart FROM pairs), every AS (SELECT machine, started, 'run' AS what, NULL AS apart FROM"
+        " runs UNION ALL SELECT machine, started, 'pair', apart FROM measured) SELECT machine, count(*) FILTER (what ="
+        " 'run')::UBIGINT AS runs, count(*) FILTER (what = 'pair')::UBIGINT AS pairs, exp(median(apart)) - 1 AS spread,"
+        " min(started) AS first, max(started) AS last FROM every GROUP BY machine ORDER BY pairs DESC, runs DESC,"
+        " machine",
+    ),
+}
