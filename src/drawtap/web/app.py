@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _ASSETS = Path(__file__).parent / "assets"
 _SHARED = Path(drawtap.__file__).parent / "view" / "assets"
 _OF_REPORTS = (
-    *("uplot.min.js", "uplot.min.css", "units.js", "lengths.js", "dom.js"),
+    *("uplot.min.js", "uplot.min.css", "units.js", "lengths.js", "plots.js", "dom.js"),
     *("timegraph.js", "timegraph.css"),
 )
 _MOST_BODY = MOST_BYTES + 4096

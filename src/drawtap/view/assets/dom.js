@@ -29,6 +29,24 @@ export function h(tag, props = {}, ...children) {
   return made;
 }
 
+/**
+ * The same of a drawing: props are attributes, but text and on (listeners). @param {string} tag @param {Record<string,
+ *     any>} [props] @param {...any} children
+ */
+export function svg(tag, props = {}, ...children) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [key, value] of Object.entries(props)) {
+    if (key === "text")
+      made.textContent = value;
+    else if (key === "on")
+      for (const [name, run] of Object.entries(value)) made.addEventListener(name, /** @type {any} */ (run));
+    else if (value !== null && value !== undefined && value !== false)
+      made.setAttribute(key, String(value));
+  }
+  made.append(...children.filter((one) => one));
+  return made;
+}
+
 /** Replace what is in an element. @param {Element} element @param {...(Node|string|null|false)} children */
 export function fill(element, ...children) {
   element.replaceChildren(...children.filter((c) => c !== null && c !== false && c !== undefined));

@@ -1,6 +1,7 @@
 // How long requests took, as bars: the report of a kernel trace and the viewer share this. Needs uPlot.
 // Rows have measure, engine, client, and arrays: bucket of time, step (lengths from 2^(step/4) ns on), n.
-import {axis, count, css, duration} from "./units.js";
+import * as plots from "./plots.js";
+import {count, css, duration} from "./units.js";
 
 export const MEASURES = ["wait", "execution", "latency"];
 // What one may choose: everything, an engine, a client; as [value, text].
@@ -37,32 +38,15 @@ export function text({x, y}) {
              "none ended in this time";
 }
 export function chart(host, measure) {
-  return new uPlot(
-      {
-        width: Math.max(host.clientWidth, 120),
-        height: 150,
-        padding: [8, 22, 0, 0],
-        legend: {show: false},
-        cursor: {drag: {x: false, y: false}, points: {show: false}},
-        scales: {x: {time: false}, y: {range: (u, lo, hi) => [0, (hi || 1) * 1.08]}},
-        axes: [
-          Object.assign(axis(26), {
-            values: (u, splits) => splits.map(v => duration(2 ** (v / 4))),
-            incrs: [4, 8, 12, 16, 20, 24, 32, 40],
-            space: 64
-          }),
-          Object.assign(axis(60), {values: (u, splits) => splits.map(v => Number.isInteger(v) ? count(v) : "")})
-        ],
-        series: [
-          {}, {
-            label: measure,
-            fill: () => css("--blue"),
-            width: 0,
-            points: {show: false},
-            paths: uPlot.paths.bars({size: [0.9, Infinity], align: 1})
-          }
-        ],
-      },
-      [[0], [0]], host);
+  return plots.chart(host, {
+    height: 150,
+    padding: [8, 22, 0, 0],
+    legend: {show: false},
+    cursor: {drag: {x: false, y: false}, points: {show: false}},
+    x: {size: 26, format: v => duration(2 ** (v / 4)), incrs: [4, 8, 12, 16, 20, 24, 32, 40], space: 64},
+    y: {size: 60, format: v => Number.isInteger(v) ? count(v) : "", range: (u, lo, hi) => [0, (hi || 1) * 1.08]},
+    series: [plots.bars(measure, () => css("--blue"))],
+    data: [[0], [0]],
+  });
 }
 export const show = (plot, {x, y}) => plot.setData(x.length ? [x, y] : [[0], [null]], true);

@@ -1,33 +1,9 @@
-import {axis, bytes, count, css, duration, sortable} from "./units.js";
+import * as shared from "./plots.js";
+import {bytes, count, css, duration, sortable} from "./units.js";
 
 const data = JSON.parse(document.getElementById("data").textContent);
 
 const plots = [];
-function level(plot, value, text, color, left) {
-  const y = plot.valToPos(value, "y", true), box = plot.bbox, ctx = plot.ctx, ratio = devicePixelRatio || 1;
-  if (y < box.top || y > box.top + box.height) return;
-  ctx.save();
-  ctx.strokeStyle = color;
-  ctx.fillStyle = color;
-  ctx.lineWidth = ratio;
-  ctx.setLineDash([5 * ratio, 4 * ratio]);
-  ctx.beginPath();
-  ctx.moveTo(box.left, y);
-  ctx.lineTo(box.left + box.width, y);
-  ctx.stroke();
-  ctx.font = 11 * ratio + "px system-ui, sans-serif";
-  ctx.textAlign = "right";
-  ctx.textBaseline = "bottom";
-  const wide = ctx.measureText(text).width;
-  const right = left ? box.left + wide + 8 * ratio : box.left + box.width - 4 * ratio;
-  ctx.globalAlpha = 0.85;
-  ctx.fillStyle = css("--card");
-  ctx.fillRect(right - wide - 3 * ratio, y - 15 * ratio, wide + 6 * ratio, 13 * ratio);
-  ctx.globalAlpha = 1;
-  ctx.fillStyle = color;
-  ctx.fillText(text, right, y - 2 * ratio);
-  ctx.restore();
-}
 const powers = Array.from({length: 48}, (_, i) => 2 ** i);
 // Steps of an axis for whole things: there is no half of a draw.
 const wholes = Array.from({length: 45}, (_, i) => [1, 2, 5][i % 3] * 10 ** Math.floor(i / 3));
@@ -61,62 +37,47 @@ function draw(id, series, unit, options) {
   const usual = 1.3 * (ordered[ordered.length - 1 - outliers] || 0) || top;
   const above = ordered.filter(v => v > usual).length;
   let clipped = top > 2.5 * usual && above > 0;
-  const line = (s, i) => Object.assign(
-      {
-        label: s.label,
-        stroke: () => css("--" + s.color),
-        width: few ? 1.5 : 1,
-        value: (u, v, k, at) => at == null ? "–" : format(s.values[at])
-      },
-      bars ? {
-        fill: () => css("--" + s.color),
-        width: 0,
-        points: {show: false},
-        paths: uPlot.paths.bars({size: [0.9, Infinity, 1], align: 0})
-      } :
-             {
-               fill: i ? undefined : () => css("--" + s.color + "-fill"),
-               points: {show: data.frames.number.length <= 60, size: 5},
-               paths: few ? uPlot.paths.stepped({align: 0}) : undefined
-             });
+  const line = (s, i) => {
+    const value = (u, v, k, at) => at == null ? "–" : format(s.values[at]), color = () => css("--" + s.color);
+    if (bars) return shared.bars(s.label, color, {size: [0.9, Infinity, 1], align: 0, stroke: color, value});
+    const made = shared.stepped(s.label, color, {
+      align: 0,
+      value,
+      width: few ? 1.5 : 1,
+      fill: i ? undefined : () => css("--" + s.color + "-fill"),
+      points: {show: data.frames.number.length <= 60, size: 5}
+    });
+    return few ? made : {...made, paths: undefined};
+  };
   const lines = series.map(line);
   // What stands on top of a stack is drawn first, and covered by what is below.
   const order = bars ? lines.map((_, i) => lines.length - 1 - i) : lines.map((_, i) => i);
-  const plot =
-      new uPlot(
-          {
-            width: host.clientWidth,
-            height,
-            cursor: {sync: {key: "frames"}, points: {size: 7, show: !bars}, drag: {x: true, y: false}},
-            legend: {live: true},
-            scales: {
-              x: {time: false},
-              y: {
-                range: (u, low, high) => {
-                  const need = high == null || high <= 0 ? top : high;
-                  return [0, (clipped ? Math.min(need, usual) : need) * 1.08];
-                }
-              }
-            },
-            axes: [
-              Object.assign(axis(34), {values: (u, splits) => splits.map(v => Number.isInteger(v) ? count(v) : "")}),
-              Object.assign(
-                  axis(78), {values: (u, splits) => splits.map(format)},
-                  unit === "bytes" ? {incrs: powers} :
-                      whole        ? {incrs: wholes} :
-                                     {})
-            ],
-            series: [{label: "frame", value: (u, v) => count(v)}, ...order.map(i => lines[i])],
-            hooks:
-                Object.assign(
-                    {
-                      draw: [u => {
-                        for (const l of levels) level(u, l.value, l.text, css(l.color), l.left);
-                      }]
-                    },
-                    hooks),
-          },
-          [data.frames.number, ...order.map(i => shown[i])], host);
+  const plot = shared.chart(host, {
+    height,
+    cursor: {sync: {key: "frames"}, points: {size: 7, show: !bars}, drag: {x: true, y: false}},
+    legend: {live: true},
+    x: {size: 34, format: v => Number.isInteger(v) ? count(v) : ""},
+    y: {
+      size: 78,
+      format,
+      range: (u, low, high) => {
+        const need = high == null || high <= 0 ? top : high;
+        return [0, (clipped ? Math.min(need, usual) : need) * 1.08];
+      },
+      ...(unit === "bytes" ? {incrs: powers} :
+              whole        ? {incrs: wholes} :
+                             {})
+    },
+    first: {label: "frame", value: (u, v) => count(v)},
+    series: order.map(i => lines[i]),
+    hooks: {
+      draw: [u => {
+        for (const l of levels) shared.level(u, l.value, l.text, css(l.color), l.left);
+      }],
+      ...hooks
+    },
+    data: [data.frames.number, ...order.map(i => shown[i])],
+  });
   plots.push([plot, host]);
   if (clipped) {
     const button = document.createElement("button");

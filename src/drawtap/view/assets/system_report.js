@@ -1,7 +1,8 @@
 import {button, fill, h} from "./dom.js";
 import * as lengths from "./lengths.js";
+import {chart, stepped} from "./plots.js";
 import {clock, inLanes, TimeGraph} from "./timegraph.js";
-import {axis, bytes, count, css, duration, sortable} from "./units.js";
+import {bytes, count, css, duration, sortable} from "./units.js";
 
 const $ = id => document.getElementById(id);
 sortable();
@@ -350,52 +351,48 @@ function drawOverview() {
 // ---- curves --------------------------------------------------------------------------------------------------------
 const curves = [];
 function plot(host, series, format, range, height, incrs) {
-  const u =
-      new uPlot(
-          {
-            width: host.clientWidth,
-            height,
-            padding: [8, 0, 0, 0],
-            cursor: {
-              sync: {key: "system"},
-              points: {size: 6},
-              drag: {x: true, y: false, setScale: false},
-              bind: {
-                dblclick: () => () => {
-                  look(0, total);
-                  return null;
-                }
-              }
-            },
-            legend: {show: false},
-            scales: {x: {time: false, range: () => [graph.view.a, graph.view.b]}, y: {range}},
-            axes: [
-              Object.assign(axis(26), {
-                values: (v, splits, n, space, step) =>
-                    splits.map(t => t > graph.view.b - (graph.view.b - graph.view.a) * 0.03 ? "" : clock(t, step)),
-                space: 110
-              }),
-              Object.assign(axis(72), {values: (v, splits) => splits.map(format), space: 20}, incrs && {incrs})
-            ],
-            series: [{}, ...series],
-            hooks: {
-              setSelect: [v => {
-                if (v.select.width > 3) {
-                  const a = v.posToVal(v.select.left, "x"), b = v.posToVal(v.select.left + v.select.width, "x");
-                  v.setSelect({left: 0, width: 0, top: 0, height: 0}, false);
-                  look(a, b);
-                }
-              }],
-              setCursor: [v => {
-                const t = v.cursor.left >= 0 ? v.posToVal(v.cursor.left, "x") : null;
-                if (t !== graph.pointer) {
-                  graph.pointer = t;
-                  graph.draw();
-                }
-              }],
-            },
-          },
-          [[0], ...series.map(() => [0])], host);
+  const u = chart(host, {
+    height,
+    padding: [8, 0, 0, 0],
+    cursor: {
+      sync: {key: "system"},
+      points: {size: 6},
+      drag: {x: true, y: false, setScale: false},
+      bind: {
+        dblclick: () => () => {
+          look(0, total);
+          return null;
+        }
+      }
+    },
+    legend: {show: false},
+    x: {
+      size: 26,
+      range: () => [graph.view.a, graph.view.b],
+      values: (v, splits, n, space, step) =>
+          splits.map(t => t > graph.view.b - (graph.view.b - graph.view.a) * 0.03 ? "" : clock(t, step)),
+      space: 110
+    },
+    y: {size: 72, format, range, space: 20, ...(incrs ? {incrs} : {})},
+    series,
+    hooks: {
+      setSelect: [v => {
+        if (v.select.width > 3) {
+          const a = v.posToVal(v.select.left, "x"), b = v.posToVal(v.select.left + v.select.width, "x");
+          v.setSelect({left: 0, width: 0, top: 0, height: 0}, false);
+          look(a, b);
+        }
+      }],
+      setCursor: [v => {
+        const t = v.cursor.left >= 0 ? v.posToVal(v.cursor.left, "x") : null;
+        if (t !== graph.pointer) {
+          graph.pointer = t;
+          graph.draw();
+        }
+      }],
+    },
+    data: [[0], ...series.map(() => [0])],
+  });
   u.over.addEventListener("wheel", e => {
     if (e.ctrlKey || e.metaKey || e.shiftKey) {
       e.preventDefault();
@@ -485,13 +482,8 @@ function showUsage(which) {
   usage.series = data.usage[which].map((s, i) => Object.assign(s, {steps: s.steps || load(s), color: shown[i]}));
   const seen = new Set();
   usage.plot = plot(
-      $("usage-plot"), usage.series.map(s => ({
-                                          label: s.label,
-                                          stroke: () => css(s.color),
-                                          width: 1.5,
-                                          dash: seen.has(s.color) ? [5, 3] : (seen.add(s.color), undefined),
-                                          points: {show: false},
-                                          paths: uPlot.paths.stepped({align: 1})
+      $("usage-plot"), usage.series.map(s => stepped(s.label, () => css(s.color), {
+                                          dash: seen.has(s.color) ? [5, 3] : (seen.add(s.color), undefined)
                                         })),
       v => v + " %", (u, lo, hi) => [0, Math.max(hi > 100.5 ? hi * 1.05 : 105, 10)], 190);
   schedule();
@@ -526,13 +518,7 @@ if (cpus.length) {  // who has how many CPUs: the rows of the CPUs, added up
     };
   });
   const u = plot(
-      $("cpus-plot"), lines.map(s => ({
-                                  label: s.label,
-                                  stroke: () => css(s.color),
-                                  width: 1.4,
-                                  points: {show: false},
-                                  paths: uPlot.paths.stepped({align: 1})
-                                })),
+      $("cpus-plot"), lines.map(s => stepped(s.label, () => css(s.color), {width: 1.4})),
       v => String(+(v / 100).toFixed(2)), (w, lo, hi) => [0, Math.max((hi ?? 0) * 1.08, 10)], 165);
   drawers.push(() => {
     u.setData(shares(lines, 240));
@@ -567,13 +553,7 @@ for (const panel of data.counters) {
                                    color: shown[i]
                                  }));
   const u = plot(
-      $(panel.id), lines.map(s => ({
-                               label: s.label,
-                               stroke: () => css(s.color),
-                               width: 1.4,
-                               points: {show: false},
-                               paths: uPlot.paths.stepped({align: 1})
-                             })),
+      $(panel.id), lines.map(s => stepped(s.label, () => css(s.color), {width: 1.4})),
       panel.unit === "count" ? v => Number.isInteger(v) ? count(v) : "" : format,
       (w, lo, hi) => [Math.min(0, lo ?? 0) * 1.05, Math.max(hi ?? 0, panel.unit === "count" ? 1 : 0.001) * 1.08], 130,
       panel.unit === "bytes" ? powersOfTwo : undefined);

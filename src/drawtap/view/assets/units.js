@@ -19,6 +19,21 @@ export function bytes(n) {
   return Math.round(n) + " B";
 }
 export const count = n => n == null ? "–" : Math.round(n).toString().replace(/\B(?=(\d{3})+$)/g, "\u202f");
+/** A percentage with a sign. @param {number|null|undefined} value @param {number} [digits] */
+export function percent(value, digits = 2) {
+  if (value === null || value === undefined) return "–";
+  const text = Math.abs(value).toFixed(digits);
+  return `${Number(text) === 0 ? "" : value > 0 ? "+" : "−"}${text} %`;
+}
+/** Round places between two numbers. @param {number} low @param {number} high */
+export function ticks(low, high) {
+  const rough = (high - low) / 4, power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= rough) ?? power;
+  const found = [];
+  for (let at = Math.ceil(low / step) * step; at <= high + step / 1e6; at += step)
+    found.push(Math.abs(at) < step / 1e6 ? 0 : at);
+  return found;
+}
 export const axis = size => ({
   stroke: () => css("--soft"),
   grid: {stroke: () => css("--hair"), width: 1},

@@ -1,8 +1,9 @@
 // The page of a corpus: recordings beside builds, and what is known of one recording on one build.
 import {button, duration, fill, h, number} from "./dom.js";
-import {historyPlot, pairPlot, percent} from "./fleet_plots.js";
+import {historyPlot, pairPlot} from "./fleet_plots.js";
 import {Keys} from "./keys.js";
 import {get, getBytes, post} from "./net.js";
+import {percent} from "./units.js";
 
 const ROW = 26;    // pixels
 const AROUND = 8;  // rows beyond those that are seen

@@ -1,40 +1,8 @@
 // Plots of a recording on a build: its pairs, and the builds that played it. Colours are those of the page.
-
-const NS = "http://www.w3.org/2000/svg";
-
-/** @param {string} tag @param {Record<string, any>} [props] @param {...any} children */
-function svg(tag, props = {}, ...children) {
-  const made = document.createElementNS(NS, tag);
-  for (const [key, value] of Object.entries(props)) {
-    if (key === "text")
-      made.textContent = value;
-    else if (key === "on")
-      for (const [name, run] of Object.entries(value)) made.addEventListener(name, /** @type {any} */ (run));
-    else if (value !== null && value !== undefined && value !== false)
-      made.setAttribute(key, String(value));
-  }
-  made.append(...children.filter((one) => one));
-  return made;
-}
+import {svg} from "./dom.js";
+import {percent, ticks} from "./units.js";
 
 const WIDE = 640, LEFT = 58, EDGE = 8;
-
-/** A percentage with a sign. @param {number|null|undefined} value @param {number} [digits] */
-export function percent(value, digits = 2) {
-  if (value === null || value === undefined) return "–";
-  const text = Math.abs(value).toFixed(digits);
-  return `${Number(text) === 0 ? "" : value > 0 ? "+" : "−"}${text} %`;
-}
-
-/** Round places between two numbers. @param {number} low @param {number} high */
-function ticks(low, high) {
-  const rough = (high - low) / 4, power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= rough) ?? power;
-  const found = [];
-  for (let at = Math.ceil(low / step) * step; at <= high + step / 1e6; at += step)
-    found.push(Math.abs(at) < step / 1e6 ? 0 : at);
-  return found;
-}
 
 /** @param {number[]} values what has to be seen @param {number} height */
 function axis(values, height) {

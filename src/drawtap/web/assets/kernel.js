@@ -2,9 +2,9 @@
 import {button, duration, fill, h, loadPlots, number} from "./dom.js";
 import * as lengths from "./lengths.js";
 import {get} from "./net.js";
+import {chart, stepped} from "./plots.js";
 import {saving, table} from "./table.js";
 import {clock} from "./timegraph.js";
-import {axis} from "./units.js";
 
 const MARKS = {
   error: "✕",
@@ -185,35 +185,17 @@ export const lengthsPanel = {
 /** @param {HTMLElement} host @param {{begin: number, width: number, series: [string, number[]][]}} found */
 function usageChart(host, {begin, width, series}) {
   const colour = (/** @type {number} */ i) => getComputedStyle(document.body).getPropertyValue(`--t${i % 8}`).trim();
-  new uPlot(
-      {
-        width: Math.max(host.clientWidth, 200),
-        height: 170,
-        scales: {x: {time: false}, y: {range: [0, 100]}},
-        legend: {live: false},
-        axes: [
-          Object.assign(
-              axis(26),
-              {values: (/** @type {any} */ u, /** @type {number[]} */ splits) => splits.map((v) => duration(v))}),
-          Object.assign(
-              axis(60), {values: (/** @type {any} */ u, /** @type {number[]} */ splits) => splits.map((v) => `${v} %`)})
-        ],
-        series:
-            [
-              {label: "time"}, ...series.map(([label], i) => ({
-                                               label,
-                                               stroke: colour(i),
-                                               width: 1.5,
-                                               dash: i < 8 ? [] : [4, 3],
-                                               points: {show: false},
-                                               paths: uPlot.paths.stepped({align: 1})
-                                             }))
-            ],
-      },
-      [
-        series[0][1].map((_, i) => begin + i * width), ...series.map(([, shares]) => shares.map((share) => 100 * share))
-      ],
-      host);
+  chart(host, {
+    height: 170,
+    legend: {live: false},
+    x: {size: 26, format: (/** @type {number} */ v) => duration(v)},
+    y: {size: 60, format: (/** @type {number} */ v) => `${v} %`, range: [0, 100]},
+    first: {label: "time"},
+    series: series.map(([label], i) => stepped(label, colour(i), {dash: i < 8 ? [] : [4, 3]})),
+    data: [
+      series[0][1].map((_, i) => begin + i * width), ...series.map(([, shares]) => shares.map((share) => 100 * share))
+    ],
+  });
 }
 
 export const eventsPanel = {

@@ -1,7 +1,9 @@
 // Questions in SQL: completion from the tables of the recording, a chart, CSV, and stopping what takes too long.
 import {button, fill, h, loadPlots} from "./dom.js";
 import {ask, get} from "./net.js";
+import {chart as plot} from "./plots.js";
 import {table} from "./table.js";
+import {count, css} from "./units.js";
 
 const EXAMPLES = [
   "SELECT name, count(*) AS calls, sum(duration) / 1e6 AS ms FROM calls GROUP BY name ORDER BY ms DESC",
@@ -118,20 +120,16 @@ function chart(answer) {
   const box = h("div");
   const [x, ...ys] = numeric.slice(0, 4);
   const rows = [...answer.rows].sort((a, b) => a[x] - b[x]);
-  const colours = ["#2563c9", "#c2570c", "#23804a"];
-  void loadPlots().then(() => {
-    const ink = getComputedStyle(document.body).color;
-    new uPlot(
-        {
-          width: Math.max(box.clientWidth, 200),
-          height: 180,
-          scales: {x: {time: false}},
-          axes: [{stroke: ink, label: answer.columns[x]}, {stroke: ink}],
-          series: [
-            {label: answer.columns[x]}, ...ys.map((y, i) => ({label: answer.columns[y], stroke: colours[i], width: 1}))
-          ],
-        },
-        [x, ...ys].map((i) => rows.map((row) => row[i])), box);
-  });
+  const short = (/** @type {number} */ v) => (Math.abs(v) < 1e5 ? String(Number(v.toPrecision(6))) : count(v));
+  void loadPlots().then(
+      () => plot(box, {
+        height: 180,
+        x: {size: 44, format: short, label: answer.columns[x], labelSize: 16},
+        y: {size: 92, format: short},
+        first: {label: answer.columns[x]},
+        series: ys.map(
+            (y, i) => ({label: answer.columns[y], stroke: () => css(["--blue", "--orange", "--green"][i]), width: 1})),
+        data: [x, ...ys].map((i) => rows.map((row) => row[i])),
+      }));
   return h("details", {open: true}, h("summary", {text: "chart"}), box);
 }
