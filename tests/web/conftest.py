@@ -134,6 +134,7 @@ class Page:
         if viewport:
             self.page.set_viewport_size(viewport)
         self.page.emulate_media(color_scheme=color_scheme)
+        self.toured: set[str] = set()
         self.errors: list[str] = []
         self.requests: list[str] = []
         self.page.on("pageerror", lambda error: self.errors.append(f"{error} {error.stack}"))
@@ -174,6 +175,12 @@ class Page:
             self.wait(f"place.tab === '{panel}'")
             self.reads(words)
             assert self.page.get_attribute(f"#tab-{panel}", "aria-selected") == "true"
+            self.toured.add(panel)
+
+    def toured_all(self) -> bool:
+        """Tell whether tours opened every panel that the page has: a new one cannot be left out."""
+        tabs = "[...document.querySelectorAll('#tabs [role=tab]')].map((tab) => tab.id.slice(4))"
+        return self.toured == set(self.page.evaluate(tabs))
 
     def fits(self) -> bool:
         """Tell whether nothing of the page stands beyond its width."""

@@ -105,10 +105,11 @@ def test_the_page_of_a_kernel_trace_by_keys(opened, kernel, width, scheme):
         lengths=("3", "ended in this time"),
         events=("4", "the first"),
         sql=("5", "DuckDB's dialect"),
+        notes=("6", "Bookmarks"),
         time=("z", "Sums of what is in view"),
+        contention=("1", "rcs0"),
     )
-    page.press("1")
-    page.reads("rcs0")
+    assert page.toured_all()
     assert page.fits()
 
 

@@ -81,6 +81,7 @@ def test_the_page_fits_and_goes_on_with_another_manager(opened, live, desktop, w
         manager=("3", "you may"),
         program=("1", "Limit and class"),
     )
+    assert page.toured_all()
     manager.terminate()
     manager.wait()
     page.wait("d.look.error")

@@ -23,7 +23,11 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1300, "light"), (900, "dark")])
+_FORMS = [(1300, "light"), (900, "dark")]
+_REST = [pytest.param(*form, marks=pytest.mark.exhaustive) for form in ((1300, "dark"), (900, "light"))]
+
+
+@pytest.mark.parametrize(("width", "scheme"), [*_FORMS, *_REST])
 def test_every_panel_is_reached_by_keys(opened, chain, width, scheme):
     page = opened(viewport={"width": width, "height": 800}, color_scheme=scheme)
     with drawtap.open(chain) as trace:
@@ -43,9 +47,11 @@ def test_every_panel_is_reached_by_keys(opened, chain, width, scheme):
         mesh=("m", "rasterised"),
         buffer=("B", "choose a buffer"),
         whatif=("x", "as it was"),
+        time=("z", "The timeline is closed"),
     )
+    assert page.toured_all()
     page.press("u")
-    page.wait("place.tab === 'buffer'")
+    page.wait("place.tab === 'whatif'")
     page.press("?")
     assert "next draw" in page.text("dialog")
     page.press("Escape", "Control+k")

@@ -200,8 +200,10 @@ def test_a_tour_by_keys(opened, both, pair, drawtap, form):
         picture=("3", "The pictures are equal"),
         objects=("4", "The objects of both are the same"),
         compared=("5", "What both draw"),
+        time=("z", "The timeline is closed"),
     )
-    page.press("v", "v")
+    assert page.toured_all()
+    page.press("3", "v", "v")
     page.wait("place.tab === 'picture' && place.side === 'b'")
     # Cursor A stays, and B goes on alone.
     page.press("H")
