@@ -9,6 +9,16 @@ const KERNEL = ["contention", "figures", "lengths", "events"];  // panels about 
 const SECOND = 1 << 20;                                         // numbers of rows of the second recording begin here
 const AUTOMATIC = 500_000;  // calls: in a longer recording findings are looked for only when somebody asks
 
+/** The questions of a user's own rows; null where the text is no list of them. @param {string} own */
+function questions(own) {
+  try {
+    const found = JSON.parse(own || "[]");
+    return Array.isArray(found) ? found.filter((one) => typeof one === "string") : null;
+  } catch {
+    return null;
+  }
+}
+
 export class Timeline {
   /** @param {any} page @param {HTMLElement} element */
   constructor(page, element) {
@@ -187,14 +197,9 @@ export class Timeline {
   async own(place) {
     if (place.own === (this.ownShown ?? "")) return;
     this.ownShown = place.own;
-    /** @type {string[]} */
-    let queries = [];
-    try {
-      queries = JSON.parse(place.own || "[]");
-    } catch {
-      this.page.say("the rows in the address cannot be read");
-    }
-    for (const sql of queries.filter((one) => typeof one === "string")) {
+    const queries = questions(place.own);
+    if (!queries) this.page.say("the rows in the address cannot be read");
+    for (const sql of queries ?? []) {
       try {
         await post(`${this.number}/track`, sql);
       } catch (error) {
@@ -208,7 +213,7 @@ export class Timeline {
   /** Add a row for a question. @param {string} sql */
   async add(sql) {
     await post(`${this.number}/track`, sql);
-    const queries = JSON.parse(this.page.store.place.own || "[]");
+    const queries = questions(this.page.store.place.own) ?? [];
     this.page.store.set({time: "open", own: JSON.stringify([...new Set([...queries, sql])])});
   }
 
