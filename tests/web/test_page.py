@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
@@ -17,7 +18,9 @@ from hypothesis import strategies as st
 
 import drawtap
 from shared import BROWSER, steps
+from state_traces import Recording
 from web.conftest import Server
+from writer import NULL
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
@@ -139,6 +142,36 @@ def test_a_filter_hides_dims_and_is_walked_through(opened, chain):
     page.page.wait_for_selector("#filter-answer.bad")
     assert "widht" in page.text("#filter-answer")
     assert "width" in page.text("#message")
+
+
+@pytest.fixture(scope="module")
+def incomplete(tmp_path_factory) -> Iterator[Server]:
+    """Serve calls whose last one draws with a texture of one level, whose filter wants all; another one is bound."""
+    calls = Recording()
+    picture = {"target": "GL_TEXTURE_2D", "level": 0, "width": 4, "height": 4, "border": 0}
+    for name in (2, 1):
+        calls.gl("glActiveTexture", texture=0x84C0 + name - 1)
+        calls.gl("glBindTexture", target="GL_TEXTURE_2D", texture=name)
+        form = {"internalformat": "GL_RGBA", "format": "GL_RGBA", "type": "GL_UNSIGNED_BYTE", "pixels": NULL}
+        calls.gl("glTexImage2D", **picture, **form)
+    calls.gl("glEnable", cap="GL_TEXTURE_2D")
+    calls.gl("glDrawArrays", mode="GL_TRIANGLES", first=0, count=3)
+    running = Server(calls.write(tmp_path_factory.mktemp("incomplete") / "t.dtap"))
+    yield running
+    assert running.close() == 0
+
+
+def test_incomplete_textures_stand_with_their_reason(opened, incomplete):
+    draw = 8
+    rows = incomplete.get(f"state/{draw}")["incomplete"]
+    reason = "its GL_TEXTURE_MIN_FILTER is GL_NEAREST_MIPMAP_LINEAR, but level 1 has no image"
+    assert [(row[1], row[3], row[4], row[6]) for row in rows] == [(0, 1, reason, True), (1, 2, reason, False)]
+    assert incomplete.get(f"state/{draw - 1}")["incomplete"][0][6] is None  # no draw
+    page = opened(f"tab=state&call={draw}", of=incomplete)
+    page.reads("Incomplete textures")
+    assert "read by this draw): its GL_TEXTURE_MIN_FILTER" in page.text("#panel")
+    page.page.get_by_role("region", name="incomplete textures").get_by_role("link").first.click()
+    page.wait("place.tab === 'texture' && place.object === 'texture/1/1'")
 
 
 def test_what_comes_while_a_filter_looks_stays(opened):

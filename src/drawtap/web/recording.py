@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from drawtap.analysis.incomplete import incomplete
 from drawtap.errors import DrawtapError, InputError, UsageError
 from drawtap.tables.recording import ContextRow, FunctionRow, MarkerRow, ParameterRow, ThreadRow
 from drawtap.trace import apis
@@ -486,7 +487,24 @@ class Recording:
             if everything or differs or path in always:
                 rows.append([path, value, begin, stage.get(path), differs])
         named = [[stage.key, stage.name] for stage in stages.STAGES]
-        return {"seq": seq, "rows": rows, "variables": len(values), "stages": named, "always": sorted(always)}
+        said: Answer = {"seq": seq, "rows": rows, "variables": len(values), "stages": named, "always": sorted(always)}
+        return said | {"incomplete": self._incomplete(seq, values)}
+
+    def _incomplete(self, seq: int, values: Mapping[str, str]) -> list[list[object]]:
+        """Return textures that are bound and incomplete: share group, unit, target, name, why, mend, whether the draw
+        reads it (None where the call is none).
+        """
+        at = self.trace.calls[seq].context
+        context = next((row for row in self.trace.core.table_rows(ContextRow) if row["context"] == at), None)
+        if context is None or not (found := incomplete(values, es=context["api"] == "gles")):
+            return []
+        with self.lent() as trace:
+            rows = trace.sql(f"SELECT textures FROM draws WHERE seq = {seq} AND kind = 'draw'").fetchall()
+        group = context["share_group"]
+        return [
+            [group, one.unit, one.target, one.texture, one.why, one.mend, one.texture in rows[0][0] if rows else None]
+            for one in found
+        ]
 
     def program(self, seq: int) -> Answer:
         """Return the program in use after a call: sources as they were linked, uniforms, attributes, with their calls.

@@ -60,6 +60,7 @@ export const statePanel = {
         h("h2", {text: `State after call ${number(place.call)}`},
           h("small", {text: everything ? `${number(state.variables)} variables` : "what differs from the beginning"})),
         h("div", {class: "stages", role: "toolbar", "aria-label": "stages of the pipeline"}, ...stages),
+        state.incomplete.length > 0 && (!place.stage || place.stage === "textures") && incompleteTextures(ctx, state),
         h("div", {class: "tools"}, search, all, pin),
         difference &&
             h("h2", {text: `Changed against call ${number(place.pin)}`},
@@ -73,6 +74,22 @@ export const statePanel = {
     draw();
   },
 };
+
+/** Bound textures that shaders read black from, why, and what helps. @param {any} ctx @param {any} state */
+function incompleteTextures(ctx, state) {
+  const row = ([group, unit, target, name, why, mend, read]) =>
+      h("li", {}, h("b", {class: "bad", text: "▲ "}),
+        link(`texture ${name}`, () => ctx.store.set({tab: "texture", object: `texture/${group}/${name}`, layer: ""})),
+        ` (unit ${unit}, ${target}${
+            read === null ? "" :
+                read      ? ", read by this draw" :
+                            ", not read by this draw"}): ${why}. `,
+        h("i", {text: `${mend[0].toUpperCase()}${mend.slice(1)}.`}));
+  return h(
+      "section", {"aria-label": "incomplete textures"},
+      h("h2", {text: "Incomplete textures"}, h("small", {text: "shaders read black from them"})),
+      h("ul", {class: "incomplete"}, ...state.incomplete.map(row)));
+}
 
 /** Rows as a tree by the parts of their paths. @param {any[][]} rows */
 function nest(rows) {
