@@ -213,6 +213,7 @@ def _round_trip(where: str, tmp_path: Path) -> None:
             (added.id, "a.dtap", 4, {"app": "nav"})
         ]
         assert corpus.scalar("SELECT sum(draws) FROM frames") == 4
+        assert corpus.query("SELECT e.runs, m.runs FROM engines e, machines m").fetchall() == []
     store.remove(added.id)
     sweep(store, 0)
     assert not any("contents" in name or "traces" in name for name in _names(store))
