@@ -192,7 +192,9 @@ def test_the_page_has_it(drawn: Path) -> None:
         rows = {row[0]: row for row in seen.state(draw, False)["rows"]}  # type: ignore[attr-defined]
         assert rows["draw.dynamic.CullMode"][1:4:2] == ['"VK_CULL_MODE_BACK_BIT"', "raster"]
         assert not [path for path in rows if path.startswith("VkImage[")]
-        assert [row for row in seen.state(draw, True)["rows"] if row[0].startswith("VkImage[")]  # type: ignore[attr-defined]
+        whole = seen.state(draw, True)["rows"]
+        assert [*rows.values()] == [row for row in whole if row[4]]  # type: ignore[attr-defined]
+        assert [row for row in whole if row[0].startswith("VkImage[")]  # type: ignore[attr-defined]
         found = seen.program(draw)
         assert (found["name"], found["attributes"]) == (hex(PIPELINE), [["location 1", found["attributes"][0][1], 1]])  # type: ignore[index]
         assert "OpEntryPoint" in found["shaders"][0]["source"] or "entry point" in found["shaders"][0]["source"]  # type: ignore[index]

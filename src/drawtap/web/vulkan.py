@@ -64,7 +64,7 @@ def _state(trace: Trace, seq: int, everything: bool) -> Answer:
     rules = [(key, re.compile(rf"draw\.({pattern})")) for key, _, pattern in _STAGES]
     for path, value, since in drawn:
         rows.append([path, value, since, next((key for key, rule in rules if rule.match(path)), None), True])
-    objects = vulkan_state(trace, seq)
+    objects = vulkan_state(trace, seq, own=not everything)
     made = {path.rpartition(".")[0]: value for path, value in objects if path.endswith("].created_seq")}
     buffer = trace.calls[seq].args.get("commandBuffer")
     own = f"VkCommandBuffer[{buffer:#x}" if isinstance(buffer, int) else "none"
