@@ -95,16 +95,23 @@ class Answer:
     err: str
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Share drawtap's caches among all that this run makes, fixtures included, and leave the user's alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        if "XDG_CACHE_HOME" not in os.environ:
+            patch.setenv("XDG_CACHE_HOME", str(of_all_workers(tmp_path_factory) / "cache"))
+        yield
+
+
 @pytest.fixture(autouse=True)
-def _plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    # Colours and columns must not depend on who runs the tests, and caches not on what ran before.
+def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Colours and columns must not depend on who runs the tests.
     for name in ("NO_COLOR", "FORCE_COLOR", "DRAWTAP_DEBUG", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
     # A manager that runs on this machine is none of the tests' business.
     monkeypatch.setenv("DRAWTAP_MANAGER", "off")
     monkeypatch.setenv("DRAWTAP_PROGRESS", "off")  # lines of long work come where the machine is busy
-    if "XDG_CACHE_HOME" not in os.environ:
-        monkeypatch.setenv("XDG_CACHE_HOME", str(of_all_workers(tmp_path_factory) / "cache"))
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -150,6 +150,20 @@ def test_modules_share_the_objects_of_their_runtime(tmp_path: Path, monkeypatch:
     assert len(objects("two")) == 2
 
 
+def test_modules_with_and_without_users_code_share_objects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What stands beside code of a user's is compiled as this code is, the rest of the runtime as for every module."""
+    monkeypatch.setenv("DRAWTAP_CACHE", str(tmp_path))
+    runtime, beside = tmp_path / "r.cc", tmp_path / "u.cc"
+    runtime.write_text("#ifdef __cpp_exceptions\n#error thrown\n#endif\nint r() { return 1; }\n")
+    beside.write_text("#include <string>\nint u() try { return std::string().at(1); } catch (...) { return 2; }\n")
+    files = {"a.cc": "#include <string>\nint a() { throw std::string(); }", "x.sig": "V\t1\n"}
+    compiling.compile_module("own", files, [runtime], [], user_runtime=[beside])
+    kept = {path.name for path in (tmp_path / "modules/objects").rglob("*.o")}
+    compiling.compile_module("plain", {"a.cc": "int a() { return 1; }", "x.sig": "V\t1\n"}, [runtime], [])
+    assert {path.name for path in (tmp_path / "modules/objects").rglob("*.o")} == kept
+    assert len(list((tmp_path / "modules/objects").rglob("r-*.o"))) == 1
+
+
 def test_sources_of_another_version_are_removed_and_equal_ones_left_alone(tmp_path: Path) -> None:
     sources = generate.generate(("toy",), [recorder.hooks()])
     sources.write(tmp_path)

@@ -27,7 +27,8 @@ from drawtap.instrument.generate import RARE
 from drawtap.parts import cache_folder
 
 COMPILE_FLAGS = (
-    "-std=c++20",
+    # In C++20, <atomic> brings strings and streams along, which take longer to read than what a source has itself.
+    "-std=c++17",
     "-O2",
     "-fPIC",
     "-fno-exceptions",
@@ -128,8 +129,13 @@ def module_folder() -> Path:
     return cache_folder("modules")
 
 
+# The generated source without a word of a user's.
+OURS = ("tables.cc",)
 # For code of a user's: the C++ library, linked in and kept to itself so that the program's own copy is not met.
-USER_COMPILE_FLAGS = ("-O1", "-fexceptions", "-frtti", "-fthreadsafe-statics", "-Wno-unused-function")
+USER_COMPILE_FLAGS = (
+    *("-std=c++20", "-O1"),
+    *("-fexceptions", "-frtti", "-fthreadsafe-statics", "-Wno-unused-function"),
+)
 USER_LINK_FLAGS = ("-lstdc++", "-static-libstdc++", "-static-libgcc", "-Wl,--exclude-libs,ALL")
 
 
@@ -142,25 +148,33 @@ def compile_module(
     *,
     own: Sequence[Path] = (),
     own_include: Sequence[Path] = (),
-    user_code: bool = False,
+    user_runtime: Sequence[Path] = (),
     announce: Callable[[], None] | None = None,
 ) -> Path:
     """Return the folder with libdrawtap-NAME.so and NAME.sig, compiling them unless the cache has them.
 
     `files` are generated sources by name, `headers` generated headers. `runtime` are sources that see these headers and
     those in `include` alone: modules share their objects. `own` are further sources, which see all headers, also those
-    in `own_include`. `user_code`: they may use the C++ library. `announce` is called before a compilation, which takes
-    its time.
+    in `own_include`. `user_runtime`: sources of the runtime that may use the C++ library, as code of a user's may.
+    `announce` is called before a compilation, which takes its time.
     Raises CompileError with the compiler's words, UnavailableError without a compiler.
     """
     compiler = find_compiler()
-    all_flags = [*COMPILE_FLAGS, *_machine_flags(), *(USER_COMPILE_FLAGS if user_code else ())]
-    link_flags = [*LINK_FLAGS, *(USER_LINK_FLAGS if user_code and not compiler.is_zig else ())]
+    flags = [*COMPILE_FLAGS, *_machine_flags()]
+    user_flags = [*flags, *(USER_COMPILE_FLAGS if user_runtime else ())]
+    link_flags = [*LINK_FLAGS, *(USER_LINK_FLAGS if user_runtime and not compiler.is_zig else ())]
     headers = headers or {}
     folders = [*include, *own_include]
-    key = _content_hash(compiler, [*all_flags, *link_flags], {**headers, **files}, [*runtime, *own], folders)
+    sources = [*runtime, *user_runtime, *own]
+    key = _content_hash(compiler, [*user_flags, *link_flags], {**headers, **files}, sources, folders)
     folder = module_folder() / key[:32]
     library = f"libdrawtap-{name}.so"
+
+    def kept(flags: Sequence[str], units: Sequence[Path]) -> Iterator[Callable[[], Path]]:
+        place = module_folder() / "objects" / _content_hash(compiler, flags, headers, [], include)[:32]
+        _write_once(place, headers)
+        return (partial(_kept_object, compiler, unit, place, flags, [place, *include]) for unit in units)
+
     with _locked(folder):
         if (folder / library).exists():
             return folder
@@ -168,14 +182,16 @@ def compile_module(
             announce()
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix="building-") as scratch:
             work = Path(scratch)
-            for file, text in files.items():
+            for file, text in {**headers, **files}.items():
                 (work / file).write_text(text)
-            units = [*(work / f for f in files if f.endswith((".cc", ".S"))), *own]
-            kept = module_folder() / "objects" / _content_hash(compiler, all_flags, headers, [], include)[:32]
-            _write_once(kept, headers)
-            jobs = [
-                *(partial(_object, compiler, unit, work, all_flags, [work, kept, *folders]) for unit in units),
-                *(partial(_kept_object, compiler, unit, kept, all_flags, [kept, *include]) for unit in runtime),
+            generated = [work / f for f in files if f.endswith((".cc", ".S"))]
+            ours = [unit for unit in generated if unit.name in OURS]
+            theirs = [*(unit for unit in generated if unit not in ours), *own]
+            jobs: list[Callable[[], Path]] = [
+                *(partial(_object, compiler, unit, work, user_flags, [work, *folders]) for unit in theirs),
+                *(partial(_object, compiler, unit, work, flags, [work, *include]) for unit in ours),
+                *kept(flags, runtime),
+                *kept(user_flags, user_runtime),
             ]
             _run([*compiler.command, *map(str, _parallel(jobs)), *link_flags, "-o", str(work / library)])
             folder.mkdir(parents=True, exist_ok=True)
@@ -216,11 +232,10 @@ def _content_hash(
 def _object(compiler: Compiler, unit: Path, folder: Path, flags: Sequence[str], include: Sequence[Path]) -> Path:
     # A user's source may be called as a generated one is, or as one of another project.
     made = folder / f"{unit.stem}-{hashlib.sha256(str(unit).encode()).hexdigest()[:16]}.o"
-    own = ["-std=c++20"] if unit.suffix != ".S" else []
     used = [f for f in flags if not f.startswith("-std=")] if unit.suffix == ".S" else list(flags)
     if unit.name.startswith(RARE):
         used.append("-Og")
-    _run([*compiler.command, *own, *used, *(f"-I{path}" for path in include), "-c", str(unit), "-o", str(made)])
+    _run([*compiler.command, *used, *(f"-I{path}" for path in include), "-c", str(unit), "-o", str(made)])
     return made
 
 

@@ -51,12 +51,12 @@ def build_projects(
         folder = compile_module(
             name,
             files,
-            [*_runtime(), user / "user.cc"],
+            _runtime(),
             include_folders(),
             generate_headers.headers(),
             own=own,
             own_include=source_folders(projects),
-            user_code=True,
+            user_runtime=[user / "user.cc"],
             announce=told,
         )
     except CompileError as error:
