@@ -309,7 +309,9 @@ class Page {
   /** The first rows are there: now what may come after them. */
   later() {
     this.begun = true;
-    if (!this.recording.kernel) void this.late().catch((error) => this.fail(error));
+    if (this.recording.kernel) return;
+    this.strip.later();
+    void this.late().catch((error) => this.fail(error));
   }
 
   /** Series for bars and columns, marks of findings. */

@@ -76,8 +76,12 @@ export class Strip {
     this.brush = null;
     this.made.clear();
     fill(this.thumbs);
-    if (recording.calls <= AUTOMATIC) void this.toggle(true).catch(() => this.toggle(false));
     this.measure();
+  }
+
+  /** The first rows are there: now small pictures may come, unless playing takes long. */
+  later() {
+    if (this.recording.calls <= AUTOMATIC) void this.toggle(true).catch(() => this.toggle(false));
   }
 
   /** Show another series; null: the frames' times. @param {any} series */
