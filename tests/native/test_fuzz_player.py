@@ -33,6 +33,7 @@ PLAYER = (
     *(
         "arguments",
         "attachments",
+        "beside",
         "buffers",
         "checks",
         "depth_copy",
@@ -48,7 +49,7 @@ PLAYER = (
         "shadow",
         "special",
     ),
-    *("shared_images", "surfaces", "windows", "windows_vg", "x11"),
+    *("shared_images", "surfaces", "texel_copy", "windows", "windows_vg", "x11"),
 )
 
 
