@@ -10,7 +10,6 @@ from drawtap.commands import Opt, command
 from drawtap.errors import UsageError
 from drawtap.trace import apis
 from drawtap.trace.ranges import CALL_HELP, call_of, calls_of
-from drawtap.trace.vulkan_state import vulkan_state
 from drawtap.view.result import Rows, Tree
 
 if TYPE_CHECKING:
@@ -81,6 +80,8 @@ def _of_vulkan(trace: Trace, call: str, seq: int, path: str) -> list[tuple[str, 
         found = [row for row in found if row[0].startswith(path)]
     if path.startswith("draw"):
         return found
+    from drawtap.trace.vulkan_state import vulkan_state
+
     return found + vulkan_state(trace, seq, path)
 
 
