@@ -78,7 +78,7 @@ class Unit:
         whole = Counter(name for (name, same), n in often.items() for _ in range(1 if same else n))
         headers = frozenset[tuple[str, Path]]().union(*self.seen)
         return {
-            source: sorted({one.name for one in own if whole[one.whole] > 1 or one.whole in others})
+            source: sorted({one.named for one in own if whole[one.whole] > 1 or one.key in others})
             for source, own, seen in zip(self.sources, self.own, self.seen, strict=True)
             for others in [{name for name, _ in headers - seen}]
         }
@@ -116,7 +116,7 @@ def _names_of_headers(path: Path) -> frozenset[tuple[str, Path]]:
     names: frozenset[tuple[str, Path]] = frozenset()
     for header in re.findall(r'^#include "(.*)"', path.read_text(encoding="utf-8"), re.MULTILINE):
         if (found := (path.parent / header).resolve()).exists():
-            names |= {*((one.whole, found) for one in declared(found, own=False)), *_names_of_headers(found)}
+            names |= {*((one.key, found) for one in declared(found, own=False)), *_names_of_headers(found)}
     return names
 
 
@@ -133,9 +133,15 @@ class Declared:
     def whole(self) -> str:
         return f"{self.namespace}::{self.name}"
 
-    def meets(self, other: Declared) -> bool:
-        """Whether a compiler that reads both in one unit takes them for one thing, or for two of one name."""
-        return self.whole == other.whole and not (self.same and self.same == other.same)
+    @property
+    def named(self) -> str:
+        """What a macro would have to give another name: of a macro that is its text, which none can."""
+        return self.same if self.same.startswith("#") else self.name
+
+    @property
+    def key(self) -> str:
+        """The name, or the text of a macro: no other macro gives that one another name."""
+        return self.same if self.same.startswith("#") else self.whole
 
 
 _NAMESPACE = re.compile(r"namespace ?([\w:]*) \{$")

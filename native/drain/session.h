@@ -21,10 +21,6 @@
 #include "status.h"
 #include "stream.h"
 
-#ifndef DRAWTAP_VERSION
-#define DRAWTAP_VERSION "0.0"
-#endif
-
 namespace dt {
 
 // A signature file and what the encoder makes of it.

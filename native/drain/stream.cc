@@ -24,10 +24,6 @@
 #include "../common/stream.h"
 #include "proof.h"
 
-#ifndef DRAWTAP_VERSION
-#define DRAWTAP_VERSION "0.0"
-#endif
-
 static_assert(sizeof(dt_stream_hello) == 24 && sizeof(dt_stream_answer) == 16 && sizeof(dt_stream_message) == 8 &&
               dt::PROOF_BYTES == DT_STREAM_PROOF_BYTES);
 

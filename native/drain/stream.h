@@ -13,6 +13,10 @@
 
 #include "../common/container.h"
 
+#ifndef DRAWTAP_VERSION
+#define DRAWTAP_VERSION "0.0"
+#endif
+
 namespace dt {
 
 struct StreamSettings {
