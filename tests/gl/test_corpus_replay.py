@@ -327,7 +327,8 @@ def test_every_failure_is_kept(store: Store, fakes: Path, engine: str, label: st
         assert made.calls < made.before / 2  # a frame needs few calls, and this image still comes
         return
     (again,) = play_all(store, [made.id], [bad], limits, jobs=1)
-    assert (again.outcome, again.function) == (run.outcome, run.function)
+    assert again.outcome == run.outcome
+    assert again.function == run.function or " in " not in oracle  # an error alone may come at another call
 
 
 def test_images_that_differ_differ_in_the_minimal_recording(store: Store, fakes: Path) -> None:
