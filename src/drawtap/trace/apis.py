@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from drawtap.errors import UnavailableError
-from drawtap.tables.recording import FunctionRow
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
@@ -60,6 +59,8 @@ def is_vulkan(trace: Trace) -> bool:
     """Return whether all calls that draw are Vulkan's: the program may have looked what OpenGL is there."""
     if "vk" not in trace.info["apis"] or list(trace.info["apis"]) == ["vk"]:
         return "vk" in trace.info["apis"]
+    from drawtap.tables.recording import FunctionRow  # every verb is declared with what stands here
+
     return not any(
         row["calls"] and row["api"] != "vk" and not _DRAWS.isdisjoint(row["flags"].split(","))
         for row in trace.core.table_rows(FunctionRow)
