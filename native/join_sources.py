@@ -154,13 +154,17 @@ _ATTRIBUTES = re.compile(r"\[\[.*?\]\]|alignas\([^)]*\)|__attribute__\(\(.*?\)\)
 _COMMENTS = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
-@functools.cache
 def declared(path: Path, *, own: bool) -> tuple[Declared, ...]:
     """Return names that lines at the margin declare, as clang-format lays them out: all, or those of a source `own`.
 
     A source's own: types, constants, macros without `#undef`, and what unnamed namespaces and `static` hide.
     """
-    return tuple(_declared(path.read_text(encoding="utf-8"), own=own))
+    return _declared_in(path.read_text(encoding="utf-8"), own)
+
+
+@functools.cache
+def _declared_in(text: str, own: bool) -> tuple[Declared, ...]:
+    return tuple(_declared(text, own=own))  # by text, not by path: a file may have changed
 
 
 def _declared(text: str, *, own: bool) -> Iterator[Declared]:
