@@ -123,8 +123,10 @@ class KernelModel(Database):
 
 
 _NAMES = re.compile(r'"((?:[^"]|"")+)"|([A-Za-z_]\w*)')
-_LARGE_BYTES = 300_000_000
-_LEAST_MEMORY_BYTES = 2_000_000_000
+# The tables of a trace take about nine times its size in memory. In a file they take what DuckDB may have, and up to a
+# quarter more time of the processor.
+_LARGE_BYTES = 30_000_000
+_LEAST_MEMORY_BYTES = 600_000_000
 
 
 def files(source: Source) -> list[Path]:
@@ -188,7 +190,7 @@ def database_for(source: Source) -> tuple[duckdb.DuckDBPyConnection, tempfile.Te
     connection = connect(Path(scratch.name) / "kernel.duckdb")
     # DuckDB would keep all of its file in memory where that is free: what is beyond is on disk, and read again. Its own
     # limit follows the machine's memory, and is never raised.
-    wanted = max(_LEAST_MEMORY_BYTES, size(source))
+    wanted = max(_LEAST_MEMORY_BYTES, size(source) * 7 // 10)
     if wanted < _memory_limit(connection):
         connection.execute(f"SET memory_limit = '{wanted // 1_000_000}MB'")
     return connection, scratch

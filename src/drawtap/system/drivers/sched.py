@@ -139,7 +139,7 @@ def _waits(draft: Draft, *, wakes: bool, whole: bool) -> None:
         CREATE OR REPLACE TABLE ev_off AS
         WITH gaps AS (
           SELECT tid, cpu, end_ns AS begin_ns, lead(begin_ns) OVER w AS next_ns, runnable, dead, lost
-          FROM ev_run WINDOW w AS (PARTITION BY tid ORDER BY begin_ns)
+          FROM ev_run WINDOW w AS (PARTITION BY tid ORDER BY begin_ns, end_ns, cpu)
         )
         SELECT tid, cpu, begin_ns, coalesce(next_ns, (SELECT end_ns FROM trace_window)) AS end_ns, runnable,
                next_ns IS NULL AS is_open
