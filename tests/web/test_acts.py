@@ -25,7 +25,7 @@ _TEXT = {"/", "Ctrl-k"}  # the keys after these are text
 _FILTERS = ("", "is:draw", "texture", "changes:blend", "-gl*", "widht=3", "frame=2..5 OR fails", "redundant", "(")
 _PLACES: dict[str, tuple[object, ...]] = {
     "tab": ("call", "state", "picture", "shader", "objects", "texture", "findings", "sql", "notes", "time", "mesh",
-            "whatif", "buffer", "compared", "nothing"),
+            "whatif", "buffer", "passes", "compared", "nothing"),
     "filter": _FILTERS,
     "mode": ("hide", "dim"),
     "list": ("tree", "flat"),

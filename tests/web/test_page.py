@@ -44,6 +44,7 @@ def test_every_panel_is_reached_by_keys(opened, chain, width, scheme):
         shader=("4", "Uniforms"),
         objects=("5", "Objects of the run"),
         texture=("6", "choose a texture"),
+        passes=("P", "Passes of frame"),
         findings=("7", "Findings of the checklist"),
         sql=("8", "DuckDB's dialect"),
         notes=("9", "Bookmarks"),
