@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
 import drawtap
-from drawtap.replay.pool import Pool
+from drawtap.errors import UsageError
+from drawtap.replay.place import Place
+from drawtap.replay.pool import Pool, SupersededError
 from drawtap.replay.warm import Warm
 from drawtap.web.recording import Recording
+from drawtap.web.small import Small
 
 
 def _shot(folder: Path, seq: int):
@@ -198,3 +202,30 @@ def test_pictures_of_steps_back_are_there_before_they_are_wanted(recordings, tmp
                 assert sorted(pictures[seq].values()) == sorted(path.read_bytes() for path in paths)
     finally:
         recording.close()
+
+
+def test_nobody_waits_for_a_small_picture_of_somebody_else():
+    # Questions that a page gave up would else hold all threads of the server.
+    begun, go_on = threading.Event(), threading.Event()
+
+    class OfThem:
+        def calls_for(self, seq):
+            begun.set()
+            assert go_on.wait(60)
+            raise UsageError("no cut here")
+
+    small = Small(None, OfThem(), Place)
+
+    def ask() -> None:
+        with pytest.raises(UsageError):
+            small.drawn(1)
+
+    first = threading.Thread(target=ask)
+    first.start()
+    assert begun.wait(60)
+    with pytest.raises(SupersededError):
+        small.drawn(2)
+    go_on.set()
+    first.join()
+    with pytest.raises(UsageError):
+        small.drawn(2)

@@ -14,7 +14,7 @@ import numpy as np
 
 from drawtap.analysis.pictures import Image, shrunk
 from drawtap.errors import UsageError
-from drawtap.replay.pool import POLITE
+from drawtap.replay.pool import POLITE, SupersededError
 from drawtap.replay.warm import Warm
 from drawtap.web.answer import headed
 
@@ -40,7 +40,7 @@ class Small:
     """Small pictures of one recording, each made once, by polite players of its own.
 
     Nobody who looks at a call waits for them. `place` says where the picture of a call is taken. Raises what `Warm`
-    raises. `close` it at the end.
+    raises, and SupersededError while another one is made: ask again. `close` it at the end.
     """
 
     def __init__(
@@ -123,12 +123,20 @@ class Small:
         return self._once((seq, kind, share_group, name, only), image)
 
     def _once(self, key: tuple[object, ...], make: Callable[[], Image]) -> bytes:
-        with self._lock:
+        known = self._made.get(key)
+        if known is not None:
+            return known
+        # Who waited here for a picture that nobody looks at any more would hold up other questions.
+        if not self._lock.acquire(blocking=False):
+            raise SupersededError("another small picture is being made")
+        try:
             if key not in self._made:
                 self._made[key] = encoded(shrunk(make(), WIDTH))
                 while len(self._made) > _KEPT:
                     self._made.popitem(last=False)
             return self._made[key]
+        finally:
+            self._lock.release()
 
 
 def _suffix(path: str) -> str:

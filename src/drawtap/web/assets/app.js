@@ -891,7 +891,6 @@ async function main() {
                          new (await import("./live.js")).LivePage(session);
     Object.assign(globalThis, {drawtap: page});
     await page.begin();
-    performance.mark("rows");
     if (session.driven) void follow(page.store);
     document.body.dataset.ready = "true";
     page.later?.();

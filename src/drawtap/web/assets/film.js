@@ -65,7 +65,7 @@ export class Film {
     if (!this.element.clientWidth) return;
     this.begun = true;
     this.element.scrollLeft = (this.focus + 0.5) * WIDE - this.element.clientWidth / 2;
-    this.draw();
+    this.moved();  // whoever steps on at once needs none of these pictures
   }
 
   /** The items in view: first and end. */

@@ -31,6 +31,7 @@ export class CallList {
     this.on = on;
     this.top = 0;  // the first row in view, with a fraction
     this.focus = 0;
+    this.begun = false;  // whether rows were drawn
     this.columns = new Set(["seq", "duration"]);
     /** @type {any[]} */
     this.series = [];  // columns of numbers by frame, draw or call
@@ -144,7 +145,12 @@ export class CallList {
       this.scroller.setAttribute("aria-activedescendant", active.id);
     else
       this.scroller.removeAttribute("aria-activedescendant");
-    if (missing.length) void this.load(first, first + count, missing);
+    if (missing.length)
+      void this.load(first, first + count, missing);
+    else if (count > 0 && !this.begun) {
+      this.begun = true;
+      performance.mark("rows");  // for whoever measures how long they take
+    }
   }
 
   /** @param {number} from @param {number} to @param {number[]} missing */
