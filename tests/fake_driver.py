@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Collection
 from pathlib import Path
 
 from drawtap.instrument import generate_player
@@ -32,10 +33,14 @@ from drawtap.spec.model import (
 _HAND = re.compile(r"\bfake_(gl\w+)\(")
 
 
-def generate(hand_written: str) -> str:
-    """Return the C++ that `fuzz_player.cc` includes; `hand_written` is the text of that file."""
+def generate(hand_written: str, lacks: Collection[str] = ()) -> str:
+    """Return the C++ that `fuzz_player.cc` includes; `hand_written` is the text of that file.
+
+    The driver has no function that `lacks` names.
+    """
     by_hand = frozenset(_HAND.findall(hand_written))
-    functions = [f for f in functions_of(generate_player.KNOWN) if f.api.name in generate_player.PLAYED]
+    played = [f for f in functions_of(generate_player.KNOWN) if f.api.name in generate_player.PLAYED]
+    functions = [f for f in played if f.name not in lacks]
     bodies = [_function(f, by_hand) for f in functions if f.name not in by_hand]
     rows = [f'  {{"{f.name}", reinterpret_cast<void*>(&fake_{f.name})}},' for f in functions]
     table = "\n".join(rows)

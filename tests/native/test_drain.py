@@ -436,10 +436,10 @@ def test_strangers_on_the_socket_do_no_harm(bench: Bench) -> None:
 
 
 def test_killed_application_loses_nothing(bench: Bench) -> None:
-    """Fifty kills (a sample: ten) at random moments: each call that was committed is in the trace, with its values."""
+    """Fifty kills (a sample: five) at random moments: each call that was committed is in the trace, with its values."""
     moments = random.Random(1)
     threads = 3
-    for trial in range(steps(10, 50)):
+    for trial in range(steps(5, 50)):
         drain = bench.drain(name=f"k{trial}.dtap", idle=0.05)
         blobs = 50 if trial % 2 else 0
         settings = [f"threads={threads}", "calls=100000000", f"blobs={blobs}", f"unnamed={trial // 2 % 2}"]
@@ -468,7 +468,7 @@ def _check_prefix(trace: Any, bench: Bench, blobs: int) -> dict[int, int]:
 def test_killed_drainer_is_followed_by_another(bench: Bench) -> None:
     """Kill the drainer again and again; a new one goes on with the pool and the file, and nothing is lost."""
     moments = random.Random(2)
-    for trial in range(steps(2, 6)):
+    for trial in range(steps(1, 6)):
         name = f"a{trial}.dtap"
         drain = bench.drain(name=name, idle=None)
         # It stays for a while, so that the last of its drainers is not killed when there is nobody to start another.
@@ -638,6 +638,7 @@ def test_unwritable_folder_is_reported(bench: Bench) -> None:
     assert drain.files()[0]["calls_lost"] == 94
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("how", range(1, 9))
 def test_scribbled_pool_never_hurts_the_drainer(bench: Bench, how: int) -> None:
     drain = bench.drain("--chunk-bytes", "131072")
