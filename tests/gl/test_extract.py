@@ -110,7 +110,7 @@ def _certificate(path: Path) -> dict[str, object]:
     return dict(found[0])
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_cut_frame_is_the_same(name: str, recordings: Mapping[str, Path], tmp_path: Path) -> None:
     frame, most = PROGRAMS[name]
@@ -226,7 +226,7 @@ def test_draws_calls_and_times(recordings: Mapping[str, Path], tmp_path: Path) -
     assert cut.equal
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("program", "arguments"),
     [
@@ -294,6 +294,7 @@ def _plan_with(monkeypatch: pytest.MonkeyPatch, graph: type) -> None:
     monkeypatch.setattr(extract, "Graph", graph)
 
 
+@pytest.mark.exhaustive  # make test has the searches for one call, and with few trials
 def test_what_the_graph_misses_is_found(
     recordings: Mapping[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -488,7 +489,7 @@ def test_waste_is_told(recordings: Mapping[str, Path]) -> None:
     assert of_kind["same value"]["glUseProgram"] == frames - 1
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", ["wasteful", "ff_lit", "ff_lists", "fbo_chain", "transfers", "modern", "two_contexts"])
 def test_simpler_and_the_same(name: str, recordings: Mapping[str, Path], tmp_path: Path) -> None:
     out = tmp_path / "lean.dtap"

@@ -265,7 +265,7 @@ class TestCounts:
         assert len(pictures) == frames
         assert all((one.counts[::-1] == truth).all() for one in pictures)
 
-    @pytest.mark.parametrize("bits", [16, 24, 32])
+    @pytest.mark.parametrize("bits", [pytest.param(16, marks=pytest.mark.exhaustive), 24, 32])
     def test_windows_are_rounded_as_windows(self, programs: Bench, tmp_path: Path, bits: int):
         made = programs.recorded(["fragments_window", str(bits)], tmp_path)
         if made.result.returncode == 77:
@@ -302,6 +302,7 @@ class TestCounts:
         added = np.cumsum([generated for generated, _ in rows])
         assert [so_far for _, so_far in rows] == pytest.approx(list(added), rel=1e-12)
 
+    @pytest.mark.sample(1)
     @pytest.mark.parametrize("name", ["fragments_depth", "fragments_gl"])
     def test_what_is_asked_alone_is_what_it_is_among_all(self, recorded: dict[str, Path], name: str):
         truth = {"fragments_depth": DEPTH, "fragments_gl": GL}[name]
@@ -342,7 +343,7 @@ class TestCounts:
             f"fragments:count/generated: at least {total:,} a frame, unknown for {FRAMES} of {len(GL) * FRAMES} draws"
         )
 
-    @pytest.mark.sample(2)
+    @pytest.mark.sample(1)
     @pytest.mark.parametrize("name", ["fragments_gl", "lists", "conditional", "across"])
     def test_some_frames_know_what_all_know(
         self, programs: Bench, recorded: dict[str, Path], tmp_path: Path, name: str
@@ -370,7 +371,7 @@ class TestCounts:
         for frame in range(FRAMES):
             assert _draws(recorded[word], frame) == list(MORE[word])
 
-    @pytest.mark.parametrize("samples", [1, 2, 4, 8])
+    @pytest.mark.parametrize("samples", [pytest.param(1, marks=pytest.mark.exhaustive), 2, 4, 8])
     def test_fragments_and_samples_are_what_a_program_counts_itself(
         self, programs: Bench, tmp_path: Path, samples: int
     ):
@@ -586,6 +587,7 @@ class TestOverdraw:
 
 
 class TestNothingChanges:
+    @pytest.mark.sample(3)
     @pytest.mark.parametrize("name", ["fragments", "fragments_depth", "fragments_gl", "fragments_es1", *MORE])
     def test_images_answers_and_state_are_the_same_while_it_counts(
         self, recorded: dict[str, Path], name: str, tmp_path: Path

@@ -152,6 +152,7 @@ def _built(folder: Path, source: Path) -> Path:
     return target
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("end", "code"),
     [("return", 0), ("exit", 3), ("_exit", 4), ("quick_exit", 5), ("abort", 134), ("segv", 139), ("kill", 137)],
@@ -164,9 +165,9 @@ def test_every_way_to_end_keeps_every_call(killed: Killed, end: str, code: int) 
 
 
 def test_killed_program_loses_no_call(killed: Killed) -> None:
-    """Twenty kills (six in a sample) at random moments, with one to three threads calling."""
+    """Twenty kills (three in a sample) at random moments, with one to three threads calling."""
     moments = random.Random(3)
-    for trial in range(steps(6, 20)):
+    for trial in range(steps(3, 20)):
         threads = 1 + trial % 3
         recorder = killed.start("sleep", threads)
         killed.wait_for(threads, 1)

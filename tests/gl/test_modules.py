@@ -180,7 +180,7 @@ h = func.Hooks(hook_funcs=[lambda f: func.Hook(
     assert sql(trace, "SELECT count(*) AS n FROM marks WHERE text = 'here'") == [{"n": 10}]
 
 
-@pytest.mark.parametrize("program", ["glmark2", "glmark2-es2"])
+@pytest.mark.parametrize("program", ["glmark2", pytest.param("glmark2-es2", marks=pytest.mark.exhaustive)])
 def test_functions_found_by_name_are_hooked_and_recorded(programs: Bench, tmp_path: Path, program: str) -> None:
     # glmark2 links to no graphics library: it opens them and looks everything up.
     if not shutil.which(program) or programs.display is None:

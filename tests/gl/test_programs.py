@@ -160,7 +160,7 @@ def _stable(output: str) -> list[str]:
     return [re.sub(r"\s+", " ", _VARIES.sub("#", line)) for line in output.splitlines()]
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 def test_a_program_is_recorded_and_does_not_notice(program: Program, display: str | None, tmp_path: Path) -> None:
     _found(program, display)
@@ -244,7 +244,7 @@ OURS = (
 )
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", OURS)
 def test_programs_of_ours_draw_the_same_images(name: str, programs: Bench, tmp_path: Path) -> None:
     # They print a checksum of what they read back.

@@ -352,6 +352,7 @@ actions = ["mark"]
     assert marks and all("target-missed" in str(text) for (text,) in marks)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("pacing", ["early", "late"])
 def test_a_frame_that_waits_is_let_go_at_once(desktop, pacing):
     (desktop.folder.path.parent / "manager.toml").write_text("[manager]\nperiod = 0.05\nspin_us = 300\n")

@@ -12,6 +12,7 @@ from drawtap.system.placement import Cell, Fleet, Machine, Rules, Thresholds, cl
 from drawtap.system.placement_rules import load_rules
 from drawtap.system.planning import plan
 from drawtap.system.sharing import Expectation, shared
+from shared import steps
 
 
 def machine(name, cell, cpu, *, gpu=0.0, vcpus=1, kind="cpu"):
@@ -224,9 +225,10 @@ class TestPlans:
         with pytest.raises(UsageError, match="no solver"):
             plan(f, rules, solver="guess")
 
-    def test_forty_machines_on_eight_hosts(self):
-        generator = random.Random(1)
-        f = fleet(*(machine(f"m{i:02}", f"h{i // 5}", generator.choice([0.05, 0.1, 0.9])) for i in range(40)), cpus=2)
+    def test_hosts_of_five_machines_each(self):
+        generator, count = random.Random(1), steps(20, 40)
+        levels = [generator.choice([0.05, 0.1, 0.9]) for _ in range(count)]
+        f = fleet(*(machine(f"m{i:02}", f"h{i // 5}", level) for i, level in enumerate(levels)), cpus=2)
         found = plan(f, Rules(max_moves=12))
         assert found.after_s < found.before_s * 0.8
         assert len(found.moves) <= 12

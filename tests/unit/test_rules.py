@@ -697,7 +697,13 @@ WAYS: dict[str, Callable[[Scene, int], object]] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize(("last", "said"), [(2, None), (3, "attribute 0 needs 48 bytes of buffer 5, which has 36")])
+@pytest.mark.parametrize(
+    ("last", "said"),
+    [
+        pytest.param(2, None, marks=pytest.mark.exhaustive),
+        (3, "attribute 0 needs 48 bytes of buffer 5, which has 36"),
+    ],
+)
 def test_indices_however_they_got_there(way: str, last: int, said: str | None, tmp_path: Path):
     def start(s: Scene) -> None:
         vertices(s, 0).glBindBuffer("GL_ELEMENT_ARRAY_BUFFER", 6)
