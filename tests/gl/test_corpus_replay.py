@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import shared
-from drawtap.corpus import engines, hiding, rows, search
+from drawtap.corpus import engines, hiding, history, rows, search
 from drawtap.corpus.adding import Adder
 from drawtap.corpus.checking import check
 from drawtap.corpus.minimizing import minimize
@@ -234,6 +234,10 @@ def test_a_canary_names_the_machine(store: Store, fakes: Path) -> None:
     (folder / "bad").unlink()
     (sound,) = play_all(store, [trace], [bad], PATIENT, jobs=1, again=True)
     assert sound.outcome == "ok"
+    with search.Corpus(store) as tables:
+        alarms = tables.query("SELECT engine, kind, alarm FROM checks ORDER BY checked").fetchall()
+        assert alarms == [(bad.key, "images", "draws frame 0 as never before"), (bad.key, "images", None)]
+        assert tables.query("SELECT sum(checks), sum(alarms), max(spread) FROM canaries").fetchall() == [(2, 1, None)]
 
 
 # ---- pictures --------------------------------------------------------------------------------------------------
@@ -273,7 +277,16 @@ def test_injected_faults_get_the_right_label(store: Store, fakes: Path, triangle
     assert "equal to the other engine elsewhere" in said["detail"]
     with search.Corpus(store) as tables:
         found = tables.query("SELECT name, label FROM verdicts ORDER BY judged").fetchall()
+        diffs = tables.query(
+            "SELECT e.name, pixels > 0, max > 0, ssim < 1, mask > 0, first_draw, d.frame, d.a = d.b FROM diffs d JOIN"
+            " engines e USING (engine) ORDER BY e.name, d.frame"
+        ).fetchall()
     assert found == [*((f"{fault}-1.0", "differs") for fault, _ in faults), ("jitter-1.0", "flaky")]
+    first = draw(triangle, AT)
+    wrong = [row for row in diffs if row[0] != "jitter-1.0"]
+    assert wrong == [(f"{fault}-1.0", True, True, True, False, first, AT, False) for fault, _ in faults]
+    # Outside of the pixels that change from run to run both engines agree.
+    assert {row[:6] for row in diffs if row not in wrong} == {("jitter-1.0", False, False, False, True, None)}
     # What differs has to differ from something while it gets smaller, and what is flaky is no failure.
     words = ("--tag", "app=triangle", "--corpus", store.where, "--engines", fakes)
     for new, hint in (("blend-1.0", "--base ENGINE"), ("jitter-1.0", "no failure to keep")):
@@ -395,11 +408,31 @@ def test_a_slow_build_is_found_and_an_equal_one_is_not(store: Store, fakes: Path
         orders = tables.query("SELECT name, base_first, count(*) FROM pairs GROUP BY ALL ORDER BY ALL").fetchall()
         assert {count for name, _, count in orders if name == "slow-1.0"} == {8}  # 8 that find it, 8 that confirm it
         assert {count for name, _, count in orders if name == "none-1.0"} <= {4, 8}  # a suspect gets twice as many
+        # Medians of all pairs, and the frames of those that confirmed the slowdown.
+        samples = tables.query(
+            "SELECT p.name, count(DISTINCT task) FILTER (frame IS NOT NULL), count(*) FILTER (frame IS NULL) = 2 *"
+            " count(DISTINCT task) FROM samples s JOIN pairs p USING (task) GROUP BY p.name ORDER BY p.name"
+        ).fetchall()
+        assert samples == [(name, 8 * (name == "slow-1.0"), True) for name in sorted(builds)]
+        medians = tables.query(
+            "SELECT median(r.value) FILTER (r.frame > 0), any_value(if(pass = 'base', p.base_value, p.value))"
+            " FROM readings r JOIN pairs p USING (task) GROUP BY task, pass"
+        ).fetchall()
+        assert [raw for raw, _ in medians] == pytest.approx([kept for _, kept in medians])
     (id_,) = store.recordings()
     answer = run_drawtap("corpus", "history", id_[:12], "--corpus", store.where, "--json")
     told = {build["name"]: build for build in json.loads(answer.stdout)["builds"]}
     assert set(told) == {"sound", *builds}
     assert told["slow-1.0"]["effect"] > 0.2
+    for _ in range(2):  # what is there already is not written again
+        with search.Corpus(store) as tables:
+            history.keep(store, tables, id_, history.history(tables, id_))
+    with search.Corpus(store) as tables:
+        series = tables.query("SELECT trace, metric, name, effect FROM series ORDER BY number").fetchall()
+        assert series == [(id_, said["metric"], name, pytest.approx(told[name]["effect"])) for name in builds]
+        changes = tables.query("SELECT build, before, after, p < 0.01 FROM changes").fetchall()
+    effects = [pytest.approx(told[name]["effect"]) for name in builds]
+    assert changes == ([("none-1.0", *effects, True)] if len(builds) == 2 else [])
     plan = run_drawtap(*words, "--new", "slow-1.0", "--base", "sound", "--plan", "--json")
     assert {n: json.loads(plan.stdout)[n] for n in ("runs", "pairs", "failed")} == {"runs": 0, "pairs": 40, "failed": 0}
 
@@ -419,9 +452,13 @@ def test_no_pair_counts_on_a_machine_whose_canary_gets_slower(store: Store, fake
     with search.Corpus(store) as tables:
         assert tables.query("SELECT count(*) FROM pairs").fetchall() == [(0,)]
         assert tables.query("SELECT count(*) FROM verdicts").fetchall() == [(0,)]
+        assert tables.query("SELECT sum(alarms), min(spread) > 0 FROM canaries").fetchall() == [(1, True)]
     answer = run_drawtap(*words, "--new", "none-1.0", "--base", "sound", "--pairs", 8, "--threshold", 50, "--json")
     (one,) = json.loads(answer.stdout)["recordings"]
     assert (one["pairs"] >= 8, one["label"] != "regression") == (True, True), one
+    with search.Corpus(store) as tables:
+        alarms = "SELECT name, alarm IS NULL, spread > 0 FROM checks WHERE kind = 'speed' ORDER BY checked"
+        assert tables.query(alarms).fetchall() == [("tires-1.0", False, True), ("sound", True, True)]
 
 
 def test_bisection_over_builds_finds_the_first_one_that_draws_wrong(store: Store, fakes: Path, tmp_path: Path) -> None:

@@ -23,20 +23,23 @@ import numpy as np
 import pytest
 
 from conftest import Answer
-from drawtap.corpus import rows, search, verdicts
+from drawtap.corpus import canaries, history, rows, search, verdicts
 from drawtap.corpus.adding import Adder, restore
 from drawtap.corpus.approvals import Decision, decide, families
 from drawtap.corpus.checking import check
 from drawtap.corpus.engines import Engine
+from drawtap.corpus.gallery import Shot
 from drawtap.corpus.objects import opened
-from drawtap.corpus.pictures import outside
+from drawtap.corpus.pictures import Judged, outside
 from drawtap.corpus.playing import Run
+from drawtap.corpus.speed import Change, Speed
 from drawtap.corpus.store import SMALL_BYTES, Manifest, Store, create, identity, kind_of, sealed
 from drawtap.corpus.sweeping import LEAST_AGE_S, condemned, sweep
 from drawtap.errors import DrawtapError, InputError, UsageError
 from drawtap.tables.corpus import FILED, OF_TASKS, TABLES
 from drawtap.trace.result import connect
 from drawtap.trace.trace import open_trace
+from drawtap.view.comparison import png
 from shared import steps
 from writer import Writer, blob, hash_text, small_trace
 
@@ -214,9 +217,70 @@ def _round_trip(where: str, tmp_path: Path) -> None:
         ]
         assert corpus.scalar("SELECT sum(draws) FROM frames") == 4
         assert corpus.query("SELECT e.runs, m.runs FROM engines e, machines m").fetchall() == []
+    _judge(store, added.id)
+    _has_judgements(store)
+    if "://" not in where:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(search, "MANY_FILES", 1)
+            assert search.compact(store) is not None
+        sweep(store, 0)
+        assert {len(names) for names in search.files_of(store).tables.values()} == {1}
+        _has_judgements(store)
+    assert not check(store).faults
     store.remove(added.id)
     sweep(store, 0)
-    assert not any("contents" in name or "traces" in name for name in _names(store))
+    assert not any(added.id in name or name.startswith("contents/") for name in _names(store))
+
+
+JUDGED = {
+    "SELECT frame, base, engine, a, b, max, pixels, round(rmse, 3), ssim < 1, mask, first_draw FROM diffs": [
+        (2, "a" * 32, "b" * 32, "0" * 16, "1" * 16, 100, 1, round(math.sqrt(100**2 / (64 * 48 * 4)), 3), True, 9, 77)
+    ],
+    'SELECT frame, "pass", metric, value FROM samples ORDER BY ALL': [
+        (0, "base", "m", 1.25), (0, "new", "m", 0.1), (None, "base", "m", 3.0), (None, "new", "m", 4.5),
+    ],
+    "SELECT family, metric, base, build, engine, before, after, p FROM changes": [
+        ("new", "m", "a" * 32, "new", "b" * 32, 0.0, 0.5, 0.001)
+    ],
+    "SELECT length(day), checks, alarms, spread FROM canaries": [(10, 2, 1, 0.25)],
+}  # fmt: skip
+
+
+def _has_judgements(store: Store) -> None:
+    with search.Corpus(store) as tables:
+        assert {question: tables.query(question).fetchall() for question in JUDGED} == JUDGED
+
+
+def _judge(store: Store, trace: str) -> None:
+    """Write what verdicts, canaries and a history tell: what has a name by its content twice."""
+    base, new = (Engine(name, name, {}, key * 32, "", "", "", "") for name, key in (("base", "a"), ("new", "b")))
+    plain = np.zeros((48, 64, 4), np.uint8)
+    images = [plain.copy() for _ in range(3)]
+    images[1][40, 60, 0] = images[2][40, 60, 0] = 100  # the new build is wrong here
+    images[2][10, 10, 0] = 200  # and jitters there
+    keys = (base.key, "0"), (new.key, "1"), (new.key, "2")
+    shots = [Shot(2, digit * 16, key, png(image)) for image, (key, digit) in zip(images, keys, strict=True)]
+    one = Judged(trace, "ok", "differs", frame=2, first_seq=77)
+    _ran(store, trace, new, seconds=1.0)
+    pair = {"task": "5" * 64, "trace": trace, "metric": "m", "base_value": 3.0, "value": 4.5}
+    row = {c.name: None for c in TABLES["pairs"].columns} | pair
+    rows.write_task(store, "5" * 64, {"pairs": (tuple(row), [tuple(row.values())])})
+    readings = [("5" * 64, trace, 0, side, "m", value) for side, value in (("base", 1.25), ("new", 0.1))]
+    verdicts.write_speed(store, Speed(trace, "regression", 8), "m", new, base, readings=readings)
+    canaries.write_check(store, trace, base, "images", None)
+    canaries.write_check(store, trace, base, "speed", "too hot", spread=0.25)
+    moved = Change(1, 0.0, 0.5, 0.001)
+    builds = [
+        history.Build(base.key, "base", 1, "ok", None, 8, 0.0, None),
+        history.Build(new.key, "new", 2, "ok", None, 8, 0.5, 0.5, moved),
+    ]
+    for before in (True, False):
+        # An earlier look at fewer pairs found another change: the newest one counts.
+        earlier = [replace(b, pairs=4, moved=b.moved and Change(1, 0.0, 0.4, 0.01)) for b in builds]
+        verdicts._write_diffs(store, one, shots, new, base)
+        with search.Corpus(store) as tables:
+            for of in (earlier, builds) if before else (builds,):
+                history.keep(store, tables, trace, history.History("m", "base", tuple(of), base.key))
 
 
 def test_round_trip(tmp_path: Path) -> None:
@@ -411,9 +475,10 @@ def test_a_budget_leaves_recordings_out_by_name(tmp_path: Path) -> None:
         assert set(verdicts.within(tables, ids, ["a"], 0, 0)) == set(ids[:2])
 
 
-def _ran(store: Store, trace: str, key: str, *, seconds: float) -> None:
-    engine = Engine(key, key, {}, key, "", "", "", "")
-    rows.write_run(store, Run(hashlib.sha256(f"{trace}{key}".encode()).hexdigest(), trace, engine, "ok", 1, seconds))
+def _ran(store: Store, trace: str, on: str | Engine, *, seconds: float) -> None:
+    engine = Engine(on, on, {}, on, "", "", "", "") if isinstance(on, str) else on
+    task = hashlib.sha256(f"{trace}{engine.key}".encode()).hexdigest()
+    rows.write_run(store, Run(task, trace, engine, "ok", 1, seconds))
 
 
 # ---- sweeping ----------------------------------------------------------------------------------------------------

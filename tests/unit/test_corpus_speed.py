@@ -175,12 +175,12 @@ def test_changes_of_published_series(values: list[float], place: int, effect: fl
     single = [[float(np.log(value))] for value in values]
     # One value of each build is little: a rank test of 11 cannot be as sure as is wanted for many recordings.
     assert speed.changes(single, 0.01) == []
-    ((at, by, _),) = speed.changes(single, 0.01, error=0.1)
-    assert (at, by) == (place, pytest.approx(effect, abs=0.01))
+    (one,) = speed.changes(single, 0.01, error=0.1)
+    assert (one.at, one.share) == (place, pytest.approx(effect, abs=0.01))
     # The same with ten pairs of each build.
     noise = np.random.default_rng(7)
     many = [list(one[0] + noise.normal(0, 0.02, 10)) for one in single]
-    assert place in [at for at, _, _ in speed.changes(many, 0.05)]
+    assert place in [one.at for one in speed.changes(many, 0.05)]
 
 
 def test_changes_are_found_between_builds() -> None:
@@ -189,5 +189,6 @@ def test_changes_are_found_between_builds() -> None:
     assert speed.changes(flat, 0.01) == []
     steps = [[v + (0.05 if 10 <= i < 22 else 0.0) for v in group] for i, group in enumerate(flat)]
     found = speed.changes(steps, 0.01)
-    assert [at for at, _, _ in found] == [10, 22]
-    assert [effect for _, effect, _ in found] == pytest.approx([0.05, -0.05], abs=0.01)
+    assert [one.at for one in found] == [10, 22]
+    assert [one.share for one in found] == pytest.approx([0.05, -0.05], abs=0.01)
+    assert [(one.before, one.after) for one in found] == [pytest.approx(x, abs=0.01) for x in ((0, 0.05), (0.05, 0))]

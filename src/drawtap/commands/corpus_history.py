@@ -7,6 +7,7 @@ from typing import Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.commands.options import CORPUS
+from drawtap.errors import DrawtapError
 from drawtap.view.result import Rows, Sheets
 
 
@@ -25,15 +26,21 @@ def corpus_history(
 
     Times are pairs with the same base: the build that most others were compared with (`corpus verdict --speed`). The
     column change marks builds from which on the recording is slower or faster, found by a rank test over the whole
-    series. It explains, and is no verdict. Needs SciPy: pip install 'drawtap[fleet]'.
+    series. It explains, and is no verdict. The series goes into the tables series and changes of the corpus. Needs
+    SciPy: pip install 'drawtap[fleet]'.
     """
-    from drawtap.corpus.history import history
+    from drawtap.corpus.history import history, keep
     from drawtap.corpus.search import Corpus
     from drawtap.corpus.store import chosen
 
     store = chosen(corpus)
+    trace, unwritten = store.find(id_), ""
     with Corpus(store) as tables:
-        found = history(tables, store.find(id_), metric)
+        found = history(tables, trace, metric)
+        try:
+            keep(store, tables, trace, found)
+        except DrawtapError as error:  # a reader of the store may have no right to write
+            unwritten = f"; the series is not in the tables: {error.message}"
     rows = [
         (
             b.name,
@@ -64,6 +71,6 @@ def corpus_history(
             for b in found.builds
         ],
     }
-    note = f"{found.metric}, slower than {found.base}" if found.metric else "no pairs were measured"
+    note = (f"{found.metric}, slower than {found.base}" if found.metric else "no pairs were measured") + unwritten
     columns = ("build", "key", "first", "outcome", "images", "pairs", "slower by", "change")
     return Sheets([Rows(columns, rows, note=note)], data)

@@ -2,16 +2,21 @@
 
 Memory that fails, a card that is too hot or an update in the night change images too. So every machine plays the
 recordings with the tag `canary` before its first task with an engine and now and then after it. Where one of them shows
-an image that this build never drew, the machine is to blame, not the build: it gets no more tasks.
+an image that this build never drew, the machine is to blame, not the build: it gets no more tasks. Every canary that
+tells something is a row of `checks`.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import threading
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import drawtap
+from drawtap.corpus import rows
 from drawtap.corpus.engines import Engine, machine
 from drawtap.corpus.search import Corpus
 
@@ -34,6 +39,16 @@ def tagged(store: Store) -> list[str]:
     """Return the canaries of a store."""
     here = store.recordings()
     return sorted(id_ for id_, tags in store.tags().items() if TAG in tags and id_ in here)
+
+
+def write_check(
+    store: Store, trace: str, one: Engine, kind: str, alarm: str | None, *, spread: float | None = None
+) -> None:
+    """Write what a canary said about this machine: `kind` is images or speed, `alarm` None where all is well."""
+    row: dict[str, object] = {"trace": trace, "engine": one.key, "name": one.name, "machine": machine()}
+    row |= {"checked": time.time_ns(), "kind": kind, "alarm": alarm, "spread": spread}
+    row["task"] = hashlib.sha256(json.dumps(row).encode()).hexdigest()
+    rows.write_task(store, str(row["task"]), {"checks": (tuple(row), [tuple(row.values())])})
 
 
 class Canaries:
@@ -68,8 +83,10 @@ class Canaries:
                 continue
             shown = run.hashes or {}
             other = next((frame for frame in known if shown.get(frame) not in known[frame]), None)
-            if run.outcome in _DRAWN and other is None:
-                continue
             what = f"draws frame {other} as never before" if run.hashes else f"ended with {run.outcome}"
+            sound = run.outcome in _DRAWN and other is None
+            write_check(self._store, trace, one, "images", None if sound else what)
+            if sound:
+                continue
             self._faults[one.key] = f"machine {machine()} is not sound: its canary {trace[:12]} {what}"
             return

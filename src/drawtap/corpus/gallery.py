@@ -99,6 +99,42 @@ def wavering(images: Mapping[str, list[compare.Image]]) -> Mask | None:
     return mask
 
 
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """The distance of the images of a frame by two engines, where neither changes from run to run.
+
+    `a` and `b` are the hashes of the first image of each, `pixels` and `masked` numbers of pixels.
+    """
+
+    frame: int
+    a: str
+    b: str
+    difference: compare.Difference
+    pixels: int
+    masked: int
+
+
+def apart(shots: Iterable[Shot | None], base: str, new: str) -> list[Apart]:
+    """Hold pictures of two engines, by their keys, against each other: each frame that both have."""
+    by: dict[int, dict[str, list[Shot]]] = {}
+    for shot in filter(None, shots):
+        by.setdefault(shot.frame, {}).setdefault(shot.engine, []).append(shot)
+    found = []
+    for frame, of in sorted(by.items()):
+        if base not in of or new not in of:
+            continue
+        images = {key: [shot.image() for shot in of[key]] for key in (base, new)}
+        a, b = images[base][0], images[new][0]
+        mask = wavering(images)
+        if mask is not None:
+            mask = grown(mask)
+            b = np.where(mask[..., None], a, b)
+        pixels = int((a != b).any(axis=2).sum()) if a.shape == b.shape else 0
+        masked = 0 if mask is None else int(mask.sum())
+        found.append(Apart(frame, of[base][0].digest, of[new][0].digest, compare.difference(a, b), pixels, masked))
+    return found
+
+
 def grown(mask: Mask) -> Mask:
     """Return a mask with the pixels around."""
     out = mask.copy()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from drawtap.corpus import pictures, speed, timing, verdicts
+from drawtap.corpus import pictures, rows, speed, timing, verdicts
 from drawtap.corpus.playing import Files
 from drawtap.errors import UsageError
 
@@ -23,7 +26,7 @@ _SERIES = """
 WITH of AS (SELECT * FROM pairs WHERE trace = $trace AND metric = coalesce($metric, (
         SELECT mode(metric) FROM pairs WHERE trace = $trace))),
     best AS (SELECT base FROM of GROUP BY base ORDER BY count(DISTINCT engine) DESC, max(started) DESC LIMIT 1)
-SELECT engine, any_value(metric), any_value(base_name), list(ratio ORDER BY started) FROM of
+SELECT engine, any_value(metric), any_value(base_name), list(ratio ORDER BY started), any_value(base) FROM of
 WHERE base = (SELECT base FROM best) GROUP BY engine
 """
 _BUILDS = """
@@ -36,7 +39,7 @@ FROM runs r WHERE trace = $trace GROUP BY engine ORDER BY min(started)
 @dataclass(frozen=True)
 class Build:
     """A build that played a recording: `effect` is how much slower than the base it is, `change` than the builds before
-    where the series changes here (shares)."""
+    where the series changes here (shares); `moved` has both parts."""
 
     key: str
     name: str
@@ -46,15 +49,17 @@ class Build:
     pairs: int
     effect: float | None
     change: float | None
+    moved: speed.Change | None = None
 
 
 @dataclass(frozen=True)
 class History:
-    """Builds in the order in which they came; `base` is the build that times are compared with."""
+    """Builds in the order in which they came; `base` is the build that times are compared with, `base_key` its key."""
 
     metric: str | None
     base: str | None
     builds: tuple[Build, ...]
+    base_key: str | None = None
 
 
 def history(tables: Corpus, trace: str, metric: str | None = None) -> History:
@@ -62,11 +67,11 @@ def history(tables: Corpus, trace: str, metric: str | None = None) -> History:
     found = {row[0]: row for row in tables.query(_SERIES, {"trace": trace, "metric": metric}).fetchall()}
     if metric is not None and not found:
         raise UsageError(f"no pairs of {metric} were measured", hint="drawtap corpus verdict --speed measures them")
-    rows = tables.query(_BUILDS, {"trace": trace}).fetchall()
-    ratios = [(row[0], found[row[0]][3]) for row in rows if row[0] in found]
+    ran = tables.query(_BUILDS, {"trace": trace}).fetchall()
+    ratios = [(row[0], found[row[0]][3]) for row in ran if row[0] in found]
     told = next(iter(found.values()), None)
     threshold = timing.threshold_of(str(told[1])) if told else timing.THRESHOLD
-    moved = {ratios[at][0]: by for at, by, _ in speed.changes([r for _, r in ratios], threshold)} if ratios else {}
+    moved = {ratios[c.at][0]: c for c in speed.changes([r for _, r in ratios], threshold)} if ratios else {}
     builds = [
         Build(
             key,
@@ -76,11 +81,29 @@ def history(tables: Corpus, trace: str, metric: str | None = None) -> History:
             images,
             len(found[key][3]) if key in found else 0,
             float(np.expm1(np.median(found[key][3]))) if key in found else None,
+            moved[key].share if key in moved else None,
             moved.get(key),
         )
-        for key, name, first, outcome, images in rows
+        for key, name, first, outcome, images in ran
     ]
-    return History(str(told[1]) if told else None, str(told[2]) if told else None, tuple(builds))
+    if told is None:
+        return History(None, None, tuple(builds))
+    return History(str(told[1]), str(told[2]), tuple(builds), str(told[4]))
+
+
+def keep(store: Store, tables: Corpus, trace: str, found: History) -> None:
+    """Write a series and its changes into the corpus; a series that is there already stays."""
+    said = [
+        (found.metric, found.base_key, at, b.key, b.name, b.pairs, b.effect)
+        + ((b.moved.before, b.moved.after, b.moved.p) if b.moved else (None, None, None))
+        for at, b in enumerate(b for b in found.builds if b.pairs)
+    ]
+    task = hashlib.sha256(json.dumps([trace, said]).encode()).hexdigest()
+    if said and not tables.query("SELECT 1 FROM series WHERE task = ? LIMIT 1", (task,)).fetchall():
+        names = ("task", "trace", "looked", "metric", "base", "number", "engine", "name", "pairs", "effect")
+        looked = time.time_ns()
+        lines = [(task, trace, looked, *one) for one in said]
+        rows.write_task(store, task, {"series": ((*names, "before", "after", "p"), lines)})
 
 
 # ---- which build -----------------------------------------------------------------------------------------------------

@@ -109,7 +109,9 @@ def write_task(
 def _literal(value: object) -> str:
     if value is None:
         return "NULL"
-    if isinstance(value, bool | int | float):
+    if isinstance(value, float):  # a plain number would be a decimal, and round others of its column
+        return f"'{float(value)}'::DOUBLE"
+    if isinstance(value, bool | int):
         return str(value)
     if isinstance(value, list):
         return f"[{', '.join(_literal(v) for v in value)}]::VARCHAR[]"

@@ -151,10 +151,13 @@ class _Case:
 
 
 class Judge:
-    """Measures pairs of recordings until each has an answer or the pairs are spent."""
+    """Measures pairs of recordings until each has an answer or the pairs are spent.
 
-    def __init__(self, measure: Measure, rule: Rule) -> None:
-        self._measure, self._rule = measure, rule
+    `confirm` measures the fresh pairs that confirm a finding; without it `measure` does.
+    """
+
+    def __init__(self, measure: Measure, rule: Rule, confirm: Measure | None = None) -> None:
+        self._measure, self._rule, self._confirm = measure, rule, confirm or measure
         self._random = random.Random(rule.seed)
 
     def run(self, traces: Sequence[str]) -> Iterator[Speed]:
@@ -187,8 +190,9 @@ class Judge:
         found = tested(np.array([case.ratios for case in waiting]), self._rule.threshold)
         return [case for i, case in enumerate(waiting) if min(found.slower[i], found.faster[i]) <= _SUSPECT]
 
-    def _fill(self, cases: Sequence[_Case], pairs: int) -> None:
+    def _fill(self, cases: Sequence[_Case], pairs: int, measure: Measure | None = None) -> None:
         """Measure until each case has so many pairs; the cases take turns, in a new order each round."""
+        measure = measure or self._measure
         orders = {}
         for case in cases:
             missing = pairs - len(case.ratios)
@@ -201,7 +205,7 @@ class Judge:
             self._random.shuffle(waiting)
             for case in waiting:
                 order = orders[case.trace].pop()
-                ratio = self._measure(case.trace, order)
+                ratio = measure(case.trace, order)
                 if ratio is None:
                     case.lost += 1
                     orders[case.trace].insert(0, order)  # the orders stay balanced
@@ -230,7 +234,7 @@ class Judge:
     def _confirmed(self, case: _Case, found: Tested, i: int, q: float) -> Speed:
         """Measure as many fresh pairs: a regression is found twice."""
         fresh = _Case(case.trace)
-        self._fill([fresh], len(case.ratios))
+        self._fill([fresh], len(case.ratios), self._confirm)
         if len(fresh.ratios) < len(case.ratios):
             return self._answer(case, "unknown", found, i, q=q, detail="the pairs that should confirm it were lost")
         again = tested(np.array([fresh.ratios]), self._rule.threshold)
@@ -262,6 +266,13 @@ def unsteady(ratios: Sequence[float], threshold: float) -> str | None:
     return None
 
 
+def spread(ratios: Sequence[float]) -> float | None:
+    """Return the median distance of log ratios from their median, as a share; None: there are none."""
+    if not ratios:
+        return None
+    return float(np.expm1(np.median(np.abs(np.asarray(ratios) - np.median(ratios)))))
+
+
 def needed(recordings: int, slower: int = 1, error: float = 0.05) -> int:
     """Return the fewest pairs with which a test can find `slower` of these recordings."""
     pairs = _LEAST
@@ -273,8 +284,26 @@ def needed(recordings: int, slower: int = 1, error: float = 0.05) -> int:
 # ---- series of builds ------------------------------------------------------------------------------------------------
 
 
-def changes(groups: Sequence[Sequence[float]], threshold: float, error: float = 0.01) -> list[tuple[int, float, float]]:
-    """Return where a series changes: the first group after it, by which share, and the p of that.
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of a series: the place of the first group after it, and the p of that.
+
+    `before` and `after` are medians of the two parts that it divides: value / value on the base - 1.
+    """
+
+    at: int
+    before: float
+    after: float
+    p: float
+
+    @property
+    def share(self) -> float:
+        """The slowdown of the part after it, against the one before (a share)."""
+        return (1 + self.after) / (1 + self.before) - 1
+
+
+def changes(groups: Sequence[Sequence[float]], threshold: float, error: float = 0.01) -> list[Change]:
+    """Return where a series changes.
 
     Groups are log ratios of builds to the same base, in order. The split that explains most is a change where a rank
     test finds it significant among all splits, and it is larger than `threshold`; both parts are looked at again.
@@ -288,7 +317,9 @@ def changes(groups: Sequence[Sequence[float]], threshold: float, error: float = 
         for a, b in pairwise(bounds)
         if b > a
     ]
-    return [(at, float(np.expm1(middles[i + 1] - middles[i])), p) for i, (at, p) in enumerate(found)]
+    return [
+        Change(at, float(np.expm1(middles[i])), float(np.expm1(middles[i + 1])), p) for i, (at, p) in enumerate(found)
+    ]
 
 
 def _split(

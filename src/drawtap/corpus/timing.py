@@ -48,6 +48,7 @@ class Timer:
         self._metric: str | None = metric
         self._plans: dict[tuple[str, str], passes.Plan] = {}
         self.lost: dict[str, str] = {}
+        self.kept: dict[str, list[tuple[object, ...]]] = {}  # rows of `readings`, by recording
 
     @property
     def metric(self) -> str:
@@ -76,8 +77,11 @@ class Timer:
         self._metric = found
         return found
 
-    def pair(self, trace: str, base_first: bool) -> float | None:
-        """Measure a pair, write it into the corpus, and return log(new / base); None: it was lost."""
+    def pair(self, trace: str, base_first: bool, *, keep: bool = False) -> float | None:
+        """Measure a pair, write it into the corpus, and return log(new / base); None: it was lost.
+
+        `keep` keeps the values of its frames in `kept`.
+        """
         order = (self._base, self._new) if base_first else (self._new, self._base)
         started = time.time_ns()
         try:
@@ -89,7 +93,12 @@ class Timer:
         if found is None:
             self.lost[trace] = "no frame could be measured on both engines"
             return None
-        self._write(trace, found, started, base_first)
+        task = self._write(trace, found, started, base_first)
+        if keep:
+            sides = ("base", values[self._base.key]), ("new", values[self._new.key])
+            self.kept.setdefault(trace, []).extend(
+                (task, trace, frame, side, self._metric, value) for side, of in sides for frame, value in of.items()
+            )
         return found.ratio
 
     def again(self, trace: str) -> float | None:
@@ -113,7 +122,7 @@ class Timer:
             found, _ = profile.readings(opened, plan, wanted, environment=one.environment)
         return {r.number: r.value for r in found if r.per == "frame" and r.metric == metric and r.value is not None}
 
-    def _write(self, trace: str, one: Pair, started: int, base_first: bool) -> None:
+    def _write(self, trace: str, one: Pair, started: int, base_first: bool) -> str:
         new, base = self._new, self._base
         row: dict[str, object] = {
             "task": hashlib.sha256(f"pair {trace} {new.key} {base.key} {machine()} {started}".encode()).hexdigest(),
@@ -132,6 +141,7 @@ class Timer:
             "frames": one.frames,
         }
         rows.write_task(self._files.store, str(row["task"]), {"pairs": (tuple(row), [tuple(row.values())])})
+        return str(row["task"])
 
 
 def paired(base: Mapping[int, float], new: Mapping[int, float]) -> Pair | None:

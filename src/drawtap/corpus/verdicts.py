@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -92,7 +93,7 @@ def of_speed(
     """Measure recordings in pairs and judge whether `new` is slower; return the metric, and answers in their order.
 
     Only recordings that both engines play are measured; the others are unknown. So are all on a machine whose canaries
-    fail; that is not written down. A threshold of 0 in the rule means the metric's own.
+    fail: then their checks alone are written down. A threshold of 0 in the rule means the metric's own.
 
     Raises what `timing.Timer.choose` raises.
     """
@@ -117,21 +118,28 @@ def of_speed(
             fault = _machine_fault(files, timer, (new, base), own, effort.limits)
             if fault is not None:
                 return chosen, [answers.get(id_) or Speed(id_, "unknown", 0, detail=fault) for id_ in traces]
-            for one in speed.Judge(timer.pair, replace(rule, threshold=own)).run(plays):
+            judge = speed.Judge(timer.pair, replace(rule, threshold=own), partial(timer.pair, keep=True))
+            for one in judge.run(plays):
                 lost = f"; {timer.lost[one.trace]}" if one.label == "unknown" and one.trace in timer.lost else ""
                 answers[one.trace] = replace(one, detail=f"{one.detail}{lost}")
+                kept = timer.kept.pop(one.trace, [])  # frames stay of confirmed changes alone
+                kept = kept if one.label == "regression" else []
+                write_speed(store, answers[one.trace], chosen, new, base, readings=kept)
                 activity.at(len(answers), len(traces))
-    found = [answers[id_] for id_ in traces]
-    for one in found:
-        write_speed(store, one, timer.metric, new, base)
+    for id_ in traces:
+        if id_ not in plays:
+            write_speed(store, answers[id_], timer.metric, new, base)
     compact(store)
-    return timer.metric, found
+    return timer.metric, [answers[id_] for id_ in traces]
 
 
 def _machine_fault(
     files: Files, timer: timing.Timer, sides: Sequence[Engine], threshold: float, limits: Limits
 ) -> str | None:
-    """Return why no pair of this machine counts, by images and times of its canaries; None: nothing is known."""
+    """Return why no pair of this machine counts, by images and times of its canaries; None: nothing is known.
+
+    The last one of `sides` is the base, whose times count.
+    """
     for one in sides:
         fault = machine_fault(files, one, limits)
         if fault is not None:
@@ -140,6 +148,7 @@ def _machine_fault(
         ratios = [timer.again(trace) for _ in range(speed.CANARY_PAIRS)]
         kept = [ratio for ratio in ratios if ratio is not None]
         why = "its runs were lost" if len(kept) < len(ratios) else speed.unsteady(kept, threshold)
+        canaries.write_check(files.store, trace, sides[-1], "speed", why, spread=speed.spread(kept))
         if why is not None:
             return f"machine {machine()} is not fit to measure: with its canary {trace[:12]}, {why}"
     return None
@@ -174,11 +183,14 @@ def _looked_at(files: Files, one: Judged, new: Engine, base: Engine | None, effo
     if not shots and one.frame is not None:
         shots = [shot for each in (new, base) if each and (shot := gallery.shoot(path, each, one.frame))]
     gallery.keep(files.store, one.trace, shots)
-    if one.label != "differs" or base is None:
+    if base is None:
         return one
-    with open_trace(path) as trace:
-        one = pictures.explain(one, trace, new, base)
-        return _cut(files, one, trace, new, base) if effort.cuts else one
+    if one.label == "differs":
+        with open_trace(path) as trace:
+            one = pictures.explain(one, trace, new, base)
+            one = _cut(files, one, trace, new, base) if effort.cuts else one
+    _write_diffs(files.store, one, shots, new, base)
+    return one
 
 
 def _cut(files: Files, one: Judged, trace: Trace, new: Engine, base: Engine) -> Judged:
@@ -224,18 +236,43 @@ def _write(store: Store, one: Judged, new: Engine, base: Engine | None) -> None:
     _write_row(store, row)
 
 
-def write_speed(store: Store, one: Speed, metric: str, new: Engine, base: Engine) -> None:
-    """Write a judgement of speed into the corpus."""
+def _write_diffs(store: Store, one: Judged, shots: Sequence[gallery.Shot | None], new: Engine, base: Engine) -> None:
+    """Write how far the pictures of two engines are apart; what is known of the same two stays."""
+    if not shots:
+        return
+    with Corpus(store) as tables:
+        known = {row[0] for row in tables.query("SELECT task FROM diffs WHERE trace = ?", (one.trace,)).fetchall()}
+    for found in gallery.apart(shots, base.key, new.key):
+        named = f"diff {one.trace} {found.frame} {base.key} {new.key} {found.a} {found.b}"
+        task = hashlib.sha256(named.encode()).hexdigest()
+        if task in known:
+            continue
+        row: dict[str, object] = {"task": task, "trace": one.trace, "frame": found.frame, "base": base.key}
+        row |= {"engine": new.key, "a": found.a, "b": found.b}
+        row["first_draw"] = one.first_seq if found.frame == one.frame else None
+        apart = found.difference
+        numbers = (apart.largest, found.pixels, apart.rmse, apart.ssim, found.masked)
+        names = ("max", "pixels", "rmse", "ssim", "mask")
+        row |= dict.fromkeys(names) if apart.sizes else dict(zip(names, numbers, strict=True))
+        rows.write_task(store, task, {"diffs": (tuple(row), [tuple(row.values())])})
+
+
+def write_speed(
+    store: Store, one: Speed, metric: str, new: Engine, base: Engine, *, readings: Sequence[tuple[object, ...]] = ()
+) -> None:
+    """Write a judgement of speed into the corpus, with rows of `readings`: the frames that confirm it."""
     row: dict[str, object] = {"kind": "speed", "engine": new.key, "name": new.name, "base": base.key, "metric": metric}
-    _write_row(store, {**row, **asdict(one)})
+    _write_row(store, {**row, **asdict(one)}, readings)
 
 
-def _write_row(store: Store, said: Mapping[str, object]) -> None:
+def _write_row(store: Store, said: Mapping[str, object], readings: Sequence[tuple[object, ...]] = ()) -> None:
     row = {c.name: said.get(c.name) for c in TABLES["verdicts"].columns}
     at = time.time_ns()
     task = hashlib.sha256(json.dumps([at, row]).encode()).hexdigest()
     row |= {"task": task, "judged": at}
-    rows.write_task(store, task, {"verdicts": (tuple(row), [tuple(row.values())])})
+    verdict: tuple[tuple[str, ...], list[tuple[object, ...]]] = (tuple(row), [tuple(row.values())])
+    columns = tuple(c.name for c in TABLES["readings"].columns)
+    rows.write_task(store, task, {**({"readings": (columns, readings)} if readings else {}), "verdicts": verdict})
 
 
 # ---- budgets and plans -----------------------------------------------------------------------------------------------

@@ -8,8 +8,8 @@ from drawtap.tables import BOOL, F64, I64, TEXT, TEXTS, U32, U64, by_name, table
 
 #: Tables whose rows belong to a task, not to the recording alone. Rows of a task count by themselves, or with another
 #: table's: those are written last.
-OF_TASKS = ("runs", "images", "pairs", "verdicts")
-COUNT_WITH = {"images": "runs"}
+OF_TASKS = ("runs", "images", "pairs", "verdicts", "readings", "diffs", "series", "checks")
+COUNT_WITH = {"images": "runs", "readings": "verdicts"}
 TAGS = Annotated[dict[str, str], "MAP(VARCHAR, VARCHAR)"]
 
 _TRACE = ("trace", TEXT, "id of the recording in the corpus (`traces.trace`)")
@@ -191,6 +191,67 @@ TABLES = by_name(
             ("detail", TEXT, "a sentence about the label"),
         ),
         table(
+            "readings",
+            "parquet",
+            "a frame of a pair that confirmed a slowdown (drawtap corpus verdict --speed)",
+            ("task", TEXT, "the pair (`pairs.task`)"),
+            _TRACE,
+            ("frame", U32, "number of the frame, from 0; the first one loads and compiles, and is not in medians"),
+            ("pass", TEXT, "base or new: the engine that played it"),
+            ("metric", TEXT, "what was measured"),
+            ("value", F64, "its value in that frame"),
+        ),
+        table(
+            "diffs",
+            "parquet",
+            "two images of a frame that a verdict held against each other (drawtap corpus verdict --base)",
+            ("task", TEXT, "hash of recording, frame, engines and images: the same two images have one row"),
+            _TRACE,
+            ("frame", U32, "number of the frame, from 0"),
+            ("base", TEXT, "key of the engine that drew `a`"),
+            ("engine", TEXT, "key of the engine that drew `b`, which is judged"),
+            ("a", TEXT, "hash of the pixels on the base (`images.digest`)"),
+            ("b", TEXT, "hash of the pixels on the engine"),
+            ("max", U32, "largest difference of a channel, 0 to 255; NULL here and below: images of two sizes"),
+            ("pixels", U64, "pixels that differ outside of the mask"),
+            ("rmse", F64, "root of the mean squared difference over all channels, 0 to 255"),
+            ("ssim", F64, "mean structural similarity of the brightness; 1: equal"),
+            ("mask", U64, "pixels that change between runs of one engine, with those around: they are left out"),
+            ("first_draw", U64, "the first draw whose result differs; NULL: not looked for, or not found"),
+        ),
+        table(
+            "series",
+            "parquet",
+            "a build in the series of a recording, as drawtap corpus history saw the series",
+            ("task", TEXT, "hash of the series: the same series is written once"),
+            _TRACE,
+            ("looked", I64, "when the series was looked at, since 1970 in UTC", "ns"),
+            ("metric", TEXT, "what was measured"),
+            ("base", TEXT, "key of the engine that all builds are compared with"),
+            ("number", U32, "place of the build in the series, from 0"),
+            ("engine", TEXT, "key of the build"),
+            ("name", TEXT, "its name"),
+            ("pairs", U64, "pairs with the base"),
+            ("effect", F64, "median of value / value on the base - 1"),
+            ("before", F64, "the same of the builds before, from the last change on; NULL: no change here"),
+            ("after", F64, "the same of this build and others before the next change; NULL: as above"),
+            ("p", F64, "p of the rank test of that change; NULL: as above"),
+        ),
+        table(
+            "checks",
+            "parquet",
+            "a canary that a machine played before it was trusted (recordings with the tag canary)",
+            ("task", TEXT, "hash of the row"),
+            _TRACE,
+            ("engine", TEXT, "key of the engine that played it"),
+            ("name", TEXT, "its name"),
+            ("machine", TEXT, "hash of the machine's id (`machines.machine`)"),
+            ("checked", I64, "when, since 1970 in UTC", "ns"),
+            ("kind", TEXT, "images or speed"),
+            ("alarm", TEXT, "the reason why the machine is not to be trusted; NULL: none"),
+            ("spread", F64, "median distance of its times from their median, as a share; NULL: of images"),
+        ),
+        table(
             "approvals",
             "store",
             "a decision about the image of a frame (drawtap corpus approve, reject)",
@@ -230,6 +291,41 @@ TABLES = by_name(
             ("first", I64, "start of its first run or pair, since 1970 in UTC", "ns"),
             ("last", I64, "start of its last run or pair, since 1970 in UTC", "ns"),
         ),
+        table(
+            "samples",
+            "corpus",
+            "a value that was measured: medians of every pair, and the frames of pairs that confirmed a slowdown",
+            ("task", TEXT, "the pair (`pairs.task`)"),
+            _TRACE,
+            ("frame", U32, "number of the frame, from 0 (`readings`); NULL: the median over the frames (`pairs`)"),
+            ("pass", TEXT, "base or new: the engine that played it"),
+            ("metric", TEXT, "what was measured"),
+            ("value", F64, "its value"),
+        ),
+        table(
+            "changes",
+            "corpus",
+            "a build from which on a recording is slower or faster, by the newest look at its series (`series`)",
+            _TRACE,
+            ("family", TEXT, "family of the build"),
+            ("metric", TEXT, "what was measured"),
+            ("base", TEXT, "key of the engine that all builds are compared with"),
+            ("build", TEXT, "name of the build"),
+            ("engine", TEXT, "its key"),
+            ("before", F64, "median of value / value on the base - 1, of the builds before"),
+            ("after", F64, "the same of this build and those that follow"),
+            ("p", F64, "p of the rank test among all places of the series"),
+        ),
+        table(
+            "canaries",
+            "corpus",
+            "a day of a machine, as canaries saw the machine (`checks`)",
+            ("machine", TEXT, "a name that says nothing about it"),
+            ("day", TEXT, "the day in UTC: YYYY-MM-DD"),
+            ("checks", U64, "canaries that it played"),
+            ("alarms", U64, "those that say that it is not to be trusted"),
+            ("spread", F64, "median of the spreads of its times, as a share; NULL: no times were checked"),
+        ),
     )
 )
 #: Tables that are files in the store. Of the others the store itself knows the rows, or other tables do (`VIEWS`).
@@ -250,6 +346,25 @@ VIEWS = {
         " runs UNION ALL SELECT machine, started, 'pair', apart FROM measured) SELECT machine, count(*) FILTER (what ="
         " 'run')::UBIGINT AS runs, count(*) FILTER (what = 'pair')::UBIGINT AS pairs, exp(median(apart)) - 1 AS spread,"
         " min(started) AS first, max(started) AS last FROM every GROUP BY machine ORDER BY pairs DESC, runs DESC,"
+        " machine",
+    ),
+    "samples": (
+        ("pairs", "readings"),
+        "SELECT task, trace, NULL::UINTEGER AS frame, 'base' AS pass, metric, base_value AS value FROM pairs UNION ALL"
+        " SELECT task, trace, NULL, 'new', metric, value FROM pairs UNION ALL SELECT task, trace, frame, pass, metric,"
+        " value FROM readings",
+    ),
+    "changes": (
+        ("series", "engines"),
+        "WITH newest AS (SELECT max_by(task, looked) AS task FROM series GROUP BY trace, metric) SELECT s.trace,"
+        " e.family, s.metric, s.base, s.name AS build, s.engine, s.before, s.after, s.p FROM series s LEFT JOIN"
+        " engines e USING (engine) WHERE s.p IS NOT NULL AND s.task IN (FROM newest) ORDER BY s.trace, s.metric,"
+        " s.number",
+    ),
+    "canaries": (
+        ("checks",),
+        "SELECT machine, strftime(make_timestamp(checked // 1000), '%Y-%m-%d') AS day, count(*)::UBIGINT AS checks,"
+        " count(alarm)::UBIGINT AS alarms, median(spread) AS spread FROM checks GROUP BY machine, day ORDER BY day,"
         " machine",
     ),
 }
