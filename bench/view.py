@@ -59,7 +59,7 @@ def _long(setup: Setup, chromium: Any) -> Iterator[Row]:
         yield row(group, "to any call: its arguments are there", details, Goal(most=200, unit="ms"))
         for text, limit in (("name=glBindTexture", 4000), ("duration>1us", 4000), ("texture=GL_TEXTURE1", 8000)):
             found = page.ms(
-                f"drawtap.store.set({{ filter: {text!r} }})", "drawtap.set && !drawtap.filtering.signal.aborted"
+                f"drawtap.store.set({{ filter: {text!r} }})", "drawtap.set && !drawtap.filter.asking.signal.aborted"
             )
             yield row(group, f"filter {text}: its exact count", [found], Goal(most=limit, unit="ms"))
             page.ms("drawtap.store.set({ filter: '' })", "!drawtap.set")

@@ -119,7 +119,7 @@ def _typed(group: str, page: ViewedPage) -> Iterator[Row]:
     first, counted = [], []
     for word in ("name=glBindTexture", "duration>1us", "texture=GL_TEXTURE1"):
         act = f"drawtap.store.set({{ filter: {word!r} }})"
-        counted.append(page.ms(act, "drawtap.set && !drawtap.filtering.signal.aborted"))
+        counted.append(page.ms(act, "drawtap.set && !drawtap.filter.asking.signal.aborted"))
         page.ms("drawtap.store.set({ filter: '' })", "!drawtap.set")
         first.append(page.ms(act, shown))
         page.ms("drawtap.store.set({ filter: '' })", "!drawtap.set")

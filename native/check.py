@@ -177,11 +177,18 @@ def python_faults() -> Iterator[str]:
                     yield f"{name}:{node.lineno}: {node.name} has {lines} lines; {LIMIT} are the limit: split it"
 
 
+def script_faults() -> Iterator[str]:
+    """Yield the scripts of pages that are too long; those of others come as one line."""
+    for path in sorted((NATIVE.parent / "src").rglob("*.js")):
+        if not path.name.endswith(".min.js"):
+            yield from too_long(str(path.relative_to(NATIVE.parent)), path.read_text(encoding="utf-8"))
+
+
 def too_long(name: str, text: str) -> Iterator[str]:
     """Yield a fault where a file is too long and its head does not say why: `// In one file: REASON`."""
     lines = text.count("\n")
     if lines > FILE and not _REASON.match(text):
-        yield f"native/{name} has {lines} lines; {FILE} are the limit: split it, or say why at its top"
+        yield f"{name} has {lines} lines; {FILE} are the limit: split it, or say why at its top"
 
 
 def main(arguments: list[str]) -> int:
@@ -190,7 +197,7 @@ def main(arguments: list[str]) -> int:
     deep: Measures = {}
     for path in sources():
         text = path.read_text(encoding="utf-8")
-        faults += [*wrong_includes(path, text), *too_long(str(path.relative_to(NATIVE)), text)]
+        faults += [*wrong_includes(path, text), *too_long(str(path.relative_to(NATIVE.parent)), text)]
         for body in functions(text):
             key = (str(path.relative_to(NATIVE)), body.name)
             if body.lines > LIMIT:
@@ -202,7 +209,7 @@ def main(arguments: list[str]) -> int:
         return 0
     for folder in sorted({path.parent for path in sources()}):
         faults += names_that_meet([path for path in sources() if path.parent == folder and path.suffix == ".cc"])
-    faults += [*grown(DEEP, deep), *python_faults()]
+    faults += [*grown(DEEP, deep), *python_faults(), *script_faults()]
     print("\n".join(faults), end="\n" if faults else "")
     return 1 if faults else 0
 

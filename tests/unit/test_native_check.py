@@ -63,11 +63,23 @@ def test_functions_may_become_flatter_only(check: ModuleType) -> None:
 
 def test_long_files_say_why(check: ModuleType) -> None:
     long = "int a;\n" * 801
-    assert list(check.too_long("a.cc", long)) == [
+    assert list(check.too_long("native/a.cc", long)) == [
         "native/a.cc has 801 lines; 800 are the limit: split it, or say why at its top"
     ]
     assert list(check.too_long("a.cc", "int a;\n" * 800)) == []
     assert list(check.too_long("a.cc", "// A table.\n// In one file: it is one table.\n" + long)) == []
+
+
+def test_scripts_of_pages_are_measured_too(check: ModuleType, tmp_path: Path) -> None:
+    assets = tmp_path / "src/assets"
+    assets.mkdir(parents=True)
+    for name in ("short.js", "long.js", "plots.min.js"):
+        (assets / name).write_text("f();\n" * (10 if name == "short.js" else 801), encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(check, "NATIVE", tmp_path / "native")
+        assert list(check.script_faults()) == [
+            "src/assets/long.js has 801 lines; 800 are the limit: split it, or say why at its top"
+        ]
 
 
 def test_includes_lead_downwards(check: ModuleType) -> None:

@@ -39,7 +39,7 @@ _ASSETS = Path(__file__).parent / "assets"
 _SHARED = Path(drawtap.__file__).parent / "view" / "assets"
 _OF_REPORTS = (
     *("uplot.min.js", "uplot.min.css", "units.js", "lengths.js", "plots.js", "dom.js"),
-    *("timegraph.js", "timegraph.css"),
+    *("timegraph.js", "timepaint.js", "timegraph.css"),
 )
 _MOST_BODY = MOST_BYTES + 4096
 # Errors as HTTP says them; what drawtap finds wrong with a request is 400.

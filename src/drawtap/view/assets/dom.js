@@ -86,6 +86,9 @@ export function download(name, content, type) {
   setTimeout(() => URL.revokeObjectURL(link.getAttribute("href") ?? ""), 10_000);
 }
 
+/** An element that the page has from the beginning. @param {string} id */
+export const element = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
+
 /** @type {Map<string, Promise<void>>} */
 const scripts = new Map();
 

@@ -1,75 +1,23 @@
 import {button, fill, h} from "./dom.js";
 import * as lengths from "./lengths.js";
+import {level, placeOf, pyramid, sumOver, unpacked} from "./packed.js";
 import {chart, stepped} from "./plots.js";
-import {clock, inLanes, TimeGraph} from "./timegraph.js";
-import {bytes, count, css, duration, sortable} from "./units.js";
+import {eventList} from "./system_events.js";
+import {inLanes, TimeGraph} from "./timegraph.js";
+import {fitted} from "./timepaint.js";
+import {bytes, clock, count, css, duration, sortable} from "./units.js";
 
 const $ = id => document.getElementById(id);
 sortable();
 
-// ---- the data: one compressed block, a header and columns of whole numbers in planes of bytes -----------------------
-async function unpacked() {
-  const text = $("data").textContent.trim();
-  const raw = Uint8Array.from(atob(text), c => c.charCodeAt(0));
-  $("data").textContent = "";
-  const stream = new Blob([raw]).stream().pipeThrough(new DecompressionStream("deflate"));
-  const all = new Uint8Array(await new Response(stream).arrayBuffer());
-  const size = new DataView(all.buffer).getUint32(0, true);
-  const head = JSON.parse(new TextDecoder().decode(all.subarray(4, 4 + size)));
-  let at = 4 + size;
-  head.columns = head.columns.map(([n, planes, kind]) => {
-    const part = all.subarray(at, at + n * planes);
-    at += n * planes;
-    return column(part, n, planes, kind);
-  });
-  return head;
-}
-function column(part, n, planes, kind) {
-  if (kind === "f") {
-    const whole = new Uint8Array(n * 8);
-    for (let p = 0; p < 8; p++)
-      for (let i = 0, k = p * n; i < n; i++) whole[i * 8 + p] = part[k + i];
-    return new Float64Array(whole.buffer);
-  }
-  const out = new Float64Array(n);
-  for (let p = planes - 1; p >= 0; p--)
-    for (let i = 0, k = p * n; i < n; i++) out[i] = out[i] * 256 + part[k + i];
-  for (let i = 0; i < n; i++) out[i] = out[i] % 2 ? -(out[i] + 1) / 2 : out[i] / 2;
-  if (kind === "d")
-    for (let i = 1; i < n; i++) out[i] += out[i - 1];
-  return out;
-}
 if (typeof DecompressionStream === "undefined") {
   $("state").textContent = "This browser cannot unpack the data of this page (DecompressionStream is missing).";
   throw new Error("DecompressionStream is missing");
 }
-const data = await unpacked();
+const data = await unpacked($("data"));
 const total = data.length, columns = data.columns;
 
-// ---- levels: from the finest buckets up, neighbours added ----------------------------------------------------------
-function pyramid(values, width) {
-  const levels = [{values, width}];
-  while (levels[levels.length - 1].values.length > 64) {
-    const fine = levels[levels.length - 1], half = new Float64Array(Math.ceil(fine.values.length / 2));
-    for (let i = 0; i < fine.values.length; i++) half[i >> 1] += fine.values[i];
-    levels.push({values: half, width: fine.width * 2});
-  }
-  return levels;
-}
-// The finest level that has no more buckets in the view than there are pixels to draw them with.
-const level = (levels, span, pixels) => levels.find(l => span / l.width <= pixels) || levels[levels.length - 1];
-// Sum over [a, b): whole buckets exactly, the two at the edges by their share.
-function sum(levels, a, b) {
-  const fine = levels[0], w = fine.width;
-  let s = 0;
-  const first = Math.max(0, Math.floor(a / w)), last = Math.min(fine.values.length - 1, Math.ceil(b / w) - 1);
-  for (let i = first; i <= last; i++) {
-    const lo = Math.max(a, i * w), hi = Math.min(b, (i + 1) * w, total);
-    const whole = Math.min((i + 1) * w, total) - i * w;
-    s += hi - lo >= whole ? fine.values[i] : fine.values[i] * Math.max(0, hi - lo) / whole;
-  }
-  return s;
-}
+const sum = (levels, a, b) => sumOver(levels, a, b, total);
 const load = l => pyramid(columns[l.column], l.width);
 
 // ---- colours: one for one owner on all of the page -----------------------------------------------------------------
@@ -103,17 +51,6 @@ for (let i = 0; i < spans; i++) {
   ends[i] = i > 0 && S.track[i - 1] === row ? Math.max(ends[i - 1], end) : end;
 }
 for (let row = 0; row < data.rows.length; row++) firsts[row + 1] = Math.max(firsts[row + 1], firsts[row]);
-// The first place in a stretch of ascending numbers that has at least t.
-function placeOf(values, lo, hi, t) {
-  while (lo < hi) {
-    const m = (lo + hi) >> 1;
-    if (values[m] < t)
-      lo = m + 1;
-    else
-      hi = m;
-  }
-  return lo;
-}
 // Spans of a row that touch a stretch of time are among these.
 const among =
     (row, a, b) => [placeOf(ends, firsts[row], firsts[row + 1], a), placeOf(S.begin, firsts[row], firsts[row + 1], b)];
@@ -260,7 +197,7 @@ const graph = new TimeGraph(
       },
     },
     262);
-for (const [name, color] of hue) graph.hues.set(name, color);
+for (const [name, color] of hue) graph.painter.hues.set(name, color);
 const names = [...new Set(rows.map(r => r.group))];
 graph.show({length: total, groups: names.map(name => ({name, tracks: rows.filter(r => r.group === name)}))});
 const high = () => {
@@ -306,8 +243,8 @@ function tell() {  // how the graph was drawn
 // -------------------------------------------------
 const engines = data.usage.engines.map(s => Object.assign(s, {steps: load(s)}));
 function drawOverview() {
-  const c = $("overview"), {view} = graph, w = c.parentElement.clientWidth, h = 44, g = graph.fitted(c, w, h),
-        color = name => graph.colour(name);
+  const c = $("overview"), {view} = graph, w = c.parentElement.clientWidth, h = 44, g = fitted(c, w, h),
+        color = name => graph.painter.colour(name);
   const onCpus = rows.filter(r => r.shape === "cpu");
   const parts = engines.length ? engines :
       onCpus.length            ? onCpus.flatMap(r => r.levels) :
@@ -655,65 +592,11 @@ if (H.length) {
 }
 
 // ---- events --------------------------------------------------------------------------------------------------------
-const E = {
-  ...data.events,
-  ...Object.fromEntries(["t", "event", "cpu", "tid", "comm"].map(n => [n, columns[data.events[n]]]))
-},
-      body = $("events-body"), filter = $("events-filter");
-let found = [];
-function search() {
-  const text = filter.value.trim().toLowerCase();
-  const words = text ? text.split(/\s+/) : [], here = $("events-here").checked;
-  found = [];
-  for (let i = 0; i < E.t.length; i++) {
-    if (here && (E.t[i] < graph.view.a || E.t[i] > graph.view.b)) continue;
-    if (words.length) {
-      const line = `${E.names[E.event[i]]} ${E.comms[E.comm[i]]} ${E.tid[i]} cpu${E.cpu[i]} ${E.text[i]}`.toLowerCase();
-      if (!words.every(w => line.includes(w))) continue;
-    }
-    found.push(i);
-  }
-  $("events-count").textContent = `${count(found.length)} of ${count(E.t.length)} events`;
-  lines();
-}
-const list = $("events-list"), lineHigh = 22;
-function lines() {
-  const first = Math.max(0, Math.floor(list.scrollTop / lineHigh) - 5), shown = found.slice(first, first + 32);
-  body.style.height = Math.min(found.length * lineHigh, 8e6) + "px";
-  body.replaceChildren(...shown.map((i, k) => {
-    const cells = [
-      ["t", (E.t[i] / 1e9).toFixed(6)], ["c", E.cpu[i] < 0 ? "" : "cpu " + E.cpu[i]],
-      ["w", E.comms[E.comm[i]] + (E.tid[i] >= 0 ? ` (${E.tid[i]})` : "")], ["e", E.names[E.event[i]]], ["x", E.text[i]]
-    ];
-    return h(
-        "div", {style: {top: (first + k) * lineHigh + "px"}, tabindex: "0", data: {t: E.t[i]}},
-        ...cells.map(([name, text]) => h("span", {class: name, text, title: text})));
-  }));
-}
-const jump = row => {
-  if (row) {
-    const t = +row.dataset.t;
-    graph.pointer = t;
-    near(t, Math.min(graph.view.b - graph.view.a, total / 10));
-  }
-};
-body.addEventListener("click", e => jump(e.target.closest("div[data-t]")));
-body.addEventListener("keydown", e => {
-  if (e.key === "Enter") jump(e.target.closest("div[data-t]"));
-});
-list.addEventListener("scroll", lines);
-filter.addEventListener("input", search);
-$("events-here").addEventListener("change", search);
-let last = "";
-drawers.push(() => {
-  const now = graph.view.a + " " + graph.view.b;
-  if ($("events-here").checked && now !== last) {
-    clearTimeout(search.timer);
-    search.timer = setTimeout(search, 120);
-  }
-  last = now;
-});
-search();
+const ofEvents = ["t", "event", "cpu", "tid", "comm"].map(name => [name, columns[data.events[name]]]);
+drawers.push(eventList({...data.events, ...Object.fromEntries(ofEvents)}, () => graph.view, t => {
+  graph.pointer = t;
+  near(t, Math.min(graph.view.b - graph.view.a, total / 10));
+}));
 
 // ---- hand and keys -------------------------------------------------------------------------------------------------
 let drag = null;

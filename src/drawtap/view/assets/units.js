@@ -19,6 +19,19 @@ export function bytes(n) {
   return Math.round(n) + " B";
 }
 export const count = n => n == null ? "–" : Math.round(n).toString().replace(/\B(?=(\d{3})+$)/g, "\u202f");
+/** A time with as many digits as a step needs. @param {number} t @param {number} step */
+export function clock(t, step) {
+  const places = Math.max(0, Math.min(9, Math.ceil(-Math.log10(step / 1e9) - 1e-6)));
+  return `${(t / 1e9).toFixed(places)} s`;
+}
+
+/** @param {number|null} value @param {string} unit */
+export function amount(value, unit) {
+  if (value === null || Number.isNaN(value)) return "–";
+  if (unit === "ns") return duration(value);
+  const short = Math.abs(value) >= 1e6 ? value.toExponential(3) : Number(value.toPrecision(5)).toString();
+  return unit && unit !== "count" ? `${short} ${unit}` : short;
+}
 /** A percentage with a sign. @param {number|null|undefined} value @param {number} [digits] */
 export function percent(value, digits = 2) {
   if (value === null || value === undefined) return "–";

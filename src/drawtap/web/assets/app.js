@@ -1,10 +1,12 @@
 // The page: one place (store.js), and what each part shows of it.
-import {button, download, duration, fill, h, number, soon} from "./dom.js";
+import {allCommands, keyOf} from "./commands.js";
+import {button, duration, element, fill, h, number, soon} from "./dom.js";
 import {follow} from "./driven.js";
+import {Filter} from "./filter.js";
 import {Keys} from "./keys.js";
 import {Marks} from "./marks.js";
 import {FlatModel, SetModel, TreeModel} from "./models.js";
-import {ask, get, takeToken} from "./net.js";
+import {get, takeToken} from "./net.js";
 import {Notes} from "./notes.js";
 import {callPanel} from "./panels_call.js";
 import {findingsPanel, notesPanel, objectsPanel} from "./panels_more.js";
@@ -32,11 +34,6 @@ const PANELS = [
   late("passes", "Passes", "P", () => import("./passes.js")),
   late("whatif", "What if", "x", () => import("./whatif.js"))
 ];
-const SIDES = /** @type {const} */ (["", "a", "b", "difference", "flicker"]);
-const element = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
-
-/** The key that opens a panel. @param {any} panel @param {number} i */
-const keyOf = (panel, i) => panel.key ?? String(i + 1);
 
 const AUTOMATIC = 500_000;  // calls: in a longer recording findings are looked for only when somebody asks
 
@@ -66,8 +63,7 @@ class Page {
     this.store = new Store();
     this.list = new CallList(
         element("list"), {select: (seq, row) => this.selected(seq, row), fail: (error) => this.fail(error)});
-    this.density = h("canvas", {id: "density", "aria-hidden": "true"});
-    element("list").append(this.density);
+    this.filter = new Filter(this);
     this.marks = new Marks(
         this,
         /** @type {HTMLCanvasElement} */ (h("canvas", {id: "marks", hidden: true, title: "findings and problems"})));
@@ -103,7 +99,7 @@ class Page {
       this.timeline.graph.box.focus();
       return;
     }
-    if (!this.pair || place.filter) await this.applyFilter(place);
+    if (!this.pair || place.filter) await this.filter.apply(place);
     if (this.pair)
       await this.beginPair();
     else if (place.call !== null)
@@ -292,7 +288,7 @@ class Page {
 
   /** @param {1|-1} step */
   async differing(step) {
-    await this.filtered?.catch(() => {});  // else the row that has the focus is one of the list before
+    await this.filter.pairing?.catch(() => {});  // else the row that has the focus is one of the list before
     const row = await /** @type {import("./pair.js").PairModel} */ (this.pair).beside(step, this.list.focus);
     if (!row) return this.say(step > 0 ? "no difference behind this" : "no difference before this");
     this.selected(row.seq, row);
@@ -371,7 +367,7 @@ class Page {
       this.list.show(this.recording, this.pair);
       return this.toolbar();
     }
-    this.drawDensity();
+    this.filter.drawDensity();
     this.list.show(
         this.recording,
         hides                     ? new SetModel(this.recording, this.set) :
@@ -437,10 +433,10 @@ class Page {
       }
       if (place.bars !== before.bars && !opens) await this.bars();
       if (place.filter !== before.filter || opens)
-        await this.applyFilter(place);
+        await this.filter.apply(place);
       else if (place.mode !== before.mode || place.list !== before.list) {
         this.recording.markBy(this.set && place.mode === "dim" ? this.set.id : "");
-        this.modeButton();
+        this.filter.showMode();
         this.model();
       }
       const shown = this.list.model?.length ? this.list.model.at(this.list.focus).seq : -1, {call} = this.store.place;
@@ -457,7 +453,7 @@ class Page {
   async movedPair(place, before, opens) {
     const pair = /** @type {import("./pair.js").PairModel} */ (this.pair);
     const filters = place.filter !== before.filter || (opens && place.filter !== "");
-    if (filters) await this.applyFilter(place);
+    if (filters) await this.filter.apply(place);
     if (opens)
       await this.beginPair();
     else {
@@ -470,99 +466,6 @@ class Page {
     this.status();
     this.panelSoon();
     await this.timeline.show(this.store.place);  // which may be elsewhere by now
-  }
-
-  // ---- filter ---------------------------------------------------------------------------------------------------
-
-  /** @param {import("./store.js").Place} place */
-  async applyFilter(place) {
-    const input = /** @type {HTMLInputElement} */ (element("filter-text"));
-    if (document.activeElement !== input) input.value = place.filter;
-    this.filtering?.abort();
-    const {signal} = (this.filtering = new AbortController());
-    const answer = element("filter-answer");
-    answer.className = "";
-    this.set = undefined;
-    let sets = "";
-    if (!this.pair) this.strip.density = [];
-    if (place.filter.trim()) {
-      answer.textContent = "looking …";
-      try {
-        const [a, b] = await Promise.all([this.recording, this.pair && this.other].map(
-            (one) => one && ask(one.number, "filter", place.filter, signal)));
-        this.set = a;
-        answer.textContent = b ? `${number(a.count)} calls of A, ${number(b.count)} of B` : `${number(a.count)} calls`;
-        if (this.pair)
-          sets = `&seta=${a.id}&setb=${b.id}`;
-        else
-          this.strip.density = await get(`${this.recording.number}/set/${this.set.id}/density?buckets=1024`, signal);
-      } catch (error) {
-        if (signal.aborted) return;
-        const e = /** @type {any} */ (error);
-        answer.className = "bad";
-        answer.textContent = e.message;
-        this.say(e.hint ?? "");
-      }
-    } else
-      answer.textContent = "";
-    if (this.pair) return await (this.filtered = this.filterPair(sets, signal));
-    this.recording.markBy(this.set && place.mode === "dim" ? this.set.id : "");
-    this.model();
-    this.strip.draw();
-    this.drawDensity();
-    this.modeButton();
-    const {call} = this.store.place;
-    if (call !== null) await this.list.reveal(call);
-  }
-
-  /** @param {string} sets @param {AbortSignal} signal */
-  async filterPair(sets, signal) {
-    await /** @type {import("./pair.js").PairModel} */ (this.pair).filter(
-        sets, signal, this.store.place.mode === "hide");
-    this.pairFurniture();
-    this.modeButton();
-    this.model();
-    const {call, callb} = this.store.place;
-    if (call !== null && callb !== null) await this.list.reveal(call);
-  }
-
-  modeButton() {
-    const {place} = this.store;
-    const mode = element("filter-mode");
-    mode.textContent = place.mode === "hide" ? "others hidden" : "others dimmed";
-    mode.title = "hide or dim the other calls";
-    for (const id of ["filter-mode", "filter-sql", "filter-save"])
-      element(id).hidden = !this.set || (id === "filter-mode" && Boolean(this.pair));
-  }
-
-  drawDensity() {
-    const canvas = /** @type {HTMLCanvasElement} */ (this.density);
-    const dims = this.set && this.store.place.mode === "dim" && this.store.place.list === "flat";
-    canvas.hidden = !dims;
-    if (!dims) return;
-    const counts = this.strip.density;
-    canvas.width = 10;
-    canvas.height = counts.length;
-    canvas.style.height = "100%";
-    const context = canvas.getContext("2d");
-    const most = Math.max(...counts, 1);
-    counts.forEach((count, i) => {
-      if (!context || !count) return;
-      context.fillStyle = `rgba(122, 69, 184, ${0.3 + (0.7 * count) / most})`;
-      context.fillRect(0, i, 10, 1);
-    });
-  }
-
-  /** @param {1|-1} step */
-  async match(step) {
-    if (this.pair) return this.differing(step);
-    if (!this.set) return this.say("there is no filter: / begins one");
-    const place = await get(`${this.recording.number}/set/${this.set.id}/place?seq=${this.store.place.call ?? 0}`);
-    const found = step > 0 ? place.next : place.previous;
-    if (found === null)
-      this.say(step > 0 ? "no call of the filter behind this one" : "no call of the filter before this one");
-    else
-      this.go(found);
   }
 
   // ---- places ---------------------------------------------------------------------------------------------------
@@ -750,32 +653,7 @@ class Page {
   // ---- furniture ------------------------------------------------------------------------------------------------
 
   furniture() {
-    const input = /** @type {HTMLInputElement} */ (element("filter-text"));
-    element("filter").addEventListener("submit", (event) => {
-      event.preventDefault();
-      this.store.set({filter: input.value.trim()});
-      this.list.scroller.focus();
-    });
-    input.addEventListener("keydown", (event) => {
-      if (event.key === "Escape") {
-        input.value = "";
-        this.store.set({filter: ""});
-        this.list.scroller.focus();
-      }
-    });
-    element("filter-mode").addEventListener("click", () => this.toggleMode());
-    element("filter-sql").addEventListener("click", () => this.store.set({tab: "sql", sql: this.set?.sql ?? ""}));
-    element("filter-save")
-        .addEventListener(
-            "click",
-            () => void this.notes.add(
-                "filters", this.store.place.filter, this.context(element("panel"), new AbortController())));
-    element("filter-help").addEventListener("click", async () => {
-      this.recording.schema ??= get(`${this.recording.number}/schema`);
-      this.keys.help("Words of the filter", (await this.recording.schema).help);
-    });
     element("menu").addEventListener("click", () => this.keys.palette());
-    this.modeButton();
     const split = element("split");
     const main = /** @type {HTMLElement} */ (split.parentElement);
     const width = (/** @type {number} */ percent) =>
@@ -798,83 +676,13 @@ class Page {
     return (live || corpus) && button(live ? "← running programs" : "← corpus", () => leave(""));
   }
 
-  toggleMode() { this.store.set({mode: this.store.place.mode === "hide" ? "dim" : "hide"}); }
-
   commands() {
     const all = this.allCommands();
     return this.other ? all.filter((one) => !one.alone) : all.filter((one) => !one.both);
   }
 
-  /** `alone`: of one recording; `both`: of two. @returns {any[]} */
-  allCommands() {
-    const here = () => this.store.place.call;
-    return [
-      {name: "filter the calls", keys: ["/"], run: () => element("filter-text").focus()},
-      {name: "go to a call or a #frame", keys: ["g"], run: () => this.prompt()},
-      {alone: true, name: "next match of the filter", keys: ["n"], run: () => this.match(1)},
-      {alone: true, name: "previous match of the filter", keys: ["N"], run: () => this.match(-1)},
-      {both: true, name: "next difference", keys: ["n"], run: () => this.differing(1)},
-      {both: true, name: "previous difference", keys: ["N"], run: () => this.differing(-1)},
-      {both: true, name: "hide or show frames that are equal", keys: ["h"], run: () => this.toggleMode()},
-      {both: true, name: "hold cursor A, cursor B, none", keys: ["H"], run: () => this.hold()},
-      {
-        both: true,
-        name: "pictures: beside, A, B, difference, flicker",
-        keys: ["v"],
-        run: () =>
-            this.store.set({tab: "picture", side: SIDES[(SIDES.indexOf(this.store.place.side) + 1) % SIDES.length]})
-      },
-      {alone: true, name: "next draw", keys: ["d"], run: () => this.draw(1)},
-      {alone: true, name: "previous draw", keys: ["D"], run: () => this.draw(-1)},
-      {name: "next frame", keys: ["f"], run: () => this.goFrame(this.recording.frameOf(here() ?? 0) + 1)},
-      {name: "previous frame", keys: ["F"], run: () => this.goFrame(this.recording.frameOf(here() ?? 0) - 1)},
-      {
-        name: "keep a bookmark at this call",
-        keys: ["b"],
-        run: () => here() !== null &&
-            this.notes.add("bookmarks", {seq: here(), text: ""}, this.context(element("panel"), new AbortController()))
-      },
-      {
-        alone: true,
-        name: "pin this call: compare states with it",
-        keys: ["p"],
-        run: () => this.store.set({pin: this.store.place.pin === here() ? null : here()})
-      },
-      {alone: true, name: "hide or dim what the filter leaves out", keys: ["h"], run: () => this.toggleMode()},
-      {alone: true, name: "frames with their draws", keys: ["t"], run: () => this.store.set({list: "tree"})},
-      {alone: true, name: "all calls", keys: ["a"], run: () => this.store.set({list: "flat"})},
-      {name: "undo: back to where I was", keys: ["u"], run: () => history.back()},
-      {name: "into the list of calls", keys: ["l"], run: () => this.list.scroller.focus()},
-      {name: "into the panel", keys: ["o"], run: () => element("panel").focus()},
-      ...(this.panels ?? PANELS)
-          .map(
-              (panel, i) => (
-                  {name: `panel: ${panel.name}`, keys: [keyOf(panel, i)], run: () => this.store.set({tab: panel.id})})),
-      {name: "pictures of frames above the bars", keys: ["i"], run: () => this.strip.toggle()},
-      {name: "timeline", keys: ["T"], run: () => this.timeline.toggle()},
-      {name: "into the timeline", keys: ["y"], run: () => this.timeline.toggle(true)},
-      {alone: true, name: "look for findings and mark them", keys: [], run: () => this.looked()},
-      {alone: true, name: "next finding or problem", keys: ["e"], run: () => this.markBeside(1)},
-      {alone: true, name: "previous finding or problem", keys: ["E"], run: () => this.markBeside(-1)},
-      {name: "into the bars", keys: ["j"], run: () => this.strip.canvas.focus()},
-      {
-        name: "copy a link to this place",
-        keys: ["c"],
-        run: () => void navigator.clipboard.writeText(location.href)
-                       .then(
-                           () => this.say("copied; whoever opens it needs the token too"),
-                           () => this.say("the browser refuses to copy"))
-      },
-      {
-        name: "save the notes as a file",
-        keys: [],
-        run: () => download(
-            `${this.recording.overview.name}.notes.json`, JSON.stringify(this.notes.data, null, 1), "application/json")
-      },
-      {name: "all commands", keys: ["Ctrl-k"], run: () => this.keys.palette()},
-      {name: "keys", keys: ["?"], run: () => this.keys.help("Keys")},
-    ];
-  }
+  /** @returns {any[]} */
+  allCommands() { return allCommands(this, this.panels ?? PANELS); }
 }
 
 async function main() {

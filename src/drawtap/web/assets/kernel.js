@@ -4,7 +4,7 @@ import * as lengths from "./lengths.js";
 import {get} from "./net.js";
 import {chart, stepped} from "./plots.js";
 import {saving, table} from "./table.js";
-import {clock} from "./timegraph.js";
+import {clock} from "./units.js";
 
 const MARKS = {
   error: "✕",

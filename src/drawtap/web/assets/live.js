@@ -1,6 +1,6 @@
 // What runs, as the manager sees it: programs with their frame times as they come, why they are held, limits,
 // recordings.
-import {button, fill, h, number} from "./dom.js";
+import {button, element, fill, h, number} from "./dom.js";
 import {Keys} from "./keys.js";
 import {get, post} from "./net.js";
 import {Store} from "./store.js";
@@ -10,7 +10,6 @@ const AGAIN_MS = 1500;
 const CLASSES = ["critical", "high", "normal", "background"];
 const STEP = 5;  // frames a second
 const PANELS = [["program", "Program"], ["contention", "Contention"], ["manager", "Manager"]];
-const element = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 const ms = (/** @type {number|null|undefined} */ value) =>
     (value === null || value === undefined ? "–" :
          value < 100                       ? value.toFixed(2) :

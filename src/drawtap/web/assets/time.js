@@ -3,7 +3,8 @@ import {button, duration, fill, h, number} from "./dom.js";
 import {get, getBytes, post, stoppable} from "./net.js";
 import {DURATION, START} from "./recording.js";
 import {link, saving} from "./table.js";
-import {amount, clock, read, TimeGraph} from "./timegraph.js";
+import {read, TimeGraph} from "./timegraph.js";
+import {amount, clock} from "./units.js";
 
 const KERNEL = ["contention", "figures", "lengths", "events"];  // panels about the window
 const SECOND = 1 << 20;                                         // numbers of rows of the second recording begin here
