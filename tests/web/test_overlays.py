@@ -85,6 +85,24 @@ def test_sums_of_masks_and_overdraw_are_the_metrics(measured, name):
     assert compared["depth"] >= 3
 
 
+def test_a_draw_that_is_not_rasterised_is_not_missing(recordings):
+    path = recordings / "fragments_gl.dtap"
+    with package.open(path) as trace:
+        begin, draw = trace.sql(
+            "SELECT e.seq, min(d.seq) FROM glEnable e JOIN draws d ON d.seq > e.seq AND d.kind = 'draw' "
+            f"WHERE e.cap = 'GL_RASTERIZER_DISCARD' AND d.frame = {_FRAME} GROUP BY e.seq ORDER BY e.seq"
+        ).fetchall()[-1]
+    recording = Recording(path)
+    try:
+        (before, counts), (after, same) = (_taken(recording.looks.overdraw(seq)) for seq in (begin, draw))
+        masks, _ = _taken(recording.looks.masks(draw))
+    finally:
+        recording.close()
+    assert after == {**before, "draws": before["draws"] + 1} and same == counts
+    assert (masks["width"], masks["height"]) == (before["width"], before["height"])
+    assert set(masks["why"].values()) == {"nothing is rasterised"}
+
+
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
 def test_the_page_says_what_was_measured(opened, measured):
     running = Server(*(path for path, _ in measured.values()))

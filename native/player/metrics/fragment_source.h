@@ -416,6 +416,7 @@ class FragmentSource : public Source {
   const char* make_colored(State& s, const Target& t, bool depth, int stencil_bits);
   static void scissored(int* box);
   void masks_es1(State& s, Draw& draw, Masks& to);
+  static void masks_without_rasteriser(Masks& to, bool all);
   // What the tests let through, one after the other.
   void mask_tests(State& s, Target t, Draw& draw, uint32_t program, bool shader, bool discards, Masks& to,
                   const std::function<Row(Masks::Plane)>& into,

@@ -70,7 +70,16 @@ void FragmentSource::masks_es1(State& s, Draw& draw, Masks& to) {
   same(Masks::FACING_ANY, Masks::GENERATED_, !enabled(GL_CULL_FACE));
 }
 
+// A draw makes no fragment then, whatever keeps it from being drawn again.
+void FragmentSource::masks_without_rasteriser(Masks& to, bool all) {
+  const char* why = nullptr;
+  if (!target_size(static_cast<uint32_t>(integer(GL_DRAW_FRAMEBUFFER_BINDING)), to.size, why) || all)
+    return to.why.fill(why ? why : "nothing is rasterised");
+  to.counts[Masks::GENERATED_].assign(static_cast<size_t>(to.size.width) * static_cast<size_t>(to.size.height), 0);
+}
+
 void FragmentSource::masks(Draw& draw, Masks& to, bool all) {
+  if (version() >= 30 && enabled(GL_RASTERIZER_DISCARD)) return masks_without_rasteriser(to, all);
   State& s = states_[current_context()];
   const std::string missing = no_metric(MEAN);
   const char* why = *draw.refusal()                  ? draw.refusal()
@@ -80,7 +89,6 @@ void FragmentSource::masks(Draw& draw, Masks& to, bool all) {
   auto lost = [&](const char* because) { to.why.fill(because); };
   if (why) return lost(why);
   if (is_es() && version() < 20) return masks_es1(s, draw, to);
-  if (enabled(GL_RASTERIZER_DISCARD)) return lost("nothing is rasterised");
   if (driver::glCheckFramebufferStatus(GL_DRAW_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE)
     return lost("the framebuffer is not complete");
   Target t;
