@@ -79,9 +79,22 @@ Form form_of_depth(int32_t depth, int32_t stencil, bool floats) {
 }
 
 bool is_srgb(uint32_t format) {
-  static const uint32_t all[] = {0x8C40, 0x8C41, 0x8C42, 0x8C43, 0x8C48, 0x8C49, 0x8C4C,
-                                 0x8C4D, 0x8C4E, 0x8C4F, 0x9275, 0x9277, 0x9279, 0x8E8D};
-  return std::find(std::begin(all), std::end(all), format) != std::end(all) || (format >= 0x93D0 && format <= 0x93DD);
+  static const uint32_t all[] = {GL_SRGB,
+                                 GL_SRGB8,
+                                 GL_SRGB_ALPHA,
+                                 GL_SRGB8_ALPHA8,
+                                 GL_COMPRESSED_SRGB,
+                                 GL_COMPRESSED_SRGB_ALPHA,
+                                 GL_COMPRESSED_SRGB_S3TC_DXT1_EXT,
+                                 GL_COMPRESSED_SRGB_ALPHA_S3TC_DXT1_EXT,
+                                 GL_COMPRESSED_SRGB_ALPHA_S3TC_DXT3_EXT,
+                                 GL_COMPRESSED_SRGB_ALPHA_S3TC_DXT5_EXT,
+                                 GL_COMPRESSED_SRGB8_ETC2,
+                                 GL_COMPRESSED_SRGB8_PUNCHTHROUGH_ALPHA1_ETC2,
+                                 GL_COMPRESSED_SRGB8_ALPHA8_ETC2_EAC,
+                                 GL_COMPRESSED_SRGB_ALPHA_BPTC_UNORM};
+  return std::find(std::begin(all), std::end(all), format) != std::end(all) ||
+         (format >= GL_COMPRESSED_SRGB8_ALPHA8_ASTC_4x4 && format <= GL_COMPRESSED_SRGB8_ALPHA8_ASTC_12x12);
 }
 
 // Four values of 32 bits become the channels of a form; returns where the next ones go.
@@ -108,7 +121,7 @@ class Unchanged {
  public:
   explicit Unchanged(GlContext* c) : plain_(c), old_(c->api == 1 && !c->core) {
     if (!old_) return;
-    driver::glPushAttrib(0x20);  // GL_PIXEL_MODE_BIT
+    driver::glPushAttrib(GL_PIXEL_MODE_BIT);
     for (uint32_t name : {GL_RED_SCALE, GL_GREEN_SCALE, GL_BLUE_SCALE, GL_ALPHA_SCALE, GL_DEPTH_SCALE})
       driver::glPixelTransferf(name, 1);
     for (uint32_t name : {GL_MAP_COLOR, GL_MAP_STENCIL, GL_INDEX_SHIFT, GL_INDEX_OFFSET, GL_RED_BIAS, GL_GREEN_BIAS,

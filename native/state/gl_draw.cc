@@ -503,16 +503,16 @@ void clear(Machine& m, int64_t mask) {
       if (!f->key && buffer == GL_FRONT_AND_BACK) write(m, color_of(m, f, GL_FRONT), all && !partly);
     }
   }
-  if (mask & 0x100) {
+  if (mask & GL_DEPTH_BUFFER_BIT) {
     m.read(c, f_context::GL_DEPTH_WRITEMASK);
     if (c->get(f_context::GL_DEPTH_WRITEMASK)) write(m, depth_of(m, f, false), !partly);
   }
-  if (mask & 0x400) {
+  if (mask & GL_STENCIL_BUFFER_BIT) {
     m.read(c, f_context::GL_STENCIL_WRITEMASK);
     int64_t on = c->get(f_context::GL_STENCIL_WRITEMASK);
     if (on & 0xff) write(m, depth_of(m, f, true), (on & 0xff) == 0xff && !partly);
   }
-  if (mask & 0x200 && m.current()->draw) write(m, {m.current()->draw, f_surface::accum, true}, !partly);
+  if (mask & GL_ACCUM_BUFFER_BIT && m.current()->draw) write(m, {m.current()->draw, f_surface::accum, true}, !partly);
 }
 namespace {
 void clear_one(Machine& m, Node* f, int64_t buffer, int64_t index) {
@@ -610,7 +610,7 @@ void blit_between(Machine& m, Node* from, Node* to, int64_t mask) {
       if (int64_t buffer = to->get(f_framebuffer::GL_DRAW_BUFFER0 + i)) write(m, color_of(m, to, buffer), false);
   }
   for (bool stencil : {false, true})
-    if (mask & (stencil ? 0x400 : 0x100)) {
+    if (mask & (stencil ? GL_STENCIL_BUFFER_BIT : GL_DEPTH_BUFFER_BIT)) {
       read(m, depth_of(m, from, stencil, true));
       write(m, depth_of(m, to, stencil), false);
     }

@@ -387,7 +387,8 @@ FragmentSource::Changes FragmentSource::changes_of(const char* function) {
 }
 
 void FragmentSource::cleared(State& s, uint32_t mask) {
-  if (version() < 30 || !(mask & GL_DEPTH_BUFFER_BIT) || mask & ~0x4500u || !boolean(GL_DEPTH_WRITEMASK) ||
+  constexpr uint32_t KNOWN = GL_COLOR_BUFFER_BIT | GL_DEPTH_BUFFER_BIT | GL_STENCIL_BUFFER_BIT;
+  if (version() < 30 || !(mask & GL_DEPTH_BUFFER_BIT) || mask & ~KNOWN || !boolean(GL_DEPTH_WRITEMASK) ||
       enabled(GL_RASTERIZER_DISCARD))
     return;
   ++depth_epoch_;

@@ -82,7 +82,7 @@ const char* FragmentSource::count_behind(State& s, Draw& draw, Extent size, bool
   {
     Off whole;
     whole(GL_SCISSOR_TEST);
-    driver::glClear(0x400);
+    driver::glClear(GL_STENCIL_BUFFER_BIT);
   }
   driver::glStencilFunc(GL_ALWAYS, 0, 0xFF);
   driver::glStencilOp(GL_KEEP, GL_KEEP, GL_INCR);
