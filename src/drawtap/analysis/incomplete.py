@@ -1,7 +1,7 @@
 """Bound textures that are incomplete by OpenGL's specification, why, and how to mend each.
 
 Shaders read (0, 0, 0, 1) from an incomplete texture. The rules are those of "Texture Completeness" (OpenGL 4.6, 8.17;
-OpenGL ES 3.2, 8.17).
+OpenGL ES 3.2, 8.17). The rule `incomplete-textures` of the checklist is less exact: it asks tables, not states.
 """
 
 from __future__ import annotations

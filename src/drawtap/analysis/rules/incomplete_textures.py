@@ -1,4 +1,10 @@
-"""Textures whose filter needs mipmaps that they do not have."""
+"""Textures whose filter needs mipmaps that they do not have.
+
+`analysis/incomplete.py` has all rules of completeness, for one state. A rule asks the whole recording, and a state for
+each draw of a long one takes too long. So this question looks for the commonest fault alone. It answers nothing where
+a recording has calls whose effect the tables lack: immutable storage, samplers, parameters as arrays, and
+GL_GENERATE_MIPMAP.
+"""
 
 from __future__ import annotations
 
