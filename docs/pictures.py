@@ -28,6 +28,7 @@ DESKTOP = "xvfb-run -a {} record -o desktop.dtap -- glmark2-es2 -s 320x240 -b de
 DRAWTAP = f"{sys.executable} -m drawtap"
 DRAW = "SELECT max(seq) FROM draws WHERE kind = 'draw' AND frame = 20"
 COLUMNS = 100
+MOST_WAITS = 600  # of 100 ms, for the timeline after an act
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -192,8 +193,16 @@ def viewed(
             for act in ("", *acts) if acts else ():
                 shown.evaluate(act or "0")
                 shown.wait_for_timeout(1500)
-                while not shown.evaluate("drawtap.timeline.graph.kept.size && !drawtap.timeline.graph.asked"):
+                for _ in range(MOST_WAITS):
+                    if shown.evaluate("drawtap.timeline.graph.kept.size && !drawtap.timeline.graph.asked"):
+                        break
                     shown.wait_for_timeout(100)
+                else:
+                    after = f"after {act}" if act else "when the page is there"
+                    raise SystemExit(
+                        f"{name}.png: {after}, the timeline has not all rows in {MOST_WAITS / 10:g} s: "
+                        "is it open (time=open in the place)?"
+                    )
             shown.wait_for_timeout(seconds * 1000)
             shown.screenshot(path=IMAGES / f"{name}.png")
             chromium.close()
