@@ -41,7 +41,7 @@ def _tasks(store: Store, file: Path, *names: str) -> list[Any]:  # noqa: F811
 
 def test_outcomes_come_from_workers(client: Any, store: Store, fakes: Path) -> None:  # noqa: F811
     tasks = _tasks(store, fakes, "sound", "crash-1.0", "stop-1.0", "eat-1.0")
-    runs = farm.play_on(client, store, tasks, Limits(stall_s=15, memory_bytes=1 << 30))
+    runs = farm.play_on(client, store, tasks, Limits(stall_s=6, memory_bytes=1 << 30))
     assert {run.engine.name: (run.outcome, run.function) for run in runs} == {
         "sound": ("ok", None),
         "crash-1.0": ("crash", "glDrawArrays"),

@@ -90,7 +90,7 @@ def test_whole_files(fuzz_core: Path, tmp_path: Path, codec: int, footer: bool) 
 def test_cut_at_every_byte(fuzz_core: Path, tmp_path: Path) -> None:
     path = tiny().write(tmp_path / "t.dtap")
     size = path.stat().st_size
-    step = steps(5, 1)
+    step = steps(11, 1)
     counts = run(fuzz_core, "truncate", path, step)
     assert counts["runs"] == len(range(0, size, step))
     assert counts["opened"] == sum(at >= 32 for at in range(0, size, step))  # all that have a file header
@@ -98,7 +98,7 @@ def test_cut_at_every_byte(fuzz_core: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("mode", "step"), [("flip", 5), ("reseal", 3), ("sizes", 2)])
 def test_damage_everywhere(fuzz_core: Path, tmp_path: Path, mode: str, step: int) -> None:
-    counts = run(fuzz_core, mode, tiny().write(tmp_path / "t.dtap"), steps(step * 8, step) | 1)
+    counts = run(fuzz_core, mode, tiny().write(tmp_path / "t.dtap"), steps(step * 16, step) | 1)
     assert counts["opened"] > counts["runs"] * 0.9
 
 
@@ -113,7 +113,7 @@ def test_damaged_recordings_as_c_source(
     folder = tmp_path / "c"
     folder.mkdir()
     monkeypatch.setenv("FUZZ_EXPORT", str(folder))
-    assert run(fuzz_core, mode, tiny().write(tmp_path / "t.dtap"), steps(step * 4, step) | 1)["opened"] > 0
+    assert run(fuzz_core, mode, tiny().write(tmp_path / "t.dtap"), steps(step * 8, step) | 1)["opened"] > 0
     assert (folder / "frame_list.h").exists()
 
 

@@ -18,6 +18,7 @@ from drawtap.system.model import build
 from drawtap.system.simulator import MS, Client, GuestClock, Scenario, Scheduler, Vgpu, simulate
 from drawtap.view.system_report import Block, unpacked
 from kernel_events import MemoryTrace
+from shared import steps
 
 LOADED_MS = 150_000
 
@@ -316,7 +317,7 @@ class _Model:
         self.window = (0, max([1, *(r[4] for r in rows)]))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=steps(20, 60), deadline=None)
 @given(
     st.lists(
         st.tuples(
@@ -344,7 +345,7 @@ def test_levels_lose_no_nanosecond(spans, most, begin, length):
     assert set(found) == named
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=steps(15, 40), deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 9_999), st.integers(1, 500)), max_size=60), st.integers(0, 80))
 def test_the_times_in_detail_keep_their_bound(pieces, bound):
     spans = [("gpu/a", "execution", b, n) for b, n in pieces]
