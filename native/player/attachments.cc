@@ -193,7 +193,7 @@ bool readable(const GlContext* c, const char* extension) {
 
 size_t area(int width, int height) { return static_cast<size_t>(width) * static_cast<size_t>(height); }
 
-void colors(Reader& r, GlContext* c, int width, int height, std::vector<AttachmentImage>& found) {
+void colors(Reader& r, GlContext* c, bool one, int width, int height, std::vector<AttachmentImage>& found) {
   uint32_t framebuffer = r.framebuffer();
   if (!framebuffer) {
     gl::FrameImage image{width, height, 0};
@@ -207,7 +207,7 @@ void colors(Reader& r, GlContext* c, int width, int height, std::vector<Attachme
   uint32_t first = several ? static_cast<uint32_t>(gl::ask(c, GL_DRAW_BUFFER0, 0)) : GL_COLOR_ATTACHMENT0;
   int32_t most = several ? std::clamp(gl::ask(c, GL_MAX_COLOR_ATTACHMENTS, 1), 1, 32) : 1;
   bool any = false;
-  for (int32_t n = 0; n < most; ++n) {
+  for (int32_t n = 0; n < most && (!one || found.empty()); ++n) {
     uint32_t point = GL_COLOR_ATTACHMENT0 + static_cast<uint32_t>(n);
     auto i = r.info(point);
     if (!i.type) continue;
@@ -326,9 +326,11 @@ std::vector<AttachmentImage> read_attachments(GlContext* c, unsigned wanted, int
       return found;
     }
   }
-  if (wanted & WANT_COLOR) colors(r, c, window_width, window_height, found);
-  if (wanted & WANT_DEPTH) depth_or_stencil(r, c, true, window_width, window_height, found);
-  if (wanted & WANT_STENCIL) depth_or_stencil(r, c, false, window_width, window_height, found);
+  const bool one = wanted & WANT_FIRST;
+  auto more = [&](unsigned what) { return wanted & what && (!one || found.empty()); };
+  if (more(WANT_COLOR)) colors(r, c, one, window_width, window_height, found);
+  if (more(WANT_DEPTH)) depth_or_stencil(r, c, true, window_width, window_height, found);
+  if (more(WANT_STENCIL)) depth_or_stencil(r, c, false, window_width, window_height, found);
   return found;
 }
 

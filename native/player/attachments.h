@@ -9,8 +9,9 @@
 
 namespace dt::play {
 
-// Reads those of `wanted` (Attachments) that there are; what there is and cannot be read is said in `why`. The size of
-// a window is told by the caller. State that the program sees is left as it was.
+// Reads those of `wanted` (Attachments) that there are, with WANT_FIRST the first of them alone; what there is and
+// cannot be read is said in `why`. The size of a window is told by the caller. State that the program sees is left as
+// it was.
 std::vector<AttachmentImage> read_attachments(GlContext* c, unsigned wanted, int window_width, int window_height,
                                               std::vector<std::string>& why);
 

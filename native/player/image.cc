@@ -1,5 +1,6 @@
 #include "image.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -91,6 +92,31 @@ bool write_image(const std::string& path, const std::vector<uint8_t>& pixels, in
                                                          : png(pixels, width, height, pixel);
   std::unique_ptr<FILE, int (*)(FILE*)> file(fopen(path.c_str(), "wb"), fclose);
   return file && fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
+}
+
+void shrink(std::vector<uint8_t>& pixels, int& width, int& height, uint64_t most) {
+  const auto w = static_cast<size_t>(width), h = static_cast<size_t>(height);
+  most = std::clamp<uint64_t>(most, 1, 1 << 20);
+  const size_t step = std::max({(w + most - 1) / most, (h + 4 * most - 1) / (4 * most), size_t{1}});
+  if (step == 1 || w < step || h < step) return;
+  const size_t columns = w / step, rows = h / step, row = w * 4;
+  std::vector<uint32_t> sums(columns * step * 4);
+  const uint8_t* from = pixels.data() + (h - rows * step) * row;  // the lowest rows are left over
+  uint8_t* to = pixels.data();                                    // never beyond what was read
+  for (size_t y = 0; y < rows; ++y) {
+    std::fill(sums.begin(), sums.end(), 0);
+    for (size_t k = 0; k < step; ++k, from += row)
+      for (size_t i = 0; i < sums.size(); ++i) sums[i] += from[i];
+    for (size_t x = 0; x < columns; ++x)
+      for (size_t channel = 0; channel < 4; ++channel) {
+        uint32_t sum = 0;
+        for (size_t k = 0; k < step; ++k) sum += sums[(x * step + k) * 4 + channel];
+        *to++ = static_cast<uint8_t>(sum / (step * step));
+      }
+  }
+  pixels.resize(columns * rows * 4);
+  width = static_cast<int>(columns);
+  height = static_cast<int>(rows);
 }
 
 }  // namespace dt::play

@@ -18,4 +18,9 @@ struct AttachmentImage {
 // Writes RGBA pixels, bottom row first, as PNG (stored, not compressed) or PPM, by the file's ending. False: it cannot.
 bool write_image(const std::string& path, const std::vector<uint8_t>& pixels, int width, int height, int pixel = 4);
 
+// Shrinks RGBA pixels, bottom row first, until they are at most `most` wide and four times as high. Each pixel is the
+// mean, rounded down, of those that it covers, as `shrunk` of analysis/pictures.py has it. Images that are thinner than
+// what a pixel would cover stay as they are.
+void shrink(std::vector<uint8_t>& pixels, int& width, int& height, uint64_t most);
+
 }  // namespace dt::play

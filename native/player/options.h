@@ -15,6 +15,7 @@ struct Point {
   What what = STATE;
   std::string target;  // a file, or what snapshots' names begin with
   std::string path;    // the beginning of the wanted state paths; what is wanted of an object (parse_object)
+  uint64_t small = 0;  // the largest width of a picture, and of a snapshot, which is of one attachment then; 0: none
 };
 
 // Shared memory in which somebody else sees which call the player is at, also while a driver is stuck in it: the number
@@ -23,7 +24,7 @@ struct Point {
 using Heartbeat = uint64_t;
 constexpr Heartbeat NO_BEAT = UINT64_MAX;
 
-enum Attachments : unsigned { WANT_COLOR = 1, WANT_DEPTH = 2, WANT_STENCIL = 4, WANT_BUFFERS = 8 };
+enum Attachments : unsigned { WANT_COLOR = 1, WANT_DEPTH = 2, WANT_STENCIL = 4, WANT_BUFFERS = 8, WANT_FIRST = 16 };
 
 struct Options {
   std::string trace, status_path, snapshot_prefix, frame_end = "auto", snapshot_format = "png";

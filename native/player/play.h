@@ -252,8 +252,8 @@ class Player {
   bool advance_any();
   bool is_left_out();
   void finish();
-  bool save_frame(uint64_t frame, const std::string& path);
-  void snapshot(const std::string& base, uint64_t call);
+  bool save_frame(uint64_t frame, const std::string& path, uint64_t small = 0);
+  void snapshot(const std::string& base, uint64_t call, uint64_t small = 0);
   void snapshot_call();
   void save_object(const Point& point);
   void save_look(const Point& point);

@@ -42,7 +42,7 @@ static void say_image_to(FILE* to, uint64_t frame, uint64_t call, const std::str
   if (to) put_line(to, line.put("kind", "image").put("frame", frame).put("call", call).put("path", path));
 }
 
-bool Player::save_frame(uint64_t frame, const std::string& path) {
+bool Player::save_frame(uint64_t frame, const std::string& path, uint64_t small) {
   struct {
     int width = 0, height = 0;
   } image;
@@ -62,6 +62,7 @@ bool Player::save_frame(uint64_t frame, const std::string& path) {
     if (status_) put_line(status_, line.put("hash", hash_text({h.low64, h.high64})));
   }
   if (path.empty()) return true;
+  if (small) shrink(pixels, image.width, image.height, small);
   if (!write_image(path, pixels, image.width, image.height)) {
     report("image", seq, "", path + " cannot be written");
     return false;
@@ -89,8 +90,8 @@ void Player::do_point(const Point& point) {
       if (to != states_) fclose(to);
       return;
     }
-    case Point::IMAGE: save_frame(frame_, point.target); return;
-    case Point::SNAPSHOT: return snapshot(point.target, point.seq);
+    case Point::IMAGE: save_frame(frame_, point.target, point.small); return;
+    case Point::SNAPSHOT: return snapshot(point.target, point.seq, point.small);
     case Point::OBJECT: return save_object(point);
     case Point::LOOK: return save_look(point);
   }
@@ -107,13 +108,15 @@ void Player::keep_errors() {
 
 // Every wanted attachment as a file: BASE.png, BASE-color1.png, BASE-depth.png, BASE-stencil.png; and what is bound of
 // buffers, by the program's names: BASE-index-buffer3.bin.
-void Player::snapshot(const std::string& base, uint64_t call) {
+void Player::snapshot(const std::string& base, uint64_t call, uint64_t small) {
   int width = 0, height = 0;
   std::vector<std::string> why;
   keep_errors();
   windows_->drawable_size(width, height);
   auto told = [&](const std::string& path) { say_image_to(status_, frame_, call, path); };
-  for (auto& image : read_attachments(tls.context, options.attachments, width, height, why)) {
+  const unsigned wanted = options.attachments | (small ? WANT_FIRST : 0u);
+  for (auto& image : read_attachments(tls.context, wanted, width, height, why)) {
+    if (small && image.bytes == 4) shrink(image.pixels, image.width, image.height, small);
     std::string path = base + (image.name.empty() ? "" : "-" + image.name) + "." +
                        (image.bytes == 4 ? options.snapshot_format : "png");
     if (!write_image(path, image.pixels, image.width, image.height, image.bytes))
@@ -227,7 +230,7 @@ bool Player::looks(Point& point, uint64_t& first) {
 namespace {
 
 // A request is an object of JSON in a line: what is asked ("state", "image", "snapshot", "object", "look"), after which
-// call, and the file for the answer. False: it makes no sense.
+// call, the file for the answer, and the `width` of a small picture. False: it makes no sense.
 bool read_point(const std::string& line, Point& point) {
   Json request;
   if (!JsonReader::read_object(line, request).empty()) return false;
@@ -240,6 +243,7 @@ bool read_point(const std::string& line, Point& point) {
   if (point.what == Point::STATE && what != "state") return false;
   point.target = request["file"].text();
   point.path = what == "state" ? request["path"].text() : what == "look" ? line : request["what"].raw();
+  request["width"].read(point.small);
   return request["call"].read(point.seq);
 }
 

@@ -6,15 +6,19 @@ import threading
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import drawtap
+from drawtap.analysis.pictures import shrunk
 from drawtap.errors import UsageError
+from drawtap.replay.compare import decode_attachment
 from drawtap.replay.place import Place
 from drawtap.replay.pool import Pool, SupersededError
 from drawtap.replay.warm import Warm
 from drawtap.web.recording import Recording
 from drawtap.web.small import Small
+from web.conftest import headed
 
 
 def _shot(folder: Path, seq: int):
@@ -229,3 +233,48 @@ def test_nobody_waits_for_a_small_picture_of_somebody_else():
     first.join()
     with pytest.raises(UsageError):
         small.drawn(2)
+
+
+@pytest.mark.parametrize("name", ["fbo_chain", "pipeline"])
+def test_small_pictures_are_means_of_the_exact_ones_and_change_nothing(recordings, tmp_path, name):
+    with (
+        drawtap.open(recordings / f"{name}.dtap") as trace,
+        Warm(trace.path) as plain,
+        Warm(trace.path) as player,
+    ):
+        draws = [seq for (seq,) in trace.sql("SELECT seq FROM draws ORDER BY seq").fetchall()]
+        colours = 0
+        for seq in draws[:: len(draws) // 12 + 1]:
+            exact, _ = plain.attachments(seq, tmp_path / "exact")
+            small, _ = player.attachments(seq, tmp_path / "small", width=7)
+            assert [path.name.removeprefix("small") for path in small] == [exact[0].name.removeprefix("exact")]
+            whole, image = (decode_attachment(path.read_bytes(), path.name) for path in (exact[0], small[0]))
+            expected = shrunk(whole, 7) if whole.ndim == 3 else whole  # depth comes as it is
+            assert np.array_equal(image, expected), seq
+            assert _shot(tmp_path, seq)(player) == _shot(tmp_path, seq)(plain), seq
+            if whole.ndim == 3:
+                colours += 1
+                assert image.shape[1] <= 7 < whole.shape[1]
+                assert player.image(seq, tmp_path / "image.png", width=7) is None
+                shown = decode_attachment((tmp_path / "image.png").read_bytes(), "image.png")
+                assert np.array_equal(shown, expected), seq
+        assert colours
+        assert player.state(draws[-1]) == plain.state(draws[-1])
+
+
+def test_the_player_shrinks_what_stands_in_rows_of_small_pictures(recordings, monkeypatch):
+    from drawtap.web import small, strip
+
+    for module in (small, strip):
+        monkeypatch.setattr(module, "WIDTH", 7)
+        monkeypatch.setattr(module, "shrunk", lambda image, width: image)
+    recording = Recording(recordings / "pipeline.dtap")
+    try:
+        seq = recording.trace.sql("SELECT max(seq) FROM draws").fetchall()[0][0]
+        recording.strip._making.join()
+        frames = recording.strip.frames()["frames"]
+        assert frames
+        for answer in (recording.small.drawn(seq), *map(recording.strip.answer, frames)):
+            assert headed(answer)[0]["width"] <= 7
+    finally:
+        recording.close()

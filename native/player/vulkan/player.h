@@ -255,7 +255,7 @@ class Player final : Relocation::Host, Snapshots::Host {
     uint32_t level = 0, aspect = 0, block_width = 1, block_height = 1, block_bytes = 0;
   };
   struct Request {
-    uint64_t seq = 0, draw = NO_DRAW;
+    uint64_t seq = 0, draw = NO_DRAW, small = 0;  // how wide a picture may be; 0: as it is
     std::string what, file, why;
     HeldWish held;
   };

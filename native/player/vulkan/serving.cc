@@ -6,8 +6,8 @@
 
 namespace dt::play::vk {
 
-// An object of JSON in a line: what is asked, after which call, of which draw that this call submits, and the file for
-// the answer. False: there are no more.
+// An object of JSON in a line: what is asked, after which call, of which draw that this call submits, the largest width
+// of a picture, and the file for the answer. False: there are no more.
 bool Player::read_request() {
   char* text = nullptr;
   size_t room = 0;
@@ -19,6 +19,7 @@ bool Player::read_request() {
   if (asks) {
     request_.what = json["ask"].text(), request_.file = json["file"].text();
     json["draw"].read(request_.draw);
+    json["width"].read(request_.small);
     if (request_.what == "object") request_.why = parse_held(json["what"]);
   }
   free(text);  // which the values lie in
@@ -47,9 +48,11 @@ void Player::answer(uint64_t next) {
   if (shown && request_.draw == NO_DRAW) {
     Picture found;
     const std::string path = picture ? request_.file : request_.file + "." + options_.snapshot_format;
+    const bool read = shown_ && read_shown(found);
+    if (read && request_.small) shrink(found.pixels, found.width, found.height, request_.small);
     if (!shown_)
       complain("nothing was shown before");
-    else if (!read_shown(found))
+    else if (!read)
       complain("what was shown has a format that is not read back");
     else if (!write_image(path, found.pixels, found.width, found.height))
       complain(path + " cannot be written");

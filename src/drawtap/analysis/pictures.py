@@ -83,7 +83,7 @@ def pictures(
                 if time.monotonic() > end:
                     why = f"playing was stopped after {seconds:g} s, before frame {frame}"
                     break
-                why = player.image(calls[frame], file) or why
+                why = player.image(calls[frame], file, width=width) or why
                 if file.exists():
                     images[frame] = _read(file, width)
     except DrawtapError as error:
@@ -121,8 +121,9 @@ def shrunk(image: Image, width: int) -> Image:
     kept = image[: rows * step, : columns * step]
     if kept.shape[0] < step or kept.shape[1] < step:  # thinner than a step
         return np.ascontiguousarray(image[::step, ::step])
-    blocks = kept.reshape(rows, step, columns, step, 4).astype(np.uint32)
-    return np.asarray(blocks.sum(axis=(1, 3)) // (step * step), np.uint8)
+    # Whole rows first: they lie beside each other in memory.
+    bands = kept.reshape(rows, step, -1).sum(axis=1, dtype=np.uint32)
+    return np.asarray(bands.reshape(rows, columns, step, 4).sum(axis=2) // (step * step), np.uint8)
 
 
 def colours(image: Image) -> npt.NDArray[np.float64]:

@@ -59,19 +59,24 @@ class Warm:
         if self._keep is not None and keep is not None:
             self._keep.write_bytes(keep)
 
-    def image(self, at: Place | int, output: Path) -> str | None:
-        """Save what the framebuffer that is drawn to holds after a call; return why there is no image, else None."""
+    def image(self, at: Place | int, output: Path, *, width: int = 0) -> str | None:
+        """Save what the framebuffer that is drawn to holds after a call; return why there is no image, else None.
+
+        With `width` (pixels) the player may shrink it, as `analysis.pictures.shrunk` does; 0 saves every pixel.
+        """
         output.unlink(missing_ok=True)
-        call, draw = _asked(at)
-        found = _said(self._ask("image", call, file=output, **draw))
+        call, more = _asked(at, width)
+        found = _said(self._ask("image", call, file=output, **more))
         return None if output.exists() else found or "there is no image to read back here"
 
-    def attachments(self, at: Place | int, base: Path) -> tuple[list[Path], str]:
+    def attachments(self, at: Place | int, base: Path, *, width: int = 0) -> tuple[list[Path], str]:
         """Save colour, depth and stencil of what is drawn to after a call as BASE.png, BASE-color1.png, BASE-depth.png
         ...; return the files, and what could not be read.
+
+        With `width` (pixels) the player may save the first of them alone, and shrink its colour as `image` does.
         """
-        call, draw = _asked(at)
-        lines = self._ask("snapshot", call, file=base, **draw)
+        call, more = _asked(at, width)
+        lines = self._ask("snapshot", call, file=base, **more)
         return [Path(str(line["path"])) for line in lines if line["kind"] == "image"], _said(lines)
 
     def content(self, call: int, wanted: Mapping[str, object], output: Path) -> Mapping[str, object]:
@@ -201,11 +206,12 @@ class Warm:
         raise ChildError(f"the player ended: {complaint}")
 
 
-def _asked(at: Place | int) -> tuple[int, dict[str, int]]:
+def _asked(at: Place | int, width: int) -> tuple[int, dict[str, int]]:
     """Return the call and what else a request for a picture has."""
+    more = {"width": width} if width else {}
     if isinstance(at, int):
-        return at, {}
-    return at.call, {} if at.draw is None else {"draw": at.draw}
+        return at, more
+    return at.call, more if at.draw is None else {**more, "draw": at.draw}
 
 
 def _said(lines: Sequence[Mapping[str, object]]) -> str:

@@ -90,7 +90,8 @@ class Small:
             from drawtap.replay.compare import decode_attachment
 
             with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
-                files, why = self._player(self._pool.calls_for(place.call)).attachments(place, Path(folder) / "of")
+                player = self._player(self._pool.calls_for(place.call))
+                files, why = player.attachments(place, Path(folder) / "of", width=WIDTH)
                 if not files:
                     raise UsageError(why or "there is no picture here")
                 # Colour where there is any, else depth.

@@ -53,7 +53,7 @@ class Strip:
             with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
                 file = Path(folder) / "frame.png"
                 for frame in sorted(calls):
-                    self._why = self._player.image(calls[frame], file) or self._why
+                    self._why = self._player.image(calls[frame], file, width=WIDTH) or self._why
                     if self._closed:
                         return
                     if file.exists():
