@@ -10,10 +10,6 @@ import {get, takeToken} from "./net.js";
 import {Notes} from "./notes.js";
 import {callPanel} from "./panels_call.js";
 import {findingsPanel, notesPanel, objectsPanel} from "./panels_more.js";
-import {picturePanel, texturePanel} from "./panels_picture.js";
-import {shaderPanel} from "./panels_shader.js";
-import {sqlPanel} from "./panels_sql.js";
-import {statePanel} from "./panels_state.js";
 import {Recording} from "./recording.js";
 import {CallList, COLUMNS} from "./rows.js";
 import {AllSeries} from "./series.js";
@@ -22,14 +18,19 @@ import {Strip} from "./strip.js";
 import {Timeline, timePanel} from "./time.js";
 
 /**
- * A panel whose module is loaded when it is first shown. @param {string} id @param {string} name @param {string}
- * key @param {() => Promise<any>} load
+ * A panel whose module is loaded when it is first shown: the first rows do not wait for it. @param {string}
+ * id @param {string} name @param {string|undefined} key @param {() => Promise<any>} load @param {boolean} needsCall
  */
-const late = (id, name, key, load) =>
-    ({id, name, key, needsCall: true, show: async (/** @type {any} */ ctx) => (await load())[`${id}Panel`].show(ctx)});
+const late = (id, name, key, load, needsCall = true) =>
+    ({id, name, key, needsCall, show: async (/** @type {any} */ ctx) => (await load())[`${id}Panel`].show(ctx)});
+const pictures = () => import("./panels_picture.js");
+const sqlPanel = late("sql", "SQL", undefined, () => import("./panels_sql.js"), false);
 const PANELS = [
-  callPanel, statePanel, picturePanel, shaderPanel, objectsPanel, texturePanel, findingsPanel, sqlPanel, notesPanel,
-  timePanel, late("mesh", "Mesh", "m", () => import("./mesh.js")),
+  callPanel, late("state", "State", undefined, () => import("./panels_state.js")),
+  late("picture", "Picture", undefined, pictures),
+  late("shader", "Shader", undefined, () => import("./panels_shader.js")), objectsPanel,
+  late("texture", "Texture", undefined, pictures), findingsPanel, sqlPanel, notesPanel, timePanel,
+  late("mesh", "Mesh", "m", () => import("./mesh.js")),
   late("buffer", "Buffer", "B", () => import("./panels_buffer.js")),
   late("passes", "Passes", "P", () => import("./passes.js")),
   late("whatif", "What if", "x", () => import("./whatif.js"))
