@@ -43,16 +43,13 @@ inline uint64_t zigzag(uint64_t delta) { return delta << 1 ^ static_cast<uint64_
 
 }  // namespace
 
-Layouts::Layouts(const SignatureSet& signatures) : words_(DT_FUNCTION_MASK + 1), shapes_(DT_FUNCTION_MASK + 1) {
+Layouts::Layouts(const SignatureSet& signatures) : words_(DT_FUNCTION_MASK + 1) {
+  uint32_t last = 0;
+  for (const FunctionSignature& function : signatures.functions()) last = std::max(last, function.id);
+  shapes_.resize(last + 1);
   for (const FunctionSignature& function : signatures.functions()) {
-    auto shape = std::make_unique<Shape>();
-    shape->w8 = function.w8;
-    shape->w4 = function.w4;
-    shape->fixed_bytes = function.fixed_bytes();
-    shape->arrays = function.arrays;
-    words_[function.id] = shape->arrays.empty() ? static_cast<uint16_t>(shape->fixed_bytes / 8) : ARRAYS;
-    shapes_[function.id] = shape.get();
-    owned_.push_back(std::move(shape));
+    shapes_[function.id] = {function.w8, function.w4, function.fixed_bytes(), function.arrays};
+    words_[function.id] = function.arrays.empty() ? static_cast<uint16_t>(function.fixed_bytes() / 8) : ARRAYS;
   }
   words_[DT_FN_BLOB] = 0;
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -14,7 +15,7 @@
 
 namespace dt {
 
-// What the encoder must know of every function, by id.
+// What the encoder must know of every function, by id. It refers to the set, which must live as long.
 class Layouts {
  public:
   explicit Layouts(const SignatureSet& signatures);
@@ -23,15 +24,17 @@ class Layouts {
   struct Shape {
     uint16_t w8 = 0, w4 = 0;
     uint32_t fixed_bytes = 0;
-    std::vector<uint16_t> arrays;
+    std::span<const uint16_t> arrays;
   };
   uint16_t words(uint32_t id) const { return words_[id]; }
-  const Shape* shape(uint32_t id) const { return shapes_[id]; }
+  // nullptr: unknown function.
+  const Shape* shape(uint32_t id) const {
+    return id < shapes_.size() && shapes_[id].fixed_bytes ? &shapes_[id] : nullptr;
+  }
 
  private:
   std::vector<uint16_t> words_;
-  std::vector<const Shape*> shapes_;
-  std::vector<std::unique_ptr<Shape>> owned_;
+  std::vector<Shape> shapes_;
 };
 
 // Which content the trace already has, so that each byte of it is written once. Shared by the workers.

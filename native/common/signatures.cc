@@ -1,6 +1,11 @@
 #include "signatures.h"
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cstring>
 #include <unordered_set>
@@ -10,21 +15,49 @@
 namespace dt {
 namespace {
 
+// Where a character stands in the STRIDE bytes from `at`: one bit for each. A recorder reads tens of thousands of short
+// lines before its first call: a step for each character, or a call of memchr for each field, costs more.
+constexpr size_t STRIDE = 64;
+template <char MARK> uint64_t places(const char* at) {
+  uint64_t found = 0;
+#ifdef __SSE2__
+#pragma GCC unroll 4
+  for (unsigned i = 0; i < STRIDE; i += 16) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at + i));
+    const int equal = _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(MARK)));
+    found |= static_cast<uint64_t>(static_cast<unsigned>(equal)) << i;
+  }
+#else
+  for (unsigned i = 0; i < STRIDE; i++) found |= static_cast<uint64_t>(at[i] == MARK) << i;
+#endif
+  return found;
+}
+
 // The tab-separated fields of a line; asking beyond the last one gives an empty field.
 class Fields {
  public:
   static constexpr size_t LIMIT = 10;
-  // A recorder reads tens of thousands of short lines before its first call: a call of memchr for each field costs more
-  // than these steps.
-  explicit Fields(std::string_view line, size_t most = LIMIT) {
-    const char *begin = line.data(), *const end = begin + line.size();
-    for (const char* at = begin; count_ < most; at++) {
+  // `readable`: the end of the text in which the line stands.
+  Fields(std::string_view line, size_t most, const char* readable) {
+    const char *begin = line.data(), *at = begin, *const end = begin + line.size();
+    for (; at < end && count_ < most && readable - at >= static_cast<ptrdiff_t>(STRIDE);
+         at += std::min<ptrdiff_t>(STRIDE, end - at)) {
+      uint64_t tabs = places<'\t'>(at);
+      if (end - at < static_cast<ptrdiff_t>(STRIDE)) tabs &= (uint64_t{1} << (end - at)) - 1;
+      for (; tabs && count_ < most; tabs &= tabs - 1) {
+        const char* const tab = at + std::countr_zero(tabs);
+        fields_[count_++] = {begin, static_cast<size_t>(tab - begin)};
+        begin = tab + 1;
+      }
+    }
+    for (; count_ < most; at++) {
       if (at != end && *at != '\t') continue;
       fields_[count_++] = {begin, static_cast<size_t>(at - begin)};
       if (at == end) break;
       begin = at + 1;
     }
   }
+  explicit Fields(std::string_view line) : Fields(line, LIMIT, line.data() + line.size()) {}
   size_t count() const { return count_; }
   std::string_view raw(size_t i) const { return i < count_ ? fields_[i] : std::string_view(); }
   std::string_view word(size_t i) const {
@@ -80,7 +113,23 @@ class SignatureSet::Adding {
   std::string run();
 
  private:
-  std::string wrong(const char* what) const { return "signature line " + std::to_string(line_number_) + ": " + what; }
+  std::string wrong(const char* what) const {
+    const auto lines = std::count(text_.begin(), text_.begin() + static_cast<ptrdiff_t>(start_), '\n');
+    return "signature line " + std::to_string(lines + 1) + ": " + what;
+  }
+  // The first newline at or behind `at`.
+  size_t newline(size_t at) const {
+    if (text_.size() - at < STRIDE) return text_.find('\n', at);
+    const uint64_t newlines = places<'\n'>(text_.data() + at);
+    return newlines ? at + static_cast<size_t>(std::countr_zero(newlines)) : text_.find('\n', at + STRIDE);
+  }
+  // The first fields of a line.
+  Fields fields(std::string_view line, size_t most) const { return {line, most, text_.data() + text_.size()}; }
+  // Goes behind the lines of this kind that follow: an enum group has thousands, a structure dozens.
+  void skip(char kind) {
+    for (size_t end; text_.size() - at_ > 1 && text_[at_] == kind && text_[at_ + 1] == '\t'; at_ = end + 1)
+      if (end = newline(at_); end == std::string_view::npos) return;
+  }
   // Makes `view` reach to the end of the present line.
   void extend(std::string_view& view) const {
     if (view.empty()) view = text_.substr(start_, 0);
@@ -94,7 +143,7 @@ class SignatureSet::Adding {
 
   SignatureSet& set_;
   const std::string_view text_;
-  size_t at_ = 0, start_ = 0, line_number_ = 0;
+  size_t at_ = 0, start_ = 0;
   FunctionSignature spare_function_;  // stands in for one that was defined before
   EnumGroup spare_group_;
   FunctionSignature* function_ = nullptr;
@@ -105,27 +154,28 @@ class SignatureSet::Adding {
 
 std::string SignatureSet::Adding::run() {
   while (at_ < text_.size()) {
-    line_number_++;
-    const size_t newline = text_.find('\n', at_);
-    if (newline == std::string_view::npos) return wrong("the text ends inside a line");
-    const std::string_view line = text_.substr(at_, newline - at_);
     start_ = at_;
-    at_ = newline + 1;
+    const size_t end = newline(at_);
+    if (end == std::string_view::npos) return wrong("the text ends inside a line");
+    const std::string_view line = text_.substr(at_, end - at_);
+    at_ = end + 1;
     if (line.size() < 2 || line[1] != '\t') continue;
     std::string error;
     switch (line[0]) {
       case 'E':
         if (!group_) return wrong("E without a G before");
+        skip('E');
         extend(group_->text);
         extend(group_->entries);
         break;
-      case 'F': error = function(Fields(line)); break;
+      case 'F': error = function(fields(line, 7)); break;
       case 'R':
-      case 'P': error = value(line[0], Fields(line, set_.keeps_values_ ? Fields::LIMIT : 5)); break;
-      case 'D': error = content(Fields(line, set_.keeps_values_ ? Fields::LIMIT : 4)); break;
-      case 'G': error = group(Fields(line)); break;
-      case 'T': error = structure(Fields(line)); break;
+      case 'P': error = value(line[0], fields(line, set_.keeps_values_ ? Fields::LIMIT : 5)); break;
+      case 'D': error = content(fields(line, set_.keeps_values_ ? Fields::LIMIT : 4)); break;
+      case 'G': error = group(fields(line, 3)); break;
+      case 'T': error = structure(fields(line, 6)); break;
       case 'M':  // read where the structure is needed: most are not
+        skip('M');
         if (group_) extend(group_->text);
         break;
       default: break;
@@ -147,7 +197,6 @@ std::string SignatureSet::Adding::function(const Fields& fields) {
       parsed.w8 > 4096 || parsed.w4 > 4096)
     return wrong("F needs a name and at most 4096 fields of each width");
   parsed.flags = fields.word(6);
-  parsed.provided_by = fields.word(7);
   if (set_.by_id_.size() <= parsed.id) set_.by_id_.resize(parsed.id + 1);
   if (set_.by_id_[parsed.id]) {
     spare_function_ = std::move(parsed);
@@ -207,31 +256,35 @@ std::string SignatureSet::Adding::group(const Fields& fields) {
   parsed.name = fields.word(1);
   parsed.bitmask = fields.raw(2) == "bitmask";
   if (parsed.name.empty()) return wrong("G needs a name");
-  if (set_.by_name_.count(parsed.name)) {
+  if (const auto [place, fresh] = set_.by_name_.try_emplace(parsed.name); fresh) {
+    group_ = place->second = &set_.groups_.emplace_back(parsed);
+  } else {
     spare_group_ = parsed;
     group_ = &spare_group_;
-  } else {
-    set_.groups_.push_back(parsed);
-    group_ = &set_.groups_.back();
-    set_.by_name_.emplace(group_->name, group_);
   }
   extend(group_->text);
   return {};
 }
 
 std::string SignatureSet::Adding::structure(const Fields& fields) {
-  const bool known = set_.by_name_.count(fields.word(1));
   if (std::string error = group(fields); !error.empty()) return error;
   int32_t stype = 0;
-  if (known || fields.word(5).empty() || !number(fields.raw(3).substr(0, fields.raw(3).find(':')), &stype)) return {};
+  if (group_ == &spare_group_ || fields.word(5).empty() ||
+      !number(fields.raw(3).substr(0, fields.raw(3).find(':')), &stype))
+    return {};
   group_->stype = stype;
   set_.in_chains_.push_back(group_);
   return {};
 }
 
-std::string SignatureSet::add(std::string owned) {
-  texts_.push_back(std::move(owned));
-  return Adding(*this, texts_.back()).run();
+std::string SignatureSet::add(std::string text) {
+  const auto owned = std::make_shared<const std::string>(std::move(text));
+  return add(*owned, owned);
+}
+
+std::string SignatureSet::add(std::string_view text, std::shared_ptr<const void> owner) {
+  texts_.push_back(std::move(owner));
+  return Adding(*this, text).run();
 }
 
 const FunctionSignature* SignatureSet::function(uint32_t id) const { return id < by_id_.size() ? by_id_[id] : nullptr; }

@@ -37,7 +37,7 @@ struct ValueSignature {
 struct FunctionSignature {
   uint32_t id = 0;
   uint16_t w8 = 0, w4 = 0;
-  std::string_view api, name, flags, provided_by;
+  std::string_view api, name, flags;
   Slot result_slot;                        // of the return value, where it has one
   std::unique_ptr<ValueSignature> result;  // both only in a set that keeps values
   std::vector<ValueSignature> parameters;
@@ -72,6 +72,8 @@ class SignatureSet {
 
   // Returns an empty string, or what is wrong and in which line. What stood before that line is kept.
   std::string add(std::string text);
+  // The same of text that `owner` holds.
+  std::string add(std::string_view text, std::shared_ptr<const void> owner);
 
   const FunctionSignature* function(uint32_t id) const;
   const EnumGroup* group(std::string_view name) const;
@@ -90,7 +92,7 @@ class SignatureSet {
   class Adding;
   class Closure;
   const bool keeps_values_;
-  std::deque<std::string> texts_;
+  std::deque<std::shared_ptr<const void>> texts_;
   std::deque<FunctionSignature> functions_;
   std::deque<EnumGroup> groups_;
   std::vector<FunctionSignature*> by_id_;

@@ -233,21 +233,20 @@ std::shared_ptr<const LoadedSignatures> Drainer::signatures(const std::string& p
     *error = "signature file " + path + ": larger than 256 MB";
     return nullptr;
   }
-  std::string text;
-  text.reserve(static_cast<size_t>(now.st_size));
-  populate(text.data(), text.capacity());
-  text.resize(static_cast<size_t>(now.st_size));
+  const size_t size = static_cast<size_t>(now.st_size);
+  const auto text = std::make_shared_for_overwrite<char[]>(size);
+  populate(text.get(), size);
   int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   size_t got = 0;
-  for (ssize_t n; fd >= 0 && got < text.size() && (n = read(fd, text.data() + got, text.size() - got)) > 0;)
+  for (ssize_t n; fd >= 0 && got < size && (n = read(fd, text.get() + got, size - got)) > 0;)
     got += static_cast<size_t>(n);
   if (fd >= 0) close(fd);
-  if (got < text.size()) {
+  if (got < size) {
     *error = "signature file " + path + " cannot be read";
     return nullptr;
   }
   auto loaded = std::make_shared<LoadedSignatures>();
-  std::string wrong = loaded->set.add(std::move(text));
+  std::string wrong = loaded->set.add({text.get(), size}, text);
   if (wrong.empty() && loaded->set.functions().empty()) wrong = "no function is described";
   if (!wrong.empty()) {
     *error = path + ": " + wrong;

@@ -407,12 +407,23 @@ def test_stays_with_a_program_whose_starter_is_gone(bench: Bench) -> None:
 
 
 def test_refuses_a_process_whose_signatures_are_broken(bench: Bench) -> None:
-    for text in ("", "F\t1\ttoy\ttoyEnable\t0", "F\t1\ttoy\ttoyEnable\t0\t1\t-\t-\nP\tcap\tC\tenum\t4:9\t-\t-\n"):
+    # Lines that are skipped in one go, some longer than what is looked at in one step, count as every other line.
+    members = "G\tCap\tenum\n" + "E\tTOY_BLEND\t0\n" * 9 + f"E\tTOY_{'LONG' * 40}\t1\n" + "E\tTOY_DEPTH\t1\n"
+    function = f"F\t1\ttoy\ttoyEnable\t0\t1\t-\t{'GL_SOME_EXTENSION,' * 9}\n"
+    for text, wrong in (
+        ("", "no function is described"),
+        ("F\t1\ttoy\ttoyEnable\t0", "signature line 1: the text ends inside a line"),
+        (
+            members + function + "P\tcap\tC\tenum\t4:0\t-\t-\n" + "P\tx\tC\tenum\t4:1\t-\t-\n",
+            "signature line 15: the slot",
+        ),
+    ):
         (bench.folder / "toy.sig").write_text(text)
         drain = bench.drain()
         assert bench.app("calls=10", stderr=subprocess.DEVNULL).wait(20) == 5
         drain.finish()
         assert drain.errors() == ["signatures"]
+        assert [wrong in line["text"] for line in drain.status() if line["event"] == "error"] == [True]
         assert not drain.trace.exists()
 
 
