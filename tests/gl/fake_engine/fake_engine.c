@@ -82,7 +82,7 @@ static int draws_wrong(const char* does, unsigned mode, int first, int count) {
       FILE* file = fopen(getenv("FAKE_FILE"), "a");
       if (!file || fputc('.', file) < 0) abort();
       turns = 300000;
-      for (long runs = ftell(file); runs > 0; runs--) turns += turns / 5;
+      for (long runs = ftell(file); runs > 0; runs--) turns += turns / 3;
       fclose(file);
     }
     for (volatile long i = 0; i < turns; i++) {}
