@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Collection
 from pathlib import Path
 
 from drawtap.instrument import generate_player
@@ -33,14 +32,10 @@ from drawtap.spec.model import (
 _HAND = re.compile(r"\bfake_(gl\w+)\(")
 
 
-def generate(hand_written: str, lacks: Collection[str] = ()) -> str:
-    """Return the C++ that `fuzz_player.cc` includes; `hand_written` is the text of that file.
-
-    The driver has no function that `lacks` names.
-    """
+def generate(hand_written: str) -> str:
+    """Return the C++ that `fuzz_player.cc` includes; `hand_written` is the text of that file."""
     by_hand = frozenset(_HAND.findall(hand_written))
-    played = [f for f in functions_of(generate_player.KNOWN) if f.api.name in generate_player.PLAYED]
-    functions = [f for f in played if f.name not in lacks]
+    functions = [f for f in functions_of(generate_player.KNOWN) if f.api.name in generate_player.PLAYED]
     bodies = [_function(f, by_hand) for f in functions if f.name not in by_hand]
     rows = [f'  {{"{f.name}", reinterpret_cast<void*>(&fake_{f.name})}},' for f in functions]
     table = "\n".join(rows)

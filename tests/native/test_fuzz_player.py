@@ -6,7 +6,6 @@ player hands over is found out, whatever it is. `fuzz_player.cc` plays every tra
 
 from __future__ import annotations
 
-import hashlib
 import os
 import random
 import re
@@ -21,7 +20,7 @@ import fake_driver
 import sanitized
 import writer
 from drawtap import parts
-from shared import WHOLE, once, steps
+from shared import once, steps
 from writer import Data, Writer, i32
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,24 +56,17 @@ PLAYER = (
 @pytest.fixture(scope="session")
 def fuzz_player(tmp_path_factory: pytest.TempPathFactory) -> Path:
     compiler = sanitized.compiler()
-    return once(
-        tmp_path_factory, "fuzz_player", lambda folder: build(folder, compiler, sanitized.FLAGS, sample=not WHOLE)
-    )
+    return once(tmp_path_factory, "fuzz_player", lambda folder: build(folder, compiler, sanitized.FLAGS))
 
 
-def build(folder: Path, compiler: str, flags: Sequence[str], *, sample: bool = False) -> Path:
-    """Build the program in `folder`; more flags make it the target of libFuzzer.
-
-    `sample`: the player refuses three in four of the functions that extensions alone have, which are half of all.
-    """
+def build(folder: Path, compiler: str, flags: Sequence[str]) -> Path:
+    """Build the program in `folder`; more flags make it the target of libFuzzer."""
     generated = folder / "play"
     command = [sys.executable, "-m", "drawtap.instrument.generate_player", "--output", str(generated)]
     source_path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
     subprocess.run(command, check=True, env=os.environ | {"PYTHONPATH": source_path})
     program = ROOT / "tests/native/fuzz_player.cc"
-    lacks = _left_out(generated) if sample else frozenset()
-    driver = fake_driver.generate(program.read_text(encoding="utf-8"), lacks)
-    (folder / "fake_driver.inc").write_text(driver, encoding="utf-8")
+    (folder / "fake_driver.inc").write_text(fake_driver.generate(program.read_text(encoding="utf-8")), encoding="utf-8")
     native = ROOT / "native"
     rooms = [folder, generated, *(native / room for room in ("player", "mirror", "common", "third_party"))]
 
@@ -92,24 +84,6 @@ def build(folder: Path, compiler: str, flags: Sequence[str], *, sample: bool = F
         folder / "fuzz_player", sources, libraries=("zstd", "pthread", "dl"), flags=flags,
         own=("-DDT_PLAYER", "-Wno-error", "-fno-sanitize=vptr"), includes=rooms, link=("-rdynamic",), with_=compiler,
     )  # fmt: skip
-
-
-def _left_out(generated: Path) -> frozenset[str]:
-    """Make most functions that extensions alone have refuse, always the same; return their names."""
-    found: list[str] = []
-
-    def refused(function: re.Match[str]) -> str:
-        head, name = function.groups()
-        if hashlib.sha1(name.encode()).digest()[0] % 4 == 0:
-            return function[0]
-        found.append(name)
-        return f'{head} {{ _p.refuse(_w, "{name}", "it is not in the sample"); }}\n'
-
-    function = re.compile(r"^(void play_(\w+)\(Player& _p, const Row& _w\)) \{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
-    for path in generated.glob("play_rare_*.cc"):
-        path.write_text(function.sub(refused, path.read_text(encoding="utf-8")), encoding="utf-8")
-    assert found
-    return frozenset(found)
 
 
 def run(program: Path, mode: str, path: Path, step: int = 1, seed: int = 0) -> dict[str, int]:
