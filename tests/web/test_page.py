@@ -332,6 +332,11 @@ def test_overlays_stack_and_say_their_sums(opened, chain, drawtap, tmp_path):
         page.page.get_by_role("button", name=name, exact=True).click()
         page.page.wait_for_selector(".legend[data-ready=yes]")
     page.wait("place.over === 'drawn,depth,wire,overdraw'")
+    # A button of a picture that is behind the place takes nothing back.
+    button = "[...document.querySelectorAll('#panel button')].find((b) => b.textContent === 'overdraw')"
+    page.page.evaluate(f"() => {{ drawtap.store.set({{over: 'drawn,depth'}}); {button}.click(); }}")
+    page.wait("place.over === 'drawn,depth,overdraw'")
+    page.page.evaluate("() => drawtap.store.set({over: 'drawn,depth,wire,overdraw'})")
     page.until("document.querySelectorAll('.stack canvas').length === 5")
     page.page.wait_for_selector(".legend[data-ready=yes]")
     for name, words in (("drawn", "highlight: {} fragments pass"), ("overdraw", "overdraw: {} fragments of")):

@@ -20,10 +20,13 @@ const SIZES = [1, 4, 16, 64, 256, 1024];
  * @param {any} ctx @param {number} seq @param {number} width @param {number} height
  */
 export function overlays(ctx, seq, width, height) {
-  const chosen = new Set(ctx.place.over.split(",").filter((/** @type {string} */ key) => MASKS[key] || OTHERS[key]));
+  const named = (/** @type {any} */ place) =>
+      new Set(place.over.split(",").filter((/** @type {string} */ key) => MASKS[key] || OTHERS[key]));
+  const chosen = named(ctx.place);
   const toggle = (/** @type {string} */ key) => {
-    chosen.has(key) ? chosen.delete(key) : chosen.add(key);
-    ctx.store.set({over: [...chosen].join()});
+    const now = named(ctx.store.place);  // which this picture may not show yet
+    now.has(key) ? now.delete(key) : now.add(key);
+    ctx.store.set({over: [...now].join()});
   };
   const names = {...Object.fromEntries(Object.entries(MASKS).map(([key, [name]]) => [key, name])), ...OTHERS};
   const tools =
