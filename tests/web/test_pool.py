@@ -16,8 +16,10 @@ from drawtap.replay.compare import decode_attachment
 from drawtap.replay.place import Place
 from drawtap.replay.pool import Pool, SupersededError
 from drawtap.replay.warm import Warm
+from drawtap.trace.library import Cancelled
 from drawtap.web.recording import Recording
 from drawtap.web.small import Small
+from drawtap.web.strip import Strip
 from web.conftest import headed
 
 
@@ -278,3 +280,17 @@ def test_the_player_shrinks_what_stands_in_rows_of_small_pictures(recordings, mo
             assert headed(answer)[0]["width"] <= 7
     finally:
         recording.close()
+
+
+def test_a_recording_that_closes_while_its_frames_are_read_ends_the_small_pictures(recordings):
+    class Closing:
+        path, frame_end = recordings / "triangle.dtap", ""
+
+        @property
+        def frames(self):
+            raise Cancelled("cancelled")
+
+    strip = Strip(Closing())
+    strip._making.join()
+    assert strip.frames() == {"frames": [], "more": False, "why": "the recording is closed"}
+    strip.close()

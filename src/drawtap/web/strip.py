@@ -12,6 +12,7 @@ from drawtap.analysis.pictures import Image, ends_of, sampled, shrunk
 from drawtap.errors import DrawtapError, UsageError
 from drawtap.replay.pool import POLITE
 from drawtap.replay.warm import Warm
+from drawtap.trace.library import Cancelled
 from drawtap.web.small import WIDTH, encoded
 
 if TYPE_CHECKING:
@@ -47,9 +48,9 @@ class Strip:
         return encoded(self.image(frame))
 
     def _make(self) -> None:
-        frames = self._trace.frames
-        calls = ends_of(self._trace, sampled([frame.duration for frame in frames], _MOST))
         try:
+            frames = self._trace.frames
+            calls = ends_of(self._trace, sampled([frame.duration for frame in frames], _MOST))
             with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
                 file = Path(folder) / "frame.png"
                 for frame in sorted(calls):
@@ -60,6 +61,8 @@ class Strip:
                         self._images[frame] = _small(file)
         except DrawtapError as error:
             self._why = error.message
+        except Cancelled:
+            self._why = "the recording is closed"
         finally:
             self._player.close()
 
