@@ -144,3 +144,16 @@ def browser():
         running = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
         yield running
         running.close()
+
+
+@pytest.fixture
+def computed_state_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep indexes of state in the test's folder. Skips where the library of state is not built."""
+    from drawtap.errors import UnavailableError
+    from drawtap.trace import state
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    try:
+        state._library()
+    except UnavailableError as error:
+        pytest.skip(str(error))

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from drawtap.errors import UnavailableError
 from drawtap.trace.trace import Trace, open_trace
 from state_traces import Recording, names
 from writer import NULL, Data
@@ -16,15 +15,7 @@ DRAWS = {"mode": "GL_TRIANGLES", "first": 0, "count": 3}
 COLOR, DEPTH = 0x4000, 0x100
 
 
-@pytest.fixture(autouse=True)
-def _native(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from drawtap.trace import state
-
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    try:
-        state._library()
-    except UnavailableError as error:
-        pytest.skip(str(error))
+pytestmark = pytest.mark.usefixtures("computed_state_here")
 
 
 class Program(Recording):

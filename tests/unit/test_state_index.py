@@ -13,23 +13,13 @@ from pathlib import Path
 import pytest
 
 from conftest import Answer
-from drawtap.errors import UnavailableError
 from drawtap.spec.registry import load_api
 from drawtap.trace.moment import computed_state
 from drawtap.trace.trace import Trace, open_trace
 from state_traces import OPENVG, Recording, enums, names
 from writer import NULL, Data, blob, f32, i32, strings, text
 
-
-@pytest.fixture(autouse=True)
-def _native(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from drawtap.trace import state
-
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    try:
-        state._library()
-    except UnavailableError as error:
-        pytest.skip(str(error))
+pytestmark = pytest.mark.usefixtures("computed_state_here")
 
 
 @pytest.fixture

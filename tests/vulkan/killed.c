@@ -2,6 +2,7 @@
  * When the first has made so many calls, the process is killed while the others go on. */
 #include "vk.h"
 #include "check.h"
+#include "device.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -15,19 +16,8 @@ static VkBuffer buffer;
 static volatile uint64_t* returned;
 static uint64_t calls;
 
-static void make_device(void) {
-  VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO};
-  VkInstance instance;
-  CHECK(vkCreateInstance(&info, 0, &instance));
-  uint32_t one = 1;
-  VkPhysicalDevice physical;
-  vkEnumeratePhysicalDevices(instance, &one, &physical);
-  float priority = 1;
-  VkDeviceQueueCreateInfo queue = {
-      .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1, .pQueuePriorities = &priority};
-  VkDeviceCreateInfo of = {
-      .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .queueCreateInfoCount = 1, .pQueueCreateInfos = &queue};
-  CHECK(vkCreateDevice(physical, &of, 0, &device));
+static void start(void) {
+  device = make_device(0);
   VkBufferCreateInfo bytes = {
       .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = 4096, .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
   CHECK(vkCreateBuffer(device, &bytes, 0, &buffer));
@@ -66,7 +56,7 @@ int main(int count, char** words) {
   returned = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (returned == MAP_FAILED) return 1;
   calls = strtoull(words[3], 0, 10);
-  make_device();
+  start();
   for (uint64_t thread = 1; thread < strtoull(words[2], 0, 10); thread++) {
     pthread_t made;
     pthread_create(&made, 0, work, (void*)thread);

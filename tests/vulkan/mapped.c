@@ -4,6 +4,7 @@
  * Prints how many pages were faulted in once that went on for a while, and how many pages the image has. */
 #include "vk.h"
 #include "check.h"
+#include "device.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -16,19 +17,7 @@ static VkQueue queue;
 static VkDeviceMemory memory;
 
 static void start(void) {
-  VkApplicationInfo about = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .apiVersion = 1u << 22 | 1 << 12};
-  VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pApplicationInfo = &about};
-  VkInstance instance;
-  CHECK(vkCreateInstance(&info, 0, &instance));
-  uint32_t one = 1;
-  VkPhysicalDevice physical;
-  vkEnumeratePhysicalDevices(instance, &one, &physical);
-  float priority = 1;
-  VkDeviceQueueCreateInfo of = {
-      .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1, .pQueuePriorities = &priority};
-  VkDeviceCreateInfo made = {
-      .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .queueCreateInfoCount = 1, .pQueueCreateInfos = &of};
-  CHECK(vkCreateDevice(physical, &made, 0, &device));
+  device = make_device(1);
   vkGetDeviceQueue(device, 0, 0, &queue);
   VkMemoryAllocateInfo room = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = BYTES};
   CHECK(vkAllocateMemory(device, &room, 0, &memory));

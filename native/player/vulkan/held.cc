@@ -128,28 +128,11 @@ void Player::copy_level(Device& device, VkImage image, const KeptImage& of, uint
   uint32_t both = 0;
   if (has_depth(of.format)) both |= VK_IMAGE_ASPECT_DEPTH_BIT;
   if (has_stencil(of.format)) both |= VK_IMAGE_ASPECT_STENCIL_BIT;
-  VkImageMemoryBarrier turn{};
-  turn.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER;
-  turn.srcAccessMask = turn.dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
-  turn.oldLayout = layout;
-  turn.newLayout = layout;
-  if (layout != VK_IMAGE_LAYOUT_GENERAL) turn.newLayout = VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
-  turn.srcQueueFamilyIndex = turn.dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
-  turn.image = image;
-  turn.subresourceRange = {both ? both : w.aspect, w.level, 1, layer, 1};
-  auto barrier = [&] {
-    DT_VK(device, vkCmdPipelineBarrier)
-    (device.commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, nullptr, 0, nullptr,
-     1, &turn);
-  };
-  barrier();
   VkBufferImageCopy region{};
   region.bufferOffset = at;
   region.imageSubresource = {w.aspect, w.level, layer, 1};
   region.imageExtent = extent;
-  DT_VK(device, vkCmdCopyImageToBuffer)(device.commands, image, turn.newLayout, device.buffer, 1, &region);
-  std::swap(turn.oldLayout, turn.newLayout);
-  barrier();
+  copy_out(device, image, layout, {both ? both : w.aspect, w.level, 1, layer, 1}, region);
 }
 
 }  // namespace dt::play::vk

@@ -182,6 +182,8 @@ class Player final : Relocation::Host, Snapshots::Host {
   bool read_shown(Picture& picture);
   void read_room(Device& device, uint64_t bytes);
   void copy_image(Device& device, VkQueue queue, VkImage image, uint32_t width, uint32_t height);
+  void copy_out(Device& device, VkImage image, VkImageLayout layout, const VkImageSubresourceRange& part,
+                const VkBufferImageCopy& region);
 
   // ---- waits (waits.cc)
   void wait_fences(Call& c);

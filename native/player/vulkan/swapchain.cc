@@ -204,6 +204,29 @@ void Player::read_room(Device& device, uint64_t bytes) {
   device.room_bytes = bytes;
 }
 
+// Writes the commands that copy a part of an image into the room, and leave its layout as it was.
+void Player::copy_out(Device& device, VkImage image, VkImageLayout layout, const VkImageSubresourceRange& part,
+                      const VkBufferImageCopy& region) {
+  VkImageMemoryBarrier turn{};
+  turn.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER;
+  turn.srcAccessMask = turn.dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
+  turn.oldLayout = layout;
+  turn.newLayout = layout;
+  if (layout != VK_IMAGE_LAYOUT_GENERAL) turn.newLayout = VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
+  turn.srcQueueFamilyIndex = turn.dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
+  turn.image = image;
+  turn.subresourceRange = part;
+  auto barrier = [&] {
+    DT_VK(device, vkCmdPipelineBarrier)
+    (device.commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, nullptr, 0, nullptr,
+     1, &turn);
+  };
+  barrier();
+  DT_VK(device, vkCmdCopyImageToBuffer)(device.commands, image, turn.newLayout, device.buffer, 1, &region);
+  std::swap(turn.oldLayout, turn.newLayout);
+  barrier();
+}
+
 // Copies an image as it is shown into the room, and waits for that.
 void Player::copy_image(Device& device, VkQueue queue, VkImage image, uint32_t width, uint32_t height) {
   VkCommandBufferBeginInfo begin{};
@@ -211,27 +234,10 @@ void Player::copy_image(Device& device, VkQueue queue, VkImage image, uint32_t w
   begin.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
   DT_VK(device, vkQueueWaitIdle)(queue);
   DT_VK(device, vkBeginCommandBuffer)(device.commands, &begin);
-  VkImageMemoryBarrier turn{};
-  turn.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER;
-  turn.srcAccessMask = turn.dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
-  turn.oldLayout = VK_IMAGE_LAYOUT_PRESENT_SRC_KHR;
-  turn.newLayout = VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
-  turn.srcQueueFamilyIndex = turn.dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
-  turn.image = image;
-  turn.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
-  auto barrier = [&] {
-    DT_VK(device, vkCmdPipelineBarrier)
-    (device.commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, nullptr, 0, nullptr,
-     1, &turn);
-  };
-  barrier();
   VkBufferImageCopy region{};
   region.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
   region.imageExtent = {width, height, 1};
-  DT_VK(device, vkCmdCopyImageToBuffer)
-  (device.commands, image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, device.buffer, 1, &region);
-  std::swap(turn.oldLayout, turn.newLayout);
-  barrier();
+  copy_out(device, image, VK_IMAGE_LAYOUT_PRESENT_SRC_KHR, {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}, region);
   DT_VK(device, vkEndCommandBuffer)(device.commands);
   VkSubmitInfo batch{};
   batch.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
