@@ -23,6 +23,7 @@ namespace {
 
 constexpr uint64_t SECOND = 1000000000;
 constexpr uint64_t LEAST_BYTES = 4 << 20;
+constexpr uint64_t STANDSTILL_NS = SECOND;
 constexpr uint64_t SETTLE_NS = 250000000;      // for what the program did to arrive here
 constexpr uint64_t MOST_LATE_NS = 5 * SECOND;  // after that it will not arrive
 constexpr uint64_t UNLOOKED_FRAMES = 10;       // a program that starts is slow
@@ -413,6 +414,8 @@ bool Ring::leaving(uint64_t now, uint64_t* cut_ns, size_t* chunks) {
   *cut_ns = cut;
   *chunks = n;
   if (tight && calls) return true;
+  // A program that stands still makes no more calls, and what has left its window since the last look waits for none.
+  if (calls && now > held_.back().last_ns + STANDSTILL_NS && held_[n - 1].last_ns > looked_ns_) return true;
   return calls >= std::max({settings_.least_calls, base_calls_, least_calls_}) ||
          (calls > least_calls_ && bytes >= std::max(LEAST_BYTES, totals_.base_bytes));
 }
@@ -517,6 +520,7 @@ void Ring::compact(uint64_t cut_ns, size_t chunks) {
     if (error.empty()) error = raw.begin(process_.start_clock, process_.start_ns);
     if (error.empty()) error = build(raw, chunks);
     put_job(job.writer(), cut_ns);
+    looked_ns_ = held_[chunks - 1].last_ns;
   }
   auto at = [](int i) { return "/proc/self/fd/" + std::to_string(FIRST_FD + i); };
   if (base_ >= 0) job.put("base", at(1)).put("frames_in", at(2));

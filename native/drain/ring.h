@@ -186,7 +186,7 @@ class Ring {
   int base_ = -1, frames_ = -1;
   uint64_t base_calls_ = 0, calls_past_ = 0, frames_past_ = 0;
   std::map<std::pair<uint32_t, uint32_t>, uint64_t> consumed_;
-  uint64_t next_try_ns_ = 0, least_calls_ = 0, cut_past_ns_ = 0;
+  uint64_t next_try_ns_ = 0, least_calls_ = 0, cut_past_ns_ = 0, looked_ns_ = 0;
   std::vector<RingTarget> asked_, refused_;   // pictures: asked for now; those that cannot be had
   uint64_t asked_frames_ = 0, taken_ns_ = 0;  // frames shown when they were asked for; when the last of them was there
 
