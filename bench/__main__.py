@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import compileall
 import json
 import os
 import sys
@@ -112,6 +113,8 @@ def main(arguments: list[str] | None = None) -> int:
     source = str(ROOT / "src")
     if source not in os.environ.get("PYTHONPATH", "").split(os.pathsep):
         os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (source, os.environ.get("PYTHONPATH"))))
+    # As a package that is installed: no command compiles its modules anew where the environment forbids to keep them.
+    compileall.compile_dir(Path(source) / "drawtap", quiet=1)
     progress = Console(stderr=True)
     # Into a file or a pipe: as wide as the table needs.
     console = Console() if sys.stdout.isatty() else Console(width=_WIDTH)

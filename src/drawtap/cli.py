@@ -38,6 +38,7 @@ from drawtap.commands import (
 from drawtap.commands.toolkit import OLD_NAMES, completion
 from drawtap.errors import DrawtapError, InputError, UsageError, did_you_mean, no_file, original, recordings_in
 from drawtap.plugins import PluginWarning
+from drawtap.trace.engine import load_lazily
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
@@ -54,6 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run `drawtap ARGUMENTS` and exit."""
     # Most of what a short command makes are modules, which stay: looking for circles among them takes a tenth of it.
     gc.set_threshold(_OBJECTS)
+    load_lazily()
     code = run(sys.argv[1:] if arguments is None else list(arguments))
     gc.freeze()
     sys.exit(code)

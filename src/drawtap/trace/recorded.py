@@ -8,6 +8,7 @@ has one row `event` a call (`event.name`, `event.values`).
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import shutil
@@ -50,7 +51,6 @@ class RecordingDatabase(Database):
         self._schemas: dict[str, list[Column]] = {}
         self._functions: dict[str, str] | None = None  # lower case -> name
         self._structures: dict[str, str] | None = None
-        self._fresh_streams = int(duckdb.__version__.split(".")[0]) >= 2
         self._registered: list[str] = []
         self._spill: Path | None = None  # where what does not fit into memory goes
         self._number = 0
@@ -266,6 +266,11 @@ class RecordingDatabase(Database):
     def _prepared(self, cursor: duckdb.DuckDBPyConnection, query: str, parameters: Parameters) -> str:
         return self._rewritten(cursor, query, parameters) or self._tokenised(cursor, query)
 
+    @functools.cached_property
+    def _fresh_streams(self) -> bool:
+        """Whether DuckDB asks for a stream again where a query reads a table twice."""
+        return int(duckdb.__version__.split(".")[0]) >= 2
+
     # ---- a parsed query ----------------------------------------------------------------------------------
 
     def _rewritten(self, cursor: duckdb.DuckDBPyConnection, text: str, parameters: Parameters) -> str | None:
@@ -278,7 +283,7 @@ class RecordingDatabase(Database):
         scope = Scope(self, lambda name: self._shadowed(cursor, name))
         with bound(tree, parameters):
             scope.read(tree)
-        ingest = not self._fresh_streams and scope.has_ctes
+        ingest = scope.has_ctes and not self._fresh_streams
         for use in scope.uses:
             self._provide(cursor, use, ingest=ingest)
         [(rewritten,)] = cursor.execute("SELECT json_deserialize_sql(?::JSON)", [json.dumps(tree)]).fetchall()

@@ -1,0 +1,77 @@
+"""DuckDB without the parts of its package that questions do not need, for a process that is all ours.
+
+The package brings relations and expressions in Python, which take longer to load than the engine. `import duckdb`
+behind `load_lazily` loads the engine, and the part that reads Arrow; whoever asks for more gets the whole package.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import threading
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
+from typing import Any
+
+_PACKAGE, _ENGINE = "duckdb", "_duckdb"
+_OF_ENGINE = ("DuckDBPyConnection", "Error", "IOException", "InterruptException", "connect")
+
+
+def load_lazily() -> None:
+    """Let `import duckdb` load what questions need, the rest when somebody asks for it."""
+    if _PACKAGE not in sys.modules:
+        sys.meta_path.insert(0, _Finder())
+
+
+class _Finder(MetaPathFinder):
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname != _PACKAGE:
+            return None
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Lazy(spec.loader)
+        return spec
+
+
+class _Lazy(Loader):
+    def __init__(self, package: Loader) -> None:
+        self._package = package
+        self._lock = threading.RLock()
+        self._asked = False
+        self._module: ModuleType
+        self._connection: Any = None
+
+    def exec_module(self, module: ModuleType) -> None:
+        self._module = module
+        module.__loader__ = self._package
+        if module.__spec__ is not None:
+            module.__spec__.loader = self._package
+        try:
+            engine: Any = importlib.import_module(_ENGINE)
+            for name in _OF_ENGINE:
+                setattr(module, name, getattr(engine, name))
+            take_sources = engine._set_arrow_sources
+            take_sources(importlib.import_module(f"{_PACKAGE}._sources"))
+        except (ImportError, AttributeError):  # of a version that is put together otherwise
+            self._package.exec_module(module)
+            return
+        self._connection = engine.DuckDBPyConnection
+        # The package adds methods to connections.
+        self._connection.__getattr__ = lambda connection, name: self._more(name, connection)
+        module.__dict__["__getattr__"] = self._more
+
+    def _more(self, name: str, of: object = None) -> object:
+        """Return an attribute that the whole package has, of itself or of a connection."""
+        if name.startswith("__") and name != "__version__":
+            raise AttributeError(name)
+        with self._lock:  # other threads wait for the whole package
+            if not self._asked:
+                self._asked = True
+                self._package.exec_module(self._module)
+                del self._connection.__getattr__
+                del self._module.__dict__["__getattr__"]
+            return object.__getattribute__(self._module if of is None else of, name)
