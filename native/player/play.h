@@ -64,6 +64,7 @@ struct VgContext {
   std::shared_ptr<Names> objects;  // of its share group, of all kinds
 };
 
+struct AttachmentImage;
 struct Surface;
 struct Context : NameTables {  // the names of what contexts do not share
   uint64_t recorded = 0;
@@ -253,6 +254,7 @@ class Player {
   bool is_left_out();
   void finish();
   bool save_frame(uint64_t frame, const std::string& path, uint64_t small = 0);
+  std::vector<AttachmentImage> drawn_images(unsigned wanted, std::vector<std::string>& why);
   void snapshot(const std::string& base, uint64_t call, uint64_t small = 0);
   void snapshot_call();
   void save_object(const Point& point);

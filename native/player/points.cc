@@ -106,16 +106,29 @@ void Player::keep_errors() {
   }
 }
 
+// What is drawn to: the surface of OpenVG, which has colours alone, or the attachments of OpenGL's framebuffer.
+std::vector<AttachmentImage> Player::drawn_images(unsigned wanted, std::vector<std::string>& why) {
+  int width = 0, height = 0;
+  if (windows_->shows_vg(width, height)) {
+    std::vector<AttachmentImage> found(1, {"", width, height, 4, {}});
+    if (!(wanted & (WANT_COLOR | WANT_FIRST)))
+      why.emplace_back("OpenVG draws colours alone"), found.clear();
+    else if (!shown_image(width, height, found[0].pixels))
+      why.emplace_back("there is no image to read back here"), found.clear();
+    return found;
+  }
+  windows_->drawable_size(width, height);
+  return read_attachments(tls.context, wanted, width, height, why);
+}
+
 // Every wanted attachment as a file: BASE.png, BASE-color1.png, BASE-depth.png, BASE-stencil.png; and what is bound of
 // buffers, by the program's names: BASE-index-buffer3.bin.
 void Player::snapshot(const std::string& base, uint64_t call, uint64_t small) {
-  int width = 0, height = 0;
   std::vector<std::string> why;
   keep_errors();
-  windows_->drawable_size(width, height);
   auto told = [&](const std::string& path) { say_image_to(status_, frame_, call, path); };
   const unsigned wanted = options.attachments | (small ? WANT_FIRST : 0u);
-  for (auto& image : read_attachments(tls.context, wanted, width, height, why)) {
+  for (auto& image : drawn_images(wanted, why)) {
     if (small && image.bytes == 4) shrink(image.pixels, image.width, image.height, small);
     std::string path = base + (image.name.empty() ? "" : "-" + image.name) + "." +
                        (image.bytes == 4 ? options.snapshot_format : "png");
