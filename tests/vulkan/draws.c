@@ -6,7 +6,8 @@
  * Argument: "pass" a render pass; "rendering" dynamic rendering; "samples" four samples a pixel, resolved by the pass,
  * and all columns; "subpasses" where the last draw is in a second subpass, reads the first one's colour and writes its
  * inverse into another image, which is printed; "query" as "pass", with a query around the second draw; "dispatch" two
- * dispatches: the k-th stores i * k in word i of a buffer, behind 256 bytes, and (k, k, 0, 255) in an image;
+ * dispatches: the k-th stores i * k in word i of a buffer, behind 256 bytes, and (k, k, 0, 255) in an image, and there
+ * is an image of linear tiling that the program alone stores to;
  * "integers" where the image has integers of 16 bits, and draw i comes behind a clear of its columns to (i, 300, 7, 9)
  * without writing a colour itself. */
 #include "vk.h"
@@ -471,8 +472,37 @@ static void record(VkCommandBuffer to, VkCommandBuffer second, VkBuffer back) {
   CHECK(vkEndCommandBuffer(to));
 }
 
+/* An image of linear tiling that the program stores texels in, (x, y, 7, 255), and no command uses. */
+static void make_linear(void) {
+  VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                            .imageType = VK_IMAGE_TYPE_2D,
+                            .format = VK_FORMAT_R8G8B8A8_UNORM,
+                            .extent = {SIZE, SIZE, 1},
+                            .mipLevels = 1,
+                            .arrayLayers = 1,
+                            .samples = 1,
+                            .tiling = VK_IMAGE_TILING_LINEAR,
+                            .usage = VK_IMAGE_USAGE_SAMPLED_BIT,
+                            .initialLayout = VK_IMAGE_LAYOUT_PREINITIALIZED};
+  VkImage made;
+  CHECK(vkCreateImage(device, &info, 0, &made));
+  VkMemoryRequirements needs;
+  vkGetImageMemoryRequirements(device, made, &needs);
+  VkDeviceMemory memory = room(needs);
+  CHECK(vkBindImageMemory(device, made, memory, 0));
+  VkImageSubresource whole = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0};
+  VkSubresourceLayout layout;
+  vkGetImageSubresourceLayout(device, made, &whole, &layout);
+  uint8_t* texels;
+  CHECK(vkMapMemory(device, memory, 0, ~0ull, 0, (void**)&texels));
+  for (int y = 0; y < SIZE; y++)
+    for (int x = 0; x < SIZE; x++)
+      memcpy(texels + layout.offset + y * layout.rowPitch + x * 4, (uint8_t[]){x, y, 7, 255}, 4);
+}
+
 /* The buffer is bound with an offset of its own, the image given with a template. */
 static void record_dispatches(VkCommandBuffer to, VkBuffer buffer) {
+  make_linear();
   struct Image stored = image(VK_FORMAT_R8G8B8A8_UNORM, VK_IMAGE_USAGE_STORAGE_BIT, VK_IMAGE_ASPECT_COLOR_BIT, 1);
   VkDescriptorSetLayoutBinding bindings[2] = {{.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC,
                                                .descriptorCount = 1,

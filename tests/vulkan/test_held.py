@@ -8,6 +8,7 @@ import struct
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from drawtap.analysis.vulkan_held import COLOR, DEPTH, STENCIL, block_of, values
@@ -46,21 +47,75 @@ def test_an_image_has_what_was_drawn(draws: Path, tmp_path: Path) -> None:
     assert np.load(tmp_path / "after" / depth["parts"][0]["files"][0]).shape == (1, SIZE, SIZE, 1)  # type: ignore[index]
 
 
-def test_a_draw_is_after_the_call_that_submits_it(draws: Path, tmp_path: Path) -> None:
-    trace = draws / "dispatch.dtap"
+def ran(trace: Path, kind: str) -> list[int]:
+    """Return the commands of a kind in the order they run in."""
     with open_trace(trace) as opened:
-        [(dispatch, submit)] = opened.sql(
-            "SELECT max(seq), min(submit_seq) FROM executed WHERE kind = 'dispatch'"
+        rows = opened.sql(
+            f"SELECT seq FROM executed WHERE kind = '{kind}' GROUP BY seq ORDER BY min(number)"
         ).fetchall()
-    stored = [one for one in saved(trace, tmp_path / "at", "--at", dispatch) if not one["why"]]
-    assert [one["call"] for one in stored] == [submit]
-    image = read_packed_png(tmp_path / "at" / stored[0]["parts"][0]["files"][0])  # type: ignore[index]
-    assert (image[..., :3] == (2, 2, 0)).all()
+    return [row[0] for row in rows]
+
+
+def part(folder: Path, one: dict[str, object], number: int = 0) -> npt.NDArray[np.generic]:
+    """Return a part of an image: red, green and blue of PNG, all values of the first layer of others."""
+    file = folder / one["parts"][number]["files"][0]  # type: ignore[index]
+    return np.load(file)[0, ..., 0] if file.suffix == ".npy" else read_packed_png(file)[..., :3]
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_dispatch_shows_what_it_left(number: int, draws: Path, tmp_path: Path) -> None:
+    """Both stand in one submission."""
+    trace = draws / "dispatch.dtap"
+    dispatch = ran(trace, "dispatch")[number]
+    stored = saved(trace, tmp_path / "at", "--at", dispatch)[-1]
+    assert (stored["call"], stored["why"]) == (dispatch, None)
+    assert (part(tmp_path / "at", stored) == (number + 1, number + 1, 0)).all()
+
+
+def test_an_image_has_what_the_program_stored_in_its_memory(draws: Path, tmp_path: Path) -> None:
+    trace = draws / "dispatch.dtap"
+    for name, at in (("submitted", submits(trace)[0]), ("dispatch", ran(trace, "dispatch")[0])):
+        linear = next(one for one in saved(trace, tmp_path / name, "--at", at) if not one["why"])
+        for y, row in enumerate(part(tmp_path / name, linear).tolist()):
+            assert row == [[x, y, 7] for x in range(SIZE)], (name, y)
+
+
+@pytest.mark.parametrize("mode", ["pass", "rendering", "samples"])
+@pytest.mark.parametrize("draw", [1, 2])
+def test_an_image_behind_a_draw_of_a_pass(mode: str, draw: int, draws: Path, tmp_path: Path) -> None:
+    """The third draw is the first of another pass where they are not rendered dynamically."""
+    trace = draws / f"{mode}.dtap"
+    color, depth, *_ = saved(trace, tmp_path / "at", "--at", ran(trace, "draw")[draw])
+    begin = 0 if mode == "rendering" or draw < 2 else 2
+    column = np.full(SIZE, draw) if mode == "samples" else np.arange(SIZE)
+    last = np.where(column >= begin, np.minimum(column, draw), -1)
+    expected = [[50 * i, 255 - 50 * i, 128] if i >= 0 else [0, 0, 0] for i in last.tolist()]
+    assert part(tmp_path / "at", color).tolist() == [expected] * SIZE
+    assert (part(tmp_path / "at", depth) == np.maximum(last, 0) / 4).all()
+    assert (part(tmp_path / "at", depth, 1) == np.where(last >= 0, last - begin + 1, 0)).all()
+    lost = {each["lost"] for one in (color, depth) for each in one["parts"]}  # type: ignore[attr-defined]
+    many = {f"of 4 samples a pixel the {which} alone" for which in ("average", "first")}
+    assert lost == (many if mode == "samples" else {None})
+
+
+def test_where_no_content_can_be_had_the_manifest_says_so(draws: Path, tmp_path: Path) -> None:
+    for mode, draw, why in (
+        ("query", 1, "the render pass cannot be interrupted: Query is not over"),
+        ("subpasses", 0, "the render pass does not preserve it"),
+    ):
+        trace = draws / f"{mode}.dtap"
+        found = saved(trace, tmp_path / mode, "--at", ran(trace, "draw")[draw])
+        whole = f"{why}; --at {submits(trace)[0]} has it behind all commands"
+        assert whole in {one["why"] for one in found}
+        if mode == "query":
+            assert {one["why"] for one in found} == {whole}
 
 
 def test_all_images_just_before_their_end(draws: Path, tmp_path: Path) -> None:
     found = saved(draws / "samples.dtap", tmp_path / "all")
-    assert [one["why"] for one in found] == ["the image has several samples a pixel"] * 2 + [None]
+    assert [one["why"] for one in found] == [None] * 3
+    for one in (found[0], found[2]):
+        assert part(tmp_path / "all", one).tolist() == [[[150, 105, 128]] * SIZE] * SIZE
 
 
 def test_the_page_shows_an_image(draws: Path) -> None:
@@ -88,8 +143,9 @@ def test_the_page_shows_a_buffer(draws: Path) -> None:
         seen.environment = environment()
         [(buffer, made)] = seen.trace.sql("SELECT handle, created_seq FROM objects WHERE type = 'VkBuffer'").fetchall()
         [(dispatch,)] = seen.trace.sql("SELECT max(seq) FROM calls WHERE name = 'vkCmdDispatch'").fetchall()
-        content = np.frombuffer(seen.buffers.content(dispatch, 0, buffer), "<u4")
-        assert content[64 : 64 + SIZE].tolist() == [2 * i for i in range(SIZE)]
+        for at, k in ((ran(trace, "dispatch")[0], 1), (dispatch, 2)):
+            content = np.frombuffer(seen.buffers.content(at, 0, buffer), "<u4")
+            assert content[64 : 64 + SIZE].tolist() == [k * i for i in range(SIZE)]
         answer = seen.buffers.window(
             dispatch, 0, buffer, form="at 256 every 4; uint word", against=None, first=3, count=1
         )

@@ -82,6 +82,11 @@ std::string Copier::obstacle(const Pause& pause, const KeptCommand& command, con
   if (!(command.command->flags & DRAW) && command.number != number::vkCmdClearAttachments)
     return std::string(command.command->name) + " draws nothing; snapshots are taken after draws";
   if (place.begin == OUTSIDE) return "the render pass that it draws in does not begin in this command buffer";
+  return whole_pass(pause, place);
+}
+
+// Why a render pass cannot be interrupted.
+std::string Copier::whole_pass(const Pause& pause, const Place& place) const {
   if (!place.open.empty()) return "the render pass cannot be interrupted: " + place.open.back() + " is not over";
   if (is_rendering(place.begin)) {
     if (stream_[place.begin]->at<VkRenderingInfo>(1)->flags & SUSPENDED)
@@ -125,25 +130,32 @@ void Copier::add_shot(Taken& taken, const std::string& name, uint32_t aspect, Vk
 
 static std::string color_name(uint32_t i) { return i ? "color" + std::to_string(i) : ""; }
 
+// Whether the subpasses behind one leave an attachment undefined.
+template <class Info> static bool is_lost(const Info& info, uint32_t subpass, uint32_t attachment) {
+  for (uint32_t i = subpass + 1; i < info.subpassCount; ++i) {
+    const auto& s = info.pSubpasses[i];
+    bool used = s.pDepthStencilAttachment && s.pDepthStencilAttachment->attachment == attachment;
+    for (uint32_t k = 0; k < s.colorAttachmentCount; ++k) used |= s.pColorAttachments[k].attachment == attachment;
+    for (uint32_t k = 0; k < s.inputAttachmentCount; ++k) used |= s.pInputAttachments[k].attachment == attachment;
+    for (uint32_t k = 0; k < s.preserveAttachmentCount; ++k) used |= s.pPreserveAttachments[k] == attachment;
+    if (!used) return true;
+  }
+  return false;
+}
+
+bool Copier::is_kept(const Pause& pause, uint32_t attachment) const {
+  const KeptPass& pass = *pass_of(pause.begin);
+  return !(pass.one ? is_lost(*pass.one, pause.subpass, attachment) : is_lost(*pass.two, pause.subpass, attachment));
+}
+
 template <class Info> void Copier::shots_of_subpass(Pause& pause, const Info& info) {
   const auto& subpass = info.pSubpasses[pause.subpass];
   const std::vector<VkImageView> views = views_of(pause.begin);
-  auto lost = [&](uint32_t attachment) {  // behind this subpass
-    for (uint32_t i = pause.subpass + 1; i < info.subpassCount; ++i) {
-      const auto& s = info.pSubpasses[i];
-      bool used = s.pDepthStencilAttachment && s.pDepthStencilAttachment->attachment == attachment;
-      for (uint32_t k = 0; k < s.colorAttachmentCount; ++k) used |= s.pColorAttachments[k].attachment == attachment;
-      for (uint32_t k = 0; k < s.inputAttachmentCount; ++k) used |= s.pInputAttachments[k].attachment == attachment;
-      for (uint32_t k = 0; k < s.preserveAttachmentCount; ++k) used |= s.pPreserveAttachments[k] == attachment;
-      if (!used) return true;
-    }
-    return false;
-  };
   auto add = [&](const std::string& name, uint32_t aspect, uint32_t attachment) {
     if (attachment == VK_ATTACHMENT_UNUSED) return;
     if (attachment >= views.size() || attachment >= info.attachmentCount)
       pause.taken.why.push_back((name.empty() ? "color" : name) + ": the framebuffer does not have it");
-    else if (lost(attachment))
+    else if (is_lost(info, pause.subpass, attachment))
       pause.taken.why.push_back((name.empty() ? "color" : name) + ": the render pass does not preserve it");
     else
       add_shot(pause.taken, name, aspect, views[attachment], VK_IMAGE_LAYOUT_GENERAL);
@@ -179,6 +191,7 @@ void Copier::shots_of_rendering(Pause& pause) {
 }
 
 void Copier::want(size_t at, Taken taken) {
+  if (!taken.held.empty()) return want_held(at, std::move(taken));
   for (; walked_ < at; ++walked_) step(place_, walked_);
   Pause pause{at, place_.begin, place_.subpass, std::move(taken), true};
   const std::string why = obstacle(pause, *stream_[at], place_);

@@ -11,6 +11,7 @@ class Copier {
   // Plans a picture behind the command at this place of the stream; in ascending order. What is not possible, `why` of
   // the result says.
   void want(size_t at, Taken taken);
+  void read(VkCommandBuffer to, Taken taken);  // now, outside of a copy
   void record(VkCommandBuffer to);
 
  private:
@@ -39,6 +40,12 @@ class Copier {
   void shots_of_dispatch(Pause& pause) const;
   void shot_of(Taken& taken, const std::string& name, const Descriptor& what, uint32_t offset) const;
   std::string obstacle(const Pause& pause, const KeptCommand& command, const Place& place) const;
+  std::string whole_pass(const Pause& pause, const Place& place) const;
+  bool is_kept(const Pause& pause, uint32_t attachment) const;
+  void want_held(size_t at, Taken taken);
+  void plan(Taken& taken, const Pause* pause) const;
+  std::string plan_level(Held& held, Taken& taken, const Pause* pause) const;
+  std::string layout_in(const Pause& pause, const Held& held, uint32_t layer, VkImageLayout& found) const;
   void shots_of_pass(Pause& pause);
   void shots_of_rendering(Pause& pause);
   template <class Info> void shots_of_subpass(Pause& pause, const Info& info);

@@ -126,8 +126,8 @@ void Copier::turn(const Taken& taken, bool back) {
 
 void Copier::copy_shot(const Shot& shot, VkBuffer buffer) {
   const bool color = shot.aspect == VK_IMAGE_ASPECT_COLOR_BIT;
-  const bool converts = color && !reads_plainly(shot.format) && !integers_of(shot.format).channels;
-  const VkExtent3D extent{shot.width, shot.height, 1};
+  const bool converts = color && !shot.raw && !reads_plainly(shot.format) && !integers_of(shot.format).channels;
+  const VkExtent3D extent{shot.width, shot.height, shot.depth};
   const VkImageSubresourceLayers own{VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
   VkImage from = shot.image;
   VkImageLayout layout =
@@ -161,6 +161,7 @@ void Copier::copy_shot(const Shot& shot, VkBuffer buffer) {
 }
 
 void Copier::copy(Taken& taken) {
+  if (!taken.bytes) return;
   taken.room = buffer_room(taken.bytes);
   barrier(nullptr, {}, 0, 0);
   turn(taken, false);

@@ -1,138 +1,266 @@
-// The content of an image's level or of a buffer after a call, as bytes in a file.
+// The content of an image's level or of a buffer, as bytes in a file: after a call, or behind a command of a
+// submission.
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
+#include <numeric>
 
+#include "../../core/error.h"
+#include "copier.h"
 #include "player.h"
 
 namespace dt::play::vk {
 namespace {
 
-constexpr uint64_t MOST_HELD = uint64_t{1} << 31;
+constexpr uint64_t MOST_HELD = (uint64_t{1} << 31) - (1 << 20);  // at once
+
+uint32_t part_of(uint32_t size, uint32_t level) { return std::max(size >> level, 1u); }
 
 }  // namespace
 
-// What is asked for: {"class": "image" or "buffer", "name": its handle, "level", "aspect": of VkImageAspectFlagBits,
-// "block": [width, height, bytes] of the format's blocks}.
-std::string Player::parse_held(const Json& json) {
-  HeldWish& w = request_.held = {};
-  const std::string kind = json["class"].text();
-  w.image = kind == "image";
-  if (!w.image && kind != "buffer") return "there is no " + kind + " in Vulkan";
-  const auto& block = json["block"].items();
-  bool good = json["name"].read(w.name);
-  if (w.image)
-    good = good && json["level"].read(w.level) && json["aspect"].read(w.aspect) && block.size() == 3 &&
-           block[0].read(w.block_width) && block[1].read(w.block_height) && block[2].read(w.block_bytes) &&
-           w.block_width && w.block_height && w.block_bytes;
-  return good ? "" : "the request is incomplete";
+// ---- what is asked for, and where it goes -----------------------------------------------------------------------
+
+// A list of {"class": "image" or "buffer", "name": its handle, "level", "aspect": of VkImageAspectFlagBits, "block":
+// [width, height, bytes] of the format's blocks, "divide": [across, down], what a plane's size is divided by, "file"}.
+void Player::parse_held(const Json& json) {
+  for (auto& each : json.items()) {
+    Held& h = request_.held.emplace_back();
+    h.number = request_.held.size() - 1;
+    h.file = each["file"].text();
+    const std::string kind = each["class"].text();
+    h.is_image = kind == "image";
+    if (!h.is_image && kind != "buffer") {
+      h.why = "there is no " + kind + " in Vulkan";
+      continue;
+    }
+    const auto& block = each["block"].items();
+    bool good = each["name"].read(h.name);
+    if (h.is_image)
+      good = good && each["level"].read(h.level) && each["aspect"].read(h.aspect) && block.size() == 3 &&
+             block[0].read(h.block_width) && block[1].read(h.block_height) && block[2].read(h.block_bytes) &&
+             h.block_width && h.block_height && h.block_bytes;
+    if (const auto& divide = each["divide"].items(); divide.size() == 2)
+      good = good && divide[0].read(h.across) && divide[1].read(h.down) && h.across && h.down;
+    if (!good) h.why = "the request is incomplete";
+  }
+}
+
+// The device that has the object; nullptr: `why` says why it has none.
+Device* Player::find_held(Held& h) {
+  if (!h.why.empty()) return nullptr;
+  Object* object = objects_.find(h.is_image ? OF_Image : OF_Buffer, h.name);
+  auto* device = object ? dynamic_cast<Device*>(object->owner) : nullptr;
+  if (!device)
+    h.why = std::string("there is no such ") + (h.is_image ? "image" : "buffer") + " then";
+  else if (!device->queue)
+    h.why = "the device has protected queues alone";
+  else if (h.is_image)
+    h.image = reinterpret_cast<VkImage>(object->now);
+  else
+    h.buffer = reinterpret_cast<VkBuffer>(object->now);
+  return h.why.empty() ? device : nullptr;
+}
+
+void Player::hold(Taken& taken, const Device& device) {
+  if (request_.what != "object") return;
+  for (Held& h : request_.held) {
+    const Device* of = find_held(h);
+    if (of && of != &device) h.why = "it belongs to another device";
+    taken.held.push_back(h);
+  }
 }
 
 void Player::answer_held() {
-  const HeldWish& w = request_.held;
-  JsonObject line;
-  line.put("kind", "object").put("path", request_.file);
-  uint64_t bytes = 0;
-  uint32_t size[3] = {};
-  Device* device = nullptr;
-  std::string why = request_.why;
-  if (why.empty()) {
-    Object* object = objects_.find(w.image ? OF_Image : OF_Buffer, w.name);
-    device = object ? dynamic_cast<Device*>(object->owner) : nullptr;
-    if (!device)
-      why = std::string("there is no such ") + (w.image ? "image" : "buffer") + " then";
-    else if (!device->queue)
-      why = "the device has protected queues alone";
-    else
-      why = w.image ? read_level(*device, reinterpret_cast<VkImage>(object->now), bytes, size)
-                    : read_buffer(*device, reinterpret_cast<VkBuffer>(object->now), bytes);
+  if (request_.draw != NO_DRAW) {
+    snapshots_->collect();
+    for (Held& h : request_.held)
+      if (!request_.met) h.why = "the call does not submit this command";
+  } else {
+    std::map<Device*, Taken> of;
+    for (Held& h : request_.held)
+      if (Device* device = find_held(h)) of[device].held.push_back(h);
+    for (auto& [device, taken] : of) snapshots_->read(*device, std::move(taken));
   }
-  if (why.empty()) {
-    FILE* to = fopen(request_.file.c_str(), "wb");
-    bool good = to && fwrite(device->at, 1, bytes, to) == bytes;
-    if (to && fclose(to)) good = false;
-    if (!good) why = request_.file + " cannot be written";
+  for (const Held& h : request_.held) {
+    JsonObject line;
+    line.put("kind", "object")
+        .put("path", h.file)
+        .put("why", h.why)
+        .put("bytes", h.why.empty() ? h.bytes * h.layers.size() : 0);
+    put_line(status_, line.put("width", h.size[0]).put("height", h.size[1]).put("depth", h.size[2]));
   }
-  line.put("why", why).put("bytes", bytes).put("width", size[0]).put("height", size[1]).put("depth", size[2]);
-  put_line(status_, line);
 }
 
-// What `record` puts into the device's commands is done when it returns. Returns why not.
-template <class F> std::string Player::copy_out(Device& device, uint64_t bytes, F&& record) {
-  if (!bytes) return "nothing was stored in it";
-  if (bytes > MOST_HELD) return "it is larger than 2 GiB";
-  snapshots_->collect();
-  read_room(device, bytes);
-  VkCommandBufferBeginInfo begin{};
-  begin.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
-  begin.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
-  if (DT_VK(device, vkDeviceWaitIdle)(device.device) != VK_SUCCESS) fail(DT_E_ARGUMENT, "the device is lost");
-  DT_VK(device, vkBeginCommandBuffer)(device.commands, &begin);
-  record();
-  DT_VK(device, vkEndCommandBuffer)(device.commands);
-  VkSubmitInfo batch{};
-  batch.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
-  batch.commandBufferCount = 1;
-  batch.pCommandBuffers = &device.commands;
-  if (DT_VK(device, vkQueueSubmit)(device.queue, 1, &batch, nullptr) != VK_SUCCESS ||
-      DT_VK(device, vkQueueWaitIdle)(device.queue) != VK_SUCCESS)
-    fail(DT_E_ARGUMENT, "the device is lost");
+// Layers follow each other; rows have no gap. Where nothing was stored in one, it is zero.
+void Player::save_held(const Taken& taken) {
+  for (const Held& h : taken.held) {
+    Held& out = request_.held.at(h.number) = h;
+    if (!h.why.empty()) continue;
+    std::vector<uint8_t> own;
+    FILE* to = fopen(h.file.c_str(), "wb");
+    bool good = to;
+    for (uint32_t i = 0; i < h.layers.size() && good; ++i) {
+      const bool here = h.layers[i] < Held::MAPPED;
+      if (!here) own.assign(h.bytes, 0);
+      if (h.layers[i] == Held::MAPPED && !read_mapped(h, i, own)) out.why = "its memory is not visible to the program";
+      good = fwrite(here ? static_cast<const uint8_t*>(taken.room.at) + h.layers[i] : own.data(), 1, h.bytes, to) ==
+             h.bytes;
+    }
+    if (to && fclose(to)) good = false;
+    if (!good) out.why = h.file + " cannot be written";
+  }
+}
+
+// What the program stored in the memory of an image with linear tiling, which no device has used yet.
+bool Player::read_mapped(const Held& h, uint32_t layer, std::vector<uint8_t>& bytes) {
+  const auto [place, offset] = stores_.place(reinterpret_cast<uint64_t>(h.image));
+  const auto handle = reinterpret_cast<VkDeviceMemory>(place);
+  auto of = memory_.find(handle);
+  if (of == memory_.end() || !(of->second.properties & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)) return false;
+  Memory& memory = of->second;
+  const VkImageSubresource part{h.aspect, h.level, layer};
+  VkSubresourceLayout layout{};
+  DT_VK(*memory.device, vkGetImageSubresourceLayout)(memory.device->device, h.image, &part, &layout);
+  const size_t row = size_t{(h.size[0] + h.block_width - 1) / h.block_width} * h.block_bytes;
+  const size_t rows = (h.size[1] + h.block_height - 1) / h.block_height, slices = h.bytes / (row * rows);
+  for (size_t z = 0; z < slices; ++z)
+    for (size_t y = 0; y < rows; ++y) {
+      const uint64_t from = offset + layout.offset + z * layout.depthPitch + y * layout.rowPitch;
+      if (from > memory.bytes || row > memory.bytes - from) return false;
+      memcpy(&bytes[(z * rows + y) * row], mapped(memory, handle) + from, row);
+    }
+  return true;
+}
+
+// ---- copies -----------------------------------------------------------------------------------------------------
+
+void Copier::read(VkCommandBuffer to, Taken taken) {
+  to_ = to;
+  VkCommandBufferBeginInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
+  info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
+  DT_VK(device_, vkBeginCommandBuffer)(to_, &info);
+  plan(taken, nullptr);
+  copy(taken);
+  if (DT_VK(device_, vkEndCommandBuffer)(to_) != VK_SUCCESS)
+    throw Error(DT_E_ARGUMENT, "there is no memory for commands that copy");
+  submission_.taken.push_back(std::move(taken));
+}
+
+void Copier::want_held(size_t at, Taken taken) {
+  for (; walked_ <= at; ++walked_) step(place_, walked_);
+  Pause pause{at, place_.begin, place_.subpass, {}, true};
+  pause.plain = place_.begin == OUTSIDE;
+  std::string why;
+  if (!pause.plain)
+    why = whole_pass(pause, place_);
+  else if (stream_[at]->command->flags & DRAW)
+    why = "the render pass that it draws in does not begin in this command buffer";
+  for (Held& h : taken.held)
+    if (h.why.empty()) h.why = why;
+  plan(taken, &pause);
+  submission_.bytes += taken.bytes;
+  if (!taken.bytes) return submission_.taken.push_back(std::move(taken));
+  pause.taken = std::move(taken);
+  pauses_.push_back(std::move(pause));
+}
+
+// `pause`: where the commands are interrupted; nullptr: behind all.
+void Copier::plan(Taken& taken, const Pause* pause) const {
+  for (Held& h : taken.held) {
+    if (!h.why.empty()) continue;
+    if (h.is_image) {
+      h.why = plan_level(h, taken, pause);
+      continue;
+    }
+    auto size = s_.sizes_.find(h.buffer);
+    const uint64_t at = (taken.bytes + 15) / 16 * 16;
+    if (size == s_.sizes_.end()) {
+      h.why = "it is not known how the buffer was made";
+    } else if (size->second > MOST_HELD || at > MOST_HELD - size->second) {
+      h.why = "there is no room for it: at most 2 GiB are read at once";
+    } else {
+      h.bytes = size->second, h.layers = {at};
+      taken.stored.push_back({"", h.buffer, 0, h.bytes, at});
+      taken.bytes = at + h.bytes;
+    }
+  }
+}
+
+// The layout that a layer is in where the render pass is interrupted; returns why it cannot be read there.
+std::string Copier::layout_in(const Pause& pause, const Held& h, uint32_t layer, VkImageLayout& found) const {
+  auto is_of = [&](VkImageView of) {
+    auto view = s_.views_.find(of);
+    if (view == s_.views_.end() || view->second.image != h.image) return false;
+    const VkImageSubresourceRange& range = view->second.range;
+    const bool solid = s_.images_.at(h.image).type == VK_IMAGE_TYPE_3D;
+    return range.baseMipLevel == h.level &&
+           (solid || (layer >= range.baseArrayLayer && layer - range.baseArrayLayer < range.layerCount));
+  };
+  if (!is_rendering(pause.begin)) {
+    const std::vector<VkImageView> views = views_of(pause.begin);
+    for (uint32_t i = 0; i < views.size(); ++i) {
+      if (!is_of(views[i])) continue;
+      if (!is_kept(pause, i)) return "the render pass does not preserve it";
+      found = VK_IMAGE_LAYOUT_GENERAL;
+    }
+    return "";
+  }
+  const auto* info = stream_[pause.begin]->at<VkRenderingInfo>(1);
+  auto look = [&](const VkRenderingAttachmentInfo* a) {
+    if (!a) return;
+    if (a->imageView && is_of(a->imageView)) found = a->imageLayout;
+    if (a->resolveMode && a->resolveImageView && is_of(a->resolveImageView)) found = a->resolveImageLayout;
+  };
+  for (uint32_t i = 0; i < info->colorAttachmentCount; ++i) look(&info->pColorAttachments[i]);
+  if (h.aspect != VK_IMAGE_ASPECT_STENCIL_BIT) look(info->pDepthAttachment);
+  if (h.aspect != VK_IMAGE_ASPECT_DEPTH_BIT) look(info->pStencilAttachment);
   return "";
 }
 
-std::string Player::read_buffer(Device& device, VkBuffer buffer, uint64_t& bytes) {
-  bytes = snapshots_->bytes_of(buffer);
-  return copy_out(device, bytes, [&] {
-    const VkBufferCopy whole{0, 0, bytes};
-    DT_VK(device, vkCmdCopyBuffer)(device.commands, buffer, device.buffer, 1, &whole);
-  });
-}
-
-// Layers follow each other; rows have no gap.
-std::string Player::read_level(Device& device, VkImage image, uint64_t& bytes, uint32_t (&size)[3]) {
-  const HeldWish& w = request_.held;
-  const KeptImage* of = snapshots_->image(image);
-  if (!of) return "it is not known how the image was made";
-  if (of->samples > 1) return "the image has several samples a pixel";
-  if (!of->readable) return "the image cannot be read";
-  if (w.level >= of->levels) return "the image has no such level";
-  const bool solid = of->type == VK_IMAGE_TYPE_3D;
-  const VkExtent3D extent{std::max(of->extent.width >> w.level, 1u), std::max(of->extent.height >> w.level, 1u),
-                          solid ? std::max(of->extent.depth >> w.level, 1u) : 1};
-  const uint32_t layers = solid ? 1 : of->layers;
-  size[0] = extent.width, size[1] = extent.height, size[2] = solid ? extent.depth : layers;
-  const uint64_t one = uint64_t{(extent.width + w.block_width - 1) / w.block_width} *
-                       ((extent.height + w.block_height - 1) / w.block_height) * extent.depth * w.block_bytes;
-  bytes = one * layers;
-  bool any = false;
+// Returns why the level cannot be read.
+std::string Copier::plan_level(Held& h, Taken& taken, const Pause* pause) const {
+  auto it = s_.images_.find(h.image);
+  if (it == s_.images_.end()) return "it is not known how the image was made";
+  const KeptImage& of = it->second;
+  if (!of.readable) return "the image cannot be read";
+  if (h.level >= of.levels) return "the image has no such level";
+  const bool solid = of.type == VK_IMAGE_TYPE_3D;
+  if (of.samples > 1 && h.aspect != VK_IMAGE_ASPECT_COLOR_BIT && cannot_resolve()) return cannot_resolve();
+  Shot shot;
+  shot.image = h.image, shot.format = of.format, shot.aspect = h.aspect, shot.samples = of.samples;
+  shot.level = h.level, shot.raw = true;
+  shot.width = (part_of(of.extent.width, h.level) + h.across - 1) / h.across;
+  shot.height = (part_of(of.extent.height, h.level) + h.down - 1) / h.down;
+  shot.depth = solid ? part_of(of.extent.depth, h.level) : 1;
+  const uint32_t layers = solid ? 1 : of.layers;
+  h.size[0] = shot.width, h.size[1] = shot.height, h.size[2] = solid ? shot.depth : layers;
+  h.bytes = uint64_t{(shot.width + h.block_width - 1) / h.block_width} *
+            ((shot.height + h.block_height - 1) / h.block_height) * shot.depth * h.block_bytes;
+  const uint64_t step = std::lcm(uint64_t{16}, uint64_t{h.block_bytes});
+  uint64_t end = taken.bytes;
+  std::vector<Shot> shots;
   for (uint32_t layer = 0; layer < layers; ++layer) {
-    const VkImageLayout layout = of->layout(w.level, layer);
-    if (layout == VK_IMAGE_LAYOUT_PREINITIALIZED) return "it holds what the program stored in its mapped memory";
-    any |= layout != VK_IMAGE_LAYOUT_UNDEFINED;
+    shot.layout = of.layout(h.level, layer), shot.layer = layer;
+    if (pause && !pause->plain)
+      if (std::string why = layout_in(*pause, h, layer, shot.layout); !why.empty()) return why;
+    const bool before = shot.layout == VK_IMAGE_LAYOUT_PREINITIALIZED;
+    if (before || shot.layout == VK_IMAGE_LAYOUT_UNDEFINED) {
+      h.layers.push_back(before && of.linear ? Held::MAPPED : Held::NOWHERE);
+      continue;
+    }
+    shot.at = (end + step - 1) / step * step;
+    if (h.bytes > MOST_HELD || shot.at > MOST_HELD - h.bytes)
+      return "there is no room for it: at most 2 GiB are read at once";
+    end = shot.at + h.bytes;
+    h.layers.push_back(shot.at);
+    shots.push_back(shot);
   }
-  if (!any) return "nothing was stored in it";
-  const std::string why = copy_out(device, bytes, [&] {
-    for (uint32_t layer = 0; layer < layers; ++layer) copy_level(device, image, *of, layer, extent, one * layer);
-  });
-  // Layers that nothing was stored in are zero, not what was in the room before.
-  for (uint32_t layer = 0; why.empty() && layer < layers; ++layer)
-    if (of->layout(w.level, layer) == VK_IMAGE_LAYOUT_UNDEFINED)
-      memset(static_cast<uint8_t*>(device.at) + one * layer, 0, one);
-  return why;
-}
-
-void Player::copy_level(Device& device, VkImage image, const KeptImage& of, uint32_t layer, VkExtent3D extent,
-                        uint64_t at) {
-  const HeldWish& w = request_.held;
-  const VkImageLayout layout = of.layout(w.level, layer);
-  if (layout == VK_IMAGE_LAYOUT_UNDEFINED) return;
-  uint32_t both = 0;
-  if (has_depth(of.format)) both |= VK_IMAGE_ASPECT_DEPTH_BIT;
-  if (has_stencil(of.format)) both |= VK_IMAGE_ASPECT_STENCIL_BIT;
-  VkBufferImageCopy region{};
-  region.bufferOffset = at;
-  region.imageSubresource = {w.aspect, w.level, layer, 1};
-  region.imageExtent = extent;
-  copy_out(device, image, layout, {both ? both : w.aspect, w.level, 1, layer, 1}, region);
+  if (std::all_of(h.layers.begin(), h.layers.end(), [](uint64_t at) { return at == Held::NOWHERE; }))
+    return "nothing was stored in it";
+  taken.bytes = end;
+  taken.shots.insert(taken.shots.end(), shots.begin(), shots.end());
+  return "";
 }
 
 }  // namespace dt::play::vk

@@ -1,5 +1,6 @@
 // Which draws are pictured, and what becomes of the pictures.
 #include <cstdio>
+#include <utility>
 
 #include "player.h"
 
@@ -17,6 +18,8 @@ constexpr uint64_t MOST_KEPT = 192 << 20;  // of pictures that nobody has asked 
 bool Player::wanted(const KeptCommand& command, uint64_t submit, uint64_t bytes) {
   if (options_.serve) {
     if (!waits_ || request_.draw == NO_DRAW || submit != request_.seq) return false;
+    if (request_.what == "object")
+      return command.seq == request_.draw && !std::exchange(request_.met, true);  // where it runs first
     return command.seq == request_.draw || (command.command->flags & DRAW && bytes < MOST_KEPT);
   }
   if (options_.snapshot_at == Options::AT_DRAWS)
@@ -33,6 +36,7 @@ bool Player::wanted(const KeptCommand& command, uint64_t submit, uint64_t bytes)
 }
 
 void Player::pictured(const Taken& taken, const std::vector<AttachmentImage>& images) {
+  if (!taken.held.empty()) return save_held(taken);
   if (options_.serve) {
     Served& kept = served_.emplace(taken.call, Served{taken, images}).first->second;  // where it runs first
     kept.taken.stored.clear();                                                        // whose bytes go

@@ -216,12 +216,12 @@ class Player final : Relocation::Host, Snapshots::Host {
   void answer(uint64_t next);
 
   // ---- contents of images and buffers (held.cc)
-  std::string parse_held(const Json& json);
+  void parse_held(const Json& json);
   void answer_held();
-  template <class F> std::string copy_out(Device& device, uint64_t bytes, F&& record);
-  std::string read_buffer(Device& device, VkBuffer buffer, uint64_t& bytes);
-  std::string read_level(Device& device, VkImage image, uint64_t& bytes, uint32_t (&size)[3]);
-  void copy_level(Device& device, VkImage image, const KeptImage& of, uint32_t layer, VkExtent3D extent, uint64_t at);
+  Device* find_held(Held& held);
+  void hold(Taken& taken, const Device& device) override;
+  void save_held(const Taken& taken);
+  bool read_mapped(const Held& held, uint32_t layer, std::vector<uint8_t>& bytes);
 
   // ---- frames (frames.cc)
   void frame_end();
@@ -251,15 +251,11 @@ class Player final : Relocation::Host, Snapshots::Host {
   std::unique_ptr<Snapshots> snapshots_;  // where pictures of what commands drew are wanted
   uint64_t draws_seen_ = 0;
   std::vector<bool> executions_seen_;  // of options_.executions
-  struct HeldWish {
-    bool image = false;
-    uint64_t name = 0;
-    uint32_t level = 0, aspect = 0, block_width = 1, block_height = 1, block_bytes = 0;
-  };
   struct Request {
     uint64_t seq = 0, draw = NO_DRAW, small = 0;  // how wide a picture may be; 0: as it is
-    std::string what, file, why;
-    HeldWish held;
+    std::string what, file;
+    std::vector<Held> held;
+    bool met = false;  // the command whose contents are asked for
   };
   struct Served {
     Taken taken;

@@ -20,7 +20,7 @@ bool Player::read_request() {
     request_.what = json["ask"].text(), request_.file = json["file"].text();
     json["draw"].read(request_.draw);
     json["width"].read(request_.small);
-    if (request_.what == "object") request_.why = parse_held(json["what"]);
+    if (request_.what == "object") parse_held(json["what"]);
   }
   free(text);  // which the values lie in
   return asks;
@@ -29,6 +29,7 @@ bool Player::read_request() {
 // Whether the request can be answered without playing on.
 bool Player::stands_at(uint64_t next) const {
   if (!next || request_.seq >= next) return false;
+  if (request_.draw != NO_DRAW && request_.what == "object") return false;
   if (request_.draw != NO_DRAW) return request_.seq == answered_ && served_.contains(request_.draw);
   return request_.seq >= passed_;
 }

@@ -90,6 +90,7 @@ void Snapshots::keep(Call& c, uint64_t seq, std::vector<std::unique_ptr<uint8_t[
                                     info->imageType,
                                     info->samples,
                                     (info->usage & VK_IMAGE_USAGE_TRANSFER_SRC_BIT) != 0,
+                                    info->tiling == VK_IMAGE_TILING_LINEAR,
                                     info->mipLevels,
                                     info->arrayLayers,
                                     info->initialLayout,
@@ -242,26 +243,33 @@ VkCommandBuffer Snapshots::copied(Submission& s, VkCommandBuffer of, VkQueue que
   if (it == buffers_.end()) return of;
   Stream stream;
   unfold(*it->second, stream, 0);
-  for (const KeptCommand* each : stream) follow(*each);
   Copier copier(*this, s, stream);
   bool any = false;
   for (size_t i = 0; i < stream.size(); ++i) {
     const KeptCommand& command = *stream[i];
     const bool counts = command.command->flags & (DRAW | DISPATCH);
+    follow(command);
     if (host_.wanted(command, seq, s.bytes)) {
       Taken taken;
       taken.call = command.seq, taken.submit = seq, taken.place = place;
+      host_.hold(taken, *s.device);
       copier.want(i, std::move(taken));
       any = true;
     }
     place += counts;
   }
   if (!any) return of;
+  VkCommandBuffer made = commands(s, families_.contains(queue) ? families_.at(queue) : s.device->family);
+  copier.record(made);
+  return made;
+}
+
+VkCommandBuffer Snapshots::commands(Submission& s, uint32_t family) {
   Device& device = *s.device;
   if (!s.pool) {
     VkCommandPoolCreateInfo pool{};
     pool.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
-    pool.queueFamilyIndex = families_.contains(queue) ? families_.at(queue) : device.family;
+    pool.queueFamilyIndex = family;
     if (DT_VK(device, vkCreateCommandPool)(device.device, &pool, nullptr, &s.pool) != VK_SUCCESS)
       throw Error(DT_E_ARGUMENT, "there is no memory for a command pool");
   }
@@ -272,8 +280,33 @@ VkCommandBuffer Snapshots::copied(Submission& s, VkCommandBuffer of, VkQueue que
   VkCommandBuffer made = nullptr;
   if (DT_VK(device, vkAllocateCommandBuffers)(device.device, &info, &made) != VK_SUCCESS)
     throw Error(DT_E_ARGUMENT, "there is no memory for a command buffer");
-  copier.record(made);
   return made;
+}
+
+void Snapshots::fence(Submission& s) {
+  VkFenceCreateInfo fence{};
+  fence.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
+  if (DT_VK(*s.device, vkCreateFence)(s.device->device, &fence, nullptr, &s.fence) != VK_SUCCESS)
+    throw Error(DT_E_ARGUMENT, "there is no memory for a fence");
+}
+
+void Snapshots::read(Device& device, Taken taken) {
+  collect();
+  if (DT_VK(device, vkDeviceWaitIdle)(device.device) != VK_SUCCESS) throw Error(DT_E_ARGUMENT, "the device is lost");
+  Submission s;
+  s.device = &device;
+  VkCommandBuffer made = commands(s, device.family);
+  const Stream nothing;
+  Copier(*this, s, nothing).read(made, std::move(taken));
+  fence(s);
+  VkSubmitInfo batch{};
+  batch.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
+  batch.commandBufferCount = 1;
+  batch.pCommandBuffers = &made;
+  if (DT_VK(device, vkQueueSubmit)(device.queue, 1, &batch, s.fence) != VK_SUCCESS)
+    throw Error(DT_E_ARGUMENT, "the device is lost");
+  under_way_.push_back(std::move(s));
+  collect();
 }
 
 void Snapshots::submit(Call& c, uint64_t seq) {
@@ -295,10 +328,7 @@ void Snapshots::submit(Call& c, uint64_t seq) {
     }
   }
   if (!s.pool) return;
-  VkFenceCreateInfo fence{};
-  fence.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
-  if (DT_VK(*s.device, vkCreateFence)(s.device->device, &fence, nullptr, &s.fence) != VK_SUCCESS)
-    throw Error(DT_E_ARGUMENT, "there is no memory for a fence");
+  fence(s);
   under_way_.push_back(std::move(s));
   submitted_ = true;
 }
@@ -330,7 +360,8 @@ void Snapshots::collect() {
       throw Error(DT_E_ARGUMENT, "a submission whose draws are pictured does not end");
     for (auto& taken : s.taken) {
       std::vector<AttachmentImage> images;
-      for (auto& shot : taken.shots) images.push_back(read_shot(shot, taken.room.at));
+      for (auto& shot : taken.shots)
+        if (!shot.raw) images.push_back(read_shot(shot, taken.room.at));
       host_.pictured(taken, images);
       free_room(device, taken.room);
     }

@@ -37,7 +37,7 @@ struct KeptImage {
   VkExtent3D extent{};
   VkImageType type = 0;
   uint32_t samples = 1;
-  bool readable = true;
+  bool readable = true, linear = false;
   uint32_t levels = 1, layers = 1;
   VkImageLayout initial = 0;
   std::vector<VkImageLayout> layouts;  // of levels, and in them of layers; none: all are in the initial one
@@ -75,7 +75,24 @@ struct Shot {
   VkImageLayout layout = 0;
   uint32_t aspect = 0, samples = 1, level = 0, layer = 0, width = 0, height = 0;
   bool slice = false;  // the layer is one of depth
+  bool raw = false;    // it is no picture: texels are copied as they are kept, all `depth` slices
+  uint32_t depth = 1;
   uint64_t at = 0;
+};
+// A content that is asked for: of a buffer, or of a level of an image.
+struct Held {
+  static constexpr uint64_t NOWHERE = ~0ull, MAPPED = ~0ull - 1;
+  bool is_image = false;
+  uint64_t name = 0;  // the recorded handle
+  uint32_t level = 0, aspect = 0, block_width = 1, block_height = 1, block_bytes = 1;
+  uint32_t across = 1, down = 1;  // texels of the image for one of the aspect: planes may be smaller
+  std::string file, why;          // why there is none
+  size_t number = 0;              // among those that are asked for at once
+  VkImage image = nullptr;
+  VkBuffer buffer = nullptr;
+  uint32_t size[3] = {};         // with layers as depth
+  uint64_t bytes = 0;            // of a layer
+  std::vector<uint64_t> layers;  // where they lie in the room; NOWHERE: nothing was stored; MAPPED: in mapped memory
 };
 struct StoredBytes {
   std::string name;
@@ -97,6 +114,7 @@ struct Taken {
   uint32_t place = 0;  // among the draws and dispatches of the submission
   std::vector<Shot> shots;
   std::vector<StoredBytes> stored;
+  std::vector<Held> held;  // instead of pictures
   std::vector<std::string> why;
   uint64_t bytes = 0;
   Room room;
@@ -108,6 +126,8 @@ class Snapshots {
     virtual uint32_t memory_type_of(const Device& device, uint32_t bits, uint32_t wanted) const = 0;
     // Whether this execution is pictured. `bytes`: of the pictures that the submission has already.
     virtual bool wanted(const KeptCommand& command, uint64_t submit, uint64_t bytes) = 0;
+    // Says which contents are wanted, where these are no pictures.
+    virtual void hold(Taken& taken, const Device& device) = 0;
     virtual void pictured(const Taken& taken, const std::vector<AttachmentImage>& images) = 0;
 
    protected:
@@ -125,10 +145,10 @@ class Snapshots {
     auto it = images_.find(image);
     return it == images_.end() ? nullptr : &it->second;
   }
-  uint64_t bytes_of(VkBuffer buffer) const { return sizes_.contains(buffer) ? sizes_.at(buffer) : 0; }
   void add_queue(VkQueue queue, uint32_t family) { families_[queue] = family; }
-  void collect();           // waits for pictures that are under way, and hands them on
-  void end(Table& device);  // before it is destroyed
+  void read(Device& device, Taken taken);  // as it is now: all that was submitted ends first
+  void collect();                          // waits for pictures that are under way, and hands them on
+  void end(Table& device);                 // before it is destroyed
 
  private:
   friend class Copier;
@@ -152,6 +172,8 @@ class Snapshots {
   std::vector<VkImageView> views_of(const KeptCommand& begin) const;  // of a render pass
   VkCommandBuffer copied(Submission& s, VkCommandBuffer of, VkQueue queue, uint64_t seq, uint32_t& place);
   VkRenderPass variant(Table& table, VkRenderPass of, Variant which);
+  VkCommandBuffer commands(Submission& s, uint32_t family);
+  void fence(Submission& s);
   void free_room(Device& device, Room& room);
 
   Host& host_;

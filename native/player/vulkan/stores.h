@@ -25,6 +25,11 @@ class Stores {
   void store_view(uint64_t view) {
     if (auto it = views_.find(view); it != views_.end()) store(it->second, 0, REST);
   }
+  // Where a resource is bound: memory and offset; no memory: nowhere.
+  std::pair<uint64_t, uint64_t> place(uint64_t resource) const {
+    auto it = resources_.find(resource);
+    return it == resources_.end() ? std::pair<uint64_t, uint64_t>() : std::pair(it->second.memory, it->second.offset);
+  }
   // The parts of a range of memory that the device may have stored to, ascending.
   std::vector<Range> in(uint64_t memory, Range range) const;
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ import numpy.typing as npt
 
 from drawtap.analysis.held import HeldBuffer, HeldContent, Part
 from drawtap.errors import UnavailableError, UsageError
+from drawtap.replay.place import Place
 from drawtap.trace.vulkan_draw import DrawState, drawn_at
 
 if TYPE_CHECKING:
@@ -57,10 +59,10 @@ GROUP BY ALL ORDER BY i.created_seq, i.handle
 """
 
 
-def place_of(trace: Trace, call: int) -> int:
-    """Return the call after which contents are read: of a command that runs, the one that first submits it."""
+def place_of(trace: Trace, call: int) -> Place:
+    """Return where contents are read: after a call, or behind a command where it first runs."""
     drawn = drawn_at(trace, call) if trace.calls[call].name.startswith("vkCmd") else None
-    return call if drawn is None or drawn[1] is None else drawn[1]
+    return Place(call) if drawn is None or drawn[1] is None else Place(drawn[1], call)
 
 
 def held_images(
@@ -74,29 +76,35 @@ def held_images(
     from drawtap.replay.warm import Warm
 
     last = len(trace.calls) - 1
-    call = last if at is None else place_of(trace, at)
-    more = "" if at is None else f"AND (i.destroyed_seq IS NULL OR i.destroyed_seq > {call})"
-    rows = list(trace.sql(_IMAGES.format(at=call, more=more)).dicts())
-    when = [call if at is not None or row["destroyed_seq"] is None else row["destroyed_seq"] - 1 for row in rows]
-    order = sorted(range(len(rows)), key=lambda i: when[i])
+    place = Place(last) if at is None else place_of(trace, at)
+    more = "" if at is None else f"AND (i.destroyed_seq IS NULL OR i.destroyed_seq > {place.call})"
+    rows = list(trace.sql(_IMAGES.format(at=place.call, more=more)).dicts())
+    ends = sorted({row["destroyed_seq"] - 1 for row in rows if at is None and row["destroyed_seq"] is not None})
     found: dict[int, HeldContent] = {}
+    folder.mkdir(exist_ok=True)
     with Warm(trace.path, environment=environment, frame_end=trace.frame_end) as player:
-        for i in order:
+        for each in [*map(Place, ends), place]:
+            chosen = [
+                i
+                for i, row in enumerate(rows)
+                if i not in found and (each is place or row["destroyed_seq"] == each.call + 1)
+            ]
             try:
-                found[i] = _content(rows[i], when[i], folder / "of", player)
+                contents = _contents([rows[i] for i in chosen], each, folder, player)
             except UnavailableError as error:
-                found[i] = _empty(rows[i], when[i], f"nothing here plays the recording: {error.message}")
+                contents = [_empty(rows[i], each, f"nothing here plays the recording: {error.message}") for i in chosen]
+            found |= zip(chosen, contents, strict=True)
     yield from (found[i] for i in range(len(rows)))
 
 
 def held_image(trace: Trace, folder: Path, player: Warm, *, at: int, name: int) -> HeldContent:
     """Return what an image holds after call `at`. Raises UsageError where there is no such image then."""
-    call = place_of(trace, at)
-    more = f"AND i.handle = {name} AND (i.destroyed_seq IS NULL OR i.destroyed_seq > {call})"
-    rows = list(trace.sql(_IMAGES.format(at=call, more=more)).dicts())
+    place = place_of(trace, at)
+    more = f"AND i.handle = {name} AND (i.destroyed_seq IS NULL OR i.destroyed_seq > {place.call})"
+    rows = list(trace.sql(_IMAGES.format(at=place.call, more=more)).dicts())
     if not rows:
-        raise UsageError(f"there is no image {name:#x} after call {call}", hint="the table objects has all lives")
-    return _content(rows[-1], call, folder / "of", player)
+        raise UsageError(f"there is no image {name:#x} after call {at}", hint="the table objects has all lives")
+    return _contents(rows[-1:], place, folder, player)[0]
 
 
 def held_buffer(trace: Trace, folder: Path, player: Warm, *, at: int, name: int) -> HeldBuffer:
@@ -104,11 +112,14 @@ def held_buffer(trace: Trace, folder: Path, player: Warm, *, at: int, name: int)
 
     Raises UsageError where there is no such buffer then, or where it cannot be read.
     """
-    call, file = place_of(trace, at), folder / "buffer"
-    answer = player.content(call, {"class": "buffer", "name": name}, file)
+    place = place_of(trace, at)
+    [(file, answer)] = player.contents(place, [{"class": "buffer", "name": name}], folder)
     if answer["why"]:
-        raise UsageError(f"buffer {name:#x} cannot be read after call {call}: {answer['why']}")
-    return HeldBuffer(call, file.read_bytes(), buffer_uses(trace, at, name))
+        hint = (
+            None if place.draw is None else f"call {place.call}, which submits the command, has it behind all commands"
+        )
+        raise UsageError(f"buffer {name:#x} cannot be read after call {at}: {answer['why']}", hint=hint)
+    return HeldBuffer(at, file.read_bytes(), buffer_uses(trace, at, name))
 
 
 def buffer_uses(trace: Trace, at: int, name: int) -> Sequence[Mapping[str, Any]]:
@@ -171,60 +182,94 @@ def block_of(form: str, aspect: int) -> tuple[int, int, int] | None:
     return None
 
 
-def _about(row: Mapping[str, Any]) -> tuple[str, str, tuple[int, int], int]:
-    """Return format, type, size and number of levels."""
+@dataclass(frozen=True)
+class _Wish:
+    # A level and an aspect of an image: what is asked of the player, or why nothing is.
+    suffix: str
+    aspect: int
+    asked: Mapping[str, object] | None
+    why: str = ""
+
+
+def _about(row: Mapping[str, Any]) -> tuple[str, str, tuple[int, int], int, int]:
+    """Return format, type, size, number of levels and of samples."""
     info = json.loads(row["info"]) if row["info"] else {}
     window = json.loads(row["window"]) if row["window"] else {}
     extent = info.get("extent") or window.get("imageExtent") or {}
     form = str(info.get("format") or window.get("imageFormat") or "")
     kind = str(info.get("imageType") or "VK_IMAGE_TYPE_2D")
-    return form, kind, (extent.get("width", 0), extent.get("height", 0)), int(info.get("mipLevels") or 1)
+    samples = re.search(r"\d+", str(info.get("samples") or "1"))
+    size = (extent.get("width", 0), extent.get("height", 0))
+    return form, kind, size, int(info.get("mipLevels") or 1), int(samples[0]) if samples else 1
 
 
-def _empty(row: Mapping[str, Any], call: int, why: str, parts: tuple[Part, ...] = ()) -> HeldContent:
-    form, kind, size, _ = _about(row)
+def _empty(row: Mapping[str, Any], place: Place, why: str, parts: tuple[Part, ...] = ()) -> HeldContent:
+    form, kind, size, *_ = _about(row)
     return HeldContent(
-        "image", row["handle"], 0, row["name"], row["created_seq"], row["destroyed_seq"], kind, form, *size, call,
-        parts, why,
+        "image", row["handle"], 0, row["name"], row["created_seq"], row["destroyed_seq"], kind, form, *size,
+        place.call if place.draw is None else place.draw, parts, why,
     )  # fmt: skip
 
 
-def _content(row: Mapping[str, Any], call: int, file: Path, player: Warm) -> HeldContent:
-    form, _, _, levels = _about(row)
-    if not form:
-        return _empty(row, call, "the recording does not say how it was made")
-    aspects = [COLOR]
+def _wishes(row: Mapping[str, Any]) -> list[_Wish]:
+    form, _, _, levels, _ = _about(row)
+    aspects = [(COLOR, "")]
     if form in _DEPTHS:
-        aspects = [DEPTH, STENCIL] if "S8" in form else [DEPTH]
+        aspects = [(DEPTH, ""), (STENCIL, "-stencil")] if "S8" in form else [(DEPTH, "")]
     elif form == "VK_FORMAT_S8_UINT":
-        aspects = [STENCIL]
-    parts = []
+        aspects = [(STENCIL, "")]
+    wishes = []
     for level in range(levels):
-        for aspect in aspects:
-            suffix = "-stencil" if aspect == STENCIL and len(aspects) > 1 else ""
-            suffix += f"-level{level}" if level else ""
+        for aspect, suffix in aspects:
+            named = f"{suffix}-level{level}" if level else suffix
             block = block_of(form, aspect)
             if block is None:
-                parts.append(Part(suffix, 0, 0, 0, why=f"{form} is not read"))
+                wishes.append(_Wish(named, aspect, None, f"{form} is not read"))
                 continue
-            wanted = {"class": "image", "name": row["handle"], "level": level, "aspect": aspect, "block": list(block)}
-            parts.append(_part(suffix, form, aspect, player.content(call, wanted, file), file))
-    whys = {part.why for part in parts}
-    if len(whys) == 1 and (why := whys.pop()):
-        return _empty(row, call, why)
-    return _empty(row, call, "", tuple(parts))
+            asked = {"class": "image", "name": row["handle"], "level": level, "aspect": aspect, "block": list(block)}
+            wishes.append(_Wish(named, aspect, asked))
+    return wishes
 
 
-def _part(suffix: str, form: str, aspect: int, answer: Mapping[str, Any], file: Path) -> Part:
-    width, height, depth = (int(answer[key]) for key in ("width", "height", "depth"))
+def _contents(rows: Sequence[Mapping[str, Any]], place: Place, folder: Path, player: Warm) -> list[HeldContent]:
+    """Return what images hold at a place: the player goes there once."""
+    wishes = [_wishes(row) for row in rows]
+    asked = [wish.asked for each in wishes for wish in each if wish.asked is not None]
+    answers = iter(player.contents(place, asked, folder) if asked else [])
+    found = []
+    for row, each in zip(rows, wishes, strict=True):
+        form, *_, samples = _about(row)
+        parts = []
+        for wish in each:
+            if wish.asked is None:
+                parts.append(Part(wish.suffix, 0, 0, 0, why=wish.why))
+                continue
+            file, answer = next(answers)
+            parts.append(_part(wish, form, samples, answer, file))
+        whys = {part.why for part in parts}
+        why = whys.pop() if len(whys) == 1 else ""
+        if not form:
+            why = "the recording does not say how it was made"
+        if why and place.draw is not None and any(word in why for word in ("interrupted", "preserve")):
+            why += f"; --at {place.call} has it behind all commands"
+        found.append(_empty(row, place, why) if why else _empty(row, place, "", tuple(parts)))
+    return found
+
+
+def _part(wish: _Wish, form: str, samples: int, answer: Mapping[str, object], file: Path) -> Part:
+    width, height, depth = (int(str(answer[key])) for key in ("width", "height", "depth"))
     if answer["why"]:
-        return Part(suffix, width, height, depth, why=str(answer["why"]))
+        return Part(wish.suffix, width, height, depth, why=str(answer["why"]))
     raw = file.read_bytes()
     file.unlink()
     if match := _BLOCKS.fullmatch(form):
-        return Part(suffix, width, height, depth, blocks=raw, internal=_internal(match), source="read back")
-    pixels, channels = values(raw, (depth, height, width), form, aspect)
-    return Part(suffix, width, height, depth, channels, pixels, source="read back")
+        return Part(wish.suffix, width, height, depth, blocks=raw, internal=_internal(match), source="read back")
+    pixels, channels = values(raw, (depth, height, width), form, wish.aspect)
+    lost = ""
+    if samples > 1:
+        one = wish.aspect != COLOR or form.endswith(("INT", "INT_PACK32"))
+        lost = f"of {samples} samples a pixel the {'first' if one else 'average'} alone"
+    return Part(wish.suffix, width, height, depth, channels, pixels, source="read back", lost=lost)
 
 
 def _internal(match: re.Match[str]) -> int:

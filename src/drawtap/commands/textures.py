@@ -47,7 +47,7 @@ def textures(
     Levels, faces and layers are files of their own.
 
     Where a driver does not hand a texture over, as OpenGL ES with formats that nothing draws to, the last upload of the
-    whole level is taken. Images of Vulkan are read after the call, or after the one that first submits the command.
+    whole level is taken. Images of Vulkan are read after the call, or behind a command where it runs first.
     The table and `manifest.json` say for each object where its content is from, what is lost, and why an object could
     not be had. In PNG of textures the first row is that of t = 0, in those of Vulkan's images the top one.
     """

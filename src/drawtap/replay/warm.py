@@ -90,6 +90,23 @@ class Warm:
             raise ChildError(f"no content at call {call}: {_said(lines)}")
         return found
 
+    def contents(
+        self, at: Place | int, wanted: Sequence[Mapping[str, object]], folder: Path
+    ) -> list[tuple[Path, Mapping[str, object]]]:
+        """Save what objects of Vulkan hold after a call, or behind the command that it submits, in files of a folder.
+
+        Return for each of `wanted` (native/player/vulkan/held.cc has its fields) the file, and what the player says of
+        the bytes (`why` not, where none).
+        """
+        call, more = _asked(at, 0)
+        files = [(folder / f"held-{i}").absolute() for i in range(len(wanted))]
+        what = [{**one, "file": str(file)} for one, file in zip(wanted, files, strict=True)]
+        lines = self._ask("object", call, what=what, file="/dev/null", **more)
+        found = [line for line in lines if line["kind"] == "object"]
+        if len(found) != len(wanted):
+            raise ChildError(f"no content at call {call}: {_said(lines)}")
+        return list(zip(files, found, strict=True))
+
     def look(self, first: int, last: int, request: Mapping[str, object]) -> tuple[Any, bytes]:
         """Return the player's findings about the calls from `first` to `last`, and bare data that belong to them.
 

@@ -131,7 +131,7 @@ def held(lent: Lent, pool: Pool, seq: int, name: int) -> HeldContent:
             with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
                 return held_image(trace, Path(folder), player, at=seq, name=name)
 
-        return pool.ask(place_of(trace, seq), question, whole=True)[0]
+        return pool.ask(place_of(trace, seq).call, question, whole=True)[0]
 
 
 def _in_words(values: Mapping[str, object]) -> str:

@@ -37,7 +37,7 @@ class VulkanBuffers(Buffers):
 
     def _place(self, seq: int) -> int:
         with self._lent() as trace:
-            return place_of(trace, seq)
+            return place_of(trace, seq).call
 
     def _life(self, trace: Trace, seq: int, group: int, name: int) -> Mapping[str, Any]:
         del group
