@@ -197,10 +197,12 @@ class Builder {
         if (!entry) return false;
         cursor.function = static_cast<size_t>(entry - c.info.functions.data());
         cursor.records = &c.records_of(cursor.function);
-        for (auto& s : specs_)
-          if (s.field || s.source == Source::params || s.source == Source::call || s.source == Source::payload_bytes)
-            cursor.columns = &c.columns(cursor.function);
-        if (cursor.columns) c.ordinals(), c.durations();
+        for (auto& s : specs_) {
+          const bool text = s.source == Source::params || s.source == Source::result || s.source == Source::call;
+          if (s.field || text || s.source == Source::payload_bytes) cursor.columns = &c.columns(cursor.function);
+          if (text) c.ordinals(), c.durations();
+          if (s.field && s.field == function_->result.get()) c.durations();  // a call in flight has no result
+        }
       } else if (!c.plain()) {
         cursor.records = &c.call_records();
       }

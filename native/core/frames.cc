@@ -1,6 +1,7 @@
 // Which calls end a frame.
 #include <algorithm>
 #include <cctype>
+#include <mutex>
 #include <set>
 
 #include "chunk.h"
@@ -16,27 +17,27 @@ constexpr uint64_t FRAME_END = 1;  // VK_FRAME_BOUNDARY_FRAME_END_BIT_EXT
 // The calls of some functions, in order.
 std::vector<uint64_t> calls_of(const Trace& trace, const std::vector<uint16_t>& functions) {
   std::vector<uint64_t> found;
+  if (functions.empty()) return found;
   Work work(trace.generation);
-  for (size_t i = 0; i < trace.calls_chunks.size() && !functions.empty(); ++i) {
+  std::mutex mutex;
+  each_calls_chunk(trace, work, [&](size_t i) {
     auto& c = trace.calls_chunks[i];
     std::vector<uint8_t> wanted(c.functions.size());
-    bool any = false;
+    size_t count = 0;
     for (size_t f = 0; f < c.functions.size(); ++f) {
       wanted[f] = std::find(functions.begin(), functions.end(), c.functions[f].function) != functions.end();
-      any |= wanted[f] && c.functions[f].count;
+      if (wanted[f]) count += c.functions[f].count;
     }
-    if (!any) continue;
-    work.check();
-    try {
-      OpenChunk open(trace, i);
-      auto& order = open.order();
-      auto* numbers = open.plain() ? nullptr : &open.record_calls();
-      for (uint32_t r = 0; r < order.size(); ++r)
-        if (wanted[order[r]]) found.push_back(trace.seq_of(i, numbers ? (*numbers)[r] : r));
-    } catch (const Error& e) {
-      say_damaged(trace, i, e);
-    }
-  }
+    if (!count) return;
+    OpenChunk open(trace, i);
+    auto& order = open.order();
+    auto* numbers = open.plain() ? nullptr : &open.record_calls();
+    std::vector<uint64_t> own;
+    for (uint32_t r = 0; r < order.size() && own.size() < count; ++r)
+      if (wanted[order[r]]) own.push_back(trace.seq_of(i, numbers ? (*numbers)[r] : r));
+    std::lock_guard lock(mutex);
+    found.insert(found.end(), own.begin(), own.end());
+  });
   std::sort(found.begin(), found.end());
   return found;
 }

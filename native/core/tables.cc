@@ -120,64 +120,87 @@ std::vector<uint8_t> frame_kinds(const Trace& trace, const CallsChunk& info) {
   return kinds;
 }
 
-// The frames that a chunk has calls of, by number.
+// The draws and uploads of records, and the function that ended a frame, of one chunk.
+class FrameRecords {
+ public:
+  FrameRecords(OpenChunk& chunk, const std::vector<uint16_t>& enders)
+      : chunk_(chunk), kinds_(frame_kinds(chunk.trace, chunk.info)) {
+    for (size_t f = 0; f < kinds_.size(); ++f) {
+      auto& entry = chunk.info.functions[f];
+      if (!entry.count) continue;
+      looks_ |= (kinds_[f] & (FRAME_DRAW | FRAME_UPLOAD)) != 0;
+      uploads_ |= (kinds_[f] & FRAME_UPLOAD) != 0;
+      if (std::find(enders.begin(), enders.end(), entry.function) != enders.end())
+        ender_ = enders_++ ? nullptr : &entry;
+    }
+  }
+
+  void count(uint32_t from, uint32_t to, Frame& frame) {
+    if (!looks_ || from == to) return;
+    auto& order = chunk_.order();
+    for (uint32_t r = from; r < to; ++r) {
+      unsigned kind = kinds_[order[r]];
+      frame.draws += kind & FRAME_DRAW;
+      if (uploads_ && kind & FRAME_UPLOAD)
+        frame.uploads += content_bytes(chunk_.columns(order[r]), chunk_.ordinals()[r]);
+    }
+  }
+
+  const Function* ended_by(uint32_t record) {
+    auto& entry = ender_ ? *ender_ : chunk_.info.functions[chunk_.order()[record]];
+    return chunk_.trace.signatures.by_id(entry.id());
+  }
+
+ private:
+  OpenChunk& chunk_;
+  std::vector<uint8_t> kinds_;
+  bool looks_ = false, uploads_ = false;
+  unsigned enders_ = 0;
+  const CallsFunction* ender_ = nullptr;  // the only one of the functions that end frames
+};
+
+// The frames that a chunk has calls of, by number. Calls between the first and the last of a frame are looked at where
+// functions of the chunk draw or upload.
 FrameParts frames_of_chunk(const Trace& trace, const Trace::Frames& frames, size_t index) {
   auto& ends = frames.ends;
   auto& info = trace.calls_chunks[index];
   OpenChunk chunk(trace, index);
-  auto& order = chunk.order();
   auto& entries = chunk.entries();
   auto& group = trace.groups[info.group];
-  bool alone = group.chunks.size() == 1;
-  const std::vector<uint8_t> kinds = frame_kinds(trace, info);
-  const bool any_upload = std::any_of(kinds.begin(), kinds.end(), [](uint8_t kind) { return kind & FRAME_UPLOAD; });
-  const std::vector<uint32_t>* ordinals = any_upload ? &chunk.ordinals() : nullptr;
+  const bool alone = group.chunks.size() == 1;
   if (!alone) trace.merge(info.group);
+  FrameRecords records(chunk, frames.functions);
+  auto seq_of = [&](uint32_t call) { return alone ? group.base + call : trace.seq_of(index, call); };
   auto position = ends.begin();
-  if (info.meta.calls) position = std::lower_bound(ends.begin(), ends.end(), trace.seq_of(index, 0));
   FrameParts found;
-  uint32_t call = 0, last_record = 0;
   size_t hint = 0;
-  auto close_time = [&] {
-    if (found.empty()) return;
-    uint64_t ticks = 0, entry = entries[last_record];
-    if (!entry) return;
-    int64_t end = trace.clock.ns(entry, hint);
-    if (chunk.duration(last_record, ticks)) {
+  uint32_t counted = 0;  // records
+  const uint32_t calls = info.meta.calls;
+  for (uint32_t call = 0; call < calls;) {
+    position = std::lower_bound(position, ends.end(), seq_of(call));
+    uint32_t behind = calls;
+    for (uint32_t low = call + 1; position != ends.end() && low < behind;) {
+      const uint32_t middle = low + (behind - low) / 2;
+      if (seq_of(middle) <= *position)
+        low = middle + 1;
+      else
+        behind = middle;
+    }
+    const uint32_t first = chunk.record_of(call), last = chunk.record_of(behind - 1);
+    Frame& frame = found.emplace_back(static_cast<size_t>(position - ends.begin()), Frame{}).second;
+    if (entries[first]) frame.start = trace.clock.ns(entries[first], hint);
+    if (entries[last]) {
+      uint64_t ticks = 0;
+      frame.end = trace.clock.ns(entries[last], hint);
       int64_t sum;
-      if (!__builtin_add_overflow(end, trace.clock.duration(ticks), &sum)) end = sum;
+      if (chunk.duration(last, ticks) && !__builtin_add_overflow(frame.end, trace.clock.duration(ticks), &sum))
+        frame.end = sum;
     }
-    found.back().second.end = std::max(found.back().second.end, end);
-  };
-  auto content = [&](uint32_t r) { return content_bytes(chunk.columns(order[r]), (*ordinals)[r]); };
-  uint64_t ahead = 0;  // bytes that belong to the next call
-  for (uint32_t r = 0; r < order.size(); ++r) {
-    unsigned kind = kinds[order[r]];
-    if (kind & FRAME_TAP) {
-      if (kind & FRAME_UPLOAD) ahead += content(r);
-      continue;
-    }
-    uint64_t seq = alone ? group.base + call : trace.seq_of(index, call);
-    ++call;
-    bool moved = false;
-    while (position != ends.end() && *position < seq) ++position, moved = true;
-    auto number = static_cast<size_t>(position - ends.begin());
-    if (found.empty() || moved) {
-      close_time();
-      found.emplace_back(number, Frame{});
-      if (entries[r]) found.back().second.start = trace.clock.ns(entries[r], hint);
-    }
-    last_record = r;
-    Frame& frame = found.back().second;
-    frame.uploads += ahead, ahead = 0;
-    if (position != ends.end() && *position == seq)
-      frame.ended_by = trace.signatures.by_id(info.functions[order[r]].id());
-    if (!(kind & (FRAME_DRAW | FRAME_UPLOAD))) continue;
-    frame.draws += kind & FRAME_DRAW;
-    if (kind & FRAME_UPLOAD) frame.uploads += content(r);
+    if (position != ends.end() && *position == seq_of(behind - 1)) frame.ended_by = records.ended_by(last);
+    records.count(counted, last + 1, frame);  // content that the recorder wrote belongs to the next call
+    counted = last + 1, call = behind;
   }
-  close_time();
-  if (ahead && !found.empty()) found.back().second.uploads += ahead;
+  if (!found.empty()) records.count(counted, info.meta.records, found.back().second);
   return found;
 }
 
