@@ -488,6 +488,12 @@ def test_json():
         write_json(value, out)
         assert out.getvalue() == text + "\n"
     assert dumps({"ä": "ö"}) == '{"ä": "ö"}'
+    rows = [(1, 'a\n",\n% ä', None, 0.5), (True, "", [1, "\n,"], float("inf")), (1 << 70, "%s", b"\x00", 1e300)] * 2000
+    for columns in (("100 %", "%s", "c\n", "d"), ("same", "b", "same", "d")):
+        whole, streamed = io.StringIO(), io.StringIO()
+        write_json(Rows(columns, rows, {"b": "bar"}), whole)
+        write_json(Rows(columns, iter(rows), {"b": "bar"}), streamed)
+        assert whole.getvalue() == streamed.getvalue()
 
 
 def test_verdicts():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.tables.recording import FrameRow
-from drawtap.trace.ranges import FRAMES_HELP, Span, selection
+from drawtap.trace.ranges import FRAMES_HELP, selection
 from drawtap.view.result import Rows
 from drawtap.view.text import counted, duration, percentile
 
@@ -42,8 +42,10 @@ def frames(
     """
     from drawtap.trace.trace import frame_time  # with the recording, not with the list of verbs
 
-    spans = selection(span, of=trace, frames=True).spans if span else (Span(0, None),)
-    found = [row for row in trace.table(FrameRow) if any(row["frame"] in s.numbers() for s in spans)]
+    found = trace.table(FrameRow)
+    if span:
+        numbers = [one.numbers() for one in selection(span, of=trace, frames=True).spans]
+        found = [row for row in found if any(row["frame"] in wanted for wanted in numbers)]
     times = [float(time) for row in found if row["end_function"] and (time := frame_time(row)) is not None]
     if slowest is not None:
         found = sorted((row for row in found if row["end_function"]), key=lambda row: -(frame_time(row) or 0))[:slowest]

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from decimal import Decimal
 from typing import TextIO
 
 from drawtap.view.result import ExitStatus, Facts, Lines, Rows, Sheets, Text, Tree, Verdicts, Written
+
+_BATCH = 4096  # rows that become text at once
+_SCALARS = frozenset({bool, float, int, str, type(None)})
+_COLUMN = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",\n", ": "))
 
 
 def write_json(result: object, stream: TextIO) -> None:
@@ -24,12 +29,7 @@ def write_json(result: object, stream: TextIO) -> None:
     if isinstance(result, Tree):
         result = Rows(("path", "value"), result.values)
     if isinstance(result, Rows):
-        stream.write("[")
-        separator = "\n"
-        for row in result.objects():
-            stream.write(separator + dumps(row))
-            separator = ",\n"
-        stream.write("\n]\n" if separator != "\n" else "]\n")
+        _write_rows(result, stream)
     elif isinstance(result, Facts | Sheets):
         stream.write(dumps(result.data, indent=2) + "\n")
     elif isinstance(result, Verdicts):
@@ -41,6 +41,35 @@ def write_json(result: object, stream: TextIO) -> None:
         stream.write(dumps({"path": result.path, "bytes": result.size_bytes, "what": result.what}) + "\n")
     elif not isinstance(result, ExitStatus) and result is not None:
         stream.write(dumps(result) + "\n")
+
+
+def _write_rows(result: Rows, stream: TextIO) -> None:
+    stream.write("[")
+    separator = "\n"
+    for lines in _lines(result):
+        stream.write(separator + lines)
+        separator = ",\n"
+    stream.write("\n]\n" if separator != "\n" else "]\n")
+
+
+def _lines(result: Rows) -> Iterator[str]:
+    names = [result.columns[i] for i in result.shown]
+    if not isinstance(result.rows, Sequence) or not names or len(set(names)) < len(names):
+        yield from map(dumps, result.objects())
+        return
+    line = "{" + ", ".join(dumps(name).replace("%", "%%") + ": %s" for name in names) + "}"
+    for first in range(0, len(result.rows), _BATCH):
+        batch = result.rows[first : first + _BATCH]
+        columns = (_cells([row[i] for row in batch]) for i in result.shown)
+        yield ",\n".join(map(line.__mod__, zip(*columns, strict=True)))
+
+
+def _cells(column: list[object]) -> list[str]:
+    if _SCALARS.issuperset(map(type, column)):
+        with contextlib.suppress(ValueError):  # for numbers that JSON does not know
+            # All of them as one text, in lines: no value has a line's end inside.
+            return _COLUMN.encode(column)[1:-1].split(_COLUMN.item_separator)
+    return [dumps(value) for value in column]
 
 
 def dumps(value: object, *, indent: int | None = None) -> str:

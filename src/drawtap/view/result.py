@@ -28,9 +28,14 @@ class Rows:
     findings: bool = False
     time_zero: int = 0
 
+    @property
+    def shown(self) -> list[int]:
+        """The places of the columns that hold something, and do not only draw it."""
+        return [i for i, c in enumerate(self.columns) if self.kinds.get(c) != "bar"]
+
     def objects(self) -> Iterator[dict[str, Cell]]:
         """Yield one mapping a row, without the columns that only draw something."""
-        keep = [i for i, c in enumerate(self.columns) if self.kinds.get(c) != "bar"]
+        keep = self.shown
         names = [self.columns[i] for i in keep]
         for row in self.rows:
             yield dict(zip(names, (row[i] for i in keep), strict=True))
