@@ -10,7 +10,6 @@ import importlib
 import sys
 import threading
 from collections.abc import Sequence
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
@@ -25,7 +24,7 @@ def load_lazily() -> None:
         sys.meta_path.insert(0, _Finder())
 
 
-class _Finder(MetaPathFinder):
+class _Finder:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
@@ -33,17 +32,21 @@ class _Finder(MetaPathFinder):
             return None
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is not None and spec.loader is not None:
-            spec.loader = _Lazy(spec.loader)
+            lazy: Any = _Lazy(spec.loader)
+            spec.loader = lazy
         return spec
 
 
-class _Lazy(Loader):
-    def __init__(self, package: Loader) -> None:
+class _Lazy:
+    def __init__(self, package: Any) -> None:
         self._package = package
         self._lock = threading.RLock()
         self._asked = False
         self._module: ModuleType
         self._connection: Any = None
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        return None
 
     def exec_module(self, module: ModuleType) -> None:
         self._module = module

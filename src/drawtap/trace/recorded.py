@@ -11,8 +11,6 @@ from __future__ import annotations
 import functools
 import json
 import re
-import shutil
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -68,6 +66,8 @@ class RecordingDatabase(Database):
         connection.execute("SET python_enable_replacements = false")
         connection.execute("SET autoinstall_known_extensions = false")
         if self._trace.call_count > LONG:
+            import tempfile  # for long recordings alone
+
             # What does not fit goes to files.
             self._spill = Path(tempfile.mkdtemp(prefix="drawtap-"))
             connection.execute(f"SET memory_limit = {quote_text(MEMORY)}")
@@ -99,6 +99,8 @@ class RecordingDatabase(Database):
         super().close()
         spill, self._spill = self._spill, None
         if spill is not None:
+            import shutil
+
             shutil.rmtree(spill, ignore_errors=True)
 
     def materialise(self, names: Sequence[str] | None = None) -> Path:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import html
 import importlib
 import json
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
@@ -80,6 +78,8 @@ def _save(rows: object, path: Path, form: str) -> None:
 
 def save_rows(columns: Sequence[str], rows: Sequence[Sequence[object]], path: Path, form: str) -> None:
     """Write rows of plain values to a file as `Result.save` does; types are those that the values have."""
+    import tempfile  # where rows are saved alone
+
     names = [f"{name or 'column'}{f'_{i}' if name in columns[:i] else ''}" for i, name in enumerate(columns)]
     connection = connect()
     try:
@@ -249,6 +249,8 @@ class Result:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
+        import html  # in notebooks alone
+
         rows = self._peek(_SHOWN + 1)
         head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
         body = "".join(

@@ -12,7 +12,6 @@ from pathlib import Path
 import duckdb
 
 from drawtap.errors import UnavailableError, whole_file
-from drawtap.trace import proof
 from drawtap.trace.result import Stream, connect
 from drawtap.trace.sql_text import quote, quote_text
 
@@ -30,12 +29,16 @@ class SideDatabase:
 
     def stamp(self) -> str:
         """Return what tells the state of the recording that the tables are of."""
+        from drawtap.trace import proof  # with the functions that hash, where there is a side database
+
         return f"{_FORMAT} {proof.stamp(self._recording)}"
 
     def proved(self) -> Path | None:
         """Return the file where it is one that may be read, else None."""
         if not os.path.lexists(self.path):
             return None
+        from drawtap.trace import proof
+
         path = self.path.absolute()
         self.doubted = proof.doubt(path, self.stamp())
         return None if self.doubted else path
@@ -61,6 +64,8 @@ class SideDatabase:
 
         Raises UnavailableError where it cannot be noted that it was written here.
         """
+        from drawtap.trace import proof
+
         self.tables = frozenset()
         with whole_file(self.path) as part:
             writer = connect(part)

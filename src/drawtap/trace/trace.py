@@ -5,7 +5,6 @@ Nothing is read before its first use, and nothing is held whole: calls come in p
 
 from __future__ import annotations
 
-import html
 import json
 import os
 import struct
@@ -342,6 +341,8 @@ class Frames(Sequence[Frame]):
 
 
 def _html(title: str, facts: Mapping[str, object]) -> str:
+    import html  # in notebooks alone
+
     rows = "".join(
         f"<tr><th>{html.escape(name)}</th><td>{html.escape(str(value))}</td></tr>"
         for name, value in facts.items()

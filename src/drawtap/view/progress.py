@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import sys
 import threading
@@ -70,6 +69,8 @@ class Progress:
         begun = time.monotonic()
         if self._over.wait(_PATIENCE_S):
             return
+        import shutil  # where work takes long
+
         while not self._over.wait(_STEP_S):
             wide = shutil.get_terminal_size().columns - 1
             sys.stderr.write(f"\r{self._line(time.monotonic() - begun)[:wide]}\x1b[K")

@@ -10,7 +10,6 @@ import json
 import math
 import os
 import re
-import shutil
 import signal
 import sys
 import textwrap
@@ -109,6 +108,12 @@ def _segments(path: str) -> list[str]:
     return re.findall(r'(?:[^.\["]|\[(?:"(?:[^"\\]|\\.)*"|[^\]"]*)\])+', path)
 
 
+def _columns() -> int:
+    import shutil  # which loads four compressors, for terminals alone
+
+    return shutil.get_terminal_size().columns
+
+
 class TextView:
     """Write results to `stream`. Colour and width follow the stream and the environment."""
 
@@ -117,7 +122,7 @@ class TextView:
         self.terminal = self.stream.isatty()
         self.color = wants_color(self.stream) if color is None else color
         # A pipe gets whole cells; a terminal gets what fits.
-        self.width = width or (shutil.get_terminal_size().columns if self.terminal else None)
+        self.width = width or (_columns() if self.terminal else None)
         self._time_zero = 0
         self.unicode = (getattr(self.stream, "encoding", None) or "utf-8").lower().replace("-", "") == "utf8"
 
