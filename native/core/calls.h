@@ -43,7 +43,7 @@ Selection resolve(const Trace& trace, const dt_selection* selection);
 void calls_stream(std::shared_ptr<const Trace> trace, const Selection& selection, ArrowArrayStream* out);
 // Text to a file descriptor.
 void calls_text(const Trace& trace, const Selection& selection, int fd, uint32_t flags);
-// Rows as a JSON array of objects, in order of seq; the columns seq frame thread tid context name t_start duration.
+// Rows as a JSON array by seq: seq frame thread tid context name t_start duration; text (or null) if columns are it.
 void calls_rows(const Trace& trace, const Selection& selection, Bytes& out);
 // One call with its arguments: JSON, arrays in `data` (offset and bytes are in the JSON).
 void one_call(const Trace& trace, uint64_t seq, Bytes& json, Bytes& data);

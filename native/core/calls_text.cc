@@ -257,6 +257,9 @@ void calls_text(const Trace& trace, const Selection& s, int fd, uint32_t flags) 
 void calls_rows(const Trace& trace, const Selection& s, Bytes& out) {
   auto frames = trace.frames();
   size_t hint = 0;
+  const bool with_text = s.columns == "text";
+  Printer printer(trace);
+  Bytes text;
   JsonWriter json(out);
   json.list();
   each_call(trace, s, [&](OpenChunk& chunk, uint32_t call, uint64_t seq) {
@@ -273,6 +276,17 @@ void calls_rows(const Trace& trace, const Selection& s, Bytes& out) {
     t ? json.value(trace.clock.ns(t, hint)) : json.value(nullptr);
     json.key("duration");
     timed ? json.value(trace.clock.duration(ticks)) : json.value(nullptr);
+    if (with_text) {
+      json.key("text");
+      try {
+        text.clear();
+        printer.call(text, chunk, r);
+        json.value(text.view());
+      } catch (const Error& e) {
+        if (e.code != DT_E_FORMAT) throw;
+        json.value(nullptr);
+      }
+    }
     json.end();
   });
   json.end();

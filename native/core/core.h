@@ -60,7 +60,7 @@ DT_API int dt_structures(dt_trace* trace, const char* type, uint64_t first_seq, 
                          struct ArrowArrayStream* out);
 /* The same as a JSON list of objects. `json` is not terminated; it lives until dt_blob_free(owner). */
 DT_API int dt_table_json(dt_trace* trace, const char* name, const char** json, uint64_t* length, void** owner);
-/* Calls in order of seq as a JSON list of objects: seq frame thread tid context name t_start duration. */
+/* Calls by seq, a JSON list of objects: seq frame thread tid context name t_start duration; text if "columns" is it. */
 DT_API int dt_rows_json(dt_trace* trace, const dt_selection* selection, const char** json, uint64_t* length,
                         void** owner);
 /* One call with decoded arguments: {"args": [{"name", "kind", "value", "text", "data", "element", "at", "bytes",

@@ -16,6 +16,7 @@ import writer
 from drawtap.errors import InputError, QueryError
 from drawtap.trace.core import TABLES, Selection
 from drawtap.trace.trace import Enum, Trace, open_trace
+from drawtap.web.recording import Recording
 from writer import NULL, PENDING, Data, Writer, blob, f32, i32, small_trace, text
 
 GOLDEN = """\
@@ -276,6 +277,31 @@ def test_order_of_threads(data: st.DataObject, tmp_path_factory: pytest.TempPath
         assert [int(line.split("seq = ")[1].split(",")[0]) for line in trace.text()] == got
         for seq in range(0, len(got), 7):
             assert trace.calls[seq].args["seq"] == got[seq]
+        texts = [f"toySeq(seq = {n}, Name = 0, flag = false)" for n in got]
+        assert [{**row, "text": text} for row, text in zip(rows, texts, strict=True)] == trace.core.rows_with_text(
+            0, len(got)
+        )
+        # Every call as a frame: each thread's frames lie between those of the others.
+        trace.core.set_frame_end("toySeq")
+        frames = trace.core.table_rows("frames") if got else []
+        times = ("t_start", "duration")
+        assert [[f["first_seq"], *map(f.get, times)] for f in frames] == [[r["seq"], *map(r.get, times)] for r in rows]
+
+
+def test_a_call_whose_arrays_are_cut_off_does_not_hide_the_others(tmp_path: Path) -> None:
+    class Short(Data):
+        descriptor = 1 | 1 << 40
+
+    w = Writer()
+    w.thread().call("glEnable", cap=2929).call("glUniform4fv", value=Short(b""))
+    path = w.write(tmp_path / "t.dtap")
+    with open_trace(path) as trace:
+        assert [row["text"] for row in trace.core.rows_with_text(0, 2)] == ["glEnable(cap = GL_DEPTH_TEST)", None]
+    seen = Recording(path)
+    assert [row[7] for row in seen.calls([0, 1])] == [
+        "glEnable(cap = GL_DEPTH_TEST)", "cannot be read: a function's arrays are cut off",
+    ]  # fmt: skip
+    seen.close()
 
 
 # ---- values ------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from drawtap.system.model import build
 from drawtap.system.reader import open as open_kernel
 from drawtap.trace.library import Cancelled
 from drawtap.trace.trace import open_trace
+from drawtap.web.frames import Frames
 from drawtap.web.recorded_tracks import RecordedTracks
 from kernel_events import MemoryTrace
 from shared import BROWSER
@@ -137,7 +138,7 @@ def test_a_kernel_trace_of_the_same_time_stands_below_the_calls():
         def lent():
             yield trace
 
-        seen = RecordedTracks(trace, lent, trace.table("frames"))
+        seen = RecordedTracks(trace, lent, Frames(trace))
         try:
             seen.add_kernel(MemoryTrace(rows))
             labels = [track.label for track in seen.tracks.tracks]

@@ -41,6 +41,12 @@ class CallRow(TypedDict):
     duration: int | None
 
 
+class TextRow(CallRow):
+    """A call without its arguments, and its text; None where the call cannot be read."""
+
+    text: str | None
+
+
 TABLES = declared.named("reader")
 _MAGIC = b"DTAP\r\n\x1a\n"
 
@@ -322,9 +328,16 @@ class CoreTrace(Handle):
 
     def rows(self, selection: Selection) -> list[CallRow]:
         """Return calls in order of seq: seq frame thread tid context name t_start duration (ns, None: unknown)."""
+        return self._rows(selection)
+
+    def rows_with_text(self, first_seq: int, end_seq: int) -> list[TextRow]:
+        """Return the calls [first_seq, end_seq) as `rows` does, with their text (None: cannot be read)."""
+        return self._rows(Selection(columns=("text",), first_seq=first_seq, end_seq=end_seq))
+
+    def _rows(self, selection: Selection) -> list[Any]:
         if selection.empty:
             return []
-        rows: list[CallRow] = json.loads(self._text(self._lib.dt_rows_json, byref(_c_selection(selection))))
+        rows: list[Any] = json.loads(self._text(self._lib.dt_rows_json, byref(_c_selection(selection))))
         return rows
 
     def call(self, seq: int) -> tuple[Row, bytes]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +21,8 @@ from drawtap.web.tracks import Track, Tracks
 
 if TYPE_CHECKING:
     from drawtap.system.reader import KernelTrace
-    from drawtap.trace.core import Row
     from drawtap.trace.trace import Trace
+    from drawtap.web.frames import Frames
 
 Lent = Callable[[], contextlib.AbstractContextManager["Trace"]]
 _MOST_MARKS = 20_000
@@ -34,13 +34,13 @@ _SEVERITIES = {"error": "✕ errors", "warning": "▲ warnings", "note": "● no
 class RecordedTracks:
     """The rows of a recording. `looked` adds those that take longer, in the background; `close` it at the end."""
 
-    def __init__(self, trace: Trace, lent: Lent, frames: Sequence[Row]) -> None:
-        """`frames`: rows of the table `frames`, which whoever opens the page has already."""
+    def __init__(self, trace: Trace, lent: Lent, frames: Frames) -> None:
+        """`frames`: whoever opens the page has them already."""
         info = trace.info
         first, last = info["t_first"], (info["t_first"] or 0) + (info["duration"] or 0)
         self._trace = trace
         self._lent = lent
-        self._known_frames = [row for row in frames if row.get("frame") is not None]
+        self._known_frames = frames
         self._small = Small()
         self._lock = threading.Lock()
         self._jobs: dict[str, threading.Thread] = {}
@@ -91,14 +91,13 @@ class RecordedTracks:
 
     def _frames(self) -> Iterator[Track]:
         sql = "SELECT frame, t_start, duration, draws FROM frames ORDER BY frame"
-        rows = [row for row in self._known_frames if row["t_start"] is not None and row["t_end"] is not None]
-        columns = [[row[name] for row in rows] for name in ("frame", "t_start", "t_end")]
+        columns = self._known_frames.spans()
         self._small.connection.cursor().execute(
             "CREATE TABLE frames AS SELECT 'frames' AS track, id, b, e, 'frame ' || id AS name FROM "
             "(SELECT unnest(?::BIGINT[]) AS id, unnest(?::BIGINT[]) AS b, unnest(?::BIGINT[]) AS e)",
             columns,
         )
-        if rows:
+        if columns[0]:
             yield Track("Recording", "frames", "spans", self._spans("frames"), (("frames", "frame"),), "frame", sql=sql)
 
     def _groups(self) -> Iterator[Track]:

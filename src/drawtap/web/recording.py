@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 import contextlib
 import functools
 import json
@@ -22,12 +21,13 @@ from drawtap.analysis.incomplete import incomplete
 from drawtap.errors import DrawtapError, InputError, UsageError
 from drawtap.tables.recording import ContextRow, FunctionRow, MarkerRow, ParameterRow, ThreadRow
 from drawtap.trace import apis
-from drawtap.trace.core import CallRow, Row, Selection
+from drawtap.trace.core import Row
 from drawtap.trace.moment import computed_state, roots
 from drawtap.trace.trace import Trace, decode_content, open_trace, scalar
 from drawtap.web import filters, stages, vulkan
 from drawtap.web.answer import Answer, headed
 from drawtap.web.callset import CallSet
+from drawtap.web.frames import Frames
 from drawtap.web.saving import file_of
 from drawtap.web.textures import shown
 
@@ -49,7 +49,7 @@ MOST_CALLS = 512  # of one page of the list
 MOST_ROWS = 5_000  # of one answer to a question in SQL
 MOST_ANCHORS = 200_000  # rows below one frame
 _TEXT = 600  # characters of a call in the list
-_NEAR = 256  # calls between two that are wanted and read with them
+_NEAR = 64  # calls between two that are wanted and read with them: more cost as much as opening their part anew
 _SETS = 16
 STOP_S = 10  # how long a question may go on after it was stopped
 _IDLE = 3  # traces kept open for questions
@@ -81,7 +81,7 @@ class Recording:
         self._lock = threading.Lock()
         self._asking = threading.local()
         self._reading = threading.Lock()
-        self._rows_of_frames: list[Row] | None = None
+        self._known_frames: Frames | None = None
         self._preparing: threading.Thread | None = None
         self._making = threading.Lock()
         self._time: RecordedTracks | None = None
@@ -154,41 +154,25 @@ class Recording:
         self._preparing.start()
 
     @property
-    def _frames(self) -> list[Row]:
+    def _frames(self) -> Frames:
         with self._reading:
-            if self._rows_of_frames is None:
-                self._rows_of_frames = self._read_frames()
-            return self._rows_of_frames
-
-    def _read_frames(self) -> list[Row]:
-        # The list shows every call: those behind the last frame end stand in a row like a frame.
-        rows = self.trace.core.table_rows("frames")
-        calls, end = self.trace.info["calls"], rows[-1]["end_seq"] if rows else 0
-        if end < calls:
-            rest: Row = {"first_seq": end, "end_seq": calls}
-            rows.append(rest | dict.fromkeys(("t_start", "duration", "draws", "upload_bytes")))
-        return rows
+            if self._known_frames is None:
+                self._known_frames = Frames(self.trace)
+            return self._known_frames
 
     def range_of(self, frame: int) -> tuple[int, int]:
         """Return the first call of a frame, and the one behind its last."""
-        row = self._frames[frame]
-        return row["first_seq"], row["end_seq"]
+        return self._frames.range_of(frame)
 
     def frames(self) -> bytes:
-        """Return the columns of `frames` one after the other as little-endian doubles; NaN where there is no value.
-
-        first_seq, end_seq, t_start, duration (ns), draws, upload_bytes. The calls after the last frame are one more
-        row.
-        """
-        names = ("first_seq", "end_seq", "t_start", "duration", "draws", "upload_bytes")
-        columns = [[np.nan if row[name] is None else row[name] for row in self._frames] for name in names]
-        return np.array(columns, dtype="<f8").tobytes()
+        """Return the frames, as `Frames.content` has them."""
+        return self._frames.content()
 
     def outline(self, frame: int) -> Answer:
         """Return the rows below a frame: draws and the like (`seqs`, one letter each in `kinds`) and debug groups."""
         if not 0 <= frame < len(self._frames):
             raise UsageError(f"there is no frame {frame}", hint=f"there are {len(self._frames)}")
-        first, end = self._frames[frame]["first_seq"], self._frames[frame]["end_seq"]
+        first, end = self.range_of(frame)
         kinds = {name: kind for name, flags in self.vocabulary.functions.items() if (kind := _kind(flags))}
         found: list[tuple[int, str]] = []
         if kinds:
@@ -218,22 +202,20 @@ class Recording:
         marks = self.kept(marked_by) if marked_by else None
         found: list[list[object]] = []
         wanted = sorted(set(seqs))
-        rows = {row["seq"]: row for run in _runs(wanted) for row in self._rows(run)}
+        core = self.trace.core
+        rows = {row["seq"]: row for run in _runs(wanted) for row in core.rows_with_text(run.start, run.stop)}
         for seq in wanted:
             row = rows.get(seq)
             if row is None:
                 continue
-            text = self._text(seq)
+            text = self._unreadable(seq) if row["text"] is None else row["text"]
             plain: list[object] = [
                 row[key] for key in ("seq", "frame", "thread", "context", "name", "t_start", "duration")
             ]
             found.append([*plain, text[:_TEXT] + ("…" if len(text) > _TEXT else ""), marks is None or seq in marks])
         return found
 
-    def _rows(self, run: range) -> list[CallRow]:
-        return self.trace.core.rows(Selection(first_seq=run.start, end_seq=run.stop))
-
-    def _text(self, seq: int) -> str:
+    def _unreadable(self, seq: int) -> str:
         try:
             return str(self.trace.core.call(seq)[0]["text"])
         except InputError as error:
@@ -602,8 +584,7 @@ class Recording:
         """
         if apis.is_vulkan(self.trace):
             return []
-        frame = bisect.bisect_right(self._frames, seq, key=lambda row: int(row["end_seq"]))
-        outline = self.outline(frame)
+        outline = self.outline(self._frames.of(seq))
         rows = zip(cast("list[int]", outline["seqs"]), cast("list[str]", outline["kinds"]), strict=True)
         return [at for at, kind in rows if kind in ("draw", "clear")]
 
