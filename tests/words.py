@@ -1,4 +1,4 @@
-"""Plain English, as a tool can see it: sentences of the pages, the helps and the docstrings.
+"""Plain English, as a tool can see it: sentences of the pages, the helps, the docstrings and the messages.
 
 `python tests/words.py [FILE ...]` prints what is wrong with them.
 """
@@ -27,6 +27,12 @@ PATTERNS = {
     "begin with the actor": re.compile(r"^Of (?!course)"),
     "it, that, one: name them": re.compile(r"(?:\b(?:it|one|that|those|such)\b.*){5}", re.IGNORECASE),
 }
+#: A string with one of these words is a sentence, unless it is code: what is printed, not a list of names.
+_PROSE = re.compile(r"\b(?:a|an|the|is|are|was|were|of|that|what|who|how)\b", re.IGNORECASE)
+_CODE = re.compile(r"[{};]$|<\w|\b(?:SELECT|FROM|CASE WHEN)\b|#include|\bgl_|=>", re.MULTILINE)
+_FEWEST_WORDS = 5
+#: Literals of C++ that follow each other are one string.
+_LITERALS = re.compile(r'"(?:[^"\\\n]|\\.)*"(?:\s*"(?:[^"\\\n]|\\.)*")*')
 #: Where a full stop ends no sentence.
 _ABBREVIATIONS = re.compile(r"\b(e\.g|i\.e|etc|vs|cf|No|Fig|Mr|al)\.")
 
@@ -120,6 +126,40 @@ def _of_docstring(
             yield from _faults(place, line + at, block)
 
 
+def of_messages(path: Path) -> list[Fault]:
+    """Return the faults of the strings of a source of Python, C++ or JavaScript: messages, hints, explanations."""
+    place = str(path.relative_to(ROOT))
+    found = _python_strings(path) if path.suffix == ".py" else _other_strings(path)
+    return [
+        f for line, text in found if _is_prose(text) for _, block in _blocks(text) for f in _faults(place, line, block)
+    ]
+
+
+def _is_prose(text: str) -> bool:
+    usage = text.startswith("usage: ")
+    return len(text.split()) >= _FEWEST_WORDS and bool(_PROSE.search(text)) and not (usage or _CODE.search(text))
+
+
+def _python_strings(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the strings of a module with their lines; a value within one is code. Docstrings are left out."""
+    left_out: set[int] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Expr):
+            left_out.add(id(node.value))
+        elif isinstance(node, ast.JoinedStr):
+            left_out.update(id(part) for part in node.values)
+            yield node.lineno, "".join(str(p.value) if isinstance(p, ast.Constant) else "`x`" for p in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in left_out:
+            yield node.lineno, node.value
+
+
+def _other_strings(path: Path) -> Iterator[tuple[int, str]]:
+    text = re.sub(r"^[ \t]*//.*$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    for match in _LITERALS.finditer(text):
+        parts = re.findall(r'"((?:[^"\\]|\\.)*)"', match[0])
+        yield text[: match.start()].count("\n") + 1, "".join(parts).replace("\\n", "\n")
+
+
 def of_help(name: str, command: click.Command) -> list[Fault]:
     """Return the faults of the help of a verb and of its own verbs: what they do, and their options."""
     place = f"drawtap {name}".rstrip() + " --help"
@@ -145,10 +185,18 @@ def sources() -> list[Path]:
     return sorted(p for p in (ROOT / "src" / "drawtap").glob("**/*.py") if "_native" not in p.parts)
 
 
+def spoken() -> list[Path]:
+    """Return the sources whose strings users read: modules of the package, its page's scripts, the native parts."""
+    native = [p for p in (ROOT / "native").rglob("*") if p.suffix in (".cc", ".h") and "third_party" not in p.parts]
+    scripts = [p for p in (ROOT / "src" / "drawtap").glob("**/*.js") if "uplot" not in p.name.lower()]
+    return sorted([*sources(), *native, *scripts])
+
+
 def main(names: list[str]) -> int:
     """Print the faults of files, by default of all pages and sources."""
-    paths = [Path(n).resolve() for n in names] or [*pages(), *sources()]
-    faults = [f for p in paths for f in (of_source(p) if p.suffix == ".py" else of_page(p))]
+    paths = [Path(n).resolve() for n in names] or [*pages(), *spoken()]
+    checks = {".md": (of_page,), ".py": (of_source, of_messages)}
+    faults = [f for p in paths for check in checks.get(p.suffix, (of_messages,)) for f in check(p)]
     print("\n".join(str(f) for f in faults))
     return 1 if faults else 0
 

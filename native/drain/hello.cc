@@ -51,8 +51,7 @@ bool Drainer::accept_one() {
   ucred peer{};
   socklen_t size = sizeof peer;
   const bool known = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
-  if (!known)
-    say_refused(0, "", "peer", std::string("a process came, and who it is cannot be asked: ") + strerror(errno));
+  if (!known) say_refused(0, "", "peer", std::string("a process came whose user is unknown: ") + strerror(errno));
   if (stopping_ || !known || peer.uid != geteuid()) {
     close(fd);
     return true;

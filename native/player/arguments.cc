@@ -194,7 +194,7 @@ bool Player::names_recorded(const Row& w, const In& in, int64_t bytes, const cha
   int64_t most = known ? static_cast<int64_t>(in.bytes) : MOST_UNKNOWN_NAMES * 4;
   if (bytes <= most) return true;
   report("argument", w.seq, w.columns->function->name,
-         std::to_string(bytes / 4) + " names are asked for in " + name + ", " +
+         std::to_string(bytes / 4) + " names should be in " + name + ", " +
              (known ? std::to_string(most / 4) + " are in the recording" : "none is in the recording") + "; left out");
   ++skipped;
   return false;

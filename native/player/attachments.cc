@@ -315,7 +315,7 @@ std::vector<AttachmentImage> read_attachments(GlContext* c, unsigned wanted, int
                                               std::vector<std::string>& why) {
   std::vector<AttachmentImage> found;
   if (!gl::can_ask(c) || c->api > 2 || !c->api) {
-    why.emplace_back("there is no context that could be asked");
+    why.emplace_back("there is no context to read from");
     return found;
   }
   Reader r(c, why);

@@ -177,7 +177,7 @@ class ObjectReader {
 
   void texture() {
     uint32_t binding = binding_of(w_.target);
-    if (w_.target == GL_TEXTURE_BUFFER) return fail("its content is that of a buffer");
+    if (w_.target == GL_TEXTURE_BUFFER) return fail("a buffer has its content");
     if (!binding) return fail("textures of its target are not read");
     if (w_.name && driver::glIsTexture && !driver::glIsTexture(name_))
       return fail("the driver has no such texture there");

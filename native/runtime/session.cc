@@ -1021,16 +1021,16 @@ void start_recording(Thread* t, bool shown) {
   t->missed = 1;  // what is noted here is no call
   char text[240];
   if (lost)
+    snprintf(text, sizeof text,
+             "calls before this one are missing: the recorder took none for too long (%llu missing in the whole run so "
+             "far). Objects and state may differ from the trace",
+             (unsigned long long)s.pool->calls_unrecorded.load(std::memory_order_relaxed));
+  else
     snprintf(
         text, sizeof text,
-        "calls were not recorded before this one, since the recorder took none for too long (%llu in the whole run so "
-        "far): objects and state may not be what they are in the trace",
-        (unsigned long long)s.pool->calls_unrecorded.load(std::memory_order_relaxed));
-  else
-    snprintf(text, sizeof text,
-             "recording began in the middle of the program, %llu frames after it began to draw or was last recorded: "
-             "what it had made and set in OpenGL was asked of the driver, what in Vulkan is missing",
-             (unsigned long long)s.pool->frames_unseen.exchange(0, std::memory_order_relaxed));
+        "recording began in the middle of the program: %llu frames before are missing. Objects and state of OpenGL "
+        "come from the driver; objects of Vulkan are missing",
+        (unsigned long long)s.pool->frames_unseen.exchange(0, std::memory_order_relaxed));
   report_libraries(t);
   emit_note(t, lost ? "calls-lost" : "began-late", text);
   gl::reread_context(t);

@@ -449,7 +449,7 @@ std::vector<Place> PerfettoGpu::finish(const std::function<int64_t(int64_t)>& to
         {"corrupt", "packets", std::to_string(cut_) + " packets of a GPU cannot be read to their end", cut_});
   if (untimed_)
     problems.push_back({"unread", "packets",
-                        std::to_string(untimed_) + " events of a GPU have no time, or that of a clock that no snapshot "
+                        std::to_string(untimed_) + " events of a GPU have no time, or one of a clock that no snapshot "
                                                    "of the trace ties to the others",
                         untimed_});
   if (of_descriptor_)

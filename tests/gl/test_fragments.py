@@ -623,7 +623,7 @@ class TestPictures:
         assert done.returncode == 0, done.stderr
         [why] = {fate[0] for fate in GL if isinstance(fate[0], str)}
         rows = json.loads(done.stdout)
-        said = f"at least so many fragments, unknown for 1 of {len(GL)} draws: {why}"
+        said = f"lower bounds: fragments unknown for 1 of {len(GL)} draws: {why}"
         assert [row["note"] for row in rows] == [said] * len(rows)
         assert sum(row["fragments"] for row in rows) == sum(fate[0] for fate in GL if isinstance(fate[0], int))
 

@@ -224,6 +224,14 @@ def _openvg_program(folder: Path) -> None:
     subprocess.run(["cc", str(source), "-o", str(folder / "tiger"), *paths], check=True)
 
 
+def _folder_of_recordings(folder: Path) -> None:
+    """Make the folder of the page on alike applications: two programs, one of them recorded twice."""
+    (folder / "recordings").mkdir()
+    sources = {"scene": "mark.dtap", "again": "other.dtap", "triangle": ROOT / "tests/data/trace-v1-es2_triangle.dtap"}
+    for name, source in sources.items():
+        shutil.copy(folder / source, folder / "recordings" / f"{name}.dtap")
+
+
 def _endless_programs(folder: Path) -> None:
     for name in ENDLESS:
         source = ROOT / "tests/live/programs/frames.c"
@@ -257,8 +265,9 @@ def _blocks_run(
     background: Background,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    if page.stem == "openvg":
-        _openvg_program(folder)
+    prepare = {"openvg": _openvg_program, "cluster": _folder_of_recordings}.get(page.stem)
+    if prepare:
+        prepare(folder)
     if "-- glmark2 &" in page.read_text(encoding="utf-8"):
         _endless_programs(folder)
         monkeypatch.setenv("PATH", f"{folder / 'endless'}:{os.environ['PATH']}")

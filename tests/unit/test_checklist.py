@@ -67,7 +67,7 @@ def test_a_rule_that_cannot_look_does_not_pass(drawtap, tmp_path):
     empty = Writer().write(tmp_path / "empty.dtap")
     answer = drawtap("checklist", empty)
     assert answer.code == 0
-    assert "did not look" in answer.out
+    assert "not checked" in answer.out
 
 
 def test_a_damaged_recording_says_so(drawtap, tmp_path, trace):

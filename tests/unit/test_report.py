@@ -211,7 +211,7 @@ def test_what_is_in_a_report_is_on_the_page():
     html = render(full())
     head = html.split('<script type="application/json"')[0]
     expected = (
-        "60.0", "Bad &amp; worse", "&lt;script&gt;x", "and 4 more", "1 rules could not look", "no frames", "known",
+        "60.0", "Bad &amp; worse", "&lt;script&gt;x", "and 4 more", "1 rule not checked", "no frames", "known",
         "GL_X is not decoded", "a &lt; b", "Pictures: stopped", "same value", "longest", "glClear(&lt;b&gt;)",
     )  # fmt: skip
     for text in expected:

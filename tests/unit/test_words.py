@@ -11,7 +11,8 @@ from drawtap.cli import _group
 def _faults() -> list[words.Fault]:
     pages = [fault for page in words.pages() for fault in words.of_page(page)]
     sources = [fault for source in words.sources() for fault in words.of_source(source)]
-    return [*pages, *words.of_help("", _group()), *sources]
+    messages = [fault for source in words.spoken() for fault in words.of_messages(source)]
+    return [*pages, *words.of_help("", _group()), *sources, *messages]
 
 
 def test_sentences_are_plain():
@@ -45,3 +46,17 @@ def test_plain_sentences_pass(tmp_path, monkeypatch):
         "What was bound? Run `drawtap state`. Which one, e.g. the first?\n\n- Where a driver fails, drawtap says why.\n"
     )
     assert [f.why for f in words.of_page(page)] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        ("a.py", '"""What a docstring says."""\n\nfail(f"{name}: the driver is asked for it")\n'),
+        ("a.cc", '// What a comment says\n\nfail("the driver is "\n     "asked for it");\n'),
+        ("a.js", '// What a comment says\n\nfail("the driver is asked for it");\n'),
+    ],
+)
+def test_a_hard_message_is_found(tmp_path, monkeypatch, name, source):
+    monkeypatch.setattr(words, "ROOT", tmp_path)
+    (tmp_path / name).write_text(source)
+    assert [(f.line, f.why) for f in words.of_messages(tmp_path / name)] == [(3, "who says, who asks?")]

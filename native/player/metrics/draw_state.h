@@ -243,7 +243,7 @@ inline bool target_size(uint32_t framebuffer, Extent& size, const char*& why) {
       driver::glBindRenderbuffer(GL_RENDERBUFFER, static_cast<uint32_t>(was));
     } else {
       if (!driver::glGetTexLevelParameteriv || version() < (is_es() ? 31u : 11u))
-        return why = "the size of the target cannot be asked", false;
+        return why = "the size of the target cannot be read", false;
       int level = 0, face = 0;
       driver::glGetFramebufferAttachmentParameteriv(GL_DRAW_FRAMEBUFFER, point, GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_LEVEL,
                                                     &level);
@@ -275,7 +275,7 @@ inline bool target_size(uint32_t framebuffer, Extent& size, const char*& why) {
         break;
       }
     }
-    if (one.width <= 0 || one.height <= 0) return why = "the size of the target cannot be asked", false;
+    if (one.width <= 0 || one.height <= 0) return why = "the size of the target cannot be read", false;
     size = any ? Extent{std::min(size.width, one.width), std::min(size.height, one.height)} : one;
     any = true;
   }

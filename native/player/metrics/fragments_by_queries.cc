@@ -83,7 +83,7 @@ void FragmentSource::count_sampled(State& s, Drawn& d, Draw& draw, uint32_t prog
   if (!queries) d.samples_passed.lost = "OpenGL ES does not tell which samples pass the tests";
   Job job = counted(false, &Drawn::passed, nullptr);
   if (d.discards) {
-    d.passed.lost = "what is neither discarded nor fails a test is told in samples only: see samples_passed";
+    d.passed.lost = "of fragments that pass discards and tests, the driver counts samples only: see samples_passed";
   } else if (!is_es()) {
     d.passed.lost = list_behind(s, t, draw, program, std::move(job));
   } else if (here && alone && program && !program_source(program)->writes_depth &&

@@ -301,7 +301,7 @@ void FragmentSource::count_plain(State& s, Drawn& d, Draw& draw, bool alpha) {
   const char* why = nullptr;
   Target t;
   if (was)
-    why = "a framebuffer object of OpenGL ES 1: its size cannot be asked";
+    why = "a framebuffer object of OpenGL ES 1: its size cannot be read";
   else if (integer(GL_SAMPLE_BUFFERS) > 0)
     why = "the target has several samples a pixel";
   else if (draw.flags & FLAG_LIST_CALL)

@@ -112,7 +112,7 @@ class PerfSource : public Source {
       EventReading now;
       if (::read(files_[i], &now, sizeof now) != sizeof now ||
           now.running - from_[i].running < (now.enabled - from_[i].enabled) * 9 / 10) {
-        why = "the processor does not have so many counters at once";
+        why = "the processor has too few counters for all at once";
         return false;
       }
     }

@@ -117,7 +117,7 @@ def checklist(
 ) -> Checklist:
     """Ask a trace `rules` (ids; none: all) that matter on `hardware` (None: any).
 
-    A rule that fails is a rule that did not look, never a pass.
+    A rule that fails is a rule without an answer, never a pass.
     """
     from drawtap.trace.snapshot import Snapshot
 

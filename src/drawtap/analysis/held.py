@@ -258,7 +258,7 @@ def _content_of(
         part.path.unlink(missing_ok=True)
     first = parts[0] if parts else Part("", 0, 0, 0)
     buffer = row["target"] == "GL_TEXTURE_BUFFER"
-    why = "" if parts else "its content is that of a buffer" if buffer else "nothing was stored in it"
+    why = "" if parts else "a buffer has its content" if buffer else "nothing was stored in it"
     return HeldContent(
         _CLASSES[row["class"]], row["name"], row["share_group"], row["label"], row["created_seq"],
         row["deleted_seq"], row["target"] or "", wanted[0].format if parts else "", first.width,

@@ -178,8 +178,8 @@ def short_calls(trace: Trace, thread: int | None = None) -> str:
     if not calls or int(calls) < _MANY_CALLS * int(frames) or float(took) > 2 * float(gap):
         return ""
     return (
-        "calls are as short as the way between them: where the program loses the processor between two of them, that "
-        "counts as outside of the API, and cannot be told from the program's own work"
+        "calls are as short as the time between them. If the program loses the processor between two calls, this time "
+        "counts as outside of the API: the recording cannot tell it from the program's own work"
     )
 
 

@@ -29,8 +29,8 @@ SECTIONS: Mapping[str, str] = {
     "edit": "Change it, hand it on",
     "corpus": "Keep many recordings",
     "live": "Manage running programs, put code into them",
-    "system": "What the kernel saw",
-    "know": "What drawtap knows, and traces of the kernel",
+    "system": "Traces of the kernel",
+    "know": "The APIs, traces of the kernel, many recordings",
 }
 
 # What a newcomer needs, in the order in which it is needed: these stand before the sections in `drawtap --help`.

@@ -49,7 +49,7 @@ def checklist(
     """Check a recording against rules: slow, wasted, wrong, undefined.
 
     Every finding has evidence (calls, frames, their costs), says why it matters, how to mend it and on which hardware.
-    A rule that could not look says so and why; it never counts as passed. The exit code is 1 where there are findings.
+    A rule that cannot be checked says why; it never counts as passed. The exit code is 1 where there are findings.
 
     A suppression file is TOML: a list [[suppress]] of tables with rule (may have wildcards), and optionally what,
     frames, seqs ("first:end") and reason. Suppressions that suppress nothing are named.

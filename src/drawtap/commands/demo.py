@@ -56,7 +56,7 @@ def demo(
         raise UsageError(f"{output} is a file", hint="-o names another folder")
     output.mkdir(parents=True, exist_ok=True)
     trace_file, page = output / "demo.dtap", output / "demo.html"
-    _say("1. Record an animation, a program as any other", "record", "--hash-frames", "-o", trace_file, "--", *program)
+    _say("1. Record a small animation, like any program", "record", "--hash-frames", "-o", trace_file, "--", *program)
     recording = launch.record(program, trace_file, launch.RecordOptions(hash_frames=True), force=True)
     calls, whole, verdicts = outcome(recording, trace_file, None)
     report_verdicts(verdicts)
@@ -69,9 +69,9 @@ def demo(
         _show(sql(trace, _FUNCTIONS))
         _say("4. What does the program waste?", "checklist", trace_file, "--rule", _RULE)
         _show(checklist(trace, rule=(_RULE,)))
-        _say("5. Make every call again: are the pictures equal?", "replay", trace_file, "--verify")
+        _say("5. Play the recording: does it draw the same pictures?", "replay", trace_file, "--verify")
         _show(replay(trace_file, verify=True))
-        _say("6. All of it on one page", "report", trace_file, "--pictures", _PICTURES, "-o", page)
+        _say("6. Write a report: all of it on one page", "report", trace_file, "--pictures", _PICTURES, "-o", page)
         _show(report(trace, output=page, pictures=_PICTURES, force=True))
     return Text(_ending(trace_file, page, opened=not no_open and _opens(page)) + "\n")
 

@@ -339,8 +339,8 @@ def _notes(done: Profile) -> list[str]:
     for one in measuring.disagreements(done.path):
         found.append(
             f"{one.metric} is not {one.other} in {one.differ:,} of {counted(one.rows, one.per)}, first at call "
-            f"{one.seq} ({one.driver:.0f}, not {one.ours:.0f}): drivers may take a quad or polygon as one primitive, "
-            "and leave out vertices that make none and what rasterizer discard drops"
+            f"{one.seq} ({one.driver:.0f}, not {one.ours:.0f}). Drivers may take a quad or polygon as one primitive. "
+            "They may leave out vertices that make none, and primitives that rasterizer discard drops"
         )
     found += [f"{f.what}: {f.text}" for f in done.findings if f.what in ("skipped", "context")][:5]
     return found

@@ -648,7 +648,7 @@ def _redundancy(trace: Trace) -> list[SmallTable]:
     right = (False, True, True, True, True)
     tables = []
     for title, key, note in (
-        ("What was done for nothing", "r.kind", "share of all calls"),
+        ("Calls without effect", "r.kind", "share of all calls"),
         ("by function", "c.name", "share of all calls"),
     ):
         found = rows(

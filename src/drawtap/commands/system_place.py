@@ -131,7 +131,7 @@ def _pairs(fleet: Fleet) -> Rows:
         ("vm", "by", "stolen", "preemptions"),
         rows[:20],
         kinds={"stolen": "ns", "preemptions": "count"},
-        title="Who takes CPU time from whom",
+        title="Stolen CPU time, and the thief",
     )
 
 

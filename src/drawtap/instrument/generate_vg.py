@@ -31,7 +31,7 @@ def _provided(api: Api, prefixes: tuple[str, ...]) -> list[Command]:
 
 def _header(guard: str, body: Iterable[str], *, includes: Iterable[str] = ()) -> str:
     lines = [
-        "/* Made from drawtap's registry file of OpenVG; names and values are those of the Khronos headers. */",
+        "/* Made from drawtap's registry file of OpenVG; names and values are as in the Khronos headers. */",
         f"#ifndef {guard}",
         f"#define {guard}",
         *[f"#include {name}" for name in includes],

@@ -96,7 +96,7 @@ class Screen:
     def _answers(self) -> Iterator[None]:
         from Xlib.error import ConnectionClosedError, DisplayConnectionError, DisplayNameError, XError
 
-        where = "DISPLAY says which one is asked, XAUTHORITY names the file of cookies"
+        where = "DISPLAY names the X server, XAUTHORITY the file of cookies"
         try:
             with _within(_SECONDS):
                 yield

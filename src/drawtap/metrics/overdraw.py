@@ -42,7 +42,7 @@ class Overdraw:
         """Say that the counts are lower bounds and why, "" where they are whole."""
         if not self.why:
             return ""
-        return f"at least so many fragments, unknown for {self.unknown:,} of {self.draws:,} draws: {self.why}"
+        return f"lower bounds: fragments unknown for {self.unknown:,} of {self.draws:,} draws: {self.why}"
 
     @property
     def mean(self) -> float:

@@ -87,7 +87,7 @@ def play(
             on_line(line)
     result = next((line for line in lines if line["kind"] == "result"), None)
     if code == 2:
-        raise UsageError(complaint or "the player does not understand what it is asked")
+        raise UsageError(complaint or "the player does not understand its arguments")
     if code == 3:
         raise UnavailableError(complaint or "nothing here can play it", hint="drawtap replay --engines lists what can")
     if code == 4:

@@ -171,7 +171,7 @@ class Pool:
             running[0].close()  # it is on its way beyond what is wanted now
         with self._busy:
             if ticket != self._newest or self._closed:
-                raise SupersededError("a newer question was asked")
+                raise SupersededError("a newer question came")
             cut = None if whole else self._cut_of(seq)
             if looks_from is not None:
                 cut = self._looking(cut)
@@ -183,7 +183,7 @@ class Pool:
                 answer = question(player)
             except ChildError:
                 if ticket != self._newest:
-                    raise SupersededError("a newer question was asked") from None
+                    raise SupersededError("a newer question came") from None
                 raise
             finally:
                 self._running = None

@@ -125,7 +125,7 @@ TABLES = by_name(
         table(
             "links",
             "model",
-            "What leads to what. Ids are those of the table that the kind names: request, span, thread, call, frame.",
+            "Causes and effects. Ids stand in the table that the kind names: request, span, thread, call, frame.",
             ("from_kind", TEXT, "kind of the cause"),
             ("from_id", I64, "its id"),
             ("from_ns", I64, "when an arrow leaves it", "ns"),
@@ -133,7 +133,7 @@ TABLES = by_name(
             ("to_id", I64, "its id"),
             ("to_ns", I64, "when the arrow arrives", "ns"),
             ("kind", TEXT, "way (between parts of a request's life), waits for, wakes, submits, same fence"),
-            ("tier", I32, "1 told by the kernel, 2 same thread and time, 3 over a helper thread that was woken"),
+            ("tier", I32, "1 the kernel says so, 2 same thread and time, 3 over a helper thread that was woken"),
             ("confidence", F64, "0 to 1"),
         ),
         table(
@@ -211,7 +211,7 @@ TABLES = by_name(
         table(
             "unmatched",
             "model",
-            "What could not be told, and why.",
+            "Requests and events that drawtap could not place, and why.",
             ("driver", TEXT, "the mapping"),
             ("event", TEXT, "what is missing, or was left over"),
             ("reason", TEXT, "why"),

@@ -287,7 +287,7 @@ class BarrierRow(TypedDict):
     function: Annotated[TEXT, "the function that was called"]
     command_buffer: Annotated[U64, "the command buffer that holds it"]
     kind: Annotated[TEXT, "memory, buffer, image; execution where the call has none of these"]
-    index: Annotated[U32, "number among those of the call and kind, from 0"]
+    index: Annotated[U32, "number within the call and kind, from 0"]
     object: Annotated[U64 | None, "the buffer or image"]
     src_stages: Annotated[TEXT, "the stages that it waits for"]
     dst_stages: Annotated[TEXT, "the stages that wait"]
@@ -402,7 +402,7 @@ MetricRow = TypedDict(
             U64 | None, "of the frame or range; of Vulkan's draws and passes: `number` and `pass_number` of `executed`"
         ],
         "end_seq": Annotated[U64 | None, "the call behind the last one"],
-        "frame": Annotated[U64 | None, "the frame that it began in; of Vulkan's draws and passes, that of the submit"],
+        "frame": Annotated[U64 | None, "the frame that it began in; of Vulkan's draws and passes, the submit's"],
         "range": Annotated[TEXT | None, "name of the range"],
         "unit": Annotated[TEXT | None, "ns, bytes, count, percent or the driver's"],
         "spread": Annotated[F64 | None, "largest less smallest value of the repetitions"],
@@ -421,8 +421,8 @@ MetricRow = TypedDict(
 declared(
     "metrics",
     "reader",
-    "What `drawtap profile` measured for a call, draw, frame or range; `per` = `mark`: a number that a hook of a user's"
-    " module gave out.",
+    "Values that `drawtap profile` measured for a call, draw, frame or range; `per` = `mark`: a number that a hook of a"
+    " user's module gave out.",
 )(MetricRow)
 
 
@@ -734,7 +734,7 @@ class ExecutedMetricRow(TypedDict):
 
 @declared("findings", "computed")
 class FindingRow(TypedDict):
-    """Evidence of a rule of the checklist; `drawtap checklist` names rules that could not look."""
+    """Evidence of a rule of the checklist; `drawtap checklist` names rules that were not checked."""
 
     rule: Annotated[TEXT, "the rule"]
     severity: Annotated[TEXT, "how much it matters"]

@@ -19,14 +19,14 @@ _LEVELS = {"error": "error", "warning": "warning", "note": "note"}
 
 
 def headline(asked: Checklist) -> str:
-    """Return one line: how many findings of each severity, what passed, what did not look."""
+    """Return one line: how many findings of each severity, what passed, what was not checked."""
     found = asked.findings
     parts = [_count(sum(1 for j in found if j.rule.severity == s), s) for s in ("error", "warning", "note")]
     text = ", ".join(p for p in parts if p) or "no findings"
     rest = [
         (_n(asked, "pass"), "passed"),
         (_n(asked, "suppressed"), "suppressed"),
-        (_n(asked, "not looked"), "did not look"),
+        (_n(asked, "not looked"), "not checked"),
     ]
     counted = ", ".join(f"{n} {what}" for n, what in rest if n)
     return f"{text}; {counted}" if counted else text
@@ -71,7 +71,7 @@ def hardware(rule: Rule) -> str:
 
 
 def text(asked: Checklist, name: str, *, most: int, everything: bool) -> str:
-    """Return the checklist, a paragraph a line: findings with evidence, then rules that did not look and why."""
+    """Return the checklist, a paragraph a line: findings with evidence, then rules without an answer and why."""
     return "\n".join(_lines(asked, name, most, everything=everything)) + "\n"
 
 
@@ -90,7 +90,7 @@ def _lines(asked: Checklist, name: str, most: int, *, everything: bool) -> Itera
     for reason, ids in _not_looked(asked):
         yield ""
         other = reason.startswith("the recording has no calls of")  # a page of names says no more than their number
-        yield f"did not look: {counted(len(ids), 'rule') if other else ', '.join(ids)}"
+        yield f"not checked: {counted(len(ids), 'rule') if other else ', '.join(ids)}"
         yield f"  because {reason}"
     for unused in asked.unused:
         yield ""
@@ -186,7 +186,7 @@ def sarif(asked: Checklist, name: str, *, most: int) -> str:
     missed = [
         {
             "level": "note",
-            "message": {"text": f"{j.rule.id} did not look: {j.reason}"},
+            "message": {"text": f"{j.rule.id} was not checked: {j.reason}"},
             "associatedRule": {"id": j.rule.id},
         }
         for j in asked.judgements
@@ -250,7 +250,7 @@ def _sarif_place(row: Evidence, uri: str) -> dict[str, object]:
 
 
 def junit(asked: Checklist, name: str, *, most: int) -> str:
-    """Return JUnit XML: a test case a rule; rules that did not look, and suppressed findings, are skipped."""
+    """Return JUnit XML: a test case a rule; rules without an answer, and suppressed findings, are skipped."""
     skipped = _n(asked, "not looked") + _n(asked, "suppressed")
     suite = ElementTree.Element(
         "testsuite",

@@ -56,7 +56,7 @@ def tables(data: Record, usage: Mapping[str, Sequence[Record]]) -> list[Rows]:
             [{**m, "most_by": _thief(m)} for m in _records(data, "vms")],
         ),
         _table(
-            "Who takes CPU time from whom",
+            "Stolen CPU time, and the thief",
             ("vm", "by", "stolen_ns", "preemptions"),
             sorted(
                 [{"vm": m["vm"], **t} for m in _records(data, "vms") for t in m["stolen_by"] if t["is_vm"]],

@@ -121,7 +121,7 @@ class WhatIf:
         self._newest = ticket = self._newest + 1
         with self._busy:
             if ticket != self._newest:
-                raise SupersededError("a newer question was asked")
+                raise SupersededError("a newer question came")
             self._write(text)
             assert self._player is not None
             at = self._moved(seq)

@@ -12,8 +12,8 @@ from drawtap.analysis.rule import rule
     api="any",
 )
 def same_texture_again() -> str:
-    """The same bytes were brought before, into this texture or another: a texture that is kept needs them once.
-    Kyostila's SVG player uploaded the same images in every frame.
+    """The program uploaded these pixels before, into this texture or another one. A texture that is kept needs one
+    upload.
     """
     return """
 WITH uploads AS (

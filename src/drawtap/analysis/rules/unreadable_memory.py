@@ -7,7 +7,7 @@ from drawtap.analysis.rule import rule
 
 @rule(
     title="Arrays that reach out of the program's memory",
-    fix="Compare the sizes in the call with those of the array.",
+    fix="Compare the sizes in the call with the size of the array.",
     severity="error",
     api="any",
 )

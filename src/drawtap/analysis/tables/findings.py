@@ -36,7 +36,7 @@ class _FindingRows:
     def _add(self, rule: str, severity: str, question: str) -> None:
         try:
             given = self._snapshot.columns(question)
-        except DrawtapError:  # the checklist says which rules could not look, and why
+        except DrawtapError:  # the checklist says which rules were not checked, and why
             return
         values = {
             name: f"e.{name}" if name in given else _DEFAULTS.get(name, "NULL") for name in (c.name for c in _COLUMNS)

@@ -9,7 +9,7 @@ from drawtap.metrics.metric import Capabilities, Fixed, Metric, backend, fixed
 _KNOWN = (
     Fixed("time", "wall", "ns", "duration", "time that passed; what measuring cost is not in it"),
     Fixed("time", "thread", "ns", "duration", "processor time of the thread that made the calls"),
-    Fixed("time", "process", "ns", "duration", "processor time of all threads, those of a software driver too"),
+    Fixed("time", "process", "ns", "duration", "processor time of all threads; threads of a software driver count too"),
     Fixed("time", "start", "ns", "timestamp", "CLOCK_MONOTONIC of the replay when it began"),
     Fixed("memory", "resident", "bytes", "gauge", "memory of the player that is in RAM, at the end"),
     Fixed("memory", "virtual", "bytes", "gauge", "address space of the player, at the end"),

@@ -43,9 +43,9 @@ _KNOWN = (
     Fixed("count", "samples_written", "count", "counter", "samples that passed, of draws that write a colour buffer"),
     Fixed(
         "texture", "fetches", "count", "counter",
-        "texture reads by fragment shaders, counted while they run: by copies of them in which each call of a built-in "
-        "function that reads a texture counts, whatever branches and loops they take. All generated fragments count, "
-        "tests off, discarded ones up to their discard; a read is one call, however many texels its filter takes. "
+        "texture reads by fragment shaders. Copies of the shaders count them while they run: each call of a built-in "
+        "function that reads a texture is one read, however many texels its filter takes. All generated fragments "
+        "count, with tests off; discarded ones up to their discard. "
         "Fixed function reads each unit that is on once a fragment",
     ),
     Fixed(

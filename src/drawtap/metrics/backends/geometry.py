@@ -12,8 +12,8 @@ _MODEL = "modelled: a first-in-first-out cache of {} transformed vertices, empty
 _KNOWN = (
     Fixed(
         "primitives", "submitted", "count", "counter",
-        "points, lines and triangles that come out of the last vertex stage: out of a geometry or tessellation shader "
-        f"where there is one, else as assembled (a quad is two triangles, a polygon of n corners n - 2); {_CLASSES}",
+        "points, lines and triangles that come out of the last vertex stage, such as a geometry shader. Without "
+        f"one: as assembled (a quad is two triangles, a polygon of n corners n - 2); {_CLASSES}",
     ),
     Fixed(
         "primitives", "degenerate", "count", "counter",

@@ -20,14 +20,14 @@ _STAGES = {
     "compute_shader_invocations": "runs of compute shaders",
     "clipping_input_primitives": "primitives that came to clipping, as geometry:primitives/submitted (a quad may be "
     "one, and none come with rasterizer discard)",
-    "clipping_output_primitives": "primitives that clipping put out: drivers choose whether parts of one that they cut "
-    "count each, whether those do that face away, and what they cut, so that no count of geometry:primitives is this",
+    "clipping_output_primitives": "primitives that clipping put out. Drivers choose which primitives they cut, and "
+    "whether each part counts, or a part that faces away. No count of geometry:primitives equals this number",
 }
 _KNOWN = (
     Fixed(
         "time", "elapsed", "ns", "duration",
-        "time on the GPU between two time stamps (else GL_TIME_ELAPSED). A driver that puts drawing off, as tiled GPUs "
-        "and llvmpipe do, has the time of a frame right but not that of a draw: --isolate finishes after each",
+        "time on the GPU between two time stamps (else GL_TIME_ELAPSED). Tiled GPUs and llvmpipe put drawing off: "
+        "their time of a frame is right, their time of a draw is not. --isolate finishes after each draw",
     ),
     Fixed("time", "start", "ns", "timestamp", "when the GPU began with it, by its own clock"),
     Fixed("samples", "samples_passed", "count", "counter", "samples that passed depth and stencil tests"),

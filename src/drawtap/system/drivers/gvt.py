@@ -145,7 +145,6 @@ def _upstream(draft: Draft, *, attribute: bool) -> None:
     )
     draft.lacks(
         "gvt_workload_queue",
-        "this kernel does not tell when a guest queued its work: requests of virtual GPUs are those added by a "
-        "thread that "
-        "parsed commands of one last, and their wait in the hypervisor is not known",
+        "this kernel does not tell when a guest queued its work. A request counts as a virtual GPU's if the thread "
+        "that added it parsed commands of this GPU last. The wait in the hypervisor is not known",
     )

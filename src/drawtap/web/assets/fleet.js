@@ -52,7 +52,7 @@ class Filed {
   async machines() { return this.data.machines; }
   async cell(/** @type {string} */ trace, /** @type {string} */ key) {
     const found = this.data.cells[`${trace}/${key}`];
-    if (!found) throw new Error("This file has no details of this cell: drawtap corpus serve has those of all.");
+    if (!found) throw new Error("This file has no details of this cell: drawtap corpus serve shows them.");
     return found;
   }
   async picture(/** @type {any} */ cell, /** @type {string} */ what) {

@@ -160,7 +160,7 @@ export const lengthsPanel = {
         h("div", {class: "three"},
           ...parts.map(({measure, box, text}) => h("div", {}, h("h2", {text: measure}), box, text))),
         h("p", {}, h("i", {text: "each bar is 19 % longer than the one before"})),
-        h("h2", {text: "How busy each client kept each engine"},
+        h("h2", {text: "Load of each engine by each client"},
           h("small", {text: `% of the time, in steps of ${duration(used.answer.width)}`})),
         usage);
     if (used.answer.series.length)

@@ -424,7 +424,7 @@ export class LivePage {
                 [h("p", {text: "no alarm is on"})]),
         notes.length > 0 && h("h2", {text: "What the policies say"}),
         ...notes.map((/** @type {string} */ text) => h("p", {text})),
-        h("p", {}, h("i", {text: "Who keeps whom waiting on the GPU stands in a kernel trace: "}),
+        h("p", {}, h("i", {text: "A kernel trace shows which program keeps another one waiting on the GPU: "}),
           h("code", {text: "drawtap system record"})));
   }
 
