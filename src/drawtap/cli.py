@@ -38,7 +38,7 @@ from drawtap.commands import (
 from drawtap.commands.toolkit import OLD_NAMES, completion
 from drawtap.errors import DrawtapError, InputError, UsageError, did_you_mean, no_file, original, recordings_in
 from drawtap.plugins import PluginWarning
-from drawtap.trace.engine import load_lazily
+from drawtap.trace.engine import load_lazily, open_ahead
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
@@ -377,6 +377,8 @@ def _callback(command: Command, trace: object | None) -> Callable[..., int]:
             for param in command.params:
                 if param.kind == "trace":
                     path = values.pop(param.name) if trace is None else None
+                    if path is not None and command.asks and Path(path).exists():
+                        open_ahead()
                     opened = _open(path, frame_end, kernel=command.kernel) if path is not None else None
                     positional.append(opened if trace is None else trace)
                 elif param.kind == "argument":

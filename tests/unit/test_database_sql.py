@@ -138,6 +138,30 @@ QUERIES: dict[str, list[tuple[object, ...]]] = {
 }
 
 
+@pytest.mark.parametrize(
+    ("windows", "where", "sorted_by_duckdb"),
+    [
+        ("lag(texture) OVER w, lead(target) OVER (ORDER BY b.seq ASC) FROM glBindTexture b", "texture > 3", False),
+        ("lag(name) OVER w FROM (SELECT name, seq FROM calls)", "true", True),
+        ("lag(frame) OVER w, sum(seq) OVER (PARTITION BY thread) FROM calls", "true", True),
+        ("lag(frame) OVER (ORDER BY seq DESC) FROM calls", "true", True),
+        ("lag(frame, 3) OVER w FROM calls", "true", True),
+        ("lag(frame) OVER w FROM calls", "seq IN (SELECT seq FROM glBindTexture)", True),
+        ("lag(a.frame) OVER (ORDER BY a.seq) FROM calls a JOIN calls b USING (seq)", "true", True),
+    ],
+)
+def test_neighbours_of_calls_are_not_sorted_where_they_come_in_order(tmp_path, windows, where, sorted_by_duckdb):
+    trace = many(tmp_path, 600)
+    query = f"SELECT {windows} WHERE {where} WINDOW w AS (ORDER BY seq)"
+    ready = trace.database._prepared(trace.database.connection.cursor(), query, ())
+    assert ("ORDER BY" in ready) is sorted_by_duckdb
+    asked = f"SELECT * FROM ({query}) ORDER BY ALL"
+    found = trace.sql(asked).fetchall()
+    trace.sql("SET default_null_order = 'nulls_last'")  # after a setting of the user's nothing is taken for granted
+    assert "ORDER BY" in trace.database._prepared(trace.database.connection.cursor(), query, ())
+    assert trace.sql(asked).fetchall() == found
+
+
 @pytest.mark.parametrize("query", QUERIES)
 def test_query(trace: Trace, query: str) -> None:
     if "AS c(s, f)" in query:

@@ -110,6 +110,7 @@ class Command:
     params: tuple[Param, ...] = field(default=())
     kernel: bool = False  # it reads traces of the kernel too
     serves: bool = False  # it goes on until somebody stops it: there is no progress to show
+    asks: bool = False  # it asks in SQL: DuckDB is loaded while the file is opened
 
     @property
     def summary(self) -> str:
@@ -151,11 +152,12 @@ def command(
     json: bool = True,
     kernel: Callable[..., object] | None = None,
     serves: bool = False,
+    asks: bool = False,
 ) -> Callable[[F], F]:
     """Register the decorated function as a verb; `json` says whether it takes `--json`.
 
     `kernel` is the function for traces of the kernel; with these the verb always takes `--json`. A verb that `serves`
-    goes on until somebody stops it.
+    goes on until somebody stops it. For one that `asks` in SQL the command line loads DuckDB while it opens the file.
     """
     if section not in SECTIONS:
         raise ValueError(f"unknown section {section!r}")
@@ -164,7 +166,7 @@ def command(
         verb = name or function.__name__.strip("_").replace("_", "-")
         asked = _refusing(function, verb) if verb in WITHOUT_VULKAN else function
         made_ = made(verb, asked, section, examples, json=json, kernel=kernel)
-        COMMANDS.register(verb)(replace(made_, serves=serves))
+        COMMANDS.register(verb)(replace(made_, serves=serves, asks=asks))
         return function
 
     return add

@@ -46,6 +46,7 @@ def _of_kernel(
 @command(
     section="ask",
     kernel=_of_kernel,
+    asks=True,
     examples=(
         "drawtap sql game.dtap                                   # a prompt",
         'drawtap sql game.dtap "SELECT name, count(*) AS n FROM calls GROUP BY name ORDER BY n DESC LIMIT 5"',

@@ -6,13 +6,17 @@ behind `load_lazily` loads the engine, and the part that reads Arrow; whoever as
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import sys
 import threading
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import duckdb
 
 _PACKAGE, _ENGINE = "duckdb", "_duckdb"
 _OF_ENGINE = ("DuckDBPyConnection", "Error", "IOException", "InterruptException", "connect")
@@ -22,6 +26,35 @@ def load_lazily() -> None:
     """Let `import duckdb` load what questions need, the rest when somebody asks for it."""
     if _PACKAGE not in sys.modules:
         sys.meta_path.insert(0, _Finder())
+
+
+def open_ahead() -> None:
+    """Load DuckDB and open a database in memory, in a thread of its own; `opened_ahead` waits for it."""
+    _ahead.append(_Opening())
+    _ahead[-1].start()
+
+
+def opened_ahead() -> duckdb.DuckDBPyConnection | None:
+    """Return the database that was opened ahead, once; None where there is none, or none could be opened."""
+    try:
+        opening = _ahead.pop()
+    except IndexError:
+        return None
+    opening.join()
+    return opening.connection
+
+
+class _Opening(threading.Thread):
+    connection: duckdb.DuckDBPyConnection | None = None
+
+    def run(self) -> None:
+        with contextlib.suppress(Exception):  # whoever needs a database gets the error
+            import duckdb
+
+            self.connection = duckdb.connect(":memory:")
+
+
+_ahead: list[_Opening] = []
 
 
 class _Finder:

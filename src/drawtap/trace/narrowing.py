@@ -17,6 +17,7 @@ from drawtap.trace.query_tree import (
     integer,
     is_integer,
     is_number,
+    keep_order,
     one_less,
     text_of,
     walk_queries,
@@ -67,9 +68,13 @@ class Names(Protocol):
 class Scope:
     """Walks a serialised query: finds tables, the columns they need, and enumerants compared with numbers."""
 
-    def __init__(self, names: Names, shadowed: Callable[[str], bool]) -> None:
+    def __init__(
+        self, names: Names, shadowed: Callable[[str], bool], in_order: Callable[[Use], bool] = lambda use: False
+    ) -> None:
+        """`in_order` tells whether the rows of a table come in the order of their column `seq`."""
         self._names = names
         self._shadowed = shadowed
+        self._in_order = in_order
         self.uses: list[Use] = []
         self.has_ctes = False
 
@@ -91,6 +96,8 @@ class Scope:
         visible = own + outer
         rest = {key: value for key, value in node.items() if key not in ("from_table", "cte_map")}
         if node.get("type") == "SELECT_NODE":
+            if len(own) == 1 and own[0].node is source and not outer and self._in_order(own[0]):
+                keep_order(node, "seq")
             self._predicates(node.get("where_clause"), own)
             self._expressions(rest, own, visible, ctes)
             return

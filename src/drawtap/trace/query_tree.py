@@ -170,6 +170,38 @@ def walk_queries(node: object) -> Iterator[Node]:
                 yield from walk_queries(value)
 
 
+def keep_order(select: Node, column: str) -> None:
+    """Take `ORDER BY column` from the windows of a SELECT over one table, whose rows come in the order of `column`.
+
+    DuckDB makes lag and lead of one column without an order while rows come, one after the other. It sorts otherwise,
+    and may do so where a SELECT has other windows, groups or subqueries: these stay as they are.
+    """
+    if any(select.get(key) for key in ("group_expressions", "group_sets", "having", "sample")):
+        return
+    parts = [select.get(key) for key in ("select_list", "where_clause", "qualify", "modifiers")]
+    nodes = [node for node in walk(parts) if node.get("class") in ("SUBQUERY", "WINDOW")]
+    alias = str(select["from_table"].get("alias") or "").lower()
+    if nodes and all(_is_neighbour(node, {(column,), (alias, column)}) for node in nodes):
+        for node in nodes:
+            node["orders"] = []
+
+
+def _is_neighbour(node: Node, names: set[tuple[str, ...]]) -> bool:
+    """Tell whether a node is lag or lead of one column, ordered by a column of these names, and nothing beside."""
+    if node.get("type") not in ("WINDOW_LAG", "WINDOW_LEAD") or node.get("exclude_clause") != "NO_OTHER":
+        return False
+    beside = ("partitions", "start_expr", "end_expr", "offset_expr", "default_expr", "filter_expr", "arg_orders")
+    if any(node.get(key) for key in (*beside, "ignore_nulls", "has_ignore_nulls", "distinct")):
+        return False
+    orders, of = node.get("orders") or [], arguments(node)
+    if len(orders) != 1 or len(of) != 1 or orders[0].get("type") not in ("ORDER_DEFAULT", "ASCENDING"):
+        return False
+    column, order = of[0], orders[0].get("expression")
+    if not isinstance(column, dict) or column.get("class") != "COLUMN_REF" or not isinstance(order, dict):
+        return False
+    return order.get("class") == "COLUMN_REF" and tuple(str(name).lower() for name in order["column_names"]) in names
+
+
 def rename(node: Node, name: str, *, catalog: str = "") -> None:
     """Make a node that mentions a table mention another one."""
     node["table_name"] = name

@@ -282,7 +282,7 @@ class RecordingDatabase(Database):
             return None
         if any(node.get("type") == "SHOW_REF" or "show_type" in node for node in walk(tree)):
             return None
-        scope = Scope(self, lambda name: self._shadowed(cursor, name))
+        scope = Scope(self, lambda name: self._shadowed(cursor, name), self._in_order)
         with bound(tree, parameters):
             scope.read(tree)
         ingest = scope.has_ctes and not self._fresh_streams
@@ -290,6 +290,12 @@ class RecordingDatabase(Database):
             self._provide(cursor, use, ingest=ingest)
         [(rewritten,)] = cursor.execute("SELECT json_deserialize_sql(?::JSON)", [json.dumps(tree)]).fetchall()
         return str(rewritten)
+
+    def _in_order(self, use: Use) -> bool:
+        """Tell whether the rows of a table come in the order of `seq`; a user's setting may ask for another one."""
+        of = self.others[use.of] if use.of else self
+        kept = of is self and use.table in self.side.tables
+        return not (self._temporary or kept or use.table == "trace" or of.is_small(use.table))
 
     def _provide(self, cursor: duckdb.DuckDBPyConnection, use: Use, *, ingest: bool) -> None:
         """Give DuckDB the table that `use` mentions, and name it in the query."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 import duckdb
 
 from drawtap.errors import UnavailableError, carried
+from drawtap.trace.engine import opened_ahead
 from drawtap.trace.sql_text import quote_text
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ def _text(value: object) -> str:
 
 def connect(path: Path | None = None) -> duckdb.DuckDBPyConnection:
     """Open DuckDB in memory, or on a file."""
-    return duckdb.connect(":memory:" if path is None else str(path))
+    ready = opened_ahead() if path is None else None
+    return duckdb.connect(":memory:" if path is None else str(path)) if ready is None else ready
 
 
 FORMS = ("csv", "parquet", "arrow")  # of saved answers; arrow is the IPC stream
