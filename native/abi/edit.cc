@@ -49,6 +49,8 @@ int dt_write(const dt_write_source* sources, uint32_t count, const dt_write_opti
       if (s.end_seq) source.end_seq = s.end_seq;
       source.keep_map_writes = s.keep_map_writes;
       source.keep_images = s.keep_images;
+      source.keep_memory_writes = s.keep_memory_writes;
+      source.keep_device_writes = s.keep_device_writes;
       source.changes.assign(s.changes, s.changes + (s.changes ? s.change_count : 0));
       from.push_back(std::move(source));
     }

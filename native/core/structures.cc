@@ -103,6 +103,7 @@ bool Structures::member(const Parts& part) {
       !member_kind(part[4], m.kind))
     return false;
   m.name = part[1], m.ctype = part[3], m.group_name = dashless(part[7]);
+  m.object_class = dashless(part[8]);
   if (m.kind == Of::value || m.kind == Of::array || m.kind == Of::each_array) {
     if (!scalar(part[5], m)) return false;
     m.width = static_cast<uint32_t>(element_bytes(m.element));

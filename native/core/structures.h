@@ -25,7 +25,7 @@ struct StructMember {
     address  // of something that was not looked behind
   };
   enum class Meaning : uint8_t { number, boolean, enumeration, bitmask, handle };
-  std::string name, ctype, group_name, type_name, selector;
+  std::string name, ctype, group_name, type_name, object_class, selector;
   Kind kind = Kind::value;
   Meaning meaning = Meaning::number;
   Element element = Element::none;  // of values

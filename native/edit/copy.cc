@@ -96,7 +96,10 @@ OpenChunk* Walker::open(size_t index) {
 Copy::Copy(Source source, Maker& maker) : source_(std::move(source)), trace_(*source_.trace), maker_(maker) {
   threads_.resize(trace_.threads.size());
   collect_edits();
-  if (source_.keep_map_writes) map_rows_ = trace_.tap_rows(DT_FN_MAP_WRITE);
+  for (auto [id, keep] : {std::pair{DT_FN_MAP_WRITE, source_.keep_map_writes},
+                          {DT_FN_MEMORY_WRITE, source_.keep_memory_writes},
+                          {DT_FN_DEVICE_WRITE, source_.keep_device_writes}})
+    if (keep) chosen_rows_[id] = {keep, trace_.tap_rows(id)};
   walker_ = walk(true);
 }
 
@@ -372,8 +375,8 @@ void Copy::wait(OpenChunk& chunk, ThreadState& state, uint32_t record) {
   const FunctionColumns& c = chunk.columns(f);
   if (!c.function) return;
   uint32_t i = chunk.ordinals()[record];
-  if (id == DT_FN_MAP_WRITE && source_.keep_map_writes && !bit(source_.keep_map_writes, map_rows_[chunk.index] + i))
-    return;
+  if (auto chosen = chosen_rows_.find(id); chosen != chosen_rows_.end())
+    if (!bit(chosen->second.first, chosen->second.second[chunk.index] + i)) return;
   const Translation& t = translate(*c.function);
   Waiting w;
   w.of = &t;

@@ -162,7 +162,8 @@ class Copy {
   std::vector<Edit> edits_;
   std::vector<std::unique_ptr<Translation>> translations_;
   std::vector<ThreadState> threads_;
-  std::vector<uint64_t> map_rows_;
+  // By tap function: which rows of its table are wanted, and per chunk its first row.
+  std::map<unsigned, std::pair<const uint8_t*, std::vector<uint64_t>>> chosen_rows_;
   std::set<std::string> said_;
   std::unique_ptr<Walker> walker_;
   Row row_;

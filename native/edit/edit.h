@@ -40,6 +40,8 @@ typedef struct dt_write_source {
   uint64_t change_count;
   /* one bit a call: what the program's frame looked like is still said of it; NULL: of every one that is kept */
   const uint8_t* keep_images;
+  /* one bit a row of the tables memory_writes and device_writes; NULL: as keep_map_writes */
+  const uint8_t *keep_memory_writes, *keep_device_writes;
 } dt_write_source;
 
 enum { DT_ORDER_JOIN = 0, DT_ORDER_TIME = 1 };

@@ -21,8 +21,8 @@ const Annotation* annotation(const Trace& trace, std::string_view kind) {
 }
 
 bool is_whole(const Source& s) {
-  return !s.keep && !s.first_seq && s.end_seq >= s.trace->calls && !s.keep_map_writes && !s.keep_images &&
-         s.changes.empty() && s.spans.empty();
+  return !s.keep && !s.first_seq && s.end_seq >= s.trace->calls && !s.keep_map_writes && !s.keep_memory_writes &&
+         !s.keep_device_writes && !s.keep_images && s.changes.empty() && s.spans.empty();
 }
 
 std::span<const char> bytes_of(const Trace& trace, const ChunkInfo& chunk) {

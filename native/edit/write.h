@@ -14,6 +14,7 @@ struct Source {
   const uint8_t* keep = nullptr;
   uint64_t first_seq = 0, end_seq = UINT64_MAX;
   const uint8_t* keep_map_writes = nullptr;
+  const uint8_t *keep_memory_writes = nullptr, *keep_device_writes = nullptr;
   // of calls: their image is that of the recording; nullptr: of every one that is kept
   const uint8_t* keep_images = nullptr;
   std::vector<dt_change> changes;

@@ -30,7 +30,8 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
 _ARGUMENTS = {
     "export: apitrace": ("-f", "apitrace", "-o", "x.trace"),
     "export: c": ("-f", "c", "-o", "folder"),
-    "extract": ("--frames", "1", "-o", "folder"),
+    "extract: calls": ("--calls", "0:2", "-o", "folder"),
+    "extract: minimize": ("--frames", "1", "--minimize", "-o", "folder"),
     "image: draws": ("2", "--pixel", "1,1"),
     "overdraw": ("-o", "folder"),
     "shaders: draws": ("--draws", "3"),
@@ -67,10 +68,10 @@ def test_a_redaction_names_texts_of_structures_and_of_shaders(tmp_path: Path) ->
 
 
 def test_help_names_what_vulkan_lacks() -> None:
-    help_, without = find("extract"), find("list")
+    help_, without = find("simplify"), find("list")
     assert help_ is not None
     assert without is not None
-    assert f"The verb refuses recordings of Vulkan: {WITHOUT_VULKAN['extract'].hint}." in help_.help
+    assert f"The verb refuses recordings of Vulkan: {WITHOUT_VULKAN['simplify'].hint}." in help_.help
     assert "Vulkan" not in without.help
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from drawtap.parts import TAP_VULKAN, is_there
 from drawtap.spec.registry import load_api
-from shared import once, run_drawtap
+from shared import once, run_drawtap, x_server
 
 HERE = Path(__file__).parent
 MODES = ("pass", "rendering", "samples", "subpasses", "query", "integers", "dispatch")  # of draws.c
@@ -101,3 +104,55 @@ def draws(header: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         return folder
 
     return once(tmp_path_factory, "vulkan-draws", write)
+
+
+SIZE, PLACE = 300, 100  # of vkcube's window; it asks for that place
+
+
+@dataclass(frozen=True)
+class Cube:
+    """A recording of vkcube, and pictures of its window (RGB, the upper row first)."""
+
+    trace: Path
+    window: frozenset[bytes]
+
+
+@pytest.fixture(scope="session")
+def cube(tmp_path_factory: pytest.TempPathFactory) -> Cube:
+    if shutil.which("vkcube") is None:
+        pytest.skip("vkcube is not installed (Debian: vulkan-tools)")
+
+    def write(folder: Path) -> Path:
+        with x_server("-screen", "0", "640x480x24") as display:
+            if display is None:
+                pytest.skip("Xvfb is not installed")
+            sizes = ["--width", str(SIZE), "--height", str(SIZE)]
+            record = [sys.executable, "-m", "drawtap", "record", "-q", "-o", folder / "cube.dtap", "--"]
+            grab = [sys.executable, HERE / "grab.py", folder, str(PLACE), str(PLACE), str(SIZE)]
+            command = [*grab, *record, "vkcube", "--c", "60", *sizes]
+            done = subprocess.run(command, env={**environment(), "DISPLAY": display}, capture_output=True, text=True)
+            assert done.returncode == 0, done.stdout + done.stderr
+        return folder
+
+    folder = once(tmp_path_factory, "vulkan-cube", write)
+    shown = [path.read_bytes() for path in sorted(folder.glob("*.rgb"))]
+    return Cube(folder / "cube.dtap", frozenset(each for each in shown if any(each)))
+
+
+@pytest.fixture(scope="session")
+def past(header: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with recordings of past.c in each of its modes: all.dtap and fresh.dtap."""
+    environment()
+
+    def write(folder: Path) -> Path:
+        program = build(header, HERE / "past.c", folder / "past", "-l:libvulkan.so.1")
+        with x_server() as display:
+            if display is None:
+                pytest.skip("Xvfb is not installed")
+            for mode in ("all", "fresh"):
+                words = ("record", "-q", "-o", folder / f"{mode}.dtap", "--", program, mode)
+                done = run_drawtap(*words, environment={**environment(), "DISPLAY": display})
+                assert done.returncode == 0, done.stderr
+        return folder
+
+    return once(tmp_path_factory, "vulkan-past", write)

@@ -8,8 +8,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -19,41 +17,9 @@ from drawtap.trace.ranges import frame_ends
 from drawtap.trace.trace import open_trace
 from drawtap.web.recording import Recording
 from sanitized import ROOT
-from shared import once, run_drawtap, steps, x_server
-from vulkan.conftest import HERE, environment
+from shared import run_drawtap, steps
+from vulkan.conftest import HERE, SIZE, Cube, environment
 from writer import Writer, table
-
-SIZE, PLACE = 300, 100  # of vkcube's window; it asks for that place
-
-
-@dataclass(frozen=True)
-class Cube:
-    """A recording of vkcube, and pictures of its window (RGB, the upper row first)."""
-
-    trace: Path
-    window: frozenset[bytes]
-
-
-@pytest.fixture(scope="session")
-def cube(tmp_path_factory: pytest.TempPathFactory) -> Cube:
-    if shutil.which("vkcube") is None:
-        pytest.skip("vkcube is not installed (Debian: vulkan-tools)")
-
-    def write(folder: Path) -> Path:
-        with x_server("-screen", "0", "640x480x24") as display:
-            if display is None:
-                pytest.skip("Xvfb is not installed")
-            sizes = ["--width", str(SIZE), "--height", str(SIZE)]
-            record = [sys.executable, "-m", "drawtap", "record", "-q", "-o", folder / "cube.dtap", "--"]
-            grab = [sys.executable, HERE / "grab.py", folder, str(PLACE), str(PLACE), str(SIZE)]
-            command = [*grab, *record, "vkcube", "--c", "60", *sizes]
-            done = subprocess.run(command, env={**environment(), "DISPLAY": display}, capture_output=True, text=True)
-            assert done.returncode == 0, done.stdout + done.stderr
-        return folder
-
-    folder = once(tmp_path_factory, "vulkan-cube", write)
-    shown = [path.read_bytes() for path in sorted(folder.glob("*.rgb"))]
-    return Cube(folder / "cube.dtap", frozenset(each for each in shown if any(each)))
 
 
 def pictures(trace: Path, folder: Path, *more: str) -> list[bytes]:

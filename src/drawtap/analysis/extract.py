@@ -458,14 +458,14 @@ class Cutter:
                 expected = reference.images
                 if len(images) > len(expected):  # frames in between that are not wanted
                     images = tuple(images[i - chosen[0]] for i in chosen)
-        compared, different = _recorded(output, wish.on)
+        compared, different = recorded_images(output, wish.on)
         return {
             "equal": images == expected,
             "shown": self._shown_in_file(wanted, keep),
             "images": list(images),
             "recorded_images_compared": compared,
             "recorded_images_different": different,
-            "recorded_on": _recorded_on(self.trace),
+            "recorded_on": recorded_on(self.trace),
             "own_configuration": _own_configuration(self.trace),
         }
 
@@ -638,7 +638,7 @@ def _images(trace: Trace, shown: ShownImages, on: str) -> tuple[str, ...]:
     return outcome.images if outcome is not None else ()
 
 
-def _recorded_on(trace: Trace) -> str:
+def recorded_on(trace: Trace) -> str:
     """Return what the program drew on, as the driver called itself."""
     for row in trace.table(NativeRow):
         if row["kind"] == "driver":
@@ -653,8 +653,8 @@ def _own_configuration(trace: Trace) -> str:
     return str(notes[-1].get("config", "")) if notes else ""
 
 
-def _recorded(path: Path, on: str) -> tuple[int, int]:
-    # Hashes of what the program itself had shown, where they were recorded.
+def recorded_images(path: Path, on: str) -> tuple[int, int]:
+    """Return how many images were compared with what the program itself had shown, and how many differ."""
     try:
         played = player.play(path, ["--verify"], environment=engine.environment_of(on))
     except DrawtapError:

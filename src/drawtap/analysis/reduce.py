@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from drawtap.errors import ChildError, UsageError
 from drawtap.replay import compare, engine, player
+from drawtap.trace.apis import is_vulkan
 from drawtap.trace.graph import packed
 
 if TYPE_CHECKING:
@@ -74,13 +75,14 @@ class Stage:
         self.rounds = 0
         self._counting = threading.Lock()
         self._environment = engine.environment_of(engine_name)
+        self._asked = () if is_vulkan(trace) else ("--errors",)
 
     def play(self, keep: Calls | None) -> Outcome | None:
         """Play the calls of `keep` (None: all). None where the player or its driver did not survive it."""
         with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
             image = Path(folder) / "image.png"
             try:
-                played = self._played(keep, Path(folder), ["--errors", *self._wanted(image)])
+                played = self._played(keep, Path(folder), [*self._asked, *self._wanted(image)])
             except ChildError:
                 return None
             hashes = self._hashes(played, image)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.errors import UsageError, check_target
+from drawtap.trace.apis import is_vulkan, refuse
 from drawtap.trace.ranges import FRAMES_HELP, RANGE_HELP
 from drawtap.view.result import Verdict, Verdicts
 
@@ -64,12 +65,20 @@ def extract(
     `certificate`): hash of the source, target, engine, image hashes. If the recording has hashes of
     the program's images (record --hash-frames), it compares the cut with them.
 
+    A cut of Vulkan has whole frames: --calls, --draws and --minimize are for OpenGL. Where its images differ, it keeps
+    all earlier calls.
+
     --minimize continues by delta debugging until no call can go, with its progress each minute. In an oracle's
     command {} stands for the file to try; the oracles other than pixels do not keep the image. The exit code is 1 where
     the written file does not draw the same, or not what the program showed on the same engine.
     """
     from drawtap.analysis.extract import Cutter, ExtractOptions, target
 
+    vulkan = is_vulkan(trace)
+    if minimize or oracle != "pixels":
+        refuse(trace, "extract: minimize")
+    if calls is not None or draws is not None or (part is not None and "#" not in part):
+        refuse(trace, "extract: calls")
     check_target(output, force=force, replaced=True)
     if oracle != "pixels" and not minimize:
         raise UsageError("an oracle is for --minimize")
@@ -78,8 +87,13 @@ def extract(
             raise UsageError(f"{part} and an option both say which part is wanted", hint="one of them")
         frames, calls = (part, None) if "#" in part else (None, part)
     wanted = target(trace, frames=frames, calls=calls, draws=draws, time_range=time)
-    cutter = Cutter(trace, on_line=_tell)
-    cut = cutter.cut(wanted, output, ExtractOptions(on, not no_verify, minimize, oracle, seconds))
+    wish = ExtractOptions(on, not no_verify, minimize, oracle, seconds)
+    if vulkan:
+        from drawtap.analysis.vulkan_extract import cut_vulkan
+
+        cut = cut_vulkan(trace, wanted, output, wish, on_line=_tell)
+    else:
+        cut = Cutter(trace, on_line=_tell).cut(wanted, output, wish)
     return Verdicts(_lines(cut, output), data={**cut.certificate, "path": str(output), "seconds": cut.seconds})
 
 

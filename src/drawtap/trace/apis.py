@@ -29,7 +29,8 @@ _CALLS = "-f json, csv or parquet have the calls"
 
 # Verbs by name; formats of export and panels of the viewer as `verb: part`.
 WITHOUT_VULKAN: Mapping[str, Gap] = {
-    "extract": Gap("Cutting out frames", "drawtap edit FILE --keep RANGE keeps calls"),
+    "extract: calls": Gap("Cutting out single calls and draws", "--frames RANGE cuts out frames"),
+    "extract: minimize": Gap("The search for calls that can go", "drawtap extract without --minimize"),
     "export: apitrace": Gap("A trace of apitrace", _CALLS),
     "export: c": Gap("C source", _CALLS),
     "image: draws": Gap("The history of a pixel, overlays and meshes", _SNAPSHOTS),

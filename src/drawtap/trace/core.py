@@ -126,7 +126,8 @@ class Part:
 
     Bits stand by seq, the lowest of a byte first; None keeps all. `keep_map_writes` has one bit a row of the table
     `map_writes`; None keeps those before a call that is kept. `keep_images` has one bit a call: the hash of the image
-    that the program showed stays with it; None keeps them for all kept calls.
+    that the program showed stays with it; None keeps them for all kept calls. `stored` are such bits for the rows of
+    the tables `memory_writes` and `device_writes`, as `trace.vulkan_past` makes them for this trace.
     """
 
     trace: CoreTrace
@@ -136,6 +137,7 @@ class Part:
     first_seq: int = 0
     end_seq: int | None = None
     keep_images: bytes | bytearray | None = None
+    stored: tuple[bytes, bytes] | None = None
 
 
 _CHANGES = {"value": 1, "content": 2, "null": 3, "function": 4, "insert": 5, "blob": 6}
@@ -163,6 +165,8 @@ class _CSource(ctypes.Structure):
         ("changes", POINTER(_CChange)),
         ("change_count", c_uint64),
         ("keep_images", c_char_p),
+        ("keep_memory_writes", c_char_p),
+        ("keep_device_writes", c_char_p),
     )
 
 
@@ -491,6 +495,8 @@ def write(
             if len(of.keep_map_writes) < (rows + 7) // 8:
                 raise QueryError(f"there are {rows} map writes and only {len(of.keep_map_writes) * 8} bits")
             source.keep_map_writes = bytes(of.keep_map_writes)
+        if of.stored is not None:
+            source.keep_memory_writes, source.keep_device_writes = of.stored
         source.first_seq = of.first_seq
         source.end_seq = 0 if of.end_seq is None else of.end_seq
         source.changes, source.change_count = changes, len(of.changes)

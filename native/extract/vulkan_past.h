@@ -1,0 +1,217 @@
+// Which earlier calls of a recording of Vulkan still matter at a call.
+//
+// One walk over the calls makes a graph. Its nodes are calls, objects and the contents of command buffers and
+// descriptor sets. An edge says that one is not kept without the other. A call that only asks, an object that ended,
+// commands that were recorded anew and work whose results were overwritten have no edge from what comes later. What
+// this file has no rule for is kept, as far as what it is about is kept.
+#pragma once
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "../core/chunk.h"
+#include "../core/vulkan.h"
+#include "vulkan_call.h"
+
+namespace dt::extract {
+
+class VulkanPast {
+ public:
+  // Walks the calls before `end`.
+  VulkanPast(const Trace& trace, uint64_t end);
+  ~VulkanPast();
+
+  struct Kept {  // bits: calls by seq, rows of the tables memory_writes and device_writes
+    std::vector<uint8_t> calls, memory_writes, device_writes;
+  };
+  Kept from(uint64_t cut);  // all calls from there on, and what they need
+  Kept alive();             // what is there at the end, and what it came from
+  // Why all earlier calls are kept; empty: they are not.
+  const std::string& whole_because() const { return whole_because_; }
+
+ private:
+  struct State {
+    virtual ~State() = default;
+  };
+  struct Object {
+    uint32_t kind = 0, node = 0;
+    uint64_t handle = 0;
+    bool alive = true;
+    Object* parent = nullptr;
+    std::vector<Object*> children;
+    std::unique_ptr<State> state;  // by kind: one of those below
+  };
+  struct Memory;
+  struct Resource;
+  struct View;
+  struct Framebuffer;
+  struct Pass;
+  struct SetLayout;
+  struct Set;
+  struct Template;
+  struct Fence;
+  struct Semaphore;
+  struct Chain;
+  struct Queue;
+  struct Buffer;
+  struct Recording;
+  struct Access {
+    enum Flag : uint8_t {
+      content = 1,         // needs what is there
+      layout = 2,          // needs the layout that was left
+      writes_content = 4,  // leaves something there
+      writes_layout = 8,
+      reads = content | layout,
+      stores = reads | writes_content,
+      changes = stores | writes_layout,
+    };
+    Object* object;
+    uint8_t flags;
+  };
+  struct Row {
+    const Object* memory;
+    uint64_t row, before;  // before: the call that it stands before
+    uint32_t thread;
+    bool device;
+    std::vector<std::pair<const Object*, uint32_t>> stored;  // resources that the device had written to, and by whom
+  };
+  using Does = void (VulkanPast::*)(VulkanCall&);
+
+  // ---- the walk (vulkan_past.cc)
+  void group(size_t number);
+  void tap_record(OpenChunk& chunk, uint32_t record, uint64_t before);
+  void take(VulkanCall& call);
+  Does choose(const Function& f) const;
+  Does choose_object(std::string_view name, const Function& f) const;
+  Does choose_queue(std::string_view name) const;
+  uint32_t new_node() { return nodes_++; }
+  void edge(uint32_t from, uint32_t to) {
+    if (from != to && from != NOBODY && to != NOBODY) edges_.emplace_back(from, to);
+  }
+  void together(uint32_t a, uint32_t b) { edge(a, b), edge(b, a); }
+  Kept close(std::vector<uint32_t> roots, uint64_t cut);
+  std::vector<bool> reach(const std::vector<uint32_t>& roots);
+  bool more_roots(const std::vector<bool>& seen, uint64_t cut, std::vector<uint32_t>& roots) const;
+  Kept everything() const;
+
+  // ---- objects (vulkan_objects.cc)
+  uint32_t kind_of(std::string_view name);
+  Object* find(uint32_t kind, uint64_t handle);
+  template <class T> T& state(Object& object);
+  template <class T> T* state_of(uint32_t kind, uint64_t handle);
+  void refer(VulkanCall& call);
+  void makes(VulkanCall& call);
+  Object& made(VulkanCall& call, uint32_t kind, uint64_t handle, Object* parent, size_t number);
+  void describe(VulkanCall& call, Object& object, size_t number);
+  void describe_image(Object& object, const vulkan::Node& info);
+  void describe_view(Object& object, const vulkan::Node& info);
+  void describe_pass(Object& object, const vulkan::Node& info);
+  void describe_template(Object& object, const vulkan::Node& info);
+  void describe_swapchain(Object& object, const vulkan::Node& info);
+  void ends(VulkanCall& call);
+  void resets_sets(VulkanCall& call);
+  void end(Object& object, uint32_t call);
+  void die(Object& object);
+  void attaches(VulkanCall& call);
+  void asks_of_instance(VulkanCall& call);
+  void asks(VulkanCall&) {}
+  void always(VulkanCall& call) { always_.push_back(call.node()); }
+  void keeps_all(VulkanCall& call);
+  void names(VulkanCall& call);
+  void binds(VulkanCall& call);
+  void bind(Object* object, Object* memory, uint64_t offset, uint32_t call);
+  void requirements(VulkanCall& call);
+  void maps(VulkanCall& call);
+  void unmaps(VulkanCall& call);
+  void label_begins(VulkanCall& call);
+  void label_ends(VulkanCall& call);
+
+  // ---- descriptor sets (vulkan_sets.cc)
+  struct Described {
+    Object* object = nullptr;
+    uint32_t type = 0;
+  };
+  void updates(VulkanCall& call);
+  void updates_by_template(VulkanCall& call);
+  void write_set(uint32_t call, Object& set, const vulkan::Node& write);
+  void copy_set(uint32_t call, const vulkan::Node& copy);
+  std::vector<Described> described(const vulkan::Node& write);
+  std::vector<Described> described(const Template& by, std::string_view data);
+  Object* described_object(uint32_t type, uint64_t handle);
+  void put_in(Set& set, uint32_t binding, uint32_t element, std::vector<Described>&& what, uint32_t call);
+  static uint8_t access_of(uint32_t type);
+  void samplers(VulkanCall& call, const Template& by, std::string_view data);
+  void use_set(uint32_t call, Object& set);
+
+  // ---- command buffers (vulkan_commands.cc)
+  void begins(VulkanCall& call);
+  void command(VulkanCall& call);
+  void resets_buffer(VulkanCall& call);
+  void resets_buffers(VulkanCall& call);
+  Recording& recording(Object& buffer);
+  void access(Recording& into, Object* object, uint8_t flags);
+  void begin_pass(VulkanCall& call, Recording& into);
+  void begin_rendering(VulkanCall& call, Recording& into);
+  void barriers(VulkanCall& call, Recording& into);
+  void execute(VulkanCall& call, Recording& into);
+  void push(VulkanCall& call, Recording& into);
+  void plain(VulkanCall& call, Recording& into, uint8_t flags);
+  void resets_queries_here(VulkanCall& call, Recording& into);
+  void apply(uint32_t call, Object& object, uint8_t flags);
+  bool overwrites(VulkanCall& call, const Object& object) const;
+  bool covers(const Object* view, const vulkan::Node& area, uint64_t layers) const;
+
+  // ---- queues (vulkan_queues.cc)
+  void submits(VulkanCall& call);
+  void batch(VulkanCall& call, const vulkan::Node& one, Object* queue);
+  void run(VulkanCall& call, uint64_t command_buffer);
+  void presents(VulkanCall& call);
+  void acquires(VulkanCall& call);
+  void acquires2(VulkanCall& call);
+  void acquired(VulkanCall& call, uint64_t chain, uint64_t semaphore, uint64_t fence, uint32_t index);
+  void signal_fence(uint32_t call, uint64_t fence, Object* queue);
+  void signal(uint32_t call, uint64_t semaphore, uint64_t value, Object* queue);
+  void wait(uint32_t call, uint64_t semaphore, uint64_t value);
+  void waits_fences(VulkanCall& call);
+  void asks_fence(VulkanCall& call);
+  void waited(uint32_t call, Object& fence, bool alone);
+  void resets_fences(VulkanCall& call);
+  void waits_semaphores(VulkanCall& call);
+  void asks_counter(VulkanCall& call);
+  void reached(uint32_t call, uint64_t semaphore, uint64_t value, bool alone);
+  void signals_semaphore(VulkanCall& call);
+  void waits_idle(VulkanCall& call);
+  void sets_event(VulkanCall& call);
+  void asks_event(VulkanCall& call);
+  void resets_queries(VulkanCall& call);
+  void asks_queries(VulkanCall& call);
+  void finished(uint32_t wait, Object* queue, uint32_t last);
+
+  const Trace& trace_;
+  const uint64_t end_;
+  uint32_t nodes_;
+  std::vector<std::pair<uint32_t, uint32_t>> edges_;
+  std::vector<size_t> starts_;  // of the edges of each node, once they are sorted
+  std::vector<uint32_t> always_;
+  std::vector<uint32_t> threads_;  // of each call
+  std::vector<bool> submits_;      // of each call: whether it hands work to a queue
+  std::vector<Row> rows_;
+  std::vector<uint64_t> memory_rows_, device_rows_;  // per chunk: the first row of its table
+  uint64_t memory_row_count_ = 0, device_row_count_ = 0;
+  std::map<std::string, uint32_t, std::less<>> kinds_;
+  std::deque<Object> objects_;
+  std::unordered_map<uint64_t, std::vector<Object*>> live_[64];  // by kind and handle, the oldest first
+  std::unordered_map<const Function*, Does> chosen_;
+  struct Span {
+    const Object* of;
+    uint32_t begin, end;  // NOBODY: it has not ended
+  };
+  std::vector<Span> mapped_, labels_;
+  std::vector<Object*> addressed_;  // buffers whose address the program knows
+  std::string whole_because_;
+};
+
+}  // namespace dt::extract

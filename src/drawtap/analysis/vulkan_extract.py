@@ -1,0 +1,147 @@
+"""Cut frames out of a recording of Vulkan, and prove it.
+
+`trace.vulkan_past` says which earlier calls the frames need. The player shows the written file and the whole recording.
+Where frames differ, the file gets all earlier calls.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from drawtap.analysis.certificate import source_of
+from drawtap.analysis.extract import Cut, ExtractOptions, Target, recorded_images, recorded_on
+from drawtap.analysis.reduce import Outcome, ShownImages, Stage
+from drawtap.errors import UnavailableError
+from drawtap.tables.recording import FrameRow
+from drawtap.trace.core import write
+from drawtap.trace.ranges import frame_ends
+from drawtap.trace.trace import open_trace
+from drawtap.trace.vulkan_past import Past, all_before, vulkan_past
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from drawtap.trace.core import Row
+    from drawtap.trace.trace import Trace
+
+
+def cut_vulkan(
+    trace: Trace, wanted: Target, output: Path, wish: ExtractOptions, *, on_line: Callable[[str], None]
+) -> Cut:
+    """Write the wanted frames and what they need. Raises UnavailableError where there is nothing to compare here."""
+    return _Cutter(trace, wanted, wish, on_line).cut(output)
+
+
+class _Cutter:
+    def __init__(self, trace: Trace, wanted: Target, wish: ExtractOptions, on_line: Callable[[str], None]) -> None:
+        assert wanted.shown.frames is not None
+        self._trace, self._wanted, self._wish, self._on_line = trace, wanted, wish, on_line
+        self._frames = wanted.shown.frames
+        self._ends = frame_ends(trace)
+        rows = {row["frame"]: row for row in trace.table(FrameRow)}
+        self._first = int(rows[self._frames.start]["first_seq"])
+        self._end = int(rows[self._frames.stop - 1]["end_seq"])
+        self._said: list[str] = []
+
+    def cut(self, output: Path) -> Cut:
+        started = time.monotonic()
+        past = vulkan_past(self._trace, self._first, self._end)
+        if past.whole:
+            self._tell(f"all calls up to there are kept: {past.whole}")
+        stage = Stage(self._trace, self._wanted.shown, self._wish.on)
+        reference = self._reference(stage) if self._wish.verify else None
+        certificate = self._certificate(past, stage, reference)
+        written = self._write(past, output, certificate)
+        equal = True
+        if reference is not None:
+            images = self._images(past, output)
+            if images != reference.images and not past.whole:
+                self._tell("the calls that were found needed show other images: all calls up to there are kept")
+                past = all_before(self._trace, self._end)
+                certificate = self._certificate(past, stage, reference)
+                self._write(past, output, certificate)
+                images = self._images(past, output)
+            equal = images == reference.images
+            compared, different = recorded_images(output, self._wish.on)
+            certificate["file"] = {
+                "equal": equal,
+                "shown": {"frames": self._shown(past)},
+                "images": list(images),
+                "recorded_images_compared": compared,
+                "recorded_images_different": different,
+                "recorded_on": recorded_on(self._trace),
+                "own_configuration": "",
+            }
+            written = self._write(past, output, certificate)
+        return Cut(
+            past.keep,
+            self._trace.core.count(),
+            self._end,
+            "replay" if self._wish.verify else "no",
+            certificate,
+            seconds=time.monotonic() - started,
+            equal=equal,
+            written=written,
+        )
+
+    def _tell(self, text: str) -> None:
+        self._said.append(text)
+        self._on_line(text)
+
+    def _reference(self, stage: Stage) -> Outcome:
+        reference = stage.play(None)
+        if reference is None:
+            raise UnavailableError(
+                "the recording itself cannot be played to its end here", hint="drawtap replay says where; --no-verify"
+            )
+        if not reference.images:
+            raise UnavailableError(
+                "there is no image to compare", hint="--no-verify writes the cut without comparing anything"
+            )
+        return reference
+
+    def _shown(self, past: Past) -> list[int]:
+        """Return which frames of the file are the wanted ones: other frames may be there, which these need."""
+        kept = [frame for frame, seq in enumerate(self._ends) if past.keep[seq]]
+        return [number for number, frame in enumerate(kept) if frame in self._frames]
+
+    def _images(self, past: Past, output: Path) -> tuple[str, ...]:
+        shown = self._shown(past)
+        if not shown:
+            return ()
+        rule = self._trace.frame_end
+        with open_trace(output, frame_end=None if rule == "auto" else rule) as trace:
+            played = Stage(trace, ShownImages(range(shown[0], shown[-1] + 1), 0), self._wish.on).play(None)
+        return played.images if played is not None else ()
+
+    def _write(self, past: Past, output: Path, certificate: Row) -> Row:
+        images = np.zeros(self._trace.core.count(), np.bool_)
+        images[self._ends[self._frames.start : self._frames.stop]] = True
+        return write([past.part(self._trace, images=images)], output, annotation=certificate)
+
+    def _certificate(self, past: Past, stage: Stage, reference: Outcome | None) -> Row:
+        import drawtap
+
+        found: Row = {
+            "kind": "certificate",
+            "what": "extract",
+            "version": drawtap.__version__,
+            "source": source_of(self._trace),
+            "target": self._wanted.text,
+            "frame_end": self._trace.frame_end,
+            "shown": {"frames": list(self._frames)},
+            "calls_source": self._trace.core.count(),
+            "calls_to_target": self._end,
+            "calls_kept": int(past.keep.sum()),
+            "verified": "replay" if self._wish.verify else "no",
+        }
+        if reference is not None:
+            found |= {"engine": stage.renderer, "images": list(reference.images), "replays": stage.rounds}
+            found |= {"added_calls": 0, "added": []}
+        if self._said:
+            found["search"] = list(self._said)
+        return found

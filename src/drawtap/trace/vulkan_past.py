@@ -1,0 +1,79 @@
+"""Bind the chooser of earlier calls of Vulkan that still matter (`native/extract/vulkan_past.h`)."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+from ctypes import POINTER, byref, c_char_p, c_uint8, c_uint32, c_uint64, c_void_p
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from drawtap.parts import EXTRACT, part
+from drawtap.trace.core import Part
+from drawtap.trace.graph import packed
+from drawtap.trace.library import Library
+
+if TYPE_CHECKING:
+    from drawtap.trace.graph import Calls
+    from drawtap.trace.trace import Trace
+
+
+@dataclass(frozen=True)
+class Past:
+    """The calls that a part of a recording is made of.
+
+    `stored` are rows of `memory_writes` and `device_writes` that come with them, one bit a row. `whole` says why all
+    earlier calls are among them; "": they are not.
+    """
+
+    keep: Calls
+    stored: tuple[bytes, bytes]
+    whole: str = ""
+
+    def part(self, trace: Trace, *, images: Calls) -> Part:
+        """Return these calls of their trace, to be written. `images`: calls whose image is still the program's."""
+        return Part(
+            trace.core,
+            keep=packed(self.keep).tobytes(),
+            keep_images=packed(images).tobytes(),
+            stored=self.stored,
+        )
+
+
+def vulkan_past(trace: Trace, cut: int, end: int) -> Past:
+    """Return the calls from `cut` to before `end`, and the earlier ones that they need. It walks the trace once."""
+    library, count = _library(), trace.core.count()
+    past = c_void_p()
+    library.dt_past_make(os.fsencode(trace.path), cut, end, byref(past))
+    try:
+        found = []
+        for which in range(3):
+            bits, length = POINTER(c_uint8)(), c_uint64()
+            library.dt_past_bits(past, which, byref(bits), byref(length))
+            found.append(ctypes.string_at(bits, length.value))
+        whole = library.dt_past_whole(past).decode()
+    finally:
+        library.dt_past_close(past)
+    keep = np.unpackbits(np.frombuffer(found[0], np.uint8), bitorder="little")[:count].astype(np.bool_)
+    return Past(keep, (found[1], found[2]), whole)
+
+
+def all_before(trace: Trace, end: int) -> Past:
+    """Return all calls before `end`, with all that was stored."""
+    keep = np.zeros(trace.core.count(), np.bool_)
+    keep[:end] = True
+    rows = vulkan_past(trace, 0, end).stored
+    return Past(keep, rows)
+
+
+@functools.cache
+def _library() -> Library:
+    coded = {
+        "dt_past_make": (c_char_p, c_uint64, c_uint64, POINTER(c_void_p)),
+        "dt_past_bits": (c_void_p, c_uint32, POINTER(POINTER(c_uint8)), POINTER(c_uint64)),
+    }
+    plain = {"dt_past_whole": (c_char_p, (c_void_p,)), "dt_past_close": (None, (c_void_p,))}
+    return Library(part(EXTRACT), "dt_graph", coded, plain)

@@ -1,0 +1,90 @@
+"""Frames cut out of recordings of Vulkan: they show the same, with less."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from drawtap.trace.trace import open_trace
+from shared import run_drawtap
+from vulkan.conftest import Cube, environment
+
+
+def cut(trace: Path, frames: str, to: Path) -> dict[str, object]:
+    done = run_drawtap("extract", trace, "--frames", frames, "-o", to, "--json", environment=environment())
+    assert done.returncode == 0, done.stderr
+    found: dict[str, object] = json.loads(done.stdout)
+    assert "search" not in found, "the calls that were found needed did not show the same"
+    return found
+
+
+def hashes(trace: Path, *frames: str) -> list[str]:
+    asked = ("--frames", *frames) if frames else ()
+    done = run_drawtap("replay", trace, "--hashes", "--verify", "--json", *asked, environment=environment())
+    found = json.loads(done.stdout)
+    assert (found["different"], found["findings"]) == (0, [])
+    return [one["hash"] for one in found["hashes"]]
+
+
+def count(trace: Path, where: str) -> int:
+    with open_trace(trace) as opened:
+        [(found,)] = opened.sql(f"SELECT count(*) FROM calls WHERE {where}").fetchall()
+    return int(str(found))
+
+
+def test_frames_of_a_program(cube: Cube, tmp_path: Path) -> None:
+    """Of the frames before them those are kept whose work they wait for."""
+    file = tmp_path / "cut.dtap"
+    found = cut(cube.trace, "40:43", file)
+    assert int(str(found["calls_kept"])) < int(str(found["calls_to_target"])) / 2
+    with open_trace(file) as trace:
+        kept = trace.info["frames"]
+    assert 3 <= kept <= 7
+    assert hashes(file)[-3:] == hashes(cube.trace, "40:43")
+    again = run_drawtap("verify", file, "--source", cube.trace, environment=environment())
+    assert again.returncode == 0, again.stdout
+
+
+@pytest.mark.parametrize(
+    ("mode", "frames", "most"), [("all", "12:14", 1), ("fresh", "12:14", 0.6), ("fresh", "4:6", 1)]
+)
+def test_what_the_past_left_behind(mode: str, frames: str, most: float, past: Path, tmp_path: Path) -> None:
+    """Images by copies, clears, passes and shaders; objects that end and come again; sets, pools and command buffers
+    that are used anew; memory that stays mapped (past.c)."""
+    file = tmp_path / "cut.dtap"
+    found = cut(past / f"{mode}.dtap", frames, file)
+    assert int(str(found["calls_kept"])) <= int(str(found["calls_to_target"])) * most
+    assert hashes(file)[-2:] == hashes(past / f"{mode}.dtap", frames)
+    assert count(file, "name = 'vkCmdDispatch'") == 2
+
+
+def test_what_ended_is_gone(past: Path, tmp_path: Path) -> None:
+    """Frames 12 and 13 show the third image of tile 1: two before it, and what was copied to them, left nothing."""
+    file = tmp_path / "cut.dtap"
+    cut(past / "fresh.dtap", "12:14", file)
+    made = "name = 'vkCreateImage'"
+    assert count(file, made) < count(past / "fresh.dtap", made)
+    assert count(file, "name = 'vkDestroyImage'") < count(past / "fresh.dtap", "name = 'vkDestroyImage'")
+    assert count(file, "name = 'vkQueuePresentKHR'") < 14
+    stored = "SELECT count(*) FROM memory_writes"
+    with open_trace(file) as less, open_trace(past / "fresh.dtap") as whole:
+        assert 0 < int(str(less.sql(stored).fetchall()[0][0])) <= int(str(whole.sql(stored).fetchall()[0][0]))
+
+
+def test_a_cut_can_be_cut_again(past: Path, tmp_path: Path) -> None:
+    first, second = tmp_path / "first.dtap", tmp_path / "second.dtap"
+    cut(past / "fresh.dtap", "10:14", first)
+    with open_trace(first) as trace:
+        frames = trace.info["frames"]
+    cut(first, f"{frames - 2}:{frames}", second)
+    assert hashes(second)[-2:] == hashes(past / "fresh.dtap", "12:14")
+
+
+def test_without_a_proof(past: Path, tmp_path: Path) -> None:
+    done = run_drawtap(
+        "extract", past / "fresh.dtap", "#3", "-o", tmp_path / "cut.dtap", "--no-verify", environment=environment()
+    )
+    assert done.returncode == 0, done.stderr
+    assert "nothing was played" in done.stdout
