@@ -264,7 +264,7 @@ def test_neither_compiler_nor_wheel_is_said(tmp_path: Path, monkeypatch: pytest.
     _wheel(tmp_path, monkeypatch, "raise SystemExit(1)")
     with pytest.raises(UnavailableError) as raised:
         find_compiler()
-    assert "g++" in str(raised.value) and "drawtap[zig]" in str(raised.value)
+    assert "g++" in str(raised.value) and "drawtap[compiler]" in str(raised.value)
 
 
 def test_the_runtime_needs_no_header_of_the_cxx_library() -> None:
@@ -287,7 +287,7 @@ def test_whose_mistake_it_is_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_the_wheel_itself_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if importlib.util.find_spec("ziglang") is None:
-        pytest.skip("the wheel is not installed (pip install 'drawtap[zig]')")
+        pytest.skip("the wheel is not installed (pip install 'drawtap[compiler]')")
     (tmp_path / "empty").mkdir()
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
     monkeypatch.delenv("CXX", raising=False)

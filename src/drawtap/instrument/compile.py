@@ -73,7 +73,7 @@ def find_compiler() -> Compiler:
     found = _first_of("CXX", "c++", "g++", "clang++")
     if found is None:
         raise UnavailableError(
-            "no C++ compiler found", hint="install g++ (apt install g++), or the wheel: pip install 'drawtap[zig]'"
+            "no C++ compiler found", hint="install g++ (apt install g++), or the wheel: pip install 'drawtap[compiler]'"
         )
     return found
 
@@ -86,7 +86,7 @@ def find_c_compiler() -> Compiler:
     found = _first_of("CC", "cc", "gcc", "clang")
     if found is None:
         raise UnavailableError(
-            "no C compiler found", hint="install gcc (apt install gcc), or pip install 'drawtap[zig]'"
+            "no C compiler found", hint="install gcc (apt install gcc), or pip install 'drawtap[compiler]'"
         )
     return found
 
