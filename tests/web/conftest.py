@@ -20,6 +20,27 @@ import pytest
 from shared import once
 
 MOST_ROWS = 200
+# The words whose contrast to what is behind them is below that of WCAG's level AA.
+_LOW_CONTRAST = """() => {
+  const rgb = (text) => text.match(/[\\d.]+/g).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
+    .map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = (e) => {
+    for (; e; e = e.parentElement) {
+      const c = rgb(getComputedStyle(e).backgroundColor);
+      if (c.length < 4 || c[3] > 0) return c;
+    }
+    return [255, 255, 255];
+  };
+  const found = [];
+  for (const e of document.querySelectorAll("b, i, em, span, button, th, td, h1, h2, a, code, pre, p, li, small")) {
+    if (!e.offsetParent || !e.innerText?.trim() || e.children.length || e.disabled) continue;
+    const [a, b] = [light(rgb(getComputedStyle(e).color)), light(behind(e))].sort((x, y) => y - x);
+    if ((a + 0.05) / (b + 0.05) < 4.5) found.push(`${e.className} ${e.innerText.slice(0, 30)}`);
+  }
+  return found;
+}"""
 WAIT_S = 60
 PROGRAMS = Path(__file__).parents[1] / "gl" / "programs"
 TIMEOUT_S = 120
@@ -133,6 +154,7 @@ class Page:
         self.page = context.new_page()
         if viewport:
             self.page.set_viewport_size(viewport)
+        self.scheme = color_scheme
         self.page.emulate_media(color_scheme=color_scheme)
         self.toured: set[str] = set()
         self.errors: list[str] = []
@@ -169,13 +191,21 @@ class Page:
         self.until(f"document.getElementById('panel').innerText.includes({json.dumps(words)})")
 
     def tour(self, **panels: tuple[str, str]) -> None:
-        """Open panels by their keys; each is marked as chosen and has its words: `state=("2", "GL_BLEND")`."""
+        """Open panels by their keys: `state=("2", "GL_BLEND")`.
+
+        Each is marked as chosen, has its words, fits the page, and its contrast is enough, be it light or dark.
+        """
         for panel, (key, words) in panels.items():
             self.press(key)
             # The page marks the tab when it has drawn the panel: the panel before may have the same words.
             self.until(f"document.getElementById('tab-{panel}')?.ariaSelected === 'true'")
             self.wait(f"place.tab === '{panel}'")
             self.reads(words)
+            assert self.fits(), panel
+            for scheme in ("light", "dark"):
+                self.page.emulate_media(color_scheme=scheme)
+                assert self.page.evaluate(_LOW_CONTRAST) == [], (panel, scheme)
+            self.page.emulate_media(color_scheme=self.scheme)
             self.toured.add(panel)
 
     def toured_all(self) -> bool:

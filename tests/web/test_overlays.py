@@ -118,6 +118,7 @@ def test_the_page_says_what_was_measured(opened, measured):
                 page.page.get_by_role("button", name=button, exact=True).click()
             for seq in draws:
                 page.page.evaluate(f"drawtap.go({seq})")
+                page.reads(f"After call {seq}")
                 one, before = known[seq], sum(1 for other in metrics if other <= seq)
                 depth = one["generated"] - one["discarded"] - one["passed"]
                 values = {
@@ -129,11 +130,16 @@ def test_the_page_says_what_was_measured(opened, measured):
                 for overlay, (_, words) in _WORDS.items():
                     said = words.format(*(f"{round(value):,}".replace(",", "\u202f") for value in values[overlay]))
                     page.reads(said)
-                page.reads(f"After call {seq}")
                 painted = page.page.evaluate(
                     "[...document.querySelectorAll('.stack canvas')].slice(1).map((c) => [...c.getContext('2d')"
                     ".getImageData(0, 0, c.width, c.height).data].filter((v, i) => i % 4 === 3 && v).length)"
                 )
                 assert painted[0] == one["covered"]  # overdraw lies lowest
+        # Where no test can be told apart, each overlay says why.
+        sampled = list(measured["fragments_gl"][1])[15]
+        page.page.evaluate(f"drawtap.store.set({{ rec: 0, call: {sampled}, over: 'drawn,culled,boxes' }})")
+        for name in ("highlight", "cull"):
+            page.reads(f"{name}: the target has several samples a pixel")
+        page.reads("viewport 16 × 16 at 0, 0")
     finally:
         assert running.close() == 0

@@ -16,6 +16,7 @@ from nanoarrow.ipc import InputStream
 
 import drawtap as package
 from drawtap.trace.library import Cancelled
+from drawtap.trace.moment import computed_state
 from shared import BROWSER
 
 EVERY = "SELECT seq, name, duration FROM calls a, range(9) ORDER BY seq, range"
@@ -91,18 +92,66 @@ def test_saving_stops(chain, tmp_path):
             stopping.join()
 
 
+def _saved(page, name, form="CSV"):
+    """Click the last button of this form, and return the file."""
+    with page.page.expect_download() as waiting:
+        page.page.get_by_role("button", name=form, exact=True).last.click()
+    assert waiting.value.suggested_filename == f"{name}.{form.lower()}"
+    return Path(waiting.value.path()).read_bytes()
+
+
+def _table(content):
+    """Return the rows of a CSV as dictionaries."""
+    return list(csv.DictReader(io.StringIO(content.decode(), newline="")))
+
+
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
-def test_every_table_has_buttons_that_save(opened, server, chain):
-    page = opened("tab=objects")
-    page.reads("Objects of the run")
+def test_every_view_is_saved_as_a_table(opened, server, chain):
     with package.open(chain) as trace:
         count = len(trace.sql("SELECT class FROM resources").fetchall())
-    with page.page.expect_download() as waiting:
-        page.page.get_by_role("button", name="CSV", exact=True).click()
-    assert waiting.value.suggested_filename == "objects.csv"
-    assert len(list(csv.reader(io.StringIO(Path(waiting.value.path()).read_text())))) == count + 1
+        seq = trace.sql("SELECT max(seq) FROM draws WHERE kind = 'draw'").fetchall()[0][0]
+        state = computed_state(trace, seq)
+    page = opened(f"call={seq}&tab=objects", viewport={"width": 900, "height": 800})
+    page.reads("Objects of the run")
+    objects = _table(_saved(page, "objects"))
+    assert len(objects) == count
+    assert "label" in objects[0]  # although no object has one, and the page shows no such column
+    assert "label" not in page.text("#panel thead")
+    page.press("2")
+    page.reads("State after call")
+    rows = _table(_saved(page, f"state-{seq}"))
+    assert len(rows) > 20
+    for row in rows:
+        known = state[row["path"]]
+        assert row["value"] == (json.loads(known) if known.startswith('"') else known)
+    page.press("4")
+    page.reads("Uniforms")
+    program = server.get(f"program/{seq}")
+    rows = _table(_saved(page, f"program-{program['name']}-call-{seq}"))
+    assert [(row["name"], json.loads(row["value"])) for row in rows if row["kind"] == "uniform"] == [
+        (name, value) for name, value, _ in program["uniforms"]
+    ]
+    page.press("m")
+    page.reads("rasterised")
+    rows = _table(_saved(page, f"mesh-{seq}-out"))
+    assert [row["becomes"] for row in rows] == ["rasterised"] * 6
+    assert {(float(row["x"]), float(row["y"]), float(row["w"])) for row in rows} == {
+        (x, y, 1) for x in (-1, 1) for y in (-1, 1)
+    }
+    page.page.evaluate("drawtap.store.set({ mesh: 'in' })")
+    page.until("document.querySelector('#panel th')?.innerText === 'place'")
+    rows = _table(_saved(page, f"mesh-{seq}-in"))
+    known = list(csv.reader(io.StringIO(server.ask(f"/api/0/mesh/{seq}/csv").body.decode())))
+    assert [list(rows[0]), *(list(map(float, row.values())) for row in rows)] == [
+        known[0],
+        *(list(map(float, row)) for row in known[1:]),
+    ]
+    page.page.evaluate("drawtap.store.set({ tab: 'picture', px: '3,5' })")
+    page.reads("History of pixel 3, 5")
+    page.until("document.querySelectorAll('#history tbody tr').length > 0")
+    rows = _table(_saved(page, f"pixel-3-5-call-{seq}"))
+    events = server.get(f"picture/{seq}/pixel?of=&x=3&y=5")["events"]
+    assert [(int(row["seq"]), row["outcome"]) for row in rows] == [(e["call"], e["outcome"]) for e in events]
     page.page.evaluate("drawtap.store.set({ call: 200, pin: 150, tab: 'state' })")
     page.reads("Changed against call 150")
-    with page.page.expect_download() as waiting:
-        page.page.get_by_role("button", name="Parquet", exact=True).click()
-    assert Path(waiting.value.path()).read_bytes().startswith(b"PAR1")
+    assert _saved(page, "state-difference", "Parquet").startswith(b"PAR1")

@@ -657,17 +657,22 @@ class Page {
     element("menu").addEventListener("click", () => this.keys.palette());
     const split = element("split");
     const main = /** @type {HTMLElement} */ (split.parentElement);
-    const width = (/** @type {number} */ percent) =>
-        main.style.setProperty("--left", `${Math.min(Math.max(percent, 15), 85)}%`);
+    // On a narrow page the panel stands below the list.
+    const below = () => matchMedia("(max-width: 1000px)").matches;
+    const share = (/** @type {number} */ percent) =>
+        main.style.setProperty(below() ? "--top" : "--left", `${Math.min(Math.max(percent, 15), 85)}%`);
     split.addEventListener("pointerdown", (event) => {
       split.setPointerCapture(event.pointerId);
-      split.onpointermove = (move) => width((100 * move.clientX) / main.clientWidth);
+      split.onpointermove = ({clientX, clientY}) => {
+        const {top, width, height} = main.getBoundingClientRect();
+        share(100 * (below() ? (clientY - top) / height : clientX / width));
+      };
       split.onpointerup = () => (split.onpointermove = null);
     });
-    split.addEventListener("keydown", (event) => {
-      const now = parseFloat(main.style.getPropertyValue("--left") || "54");
-      if (event.key === "ArrowLeft") width(now - 2);
-      if (event.key === "ArrowRight") width(now + 2);
+    split.addEventListener("keydown", ({key}) => {
+      const step = below() ? {ArrowUp: -2, ArrowDown: 2}[key] : {ArrowLeft: -2, ArrowRight: 2}[key];
+      const {width, height} = element("left").getBoundingClientRect();
+      if (step) share(step + 100 * (below() ? height / main.clientHeight : width / main.clientWidth));
     });
   }
 

@@ -1,7 +1,7 @@
 // The history of a pixel: what wrote it in the frame, and which test kept other draws from it.
 import {button, fill, h, number} from "./dom.js";
 import {get} from "./net.js";
-import {link} from "./table.js";
+import {link, saving} from "./table.js";
 
 const MARKS = /** @type {Record<string, string>} */ (
     {wrote: "✓ wrote", failed: "✕ failed", masked: "○ masked", same: "= same", unknown: "? unknown"});
@@ -39,7 +39,8 @@ export function pixelHistory(ctx, seq, of, px) {
                           number(rest)} covered it without writing`
                     })),
                   close),
-                found.events.length ? table(ctx, found) :
+                found.events.length ? h("div", {}, table(ctx, found),
+                                        saving({name: `pixel-${x}-${y}-call-${seq}`, rows: () => records(found)})) :
                                       h("p", {}, h("i", {text: "no call of this frame wrote or covered it"})));
           },
           (error) => {
@@ -59,6 +60,19 @@ function table(ctx, found) {
       "div", {class: "scroll"},
       h("table", {}, h("thead", {}, h("tr", {}, ...heads.map((text) => h("th", {text, scope: "col"})))),
         h("tbody", {}, ...found.events.map((/** @type {any} */ event) => row(ctx, event, found.format)))));
+}
+
+/** The history as a table of columns. @param {any} found */
+function records({events}) {
+  const values = ["before", "after"].flatMap(
+      (when) => ["color", "depth", "stencil"].map((part) => [`${part}_${when}`, when, part]));
+  return {
+    columns: ["seq", "name", "outcome", "reason", ...values.map(([name]) => name)],
+    rows: events.map(
+        (/** @type {any} */ event) =>
+            [event.call, event.name, event.outcome, event.reason,
+             ...values.map(([, when, part]) => event[when][part]?.map(short).join(" ") ?? null)])
+  };
 }
 
 /** @param {any} ctx @param {any} event @param {string} format */

@@ -1,7 +1,14 @@
 // An image of any type of numbers: zoom, channels, range, histogram, NaN, and the exact value below the pointer.
-import {button, h, number} from "./dom.js";
+import {button, element, h, number} from "./dom.js";
 
-let zoom = 1;
+let zoom = 0;  // 0: the whole image, at most as large as it is
+
+/** How much smaller an image is shown, so that all of it is in view. @param {number} width @param {number} height */
+function whole(width, height) {
+  const {clientWidth, clientHeight} = element("panel");
+  return Math.min(
+      1, (clientWidth - 28) / width, Math.min(0.65 * innerHeight, Math.max(clientHeight - 28, 240)) / height);
+}
 
 /** Take an answer apart: a JSON head, then bare data. @param {ArrayBuffer} answer */
 export function headed(answer) {
@@ -119,7 +126,9 @@ export function imageView(image, how) {
   const frame = h("div", {class: "cursor", hidden: true});
   let [px, py] = how.chosen ? how.chosen.split(",").map(Number) : [-1, -1];
   const paint = () => {
-    canvas.style.width = `${width * (how.small ? Math.max(1, Math.min(4, 96 / width)) : zoom)}px`;
+    canvas.style.width =
+        `${width * (how.small ? Math.max(1, Math.min(4, 96 / width)) : zoom || whole(width, height))}px`;
+    canvas.style.imageRendering = parseFloat(canvas.style.width) < width ? "auto" : "";
     canvas.getContext("2d")?.putImageData(shown(image, only, low, high), 0, 0);
     for (const one of how.over ?? []) {
       one.style.width = canvas.style.width;
@@ -129,7 +138,8 @@ export function imageView(image, how) {
     place();
     tools.forEach(
         (b) => b.setAttribute(
-            "aria-pressed", String(b.textContent === only.toUpperCase() || b.textContent === `${zoom}×`)));
+            "aria-pressed",
+            String(b.textContent === only.toUpperCase() || b.textContent === (zoom ? `${zoom}×` : "whole"))));
   };
   /** @param {number} x @param {number} below */
   const tell = (x, below) => {
@@ -186,13 +196,14 @@ export function imageView(image, how) {
   });
   tools = [
     ...(channels.length > 1 ? [...channels].map(pick) : []),
-    ...[0.5, 1, 2, 4, 8].map(
+    ...[0, 0.5, 1, 2, 4, 8].map(
         (by) => button(
-            `${by}×`,
+            by ? `${by}×` : "whole",
             () => {
               zoom = by;
               paint();
-            }))
+            },
+            {title: by ? null : "as large as the panel, at most 1×"}))
   ];
   const limit = (/** @type {number} */ now, /** @type {(v: number) => void} */ set, /** @type {string} */ name) => {
     const input = /** @type {HTMLInputElement} */ (
@@ -247,10 +258,11 @@ function shown(image, only, low, high) {
     for (let x = 0, to = y * width * 4; x < width; x++, to += 4, from += channels.length) {
       for (let c = 0; c < 3; c++) {
         const v = places[c] < 0 ? low : data[from + places[c]];
-        if (Number.isFinite(v))
-          made.data[to + c] = (v - low) * spread;
-        else
-          [made.data[to], made.data[to + 1], made.data[to + 2]] = [255, 0, 255];
+        if (!Number.isFinite(v)) {
+          made.data.set([255, 0, 255], to);
+          break;
+        }
+        made.data[to + c] = (v - low) * spread;
       }
       made.data[to + 3] = 255;
     }

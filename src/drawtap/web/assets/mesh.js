@@ -2,7 +2,7 @@
 import {button, download, fill, h, number} from "./dom.js";
 import {headed, values} from "./image.js";
 import {getBytes} from "./net.js";
-import {link} from "./table.js";
+import {link, saving} from "./table.js";
 
 /** By the server's number: name, colour. @type {[string, number[]][]} */
 export const FATES = [
@@ -123,12 +123,11 @@ export const meshPanel = {
     const sides = [["out", "out: behind the last stage"], ["in", "in: as the program gave them"]].map(
         ([key, name]) =>
             button(name, () => store.set({mesh: key === "out" ? "" : key}), {"aria-pressed": String(side === key)}));
-    const save = (/** @type {string} */ kind) => button(
-        kind.toUpperCase(),
+    const save = button(
+        "OBJ",
         async () => download(
-            `call-${place.call}.${kind}`, await getBytes(`${recording.number}/mesh/${place.call}/${kind}`),
-            "text/plain"),
-        {title: kind === "csv" ? "vertices that go in" : "primitives that come out"});
+            `call-${place.call}.obj`, await getBytes(`${recording.number}/mesh/${place.call}/obj`), "text/plain"),
+        {title: "primitives that come out"});
     const why = side === "in" ? head.why_in : head.why;
     const pixel = /^\d+,\d+$/.test(place.px) ? place.px.split(",").map(Number) : null;
     const marked = pixel && !head.why ? covering(mesh, pixel[0], pixel[1]) : [];
@@ -145,7 +144,7 @@ export const meshPanel = {
             text: `${number(mesh.fates.length)} primitives, ${number(mesh.vertices.length)} vertices${
                 head.more ? "; it has more than are shown" : ""}`
           })),
-        h("div", {class: "tools", role: "toolbar", "aria-label": "mesh"}, ...sides, save("csv"), save("obj")),
+        h("div", {class: "tools", role: "toolbar", "aria-label": "mesh"}, ...sides, save),
         h("ul", {class: "legend"},
           ...FATES.filter(([name]) => head.counts[name])
               .map(
@@ -156,6 +155,9 @@ export const meshPanel = {
                         `${number(head.counts[name])} ${name}: ${MEANS[name]}`))),
         why ? h("p", {class: "bad", text: why}) : view.element,
         pixel && covers(ctx, mesh, side, pixel, marked, choose),
+        rows &&
+            saving(
+                {name: `mesh-${place.call}-${side}`, rows: () => side === "in" ? inRecords(mesh) : outRecords(mesh)}),
         rows && rows.element,
     );
     view.draw();
@@ -263,6 +265,43 @@ function inTable(mesh, ctx, choose) {
         h("div", {}, ...lost.map((/** @type {any} */ one) => h("p", {class: "bad", text: `${one.name}: ${one.why}`})),
           rows.element),
     mark: rows.mark
+  };
+}
+
+/** Vertices that go in, as a table of columns. @param {any} mesh */
+function inRecords(mesh) {
+  const at = new Map(Array.from(mesh.vertices, (v, i) => [v, i]));
+  const inputs = mesh.inputs.filter((/** @type {any} */ one) => one.values.length);
+  const rows = [];
+  mesh.indices.forEach((/** @type {number} */ vertex, /** @type {number} */ place) => {
+    if (vertex === END) return;
+    const row = /** @type {number} */ (at.get(vertex));
+    rows.push([
+      place, vertex, ...inputs.flatMap((/** @type {any} */ {values, size}) => {
+        const first = values.length > size ? row * size : 0;
+        return Array.from(values.subarray(first, first + size));
+      })
+    ]);
+  });
+  const names =
+      inputs.flatMap((/** @type {any} */ one) => Array.from({length: one.size}, (_, i) => `${one.name}.${"xyzw"[i]}`));
+  return {columns: ["place", "vertex", ...names], rows};
+}
+
+/** Corners of primitives that come out, as a table of columns. @param {any} mesh */
+function outRecords(mesh) {
+  const {corners} = mesh.head;
+  return {
+    columns: ["primitive", "becomes", "vertex", "x", "y", "z", "w"],
+    rows: Array.from(
+        {length: mesh.fates.length * corners},
+        (_, n) => {
+          const i = Math.floor(n / corners), place = mesh.places.length ? mesh.places[n % mesh.places.length] : -1;
+          return [
+            i, FATES[mesh.fates[i]][0], place < 0 ? null : mesh.indices[place],
+            ...mesh.positions.subarray(n * 4, n * 4 + 4)
+          ];
+        })
   };
 }
 

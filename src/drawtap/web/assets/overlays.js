@@ -76,7 +76,9 @@ export function overlays(ctx, seq, width, height) {
 async function masks({ctx, seq, width, height, over, say, tells}) {
   const answer = await getBytes(`${ctx.recording.number}/masks/${seq}`, ctx.signal);
   const {head, at} = headed(answer);
-  if (head.width !== width || head.height !== height) return say("the draw goes to a target of another size", null);
+  // Where no mask could be taken nobody knows how large the target is: each says why.
+  if (head.names.length && (head.width !== width || head.height !== height))
+    return say("the draw goes to a target of another size", null);
   for (const [key, [name, colour, words]] of Object.entries(MASKS)) {
     if (!over[key]) continue;
     const place = head.names.indexOf(key);

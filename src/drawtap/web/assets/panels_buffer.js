@@ -3,7 +3,7 @@ import {button, bytes, download, fill, h, number} from "./dom.js";
 import {headed} from "./image.js";
 import {getBytes} from "./net.js";
 import {revisions} from "./revisions.js";
-import {link} from "./table.js";
+import {link, saving} from "./table.js";
 
 const ROWS = 100, BYTES = 4096, LINE = 16;
 
@@ -63,8 +63,10 @@ export const bufferPanel = {
           ...head.uses.map(
               ([title, text]) => button(title, () => choose(text), {"aria-pressed": String(fields === text)})),
           button("bytes", () => choose("bytes"), {"aria-pressed": String(!shows)}),
-          save("save raw", `${name}.bin`, "raw", "application/octet-stream"),
-          shows && save("save CSV", `${name}.csv`, `csv?format=${encodeURIComponent(fields)}`, "text/csv")),
+          save("save raw", `${name}.bin`, "raw", "application/octet-stream")),
+        shows &&
+            saving(
+                {name, rows: async () => rowsOf(await getBytes(`${path}/csv?format=${encodeURIComponent(fields)}`))}),
         !head.uses.length &&
             h("p", {}, h("i", {text: "the context of this call reads nothing from it"}), ...lives(ctx, head)),
         h("details", {open: shows && !head.uses.some((/** @type {any} */ use) => use[1] === fields)},
@@ -81,6 +83,15 @@ export const bufferPanel = {
     fill(past, await revisions(ctx));
   },
 };
+
+/** Text with commas and no quotes as a table. @param {ArrayBuffer} text */
+function rowsOf(text) {
+  const [columns, ...rows] = new TextDecoder().decode(text).trimEnd().split("\n").map((line) => line.split(","));
+  return {
+    columns,
+    rows: rows.map((row) => row.map((value) => (value === "" || Number.isNaN(Number(value)) ? value : Number(value))))
+  };
+}
 
 /** Where it is used instead. @param {any} ctx @param {any} head */
 function lives(ctx, head) {

@@ -23,9 +23,10 @@ export const callPanel = {
         h("pre", {class: "wrap", text: `${call.signature};`}),
         h("div", {class: "tools"}, h("i", {text: "copy as"}), copy("text", call.text), copy("C", `${call.c};`),
           copy("SQL", call.sql), copy("Python", call.python), copy("JSON", JSON.stringify(call, null, 1))),
-        facts(call),
         call.args.length > 0 && h("h2", {text: "Arguments"}),
         ...call.args.map((/** @type {any} */ argument) => argumentView(ctx, call, argument)),
+        h("h2", {text: "The call"}),
+        facts(call),
     );
   },
 };
@@ -65,7 +66,7 @@ function argumentView(ctx, call, argument) {
       h("tr", {}, h("th", {text: argument.name, scope: "row"}),
         h("td", {class: "mono wrap"}, value, content && " ", content),
         h("td", {}, h("i", {text: argument.class ?? argument.kind})));
-  const made = h("div", {}, h("table", {}, head));
+  const made = h("div", {}, h("table", {class: "argument"}, head));
   if (argument.array !== undefined)
     made.append(arrayView(ctx, call, argument));
   else if (argument.missing)

@@ -3,8 +3,8 @@ import {button, fill, h, number} from "./dom.js";
 import {ask} from "./net.js";
 import {link, saving, table} from "./table.js";
 
-const OBJECTS = `SELECT class, name, share_group, label, target, format, width, height, bytes, uploads, uses, writes,
-  created_seq, first_use_seq, last_use_seq, deleted_seq FROM resources ORDER BY bytes DESC NULLS LAST, created_seq`;
+const OBJECTS = `SELECT class, name, label, format, width, height, bytes, uses, writes, created_seq, first_use_seq,
+  last_use_seq, deleted_seq, uploads, target, share_group FROM resources ORDER BY bytes DESC NULLS LAST, created_seq`;
 const FINDINGS =
     `SELECT severity, rule, count(*) AS rows, sum(n) AS times, min(seq) AS first_seq, any_value(what) AS example
   FROM findings GROUP BY severity, rule ORDER BY CASE severity WHEN 'error' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END, rows DESC`;
@@ -59,8 +59,9 @@ export const objectsPanel = {
     const out = h("div");
     const show = (/** @type {any[]} */ row) => {
       if (vulkan) return vulkanObject(ctx, row);
-      const [kind, name, group] = row;
-      const [created, , used, deleted] = row.slice(-4);
+      const [kind, name, created, used, deleted, group] = [
+        "class", "name", "created_seq", "last_use_seq", "deleted_seq", "share_group"
+      ].map((column) => row[answer.columns.indexOf(column)]);
       if (!["texture", "renderbuffer", "vg_image", "buffer"].includes(kind)) return null;
       const {call} = ctx.place;
       // Where it is not there after the selected call, its last use is shown.
@@ -83,7 +84,8 @@ export const objectsPanel = {
              goFrame: ctx.goFrame,
              name: "objects",
              whole: search.value.trim() ? undefined : {recording: ctx.recording.number, sql},
-             links: {name: show}
+             links: {name: show},
+             lean: true
            }));
     };
     search.addEventListener("input", draw);

@@ -2,7 +2,7 @@
 // text of its SPIR-V, and what its descriptor sets bind.
 import {button, download, fill, h, number, numbered} from "./dom.js";
 import {get} from "./net.js";
-import {link} from "./table.js";
+import {link, saving} from "./table.js";
 
 export const shaderPanel = {
   id: "shader",
@@ -32,6 +32,15 @@ export const shaderPanel = {
         !vulkan &&
             h("div", {class: "tools"},
               button("its draws", () => store.set({filter: `uses:program=${program.name}`, mode: "hide"}))),
+        saving({
+          name: `program-${program.name}-call-${place.call}`,
+          rows: () => ({
+            columns: ["kind", "name", "value", "since_seq"],
+            rows: ["uniforms", "attributes"].flatMap(
+                (kind) => program[kind].map(
+                    ([name, value, since]) => [kind.slice(0, -1), name, JSON.stringify(value), since]))
+          })
+        }),
         ...(named(vulkan ? "Descriptors and constants" : "Uniforms", program.uniforms) || []),
         ...(named("Attributes", program.attributes) || []),
         ...program.shaders.flatMap(

@@ -2,7 +2,7 @@
 // pin.
 import {button, fill, h, number} from "./dom.js";
 import {get} from "./net.js";
-import {link, table} from "./table.js";
+import {link, saving, table} from "./table.js";
 
 const open = new Set(["context", "share"]);
 let everything = false;
@@ -61,7 +61,14 @@ export const statePanel = {
           h("small", {text: everything ? `${number(state.variables)} variables` : "what differs from the beginning"})),
         h("div", {class: "stages", role: "toolbar", "aria-label": "stages of the pipeline"}, ...stages),
         state.incomplete.length > 0 && (!place.stage || place.stage === "textures") && incompleteTextures(ctx, state),
-        h("div", {class: "tools"}, search, all, pin),
+        h("div", {class: "tools"}, search, all, pin, saving({
+            name: `state-${place.call}`,
+            rows: () => ({
+              columns: ["path", "value", "since_seq"],
+              rows: state.rows.filter(shown).map(
+                  (/** @type {any[]} */[path, value, since]) => [path, plain(value, Infinity), since])
+            })
+          })),
         difference &&
             h("h2", {text: `Changed against call ${number(place.pin)}`},
               h("small", {text: `${number(difference.rows.length)} variables`})),
@@ -131,9 +138,9 @@ function branch(nodes, path, ctx, differs) {
   return made;
 }
 
-/** @param {string} json */
-function plain(json) {
+/** @param {string} json @param {number} [most] characters */
+function plain(json, most = 300) {
   return json.startsWith('"') && json.endsWith('"') ? JSON.parse(json) :
-      json.length > 300                             ? `${json.slice(0, 300)}…` :
+      json.length > most                            ? `${json.slice(0, most)}…` :
                                                       json;
 }

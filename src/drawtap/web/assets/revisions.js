@@ -52,8 +52,9 @@ export async function revisions(ctx) {
                    })),
           {label: "revisions: arrows choose, Enter goes to the call", chosen, go: (item) => ctx.go(item.seq)});
   return h(
-      "div", {},
-      h("h2", {text: "Revisions"},
-        h("small", {text: `${number(rows.length)} changes of its content, ${number(chosen + 1)} up to here`})),
+      "div", {}, h("h2", {text: "Revisions"}, h("small", {
+                     text: `${number(rows.length)} ${rows.length === 1 ? "change" : "changes"} of its content, ${
+                         number(chosen + 1)} up to here`
+                   })),
       film?.element, listed);
 }

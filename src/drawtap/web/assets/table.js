@@ -4,12 +4,15 @@ import {postForBytes, stoppable} from "./net.js";
 
 const SHOWN = 200;
 
+/** @typedef {{columns: string[], rows: any[][]}} Table */
+
 /**
  * @param {{columns: string[], rows: any[][], more?: boolean}} answer
  * @param {{go: (seq: number) => void, goFrame: (frame: number) => void, name: string, whole?: {recording: number, sql:
  *     string},
- *   links?: Record<string, (row: any[]) => (() => void)|null>}} on what a cell of a column leads to
- *   `whole`: the question whose whole answer is saved; without it the rows that are here are
+ *   links?: Record<string, (row: any[]) => (() => void)|null>, lean?: boolean}} on what a cell of a column leads to;
+ *   `lean`: columns without a value are not shown; `whole`: the question whose whole answer is saved; without it the
+ * rows that are here are
  */
 export function table(answer, on) {
   let rows = answer.rows;
@@ -20,7 +23,9 @@ export function table(answer, on) {
       (_, i) =>
           rows.some((r) => typeof r[i] === "number") && rows.every((r) => r[i] === null || typeof r[i] === "number"));
   const heads = answer.columns.map(
-      (column, i) => h("th", {class: numeric[i] ? "n" : ""}, button(column, () => sort(i), {title: "sort"})),
+      (column, i) =>
+          h("th", {class: numeric[i] ? "n" : "", hidden: on.lean && rows.every((row) => row[i] === null)},
+            button(column, () => sort(i), {title: "sort"})),
   );
   let by = -1, down = false;
 
@@ -56,14 +61,19 @@ export function table(answer, on) {
       return h("td", {class: "n"}, link(String(value), () => on.goFrame(value)));
     const text = typeof value === "object" ? JSON.stringify(value) : String(value);
     return h("td", {
-      class: numeric[i] ? "n" : "mono",
+      class: numeric[i]     ? "n" :
+          column === "path" ? "mono path" :
+                              "mono",
       text: text.length > 400 ? `${text.slice(0, 400)}…` : text,
       title: text.length > 60 ? text.slice(0, 2000) : null
     });
   }
 
   function draw() {
-    fill(body, ...rows.slice(0, shown).map((row) => h("tr", {}, ...row.map((value, i) => cell(value, i, row)))));
+    fill(
+        body,
+        ...rows.slice(0, shown).map(
+            (row) => h("tr", {}, ...row.map((value, i) => (heads[i].hidden ? null : cell(value, i, row))))));
     const left = rows.length - shown;
     fill(
         note,
@@ -82,7 +92,7 @@ export function table(answer, on) {
 
 /**
  * Buttons that save a table as a file: of `whole`, a question, the whole answer, else the rows that are here.
- * @param {{name: string, whole?: {recording: number, sql: string}, rows: () => {columns: string[], rows: any[][]}}} of
+ * @param {{name: string, whole?: {recording: number, sql: string}, rows: () => Table|Promise<Table>}} of
  */
 export function saving(of) {
   /** @type {AbortController|undefined} */
@@ -93,7 +103,7 @@ export function saving(of) {
     const {signal} = (running = new AbortController()), {whole} = of;
     fill(said, h("i", {text: `${form} is written …`}), button("stop", () => running?.abort()));
     try {
-      const {columns, rows} = of.rows();
+      const {columns, rows} = whole ? {columns: [], rows: []} : await of .rows();
       const data = whole ?
           await postForBytes(
               `${whole.recording}/save/${form}?query=${stoppable(whole.recording, signal)}`, whole.sql, signal) :
