@@ -294,17 +294,21 @@ void FragmentSource::count(State& s, Draw& draw, bool queries) {
   if (d.real) d.own = draw.samples;
   if (passes_) d.writes = writes_color();
   const char* why = *draw.refusal() ? draw.refusal() : unrepeatable(draw);
-  if (why)
+  if (version() >= 30 && enabled(GL_RASTERIZER_DISCARD))
+    undrawn(s, d, draw, why);
+  else if (why)
     lose(d, lasting(why), !queries);
-  else if (version() >= 30 && enabled(GL_RASTERIZER_DISCARD))
-    undrawn(s, d, draw);
   else
     again(s, d, draw, queries);
 }
 
-void FragmentSource::undrawn(State& s, Drawn& d, Draw& draw) {
+// A draw without fragments, whatever keeps it from being drawn again (`why`): its earlier stages may fetch.
+void FragmentSource::undrawn(State& s, Drawn& d, Draw& draw, const char* why) {
   follows_ = true;
-  if (fetches_) count_fetches(s, d, draw, current_program(), false);
+  if (why)
+    d.fetches.lost = lasting(why);
+  else if (fetches_)
+    count_fetches(s, d, draw, current_program(), false);
 }
 
 FragmentSource::Changes FragmentSource::changes_of(const char* function) {

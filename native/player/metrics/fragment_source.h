@@ -258,7 +258,7 @@ class FragmentSource : public Source {
   // Counts a draw, or says why not.
   void count(State& s, Draw& draw, bool queries);
   // Nothing is rasterised; vertices may read textures.
-  void undrawn(State& s, Drawn& d, Draw& draw);
+  void undrawn(State& s, Drawn& d, Draw& draw, const char* why);
   // What a call may change that is kept track of. Of those that draw nothing only these leave depth buffers as they
   // are, those that are attached too.
   Changes changes_of(const char* function);

@@ -148,9 +148,11 @@ int main(int argc, char** argv) {
     quad(0); /* 16 half of them */
     glDisable(GL_SAMPLE_COVERAGE);
     glBindFramebuffer(GL_FRAMEBUFFER, 0);
+    glUseProgram(counting);
     glEnable(GL_RASTERIZER_DISCARD);
-    quad(0); /* 17 nothing */
+    quad(0); /* 17 nothing, although the shader would count itself */
     glDisable(GL_RASTERIZER_DISCARD);
+    glUseProgram(0);
     glViewport(0, 0, WIDTH, HEIGHT);
     glUseProgram(captured);
     glEnable(GL_DEPTH_TEST);
