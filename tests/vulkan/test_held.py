@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from drawtap.analysis.vulkan_held import COLOR, DEPTH, STENCIL, block_of, values
+from drawtap.analysis.vulkan_held import COLOR, DEPTH, PLANE, STENCIL, block_of, values
 from drawtap.errors import UsageError
 from drawtap.trace.trace import open_trace
 from drawtap.web.recording import Recording
@@ -183,4 +183,30 @@ def test_blocks_of_formats() -> None:
     assert block_of("VK_FORMAT_ASTC_10x6_SRGB_BLOCK", COLOR) == (10, 6, 16)
     assert block_of("VK_FORMAT_D24_UNORM_S8_UINT", DEPTH) == (1, 1, 4)
     assert block_of("VK_FORMAT_D24_UNORM_S8_UINT", STENCIL) == (1, 1, 1)
-    assert block_of("VK_FORMAT_G8_B8R8_2PLANE_420_UNORM", COLOR) is None
+    assert block_of("VK_FORMAT_PVRTC1_4BPP_UNORM_BLOCK_IMG", COLOR) is None
+
+
+@pytest.mark.parametrize(
+    ("form", "aspect", "block", "raw", "expected"),
+    [
+        ("VK_FORMAT_G8_B8R8_2PLANE_420_UNORM", PLANE, (1, 1, 1), bytes((1, 2)), ("l", [[1], [2]])),
+        ("VK_FORMAT_G8_B8R8_2PLANE_420_UNORM", PLANE << 1, (1, 1, 2), bytes((1, 2, 3, 4)), ("rb", [[2, 1], [4, 3]])),
+        ("VK_FORMAT_G8_B8_R8_3PLANE_444_UNORM", PLANE << 2, (1, 1, 1), bytes((1, 2)), ("r", [[1], [2]])),
+        (
+            "VK_FORMAT_G10X6_B10X6R10X6_2PLANE_420_UNORM_3PACK16", PLANE << 1, (1, 1, 4),
+            struct.pack("<4H", 5 << 6, 6 << 6, 7 << 6, 1023 << 6), ("rb", [[6, 5], [1023, 7]]),
+        ),
+        ("VK_FORMAT_G8B8G8R8_422_UNORM", COLOR, (2, 1, 4), bytes((1, 2, 3, 4)), ("rgb", [[4, 1, 2], [4, 3, 2]])),
+        ("VK_FORMAT_B8G8R8G8_422_UNORM", COLOR, (2, 1, 4), bytes((1, 2, 3, 4)), ("rgb", [[3, 2, 1], [3, 4, 1]])),
+        (
+            "VK_FORMAT_R12X4G12X4_UNORM_2PACK16", COLOR, (1, 1, 4), struct.pack("<4H", 16, 32, 48, 64),
+            ("rg", [[1, 2], [3, 4]]),
+        ),
+    ],
+)  # fmt: skip
+def test_texels_of_formats_for_video(
+    form: str, aspect: int, block: tuple[int, ...], raw: bytes, expected: tuple[str, list[list[int]]]
+) -> None:
+    assert block_of(form, aspect) == block
+    found, letters = values(raw, (1, 1, 2), form, aspect)
+    assert (letters, found[0, 0].tolist()) == expected

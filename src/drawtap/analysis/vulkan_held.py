@@ -21,11 +21,16 @@ if TYPE_CHECKING:
     from drawtap.replay.warm import Warm
     from drawtap.trace.trace import Trace
 
-COLOR, DEPTH, STENCIL = 1, 2, 4  # bits of VkImageAspectFlagBits
+COLOR, DEPTH, STENCIL, PLANE = 1, 2, 4, 16  # bits of VkImageAspectFlagBits; planes 1 and 2 are 32 and 64
 
 _PLAIN = re.compile(
     r"VK_FORMAT_((?:[RGBAEX]\d+)+)_(UNORM|SNORM|USCALED|SSCALED|UINT|SINT|UFLOAT|SFLOAT|SRGB)(_PACK\d+)?"
 )
+# Formats for video: planes of their own, texels in pairs, and words whose low bits are not used.
+_PLANES = re.compile(r"VK_FORMAT_(\w+?)_([23])PLANE_(420|422|444)_UNORM(_\w+)?")
+_PAIRS = re.compile(r"VK_FORMAT_((?:[GBR]\d+(?:X\d)?){4})_422_UNORM(_\w+)?")
+_WIDE = re.compile(r"VK_FORMAT_((?:[RGBA]\d+X\d)+)_UNORM_\d?PACK16")
+_CHANNEL = re.compile(r"([RGBA])(\d+)(?:X(\d))?")
 _BLOCKS = re.compile(r"VK_FORMAT_(BC\d\w*|ETC2_\w+|EAC_\w+|ASTC_(\d+)x(\d+)_\w+)_BLOCK")
 _SMALL = re.compile(r"BC1_|BC4_|ETC2_R8G8B8_|ETC2_R8G8B8A1_|EAC_R11_")  # blocks of 8 bytes
 # Numbers that KTX files have for formats of blocks.
@@ -174,12 +179,36 @@ def block_of(form: str, aspect: int) -> tuple[int, int, int] | None:
         return (1, 1, 1)
     if aspect == DEPTH:
         return (1, 1, _DEPTHS[form][1])
+    if match := _PLANES.fullmatch(form):
+        return (1, 1, _bytes(_plane(match, aspect)))
+    if match := _PAIRS.fullmatch(form):
+        return (2, 1, _bytes(match[1]))
+    if match := _WIDE.fullmatch(form):
+        return (1, 1, _bytes(match[1]))
     if match := _BLOCKS.fullmatch(form):
         size = (int(match[2]), int(match[3])) if match[2] else (4, 4)
         return (*size, 8 if _SMALL.match(match[1]) else 16)
     if match := _PLAIN.fullmatch(form):
         return (1, 1, sum(int(bits) for bits in re.findall(r"\d+", match[1])) // 8)
     return None
+
+
+def _bytes(channels: str) -> int:
+    """Return the bytes of channels like G8 or B10X6R10X6."""
+    return sum(int(bits) + int(unused or 0) for _, bits, unused in _CHANNEL.findall(channels)) // 8
+
+
+def _plane(match: re.Match[str], aspect: int) -> str:
+    """Return the channels of a plane."""
+    return match[1].split("_")[(aspect // PLANE).bit_length() - 1]
+
+
+def _divided(form: str, aspect: int) -> tuple[int, int]:
+    """Return what width and height of an image are divided by for a plane."""
+    match = _PLANES.fullmatch(form)
+    if match is None or aspect == PLANE:
+        return (1, 1)
+    return {"420": (2, 2), "422": (2, 1), "444": (1, 1)}[match[3]]
 
 
 @dataclass(frozen=True)
@@ -218,6 +247,8 @@ def _wishes(row: Mapping[str, Any]) -> list[_Wish]:
         aspects = [(DEPTH, ""), (STENCIL, "-stencil")] if "S8" in form else [(DEPTH, "")]
     elif form == "VK_FORMAT_S8_UINT":
         aspects = [(STENCIL, "")]
+    elif match := _PLANES.fullmatch(form):
+        aspects = [(PLANE << i, f"-plane{i}") for i in range(int(match[2]))]
     wishes = []
     for level in range(levels):
         for aspect, suffix in aspects:
@@ -227,6 +258,7 @@ def _wishes(row: Mapping[str, Any]) -> list[_Wish]:
                 wishes.append(_Wish(named, aspect, None, f"{form} is not read"))
                 continue
             asked = {"class": "image", "name": row["handle"], "level": level, "aspect": aspect, "block": list(block)}
+            asked["divide"] = list(_divided(form, aspect))
             wishes.append(_Wish(named, aspect, asked))
     return wishes
 
@@ -267,7 +299,7 @@ def _part(wish: _Wish, form: str, samples: int, answer: Mapping[str, object], fi
     pixels, channels = values(raw, (depth, height, width), form, wish.aspect)
     lost = ""
     if samples > 1:
-        one = wish.aspect != COLOR or form.endswith(("INT", "INT_PACK32"))
+        one = wish.aspect in (DEPTH, STENCIL) or form.endswith(("INT", "INT_PACK32"))
         lost = f"of {samples} samples a pixel the {'first' if one else 'average'} alone"
     return Part(wish.suffix, width, height, depth, channels, pixels, source="read back", lost=lost)
 
@@ -284,13 +316,28 @@ def values(raw: bytes, shape: tuple[int, int, int], form: str, aspect: int) -> t
     """Return texels of a plain format as layers x height x width x channels, and the letters of the channels.
 
     Channels stand in the order red, green, blue, alpha. Packed ones become numbers of 16 bits as they are kept;
-    E5B9G9R9 and B10G11R11 become floats.
+    E5B9G9R9 and B10G11R11 become floats. A plane of green alone is luminance. Formats with texels in pairs give both
+    texels the blue and red of the pair.
     """
     if aspect == STENCIL:
         return np.frombuffer(raw, "u1").reshape(*shape, 1), "s"
     if aspect == DEPTH:
         depth = np.frombuffer(raw, _DEPTHS[form][0]).reshape(*shape, 1)
         return (depth & 0xFFFFFF if "D24" in form else depth), "d"
+    if match := _PLANES.fullmatch(form):
+        return _words(raw, shape, _plane(match, aspect))
+    if match := _WIDE.fullmatch(form):
+        return _words(raw, shape, match[1])
+    if match := _PAIRS.fullmatch(form):
+        layers, height, width = shape
+        both, found = _words(raw, (layers, height, (width + 1) // 2), match[1], each=True)
+        order = "gbgr" if form.startswith("VK_FORMAT_G") else "bgrg"
+        assert found == order
+        green = both[..., [i for i, letter in enumerate(order) if letter == "g"]].reshape(layers, height, -1)[
+            ..., :width
+        ]
+        rest = {letter: both[..., order.index(letter)].repeat(2, axis=-1)[..., :width] for letter in "rb"}
+        return np.stack([rest["r"], green, rest["b"]], axis=-1), "rgb"
     match = _PLAIN.fullmatch(form)
     assert match is not None
     parts = [(letter.lower(), int(bits)) for letter, bits in re.findall(r"([RGBAEX])(\d+)", match[1])]
@@ -304,6 +351,18 @@ def values(raw: bytes, shape: tuple[int, int, int], form: str, aspect: int) -> t
         planes = {letter: all_[..., i] for i, letter in enumerate(letters)}
     channels = "".join(letter for letter in "rgba" if letter in planes)
     return np.stack([planes[letter] for letter in channels], axis=-1), channels
+
+
+def _words(
+    raw: bytes, shape: tuple[int, int, int], channels: str, *, each: bool = False
+) -> tuple[npt.NDArray[Any], str]:
+    """Return channels like G8 or B10X6R10X6, sorted (`each`: as they are), and their letters."""
+    parts = [(letter.lower(), int(unused or 0)) for letter, _, unused in _CHANNEL.findall(channels)]
+    words = np.frombuffer(raw, f"<u{_bytes(channels) // len(parts)}").reshape(*shape, len(parts))
+    planes = [words[..., i] >> unused for i, (_, unused) in enumerate(parts)]
+    order = range(len(parts)) if each else sorted(range(len(parts)), key=lambda i: "rgba".index(parts[i][0]))
+    named = "".join(parts[i][0] for i in order)
+    return np.stack([planes[i] for i in order], axis=-1), "l" if named == "g" else named
 
 
 def _packed(
