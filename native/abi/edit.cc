@@ -1,5 +1,6 @@
 // The C ABI: new traces of old ones, and what differs. Nothing throws out of here.
 #include "../common/json.h"
+#include "../core/vulkan_tables.h"
 #include "../edit/check.h"
 #include "../edit/diff.h"
 #include "../edit/edit.h"
@@ -64,6 +65,15 @@ int dt_write(const dt_write_source* sources, uint32_t count, const dt_write_opti
     }
     auto bytes = std::make_unique<BytesOwner>();
     bytes->first.put(dt::edit::write(std::move(from), wanted, path));
+    hand_out(std::move(bytes), json, length, owner);
+  });
+}
+
+int dt_plain_members(dt_trace* trace, const char** json, uint64_t* length, void** owner) {
+  return guarded([&] {
+    need(trace && json && length && owner, "a trace");
+    auto bytes = std::make_unique<BytesOwner>();
+    bytes->first.put(dt::vulkan::plain_members(*trace->trace));
     hand_out(std::move(bytes), json, length, owner);
   });
 }

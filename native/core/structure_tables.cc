@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "../common/json.h"
 #include "rows.h"
 #include "structures.h"
 #include "vulkan_tables.h"
@@ -166,6 +167,46 @@ void each_content(const Trace& trace, size_t index, const std::set<const StructT
   }
 }
 
+bool is_text(const StructMember& m) {
+  if (m.kind == Of::value) return m.element == Element::chars && m.count;
+  return m.kind == Of::text || m.kind == Of::texts;
+}
+
+// Whether a member is text, bytes, or the code of a shader: what an edit may change in place.
+bool is_plain(const StructMember& m) {
+  return is_text(m) || (m.kind == Of::array && (m.element == Element::u8 || m.name == "pCode"));
+}
+
+struct Plain {
+  std::string name;  // STRUCTURE.MEMBER
+  size_t at;
+  uint64_t bytes;
+  bool text;
+};
+void add_plain(std::vector<Plain>& found, const StructPlace& place, Tree& tree) {
+  auto put = [&](const StructMember& m, size_t at, uint64_t bytes) {
+    if (at && bytes) found.push_back({place.type.name + "." + m.name, at, bytes, is_text(m)});
+  };
+  for (auto& m : place.type.members) {
+    if (!is_plain(m)) continue;
+    const size_t slot = place.at + m.offset;
+    if (m.kind == Of::value) {
+      const std::string_view all = tree.bytes(slot, m.count);
+      put(m, slot, std::min(all.find('\0'), all.size()));
+    } else if (m.kind == Of::texts) {
+      const Tree::Block each = tree.follow(slot, 8);
+      for (uint64_t i = 0; i < each.count && tree.visit(); ++i) {
+        const Tree::Block one = tree.follow(each.at + i * 8, 1);
+        put(m, one.at, one.count);
+      }
+    } else {
+      const size_t width = m.kind == Of::text ? 1 : std::max(m.width, 1u);
+      const Tree::Block one = tree.follow(slot, width);
+      put(m, one.at, one.count * width);
+    }
+  }
+}
+
 std::vector<NamedType> columns_of_type(const StructType& type) {
   std::vector<NamedType> columns = {
       {"seq", Type::u64}, {"frame", Type::u64}, {"call", Type::text}, {"path", Type::text}};
@@ -230,6 +271,35 @@ void structure_stream(std::shared_ptr<const Trace> trace, const std::string& nam
   const StructType* type = Structures::of(trace->signatures).by_name(name);
   if (!type) throw Error(DT_E_ARGUMENT, "the recording explains no structure " + name);
   export_stream(columns_of_type(*type), std::make_unique<TypeRows>(std::move(trace), *type, first, end), out);
+}
+
+std::string plain_members(const Trace& trace) {
+  std::string out;
+  JsonWriter<std::string> json(out);
+  json.list();
+  const Structures& known = Structures::of(trace.signatures);
+  std::set<const StructType*> plain;
+  known.each([&](const StructType& type) {
+    if (std::any_of(type.members.begin(), type.members.end(), is_plain)) plain.insert(&type);
+  });
+  const auto leads = leading_to(known, plain);
+  dt::Work work(trace.generation);
+  for (size_t index = 0; index < trace.calls_chunks.size(); ++index) {
+    work.check();
+    each_content(trace, index, leads, 0, UINT64_MAX, [&](const At& call) {
+      Walk walk(known, leads, call.content);
+      Tree tree(call.content);
+      std::vector<Plain> found;
+      walk.on_structure = [&](const StructPlace& place, const std::string&) { add_plain(found, place, tree); };
+      walk.root(call.type, call.param.name, has_many(call.param));
+      if (found.empty()) return;
+      json.list().value(call.seq).value(call.function.name).value(call.param.name).list();
+      for (auto& each : found) json.list().value(each.name).value(each.at).value(each.bytes).value(each.text).end();
+      json.end().end();
+    });
+  }
+  json.end();
+  return out;
 }
 
 Table structures_table(const Trace& trace) {

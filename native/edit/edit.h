@@ -67,6 +67,11 @@ DT_API int dt_write(const dt_write_source* sources, uint32_t count, const dt_wri
  * dt_blob_free(owner). */
 DT_API int dt_check(dt_trace* trace, const uint8_t* keep, const char** json, uint64_t* length, void** owner);
 
+/* What an edit may change in place in the structures of calls: texts, bytes, code of shaders. A list of JSON, [seq,
+ * function, parameter, [[STRUCTURE.MEMBER, place in the content, bytes, is it text?], ...]]; it lives until
+ * dt_blob_free(owner). */
+DT_API int dt_plain_members(dt_trace* trace, const char** json, uint64_t* length, void** owner);
+
 /* Hold an edited text (dt_text with flags 1 | 32) against the calls first_seq to before end_seq (0: the last). Lines
  * begin with the number of their call; lines without one are new calls, # begins a remark. `json`: {"dropped": [[first,
  * end], ...], "changed": [{"seq", "line", "old", "new"}], "inserted": [{"before", "line", "text"}]}; it lives until

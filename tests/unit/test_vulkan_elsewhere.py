@@ -36,7 +36,6 @@ _ARGUMENTS = {
     "overdraw": ("-o", "folder"),
     "shaders: draws": ("--draws", "3"),
     "redact: content": ("-o", "folder", "--level", "content"),
-    "redact: names": ("-o", "folder", "--level", "names", "--unproven"),
     "simplify": ("--dry-run",),
     "state: driver": ("2", "--changes"),
     "synthesize": ("-o", "folder"),
@@ -65,6 +64,66 @@ def test_a_redaction_names_texts_of_structures_and_of_shaders(tmp_path: Path) ->
     assert texts["VkApplicationInfo.pApplicationName"] == ["castle"]
     assert texts["SPIR-V.OpName"] == ["sky"]
     assert not any("sType" in place for place in texts)
+
+
+def instruction(operation: int, *words: int | bytes) -> bytes:
+    """Return an instruction of SPIR-V; texts end with a zero and fill whole words."""
+    parts = [w + bytes(4 - len(w) % 4) if isinstance(w, bytes) else struct.pack("<I", w) for w in words]
+    body = b"".join(parts)
+    return struct.pack("<I", (len(body) // 4 + 1) << 16 | operation) + body
+
+
+def test_new_names_have_the_bytes_of_the_old_ones(tmp_path: Path) -> None:
+    """Whatever the program called something is gone; what the API, the language and the pipeline need stays."""
+    module = struct.pack("<5I", 0x07230203, 0x10000, 0, 90, 0) + b"".join((
+        instruction(3, 2, 450, 1, b"// moonbase\nvoid moonShade() {}\n"),
+        instruction(4, b"GL_GOOGLE_include_directive"),
+        instruction(5, 1, b"moonColour"), instruction(5, 2, b"gl_Position"), instruction(6, 3, 0, b"moonColour"),
+        instruction(7, 4, "/home/adä/moonbase.frag".encode()), instruction(5632, 1, 5635, b"MOONCOLOR"),
+        instruction(15, 4, 5, b"moonShade", 1, 2), instruction(330, b"entry-point moonShade"), instruction(253),
+    ))  # fmt: skip
+    code = [*struct.unpack(f"<{len(module) // 4}I", module)]
+    stage = {"stage": "VK_SHADER_STAGE_COMPUTE_BIT", "module": 0x20, "pName": "moonShade"}
+    about = {"pApplicationName": "moonbase", "pEngineName": "moon"}
+    label = {"objectType": "VK_OBJECT_TYPE_IMAGE", "objectHandle": 7, "pObjectName": "moonbase"}
+    s = VulkanScene().vkCreateInstance(
+        {"pApplicationInfo": about, "ppEnabledExtensionNames": ["VK_EXT_debug_utils"]}, pInstance=[0x30]
+    )
+    s.vkGetPhysicalDeviceProperties(0x40, pProperties={"vendorID": 7, "deviceName": [*b"Moon GPU"]})
+    s.vkCreateShaderModule(DEVICE, {"codeSize": len(module), "pCode": code}, pShaderModule=[0x20])
+    s.vkCreateComputePipelines(DEVICE, 0, pCreateInfos=[{"stage": stage}], pPipelines=[0x50])
+    s.vkSetDebugUtilsObjectNameEXT(DEVICE, label).vkCmdBeginDebugUtilsLabelEXT(CB, {"pLabelName": "to the moon"})
+    s.vkCmdBeginDebugUtilsLabelEXT(CB, {"pLabelName": "m"}).vkCmdEndDebugUtilsLabelEXT(CB)
+    s.write(tmp_path / "t.dtap")
+    (tmp_path / "words").write_text("moon\nadä\n")
+    done = run_drawtap(
+        "redact", tmp_path / "t.dtap", "-o", tmp_path / "r.dtap", "--level", "names", "--unproven", "--json",
+        "--deny", tmp_path / "words",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    texts = json.loads(done.stdout)["texts"]
+    assert texts["VkInstanceCreateInfo.ppEnabledExtensionNames"] == ["VK_EXT_debug_utils"]
+    assert texts["VkApplicationInfo.pApplicationName"] == texts["VkDebugUtilsObjectNameInfoEXT.pObjectName"]
+    assert texts["SPIR-V.OpEntryPoint"] == texts["VkPipelineShaderStageCreateInfo.pName"]
+    assert "gl_Position" in texts["SPIR-V.OpName"]
+    assert texts["SPIR-V.OpMemberName"][0] in texts["SPIR-V.OpName"]
+    assert texts["SPIR-V.OpSource"] == ["           \n                   \n"]
+    with open_trace(tmp_path / "t.dtap") as old, open_trace(tmp_path / "r.dtap") as new:
+        sizes = "SELECT name, payload_bytes FROM calls ORDER BY seq"
+        assert new.sql(sizes).fetchall() == old.sql(sizes).fetchall()
+        [(words,)] = new.sql("SELECT pCode FROM VkShaderModuleCreateInfo").fetchall()
+        assert [a >> 16 for a in words[5:7]] == [a >> 16 for a in code[5:7]]
+        assert words[-1] == code[-1]
+        assert new.sql("SELECT vendorID FROM VkPhysicalDeviceProperties").fetchall() == [(7,)]
+
+
+def test_shaders_that_are_no_spirv_keep_their_names(tmp_path: Path) -> None:
+    s = VulkanScene().vkCreateShaderModule(DEVICE, {"codeSize": 8, "pCode": [1, 2]}, pShaderModule=[0x20])
+    s.write(tmp_path / "t.dtap")
+    done = run_drawtap("redact", tmp_path / "t.dtap", "-o", tmp_path / "r.dtap", "--level", "names", "--unproven")
+    assert done.returncode == 4, done.stderr
+    assert "a shader is no SPIR-V" in done.stderr
+    assert not (tmp_path / "r.dtap").exists()
 
 
 def test_help_names_what_vulkan_lacks() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from drawtap.corpus.renaming import left
 from drawtap.parts import PLAYER_VULKAN, part
 from drawtap.trace.ranges import frame_ends
 from drawtap.trace.trace import open_trace
@@ -182,3 +183,24 @@ def test_relocation_of_contents_by_chance(tmp_path: Path) -> None:
     whole, refused = map(int, done.stdout.split())
     assert whole > count // 100
     assert whole + refused == count
+
+
+def test_a_cube_with_other_names_is_the_same(cube: Cube, tmp_path: Path) -> None:
+    """The shaders of vkcube have names; all frames are drawn as before."""
+    made = tmp_path / "named.dtap"
+    done = run_drawtap("redact", cube.trace, "-o", made, "--level", "names", "--json", environment=environment())
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert (said["frames"], said["read_backs"]) == (60, 0)
+    assert "vkcube" not in said["texts"]["VkApplicationInfo.pApplicationName"]
+    with open_trace(cube.trace) as old, open_trace(made) as new:
+        assert left(old)["SPIR-V.OpName"] != left(new)["SPIR-V.OpName"]
+
+
+def test_a_recording_without_frames_is_proven_by_its_read_backs(recorded: Path, tmp_path: Path) -> None:
+    made = tmp_path / "named.dtap"
+    done = run_drawtap("redact", recorded, "-o", made, "--level", "names", "--json", environment=environment())
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert said["frames"] == 0
+    assert said["read_backs"] > 0

@@ -12,7 +12,7 @@ from drawtap.trace.apis import refuse
 from drawtap.view.result import Verdict, Verdicts
 
 if TYPE_CHECKING:
-    from drawtap.corpus.redaction import Redacted
+    from drawtap.corpus.redaction import Proven, Redacted
     from drawtap.trace.trace import Trace
 
 
@@ -52,9 +52,11 @@ def redact(
 
     --level names also gives new names to identifiers of shaders, labels, markers and messages, drops comments, and
     replaces answers of the driver. Programs in binary form are refused. Both recordings are played, and every frame
-    must be equal. --level content also mixes the colours of textures within 8 x 8 texels, and blanks read-backs. There
-    the counts of calls, errors, primitives and fragments must be equal in every frame; textures that would change them
-    stay. At both levels nothing is written without the proof, and recordings of Vulkan are refused.
+    must be equal; where none is shown, everything that is read back.
+
+    --level content also mixes the colours of textures within 8 x 8 texels, and blanks read-backs. There the counts of
+    calls, errors, primitives and fragments must be equal in every frame; textures that would change them stay. At both
+    levels nothing is written without the proof. The level content refuses recordings of Vulkan.
 
     --oracle names a property that the redacted recording must still have. Two engines draw a frame differently; an
     engine fails (crash, hang, oom, gl-error, skipped-calls, differs); or a command exits with 0. The output lists every
@@ -73,17 +75,18 @@ def redact(
     holds = proof.holds if proof is not None and level == "content" else None
     made = redaction.redact(trace, output, level=level, deny=words, holds=holds, seconds=seconds)
     try:
-        frames, name = (None, "") if proof is None else proof.prove(output)
+        proven = None if proof is None else proof.prove(output)
     except BaseException:
         if level != "identity":
             output.unlink(missing_ok=True)  # what draws something else helps nobody
         raise
     verdicts = [Verdict("ok", "written", f"{output}, level {level}")]
-    if frames is None:
+    if proven is None:
         verdicts.append(Verdict("note", "not proven", "nothing was played"))
     else:
         what = "make the same work" if level == "content" else "are equal"
-        verdicts.append(Verdict("ok", "proven", f"{frames} frames {what} on {name}"))
+        which = f"{proven.read_backs} read-backs" if proven.read_backs else f"{proven.frames} frames"
+        verdicts.append(Verdict("ok", "proven", f"{which} {what} on {proven.engine}"))
     if oracle is not None:
         verdicts.append(Verdict("ok", "still holds", oracle))
     verdicts += _left(made)
@@ -92,8 +95,9 @@ def redact(
     data = {
         "path": str(output),
         "level": level,
-        "frames": frames,
-        "engine": name,
+        "frames": proven.frames if proven else None,
+        "read_backs": proven.read_backs if proven else None,
+        "engine": proven.engine if proven else "",
         "oracle": oracle,
         "mixed": made.hidden.mixed if made.hidden else None,
         "kept": dict(made.hidden.kept) if made.hidden else None,
@@ -137,14 +141,14 @@ class _Proof:
     def holds(self, path: Path) -> bool:
         return (self._work is None or self._work.same(path)) and (self._oracle is None or self._oracle(path))
 
-    def prove(self, path: Path) -> tuple[int, str]:
-        """Return how many frames are proven, and on what. Raises DrawtapError where something differs."""
+    def prove(self, path: Path) -> Proven:
+        """Return what is proven, and on what. Raises DrawtapError where something differs."""
         from drawtap.corpus import redaction
 
         if not self.holds(path):
             raise DrawtapError("the proof fails: the oracle or the counts of work say something else now")
         if self._work is not None:
-            return self._work.frames, self._work.engine
+            return redaction.Proven(self._work.frames, self._work.engine)
         return redaction.prove(self._recording, path, self._environment)
 
 

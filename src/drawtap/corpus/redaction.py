@@ -225,13 +225,30 @@ def _left(trace: Trace) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def prove(recording: Path, redacted: Path, environment: Mapping[str, str]) -> tuple[int, str]:
-    """Play both and compare the images of all frames; return how many there are, and the engine.
+@dataclass(frozen=True)
+class Proven:
+    """The number of equal frames in both recordings, or of equal read-backs where none is shown, and the engine."""
 
-    Raises DrawtapError where one differs, and what `player.play` raises.
+    frames: int
+    engine: str
+    read_backs: int = 0
+
+
+def prove(recording: Path, redacted: Path, environment: Mapping[str, str]) -> Proven:
+    """Play both and compare the images of all frames. Where no frame is shown, what was read back is compared.
+
+    Raises DrawtapError where one differs or there is nothing to compare, and what `player.play` raises.
     """
     first, second = (player.play(path, ["--hashes"], environment=environment) for path in (recording, redacted))
     if first.hashes != second.hashes or first.calls != second.calls:
         frames = sorted(f for f in {*first.hashes, *second.hashes} if first.hashes.get(f) != second.hashes.get(f))
         raise DrawtapError(f"the redacted recording draws something else, first in frame {frames[0] if frames else 0}")
-    return len(first.hashes), first.engine
+    if first.hashes:
+        return Proven(len(first.hashes), first.engine)
+    first, second = (player.play(path, ["--verify"], environment=environment) for path in (recording, redacted))
+    if (first.compared, first.different) != (second.compared, second.different):
+        raise DrawtapError("what the redacted recording reads back is something else")
+    if first.compared == first.different:
+        raise DrawtapError("the recording shows no frame, and nothing that it reads back is equal here",
+                           hint="--unproven writes it without a proof")  # fmt: skip
+    return Proven(0, first.engine, first.compared - first.different)

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from drawtap.corpus import vulkan_renaming
+from drawtap.corpus.vulkan_renaming import WITH_TEXT
 from drawtap.errors import InputError
 from drawtap.spec.registry import load_api
 from drawtap.trace.sql_text import quote
@@ -95,16 +97,13 @@ _NAMES = re.compile(
     r"gl(BindAttribLocation|BindFragDataLocation|Get\w*Location|Get\w*Ind(ex|ices)|GetActive|GetProgramResource"
     r"|GetUniformIndices|GetTransformFeedbackVarying|TransformFeedbackVaryings|GetVaryingLocation|ActiveVarying)"
 )
-_WORDS_OF_APIS = re.compile(r"\w*GetProcAddress\w*|dtap\w*")  # functions whose texts name functions; the tap's own
+_WORDS_OF_APIS = re.compile(
+    r"\w*GetProcAddress\w*|vkGet\w+ProcAddr|vkEnumerate\w+|dtap\w*"
+)  # functions whose texts name functions; the tap's own
 _NOT_TEXT = re.compile(r"gl(ProgramBinary|ShaderBinary|GetProgramBinary)\w*")
 _ASSEMBLY = re.compile(r"glProgramStringARB|glLoadProgramNV|glGetProgramString\w*")
 _ABOUT_CALLS = 4  # columns of a table of structures before those of its members
 _MODULE = "VkShaderModuleCreateInfo"
-#: Instructions of SPIR-V with text, by number: the name, and the word at which the text begins.
-_WITH_TEXT = {
-    2: ("OpSourceContinued", 1), 3: ("OpSource", 4), 4: ("OpSourceExtension", 1), 5: ("OpName", 2),
-    6: ("OpMemberName", 3), 7: ("OpString", 2), 15: ("OpEntryPoint", 3), 330: ("OpModuleProcessed", 1),
-}  # fmt: skip
 _INCLUDES = re.compile(r"glNamedStringARB|glCompileShaderIncludeARB")
 
 
@@ -115,9 +114,14 @@ class Names:
     identifiers: dict[str, str] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
 
+    @staticmethod
+    def is_kept(word: str) -> bool:
+        """Return whether the language has a word."""
+        return word in _KEPT or _KEPT_FORMS.fullmatch(word) is not None
+
     def identifier(self, word: str) -> str:
         """Return the new name of an identifier, the word itself where the language has it."""
-        if word in _KEPT or _KEPT_FORMS.fullmatch(word):
+        if self.is_kept(word):
             return word
         return self.identifiers.setdefault(word, f"id_{len(self.identifiers)}")
 
@@ -167,6 +171,7 @@ def rename(editor: Editor) -> Names:
                 _apply(event.values, name, change if not outputs or _NAMES.match(function) else names.text)
             if _SOURCES.fullmatch(function) and event.values.get("length") is not None:
                 event.values["length"] = None  # the texts have their ends
+    vulkan_renaming.rename(editor, names)
     return names
 
 
@@ -232,7 +237,7 @@ def _of_modules(trace: Trace) -> Iterator[tuple[str, str]]:
             length, operation = code[at] >> 16, code[at] & 0xFFFF
             if not length:
                 break  # no module that makes sense
-            name, first = _WITH_TEXT.get(operation, ("", length))
+            name, first = WITH_TEXT.get(operation, ("", length))
             text = b"".join(word.to_bytes(4, "little") for word in code[at + first : at + length])
             if text.rstrip(b"\0"):
                 yield f"SPIR-V.{name}", text.partition(b"\0")[0].decode(errors="replace")

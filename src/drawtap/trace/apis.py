@@ -38,11 +38,7 @@ WITHOUT_VULKAN: Mapping[str, Gap] = {
     "shaders: draws": Gap("The estimate of shaders", "drawtap shaders FILE has the modules and who uses them"),
     "redact: content": Gap(
         "The mixing of texels",
-        "submits copy texels from memory that is recorded as it is, and fragments are not counted; --level identity",
-    ),
-    "redact: names": Gap(
-        "The renaming of texts",
-        "edits keep structures and SPIR-V as they are; --level identity lists the texts, and --deny refuses words",
+        "submits copy texels from memory that is recorded as it is, and fragments are not counted; --level names",
     ),
     "simplify": Gap("The search for calls that did nothing", "drawtap checklist FILE has rules for Vulkan"),
     "state: driver": Gap("State of a driver, and changes of state", "drawtap state FILE CALL without options"),

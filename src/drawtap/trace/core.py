@@ -188,8 +188,10 @@ class _COptions(ctypes.Structure):
     _fields_ = (("calls_per_file", c_uint32), ("calls_per_function", c_uint32))
 
 
-_READING = frozenset({"dt_open", "dt_info", "dt_set_frame_end", "dt_know", "dt_calls_schema", "dt_calls", "dt_table",
-                      "dt_table_json", "dt_structures", "dt_rows_json", "dt_call", "dt_blob", "dt_text"})  # fmt: skip
+_READING = frozenset({
+    "dt_open", "dt_info", "dt_set_frame_end", "dt_know", "dt_calls_schema", "dt_calls", "dt_table", "dt_table_json",
+    "dt_structures", "dt_rows_json", "dt_call", "dt_blob", "dt_text",
+})  # fmt: skip
 
 
 @functools.cache
@@ -210,6 +212,7 @@ def _library() -> Library:
         "dt_call": (c_void_p, c_uint64, POINTER(c_void_p), u64s, *TEXT),
         "dt_blob": (c_void_p, c_char_p, *TEXT),
         "dt_text": (c_void_p, selection, c_int, c_uint32),
+        "dt_plain_members": (c_void_p, *TEXT),
         "dt_check": (c_void_p, c_char_p, *TEXT),
         "dt_text_changes": (c_void_p, c_uint64, c_uint64, c_char_p, c_uint64, *TEXT),
         "dt_diff": (c_void_p, c_void_p, c_uint64, c_uint64, c_uint64, c_uint32, *TEXT),
@@ -319,6 +322,17 @@ class CoreTrace(Handle):
         if end_seq is not None and end_seq <= first_seq:
             first_seq, end_seq = self.count(), None  # no call has so high a number
         return self._lib.stream(self._lib.dt_structures, self.handle, type_.encode(), first_seq, end_seq or 0)
+
+    def plain_members(self) -> list[tuple[int, str, str, list[tuple[str, int, int, bool]]]]:
+        """Return texts, bytes and code of shaders in the structures of calls.
+
+        An item has the call, its function, the parameter, and a list of STRUCTURE.MEMBER, place in the content, bytes,
+        and whether it is text.
+        """
+        found: list[tuple[int, str, str, list[tuple[str, int, int, bool]]]] = json.loads(
+            self._text(self._lib.dt_plain_members)
+        )
+        return found
 
     @overload
     def table_rows(self, table: type[TypedRow]) -> list[TypedRow]: ...
