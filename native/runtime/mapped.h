@@ -21,6 +21,9 @@ using Where = bool (*)(uint64_t memory, uint64_t* from, uint64_t* end);
 // Records what was stored in mapped memory since the last look, at least where `at` says.
 void look_at_memory(Thread* t, Stored stored, Where at);
 
+// How often recording began. What was bound to memory before the last time may have been unseen.
+uint64_t beginnings_of_recording();
+
 // payload.cc. `device`: the device may have stored this, too.
 void emit_memory_write(Thread* t, bool device, uint64_t memory, uint64_t offset, const void* data, uint64_t bytes);
 

@@ -6,19 +6,17 @@
 //   watch    the kernel notes which pages were written since the last look (asynchronous write protection of
 //            userfaultfd with PAGEMAP_SCAN, Linux 6.7): no signal handler, no thread, and a system call that writes
 //            into the mapping, such as read(), works as without us - which page protection by mprotect would break.
-//            Protecting a page costs a fault, and makes every processor forget its addresses. So pages that are written
-//            again and again stay unprotected and are compared.
+//            Protecting a page costs a fault, and makes every processor forget its addresses. So few pages at a time,
+//            and pages that are written again and again, stay unprotected and are compared until they have been left
+//            alone for a while. Where few pages are looked at, comparing costs less than asking the kernel.
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "gl_state.h"
 #include "losses.h"
 #include "gl_enums.h"
 #include "mapped.h"
+#include "watch.h"
 
 namespace dt {
 namespace hook {
@@ -30,20 +28,25 @@ namespace gl {
 
 namespace {
 
-constexpr uint64_t PAGE = 4096;
+using watch::PAGE;
 constexpr uint64_t GAP = 64;                     // changed parts closer than this are one
 constexpr uint64_t LARGEST_COPY = 256ull << 20;  // larger ordinary mappings are recorded whole
 constexpr uint64_t MOST_SHADOW = 64ull << 20;    // of all mappings that are watched
-constexpr int HIGH_FD = 700;                     // out of the way of the application's numbers
 
 // A page of a mapping that is watched.
 struct Page {
   bool known;       // recorded before, and the shadow has what was
+  bool open;        // not protected but compared
   uint8_t written;  // how many looks, one soon after the other, found it written
   uint8_t still;    // how many comparisons in a row found nothing
   uint8_t last;     // the last look that found it written
 };
-constexpr uint8_t OFTEN = 3, SOON = 2, STILL = 8;
+constexpr uint8_t OFTEN = 3, SOON = 2;
+// Protecting pages costs as much as comparing a hundred, or more. So pages stay open where at most so many that lie
+// side by side are found written, and until so many comparisons found nothing; then others go along that have been
+// still for a while.
+constexpr uint64_t FEW = 4 * PAGE;
+constexpr uint8_t STILL = 32, WHILE = 8;
 
 struct Map {
   Map* next;
@@ -65,107 +68,31 @@ uint32_t g_maps_lock;
 Map* g_maps;
 uint32_t g_map_count;
 uint64_t g_shadow_left = MOST_SHADOW;
+uint64_t g_beginnings;  // of recording
+uint32_t g_watched;     // mappings that are watched
 
-// ---- the kernel's watch -------------------------------------------------------------------------
-// Structures of linux/userfaultfd.h and linux/fs.h, here because older headers lack half of them.
+bool g_watching;  // with the lock held: they are this process's
 
-struct UffdApi {
-  uint64_t api, features, ioctls;
-};
-struct UffdRange {
-  uint64_t start, length;
-};
-struct UffdRegister {
-  UffdRange range;
-  uint64_t mode, ioctls;
-};
-struct UffdProtect {
-  UffdRange range;
-  uint64_t mode;
-};
-struct PageRegion {
-  uint64_t start, end, categories;
-};
-struct ScanArguments {
-  uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages, category_inverted, category_mask,
-      category_anyof_mask, return_mask;
-};
-constexpr unsigned long UFFDIO_API_ = _IOWR(0xAA, 0x3F, UffdApi);
-constexpr unsigned long UFFDIO_REGISTER_ = _IOWR(0xAA, 0x00, UffdRegister);
-constexpr unsigned long UFFDIO_UNREGISTER_ = _IOR(0xAA, 0x01, UffdRange);
-constexpr unsigned long UFFDIO_WRITEPROTECT_ = _IOWR(0xAA, 0x06, UffdProtect);
-constexpr unsigned long PAGEMAP_SCAN_ = _IOWR('f', 16, ScanArguments);
-constexpr uint64_t FEATURE_WP = 1ull << 0, FEATURE_WP_SHMEM = 1ull << 12, FEATURE_WP_UNPOPULATED = 1ull << 13,
-                   FEATURE_WP_ASYNC = 1ull << 15;
-constexpr uint64_t REGISTER_WP = 1ull << 1, PROTECT_WP = 1ull << 0;
-constexpr uint64_t SCAN_PROTECT_AGAIN = 1, SCAN_CHECK = 2, PAGE_WRITTEN = 1ull << 1;
-
-int g_watch_fd = -1, g_pagemap_fd = -1;
-pid_t g_watch_pid;
-bool g_watch_failed;
-
-int move_high(int fd) {
-  if (fd < 0) return fd;
-  int high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
-  if (high < 0) return fd;
-  close(fd);
-  return high;
-}
-
-void close_watch() {
-  if (g_watch_fd >= 0) close(g_watch_fd);
-  if (g_pagemap_fd >= 0) close(g_pagemap_fd);
-  g_watch_fd = g_pagemap_fd = -1;
-}
-
-bool open_watch() {
-  pid_t pid = getpid();
-  if (g_watch_pid == pid) return !g_watch_failed;
-  // First use, or the child of a fork: descriptors from before belong to the parent's memory.
-  close_watch();
-  g_watch_pid = pid;
-  g_watch_failed = true;
-#ifdef SYS_userfaultfd
-  constexpr int USER_MODE_ONLY = 1;  // enough, and allowed without privilege: asynchronous faults never reach us
-  g_watch_fd = move_high((int)syscall(SYS_userfaultfd, O_CLOEXEC | USER_MODE_ONLY));
-  g_pagemap_fd = move_high(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
-  UffdApi api{0xAA, FEATURE_WP | FEATURE_WP_SHMEM | FEATURE_WP_UNPOPULATED | FEATURE_WP_ASYNC, 0};
-  if (g_watch_fd < 0 || g_pagemap_fd < 0 || ioctl(g_watch_fd, UFFDIO_API_, &api) != 0)
-    close_watch();
-  else
-    g_watch_failed = false;
-#endif
-  return !g_watch_failed;
-}
-
-bool is_watching() { return g_watch_fd >= 0 && g_watch_pid == getpid(); }
-
-UffdRange page_range(const Map* m) {
-  uint64_t begin = (uint64_t)(uintptr_t)m->at & ~(PAGE - 1);
-  uint64_t end = ((uint64_t)(uintptr_t)m->at + m->bytes + PAGE - 1) & ~(PAGE - 1);
-  return UffdRange{begin, end - begin};
+watch::Range page_range(const Map* m) {
+  const uint64_t at = (uint64_t)(uintptr_t)m->at;
+  return {at & ~(PAGE - 1), (at + m->bytes + PAGE - 1) & ~(PAGE - 1)};
 }
 
 bool overlaps_watched(const Map* m) {
-  UffdRange r = page_range(m);
+  const watch::Range r = page_range(m);
   for (const Map* o = g_maps; o; o = o->next) {
     if (o == m || !o->watched) continue;
-    UffdRange q = page_range(o);
-    if (r.start < q.start + q.length && q.start < r.start + r.length) return true;
+    const watch::Range q = page_range(o);
+    if (r.start < q.end && q.start < r.end) return true;
   }
   return false;
 }
 
-bool watch(Map* m) {
+bool begin_watch(Map* m) {
   // Two mappings that share a page would take each other's news.
-  if (overlaps_watched(m) || !open_watch()) return false;
-  UffdRegister reg{page_range(m), REGISTER_WP, 0};
-  if (ioctl(g_watch_fd, UFFDIO_REGISTER_, &reg) != 0) return false;
-  UffdProtect protect{page_range(m), PROTECT_WP};
-  if (ioctl(g_watch_fd, UFFDIO_WRITEPROTECT_, &protect) == 0) return m->watched = true;
-  UffdRange range = page_range(m);
-  ioctl(g_watch_fd, UFFDIO_UNREGISTER_, &range);
-  return false;
+  if (overlaps_watched(m) || !watch::begin(page_range(m))) return false;
+  g_watched++;
+  return m->watched = true;
 }
 
 void drop_shadow(Map* m) {
@@ -179,9 +106,8 @@ void unwatch(Map* m) {
   drop_shadow(m);
   if (!m->watched) return;
   m->watched = false;
-  if (!is_watching()) return;
-  UffdRange range = page_range(m);
-  ioctl(g_watch_fd, UFFDIO_UNREGISTER_, &range);
+  g_watched--;
+  if (watch::is_on()) watch::end(page_range(m));
 }
 
 void make_copy(Map* m) {
@@ -237,7 +163,7 @@ void look_by_copy(Thread* t, Map* m) {
 bool has_shadow(Map* m) {
   if (m->shadow || m->bytes > g_shadow_left) return m->shadow;
   m->shadow = (uint8_t*)malloc(m->bytes);  // pages that nobody touches cost nothing
-  m->pages = (Page*)calloc(page_range(m).length / PAGE, sizeof(Page));
+  m->pages = (Page*)calloc((page_range(m).end - page_range(m).start) / PAGE, sizeof(Page));
   if (m->shadow && m->pages) {
     g_shadow_left -= m->bytes;
     return true;
@@ -278,16 +204,16 @@ bool emit_difference(Thread* t, Map* m, uint64_t begin, uint64_t end) {
   return place.any;
 }
 
-// Pages that were written to and are protected again, from `begin` to `end` in the mapping.
-void emit_written(Thread* t, Map* m, uint64_t begin, uint64_t end) {
+// Pages that were written to, from `begin` to `end` in the mapping. They are protected again, or `open`.
+void emit_written(Thread* t, Map* m, uint64_t begin, uint64_t end, bool open) {
   if (!has_shadow(m)) return emit_living(t, m, begin, end - begin);
   uint64_t fresh = begin;  // from here on pages were not recorded before
   for (uint64_t at = begin; at < end;) {
     const uint64_t next = end_of_page(m, at);
     Page* const page = page_of(m, at);
-    const bool soon = (uint8_t)(m->looks - page->last) <= SOON;
+    const bool soon = !page->still && (uint8_t)(m->looks - page->last) <= SOON;
     page->written = !soon ? 1 : page->written < OFTEN ? page->written + 1 : OFTEN;
-    page->last = m->looks, page->still = 0;
+    page->last = m->looks, page->still = 0, page->open = open;
     if (page->known) {
       emit_part(t, m, m->shadow, fresh, at - fresh);
       emit_difference(t, m, at, next);
@@ -301,111 +227,140 @@ void emit_written(Thread* t, Map* m, uint64_t begin, uint64_t end) {
   emit_part(t, m, m->shadow, fresh, end - fresh);
 }
 
-// A page that is written often and therefore not protected. Where it stays as it is, it is protected at the next look.
+// A page that is not protected. Where it stays as it is for long, it is protected at a later look.
 void compare_page(Thread* t, Map* m, uint64_t begin, uint64_t end) {
   Page* const page = page_of(m, begin);
-  page->last = m->looks;
+  page->open = true, page->last = m->looks;
   if (emit_difference(t, m, begin, end))
     page->still = 0;
-  else if (++page->still >= STILL)
-    page->written = 0;
+  else if (page->still < STILL)
+    page->still++;
 }
 
-enum class Treat : uint8_t { PROTECT, COMPARE, IGNORE };
+enum class Treat : uint8_t { WRITTEN, COMPARE, STILL, IGNORE };
 
-// What becomes of the page at `at`, which was written. `part`: the end of the part of the memory that it lies in.
+// What becomes of the page at `at`, which is not protected. `part`: the end of the part of the memory that it lies in.
 Treat treat(const Map* m, uint64_t at, uint64_t* part, bool* unused) {
   if (m->ignored && at >= *part) {
     *unused = m->ignored(m->memory, m->offset + at, m->offset + m->bytes, part);
     *part -= m->offset;
   }
   if (m->ignored && *unused && *part >= end_of_page(m, at)) return Treat::IGNORE;
-  return m->pages && page_of(m, at)->known && page_of(m, at)->written >= OFTEN ? Treat::COMPARE : Treat::PROTECT;
+  const Page* const page = m->pages ? page_of(m, at) : nullptr;
+  if (!page || !page->known || !(page->open || page->written >= OFTEN)) return Treat::WRITTEN;
+  return page->still >= STILL ? Treat::STILL : Treat::COMPARE;
 }
 
-// The kernel notes what is written from now on. `regions`: where it puts which pages were written, nullptr: these are
-// protected again. Returns how many regions, -1: the kernel does not watch this memory.
-int scan(uint64_t from, uint64_t end, PageRegion* regions, uint64_t most, uint64_t* until) {
-  PageRegion none;
-  ScanArguments scan{};
-  scan.size = sizeof scan;
-  scan.flags = SCAN_CHECK | (regions ? 0 : SCAN_PROTECT_AGAIN);
-  scan.start = from;
-  scan.end = end;
-  scan.vec = (uint64_t)(uintptr_t)(regions ? regions : &none);
-  scan.vec_len = regions ? most : 1;
-  scan.category_mask = scan.return_mask = PAGE_WRITTEN;
-  const int found = ioctl(g_pagemap_fd, PAGEMAP_SCAN_, &scan);
-  *until = scan.walk_end;
-  return found;
+bool protect_again(Map* m, uint64_t begin, uint64_t end) {
+  const uint64_t base = (uint64_t)(uintptr_t)m->at;
+  return watch::protect_written({(base + begin) & ~(PAGE - 1), (base + end + PAGE - 1) & ~(PAGE - 1)});
 }
 
-bool protect_again(const Map* m, uint64_t begin, uint64_t end) {
-  const uint64_t base = (uint64_t)(uintptr_t)m->at, stop = (base + end + PAGE - 1) & ~(PAGE - 1);
-  for (uint64_t from = (base + begin) & ~(PAGE - 1), until; from < stop; from = until)
-    if (scan(from, stop, nullptr, 1, &until) < 0 || until <= from) return false;
-  return true;
-}
-
-// Pages that were written, from `begin` to `end` in the mapping.
+// Pages that are not protected, from `begin` to `end` in the mapping.
 bool look_at_pages(Thread* t, Map* m, uint64_t begin, uint64_t end) {
   uint64_t part = 0;
   bool unused = false;
   for (uint64_t at = begin; at < end;) {
     const Treat how = treat(m, at, &part, &unused);
     uint64_t next = end_of_page(m, at);
-    if (how == Treat::PROTECT) {
-      while (next < end && treat(m, next, &part, &unused) == how) next = end_of_page(m, next);
-      if (!protect_again(m, at, next)) return false;
-      emit_written(t, m, at, next);
+    if (how == Treat::WRITTEN || how == Treat::STILL) {
+      for (; next < end; next = end_of_page(m, next)) {
+        const Treat other = treat(m, next, &part, &unused);
+        if (other != how && !(how == Treat::STILL && other == Treat::COMPARE && page_of(m, next)->still >= WHILE))
+          break;
+      }
+      const bool open = how == Treat::WRITTEN && next - at <= FEW && has_shadow(m);
+      if (!open && !protect_again(m, at, next)) return false;
+      emit_written(t, m, at, next, open);
     } else if (how == Treat::COMPARE) {
       compare_page(t, m, at, next);
     } else if (m->pages) {
-      page_of(m, at)->known = false;  // the shadow is no longer what lies there
+      *page_of(m, at) = {};  // the shadow is no longer what lies there
     }
     at = next;
   }
   return true;
 }
 
+// The same for a part in addresses, whose ends may lie outside of what is mapped. Parts that touch are one: `run` is
+// what has not been looked at yet.
+bool look_at_part(Thread* t, Map* m, uint64_t start, uint64_t end, watch::Range* run) {
+  const uint64_t base = (uint64_t)(uintptr_t)m->at;
+  if (end <= base || start >= base + m->bytes) return true;
+  const uint64_t b = start > base ? start - base : 0, e = end - base < m->bytes ? end - base : m->bytes;
+  if (b > run->end || !run->end) {
+    if (!look_at_pages(t, m, run->start, run->end)) return false;
+    run->start = b;
+  }
+  run->end = e;
+  return true;
+}
+
+// Few pages, from `begin` to `end` in the mapping, compared without asking the kernel. False: one of them is protected.
+bool look_at_few(Thread* t, Map* m, uint64_t begin, uint64_t end) {
+  if (!m->pages) return false;
+  for (uint64_t at = begin; at < end; at = end_of_page(m, at))
+    if (!page_of(m, at)->known || !page_of(m, at)->open) return false;
+  for (uint64_t at = begin, next; at < end; at = next) {
+    next = end_of_page(m, at);
+    compare_page(t, m, at, next);
+    page_of(m, at)->still = 0;  // it stays open
+  }
+  return true;
+}
+
+// Few pages that several scans found as they were need no further scan. What is stored in between differs from the
+// shadow, for that has what the pages held when they were protected.
+void open_few(Map* m, uint64_t begin, uint64_t end) {
+  if (!m->pages) return;
+  bool ripe = true;
+  for (uint64_t at = begin; at < end; at = end_of_page(m, at)) {
+    Page* const page = page_of(m, at);
+    if (!page->open && page->still < WHILE) page->still++;
+    if (!page->known || (!page->open && page->still < WHILE)) ripe = false;
+  }
+  const uint64_t base = (uint64_t)(uintptr_t)m->at;
+  if (!ripe || !watch::open({(base + begin) & ~(PAGE - 1), (base + end + PAGE - 1) & ~(PAGE - 1)})) return;
+  for (uint64_t at = begin; at < end; at = end_of_page(m, at)) page_of(m, at)->open = true, page_of(m, at)->still = 0;
+}
+
 // Pages written since the last look, from `first` to `last` in the buffer or memory. False: the kernel no longer
 // watches it.
 bool look_by_watch(Thread* t, Map* m, uint64_t first, uint64_t last) {
-  if (!is_watching()) return false;
+  if (!g_watching) return false;
   first = first > m->offset ? first - m->offset : 0;
   last = last > m->offset ? last - m->offset : 0;
   if (last > m->bytes) last = m->bytes;
   if (first >= last) return true;
   const uint64_t base = (uint64_t)(uintptr_t)m->at, end = (base + last + PAGE - 1) & ~(PAGE - 1);
-  uint64_t begin_run = 0, end_run = 0;  // of bytes in the mapping, not looked at yet
+  const uint64_t start = (base + first) & ~(PAGE - 1);
+  const bool few = end - start <= FEW;
   m->looks++;
-  for (uint64_t from = (base + first) & ~(PAGE - 1), until; from < end; from = until) {
-    PageRegion regions[64];
-    const int found = scan(from, end, regions, 64, &until);
+  if (few && look_at_few(t, m, first, last)) return true;
+  watch::Range run = {0, 0};  // in the mapping
+  for (uint64_t from = start, until; from < end; from = until) {
+    watch::Written parts[64];
+    const int found = watch::scan(from, end, parts, 64, &until);
     if (found < 0) return false;
-    for (int i = 0; i < found; i++) {
-      const uint64_t b = regions[i].start > base ? regions[i].start - base : 0;
-      const uint64_t e = regions[i].end - base < m->bytes ? regions[i].end - base : m->bytes;
-      if (regions[i].end <= base || b >= e) continue;
-      if (b > end_run || !end_run) {
-        if (!look_at_pages(t, m, begin_run, end_run)) return false;
-        begin_run = b;
-      }
-      end_run = e;
-    }
+    for (int i = 0; i < found; i++)
+      if (!look_at_part(t, m, parts[i].start, parts[i].end, &run)) return false;
     if (until <= from) break;
   }
-  return look_at_pages(t, m, begin_run, end_run);
+  if (!look_at_pages(t, m, run.start, run.end)) return false;
+  if (few) open_few(m, first, last);
+  return true;
 }
+
+// With the lock held, before looks.
+void begin_looks() { g_watching = g_watched && watch::is_on(); }
 
 void look(Thread* t, Map* m, uint64_t from = 0, uint64_t end = ~0ull) {
   if (m->watched) {
     if (!m->all && look_by_watch(t, m, from, end)) return;
     if (m->all) {
       // Everything is recorded now, so what was noted until here is void.
-      UffdProtect protect{page_range(m), PROTECT_WP};
       drop_shadow(m);
-      if (is_watching() && ioctl(g_watch_fd, UFFDIO_WRITEPROTECT_, &protect) == 0) return emit_all(t, m);
+      if (g_watching && watch::protect(page_range(m))) return emit_all(t, m);
     }
     unwatch(m);
     make_copy(m);
@@ -442,6 +397,7 @@ void remove_map(Map** at) {
 }  // namespace
 void forget_maps() {
   lock(&g_maps_lock);
+  g_beginnings++;
   while (g_maps) remove_map(&g_maps);
   unlock(&g_maps_lock);
 }
@@ -488,7 +444,7 @@ void mapped(Thread* t, uint32_t target, uint32_t buffer, int64_t offset, int64_t
     Map** old = find_map(c->share_group, buffer);
     if (old) remove_map(old);
     if (looked_at(m)) {
-      if (!(m->bytes > hook::g_watch_bytes && watch(m))) {
+      if (!(m->bytes > hook::g_watch_bytes && begin_watch(m))) {
         make_copy(m);
         m->all = is_undefined(*m);
       }
@@ -562,6 +518,7 @@ void unmapped(Thread* t, uint32_t buffer, End end) {
   lock(&g_maps_lock);
   Map** at = find_map(c->share_group, buffer);
   if (at && !(end == End::NEW_STORAGE && ((*at)->access & GL_MAP_PERSISTENT_BIT))) {
+    begin_looks();
     if (end == End::UNMAP && !((*at)->access & GL_MAP_FLUSH_EXPLICIT_BIT)) look(t, *at);
     remove_map(at);
   }
@@ -625,7 +582,7 @@ void memory_mapped(Thread* t, uint64_t memory, uint64_t offset, uint64_t bytes, 
     m->offset = offset;
     m->bytes = bytes;
     lock(&g_maps_lock);
-    if (!(m->bytes > hook::g_watch_bytes && watch(m))) {
+    if (!(m->bytes > hook::g_watch_bytes && begin_watch(m))) {
       make_copy(m);
       m->all = undefined;
     }
@@ -648,6 +605,7 @@ void memory_unmapped(Thread* t, uint64_t memory, Stored stored) {
   for (Map** at = &g_maps; *at; at = &(*at)->next) {
     if ((*at)->memory != memory) continue;
     (*at)->stored = stored;
+    begin_looks();
     look(t, *at);
     remove_map(at);
     break;
@@ -656,14 +614,18 @@ void memory_unmapped(Thread* t, uint64_t memory, Stored stored) {
   errno = saved;
 }
 
+uint64_t beginnings_of_recording() { return __atomic_load_n(&gl::g_beginnings, __ATOMIC_RELAXED); }
+
 void look_at_memory(Thread* t, Stored stored, Where at) {
   using namespace gl;
   if (!any_map()) return;
   const int saved = errno;
   lock(&g_maps_lock);
+  bool begun = false;
   for (Map* m = g_maps; m; m = m->next) {
     uint64_t from = 0, end = ~0ull;
     if (!m->memory || !at(m->memory, &from, &end)) continue;
+    if (!begun) begin_looks(), begun = true;
     m->stored = stored;
     look(t, m, from, end);
   }
@@ -679,6 +641,7 @@ void before_gpu_reads(Thread* t) {
   if (!c) return;
   int saved = errno;
   lock(&g_maps_lock);
+  begin_looks();
   for (Map* m = g_maps; m; m = m->next)
     if (m->share_group == c->share_group && looked_at(m)) look(t, m);
   unlock(&g_maps_lock);

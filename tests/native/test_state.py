@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 NATIVE = ROOT / "native"
 SOURCES = (
     *sorted((NATIVE / "mirror").glob("*.cc")),
-    *(NATIVE / "runtime" / name for name in ("maps.cc", "natives.cc")),
+    *(NATIVE / "runtime" / name for name in ("maps.cc", "natives.cc", "watch.cc")),
     ROOT / "tests/native/test_state.cc",
 )
 

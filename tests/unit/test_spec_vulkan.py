@@ -68,6 +68,28 @@ def test_nothing_is_left_open(vk: Api, own_structs: dict[str, StructType]) -> No
                 assert param.type.base in vk.structs, (command.name, param.name)
 
 
+def test_every_command_that_binds_memory_is_followed(vk: Api, own_structs: dict[str, StructType]) -> None:
+    """The tap looks for stores where something lies: it must see each command that puts something there."""
+    elsewhere = {
+        "VkDeviceMemoryOpaqueCaptureAddressInfo", "VkMappedMemoryRange", "VkMemoryGetFdInfoKHR",
+        "VkMemoryGetRemoteAddressInfoNV", "VkMemoryMapInfo", "VkMemoryUnmapInfo",
+        "VkTileMemoryBindInfoQCOM",  # which programs cannot map
+    }  # fmt: skip
+    handle = "VkDeviceMemory"
+    binding = {name for name, struct in own_structs.items() if any(m.type.base == handle for m in struct.members)}
+    binding -= elsewhere
+    for _ in range(3):  # what leads to them
+        binding |= {name for name, s in own_structs.items() if any(m.type.base in binding for m in s.members)}
+    commands = {
+        command.alias or command.name
+        for command in vk.commands.values()
+        if any(p.type.base in binding or (p.type.base == handle and "Bind" in command.name) for p in command.params)
+    }
+    header = (Path(__file__).parents[2] / "native/runtime/vulkan/vulkan.h").read_text()
+    assert len(commands) > 8
+    assert commands <= set(re.findall(r"\bbefore_(vk\w+)\(", header))
+
+
 def test_pointers_without_a_condition_are_probed(own_structs: dict[str, StructType]) -> None:
     """What the registry marks as not always valid has a condition, is an address only, or is probed."""
     root = ElementTree.parse(XML / "vk.xml").getroot()

@@ -4,7 +4,16 @@
 
 namespace dt {
 
-enum About : uint64_t { SECONDARY = 1, PIECES = 2, BYTES = 3, VALUE = 4, SIGNAL = 5, FENCE = 6, FRESH = 7 };
+enum About : uint64_t {
+  SECONDARY = 1,
+  PIECES = 2,
+  BYTES = 3,
+  VALUE = 4,
+  SIGNAL = 5,
+  FENCE = 6,
+  FRESH = 7,
+  BINDS_SEEN = 8  // memory: beginnings_of_recording() + 1 when it was allocated, where no bind of it is out of sight
+};
 void learn(uint64_t handle, About about, uint64_t value);
 uint64_t known(uint64_t handle, About about);  // 0: nothing is known
 // The storage buffers among the descriptors that an update with a template reads.

@@ -131,7 +131,11 @@ bool where_the_image_ends(uint64_t memory, uint64_t* from, uint64_t* end) {
   return memory == ending.memory;
 }
 
-bool anywhere(uint64_t, uint64_t*, uint64_t*) { return true; }
+// What is stored where nothing lies can wait until something does: nothing that is submitted reads it, unless somebody
+// else has that memory, too.
+bool where_something_lies(uint64_t memory, uint64_t* from, uint64_t* end) {
+  return known(memory, BINDS_SEEN) != beginnings_of_recording() + 1 || reach::is_used(memory, from, end);
+}
 // Where nothing lies that the device writes to, no change can be its.
 bool where_the_device_writes(uint64_t memory, uint64_t* from, uint64_t* end) {
   return !known(memory, BYTES) || reach::is_written(memory, last_that_ran(), from, end);
@@ -152,7 +156,7 @@ void settled(Thread* t) {
 
 // Returns the submission's number, with its queue; nullptr: more queues than can be told apart, always busy.
 const Queue* submit(Thread* t, VkQueue handle, VkFence fence, uint64_t* number) {
-  look_around(t, anywhere);
+  look_around(t, where_something_lies);
   __atomic_store_n(&busy, 1u, __ATOMIC_RELEASE);
   Queue* queue = queue_of(raw(handle));
   *number = __atomic_add_fetch(&submissions, 1, __ATOMIC_ACQ_REL);
@@ -203,10 +207,13 @@ namespace hook {
 
 void after_vkAllocateMemory(Thread* t, VkDevice, const VkMemoryAllocateInfo* info, const VkAllocationCallbacks*,
                             VkDeviceMemory* made, VkResult result) {
-  constexpr int32_t IMPORTS_POINTER = 1000178000, IMPORTS_DESCRIPTOR = 1000074000;
+  constexpr int32_t IMPORTS_POINTER = 1000178000, IMPORTS_DESCRIPTOR = 1000074000, EXPORTS = 1000072002,
+                    EXPORTS_NV = 1000056001;
   if (result != SUCCESS) return;
   learn(raw(*made), BYTES, info->allocationSize);
   learn(raw(*made), FRESH, 1);
+  const bool exports = in_chain(info->pNext, EXPORTS) || in_chain(info->pNext, EXPORTS_NV);
+  learn(raw(*made), BINDS_SEEN, exports ? 0 : beginnings_of_recording() + 1);
   if (in_chain(info->pNext, IMPORTS_POINTER) || in_chain(info->pNext, IMPORTS_DESCRIPTOR))
     emit_loss(t, "vulkan-imported-memory",
               "memory of the program, another process or a device was imported: what is stored in it is not recorded");
@@ -267,6 +274,26 @@ void before_vkBindImageMemory(Thread*, VkDevice, VkImage image, VkDeviceMemory m
 void before_vkBindImageMemory2(Thread*, VkDevice, uint32_t count, const VkBindImageMemoryInfo* infos) {
   for (uint32_t i = 0; i < count; i++)
     reach::bound(raw(infos[i].image), raw(infos[i].memory), infos[i].memoryOffset, next_submission());
+}
+
+// What lies where is not followed for these.
+template <typename Info> static void are_bound(const Info* infos, uint32_t count) {
+  for (uint32_t i = 0; has(infos, count) && i < count; i++) learn(raw(infos[i].memory), BINDS_SEEN, 0);
+}
+void before_vkBindAccelerationStructureMemoryNV(Thread*, VkDevice, uint32_t count,
+                                                const VkBindAccelerationStructureMemoryInfoNV* infos) {
+  are_bound(infos, count);
+}
+void before_vkBindDataGraphPipelineSessionMemoryARM(Thread*, VkDevice, uint32_t count,
+                                                    const VkBindDataGraphPipelineSessionMemoryInfoARM* infos) {
+  are_bound(infos, count);
+}
+void before_vkBindTensorMemoryARM(Thread*, VkDevice, uint32_t count, const VkBindTensorMemoryInfoARM* infos) {
+  are_bound(infos, count);
+}
+void before_vkBindVideoSessionMemoryKHR(Thread*, VkDevice, VkVideoSessionKHR, uint32_t count,
+                                        const VkBindVideoSessionMemoryInfoKHR* infos) {
+  are_bound(infos, count);
 }
 
 void after_vkGetDeviceQueue(Thread*, VkDevice device, uint32_t, uint32_t, VkQueue* queue) {

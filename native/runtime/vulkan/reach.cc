@@ -205,4 +205,16 @@ bool is_written(uint64_t memory, uint64_t last, uint64_t* from, uint64_t* end) {
   return *from < *end;
 }
 
+bool is_used(uint64_t memory, uint64_t* from, uint64_t* end) {
+  *from = ~0ull, *end = 0;
+  lock(&g_lock);
+  for (const Node* n = by_memory[bucket(memory, MEMORIES)]; n; n = n->next_in_memory) {
+    if (n->memory != memory || (n->kind == OPAQUE_IMAGE && n->bytes)) continue;
+    if (n->begin < *from) *from = n->begin;
+    if (end_of(*n) > *end) *end = end_of(*n);
+  }
+  unlock(&g_lock);
+  return *from < *end;
+}
+
 }  // namespace dt::reach

@@ -39,5 +39,7 @@ Who who(uint64_t memory, uint64_t from, uint64_t end, uint64_t last, uint64_t* u
 bool is_within(uint64_t memory, uint64_t last);
 // The same without images, where a program has no business: who() may be EITHER, and from where to where at most.
 bool is_written(uint64_t memory, uint64_t last, uint64_t* from, uint64_t* end);
+// From where to where something lies in that memory, opaque images left out. False: nothing does.
+bool is_used(uint64_t memory, uint64_t* from, uint64_t* end);
 
 }  // namespace dt::reach

@@ -35,6 +35,13 @@ void before_vkBindBufferMemory(Thread* t, VkDevice device, VkBuffer buffer, VkDe
 void before_vkBindBufferMemory2(Thread* t, VkDevice device, uint32_t count, const VkBindBufferMemoryInfo* infos);
 void before_vkBindImageMemory(Thread* t, VkDevice device, VkImage image, VkDeviceMemory memory, VkDeviceSize offset);
 void before_vkBindImageMemory2(Thread* t, VkDevice device, uint32_t count, const VkBindImageMemoryInfo* infos);
+void before_vkBindAccelerationStructureMemoryNV(Thread* t, VkDevice, uint32_t count,
+                                                const VkBindAccelerationStructureMemoryInfoNV* infos);
+void before_vkBindDataGraphPipelineSessionMemoryARM(Thread* t, VkDevice, uint32_t count,
+                                                    const VkBindDataGraphPipelineSessionMemoryInfoARM* infos);
+void before_vkBindTensorMemoryARM(Thread* t, VkDevice, uint32_t count, const VkBindTensorMemoryInfoARM* infos);
+void before_vkBindVideoSessionMemoryKHR(Thread* t, VkDevice, VkVideoSessionKHR, uint32_t count,
+                                        const VkBindVideoSessionMemoryInfoKHR* infos);
 void after_vkGetDeviceQueue(Thread* t, VkDevice device, uint32_t family, uint32_t index, VkQueue* queue);
 void after_vkGetDeviceQueue2(Thread* t, VkDevice device, const VkDeviceQueueInfo2* info, VkQueue* queue);
 void before_vkQueueSubmit(Thread* t, VkQueue queue, uint32_t count, const VkSubmitInfo* infos, VkFence fence);
