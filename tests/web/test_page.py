@@ -7,7 +7,6 @@ import json
 import re
 import shutil
 import signal
-import struct
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import drawtap
-from shared import BROWSER, steps
+from shared import BROWSER, run_drawtap, steps
 from state_traces import Recording
 from web.conftest import Server, headed
 from writer import NULL
@@ -77,20 +76,20 @@ def test_the_list_is_a_treegrid_that_unfolds_by_keys(opened, chain):
     page = opened()
     page.press("Home", "ArrowRight")
     page.wait("d.list.model.at(0).open === true")
+    # Rows are drawn with the next picture of the screen.
+    first = "document.querySelector('[role=treegrid] [role=row]:not([hidden])')"
+    page.until(f"{first}.ariaLevel === '1' && {first}.ariaExpanded === 'true'")
     grid = page.page.locator("[role=treegrid]")
-    rows = grid.locator("[role=row]:visible")
+    page.until(f"{first}.id === document.querySelector('[role=treegrid]').getAttribute('aria-activedescendant')")
     assert grid.get_attribute("aria-rowcount") == str(page.page.evaluate("drawtap.list.model.length"))
-    first = rows.first
-    assert (first.get_attribute("aria-level"), first.get_attribute("aria-expanded")) == ("1", "true")
-    assert grid.get_attribute("aria-activedescendant") == first.get_attribute("id")
     page.press("ArrowRight", "ArrowRight")
-    levels = [row.get_attribute("aria-level") for row in rows.all()]
-    assert {"1", "2", "3"} <= set(levels)
+    page.until(
+        "['1', '2', '3'].every((n) => document.querySelector(`[role=treegrid] [aria-level='${n}']:not([hidden])`))"
+    )
     page.press("ArrowLeft", "ArrowLeft", "ArrowLeft")
     page.wait("d.list.focus === 0")
     page.press("End")
-    page.wait("d.list.focus === d.list.model.length - 1")
-    assert page.page.evaluate("Math.abs(drawtap.list.top - drawtap.list.last) < 1")
+    page.wait("d.list.focus === d.list.model.length - 1 && Math.abs(d.list.top - d.list.last) < 1")
 
 
 def test_unfolded_frames_show_every_call_once_and_in_order(opened, recordings):
@@ -430,102 +429,6 @@ def test_pictures_of_frames_stand_above_the_bars_and_lead_to_them(opened, chain)
     page.until("document.querySelector('.thumbs').hidden")
 
 
-def test_textures_show_every_level_and_exact_values(opened, server, chain):
-    page = opened("tab=objects")
-    page.reads("Objects of the run")
-    page.page.locator("tr", has_text="texture").first.get_by_role("link").first.click()
-    page.wait("place.tab === 'texture'")
-    page.reads("values from")
-    with drawtap.open(chain) as trace:
-        _, group, name = page.place()["object"].split("/")
-        asked = f"SELECT format, width, height FROM resources WHERE class = 'texture' AND name = {name}"
-        form, width, height = trace.sql(f"{asked} AND share_group = {group}").fetchone()
-    assert form in page.text("#panel h2")
-    size = page.page.evaluate(
-        "(() => { const c = document.querySelector('#panel .picture canvas'); return [c.width, c.height]; })()"
-    )
-    assert size == [width, height]
-    at = page.place()["call"]
-    head, data = headed(server.ask(f"/api/0/texture/{at}/texture/{group}/{name}").body)
-    part = head["parts"][0]
-    saved = {form: _downloaded(page, f"save {form}") for form in ("numbers", "PNG", "KTX")}
-    assert saved["numbers"] == data[part["at"] : part["at"] + len(saved["numbers"])]
-    assert len(saved["numbers"]) == width * height * part["shape"][3]
-    assert (saved["PNG"][:4], struct.unpack(">II", saved["PNG"][16:24])) == (b"\x89PNG", (width, height))
-    assert saved["KTX"] == server.ask(f"/api/0/texture/{at}/texture/{group}/{name}/ktx").body
-
-
-def _downloaded(page, button: str) -> bytes:
-    with page.page.expect_download() as waiting:
-        page.page.get_by_role("button", name=button, exact=True).click()
-    return Path(waiting.value.path()).read_bytes()
-
-
-def test_images_have_channels_a_range_a_histogram_and_marks_for_what_is_no_number(opened):
-    page = opened("tab=notes")
-    page.reads("Bookmarks")
-    page.page.evaluate(
-        """async () => {
-          const { imageView } = await import("/app/image.js");
-          const data = new Float32Array(4000 * 2 * 4).fill(0.5);
-          data.set([NaN, 0, 0, 1, 2, -2, 1, 1, 0.25, 0.5, 0.75, 0]);
-          document.getElementById("panel").replaceChildren(
-            imageView({ width: 4000, height: 2, channels: "rgba", data }, { name: "made" }));
-        }"""
-    )
-    pixels = """(() => { const c = document.querySelector("#panel .stack canvas").getContext("2d");
-                return [0, 1, 2].map((x) => [...c.getImageData(x, 0, 1, 1).data].slice(0, 3)); })()"""
-    first = [[255, 0, 255], [255, 0, 191], [143, 159, 175]]  # from -2 to 2, and magenta
-    assert page.page.evaluate(pixels) == first
-    assert "values from -2 to 2; 1 are no numbers, shown magenta" in page.text("#panel")
-    wide = "document.querySelector('#panel .stack canvas').offsetWidth"
-    assert page.page.evaluate(f"{wide} <= document.getElementById('panel').clientWidth")  # all of it is in view
-    page.page.get_by_role("button", name="2×").click()
-    assert page.page.evaluate(wide) == 8000
-    page.page.get_by_role("button", name="whole").click()
-    page.page.get_by_label("value shown darkest").fill("0")
-    page.page.get_by_label("value shown brightest").fill("1")
-    assert page.page.evaluate(pixels) == [[255, 0, 255], [255, 0, 255], [64, 128, 191]]
-    page.page.get_by_role("button", name="B", exact=True).click()
-    assert page.page.evaluate(pixels) == [[0, 0, 0], [255, 255, 255], [191, 191, 191]]
-    page.page.get_by_role("button", name="B", exact=True).click()
-    page.page.get_by_role("button", name="fit").click()
-    assert page.page.evaluate(pixels) == first
-    histogram = page.page.get_by_role("img", name="histogram from -2 to 2")
-    assert histogram.evaluate("(c) => c.getContext('2d').getImageData(0, 0, 256, 60).data.some((v) => v > 0)")
-
-
-def test_every_slice_is_shown_and_a_texture_as_shaders_get_it(opened, recordings):
-    path = recordings / "formats.dtap"
-    with drawtap.open(path) as trace:
-        (at,) = trace.sql("SELECT max(seq) FROM calls WHERE name = 'glClear'").fetchone()
-    server = Server(path)
-    first = """(() => { const c = document.querySelector("#panel .stack canvas");
-                return [...c.getContext("2d").getImageData(1, 1, 1, 1).data]; })()"""
-    try:
-        page = opened(f"call={at}&tab=texture&object=texture/1/1", server)
-        page.page.wait_for_selector(".stack canvas")
-        assert page.page.evaluate(first) == [12, 15, 18, 255]
-        page.page.get_by_role("button", name="as sampled: BGR1").click()
-        page.wait("place.sampled === 'yes'")
-        page.until(f"{first}.join() === '18,15,12,255'")
-        for name, count in ((2, 5), (9, 5)):
-            page = opened(f"call={at}&tab=texture&object=texture/1/{name}", server)
-            page.page.wait_for_selector(".parts canvas")
-            assert page.page.locator(".parts figure").count() == count
-        page = opened(f"call={at}&tab=texture&sampled=yes&object=texture/1/7", server)  # GL_LUMINANCE
-        page.page.wait_for_selector(".stack canvas")
-        page.page.locator(".stack canvas").first.hover(position={"x": 1, "y": 1})
-        page.reads(": 0.125 0.125 0.125 1")
-        page = opened(f"call={at}&tab=texture&object=texture/1/23", server)  # four samples, and what they are together
-        page.page.wait_for_selector(".parts canvas")
-        assert page.page.locator(".parts figure").count() == 5
-        page.page.locator(".parts figure", has_text="sample 2").click()
-        page.until(f"{first}.join() === '0,0,255,255'")
-    finally:
-        assert server.close() == 0
-
-
 def test_keys_can_be_changed_and_stay_beside_the_recording(opened, recordings, tmp_path):
     path = Path(shutil.copy(recordings / "fbo_chain.dtap", tmp_path / "keys.dtap"))
     server = Server(path)
@@ -556,34 +459,6 @@ def test_keys_can_be_changed_and_stay_beside_the_recording(opened, recordings, t
         assert server.close() == 0
 
 
-def test_faces_of_a_cube_stand_as_a_cross(opened, recordings):
-    path = recordings / "held.dtap"
-    with drawtap.open(path) as trace:
-        (gone,) = trace.sql("SELECT min(seq) FROM glDeleteTextures").fetchone()
-        faces = [trace.calls[n].args for (n,) in trace.sql("SELECT seq FROM glTexImage2D WHERE target LIKE '%CUBE%'")]
-    server = Server(path)
-    try:
-        page = opened(f"call={gone - 1}&tab=texture&object=texture/1/5", server)
-        page.page.wait_for_selector(".cross canvas")
-        shown = page.page.evaluate(
-            """[...document.querySelectorAll(".cross figure")].map((figure) => {
-                const { left, top } = figure.getBoundingClientRect(), canvas = figure.querySelector("canvas");
-                return [figure.title, left, top, [...canvas.getContext("2d").getImageData(0, 0, 1, 1).data]];
-            })"""
-        )
-    finally:
-        server.close()
-    at = {name: (left, top) for name, left, top, _ in shown}
-    assert len(at) == 6
-    assert at["positive_y"][0] == at["negative_y"][0] == at["positive_z"][0]
-    assert at["positive_y"][1] < at["positive_z"][1] < at["negative_y"][1]
-    row = ["negative_x", "positive_z", "positive_x", "negative_z"]
-    assert [at[name][1] for name in row] == [at["positive_z"][1]] * 4
-    assert [at[name][0] for name in row] == sorted({at[name][0] for name in row})
-    uploaded = {str(a["target"]).removeprefix("GL_TEXTURE_CUBE_MAP_").lower(): [*a["pixels"][:3]] for a in faces}
-    assert {name: pixel[:3] for name, _, _, pixel in shown} == uploaded
-
-
 def test_a_player_that_dies_is_started_again(opened, server, chain):
     with drawtap.open(chain) as trace:
         first, last = (trace.sql(f"SELECT {f}(seq) FROM draws").fetchall()[0][0] for f in ("min", "max"))
@@ -600,52 +475,105 @@ def test_a_player_that_dies_is_started_again(opened, server, chain):
 
 
 def test_names_from_strangers_are_text_everywhere(opened, recordings, tmp_path):
-    hostile = "<img src=x onerror=\"document.title='owned'\">\u202e</script><script>document.title='owned'</script>"
+    hostile = "<img src=x onerror=\"document.title='owned'\"></script><script>document.title='owned'</script><b>"
+    shown = hostile[:8]
     evil = tmp_path / "<b>evil.dtap"
-    with drawtap.edit(recordings / "debug_markers.dtap") as trace:
-        for event in trace.find("name IN ('glPushDebugGroup', 'glObjectLabel')"):
-            event.values["message" if event.name == "glPushDebugGroup" else "label"] = hostile
-            event.values["length"] = -1
+    with drawtap.edit(recordings / "fbo_chain.dtap") as trace:
+        for event in trace.find("name = 'glShaderSource'"):
+            event.values["string"] = [f"// {hostile}\u202e\n" + "".join(event.values["string"])]
+            event.values["length"] = None
+        draw = next(trace.find("name = 'glDrawArrays'")).seq
+        for name in ("glObjectLabel", "glPushDebugGroup"):
+            words = {"identifier": "GL_TEXTURE", "name": 1, "label": hostile} if name == "glObjectLabel" else {
+                "source": "GL_DEBUG_SOURCE_APPLICATION", "id": 1, "message": hostile}  # fmt: skip
+            trace.insert(draw, name, **words, length=-1)
         trace.save(evil)
+    notes = {"bookmarks": [{"seq": 3, "text": hostile}], "filters": [hostile], "queries": [f"SELECT '{shown}' AS a"]}
+    (tmp_path / "<b>evil.dtap.notes.json").write_text(json.dumps({"version": 1, **notes}))
+    with drawtap.open(evil) as trace:
+        draw, label, group = (
+            trace.sql(f"SELECT max(seq) FROM calls WHERE name = '{name}'").fetchone()[0]
+            for name in ("glDrawArrays", "glObjectLabel", "glPushDebugGroup")
+        )
     running = Server(evil)
     try:
-        page = opened(of=running)
-        page.press("Home", "ArrowRight")
-        for key in "123456789":
-            page.press("d", key)
-            page.page.wait_for_timeout(50)
-        page.press("5")
-        page.reads("onerror")
+        page = opened(f"call={draw}&time=open&object=texture/1/1&px=3,5&over=drawn&what=drop {draw - 1}", running)
+        tabs = page.page.evaluate("drawtap.panels.map((one) => one.id)")
+        for tab in tabs:
+            page.page.evaluate(f"drawtap.store.set({{ tab: '{tab}' }})")
+            page.until(f"document.getElementById('tab-{tab}').ariaSelected === 'true'")
+            page.until("document.querySelector('#panel > *') && !document.querySelector('#panel[aria-busy]')")
+            if tab in ("shader", "objects", "texture", "notes"):
+                page.reads(shown)
+            assert _strange(page) == 0, tab
+        for call, tab in ((label, "call"), (group, "call"), (group, "state")):
+            page.page.evaluate(f"drawtap.store.set({{ call: {call}, tab: '{tab}' }})")
+            page.reads(shown if tab == "call" else "State after call")
+            assert _strange(page) == 0, call
+        page.until(f"[...document.querySelectorAll('.row')].some((row) => row.innerText.includes({json.dumps(shown)}))")
         page.page.evaluate(f"drawtap.store.set({{ filter: {hostile!r}, sql: {hostile!r}, tab: 'sql' }})")
         page.page.wait_for_selector("#panel .bad")
+        page.press("?")
+        page.page.wait_for_selector("dialog[open]")
+        assert _strange(page) == 0
         assert page.page.title() == "<b>evil.dtap – drawtap"
-        assert page.page.evaluate("document.querySelectorAll('img, b b').length") == 0
     finally:
         running.close()
 
 
+def _strange(page) -> int:
+    """Count elements that nothing of the page makes, but hostile names would."""
+    return page.page.evaluate("document.querySelectorAll('img, b b, script:not([src])').length")
+
+
 def test_a_recording_that_is_cut_off_says_so_on_the_page(opened, chain, tmp_path):
-    cut = tmp_path / "cut.dtap"
-    whole = chain.read_bytes()
-    cut.write_bytes(whole[: len(whole) * 2 // 3])
+    cut, whole = tmp_path / "cut.dtap", tmp_path / "whole.dtap"
+    assert run_drawtap("join", chain, chain, "-o", whole).returncode == 0
+    with drawtap.open(whole) as trace:
+        (last,) = [c for c in trace.core.table_rows("chunks") if c["type"] == "calls" and c["first_call"]]
+    cut.write_bytes(whole.read_bytes()[: last["offset"] + 4000])
     running = Server(cut)
     try:
         page = opened(of=running)
         assert re.search(r"\d problems?", page.text("#what"))
         page.page.click("#what .bad")
         page.reads("offset")
+        with drawtap.open(cut) as trace:
+            calls = trace.info["calls"]
+        page.wait(f"d.recording.calls === {calls}")
+        # The problem is a mark in the list, on the strip beside the scroll bar, and on the timeline.
+        page.wait("[...d.marks.of.values()].flat().some(([severity]) => severity === 'problem')")
+        page.press("T")
+        page.wait("d.timeline.graph.rows?.some((row) => row.label === '✖ problems')")
+        page.page.evaluate("drawtap.go([...drawtap.marks.of].find(([, all]) => all[0][0] === 'problem')[0])")
+        page.until("document.querySelector('.row.chosen .mark')?.innerText.includes('✖')")
+        # The calls before it are shown as ever.
+        page.press("D", "3")
+        page.until("document.querySelector('#panel .stack canvas')")
+        assert page.place()["call"] < calls
     finally:
         running.close()
 
 
-def test_two_pages_at_once_have_their_own_places(opened):
-    first, second = opened("call=100&tab=state"), opened("call=200&tab=call")
-    first.reads("State after call 100")
-    assert "call 200" in second.text("#panel").replace("\u202f", "")
+def test_two_pages_at_once_have_their_own_places(opened, server, chain):
+    with drawtap.open(chain) as trace:
+        draws = [
+            seq for (seq,) in trace.sql("SELECT seq FROM draws WHERE kind = 'draw' AND frame IN (2, 9)").fetchall()
+        ]
+    first, second = opened(f"call={min(draws)}&tab=state"), opened(f"call={max(draws)}&tab=call")
+    first.reads(f"State after call {min(draws)}")
+    second.reads(f"call {max(draws):,}".replace(",", "\u202f"))
     first.press("3")
     second.press("3")
-    for page in (first, second):
-        page.until("/After call|no image|nothing|newer/.test(document.getElementById('panel').innerText)")
+    for page, seq in ((first, min(draws)), (second, max(draws))):
+        page.until("document.querySelector('#panel .stack canvas')")
+        assert page.place()["call"] == seq
+        _, data = headed(server.ask(f"/api/0/picture/{seq}").body)
+        shown = page.page.evaluate(
+            "(() => { const c = document.querySelector('#panel .stack canvas');"
+            " return [...c.getContext('2d').getImageData(0, 0, c.width, c.height).data]; })()"
+        )
+        assert [v for i, v in enumerate(shown) if i % 4 < 3] == [v for i, v in enumerate(data) if i % 4 < 3]
 
 
 def test_the_page_and_its_first_rows_take_few_requests_and_bytes(opened):

@@ -81,6 +81,12 @@ class Buffers:
         part = slice(min(first, end), end)
         return headed(head | {"first": part.start}, content[part].tobytes() + differs[part].astype(np.uint8).tobytes())
 
+    @staticmethod
+    def fields(content: bytes, form: str) -> Answer:
+        """Return the first rows of any bytes as a text of `analysis.layout` tells, as `window` does."""
+        found = np.frombuffer(content, np.uint8)
+        return _rows(parse(form).cut(len(found)), found, np.zeros(len(found), bool), 0, MOST_ROWS)
+
     def csv(self, seq: int, group: int, name: int, form: str) -> bytes:
         """Return all rows of a format as CSV, a column a number."""
         content = np.frombuffer(self.content(seq, group, name), np.uint8)

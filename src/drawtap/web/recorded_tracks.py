@@ -52,7 +52,7 @@ class RecordedTracks:
             self.tracks.notes.append("the recording has no times: record without --timing none")
             return
         self.tracks.add([*self._frames(), *self._groups(), *self._draws(), *self._threads()])
-        self.tracks.add([*self._metrics(), *self._sensors()])
+        self.tracks.add([*self._metrics(), *self._sensors(), *self._problems()])
 
     def close(self) -> None:
         """Forget what was made; what still runs ends with its next question."""
@@ -186,6 +186,20 @@ class RecordedTracks:
             self._copy("sensors", " UNION ALL ".join(parts))
             yield from self._counted("sensors", "Sensors", "")
 
+    def _problems(self) -> Iterator[Track]:
+        found = {seq: text for seq, severity, text in self.marks() if severity == "problem"}
+        if not found:
+            return
+        with self._lent() as trace:
+            begins = trace.sql(f"SELECT seq, t_start FROM calls WHERE seq IN ({', '.join(map(str, found))})").fetchall()
+        self._small.connection.cursor().execute(
+            "CREATE TABLE problems AS SELECT 'problems' AS track, * FROM (SELECT unnest(?::BIGINT[]) AS id, "
+            "unnest(?::BIGINT[]) AS b, unnest(?::BIGINT[]) AS e, unnest(?::VARCHAR[]) AS name) WHERE b IS NOT NULL",
+            [[seq for seq, _ in begins], *[[t for _, t in begins]] * 2, [str(found[seq]) for seq, _ in begins]],
+        )
+        source, series = self._spans("problems"), (("problems", "error"),)
+        yield Track("Problems", "✖ problems", "marks", source, series, "call", sql="SELECT * FROM problems")
+
     def _counted(self, table: str, group: str, question: str) -> Iterator[Track]:
         source = CounterSource(
             self._small.run, f"SELECT track, t, value FROM {table} WHERE t IS NOT NULL", self.tracks.zero
@@ -273,7 +287,7 @@ class RecordedTracks:
 
     def marks(self) -> list[list[object]]:
         """Return calls with a mark: number, severity, and the rule that found it or the kind of a problem."""
-        problems = self._trace.info["problems"]
+        problems = self._trace.info["problems"] if self._trace.info["calls"] else []
         chunks = self._trace.core.table_rows("chunks") if problems else []
         found = list(self._marks)
         for problem in problems:

@@ -6,7 +6,7 @@ import {Filter} from "./filter.js";
 import {Keys} from "./keys.js";
 import {Marks} from "./marks.js";
 import {FlatModel, SetModel, TreeModel} from "./models.js";
-import {get, takeToken} from "./net.js";
+import {get, insist, takeToken} from "./net.js";
 import {Notes} from "./notes.js";
 import {callPanel} from "./panels_call.js";
 import {findingsPanel, notesPanel, objectsPanel} from "./panels_more.js";
@@ -567,10 +567,10 @@ class Page {
                                                                     "asking …");
     }, 400);
     try {
-      await panel.show(this.context(box, asking));
+      await insist(() => panel.show(this.context(box, asking)), asking.signal);
     } catch (error) {
       const e = /** @type {any} */ (error);
-      if (!asking.signal.aborted && e.status !== 409)
+      if (!asking.signal.aborted)
         fill(
             box, h("p", {class: "bad", text: e.message}), e.hint && h("p", {text: e.hint}),
             e.status === 501 && h("p", {}, "The command line tells more: ", h("code", {text: `drawtap doctor`})));

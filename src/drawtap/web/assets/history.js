@@ -1,6 +1,6 @@
 // The history of a pixel: what wrote it in the frame, and which test kept other draws from it.
 import {button, fill, h, number} from "./dom.js";
-import {get} from "./net.js";
+import {get, insist} from "./net.js";
 import {link, saving} from "./table.js";
 
 const MARKS = /** @type {Record<string, string>} */ (
@@ -26,7 +26,8 @@ export function pixelHistory(ctx, seq, of, px) {
       h("section", {id: "history", "aria-label": title, "aria-busy": "true"},
         h("h2", {text: title}, h("small", {text: "playing the frame …"})));
   const close = button("close", () => ctx.store.set({px: ""}), {"aria-label": "close the history"});
-  get(`${ctx.recording.number}/picture/${seq}/pixel?of=${of}&x=${x}&y=${y}`, ctx.signal)
+  const path = `${ctx.recording.number}/picture/${seq}/pixel?of=${of}&x=${x}&y=${y}`;
+  insist(() => get(path, ctx.signal), ctx.signal)
       .then(
           (found) => {
             const wrote = found.events.filter((/** @type {any} */ e) => e.outcome === "wrote").length;

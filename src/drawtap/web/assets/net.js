@@ -77,6 +77,25 @@ export async function post(path, body, signal) { return (await request(path, {me
 /** @param {string} path @param {string} body */
 export async function put(path, body) { return (await request(path, {method: "PUT", body})).json(); }
 
+const AGAIN = 200;  // ms
+
+/**
+ * Ask again until there is an answer: where pages share a recording's players, the newest wish overtakes the others,
+ * although they are still wanted. @template T @param {() => Promise<T>} ask @param {AbortSignal} signal ends it
+ * @returns {Promise<T>}
+ */
+export async function insist(ask, signal) {
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (/** @type {any} */ (error).status !== 409 || signal.aborted) throw error;
+      await new Promise((done) => setTimeout(done, AGAIN));
+      signal.throwIfAborted();
+    }
+  }
+}
+
 let asked = 0;
 
 /**

@@ -1,7 +1,7 @@
 // What lies upon a picture: which fragments of the draw reached it, which test kept others away, wires, overdraw.
 import {button, h, number} from "./dom.js";
 import {headed, values} from "./image.js";
-import {getBytes} from "./net.js";
+import {getBytes, insist} from "./net.js";
 
 /** Name, colour (red, green, blue) and what the legend says. */
 const MASKS = /** @type {Record<string, [string, number[], string]>} */ ({
@@ -56,10 +56,10 @@ export function overlays(ctx, seq, width, height) {
     for (const part of parts) {
       if (!part) continue;
       try {
-        await part(of);
+        await insist(() => part(of), ctx.signal);
       } catch (error) {
         const e = /** @type {any} */ (error);
-        if (e.name !== "AbortError" && e.status !== 409) say(e.message, null);
+        if (e.name !== "AbortError") say(e.message, null);
       }
     }
     legend.dataset.ready = "yes";

@@ -1,9 +1,9 @@
 // One call: its arguments with what they point to, and the same as text, SQL, Python.
 import {button, bytes, download, duration, fill, h, number, numbered} from "./dom.js";
 import {get, getBytes} from "./net.js";
-import {link} from "./table.js";
+import {link, table} from "./table.js";
 
-const FORMATS = ["list", "matrix", "hex"];
+const FORMATS = ["list", "matrix", "hex", "struct"];
 
 export const callPanel = {
   id: "call",
@@ -78,30 +78,67 @@ function argumentView(ctx, call, argument) {
 function arrayView(ctx, call, argument) {
   const box = h("pre");
   const size = h("i", {text: `${bytes(argument.bytes)} of ${argument.element}`});
+  const path = `${ctx.recording.number}/content/${call.seq}/${argument.name}`;
   const save = button("save", async () => {
-    download(
-        `${call.name}-${call.seq}-${argument.name}.bin`,
-        await getBytes(`${ctx.recording.number}/content/${call.seq}/${argument.name}`), "application/octet-stream");
+    download(`${call.name}-${call.seq}-${argument.name}.bin`, await getBytes(path), "application/octet-stream");
   });
-  if (typeof argument.array === "string" ||
+  const untyped = argument.element === "bytes";
+  if (!untyped && typeof argument.array === "string" ||
       Array.isArray(argument.array) && typeof argument.array[0] === "string" &&
           Number.isNaN(Number(argument.array[0]))) {
     const text = Array.isArray(argument.array) ? argument.array.join("\n") : argument.array;
     box.textContent = numbered(text);
     return h("div", {}, h("div", {class: "tools"}, size, save), box);
   }
+  const out = h("div", {}, box);
   const draw = async (/** @type {string} */ form) => {
     buttons.forEach((b) => b.setAttribute("aria-pressed", String(b.textContent === form)));
-    if (form === "hex")
-      box.textContent =
-          hex(new Uint8Array(await getBytes(`${ctx.recording.number}/content/${call.seq}/${argument.name}`)));
-    else
-      box.textContent = form === "matrix" ? matrix(argument.array) : lines(argument.array, 8);
+    if (form === "struct") return fill(out, fields(ctx, path));
+    const raw = untyped || form === "hex" ? await getBytes(path) : null;
+    const all = untyped && raw ? Array.from(new Float32Array(raw, 0, raw.byteLength >> 2), short) : argument.array;
+    box.textContent = form === "hex" ? hex(new Uint8Array(/** @type {ArrayBuffer} */ (raw))) :
+        form === "matrix"            ? matrix(all) :
+                                       lines(all, 8);
+    fill(out, box);
   };
-  const buttons = FORMATS.map((form) => button(form, () => void draw(form)));
-  void draw(argument.array.length === 16 || argument.array.length === 9 ? "matrix" : "list");
-  return h("div", {}, h("div", {class: "tools"}, size, ...buttons, save), box);
+  const show = (/** @type {string} */ form) => void draw(form).catch(ctx.fail);
+  const buttons =
+      (untyped ? ["hex", "floats", "matrix", "struct"] : FORMATS).map((form) => button(form, () => show(form)));
+  show(untyped ? "hex" : argument.array.length === 16 || argument.array.length === 9 ? "matrix" : "list");
+  return h("div", {}, h("div", {class: "tools"}, size, ...buttons, save), out);
 }
+
+/** The bytes as fields of a format that somebody types. @param {any} ctx @param {string} path */
+function fields(ctx, path) {
+  const rows = h("div");
+  const format = /** @type {HTMLInputElement} */ (h("input", {
+    type: "text",
+    size: "40",
+    "aria-label": "format of the fields",
+    placeholder: "every 20; float3 position; ubyte4n color",
+    title: "Enter applies it"
+  }));
+  const apply = async () => {
+    try {
+      const {fields: names, rows: found, why} =
+          await get(`${path}/fields?format=${encodeURIComponent(format.value)}`, ctx.signal);
+      fill(
+          rows,
+          why ? h("p", {class: "bad", text: why}) :
+                table({columns: names, rows: found}, {go: ctx.go, goFrame: ctx.goFrame, name: "fields"}));
+    } catch (error) {
+      const e = /** @type {any} */ (error);
+      if (e.name !== "AbortError")
+        fill(rows, h("p", {class: "bad", text: e.message}), e.hint && h("p", {text: e.hint}));
+    }
+  };
+  format.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") void apply();
+  });
+  return h("div", {}, h("div", {class: "tools"}, format, button("apply", () => void apply())), rows);
+}
+
+const short = (/** @type {number} */ v) => String(Number(v.toPrecision(7)));
 
 /** @param {any[]} values @param {number} width */
 function lines(values, width) {

@@ -1,7 +1,7 @@
 // The recording with changes: calls left out, arguments set; the old picture beside the new one, saved as a recording.
 import {button, download, fill, h, number} from "./dom.js";
 import {headed, imageView, values} from "./image.js";
-import {get, getBytes, postForBytes} from "./net.js";
+import {get, getBytes, insist, postForBytes} from "./net.js";
 
 export const whatifPanel = {
   id: "whatif",
@@ -56,12 +56,13 @@ export const whatifPanel = {
     fill(pictures, before);
     if (!place.what) return;
     try {
-      const changed = await postForBytes(`${recording.number}/whatif/${place.call}`, place.what, ctx.signal);
+      const changed = await insist(
+          () => postForBytes(`${recording.number}/whatif/${place.call}`, place.what, ctx.signal), ctx.signal);
       fill(logs, ...headed(changed).head.logs.map(said));
       fill(pictures, before, shown(changed, "with the changes", old));
     } catch (error) {
       const e = /** @type {any} */ (error);
-      if (e.name !== "AbortError" && e.status !== 409)
+      if (e.name !== "AbortError")
         fill(pictures, before, h("p", {class: "bad", text: `${e.message}${e.hint ? ` (${e.hint})` : ""}`}));
     }
   },
