@@ -99,8 +99,8 @@ def _open(command: str) -> bool:
 def shape(line: str) -> str:
     """Return a line without what differs from run to run: numbers, units of time and size, bars, names of drivers."""
     line = re.sub(r"\(LLVM [^)]*\)|Mesa [\d.]+", "DRIVER", line)
-    line = re.sub(r"[-+×]? ?\d[\d ,.]*", "N ", line)
-    line = re.sub(r"N (?:ns|µs|ms|s|B|KiB|MiB|GiB|%)(?!\w)", "N", line)
+    line = re.sub(r"[-+×]? ?\d[\d ,.]*", " N ", line)  # a sign takes the place of the blank before a number
+    line = re.sub(r"N +(?:ns|µs|ms|s|B|KiB|MiB|GiB|%)(?!\w)", "N", line)
     return re.sub(r"[\W_]+", " ", line).strip()
 
 

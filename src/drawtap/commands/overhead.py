@@ -111,6 +111,8 @@ def _span(ratio: Interval) -> str:
 
 
 def _notes(found: Overhead, figure: str | None) -> list[str]:
+    from drawtap.view.text import counted
+
     recorded = found.runs["recorded"]
     frames, calls = recorded[-1].frames, recorded[-1].calls
     notes = [f"{found.rounds} rounds of three runs"]
@@ -119,7 +121,7 @@ def _notes(found: Overhead, figure: str | None) -> list[str]:
         added = found.added("recorded")
         each = [f"{_time(added, count)} a {name}" for name, count in (("frame", frames), ("call", calls)) if count]
         notes.append(f"recording adds {_time(added, 1)} to a run, {', '.join(each)}")
-        notes.append(f"a run makes {calls} calls in {frames} frames")
+        notes.append(f"a run makes {counted(calls, 'call')} in {counted(frames, 'frame')}")
     if not found.same_work and figure is None:
         some = sorted(run.frames for run in recorded)
         notes.append(
