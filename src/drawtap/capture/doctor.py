@@ -286,7 +286,7 @@ def _compiler() -> Check:
     if importlib.util.find_spec("ziglang"):
         return Check("ok", "compiler", "the wheel ziglang (for drawtap build)")
     return Check(
-        "note", "compiler", "none", "only drawtap build needs one: apt install g++, or pip install drawtap[compiler]"
+        "note", "compiler", "none", "only drawtap build needs one: apt install g++, or pip install 'drawtap[compiler]'"
     )
 
 
