@@ -34,8 +34,10 @@
 #include "../core/chunk.h"
 #include "../core/text.h"
 #include "../edit/write.h"
+#include "bits.h"
 #include "graph.h"
 #include "gl_enums.h"
+#include "vulkan_past.h"
 
 namespace dt {
 namespace {
@@ -287,6 +289,8 @@ class Keeper {
     rest.trace = past_.get();
     rest.keep = keep_.data();
     rest.keep_map_writes = map_writes_.data();
+    if (!memory_writes_.empty()) rest.keep_memory_writes = memory_writes_.data();
+    if (!device_writes_.empty()) rest.keep_device_writes = device_writes_.data();
     rest.sparse = true;
     // The end of the past is what matters, not the frames on the way.
     const std::vector<uint8_t> no_images(keep_.size());
@@ -390,6 +394,19 @@ class Keeper {
     if (job_.take_limit && exact_ > job_.take_limit && !job_.patient) choose_pictures(graph, crossed);
     if (exact_ > job_.keep_limit && wanted_.empty() && !job_.patient) assume(graph, crossed);
     map_writes_ = graph.map_writes(keep_.data());
+    if (vulkan::Work::is_in(*past_)) choose_vulkan();
+  }
+
+  void choose_vulkan() {
+    extract::VulkanPast chooser(*past_, past_->calls);
+    auto kept = chooser.alive();
+    // The state machine says nothing of Vulkan: what it keeps of other APIs comes on top.
+    for (uint32_t seq : chooser.others())
+      if (extract::get(keep_.data(), seq)) extract::put(kept.calls.data(), seq);
+    keep_ = std::move(kept.calls);
+    memory_writes_ = std::move(kept.memory_writes);
+    device_writes_ = std::move(kept.device_writes);
+    exact_ = count_bits(keep_);
   }
 
   void number_frames(extract::Graph& graph) {
@@ -502,7 +519,8 @@ class Keeper {
   std::map<ThreadKey, uint64_t> until_;    // calls of each thread before the cut
   std::vector<uint8_t> keep_;              // bits: the calls of the past that matter
   std::vector<uint8_t> map_writes_ = {0};  // bits: rows of its table map_writes
-  std::vector<uint32_t> numbers_;          // frame of each call of the past
+  std::vector<uint8_t> memory_writes_, device_writes_;  // bits: rows of these tables, where there is Vulkan
+  std::vector<uint32_t> numbers_;                       // frame of each call of the past
   std::vector<Target> wanted_;
   uint64_t exact_ = 0;
   bool assumed_;

@@ -99,7 +99,9 @@ void VulkanPast::tap_record(OpenChunk& chunk, uint32_t record, uint64_t before) 
     if (p.has_data()) bytes = DT_DATA_LENGTH(columns.descriptor(p, i));
   }
   Object* memory = find(OF_MEMORY, handle);
-  Row row{memory, (device ? device_rows_ : memory_rows_)[chunk.index] + i, before, chunk.info.thread, device, {}};
+  Row row{
+      memory, (device ? device_rows_ : memory_rows_)[chunk.index] + i, before, chunk.info.thread, device, offset, bytes,
+      {}};
   if (memory && device)
     for (Object* bound : state<Memory>(*memory).bound) {
       auto& r = state<Resource>(*bound);
@@ -114,7 +116,7 @@ void VulkanPast::take(VulkanCall& call) {
   const Function& f = call.function();
   threads_[call.seq()] = call.thread();
   submits_[call.seq()] = f.flags & FLAG_SUBMITS;
-  if (f.api != "vk") return always(call);
+  if (f.api != "vk") return others_.push_back(call.node());
   auto known = chosen_.find(&f);
   if (known == chosen_.end()) known = chosen_.emplace(&f, choose(f)).first;
   refer(call);
@@ -225,14 +227,43 @@ bool VulkanPast::more_roots(const std::vector<bool>& seen, uint64_t cut, std::ve
     for (auto& [resource, by] : row.stored)
       if (seen[resource->node] && !seen[by]) roots.push_back(by);
     if (row.before >= end_ || row.before >= cut || seen[row.before]) continue;
-    // Written before its thread's next call that is kept: no work of another thread may run in between.
+    // Written before its thread's next call that is kept: there is one, and no work of another thread in between.
     auto& own = kept[row.thread];
     const auto next = std::lower_bound(own.begin(), own.end(), row.before);
-    const uint64_t then = next == own.end() ? end_ : *next;
     const auto work = std::lower_bound(works.begin(), works.end(), row.before);
-    if (work != works.end() && *work < then) roots.push_back(static_cast<uint32_t>(row.before));
+    if (next == own.end() || (work != works.end() && *work < *next)) roots.push_back(static_cast<uint32_t>(row.before));
   }
   return roots.size() > before;
+}
+
+// Rows whose bytes the program wrote anew before any work that is kept could read them.
+std::vector<bool> VulkanPast::written_over(const std::vector<bool>& seen) const {
+  std::vector<uint64_t> works;
+  for (uint64_t seq = 0; seq < end_; ++seq)
+    if (seen[seq] && submits_[seq]) works.push_back(seq);
+  std::vector<bool> over(rows_.size());
+  std::unordered_map<const Object*, std::map<uint64_t, uint64_t>> later;  // ranges: their beginnings and ends
+  size_t behind = works.size();
+  for (size_t i = rows_.size(); i-- > 0;) {
+    auto& row = rows_[i];
+    for (; behind && works[behind - 1] >= row.before; --behind) later.clear();
+    if (row.device || !row.memory || !row.bytes) continue;
+    auto& ranges = later[row.memory];
+    const uint64_t end = row.offset + row.bytes;
+    auto from = ranges.upper_bound(row.offset);
+    if (from != ranges.begin() && std::prev(from)->second >= row.offset) --from;
+    if (from != ranges.end() && from->first <= row.offset && from->second >= end) {
+      over[i] = true;
+      continue;
+    }
+    uint64_t first = row.offset, last = end;
+    while (from != ranges.end() && from->first <= end) {
+      first = std::min(first, from->first), last = std::max(last, from->second);
+      from = ranges.erase(from);
+    }
+    ranges[first] = last;
+  }
+  return over;
 }
 
 VulkanPast::Kept VulkanPast::everything() const {
@@ -261,14 +292,15 @@ VulkanPast::Kept VulkanPast::close(std::vector<uint32_t> roots, uint64_t cut) {
   found.device_writes.assign(device_row_count_ / 8 + 1, 0);
   for (uint64_t seq = 0; seq < end_; ++seq)
     if (seen[seq]) put(found.calls.data(), seq);
-  for (auto& row : rows_)
-    if (!row.memory || seen[row.memory->node])
+  const auto over = written_over(seen);
+  for (size_t i = 0; i < rows_.size(); ++i)
+    if (auto& row = rows_[i]; !over[i] && (!row.memory || seen[row.memory->node]))
       put((row.device ? found.device_writes : found.memory_writes).data(), row.row);
   return found;
 }
 
 VulkanPast::Kept VulkanPast::from(uint64_t cut) {
-  std::vector<uint32_t> roots;
+  std::vector<uint32_t> roots = others_;
   for (uint64_t seq = cut; seq < end_; ++seq) roots.push_back(static_cast<uint32_t>(seq));
   return close(std::move(roots), cut);
 }

@@ -28,7 +28,9 @@ class VulkanPast {
     std::vector<uint8_t> calls, memory_writes, device_writes;
   };
   Kept from(uint64_t cut);  // all calls from there on, and what they need
-  Kept alive();             // what is there at the end, and what it came from
+  // What is there at the end, and what it came from. Of other APIs nothing is among that.
+  Kept alive();
+  const std::vector<uint32_t>& others() const { return others_; }  // calls of other APIs
   // Why all earlier calls are kept; empty: they are not.
   const std::string& whole_because() const { return whole_because_; }
 
@@ -76,6 +78,7 @@ class VulkanPast {
     uint64_t row, before;  // before: the call that it stands before
     uint32_t thread;
     bool device;
+    uint64_t offset, bytes;
     std::vector<std::pair<const Object*, uint32_t>> stored;  // resources that the device had written to, and by whom
   };
   using Does = void (VulkanPast::*)(VulkanCall&);
@@ -95,6 +98,7 @@ class VulkanPast {
   Kept close(std::vector<uint32_t> roots, uint64_t cut);
   std::vector<bool> reach(const std::vector<uint32_t>& roots);
   bool more_roots(const std::vector<bool>& seen, uint64_t cut, std::vector<uint32_t>& roots) const;
+  std::vector<bool> written_over(const std::vector<bool>& seen) const;
   Kept everything() const;
 
   // ---- objects (vulkan_objects.cc)
@@ -194,10 +198,10 @@ class VulkanPast {
   const uint64_t end_;
   uint32_t nodes_;
   std::vector<std::pair<uint32_t, uint32_t>> edges_;
-  std::vector<size_t> starts_;  // of the edges of each node, once they are sorted
-  std::vector<uint32_t> always_;
-  std::vector<uint32_t> threads_;  // of each call
-  std::vector<bool> submits_;      // of each call: whether it hands work to a queue
+  std::vector<size_t> starts_;             // of the edges of each node, once they are sorted
+  std::vector<uint32_t> always_, others_;  // calls that are kept always; calls of other APIs
+  std::vector<uint32_t> threads_;          // of each call
+  std::vector<bool> submits_;              // of each call: whether it hands work to a queue
   std::vector<Row> rows_;
   std::vector<uint64_t> memory_rows_, device_rows_;  // per chunk: the first row of its table
   uint64_t memory_row_count_ = 0, device_row_count_ = 0;

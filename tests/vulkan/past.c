@@ -5,7 +5,7 @@
  *  1 an image that is made anew in frames 0, 4, 8 (its handle may come again), cleared there, and turned to its inverse
  *    by a copy in the next one
  *  2 a render pass that loads what is there and clears one more pixel in each frame: all frames count
- *  3 a buffer in memory that stays mapped, one byte of which the program writes in each frame
+ *  3 a buffer in memory that stays mapped: in each frame the program writes some of its bytes, and one again
  *  4 an image that a compute shader stores to in frame 3, with a set that was updated twice before, the second time by
  * a copy of another set 5 as 4 in frame 5, with a set that a template updated, from a pool that was reset before 6 what
  * a secondary command buffer of frame 2 copies, which each frame executes 7 a buffer that a command buffer fills, which
@@ -534,6 +534,7 @@ static void show(int frame) {
   CHECK(vkAcquireNextImageKHR(device, chain, ~0ull, acquired[i], 0, &index));
   CHECK(vkQueueWaitIdle(queue));
   mapped.at[frame * 5] = mapped.at[frame * 5 + 3] = 255 - frame;
+  mapped.at[255] = frame * 16;
   fill(frame + 1);
   record(mains[i], shown[index], frame);
   uint64_t values[] = {0, frame + 1}, none = 0;

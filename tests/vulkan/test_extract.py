@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from drawtap.parts import RING, part
 from drawtap.trace.trace import open_trace
 from shared import run_drawtap
 from vulkan.conftest import Cube, environment
@@ -88,3 +91,38 @@ def test_without_a_proof(past: Path, tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "nothing was played" in done.stdout
+
+
+def helper(folder: Path, verb: str, wanted: Mapping[str, object]) -> dict[str, object]:
+    """Run what the drainer of a flight recorder runs."""
+    (folder / "job").write_text(json.dumps(wanted, default=str))
+    done = subprocess.run([part(RING), verb, folder / "job"], capture_output=True, text=True, check=False)
+    answer: dict[str, object] = json.loads(done.stdout)
+    assert done.returncode == 0, answer
+    return answer
+
+
+@pytest.mark.parametrize("mode", ["all", "fresh"])
+def test_what_generations_of_a_flight_recorder_keep_draws_the_same(mode: str, past: Path, tmp_path: Path) -> None:
+    """What a flight recorder keeps of what it had kept: the window shows the same, and no more piles up."""
+    recording = past / f"{mode}.dtap"
+    with open_trace(recording) as trace:
+        ends = [int(str(row["t_end"])) for row in trace.table("frames") if row["end_function"]]
+    state: dict[str, object] = {"raw": recording}
+    kept = []
+    for generation, frame in enumerate((2, 3, 6, 8, 10)):
+        out, frames = tmp_path / f"base{generation}.dtap", tmp_path / f"frames{generation}"
+        answer = helper(tmp_path, "compact", {**state, "out": out, "frames_out": frames, "cut_ns": ends[frame] + 1})
+        assert answer["frames_past"] == frame + 1
+        kept.append(int(str(answer["kept"])))
+        state = {"raw": recording, "base": out, "frames_in": frames, "consumed": answer["consumed"]}
+        state |= {"calls_before": answer["calls_past"], "frames_before": answer["frames_past"]}
+    saved = tmp_path / "saved.dtap"
+    answer = helper(tmp_path, "save", {**state, "out": saved, "cut_ns": ends[12] + 1, "about": {"reason": "test"}})
+    assert (answer["first_frame"], answer["frames"]) == (13, len(ends) - 13)
+    assert hashes(saved)[-3:] == hashes(recording)[13:]
+    if mode == "fresh":
+        assert kept[-1] < kept[2] + 30
+        rows = "SELECT count(*) FROM memory_writes WHERE data_bytes < 256"
+        with open_trace(saved) as less, open_trace(recording) as whole:
+            assert int(str(less.sql(rows).fetchall()[0][0])) < int(str(whole.sql(rows).fetchall()[0][0]))

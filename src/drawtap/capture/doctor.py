@@ -145,7 +145,7 @@ def missing_calls(
                 "warning",
                 "API",
                 "the program loaded Vulkan but " + ("called nothing in it" if counted else "no call in it was seen"),
-                "--api gl and --ring leave Vulkan out; run the program by itself first",
+                "--api gl leaves Vulkan out; run the program by itself first",
             )
         ]
     if not graphics and tapped:

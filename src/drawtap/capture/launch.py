@@ -123,15 +123,13 @@ class RecordOptions:
 
     @property
     def is_vulkan(self) -> bool:
-        """Tell whether Vulkan is recorded. A flight recorder keeps calls of the other APIs alone."""
-        return self.api == "vk" or (self.api == "all" and self.ring is None and is_there(TAP_VULKAN))
+        """Tell whether Vulkan is recorded."""
+        return self.api == "vk" or (self.api == "all" and is_there(TAP_VULKAN))
 
     def options(self) -> list[str]:
         """Return the drainer's options for it. Raises UsageError where one makes no sense."""
         if self.layer and not self.is_vulkan:
-            raise UsageError("a layer sees Vulkan alone", hint="leave out --layer, or --api gl and --ring")
-        if self.api == "vk" and self.ring is not None:
-            raise UsageError("a flight recorder does not keep Vulkan's calls", hint="leave out --api vk, or --ring")
+            raise UsageError("a layer sees Vulkan alone", hint="leave out --layer, or --api gl")
         found = ["--timing", self.timing, *(["--paused", "yes"] if self.paused else [])]
         found += ["--signatures", str(part(SIGNATURES_VULKAN))] if self.is_vulkan else []
         found += ["--when-full", self.when_full, *(["--process", self.process] if self.process else [])]

@@ -570,8 +570,6 @@ def _flight(recording: Recording) -> list[Verdict]:
         elif not recording.kept and recording.tapped:
             why = "the recorder was gone before the program ended"
         hint = None if not calls else _ASK
-        if not calls and doctor.is_vulkan_alone(recording.libraries):
-            why, hint = "a flight recorder does not keep Vulkan's calls", "drawtap record without --ring keeps them all"
         verdicts.append(Verdict("warning", "saved", f"nothing was written: {why}", hint))
     if not calls and recording.left_out:
         verdicts.append(_left_out(recording))
