@@ -7,13 +7,17 @@ import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from drawtap.corpus.renaming import left
 from drawtap.parts import PLAYER_VULKAN, part
+from drawtap.spec.registry import load_api
+from drawtap.trace.edit import edit
 from drawtap.trace.ranges import frame_ends
 from drawtap.trace.trace import open_trace
 from drawtap.web.recording import Recording
@@ -93,6 +97,29 @@ def test_frames_are_drawn(cube: Cube, tmp_path: Path) -> None:
     """Without its draws the program's pictures are not there: nothing else in the recording has them."""
     run_drawtap("edit", cube.trace, "-o", tmp_path / "none.dtap", "--drop", "vkCmdDraw")
     assert not set(pictures(tmp_path / "none.dtap", tmp_path / "frames")) & cube.window
+
+
+@pytest.mark.parametrize("form", ["A2B10G10R10_UNORM_PACK32", "R16G16B16A16_SFLOAT"])
+def test_frames_of_other_formats_are_shown(form: str, cube: Cube, tmp_path: Path) -> None:
+    """The window gets another format in all structures that name it; the frames look the same."""
+    enums = load_api("vk").enums
+    new = struct.pack("<I", enums[f"VK_FORMAT_{form}"])
+    with edit(cube.trace) as editor:
+        [(old,)] = editor.trace.sql("SELECT DISTINCT imageFormat FROM VkSwapchainCreateInfoKHR").fetchall()
+        for function in ("vkCreateSwapchainKHR", "vkCreateImageView", "vkCreateRenderPass"):
+            rows = editor.trace.sql(f"SELECT seq, pCreateInfo_blob, pCreateInfo_data FROM {function}").fetchall()
+            for seq, blob, data in rows:
+                content = data if data is not None else editor.trace.core.blob(blob)
+                words = [content[at : at + 4] for at in range(0, len(content), 4)]
+                was = struct.pack("<I", enums[old])
+                editor.set(seq, pCreateInfo=b"".join(new if word == was else word for word in words))
+        editor.save(tmp_path / "other.dtap")
+    frames = ("--frames", "0:3")
+    known = pictures(cube.trace, tmp_path / "known", *frames)
+    found = pictures(tmp_path / "other.dtap", tmp_path / "found", *frames)
+    assert len(found) == len(known) == 3
+    for a, b in zip(known, found, strict=True):
+        assert np.abs(np.frombuffer(a, "u1").astype("i2") - np.frombuffer(b, "u1")).max() <= 1
 
 
 def test_a_replay_is_told_as_others_are(cube: Cube, tmp_path: Path) -> None:

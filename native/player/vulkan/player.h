@@ -180,6 +180,7 @@ class Player final : Relocation::Host, Snapshots::Host {
   void make_images(Swapchain& chain, size_t count);
   void drop_images(Swapchain& chain);
   bool read_shown(Picture& picture);
+  bool read_converted(Picture& picture);
   void read_room(Device& device, uint64_t bytes);
   void copy_image(Device& device, VkQueue queue, VkImage image, uint32_t width, uint32_t height);
   void copy_out(Device& device, VkImage image, VkImageLayout layout, const VkImageSubresourceRange& part,
@@ -249,6 +250,7 @@ class Player final : Relocation::Host, Snapshots::Host {
   std::vector<Handler> handlers_, watchers_;  // instead of what is generic; after that
   Stores stores_;
   std::unique_ptr<Snapshots> snapshots_;  // where pictures of what commands drew are wanted
+  Picture* picture_ = nullptr;            // of what was shown, while that is read
   uint64_t draws_seen_ = 0;
   std::vector<bool> executions_seen_;  // of options_.executions
   struct Request {

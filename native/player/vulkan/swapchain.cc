@@ -247,13 +247,33 @@ void Player::copy_image(Device& device, VkQueue queue, VkImage image, uint32_t w
   if (DT_VK(device, vkQueueWaitIdle)(queue) != VK_SUCCESS) fail(DT_E_ARGUMENT, "the device is lost");
 }
 
+// What was shown last, in a format that the device converts.
+bool Player::read_converted(Picture& picture) {
+  Device& device = *shown_->device;
+  Shot shot;
+  shot.format = shown_->info.imageFormat;
+  if (const char* why = unreadable(device, shot.format))
+    return report("image", seq_, "", std::string(why) + " (" + std::to_string(shot.format) + ")"), false;
+  shot.image = shown_->images[shown_index_];
+  shot.layout = VK_IMAGE_LAYOUT_PRESENT_SRC_KHR;
+  shot.aspect = VK_IMAGE_ASPECT_COLOR_BIT;
+  shot.width = shown_->info.imageExtent.width, shot.height = shown_->info.imageExtent.height;
+  Taken taken;
+  taken.bytes = uint64_t{shot.width} * shot.height * texel_bytes(shot.format, shot.aspect);
+  taken.shots = {shot};
+  Snapshots::Host& host = *this;
+  picture_ = &picture;
+  Snapshots(host, 0, false).read(device, std::move(taken));
+  picture_ = nullptr;
+  return true;
+}
+
 // What was shown last; false: nothing was, or in a format that no picture has.
 bool Player::read_shown(Picture& picture) {
   if (!shown_) return report("image", seq_, "", "there is no image to read back here"), false;
   const VkFormat format = shown_->info.imageFormat;
+  if (!reads_plainly(format)) return read_converted(picture);
   const bool blue = format == VK_FORMAT_B8G8R8A8_UNORM || format == VK_FORMAT_B8G8R8A8_SRGB;
-  if (!blue && format != VK_FORMAT_R8G8B8A8_UNORM && format != VK_FORMAT_R8G8B8A8_SRGB)
-    return report("image", seq_, "", "images of the format " + std::to_string(format) + " are not read back"), false;
   const uint32_t width = shown_->info.imageExtent.width, height = shown_->info.imageExtent.height;
   const size_t row = size_t{width} * 4;
   Device& device = *shown_->device;
