@@ -27,6 +27,8 @@ def conversation(files, *questions):
         )
         async with mcp.Client(process) as client:
             tools = (await client.list_tools()).tools
+            (language,) = (await client.read_resource("drawtap://filters")).contents
+            assert "uses:" in language.text
             return tools, [await client.call_tool(tool, arguments) for tool, arguments in questions]
 
     return run_alone(talk)

@@ -245,6 +245,16 @@ def test_an_address_leads_to_its_place_and_holds_no_token(opened, server):
     place = page.place()
     assert place == page.place() | {"call": 200, "tab": "state", "pin": 150, "list": "flat", "filter": "is:draw"}
     page.reads("Changed against call 150")
+    page.page.get_by_role("toolbar", name="stages of the pipeline").get_by_text("Rasteriser").click()
+    page.wait("place.stage === 'raster'")
+    place["stage"] = "raster"
+    state = server.get("state/200?all")
+    differing = {row[0] for row in server.get("difference?a=150&b=200")["rows"]}
+    known = [row[0] for row in state["rows"] if row[3] == "raster"
+             and (row[4] or row[0] in state["always"] or row[0] in differing)]  # fmt: skip
+    leaves = "[...document.querySelectorAll('#panel .tree .leaf span[title]')].map((leaf) => leaf.title).sort().join()"
+    page.until(f"{leaves} === {json.dumps(','.join(sorted(known)))}")
+    assert known
     again = opened(urlsplit(page.page.url).fragment)
     assert again.place() == place
     strange = opened("call=99x&list=upside&nothing=1&tab=nowhere&__proto__=1")

@@ -438,7 +438,12 @@ def test_a_port_that_is_taken_is_said(server, chain, drawtap):
     assert "--port 0 takes a free one" in answer.err
 
 
-def test_the_address_leads_to_a_call(chain):
-    running = Server(chain, "--at", "#1")
+def test_the_address_leads_to_a_call_on_the_host_that_was_asked_for_alone(chain):
+    running = Server(chain, "--at", "#1", "--host", "127.0.0.2")
+    assert running.address.startswith("http://127.0.0.2:")
     assert running.address.rpartition("&")[2].startswith("call=")
+    assert running.ask("/api/session").status == 200
+    assert running.ask("/api/session", Host="evil.example").status == 403
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", int(running.host.rpartition(":")[2])))
     assert running.close() == 0
