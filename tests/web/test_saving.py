@@ -111,6 +111,8 @@ def test_every_view_is_saved_as_a_table(opened, server, chain):
         count = len(trace.sql("SELECT class FROM resources").fetchall())
         seq = trace.sql("SELECT max(seq) FROM draws WHERE kind = 'draw'").fetchall()[0][0]
         state = computed_state(trace, seq)
+        asked = f"SELECT textures, buffers, program FROM draws WHERE seq = {seq}"
+        textures, buffers, used = trace.sql(asked).fetchone()
     page = opened(f"call={seq}&tab=objects", viewport={"width": 900, "height": 800})
     page.reads("Objects of the run")
     objects = _table(_saved(page, "objects"))
@@ -124,6 +126,17 @@ def test_every_view_is_saved_as_a_table(opened, server, chain):
     for row in rows:
         known = state[row["path"]]
         assert row["value"] == (json.loads(known) if known.startswith('"') else known)
+    page.page.get_by_role("button", name="used by the draw").click()
+    page.until("document.querySelector('#panel [aria-pressed=true]')?.innerText === 'used by the draw'")
+    kept = [row["path"] for row in _table(_saved(page, f"state-{seq}"))]
+    assert set(kept) < {row["path"] for row in rows}
+    for kind, names in (("share.textures", textures), ("share.programs", [used]), ("share.buffers", buffers)):
+        assert {int(path.split("[")[1].split("]")[0]) for path in kept if path.startswith(kind)} == set(names), kind
+    assert {path for path in kept if "GL_TEXTURE_BINDING_2D" in path} == {
+        path for path, value in state.items() if "GL_TEXTURE_BINDING_2D" in path and int(value) in textures
+        and path in {row["path"] for row in rows}
+    }  # fmt: skip
+    page.page.get_by_role("button", name="used by the draw").click()
     page.press("4")
     page.reads("Uniforms")
     program = server.get(f"program/{seq}")

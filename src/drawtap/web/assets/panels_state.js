@@ -1,11 +1,12 @@
 // The state after a call: what differs from the beginning, stage by stage or as a tree, since which call, against a
 // pin.
 import {button, fill, h, number} from "./dom.js";
-import {get} from "./net.js";
+import {ask, get} from "./net.js";
 import {link, saving, table} from "./table.js";
 
 const open = new Set(["context", "share"]);
 let everything = false;
+let used = false;  // whether objects that the draw does not use are left out
 let words = "";
 
 export const statePanel = {
@@ -21,8 +22,9 @@ export const statePanel = {
         pinned ? await get(`${recording.number}/difference?a=${place.pin}&b=${place.call}`, ctx.signal) : null;
     const differs = new Map((difference?.rows ?? []).map((/** @type {any[]} */ row) => [row[0], row]));
     const always = new Set(state.always);
+    const uses = used && !recording.overview.vulkan ? await usesOf(ctx, state.rows) : null;
     const shown = (/** @type {any[]} */ row) => (everything || row[4] || always.has(row[0]) || differs.has(row[0])) &&
-        (!place.stage || row[3] === place.stage) &&
+        (!place.stage || row[3] === place.stage) && (!uses || uses(row[0])) &&
         words.split(" ").every((word) => row[0].toLowerCase().includes(word) || row[1].toLowerCase().includes(word));
     const count = (/** @type {string} */ stage) =>
         state.rows.filter((/** @type {any[]} */ row) => row[3] === stage && row[4]).length;
@@ -50,6 +52,13 @@ export const statePanel = {
       everything = !everything;
       void this.show(ctx);
     }, {"aria-pressed": String(everything), title: "also variables that are as in the beginning"});
+    const draws = button("used by the draw", () => {
+      used = !used;
+      void this.show(ctx).catch(ctx.fail);
+    }, {
+      "aria-pressed": String(used),
+      title: "without textures, buffers, programs and others that this draw does not use"
+    });
     const pin = place.pin === null ?
         button(
             "pin", () => store.set({pin: place.call}),
@@ -61,7 +70,7 @@ export const statePanel = {
           h("small", {text: everything ? `${number(state.variables)} variables` : "what differs from the beginning"})),
         h("div", {class: "stages", role: "toolbar", "aria-label": "stages of the pipeline"}, ...stages),
         state.incomplete.length > 0 && (!place.stage || place.stage === "textures") && incompleteTextures(ctx, state),
-        h("div", {class: "tools"}, search, all, pin, saving({
+        h("div", {class: "tools"}, search, all, !recording.overview.vulkan && draws, pin, saving({
             name: `state-${place.call}`,
             rows: () => ({
               columns: ["path", "value", "since_seq"],
@@ -81,6 +90,37 @@ export const statePanel = {
     draw();
   },
 };
+
+/**
+ * Whether a variable is of the context, or of an object that the draw uses. Of calls that draw nothing all are. @param
+ * {any} ctx @param {any[][]} rows
+ * @returns {Promise<((path: string) => boolean)|null>}
+ */
+async function usesOf(ctx, rows) {
+  const {rows: [draw]} = await ask(
+      ctx.recording.number, "sql",
+      `SELECT textures, buffers, index_buffer, program, framebuffer FROM draws WHERE seq = ${ctx.place.call}`,
+      ctx.signal);
+  if (!draw) return null;
+  const [textures, buffers, index, program, framebuffer] = draw;
+  const bound = rows.find(([path]) => path === "context.GL_VERTEX_ARRAY_BINDING");
+  const units =
+      new Set(rows.filter(([path, value]) => /\.GL_TEXTURE_BINDING_/.test(path) && textures?.includes(Number(value)))
+                  .map(([path]) => path.match(/texture_units\[(\d+)\]/)?.[1]));
+  const known = /** @type {Record<string, (name: string) => boolean>} */ ({
+    textures: (name) => textures?.includes(Number(name)),
+    buffers: (name) => buffers?.includes(Number(name)) || Number(name) === index,
+    programs: (name) => Number(name) === program,
+    shaders: () => false,
+    framebuffers: (name) => Number(name) === framebuffer,
+    vertex_arrays: (name) => name === bound?.[1],
+    texture_units: (name) => units.has(name),
+  });
+  return (path) => {
+    const [, kind, name] = path.match(/^(?:context|share)\.(\w+)\[(\d+)\]/) ?? [];
+    return known[kind]?.(name) ?? true;
+  };
+}
 
 /** Bound textures that shaders read black from, why, and what helps. @param {any} ctx @param {any} state */
 function incompleteTextures(ctx, state) {
