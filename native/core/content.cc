@@ -109,6 +109,7 @@ void rule_of_list(const Function& f, Rule& r) {
 }
 
 void rule_of_objects(const Function& f, Rule& r) {
+  if (f.api != "gl" && f.api != "vg") return;  // those of the window system are none, those of Vulkan count by handles
   auto one = [&](Count c) { r.ones.push_back(c); };
   if (f.flags & FLAG_CREATE) {
     r.number = f.api == "gl" ? param(f, {"n", "range"}) : nullptr;
@@ -220,8 +221,8 @@ void move_lists(std::vector<ChunkContent>& parts, std::vector<FrameContent>& out
   std::map<std::pair<uint32_t, uint32_t>, Drawn> lists;  // by share group and name
   for (auto* step : steps) {
     Open& open = contexts[step->context];
-    auto found = groups.find(step->context);
-    const uint32_t group = found == groups.end() ? step->context : found->second;
+    auto it = groups.find(step->context);
+    const uint32_t group = it == groups.end() ? step->context : it->second;
     auto count = [&](size_t k) -> uint64_t& { return out[step->frame].counts[static_cast<size_t>(DRAWN[k])]; };
     auto call = [&](uint32_t name) {
       auto list = lists.find({group, name});
@@ -604,12 +605,21 @@ class Topologies {
   }
   // GL's number of it; -1: not known.
   int64_t of(const vulkan::Executed& draw) const {
-    static constexpr int64_t MODES[] = {0, 1, 3, 4, 5, 6, 0xA, 0xB, 0xC, 0xD, 0xE};
+    static constexpr int64_t MODES[] = {GL_POINTS,
+                                        GL_LINES,
+                                        GL_LINE_STRIP,
+                                        GL_TRIANGLES,
+                                        GL_TRIANGLE_STRIP,
+                                        GL_TRIANGLE_FAN,
+                                        GL_LINES_ADJACENCY,
+                                        GL_LINE_STRIP_ADJACENCY,
+                                        GL_TRIANGLES_ADJACENCY,
+                                        GL_TRIANGLE_STRIP_ADJACENCY,
+                                        GL_PATCHES};
     int64_t topology = draw.topology;
     if (auto own = by_handle_.find(draw.pipeline); own != by_handle_.end()) {
-      auto found = own->second.lower_bound(draw.call.seq);
-      if (found != own->second.begin() && !((--found)->second.dynamic && topology >= 0))
-        topology = found->second.topology;
+      auto it = own->second.lower_bound(draw.call.seq);
+      if (it != own->second.begin() && !((--it)->second.dynamic && topology >= 0)) topology = it->second.topology;
     }
     return topology >= 0 && static_cast<size_t>(topology) < std::size(MODES) ? MODES[topology] : -1;
   }
@@ -637,7 +647,7 @@ void add_vulkan(const Trace& trace, const std::vector<uint64_t>& ends, std::vect
     const uint64_t flags = e.call.function->flags;
     if (flags & FLAG_DISPATCH) ++count(Count::dispatches);
     if (flags & FLAG_CLEAR) ++count(Count::clears);
-    if (e.call.function->name.starts_with("vkCmdBind")) ++count(Count::binds);
+    if (flags & FLAG_BIND) ++count(Count::binds);
     if (e.call.function->name.starts_with("vkCmdSet")) ++count(Count::state_calls);
     if (!(flags & FLAG_DRAW)) return;
     ++count(Count::draws);

@@ -21,18 +21,12 @@ bool is_about_groups(const Trace& trace, const Function& f) {
 }
 
 MarkerStep step_of(const Function& f) {
-  auto has = [&](const char* part) { return f.name.find(part) != f.name.npos; };
-  if (f.api == "vk") {
-    // What stays open when a command buffer ends, or begins anew, is not open in what it holds next.
-    if (f.name == "vkBeginCommandBuffer" || f.name == "vkEndCommandBuffer") return MarkerStep::closes_all;
-    if (has("Begin")) return MarkerStep::opens;
-    if (has("End")) return MarkerStep::closes;
-    return has("Insert") ? MarkerStep::inserts : MarkerStep::names;
-  }
-  return has("Push")    ? MarkerStep::opens
-         : has("Pop")   ? MarkerStep::closes
-         : has("Label") ? MarkerStep::names
-                        : MarkerStep::inserts;
+  // What stays open when a command buffer ends, or begins anew, is not open in what it holds next.
+  if (f.flags & (FLAG_COMMANDS_BEGIN | FLAG_COMMANDS_END)) return MarkerStep::closes_all;
+  return f.flags & FLAG_GROUP_BEGIN ? MarkerStep::opens
+         : f.flags & FLAG_GROUP_END ? MarkerStep::closes
+         : f.flags & FLAG_LABEL     ? MarkerStep::names
+                                    : MarkerStep::inserts;
 }
 
 // A text that a call was given; empty where it is lost.
@@ -97,8 +91,8 @@ std::vector<Marker> markers(const Trace& trace) {
     take(trace, f, events);
   }
   if (in_command_buffers)
-    for (auto* name : {"vkBeginCommandBuffer", "vkEndCommandBuffer"})
-      if (auto* f = trace.signatures.by_name(name)) take(trace, *f, events);
+    for (auto& f : trace.signatures.functions)
+      if (f.flags & (FLAG_COMMANDS_BEGIN | FLAG_COMMANDS_END)) take(trace, f, events);
   std::stable_sort(events.begin(), events.end(), [](auto& a, auto& b) { return a.marker.seq < b.marker.seq; });
   // OpenGL's groups nest in a thread, those of Vulkan in a queue or command buffer, whatever thread calls.
   std::map<std::pair<uint64_t, uint32_t>, std::vector<size_t>> open;

@@ -130,14 +130,15 @@ class Signatures::Parsing {
   }
 
  private:
-  // A text of before does not say of any function of which kind its calls are.
+  // A text of before names the later kinds, or any kind, of no function.
   void know_kinds() {
     const auto begin = to_.functions.begin() + static_cast<std::ptrdiff_t>(first_), end = to_.functions.end();
-    if (std::any_of(begin, end, [](auto& f) { return f.flags & FLAG_KINDS; })) return;
+    if (std::any_of(begin, end, [](auto& f) { return f.flags & FLAG_LATER_KINDS; })) return;
     for (auto f = begin; f != end; ++f) {
-      f->flags |= known_kinds(f->name);
+      const uint64_t more = known_kinds(f->name) & ~f->flags;
+      f->flags |= more;
       for (auto& [word, flag] : FLAG_WORDS)
-        if (f->flags & FLAG_KINDS & flag) f->flag_text.append(f->flag_text.empty() ? "" : ",").append(word);
+        if (more & FLAG_KINDS & flag) f->flag_text.append(f->flag_text.empty() ? "" : ",").append(word);
     }
   }
   using Parts = std::vector<std::string_view>;

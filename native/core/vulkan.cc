@@ -18,26 +18,32 @@ bool makes(const Function& f) {
   return false;
 }
 
+const Field* param(const Function& f, std::initializer_list<std::string_view> names) {
+  for (auto& p : f.params)
+    for (auto name : names)
+      if (p.name == name) return &p;
+  return nullptr;
+}
+
 Does what_it_does(const Function& f) {
   if (f.api != "vk") return Does::nothing;
   if (f.flags & FLAG_RECORDS) return Does::command;
   if (f.flags & FLAG_SUBMITS) return Does::submits;
   if (f.flags & FLAG_MAP) return Does::maps;
-  const std::string_view n = f.name;
-  if (n == "vkBeginCommandBuffer") return Does::begins;
-  if (n == "vkResetCommandBuffer") return Does::resets;
-  if (n == "vkResetCommandPool" || n == "vkResetDescriptorPool") return Does::resets_pool;
-  if (starts(n, "vkSetDebugUtilsObjectName") || starts(n, "vkDebugMarkerSetObjectName")) return Does::names;
-  if (starts(n, "vkBindBufferMemory") || starts(n, "vkBindImageMemory")) return Does::binds_memory;
-  if (starts(n, "vkGetBufferMemoryRequirements") || starts(n, "vkGetImageMemoryRequirements"))
-    return Does::asks_requirements;
-  if (starts(n, "vkGetPhysicalDeviceMemoryProperties")) return Does::asks_memory;
-  if (starts(n, "vkDestroy") || starts(n, "vkFree")) return Does::ends;
+  const auto is_about = [&](std::string_view type) { return !f.params.empty() && f.params[0].object_class == type; };
+  if (f.flags & FLAG_COMMANDS_BEGIN) return Does::begins;
+  if (f.flags & FLAG_RESET) return is_about("VkCommandBuffer") ? Does::resets : Does::resets_pool;
+  if (f.flags & FLAG_LABEL && param(f, {"pNameInfo"})) return Does::names;
+  if (f.flags & FLAG_MEMORY_BIND) return Does::binds_memory;
+  if (f.flags & FLAG_MEMORY_QUERY) return is_about("VkPhysicalDevice") ? Does::asks_memory : Does::asks_requirements;
+  if (f.flags & FLAG_DELETE) return Does::ends;
   return makes(f) ? Does::makes : Does::nothing;
 }
 
-bool is_barrier(const Function& f) {
-  return starts(f.name, "vkCmdPipelineBarrier") || starts(f.name, "vkCmdWaitEvents");
+bool is_about_command_buffers(const Function& f) {
+  return std::any_of(f.params.begin(), f.params.end(), [](const Field& p) {
+    return p.object_class == "VkCommandBuffer" || p.object_class == "VkCommandPool";
+  });
 }
 
 // What of a call's arguments is kept.
@@ -49,13 +55,6 @@ struct Kept {
   const Field* many = nullptr;  // of several draws at once: their vertices or indices
 };
 
-const Field* param(const Function& f, std::initializer_list<std::string_view> names) {
-  for (auto& p : f.params)
-    for (auto name : names)
-      if (p.name == name) return &p;
-  return nullptr;
-}
-
 Kept kept_of(const Function& f, bool objects, bool barriers) {
   Kept k{&f, what_it_does(f)};
   if (k.does == Does::nothing || f.params.empty()) return {};
@@ -66,22 +65,20 @@ Kept kept_of(const Function& f, bool objects, bool barriers) {
     else if (f.flags & FLAG_DISPATCH)
       k.a = param(f, {"groupCountX", "width"}), k.b = param(f, {"groupCountY", "height"}),
       k.c = param(f, {"groupCountZ", "depth"});
-    else if (starts(f.name, "vkCmdBindPipeline"))
+    else if (f.flags & FLAG_BIND && param(f, {"pipeline"}))
       k.a = param(f, {"pipelineBindPoint"}), k.b = param(f, {"pipeline"});
-    else if (starts(f.name, "vkCmdSetPrimitiveTopology"))
+    else
       k.a = param(f, {"primitiveTopology"});
     k.counted = k.a != nullptr;
-    if (starts(f.name, "vkCmdDrawMulti")) k.many = param(f, {"pVertexInfo", "pIndexInfo"});
-    k.details = starts(f.name, "vkCmdExecuteCommands") || (barriers && is_barrier(f));
+    if (f.flags & FLAG_DRAW) k.many = param(f, {"pVertexInfo", "pIndexInfo"});
+    k.details = f.flags & FLAG_COMMANDS_CALL || (barriers && f.flags & FLAG_BARRIER);
     return k;
   }
   const bool about_objects = k.does == Does::names || k.does == Does::binds_memory || k.does == Does::maps ||
                              k.does == Does::asks_requirements || k.does == Does::asks_memory;
   if (about_objects && !objects) return {};
   // Pools and command buffers are followed always; of other objects nobody may want to know.
-  if (!objects && (k.does == Does::makes || k.does == Does::ends) && f.name.find("CommandBuffers") == f.name.npos &&
-      f.name.find("CommandPool") == f.name.npos)
-    return {};
+  if (!objects && (k.does == Does::makes || k.does == Does::ends) && !is_about_command_buffers(f)) return {};
   k.details = true;
   return k;
 }
@@ -207,7 +204,7 @@ void Work::command(uint32_t index, Recording& into) const {
   }
   if (call.function->flags & FLAG_DISPATCH) ++into.dispatches;
   if (call.function->flags & FLAG_CLEAR) ++into.clears;
-  if (!starts(call.function->name, "vkCmdExecuteCommands")) return;
+  if (!(call.function->flags & FLAG_COMMANDS_CALL)) return;
   auto& inside = into.inside[index];
   for (uint64_t secondary : handles(call, *field(call, "pCommandBuffers"))) {
     auto found = open_.find(secondary);
@@ -253,7 +250,7 @@ void Work::submit(uint32_t index) {
 void Work::follow() {
   for (uint32_t index = 0; index < calls.size(); ++index) {
     const Call& call = calls[index];
-    const std::string_view name = call.function->name;
+    const Field* buffers = param(*call.function, {"pCommandBuffers"});
     switch (call.does) {
       case Does::command: {
         auto found = open_.find(call.handle);
@@ -274,16 +271,16 @@ void Work::follow() {
       case Does::resets: open_.erase(call.handle); break;
       case Does::submits: submit(index); break;
       case Does::makes:
-        if (starts(name, "vkAllocateCommandBuffers"))
-          for (uint64_t buffer : handles(call, *field(call, "pCommandBuffers")))
+        if (buffers)
+          for (uint64_t buffer : handles(call, *buffers))
             pools_[buffer] = tree(call, "pAllocateInfo").value("commandPool"), open_.erase(buffer);
         break;
       case Does::ends:
-        if (starts(name, "vkFreeCommandBuffers"))
-          for (uint64_t buffer : handles(call, *field(call, "pCommandBuffers"))) open_.erase(buffer);
+        if (buffers)
+          for (uint64_t buffer : handles(call, *buffers)) open_.erase(buffer);
         [[fallthrough]];
       case Does::resets_pool:
-        if (const uint64_t pool = value(call, "commandPool"); pool && name.find("CommandPool") != name.npos)
+        if (const uint64_t pool = buffers ? 0 : value(call, "commandPool"))
           std::erase_if(open_, [&](auto& one) {
             auto of = pools_.find(one.first);
             return of != pools_.end() && of->second == pool;
@@ -310,18 +307,19 @@ void Work::run(Running& running, const Recording& recording, unsigned depth) con
     if (!running.left) return;
     --running.left;
     const Call& call = calls[index];
-    const std::string_view name = call.function->name;
-    if (starts(name, "vkCmdBeginRender")) running.pass = ++running.passes;
+    const uint64_t flags = call.function->flags;
+    if (flags & FLAG_PASS_BEGIN) running.pass = ++running.passes;
     uint64_t pipeline = 0;
-    if (starts(name, "vkCmdSetPrimitiveTopology") && call.counted) topology = static_cast<int64_t>(call.a);
-    if (starts(name, "vkCmdBindPipeline") && call.counted)
-      bound[call.a] = call.b;
-    else if (call.function->flags & FLAG_DRAW)
+    if (flags & FLAG_DRAW)
       pipeline = bound[0];  // VK_PIPELINE_BIND_POINT_GRAPHICS
-    else if (call.function->flags & FLAG_DISPATCH)
-      pipeline = bound[starts(name, "vkCmdTraceRays") ? 1000165000 : 1];
+    else if (flags & FLAG_DISPATCH)
+      pipeline = bound[starts(call.function->name, "vkCmdTraceRays") ? 1000165000 : 1];
+    else if (flags & FLAG_BIND && call.counted)
+      bound[call.a] = call.b;
+    else if (call.counted)
+      topology = static_cast<int64_t>(call.a);
     running.visit({*running.submit, recording, call, index, depth, running.primary, running.pass, pipeline, topology});
-    if (starts(name, "vkCmdEndRender")) running.pass = 0;
+    if (flags & FLAG_PASS_END) running.pass = 0;
     if (auto inside = recording.inside.find(index); inside != recording.inside.end()) {
       bound.clear(), topology = -1;
       for (auto& secondary : inside->second)

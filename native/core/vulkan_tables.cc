@@ -445,7 +445,7 @@ Table barriers_table(const Trace& trace) {
   Rows<rows::Barriers> t;
   for (uint32_t i = 0; i < work.calls.size(); ++i) {
     const Call& call = work.calls[i];
-    if (call.does != Does::command || !work.details(call) || call.function->name.starts_with("vkCmdExecute")) continue;
+    if (call.does != Does::command || !work.details(call) || call.function->flags & FLAG_COMMANDS_CALL) continue;
     Barriers(work, call, frames.of(call.seq), times[i], t).run();
   }
   return t.take();

@@ -3,7 +3,7 @@
 namespace dt::play::metrics::fragments {
 
 void FragmentSource::see(const Call& call) {
-  const Changes changes = changes_of(call.name);
+  const Changes changes = changes_of(call);
   if (changes.uniforms) uniform_epoch_ = next_epoch();
   if (!call.in_list && changes.depth) ++depth_epoch_;
 }
@@ -41,7 +41,7 @@ void FragmentSource::around(Draw& draw) {
 bool FragmentSource::restore(const Call* next) {
   State& s = states_[current_context()];
   if (!s.in_place) return false;
-  const Changes changes = next ? changes_of(next->name) : Changes{};
+  const Changes changes = next ? changes_of(*next) : Changes{};
   if (changes.nothing) return true;
   if (!s.in_place->put_off.empty()) {
     if (changes.inputs && changes.uniforms)
@@ -311,82 +311,18 @@ void FragmentSource::undrawn(State& s, Drawn& d, Draw& draw, const char* why) {
     count_fetches(s, d, draw, current_program(), false);
 }
 
-FragmentSource::Changes FragmentSource::changes_of(const char* function) {
-  auto [it, fresh] = changes_.emplace(function, Changes{});
+FragmentSource::Changes FragmentSource::changes_of(const Call& call) {
+  auto [it, fresh] = changes_.emplace(call.name, Changes{});
   if (!fresh) return it->second;
-  std::string_view name = function;
-  it->second.uniforms = name.starts_with("glUniform") || name.starts_with("glProgram") || name.starts_with("glLink") ||
-                        name.starts_with("glCallList") || name.starts_with("egl");
+  constexpr uint64_t OF_UNIFORMS = FLAG_UNIFORM | FLAG_LINK | FLAG_LIST_CALL | FLAG_MAKE_CURRENT | FLAG_FRAME_END;
+  const std::string_view name = call.name;
+  it->second.uniforms = call.flags & OF_UNIFORMS;
   it->second.inputs = name == "glVertexAttribPointer" || name == "glEnableVertexAttribArray" ||
                       name == "glDisableVertexAttribArray" ||
                       (name.starts_with("glUniform") && !name.starts_with("glUniformSub") &&
                        !name.starts_with("glUniformBlock") && name.find("Handle") == name.npos);
   it->second.nothing = name == "glGetUniformLocation" || name == "glGetAttribLocation";
-  bool keeps = name == "glClear";  // around() sees to it
-  for (std::string_view known : {"glUniform",
-                                 "glUseProgram",
-                                 "glVertexAttrib",
-                                 "glEnable",
-                                 "glDisable",
-                                 "glBindBuffer",
-                                 "glBindVertexArray",
-                                 "glBindTexture",
-                                 "glBindSampler",
-                                 "glActiveTexture",
-                                 "glBufferData",
-                                 "glBufferSubData",
-                                 "glMapBuffer",
-                                 "glUnmapBuffer",
-                                 "glFlushMapped",
-                                 "glBlendColor",
-                                 "glBlendEquation",
-                                 "glBlendFunc",
-                                 "glDepth",
-                                 "glCull",
-                                 "glFrontFace",
-                                 "glViewport",
-                                 "glScissor",
-                                 "glColorMask",
-                                 "glClearColor",
-                                 "glClearDepth",
-                                 "glClearStencil",
-                                 "glStencil",
-                                 "glGet",
-                                 "glIs",
-                                 "glTexParameter",
-                                 "glSamplerParameter",
-                                 "glPolygonOffset",
-                                 "glLineWidth",
-                                 "glSampleCoverage",
-                                 "glDraw",
-                                 "glMultiDraw",
-                                 "glPixelStore",
-                                 "glHint",
-                                 "glCheckFramebufferStatus",
-                                 "glCreateShader",
-                                 "glCreateProgram",
-                                 "glShaderSource",
-                                 "glCompileShader",
-                                 "glAttachShader",
-                                 "glDetachShader",
-                                 "glLinkProgram",
-                                 "glBindAttribLocation",
-                                 "glDeleteShader",
-                                 "glDeleteProgram",
-                                 "glDeleteBuffers",
-                                 "glGenBuffers",
-                                 "glGenTextures",
-                                 "glPushDebug",
-                                 "glPopDebug",
-                                 "glPushGroup",
-                                 "glPopGroup",
-                                 "glObjectLabel",
-                                 "eglGet",
-                                 "eglQuery"})
-    keeps = keeps || name.starts_with(known);
-  if (name.starts_with("glDrawBuffers") || name.starts_with("glDrawPixels") || name.starts_with("glDrawTex"))
-    keeps = false;
-  it->second.depth = !keeps;
+  it->second.depth = !(call.flags & FLAG_KEEPS_DEPTH);  // around() sees to clears
   return it->second;
 }
 

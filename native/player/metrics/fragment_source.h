@@ -261,7 +261,7 @@ class FragmentSource : public Source {
   void undrawn(State& s, Drawn& d, Draw& draw, const char* why);
   // What a call may change that is kept track of. Of those that draw nothing only these leave depth buffers as they
   // are, those that are attached too.
-  Changes changes_of(const char* function);
+  Changes changes_of(const Call& call);
   // The program clears its depth buffer.
   void cleared(State& s, uint32_t mask);
   // Whether any colour buffer is written.

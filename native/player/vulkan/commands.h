@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "call_flags.h"
 #include "trees.h"
 #include "vulkan_types.h"
 
@@ -32,13 +33,15 @@ struct Param {
   bool late;          // the rule looks behind another pointer
   int8_t stride;      // the parameter that says how far structures are apart; -1: none does
 };
-enum : uint8_t { SKIPPED = 1, RESULT = 2, DRAW = 4, DISPATCH = 8, BLOCKS = 16 };
 struct Command {
   const char* name;
   uint64_t (*shape)(void* function, const uint64_t* arguments);
   uint16_t first, params;  // among PARAMS
   uint16_t alias;          // the same command's other number; number::COMMANDS: none
-  uint8_t result_width, result_slot, flags;
+  uint8_t result_width, result_slot;
+  bool skipped;         // it leaves nothing behind that work on the device would notice
+  bool judged;          // it returns a VkResult
+  uint64_t flags;       // what the call is (call_flags.h)
   const char* refused;  // why it cannot be played; nullptr: it can
 };
 constexpr int MOST_PARAMS = 16;

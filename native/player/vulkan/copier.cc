@@ -10,14 +10,6 @@
 namespace dt::play::vk {
 namespace {
 
-bool begins_pass(uint16_t n) {
-  using namespace number;
-  return n == vkCmdBeginRenderPass || n == vkCmdBeginRenderPass2 || n == vkCmdBeginRenderPass2KHR ||
-         n == vkCmdBeginRendering || n == vkCmdBeginRenderingKHR;
-}
-
-bool is_label(std::string_view name) { return name.find("Label") != name.npos || name.find("Marker") != name.npos; }
-
 bool is_next(uint16_t n) {
   return n == number::vkCmdNextSubpass || n == number::vkCmdNextSubpass2 || n == number::vkCmdNextSubpass2KHR;
 }
@@ -34,9 +26,10 @@ bool Copier::is_rendering(size_t begin) const {
 void Copier::step(Place& place, size_t at) const {
   const KeptCommand& command = *stream_[at];
   const std::string_view name = command.command->name;
-  if (begins_pass(command.number)) {
+  const uint64_t flags = command.command->flags;
+  if (flags & FLAG_PASS_BEGIN) {
     place.begin = at, place.subpass = 0, place.open.clear();
-  } else if (name.starts_with("vkCmdEndRender")) {
+  } else if (flags & FLAG_PASS_END) {
     place.begin = OUTSIDE, place.open.clear();
   } else if (command.number == number::vkCmdBindDescriptorSets) {
     bind(place, command);
@@ -44,7 +37,7 @@ void Copier::step(Place& place, size_t at) const {
     place.unknown = true;
   } else if (is_next(command.number)) {
     ++place.subpass;
-  } else if (place.begin != OUTSIDE && !is_label(name)) {
+  } else if (place.begin != OUTSIDE && !(flags & FLAG_MARKER)) {
     if (name.starts_with("vkCmdBegin")) place.open.emplace_back(name.substr(10));
     if (name.starts_with("vkCmdEnd"))
       if (auto it = std::find(place.open.rbegin(), place.open.rend(), name.substr(8)); it != place.open.rend())
@@ -76,10 +69,10 @@ template <class Info> std::string Copier::resolves_elsewhere(const Info& info, u
 }
 
 std::string Copier::obstacle(const Pause& pause, const KeptCommand& command, const Place& place) const {
-  if (command.command->flags & DISPATCH && place.begin == OUTSIDE)
+  if (command.command->flags & FLAG_DISPATCH && place.begin == OUTSIDE)
     return place.unknown ? "the descriptors of the dispatch are pushed, or bound by structures: these are not followed"
                          : "";
-  if (!(command.command->flags & DRAW) && command.number != number::vkCmdClearAttachments)
+  if (!(command.command->flags & FLAG_DRAW) && command.number != number::vkCmdClearAttachments)
     return std::string(command.command->name) + " draws nothing; snapshots are taken after draws";
   if (place.begin == OUTSIDE) return "the render pass that it draws in does not begin in this command buffer";
   return whole_pass(pause, place);
@@ -320,7 +313,7 @@ void Copier::record(VkCommandBuffer to) {
   DT_VK(device_, vkBeginCommandBuffer)(to_, &info);
   size_t next = 0;
   for (size_t i = 0; i < stream_.size(); ++i) {
-    if (begins_pass(stream_[i]->number)) {
+    if (stream_[i]->command->flags & FLAG_PASS_BEGIN) {
       const bool whole = next >= pauses_.size() || pauses_[next].begin != i;
       begin(i, FIRST, whole);
     } else {

@@ -40,7 +40,7 @@ void Player::choose_handlers() {
   handlers_.resize(number::COMMANDS);
   for (uint16_t i = 0; i < number::COMMANDS; ++i) {
     const std::string_view name = COMMANDS[i].name;
-    if (name.starts_with("vkDestroy") && !(COMMANDS[i].flags & SKIPPED)) handlers_[i] = &Player::destroy;
+    if (COMMANDS[i].flags & FLAG_DELETE && !COMMANDS[i].skipped) handlers_[i] = &Player::destroy;
     if (name.starts_with("vkCreate") && name.find("SurfaceKHR") != name.npos) handlers_[i] = &Player::create_surface;
     if (name.starts_with("vkCreateHeadlessSurface")) handlers_[i] = &Player::create_surface;
   }
@@ -186,7 +186,7 @@ void Player::frame_end() {
 // A wait of one thread lasts until another one has done something: it is played when it ended, not when it began.
 bool Player::is_late(Decoded* chunk, uint32_t record) {
   const int known = chunk->known[chunk->order[record]];
-  if (!several_ || known < 0 || !(COMMANDS[known].flags & BLOCKS)) return false;
+  if (!several_ || known < 0 || !(COMMANDS[known].flags & FLAG_BLOCKS)) return false;
   uint64_t ticks = 0;
   const uint64_t entry = chunk->open->entries()[record];
   if (!entry || !chunk->open->duration(record, ticks)) return false;

@@ -25,20 +25,28 @@ Meter::Meter(metrics::Request request, Mode mode, std::string output, FILE* stat
     : request_(std::move(request)), mode_(mode), output_(std::move(output)), status_(status), first_frame_(first_frame),
       end_frame_(end_frame) {
   for (uint16_t i = 0; i < number::COMMANDS; ++i) {
-    const std::string_view name = COMMANDS[i].name;
-    Role& role = roles_[i];
-    if (name == "vkBeginCommandBuffer") role = BEGIN;
-    if (name == "vkEndCommandBuffer") role = END;
-    if (name.starts_with("vkQueueSubmit")) role = SUBMIT;
-    if (name.starts_with("vkCmdBeginRender")) role = PASS_BEGIN;
-    if (name.starts_with("vkCmdEndRender")) role = PASS_END;
-    if (name.starts_with("vkCmdExecuteCommands")) role = EXECUTE;
-    if (name.starts_with("vkCmdBeginQuery")) role = QUERY_BEGIN;
-    if (name.starts_with("vkCmdEndQuery")) role = QUERY_END;
-    if (name == "vkCreateCommandPool") role = MAKE_POOL;
-    if (name == "vkAllocateCommandBuffers") role = MAKE_BUFFERS;
-    if (name.starts_with("vkCreateRenderPass")) role = MAKE_PASS;
+    static constexpr std::pair<uint64_t, Role> BY_FLAG[] = {{FLAG_COMMANDS_BEGIN, BEGIN},
+                                                            {FLAG_COMMANDS_END, END},
+                                                            {FLAG_PASS_BEGIN, PASS_BEGIN},
+                                                            {FLAG_PASS_END, PASS_END},
+                                                            {FLAG_COMMANDS_CALL, EXECUTE}};
+    for (auto& [flag, role] : BY_FLAG)
+      if (COMMANDS[i].flags & flag) roles_[i] = role;
   }
+  using namespace number;
+  static constexpr std::pair<uint16_t, Role> BY_NUMBER[] = {{vkQueueSubmit, SUBMIT},
+                                                            {vkQueueSubmit2, SUBMIT},
+                                                            {vkQueueSubmit2KHR, SUBMIT},
+                                                            {vkCmdBeginQuery, QUERY_BEGIN},
+                                                            {vkCmdBeginQueryIndexedEXT, QUERY_BEGIN},
+                                                            {vkCmdEndQuery, QUERY_END},
+                                                            {vkCmdEndQueryIndexedEXT, QUERY_END},
+                                                            {vkCreateCommandPool, MAKE_POOL},
+                                                            {vkAllocateCommandBuffers, MAKE_BUFFERS},
+                                                            {vkCreateRenderPass, MAKE_PASS},
+                                                            {vkCreateRenderPass2, MAKE_PASS},
+                                                            {vkCreateRenderPass2KHR, MAKE_PASS}};
+  for (auto& [number, role] : BY_NUMBER) roles_[number] = role;
   if (mode_ == MEASURE) prepare();
 }
 

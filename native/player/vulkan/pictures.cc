@@ -20,11 +20,11 @@ bool Player::wanted(const KeptCommand& command, uint64_t submit, uint64_t bytes)
     if (!waits_ || request_.draw == NO_DRAW || submit != request_.seq) return false;
     if (request_.what == "object")
       return command.seq == request_.draw && !std::exchange(request_.met, true);  // where it runs first
-    return command.seq == request_.draw || (command.command->flags & DRAW && bytes < MOST_KEPT);
+    return command.seq == request_.draw || (command.command->flags & FLAG_DRAW && bytes < MOST_KEPT);
   }
   if (options_.snapshot_at == Options::AT_DRAWS)
-    return command.command->flags & (options_.attachments & WANT_BUFFERS ? DRAW | DISPATCH : DRAW) && in_range() &&
-           draws_seen_++ % options_.snapshot_every == 0;
+    return command.command->flags & (options_.attachments & WANT_BUFFERS ? FLAG_DRAW | FLAG_DISPATCH : FLAG_DRAW) &&
+           in_range() && draws_seen_++ % options_.snapshot_every == 0;
   bool found = false;
   for (size_t i = 0; i < options_.executions.size(); ++i) {
     auto& [call, by] = options_.executions[i];

@@ -241,7 +241,7 @@ uint64_t Player::invoke(Call& c) {
   if (meter_) meter_->enter(seq_);
   const uint64_t result = c.command.shape(function, c.arguments);
   if (meter_) meter_->leave();
-  if (c.command.flags & RESULT) check(c, static_cast<VkResult>(result));
+  if (c.command.judged) check(c, static_cast<VkResult>(result));
   return result;
 }
 
@@ -335,7 +335,7 @@ void Player::call(Call& c) {
   const Handler handler = handlers_[c.number];
   if (handler)
     (this->*handler)(c);
-  else if (c.command.flags & SKIPPED)
+  else if (c.command.skipped)
     return;
   else
     generic(c);

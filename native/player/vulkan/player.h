@@ -105,7 +105,7 @@ class Player final : Relocation::Host, Snapshots::Host {
   uint64_t invoke(Call& c);
   void made(Call& c);
   // Whether a call can be made that made something in the recording.
-  static bool succeeded(const Call& c) { return !(c.command.flags & RESULT) || c.result() >= 0; }
+  static bool succeeded(const Call& c) { return !c.command.judged || c.result() >= 0; }
   void check(Call& c, VkResult now);
   void destroy(Call& c);
   void destroy_pool(Call& c);

@@ -21,7 +21,7 @@ uint32_t readable(uint32_t usage, bool whole) {
   return (usage & ~static_cast<uint32_t>(VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT)) | VK_IMAGE_USAGE_TRANSFER_SRC_BIT;
 }
 
-bool is_command(const Call& c) { return std::string_view(c.command.name).starts_with("vkCmd"); }
+bool is_command(const Call& c) { return c.command.flags & FLAG_RECORDS; }
 
 void unfold(const KeptBuffer& buffer, Stream& stream, unsigned depth) {
   for (auto& each : buffer.commands) {
@@ -247,7 +247,7 @@ VkCommandBuffer Snapshots::copied(Submission& s, VkCommandBuffer of, VkQueue que
   bool any = false;
   for (size_t i = 0; i < stream.size(); ++i) {
     const KeptCommand& command = *stream[i];
-    const bool counts = command.command->flags & (DRAW | DISPATCH);
+    const bool counts = command.command->flags & (FLAG_DRAW | FLAG_DISPATCH);
     follow(command);
     if (host_.wanted(command, seq, s.bytes)) {
       Taken taken;

@@ -1,6 +1,6 @@
 """Generate `call_flags.h`: what a call is (`spec.model.FLAGS`), as bits with their words.
 
-`known_kinds.h` has the kinds of the functions of our own APIs, for recordings whose signatures do not tell them.
+`known_kinds.h` has the kinds of the functions of our own APIs, for recordings whose signatures lack them.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from drawtap.instrument.generate import command_line, write_files
-from drawtap.spec.model import FLAGS, KINDS, Api
+from drawtap.spec.model import FLAGS, KINDS, LATER_KINDS, Api
 from drawtap.spec.registry import load_api, recorded_apis
 
 # Words that came after the first recordings, though before the kinds.
@@ -17,7 +17,7 @@ _ALSO = frozenset({"list_begin", "list_end"})
 
 def headers() -> dict[str, str]:
     """Return the headers' text by file name."""
-    return {"call_flags.h": flags(), "known_kinds.h": kinds(map(load_api, recorded_apis()))}
+    return {"call_flags.h": flags(), "known_kinds.h": kinds(map(load_api, (*recorded_apis(), "vk")))}
 
 
 def flags() -> str:
@@ -37,11 +37,16 @@ def flags() -> str:
             "constexpr std::pair<std::string_view, Flag> FLAG_WORDS[] = {",
             *words,
             "};",
-            f"constexpr uint64_t FLAG_KINDS = {' | '.join(f'FLAG_{name.upper()}' for name in KINDS)};",
+            f"constexpr uint64_t FLAG_KINDS = {_bits(KINDS)};",
+            f"constexpr uint64_t FLAG_LATER_KINDS = {_bits(LATER_KINDS)};",
             "}  // namespace dt",
             "",
         ]
     )
+
+
+def _bits(words: Iterable[str]) -> str:
+    return " | ".join(f"FLAG_{word.upper()}" for word in words)
 
 
 def kinds(apis: Iterable[Api]) -> str:
@@ -54,11 +59,7 @@ def kinds(apis: Iterable[Api]) -> str:
             '#include "call_flags.h"',
             "namespace dt {",
             "constexpr std::pair<std::string_view, uint64_t> KNOWN_KINDS[] = {",
-            *(
-                f'    {{"{name}", {" | ".join(f"FLAG_{kind.upper()}" for kind in sorted(of))}}},'
-                for name, of in sorted(known.items())
-                if of
-            ),
+            *(f'    {{"{name}", {_bits(sorted(of))}}},' for name, of in sorted(known.items()) if of),
             "};",
             "}  // namespace dt",
             "",

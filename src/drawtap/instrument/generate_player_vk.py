@@ -140,14 +140,14 @@ class _Commands:
         number = self.shapes.setdefault(key, len(self.shapes))
         refused = "" if _QUERIES.search(f.name) else next((w for w, p in _REFUSED if re.search(p, f.name)), "")
         skips = bool(_SKIPPED.search(f.name)) or any(isinstance(p.data, Tree) and p.data.out for p in f.command.params)
-        flags = ["SKIPPED"] * skips + ["RESULT"] * (f.command.returns.base == "VkResult")
-        flags += [word.upper() for word in ("draw", "dispatch", "blocks") if f.has(word)]
+        judged = f.command.returns.base == "VkResult"
+        flags = " | ".join(f"FLAG_{word.upper()}" for word in sorted(f.command.flags)) or "0"
         result = f.layout.slot("", "value").split(":") if f.returns_value else ("0", "0")
         alias = f"number::{f.command.alias}" if f.command.alias else "number::COMMANDS"
         why = f'"{refused}"' if refused else "nullptr"
         return (
             f'{{"{f.name}", shape_{number}, {first}, {count}, {alias}, {result[0]}, {result[1]}, '
-            f"{' | '.join(flags) or '0'}, {why}}}"
+            f"{str(skips).lower()}, {str(judged).lower()}, {flags}, {why}}}"
         )
 
     def _params(self, f: Function, kinds: dict[str, int]) -> Iterator[tuple[Param, str]]:

@@ -340,8 +340,24 @@ class HandleType:
     object_type: str | None = None
 
 
-# What a call is to those who count calls and to those who leave some out. Recordings of before 0.1 do not have these
-# words; the reader knows them of the functions of our own APIs (`instrument.generate_flags`).
+# What a call is to those who count calls and to those who leave some out. Older recordings have none of these words, or
+# none of the later ones; the reader knows them of the functions of our own APIs (`instrument.generate_flags`).
+LATER_KINDS: Mapping[str, str] = {
+    "group_begin": "begins a group of calls that has a name",
+    "group_end": "ends such a group",
+    "label": "names an object, or gives it a tag",
+    "pass_begin": "begins a render pass",
+    "pass_end": "ends a render pass",
+    "commands_begin": "begins a command buffer",
+    "commands_end": "ends a command buffer",
+    "commands_call": "runs command buffers inside of another",
+    "reset": "empties a command buffer, or takes back all that a pool gave out",
+    "barrier": "orders what the GPU does with memory",
+    "memory_bind": "gives memory to an image or a buffer",
+    "memory_query": "asks how much memory an object needs, or which memory a device has",
+    "keeps_depth": "leaves depth buffers as they are, apart from draws and clears, and the choice of depth buffers too",
+}
+
 KINDS: Mapping[str, str] = {
     "bind": "chooses what later calls are about: binds an object, uses a program",
     "framebuffer_bind": "binds a framebuffer",
@@ -367,6 +383,7 @@ KINDS: Mapping[str, str] = {
     "list_delete": "deletes lists",
     "exchange": "lets OpenVG and OpenGL see each other's work",
     "leaves_nothing": "of the window system: leaves nothing behind that drawing would notice",
+    **LATER_KINDS,
 }
 
 FLAGS: Mapping[str, str] = {

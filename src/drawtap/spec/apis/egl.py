@@ -381,10 +381,13 @@ o.flags("make_current", "eglMakeCurrent eglReleaseThread")
 o.flags("context", "eglCreateContext eglDestroyContext")
 o.flags("finish gpu_reads", "eglWaitGL eglWaitClient")
 o.flags("sync", f"eglWaitNative {_SYNCS}")
+o.flags("create", "eglCreate*")
+o.flags("delete", "eglDestroy*")
 o.flags("lookup", "eglGetProcAddress")
 o.flags("error_query", "eglGetError")
 o.flags("callback", "eglSetBlobCacheFuncsANDROID eglDebugMessageControlKHR")
-o.flags("marker", "eglLabelObjectKHR")
+o.flags("marker label", "eglLabelObjectKHR")
+o.flags("keeps_depth", "eglGet* eglQuery*")
 
 # ---- state --------------------------------------------------------------------------------------------------
 

@@ -80,6 +80,18 @@ o.flags("query", "glGet* glIs*")
 o.flags("create", "glGen[!e]* glCreate*")
 o.flags("delete", "glDelete*")
 o.flags("leaves_nothing", "glGetString*")
+o.flags(
+    "keeps_depth",
+    "glUniform* glUseProgram* glVertexAttrib* glEnable* glDisable* glBindBuffer* glBindVertexArray* glBindTexture* "
+    "glBindSampler* glActiveTexture* glBufferData* glBufferSubData* glMapBuffer* glUnmapBuffer* glFlushMapped* "
+    "glBlendColor* glBlendEquation* glBlendFunc* glDepth* glCull* glFrontFace* glViewport* glScissor* glColorMask* "
+    "glClear glClearColor* glClearDepth* glClearStencil* glStencil* glGet* glIs* glTexParameter* glSamplerParameter* "
+    "glPolygonOffset* glLineWidth* glSampleCoverage* glDrawArrays* glDrawElement* glDrawRange* glDrawBuffer "
+    "glDrawTransformFeedback* glDrawMesh* glDrawCommands* glDrawVk* glMultiDraw* glPixelStore* glHint* "
+    "glCheckFramebufferStatus* glCreateShader* glCreateProgram* glShaderSource* glCompileShader* glAttachShader* "
+    "glDetachShader* glLinkProgram* glBindAttribLocation* glDeleteShader* glDeleteProgram* glDeleteBuffers* "
+    "glGenBuffers* glGenTextures* glPushDebug* glPopDebug* glPushGroup* glPopGroup* glObjectLabel*",
+)
 o.flags("finish sync", "glFinish")
 o.flags("flush sync", "glFlush")
 o.flags(
@@ -99,6 +111,9 @@ o.flags(
     "glPushGroupMarkerEXT glPopGroupMarkerEXT glLabelObjectEXT glStringMarkerGREMEDY glFrameTerminatorGREMEDY "
     "glDebugMessageInsertAMD",
 )
+o.flags("group_begin", "glPushDebugGroup glPushGroupMarkerEXT")
+o.flags("group_end", "glPopDebugGroup glPopGroupMarkerEXT")
+o.flags("label", "glObjectLabel glObjectPtrLabel glLabelObjectEXT")
 o.flags("callback", "glDebugMessageCallback glDebugMessageCallbackAMD")
 o.flags(
     "draw_setup",

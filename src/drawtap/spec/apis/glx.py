@@ -217,6 +217,8 @@ o.flags("context", "glXDeleteAssociatedContextAMD")
 o.flags("finish gpu_reads", "glXWaitGL")
 o.flags("sync", "glXWaitX glXWaitFor{Msc,Sbc}OML glXWaitVideoSyncSGI glXBindTexImageEXT glXReleaseTexImageEXT")
 o.flags("sync", "glX{,Named}CopyBufferSubDataNV glXCopyImageSubDataNV glXBlitContextFramebufferAMD")
+o.flags("create", "glXCreate*")
+o.flags("delete", "glXDestroy* glXFreeContextEXT glXDeleteAssociatedContextAMD")
 o.flags("lookup", "glXGetProcAddress glXGetProcAddressARB")
 
 # ---- state --------------------------------------------------------------------------------------------------
