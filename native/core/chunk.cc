@@ -66,6 +66,20 @@ inline uint64_t leb(const uint8_t*& at, const uint8_t* end) {
 
 }  // namespace
 
+std::vector<int64_t> FunctionColumns::numbers(const Field& field, uint32_t i) const {
+  std::vector<int64_t> out;
+  if (!field.has_data() || DT_DATA_KIND(descriptor(field, i)) != DT_DATA_INLINE) return out;
+  const std::string_view content = payload(field, i);
+  const bool wide = element_bytes(field.element) == 8;
+  for (size_t at = 0, width = wide ? 8 : 4; at + width <= content.size(); at += width) {
+    int64_t of_8 = 0;
+    int32_t of_4 = 0;
+    memcpy(wide ? static_cast<void*>(&of_8) : &of_4, content.data() + at, width);
+    out.push_back(wide ? of_8 : of_4);
+  }
+  return out;
+}
+
 bool sane_sizes(uint16_t codec, uint64_t stored_bytes, uint64_t raw_bytes, uint64_t limit) {
   if (raw_bytes > limit) return false;
   if (codec == DT_CODEC_STORE) return raw_bytes == stored_bytes;
@@ -360,8 +374,8 @@ const std::vector<uint32_t>& OpenChunk::records_of(size_t function) {
 }
 
 const FunctionColumns& OpenChunk::columns(size_t function) {
-  auto found = columns_.find(function);
-  if (found != columns_.end()) return found->second;
+  auto it = columns_.find(function);
+  if (it != columns_.end()) return it->second;
   FunctionColumns c;
   c.entry = &info.functions[function];
   c.function = trace.signatures.by_id(c.entry->id());

@@ -28,6 +28,8 @@ struct FunctionColumns {
     auto& at = payloads[static_cast<size_t>(field.payload)];
     return {reinterpret_cast<const char*>(payload_base) + at[i], at[i + 1] - at[i]};
   }
+  // The numbers of an array, 4 or 8 bytes each; none where its content is not in the record.
+  std::vector<int64_t> numbers(const Field& field, uint32_t i) const;
   Hash128 hash(const Field& field, uint32_t i) const {
     Hash128 h;
     memcpy(&h, payload(field, i).data(), 16);

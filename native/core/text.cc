@@ -467,4 +467,15 @@ void Printer::params_json(Bytes& out, const FunctionColumns& columns, uint32_t i
   json.end();
 }
 
+Attributes parse_attributes(std::string_view text) {
+  Attributes words;
+  while (!text.empty()) {
+    const std::string_view part = text.substr(0, text.find(';'));
+    if (const size_t equals = part.find('='); equals != part.npos)
+      words[std::string(part.substr(0, equals))] = part.substr(equals + 1);
+    text.remove_prefix(std::min(text.size(), part.size() + 1));
+  }
+  return words;
+}
+
 }  // namespace dt

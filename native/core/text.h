@@ -52,6 +52,9 @@ class Printer {
 
 // The value of a field as a signed or unsigned 64-bit number.
 int64_t integer_value(const Field& field, uint64_t raw);
+// "width=320;height=240": what a recording notes of a native object.
+using Attributes = std::map<std::string, std::string, std::less<>>;
+Attributes parse_attributes(std::string_view text);
 void put_mask(Bytes& out, const EnumGroup* group, uint64_t value);
 
 }  // namespace dt

@@ -99,8 +99,6 @@ class Maker {
   static size_t columns(const Local& l, std::string& to);
   void flush_blobs();
   void append(std::span<const char> chunk);
-  void fail_if_failed();
-  void own_signatures();
 
   Signatures signatures_;
   std::vector<uint8_t> written_;  // per function of signatures_

@@ -23,19 +23,6 @@ uint64_t fnv(std::string_view bytes) {
   return sum;
 }
 
-std::map<std::string, std::string> parse(std::string_view text) {
-  std::map<std::string, std::string> found;
-  while (!text.empty()) {
-    size_t end = text.find(';'), equals = text.substr(0, end).find('=');
-    if (equals != text.npos)
-      found[std::string(text.substr(0, equals))] =
-          std::string(text.substr(equals + 1, end == text.npos ? end : end - equals - 1));
-    if (end == text.npos) break;
-    text.remove_prefix(end + 1);
-  }
-  return found;
-}
-
 }  // namespace
 
 const Field* Call::field(std::string_view name) const {
@@ -177,7 +164,7 @@ Exporter::Info& Exporter::info(const Function& f) {
   i.plain = f.api == "gl" || i.vector;
   i.dropped =
       (!i.plain && !i.special) || f.name == "glGetString" || f.name == "glGetStringi" || f.name == "vgGetString";
-  const bool generates = f.flags & FLAG_CREATE || f.name == "vgChildImage";
+  const bool generates = i.plain && (f.flags & FLAG_CREATE || f.name == "vgChildImage");
   for (auto& p : f.params)
     i.makes_names = i.makes_names || (generates && p.out && object_class(p.object_class, f.name));
   i.makes_result =
@@ -234,7 +221,8 @@ void Exporter::tap_record(OpenChunk& open, uint32_t record) {
     if (fact.kind != "config" && fact.kind != "visual" && fact.kind != "window" && fact.kind != "surface") return;
     fact.handle = call.raw("handle");
     fact.seq = calls_;
-    if (DT_DATA_KIND(columns.descriptor(*text, row)) == DT_DATA_INLINE) fact.text = parse(columns.payload(*text, row));
+    if (DT_DATA_KIND(columns.descriptor(*text, row)) == DT_DATA_INLINE)
+      fact.text = parse_attributes(columns.payload(*text, row));
     if (collecting_) {
       facts_.push_back(std::move(fact));
     } else if (auto it = sizes_.find(fact.handle);

@@ -52,7 +52,7 @@ class Exporter {
   struct Fact {
     std::string kind;
     uint64_t handle = 0, seq = 0;
-    std::map<std::string, std::string> text;
+    Attributes text;
   };
   struct State {                            // of a context, as far as it matters here
     std::map<uint32_t, uint32_t> bound;     // buffers by target
@@ -146,7 +146,6 @@ class Exporter {
   bool color_buffer(const Call&);
   bool map_buffer(const Call&);
   bool gen_lists(const Call&);
-  bool get_procedure(const Call&) { return true; }
   bool create_image_surface(const Call&);
   void track_bind_buffer(const Call&);
   void track_vertex_array(const Call&);

@@ -354,15 +354,10 @@ std::string Exporter::elements(const Call& call, const Field& field, std::string
 }
 
 std::vector<int64_t> Exporter::list(const Call& call, const char* name) const {
-  std::vector<int64_t> found;
   const Field* f = call.field(name);
-  if (!f || !f->has_data() || DT_DATA_KIND(call.columns.descriptor(*f, call.row)) != DT_DATA_INLINE) return found;
-  std::string_view content = call.columns.payload(*f, call.row);
-  size_t width = f->element == Element::attribs64 || f->element == Element::i64 || f->element == Element::u64 ? 8 : 4;
-  for (size_t i = 0; i + width <= content.size(); i += width)
-    found.push_back(width == 8 ? bits<int64_t>(content.data() + i) : bits<int32_t>(content.data() + i));
-  if (found.size() % 2) found.pop_back();  // the terminator
-  return found;
+  auto out = f ? call.columns.numbers(*f, call.row) : std::vector<int64_t>();
+  if (out.size() % 2) out.pop_back();  // the terminator
+  return out;
 }
 
 std::string Exporter::attributes(const Field& field, const std::vector<int64_t>& list, const char* type) {

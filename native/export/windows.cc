@@ -8,7 +8,7 @@
 namespace dt::c {
 namespace {
 
-int number(const std::map<std::string, std::string>& text, const char* key, int otherwise = 0) {
+int number(const Attributes& text, const char* key, int otherwise = 0) {
   auto it = text.find(key);
   return it == text.end() || it->second.empty() ? otherwise : atoi(it->second.c_str());
 }

@@ -270,10 +270,6 @@ int64_t compressed_in(Thread* t, int64_t bytes) {
   const GlContext* c = t->context;
   return c && c->buffers[gl::UNPACK] ? IS_OFFSET : bytes;
 }
-int64_t compressed_out(Thread* t, int64_t bytes) {
-  const GlContext* c = t->context;
-  return c && c->buffers[gl::PACK] ? IS_OFFSET : bytes;
-}
 
 int64_t compressed_in(Thread* t, int64_t bytes, int64_t width, int64_t height, int64_t depth, int dimensions) {
   const GlContext* c = t->context;

@@ -65,7 +65,6 @@ int64_t image_in(Thread* t, int64_t format, int64_t type, int64_t width, int64_t
 int64_t image_out(Thread* t, int64_t format, int64_t type, int64_t width, int64_t height, int64_t depth, int dimensions,
                   const void* pixels);
 int64_t compressed_in(Thread* t, int64_t bytes);
-int64_t compressed_out(Thread* t, int64_t bytes);
 int64_t compressed_in(Thread* t, int64_t bytes, int64_t width, int64_t height, int64_t depth, int dimensions);
 
 }  // namespace size

@@ -57,11 +57,6 @@ void put_copy(std::string* out, size_t offset, size_t bytes) {
 
 }  // namespace
 
-bool snappy_length(std::string_view block, uint64_t* length) {
-  auto at = reinterpret_cast<const uint8_t*>(block.data());
-  return take_length(at, at + block.size(), length);
-}
-
 bool snappy_uncompress(std::string_view block, uint64_t limit, std::string* out) {
   auto at = reinterpret_cast<const uint8_t*>(block.data());
   const uint8_t* const end = at + block.size();

@@ -6,8 +6,6 @@
 
 namespace dt::peers {
 
-// Length of the content that a block says it has; false: no block starts like this.
-bool snappy_length(std::string_view block, uint64_t* length);
 // Put the content into `out` (replaced). False where the block is damaged: `out` then has what came before the damage.
 bool snappy_uncompress(std::string_view block, uint64_t limit, std::string* out);
 // A block with the content of `raw`.

@@ -134,9 +134,9 @@ void Player::same_result(const Row& w, uint64_t recorded, uint64_t now, const ch
 // The first error of a context that a question of ours took, where there is one: the context keeps none after it.
 bool Player::taken(const void* of, GlError& first) {
   auto own = [&](const GlError& e) { return e.context == of; };
-  auto found = std::find_if(errors_.begin(), errors_.end(), own);
-  if (found == errors_.end()) return false;
-  first = *found;
+  auto it = std::find_if(errors_.begin(), errors_.end(), own);
+  if (it == errors_.end()) return false;
+  first = *it;
   std::erase_if(errors_, own);
   return true;
 }
@@ -240,7 +240,7 @@ std::string Player::after_gap() const {
 }
 
 void Player::hash_frame(std::string_view text) {
-  Text about = parse_attributes(text);
+  Attributes about = parse_attributes(text);
   int vg_width, vg_height;
   if (!((tls.context && context) || windows_->shows_vg(vg_width, vg_height)) || about["format"] != "rgba8") return;
   if (draws_are_missing()) {

@@ -11,7 +11,6 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
-#include <set>
 
 #include "../common/json.h"
 #include "attachments.h"
@@ -45,10 +44,10 @@ void find_openvg(const Trace& trace, char** arguments) {
 
 // What travels in the file: the last word on `key` among the annotations of a kind, or "".
 std::string annotated(const Trace& trace, std::string_view kind, std::string_view key) {
-  std::string found;
+  std::string last;
   for (auto& a : trace.annotations)
-    if (a.kind == kind) found = JsonReader::member(a.json, key).text();
-  return found;
+    if (a.kind == kind) last = JsonReader::member(a.json, key).text();
+  return last;
 }
 
 // {"objects": [{"call": CALL, "what": {...}, "file": FILE}, ...]}: what of an object is saved after a call.
@@ -77,20 +76,6 @@ bool read_bits(const std::string& path, std::vector<uint8_t>& bits) {
   fclose(file);
   if (bits.empty()) bits.push_back(0);  // nothing is kept
   return true;
-}
-
-// What the probe says, and the libraries that the driver brought into this process.
-std::string with_libraries(std::string said) {
-  std::set<std::string> paths;
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
-    const size_t path = line.find('/');
-    if (path != line.npos && line.find(".so", path) != line.npos) paths.insert(line.substr(path));
-  }
-  if (!said.ends_with('}')) return said;
-  said.pop_back();
-  JsonWriter(said += ", \"libraries\": ").values(paths);
-  return said + "}";
 }
 
 // What the command line asks for.
@@ -280,7 +265,7 @@ int main(int argc, char** argv) {
   try {
     if (w.probe || (w.list && w.options.trace.empty())) {
       if (w.probe)
-        puts(with_libraries(probe()).c_str());
+        puts(probe().c_str());
       else
         list_metrics(stdout);
       fflush(stdout);

@@ -170,7 +170,7 @@ bool Windows::drawable_size(int& width, int& height) {
   return true;
 }
 
-void Windows::resized(uint64_t handle, const Text& text) {
+void Windows::resized(uint64_t handle, const Attributes& text) {
   Surface* s = surface(handle);
   NativeFact about;
   about.text = text;
@@ -198,31 +198,31 @@ void Windows::rebuild(Surface& s) {
 }
 
 // The last size of a drawable that was noted behind `begin` and up to the end of the frame that it is drawn in.
-const Text* Windows::size_until(uint64_t handle, uint64_t begin, uint64_t end) const {
+const Attributes* Windows::size_until(uint64_t handle, uint64_t begin, uint64_t end) const {
   // Where several windows are shown in turn, frames of one go on while those of another end.
   if (auto it = swaps_.find(handle); it != swaps_.end())
     if (auto swap = std::upper_bound(it->second.begin(), it->second.end(), begin); swap != it->second.end())
       end = *swap;
-  const Text* found = nullptr;
+  const Attributes* last = nullptr;
   auto next = std::upper_bound(facts_.begin(), facts_.end(), begin,
                                [](uint64_t seq, const NativeFact& f) { return seq < f.seq; });
   for (; next != facts_.end() && next->seq <= end; ++next)
-    if (next->handle == handle && (next->kind == "window" || next->kind == "surface")) found = &next->text;
-  return found;
+    if (next->handle == handle && (next->kind == "window" || next->kind == "surface")) last = &next->text;
+  return last;
 }
 
 // A frame is drawn for the size that its window has when it ends; a new one that was noted late counts from here on.
 void Windows::frame_begins(uint64_t begin, uint64_t end) {
   for (auto& thread : player_.threads_) {
     if (!thread->draw) continue;
-    if (const Text* size = size_until(thread->draw, begin, end)) resized(thread->draw, *size);
+    if (const Attributes* size = size_until(thread->draw, begin, end)) resized(thread->draw, *size);
     if (Surface* s = surface(thread->draw); s && s->late) rebuild(*s);
   }
 }
 
 // Drivers give a window its buffers when it becomes current, and ask for its size again when a frame has ended: what
 // has another size at the end of its first frame was drawn with the one that it had before.
-void Windows::size_noted(uint64_t handle, const Text& text) {
+void Windows::size_noted(uint64_t handle, const Attributes& text) {
   Surface* s = surface(handle);
   const bool first = s && s->drawn && s->first_end == player_.end_seq_ && player_.end_seq_ != UINT64_MAX;
   // right behind that call: its size then

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <set>
 
 #include "../common/json.h"
 #include "metrics/session.h"
@@ -14,17 +16,6 @@ namespace dt::play {
 
 namespace {
 
-int64_t element(std::string_view bytes, size_t i, size_t width) {
-  if (width == 8) {
-    int64_t v;
-    memcpy(&v, bytes.data() + i * 8, 8);
-    return v;
-  }
-  int32_t v;
-  memcpy(&v, bytes.data() + i * 4, 4);
-  return v;
-}
-
 bool has_word(const std::string& text, std::string_view word) {
   for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {
     size_t end = at + word.size();
@@ -34,19 +25,6 @@ bool has_word(const std::string& text, std::string_view word) {
 }
 
 }  // namespace
-
-Text parse_attributes(std::string_view text) {
-  Text found;
-  while (!text.empty()) {
-    size_t end = text.find(';');
-    std::string_view part = text.substr(0, end);
-    size_t equals = part.find('=');
-    if (equals != part.npos) found[std::string(part.substr(0, equals))] = std::string(part.substr(equals + 1));
-    if (end == text.npos) break;
-    text.remove_prefix(end + 1);
-  }
-  return found;
-}
 
 int NativeFact::number(const char* key, int otherwise) const {
   auto it = text.find(key);
@@ -65,14 +43,9 @@ std::string_view Call::bytes(const char* name) const {
 }
 std::vector<int64_t> Call::list(const char* name) const {
   const Field* f = field_of(function, name);
-  std::string_view content = bytes(name);
-  std::vector<int64_t> found;
-  if (!f) return found;
-  size_t width = f->element == Element::attribs64 || f->element == Element::i64 || f->element == Element::u64 ? 8 : 4;
-  size_t n = content.size() / width;
-  for (size_t i = 0; i < n; ++i) found.push_back(element(content, i, width));
-  if (found.size() % 2) found.pop_back();  // the terminator
-  return found;
+  auto out = f ? columns.numbers(*f, row) : std::vector<int64_t>();
+  if (out.size() % 2) out.pop_back();  // the terminator
+  return out;
 }
 
 EGLDisplay open_display(void* x11) {
@@ -100,9 +73,24 @@ EGLDisplay open_display(void* x11) {
   return display;
 }
 
+namespace {
+
+// With those that the driver brought along.
+std::set<std::string> loaded_libraries() {
+  std::set<std::string> paths;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    const size_t path = line.find('/');
+    if (path != line.npos && line.find(".so", path) != line.npos) paths.insert(line.substr(path));
+  }
+  return paths;
+}
+
+}  // namespace
+
 std::string probe() {
   EGLDisplay display = open_display();
-  JsonObject found;
+  JsonObject answer;
   bool any = false;
   static const struct {
     const char* key;
@@ -125,12 +113,15 @@ std::string probe() {
       return std::string(s ? reinterpret_cast<const char*>(s) : "");
     };
     renderer = word(GL_RENDERER);
-    found.put(t.key, word(GL_VERSION));
+    answer.put(t.key, word(GL_VERSION));
     any = true;
     eglMakeCurrent(display, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
   }
-  if (!any) found.put("error", "the driver makes neither OpenGL ES 2 nor OpenGL contexts for pbuffers");
-  return any ? found.put("renderer", renderer).str() : found.str();
+  if (any)
+    answer.put("renderer", renderer);
+  else
+    answer.put("error", "the driver makes neither OpenGL ES 2 nor OpenGL contexts for pbuffers");
+  return answer.values("libraries", loaded_libraries()).str();
 }
 
 void list_metrics(FILE* to) {
@@ -173,8 +164,8 @@ namespace {
 
 // "red=8,depth=24": attributes of a configuration; throws for what is none.
 std::map<std::string, int> config_words(std::string text) {
-  std::map<std::string, int> found;
-  if (text.empty()) return found;
+  std::map<std::string, int> sizes;
+  if (text.empty()) return sizes;
   for (text += ','; !text.empty(); text.erase(0, text.find(',') + 1)) {
     std::string part = text.substr(0, text.find(','));
     size_t equals = part.find('=');
@@ -187,9 +178,9 @@ std::map<std::string, int> config_words(std::string text) {
       throw Error(DT_E_ARGUMENT,
                   "--config: " + part +
                       " is not one of red, green, blue, alpha, depth, stencil, samples, buffer, id with a number");
-    found[key] = static_cast<int>(value);
+    sizes[key] = static_cast<int>(value);
   }
-  return found;
+  return sizes;
 }
 
 }  // namespace
@@ -429,10 +420,11 @@ void Windows::add_context(uint64_t recorded, uint64_t share, uint64_t config, in
   // Whoever watches wants to know of a reset: most contexts are asked for without that.
   const auto strategy = std::find(attributes.begin(), attributes.end(), EGL_CONTEXT_OPENGL_RESET_NOTIFICATION_STRATEGY);
   if (player_.options.heartbeat && !context->real && strategy == attributes.end()) {
-    std::vector<EGLint> told = attributes;
-    told.pop_back();
-    told.insert(told.end(), {EGL_CONTEXT_OPENGL_RESET_NOTIFICATION_STRATEGY, EGL_LOSE_CONTEXT_ON_RESET, EGL_NONE});
-    context->real = eglCreateContext(display_, of, with, told.data());
+    std::vector<EGLint> with_reset = attributes;
+    with_reset.pop_back();
+    with_reset.insert(with_reset.end(),
+                      {EGL_CONTEXT_OPENGL_RESET_NOTIFICATION_STRATEGY, EGL_LOSE_CONTEXT_ON_RESET, EGL_NONE});
+    context->real = eglCreateContext(display_, of, with, with_reset.data());
   }
   for (int i = 0; i < 3 && !context->real; ++i) {
     context->real = eglCreateContext(display_, of, with, tries[i]->data());

@@ -3,6 +3,7 @@
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
 
+#include "../core/text.h"
 #include "play.h"
 #include "x11.h"
 
@@ -17,12 +18,10 @@ inline std::string hex(uint64_t v) {
   return text;
 }
 
-using Text = std::map<std::string, std::string>;  // attributes of a native object
-
 struct NativeFact {
   std::string kind;
   uint64_t handle = 0, seq = 0;
-  Text text;
+  Attributes text;
   int number(const char* key, int otherwise = 0) const;
 };
 
@@ -47,7 +46,7 @@ class Windows {
   // What plays that function: nullptr where there is nothing to do; `known` false where it cannot be played.
   Handler handler(const Function& function, bool& known) const;
 
-  void size_noted(uint64_t handle, const Text& text);  // by the recorder, where the player is now
+  void size_noted(uint64_t handle, const Attributes& text);  // by the recorder, where the player is now
   // A frame begins that ends with the call `end`: what is drawn to gets the size that it is found to have at its end.
   void frame_begins(uint64_t begin, uint64_t end);
   // Make what a recorded thread has current current on the running one (players of one thread).
@@ -97,9 +96,9 @@ class Windows {
   void read_facts(size_t chunk, size_t function);
   void read_swaps(size_t chunk, size_t function);
   const NativeFact* fact(const char* kind, uint64_t handle, uint64_t seq, bool after) const;
-  void resized(uint64_t handle, const Text& text);
+  void resized(uint64_t handle, const Attributes& text);
   void rebuild(Surface& surface);
-  const Text* size_until(uint64_t handle, uint64_t begin, uint64_t end) const;
+  const Attributes* size_until(uint64_t handle, uint64_t begin, uint64_t end) const;
   EGLConfig choose(const NativeFact* recorded, int renderable, uint64_t seq);
   void add_context(uint64_t recorded, uint64_t share, uint64_t config, int api, std::vector<EGLint> attributes,
                    const Call& call);
@@ -137,6 +136,5 @@ class Windows {
 EGLDisplay open_display(void* x11 = nullptr);  // initialised; throws where there is none
 void list_metrics(FILE* to);                   // what can be measured here, as JSON lines
 std::string probe();                           // what this would play on, as a JSON object
-Text parse_attributes(std::string_view text);
 
 }  // namespace dt::play

@@ -211,16 +211,6 @@ unsigned symbol_count(const Elf& elf) {
   return last + 1;
 }
 
-bool refers_to(const Elf& elf, const char* name) {
-  if (!elf.symbols || !elf.strings) return false;
-  unsigned n = symbol_count(elf);
-  for (unsigned i = 1; i < n; i++) {
-    const ElfW(Sym) & symbol = elf.symbols[i];
-    if (symbol.st_shndx == SHN_UNDEF && same(elf.strings + symbol.st_name, name)) return true;
-  }
-  return false;
-}
-
 const char* leaf_of(const char* path) {
   const char* leaf = path;
   for (; *path; path++)
@@ -271,12 +261,12 @@ bool is_c_library(const char* leaf) {
 int each_object(int (*visit)(dl_phdr_info*, size_t, void*), void* data) {
   using Iterate = int (*)(int (*)(dl_phdr_info*, size_t, void*), void*);
   static Iterate iterate;
-  Iterate found = __atomic_load_n(&iterate, __ATOMIC_RELAXED);
-  if (!found) {
-    found = (Iterate)c_library_function("dl_iterate_phdr");
-    __atomic_store_n(&iterate, found, __ATOMIC_RELAXED);
+  Iterate function = __atomic_load_n(&iterate, __ATOMIC_RELAXED);
+  if (!function) {
+    function = (Iterate)c_library_function("dl_iterate_phdr");
+    __atomic_store_n(&iterate, function, __ATOMIC_RELAXED);
   }
-  return found ? found(visit, data) : 0;
+  return function ? function(visit, data) : 0;
 }
 
 bool find_object(const void* address, Object* out) {

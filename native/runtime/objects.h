@@ -41,8 +41,6 @@ Elf read_elf(uintptr_t base, const ElfW(Dyn) * dynamic);
 uint32_t gnu_hash(const char* name);
 // Address of the function `name` (with its default version) that this object defines; nullptr: none.
 void* find_symbol(const Elf& elf, const char* name, uint32_t hash);
-// The object mentions `name` without defining it.
-bool refers_to(const Elf& elf, const char* name);
 unsigned symbol_count(const Elf& elf);
 
 // Which mapped object an address lies in.

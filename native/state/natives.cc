@@ -40,8 +40,8 @@ class Describe {
     uint64_t made = f_.result && f_.result->slot >= 0 ? c_.raw(*f_.result, row_) : 0;
     if (const char* kind = surface_kind(name)) {
       if (made) surface_made(made, kind);
-    } else if (starts(name, "eglCreateContext") || starts(name, "glXCreate") || starts(name, "glXImportContext")) {
-      if (made && has(name, "Context")) context_made(made);
+    } else if (f_.flags & FLAG_CONTEXT && !(f_.flags & FLAG_DELETE)) {
+      if (made) context_made(made);
     } else if (name == "eglSurfaceAttrib") {
       if (Node* n = m_.surface(handle("surface"), false); n && made)
         attribute(n, static_cast<uint32_t>(value("attribute")), static_cast<int32_t>(value("value")));
@@ -57,18 +57,17 @@ class Describe {
     } else if (name == "glXSwapIntervalEXT") {
       if (Node* n = m_.surface(handle("drawable")))
         m_.note(n, f_surface::swap_interval, Num(static_cast<int32_t>(value("interval"))));
-    } else if (has(name, "SwapInterval") && !has(name, "Get")) {
+    } else if (f_.flags & FLAG_SWAP_INTERVAL) {
       Context* context = m_.current();
       Node* n = context ? context->draw : nullptr;
       if (n) m_.note(n, f_surface::swap_interval, Num(static_cast<int32_t>(value("interval"))));
-    } else if (has(name, "DestroySurface") || has(name, "DestroyWindow") || has(name, "DestroyPixmap") ||
-               has(name, "DestroyPbuffer") || has(name, "DestroyGLXP")) {
+    } else if (f_.flags & FLAG_DELETE && !(f_.flags & FLAG_CONTEXT)) {
       for (const char* parameter : {"surface", "win", "pixmap", "pbuf"})
         if (Node* n = m_.surface(handle(parameter), false)) {
           m_.note(n, f_surface::destroyed, Num(1));
           run::vg_surface_left(m_, n);
         }
-    } else if (has(name, "DestroyContext") || has(name, "FreeContext")) {
+    } else if (f_.flags & FLAG_DELETE) {
       for (const char* parameter : {"ctx", "context"})
         if (Node* n = m_.find(m_.root(), c_root::made_contexts, handle(parameter)))
           m_.note(n, f_creation::destroyed, Num(1));
@@ -121,21 +120,8 @@ class Describe {
   uint64_t handle(const char* name) const { return value(name); }
   // The numbers of an array that was recorded with the call.
   std::vector<int64_t> list(const char* name) const {
-    std::vector<int64_t> found;
     const Field* p = field(name);
-    if (!p || !p->has_data() || DT_DATA_KIND(c_.descriptor(*p, row_)) != DT_DATA_INLINE) return found;
-    auto bytes = c_.payload(*p, row_);
-    size_t size = p->ctype.find("EGLAttrib") != p->ctype.npos ? 8 : 4;
-    for (size_t i = 0; i + size <= bytes.size() && found.size() < 4096; i += size) {
-      int64_t wide = 0;
-      int32_t narrow = 0;
-      if (size == 8)
-        memcpy(&wide, bytes.data() + i, 8);
-      else
-        memcpy(&narrow, bytes.data() + i, 4);
-      found.push_back(size == 8 ? wide : narrow);
-    }
-    return found;
+    return p ? c_.numbers(*p, row_) : std::vector<int64_t>();
   }
   void attribute(Node* n, uint32_t name, int64_t number) {
     int at = m_.field_of(n, prefix_none, name);
@@ -202,7 +188,7 @@ void make_handles(Machine& m, const Function& f, const FunctionColumns& c, uint3
     if (!value) return;
     m.ended_handles.erase(value);
     // A display or a config is given out again and again: it stays what it is.
-    bool again = !has(f.name, "Create");
+    bool again = !(f.flags & FLAG_CREATE);
     Node* n = again ? handle_of(m, value) : m.make(m.root(), c_root::handles, value);
     if (again) m.log(n->base, 1, write);
     m.set_text(n, f_handle::kind, f.name);
@@ -247,13 +233,13 @@ void natives_call(Machine& m, const Function& f, const FunctionColumns& c, uint3
   auto handle = [&](uint64_t value) { return handle_of(m, value); };
   if (!m.vg_shared.empty() && exchanges(f)) run::vg_exchange(m);
   describe(m, f, c, row);
-  bool ends = has(f.name, "Destroy") || has(f.name, "FreeContext");
-  bool makes = has(f.name, "Create") || has(f.name, "Choose") || has(f.name, "GetConfigs") ||
+  bool ends = f.flags & FLAG_DELETE;
+  bool makes = f.flags & FLAG_CREATE || has(f.name, "Choose") || has(f.name, "GetConfigs") ||
                has(f.name, "GetFBConfigs") || has(f.name, "GetPlatformDisplay") || has(f.name, "GetDisplay") ||
                has(f.name, "GetVisual") || has(f.name, "OpenDisplay");
   bool changes = has(f.name, "Initialize") || has(f.name, "Terminate") ||
                  (has(f.name, "Attrib") && !has(f.name, "Get") && !has(f.name, "Query")) ||
-                 has(f.name, "BindTexImage") || has(f.name, "ReleaseTexImage") || has(f.name, "SwapInterval") ||
+                 has(f.name, "BindTexImage") || has(f.name, "ReleaseTexImage") || f.flags & FLAG_SWAP_INTERVAL ||
                  has(f.name, "SelectEvent") || has(f.name, "CopyContext");
   for (auto& p : f.params)
     if (is_handle(p))
@@ -265,8 +251,7 @@ void natives_call(Machine& m, const Function& f, const FunctionColumns& c, uint3
     return 0;
   };
   if (f.name == "eglBindAPI") m.set(thread, f_thread::bound_api, Num(number("api")));
-  if (has(f.name, "SwapInterval") && !has(f.name, "Get"))
-    m.set(thread, f_thread::swap_interval, Num(number("interval")));
+  if (f.flags & FLAG_SWAP_INTERVAL) m.set(thread, f_thread::swap_interval, Num(number("interval")));
   if (makes || changes) m.read(root, f_root::display_settings);
   if (thread && starts(f.name, "eglCreateContext")) {
     m.read(thread, f_thread::bound_api);
@@ -310,7 +295,7 @@ void natives_call(Machine& m, const Function& f, const FunctionColumns& c, uint3
     }
     m.log(thread->location(current), vector ? 2 : 4, write);
   }
-  if (f.flags & FLAG_FRAME_END || has(f.name, "CopyBuffers") || starts(f.name, "glXSwap")) show(m, f, c, row, thread);
+  if (f.flags & FLAG_FRAME_END) show(m, f, c, row, thread);
 }
 
 }  // namespace dt::state

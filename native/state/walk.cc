@@ -20,20 +20,6 @@ namespace dt::state {
 
 namespace {
 
-using Text = std::map<std::string, std::string, std::less<>>;
-
-// "width=320;height=240"
-Text parse_attributes(std::string_view text) {
-  Text found;
-  while (!text.empty()) {
-    size_t end = std::min(text.find(';'), text.size());
-    std::string_view item = text.substr(0, end);
-    if (size_t eq = item.find('='); eq != item.npos) found[std::string(item.substr(0, eq))] = item.substr(eq + 1);
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return found;
-}
-
 const Field* field_named(const Function& f, const char* name) {
   for (auto& p : f.params)
     if (p.name == name) return &p;
@@ -240,7 +226,7 @@ void Machine::tap_record(play::Decoded* chunk, uint32_t record, unsigned functio
       }
       if (name == "front") front_told = thread_;
       if (name == "surface" || name == "window") {
-        Text about = parse_attributes(c.payload(*text, row));
+        Attributes about = parse_attributes(c.payload(*text, row));
         if (Node* n = surface(value("handle"))) {
           // What GLX draws to without having made it: no call says what it is.
           if (name == "window") note_text(n, f_surface::kind, name);

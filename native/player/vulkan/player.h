@@ -108,7 +108,6 @@ class Player final : Relocation::Host, Snapshots::Host {
   static bool succeeded(const Call& c) { return !c.command.judged || c.result() >= 0; }
   void check(Call& c, VkResult now);
   void destroy(Call& c);
-  void destroy_pool(Call& c);
   void free_objects(Call& c);
   void reset_pool(Call& c);
   void skip(Call&) {}
