@@ -20,13 +20,13 @@ struct dt_restored {
 namespace {
 
 std::vector<std::string> lines(const std::string& text) {
-  std::vector<std::string> found;
+  std::vector<std::string> out;
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find('\n', at), text.size());
-    if (end > at) found.push_back(text.substr(at, end - at));
+    if (end > at) out.push_back(text.substr(at, end - at));
     at = end + 1;
   }
-  return found;
+  return out;
 }
 
 std::string_view view(const uint8_t* bytes, uint64_t length) { return {reinterpret_cast<const char*>(bytes), length}; }

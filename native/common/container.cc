@@ -216,21 +216,21 @@ std::string ContainerWriter::adopt(const std::string& path,
     return path + ": it belongs to another user";
   }
   std::string error;
-  std::vector<dt_footer_entry> found;
+  std::vector<dt_footer_entry> entries;
   uint64_t end = scan_chunks(fd, &error, [&](uint64_t offset, const dt_chunk_header& header) {
     if (header.type == DT_TYPE_FOOTER) return false;
-    found.push_back({offset, header});
+    entries.push_back({offset, header});
     return true;
   });
   std::vector<char> payload;
-  if (end && !found.empty()) {
+  if (end && !entries.empty()) {
     // A chunk whose bytes never all arrived can only be the last one.
-    const dt_footer_entry& last = found.back();
+    const dt_footer_entry& last = entries.back();
     payload.resize(last.header.payload_bytes);
     if (!read_at(fd, payload.data(), payload.size(), last.offset + sizeof last.header) ||
         XXH3_64bits(payload.data(), payload.size()) != last.header.payload_hash) {
       end = last.offset;
-      found.pop_back();
+      entries.pop_back();
     }
   }
   if (!end || ftruncate(fd, static_cast<off_t>(end)) != 0 || lseek(fd, static_cast<off_t>(end), SEEK_SET) < 0) {
@@ -240,7 +240,7 @@ std::string ContainerWriter::adopt(const std::string& path,
   }
   path_ = path;
   fd_ = fd;
-  for (const dt_footer_entry& entry : found) {
+  for (const dt_footer_entry& entry : entries) {
     size_ = entry.offset;
     const bool whole = entry.header.type == DT_TYPE_SIGNATURES;
     payload.resize(whole ? entry.header.payload_bytes : entry.header.meta_bytes);

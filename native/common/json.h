@@ -290,15 +290,15 @@ class JsonReader {
   static std::string read_members(std::string_view text, const std::array<std::string_view, N>& names,
                                   std::array<Json, N>& to) {
     JsonReader reader(text);
-    reader.wanted_ = names, reader.found_ = to;
+    reader.wanted_ = names, reader.members_ = to;
     const std::string wrong = reader.object(nullptr);
     if (!wrong.empty()) to = {};
     return wrong;
   }
   static Json member(std::string_view text, std::string_view name) {
-    std::array<Json, 1> found;
-    read_members<1>(text, {name}, found);
-    return found[0];
+    std::array<Json, 1> members;
+    read_members<1>(text, {name}, members);
+    return members[0];
   }
 
  private:
@@ -358,7 +358,7 @@ class JsonReader {
     const std::string_view raw = text_.substr(from, at_ - 1 - from);
     if (to) to->names_.push_back(Json::decoded(raw));
     for (size_t i = 0; i < wanted_.size() && member; ++i)
-      if (raw == wanted_[i] || (raw.find('\\') != raw.npos && Json::decoded(raw) == wanted_[i])) *member = &found_[i];
+      if (raw == wanted_[i] || (raw.find('\\') != raw.npos && Json::decoded(raw) == wanted_[i])) *member = &members_[i];
     space();
     return take(':') || fail("a colon is missing");
   }
@@ -432,7 +432,7 @@ class JsonReader {
   size_t at_ = 0;
   std::string wrong_;
   std::span<const std::string_view> wanted_;  // names of members
-  std::span<Json> found_;
+  std::span<Json> members_;
 };
 
 }  // namespace dt

@@ -19,18 +19,18 @@ namespace {
 // lines before its first call: a step for each character, or a call of memchr for each field, costs more.
 constexpr size_t STRIDE = 64;
 template <char MARK> uint64_t places(const char* at) {
-  uint64_t found = 0;
+  uint64_t bits = 0;
 #ifdef __SSE2__
 #pragma GCC unroll 4
   for (unsigned i = 0; i < STRIDE; i += 16) {
     const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at + i));
     const int equal = _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(MARK)));
-    found |= static_cast<uint64_t>(static_cast<unsigned>(equal)) << i;
+    bits |= static_cast<uint64_t>(static_cast<unsigned>(equal)) << i;
   }
 #else
-  for (unsigned i = 0; i < STRIDE; i++) found |= static_cast<uint64_t>(at[i] == MARK) << i;
+  for (unsigned i = 0; i < STRIDE; i++) bits |= static_cast<uint64_t>(at[i] == MARK) << i;
 #endif
-  return found;
+  return bits;
 }
 
 // The tab-separated fields of a line; asking beyond the last one gives an empty field.
@@ -236,15 +236,15 @@ std::string SignatureSet::Adding::value(char kind, const Fields& fields) {
 
 std::string SignatureSet::Adding::content(const Fields& fields) {
   if (!function_ || !has_value_) return wrong("D without an R or P before");
-  Slot found;
-  if (fields.count() < 4 || !slot(fields.raw(1), *function_, &found) || found.width != 8)
+  Slot data;
+  if (fields.count() < 4 || !slot(fields.raw(1), *function_, &data) || data.width != 8)
     return wrong("D needs a slot of 8 bytes, an element and a direction");
   auto& arrays = function_->arrays;
-  auto place = std::lower_bound(arrays.begin(), arrays.end(), found.index);
-  if (place != arrays.end() && *place == found.index) return wrong("two D lines with the same slot");
-  arrays.insert(place, found.index);
+  auto place = std::lower_bound(arrays.begin(), arrays.end(), data.index);
+  if (place != arrays.end() && *place == data.index) return wrong("two D lines with the same slot");
+  arrays.insert(place, data.index);
   if (set_.keeps_values_)
-    value_->content = ContentSignature{found, fields.word(2), fields.word(3), fields.word(4), fields.word(6)};
+    value_->content = ContentSignature{data, fields.word(2), fields.word(3), fields.word(4), fields.word(6)};
   extend(function_->text);
   return {};
 }
@@ -290,8 +290,8 @@ std::string SignatureSet::add(std::string_view text, std::shared_ptr<const void>
 const FunctionSignature* SignatureSet::function(uint32_t id) const { return id < by_id_.size() ? by_id_[id] : nullptr; }
 
 const EnumGroup* SignatureSet::group(std::string_view name) const {
-  auto found = by_name_.find(name);
-  return found == by_name_.end() ? nullptr : found->second;
+  auto it = by_name_.find(name);
+  return it == by_name_.end() ? nullptr : it->second;
 }
 
 // Groups and structures with what they lead to, each once.
@@ -299,8 +299,8 @@ class SignatureSet::Closure {
  public:
   explicit Closure(const SignatureSet& set) : set_(set) {}
   void add(std::string_view name) {
-    const EnumGroup* found = name.empty() ? nullptr : set_.group(name);
-    if (found && held_.insert(found).second) result_.push_back(found);
+    const EnumGroup* group = name.empty() ? nullptr : set_.group(name);
+    if (group && held_.insert(group).second) result_.push_back(group);
   }
   std::vector<const EnumGroup*> result() {
     for (size_t i = 0; i < result_.size(); ++i)
@@ -321,28 +321,28 @@ class SignatureSet::Closure {
 };
 
 std::vector<const EnumGroup*> SignatureSet::groups_of(const FunctionSignature& function) const {
-  Closure found(*this);
+  Closure closure(*this);
   for (std::string_view rest = function.text; !rest.empty();) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
     const Fields fields(line);
-    if (fields.raw(0) == "P" || fields.raw(0) == "R") found.add(fields.word(fields.raw(0) == "P" ? 5 : 4));
+    if (fields.raw(0) == "P" || fields.raw(0) == "R") closure.add(fields.word(fields.raw(0) == "P" ? 5 : 4));
     if (fields.raw(0) != "D") continue;
-    found.add(fields.word(4));
-    if (fields.word(2).starts_with("tree")) found.add(fields.word(2).substr(fields.word(2).find(':') + 1));
+    closure.add(fields.word(4));
+    if (fields.word(2).starts_with("tree")) closure.add(fields.word(2).substr(fields.word(2).find(':') + 1));
     for (std::string_view values = fields.word(6); !values.empty();) {
       const std::string_view pair = values.substr(0, values.find(','));
       values.remove_prefix(std::min(values.size(), pair.size() + 1));
-      found.add(pair.substr(std::min(pair.size(), pair.find('=') + 1)));
+      closure.add(pair.substr(std::min(pair.size(), pair.find('=') + 1)));
     }
   }
-  return found.result();
+  return closure.result();
 }
 
 std::vector<const EnumGroup*> SignatureSet::groups_of(const EnumGroup& structure) const {
-  Closure found(*this);
-  found.add(structure.name);
-  return found.result();
+  Closure closure(*this);
+  closure.add(structure.name);
+  return closure.result();
 }
 
 }  // namespace dt

@@ -65,7 +65,7 @@ void each_call_merged(const Trace& trace, const OrderGroup& group, uint64_t firs
       }
     }
     uint64_t least = next < waiting.size() ? group.base + group.offsets[waiting[next]].front() : end;
-    bool found = false;
+    bool visited = false;
     for (size_t i = 0; i < live.size(); ++i) {
       auto& l = live[i];
       auto& o = group.offsets[l.n];
@@ -85,12 +85,12 @@ void each_call_merged(const Trace& trace, const OrderGroup& group, uint64_t firs
           ++seq;
         }
         if (bad || l.at == o.size()) live.erase(live.begin() + static_cast<long>(i));
-        found = true;
+        visited = true;
         break;
       }
       if (at > seq) least = std::min(least, at);
     }
-    if (!found) seq = std::max(seq + 1, least);
+    if (!visited) seq = std::max(seq + 1, least);
   }
 }
 

@@ -16,8 +16,8 @@ constexpr uint64_t FRAME_END = 1;  // VK_FRAME_BOUNDARY_FRAME_END_BIT_EXT
 
 // The calls of some functions, in order.
 std::vector<uint64_t> calls_of(const Trace& trace, const std::vector<uint16_t>& functions) {
-  std::vector<uint64_t> found;
-  if (functions.empty()) return found;
+  std::vector<uint64_t> seqs;
+  if (functions.empty()) return seqs;
   Work work(trace.generation);
   std::mutex mutex;
   each_calls_chunk(trace, work, [&](size_t i) {
@@ -36,16 +36,16 @@ std::vector<uint64_t> calls_of(const Trace& trace, const std::vector<uint16_t>& 
     for (uint32_t r = 0; r < order.size() && own.size() < count; ++r)
       if (wanted[order[r]]) own.push_back(trace.seq_of(i, numbers ? (*numbers)[r] : r));
     std::lock_guard lock(mutex);
-    found.insert(found.end(), own.begin(), own.end());
+    seqs.insert(seqs.end(), own.begin(), own.end());
   });
-  std::sort(found.begin(), found.end());
-  return found;
+  std::sort(seqs.begin(), seqs.end());
+  return seqs;
 }
 
 // Submits of Vulkan that say that a frame is complete (VK_EXT_frame_boundary).
 std::vector<uint64_t> boundaries(const Trace& trace) {
-  std::vector<uint64_t> found;
-  if (!Structures::of(trace.signatures).by_name("VkFrameBoundaryEXT")) return found;
+  std::vector<uint64_t> seqs;
+  if (!Structures::of(trace.signatures).by_name("VkFrameBoundaryEXT")) return seqs;
   const vulkan::Work work(trace, false, false);
   for (auto& call : work.calls) {
     if (call.does != vulkan::Does::submits) continue;
@@ -54,11 +54,11 @@ std::vector<uint64_t> boundaries(const Trace& trace) {
       bool ends = false;
       for (auto& batch : work.trees(call, p.name))
         ends |= (batch.chained("VkFrameBoundaryEXT").value("flags") & FRAME_END) != 0;
-      if (ends) found.push_back(call.seq);
+      if (ends) seqs.push_back(call.seq);
       break;
     }
   }
-  return found;
+  return seqs;
 }
 
 // "Frame", "frame 12", "Frame #12", and what other recorders of Vulkan take for the end of a frame.
@@ -71,37 +71,37 @@ bool is_of_a_frame(std::string_view text) {
 
 // Calls behind labels that speak of frames: of a queue where the group ends, of a command buffer where it is submitted.
 std::vector<uint64_t> labelled(const Trace& trace) {
-  std::vector<uint64_t> found;
+  std::vector<uint64_t> seqs;
   std::set<uint64_t> inside;
   for (auto& m : markers(trace)) {
     if (m.function->api != "vk" || m.kind == Marker::Kind::label || !is_of_a_frame(m.text)) continue;
     if (m.function->flags & FLAG_RECORDS)
       inside.insert(m.seq);
     else if (m.ended)
-      found.push_back(m.end - 1);
+      seqs.push_back(m.end - 1);
   }
-  if (!found.empty() || inside.empty()) return found;
+  if (!seqs.empty() || inside.empty()) return seqs;
   const vulkan::Work work(trace, false, false);
   for (auto& s : work.submits)
     for (auto& recording : s.recordings)
       if (recording && !s.failed && std::any_of(recording->calls.begin(), recording->calls.end(), [&](uint32_t index) {
             return inside.count(work.calls[index].seq) != 0;
           }))
-        found.push_back(work.calls[s.call].seq);
-  found.erase(std::unique(found.begin(), found.end()), found.end());
-  return found;
+        seqs.push_back(work.calls[s.call].seq);
+  seqs.erase(std::unique(seqs.begin(), seqs.end()), seqs.end());
+  return seqs;
 }
 
 // Of waits, those behind a submit: a program may wait for nothing, and ask again and again.
 std::vector<uint64_t> behind_submits(std::vector<uint64_t> waits, const std::vector<uint64_t>& submits) {
-  std::vector<uint64_t> found;
+  std::vector<uint64_t> seqs;
   auto submit = submits.begin();
   for (uint64_t wait : waits) {
     const auto next = std::lower_bound(submit, submits.end(), wait);
-    if (next != submit) found.push_back(wait);
+    if (next != submit) seqs.push_back(wait);
     submit = next;
   }
-  return found;
+  return seqs;
 }
 
 }  // namespace

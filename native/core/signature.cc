@@ -73,9 +73,9 @@ std::string category(uint64_t flags) {
 
 // Of a function of our own APIs.
 uint64_t known_kinds(std::string_view name) {
-  auto found = std::lower_bound(std::begin(KNOWN_KINDS), std::end(KNOWN_KINDS), name,
-                                [](auto& known, std::string_view n) { return known.first < n; });
-  return found != std::end(KNOWN_KINDS) && found->first == name ? found->second : 0;
+  auto it = std::lower_bound(std::begin(KNOWN_KINDS), std::end(KNOWN_KINDS), name,
+                             [](auto& known, std::string_view n) { return known.first < n; });
+  return it != std::end(KNOWN_KINDS) && it->first == name ? it->second : 0;
 }
 
 }  // namespace

@@ -20,22 +20,22 @@ struct Link {
 };
 
 // Types from which one of `wanted` can be reached.
-std::set<const StructType*> leading_to(const Structures& known, std::set<const StructType*> found) {
+std::set<const StructType*> leading_to(const Structures& known, std::set<const StructType*> leading) {
   for (bool more = true; more;) {
     more = false;
     known.each([&](const StructType& type) {
-      if (found.count(&type)) return;
+      if (leading.count(&type)) return;
       for (auto& m : type.members) {
-        bool leads = m.type && found.count(m.type);
+        bool leads = m.type && leading.count(m.type);
         if (m.kind == Of::chain)
-          for (auto* next : known.extending(type.name)) leads |= found.count(next) != 0;
+          for (auto* next : known.extending(type.name)) leads |= leading.count(next) != 0;
         if (!leads) continue;
-        found.insert(&type), more = true;
+        leading.insert(&type), more = true;
         return;
       }
     });
   }
-  return found;
+  return leading;
 }
 
 // Visits the structures of a content that lead to what is wanted. However they are tied together, it ends: a content

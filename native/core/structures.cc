@@ -146,13 +146,13 @@ void Structures::link(const Signatures& of) {
 }
 
 const StructType* Structures::by_name(const std::string& name) const {
-  auto found = by_name_.find(name);
-  return found == by_name_.end() ? nullptr : &types_[found->second];
+  auto it = by_name_.find(name);
+  return it == by_name_.end() ? nullptr : &types_[it->second];
 }
 
 const StructType* Structures::by_stype(int64_t stype) const {
-  auto found = by_stype_.find(stype);
-  return found == by_stype_.end() ? nullptr : &types_[found->second];
+  auto it = by_stype_.find(stype);
+  return it == by_stype_.end() ? nullptr : &types_[it->second];
 }
 
 void Structures::each(const std::function<void(const StructType&)>& visit) const {
@@ -161,8 +161,8 @@ void Structures::each(const std::function<void(const StructType&)>& visit) const
 
 std::vector<const StructType*> Structures::extending(const std::string& name) const {
   std::vector<const StructType*> out;
-  if (auto found = extending_.find(name); found != extending_.end())
-    for (auto& next : found->second)
+  if (auto it = extending_.find(name); it != extending_.end())
+    for (auto& next : it->second)
       if (auto* type = by_name(next)) out.push_back(type);
   return out;
 }
@@ -185,8 +185,8 @@ std::vector<const EnumGroup*> Structures::groups(const Signatures& of, const std
       add(m.group);
       if (!m.type_name.empty()) names.push_back(m.type_name);
     }
-    if (auto found = extending_.find(next); found != extending_.end())
-      names.insert(names.end(), found->second.begin(), found->second.end());
+    if (auto it = extending_.find(next); it != extending_.end())
+      names.insert(names.end(), it->second.begin(), it->second.end());
   }
   return out;
 }

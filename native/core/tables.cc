@@ -172,7 +172,7 @@ FrameParts frames_of_chunk(const Trace& trace, const Trace::Frames& frames, size
   FrameRecords records(chunk, frames.functions);
   auto seq_of = [&](uint32_t call) { return alone ? group.base + call : trace.seq_of(index, call); };
   auto position = ends.begin();
-  FrameParts found;
+  FrameParts parts;
   size_t hint = 0;
   uint32_t counted = 0;  // records
   const uint32_t calls = info.meta.calls;
@@ -187,7 +187,7 @@ FrameParts frames_of_chunk(const Trace& trace, const Trace::Frames& frames, size
         behind = middle;
     }
     const uint32_t first = chunk.record_of(call), last = chunk.record_of(behind - 1);
-    Frame& frame = found.emplace_back(static_cast<size_t>(position - ends.begin()), Frame{}).second;
+    Frame& frame = parts.emplace_back(static_cast<size_t>(position - ends.begin()), Frame{}).second;
     if (entries[first]) frame.start = trace.clock.ns(entries[first], hint);
     if (entries[last]) {
       uint64_t ticks = 0;
@@ -200,8 +200,8 @@ FrameParts frames_of_chunk(const Trace& trace, const Trace::Frames& frames, size
     records.count(counted, last + 1, frame);  // content that the recorder wrote belongs to the next call
     counted = last + 1, call = behind;
   }
-  if (!found.empty()) records.count(counted, info.meta.records, found.back().second);
-  return found;
+  if (!parts.empty()) records.count(counted, info.meta.records, parts.back().second);
+  return parts;
 }
 
 Table frame_rows(const Trace& trace, const std::vector<uint64_t>& ends, const std::vector<Frame>& out) {
@@ -238,9 +238,9 @@ Table frames_table(const Trace& trace) {
   Work work(trace.generation);
   std::mutex mutex;
   each_calls_chunk(trace, work, [&](size_t index) {
-    const FrameParts found = frames_of_chunk(trace, *frames, index);
+    const FrameParts of_chunk = frames_of_chunk(trace, *frames, index);
     std::lock_guard lock(mutex);
-    for (auto& [number, frame] : found) {
+    for (auto& [number, frame] : of_chunk) {
       if (number >= out.size()) continue;
       auto& o = out[number];
       o.draws += frame.draws, o.uploads += frame.uploads;
@@ -274,10 +274,10 @@ Table frame_prints_table(const Trace& trace) {
 
 Table unreadable_table(const Trace& trace) {
   Rows<rows::Unreadable> t;
-  for (auto& found : prints(trace).unreadable) {
-    rows::Unreadable row{.seq = found.seq};
-    if (found.function) row.function = found.function->name;
-    if (found.param) row.param = found.param->name;
+  for (auto& one : prints(trace).unreadable) {
+    rows::Unreadable row{.seq = one.seq};
+    if (one.function) row.function = one.function->name;
+    if (one.param) row.param = one.param->name;
     t.add(row);
   }
   return t.take();
@@ -504,10 +504,10 @@ Table contexts_table(const Trace& trace) {
     uint32_t thread = 0, switches = 0;
     bool described = false;
   };
-  std::map<uint64_t, Context> found;
+  std::map<uint64_t, Context> contexts;
   for (auto& c : trace.calls_chunks)
     if (c.meta.context && c.meta.calls) {
-      auto& context = found[c.meta.context];
+      auto& context = contexts[c.meta.context];
       uint64_t seq = trace.seq_of(static_cast<size_t>(&c - trace.calls_chunks.data()), 0);
       if (seq < context.seq) context.seq = seq, context.thread = c.thread;
     }
@@ -523,7 +523,7 @@ Table contexts_table(const Trace& trace) {
   auto take = [&](OpenChunk& chunk, const FunctionColumns& c, uint32_t i, uint32_t, uint64_t seq) {
     uint64_t number = c.raw(*id, i);
     if (!number) return;
-    auto& context = found[number];
+    auto& context = contexts[number];
     ++context.switches;
     if (seq < context.seq) context.seq = seq, context.thread = chunk.info.thread;
     if (context.described) return;
@@ -535,7 +535,7 @@ Table contexts_table(const Trace& trace) {
   if (id) each_tap_record(trace, DT_FN_CONTEXT, take);
   Rows<rows::Contexts> t;
   static const char* const apis[] = {"unknown", "gl", "gles", "vg"};
-  for (auto& [number, c] : found) {
+  for (auto& [number, c] : contexts) {
     rows::Contexts row{.context = number, .first_seq = c.seq, .first_thread = c.thread, .made_current = c.switches};
     if (c.described) row.share_group = c.share, row.api = apis[c.api < 4 ? c.api : 0], row.handle = c.handle;
     t.add(row);
@@ -642,7 +642,7 @@ const KnownTable& known_table(const std::string& name) {
       {"content", {columns_of<rows::Content>, content_table}},
       {"frame_prints", {columns_of<rows::FramePrints>, frame_prints_table}},
       {"unreadable", {columns_of<rows::Unreadable>, unreadable_table}}};
-  if (auto found = tables.find(name); found != tables.end()) return found->second;
+  if (auto it = tables.find(name); it != tables.end()) return it->second;
   throw Error(DT_E_ARGUMENT, "no table " + name);
 }
 

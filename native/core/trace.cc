@@ -197,7 +197,7 @@ bool Trace::read_footer() {
   if (entries > h.payload_bytes - sizeof meta) return false;
   const uint8_t* copies = payload + sizeof meta + entries;
   uint64_t left = h.payload_bytes - sizeof meta - entries;
-  std::vector<ChunkInfo> found;
+  std::vector<ChunkInfo> whole;
   for (uint32_t i = 0; i < meta.chunks; ++i) {
     dt_footer_entry e;
     memcpy(&e, payload + sizeof meta + i * sizeof e, sizeof e);
@@ -213,9 +213,9 @@ bool Trace::read_footer() {
       copies += e.header.meta_bytes;
       left -= e.header.meta_bytes;
     }
-    found.push_back({e.offset, e.header, at});
+    whole.push_back({e.offset, e.header, at});
   }
-  chunks = std::move(found);
+  chunks = std::move(whole);
   return has_footer_ = true;
 }
 
@@ -326,11 +326,11 @@ std::vector<Problem> losses(std::string_view end) {
       "uploads were recorded without their content, in frames that were left out: what uses it may look different "
       "until "
       "the program uploads it again"};
-  std::vector<Problem> found;
+  std::vector<Problem> out;
   for (size_t i = 1; i < names.size(); ++i)
     if (const auto count = members[i].number<uint64_t>())
-      found.push_back({std::string(names[i]), 0, 0, std::to_string(count) + " " + texts[i - 1]});
-  return found;
+      out.push_back({std::string(names[i]), 0, 0, std::to_string(count) + " " + texts[i - 1]});
+  return out;
 }
 
 }  // namespace

@@ -112,7 +112,7 @@ Work::Work(const Trace& of, bool objects, bool barriers) : trace(of) {
 
 void Work::collect(size_t index, bool objects, bool barriers) {
   auto& info = trace.calls_chunks[index];
-  std::vector<Call> found;
+  std::vector<Call> own_calls;
   std::vector<Details> more;
   OpenChunk chunk(trace, index);
   if (trace.groups[info.group].chunks.size() > 1) trace.merge(info.group);
@@ -150,20 +150,20 @@ void Work::collect(size_t index, bool objects, bool barriers) {
         call.details = static_cast<uint32_t>(more.size());
         more.push_back(std::move(d));
       }
-      found.push_back(call);
+      own_calls.push_back(call);
     }
   }
   std::lock_guard lock(mutex_);
-  for (auto& call : found)
+  for (auto& call : own_calls)
     if (call.details != UINT32_MAX) call.details += static_cast<uint32_t>(details_.size());
-  calls.insert(calls.end(), found.begin(), found.end());
+  calls.insert(calls.end(), own_calls.begin(), own_calls.end());
   for (auto& d : more) details_.push_back(std::move(d));
 }
 
 const Field* Work::field(const Call& call, std::string_view name) const {
   static const Field none;
-  auto* found = param(*call.function, {name});
-  return found ? found : &none;
+  auto* p = param(*call.function, {name});
+  return p ? p : &none;
 }
 
 uint64_t Work::value(const Call& call, std::string_view name) const {
@@ -207,12 +207,12 @@ void Work::command(uint32_t index, Recording& into) const {
   if (!(call.function->flags & FLAG_COMMANDS_CALL)) return;
   auto& inside = into.inside[index];
   for (uint64_t secondary : handles(call, *field(call, "pCommandBuffers"))) {
-    auto found = open_.find(secondary);
-    if (found == open_.end() || found->second.get() == &into) continue;
-    auto& s = *found->second;
+    auto it = open_.find(secondary);
+    if (it == open_.end() || it->second.get() == &into) continue;
+    auto& s = *it->second;
     into.commands += s.commands, into.draws += s.draws, into.dispatches += s.dispatches, into.clears += s.clears;
     into.indirect += s.indirect, into.vertices += s.vertices;
-    inside.push_back(found->second);
+    inside.push_back(it->second);
   }
 }
 
@@ -240,8 +240,8 @@ void Work::submit(uint32_t index) {
     if (handles > left) break;
     left -= handles;
     for (uint64_t buffer : s.command_buffers) {
-      auto found = open_.find(buffer);
-      s.recordings.push_back(found == open_.end() ? nullptr : found->second);
+      auto it = open_.find(buffer);
+      s.recordings.push_back(it == open_.end() ? nullptr : it->second);
     }
     submits.push_back(std::move(s));
   }
@@ -253,13 +253,13 @@ void Work::follow() {
     const Field* buffers = param(*call.function, {"pCommandBuffers"});
     switch (call.does) {
       case Does::command: {
-        auto found = open_.find(call.handle);
+        auto it = open_.find(call.handle);
         // Commands of a buffer whose beginning was not recorded run as well.
-        if (found == open_.end()) {
-          found = open_.emplace(call.handle, std::make_shared<Recording>()).first;
-          found->second->command_buffer = call.handle, found->second->begin_seq = call.seq;
+        if (it == open_.end()) {
+          it = open_.emplace(call.handle, std::make_shared<Recording>()).first;
+          it->second->command_buffer = call.handle, it->second->begin_seq = call.seq;
         }
-        command(index, *found->second);
+        command(index, *it->second);
         break;
       }
       case Does::begins: {
@@ -351,8 +351,8 @@ void Work::execute(const std::function<void(const Executed&)>& visit) const {
 using Of = StructMember::Kind;
 
 Node::Node(const Signatures& names, const Field& field, std::string_view content) {
-  auto found = all(names, field, content);
-  if (!found.empty()) *this = found.front();
+  auto nodes = all(names, field, content);
+  if (!nodes.empty()) *this = nodes.front();
 }
 
 std::vector<Node> Node::all(const Signatures& names, const Field& field, std::string_view content) {
@@ -410,8 +410,8 @@ std::vector<Node> Node::each(std::string_view member) const {
 }
 
 Node Node::in(std::string_view member) const {
-  auto found = each(member);
-  return found.empty() ? Node() : found.front();
+  auto nodes = each(member);
+  return nodes.empty() ? Node() : nodes.front();
 }
 
 std::vector<uint64_t> Node::values(std::string_view member) const {

@@ -57,15 +57,15 @@ class Objects {
   Node info(const Object& object) const {
     for (auto& p : object.made->function->params) {
       if (!is_tree(p) || p.out) continue;
-      auto found = work_.trees(*object.made, p.name);
-      if (found.empty()) return {};
-      return found[has_many(p) && object.number < found.size() ? object.number : 0];
+      auto infos = work_.trees(*object.made, p.name);
+      if (infos.empty()) return {};
+      return infos[has_many(p) && object.number < infos.size() ? object.number : 0];
     }
     return {};
   }
   const Object* live(std::string_view type, uint64_t handle) const {
-    auto found = live_.find({type, handle});
-    return found == live_.end() ? nullptr : found->second;
+    auto it = live_.find({type, handle});
+    return it == live_.end() ? nullptr : it->second;
   }
 
  private:
@@ -98,14 +98,14 @@ class Objects {
   void end(Object& o, const Call& call) {
     if (o.ended) return;
     o.ended = &call;
-    if (auto found = live_.find({o.type, o.handle}); found != live_.end() && found->second == &o) live_.erase(found);
+    if (auto it = live_.find({o.type, o.handle}); it != live_.end() && it->second == &o) live_.erase(it);
     end_children({o.type, o.handle}, call);
   }
   void end_children(const Key& parent, const Call& call) {
-    auto found = children_.find(parent);
-    if (found == children_.end()) return;
-    const std::vector<Object*> own = std::move(found->second);
-    children_.erase(found);
+    auto it = children_.find(parent);
+    if (it == children_.end()) return;
+    const std::vector<Object*> own = std::move(it->second);
+    children_.erase(it);
     for (auto* child : own) end(*child, call);
   }
   void ended(const Call& call) {
@@ -117,9 +117,9 @@ class Objects {
     std::vector<uint64_t> handles = {work_.value(call, last->name)};
     if (last->has_data()) handles = work_.handles(call, *last);
     for (uint64_t handle : handles) {
-      auto found = live_.find({last->object_class, handle});
-      if (found != live_.end())
-        end(*found->second, call);
+      auto it = live_.find({last->object_class, handle});
+      if (it != live_.end())
+        end(*it->second, call);
       else
         end_children({last->object_class, handle}, call);  // made before the recording began
     }
@@ -148,10 +148,10 @@ class Objects {
 
   void bound(const Call& call) {
     auto bind = [&](uint64_t handle, std::string_view type, uint64_t memory, uint64_t offset) {
-      auto found = live_.find({type, handle});
-      if (found != live_.end())
-        found->second->memory = memory, found->second->memory_offset = offset, found->second->bound = true,
-        found->second->bound_seq = call.seq;
+      auto it = live_.find({type, handle});
+      if (it != live_.end())
+        it->second->memory = memory, it->second->memory_offset = offset, it->second->bound = true,
+        it->second->bound_seq = call.seq;
     };
     const bool image = call.function->name.find("Image") != std::string::npos;
     const char *type = image ? "VkImage" : "VkBuffer", *member = image ? "image" : "buffer";
@@ -166,12 +166,12 @@ class Objects {
     const char *type = image ? "VkImage" : "VkBuffer", *member = image ? "image" : "buffer";
     uint64_t handle = work_.value(call, member);
     if (!handle) handle = work_.tree(call, "pInfo").value(member);
-    auto found = live_.find({type, handle});
-    if (found == live_.end()) return;
+    auto it = live_.find({type, handle});
+    if (it == live_.end()) return;
     const Node needs = work_.tree(call, "pMemoryRequirements");
     const Node inner = needs.in("memoryRequirements");
-    found->second->bytes = inner ? inner.value("size") : needs.value("size");
-    found->second->asked = found->second->bytes != 0;
+    it->second->bytes = inner ? inner.value("size") : needs.value("size");
+    it->second->asked = it->second->bytes != 0;
   }
 
   const Work& work_;
@@ -293,14 +293,14 @@ Table executed_table(const Trace& trace) {
 }
 
 std::map<size_t, uint64_t> draws_by_frame(const Trace& trace, const std::vector<uint64_t>& ends) {
-  std::map<size_t, uint64_t> found;
+  std::map<size_t, uint64_t> draws;
   const Work work(trace, false, false);
   for (auto& s : work.submits) {
     const auto at = std::lower_bound(ends.begin(), ends.end(), work.calls[s.call].seq) - ends.begin();
     for (auto& r : s.recordings)
-      if (r && !s.failed) found[static_cast<size_t>(at)] += r->draws;
+      if (r && !s.failed) draws[static_cast<size_t>(at)] += r->draws;
   }
-  return found;
+  return draws;
 }
 
 Table allocations_table(const Trace& trace) {
@@ -316,8 +316,8 @@ Table allocations_table(const Trace& trace) {
     if (o.type == "VkDeviceMemory") uses[o.handle][o.made->seq];
   auto use = [&](uint64_t memory, uint64_t seq) -> Use* {
     auto& own = uses[memory];
-    auto found = own.upper_bound(seq);
-    return found == own.begin() ? nullptr : &std::prev(found)->second;
+    auto it = own.upper_bound(seq);
+    return it == own.begin() ? nullptr : &std::prev(it)->second;
   };
   for (auto& o : objects.all)
     if (o.bound)
@@ -333,9 +333,9 @@ Table allocations_table(const Trace& trace) {
     const Node asked = work.tree(call, "pMemoryProperties"), inner = asked.in("memoryProperties");
     const Node& of = inner ? inner : asked;
     types.clear();
-    auto found = of.each("memoryTypes");
-    for (uint64_t i = 0; i < std::min<uint64_t>(of.value("memoryTypeCount"), found.size()); ++i)
-      types.emplace_back(found[i].value("heapIndex"), found[i].word("propertyFlags"));
+    auto of_device = of.each("memoryTypes");
+    for (uint64_t i = 0; i < std::min<uint64_t>(of.value("memoryTypeCount"), of_device.size()); ++i)
+      types.emplace_back(of_device[i].value("heapIndex"), of_device[i].word("propertyFlags"));
   }
   auto* stored = trace.signatures.by_id(DT_FN_MEMORY_WRITE);
   const Field* memory = stored && !stored->params.empty() ? &stored->params[0] : nullptr;
@@ -381,18 +381,18 @@ class Barriers {
       : work_(work), call_(call), frame_(frame), executed_(executed), out_(out) {}
 
   void run() {
-    uint32_t found = 0;
+    uint32_t added = 0;
     auto of = [&](const Node& outer) {
       const bool newer = static_cast<bool>(outer);
       for (auto& [param, kind] : KINDS) {
         uint32_t index = 0;
-        for (auto& one : newer ? outer.each(param) : work_.trees(call_, param)) add(kind, index++, one), ++found;
+        for (auto& one : newer ? outer.each(param) : work_.trees(call_, param)) add(kind, index++, one), ++added;
       }
     };
     for (const char* param : {"pDependencyInfo", "pDependencyInfos"})
       for (auto& info : work_.trees(call_, param)) of(info);
     of({});
-    if (!found) add("execution", 0, {});
+    if (!added) add("execution", 0, {});
   }
 
  private:
@@ -463,8 +463,8 @@ class Lives {
   const Object* at(uint64_t handle, uint64_t seq) const {
     auto own = by_handle_.find(handle);
     if (own == by_handle_.end()) return nullptr;
-    auto found = own->second.lower_bound(seq);
-    return found == own->second.begin() ? nullptr : std::prev(found)->second;
+    auto it = own->second.lower_bound(seq);
+    return it == own->second.begin() ? nullptr : std::prev(it)->second;
   }
 
  private:

@@ -70,8 +70,9 @@ bool Ring::add(const std::string& signatures, Encoded& out) {
 // Under the lock. Said once.
 bool Ring::lose(uint64_t calls, const std::string& why) {
   totals_.lost_calls += calls;
-  if (!told_lost_) status_.error("ring", why + ": calls are lost, and what is saved may not replay", process_.pid);
-  told_lost_ = true;
+  if (!is_loss_reported_)
+    status_.error("ring", why + ": calls are lost, and what is saved may not replay", process_.pid);
+  is_loss_reported_ = true;
   return false;
 }
 

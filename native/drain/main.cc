@@ -121,7 +121,7 @@ bool Drainer::set_up() {
   line.put("socket", o_.socket).put("output", o_.output).put("control", control_.path());
   status_.say(line);
   if (o_.ready_fd >= 0) {
-    [[maybe_unused]] ssize_t told = write(o_.ready_fd, "ready\n", 6);
+    [[maybe_unused]] ssize_t ignored = write(o_.ready_fd, "ready\n", 6);
     if (o_.ready_fd > 2) close(o_.ready_fd);
   }
   // Read now what the first program will most likely name: it then need not wait for it.
@@ -150,7 +150,7 @@ bool Drainer::start_stream() {
     next_pool_->header()->control.fetch_or(DT_CONTROL_WAIT);
   }
   Refusal refusal;
-  const auto found = [this](const std::string& why) {
+  const auto on_receiver = [this](const std::string& why) {
     // From a thread of its own.
     if (!why.empty())
       status_.error("receiver", why + ", and the program goes on", 0);
@@ -158,9 +158,9 @@ bool Drainer::start_stream() {
       status_.say(JsonObject().put("event", "receiver").put("at", o_.stream.to));
     waiting_for_receiver_.store(false);
     const uint64_t one = 1;
-    [[maybe_unused]] ssize_t told = write(done_, &one, sizeof one);
+    [[maybe_unused]] ssize_t ignored = write(done_, &one, sizeof one);
   };
-  const std::string error = receivers_->start(found, &refusal);
+  const std::string error = receivers_->start(on_receiver, &refusal);
   if (refusal.about) {
     status_.say(JsonObject()
                     .put("event", "error")

@@ -180,7 +180,7 @@ class Ring {
   bool finishing_ = false;
   uint64_t last_frames_ns_[2] = {0, 0};  // when the last two frames ended, the older one first
   RingTotals totals_;
-  bool told_lost_ = false;
+  bool is_loss_reported_ = false;
 
   // Of the thread alone.
   int base_ = -1, frames_ = -1;

@@ -504,15 +504,15 @@ uint64_t Session::in_flight() const {
 
 std::string Session::content_lost() const {
   const dt_loss* all = pool_->losses();
-  JsonObject found;
+  JsonObject counts;
   for (const dt_loss* loss = all; loss < all + DT_MOST_LOSSES; ++loss) {
     const std::string code(loss->code, strnlen(loss->code, sizeof loss->code));
     if (loss->state.load() != DT_LOSS_NAMED || !loss->count.load()) continue;
     // The program may have written there.
     if (code.empty() || code.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") != std::string::npos) continue;
-    found.put(code, loss->count.load());
+    counts.put(code, loss->count.load());
   }
-  return found.str();
+  return counts.str();
 }
 
 std::string Session::end_json(bool wait) {
@@ -597,7 +597,7 @@ void Session::finish() {
   say_named();
   finished_.store(true);
   const uint64_t one = 1;
-  [[maybe_unused]] ssize_t told = ::write(done_fd_, &one, sizeof one);
+  [[maybe_unused]] ssize_t ignored = ::write(done_fd_, &one, sizeof one);
 }
 
 }  // namespace dt

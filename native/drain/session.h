@@ -172,7 +172,7 @@ class Session {
   std::string append_remarks();
   void fail(const std::string& error);
   void finish();
-  std::string told_path(const std::string& path) const;
+  std::string path_as_recorded(const std::string& path) const;
   std::string recording_json() const;
   std::string process_json() const;
   uint64_t in_flight() const;

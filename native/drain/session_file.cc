@@ -86,7 +86,7 @@ std::string Session::open_stream() {
   const int fd = settings_.receivers->take(&error);
   if (fd < 0) return spill(error);
   JsonObject about;
-  about.put("pid", process_.pid).put("program", told_path(process_.program)).put("continues", adopted_);
+  about.put("pid", process_.pid).put("program", path_as_recorded(process_.program)).put("continues", adopted_);
   auto sink = std::make_unique<StreamSink>(fd, settings_.receivers->settings(), about.str(),
                                            [this] { return stream_status(); });
   stream_ = sink.get();
@@ -241,7 +241,7 @@ void Session::fail(const std::string& error) {
 }
 
 // A path as the trace tells it.
-std::string Session::told_path(const std::string& path) const {
+std::string Session::path_as_recorded(const std::string& path) const {
   return settings_.anonymous ? path.substr(path.rfind('/') + 1) : path;
 }
 
@@ -258,7 +258,7 @@ std::string Session::recording_json() const {
               static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)));
   static const char* const timings[] = {"both", "entry", "none"};
   JsonObject object;
-  object.put("kind", "recording").put("version", DRAWTAP_VERSION).put("program", told_path(process_.program));
+  object.put("kind", "recording").put("version", DRAWTAP_VERSION).put("program", path_as_recorded(process_.program));
   if (!settings_.anonymous) object.json("command_line", process_.command_line);
   object.put("pid", process_.pid);
   object.put("time_realtime_ns", clock_ns(CLOCK_REALTIME)).put("time_monotonic_ns", clock_ns(CLOCK_MONOTONIC));
@@ -273,7 +273,7 @@ std::string Session::recording_json() const {
 
 std::string Session::process_json() const {
   JsonObject object;
-  object.put("kind", "process").put("pid", process_.pid).put("program", told_path(process_.program));
+  object.put("kind", "process").put("pid", process_.pid).put("program", path_as_recorded(process_.program));
   if (!settings_.anonymous)
     object.json("command_line", process_.command_line).put("signatures", process_.signatures_path);
   return object.str();

@@ -104,27 +104,27 @@ bool loopback(const sockaddr* name) {
 }
 
 std::vector<Address> addresses(const std::string& where, bool passive, std::string* error) {
-  std::vector<Address> found;
+  std::vector<Address> out;
   if (where.rfind("unix:", 0) == 0) {
     const std::string path = where.substr(5);
     Address a;
     auto* name = reinterpret_cast<sockaddr_un*>(&a.name);
     if (path.empty() || path.size() >= sizeof name->sun_path) {
       *error = "the path is " + std::string(path.empty() ? "missing" : "longer than a socket's may be");
-      return found;
+      return out;
     }
     name->sun_family = AF_UNIX;
     memcpy(name->sun_path, path.c_str(), path.size() + 1);
     a.bytes = sizeof(sockaddr_un);
     a.local = true;
-    found.push_back(a);
-    return found;
+    out.push_back(a);
+    return out;
   }
   std::string host = where.rfind("tcp://", 0) == 0 ? where.substr(6) : "";
   const size_t colon = host.rfind(':');
   if (colon == std::string::npos || colon == 0 || colon + 1 == host.size()) {
     *error = "expected tcp://HOST:PORT or unix:PATH";
-    return found;
+    return out;
   }
   const std::string port = host.substr(colon + 1);
   host.resize(colon);
@@ -135,7 +135,7 @@ std::vector<Address> addresses(const std::string& where, bool passive, std::stri
   const int code = getaddrinfo(host.c_str(), port.c_str(), &hints, &list);
   if (code) {
     *error = gai_strerror(code);
-    return found;
+    return out;
   }
   for (addrinfo* i = list; i; i = i->ai_next) {
     if (i->ai_addrlen > sizeof(sockaddr_storage)) continue;
@@ -143,10 +143,10 @@ std::vector<Address> addresses(const std::string& where, bool passive, std::stri
     memcpy(&a.name, i->ai_addr, i->ai_addrlen);
     a.bytes = i->ai_addrlen;
     a.local = loopback(i->ai_addr);
-    found.push_back(a);
+    out.push_back(a);
   }
   freeaddrinfo(list);
-  return found;
+  return out;
 }
 
 bool same_user(int fd) {
@@ -202,7 +202,7 @@ bool same_user_tcp(int fd) {
   if (getsockname(fd, reinterpret_cast<sockaddr*>(&own), &own_bytes) ||
       getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &peer_bytes))
     return false;
-  bool found = false;
+  bool is_own = false;
   for (const char* list : {"/proc/net/tcp", "/proc/net/tcp6"}) {
     std::ifstream file(list);
     for (std::string line; std::getline(file, line);) {
@@ -216,10 +216,10 @@ bool same_user_tcp(int fd) {
           !is_loopback_text(remote))
         continue;
       if (!inode || (uid != geteuid() && uid != 0)) return false;
-      found = true;
+      is_own = true;
     }
   }
-  return found;
+  return is_own;
 }
 
 // We connected: say hello. An empty string, or why the other side does not want us.
@@ -471,17 +471,17 @@ void Receivers::look_for_first() {
     if (fd >= 0) shared_->ready.push_back(fd);
     if (!shared_->ready.empty()) {
       guard.unlock();
-      return found_("");
+      return on_receiver_("");
     }
     if (shared_->stop) return;
     if (now() >= end) break;
     shared_->changed.wait_for(guard, std::chrono::milliseconds(100));
   }
-  found_(error);
+  on_receiver_(error);
 }
 
-std::string Receivers::start(std::function<void(const std::string&)> found, Refusal* refusal) {
-  found_ = std::move(found);
+std::string Receivers::start(std::function<void(const std::string&)> on_receiver, Refusal* refusal) {
+  on_receiver_ = std::move(on_receiver);
   std::string error;
   if (settings_.serve) {
     error = listen_on();

@@ -44,9 +44,9 @@ class Receivers {
  public:
   explicit Receivers(StreamSettings settings);
   ~Receivers();
-  // Get the first one, or begin to listen. With `wait`, `found` is called later, from another thread, with "" or with
-  // why there is none. An error here is final; `refusal` says whether it is the receiver's own.
-  std::string start(std::function<void(const std::string& error)> found, Refusal* refusal);
+  // Get the first one, or begin to listen. With `wait`, `on_receiver` is called later, from another thread, with "" or
+  // with why there is none. An error here is final; `refusal` says whether it is the receiver's own.
+  std::string start(std::function<void(const std::string& error)> on_receiver, Refusal* refusal);
   // A connection for one trace; the caller owns it. -1: none, and why.
   int take(std::string* error);
   const StreamSettings& settings() const { return settings_; }
@@ -61,7 +61,7 @@ class Receivers {
 
   StreamSettings settings_;
   std::shared_ptr<Shared> shared_;
-  std::function<void(const std::string&)> found_;
+  std::function<void(const std::string&)> on_receiver_;
   std::thread thread_;
   int listen_ = -1;
   std::string listening_path_;

@@ -109,11 +109,11 @@ class Checker {
 
  private:
   void say(uint64_t seq, const Function& f, const Missing& m, std::string text) {
-    if (found_.size() >= 1000) {
+    if (broken_.size() >= 1000) {
       ++more_;
       return;
     }
-    found_.push_back({seq, m.seq, f.name, m.function->name, std::move(text)});
+    broken_.push_back({seq, m.seq, f.name, m.function->name, std::move(text)});
   }
   std::vector<uint64_t> names_in(const FunctionColumns& columns, uint32_t i, const Field* p);
   void objects(const FunctionColumns& columns, uint32_t i, const Uses& u, uint64_t seq, const Function& function,
@@ -126,7 +126,7 @@ class Checker {
   std::map<std::pair<std::string, uint64_t>, Missing> missing_;  // class and name of what a dropped call made
   std::map<uint32_t, Missing> open_begin_, current_;             // by thread: a dropped glBegin, a dropped make-current
   std::map<std::pair<uint32_t, uint64_t>, Missing> maps_;
-  std::vector<Broken> found_;
+  std::vector<Broken> broken_;
   uint64_t more_ = 0;
 };
 
@@ -192,11 +192,11 @@ void Checker::mapping(std::pair<uint32_t, uint64_t> key, const Uses& u, uint64_t
 }
 
 std::string Checker::json() {
-  std::stable_sort(found_.begin(), found_.end(), [](auto& a, auto& b) { return a.seq < b.seq; });
+  std::stable_sort(broken_.begin(), broken_.end(), [](auto& a, auto& b) { return a.seq < b.seq; });
   std::string text;
   JsonWriter json(text);
   json.object().list("broken");
-  for (auto& b : found_) {
+  for (auto& b : broken_) {
     json.object().put("seq", b.seq).put("function", b.function);
     json.put("cause", b.cause).put("cause_function", b.cause_function).put("text", b.text).end();
   }

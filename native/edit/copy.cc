@@ -231,7 +231,7 @@ void Copy::finish(const std::vector<uint64_t>& marks) {
 }
 
 void Copy::collect_edits() {
-  std::map<uint64_t, Edit> found;
+  std::map<uint64_t, Edit> by_seq;
   std::map<uint32_t, std::pair<uint64_t, size_t>> inserted;  // number -> place
   uint32_t number = 0;
   for (auto& c : source_.changes) {
@@ -239,7 +239,7 @@ void Copy::collect_edits() {
       throw Error(DT_E_ARGUMENT,
                   "no call " + std::to_string(c.seq) + ": the trace has " + std::to_string(trace_.calls));
     if (!c.name) throw Error(DT_E_ARGUMENT, "a change without a name");
-    Edit& e = found[c.seq];
+    Edit& e = by_seq[c.seq];
     e.seq = c.seq;
     if (c.what == DT_CHANGE_INSERT) {
       e.before.push_back({c.name, {}});
@@ -247,12 +247,12 @@ void Copy::collect_edits() {
     } else if (c.inserted) {
       auto it = inserted.find(c.inserted);
       if (it == inserted.end()) throw Error(DT_E_ARGUMENT, "a change to an inserted call that is not there");
-      found[it->second.first].before[it->second.second].changes.push_back(&c);
+      by_seq[it->second.first].before[it->second.second].changes.push_back(&c);
     } else {
       e.changes.push_back(&c);
     }
   }
-  for (auto& [seq, e] : found) edits_.push_back(std::move(e));
+  for (auto& [seq, e] : by_seq) edits_.push_back(std::move(e));
 }
 
 const Translation& Copy::translate(const Function& f) {

@@ -134,9 +134,9 @@ class Redactor {
   }
 
   const Function& library() const {
-    const Function* found = trace_.function_named("dtapLibrary");
-    if (!found) throw Error(DT_E_FORMAT, "the recording has libraries that it does not explain");
-    return *found;
+    const Function* function = trace_.function_named("dtapLibrary");
+    if (!function) throw Error(DT_E_FORMAT, "the recording has libraries that it does not explain");
+    return *function;
   }
 
   const Trace& trace_;
@@ -148,20 +148,20 @@ class Redactor {
 }  // namespace
 
 Origin origin_of(const Trace& trace) {
-  Origin found{UINT64_MAX, UINT64_MAX, {}};
+  Origin origin{UINT64_MAX, UINT64_MAX, {}};
   const auto least = [](uint64_t& of, uint64_t at) {
     if (at) of = std::min(of, at);
   };
   for (auto& chunk : trace.calls_chunks) {
-    least(found.ticks, chunk.meta.t_first);
-    least(found.ticks, chunk.meta.calibration_clock);
-    least(found.ns, chunk.meta.calibration_ns);
-    if (std::find(found.pids.begin(), found.pids.end(), chunk.meta.pid) == found.pids.end())
-      found.pids.push_back(chunk.meta.pid);
+    least(origin.ticks, chunk.meta.t_first);
+    least(origin.ticks, chunk.meta.calibration_clock);
+    least(origin.ns, chunk.meta.calibration_ns);
+    if (std::find(origin.pids.begin(), origin.pids.end(), chunk.meta.pid) == origin.pids.end())
+      origin.pids.push_back(chunk.meta.pid);
   }
-  for (uint64_t* at : {&found.ticks, &found.ns})
+  for (uint64_t* at : {&origin.ticks, &origin.ns})
     if (*at == UINT64_MAX) *at = 0;
-  return found;
+  return origin;
 }
 
 void redact(const Trace& trace, const std::string& path, Origin origin, const std::vector<std::string>& before,

@@ -52,11 +52,11 @@ struct Content {
 
 // In the order in which they came, which is that of their first use.
 std::vector<Content> contents_of(const Trace& trace) {
-  std::vector<Content> found;
-  for (auto& [hash, parts] : trace.blobs()) found.push_back({&hash, &parts});
-  std::sort(found.begin(), found.end(),
+  std::vector<Content> contents;
+  for (auto& [hash, parts] : trace.blobs()) contents.push_back({&hash, &parts});
+  std::sort(contents.begin(), contents.end(),
             [](auto& a, auto& b) { return a.parts->front().stored < b.parts->front().stored; });
-  return found;
+  return contents;
 }
 
 }  // namespace
@@ -94,9 +94,9 @@ std::string pack(std::string_view raw, int level) {
 }
 
 std::string unpack(std::string_view frame, uint64_t bytes) {
-  const uint64_t told = ZSTD_getFrameContentSize(frame.data(), frame.size());
-  if (bytes == ANY_SIZE) bytes = told;
-  if (told >= ZSTD_CONTENTSIZE_ERROR || told != bytes ||
+  const uint64_t size = ZSTD_getFrameContentSize(frame.data(), frame.size());
+  if (bytes == ANY_SIZE) bytes = size;
+  if (size >= ZSTD_CONTENTSIZE_ERROR || size != bytes ||
       ZSTD_findFrameCompressedSize(frame.data(), frame.size()) != frame.size())
     throw Error(DT_E_FORMAT, "the content is not one zstd frame of its size");
   // A frame of that size cannot hold more: nobody makes room for what is not there.
@@ -121,8 +121,8 @@ void Restored::copy(size_t first, size_t end) {
 }
 
 void Restored::add(const Hash128& hash, std::string_view raw, std::string_view frame) {
-  const XXH128_hash_t found = XXH3_128bits(raw.data(), raw.size());
-  if (found.low64 != hash.low || found.high64 != hash.high)
+  const XXH128_hash_t now = XXH3_128bits(raw.data(), raw.size());
+  if (now.low64 != hash.low || now.high64 != hash.high)
     throw Error(DT_E_FORMAT, "a content is not the one with the hash " + hash_text(hash));
   const bool packed = frame.size() < raw.size();
   const std::string_view stored = packed ? frame : raw;

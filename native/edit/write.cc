@@ -135,9 +135,9 @@ class Processes {
     uint32_t highest = 0;
     bool taken = false;
     for (auto& chunk : t.calls_chunks) {
-      auto found = pids_.find(chunk.meta.pid);
-      if (found == pids_.end() || found->second.first == process.number) continue;
-      taken = true, highest = std::max(highest, found->second.second);
+      auto known = pids_.find(chunk.meta.pid);
+      if (known == pids_.end() || known->second.first == process.number) continue;
+      taken = true, highest = std::max(highest, known->second.second);
     }
     if (is_new && taken) process.thread_shift = highest + 1;
     copy.thread_shift = process.thread_shift;
@@ -208,7 +208,7 @@ class Processes {
     return most;
   }
   static std::set<uint64_t> handles(const Trace& t) {
-    std::set<uint64_t> found;
+    std::set<uint64_t> values;
     each_column(t, [&](const Function& f, const FunctionColumns& c) {
       const Field* kind = nullptr;
       if (f.id == DT_FN_NATIVE)
@@ -217,9 +217,9 @@ class Processes {
       for (int slot : handle_slots(f))
         for (uint32_t r = 0; r < c.count; ++r)
           if (uint64_t v = c.w8[static_cast<size_t>(slot)][r]; v && !(kind && c.payload(*kind, r) == "display"))
-            found.insert(v);
+            values.insert(v);
     });
-    return found;
+    return values;
   }
 
   std::map<std::string, Process> known_;

@@ -45,9 +45,9 @@ bool Exporter::get_attribute(const Call& call) {
   if (call.function.name.starts_with("glBindAttrib")) {
     bound_attributes_.insert(key + name);
   } else if (auto at = static_cast<int32_t>(call.result()); at >= 0) {
-    auto& found = attributes_[key];
-    if (std::none_of(found.begin(), found.end(), [&](auto& a) { return a.first == name; }))
-      found.emplace_back(name, at);
+    auto& attributes = attributes_[key];
+    if (std::none_of(attributes.begin(), attributes.end(), [&](auto& a) { return a.first == name; }))
+      attributes.emplace_back(name, at);
   }
   return true;
 }

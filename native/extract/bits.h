@@ -35,9 +35,9 @@ class Marks {
   // NONE: there is none.
   uint64_t largest_below(uint64_t end) const {
     for (size_t k = 0; k < levels_.size(); ++k, end /= 64) {
-      const uint64_t found = levels_[k][end / 64] & ((1ull << (end % 64)) - 1);
-      if (!found) continue;
-      uint64_t at = end / 64 * 64 + last(found);
+      const uint64_t below = levels_[k][end / 64] & ((1ull << (end % 64)) - 1);
+      if (!below) continue;
+      uint64_t at = end / 64 * 64 + last(below);
       while (k--) at = at * 64 + last(levels_[k][at]);
       return at;
     }

@@ -79,11 +79,11 @@ int dt_graph_flags(dt_graph* graph, const uint16_t** flags, uint64_t* calls) {
 int dt_graph_frame_roots(dt_graph* graph, uint64_t first_frame, uint64_t end_frame, uint64_t* roots, uint64_t* count) {
   return guarded([&] {
     need(graph && roots && count, "graph");
-    std::vector<uint64_t> found;
-    graph->graph.frame_roots(first_frame, end_frame, found);
-    if (found.size() > *count) throw dt::Error(DT_E_ARGUMENT, "there is not enough room for the roots");
-    std::copy(found.begin(), found.end(), roots);
-    *count = found.size();
+    std::vector<uint64_t> all;
+    graph->graph.frame_roots(first_frame, end_frame, all);
+    if (all.size() > *count) throw dt::Error(DT_E_ARGUMENT, "there is not enough room for the roots");
+    std::copy(all.begin(), all.end(), roots);
+    *count = all.size();
   });
 }
 
@@ -107,19 +107,19 @@ int dt_graph_map_writes(dt_graph* graph, const uint8_t* keep, uint8_t* rows, uin
     const uint64_t room = *count;
     *count = graph->graph.stores() ? graph->graph.stores() / 8 + 1 : 0;
     if (!rows || !*count) return;
-    auto found = graph->graph.map_writes(keep);
-    std::copy_n(found.begin(), std::min<uint64_t>(found.size(), room), rows);
+    auto writes = graph->graph.map_writes(keep);
+    std::copy_n(writes.begin(), std::min<uint64_t>(writes.size(), room), rows);
   });
 }
 
-int dt_graph_crossed(dt_graph* graph, const uint64_t* roots, uint64_t count, uint32_t* locations, uint64_t* found) {
+int dt_graph_crossed(dt_graph* graph, const uint64_t* roots, uint64_t count, uint32_t* locations, uint64_t* room) {
   return guarded([&] {
-    need(graph && found && (roots || !count), "graph");
+    need(graph && room && (roots || !count), "graph");
     std::vector<uint8_t> keep(graph->graph.calls() / 8 + 1);
     std::vector<uint32_t> crossed;
     graph->graph.closure({roots, count}, nullptr, keep.data(), {}, &crossed);
-    if (locations) std::copy_n(crossed.begin(), std::min<uint64_t>(crossed.size(), *found), locations);
-    *found = crossed.size();
+    if (locations) std::copy_n(crossed.begin(), std::min<uint64_t>(crossed.size(), *room), locations);
+    *room = crossed.size();
   });
 }
 
@@ -133,12 +133,12 @@ int dt_graph_waste(dt_graph* graph, uint32_t answers, uint8_t* kinds) {
 int dt_graph_programs(dt_graph* graph, dt_program_from* programs, uint64_t* count) {
   return guarded([&] {
     need(graph && count, "graph");
-    auto& found = graph->graph.programs();
+    auto& made = graph->graph.programs();
     if (programs) {
-      const size_t most = std::min<uint64_t>(found.size(), *count);
-      for (size_t i = 0; i < most; ++i) programs[i] = {found[i].from, found[i].name};
+      const size_t most = std::min<uint64_t>(made.size(), *count);
+      for (size_t i = 0; i < most; ++i) programs[i] = {made[i].from, made[i].name};
     }
-    *count = found.size();
+    *count = made.size();
   });
 }
 
@@ -156,12 +156,12 @@ struct ArrowArrayStream* dt_graph_new_stream(void) { return dt::new_stream(); }
 void dt_graph_free_stream(struct ArrowArrayStream* stream) { dt::free_stream(stream); }
 void dt_graph_release_capsule(void* capsule) { dt::release_capsule(capsule); }
 
-int dt_graph_needs(dt_graph* graph, uint64_t seq, uint64_t* found, uint64_t* count) {
+int dt_graph_needs(dt_graph* graph, uint64_t seq, uint64_t* needed, uint64_t* count) {
   return guarded([&] {
     need(graph && count, "graph");
     std::vector<uint64_t> calls;
     graph->graph.needs(seq, calls);
-    if (found) std::copy_n(calls.begin(), std::min<uint64_t>(calls.size(), *count), found);
+    if (needed) std::copy_n(calls.begin(), std::min<uint64_t>(calls.size(), *count), needed);
     *count = calls.size();
   });
 }

@@ -37,7 +37,7 @@ DT_API int dt_graph_map_writes(dt_graph* graph, const uint8_t* keep, uint8_t* ro
 /* The contents that are drawn over from frame to frame among what the roots need. `count`: room at `locations`, then
  * how many. */
 DT_API int dt_graph_crossed(dt_graph* graph, const uint64_t* roots, uint64_t count, uint32_t* locations,
-                            uint64_t* found);
+                            uint64_t* room);
 /* What each call did for nothing: 0 nothing known, 1 same value, 2 repeated upload, 3 unused upload, 4 unseen draw, 5
  * unread state. `answers`: what the program asked for counts as needed. `kinds`: room for every call. */
 DT_API int dt_graph_waste(dt_graph* graph, uint32_t answers, uint8_t* kinds);
@@ -54,8 +54,8 @@ DT_API int dt_graph_waste_table(const uint8_t* kinds, uint64_t calls, const dt_p
 DT_API struct ArrowArrayStream* dt_graph_new_stream(void);
 DT_API void dt_graph_free_stream(struct ArrowArrayStream* stream);
 DT_API void dt_graph_release_capsule(void* capsule);
-/* The calls that `seq` needs directly. `found` NULL: how many there are. */
-DT_API int dt_graph_needs(dt_graph* graph, uint64_t seq, uint64_t* found, uint64_t* count);
+/* The calls that `seq` needs directly. `needed` NULL: how many there are. */
+DT_API int dt_graph_needs(dt_graph* graph, uint64_t seq, uint64_t* needed, uint64_t* count);
 /* Edges, gatherings, locations. */
 DT_API int dt_graph_size(dt_graph* graph, uint64_t numbers[3]);
 

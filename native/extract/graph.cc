@@ -673,35 +673,35 @@ const char* waste_name(unsigned waste) {
   return names[waste < sizeof names / sizeof *names ? waste : 0];
 }
 
-void Graph::waste(bool answers, uint8_t* found) const {
+void Graph::waste(bool answers, uint8_t* kinds) const {
   std::vector<uint64_t> roots;
   frame_roots(0, NONE, roots);
   for (uint64_t c = 0; c < calls_; ++c)
     if (flags_[c] & (CALL_SHOWS | CALL_READS_BACK | CALL_ENDS_FRAME | (answers ? CALL_ASKS : 0))) roots.push_back(c);
   std::vector<uint8_t> keep(calls_ / 8 + 1);
   closure(roots, nullptr, keep.data());
-  std::fill_n(found, calls_, static_cast<uint8_t>(WASTE_NONE));
+  std::fill_n(kinds, calls_, static_cast<uint8_t>(WASTE_NONE));
   for (uint64_t c = 0; c < calls_; ++c) {
     const uint32_t f = flags_[c];
     const bool needed = get(keep.data(), c);
     if (!(f & CALL_APPLIED)) continue;
     if (f & CALL_SAME)
-      found[c] = WASTE_SAME_VALUE;
+      kinds[c] = WASTE_SAME_VALUE;
     else if (f & CALL_REPEATS)
-      found[c] = WASTE_REPEATED_UPLOAD;
+      kinds[c] = WASTE_REPEATED_UPLOAD;
     else if (needed || f & CALL_READS_BACK)
       continue;
     else if (f & CALL_UPLOADS)
-      found[c] = WASTE_UNUSED_UPLOAD;
+      kinds[c] = WASTE_UNUSED_UPLOAD;
     else if (f & (CALL_DRAWS | CALL_COPIES))
-      found[c] = WASTE_UNSEEN_DRAW;
+      kinds[c] = WASTE_UNSEEN_DRAW;
     else if (f & CALL_SETS)
-      found[c] = WASTE_UNREAD_STATE;
+      kinds[c] = WASTE_UNREAD_STATE;
   }
   // Mapping is what a program waits for, not what it brings: such calls stay, and so does what they cannot do without.
   std::vector<uint32_t> stay;
   for (uint32_t c : maps_)
-    if (!get(keep.data(), c) && !found[c]) stay.push_back(c);
+    if (!get(keep.data(), c) && !kinds[c]) stay.push_back(c);
   std::vector<bool> seen(stay.empty() ? 0 : calls_ + gatherings_.size());
   while (!stay.empty()) {
     const uint32_t node = stay.back();
@@ -710,15 +710,15 @@ void Graph::waste(bool answers, uint8_t* found) const {
       if (kind == CHAIN || kind == BEFORE || seen[to]) return;
       seen[to] = true;
       if (to < calls_) {
-        if (!found[to]) return;
-        found[to] = WASTE_NONE;
+        if (!kinds[to]) return;
+        kinds[to] = WASTE_NONE;
       }
       stay.push_back(to);
     });
   }
 }
 
-void Graph::needs(uint64_t seq, std::vector<uint64_t>& found) const {
+void Graph::needs(uint64_t seq, std::vector<uint64_t>& out) const {
   if (seq >= calls_) return;
   std::vector<uint32_t> nodes{static_cast<uint32_t>(seq)};
   std::set<uint32_t> seen;
@@ -728,13 +728,13 @@ void Graph::needs(uint64_t seq, std::vector<uint64_t>& found) const {
     each_edge(from, [&](uint32_t kind, uint32_t node, uint32_t) {
       if (kind == BEFORE) return;
       if (node < calls_)
-        found.push_back(node);
+        out.push_back(node);
       else if (seen.insert(node).second)
         nodes.push_back(node);
     });
   }
-  std::sort(found.begin(), found.end());
-  found.erase(std::unique(found.begin(), found.end()), found.end());
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
 }
 
 }  // namespace dt::extract

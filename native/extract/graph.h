@@ -98,9 +98,9 @@ class Graph final : public state::Visitor {
   uint32_t frame_of(uint64_t seq) const { return frames_[seq]; }
   // The ends of objects that `keep` makes, so that a trace that goes on does not pile them up.
   void add_ends(uint8_t* keep) const;
-  // Writes a Waste for every call to `found`, seen from everything that came out: frames that ended, content that was
+  // Writes a Waste for every call to `kinds`, seen from everything that came out: frames that ended, content that was
   // shown or read back, with `answers` also what the program asked for.
-  void waste(bool answers, uint8_t* found) const;
+  void waste(bool answers, uint8_t* kinds) const;
   // From which call on calls are about which program: the one that they set something of, else the one in use; 0: none.
   struct Program {
     uint64_t from;
@@ -108,7 +108,7 @@ class Graph final : public state::Visitor {
   };
   const std::vector<Program>& programs() const { return programs_; }
   // The calls that `seq` needs directly.
-  void needs(uint64_t seq, std::vector<uint64_t>& found) const;
+  void needs(uint64_t seq, std::vector<uint64_t>& out) const;
 
   // Which rows of the table map_writes a trace of the calls of `keep` has: those that its calls need, and those before
   // them whose buffer is mapped in it.

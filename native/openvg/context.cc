@@ -504,8 +504,8 @@ template <class T> void get(VGint type, VGint count, T* values) {
 }
 
 std::shared_ptr<Object> any(Context& context, VGHandle handle) {
-  auto found = context.share->objects.find(handle);
-  if (found != context.share->objects.end()) return found->second;
+  auto it = context.share->objects.find(handle);
+  if (it != context.share->objects.end()) return it->second;
   context.fail(VG_BAD_HANDLE_ERROR);
   return nullptr;
 }

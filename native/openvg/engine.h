@@ -281,9 +281,9 @@ template <> constexpr Kind kind_of<Font>() { return Kind::font; }
 template <> constexpr Kind kind_of<MaskLayer>() { return Kind::mask_layer; }
 
 template <class T> std::shared_ptr<T> Context::find(VGHandle handle) const {
-  auto found = share->objects.find(handle);
-  if (found == share->objects.end() || found->second->kind != kind_of<T>()) return nullptr;
-  return std::static_pointer_cast<T>(found->second);
+  auto it = share->objects.find(handle);
+  if (it == share->objects.end() || it->second->kind != kind_of<T>()) return nullptr;
+  return std::static_pointer_cast<T>(it->second);
 }
 
 // `pointer` as an array of T: programs may give none, or one that is not aligned.

@@ -105,8 +105,8 @@ void* open_system() {
 }
 
 void* system_function(const char* name) {
-  void* found = g_system ? dlsym(g_system, name) : nullptr;
-  return !found && g_lookup ? (void*)g_lookup(name) : found;
+  void* own = g_system ? dlsym(g_system, name) : nullptr;
+  return !own && g_lookup ? (void*)g_lookup(name) : own;
 }
 
 // What is called where the system's EGL has no such function: every one of them may answer 0.
@@ -138,8 +138,8 @@ extern "C" void* drawtap_egl_missing() { return nullptr; }
 namespace {
 
 template <class Function> Function real(const char* name) {
-  void* found = system_function(name);
-  return (Function)(found ? found : (void*)&drawtap_egl_missing);
+  void* address = system_function(name);
+  return (Function)(address ? address : (void*)&drawtap_egl_missing);
 }
 #define REAL(name)                                         \
   ([] {                                                    \
@@ -235,8 +235,8 @@ template <class T> T theirs(T value) {
 }
 
 ContextInfo* context_of(EGLContext context) {
-  auto found = contexts().find(context);
-  return found == contexts().end() ? nullptr : &found->second;
+  auto it = contexts().find(context);
+  return it == contexts().end() ? nullptr : &it->second;
 }
 
 void let_go(EGLContext handle) {
@@ -328,10 +328,10 @@ const Gles& gles() {
     Gles g{};
     void* library = dlopen("libGLESv2.so.2", RTLD_NOW | RTLD_LOCAL);
     auto find = [&](auto& function, const char* name, bool& all) {
-      void* found = g_lookup ? (void*)g_lookup(name) : nullptr;
-      if (!found && library) found = dlsym(library, name);
-      function = (std::remove_reference_t<decltype(function)>)found;
-      all &= found != nullptr;
+      void* address = g_lookup ? (void*)g_lookup(name) : nullptr;
+      if (!address && library) address = dlsym(library, name);
+      function = (std::remove_reference_t<decltype(function)>)address;
+      all &= address != nullptr;
     };
 #define FIND(name) find(g.name, "gl" #name, g.whole)
     FIND(CreateShader), FIND(ShaderSource), FIND(CompileShader), FIND(CreateProgram), FIND(AttachShader);
@@ -392,8 +392,8 @@ EGLBoolean swap_vg(EGLDisplay display, EGLSurface surface) {
   {
     std::lock_guard guard(g_lock);
     if (ContextInfo* info = context_of(t_current.context)) beneath = info->gles;
-    auto found = surfaces().find({display, surface});
-    if (found != surfaces().end()) pixels = found->second.pixels;
+    auto it = surfaces().find({display, surface});
+    if (it != surfaces().end()) pixels = it->second.pixels;
   }
   auto swap = REAL(eglSwapBuffers);
   if (beneath == EGL_NO_CONTEXT || !pixels || !gles().whole) return fail(EGL_BAD_ALLOC, (EGLBoolean)EGL_FALSE);
@@ -752,7 +752,7 @@ __attribute__((constructor)) void load() {
   }
   g_lookup = (Lookup)dlsym(g_system, "eglGetProcAddress");
 #define FORWARD(name) \
-  if (void* found = system_function(#name)) drawtap_real_##name = found;
+  if (void* address = system_function(#name)) drawtap_real_##name = address;
 #include "egl_forwards.inc"
 #undef FORWARD
 }
@@ -826,13 +826,13 @@ DT_EGL EGLBoolean eglChooseConfig(EGLDisplay display, const EGLint* attributes, 
 }
 
 DT_EGL EGLBoolean eglGetConfigAttrib(EGLDisplay display, EGLConfig config, EGLint attribute, EGLint* value) {
-  EGLBoolean told = REAL(eglGetConfigAttrib)(display, config, attribute, value);
-  if (!told || !value || !has_engine()) return theirs(told);
+  EGLBoolean answered = REAL(eglGetConfigAttrib)(display, config, attribute, value);
+  if (!answered || !value || !has_engine()) return theirs(answered);
   if ((attribute == EGL_RENDERABLE_TYPE || attribute == EGL_CONFORMANT) && *value & EGL_OPENGL_ES2_BIT)
     *value |= EGL_OPENVG_BIT;
   if (attribute == EGL_ALPHA_MASK_SIZE) *value = 8;
   if (attribute == EGL_SURFACE_TYPE) *value |= EGL_VG_COLORSPACE_LINEAR_BIT | EGL_VG_ALPHA_FORMAT_PRE_BIT;
-  return theirs(told);
+  return theirs(answered);
 }
 
 DT_EGL EGLContext eglCreateContext(EGLDisplay display, EGLConfig config, EGLContext share, const EGLint* attributes) {
@@ -918,13 +918,13 @@ DT_EGL EGLSurface eglGetCurrentSurface(EGLint which) {
 }
 
 DT_EGL EGLBoolean eglQueryContext(EGLDisplay display, EGLContext context, EGLint attribute, EGLint* value) {
-  EGLBoolean told = REAL(eglQueryContext)(display, context, attribute, value);
+  EGLBoolean answered = REAL(eglQueryContext)(display, context, attribute, value);
   std::lock_guard guard(g_lock);
-  if (!told || !value || !context_of(context)) return theirs(told);
+  if (!answered || !value || !context_of(context)) return theirs(answered);
   if (attribute == EGL_CONTEXT_CLIENT_TYPE) *value = EGL_OPENVG_API;
   if (attribute == EGL_CONTEXT_CLIENT_VERSION) *value = 1;
   if (attribute == EGL_RENDER_BUFFER) *value = EGL_BACK_BUFFER;
-  return ok(told);
+  return ok(answered);
 }
 
 DT_EGL EGLSurface eglCreateWindowSurface(EGLDisplay display, EGLConfig config, EGLNativeWindowType window,
@@ -1110,10 +1110,10 @@ DT_EGL EGLBoolean eglDestroyImageKHR(EGLDisplay display, EGLImageKHR image) {
 DT_EGL EGLBoolean eglDestroySurface(EGLDisplay display, EGLSurface surface) {
   EGLBoolean destroyed = REAL(eglDestroySurface)(display, surface);
   std::lock_guard guard(g_lock);
-  auto found = surfaces().find({display, surface});
-  if (destroyed && found != surfaces().end()) {
-    if (found->second.pixels) engine().destroy_surface(found->second.pixels);
-    surfaces().erase(found);
+  auto it = surfaces().find({display, surface});
+  if (destroyed && it != surfaces().end()) {
+    if (it->second.pixels) engine().destroy_surface(it->second.pixels);
+    surfaces().erase(it);
   }
   return theirs(destroyed);
 }
@@ -1122,12 +1122,12 @@ DT_EGL EGLBoolean eglQuerySurface(EGLDisplay display, EGLSurface surface, EGLint
   if (attribute != EGL_VG_COLORSPACE && attribute != EGL_VG_ALPHA_FORMAT)
     return theirs(REAL(eglQuerySurface)(display, surface, attribute, value));
   std::lock_guard guard(g_lock);
-  auto found = surfaces().find({display, surface});
-  if (found == surfaces().end() || !value) return fail(EGL_BAD_SURFACE, (EGLBoolean)EGL_FALSE);
+  auto it = surfaces().find({display, surface});
+  if (it == surfaces().end() || !value) return fail(EGL_BAD_SURFACE, (EGLBoolean)EGL_FALSE);
   if (attribute == EGL_VG_COLORSPACE)
-    *value = found->second.linear ? EGL_VG_COLORSPACE_LINEAR : EGL_VG_COLORSPACE_sRGB;
+    *value = it->second.linear ? EGL_VG_COLORSPACE_LINEAR : EGL_VG_COLORSPACE_sRGB;
   else
-    *value = found->second.premultiplied ? EGL_VG_ALPHA_FORMAT_PRE : EGL_VG_ALPHA_FORMAT_NONPRE;
+    *value = it->second.premultiplied ? EGL_VG_ALPHA_FORMAT_PRE : EGL_VG_ALPHA_FORMAT_NONPRE;
   return ok((EGLBoolean)EGL_TRUE);
 }
 
@@ -1138,8 +1138,8 @@ DT_EGL EGLBoolean eglSwapBuffers(EGLDisplay display, EGLSurface surface) {
   bool window = false;
   {
     std::lock_guard guard(g_lock);
-    auto found = surfaces().find({display, surface});
-    window = found != surfaces().end() && found->second.window;
+    auto it = surfaces().find({display, surface});
+    window = it != surfaces().end() && it->second.window;
   }
   return window ? swap_vg(display, surface) : ok((EGLBoolean)EGL_TRUE);  // pbuffers and pixmaps have nothing to swap
 }
@@ -1205,10 +1205,10 @@ DT_EGL EGLBoolean eglGetSensorFloatDRAWTAP(EGLint index, double* value) {
   return ok((EGLBoolean)EGL_TRUE);
 }
 DT_EGL EGLBoolean eglGetSensorIntegerDRAWTAP(EGLint index, int64_t* value) {
-  double told;
+  double mean;
   if (!value) return fail(EGL_BAD_PARAMETER, (EGLBoolean)EGL_FALSE);
-  if (!eglGetSensorFloatDRAWTAP(index, &told)) return EGL_FALSE;
-  *value = (int64_t)told;
+  if (!eglGetSensorFloatDRAWTAP(index, &mean)) return EGL_FALSE;
+  *value = (int64_t)mean;
   return EGL_TRUE;
 }
 DT_EGL EGLBoolean eglResetSensorsDRAWTAP(void) {
@@ -1222,11 +1222,11 @@ DT_EGL EGLBoolean eglResetSensorsDRAWTAP(void) {
 DT_EGL EGLBoolean eglGetSurfaceBytesDRAWTAP(EGLDisplay display, EGLSurface surface, EGLint what, void** bytes,
                                             EGLint* width, EGLint* height, EGLint* stride) {
   std::lock_guard guard(g_lock);
-  auto found = surfaces().find({display, surface});
-  if (found == surfaces().end() || !found->second.pixels) return fail(EGL_BAD_SURFACE, (EGLBoolean)EGL_FALSE);
+  auto it = surfaces().find({display, surface});
+  if (it == surfaces().end() || !it->second.pixels) return fail(EGL_BAD_SURFACE, (EGLBoolean)EGL_FALSE);
   if (!bytes || !width || !height || !stride || what < 0 || what > 1)
     return fail(EGL_BAD_PARAMETER, (EGLBoolean)EGL_FALSE);
-  *bytes = engine().surface_bytes(found->second.pixels, what, width, height, stride);
+  *bytes = engine().surface_bytes(it->second.pixels, what, width, height, stride);
   return ok((EGLBoolean)EGL_TRUE);
 }
 
@@ -1234,14 +1234,14 @@ DT_EGL __eglMustCastToProperFunctionPointerType eglGetProcAddress(const char* na
   using Function = __eglMustCastToProperFunctionPointerType;
   if (!name) return nullptr;
   if (!strncmp(name, "vg", 2) && has_engine())
-    if (void* found = dlsym(engine().library, name)) return (Function)found;
+    if (void* address = dlsym(engine().library, name)) return (Function)address;
   if (!strncmp(name, "egl", 3)) {
     static void* self = dlopen(own_path().c_str(), RTLD_LAZY | RTLD_NOLOAD);
     // Ours, unless it only jumps to a function that the system's EGL does not have.
-    void* found = self ? dlsym(self, name) : nullptr;
+    void* address = self ? dlsym(self, name) : nullptr;
     bool sensors = strlen(name) > 7 && !strcmp(name + strlen(name) - 7, "DRAWTAP");
-    if (found && (sensors || (g_lookup && g_lookup(name)) || (g_system && dlsym(g_system, name))))
-      return (Function)found;
+    if (address && (sensors || (g_lookup && g_lookup(name)) || (g_system && dlsym(g_system, name))))
+      return (Function)address;
   }
   return g_lookup ? g_lookup(name) : nullptr;
 }

@@ -106,10 +106,10 @@ void vgDrawGlyph(VGFont handle, VGuint index, VGbitfield modes, VGboolean hintin
   DT_VG_TRY
   auto font = font_of(*context, handle);
   if (!font) return;
-  auto found = font->glyphs.find(index);
-  if (found == font->glyphs.end() || !paint_modes(modes)) return context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
-  if (in_use(found->second)) return context->fail(VG_IMAGE_IN_USE_ERROR);
-  draw(*context, found->second, modes, {});
+  auto it = font->glyphs.find(index);
+  if (it == font->glyphs.end() || !paint_modes(modes)) return context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
+  if (in_use(it->second)) return context->fail(VG_IMAGE_IN_USE_ERROR);
+  draw(*context, it->second, modes, {});
   DT_VG_CATCH(*context)
 }
 
@@ -125,9 +125,9 @@ void vgDrawGlyphs(VGFont handle, VGint count, const VGuint* indices, const VGflo
   if (count <= 0 || !usable(indices) || !aligned || !paint_modes(modes))
     return context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
   for (VGint i = 0; i < count; i++) {
-    auto found = font->glyphs.find(indices[i]);
-    if (found == font->glyphs.end()) return context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
-    if (in_use(found->second)) return context->fail(VG_IMAGE_IN_USE_ERROR);
+    auto it = font->glyphs.find(indices[i]);
+    if (it == font->glyphs.end()) return context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
+    if (in_use(it->second)) return context->fail(VG_IMAGE_IN_USE_ERROR);
   }
   for (VGint i = 0; i < count; i++) {
     Point adjustment{adjustments_x ? input(adjustments_x[i]) : 0, adjustments_y ? input(adjustments_y[i]) : 0};

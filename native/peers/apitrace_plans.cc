@@ -194,17 +194,17 @@ void Import::plan_made(Plan& plan, const Call& call, const FunctionSig& sig) {
 
 Plan& Import::plan(const Call& call) {
   if (plans_.size() <= call.function) plans_.resize(call.function + 1);
-  auto& found = plans_[call.function];
-  if (found) return *found;
-  found = std::make_unique<Plan>();
+  auto& plan = plans_[call.function];
+  if (plan) return *plan;
+  plan = std::make_unique<Plan>();
   const FunctionSig& sig = reader_.function(call.function);
   auto it = by_name_.find(sig.name);
   if (it != by_name_.end() && !sig.name.starts_with("dtap"))
-    plan_known(*found, *it->second, sig);
+    plan_known(*plan, *it->second, sig);
   else
-    plan_made(*found, call, sig);
-  found->special = special_of(sig.name, *found);
-  return *found;
+    plan_made(*plan, call, sig);
+  plan->special = special_of(sig.name, *plan);
+  return *plan;
 }
 
 }  // namespace dt::peers::from_apitrace

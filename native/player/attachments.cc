@@ -193,21 +193,21 @@ bool readable(const GlContext* c, const char* extension) {
 
 size_t area(int width, int height) { return static_cast<size_t>(width) * static_cast<size_t>(height); }
 
-void colors(Reader& r, GlContext* c, bool one, int width, int height, std::vector<AttachmentImage>& found) {
+void colors(Reader& r, GlContext* c, bool one, int width, int height, std::vector<AttachmentImage>& images) {
   uint32_t framebuffer = r.framebuffer();
   if (!framebuffer) {
     gl::FrameImage image{width, height, 0};
     if (!gl::frame_extent(c, &image)) return r.cannot("there is no image to read back here");
     AttachmentImage out{"", image.width, image.height, 4, std::vector<uint8_t>(area(image.width, image.height) * 4)};
     gl::read_frame(c, image, out.pixels.data());
-    found.push_back(std::move(out));
+    images.push_back(std::move(out));
     return;
   }
   bool several = r.two() || c->api == 1;
   uint32_t first = several ? static_cast<uint32_t>(gl::ask(c, GL_DRAW_BUFFER0, 0)) : GL_COLOR_ATTACHMENT0;
   int32_t most = several ? std::clamp(gl::ask(c, GL_MAX_COLOR_ATTACHMENTS, 1), 1, 32) : 1;
   bool any = false;
-  for (int32_t n = 0; n < most && (!one || found.empty()); ++n) {
+  for (int32_t n = 0; n < most && (!one || images.empty()); ++n) {
     uint32_t point = GL_COLOR_ATTACHMENT0 + static_cast<uint32_t>(n);
     auto i = r.info(point);
     if (!i.type) continue;
@@ -230,7 +230,7 @@ void colors(Reader& r, GlContext* c, bool one, int width, int height, std::vecto
     AttachmentImage out{name, i.width, i.height, 4, std::vector<uint8_t>(area(i.width, i.height) * 4)};
     if (r.pixels(several ? point : 0, i, i.width, i.height, GL_RGBA, GL_UNSIGNED_BYTE, GL_COLOR_BUFFER_BIT,
                  out.pixels.data()))
-      found.push_back(std::move(out));
+      images.push_back(std::move(out));
     else
       r.cannot("the driver does not let " + called + (i.samples ? ", which has several samples a pixel," : "") +
                " be read");
@@ -238,7 +238,8 @@ void colors(Reader& r, GlContext* c, bool one, int width, int height, std::vecto
   if (!any) r.cannot("the framebuffer has no colour attachment");
 }
 
-void depth_or_stencil(Reader& r, GlContext* c, bool depth, int width, int height, std::vector<AttachmentImage>& found) {
+void depth_or_stencil(Reader& r, GlContext* c, bool depth, int width, int height,
+                      std::vector<AttachmentImage>& images) {
   const char* name = depth ? "depth" : "stencil";
   Reader::Info i;
   if (r.framebuffer()) {
@@ -306,32 +307,32 @@ void depth_or_stencil(Reader& r, GlContext* c, bool depth, int width, int height
     if (!r.pixels(0, i, width, height, GL_STENCIL_INDEX, GL_UNSIGNED_BYTE, GL_STENCIL_BUFFER_BIT, out.pixels.data()))
       return r.cannot("the driver does not let the stencil be read");
   }
-  found.push_back(std::move(out));
+  images.push_back(std::move(out));
 }
 
 }  // namespace
 
 std::vector<AttachmentImage> read_attachments(GlContext* c, unsigned wanted, int window_width, int window_height,
                                               std::vector<std::string>& why) {
-  std::vector<AttachmentImage> found;
+  std::vector<AttachmentImage> images;
   if (!gl::can_ask(c) || c->api > 2 || !c->api) {
     why.emplace_back("there is no context to read from");
-    return found;
+    return images;
   }
   Reader r(c, why);
   if (r.framebuffer()) {
     uint32_t target = r.two() ? GL_DRAW_FRAMEBUFFER : GL_FRAMEBUFFER;
     if (driver::glCheckFramebufferStatus(target) != GL_FRAMEBUFFER_COMPLETE) {
       why.emplace_back("the framebuffer is not complete");
-      return found;
+      return images;
     }
   }
   const bool one = wanted & WANT_FIRST;
-  auto more = [&](unsigned what) { return wanted & what && (!one || found.empty()); };
-  if (more(WANT_COLOR)) colors(r, c, one, window_width, window_height, found);
-  if (more(WANT_DEPTH)) depth_or_stencil(r, c, true, window_width, window_height, found);
-  if (more(WANT_STENCIL)) depth_or_stencil(r, c, false, window_width, window_height, found);
-  return found;
+  auto more = [&](unsigned what) { return wanted & what && (!one || images.empty()); };
+  if (more(WANT_COLOR)) colors(r, c, one, window_width, window_height, images);
+  if (more(WANT_DEPTH)) depth_or_stencil(r, c, true, window_width, window_height, images);
+  if (more(WANT_STENCIL)) depth_or_stencil(r, c, false, window_width, window_height, images);
+  return images;
 }
 
 }  // namespace dt::play

@@ -19,11 +19,11 @@ void drain() {
 }
 
 std::vector<Bound> bound(GlContext* c) {
-  std::vector<Bound> found;
+  std::vector<Bound> out;
   std::set<std::pair<std::string, uint32_t>> seen;
   auto add = [&](const std::string& use, int32_t name) {
     if (name > 0 && seen.emplace(use, static_cast<uint32_t>(name)).second)
-      found.push_back({use, static_cast<uint32_t>(name)});
+      out.push_back({use, static_cast<uint32_t>(name)});
   };
   bool es = c->api == 2, shaders = c->version >= 20;
   if (shaders) {
@@ -72,7 +72,7 @@ std::vector<Bound> bound(GlContext* c) {
         indexed("counter", GL_ATOMIC_COUNTER_BUFFER_BINDING, GL_MAX_ATOMIC_COUNTER_BUFFER_BINDINGS);
   if (c->version >= (es ? 31u : 40u)) add("indirect", gl::ask(c, GL_DRAW_INDIRECT_BUFFER_BINDING, 0));
   drain();
-  return found;
+  return out;
 }
 
 }  // namespace
@@ -131,17 +131,17 @@ const char* no_buffers(GlContext* c) {
 }  // namespace
 
 std::vector<BufferContent> read_buffers(GlContext* c, std::vector<std::string>& why) {
-  std::vector<BufferContent> found;
-  if (const char* no = no_buffers(c)) return why.push_back(no), found;
+  std::vector<BufferContent> contents;
+  if (const char* no = no_buffers(c)) return why.push_back(no), contents;
   Reading reading(c);
   for (auto& b : bound(c)) {
     BufferContent made{b.use, b.name, {}};
     if (const char* no = reading.read(b.name, made.bytes))
       why.push_back("the buffer of " + b.use + " cannot be read: " + no);
     else
-      found.push_back(std::move(made));
+      contents.push_back(std::move(made));
   }
-  return found;
+  return contents;
 }
 
 std::string read_buffer(GlContext* c, uint32_t name, std::vector<uint8_t>& bytes) {

@@ -25,19 +25,19 @@ class Findings {
   // Returns the finding; equal ones are one.
   Finding* add(std::string kind, uint64_t call, std::string function, std::string text) {
     auto key = std::make_tuple(kind, function, text);
-    auto it = found_.find(key);
-    if (it != found_.end()) {
+    auto it = findings_.find(key);
+    if (it != findings_.end()) {
       ++it->second.count;
       return &it->second;
     }
-    if (found_.size() >= MOST) {
-      if (found_.size() > MOST) return nullptr;
+    if (findings_.size() >= MOST) {
+      if (findings_.size() > MOST) return nullptr;
       kind = "more";
       text = "there are more than these";
       function.clear();
       key = std::make_tuple(kind, function, text);
     }
-    Finding& made = found_[key];
+    Finding& made = findings_[key];
     made = Finding{std::move(kind), std::move(function), std::move(text), call, 1};
     return &made;
   }
@@ -46,11 +46,11 @@ class Findings {
     for (auto& problem : trace.problems())
       if (problem.kind != "no_footer") add("damaged", 0, "", problem.text);
   }
-  const std::map<std::tuple<std::string, std::string, std::string>, Finding>& all() const { return found_; }
+  const std::map<std::tuple<std::string, std::string, std::string>, Finding>& all() const { return findings_; }
   // In the order of calls.
   void write(FILE* to) const {
     std::vector<const Finding*> list;
-    for (auto& [key, finding] : found_) list.push_back(&finding);
+    for (auto& [key, finding] : findings_) list.push_back(&finding);
     std::sort(list.begin(), list.end(), [](auto* a, auto* b) { return a->call < b->call; });
     for (auto* f : list) {
       JsonObject line;
@@ -61,7 +61,7 @@ class Findings {
 
  private:
   static constexpr size_t MOST = 500;
-  std::map<std::tuple<std::string, std::string, std::string>, Finding> found_;
+  std::map<std::tuple<std::string, std::string, std::string>, Finding> findings_;
 };
 
 // Counts of a replay, and its times in seconds; `measured_from` is 0 where all of it is measured.

@@ -35,7 +35,7 @@ class Uses {
 
   // The programs that the next draw or dispatch runs.
   std::vector<uint32_t> programs() {
-    std::vector<uint32_t> found;
+    std::vector<uint32_t> out;
     if (auto program = static_cast<uint32_t>(gl::ask(c_, GL_CURRENT_PROGRAM, 0))) return {program};
     auto pipeline = c_->version >= (es_ ? 31u : 41u) && driver::glGetProgramPipelineiv
                         ? static_cast<uint32_t>(gl::ask(c_, GL_PROGRAM_PIPELINE_BINDING, 0))
@@ -44,10 +44,10 @@ class Uses {
                            GL_TESS_EVALUATION_SHADER, GL_COMPUTE_SHADER}) {
       int32_t program = 0;
       if (pipeline) driver::glGetProgramPipelineiv(pipeline, stage, &program);
-      if (program > 0 && std::find(found.begin(), found.end(), static_cast<uint32_t>(program)) == found.end())
-        found.push_back(static_cast<uint32_t>(program));
+      if (program > 0 && std::find(out.begin(), out.end(), static_cast<uint32_t>(program)) == out.end())
+        out.push_back(static_cast<uint32_t>(program));
     }
-    return found;
+    return out;
   }
 
   static std::string attribute_at(const std::vector<uint32_t>& programs, int32_t location) {
@@ -194,9 +194,9 @@ class Uses {
 }  // namespace
 
 std::string buffer_uses(GlContext* c, uint32_t name) {
-  std::string found = Uses(c, name).all();
+  std::string uses = Uses(c, name).all();
   for (int i = 0; i < 64 && driver::glGetError && driver::glGetError(); ++i) {}  // ours alone
-  return found;
+  return uses;
 }
 
 }  // namespace dt::play

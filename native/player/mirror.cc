@@ -32,14 +32,14 @@ int find_function(const char* name) {
 void* resolve(unsigned id) {
   if (g_real[id][0]) return g_real[id][0];
   const char* name = play::g_known[id].name;
-  void* found = nullptr;
-  if (name[0] == 'e') found = dlsym(RTLD_DEFAULT, name);
-  if (!found) {
+  void* address = nullptr;
+  if (name[0] == 'e') address = dlsym(RTLD_DEFAULT, name);
+  if (!address) {
     static const auto lookup = reinterpret_cast<void* (*)(const char*)>(dlsym(RTLD_DEFAULT, "eglGetProcAddress"));
-    if (lookup) found = lookup(name);
+    if (lookup) address = lookup(name);
   }
-  if (!found) found = dlsym(RTLD_DEFAULT, name);
-  return g_real[id][0] = found;
+  if (!address) address = dlsym(RTLD_DEFAULT, name);
+  return g_real[id][0] = address;
 }
 
 namespace driver {

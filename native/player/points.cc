@@ -110,12 +110,12 @@ void Player::keep_errors() {
 std::vector<AttachmentImage> Player::drawn_images(unsigned wanted, std::vector<std::string>& why) {
   int width = 0, height = 0;
   if (windows_->shows_vg(width, height)) {
-    std::vector<AttachmentImage> found(1, {"", width, height, 4, {}});
+    std::vector<AttachmentImage> images(1, {"", width, height, 4, {}});
     if (!(wanted & (WANT_COLOR | WANT_FIRST)))
-      why.emplace_back("OpenVG draws colours alone"), found.clear();
-    else if (!shown_image(width, height, found[0].pixels))
-      why.emplace_back("there is no image to read back here"), found.clear();
-    return found;
+      why.emplace_back("OpenVG draws colours alone"), images.clear();
+    else if (!shown_image(width, height, images[0].pixels))
+      why.emplace_back("there is no image to read back here"), images.clear();
+    return images;
   }
   windows_->drawable_size(width, height);
   return read_attachments(tls.context, wanted, width, height, why);
@@ -126,7 +126,7 @@ std::vector<AttachmentImage> Player::drawn_images(unsigned wanted, std::vector<s
 void Player::snapshot(const std::string& base, uint64_t call, uint64_t small) {
   std::vector<std::string> why;
   keep_errors();
-  auto told = [&](const std::string& path) { say_image_to(status_, frame_, call, path); };
+  auto written = [&](const std::string& path) { say_image_to(status_, frame_, call, path); };
   const unsigned wanted = options.attachments | (small ? WANT_FIRST : 0u);
   for (auto& image : drawn_images(wanted, why)) {
     if (small && image.bytes == 4) shrink(image.pixels, image.width, image.height, small);
@@ -135,7 +135,7 @@ void Player::snapshot(const std::string& base, uint64_t call, uint64_t small) {
     if (!write_image(path, image.pixels, image.width, image.height, image.bytes))
       report("image", call, "", path + " cannot be written");
     else
-      told(path);
+      written(path);
   }
   if (options.attachments & WANT_BUFFERS) {
     std::unordered_map<uint32_t, uint32_t> recorded;
@@ -148,7 +148,7 @@ void Player::snapshot(const std::string& base, uint64_t call, uint64_t small) {
       FILE* to = fopen(path.c_str(), "wb");
       bool good = to && fwrite(buffer.bytes.data(), 1, buffer.bytes.size(), to) == buffer.bytes.size();
       if (to && fclose(to)) good = false;
-      good ? told(path) : report("image", call, "", path + " cannot be written");
+      good ? written(path) : report("image", call, "", path + " cannot be written");
     }
   }
   for (auto& text : why) report("image", call, "", text);

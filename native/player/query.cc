@@ -366,16 +366,16 @@ class Asker {
 
   std::vector<std::pair<uint32_t, uint32_t>> objects(int c, const driver::Function<uint8_t(uint32_t)>& is,
                                                      std::initializer_list<uint32_t> bound) {
-    std::vector<std::pair<uint32_t, uint32_t>> found;
-    if (!is) return found;
+    std::vector<std::pair<uint32_t, uint32_t>> out;
+    if (!is) return out;
     std::map<uint32_t, uint32_t> all;
     p_.names_of(c).each([&](uint32_t was, uint32_t now) { all.emplace(was, now); });
     for (uint32_t now : bound)
       if (now) all.emplace(recorded(c, now), now);
     for (auto& [was, now] : all)
-      if (is(now) && ok()) found.emplace_back(was, now);
+      if (is(now) && ok()) out.emplace_back(was, now);
     ok();
-    return found;
+    return out;
   }
 
   void vertex_arrays() {

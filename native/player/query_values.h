@@ -60,12 +60,12 @@ inline UniformType uniform_type(uint32_t t) {
 }
 
 inline std::string enum_text(int table, uint32_t value) {
-  auto found = [&](const EnumTable& t) -> const char* {
+  auto name_in = [&](const EnumTable& t) -> const char* {
     auto* end = t.names + t.count;
     auto* at = std::lower_bound(t.names, end, value, [](const EnumName& n, uint32_t v) { return n.value < v; });
     return at != end && at->value == value ? at->name : nullptr;
   };
-  const char* name = found(g_enum_tables[table]);
+  const char* name = name_in(g_enum_tables[table]);
   if (name) return json_text(name);
   char text[16];
   snprintf(text, sizeof text, "0x%X", value);

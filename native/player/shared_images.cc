@@ -99,8 +99,8 @@ void Windows::glx_bind_tex_image(const Call& call) {
       break;
     }
   auto number = [&](const char* key) {
-    auto found = about->text.find(key);
-    return found == about->text.end() ? 0 : strtoll(found->second.c_str(), nullptr, 10);
+    auto it = about->text.find(key);
+    return it == about->text.end() ? 0 : strtoll(it->second.c_str(), nullptr, 10);
   };
   std::shared_ptr<const std::vector<uint8_t>> pixels;
   if (about) {

@@ -133,12 +133,12 @@ unsigned long X11::open(int width, int height, unsigned long visual_id, const st
   void* visual = s.default_visual(s.display, screen);
   VisualInfo wanted{};
   wanted.visualid = visual_id;
-  if (VisualInfo* found = visual_id ? s.visual_info(s.display, VISUAL_ID_MASK, &wanted, &count) : nullptr) {
+  if (VisualInfo* info = visual_id ? s.visual_info(s.display, VISUAL_ID_MASK, &wanted, &count) : nullptr) {
     if (count > 0) {
-      visual = found->visual;
-      depth = found->depth;
+      visual = info->visual;
+      depth = info->depth;
     }
-    s.free(found);
+    s.free(info);
   }
   SetAttributes attributes{};
   attributes.event_mask = STRUCTURE_NOTIFY;

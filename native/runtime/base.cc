@@ -50,13 +50,13 @@ const Driver& driver_of(const GlContext* c, bool again) {
   static uint32_t known[3];
   Driver& d = drivers[c->system];
   if (again || !__atomic_load_n(&known[c->system], __ATOMIC_ACQUIRE)) {
-    Driver found;
-#define DT_LOOK_UP(NAME)                            \
-  found.NAME = function_of(c, #NAME, driver::NAME); \
-  if (!found.NAME) found.NAME = (decltype(found.NAME))answers_nothing;
+    Driver functions;
+#define DT_LOOK_UP(NAME)                                \
+  functions.NAME = function_of(c, #NAME, driver::NAME); \
+  if (!functions.NAME) functions.NAME = (decltype(functions.NAME))answers_nothing;
     DT_BASE_FUNCTIONS(DT_LOOK_UP)
 #undef DT_LOOK_UP
-    memcpy((void*)&d, &found, sizeof d);
+    memcpy((void*)&d, &functions, sizeof d);
     __atomic_store_n(&known[c->system], 1u, __ATOMIC_RELEASE);
   }
   return d;
@@ -146,11 +146,11 @@ void* glx_config(GlContext* c) {
       driver::glXQueryContext(c->display, c->handle, GLX_SCREEN, &screen))
     return nullptr;
   const int wanted[] = {GLX_FBCONFIG_ID, id, 0};
-  void** const found = driver::glXChooseFBConfig(c->display, screen, wanted, &count);
-  void* const config = found && count > 0 ? found[0] : nullptr;
+  void** const configs = driver::glXChooseFBConfig(c->display, screen, wanted, &count);
+  void* const config = configs && count > 0 ? configs[0] : nullptr;
   using Free = int (*)(void*);
-  if (found)
-    if (auto x_free = (Free)real_dlsym(nullptr, "XFree")) x_free(found);
+  if (configs)
+    if (auto x_free = (Free)real_dlsym(nullptr, "XFree")) x_free(configs);
   return config;
 }
 

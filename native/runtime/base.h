@@ -103,7 +103,7 @@ class Base {
     uint32_t count, room;
     void add(uint32_t name);
   };
-  Names found[KINDS] = {};
+  Names names_by_kind[KINDS] = {};
   ~Base();
   Base(const Base&) = delete;
   Base& operator=(const Base&) = delete;

@@ -27,14 +27,14 @@ void Base::Names::add(uint32_t name) {
   list[count++] = name;
 }
 Base::~Base() {
-  for (Names& n : found) free(n.list);
+  for (Names& n : names_by_kind) free(n.list);
 }
 
 void Base::find(Kind kind, uint8_t (*is_one)(uint32_t)) {
   uint32_t end = LEAST_SEARCHED;
   for (uint32_t name = 1; is_one && name < end; name++) {
     if (!is_one(name)) continue;
-    found[kind].add(name);
+    names_by_kind[kind].add(name);
     if (name + LEAST_SEARCHED > end) end = name + LEAST_SEARCHED;
   }
 }
@@ -67,18 +67,20 @@ void Base::names(bool shared) {
                 {FEEDBACKS, "glGenTransformFeedbacks"},
                 {QUERIES, "glGenQueries"}};
   for (auto& m : makers)
-    if (found[m.kind].count) tell<int32_t, uint32_t*>(t, m.maker, (int32_t)found[m.kind].count, found[m.kind].list);
+    if (names_by_kind[m.kind].count)
+      tell<int32_t, uint32_t*>(t, m.maker, (int32_t)names_by_kind[m.kind].count, names_by_kind[m.kind].list);
   fine();
 }
 
 void Base::shared_objects() {
   programs();
   take_lists();
-  for (uint32_t i = 0; i < found[BUFFERS].count; i++) take_buffer(found[BUFFERS].list[i]);
+  for (uint32_t i = 0; i < names_by_kind[BUFFERS].count; i++) take_buffer(names_by_kind[BUFFERS].list[i]);
   tell<uint32_t, int32_t>(t, "glPixelStorei", GL_UNPACK_ALIGNMENT, 1);
-  for (uint32_t i = 0; i < found[TEXTURES].count; i++) take_texture(found[TEXTURES].list[i]);
-  for (uint32_t i = 0; i < found[RENDERBUFFERS].count; i++) take_renderbuffer(found[RENDERBUFFERS].list[i]);
-  for (uint32_t i = 0; i < found[SAMPLERS].count; i++) take_sampler(found[SAMPLERS].list[i]);
+  for (uint32_t i = 0; i < names_by_kind[TEXTURES].count; i++) take_texture(names_by_kind[TEXTURES].list[i]);
+  for (uint32_t i = 0; i < names_by_kind[RENDERBUFFERS].count; i++)
+    take_renderbuffer(names_by_kind[RENDERBUFFERS].list[i]);
+  for (uint32_t i = 0; i < names_by_kind[SAMPLERS].count; i++) take_sampler(names_by_kind[SAMPLERS].list[i]);
   take_syncs();
 }
 
@@ -97,26 +99,28 @@ void Base::take_syncs() {
 }
 
 void Base::own_objects() {
-  for (uint32_t i = 0; i < found[VERTEX_ARRAYS].count; i++) take_vertex_array(found[VERTEX_ARRAYS].list[i]);
+  for (uint32_t i = 0; i < names_by_kind[VERTEX_ARRAYS].count; i++)
+    take_vertex_array(names_by_kind[VERTEX_ARRAYS].list[i]);
   if (has(15, 11) || !c->core) take_vertex_array(0);
   const uint32_t draw = (uint32_t)get(GL_DRAW_FRAMEBUFFER_BINDING),
                  read = has(30, 30) ? (uint32_t)get(GL_READ_FRAMEBUFFER_BINDING) : draw;
-  for (uint32_t i = 0; i < found[FRAMEBUFFERS].count; i++) take_framebuffer(found[FRAMEBUFFERS].list[i]);
-  if (found[FRAMEBUFFERS].count) {
+  for (uint32_t i = 0; i < names_by_kind[FRAMEBUFFERS].count; i++)
+    take_framebuffer(names_by_kind[FRAMEBUFFERS].list[i]);
+  if (names_by_kind[FRAMEBUFFERS].count) {
     if (has(30, 30))
       d.glBindFramebuffer(GL_DRAW_FRAMEBUFFER, draw), d.glBindFramebuffer(GL_READ_FRAMEBUFFER, read);
     else
       d.glBindFramebuffer(GL_FRAMEBUFFER, draw);
   }
   pipelines();
-  for (uint32_t i = 0; i < found[QUERIES].count; i++)
-    lacks("query %u: what it counted until here", found[QUERIES].list[i]);
+  for (uint32_t i = 0; i < names_by_kind[QUERIES].count; i++)
+    lacks("query %u: what it counted until here", names_by_kind[QUERIES].list[i]);
 }
 
 // ---- display lists: none can be asked for -------------------------------------------------------
 
 void Base::take_lists() {
-  const Names& lists = found[LISTS];
+  const Names& lists = names_by_kind[LISTS];
   // What was made while it was recorded is in this recording, if the context is.
   auto is_there = [&](uint32_t name) {
     return c->in_recording && keep_state(KEEP_LIST, c->share_group, name) != Kept::WHOLE;

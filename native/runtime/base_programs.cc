@@ -322,11 +322,11 @@ void Base::take_program(uint32_t name) {
 
 void Base::programs() {
   if (!has(20, 20)) return;
-  const Names& all = found[PROGRAMS];
+  const Names& all = names_by_kind[PROGRAMS];
   for (uint32_t i = 0; i < all.count; i++) take_program(all.list[i]);
   // Shaders that are there now, and where they are attached.
-  for (uint32_t i = 0; i < found[SHADERS].count; i++) {
-    const uint32_t shader = found[SHADERS].list[i];
+  for (uint32_t i = 0; i < names_by_kind[SHADERS].count; i++) {
+    const uint32_t shader = names_by_kind[SHADERS].list[i];
     int32_t compiled = 0;
     d.glGetShaderiv(shader, GL_COMPILE_STATUS, &compiled);
     tell_shader(t, d, shader, shader, compiled != 0);
@@ -339,10 +339,10 @@ void Base::programs() {
     d.glGetProgramiv(all.list[i], GL_LINK_STATUS, &linked);
     if (linked) tell_values(*this, all.list[i]);
   }
-  for (uint32_t i = 0; i < found[SHADERS].count; i++) {
+  for (uint32_t i = 0; i < names_by_kind[SHADERS].count; i++) {
     int32_t gone = 0;
-    d.glGetShaderiv(found[SHADERS].list[i], GL_DELETE_STATUS, &gone);
-    if (gone) tell<uint32_t>(t, "glDeleteShader", found[SHADERS].list[i]);
+    d.glGetShaderiv(names_by_kind[SHADERS].list[i], GL_DELETE_STATUS, &gone);
+    if (gone) tell<uint32_t>(t, "glDeleteShader", names_by_kind[SHADERS].list[i]);
   }
   fine();
 }
@@ -352,8 +352,8 @@ void Base::pipelines() {
     uint32_t stage, bit;
   } stages[] = {{GL_VERTEX_SHADER, 1},       {GL_FRAGMENT_SHADER, 2},         {GL_GEOMETRY_SHADER, 4},
                 {GL_TESS_CONTROL_SHADER, 8}, {GL_TESS_EVALUATION_SHADER, 16}, {GL_COMPUTE_SHADER, 32}};
-  for (uint32_t i = 0; i < found[PIPELINES].count; i++) {
-    const uint32_t name = found[PIPELINES].list[i];
+  for (uint32_t i = 0; i < names_by_kind[PIPELINES].count; i++) {
+    const uint32_t name = names_by_kind[PIPELINES].list[i];
     for (auto& s : stages) {
       int32_t program = 0;
       d.glGetProgramPipelineiv(name, s.stage, &program);

@@ -405,12 +405,12 @@ void Base::take_indexed_buffers() {
     const int32_t most = get(GL_MAX_TRANSFORM_FEEDBACK_SEPARATE_ATTRIBS, 4);
     for (int32_t n = 0; n < most && n < 16; n++) bind(feedback, n);
   };
-  for (uint32_t i = 0; i < found[FEEDBACKS].count && !get(GL_TRANSFORM_FEEDBACK_ACTIVE); i++) {
-    d.glBindTransformFeedback(GL_TRANSFORM_FEEDBACK, found[FEEDBACKS].list[i]);
-    tell<uint32_t, uint32_t>(t, "glBindTransformFeedback", GL_TRANSFORM_FEEDBACK, found[FEEDBACKS].list[i]);
+  for (uint32_t i = 0; i < names_by_kind[FEEDBACKS].count && !get(GL_TRANSFORM_FEEDBACK_ACTIVE); i++) {
+    d.glBindTransformFeedback(GL_TRANSFORM_FEEDBACK, names_by_kind[FEEDBACKS].list[i]);
+    tell<uint32_t, uint32_t>(t, "glBindTransformFeedback", GL_TRANSFORM_FEEDBACK, names_by_kind[FEEDBACKS].list[i]);
     bind_all();
   }
-  if (found[FEEDBACKS].count && !get(GL_TRANSFORM_FEEDBACK_ACTIVE)) {
+  if (names_by_kind[FEEDBACKS].count && !get(GL_TRANSFORM_FEEDBACK_ACTIVE)) {
     d.glBindTransformFeedback(GL_TRANSFORM_FEEDBACK, current);
     tell<uint32_t, uint32_t>(t, "glBindTransformFeedback", GL_TRANSFORM_FEEDBACK, current);
   }

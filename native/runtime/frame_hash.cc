@@ -68,9 +68,9 @@ void before_frame_end(Thread* t) {
     return;
   }
   gl::FrameImage image{c->draw_width, c->draw_height, 0};
-  static uint32_t told;
+  static uint32_t noted;
   if (!gl::frame_extent(c, &image)) {
-    if (!__atomic_exchange_n(&told, 1u, __ATOMIC_RELAXED))
+    if (!__atomic_exchange_n(&noted, 1u, __ATOMIC_RELAXED))
       emit_note(t, "frame-without-hash",
                 "from this frame on, frames that cannot be read back have no hash: no known size, an incomplete "
                 "framebuffer, several samples, or integers");

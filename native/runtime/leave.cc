@@ -78,9 +78,9 @@ bool is_own_stack(const void* a, const void* b) {
                   high = (uintptr_t)a ^ (uintptr_t)b ^ low;
   char text[1024], line[256];
   size_t length = 0;
-  bool own = false, found = false;
-  for (ssize_t n; !found && (n = read(file, text, sizeof text)) > 0;) {
-    for (ssize_t i = 0; i < n && !found; i++) {
+  bool own = false, there = false;
+  for (ssize_t n; !there && (n = read(file, text, sizeof text)) > 0;) {
+    for (ssize_t i = 0; i < n && !there; i++) {
       if (text[i] != '\n') {
         if (length + 1 < sizeof line) line[length++] = text[i];
         continue;
@@ -90,7 +90,7 @@ bool is_own_stack(const void* a, const void* b) {
       const char* at = line;
       const uintptr_t from = take_hex(at), to = take_hex(at);
       if (low < from || low >= to) continue;
-      found = true;
+      there = true;
       own = high < to && ((block >= from && block < to && high < block) || strstr(line, "[stack]"));
     }
   }
@@ -159,7 +159,7 @@ Jump next_jump(const char* name) {
   const dt::Startup& all = dt::startup();
   const uint32_t hash = dt::gnu_hash(name);
   for (unsigned i = all.first_after_tap; i < all.count; i++)
-    if (void* const found = dt::find_symbol(all.objects[i], name, hash)) return (Jump)found;
+    if (void* const function = dt::find_symbol(all.objects[i], name, hash)) return (Jump)function;
   return (Jump)dt::c_library_function(name);
 }
 

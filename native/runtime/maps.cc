@@ -340,9 +340,9 @@ bool look_by_watch(Thread* t, Map* m, uint64_t first, uint64_t last) {
   watch::Range run = {0, 0};  // in the mapping
   for (uint64_t from = start, until; from < end; from = until) {
     watch::Written parts[64];
-    const int found = watch::scan(from, end, parts, 64, &until);
-    if (found < 0) return false;
-    for (int i = 0; i < found; i++)
+    const int pages = watch::scan(from, end, parts, 64, &until);
+    if (pages < 0) return false;
+    for (int i = 0; i < pages; i++)
       if (!look_at_part(t, m, parts[i].start, parts[i].end, &run)) return false;
     if (until <= from) break;
   }

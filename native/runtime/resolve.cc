@@ -615,7 +615,7 @@ void* search(unsigned id) {
     struct Search {
       const char* name;
       uint32_t hash;
-      void* found;
+      void* address;
     } wanted = {name, gnu_hash(name), nullptr};
     each_object(
         [](dl_phdr_info* info, size_t, void* data) {
@@ -624,12 +624,12 @@ void* search(unsigned id) {
             if (info->dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
             Elf elf = read_elf(info->dlpi_addr, (const ElfW(Dyn)*)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr));
             if (elf.dynamic && !in_tap(elf.dynamic) && is_gl_library(elf.soname))
-              s->found = find_symbol(elf, s->name, s->hash);
+              s->address = find_symbol(elf, s->name, s->hash);
           }
-          return s->found ? 1 : 0;
+          return s->address ? 1 : 0;
         },
         &wanted);
-    at = wanted.found;
+    at = wanted.address;
   }
   return at;
 }
@@ -659,8 +659,8 @@ bool is_linked(unsigned id) {
       unsigned n = symbol_count(elf);
       for (unsigned k = 1; k < n; k++) {
         if (elf.symbols[k].st_shndx != SHN_UNDEF) continue;
-        int found = find_function(elf.strings + elf.symbols[k].st_name);
-        if (found >= 0) __atomic_fetch_or(&linked[found / 8], (uint8_t)(1u << found % 8), __ATOMIC_RELAXED);
+        int function = find_function(elf.strings + elf.symbols[k].st_name);
+        if (function >= 0) __atomic_fetch_or(&linked[function / 8], (uint8_t)(1u << function % 8), __ATOMIC_RELAXED);
       }
     }
     __atomic_store_n(&ready, 1u, __ATOMIC_RELEASE);
@@ -780,7 +780,7 @@ void* next_module_symbol(const char* name) {
     const char* name;
     uint32_t hash;
     bool behind;
-    void* found;
+    void* address;
   } wanted = {name, gnu_hash(name), false, nullptr};
   each_object(
       [](dl_phdr_info* info, size_t, void* data) {
@@ -792,12 +792,12 @@ void* next_module_symbol(const char* name) {
           if (in_tap(elf.dynamic))
             s->behind = true;
           else if (s->behind)
-            s->found = find_symbol(elf, s->name, s->hash);
+            s->address = find_symbol(elf, s->name, s->hash);
         }
-        return s->found ? 1 : 0;
+        return s->address ? 1 : 0;
       },
       &wanted);
-  return wanted.found;
+  return wanted.address;
 }
 
 namespace {

@@ -231,21 +231,21 @@ class Copier {
     driver::glEnable(GL_DEPTH_TEST);
     driver::glDepthFunc(GL_EQUAL);  // equal
     driver::glDepthMask(0);
-    const uint32_t* found = words(IF_FARTHEST, 0);
+    const uint32_t* passed = words(IF_FARTHEST, 0);
     driver::glDisable(GL_DEPTH_TEST);
     driver::glDepthMask(1);
     bind_(GL_DRAW_FRAMEBUFFER, framebuffers_[0]);
     driver::glFramebufferTexture2D(GL_DRAW_FRAMEBUFFER, point, GL_TEXTURE_2D, 0, 0);
-    return fine() ? found : nullptr;
+    return fine() ? passed : nullptr;
   }
   const uint32_t* stencils(uint32_t texture) {
     bind_texture_(GL_TEXTURE_2D, texture);
     driver::glTexParameteri(GL_TEXTURE_2D, GL_DEPTH_STENCIL_TEXTURE_MODE, GL_STENCIL_INDEX);
-    const uint32_t* found = fine() ? words(AS_INTEGERS, texture) : nullptr;
+    const uint32_t* read = fine() ? words(AS_INTEGERS, texture) : nullptr;
     bind_texture_(GL_TEXTURE_2D, texture);
     driver::glTexParameteri(GL_TEXTURE_2D, GL_DEPTH_STENCIL_TEXTURE_MODE, GL_DEPTH_COMPONENT);
     fine();
-    return found;
+    return read;
   }
   // What a texture reads as into which `values` were uploaded.
   const uint32_t* back(const Layout& l, const uint32_t* values) {
@@ -312,26 +312,24 @@ bool read_24_bits(Copier& copier, const Layout& l, uint32_t texture, uint32_t lo
   uint32_t* const wanted = (uint32_t*)malloc(count * 12);
   if (!wanted) return false;
   uint32_t *const words = wanted + count, *const farthest = wanted + 2 * count;
-  const uint32_t* found = copier.farthest(l, texture);
-  if (found) memcpy(farthest, found, count * 4), found = copier.words(Copier::AS_FLOATS, texture);
-  if (found) memcpy(wanted, found, count * 4);
+  const uint32_t* read = copier.farthest(l, texture);
+  if (read) memcpy(farthest, read, count * 4), read = copier.words(Copier::AS_FLOATS, texture);
+  if (read) memcpy(wanted, read, count * 4);
   // What it is not by the test of depth, it is not by any guess.
   auto bounded = [&](size_t i, uint32_t v) { return farthest[i] ? most : v < most ? v : most - 1; };
-  for (size_t i = 0; found && i < count; i++) {
+  for (size_t i = 0; read && i < count; i++) {
     const double f = as_float(wanted[i]);
     values[i] = bounded(i, f > 0 ? f < 1 ? (uint32_t)(f * MOST_OF_24_BITS + 0.5) : most : 0);
   }
   bool good = false;
-  for (int step = 0; found && step < MOST_TRIES && !good; step++) {
+  for (int step = 0; read && step < MOST_TRIES && !good; step++) {
     for (size_t i = 0; i < count; i++) words[i] = word(values[i]);
-    if (!(found = copier.back(l, words))) break;
+    if (!(read = copier.back(l, words))) break;
     good = true;
     for (size_t i = 0; i < count; i++)
-      if (found[i] != wanted[i]) {
+      if (read[i] != wanted[i]) {
         good = false;
-        values[i] = bounded(i, as_float(found[i]) < as_float(wanted[i]) ? values[i] + 1
-                               : values[i]                              ? values[i] - 1
-                                                                        : 0);
+        values[i] = bounded(i, as_float(read[i]) < as_float(wanted[i]) ? values[i] + 1 : values[i] ? values[i] - 1 : 0);
       }
   }
   const int sides[] = {-1, 1};
@@ -341,10 +339,10 @@ bool read_24_bits(Copier& copier, const Layout& l, uint32_t texture, uint32_t lo
       return (side < 0 ? !values[i] : values[i] == most) ? values[i] : values[i] + (uint32_t)side;
     };
     for (size_t i = 0; i < count; i++) words[i] = word(beside(i));
-    found = copier.back(l, words);
-    good = found != nullptr;
+    read = copier.back(l, words);
+    good = read != nullptr;
     for (size_t i = 0; good && i < count; i++)
-      good = beside(i) == values[i] || found[i] != wanted[i] || values[i] == most || beside(i) == most;
+      good = beside(i) == values[i] || read[i] != wanted[i] || values[i] == most || beside(i) == most;
   }
   free(wanted);
   return good;
@@ -457,17 +455,17 @@ uint32_t read_bytes_by_shader(const dt_target& w, Picture* picture) {
   if (!picture->make_room()) return DT_REFUSED_SIZE;
   const size_t count = (size_t)picture->width * picture->height;
   uint32_t* const wanted = (uint32_t*)malloc(count * 4);
-  const uint32_t* found = wanted ? copier.words(Copier::AS_BYTES, (uint32_t)w.name) : nullptr;
-  if (found) memcpy(wanted, found, count * 4);
+  const uint32_t* read = wanted ? copier.words(Copier::AS_BYTES, (uint32_t)w.name) : nullptr;
+  if (read) memcpy(wanted, read, count * 4);
   bool eight_bits = true;
-  for (size_t i = 0; found && i < count; i++) {
+  for (size_t i = 0; read && i < count; i++) {
     eight_bits = eight_bits && !(wanted[i] >> 16);
     if (w.format != GL_ALPHA) picture->pixels[i * components] = (uint8_t)wanted[i];
     if (w.format != GL_LUMINANCE) picture->pixels[i * components + components - 1] = (uint8_t)(wanted[i] >> 8);
   }
-  const uint32_t again = found && eight_bits ? copier.old_texture(l, picture->pixels) : 0;
-  found = again ? copier.words(Copier::AS_BYTES, again) : nullptr;
-  const bool same = found && !memcmp(found, wanted, count * 4);
+  const uint32_t again = read && eight_bits ? copier.old_texture(l, picture->pixels) : 0;
+  read = again ? copier.words(Copier::AS_BYTES, again) : nullptr;
+  const bool same = read && !memcmp(read, wanted, count * 4);
   free(wanted);
   return same ? 0 : +DT_REFUSED_FORMAT;
 }

@@ -108,10 +108,10 @@ void Contents::draw(const CallEvent& event, const DrawRow& row, const Node* surf
 
 // An upload from a buffer that a pass wrote is a copy.
 bool Contents::reads_a_pass(const CallEvent& event) {
-  bool found = false;
+  bool written = false;
   for (auto& access : event.accesses())
-    if (access.touch() == Touch::read) each(access, [&](Content& c, Location) { found |= c.writer != NEVER; });
-  return found;
+    if (access.touch() == Touch::read) each(access, [&](Content& c, Location) { written |= c.writer != NEVER; });
+  return written;
 }
 
 void Contents::call(const CallEvent& event) {

@@ -8,14 +8,14 @@ namespace dt::play {
 namespace {
 
 std::vector<std::string> words(const char* text) {
-  std::vector<std::string> found;
+  std::vector<std::string> out;
   for (const char* at = text; *at;) {
     const char* end = at;
     while (*end && *end != ' ') ++end;
-    found.emplace_back(at, end);
+    out.emplace_back(at, end);
     at = *end ? end + 1 : end;
   }
-  return found;
+  return out;
 }
 
 int slot_of(const Function& f, const std::string& word, bool wide) {
@@ -37,9 +37,9 @@ int slot_of(const Function& f, const std::string& word, bool wide) {
 std::vector<Mapping> map_functions(const Trace& trace) {
   std::unordered_map<std::string_view, int> known;
   for (unsigned i = 0; i < g_known_count; ++i) known.emplace(g_known[i].name, static_cast<int>(i));
-  std::vector<Mapping> found(trace.signatures.functions.size());
+  std::vector<Mapping> out(trace.signatures.functions.size());
   for (auto& f : trace.signatures.functions) {
-    Mapping& m = found[static_cast<size_t>(f.index)];
+    Mapping& m = out[static_cast<size_t>(f.index)];
     m.function = &f;
     if (f.id >= DT_FN_FIRST_TAP) {
       m.known = -1;
@@ -67,7 +67,7 @@ std::vector<Mapping> map_functions(const Trace& trace) {
     for (auto& word : words(k.w4)) whole = whole && (m.w4[n++] >= 0 || word == "=");
     if (!whole) m.known = -2;
   }
-  return found;
+  return out;
 }
 
 Feed::Feed(const Trace& trace, const std::vector<Mapping>& mapping, size_t window)

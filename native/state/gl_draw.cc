@@ -166,11 +166,11 @@ void read_program_textures(Machine& m, Node* p) {
   auto it = m.program_samplers.find(p);
   if (it == m.program_samplers.end()) return read_all_units(m);
   if (it->second.empty()) return;
-  size_t seen = 0, told = 0;
+  size_t seen = 0, stated = 0;
   uint64_t done = 0;
   for (auto& name : it->second) {  // a layout qualifier said where: ":3", or ":" for what could not be read
     if (name.empty() || isalnum(static_cast<unsigned char>(name[0])) || name[0] == '_') continue;
-    ++told;
+    ++stated;
     if (name[0] != ':') continue;
     if (name.size() == 1) return read_all_units(m);
     unsigned unit = static_cast<unsigned>(atoi(name.c_str() + 1));
@@ -192,7 +192,7 @@ void read_program_textures(Machine& m, Node* p) {
     double unit = u->real(f_uniform::value);
     if (unit >= 0 && unit < 64) done |= 1ull << static_cast<unsigned>(unit);
   }
-  if (seen + told < it->second.size()) done |= 1;
+  if (seen + stated < it->second.size()) done |= 1;
   for (unsigned i = 0; i < 64; ++i)
     if (done >> i & 1) read_unit(m, i);
   // Images that shaders read and write.

@@ -25,14 +25,14 @@ Node* current_program(Machine& m) {
 }
 
 std::vector<int64_t> attached(Machine& m, const Node* p) {
-  std::vector<int64_t> found;
+  std::vector<int64_t> names;
   const std::string& text = m.text_of(*p->at(f_program::shaders));
   for (size_t at = 0; at < text.size();) {
     size_t end = std::min(text.find(' ', at), text.size());
-    found.push_back(strtoll(text.substr(at, end - at).c_str(), nullptr, 10));
+    names.push_back(strtoll(text.substr(at, end - at).c_str(), nullptr, 10));
     at = end + 1;
   }
-  return found;
+  return names;
 }
 void set_attached(Machine& m, Node* p, std::vector<int64_t> list) {
   std::sort(list.begin(), list.end());

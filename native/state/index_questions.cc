@@ -103,14 +103,14 @@ bool Index::is_mirror(const Block& b, const FieldInfo& f, unsigned element) cons
 }
 
 std::vector<uint32_t> Index::near(std::string_view beginning) const {
-  std::vector<uint32_t> found;
+  std::vector<uint32_t> out;
   auto range = [&](std::string_view path, bool whole) {
     auto it = std::lower_bound(by_path.begin(), by_path.end(), path,
                                [&](uint32_t i, std::string_view p) { return path_of(blocks[i]) < p; });
     for (; it != by_path.end(); ++it) {
       std::string_view here = path_of(blocks[*it]);
       if (whole ? here != path : !here.starts_with(path)) break;
-      found.push_back(*it);
+      out.push_back(*it);
     }
   };
   // Nodes on the way have variables whose paths begin so, nodes behind it wholly do.
@@ -118,9 +118,9 @@ std::vector<uint32_t> Index::near(std::string_view beginning) const {
   for (size_t dot = beginning.find('.'); dot != beginning.npos; dot = beginning.find('.', dot + 1))
     range(beginning.substr(0, dot), true);
   range(beginning, false);
-  std::sort(found.begin(), found.end());
-  found.erase(std::unique(found.begin(), found.end()), found.end());
-  return found;
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
 }
 
 void Index::each(std::string_view pattern,

@@ -15,8 +15,8 @@ constexpr int64_t BATCH = 65536;
 
 // The name of an enumerant, its number in hexadecimal where it has none.
 std::string enum_name(const char* group, uint32_t value) {
-  const char* found = enum_text(group, value);
-  if (found) return found;
+  const char* name = enum_text(group, value);
+  if (name) return name;
   char hex[16];
   snprintf(hex, sizeof hex, "0x%x", value);
   return hex;
@@ -162,10 +162,10 @@ class DrawSource : public BatchSource {
     uint32_t at = d.lists;
     auto list = [&] {
       uint32_t n = at < i.numbers.size() ? i.numbers[at] : 0;
-      std::span<const uint32_t> found =
+      std::span<const uint32_t> part =
           n <= i.numbers.size() - at - 1 ? i.numbers.subspan(at + 1, n) : std::span<const uint32_t>();
       at += 1 + n;
-      return found;
+      return part;
     };
     auto textures = list(), buffers = list(), targets = list();
     row.buffers = std::vector<uint64_t>(buffers.begin(), buffers.end());

@@ -141,7 +141,7 @@ void Machine::place(Node* node) {
   blocks_.push_back(node);
 }
 
-Node* Machine::add(const ClassInfo& cls, Node* parent, unsigned collection, uint64_t key, bool found) {
+Node* Machine::add(const ClassInfo& cls, Node* parent, unsigned collection, uint64_t key, bool old) {
   Node& n = pool_.emplace_back();
   n.cls = &cls;
   n.parent = parent;
@@ -162,12 +162,12 @@ Node* Machine::add(const ClassInfo& cls, Node* parent, unsigned collection, uint
     }
   }
   // What was there all along, and is looked at for the first time, was not made by this call.
-  if (!found) log(n.base, cls.locations, Touch::write);
+  if (!old) log(n.base, cls.locations, Touch::write);
   if (visitor_) visitor_->created(n);
   for (unsigned i = 0; i < cls.child_count; ++i) {
     const ChildInfo& child = cls.children[i];
-    for (unsigned k = 0; k < child.made; ++k) add(g_classes[child.of], &n, i, k, found);
-    for (unsigned k = 0; k < child.key_count; ++k) add(g_classes[child.of], &n, i, child.keys[k], found);
+    for (unsigned k = 0; k < child.made; ++k) add(g_classes[child.of], &n, i, k, old);
+    for (unsigned k = 0; k < child.key_count; ++k) add(g_classes[child.of], &n, i, child.keys[k], old);
   }
   return &n;
 }

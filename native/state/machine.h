@@ -370,7 +370,7 @@ class Machine {
 
  private:
   friend void natives_call(Machine&, const Function&, const FunctionColumns&, uint32_t);
-  Node* add(const ClassInfo& cls, Node* parent, unsigned collection, uint64_t key, bool found = false);
+  Node* add(const ClassInfo& cls, Node* parent, unsigned collection, uint64_t key, bool old = false);
   void place(Node* node);
   void apply(play::Decoded* chunk, uint32_t record);
   struct VgContext {

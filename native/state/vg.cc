@@ -548,19 +548,19 @@ void vg_draw_glyph(Machine& m, int64_t font, int64_t index, int64_t modes) {
   vg_pen(m, font, {static_cast<uint64_t>(static_cast<uint32_t>(index))}, {}, {});
 }
 void vg_draw_glyphs(Machine& m, int64_t font, int64_t count, Array indices, Array x, Array y, int64_t modes) {
-  std::vector<uint64_t> found;
+  std::vector<uint64_t> names;
   if (count <= 0 || indices.count() < static_cast<uint64_t>(count)) return m.refuse();
   for (uint64_t i = 0; i < static_cast<uint64_t>(count); ++i)
-    found.push_back(static_cast<uint32_t>(indices.integer(i)));
-  draw_glyphs(m, font, found, modes);
+    names.push_back(static_cast<uint32_t>(indices.integer(i)));
+  draw_glyphs(m, font, names, modes);
   std::vector<double> by_x, by_y;
   auto numbers = [&](Array a, std::vector<double>& to) {
-    if (!a.address || a.count() < found.size()) return;
-    for (uint64_t i = 0; i < found.size(); ++i) to.push_back(a.at(i).floating());
+    if (!a.address || a.count() < names.size()) return;
+    for (uint64_t i = 0; i < names.size(); ++i) to.push_back(a.at(i).floating());
   };
   numbers(x, by_x);
   numbers(y, by_y);
-  vg_pen(m, font, found, by_x, by_y);
+  vg_pen(m, font, names, by_x, by_y);
 }
 void vg_pen(Machine& m, int64_t font_name, const std::vector<uint64_t>& indices, const std::vector<double>& x,
             const std::vector<double>& y) {

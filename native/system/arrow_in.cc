@@ -87,9 +87,9 @@ int TableReader::find(std::string_view name) const {
 }
 
 int TableReader::need(std::string_view name) const {
-  int found = find(name);
-  if (found < 0) throw Error(DT_E_ARGUMENT, "the table has no column " + std::string(name));
-  return found;
+  int column = find(name);
+  if (column < 0) throw Error(DT_E_ARGUMENT, "the table has no column " + std::string(name));
+  return column;
 }
 
 bool TableReader::next() {

@@ -120,8 +120,8 @@ class CtfLane : public Lane {
   const std::vector<Put>* puts(const Event& e) {
     if (&e != last_event_) {
       static const std::vector<Put> none;
-      auto found = ready_->puts.find(&e);
-      last_puts_ = found == ready_->puts.end() ? &none : &found->second;
+      auto it = ready_->puts.find(&e);
+      last_puts_ = it == ready_->puts.end() ? &none : &it->second;
       last_event_ = &e;
     }
     return last_puts_;

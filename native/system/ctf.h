@@ -86,8 +86,8 @@ struct StreamClass {
   std::vector<Event> events;
   const Event* find(uint64_t id) const {
     if (id < by_id.size()) return by_id[id] < 0 ? nullptr : &events[static_cast<size_t>(by_id[id])];
-    auto found = by_large_id.find(id);
-    return found == by_large_id.end() ? nullptr : &events[static_cast<size_t>(found->second)];
+    auto it = by_large_id.find(id);
+    return it == by_large_id.end() ? nullptr : &events[static_cast<size_t>(it->second)];
   }
 };
 struct Clock {

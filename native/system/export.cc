@@ -271,14 +271,14 @@ class PerfettoWriter {
 
   uint64_t intern(std::unordered_map<std::string, uint64_t>& known, std::string_view word, uint32_t field,
                   Message& interned) {
-    auto [found, is_new] = known.try_emplace(std::string(word), known.size() + 1);
+    auto [place, is_new] = known.try_emplace(std::string(word), known.size() + 1);
     if (is_new) {
       Message entry;
-      entry.number(1, found->second);
+      entry.number(1, place->second);
       entry.text(2, word);
       interned.message(field, entry);
     }
-    return found->second;
+    return place->second;
   }
 
   void event(int64_t t, uint64_t type, uint64_t uuid, const Span* span, Arrows& arrows) {
@@ -294,10 +294,10 @@ class PerfettoWriter {
         note.number(4, static_cast<uint64_t>(span->request));
         e.message(4, note);
       }
-      if (auto found = arrows.out.find(span->id); found != arrows.out.end())
-        for (auto id : found->second) e.fixed(47, id);
-      if (auto found = arrows.in.find(span->id); found != arrows.in.end())
-        for (auto id : found->second) e.fixed(48, id);
+      if (auto it = arrows.out.find(span->id); it != arrows.out.end())
+        for (auto id : it->second) e.fixed(47, id);
+      if (auto it = arrows.in.find(span->id); it != arrows.in.end())
+        for (auto id : it->second) e.fixed(48, id);
     }
     send(t, e, interned);
   }
@@ -416,8 +416,8 @@ class ChromeWriter {
   }
   static const std::vector<uint64_t>& ids(const std::unordered_map<int64_t, std::vector<uint64_t>>& map, int64_t id) {
     static const std::vector<uint64_t> none;
-    auto found = map.find(id);
-    return found == map.end() ? none : found->second;
+    auto it = map.find(id);
+    return it == map.end() ? none : it->second;
   }
 
   void count(size_t track, int64_t t, double value) {

@@ -139,14 +139,14 @@ uint32_t Output::intern(std::string_view word) {
   auto& slot = recent_[h >> 56];
   if (slot.used && words_[slot.word] == word) return slot.word;
   std::string key(word);
-  auto [found, is_new] = word_of_.try_emplace(key, static_cast<uint32_t>(words_.size()));
+  auto [it, is_new] = word_of_.try_emplace(key, static_cast<uint32_t>(words_.size()));
   if (is_new) {
     std::string valid = valid_utf8(word);
     // The recent slot compares with what is kept: only words that were valid come back through it.
     words_.push_back(std::move(valid));
   }
-  slot = {found->second, true};
-  return found->second;
+  slot = {it->second, true};
+  return it->second;
 }
 
 void Output::one_integer(int at, uint64_t bits, bool is_signed) {
@@ -351,14 +351,14 @@ void Trace::scan() {
     for (auto& [key, noted] : noted_) noted.more = 0, noted.rest = {};
   }
   uint64_t began = generation.load();
-  std::vector<uint64_t> found(classes.size());
+  std::vector<uint64_t> by_class(classes.size());
   int64_t low = k_last, high = k_first;
   uint64_t backwards = 0, checks = 0;
   int64_t back_at = k_first;
   for (auto& lane : lanes()) {
     int64_t before = k_first;
     while (lane->next()) {
-      ++found[lane->cls];
+      ++by_class[lane->cls];
       if (lane->t < before) {
         if (!backwards++) back_at = lane->t;
       } else {
@@ -373,7 +373,7 @@ void Trace::scan() {
   if (backwards)
     note({"order", "events", std::to_string(backwards) + " events are older than one before them in the same stream",
           backwards, back_at, k_last});
-  counts = std::move(found);
+  counts = std::move(by_class);
   first = low;
   last = high;
   scanned_ = true;
@@ -432,9 +432,9 @@ std::vector<uint32_t> chosen_classes(Trace& trace, const Request& request, Outpu
       if (!request.all_fields || trace.counts[i]) chosen.push_back(i);
   } else {
     for (auto& name : request.names) {
-      auto found = trace.names().find(name);
-      if (found == trace.names().end()) continue;
-      for (auto cls : found->second)
+      auto it = trace.names().find(name);
+      if (it == trace.names().end()) continue;
+      for (auto cls : it->second)
         if (!out.wanted[cls]) {
           chosen.push_back(cls);
           out.wanted[cls] = 1;
@@ -444,13 +444,13 @@ std::vector<uint32_t> chosen_classes(Trace& trace, const Request& request, Outpu
   return chosen;
 }
 
-// Where the class has what a wish asks for, nullptr: nowhere. `found` becomes its type.
-int* slot_of(const Request::Wish& wish, const EventClass& c, Output::Class& plan, ColumnType& found) {
+// Where the class has what a wish asks for, nullptr: nowhere. `type` becomes its type.
+int* slot_of(const Request::Wish& wish, const EventClass& c, Output::Class& plan, ColumnType& type) {
   int* slot = nullptr;
   for (auto& source : wish.sources) {
     const Base* base = base_called(source);
     if (base) {
-      if (*base == base_comm) found = {Type::dictionary, Type::u64};
+      if (*base == base_comm) type = {Type::dictionary, Type::u64};
       slot = c.base[*base] >= 0 ? &plan.target[static_cast<size_t>(c.base[*base])] : &plan.base[*base];
       break;
     }
@@ -459,7 +459,7 @@ int* slot_of(const Request::Wish& wish, const EventClass& c, Output::Class& plan
     for (size_t f = 0; f < c.fields.size(); ++f)
       if (!c.fields[f].name.empty() && (c.fields[f].name == name || c.fields[f].name == source)) {
         slot = &plan.target[f];
-        found = c.fields[f].type;
+        type = c.fields[f].type;
         break;
       }
     if (slot) break;
@@ -508,10 +508,10 @@ std::unique_ptr<Output> make_output(Trace& trace, const Request& request) {
     };
     for (auto cls : chosen) {
       auto& plan = out->classes[cls];
-      ColumnType found{Type::i32, Type::u64};
-      int* slot = slot_of(wish, trace.classes[cls], plan, found);
+      ColumnType column_type{Type::i32, Type::u64};
+      int* slot = slot_of(wish, trace.classes[cls], plan, column_type);
       if (!slot) continue;
-      hold(found);
+      hold(column_type);
       plan.next[static_cast<size_t>(column)] = *slot;
       *slot = column;
     }

@@ -206,8 +206,8 @@ bool scheduler_pairs(View name, View args, std::vector<Pair>& out) {
 // job's, the second what it waits for.
 void split_fences(std::vector<Pair>& out) {
   const View names[2][2] = {{"fence_context", "fence_seqno"}, {"ctx", "seqno"}};
-  size_t found = 0;
-  for (size_t i = 0; i < out.size() && found < 2; ++i) {
+  size_t pairs = 0;
+  for (size_t i = 0; i < out.size() && pairs < 2; ++i) {
     if (out[i].key != "fence") continue;
     View value = out[i].value.substr(0, out[i].value.find(' '));
     size_t colon = value.find(':');
@@ -216,9 +216,9 @@ void split_fences(std::vector<Pair>& out) {
     if (colon == View::npos || !integer_of(value.substr(0, colon), &bits, &negative) ||
         !integer_of(value.substr(colon + 1), &bits, &negative))
       continue;
-    out[i] = {names[found][0], value.substr(0, colon)};
-    out.push_back({names[found][1], value.substr(colon + 1)});
-    ++found;
+    out[i] = {names[pairs][0], value.substr(0, colon)};
+    out.push_back({names[pairs][1], value.substr(colon + 1)});
+    ++pairs;
   }
 }
 
@@ -362,13 +362,13 @@ class Lines : public IndexedTrace {
       if (!parse(line, &l)) {
         if (!other_line(line, before) && !html && !other++) first_other = lines;
       } else {
-        auto found = class_of.find(l.name);
-        if (found == class_of.end()) {
-          found = class_of.emplace(std::string(l.name), add_class(valid_utf8(l.name))).first;
+        auto it = class_of.find(l.name);
+        if (it == class_of.end()) {
+          it = class_of.emplace(std::string(l.name), add_class(valid_utf8(l.name))).first;
           seen.emplace_back();
           keys_.emplace_back();
         }
-        uint32_t cls = found->second;
+        uint32_t cls = it->second;
         places[0].push_back({l.t, at, cls, l.cpu});
         before = l.t;
         pairs_of(l.name, l.args, pairs);

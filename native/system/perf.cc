@@ -116,8 +116,8 @@ class Perf : public IndexedTrace {
         if (first.sample_type & bit) where += 8;
     }
     if (where + 8 > size) return nullptr;
-    auto found = attribute_of_.find(u64(at + where));
-    return found == attribute_of_.end() ? nullptr : &attributes_[found->second];
+    auto it = attribute_of_.find(u64(at + where));
+    return it == attribute_of_.end() ? nullptr : &attributes_[it->second];
   }
 
   // The sample that stands at `at` (whole: its size was checked).
@@ -282,10 +282,10 @@ class Perf : public IndexedTrace {
 
   std::string_view comm_of(int64_t tid, int64_t t) const {
     if (!tid) return "swapper";
-    auto found = comms_.find(tid);
-    if (found == comms_.end()) return {};
-    const std::string* name = &found->second.front().second;
-    for (auto& [since, text] : found->second) {
+    auto it = comms_.find(tid);
+    if (it == comms_.end()) return {};
+    const std::string* name = &it->second.front().second;
+    for (auto& [since, text] : it->second) {
       if (since > t) break;
       name = &text;
     }

@@ -86,8 +86,8 @@ class Perfetto : public IndexedTrace {
   };
 
   uint32_t called(const char* name) const {
-    auto found = names().find(name);
-    return found == names().end() ? UINT32_MAX : found->second[0];
+    auto it = names().find(name);
+    return it == names().end() ? UINT32_MAX : it->second[0];
   }
 
   // ---- reading ----------------------------------------------------------------------------------
@@ -354,18 +354,18 @@ class Perfetto : public IndexedTrace {
       }
       if (!field.empty()) fields.push_back({field, {type, Type::u64}});
     }
-    auto found = generic_.find(name);
-    if (found == generic_.end()) {
+    auto it = generic_.find(name);
+    if (it == generic_.end()) {
       if (generic_.size() > 100000) return generic_.begin()->second;
-      found = generic_.emplace(name, add_class(name)).first;
+      it = generic_.emplace(name, add_class(name)).first;
     }
-    auto& have = classes[found->second].fields;
+    auto& have = classes[it->second].fields;
     for (auto& field : fields) {
       bool known = false;
       for (auto& f : have) known |= f.name == field.name;
       if (!known && have.size() < 256) have.push_back(field);
     }
-    return found->second;
+    return it->second;
   }
 
   void compact(View data, int32_t cpu) {
@@ -470,15 +470,15 @@ class Perfetto : public IndexedTrace {
       out.comm("swapper");
       return;
     }
-    auto found = threads_.find(tid);
-    if (found == threads_.end()) return;
-    if (found->second.second >= 0) out.base(base_pid, found->second.second);
-    if (!found->second.first.empty()) out.comm(found->second.first);
+    auto it = threads_.find(tid);
+    if (it == threads_.end()) return;
+    if (it->second.second >= 0) out.base(base_pid, it->second.second);
+    if (!it->second.first.empty()) out.comm(it->second.first);
   }
 
   View process(int64_t pid) const {
-    auto found = threads_.find(pid);
-    return found == threads_.end() ? View() : View(found->second.first);
+    auto it = threads_.find(pid);
+    return it == threads_.end() ? View() : View(it->second.first);
   }
 
   static void put(Output& out, int column, Type type, const Proto& p, bool zigzag) {
@@ -507,9 +507,9 @@ class Perfetto : public IndexedTrace {
   }
 
   void emit_fields(Output& out, uint32_t cls, View body) {
-    auto found = events_.find(number_of_[cls]);
-    if (found == events_.end()) return;
-    auto& fields = found->second.fields;
+    auto it = events_.find(number_of_[cls]);
+    if (it == events_.end()) return;
+    auto& fields = it->second.fields;
     auto& info = classes[cls].fields;
     // What is zero may be left out of a message.
     std::vector<bool> seen(fields.size());

@@ -56,8 +56,8 @@ struct PerfettoGpu::Event {
 };
 
 uint32_t PerfettoGpu::class_of(const char* name, std::initializer_list<std::pair<const char*, Type>> fields) {
-  auto found = class_of_.find(name);
-  if (found != class_of_.end()) return found->second;
+  auto it = class_of_.find(name);
+  if (it != class_of_.end()) return it->second;
   std::vector<FieldInfo> all;
   for (auto& [field, type] : fields) all.push_back({field, {type, Type::u64}});
   return class_of_.emplace(name, add_(name, std::move(all))).first->second;
@@ -65,8 +65,8 @@ uint32_t PerfettoGpu::class_of(const char* name, std::initializer_list<std::pair
 
 uint64_t PerfettoGpu::word(View text) {
   if (text.empty()) return k_no_word;
-  auto found = word_of_.find(std::string(text));
-  if (found != word_of_.end()) return found->second;
+  auto it = word_of_.find(std::string(text));
+  if (it != word_of_.end()) return it->second;
   if (words_.size() >= k_most_words) return k_no_word;
   words_.push_back(valid_utf8(text));
   word_of_.emplace(text, words_.size() - 1);
@@ -151,8 +151,8 @@ void PerfettoGpu::stage(const GpuPacket& p, const Sequence& s) {
           count);
   Proto f(p.body);
   auto named = [&](uint64_t iid) {
-    auto found = s.specifications.find(iid);
-    return found == s.specifications.end() ? k_no_word : found->second;
+    auto it = s.specifications.find(iid);
+    return it == s.specifications.end() ? k_no_word : it->second;
   };
   std::string more;
   uint64_t owner = 0;
@@ -171,8 +171,8 @@ void PerfettoGpu::stage(const GpuPacket& p, const Sequence& s) {
         break;
       case 5: {
         e.set(context, f.value);
-        auto found = s.processes.find(f.value);
-        if (found != s.processes.end()) owner = found->second;
+        auto it = s.processes.find(f.value);
+        if (it != s.processes.end()) owner = it->second;
         break;
       }
       case 6: append(more, pair_of(f.bytes), ' '); break;
@@ -221,25 +221,25 @@ void PerfettoGpu::specifications(View data) {
 
 void PerfettoGpu::counters(const GpuPacket& p) {
   enum { gpu_id, counter_id, name, value, unit, count };
-  std::vector<View> found;
+  std::vector<View> counters;
   uint64_t gpu = 0;
   bool interned = false;
   Proto f(p.body);
   while (f.next()) {
     if (f.field == 1 && f.wire == 2) describe(f.bytes);
-    if (f.field == 2 && f.wire == 2) found.push_back(f.bytes);
+    if (f.field == 2 && f.wire == 2) counters.push_back(f.bytes);
     if (f.field == 3) gpu = f.value;
     if (f.field == 4) interned = true;
   }
   cut_ += f.cut;
   if (interned) {
-    of_descriptor_ += found.size();
+    of_descriptor_ += counters.size();
     return;
   }
-  if (found.empty()) return;
+  if (counters.empty()) return;
   uint32_t cls = class_of(
       "gpu_counter", {{"gpu_id", k_i32}, {"counter_id", k_u32}, {"name", k_text}, {"value", k_f64}, {"unit", k_text}});
-  for (View one : found) {
+  for (View one : counters) {
     Event e(cls, count);
     Proto c(one);
     uint64_t id = 0;
@@ -314,8 +314,8 @@ void PerfettoGpu::memory(const GpuPacket& p, const Sequence& s) {
       case 5: e.set(address, f.value); break;
       case 6: e.set(size, f.value); break;
       case 7: {
-        auto found = s.functions.find(f.value);
-        if (found != s.functions.end()) e.set(caller, found->second);
+        auto it = s.functions.find(f.value);
+        if (it != s.functions.end()) e.set(caller, it->second);
         break;
       }
       case 8: e.set(scope, word(one_of(k_scopes, f.value))); break;
@@ -420,9 +420,9 @@ bool PerfettoGpu::to_common(const Row& row, const std::function<int64_t(int64_t)
     *t = row.clock == k_mono ? row.t : to_mono(row.t);
     return true;
   }
-  auto found = points_.find(row.clock);
-  if (found == points_.end()) return false;
-  auto& list = found->second;
+  auto it = points_.find(row.clock);
+  if (it == points_.end()) return false;
+  auto& list = it->second;
   auto after = std::upper_bound(list.begin(), list.end(), Point{row.t, 0, 1, true});
   const Point& point = after == list.begin() ? *after : *std::prev(after);
   int64_t since, at;
@@ -470,8 +470,8 @@ View PerfettoGpu::text_of(uint64_t value, const std::function<View(int64_t)>& pr
     case is_stage: index = number < stages_.size() ? stages_[number] : k_no_word; break;
     case is_counter:
     case is_unit: {
-      auto found = specs_.find(number);
-      if (found != specs_.end()) index = value >> 56 == is_unit ? found->second.unit : found->second.name;
+      auto it = specs_.find(number);
+      if (it != specs_.end()) index = value >> 56 == is_unit ? it->second.unit : it->second.name;
       if (index == k_no_word && value >> 56 == is_counter) return *made = "counter " + std::to_string(number);
       break;
     }

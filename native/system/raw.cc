@@ -111,10 +111,10 @@ void RawEvents::emit_thread(Output& out, int64_t tid) const {
     out.base(base_pid, 0);
     return;
   }
-  auto found = threads_.find(tid);
-  if (found == threads_.end()) return;
-  if (!found->second.name.empty()) out.comm(found->second.name);
-  if (found->second.process >= 0) out.base(base_pid, found->second.process);
+  auto it = threads_.find(tid);
+  if (it == threads_.end()) return;
+  if (!it->second.name.empty()) out.comm(it->second.name);
+  if (it->second.process >= 0) out.base(base_pid, it->second.process);
 }
 
 }  // namespace dt::kernel

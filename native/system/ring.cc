@@ -72,12 +72,12 @@ class RingLane : public Lane {
           corrupt("a record of " + std::to_string(size_) + " bytes");
           continue;
         }
-        int found = ring_.events.class_of(type);
-        if (found < 0) {
+        int number = ring_.events.class_of(type);
+        if (number < 0) {
           ring_.note({"unknown", stream_.name, "events of the type " + std::to_string(type) + " are not described", 0});
           continue;
         }
-        cls = static_cast<uint32_t>(found);
+        cls = static_cast<uint32_t>(number);
         t = ring_.ns(clock_);
         if (t >= end) return false;
         if (t >= begin && (!wanted || wanted[cls])) return true;

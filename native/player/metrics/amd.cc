@@ -46,14 +46,14 @@ struct Group {
 
 // What the driver has, as the current context says it. Asked once for the plan, where there may be ten thousand.
 std::map<uint32_t, Group> monitor_groups() {
-  std::map<uint32_t, Group> found;
+  std::map<uint32_t, Group> by_id;
   int count = 0;
   driver::glGetPerfMonitorGroupsAMD(&count, 0, nullptr);
-  if (count <= 0 || count > 4096) return found;
+  if (count <= 0 || count > 4096) return by_id;
   std::vector<uint32_t> groups(static_cast<size_t>(count));
   driver::glGetPerfMonitorGroupsAMD(&count, static_cast<int>(groups.size()), groups.data());
   for (uint32_t id : groups) {
-    Group& g = found[id];
+    Group& g = by_id[id];
     g.name = name_of(
         [&](int room, int* length, char* text) { driver::glGetPerfMonitorGroupStringAMD(id, room, length, text); });
     int n = 0;
@@ -83,7 +83,7 @@ std::map<uint32_t, Group> monitor_groups() {
     }
   }
   drain_errors();
-  return found;
+  return by_id;
 }
 
 const std::map<uint32_t, Group>& known_groups() { return once_a_context<monitor_groups>(); }
@@ -356,14 +356,14 @@ class Amd : public ExtensionBackend {
  public:
   Amd() : ExtensionBackend("amd", "GL_AMD_performance_monitor", "counters") {}
   std::vector<Offer> offers() override {
-    std::vector<Offer> found;
+    std::vector<Offer> out;
     for (auto& [group, g] : known_groups())
       for (auto& [counter, c] : g.counters) {
         const char* type = c.type == GL_PERCENTAGE_AMD ? "percent" : c.type == GL_FLOAT ? "mean" : "counter";
-        found.push_back(
+        out.push_back(
             {spec_of(group, counter), g.name, c.name, type, c.type == GL_PERCENTAGE_AMD ? "percent" : "", "", c.most});
       }
-    return found;
+    return out;
   }
   size_t room_of(const std::string& group) override {
     auto it = known_groups().find(static_cast<uint32_t>(strtoul(group.c_str(), nullptr, 10)));

@@ -120,19 +120,19 @@ class Cpu : public Backend {
   bool per_context() const override { return false; }
   std::string reason() override { return ""; }
   std::vector<Offer> offers() override {
-    std::vector<Offer> found;
-    for (auto& k : CPU_METRICS) found.push_back({k.spec, k.group, k.spec, k.type, k.unit, ""});
-    return found;
+    std::vector<Offer> out;
+    for (auto& k : CPU_METRICS) out.push_back({k.spec, k.group, k.spec, k.type, k.unit, ""});
+    return out;
   }
   std::unique_ptr<Source> source(const std::vector<RequestedMetric>& all, const std::vector<int>& numbers,
                                  std::string& why) override {
     std::vector<CpuFigure> what;
     for (int n : numbers) {
-      const CpuMetric* found = nullptr;
+      const CpuMetric* metric = nullptr;
       for (auto& k : CPU_METRICS)
-        if (all[static_cast<size_t>(n)].spec == k.spec) found = &k;
-      if (!found) return why = "there is no " + all[static_cast<size_t>(n)].spec, nullptr;
-      what.push_back(found->what);
+        if (all[static_cast<size_t>(n)].spec == k.spec) metric = &k;
+      if (!metric) return why = "there is no " + all[static_cast<size_t>(n)].spec, nullptr;
+      what.push_back(metric->what);
     }
     return std::make_unique<CpuSource>(numbers, std::move(what));
   }

@@ -22,10 +22,10 @@ std::string folder() {
 
 // The sum over the clients of this process, by key. A client that several files stand for counts once.
 std::map<std::string, double> client_usage() {
-  std::map<std::string, double> found;
+  std::map<std::string, double> sums;
   std::set<std::string> clients;
   DIR* dir = opendir(folder().c_str());
-  if (!dir) return found;
+  if (!dir) return sums;
   while (dirent* entry = readdir(dir)) {
     if (entry->d_name[0] < '0' || entry->d_name[0] > '9') continue;
     std::ifstream file(folder() + "/" + entry->d_name);
@@ -49,10 +49,10 @@ std::map<std::string, double> client_usage() {
       values[key] = number * (unit == "KiB" ? 1024.0 : unit == "MiB" ? 1048576.0 : unit == "GiB" ? 1073741824.0 : 1.0);
     }
     if (values.empty() || (!client.empty() && !clients.insert(device + client).second)) continue;
-    for (auto& [key, value] : values) found[key] += value;
+    for (auto& [key, value] : values) sums[key] += value;
   }
   closedir(dir);
-  return found;
+  return sums;
 }
 
 bool is_gauge(const std::string& key) { return !key.starts_with("engine-") && !key.starts_with("cycles-"); }
@@ -104,20 +104,20 @@ class Drm : public Backend {
                : "";
   }
   std::vector<Offer> offers() override {
-    std::vector<Offer> found;
+    std::vector<Offer> out;
     for (auto& [key, value] : client_usage()) {
       size_t dash = key.find('-');
       std::string kind = key.substr(0, dash);
-      found.push_back({key, kind, key.substr(dash + 1),
-                       is_gauge(key)      ? "gauge"
-                       : kind == "engine" ? "duration"
-                                          : "counter",
-                       is_gauge(key)      ? "bytes"
-                       : kind == "engine" ? "ns"
-                                          : "count",
-                       ""});
+      out.push_back({key, kind, key.substr(dash + 1),
+                     is_gauge(key)      ? "gauge"
+                     : kind == "engine" ? "duration"
+                                        : "counter",
+                     is_gauge(key)      ? "bytes"
+                     : kind == "engine" ? "ns"
+                                        : "count",
+                     ""});
     }
-    return found;
+    return out;
   }
   std::string group_of(const std::string&) override { return "all"; }
   std::unique_ptr<Source> source(const std::vector<RequestedMetric>& all, const std::vector<int>& numbers,

@@ -74,7 +74,7 @@ uint32_t textured_units() {
   // GL_MAX_TEXTURE_UNITS
   int units = driver::glActiveTexture ? std::clamp(integer(GL_MAX_TEXTURE_UNITS), 1, 32) : 1,
       active = driver::glActiveTexture ? integer(GL_ACTIVE_TEXTURE) : 0;
-  uint32_t found = 0;
+  uint32_t textures = 0;
   for (int i = 0; i < units; ++i) {
     if (driver::glActiveTexture) driver::glActiveTexture(GL_TEXTURE0 + static_cast<uint32_t>(i));
     bool on = false;
@@ -83,11 +83,11 @@ uint32_t textured_units() {
       on = on || ((!es || target == GL_TEXTURE_2D ||
                    (target == GL_TEXTURE_CUBE_MAP && has_extension("GL_OES_texture_cube_map"))) &&
                   driver::glIsEnabled(target));
-    found += on;
+    textures += on;
   }
   if (driver::glActiveTexture) driver::glActiveTexture(static_cast<uint32_t>(active));
   drain_errors();
-  return found;
+  return textures;
 }
 
 void StorageBinding::take() {

@@ -114,7 +114,7 @@ void FragmentSource::end() {
   if (frame_->why) p.overdraw.why = frame_->why;
   // What is drawn so far is known when the last of its pictures is read.
   auto last = std::find_if(s.jobs.rbegin(), s.jobs.rend(), [&](const Job& j) { return j.frame == frame_; });
-  if (last != s.jobs.rend()) last->told.push_back(&p), p.unread = true;
+  if (last != s.jobs.rend()) last->dependents.push_back(&p), p.unread = true;
 }
 
 void FragmentSource::collect(Sink& to, bool wait) {

@@ -159,7 +159,7 @@ class FragmentSource : public Source {
     Count Drawn::* steps = nullptr;                                // and that of the steps
     bool samples_too = false;                                      // these pass, too
     Count Drawn::* samples = nullptr;                              // LISTED as SAMPLES: how many are covered
-    std::vector<Pending*> told;  // whose sums of the frame include this picture and none behind it
+    std::vector<Pending*> dependents;  // whose sums of the frame include this picture and none behind it
   };
   struct Target {
     uint32_t draw = 0, read = 0, format = 0;
@@ -346,7 +346,8 @@ class FragmentSource : public Source {
   Job new_job(State& s, const Target& t, bool pictured);
   static void depth_format(uint32_t framebuffer, int& bits, int& type);
   // Draws into a private framebuffer without depth, where each fragment adds one to the stencil buffer. `whole`:
-  // nothing but the shader may leave fragments out, and with `bare` not even that. nullptr, or why it cannot be told.
+  // nothing but the shader may leave fragments out, and with `bare` not even that. nullptr, or why it cannot be
+  // dependents.
   const char* count_in_stencil(State& s, const Target& t, Draw& draw, uint32_t program, bool bare, bool whole, Job job);
   // Draws with the stencil test on, and as it was afterwards.
   static const char* counting_stencil(const std::function<const char*()>& draw);
@@ -383,7 +384,7 @@ class FragmentSource : public Source {
   const char* read_steps(State& s, const Job& job, uint64_t& sum);
   // Draws into the private framebuffer, with a copy of the program's depth, where each fragment that passes adds one to
   // its pixel, and tells `row` of those that are not zero: where they begin, and how many. nullptr, or why it cannot be
-  // told.
+  // dependents.
   // What a draw leaves in the stencil of a framebuffer like `made`, for a draw into `t`; `draw` clears and draws.
   const char* counted_in_stencil(State& s, const Target& made, const Target& t, const Row& row,
                                  const std::function<const char*()>& draw);
@@ -424,7 +425,7 @@ class FragmentSource : public Source {
   // The same counts as count_in_stencil() has, row by row.
   const char* mask_in_stencil(State& s, const Target& t, Draw& draw, uint32_t program, bool bare, bool whole,
                               const Row& row);
-  static Row& also_counted();  // is told of rows, too
+  static Row& also_counted();  // is dependents of rows, too
   // Tells `row` of each row of counts: where it begins, and how many.
   static const char* read_counts(State& s, const int* box, const Row& row, size_t channels = 1);
   // Of the framebuffer that is bound for it, without gaps.

@@ -83,16 +83,16 @@ class Fragments : public Backend {
   Fragments() : Backend("fragments") {}
   std::string reason() override { return current_context() ? "" : "there is no context"; }
   std::vector<Offer> offers() override {
-    std::vector<Offer> found;
+    std::vector<Offer> out;
     for (auto& k : FRAGMENT_METRICS)
-      if (no_metric(k.what).empty()) found.push_back({k.spec, k.group, k.spec, "", k.unit, ""});
-    return found;
+      if (no_metric(k.what).empty()) out.push_back({k.spec, k.group, k.spec, "", k.unit, ""});
+    return out;
   }
   std::vector<std::pair<std::string, std::string>> refusals() override {
-    std::vector<std::pair<std::string, std::string>> found;
+    std::vector<std::pair<std::string, std::string>> out;
     for (auto& k : FRAGMENT_METRICS)
-      if (std::string why = no_metric(k.what); !why.empty()) found.emplace_back(k.spec, why);
-    return found;
+      if (std::string why = no_metric(k.what); !why.empty()) out.emplace_back(k.spec, why);
+    return out;
   }
   std::unique_ptr<Source> source(const std::vector<RequestedMetric>& all, const std::vector<int>& numbers,
                                  std::string& why) override {

@@ -3,8 +3,8 @@
 namespace dt::play::metrics::fragments {
 
 FragmentSource::Row& FragmentSource::also_counted() {
-  static Row told;
-  return told;
+  static Row row;
+  return row;
 }
 
 const char* FragmentSource::mask_in_stencil(State& s, const Target& t, Draw& draw, uint32_t program, bool bare,

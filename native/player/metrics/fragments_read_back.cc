@@ -88,7 +88,7 @@ void FragmentSource::read_back(State& s, bool older) {
     learn(s, job, most);
     if (job.slot) job.slot->waits = false;
     --d.unread;
-    for (Pending* p : job.told) {
+    for (Pending* p : job.dependents) {
       const char* why = p->overdraw.why;
       p->overdraw = job.frame->sums;
       if (why) p->overdraw.why = why;

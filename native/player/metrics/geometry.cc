@@ -610,21 +610,21 @@ void GeometrySource::around(Draw& draw) {
     Raster state;
     unsigned own_planes = 0;
     const char*& lost = learnt_.why[PRIMITIVES];
-    Classes found;
+    Classes classes;
     raster_state(state, own_planes);
     bool good = true;
     if (es1) {
       if (!known)
         lost = why, good = false;
       else
-        good = transform(parts, static_cast<uint32_t>(draw.number("mode")), state, own_planes, found, lost);
+        good = transform(parts, static_cast<uint32_t>(draw.number("mode")), state, own_planes, classes, lost);
     } else {
       int64_t expected = !known               ? -1
                          : given.vertices > 0 ? given.primitives
                                               : count_primitives(parts, primitive_mode(draw));
-      good = capture(draw, expected, state, own_planes, found, lost);
+      good = capture(draw, expected, state, own_planes, classes, lost);
     }
-    if (good) learnt_.classes.add(found);
+    if (good) learnt_.classes.add(classes);
   }
   drain_errors();
 }
@@ -692,9 +692,9 @@ class Geometry : public Backend {
   Geometry() : Backend("geometry") {}
   std::string reason() override { return current_context() ? "" : "there is no context"; }
   std::vector<Offer> offers() override {
-    std::vector<Offer> found;
-    for (auto& k : GEOMETRY_METRICS) found.push_back({k.spec, k.group, k.spec, "sum", "count", ""});
-    return found;
+    std::vector<Offer> out;
+    for (auto& k : GEOMETRY_METRICS) out.push_back({k.spec, k.group, k.spec, "sum", "count", ""});
+    return out;
   }
   std::string group_of(const std::string&) override { return "geometry"; }
   std::unique_ptr<Source> source(const std::vector<RequestedMetric>& all, const std::vector<int>& numbers,

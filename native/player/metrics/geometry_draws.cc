@@ -302,7 +302,7 @@ int64_t count_primitives(const std::vector<DrawPart>& parts, uint32_t mode) {
 }
 
 std::vector<Raster> viewports(const Raster& first) {
-  std::vector<Raster> found{first};
+  std::vector<Raster> out{first};
   for (int i = 1, n = std::clamp(integer(GL_MAX_VIEWPORTS), 1, 64); i < n; ++i) {
     Raster r = first;
     float v[4] = {};
@@ -314,13 +314,13 @@ std::vector<Raster> viewports(const Raster& first) {
       driver::glGetIntegeri_v(GL_SCISSOR_BOX, static_cast<uint32_t>(i), box);
       r.discards |= !box[2] || !box[3];
     }
-    found.push_back(r);
+    out.push_back(r);
   }
-  return found;
+  return out;
 }
 
 std::vector<Position> eye_planes(unsigned own_planes) {
-  std::vector<Position> found;
+  std::vector<Position> planes;
   for (uint32_t i = 0; i < Own::MOST; ++i) {
     if (!(own_planes >> i & 1)) continue;
     Position p{};
@@ -331,9 +331,9 @@ std::vector<Position> eye_planes(unsigned own_planes) {
     } else {
       driver::glGetClipPlane(GL_CLIP_DISTANCE0 + i, p.data());
     }
-    found.push_back(p);
+    planes.push_back(p);
   }
-  return found;
+  return planes;
 }
 
 }  // namespace dt::play::metrics::geometry

@@ -379,20 +379,20 @@ class Gl : public Backend {
   Gl() : Backend("gl") {}
   std::string reason() override { return current_context() ? "" : "there is no context"; }
   std::vector<Offer> offers() override {
-    std::vector<Offer> found;
-    if (elapsed_reason().empty()) found.push_back({"elapsed", "time", "elapsed", "sum", "ns", ""});
-    if (no_query(GL_TIMESTAMP).empty()) found.push_back({"start", "time", "start", "first", "ns", ""});
+    std::vector<Offer> out;
+    if (elapsed_reason().empty()) out.push_back({"elapsed", "time", "elapsed", "sum", "ns", ""});
+    if (no_query(GL_TIMESTAMP).empty()) out.push_back({"start", "time", "start", "first", "ns", ""});
     for (auto& c : COUNTERS)
-      if (no_query(c.target).empty()) found.push_back({c.spec, c.group, c.spec, "sum", "count", ""});
-    return found;
+      if (no_query(c.target).empty()) out.push_back({c.spec, c.group, c.spec, "sum", "count", ""});
+    return out;
   }
   std::vector<std::pair<std::string, std::string>> refusals() override {
-    std::vector<std::pair<std::string, std::string>> found;
-    if (std::string why = elapsed_reason(); !why.empty()) found.emplace_back("elapsed", why);
-    if (std::string why = no_query(GL_TIMESTAMP); !why.empty()) found.emplace_back("start", why);
+    std::vector<std::pair<std::string, std::string>> out;
+    if (std::string why = elapsed_reason(); !why.empty()) out.emplace_back("elapsed", why);
+    if (std::string why = no_query(GL_TIMESTAMP); !why.empty()) out.emplace_back("start", why);
     for (auto& c : COUNTERS)
-      if (std::string why = no_query(c.target); !why.empty()) found.emplace_back(c.spec, why);
-    return found;
+      if (std::string why = no_query(c.target); !why.empty()) out.emplace_back(c.spec, why);
+    return out;
   }
   std::string group_of(const std::string& spec) override {
     const QueryTarget* c = target_of(spec);

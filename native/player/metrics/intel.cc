@@ -33,16 +33,16 @@ struct Query {
 };
 
 std::map<uint32_t, Query> query_catalogue() {
-  std::map<uint32_t, Query> found;
+  std::map<uint32_t, Query> by_id;
   uint32_t id = 0;
   drain_errors();
   driver::glGetFirstPerfQueryIdINTEL(&id);
-  while (id && found.size() < MOST_KINDS && !found.contains(id)) {
+  while (id && by_id.size() < MOST_KINDS && !by_id.contains(id)) {
     char name[257] = {};
     uint32_t bytes = 0, counters = 0, instances = 0, caps = 0;
     driver::glGetPerfQueryInfoINTEL(id, 256, name, &bytes, &counters, &instances, &caps);
     if (take_error()) break;
-    Query& q = found[id];
+    Query& q = by_id[id];
     q.name.assign(name, strnlen(name, 256));
     q.bytes = bytes;
     for (uint32_t c = 1; c <= counters && c <= MOST_COUNTERS; ++c) {
@@ -61,7 +61,7 @@ std::map<uint32_t, Query> query_catalogue() {
     id = next;
   }
   drain_errors();
-  return found;
+  return by_id;
 }
 
 const std::map<uint32_t, Query>& known_queries() { return once_a_context<query_catalogue>(); }
@@ -221,7 +221,7 @@ class Intel : public ExtensionBackend {
       : ExtensionBackend("intel", "GL_INTEL_performance_query",
                          "queries (rights may be missing: dev.i915.perf_stream_paranoid)") {}
   std::vector<Offer> offers() override {
-    std::vector<Offer> found;
+    std::vector<Offer> out;
     for (auto& [query, q] : known_queries())
       for (auto& [counter, c] : q.counters) {
         const char* type =
@@ -230,9 +230,9 @@ class Intel : public ExtensionBackend {
             : c.type == GL_PERFQUERY_COUNTER_TIMESTAMP_INTEL    ? "timestamp"
             : c.type == GL_PERFQUERY_COUNTER_DURATION_RAW_INTEL ? "duration"
                                                                 : "counter";
-        found.push_back({spec_of(query, counter), q.name, c.name, type, "", c.text, static_cast<double>(c.most)});
+        out.push_back({spec_of(query, counter), q.name, c.name, type, "", c.text, static_cast<double>(c.most)});
       }
-    return found;
+    return out;
   }
 
  protected:

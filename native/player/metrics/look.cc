@@ -133,7 +133,7 @@ class Looking : public Look {
 
   void take_mesh(Draw& draw) {
     if (!mesh_) mesh_ = std::make_unique<Mesh>();
-    mesh_->found = true;
+    mesh_->drawn = true;
     wanted_mesh() = mesh_.get();
     Reasons reasons;
     std::string why;

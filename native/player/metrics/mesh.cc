@@ -279,7 +279,7 @@ void read_inputs(Mesh& mesh) {
 
 void write_mesh(FILE* to, const Mesh& m) {
   JsonObject line;
-  line.put("found", m.found).put("why", m.why).put("why_in", m.why_in).put("mode", m.mode).put("corners", m.corners);
+  line.put("found", m.drawn).put("why", m.why).put("why_in", m.why_in).put("mode", m.mode).put("corners", m.corners);
   line.put("more", m.more).values("viewport", m.viewport).put("primitives", m.fates.size());
   line.put("indices", m.indices.size()).put("places", m.places.size()).put("vertices", m.vertices.size());
   auto& out = line.writer().list("inputs");

@@ -43,7 +43,7 @@ struct Mesh {
   const char* why = nullptr;     // positions are not known
   const char* why_in = nullptr;  // nor are the vertices
   bool more = false;             // there are more than MOST
-  bool found = false;            // there is such a draw
+  bool drawn = false;            // there is such a draw
 };
 
 // Where the geometry source puts what it learns of a draw; nullptr: nowhere.

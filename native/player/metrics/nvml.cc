@@ -196,16 +196,16 @@ class Nvml : public Backend {
   bool per_context() const override { return false; }
   std::string reason() override { return nvml_library().why; }
   std::vector<Offer> offers() override {
-    std::vector<Offer> found;
+    std::vector<Offer> out;
     NvmlLibrary& l = nvml_library();
     for (size_t d = 0; d < l.devices.size(); ++d)
       for (auto& k : NVML_METRICS) {
         double v = 0;
         if (!k.read(l, l.devices[d], v)) continue;
-        found.push_back(
+        out.push_back(
             {std::to_string(d) + ":" + k.name, "gpu" + std::to_string(d), k.name, k.type, k.unit, l.names[d]});
       }
-    return found;
+    return out;
   }
   std::string group_of(const std::string&) override { return "all"; }
   std::unique_ptr<Source> source(const std::vector<RequestedMetric>& all, const std::vector<int>& numbers,

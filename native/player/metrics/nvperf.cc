@@ -66,7 +66,7 @@ struct PerfLibrary {
   // NVPW_...; of the face where the name begins with "_".
   template <typename P> int call(const char* name, P& params) {
     std::string full = *name == '_' ? face + (name + 1) : std::string("NVPW_") + name;
-    auto [it, fresh] = found_.try_emplace(full, nullptr);
+    auto [it, fresh] = functions_.try_emplace(full, nullptr);
     if (fresh) it->second = reinterpret_cast<int (*)(void*)>(dlsym(handle, full.c_str()));
     return it->second ? it->second(&params) : 5;
   }
@@ -79,7 +79,7 @@ struct PerfLibrary {
   }
 
  private:
-  std::map<std::string, int (*)(void*)> found_;
+  std::map<std::string, int (*)(void*)> functions_;
 };
 
 PerfLibrary& perf_library() {
@@ -561,7 +561,7 @@ class NvPerf : public Backend {
     return current_context() ? device().why : "there is no context";
   }
   std::vector<Offer> offers() override {
-    std::vector<Offer> found;
+    std::vector<Offer> out;
     Chip& c = *device().chip;
     PerfLibrary& l = perf_library();
     for (auto& derived : DERIVED) {
@@ -575,11 +575,11 @@ class NvPerf : public Backend {
         // Names with dots are the same counters, bound to places of the chip that other tools ask for.
         if (base.find('.') != base.npos || !request_of(c, name, request, why)) continue;
         size_t bar = base.find("__");
-        found.push_back({name, bar == base.npos ? "gpu" : base.substr(0, bar), name, derived.type, unit(c, request),
-                         about(c, derived.metric_type, i), 0});
+        out.push_back({name, bar == base.npos ? "gpu" : base.substr(0, bar), name, derived.type, unit(c, request),
+                       about(c, derived.metric_type, i), 0});
       }
     }
-    return found;
+    return out;
   }
   // Units of the chip have counters of their own: "sm" of "sm__warps_launched.sum".
   std::string group_of(const std::string& spec) override { return spec.substr(0, spec.find("__")); }

@@ -220,11 +220,11 @@ class Picture {
     for (size_t i = 0; i < n; ++i) {
       const int32_t first = quads[i] >> 4;
       int32_t pixels[4];
-      size_t found = 0;
+      size_t count = 0;
       for (int k = 0; k < 4; ++k)
-        if (quads[i] >> k & 1) pixels[found++] = first + k % 2 + k / 2 * size.width;
-      add(pixels, found, sums);
-      sum += found;
+        if (quads[i] >> k & 1) pixels[count++] = first + k % 2 + k / 2 * size.width;
+      add(pixels, count, sums);
+      sum += count;
     }
     return sum;
   }

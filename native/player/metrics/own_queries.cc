@@ -149,9 +149,9 @@ void OwnQueries::split(const Piece& piece) {
 bool OwnQueries::result(uint32_t name, uint64_t& value) {
   auto it = contexts_.find(current_context());
   if (it == contexts_.end()) return false;
-  auto found = it->second.all.find(name);
-  if (found == it->second.all.end() || found->second.active || found->second.pieces.empty()) return false;
-  const Own& own = found->second;
+  auto query = it->second.all.find(name);
+  if (query == it->second.all.end() || query->second.active || query->second.pieces.empty()) return false;
+  const Own& own = query->second;
   value = counted(name);
   for (auto& piece : own.pieces) value += counted(piece->name);
   if (tells_any(own.target)) value = value != 0;

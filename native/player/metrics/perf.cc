@@ -167,22 +167,22 @@ class Perf : public Backend {
     return last;
   }
   std::vector<Offer> offers() override {
-    std::vector<Offer> found;
+    std::vector<Offer> out;
     for (auto& k : PERF_EVENTS)
       if (int fd = counter_of(k); fd >= 0) {
         close(fd);
-        found.push_back({k.spec, k.group, k.spec, k.type, k.unit, ""});
+        out.push_back({k.spec, k.group, k.spec, k.type, k.unit, ""});
       }
-    return found;
+    return out;
   }
   std::vector<std::pair<std::string, std::string>> refusals() override {
-    std::vector<std::pair<std::string, std::string>> found;
+    std::vector<std::pair<std::string, std::string>> out;
     for (auto& k : PERF_EVENTS)
       if (int fd = counter_of(k); fd >= 0)
         close(fd);
       else
-        found.emplace_back(k.spec, why_not(errno));
-    return found;
+        out.emplace_back(k.spec, why_not(errno));
+    return out;
   }
   std::string group_of(const std::string& spec) override {
     const PerfEvent* k = event_of(spec);

@@ -121,7 +121,7 @@ bool reads(const char* extension) {
   return !is_es() || has_extension(extension) || has_extension("GL_NV_read_depth_stencil");
 }
 
-void read_window(const OnePixel& read, PixelValues& found) {
+void read_window(const OnePixel& read, PixelValues& values) {
   const std::string name = "window " + std::to_string(reinterpret_cast<uintptr_t>(eglGetCurrentSurface(EGL_DRAW)));
   auto bits = [](uint32_t old, uint32_t point, uint32_t size) {
     return tls.context->core ? attachment(point, size) : integer(old);
@@ -131,16 +131,16 @@ void read_window(const OnePixel& read, PixelValues& found) {
   PixelValue color;
   color.image = name;
   read_color(read, a, color);
-  found.colors.push_back(color);
+  values.colors.push_back(color);
   if (bits(GL_DEPTH_BITS, GL_DEPTH, GL_FRAMEBUFFER_ATTACHMENT_DEPTH_SIZE) && reads("GL_NV_read_depth"))
-    found.depth.image = name, read_depth(read, a, found.depth);
+    values.depth.image = name, read_depth(read, a, values.depth);
   if (bits(GL_STENCIL_BITS, GL_STENCIL, GL_FRAMEBUFFER_ATTACHMENT_STENCIL_SIZE) && reads("GL_NV_read_stencil"))
-    found.stencil.image = name, read_stencil(read, found.stencil);
+    values.stencil.image = name, read_stencil(read, values.stencil);
   drain_errors();
 }
 
 // A framebuffer of one sample a pixel takes the place of what has several, for `read`.
-void read_object(int x, int y, uint32_t framebuffer, PixelValues& found) {
+void read_object(int x, int y, uint32_t framebuffer, PixelValues& values) {
   const bool two = two_framebuffers();
   const uint32_t was = two ? static_cast<uint32_t>(integer(GL_READ_FRAMEBUFFER_BINDING)) : framebuffer;
   if (two && was != framebuffer) driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, framebuffer);
@@ -158,16 +158,16 @@ void read_object(int x, int y, uint32_t framebuffer, PixelValues& found) {
       if (two && !several && !a.image.empty()) driver::glReadBuffer(point);
       if (!several && !a.image.empty()) read_color(read, a, color);
     }
-    found.colors.push_back(color);
+    values.colors.push_back(color);
   }
-  while (!found.colors.empty() && found.colors.back().image.empty()) found.colors.pop_back();
+  while (!values.colors.empty() && values.colors.back().image.empty()) values.colors.pop_back();
   if (two && buffer) driver::glReadBuffer(buffer);
   Attached a = attached(framebuffer, GL_DEPTH_ATTACHMENT, GL_FRAMEBUFFER_ATTACHMENT_DEPTH_SIZE);
-  found.depth.image = a.image, found.depth.why = several;
-  if (!a.image.empty() && !several && reads("GL_NV_read_depth")) read_depth(read, a, found.depth);
+  values.depth.image = a.image, values.depth.why = several;
+  if (!a.image.empty() && !several && reads("GL_NV_read_depth")) read_depth(read, a, values.depth);
   a = attached(framebuffer, GL_STENCIL_ATTACHMENT, GL_FRAMEBUFFER_ATTACHMENT_STENCIL_SIZE);
-  found.stencil.image = a.image, found.stencil.why = several;
-  if (!a.image.empty() && !several && reads("GL_NV_read_stencil")) read_stencil(read, found.stencil);
+  values.stencil.image = a.image, values.stencil.why = several;
+  if (!a.image.empty() && !several && reads("GL_NV_read_stencil")) read_stencil(read, values.stencil);
   if (two && was != framebuffer) driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, was);
   drain_errors();
 }
@@ -175,24 +175,24 @@ void read_object(int x, int y, uint32_t framebuffer, PixelValues& found) {
 }  // namespace
 
 PixelValues read_pixel(int x, int y) {
-  PixelValues found;
-  if (!tls.context || !version()) return found;
+  PixelValues values;
+  if (!tls.context || !version()) return values;
   drain_errors();
   const uint32_t framebuffer = has_framebuffers() ? static_cast<uint32_t>(integer(GL_DRAW_FRAMEBUFFER_BINDING)) : 0;
   if (framebuffer && driver::glCheckFramebufferStatus(two_framebuffers() ? GL_DRAW_FRAMEBUFFER : GL_FRAMEBUFFER) !=
                          GL_FRAMEBUFFER_COMPLETE)
-    return found;
+    return values;
   if (framebuffer) {
-    read_object(x, y, framebuffer, found);
+    read_object(x, y, framebuffer, values);
   } else if (two_framebuffers() && integer(GL_READ_FRAMEBUFFER_BINDING)) {
     const auto was = static_cast<uint32_t>(integer(GL_READ_FRAMEBUFFER_BINDING));
     driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, 0);
-    read_window(OnePixel(x, y), found);
+    read_window(OnePixel(x, y), values);
     driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, was);
   } else {
-    read_window(OnePixel(x, y), found);
+    read_window(OnePixel(x, y), values);
   }
-  return found;
+  return values;
 }
 
 }  // namespace dt::play::metrics

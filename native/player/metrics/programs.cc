@@ -60,7 +60,7 @@ Key key(uint32_t program) { return {tls.context ? tls.context->share_group : 0, 
 
 // The words of a shader, without comments.
 std::set<std::string, std::less<>> words(const std::string& text) {
-  std::set<std::string, std::less<>> found;
+  std::set<std::string, std::less<>> out;
   for (size_t i = 0; i < text.size();) {
     if (text.compare(i, 2, "//") == 0) {
       while (i < text.size() && text[i] != '\n') ++i;
@@ -70,17 +70,17 @@ std::set<std::string, std::less<>> words(const std::string& text) {
     } else if (isalpha(static_cast<unsigned char>(text[i])) || text[i] == '_') {
       size_t begin = i;
       while (i < text.size() && (isalnum(static_cast<unsigned char>(text[i])) || text[i] == '_')) ++i;
-      found.emplace(text.substr(begin, i - begin));
+      out.emplace(text.substr(begin, i - begin));
     } else {
       ++i;
     }
   }
-  return found;
+  return out;
 }
 
 // The words and signs of a shader, without comments and lines of the preprocessor.
 std::vector<std::string> tokens(const std::string& text) {
-  std::vector<std::string> found;
+  std::vector<std::string> out;
   bool line_begins = true;
   for (size_t i = 0; i < text.size();) {
     auto c = static_cast<unsigned char>(text[i]);
@@ -92,17 +92,17 @@ std::vector<std::string> tokens(const std::string& text) {
     } else if (isalpha(c) || c == '_') {
       size_t begin = i;
       while (i < text.size() && (isalnum(static_cast<unsigned char>(text[i])) || text[i] == '_')) ++i;
-      found.push_back(text.substr(begin, i - begin));
+      out.push_back(text.substr(begin, i - begin));
       line_begins = false;
     } else {
       if (c == '\n')
         line_begins = true;
       else if (!isspace(c))
-        found.emplace_back(1, text[i]), line_begins = false;
+        out.emplace_back(1, text[i]), line_begins = false;
       ++i;
     }
   }
-  return found;
+  return out;
 }
 
 // Whether what a fragment shader puts out first may be no colour: integers, or nothing.

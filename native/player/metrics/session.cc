@@ -160,12 +160,12 @@ void Session::settle(Scope* s) {
 
 // Results come segment by segment.
 std::map<uint64_t, Session::Segment>::iterator Session::segment_of(uint64_t number) {
-  if (last_found_ == segments_.end() || last_found_->first != number) last_found_ = segments_.find(number);
-  return last_found_;
+  if (sought_segment_ == segments_.end() || sought_segment_->first != number) sought_segment_ = segments_.find(number);
+  return sought_segment_;
 }
 
 void Session::forget_segment(std::map<uint64_t, Segment>::iterator it) {
-  if (it == last_found_) last_found_ = segments_.end();
+  if (it == sought_segment_) sought_segment_ = segments_.end();
   segments_.erase(it);
 }
 

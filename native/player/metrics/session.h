@@ -160,7 +160,7 @@ class Session : Sink {
   size_t next_range_ = 0;
   uint64_t next_range_at_ = UINT64_MAX;
   std::map<uint64_t, Segment> segments_;
-  std::map<uint64_t, Segment>::iterator last_found_ = segments_.end();  // see segment_of()
+  std::map<uint64_t, Segment>::iterator sought_segment_ = segments_.end();  // see segment_of()
   uint64_t last_segment_ = 0;
   bool running_ = false, paused_ = false, away_ = true, in_begin_ = false, in_list_ = false, list_runs_ = false,
        answered_ = false;

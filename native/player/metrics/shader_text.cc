@@ -254,7 +254,7 @@ class Text {
   // The parts between the commas of a bracket that opens at `open`, as tokens; nothing where it does not close, or a
   // line of the preprocessor stands between.
   std::optional<std::vector<std::pair<size_t, size_t>>> arguments(size_t open, size_t end) const {
-    std::vector<std::pair<size_t, size_t>> found;
+    std::vector<std::pair<size_t, size_t>> between;
     int depth = 0;
     size_t begin = open + 1;
     for (size_t i = open; i < end; ++i) {
@@ -269,9 +269,9 @@ class Text {
       if (t.text == "(" || t.text == "[" || t.text == "{")
         ++depth;
       else if ((t.text == ")" || t.text == "]" || t.text == "}") && --depth == 0)
-        return found.emplace_back(begin, i), found;
+        return between.emplace_back(begin, i), between;
       else if (t.text == "," && depth == 1)
-        found.emplace_back(begin, i), begin = i + 1;
+        between.emplace_back(begin, i), begin = i + 1;
     }
     return std::nullopt;
   }

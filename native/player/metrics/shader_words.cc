@@ -5,7 +5,7 @@
 namespace dt::play::metrics {
 
 std::vector<Token> tokens_of(const std::string& text) {
-  std::vector<Token> found;
+  std::vector<Token> tokens;
   int directive = 0, directives = 0;
   bool line_begins = true;
   for (size_t i = 0, n = text.size(); i < n;) {
@@ -42,13 +42,13 @@ std::vector<Token> tokens_of(const std::string& text) {
       if (c == '#' && line_begins) directive = ++directives;
     }
     i = std::min(i, n);
-    found.push_back({kind, text.substr(begin, i - begin), directive, "", ""});
+    tokens.push_back({kind, text.substr(begin, i - begin), directive, "", ""});
     if (kind == Token::LINE_END)
       directive = 0, line_begins = true;
     else if (kind != Token::SPACE)
       line_begins = false;
   }
-  return found;
+  return tokens;
 }
 
 std::string_view plain(std::string_view word) {

@@ -23,8 +23,8 @@ struct Sensors {
   bool there() const { return count && name && description && is_mean && value && reset; }
 };
 const Sensors& sensors() {
-  static const Sensors found;
-  return found;
+  static const Sensors functions;
+  return functions;
 }
 
 // Counters begin anew with every segment, so that means are those of the segment. The player cuts segments where
@@ -74,13 +74,13 @@ class Vg : public Backend {
                                                       : "the recording has no OpenVG, or drawtap's engine is not here";
   }
   std::vector<Offer> offers() override {
-    std::vector<Offer> found;
-    if (!sensors().there()) return found;
+    std::vector<Offer> out;
+    if (!sensors().there()) return out;
     for (EGLint i = 0; i < sensors().count(); ++i)
       if (sensors().name(i))
-        found.push_back({std::to_string(i), "engine", sensors().name(i), sensors().is_mean(i) ? "mean" : "counter",
-                         "count", sensors().description(i) ? sensors().description(i) : ""});
-    return found;
+        out.push_back({std::to_string(i), "engine", sensors().name(i), sensors().is_mean(i) ? "mean" : "counter",
+                       "count", sensors().description(i) ? sensors().description(i) : ""});
+    return out;
   }
   std::string group_of(const std::string&) override { return "all"; }
   std::unique_ptr<Source> source(const std::vector<RequestedMetric>& all, const std::vector<int>& numbers,

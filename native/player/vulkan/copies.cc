@@ -10,10 +10,10 @@ constexpr uint64_t MOST_COPIED = uint64_t{1} << 31;
 bool is_srgb(VkFormat f) { return f == VK_FORMAT_R8_SRGB || f == VK_FORMAT_R8G8_SRGB || f == VK_FORMAT_R8G8B8_SRGB; }
 
 uint32_t aspects_of(VkFormat format) {
-  uint32_t found = 0;
-  if (has_depth(format)) found |= VK_IMAGE_ASPECT_DEPTH_BIT;
-  if (has_stencil(format)) found |= VK_IMAGE_ASPECT_STENCIL_BIT;
-  return found ? found : static_cast<uint32_t>(VK_IMAGE_ASPECT_COLOR_BIT);
+  uint32_t aspects = 0;
+  if (has_depth(format)) aspects |= VK_IMAGE_ASPECT_DEPTH_BIT;
+  if (has_stencil(format)) aspects |= VK_IMAGE_ASPECT_STENCIL_BIT;
+  return aspects ? aspects : static_cast<uint32_t>(VK_IMAGE_ASPECT_COLOR_BIT);
 }
 
 constexpr uint32_t ANY = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;

@@ -27,25 +27,25 @@ class Gpu : public Backend {
   Gpu() : Backend("vk") {}
   std::string reason() override { return g_here ? "" : NO_DEVICE; }
   std::vector<Offer> offers() override {
-    std::vector<Offer> found;
+    std::vector<Offer> out;
     auto offer = [&](const char* group, const char* spec, const char* unit) {
-      if (refusal(spec).empty()) found.push_back({spec, group, spec, "sum", unit, ""});
+      if (refusal(spec).empty()) out.push_back({spec, group, spec, "sum", unit, ""});
     };
     offer("time", "elapsed", "ns");
     offer("time", "start", "ns");
     offer("samples", "samples_passed", "count");
     offer("samples", "any_samples", "count");
     for (const char* name : STATISTICS_BY_BIT) offer("pipeline", name, "count");
-    return found;
+    return out;
   }
   std::vector<std::pair<std::string, std::string>> refusals() override {
-    std::vector<std::pair<std::string, std::string>> found;
+    std::vector<std::pair<std::string, std::string>> out;
     auto refuse = [&](const char* spec) {
-      if (std::string why = refusal(spec); !why.empty()) found.emplace_back(spec, why);
+      if (std::string why = refusal(spec); !why.empty()) out.emplace_back(spec, why);
     };
     for (const char* spec : {"elapsed", "start", "samples_passed", "any_samples"}) refuse(spec);
     for (const char* spec : STATISTICS_BY_BIT) refuse(spec);
-    return found;
+    return out;
   }
   std::unique_ptr<Source> source(const std::vector<RequestedMetric>&, const std::vector<int>&, std::string&) override {
     return nullptr;  // queries stand in command buffers, not between two moments
@@ -98,17 +98,17 @@ class Performance : public Backend {
   std::string reason() override { return g_here ? g_here->no_counters : NO_DEVICE; }
   std::vector<Offer> offers() override {
     static const char* const SCOPES[] = {" (of whole command buffers)", " (of whole render passes)", ""};
-    std::vector<Offer> found;
+    std::vector<Offer> out;
     for (size_t i = 0; i < g_here->counters.size(); ++i) {
       auto& counter = g_here->counters[i];
       auto& words = g_here->words[i];
       const bool percent = counter.unit == VK_PERFORMANCE_COUNTER_UNIT_PERCENTAGE_KHR;
       const char* kind = percent ? "percent" : adds_up(counter.unit) ? "counter" : "mean";
       const auto scope = std::min<uint32_t>(static_cast<uint32_t>(counter.scope), 2);
-      found.push_back({spec_of(counter), words.category, words.name, kind, unit_of(counter.unit),
-                       std::string(words.description) + SCOPES[scope]});
+      out.push_back({spec_of(counter), words.category, words.name, kind, unit_of(counter.unit),
+                     std::string(words.description) + SCOPES[scope]});
     }
-    return found;
+    return out;
   }
   std::unique_ptr<Source> source(const std::vector<RequestedMetric>&, const std::vector<int>&, std::string&) override {
     return nullptr;

@@ -111,17 +111,17 @@ void Player::choose_handlers() {
 
 // What cannot be played is said before anything is played.
 void Player::refuse_recording() const {
-  std::map<std::string, std::pair<uint64_t, std::string>> found;
+  std::map<std::string, std::pair<uint64_t, std::string>> refused;
   for (auto& f : trace_.signatures.functions) {
     const int known = mapping_[static_cast<size_t>(f.index)].known;
     const uint64_t n = trace_.calls_of(f.id);
     if (known < 0 || !n || !COMMANDS[known].refused) continue;
-    auto& [count, name] = found[COMMANDS[known].refused];
+    auto& [count, name] = refused[COMMANDS[known].refused];
     count += n;
     if (name.empty()) name = f.name;
   }
   std::string text;
-  for (auto& [why, of] : found)
+  for (auto& [why, of] : refused)
     text += (text.empty() ? "" : "; ") + why + " (" + std::to_string(of.first) +
             (of.first == 1 ? " call, " : " calls, ") + of.second + ")";
   if (!text.empty()) throw Error(DT_E_ARGUMENT, "this cannot be played yet: " + text);

@@ -154,7 +154,7 @@ void Copier::want_held(size_t at, Taken taken) {
   std::string why;
   if (!pause.plain)
     why = whole_pass(pause, place_);
-  else if (stream_[at]->command->flags & DRAW)
+  else if (stream_[at]->command->flags & FLAG_DRAW)
     why = "the render pass that it draws in does not begin in this command buffer";
   for (Held& h : taken.held)
     if (h.why.empty()) h.why = why;
@@ -188,7 +188,7 @@ void Copier::plan(Taken& taken, const Pause* pause) const {
 }
 
 // The layout that a layer is in where the render pass is interrupted; returns why it cannot be read there.
-std::string Copier::layout_in(const Pause& pause, const Held& h, uint32_t layer, VkImageLayout& found) const {
+std::string Copier::layout_in(const Pause& pause, const Held& h, uint32_t layer, VkImageLayout& layout) const {
   auto is_of = [&](VkImageView of) {
     auto view = s_.views_.find(of);
     if (view == s_.views_.end() || view->second.image != h.image) return false;
@@ -202,15 +202,15 @@ std::string Copier::layout_in(const Pause& pause, const Held& h, uint32_t layer,
     for (uint32_t i = 0; i < views.size(); ++i) {
       if (!is_of(views[i])) continue;
       if (!is_kept(pause, i)) return "the render pass does not preserve it";
-      found = VK_IMAGE_LAYOUT_GENERAL;
+      layout = VK_IMAGE_LAYOUT_GENERAL;
     }
     return "";
   }
   const auto* info = stream_[pause.begin]->at<VkRenderingInfo>(1);
   auto look = [&](const VkRenderingAttachmentInfo* a) {
     if (!a) return;
-    if (a->imageView && is_of(a->imageView)) found = a->imageLayout;
-    if (a->resolveMode && a->resolveImageView && is_of(a->resolveImageView)) found = a->resolveImageLayout;
+    if (a->imageView && is_of(a->imageView)) layout = a->imageLayout;
+    if (a->resolveMode && a->resolveImageView && is_of(a->resolveImageView)) layout = a->resolveImageLayout;
   };
   for (uint32_t i = 0; i < info->colorAttachmentCount; ++i) look(&info->pColorAttachments[i]);
   if (h.aspect != VK_IMAGE_ASPECT_STENCIL_BIT) look(info->pDepthAttachment);

@@ -8,12 +8,12 @@ namespace dt::play::vk {
 namespace {
 
 type::vkGetInstanceProcAddr loader() {
-  static const auto found = [] {
+  static const auto function = [] {
     void* library = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!library) throw Error(DT_E_ARGUMENT, "there is no Vulkan here: libvulkan.so.1 cannot be loaded");
     return reinterpret_cast<type::vkGetInstanceProcAddr>(dlsym(library, "vkGetInstanceProcAddr"));
   }();
-  return found;
+  return function;
 }
 
 }  // namespace

@@ -25,14 +25,14 @@ bool Player::wanted(const KeptCommand& command, uint64_t submit, uint64_t bytes)
   if (options_.snapshot_at == Options::AT_DRAWS)
     return command.command->flags & (options_.attachments & WANT_BUFFERS ? FLAG_DRAW | FLAG_DISPATCH : FLAG_DRAW) &&
            in_range() && draws_seen_++ % options_.snapshot_every == 0;
-  bool found = false;
+  bool fresh = false;
   for (size_t i = 0; i < options_.executions.size(); ++i) {
     auto& [call, by] = options_.executions[i];
     if (call != command.seq || (by ? by != submit : !in_range() || executions_seen_[i])) continue;
     executions_seen_[i] = true;
-    found = true;
+    fresh = true;
   }
-  return found;
+  return fresh;
 }
 
 void Player::pictured(const Taken& taken, const std::vector<AttachmentImage>& images) {

@@ -41,25 +41,25 @@ uint32_t texel_bytes(VkFormat format, uint32_t aspect) {
 Integers integers_of(VkFormat f) {
   const auto kind = [&](VkFormat first, uint32_t kinds) { return (static_cast<uint32_t>(f) - first) % kinds; };
   const auto group = [&](VkFormat first, uint32_t kinds) { return (static_cast<uint32_t>(f) - first) / kinds; };
-  auto found = [](uint32_t channels, uint32_t bytes, bool negative, bool blue = false) {
+  auto integers = [](uint32_t channels, uint32_t bytes, bool negative, bool blue = false) {
     return Integers{channels, bytes, negative, blue};
   };
   if (f >= VK_FORMAT_R8_UNORM && f <= VK_FORMAT_A8B8G8R8_SRGB_PACK32) {
     static constexpr uint32_t CHANNELS[] = {1, 2, 3, 3, 4, 4, 4};  // R, RG, RGB, BGR, RGBA, BGRA, ABGR
     const uint32_t of = group(VK_FORMAT_R8_UNORM, 7), what = kind(VK_FORMAT_R8_UNORM, 7);
-    return what == 4 || what == 5 ? found(CHANNELS[of], 1, what == 5, of == 3 || of == 5) : Integers();
+    return what == 4 || what == 5 ? integers(CHANNELS[of], 1, what == 5, of == 3 || of == 5) : Integers();
   }
   if (f >= VK_FORMAT_A2R10G10B10_UNORM_PACK32 && f <= VK_FORMAT_A2B10G10R10_SINT_PACK32) {
     const uint32_t what = kind(VK_FORMAT_A2R10G10B10_UNORM_PACK32, 6);
-    return what >= 4 ? found(4, 0, what == 5, f < VK_FORMAT_A2B10G10R10_UNORM_PACK32) : Integers();
+    return what >= 4 ? integers(4, 0, what == 5, f < VK_FORMAT_A2B10G10R10_UNORM_PACK32) : Integers();
   }
   if (f >= VK_FORMAT_R16_UNORM && f <= VK_FORMAT_R16G16B16A16_SFLOAT) {
     const uint32_t what = kind(VK_FORMAT_R16_UNORM, 7);
-    return what == 4 || what == 5 ? found(group(VK_FORMAT_R16_UNORM, 7) + 1, 2, what == 5) : Integers();
+    return what == 4 || what == 5 ? integers(group(VK_FORMAT_R16_UNORM, 7) + 1, 2, what == 5) : Integers();
   }
   if (f >= VK_FORMAT_R32_UINT && f <= VK_FORMAT_R64G64B64A64_SFLOAT) {
     const uint32_t of = group(VK_FORMAT_R32_UINT, 3), what = kind(VK_FORMAT_R32_UINT, 3);
-    return what < 2 ? found(of % 4 + 1, of < 4 ? 4 : 8, what == 1) : Integers();
+    return what < 2 ? integers(of % 4 + 1, of < 4 ? 4 : 8, what == 1) : Integers();
   }
   return {};
 }

@@ -47,15 +47,15 @@ void Player::answer(uint64_t next) {
   else if (!shown && request_.file != "/dev/null")
     complain("the player of Vulkan has no " + request_.what + " yet");
   if (shown && request_.draw == NO_DRAW) {
-    Picture found;
+    Picture frame;
     const std::string path = picture ? request_.file : request_.file + "." + options_.snapshot_format;
-    const bool read = shown_ && read_shown(found);
-    if (read && request_.small) shrink(found.pixels, found.width, found.height, request_.small);
+    const bool read = shown_ && read_shown(frame);
+    if (read && request_.small) shrink(frame.pixels, frame.width, frame.height, request_.small);
     if (!shown_)
       complain("nothing was shown before");
     else if (!read)
       complain("what was shown has a format that is not read back");
-    else if (!write_image(path, found.pixels, found.width, found.height))
+    else if (!write_image(path, frame.pixels, frame.width, frame.height))
       complain(path + " cannot be written");
     else
       put_line(status_,

@@ -50,19 +50,19 @@ void Stores::store(uint64_t buffer, uint64_t offset, uint64_t bytes) {
 }
 
 std::vector<Range> Stores::in(uint64_t memory, Range range) const {
-  std::vector<Range> found;
+  std::vector<Range> ranges;
   auto it = in_memory_.find(memory);
-  if (it == in_memory_.end()) return found;
+  if (it == in_memory_.end()) return ranges;
   for (uint64_t resource : it->second) {
     const Resource& r = resources_.at(resource);
     for (const Range& each : r.stored) {
       const uint64_t from = std::max(range.first, r.offset + std::min(each.first, r.bytes));
       const uint64_t to = std::min(range.second, r.offset + std::min(each.second, r.bytes));
-      if (from < to) found.emplace_back(from, to);
+      if (from < to) ranges.emplace_back(from, to);
     }
   }
-  join(found);
-  return found;
+  join(ranges);
+  return ranges;
 }
 
 // ---- what calls say ---------------------------------------------------------------------------------------

@@ -117,14 +117,14 @@ int Tape::query(QueryKind kind) {
 }
 
 Results Tape::results(const Wishes& wishes) const {
-  Results found;
-  found.width[STATISTICS] = static_cast<size_t>(std::popcount(pools.statistics(family)));
-  found.width[COUNTERS] = wishes.counters.size();
+  Results out;
+  out.width[STATISTICS] = static_cast<size_t>(std::popcount(pools.statistics(family)));
+  out.width[COUNTERS] = wishes.counters.size();
   auto get = DT_VK(pools.device, vkGetQueryPoolResults);
   for (int kind = 0; kind < QUERY_KINDS; ++kind) {
-    const size_t width = found.width[kind], stride = width + (kind == COUNTERS ? 0 : 1);
-    found.values[kind].resize(used[kind] * width);
-    found.there[kind].resize(used[kind]);
+    const size_t width = out.width[kind], stride = width + (kind == COUNTERS ? 0 : 1);
+    out.values[kind].resize(used[kind] * width);
+    out.there[kind].resize(used[kind]);
     for (uint32_t first = 0; first < used[kind]; first += QueryPools::SIZE) {
       const uint32_t n = std::min(QueryPools::SIZE, used[kind] - first);
       std::vector<uint64_t> raw(n * stride);
@@ -135,12 +135,12 @@ Results Tape::results(const Wishes& wishes) const {
                                   raw.data(), stride * 8, flags);
       if (result < 0 || (kind == COUNTERS && result != VK_SUCCESS)) continue;
       for (uint32_t i = 0; i < n; ++i) {
-        std::copy_n(&raw[i * stride], width, &found.values[kind][(first + i) * width]);
-        found.there[kind][first + i] = kind == COUNTERS || raw[i * stride + width];
+        std::copy_n(&raw[i * stride], width, &out.values[kind][(first + i) * width]);
+        out.there[kind][first + i] = kind == COUNTERS || raw[i * stride + width];
       }
     }
   }
-  return found;
+  return out;
 }
 
 // ---- around commands ----------------------------------------------------------------------------

@@ -107,8 +107,8 @@ static inline void drawtap_give(const char* name, double value) {
   static int (*take)(const char*, double);
   static char looked;
   if (!__atomic_load_n(&looked, __ATOMIC_ACQUIRE)) {
-    void* found = dlsym(RTLD_DEFAULT, "drawtap_metric");
-    memcpy(&take, &found, sizeof take);
+    void* function = dlsym(RTLD_DEFAULT, "drawtap_metric");
+    memcpy(&take, &function, sizeof take);
     __atomic_store_n(&looked, 1, __ATOMIC_RELEASE);
   }
   if (take) take(name, value);

@@ -110,15 +110,15 @@ void mark(const char* text) {
 }
 
 const char* setting(const char* name, const char* otherwise) {
-  const char* found = secure_getenv(name);
-  return found && *found ? found : otherwise;
+  const char* value = secure_getenv(name);
+  return value && *value ? value : otherwise;
 }
 
 double setting(const char* name, double otherwise) {
-  const char* found = setting(name, (const char*)nullptr);
-  if (!found) return otherwise;
+  const char* text = setting(name, (const char*)nullptr);
+  if (!text) return otherwise;
   char* end;
-  double value = strtod(found, &end);
+  double value = strtod(text, &end);
   return *end ? otherwise : value;
 }
 

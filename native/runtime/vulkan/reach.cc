@@ -178,12 +178,12 @@ Who who(uint64_t memory, uint64_t from, uint64_t end, uint64_t last, uint64_t* u
 }
 
 bool is_within(uint64_t memory, uint64_t last) {
-  bool found = false;
+  bool within = false;
   lock(&g_lock);
   for (const Node* n = by_memory[bucket(memory, MEMORIES)]; n; n = n->next_in_memory)
-    found = found || (n->memory == memory && n->since && n->since <= last);
+    within = within || (n->memory == memory && n->since && n->since <= last);
   unlock(&g_lock);
-  return found;
+  return within;
 }
 
 bool is_written(uint64_t memory, uint64_t last, uint64_t* from, uint64_t* end) {

@@ -55,11 +55,11 @@ DT_COLD bool can_read(const void* at, size_t bytes) {
   const uintptr_t end = (uintptr_t)at + bytes;
   if (end < (uintptr_t)at) return false;
   while (good && page < end) {
-    char found[16];
+    char first_bytes[16];
     iovec from[16];
     unsigned n = 0;
     for (; n < 16 && page < end; n++, page += PAGE) from[n] = {(void*)page, 1};
-    const iovec to = {found, n};
+    const iovec to = {first_bytes, n};
     good = process_vm_readv(getpid(), &to, 1, from, n, 0) == (ssize_t)n;
     if (!good && (errno == EPERM || errno == ENOSYS)) {  // forbidden here: whether something is mapped there will do
       unsigned char held;
