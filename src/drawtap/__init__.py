@@ -22,15 +22,16 @@ from drawtap.errors import DrawtapError
 
 if TYPE_CHECKING:
     from drawtap.capture.python import record
-    from drawtap.replay.picture import Image, image
+    from drawtap.replay.picture import image
     from drawtap.trace.edit import edit
+    from drawtap.trace.image import Image
     from drawtap.trace.trace import Trace
     from drawtap.trace.trace import open_trace as open  # noqa: A004
     from drawtap.web.viewer import show
 
 # The reader loads DuckDB and a native library: only when asked for.
 _LAZY = {
-    "Image": ("drawtap.replay.picture", "Image"),
+    "Image": ("drawtap.trace.image", "Image"),
     "Trace": ("drawtap.trace.trace", "Trace"),
     "edit": ("drawtap.trace.edit", "edit"),
     "image": ("drawtap.replay.picture", "image"),

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from drawtap.replay.picture import Image
     from drawtap.trace.database import Parameters, Result
     from drawtap.trace.graph import Graph
+    from drawtap.trace.image import Image
     from drawtap.trace.recorded import RecordingDatabase
     from drawtap.trace.state import StateIndex
 
