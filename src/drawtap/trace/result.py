@@ -12,7 +12,7 @@ import duckdb
 
 from drawtap.errors import UnavailableError, carried
 from drawtap.trace.engine import opened_ahead
-from drawtap.trace.sql_text import quote_text
+from drawtap.trace.sql_text import quote, quote_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,10 +33,6 @@ def _needed(module: str) -> Any:
         return importlib.import_module(module)
     except ImportError:
         raise UnavailableError(f"{module} is not installed here", hint=f"pip install {module}") from None
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _padded(cell: str, width: int, right: bool) -> str:
@@ -89,10 +85,10 @@ def save_rows(columns: Sequence[str], rows: Sequence[Sequence[object]], path: Pa
             for row in rows:
                 lines.write(json.dumps({f"c{i}": value for i, value in enumerate(row)}) + "\n")
             lines.flush()
-            shown = ", ".join(f"c{i} AS {_quoted(name)}" for i, name in enumerate(names))
+            shown = ", ".join(f"c{i} AS {quote(name)}" for i, name in enumerate(names))
             source = f"read_json({quote_text(lines.name)}, format = 'newline_delimited', sample_size = -1)"
             if not rows:
-                shown, source = ", ".join(f"''::VARCHAR AS {_quoted(name)}" for name in names), "range(0)"
+                shown, source = ", ".join(f"''::VARCHAR AS {quote(name)}" for name in names), "range(0)"
             _save(Stream(connection.sql(f"SELECT {shown} FROM {source}").__arrow_c_stream__), path, form)
     finally:
         connection.close()
@@ -234,7 +230,7 @@ class Result:
         names = relation.columns
         if not set(names) & set(_AS_WRITTEN) or len(set(names)) < len(names):
             return relation
-        quoted = (f"{_quoted(name)} AS {_quoted(_AS_WRITTEN.get(name, name))}" for name in names)
+        quoted = (f"{quote(name)} AS {quote(_AS_WRITTEN.get(name, name))}" for name in names)
         return relation.project(", ".join(quoted))
 
     def __repr__(self) -> str:

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from drawtap.errors import UsageError, did_you_mean
-from drawtap.trace.sql_text import quote_text
+from drawtap.trace.sql_text import quote, quote_text
 
 COLUMNS = ("seq", "frame", "thread", "context", "duration", "t_start", "payload_bytes")
 _TIMES = {"": 1, "ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
@@ -163,7 +163,7 @@ class _Parser:
             hint = did_you_mean(left, known) or "columns: " + ", ".join(COLUMNS)
             raise UsageError(f"no function that was called has a parameter {left!r}", hint=hint)
         compared = ((f, _value(right, op, kind)) for f, kind in functions)
-        asked = [f'SELECT seq FROM "{f}" WHERE {_parameter(left)} {op} {v}' for f, v in compared if v is not None]
+        asked = [f'SELECT seq FROM "{f}" WHERE {quote(left)} {op} {v}' for f, v in compared if v is not None]
         if not asked:
             raise UsageError(f"{left} is no text here, and {right!r} no number", hint=f"{left}=1, {left}>=2")
         return f"seq IN ({' UNION ALL '.join(asked)})"
@@ -242,7 +242,3 @@ def _one_of(names: Iterable[str]) -> str:
 
 def _in_text(text: str) -> str:
     return f'contains(lower("call"), {quote_text(text.lower())})'
-
-
-def _parameter(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
