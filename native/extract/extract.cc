@@ -188,9 +188,9 @@ int dt_past_make(const char* path, uint64_t cut, uint64_t end, dt_past** out) {
 int dt_past_bits(dt_past* past, uint32_t which, const uint8_t** bits, uint64_t* bytes) {
   return guarded([&] {
     need(past && bits && bytes && which < 3, "past");
-    auto& found = which == 0 ? past->kept.calls : which == 1 ? past->kept.memory_writes : past->kept.device_writes;
-    *bits = found.data();
-    *bytes = found.size();
+    auto& set = which == 0 ? past->kept.calls : which == 1 ? past->kept.memory_writes : past->kept.device_writes;
+    *bits = set.data();
+    *bytes = set.size();
   });
 }
 

@@ -61,8 +61,8 @@ std::vector<vulkan::Node> VulkanCall::trees(std::string_view name) {
 }
 
 vulkan::Node VulkanCall::tree(std::string_view name) {
-  auto found = trees(name);
-  return found.empty() ? vulkan::Node() : found.front();
+  auto nodes = trees(name);
+  return nodes.empty() ? vulkan::Node() : nodes.front();
 }
 
 std::vector<vulkan::Node> VulkanCall::infos() {
@@ -72,8 +72,8 @@ std::vector<vulkan::Node> VulkanCall::infos() {
 }
 
 vulkan::Node VulkanCall::info() {
-  auto found = infos();
-  return found.empty() ? vulkan::Node() : found.front();
+  auto all = infos();
+  return all.empty() ? vulkan::Node() : all.front();
 }
 
 void VulkanCall::each_handle(const Visit& visit) {

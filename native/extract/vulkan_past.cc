@@ -134,7 +134,7 @@ VulkanPast::Does VulkanPast::choose(const Function& f) const {
 }
 
 VulkanPast::Does VulkanPast::choose_queue(std::string_view name) const {
-  static const std::map<std::string_view, Does> found = {
+  static const std::map<std::string_view, Does> handlers = {
       {"vkBeginCommandBuffer", &VulkanPast::begins},
       {"vkEndCommandBuffer", &VulkanPast::command},
       {"vkResetCommandBuffer", &VulkanPast::resets_buffer},
@@ -163,18 +163,19 @@ VulkanPast::Does VulkanPast::choose_queue(std::string_view name) const {
       {"vkQueueEndDebugUtilsLabel", &VulkanPast::label_ends},
       {"vkQueueInsertDebugUtilsLabel", &VulkanPast::asks},
   };
-  auto it = found.find(name);
-  return it == found.end() ? nullptr : it->second;
+  auto it = handlers.find(name);
+  return it == handlers.end() ? nullptr : it->second;
 }
 
 VulkanPast::Does VulkanPast::choose_object(std::string_view name, const Function& f) const {
-  if (name == "vkMapMemory" || name == "vkMapMemory2") return &VulkanPast::maps;
+  if (f.flags & FLAG_MAP) return &VulkanPast::maps;
   if (name == "vkUnmapMemory" || name == "vkUnmapMemory2") return &VulkanPast::unmaps;
-  if (starts(name, "vkBindBufferMemory") || starts(name, "vkBindImageMemory")) return &VulkanPast::binds;
-  if (starts(name, "vkGetBufferMemoryReq") || starts(name, "vkGetImageMemoryReq")) return &VulkanPast::requirements;
-  if (starts(name, "vkSetDebugUtilsObject") || starts(name, "vkDebugMarkerSetObject")) return &VulkanPast::names;
+  if (f.flags & FLAG_MEMORY_BIND) return &VulkanPast::binds;
+  if (f.flags & FLAG_MEMORY_QUERY && !f.params.empty() && f.params[0].object_class == "VkDevice")
+    return &VulkanPast::requirements;
+  if (f.flags & FLAG_LABEL) return &VulkanPast::names;
   if (name == "vkResetDescriptorPool") return &VulkanPast::resets_sets;
-  if (starts(name, "vkDestroy") || starts(name, "vkFree")) return &VulkanPast::ends;
+  if (f.flags & FLAG_DELETE) return &VulkanPast::ends;
   for (auto& p : f.params)
     if (p.has_data() && p.out && starts(p.object_class, "Vk")) return &VulkanPast::makes;
   const std::string_view first = f.params.empty() ? std::string_view() : std::string_view(f.params[0].object_class);
@@ -286,17 +287,17 @@ VulkanPast::Kept VulkanPast::close(std::vector<uint32_t> roots, uint64_t cut) {
     for (auto& span : mapped_)
       if (seen[span.of->node] && span.begin < cut && span.end >= cut && !seen[span.begin]) roots.push_back(span.begin);
   } while (more_roots(seen, cut, roots) || !std::all_of(roots.begin(), roots.end(), [&](auto r) { return seen[r]; }));
-  Kept found;
-  found.calls.assign(trace_.calls / 8 + 1, 0);
-  found.memory_writes.assign(memory_row_count_ / 8 + 1, 0);
-  found.device_writes.assign(device_row_count_ / 8 + 1, 0);
+  Kept kept;
+  kept.calls.assign(trace_.calls / 8 + 1, 0);
+  kept.memory_writes.assign(memory_row_count_ / 8 + 1, 0);
+  kept.device_writes.assign(device_row_count_ / 8 + 1, 0);
   for (uint64_t seq = 0; seq < end_; ++seq)
-    if (seen[seq]) put(found.calls.data(), seq);
+    if (seen[seq]) put(kept.calls.data(), seq);
   const auto over = written_over(seen);
   for (size_t i = 0; i < rows_.size(); ++i)
     if (auto& row = rows_[i]; !over[i] && (!row.memory || seen[row.memory->node]))
-      put((row.device ? found.device_writes : found.memory_writes).data(), row.row);
-  return found;
+      put((row.device ? kept.device_writes : kept.memory_writes).data(), row.row);
+  return kept;
 }
 
 VulkanPast::Kept VulkanPast::from(uint64_t cut) {

@@ -89,9 +89,9 @@ int pagemap(uint64_t flags, uint64_t from, uint64_t end, Written* parts, unsigne
   scan.vec = (uint64_t)(uintptr_t)parts;
   scan.vec_len = most;
   scan.category_mask = scan.return_mask = PAGE_WRITTEN;
-  const int found = ioctl(g_pagemap_fd, PAGEMAP_SCAN_, &scan);
+  const int pages = ioctl(g_pagemap_fd, PAGEMAP_SCAN_, &scan);
   *until = scan.walk_end;
-  return found;
+  return pages;
 }
 
 }  // namespace

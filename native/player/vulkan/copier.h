@@ -45,7 +45,7 @@ class Copier {
   void want_held(size_t at, Taken taken);
   void plan(Taken& taken, const Pause* pause) const;
   std::string plan_level(Held& held, Taken& taken, const Pause* pause) const;
-  std::string layout_in(const Pause& pause, const Held& held, uint32_t layer, VkImageLayout& found) const;
+  std::string layout_in(const Pause& pause, const Held& held, uint32_t layer, VkImageLayout& layout) const;
   void shots_of_pass(Pause& pause);
   void shots_of_rendering(Pause& pause);
   template <class Info> void shots_of_subpass(Pause& pause, const Info& info);
