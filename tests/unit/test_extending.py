@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import drawtap
 from drawtap.formats import FORMATS
 from drawtap.instrument import generate_flags
+from drawtap.spec.model import LATER_KINDS
 from drawtap.spec.registry import OVERLAYS, load_api, recorded_apis
 from drawtap.spec.signature import signature_text
 from drawtap.tables.recording import ContentRow, FunctionRow
@@ -111,5 +113,19 @@ def test_kinds_are_known_of_recordings_that_do_not_tell_them() -> None:
     old = Path(__file__).parents[1] / "data/trace-v1-es2_triangle.dtap"
     with drawtap.open(old) as trace:
         flags = {row["name"]: row["flags"].split(",") for row in trace.table(FunctionRow)}
-    assert "uniform" in flags["glUniform2f"]
+    assert {"uniform", "keeps_depth"} <= set(flags["glUniform2f"])
     assert {"upload", "buffer_upload"} <= set(flags["glBufferData"])
+
+
+def test_later_kinds_are_known_of_recordings_that_tell_the_earlier_ones_alone(tmp_path: Path) -> None:
+    gl, vk = load_api("gl"), load_api("vk")
+    commands = [
+        replace(command, flags=command.flags - LATER_KINDS.keys())
+        for command in (gl.commands["glUniform1f"], gl.commands["glPushDebugGroup"], vk.commands["vkEndCommandBuffer"])
+    ]
+    ids = {command.name: number for number, command in enumerate(commands)}
+    with drawtap.open(Writer(signature_text(commands, (gl, vk), ids)).write(tmp_path / "old.dtap")) as trace:
+        flags = {row["name"]: row["flags"].split(",") for row in trace.table(FunctionRow)}
+    assert sorted(flags["glUniform1f"]) == ["keeps_depth", "uniform"]
+    assert {"marker", "group_begin"} <= set(flags["glPushDebugGroup"])
+    assert flags["vkEndCommandBuffer"] == ["commands_end"]
