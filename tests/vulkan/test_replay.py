@@ -201,7 +201,11 @@ def test_relocation_of_contents_by_chance(tmp_path: Path) -> None:
     generated = ROOT / "build/native/native/player/play-vk"
     player = ROOT / "native/player/vulkan"
     flags = ["-std=c++20", "-g1", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-    folders = [flag for folder in (generated, player, ROOT / "native/mirror") for flag in ("-I", folder)]
+    folders = [
+        flag
+        for folder in (generated, ROOT / "build/native/khronos", player, ROOT / "native/mirror")
+        for flag in ("-I", folder)
+    ]
     sources = [HERE / "relocation.cc", player / "relocation.cc", generated / "vulkan_trees.cc"]
     subprocess.run(["g++", *flags, *folders, *sources, "-o", tmp_path / "relocation"], check=True)
     count = steps(20_000, 1_000_000)
