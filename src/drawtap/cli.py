@@ -38,7 +38,7 @@ from drawtap.commands import (
 from drawtap.commands.toolkit import OLD_NAMES, completion
 from drawtap.errors import DrawtapError, InputError, UsageError, did_you_mean, no_file, original, recordings_in
 from drawtap.plugins import PluginWarning
-from drawtap.trace.engine import load_lazily, open_ahead
+from drawtap.trace.engine import leave_at_exit, load_lazily, open_ahead
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
@@ -58,6 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     load_lazily()
     code = run(sys.argv[1:] if arguments is None else list(arguments))
     gc.freeze()
+    if arguments is None:
+        leave_at_exit(code)
     sys.exit(code)
 
 

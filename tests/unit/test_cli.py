@@ -319,6 +319,26 @@ print(found, kind is ParserException, duckdb.__version__[0].isdigit(), hasattr(d
     assert done.stdout.splitlines()[-2:] == ["False False", "[[(1,)], [(1,)]] True True False False"], done.stderr
 
 
+def test_a_question_ends_with_its_code_after_what_was_left_to_do(large):
+    # DuckDB's database in memory is not taken apart at the end: all that was registered for the end comes before.
+    code = """
+import atexit, os, sys, drawtap.cli as c
+kept = c.load_lazily
+c.load_lazily = lambda: (kept(), atexit.register(print, "done at the end"))
+end = os._exit
+os._exit = lambda code: (print("left", flush=True), end(code))
+sys.argv[0] = "drawtap"
+c.main()
+"""
+    env = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    for question, status in (("SELECT count(*) AS calls FROM calls", 0), ("SELECT nothing FROM calls", 2)):
+        command = [sys.executable, "-c", code, "sql", str(large), question]
+        done = subprocess.run(command, capture_output=True, text=True, env=env)
+        assert done.returncode == status
+        assert done.stdout.splitlines()[-2:] == ["done at the end", "left"], done.stderr
+        assert ("calls" in done.stdout) is (status == 0)
+
+
 def test_help_loads_nothing_heavy():
     heavy = "{'duckdb', 'numpy', 'rich', 'jinja2', 'ctypes'}"
     code = f"import sys, drawtap.cli as c; c.run(['--help']); print(sorted({heavy} & set(sys.modules)))"

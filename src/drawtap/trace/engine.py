@@ -6,12 +6,15 @@ behind `load_lazily` loads the engine, and the part that reads Arrow; whoever as
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import importlib
+import os
 import sys
 import threading
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -24,27 +27,52 @@ _OF_ENGINE = ("DuckDBPyConnection", "Error", "IOException", "InterruptException"
 
 def load_lazily() -> None:
     """Let `import duckdb` load what questions need, the rest when somebody asks for it."""
+    atexit.register(_leave)  # behind all that is registered later
     if _PACKAGE not in sys.modules:
         sys.meta_path.insert(0, _Finder())
 
 
+def leave_at_exit(code: int) -> None:
+    """Let the process end with `code` without taking the database apart that was opened ahead: 10 ms.
+
+    All functions that wait for the end of the process run first. Where a database on a file was opened, or a tracer or
+    profiler looks, the process ends as usual.
+    """
+    if _Opening.taken and not _Opening.files and sys.gettrace() is None and sys.getprofile() is None:
+        _codes.append(code)
+
+
+def _leave() -> None:
+    if _codes:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(_codes[-1])
+
+
 def open_ahead() -> None:
-    """Load DuckDB and open a database in memory, in a thread of its own; `opened_ahead` waits for it."""
+    """Load DuckDB and open a database in memory, in a thread of its own; `connect` waits for it."""
     _ahead.append(_Opening())
     _ahead[-1].start()
 
 
-def opened_ahead() -> duckdb.DuckDBPyConnection | None:
-    """Return the database that was opened ahead, once; None where there is none, or none could be opened."""
-    try:
+def connect(path: Path | None) -> duckdb.DuckDBPyConnection:
+    """Open DuckDB in memory, or on a file; in memory the first time with the database that was opened ahead."""
+    import duckdb
+
+    if path is not None:
+        _Opening.files = True
+        return duckdb.connect(str(path))
+    with contextlib.suppress(IndexError):
         opening = _ahead.pop()
-    except IndexError:
-        return None
-    opening.join()
-    return opening.connection
+        opening.join()
+        if opening.connection is not None:
+            _Opening.taken = True
+            return opening.connection
+    return duckdb.connect(":memory:")
 
 
 class _Opening(threading.Thread):
+    taken, files = False, False
     connection: duckdb.DuckDBPyConnection | None = None
 
     def run(self) -> None:
@@ -55,6 +83,7 @@ class _Opening(threading.Thread):
 
 
 _ahead: list[_Opening] = []
+_codes: list[int] = []  # of the process that ends
 
 
 class _Finder:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 import duckdb
 
 from drawtap.errors import UnavailableError, carried
-from drawtap.trace.engine import opened_ahead
+from drawtap.trace import engine
 from drawtap.trace.sql_text import quote, quote_text
 
 if TYPE_CHECKING:
@@ -50,8 +50,7 @@ def _text(value: object) -> str:
 
 def connect(path: Path | None = None) -> duckdb.DuckDBPyConnection:
     """Open DuckDB in memory, or on a file."""
-    ready = opened_ahead() if path is None else None
-    return duckdb.connect(":memory:" if path is None else str(path)) if ready is None else ready
+    return engine.connect(path)
 
 
 FORMS = ("csv", "parquet", "arrow")  # of saved answers; arrow is the IPC stream
