@@ -14,6 +14,9 @@ from drawtap.errors import UnavailableError
 from drawtap.parts import PLAYER_VULKAN, TAP_VULKAN, is_there
 from drawtap.replay import engine
 from drawtap.replay.compare import decode_attachment
+from drawtap.trace.core import write
+from drawtap.trace.trace import open_trace
+from drawtap.trace.vulkan_past import vulkan_past
 from gl.conftest import Bench
 from shared import run_drawtap
 
@@ -43,6 +46,17 @@ def test_what_the_program_read_back_is_drawn_again(program: str, programs: Bench
     assert found["different"] == 0, found["findings"]
     assert found["compared"] >= PROGRAMS[program]
     assert found["skipped"] == 0
+    # The last half of what it submits, with what that needs of the first: each read-back is the same.
+    with open_trace(trace) as whole:
+        query = "SELECT seq FROM calls WHERE name LIKE 'vkQueueSubmit%' ORDER BY seq"
+        submits = [int(str(seq)) for (seq,) in whole.sql(query).fetchall()]
+        first, end = submits[len(submits) // 2], whole.core.count()
+        part = vulkan_past(whole, first, end)
+        write([part.part(whole, images=np.zeros(end, np.bool_))], tmp_path / "half.dtap")
+    assert part.keep[:first].sum() < first
+    played = run_drawtap("replay", tmp_path / "half.dtap", "--verify", "--json", environment={**os.environ, **vulkan})
+    half = json.loads(played.stdout)
+    assert (half["different"], half["findings"], half["skipped"]) == (0, [], 0)
 
 
 def test_draws_leave_what_they_leave_in_opengl(programs: Bench, tmp_path: Path) -> None:
