@@ -311,6 +311,38 @@ def test_a_picture_is_the_pixels_of_the_image_verb(opened, chain, drawtap, tmp_p
     )
 
 
+def test_a_page_that_has_a_picture_asks_for_the_rows_that_differ(opened, recordings):
+    running = Server(recordings / "es1_cube.dtap")
+    try:
+        with drawtap.open(recordings / "es1_cube.dtap") as trace:
+            draws = [
+                seq for (seq,) in trace.sql("SELECT seq FROM draws WHERE kind = 'draw' ORDER BY seq LIMIT 3").fetchall()
+            ]
+        whole = {seq: headed(running.ask(f"/api/0/picture/{seq}").body) for seq in draws}
+        page = opened(f"call={draws[0]}&tab=picture", running)
+        for seq in (draws[2], draws[1], draws[2]):
+            page.page.evaluate(f"drawtap.go({seq})")
+            heading = "document.querySelector('#panel h2')?.firstChild.textContent"
+            page.until(f"{heading} === 'After call {seq}'")
+            shown = page.page.evaluate(
+                "(() => { const c = document.querySelector('.picture canvas');"
+                " return [...c.getContext('2d').getImageData(0, 0, c.width, c.height).data]; })()"
+            )
+            pixels = whole[seq][1]
+            assert [v for i, v in enumerate(shown) if i % 4 != 3] == [v for i, v in enumerate(pixels) if i % 4 != 3]
+        asked = [urlsplit(url) for url in page.requests if "/picture/" in url]
+        answers = [headed(running.ask(f"{url.path}?{url.query}").body)[0] for url in asked]
+        height, numbers = whole[draws[0]][0]["height"], [whole[seq][0]["number"] for seq in draws]
+        assert [one["number"] for one in answers] == [numbers[i] for i in (0, 2, 1, 2)]
+        rows = [one["rows"] for one in answers]
+        assert rows[0] == height and 0 < rows[1] < height and 0 < rows[2] < height and rows[3] == 0
+        head, changed = headed(running.ask(f"/api/0/picture/{draws[0]}?on=9999").body)
+        assert (head["rows"], changed) == (height, whole[draws[0]][1])
+        assert running.ask(f"/api/0/picture/{draws[0]}?on=x").status == 400
+    finally:
+        assert running.close() == 0
+
+
 def test_a_click_on_a_pixel_shows_who_wrote_it(opened, chain, drawtap):
     from drawtap import open as open_trace
 

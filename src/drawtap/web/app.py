@@ -511,7 +511,9 @@ _OF_RECORDINGS: dict[str, Callable[[Recording, Request], object]] = {
     "overdraw/{seq:int}": lambda r, q: r.looks.overdraw(r.checked(q.path_params["seq"])),
     "mesh/{seq:int}": lambda r, q: r.looks.mesh(r.checked(q.path_params["seq"])),
     "mesh/{seq:int}/{kind}": lambda r, q: r.looks.mesh_file(r.checked(q.path_params["seq"]), q.path_params["kind"]),
-    "picture/{seq:int}": lambda r, q: r.pictures.picture(r.checked(q.path_params["seq"]), q.query_params.get("of", "")),
+    "picture/{seq:int}": lambda r, q: r.pictures.picture(
+        r.checked(q.path_params["seq"]), q.query_params.get("of", ""), _number(q, "on") if "on" in q.query_params else 0
+    ),
     "series": lambda r, q: r.series(q.query_params["of"]) if "of" in q.query_params else r.all_series(),
     "marks": lambda r, q: {
         "more": r.time.looked(findings="findings" in q.query_params),

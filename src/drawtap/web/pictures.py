@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import bisect
+import itertools
 import tempfile
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from drawtap.errors import UsageError
 from drawtap.replay.place import Place
 from drawtap.web.answer import headed
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from drawtap.replay.pool import Pool, Served
     from drawtap.replay.warm import Warm
 
 _PICTURES = 32  # calls whose attachments are kept
+_SENT = 16  # pictures of which a page may want what differs alone
 _BEHIND = 8  # draws whose pictures wait for steps back
 _ON_THE_WAY = 3  # of them, those that a step back takes itself
 
@@ -36,13 +42,18 @@ class Pictures:
         self._draws: list[int] = []
         self._foreseeing: threading.Thread | None = None
         self._kept: OrderedDict[int, tuple[dict[str, bytes], str, Served]] = OrderedDict()  # attachments as PNG
+        self._sent: OrderedDict[int, bytes] = OrderedDict()  # PNGs by the number under which a page knows them
+        self._numbers = itertools.count(1)
 
-    def picture(self, seq: int, of: str) -> bytes:
+    def picture(self, seq: int, of: str, on: int = 0) -> bytes:
         """Return an attachment of the framebuffer that is drawn to after a call: a JSON head, then bare pixels.
 
         The head says which attachments there are, what could not be read, the size and kind of `of` ("": the colour
         drawn to first), and which player drew it. Pixels are RGBA of 8 bits, depth of 16 or stencil of 8, the top row
         first. Raises SupersededError where a newer request came, UsageError where there is no such picture.
+
+        `number` in the head names the picture. Whoever has another one still names it with `on`: only rows that differ
+        come then, `rows` of them from `first` on; all of them where the server has it no more.
         """
         from drawtap.replay.compare import decode_attachment
 
@@ -50,17 +61,36 @@ class Pictures:
         if of not in found:
             raise UsageError(why or f"there is no {of} to read back here", hint="choose a draw, or the end of a frame")
         pixels = decode_attachment(found[of], f"the picture after call {seq}")
+        number, base = self._numbered(found[of], on)
+        first, end = 0, len(pixels)
+        if base is not None:
+            first, end = _differing(pixels, decode_attachment(base, "a picture that was sent"))
         head = {
             "names": list(found),
             "why": why,
             "width": pixels.shape[1],
             "height": pixels.shape[0],
             "bytes": pixels.nbytes // (pixels.shape[0] * pixels.shape[1] or 1),
+            "number": number,
+            "first": first,
+            "rows": end - first,
             "cut": served.cut,
             "calls": served.calls,
             "proof": served.proof,
         }
-        return headed(head, pixels.tobytes())
+        return headed(head, pixels[first:end].tobytes())
+
+    def _numbered(self, content: bytes, on: int) -> tuple[int, bytes | None]:
+        """Return the number under which a PNG is sent, and the one that was sent as number `on`, if it is kept."""
+        with self._lock:
+            base = self._sent.get(on)
+            known = (number for number, sent in self._sent.items() if sent is content)
+            number = next(known, 0) or next(self._numbers)
+            self._sent[number] = content
+            self._sent.move_to_end(number)
+            while len(self._sent) > _SENT:
+                self._sent.popitem(last=False)
+            return number, base
 
     def png(self, seq: int, of: str) -> bytes:
         """Return the same picture as PNG."""
@@ -110,6 +140,14 @@ class Pictures:
             self._draws = self._draws_in(seq)
         end = bisect.bisect_left(self._draws, seq)
         return self._draws[max(end - _BEHIND, 0) : end]
+
+
+def _differing(pixels: npt.NDArray[Any], base: npt.NDArray[Any]) -> tuple[int, int]:
+    """Return the first row that differs from `base` and the one behind the last; all rows of another size or kind."""
+    if pixels.shape != base.shape or pixels.dtype != base.dtype:
+        return 0, len(pixels)
+    rows = np.flatnonzero((pixels != base).reshape(len(pixels), -1).any(axis=1))
+    return (int(rows[0]), int(rows[-1]) + 1) if len(rows) else (0, 0)
 
 
 def _pictures(player: Warm, calls: Sequence[int]) -> dict[int, tuple[dict[str, bytes], str]]:

@@ -70,12 +70,16 @@ export function numbered(text) {
 export function soon(ms, run) {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
-  let last = -Infinity;
+  let last = -Infinity, calls = 0;
   return () => {
-    const now = performance.now(), quiet = now - last > 3 * ms;
+    const now = performance.now(), quiet = now - last > 3 * ms, call = ++calls;
     last = now;
     clearTimeout(timer);
-    timer = setTimeout(run, quiet ? 0 : ms);
+    // Not by a timer: the browser may paint before it fires, and what is to be asked would wait for that.
+    if (quiet)
+      queueMicrotask(() => call === calls && run());
+    else
+      timer = setTimeout(run, ms);
   };
 }
 

@@ -21,8 +21,18 @@ import {Timeline, timePanel} from "./time.js";
  * A panel whose module is loaded when it is first shown: the first rows do not wait for it. @param {string}
  * id @param {string} name @param {string|undefined} key @param {() => Promise<any>} load @param {boolean} needsCall
  */
-const late = (id, name, key, load, needsCall = true) =>
-    ({id, name, key, needsCall, show: async (/** @type {any} */ ctx) => (await load())[`${id}Panel`].show(ctx)});
+function late(id, name, key, load, needsCall = true) {
+  /** @type {any} */
+  let panels;
+  // A browser finds a module again in a task of its own: steps through the list do not wait for that.
+  return {
+    id,
+    name,
+    key,
+    needsCall,
+    show: async (/** @type {any} */ ctx) => (panels ??= await load())[`${id}Panel`].show(ctx)
+  };
+}
 const pictures = () => import("./panels_picture.js");
 const sqlPanel = late("sql", "SQL", undefined, () => import("./panels_sql.js"), false);
 const PANELS = [

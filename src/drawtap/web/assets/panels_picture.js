@@ -14,6 +14,37 @@ const PROOFS = /** @type {Record<string, string>} */ ({
   differs: "",
 });
 
+/** The last pictures by recording, call and attachment: what differs from one of them is less than a whole one. */
+const seen = new Map();
+const MOST_BYTES = 64e6;
+
+/** @param {any} recording @param {number} seq @param {string} of @param {AbortSignal} signal */
+async function picture(recording, seq, of, signal) {
+  const key = `${recording.number}/${seq}/${of}`;
+  const base =
+      seen.get(key) ?? [...seen.values()].findLast((one) => one.recording === recording.number && one.of === of);
+  const answer = await getBytes(
+      `${recording.number}/picture/${seq}?of=${encodeURIComponent(of)}${base ? `&on=${base.number}` : ""}`, signal);
+  const {head, at} = headed(answer);
+  const [type, channels] = KINDS[head.bytes];
+  const {width, height, first, rows, number} = head, length = width * channels.length;
+  let data = values(answer, at, type, rows * length);
+  if (rows < height) {
+    const changed = data;
+    data = rows ? base.data.slice() : base.data;
+    data.set(changed, first * length);
+  }
+  seen.delete(key);
+  seen.set(key, {recording: recording.number, of, number, data});
+  let bytes = [...seen.values()].reduce((sum, one) => sum + one.data.byteLength, 0);
+  for (const [oldest, {data: {byteLength}}] of seen) {
+    if (oldest === key || (bytes <= MOST_BYTES && seen.size <= 8)) break;
+    seen.delete(oldest);
+    bytes -= byteLength;
+  }
+  return {head, image: {width, height, channels, data}};
+}
+
 export const picturePanel = {
   id: "picture",
   name: "Picture",
@@ -23,20 +54,12 @@ export const picturePanel = {
     const {recording, place, element, store} = ctx;
     const seq = beforeSwap(recording, place.call);
     const of = place.of;
-    const answer =
-        await getBytes(`${recording.number}/picture/${seq}?of=${encodeURIComponent(of)}`, ctx.signal).catch((error) => {
-          // Another draw has other attachments: its colour is shown, and the choice stays in the address.
-          if (of && error.status === 400) return getBytes(`${recording.number}/picture/${seq}`, ctx.signal);
-          throw error;
-        });
-    const {head, at} = headed(answer);
-    const [type, channels] = KINDS[head.bytes];
-    const image = {
-      width: head.width,
-      height: head.height,
-      channels,
-      data: values(answer, at, type, head.width * head.height * channels.length)
-    };
+    const {head, image} = await picture(recording, seq, of, ctx.signal).catch((error) => {
+      // Another draw has other attachments: its colour is shown, and the choice stays in the address.
+      if (of && error.status === 400) return picture(recording, seq, "", ctx.signal);
+      throw error;
+    });
+    const {channels} = image;
     const shown = channels === "rgba" ? (head.names.includes(of) && of !== "depth" ? of : "") :
         channels === "d"              ? "depth" :
                                         "stencil";
