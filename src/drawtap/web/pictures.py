@@ -52,8 +52,8 @@ class Pictures:
         drawn to first), and which player drew it. Pixels are RGBA of 8 bits, depth of 16 or stencil of 8, the top row
         first. Raises SupersededError where a newer request came, UsageError where there is no such picture.
 
-        `number` in the head names the picture. Whoever has another one still names it with `on`: only rows that differ
-        come then, `rows` of them from `first` on; all of them where the server has it no more.
+        `number` in the head names the picture. A page names one that it has with `on`: the answer has the rows that
+        differ, `rows` of them from `first` on. It has all rows where the server does not keep that picture any more.
         """
         from drawtap.replay.compare import decode_attachment
 
