@@ -161,9 +161,9 @@ def test_a_pause_between_short_calls_may_be_theirs(tmp_path, took: int, said: bo
     with drawtap.open(one) as a, drawtap.open(other) as b:
         found = slower.explain(slower.recorded(a), slower.recorded(b))
         judged = verdict(b, checklist(b))
-    assert any("as short as the way between them" in note for note in found.notes) == said
+    assert any("as short as the time between them" in note for note in found.notes) == said
     [other_class] = [c for c in judged.classes if c.name == "other"]
-    assert any("as short as the way between them" in line for line in other_class.evidence) == said
+    assert any("as short as the time between them" in line for line in other_class.evidence) == said
 
 
 def test_the_command_line(tmp_path, drawtap):
