@@ -78,8 +78,8 @@ demo: ## record two programs without a display, answer three questions, write a 
 COMPILED = env -u PYTHONDONTWRITEBYTECODE
 # A file stays with one worker, which sets its fixtures up once; tests/conftest.py puts the longest first.
 SHARED_OUT = --dist loadfile --no-loadscope-reorder
-# Tests wait for programs a fourth of their time: one worker more has something to do meanwhile.
-WORKERS = $$(($(JOBS) + 1))
+# Tests wait for programs a fourth of their time: two workers more have something to do meanwhile.
+WORKERS = $$(($(JOBS) + 2))
 
 .PHONY: test
 test: $(VENV)/.dev build ## run all tests

@@ -437,6 +437,7 @@ def test_a_slow_build_is_found_and_an_equal_one_is_not(store: Store, fakes: Path
     assert {n: json.loads(plan.stdout)[n] for n in ("runs", "pairs", "failed")} == {"runs": 0, "pairs": 40, "failed": 0}
 
 
+@pytest.mark.exhaustive  # it lasts as long as its pairs
 def test_no_pair_counts_on_a_machine_whose_canary_gets_slower(store: Store, fakes: Path) -> None:
     pytest.importorskip("scipy", reason="SciPy is an extra: pip install 'drawtap[fleet]'")
     file, (trace,) = Path(store.where).parent / "engines.toml", store.recordings()

@@ -80,6 +80,7 @@ def test_the_call_printer_of_the_paper(programs: Bench, built: Path) -> None:
     assert lines and lines == ["glDrawArrays Enter", "glDrawArrays Leave"] * (len(lines) // 2)
 
 
+@pytest.mark.exhaustive  # it compiles all wrappers once more, with all their arguments
 def test_arguments_are_printed_by_name(programs: Bench, built: Path) -> None:
     done = _run(programs, [_module(built, "arguments")], ["es2_triangle"], DRAWTAP_ONLY="glDraw")
     printed = [line.split(" ", 2)[2] for line in done.stderr.splitlines() if "glDrawArrays" in line]
