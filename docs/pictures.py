@@ -61,10 +61,13 @@ def main() -> int:
         page(browser, "compare", "compare.html", (1240, 900))
         seq = re.findall(r"\d+", _run(f'{DRAWTAP} sql mark.dtap "{DRAW}" --json'))[-1]
         place = f"call={seq}&tab=picture&over=culled,boxes&px=170,120"
-        viewed(browser, "pixel", "mark.dtap", place, shown_first=(".legend[data-ready=yes]", "#history tbody tr"))
+        history = (".legend[data-ready=yes]", "#history tbody tr")
+        viewed(browser, "pixel", "mark.dtap", place, shown_first=history, seconds=4, height=1120)
         _run(DESKTOP.format(DRAWTAP))
         seq = re.findall(r"\d+", _run(f'{DRAWTAP} sql desktop.dtap "{DRAW}" --json'))[-1]
         viewed(browser, "passes", "desktop.dtap", f"tab=passes&call={seq}", shown_first=(".flow .pass",), seconds=4)
+        picture = ("canvas[role=img][tabindex]",)
+        viewed(browser, "view", "desktop.dtap", f"tab=picture&call={seq}", shown_first=picture, seconds=4)
         draw = _changed(Path("mark.dtap"), Path("after.dtap"))
         place = f"with=1&tab=picture&side=difference&call={draw}"
         shown = ("canvas[aria-label^=difference]", ".thumbs canvas:nth-of-type(12)")
@@ -169,6 +172,7 @@ def viewed(
     *,
     shown_first: tuple[str, ...] = (),
     seconds: float = 1.5,
+    height: int = 860,
     verb: str = "view",
 ) -> None:
     """Write images/NAME.png: the page that a verb serves at a place, when it shows some selectors.
@@ -185,7 +189,7 @@ def viewed(
         address = server.stdout.readline().strip()
         with sync_playwright() as driver:
             chromium = driver.chromium.launch(executable_path=browser, args=["--no-sandbox"])
-            shown = chromium.new_page(viewport={"width": 1300, "height": 860})
+            shown = chromium.new_page(viewport={"width": 1300, "height": height})
             shown.goto(f"{address.partition('&')[0]}&{place}")
             shown.wait_for_selector("body[data-ready]")
             for selector in shown_first:
