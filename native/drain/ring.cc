@@ -290,6 +290,7 @@ void Ring::finish(const SaveWish* wish) {
 void RingTotals::put(JsonObject& to) const {
   to.put("held_bytes", held_bytes).put("held_peak", held_peak).put("base_bytes", base_bytes);
   to.put("compactions", compactions).put("kept", kept).put("exact", exact).put("assumed", assumed);
+  to.put("whole_because", whole_because);
   to.put("takes", takes).put("pictures", pictures).put("picture_bytes", picture_bytes).put("refused", refused);
 }
 
@@ -580,6 +581,7 @@ void Ring::compact(uint64_t cut_ns, size_t chunks) {
   totals_.exact = answer.count("exact");
   totals_.assumed |= answer.json["assumed"].truth();
   totals_.assumed_because = std::string(answer.json["assumed_because"].raw());
+  totals_.whole_because = answer.json["whole_because"].text();
   totals_.base_bytes = static_cast<uint64_t>(size.st_size);
   totals_.held_bytes = held_bytes();
   renew_journal();
@@ -645,6 +647,7 @@ void Ring::write(const Pending& p) {
       .put("earlier", answer.count("calls_past"))
       .put("assumed", answer.json["assumed"].truth());
   line.json("assumed_because", std::string(answer.json["assumed_because"].raw()));
+  line.put("whole_because", answer.json["whole_because"].text());
   line.put("bytes", static_cast<uint64_t>(size.st_size))
       .put("calls_lost", lost)
       .put("missing_ns", missing)

@@ -68,6 +68,7 @@ struct RingTotals {
   uint64_t takes = 0, pictures = 0, picture_bytes = 0, refused = 0;  // of pictures that were read back
   bool assumed = false;
   std::string assumed_because = "[]";  // JSON
+  std::string whole_because;           // why all earlier calls are kept; empty: they are not
   // What is held, and how it came to be.
   void put(JsonObject& to) const;
 };

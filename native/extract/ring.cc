@@ -305,6 +305,7 @@ class Keeper {
     answer_.put("exact", exact_);
     answer_.put("assumed", assumed_);
     answer_.json("assumed_because", because_);
+    answer_.put("whole_because", whole_because_);
     if (job_.save)
       save(rest, options);
     else
@@ -400,6 +401,7 @@ class Keeper {
   void choose_vulkan() {
     extract::VulkanPast chooser(*past_, past_->calls);
     auto kept = chooser.alive();
+    whole_because_ = chooser.whole_because();
     // The state machine says nothing of Vulkan: what it keeps of other APIs comes on top.
     for (uint32_t seq : chooser.others())
       if (extract::get(keep_.data(), seq)) extract::put(kept.calls.data(), seq);
@@ -507,6 +509,7 @@ class Keeper {
     about.put("first_call", kept).put("first_frame", job_.frames_before + (cut_frame_ - from_)).put("frames", shown);
     about.put("calls", end_ - cut_).put("kept", kept).put("earlier", job_.calls_before + (cut_ - done_));
     about.put("assumed", assumed_).json("assumed_because", because_);
+    if (!whole_because_.empty()) about.put("whole_because", whole_because_);
     about.put("start_ns", cut_ < raw_->calls ? time_of(*raw_, cut_) : 0);
     return about.put("end_ns", end_ ? time_of(*raw_, end_ - 1) : 0).str();
   }
@@ -525,6 +528,7 @@ class Keeper {
   uint64_t exact_ = 0;
   bool assumed_;
   std::string because_;
+  std::string whole_because_;  // why all earlier calls are kept; empty: they are not
   JsonObject answer_;
 };
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import mmap
 import os
 import struct
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ import pytest
 from drawtap.trace.trace import open_trace
 from shared import run_drawtap
 
-FUNCTIONS = ("vkCreateFence", "vkQueueSubmit", "vkAllocateMemory", "vkGetInstanceProcAddr")
+FUNCTIONS = ("vkCreateFence", "vkQueueSubmit", "vkQueueBindSparse", "vkAllocateMemory", "vkGetInstanceProcAddr")
 _FENCE, _EXPORT, _SUBMIT, _ALLOCATE, _FROM_FD, _FROM_HOST = 8, 1000113000, 4, 5, 1000074000, 1000178000
 _NOWHERE = 0x1357
 
@@ -49,18 +51,37 @@ def child(loader: str) -> None:
         library.vkAllocateMemory(None, put(0, "iiQQQ", _ALLOCATE, 0, chain, 4096, 0), None, base + 3000)
 
 
+def sparse(loader: str) -> None:
+    """Bind memory piece by piece, and go on when that has left a window of 10 ms."""
+    library = ctypes.CDLL(loader)
+    library.vkQueueBindSparse(None, 0, None, None)
+    time.sleep(0.02)
+    library.vkQueueSubmit(None, 0, None, None)
+
+
 @pytest.fixture(scope="module")
-def recording(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """A recording of `child`, and what `drawtap record` printed."""
-    folder = tmp_path_factory.mktemp("hostile")
+def loader(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("loader")
     (folder / "fake.c").write_text("\n".join(f"long {name}(void) {{ return 0; }}" for name in FUNCTIONS))
-    made, trace = folder / "libvulkan.so.1", folder / "t.dtap"
+    made = folder / "libvulkan.so.1"
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", made, folder / "fake.c", "-Wl,-soname,libvulkan.so.1"], check=True)
-    here = f"import sys; sys.path[:0] = {sys.path!r}; from vulkan.test_hostile_program import child; "
-    program = [os.path.realpath("/proc/self/exe"), "-c", here + f"child({str(made)!r})"]
-    done = run_drawtap("record", "-o", trace, "--", *program)
+    return made
+
+
+def recorded(loader: Path, program: str, *words: object) -> str:
+    """Record a function of this file; return what `drawtap record` printed."""
+    here = f"import sys; sys.path[:0] = {sys.path!r}; from vulkan.test_hostile_program import {program}; "
+    line = [os.path.realpath("/proc/self/exe"), "-c", here + f"{program}({str(loader)!r})"]
+    done = run_drawtap("record", *words, "--", *line)
     assert done.returncode == 0, done.stderr
-    return trace, done.stderr
+    return done.stderr
+
+
+@pytest.fixture(scope="module")
+def recording(loader: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A recording of `child`, and what `drawtap record` printed."""
+    trace = tmp_path_factory.mktemp("hostile") / "t.dtap"
+    return trace, recorded(loader, "child", "-o", trace)
 
 
 def test_calls_are_whole_and_what_is_not_is_counted(recording: tuple[Path, str]) -> None:
@@ -78,3 +99,16 @@ def test_calls_are_whole_and_what_is_not_is_counted(recording: tuple[Path, str])
     text = "was imported: what is stored in it is not recorded"
     assert f"{text}: 2 times" in said
     assert text in run_drawtap("info", trace_path).stdout
+
+
+def test_a_flight_recorder_that_keeps_everything_says_so(loader: Path, tmp_path: Path) -> None:
+    """In its summary, in the file that it saved, and where that is shown."""
+    said = recorded(loader, "sparse", "--ring", "10ms", "--trigger", "exit", "-o", tmp_path / "r.dtap")
+    why = "vkQueueBindSparse is not followed yet"
+    assert "all earlier calls of Vulkan are kept" in said
+    assert why in said
+    [saved] = tmp_path.iterdir()
+    with open_trace(saved) as trace:
+        notes = [json.loads(str(note)) for note in trace.info["annotations"]]
+    assert [note["whole_because"] for note in notes if note["kind"] == "flight_recorder"] == [why]
+    assert why in run_drawtap("info", saved).stdout

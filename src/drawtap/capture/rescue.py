@@ -45,7 +45,8 @@ def save(pool: int, window: pools.Window, output: Path, why: str) -> Mapping[str
     end = {"kind": "end", "reason": f"saved: {REASON}", "calls": drained.get("calls")}
     end |= {name: drained.get(name, 0) for name in _COUNTS} | {"calls_lost": lost}
     answer = _written(window, target, about, end)
-    kept = {name: answer.get(name) for name in ("calls", "frames", "first_frame", "kept", "assumed", "assumed_because")}
+    names = ("calls", "frames", "first_frame", "kept", "assumed", "assumed_because", "whole_because")
+    kept = {name: answer.get(name) for name in names}
     return {**about, **kept, "event": "saved", "file": str(target), "earlier": answer.get("calls_past")}
 
 

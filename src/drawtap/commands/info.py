@@ -173,6 +173,8 @@ def _flight(note: Mapping[str, object] | None) -> dict[str, object]:
         because = note.get("assumed_because")
         which = f" ({'; '.join(map(str, because))})" if isinstance(because, list) and because else ""
         group["assumed"] = "pictures that are never wiped are painted over in each frame" + which
+    if note.get("whole_because"):
+        group["all kept"] = f"every earlier call of Vulkan: {text('', note['whole_because'])}"
     if note.get("missing_ns"):
         group["shorter"] = (
             f"the first {text('missing_ns', note['missing_ns'])} of the requested time had left the recorder"

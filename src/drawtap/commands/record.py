@@ -538,6 +538,8 @@ def _flight(recording: Recording) -> list[Verdict]:
             because = entry.get("assumed_because")
             which = "; ".join(map(str, because)) if isinstance(because, list) and because else None
             verdicts.append(Verdict("note", "saved", f"{entry['file']}: {_ASSUMED}", which))
+        if entry.get("whole_because"):
+            verdicts.append(Verdict("note", "saved", f"{entry['file']}: {_WHOLE}", str(entry["whole_because"])))
         if entry.get("missing_ns"):
             text = f"{entry['file']}: the first {duration(_number(entry, 'missing_ns'))} of the window had left: memory"
             verdicts.append(Verdict("note", "saved", text, "--ring-limit allows it more"))
@@ -552,6 +554,8 @@ def _flight(recording: Recording) -> list[Verdict]:
             f" at most {size(_number(entry, 'held_peak'))} were held"
         )
         verdicts.append(Verdict("ok", "ring", text))
+        if entry.get("whole_because"):
+            verdicts.append(Verdict("note", "ring", _WHOLE, str(entry["whole_because"])))
         if entry.get("takes"):
             pictures, turns = number(_number(entry, "pictures")), number(_number(entry, "takes"))
             content = size(_number(entry, "picture_bytes"))
@@ -590,6 +594,7 @@ def _saved(entry: Mapping[str, object]) -> str:
 
 
 _ASK = "drawtap trigger PID save, SIGUSR1 to drawtap record, --trigger, or --at-exit for what was last"
+_WHOLE = "all earlier calls of Vulkan are kept, so memory and files grow with the run"
 _ASSUMED = "pictures that are never wiped were taken to be painted over in each frame: what shone through is missing"
 
 
