@@ -31,6 +31,15 @@ std::vector<std::string> lines(const std::string& text) {
 
 std::string_view view(const uint8_t* bytes, uint64_t length) { return {reinterpret_cast<const char*>(bytes), length}; }
 
+void need_bits(const dt::Trace& trace, const char* table, unsigned id, const uint8_t* bits, uint64_t bytes) {
+  uint64_t rows = 0;
+  for (auto& chunk : trace.calls_chunks)
+    if (auto* records = chunk.find(id | DT_RECORD_TAP)) rows += records->count;
+  if (bits && bytes < (rows + 7) / 8)
+    throw dt::Error(DT_E_ARGUMENT, "there are " + std::to_string(rows) + " rows of " + table + " and only " +
+                                       std::to_string(bytes * 8) + " bits that say which are kept");
+}
+
 }  // namespace
 
 extern "C" {
@@ -50,6 +59,8 @@ int dt_write(const dt_write_source* sources, uint32_t count, const dt_write_opti
       if (s.end_seq) source.end_seq = s.end_seq;
       source.keep_map_writes = s.keep_map_writes;
       source.keep_images = s.keep_images;
+      need_bits(*source.trace, "memory_writes", DT_FN_MEMORY_WRITE, s.keep_memory_writes, s.memory_write_bytes);
+      need_bits(*source.trace, "device_writes", DT_FN_DEVICE_WRITE, s.keep_device_writes, s.device_write_bytes);
       source.keep_memory_writes = s.keep_memory_writes;
       source.keep_device_writes = s.keep_device_writes;
       source.changes.assign(s.changes, s.changes + (s.changes ? s.change_count : 0));

@@ -42,6 +42,7 @@ typedef struct dt_write_source {
   const uint8_t* keep_images;
   /* one bit a row of the tables memory_writes and device_writes; NULL: as keep_map_writes */
   const uint8_t *keep_memory_writes, *keep_device_writes;
+  uint64_t memory_write_bytes, device_write_bytes; /* lengths of these bits; too few are DT_E_ARGUMENT */
 } dt_write_source;
 
 enum { DT_ORDER_JOIN = 0, DT_ORDER_TIME = 1 };

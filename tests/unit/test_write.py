@@ -12,6 +12,7 @@ import writer
 from drawtap.errors import InputError, QueryError
 from drawtap.trace.core import Change, Part, write
 from drawtap.trace.trace import Trace, open_trace
+from vulkan_scene import DEVICE, VulkanScene
 from writer import LONG, MANY, NONE, Data, Writer, blob, f32, small_trace
 
 ALL = 2 | 4 | 8  # threads and contexts, durations, entry times
@@ -194,6 +195,14 @@ def test_changes_that_cannot_be(tmp_path: Path, change: Change, what: str) -> No
     with pytest.raises(QueryError, match=what):
         write([Part(old.core, changes=(change,))], tmp_path / "new.dtap")
     assert [p.name for p in tmp_path.iterdir()] == ["old.dtap"]
+
+
+def test_too_few_bits_for_what_was_stored(tmp_path: Path) -> None:
+    scene = VulkanScene().stored(7, 0, b"bytes").vkDeviceWaitIdle(DEVICE)
+    old = open_trace(scene.write(tmp_path / "old.dtap"))
+    with pytest.raises(QueryError, match="1 rows of memory_writes and only 0 bits"):
+        write([Part(old.core, stored=(b"", b""))], tmp_path / "new.dtap")
+    assert write([Part(old.core, stored=(b"\1", b""))], tmp_path / "new.dtap")["calls"] == 1
 
 
 def test_functions_of_other_signatures(tmp_path: Path) -> None:

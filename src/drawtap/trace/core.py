@@ -167,6 +167,8 @@ class _CSource(ctypes.Structure):
         ("keep_images", c_char_p),
         ("keep_memory_writes", c_char_p),
         ("keep_device_writes", c_char_p),
+        ("memory_write_bytes", c_uint64),
+        ("device_write_bytes", c_uint64),
     )
 
 
@@ -511,6 +513,7 @@ def write(
             source.keep_map_writes = bytes(of.keep_map_writes)
         if of.stored is not None:
             source.keep_memory_writes, source.keep_device_writes = of.stored
+            source.memory_write_bytes, source.device_write_bytes = map(len, of.stored)
         source.first_seq = of.first_seq
         source.end_seq = 0 if of.end_seq is None else of.end_seq
         source.changes, source.change_count = changes, len(of.changes)
