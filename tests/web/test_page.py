@@ -472,6 +472,47 @@ def test_pictures_of_frames_stand_above_the_bars_and_lead_to_them(opened, chain)
     frame = int(page.page.locator(".thumbs canvas").nth(2).get_attribute("title").removeprefix("frame "))
     with drawtap.open(chain) as trace:
         page.wait(f"place.call === {trace.frames[frame].end_seq - 1}")
+        draws = f"SELECT seq FROM draws WHERE kind = 'draw' AND frame = {frame} ORDER BY seq"
+        draw = trace.sql(draws).fetchall()[0][0]
+        far = trace.frames[frame + 2].end_seq - 1
+    # While the exact picture is played, the panel shows the frame's small one, without any question more.
+    page.page.evaluate(
+        """() => {
+          const fetched = fetch;
+          globalThis.held = [];
+          globalThis.fetch = async (url, options) => {
+            if (url.includes("/picture/"))
+              await new Promise((done, stop) => {
+                held.push(done);
+                options.signal.addEventListener("abort", () => stop(options.signal.reason));
+              });
+            return fetched(url, options);
+          };
+        }"""
+    )
+    page.press("3")
+    small = "document.querySelector('#panel .preview canvas')"
+    pixels = "[...c.getContext('2d').getImageData(0, 0, c.width, c.height).data].join()"
+    page.until(f"{small} !== null")
+    page.reads("preview: the whole frame, small")
+    of_strip = f"drawtap.strip.made.get({frame})"
+    assert page.page.evaluate(f"((c) => {pixels})({small}) === ((c) => {pixels})({of_strip})")
+    assert page.page.locator("#panel :is(button, input, .picture)").count() == 0  # nothing to save or to inspect
+    asked = [url for url in page.requests if "/thumbnail/" in url]
+    assert len(asked) == len(set(asked))
+    assert not any("/small/" in url for url in page.requests)
+    page.page.evaluate("held.pop()()")
+    exact = "document.querySelector('#panel .stack canvas') !== null"
+    page.until(f"{exact} && {small} === null && document.getElementById('message').innerText === ''")
+    # The exact picture of a neighbour stays until the next one comes; that of another frame does not.
+    page.page.evaluate(f"drawtap.go({draw})")
+    page.until("document.getElementById('message').innerText.includes('playing up to the call')")
+    assert page.page.evaluate(f"{exact} && {small} === null")
+    page.wait(f"d.strip.made.has({frame + 2})")
+    page.page.evaluate(f"drawtap.go({far})")
+    page.until(f"{small}?.getAttribute('aria-label') === 'preview of frame {frame + 2}: the whole frame, small'")
+    page.page.evaluate("held.pop()()")
+    page.until(f"{exact} && {small} === null")
     page.press("i")
     page.until("document.querySelector('.thumbs').hidden")
 

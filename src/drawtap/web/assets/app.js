@@ -606,6 +606,7 @@ class Page {
       element: box,
       notes: this.notes,
       timeline: this.timeline,
+      smallOf: (/** @type {number} */ frame) => this.strip.copyOf(frame),
       signal: asking.signal,
       abort: () => asking.abort(),
       go: (/** @type {number} */ seq) => this.go(seq),

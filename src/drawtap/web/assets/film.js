@@ -191,6 +191,12 @@ export class Film {
   }
 }
 
+/** A canvas with the small picture of a path, where it came already. @param {string} path */
+export function cameFrom(path) {
+  const image = known.get(path);
+  return image instanceof ImageData ? drawn(image) : undefined;
+}
+
 /** @param {ImageData} image */
 function drawn(image) {
   const canvas = /** @type {HTMLCanvasElement} */ (h("canvas", {width: image.width, height: image.height}));

@@ -1,6 +1,6 @@
 // What the framebuffer holds after the call, attachment by attachment; and what a texture holds then.
 import {button, download, fill, h, number} from "./dom.js";
-import {Film} from "./film.js";
+import {cameFrom, Film} from "./film.js";
 import {pixelHistory} from "./history.js";
 import {headed, imageView, values} from "./image.js";
 import {getBytes} from "./net.js";
@@ -45,6 +45,31 @@ async function picture(recording, seq, of, signal) {
   return {head, image: {width, height, channels, data}};
 }
 
+const SOON = 80;  // ms: pictures that are there already come sooner
+
+/**
+ * Show a small picture that the page has, until the exact one comes. An exact picture of the same frame stays: steps
+ * between neighbouring draws are fast. @param {any} ctx @param {number} seq
+ */
+function preview(ctx, seq) {
+  const {recording, place, element} = ctx, frame = recording.frameOf(seq);
+  if (element.querySelector("h2[data-frame]")?.dataset.frame === `${recording.number}/${frame}`) return;
+  element.querySelector(".preview")?.remove();
+  if (place.of) return;  // small pictures are of the colour
+  const own = cameFrom(`${recording.number}/small/${seq}`), canvas = own ?? ctx.smallOf(frame);
+  if (!canvas) return;
+  const what = own ? "this call" : "the whole frame";
+  canvas.style.width = `${4 * canvas.width}px`;
+  canvas.setAttribute("role", "img");
+  canvas.setAttribute("aria-label", `preview of frame ${frame}: ${what}, small`);
+  fill(
+      element,
+      h("section", {class: "preview"},
+        h("h2", {text: `Frame ${number(frame)}`},
+          h("small", {text: `the player is on its way to call ${number(seq)}`})),
+        h("p", {}, h("i", {text: `preview: ${what}, small`})), canvas));
+}
+
 export const picturePanel = {
   id: "picture",
   name: "Picture",
@@ -54,11 +79,13 @@ export const picturePanel = {
     const {recording, place, element, store} = ctx;
     const seq = beforeSwap(recording, place.call);
     const of = place.of;
-    const {head, image} = await picture(recording, seq, of, ctx.signal).catch((error) => {
+    const waiting = setTimeout(() => ctx.signal.aborted || preview(ctx, seq), SOON);
+    const exact = picture(recording, seq, of, ctx.signal).catch((error) => {
       // Another draw has other attachments: its colour is shown, and the choice stays in the address.
       if (of && error.status === 400) return picture(recording, seq, "", ctx.signal);
       throw error;
     });
+    const {head, image} = await exact.finally(() => clearTimeout(waiting));
     const {channels} = image;
     const shown = channels === "rgba" ? (head.names.includes(of) && of !== "depth" ? of : "") :
         channels === "d"              ? "depth" :
@@ -77,7 +104,7 @@ export const picturePanel = {
     const film = h("div");
     fill(
         element,
-        h("h2", {text: `After call ${number(seq)}`},
+        h("h2", {text: `After call ${number(seq)}`, data: {frame: `${recording.number}/${recording.frameOf(seq)}`}},
           h("small", {text: `${head.width} × ${head.height}, ${head.bytes === 2 ? 16 : 8} bits a channel; ${by}`})),
         film,
         h("div", {class: "tools", role: "toolbar", "aria-label": "attachments"}, ...names,

@@ -195,6 +195,15 @@ export class Strip {
     return canvas;
   }
 
+  /** Another canvas with a frame's small picture, where it came already. @param {number} frame */
+  copyOf(frame) {
+    const from = this.made.get(frame);
+    if (!from) return undefined;
+    const canvas = /** @type {HTMLCanvasElement} */ (h("canvas", {width: from.width, height: from.height}));
+    canvas.getContext("2d")?.drawImage(from, 0, 0);
+    return canvas;
+  }
+
   /** Put the pictures where their frames are; one that would cover another is left out. */
   place() {
     const width = this.element.clientWidth;
