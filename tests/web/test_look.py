@@ -120,6 +120,43 @@ def test_what_if_is_what_edit_and_image_make(server, chain, drawtap, tmp_path):
         assert (answer.status in (400, 422), bool(answer.json["error"])) == (True, True), (text, answer.body)
 
 
+def test_what_if_limits_draws_to_a_pixel_and_nothing_after_them(recordings, tmp_path):
+    recording = Recording(recordings / "fbo_chain.dtap")
+    try:
+        trace, made = recording.trace, recording.whatif
+        draws = trace.sql("SELECT seq FROM draws WHERE kind = 'draw' AND frame = 3 ORDER BY seq").fetchall()
+        first, last = draws[0][0], draws[-1][0]
+
+        def differing(a, b):
+            return sum(a[i : i + 4] != b[i : i + 4] for i in range(0, len(a), 4))
+
+        whole, none, one = (_taken(made.picture(last, text))[1] for text in ("", f"drop {last}", f"pixel {last}"))
+        assert differing(whole, none) > 1
+        assert differing(one, none) <= 1
+        assert one != whole
+        target = tmp_path / "limited.dtap"
+        target.write_bytes(made.file(f"pixel {first}:{last + 1}"))
+        with drawtap.open(target) as limited:
+            boxes = limited.sql("SELECT seq, x, y, width, height FROM glScissor ORDER BY seq").fetchall()
+            assert (
+                len(boxes)
+                == 2 * len(draws) + trace.sql("SELECT count(*) FROM calls WHERE name = 'glScissor'").fetchall()[0][0]
+            )
+            end, was = len(limited.calls) - 1, len(trace.calls) - 1
+            for path in ("contexts[*].GL_SCISSOR_BOX", "contexts[*].enabled.GL_SCISSOR_TEST"):
+                assert limited.state_index.at(end, path) == trace.state_index.at(was, path)
+            new = limited.sql(
+                "SELECT seq, scissor_test FROM draws WHERE kind = 'draw' AND frame = 3 ORDER BY seq"
+            ).fetchall()
+            assert [on for _, on in new] == [True] * len(draws)
+            assert _taken(made.picture(last, f"pixel {first}:{last + 1}"))[0]["calls"] == new[-1][0]
+        for text in ("pixel 0", f"drop {first}:{last}", f"pixel {first} red = 1"):
+            with pytest.raises(UsageError):
+                made.picture(last, text)
+    finally:
+        recording.close()
+
+
 def _edited(trace, text):
     """Return the what-if line that gives a fragment shader of the recording another source, and its call."""
     sources = trace.sql("SELECT seq FROM glShaderSource ORDER BY seq").fetchall()

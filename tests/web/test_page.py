@@ -439,6 +439,9 @@ def test_what_if_shows_both_pictures(opened, chain):
     page.reads("is no change")
     page.page.get_by_role("button", name="as it was").click()
     page.wait("place.what === ''")
+    page.page.get_by_role("button", name="one pixel of this draw").click()
+    page.wait(f"place.what === 'pixel {seq}'")
+    page.reads("pixels differ")
 
 
 def test_a_shader_is_edited_beside_its_old_picture(opened, chain):

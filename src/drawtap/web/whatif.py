@@ -1,10 +1,12 @@
-"""The recording with changes: calls left out, arguments set; its pictures, and it as a file."""
+"""The recording with changes: calls left out, arguments set, draws of one pixel; its pictures, and it as a file."""
 
 from __future__ import annotations
 
+import json
 import re
 import tempfile
 import threading
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,9 +22,15 @@ from drawtap.web.answer import Answer, headed
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
 
-_HELP = "drop CALL, or set CALL NAME = VALUE, one a line"
+_HELP = "drop CALL, set CALL NAME = VALUE, pixel CALL, or pixel FIRST:END, one a line"
 _SOURCES = ("glShaderSource", "glShaderSourceARB")
-_LINE = re.compile(r"(drop|set)\s+(\d{1,15})\s*(.*)")
+_LINE = re.compile(r"(drop|set|pixel)\s+(\d{1,15})(?::(\d{1,15}))?\s*(.*)")
+_DRAWS = re.compile(r"gl(Multi)?Draw(Range)?(Arrays|Elements)\w*")
+# With one of these changed, a later draw has another scissor box than the recording says.
+_BOXES = re.compile(
+    r"gl(Scissor|Enable(?!Vertex|Client)|Disable(?!Vertex|Client)|PushAttrib|PopAttrib|CallList)\w*|\w+Make\w*Current\w*"
+)
+_APART = "^gl(Scissor(Indexed|Array)|(Enable|Disable)(i|Indexed))"  # each viewport has a box of its own
 
 
 class WhatIf:
@@ -35,6 +43,7 @@ class WhatIf:
         self._newest = 0
         self._text: str | None = None
         self._dropped: list[int] = []
+        self._inserted: list[int] = []  # for each new call the call that follows, rising
         self._sources: list[int] = []  # calls whose shader's source is set
         self._logs: list[Answer] = []
         self._player: Warm | None = None
@@ -49,29 +58,100 @@ class WhatIf:
         if self._player is not None:
             self._player.close()
         self._text = None
-        editor, dropped = Editor(self._trace), []
-        sources: list[int] = []
+        editor = Editor(self._trace)
+        dropped: set[int] = set()
+        changed: set[int] = set()
+        limited: list[tuple[int, int]] = []
         for line in filter(None, map(str.strip, text.splitlines())):
             match = _LINE.fullmatch(line)
-            if match is None or (match[1] == "set") != bool(match[3].strip()):
+            if match is None or (match[1] == "set") != bool(match[4].strip()) or (match[3] and match[1] != "pixel"):
                 raise UsageError(f"{line[:80]!r} is no change", hint=_HELP)
             seq = int(match[2])
             if seq >= len(self._trace.calls):
                 raise UsageError(f"there is no call {seq}", hint=f"there are {len(self._trace.calls):,}")
             if match[1] == "drop":
-                dropped.append(seq)
+                dropped.add(seq)
+            elif match[1] == "pixel":
+                limited.append((seq, int(match[3]) if match[3] else seq + 1))
             else:
-                if self._trace.calls[seq].name in _SOURCES:
-                    sources.append(seq)
-                editor.set(seq, **{name: value(word) for name, word in parse(f"f({match[3]})").values.items()})
-        editor.drop(sorted(set(dropped)))
+                changed.add(seq)
+                editor.set(seq, **{name: value(word) for name, word in parse(f"f({match[4]})").values.items()})
+        inserted = self._limit(editor, limited, dropped, changed) if limited else []
+        editor.drop(sorted(dropped))
         self._file.unlink(missing_ok=True)
         editor.save(self._file)
-        self._dropped = sorted(set(dropped))
+        self._dropped, self._inserted = sorted(dropped), inserted
         self._player = Warm(self._file, environment=self._environment, frame_end=self._trace.frame_end)
-        self._sources = sources
+        self._sources = sorted(seq for seq in changed if self._trace.calls[seq].name in _SOURCES)
         self._logs = self._said()
         self._text = text
+
+    def _limit(self, editor: Editor, ranges: list[tuple[int, int]], dropped: set[int], changed: set[int]) -> list[int]:
+        """Put calls around draws that limit each to one pixel; return the calls before which they stand, rising.
+
+        The pixel is a corner of the draw's scissor box, or of its viewport. After the draw the box is as it was.
+        """
+        calls = self._trace.calls
+        if (
+            other := next((seq for seq in sorted(dropped | changed) if _BOXES.fullmatch(calls[seq].name)), None)
+        ) is not None:
+            raise UsageError(
+                f"with call {other}, {calls[other].name}, changed, the scissor box after a draw is not known",
+                hint="leave out that change, or the lines with pixel",
+            )
+        apart = self._first(f"SELECT min(seq) FROM calls WHERE regexp_matches(name, '{_APART}')")
+        if apart is not None:
+            raise UsageError(
+                f"viewports have scissor boxes of their own here (call {apart}, {calls[apart].name})",
+                hint="drop leaves out a draw instead",
+            )
+        inserted: list[int] = []
+        for seq, context, on, x, y in self._limited(ranges, dropped):
+            found = self._trace.state_index.at(seq, f"contexts[{context}].GL_SCISSOR_BOX")
+            if not found:
+                raise UsageError(f"the scissor box at call {seq} is not known", hint="drop leaves out a draw instead")
+            box = dict(zip(("x", "y", "width", "height"), json.loads(found[0][1]), strict=True))
+            if on and not (box["width"] and box["height"]):
+                continue  # no pixel is drawn
+            corner = (box["x"], box["y"]) if on else (x, y)
+            editor.insert(seq, "glEnable", cap="GL_SCISSOR_TEST")
+            editor.insert(seq, "glScissor", x=max(corner[0], 0), y=max(corner[1], 0), width=1, height=1)
+            inserted += [seq, seq]
+            thread = calls[seq].thread
+            after = (call for call in range(seq + 1, len(calls)) if call not in dropped)
+            then = next((call for call in after if calls[call].thread == thread), None)
+            if then is None:
+                continue  # nothing is drawn on the thread after that
+            editor.insert(then, "glScissor", **box)
+            inserted.append(then)
+            if not on:
+                editor.insert(then, "glDisable", cap="GL_SCISSOR_TEST")
+                inserted.append(then)
+        return sorted(inserted)
+
+    def _limited(self, ranges: list[tuple[int, int]], dropped: set[int]) -> list[tuple[int, int, bool, int, int]]:
+        """Return the draws in ranges of calls: number, context, scissor test, corner of the viewport."""
+        asked = " OR ".join(f"seq >= {first} AND seq < {end}" for first, end in ranges)
+        rows = self._trace.sql(
+            "SELECT seq, context, scissor_test, viewport_x, viewport_y, function FROM draws "
+            f"WHERE kind = 'draw' AND ({asked}) ORDER BY seq"
+        ).fetchall()
+        for first, end in ranges:
+            if not any(first <= row[0] < end for row in rows):
+                where = f"call {first} is" if end == first + 1 else f"among calls {first} to {end - 1} is"
+                raise UsageError(f"{where} no draw that can be limited to a pixel", hint="choose a draw")
+        lists = self._trace.sql(
+            f"SELECT seq, name FROM calls WHERE name IN ('glNewList', 'glEndList') AND seq < {rows[-1][0]} ORDER BY seq"
+        ).fetchall()
+        starts = [seq for seq, _ in lists]
+        for seq, *_, function in rows:
+            at = bisect_left(starts, seq)
+            if not _DRAWS.fullmatch(function) or (at and lists[at - 1][1] == "glNewList"):
+                where = "in a display list" if _DRAWS.fullmatch(function) else "which draws no arrays"
+                raise UsageError(
+                    f"call {seq}, {function}, {where}, cannot be limited to a pixel", hint=f"drop {seq} leaves it out"
+                )
+        return [row[:5] for row in rows if row[0] not in dropped]
 
     def _said(self) -> list[Answer]:
         """Return what compilers and linkers say of the sources that are set: object, number, success, text.
@@ -110,7 +190,7 @@ class WhatIf:
 
     def _moved(self, seq: int) -> int:
         """Return the number of a call in the changed recording."""
-        return max(seq - sum(1 for call in self._dropped if call <= seq), 0)
+        return max(seq - bisect_right(self._dropped, seq) + bisect_right(self._inserted, seq), 0)
 
     def picture(self, seq: int, text: str) -> bytes:
         """Return the colour that is drawn to after a call of the changed recording: a JSON head, then RGBA.

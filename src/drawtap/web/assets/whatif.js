@@ -38,10 +38,11 @@ export const whatifPanel = {
     fill(
         element,
         h("h2", {text: `What if, at call ${number(place.call)}`},
-          h("small", {text: "drop CALL, or set CALL NAME = VALUE: values as the list shows them"})),
+          h("small", {text: "drop CALL, pixel CALL, or set CALL NAME = VALUE: values as the list shows them"})),
         area, await editor(ctx, area, apply),
         h("div", {class: "tools"}, button("apply", apply, {title: "Ctrl-Enter"}),
           button("without this call", () => add(`drop ${place.call}`)),
+          button("one pixel of this draw", () => add(`pixel ${place.call}`)),
           button(
               "as it was",
               () => {
