@@ -23,7 +23,10 @@ bool is_fresh(const Node& attachment) {
 VulkanPast::Recording& VulkanPast::recording(Object& buffer) {
   auto& held = state<Buffer>(buffer).recording;
   if (!held) {
-    held = std::make_shared<Recording>();
+    held = std::shared_ptr<Recording>(new Recording, [this](Recording* gone) {
+      executed_ -= gone->executed;
+      delete gone;
+    });
     held->node = new_node();
     edge(held->node, buffer.node);
   }
@@ -51,6 +54,7 @@ void VulkanPast::resets_buffers(VulkanCall& call) {
   if (!pool) return;
   std::erase_if(pool->children, [](Object* child) { return !child->alive; });
   for (Object* buffer : pool->children) {
+    if (buffer->kind != OF_COMMAND_BUFFER) continue;
     auto& held = state<Buffer>(*buffer).recording;
     if (held) edge(held->node, call.node());
     held.reset();
@@ -262,6 +266,10 @@ void VulkanPast::execute(VulkanCall& call, Recording& into) {
     edge(into.node, inside.node);
     into.seen.clear();
     into.accesses.insert(into.accesses.end(), inside.accesses.begin(), inside.accesses.end());
+    // Each may execute another twice: what they do could double with every call.
+    executed_ += inside.accesses.size(), into.executed += inside.accesses.size();
+    if (executed_ > MOST_EXECUTED) whole_because_ = "secondary command buffers do too much to be followed";
+    if (!whole_because_.empty()) return;
   }
 }
 

@@ -11,6 +11,7 @@ using vulkan::Node;
 
 constexpr uint64_t LOAD_CLEAR = 1, LOAD_DONT_CARE = 2, LOAD_NONE = 1000400000;
 constexpr uint64_t ALL = UINT32_MAX;  // VK_REMAINING_*
+constexpr size_t MOST_LIVES = 256;    // of one handle at a time: every call that names it needs all of them
 constexpr uint64_t FORMAT_STENCIL = 127, FORMAT_BOTH_FIRST = 128, FORMAT_BOTH_LAST = 130;
 
 bool loads_nothing(uint64_t load) { return load == LOAD_CLEAR || load == LOAD_DONT_CARE; }
@@ -78,12 +79,13 @@ VulkanPast::Object& VulkanPast::made(VulkanCall& call, uint32_t kind, uint64_t h
     parent->children.push_back(&object);
   }
   auto& live = live_[kind][handle];
+  if (live.size() >= MOST_LIVES) whole_because_ = "one handle stands for too many objects";
   // These end with their pool at the latest, and then come again.
   if (!live.empty() && (kind == OF_SET || kind <= OF_COMMAND_BUFFER)) {
     for (Object* old : std::vector<Object*>(live)) end(*old, call.node());
   }
   live_[kind][handle].push_back(&object);
-  if (parent && parent->kind == OF_SWAPCHAIN) {
+  if (parent && parent->kind == OF_SWAPCHAIN && kind == OF_IMAGE) {
     auto& chain = state<Chain>(*parent);
     if (chain.images.size() <= number) chain.images.resize(number + 1);
     chain.images[number] = &object;
@@ -231,14 +233,19 @@ void VulkanPast::end(Object& object, uint32_t call) {
   die(object);
 }
 
-void VulkanPast::die(Object& object) {
-  if (!object.alive) return;
-  object.alive = false;
-  std::erase(live_[object.kind][object.handle], &object);
-  for (Object* child : std::vector<Object*>(std::move(object.children))) die(*child);
-  object.children.clear();
-  if (object.kind == OF_SET || object.kind == OF_COMMAND_BUFFER) object.state.reset();
-  // What other resources in the same memory may see stays.
+void VulkanPast::die(Object& first) {
+  std::vector<Object*> open = {&first};  // a recording that lies may have objects in each other without end
+  while (!open.empty()) {
+    Object& object = *open.back();
+    open.pop_back();
+    if (!object.alive) continue;
+    object.alive = false;
+    std::erase(live_[object.kind][object.handle], &object);
+    open.insert(open.end(), object.children.begin(), object.children.end());
+    object.children.clear();
+    if (object.kind == OF_SET || object.kind == OF_COMMAND_BUFFER) object.state.reset();
+    // What other resources in the same memory may see stays.
+  }
 }
 
 void VulkanPast::resets_sets(VulkanCall& call) {
@@ -261,7 +268,7 @@ void VulkanPast::attaches(VulkanCall& call) {
     Object* object = find(kind, handle);
     if (!object) return;
     edge(object->node, call.node());
-    if (address) addressed_.push_back(object);
+    if (address && kind == OF_BUFFER) addressed_.push_back(object);
   });
   if (!any) always(call);
 }

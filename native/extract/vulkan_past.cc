@@ -117,6 +117,7 @@ void VulkanPast::take(VulkanCall& call) {
   threads_[call.seq()] = call.thread();
   submits_[call.seq()] = f.flags & FLAG_SUBMITS;
   if (f.api != "vk") return others_.push_back(call.node());
+  if (!whole_because_.empty()) return;  // all of it is kept
   auto known = chosen_.find(&f);
   if (known == chosen_.end()) known = chosen_.emplace(&f, choose(f)).first;
   refer(call);

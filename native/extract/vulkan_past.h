@@ -197,6 +197,8 @@ class VulkanPast {
   const Trace& trace_;
   const uint64_t end_;
   uint32_t nodes_;
+  static constexpr uint64_t MOST_EXECUTED = 1 << 22;
+  uint64_t executed_ = 0;  // accesses that the recordings that are held have from secondary command buffers
   std::vector<std::pair<uint32_t, uint32_t>> edges_;
   std::vector<size_t> starts_;             // of the edges of each node, once they are sorted
   std::vector<uint32_t> always_, others_;  // calls that are kept always; calls of other APIs

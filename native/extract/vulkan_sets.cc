@@ -48,8 +48,6 @@ std::vector<VulkanPast::Described> VulkanPast::described(const Node& write) {
     for (auto& one : write.each("pBufferInfo")) out.push_back({described_object(type, one.value("buffer")), type});
   if (is_texels(type))
     for (uint64_t view : write.values("pTexelBufferView")) out.push_back({described_object(type, view), type});
-  constexpr uint64_t MOST = 1 << 16;  // of what nothing is known of
-  if (out.empty()) out.resize(std::min(write.value("descriptorCount"), MOST));
   return out;
 }
 
@@ -91,12 +89,13 @@ void VulkanPast::write_set(uint32_t call, Object& of, const Node& write) {
   Set& set = state<Set>(of);
   const auto binding = static_cast<uint32_t>(write.value("dstBinding"));
   const auto element = static_cast<uint32_t>(write.value("dstArrayElement"));
-  if (write.value("descriptorType") == INLINE_BLOCK) {  // some of its bytes
+  auto what = described(write);
+  if (what.empty()) {  // some bytes of a block, or what nothing is known of
     set.node = NOBODY;
     set.always.push_back(call);
     return;
   }
-  put_in(set, binding, element, described(write), call);
+  put_in(set, binding, element, std::move(what), call);
 }
 
 void VulkanPast::copy_set(uint32_t call, const Node& copy) {
@@ -122,10 +121,16 @@ void VulkanPast::copy_set(uint32_t call, const Node& copy) {
                   static_cast<uint32_t>(copy.value("dstArrayElement")), std::move(what), call);
   target.node = NOBODY;
   target.always.push_back(call);
+  // Each resource once: sets may be copied to each other again and again, or to themselves.
+  std::map<std::pair<Object*, uint8_t>, uint32_t> types;
+  for (auto& [place, entry] : source.entries)
+    for (auto& one : entry.what)
+      if (one.object) types.emplace(std::pair(one.object, access_of(one.type)), one.type);
   // Under a binding that no layout has: nothing ever replaces it.
   auto& all = target.entries[{UINT32_MAX, static_cast<uint32_t>(target.always.size())}];
   all.by = call;
-  for (auto& [place, entry] : source.entries) all.what.insert(all.what.end(), entry.what.begin(), entry.what.end());
+  all.what.clear();
+  for (auto& [use, type] : types) all.what.push_back({use.first, type});
 }
 
 void VulkanPast::updates(VulkanCall& call) {

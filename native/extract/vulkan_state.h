@@ -107,6 +107,7 @@ struct VulkanPast::Queue : State {
 struct VulkanPast::Recording {
   uint32_t node = NOBODY;
   std::vector<Access> accesses;
+  uint64_t executed = 0;                          // of them those of secondary command buffers
   std::vector<std::pair<Object*, uint8_t>> seen;  // small: of the last accesses
 };
 

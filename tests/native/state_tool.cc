@@ -1,8 +1,9 @@
 // The state machine by itself, for tests: `walk` prints what it tells of every call, `fuzz` does everything the state
-// index can do to files that may be hostile.
+// index can do to files that may be hostile, `choose` finds earlier calls of Vulkan that matter in such files.
 #include <cstdio>
 #include <cstring>
 
+#include "../../native/extract/vulkan_past.h"
 #include "../../native/state/index.h"
 
 using namespace dt;
@@ -87,6 +88,20 @@ void exercise(const char* path) {
   }
 }
 
+// Which earlier calls of Vulkan matter.
+void choose(const char* path) {
+  try {
+    const Trace trace(path);
+    extract::VulkanPast first(trace, trace.calls), second(trace, trace.calls);
+    size_t bytes = first.alive().calls.size();
+    for (uint64_t cut : {uint64_t{0}, trace.calls / 2, trace.calls}) bytes += second.from(cut).memory_writes.size();
+    printf("chosen %zu %s\n", bytes, first.whole_because().c_str());
+  } catch (const Error& e) {
+    if (!*e.what()) abort();
+    printf("refused %s\n", e.what());
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -96,6 +111,8 @@ int main(int argc, char** argv) {
     Machine machine(trace);
     Print print(machine);
     machine.walk(print);
+  } else if (!strcmp(argv[1], "choose")) {
+    for (int i = 2; i < argc; ++i) choose(argv[i]);
   } else {
     for (int i = 2; i < argc; ++i) exercise(argv[i]);
   }

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import random
+import struct
 import subprocess
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -12,6 +16,7 @@ import sanitized
 from drawtap.instrument import generate_state
 from shared import once
 from state_traces import Hostile, Recording, names
+from vulkan_scene import CB, DEVICE, POOL, QUEUE, SECONDARY, VulkanScene
 from writer import NULL, Data, blob, f32, strings, text
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,6 +38,7 @@ def _built(folder: Path) -> Path:
         *(native / "state" / f"{name}.cc" for name in MACHINE),
         *sanitized.SHARED,
         native / "state" / "feed.cc",
+        *sorted((native / "extract").glob("vulkan_*.cc")),
         ROOT / "tests/native/state_tool.cc",
     ]
     rooms = [generated, native / "state", native / "common", native / "third_party"]
@@ -206,3 +212,124 @@ def test_damaged_recordings(tool: Path, tmp_path: Path) -> None:
         paths.append(tmp_path / f"{i}.dtap")
         paths[-1].write_bytes(damaged)
     assert len(run(tool, "fuzz", *paths).splitlines()) == len(paths)
+
+
+MEMORY, BUFFER, IMAGE, VIEW, LAYOUT, SETS, SET, OTHER, PASS, FRAME, FENCE, TIMELINE = range(0x10, 0x1C)
+
+
+def objects() -> VulkanScene:
+    """Objects of Vulkan with what they need each other for."""
+    s = VulkanScene()
+    s.vkCreateDevice(1, {}, pDevice=[DEVICE]).vkGetDeviceQueue(DEVICE, 0, 0, [QUEUE])
+    s.vkCreateCommandPool(DEVICE, {}, pCommandPool=[POOL])
+    s.vkAllocateCommandBuffers(DEVICE, {"commandPool": POOL, "commandBufferCount": 2}, [CB, SECONDARY])
+    s.vkAllocateMemory(DEVICE, {"allocationSize": 4096}, pMemory=[MEMORY]).vkMapMemory(DEVICE, MEMORY, 0, 4096)
+    s.vkCreateBuffer(DEVICE, {"size": 256}, pBuffer=[BUFFER]).vkBindBufferMemory(DEVICE, BUFFER, MEMORY, 0)
+    size = {"width": 4, "height": 4, "depth": 1}
+    s.vkCreateImage(DEVICE, {"extent": size, "mipLevels": 1, "arrayLayers": 1, "tiling": 1}, pImage=[IMAGE])
+    s.vkBindImageMemory2(DEVICE, pBindInfos=[{"image": IMAGE, "memory": MEMORY, "memoryOffset": 512}])
+    s.vkCreateImageView(DEVICE, {"image": IMAGE, "subresourceRange": {"levelCount": 1, "layerCount": 1}}, pView=[VIEW])
+    s.vkCreateDescriptorSetLayout(
+        DEVICE, {"pBindings": [{"binding": 0, "descriptorType": 6, "descriptorCount": 2**31}]}, pSetLayout=[LAYOUT]
+    )
+    s.vkCreateDescriptorPool(DEVICE, {"maxSets": 2}, pDescriptorPool=[SETS])
+    s.vkAllocateDescriptorSets(DEVICE, {"descriptorPool": SETS, "pSetLayouts": [LAYOUT, LAYOUT]}, [SET, OTHER])
+    write = {"dstSet": SET, "descriptorType": 6, "pBufferInfo": [{"buffer": BUFFER, "range": 64}]}
+    return s.vkUpdateDescriptorSets(DEVICE, pDescriptorWrites=[write])
+
+
+def lives() -> VulkanScene:
+    """Frames with work, waits, and bytes that the program stores."""
+    s = objects()
+    attachment = {"loadOp": 1, "storeOp": 0, "finalLayout": 2}
+    subpass = {"pColorAttachments": [{"attachment": 0, "layout": 2}]}
+    s.vkCreateRenderPass(DEVICE, {"pAttachments": [attachment], "pSubpasses": [subpass]}, pRenderPass=[PASS])
+    frame = {"renderPass": PASS, "pAttachments": [VIEW], "width": 4, "height": 4, "layers": 1}
+    s.vkCreateFramebuffer(DEVICE, frame, pFramebuffer=[FRAME]).vkCreateFence(DEVICE, {}, pFence=[FENCE])
+    kind = [("VkSemaphoreTypeCreateInfo", {"semaphoreType": 1})]
+    s.vkCreateSemaphore(DEVICE, {"pNext": kind}, pSemaphore=[TIMELINE])
+    s.recorded(lambda s: s.vkCmdFillBuffer(SECONDARY, BUFFER, 0, 256, 7), SECONDARY)
+    for i in range(1, 4):
+        s.stored(MEMORY, 16 * i, bytes(16)).vkBeginCommandBuffer(CB, {})
+        s.vkCmdBeginRenderPass(CB, {"renderPass": PASS, "framebuffer": FRAME}, 0).vkCmdDraw(CB, 3, 1, 0, 0)
+        s.vkCmdEndRenderPass(CB).vkCmdExecuteCommands(CB, 1, [SECONDARY]).vkEndCommandBuffer(CB)
+        signals = [("VkTimelineSemaphoreSubmitInfo", {"pSignalSemaphoreValues": [i]})]
+        s.vkQueueSubmit(
+            QUEUE, pSubmits=[{"pCommandBuffers": [CB], "pSignalSemaphores": [TIMELINE], "pNext": signals}], fence=FENCE
+        )
+        s.vkWaitForFences(DEVICE, 1, [FENCE], 1, 0).vkResetFences(DEVICE, 1, [FENCE]).present()
+    s.vkResetCommandPool(DEVICE, POOL, 0).vkDestroyBuffer(DEVICE, BUFFER).vkDestroyDescriptorPool(DEVICE, SETS)
+    return s.vkUnmapMemory(DEVICE, MEMORY).vkDestroyDevice(DEVICE)
+
+
+def lying(seed: int) -> VulkanScene:
+    """The same with other handles, counts, and addresses: chains and trees that lead to themselves are among them."""
+    chance, s = random.Random(seed), lives()
+    wrong = (0, 1, 8, 16, 24, 40, 64, 0x18, 0xDEAD, 2**31, 2**32 - 1, 2**63, 2**64 - 1, *range(MEMORY, TIMELINE + 1))
+    for at in chance.sample(range(len(s.steps)), 12):
+        values = dict(s.steps[at].values)
+        for name, value in values.items():
+            if isinstance(value, int) and chance.random() < 0.3:
+                values[name] = chance.choice(wrong) & 0x7FFFFFFF
+            if isinstance(value, Data) and len(value.content) >= 8:
+                content = bytearray(value.content)
+                struct.pack_into("<Q", content, 8 * chance.randrange(len(content) // 8), chance.choice(wrong))
+                values[name] = replace(value, content=bytes(content))
+        s.steps[at].values = values
+    return s
+
+
+def test_recordings_of_vulkan_that_lie(tool: Path, tmp_path: Path) -> None:
+    paths = [lives().write(tmp_path / "whole.dtap")]
+    paths += [lying(seed).write(tmp_path / f"{seed}.dtap") for seed in range(60)]
+    said = run(tool, "choose", *paths).splitlines()
+    assert len(said) == len(paths)
+    assert said[0].startswith("chosen ")
+    assert said[0].endswith(" ")
+
+
+def nested() -> VulkanScene:
+    """Each command buffer executes the one before it twice."""
+    s = objects()
+    buffers = list(range(0x1000, 0x1030))
+    s.vkAllocateCommandBuffers(DEVICE, {"commandPool": POOL, "commandBufferCount": len(buffers)}, buffers)
+    s.recorded(lambda s: s.vkCmdFillBuffer(buffers[0], BUFFER, 0, 4, 7), buffers[0])
+    for inside, buffer in pairwise(buffers):
+        s.recorded(lambda s, a=inside, b=buffer: s.vkCmdExecuteCommands(b, 2, [a, a]), buffer)
+    return s.submit(buffers[-1])
+
+
+def copied() -> VulkanScene:
+    """A set is copied to itself, from where nothing was written."""
+    s = objects()
+    copy = {"srcSet": SET, "srcArrayElement": 7, "dstSet": SET, "dstArrayElement": 9, "descriptorCount": 2}
+    for _ in range(48):
+        s.vkUpdateDescriptorSets(DEVICE, pDescriptorCopies=[copy])
+    return s
+
+
+def unknown() -> VulkanScene:
+    """Writes of as many descriptors as can be, of which nothing is there."""
+    s = objects()
+    for i in range(48):
+        writes = [
+            {"dstSet": SET, "descriptorType": 6, "dstArrayElement": (8 * i + k) << 16, "descriptorCount": 2**32 - 1}
+            for k in range(8)
+        ]
+        s.vkUpdateDescriptorSets(DEVICE, pDescriptorWrites=writes)
+    return s
+
+
+def reused() -> VulkanScene:
+    """One handle is given to many objects that never end."""
+    s = objects()
+    for _ in range(400):
+        s.vkCreateFence(DEVICE, {}, pFence=[FENCE]).vkResetFences(DEVICE, 1, [FENCE])
+    return s
+
+
+def test_little_of_vulkan_that_grows(tool: Path, tmp_path: Path) -> None:
+    makers = (nested, copied, unknown, reused)
+    said = run(tool, "choose", *(make().write(tmp_path / make.__name__) for make in makers)).splitlines()
+    reasons = ["secondary command buffers do too much to be followed", "", "", "one handle stands for too many objects"]
+    assert [line.split(" ", 2)[2] for line in said] == reasons
