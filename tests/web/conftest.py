@@ -41,6 +41,13 @@ _LOW_CONTRAST = """() => {
   }
   return found;
 }"""
+# Small coloured boxes without words beside them.
+_BARE_COLOURS = """() => [...document.querySelectorAll(".swatch, [style*=background]")].filter((e) => {
+  const {width, height} = e.getBoundingClientRect();
+  if (!width || width > 20 || height > 20 || e.innerText?.trim() || e.title || e.ariaLabel) return false;
+  const beside = e.nextSibling ?? e.parentElement.nextSibling;
+  return !beside?.textContent.trim();
+}).map((e) => e.outerHTML.slice(0, 100))"""
 WAIT_S = 60
 PROGRAMS = Path(__file__).parents[1] / "gl" / "programs"
 TIMEOUT_S = 120
@@ -202,6 +209,7 @@ class Page:
             self.wait(f"place.tab === '{panel}'")
             self.reads(words)
             assert self.fits(), panel
+            assert self.bare_colours() == [], panel
             for scheme in ("light", "dark"):
                 self.page.emulate_media(color_scheme=scheme)
                 assert self.page.evaluate(_LOW_CONTRAST) == [], (panel, scheme)
@@ -212,6 +220,10 @@ class Page:
         """Tell whether tours opened every panel that the page has: a new one cannot be left out."""
         tabs = "[...document.querySelectorAll('#tabs [role=tab]')].map((tab) => tab.id.slice(4))"
         return self.toured == set(self.page.evaluate(tabs))
+
+    def bare_colours(self) -> list[str]:
+        """Return the legends' boxes whose colour has no words beside it."""
+        return self.page.evaluate(_BARE_COLOURS)
 
     def fits(self) -> bool:
         """Tell whether nothing of the page stands beyond its width."""

@@ -397,6 +397,8 @@ def test_overlays_stack_and_say_their_sums(opened, chain, drawtap, tmp_path):
         assert drawtap("image", chain, str(seq), "--overlay", name, "-o", target).code == 0
         counts = np.load(target)
         assert words.format(int(counts.sum())) in page.text(".legend").replace("\u202f", "")
+    assert page.page.locator(".legend [style*=background]").count() > 3
+    assert page.bare_colours() == []
     # The page paints what the numbers say.
     painted = page.page.evaluate(
         "(() => { const c = document.querySelectorAll('.stack canvas')[1];"
