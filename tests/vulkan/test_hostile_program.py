@@ -42,6 +42,13 @@ def child(loader: str) -> None:
     fence(put(64, "iiQQ", _EXPORT, 0, base + 64, 1))
     fence(_NOWHERE)
     fence(put(64, "iiQQ", _EXPORT, 0, base + mmap.PAGESIZE - 8, 1))
+    # One that ends, behind more structures than any program chains.
+    link, count = struct.calcsize("iiQQ"), 100_000
+    long = ctypes.create_string_buffer(link * count)
+    at = ctypes.addressof(long)
+    for i in range(count):
+        struct.pack_into("iiQQ", long, link * i, _EXPORT, 0, at + link * (i + 1) if i + 1 < count else 0, 1)
+    fence(at)
     # Counts: of submits, and of command buffers in one.
     submit = put(128, "iiQIIQQIIQIIQ", _SUBMIT, 0, 0, 0, 0, 0, 0, 2**32 - 1, 0, base + 3072, 0, 0, 0)
     library.vkQueueSubmit(None, 1, submit, None)
@@ -88,9 +95,10 @@ def test_calls_are_whole_and_what_is_not_is_counted(recording: tuple[Path, str])
     trace_path, said = recording
     with open_trace(trace_path) as trace:
         names = [row[0] for row in trace.sql("SELECT name FROM calls WHERE name NOT LIKE '%Addr' ORDER BY seq")]
-        assert names == ["vkCreateFence"] * 3 + ["vkQueueSubmit"] * 2 + ["vkAllocateMemory"] * 2
+        assert names == ["vkCreateFence"] * 4 + ["vkQueueSubmit"] * 2 + ["vkAllocateMemory"] * 2
         lengths = trace.sql('SELECT json_array_length(pCreateInfo.pNext) FROM "vkCreateFence" ORDER BY seq').fetchall()
-        assert 1 < lengths[0][0] <= 512
+        assert 1 < lengths[0][0] <= 512  # the one that leads to itself
+        assert 1 < lengths[3][0] <= 512  # the long one
         [(buffers,)] = trace.sql('SELECT pSubmits[1].pCommandBuffers FROM "vkQueueSubmit" LIMIT 1').fetchall()
         assert buffers is None
         codes = dict(trace.sql("SELECT code, count(*) FROM notes GROUP BY code").fetchall())
