@@ -124,7 +124,8 @@ def _pictures(setup: Setup, chromium: Any) -> Iterator[Row]:
         written = page.ms(
             f"drawtap.store.set({{ call: {draws[-1]}, px: '320,240' }})", "document.querySelector('#history tbody tr')"
         )
-        pictures, plain = _thumbnails(page, ours)
+        page.page.close()
+    pictures, plain = _thumbnails(chromium, ours)  # no other server makes some meanwhile
     note = "apitrace: dump-images of this draw, which plays from the first call"
     yield row(group, "first picture of a far draw", [far], Goal(ratio=10), apitrace=their_first, note=note)
     yield row(group, "the draw before", back, Goal(ratio=50), apitrace=their_first, note=note)
@@ -137,10 +138,10 @@ def _pictures(setup: Setup, chromium: Any) -> Iterator[Row]:
               note=f"the whole run is played in {plain:.1f} s")  # fmt: skip
 
 
-def _thumbnails(page: ViewedPage, trace: Path) -> tuple[float, float]:
+def _thumbnails(chromium: Any, trace: Path) -> tuple[float, float]:
     """Return how long small pictures of all frames take, made anew, and how long playing the run takes; in seconds."""
     with served("view", str(trace), environment={"EGL_PLATFORM": "surfaceless"}) as (address, _):
-        other = ViewedPage(page.page.context.browser, address)
+        other = ViewedPage(chromium, address)
         made = other.page.evaluate(
             """async () => {
               const { get } = await import("/app/net.js"), begun = performance.now();
