@@ -13,6 +13,7 @@
 #include "vk.h"
 #include "check.h"
 #include "compute_shader.h"
+#include "images.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,13 +123,6 @@ static void start(void) {
   vkGetDeviceQueue(device, 0, 0, &queue);
 }
 
-static VkDeviceMemory room(VkMemoryRequirements needs) {
-  VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = needs.size};
-  VkDeviceMemory memory;
-  CHECK(vkAllocateMemory(device, &info, 0, &memory));
-  return memory;
-}
-
 static struct Image image(VkFormat format, uint32_t usage, uint32_t aspects, uint32_t count) {
   struct Image made;
   VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
@@ -142,7 +136,7 @@ static struct Image image(VkFormat format, uint32_t usage, uint32_t aspects, uin
   CHECK(vkCreateImage(device, &info, 0, &made.image));
   VkMemoryRequirements needs;
   vkGetImageMemoryRequirements(device, made.image, &needs);
-  CHECK(vkBindImageMemory(device, made.image, room(needs), 0));
+  CHECK(vkBindImageMemory(device, made.image, room(device, needs), 0));
   VkImageViewCreateInfo of = {.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
                               .image = made.image,
                               .viewType = VK_IMAGE_VIEW_TYPE_2D,
@@ -344,20 +338,6 @@ static void draw(VkCommandBuffer to, int i) {
   if (query && i == 1) vkCmdEndQuery(to, queries, 0);
 }
 
-static void turn(VkCommandBuffer in, VkImage of, uint32_t aspects, VkImageLayout from, VkImageLayout to) {
-  VkImageMemoryBarrier turned = {.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
-                                 .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
-                                 .dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT,
-                                 .oldLayout = from,
-                                 .newLayout = to,
-                                 .srcQueueFamilyIndex = ~0u,
-                                 .dstQueueFamilyIndex = ~0u,
-                                 .image = of,
-                                 .subresourceRange = {aspects, 0, 1, 0, 1}};
-  const uint32_t all = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
-  vkCmdPipelineBarrier(in, all, all, 0, 0, 0, 0, 0, 1, &turned);
-}
-
 static void begin_rendering(VkCommandBuffer to) {
   const uint32_t both = VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT;
   turn(to, color.image, VK_IMAGE_ASPECT_COLOR_BIT, 0, VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL);
@@ -448,7 +428,7 @@ static void make_linear(void) {
   CHECK(vkCreateImage(device, &info, 0, &made));
   VkMemoryRequirements needs;
   vkGetImageMemoryRequirements(device, made, &needs);
-  VkDeviceMemory memory = room(needs);
+  VkDeviceMemory memory = room(device, needs);
   CHECK(vkBindImageMemory(device, made, memory, 0));
   VkImageSubresource whole = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0};
   VkSubresourceLayout layout;
@@ -547,7 +527,7 @@ int main(int argc, char** argv) {
   CHECK(vkCreateBuffer(device, &of, 0, &back));
   VkMemoryRequirements needs;
   vkGetBufferMemoryRequirements(device, back, &needs);
-  VkDeviceMemory memory = room(needs);
+  VkDeviceMemory memory = room(device, needs);
   CHECK(vkBindBufferMemory(device, back, memory, 0));
   const uint32_t* pixels;
   CHECK(vkMapMemory(device, memory, 0, ~0ull, 0, (void**)&pixels));

@@ -17,6 +17,7 @@
 #include "vk.h"
 #include "check.h"
 #include "compute_shader.h"
+#include "images.h"
 
 #include <dlfcn.h>
 #include <string.h>
@@ -118,13 +119,6 @@ static void open_window(void) {
   CHECK(vkGetSwapchainImagesKHR(device, chain, &count, shown));
 }
 
-static VkDeviceMemory room(VkMemoryRequirements needs) {
-  VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = needs.size};
-  VkDeviceMemory memory;
-  CHECK(vkAllocateMemory(device, &info, 0, &memory));
-  return memory;
-}
-
 static struct Buffer buffer(uint32_t bytes) {
   struct Buffer made;
   VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
@@ -134,7 +128,7 @@ static struct Buffer buffer(uint32_t bytes) {
   CHECK(vkCreateBuffer(device, &info, 0, &made.buffer));
   VkMemoryRequirements needs;
   vkGetBufferMemoryRequirements(device, made.buffer, &needs);
-  made.memory = room(needs);
+  made.memory = room(device, needs);
   CHECK(vkBindBufferMemory(device, made.buffer, made.memory, 0));
   CHECK(vkMapMemory(device, made.memory, 0, VK_WHOLE_SIZE, 0, (void**)&made.at));
   return made;
@@ -171,19 +165,6 @@ static void end_once(VkCommandBuffer commands) {
   vkFreeCommandBuffers(device, transient, 1, &commands);
 }
 
-static void turn(VkCommandBuffer in, VkImage of, VkImageLayout from, VkImageLayout to) {
-  VkImageMemoryBarrier turned = {.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
-                                 .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
-                                 .dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT,
-                                 .oldLayout = from,
-                                 .newLayout = to,
-                                 .srcQueueFamilyIndex = ~0u,
-                                 .dstQueueFamilyIndex = ~0u,
-                                 .image = of,
-                                 .subresourceRange = ALL};
-  vkCmdPipelineBarrier(in, ANY, ANY, 0, 0, 0, 0, 0, 1, &turned);
-}
-
 /* All work before it is done and seen. */
 static void fence_off(VkCommandBuffer in) {
   VkMemoryBarrier all = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
@@ -207,7 +188,7 @@ static struct Image image(void) {
   CHECK(vkCreateImage(device, &info, 0, &made.image));
   VkMemoryRequirements needs;
   vkGetImageMemoryRequirements(device, made.image, &needs);
-  made.memory = room(needs);
+  made.memory = room(device, needs);
   CHECK(vkBindImageMemory(device, made.image, made.memory, 0));
   VkImageViewCreateInfo of = {.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
                               .image = made.image,
@@ -216,7 +197,7 @@ static struct Image image(void) {
                               .subresourceRange = ALL};
   CHECK(vkCreateImageView(device, &of, 0, &made.view));
   VkCommandBuffer commands = begin_once();
-  turn(commands, made.image, 0, VK_IMAGE_LAYOUT_GENERAL);
+  turn(commands, made.image, VK_IMAGE_ASPECT_COLOR_BIT, 0, VK_IMAGE_LAYOUT_GENERAL);
   end_once(commands);
   return made;
 }
@@ -515,13 +496,13 @@ static void happen(int frame) {
 
 static void record(VkCommandBuffer to, VkImage target, int frame) {
   begin(to);
-  turn(to, target, 0, VK_IMAGE_LAYOUT_GENERAL);
+  turn(to, target, VK_IMAGE_ASPECT_COLOR_BIT, 0, VK_IMAGE_LAYOUT_GENERAL);
   add_pixel(to, frame);
   upload(to, mapped.buffer, tiles[3].image);
   if (secondary) vkCmdExecuteCommands(to, 1, &secondary);
   upload(to, filled.buffer, tiles[7].image);
   for (int i = 0; i < TILES; i++) copy(to, tiles[i].image, target, i * SIZE);
-  turn(to, target, VK_IMAGE_LAYOUT_GENERAL, VK_IMAGE_LAYOUT_PRESENT_SRC_KHR);
+  turn(to, target, VK_IMAGE_ASPECT_COLOR_BIT, VK_IMAGE_LAYOUT_GENERAL, VK_IMAGE_LAYOUT_PRESENT_SRC_KHR);
   CHECK(vkEndCommandBuffer(to));
 }
 

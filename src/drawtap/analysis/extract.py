@@ -33,7 +33,7 @@ from drawtap.analysis.reduce import (
     ShownImages,
     Stage,
 )
-from drawtap.errors import DrawtapError, QueryError, UnavailableError, UsageError
+from drawtap.errors import DrawtapError, QueryError, UsageError
 from drawtap.replay import engine, player
 from drawtap.tables.recording import AnnotationRow, FrameRow, FunctionRow, NativeRow
 from drawtap.trace import graph as graphs
@@ -241,7 +241,7 @@ class Cutter:
         stage = Stage(self.trace, wanted.shown, wish.on, stored=self.graph.map_writes)
         reference = None
         if wish.verify or (wish.minimize and wish.oracle == "pixels"):
-            reference = self._reference(stage)
+            reference = stage.reference()
             keep, fresh, added = self._proved(stage, reference, keep, wanted)
         if wish.minimize:
             keep, reduction = self._minimized(stage, reference, keep, wanted, wish, fresh=fresh)
@@ -276,18 +276,6 @@ class Cutter:
         )
 
     # ---- proving -----------------------------------------------------------------------------------------------------
-
-    def _reference(self, stage: Stage) -> Outcome:
-        reference = stage.play(None)
-        if reference is None:
-            raise UnavailableError(
-                "the recording itself cannot be played to its end here", hint="drawtap replay says where; --no-verify"
-            )
-        if not reference.images:
-            raise UnavailableError(
-                "there is no image to compare", hint="--no-verify writes the cut without comparing anything"
-            )
-        return reference
 
     def _proved(
         self, stage: Stage, reference: Outcome, keep: Calls, wanted: Target

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from drawtap.errors import ChildError, UsageError
+from drawtap.errors import ChildError, UnavailableError, UsageError
 from drawtap.replay import compare, engine, player
 from drawtap.trace.apis import is_vulkan
 from drawtap.trace.graph import packed
@@ -88,6 +88,19 @@ class Stage:
             hashes = self._hashes(played, image)
         problems = frozenset((f.what, f.function, f.text) for f in played.findings if f.what in _WRONG)
         return Outcome(hashes, problems)
+
+    def reference(self) -> Outcome:
+        """Play all calls. Raises UnavailableError where they cannot be played to the end, or show no image."""
+        reference = self.play(None)
+        if reference is None:
+            raise UnavailableError(
+                "the recording itself cannot be played to its end here", hint="drawtap replay says where; --no-verify"
+            )
+        if not reference.images:
+            raise UnavailableError(
+                "there is no image to compare", hint="--no-verify writes the cut without comparing anything"
+            )
+        return reference
 
     def image(self, keep: Calls | None) -> compare.Image | None:
         """Return the last of the images that matter, as it is with the calls of `keep`."""

@@ -14,7 +14,6 @@ import numpy as np
 from drawtap.analysis.certificate import source_of
 from drawtap.analysis.extract import Cut, ExtractOptions, Target, recorded_images, recorded_on
 from drawtap.analysis.reduce import Outcome, ShownImages, Stage
-from drawtap.errors import UnavailableError
 from drawtap.tables.recording import FrameRow
 from drawtap.trace.core import write
 from drawtap.trace.ranges import frame_ends
@@ -53,7 +52,7 @@ class _Cutter:
         if past.whole:
             self._tell(f"all calls up to there are kept: {past.whole}")
         stage = Stage(self._trace, self._wanted.shown, self._wish.on)
-        reference = self._reference(stage) if self._wish.verify else None
+        reference = stage.reference() if self._wish.verify else None
         certificate = self._certificate(past, stage, reference)
         written = self._write(past, output, certificate)
         equal = True
@@ -91,18 +90,6 @@ class _Cutter:
     def _tell(self, text: str) -> None:
         self._said.append(text)
         self._on_line(text)
-
-    def _reference(self, stage: Stage) -> Outcome:
-        reference = stage.play(None)
-        if reference is None:
-            raise UnavailableError(
-                "the recording itself cannot be played to its end here", hint="drawtap replay says where; --no-verify"
-            )
-        if not reference.images:
-            raise UnavailableError(
-                "there is no image to compare", hint="--no-verify writes the cut without comparing anything"
-            )
-        return reference
 
     def _shown(self, past: Past) -> list[int]:
         """Return which frames of the file are the wanted ones: other frames may be there, which these need."""
