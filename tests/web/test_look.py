@@ -11,7 +11,8 @@ import pytest
 
 import drawtap
 from drawtap.analysis.held import HeldContent, Part
-from drawtap.errors import UsageError
+from drawtap.errors import UnavailableError, UsageError
+from drawtap.metrics import profile
 from drawtap.replay.compare import decode_attachment
 from drawtap.replay.look import pixel_history
 from drawtap.replay.pool import Pool
@@ -153,6 +154,42 @@ def test_what_if_limits_draws_to_a_pixel_and_nothing_after_them(recordings, tmp_
         for text in ("pixel 0", f"drop {first}:{last}", f"pixel {first} red = 1"):
             with pytest.raises(UsageError):
                 made.picture(last, text)
+    finally:
+        recording.close()
+
+
+def test_times_of_what_if_take_turns_and_are_compared_in_pairs(recordings, monkeypatch):
+    recording = Recording(recordings / "fbo_chain.dtap")
+    played = []
+
+    def readings(trace, plan, wanted, *, environment):
+        (metric,) = plan.passes[0].metrics
+        assert (metric.id, wanted.isolate, list(wanted.frames)) == ("cpu:time/process", True, [2])
+        changed = trace.path != recording.path
+        played.append(changed)
+        # Each round is slower than the one before, as on a busy machine; the change saves a fifth.
+        value = (1e6 if len(played) <= 2 else 1000.0 + len(played) // 3) * (0.8 if changed else 1.0)
+        return [profile.Reading("frame", 2, 0, metric.id, value)], "llvmpipe (LLVM)"
+
+    monkeypatch.setattr(profile, "readings", readings)
+    try:
+        (seq,) = recording.trace.sql("SELECT max(seq) FROM draws WHERE kind = 'draw' AND frame = 2").fetchone()
+        found, all_found = {"done": 0}, []
+        for _ in range(4):
+            found = recording.whatif.times(seq, f"drop {seq}", found["done"])
+            all_found.append(found)
+        assert [one["rounds"] for one in all_found] == [0, 1, 2, 3]
+        assert [one["ratio"] is None for one in all_found] == [True, True, False, False]
+        assert played == [False, True, True, False, False, True, True, False]
+        assert found["ratio"]["least"] < 0.8 < found["ratio"]["most"] < 0.81
+        assert found["before"]["value"] == pytest.approx(1002, abs=1)  # without the first round
+        assert found["before"]["least"] < found["before"]["value"] < found["before"]["most"]
+        assert (found["software"], found["frame"]) == (True, 2)
+        assert recording.whatif.times(seq, f"drop {seq}", 0)["done"] == 1
+        assert recording.whatif.times(seq, f"drop {seq - 1}", 1)["done"] == 1  # of other changes
+        monkeypatch.setattr(profile, "readings", lambda *_, **__: ([], "llvmpipe"))
+        with pytest.raises(UnavailableError, match="no time of frame 2"):
+            recording.whatif.times(seq, f"drop {seq}", 0)
     finally:
         recording.close()
 

@@ -436,6 +436,12 @@ def test_what_if_shows_both_pictures(opened, chain):
     page.wait(f"place.what === 'drop {seq}'")
     page.until("document.querySelectorAll('.beside canvas').length === 2")
     page.reads("pixels differ")
+    page.page.get_by_role("button", name="times of both").click()
+    page.until("/[2-7] rounds/.test(document.getElementById('times').innerText)")
+    assert "a software renderer, whose drawing is in it" in page.text("#times")
+    cells = page.page.locator("#times tbody td").all_inner_texts()
+    assert len(cells) == 6
+    assert all(any(c.isdigit() for c in cell) for cell in cells)
     page.page.fill("#panel textarea", "fly 3")
     page.press("Control+Enter")
     page.reads("is no change")

@@ -150,6 +150,7 @@ class _Routes:
                 self._whatif,
                 methods=["POST"],
             ),
+            Route("/api/{recording:int}/whatif/{seq:int}/times", self._times, methods=["POST"]),
             Route(
                 "/api/{recording:int}/whatif",
                 self._posting(lambda r, text, _: r.whatif.file(text), self._recording),
@@ -269,6 +270,15 @@ class _Routes:
             return recording.whatif.picture(recording.checked(request.path_params["seq"]), text)
 
         return await _answered(picture)
+
+    async def _times(self, request: Request) -> Response:
+        text = (await _body(request)).decode("utf-8", errors="replace")
+
+        def times() -> object:
+            recording = self._recording(request)
+            return recording.whatif.times(recording.checked(request.path_params["seq"]), text, _number(request, "done"))
+
+        return await _answered(times)
 
     def _posting(
         self, ask: Callable[[_R, str, str], object], of: Callable[[Request], _R]

@@ -1,8 +1,9 @@
-"""The recording with changes: calls left out, arguments set, draws of one pixel; its pictures, and it as a file."""
+"""The recording with changes: calls left out, arguments set, draws of one pixel; pictures, times, and it as a file."""
 
 from __future__ import annotations
 
 import json
+import math
 import re
 import tempfile
 import threading
@@ -11,18 +12,23 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from drawtap.errors import QueryError, UsageError
+from drawtap.capture.overhead import interval
+from drawtap.errors import QueryError, UnavailableError, UsageError
 from drawtap.formats.editable import parse, value
+from drawtap.metrics import listing, passes, profile
 from drawtap.replay.compare import decode_attachment
 from drawtap.replay.pool import SupersededError
 from drawtap.replay.warm import Warm
 from drawtap.trace.edit import Editor
+from drawtap.trace.trace import open_trace
 from drawtap.web.answer import Answer, headed
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
 
 _HELP = "drop CALL, set CALL NAME = VALUE, pixel CALL, or pixel FIRST:END, one a line"
+_METRIC = "cpu:time/process"
+_SOFTWARE = ("llvmpipe", "softpipe", "lavapipe", "swiftshader")
 _SOURCES = ("glShaderSource", "glShaderSourceARB")
 _LINE = re.compile(r"(drop|set|pixel)\s+(\d{1,15})(?::(\d{1,15}))?\s*(.*)")
 _DRAWS = re.compile(r"gl(Multi)?Draw(Range)?(Arrays|Elements)\w*")
@@ -47,6 +53,9 @@ class WhatIf:
         self._sources: list[int] = []  # calls whose shader's source is set
         self._logs: list[Answer] = []
         self._player: Warm | None = None
+        self._plan: passes.Plan | None = None
+        self._timed: tuple[str, int] | None = None  # the changes and the frame whose rounds these are
+        self._rounds: list[tuple[float, float]] = []  # ns as it was, and with the changes
 
     @property
     def _file(self) -> Path:
@@ -218,6 +227,42 @@ class WhatIf:
             {"width": pixels.shape[1], "height": pixels.shape[0], "calls": at, "logs": self._logs}, pixels.tobytes()
         )
 
+    def times(self, seq: int, text: str, done: int) -> Answer:
+        """Play a frame as it was and with the changes once more, and return its processor times.
+
+        The frame is that of call `seq`. `done` rounds were made already; 0 begins anew. The two take turns in who plays
+        first, and the first round is left out: it loads and compiles. Times are ns of all threads of the player, means
+        with intervals of 95 % (None before three rounds), and the ratio by rounds. Raises what playing raises.
+        """
+        with self._busy:
+            self._write(text)
+            before = self._trace, self._trace.calls[seq].frame
+            key = text, before[1]
+            if not done or self._timed != key:
+                self._timed, self._rounds = key, []
+            with open_trace(self._file, frame_end=self._trace.frame_end) as changed:
+                after = changed, changed.calls[min(self._moved(seq), len(changed.calls) - 1)].frame
+                turned = len(self._rounds) % 2 == 1
+                first, second = (self._time(*side) for side in ((after, before) if turned else (before, after)))
+            self._rounds.append((second[0], first[0]) if turned else (first[0], second[0]))
+            software = any(name in first[1].lower() for name in _SOFTWARE)
+            return {"frame": before[1], "engine": first[1], "software": software, **_summary(self._rounds)}
+
+    def _time(self, trace: Trace, frame: int) -> tuple[float, str]:
+        """Play a recording; return the processor time of a frame, its draws one after the other, and the engine."""
+        if self._plan is None:
+            known = [m for m in listing.metrics(trace.path, environment=self._environment) if m.id == _METRIC]
+            per = ["frame", "draw"]
+            self._plan = passes.plan(trace.path, known, per, environment=self._environment, frame_end=trace.frame_end)
+        wanted = profile.ProfileOptions(frames=range(frame, frame + 1), isolate=True, images=False)
+        found, engine = profile.readings(trace, self._plan, wanted, environment=self._environment)
+        value = next((r.value for r in found if r.per == "frame" and r.number == frame), None)
+        if not value:
+            raise UnavailableError(
+                f"the player measured no time of frame {frame}", hint="choose a call of a whole frame"
+            )
+        return value, engine
+
     def file(self, text: str) -> bytes:
         """Return the changed recording as a file's content."""
         with self._busy:
@@ -230,3 +275,15 @@ class WhatIf:
         if self._player is not None:
             self._player.close()
         self._folder.cleanup()
+
+
+def _summary(rounds: list[tuple[float, float]]) -> Answer:
+    """Return means, intervals and ratio of rounds without the first."""
+    kept = rounds[1:]
+    if len(kept) < 2:
+        return {"done": len(rounds), "rounds": len(kept), "before": None, "after": None, "ratio": None}
+    sides = [interval([one[side] for one in kept]) for side in (0, 1)]
+    logs = interval([math.log(after / before) for before, after in kept])
+    before, after = ({"value": one.value, "least": max(one.least, 0.0), "most": one.most} for one in sides)
+    ratio = {"value": math.exp(logs.value), "least": math.exp(logs.least), "most": math.exp(logs.most)}
+    return {"done": len(rounds), "rounds": len(kept), "before": before, "after": after, "ratio": ratio}

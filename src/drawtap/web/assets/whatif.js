@@ -1,7 +1,10 @@
-// The recording with changes: calls left out, arguments set; the old picture beside the new one, saved as a recording.
-import {button, download, fill, h, number} from "./dom.js";
+// The recording with changes: calls left out, arguments set; the old picture beside the new one, the times of both,
+// saved as a recording.
+import {button, download, duration, fill, h, number} from "./dom.js";
 import {headed, imageView, values} from "./image.js";
-import {get, getBytes, insist, postForBytes} from "./net.js";
+import {get, getBytes, insist, post, postForBytes} from "./net.js";
+
+const ROUNDS = 8;  // each plays both recordings; the first one is left out
 
 export const whatifPanel = {
   id: "whatif",
@@ -35,6 +38,22 @@ export const whatifPanel = {
         ctx.fail(error);
       }
     }, {disabled: !place.what});
+    const times = h("div", {id: "times", "aria-live": "polite"});
+    const measure = button("times of both", async () => {
+      measure.disabled = true;
+      try {
+        fill(times, h("p", {text: "playing both …"}));
+        for (let round = 0, done = 0; round < ROUNDS; round++) {
+          const found =
+              await post(`${recording.number}/whatif/${place.call}/times?done=${done}`, place.what, ctx.signal);
+          done = found.done;
+          fill(times, ...compared(found));
+        }
+      } catch (error) {
+        if (!ctx.signal.aborted) fill(times, refused(error));
+      }
+      measure.disabled = false;
+    }, {disabled: !place.what, title: "plays the frame with and without the changes, in turns"});
     fill(
         element,
         h("h2", {text: `What if, at call ${number(place.call)}`},
@@ -50,8 +69,8 @@ export const whatifPanel = {
                 apply();
               },
               {disabled: !place.what}),
-          save),
-        logs, pictures);
+          measure, save),
+        times, logs, pictures);
     const old = await getBytes(`${recording.number}/picture/${place.call}`, ctx.signal);
     const before = shown(old, "as it was");
     fill(pictures, before);
@@ -62,12 +81,37 @@ export const whatifPanel = {
       fill(logs, ...headed(changed).head.logs.map(said));
       fill(pictures, before, shown(changed, "with the changes", old));
     } catch (error) {
-      const e = /** @type {any} */ (error);
-      if (e.name !== "AbortError")
-        fill(pictures, before, h("p", {class: "bad", text: `${e.message}${e.hint ? ` (${e.hint})` : ""}`}));
+      if (/** @type {any} */ (error).name !== "AbortError") fill(pictures, before, refused(error));
     }
   },
 };
+
+/** @param {any} error */
+const refused = (error) => h("p", {class: "bad", text: `${error.message}${error.hint ? ` (${error.hint})` : ""}`});
+
+/** The frame's processor times, of both recordings. @param {any} found */
+function compared(found) {
+  const {before, after, ratio, rounds} = found;
+  const about = `Frame ${number(found.frame)}, ${number(rounds)} rounds, each plays both in turns. Processor time of all
+    threads of the player on ${found.engine}, each draw finished before the next one: ${
+      found.software ? "a software renderer, whose drawing is in it" : "the time of the GPU is not in it"}.`;
+  if (!ratio) return [h("p", {text: `${about} Times stand here from the second round on; the first one warms up.`})];
+  const row = (/** @type {string} */ name, /** @type {any} */ one, /** @type {(v: number) => string} */ shown) =>
+      h("tr", {}, h("th", {scope: "row", text: name}), h("td", {class: "n", text: shown(one.value)}),
+        h("td", {class: "n", text: `${shown(Math.max(one.least, 0))} to ${shown(one.most)}`}));
+  const times = (/** @type {number} */ v) => v.toFixed(3);
+  const says = ratio.most < 1 ? "The changes make it faster." :
+      ratio.least > 1         ? "The changes make it slower." :
+                                "No difference is certain.";
+  return [
+    h("table", {},
+      h("thead", {},
+        h("tr", {}, ...["", "mean", "lies there, 95 % certain"].map((text) => h("th", {text, scope: "col"})))),
+      h("tbody", {}, row("as it was", before, duration), row("with the changes", after, duration),
+        row("ratio", ratio, times))),
+    h("p", {text: `${says} ${about}`})
+  ];
+}
 
 /** What a compiler or a linker said. @param {any} log */
 function said(log) {
