@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from drawtap import cli, errors
+from drawtap import command_line, errors
 from drawtap.analysis.rule import CLASSES, HARDWARE, RULES
 from drawtap.commands import COMMANDS, SECTIONS, Command
 from drawtap.formats import FORMATS
@@ -118,7 +118,7 @@ def _commands() -> Iterator[str]:
 
 
 def _help(command: Command) -> str:
-    made = cli.click_command(command)
+    made = command_line.click_command(command)
     context = click.Context(made, info_name=f"drawtap {command.name}", terminal_width=100, max_content_width=100)
     context.help_option_names = ["-h", "--help"]
     lines = made.get_help(context).rstrip().splitlines()

@@ -25,10 +25,10 @@ import cmd2
 from cmd2 import Completions, Statement
 
 import drawtap
-from drawtap.cli import PipeClosedError, click_command, from_click, kernel_trace, show
-from drawtap.commands import COMMANDS, GROUPS, Command, find
+from drawtap.command_line import PipeClosedError, click_command, from_click, kernel_trace, show
+from drawtap.commands import COMMANDS, GROUPS, Command
 from drawtap.commands.sql import rows
-from drawtap.commands.toolkit import ALIASES, OLD_NAMES
+from drawtap.commands.toolkit import ALIASES, OLD_NAMES, find
 from drawtap.errors import DrawtapError, UsageError, did_you_mean
 from drawtap.trace.core import TABLES
 from drawtap.trace.workspace import Loaded, Workspace

@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from drawtap.commands import COMMANDS, Command, find
-from drawtap.commands.toolkit import OLD_NAMES
+from drawtap.commands import COMMANDS, Command
+from drawtap.commands.toolkit import OLD_NAMES, find
 from drawtap.errors import UsageError, did_you_mean
 from drawtap.trace.trace import Trace
 from drawtap.trace.trace import open_trace as load

@@ -19,9 +19,9 @@ from typing import Annotated, Literal
 import click
 import pytest
 
-from drawtap import cli
-from drawtap.commands import COMMANDS, FIRST, GROUPS, SECTIONS, Command, Opt, Options, _parameters, find
-from drawtap.commands.toolkit import ALIASES, OLD_NAMES
+from drawtap import cli, command_line
+from drawtap.commands import COMMANDS, FIRST, GROUPS, SECTIONS, Command, Opt, Options, _parameters
+from drawtap.commands.toolkit import ALIASES, OLD_NAMES, find
 from drawtap.errors import ChildError, DrawtapError, Findings, InputError, QueryError, UnavailableError, UsageError
 from drawtap.view.progress import cancelled_by_ctrl_c
 from drawtap.view.result import ExitStatus, Rows, Verdict, Verdicts
@@ -234,11 +234,11 @@ def test_debug_shows_the_traceback(drawtap, monkeypatch):
 
 
 def test_results_decide_the_exit_code(drawtap):
-    assert cli.show(ExitStatus(7), as_json=False) == 7
-    assert cli.show(Rows(("a",), [(1,)]), as_json=False) == 0
-    assert cli.show(Rows(("a",), [(1,)], findings=True), as_json=False) == 1
-    assert cli.show(Verdicts([Verdict("warning", "a", "b")]), as_json=True) == 0
-    assert cli.show(Verdicts([Verdict("error", "a", "b")]), as_json=True) == 1
+    assert command_line.show(ExitStatus(7), as_json=False) == 7
+    assert command_line.show(Rows(("a",), [(1,)]), as_json=False) == 0
+    assert command_line.show(Rows(("a",), [(1,)], findings=True), as_json=False) == 1
+    assert command_line.show(Verdicts([Verdict("warning", "a", "b")]), as_json=True) == 0
+    assert command_line.show(Verdicts([Verdict("error", "a", "b")]), as_json=True) == 1
 
 
 @pytest.fixture(scope="module")
@@ -280,12 +280,12 @@ def test_a_verb_loads_itself_and_no_other():
     for arguments, verb in ((["state", "--help"], "state"), (["info", "there-is-none"], "info")):
         loaded = loaded_by(*arguments)
         assert [m for m in loaded if m.startswith("drawtap.commands.")] == [f"drawtap.commands.{verb}", *names]
-        assert len(loaded) <= 15, loaded
+        assert len(loaded) <= 16, loaded
 
 
 def test_the_list_of_verbs_loads_what_they_are_declared_with_and_nothing_behind():
     loaded = [m for m in loaded_by("--help") if not m.startswith("drawtap.commands.")]
-    assert len(loaded) < 20, loaded
+    assert len(loaded) < 21, loaded
     assert not {"drawtap.trace.trace", "drawtap.trace.database", "drawtap.trace.core"} & set(loaded)
     assert not [m for m in loaded if m.startswith(("drawtap.spec", "drawtap.instrument", "drawtap.analysis"))]
 
@@ -381,7 +381,7 @@ def _sampled(function):
 
 
 def test_a_signature_becomes_arguments_and_options(capsys):
-    made = cli.click_command(Command("sample", *_sampled(_sample)))
+    made = command_line.click_command(Command("sample", *_sampled(_sample)))
     assert isinstance(made, click.Command)
     made(args=["-n", "5", "--mode", "b", "w", "-x", "--flag"], standalone_mode=False)
     assert capsys.readouterr().out == "w ('-x', '--flag') 5 b False\n"
@@ -406,7 +406,7 @@ def test_options_that_belong_together_are_options_of_their_own(capsys):
     spread, *_, params = _sampled(_painted)
     assert [p.name for p in params] == ["what", "colour", "coats", "dry"]
     assert list(inspect.signature(spread).parameters) == ["what", "colour", "coats", "dry"]
-    made = cli.click_command(Command("sample", *_sampled(_painted)))
+    made = command_line.click_command(Command("sample", *_sampled(_painted)))
     made(args=["-c", "red", "--coats", "2", "door"], standalone_mode=False)
     assert capsys.readouterr().out == "door _Paint(colour='red', coats=2) False\n"
     assert spread("door", dry=True) == f"door {_Paint()} True"

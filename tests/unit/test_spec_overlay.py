@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from drawtap.spec.expr import SpecError
-from drawtap.spec.model import Api, Array, AttributeList, BufferOffset, Effect, String, Strings
+from drawtap.spec.model import Api, Array, AttributeList, BufferOffset, Effect, Registry, String, Strings
 from drawtap.spec.overlay import Overlay, create, delete, set_
-from drawtap.spec.registry import Registry, read_registry
+from drawtap.spec.registry import read_registry
 
 XML = """<?xml version="1.0"?>
 <registry>

@@ -132,18 +132,6 @@ class Command:
 COMMANDS: Registry[Command] = Registry("command", "drawtap.commands")
 
 
-def find(name: str) -> Command | None:
-    """Return the verb called `name`, by its present or an old name; None where there is none."""
-    from drawtap.commands import toolkit
-
-    if name in toolkit.OLD_NAMES:
-        return toolkit.command_of(name)
-    try:
-        return COMMANDS.get(name)
-    except UsageError:
-        return None
-
-
 def command(
     *,
     section: str,

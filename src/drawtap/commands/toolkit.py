@@ -84,6 +84,16 @@ ALIASES: Mapping[str, Alias] = {
 }
 
 
+def find(name: str) -> Command | None:
+    """Return the verb called `name`, by its present or an old name; None where there is none."""
+    if name in OLD_NAMES:
+        return command_of(name)
+    try:
+        return COMMANDS.get(name)
+    except UsageError:
+        return None
+
+
 @functools.cache
 def command_of(name: str) -> Command:
     """Return the verb that the old name `name` means, one of OLD_NAMES."""

@@ -340,6 +340,22 @@ class HandleType:
     object_type: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """The content of one XML file, before any overlay."""
+
+    name: str
+    commands: Mapping[str, Command]
+    groups: Mapping[str, EnumGroup]
+    enums: Mapping[str, int]
+    features: tuple[Feature, ...]
+    extensions: tuple[Feature, ...]
+    typedefs: str
+    origin: str
+    structs: Mapping[str, StructType] = field(default_factory=dict)
+    handles: Mapping[str, HandleType] = field(default_factory=dict)
+
+
 # What a call is to those who count calls and to those who leave some out. Older recordings have none of these words, or
 # none of the later ones; the reader knows them of the functions of our own APIs (`instrument.generate_flags`).
 LATER_KINDS: Mapping[str, str] = {

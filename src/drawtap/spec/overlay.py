@@ -34,6 +34,7 @@ from drawtap.spec.model import (
     Effect,
     EnumGroup,
     Param,
+    Registry,
     String,
     Strings,
     Tree,
@@ -43,7 +44,6 @@ from drawtap.spec.structs import Only, with_rules
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from drawtap.spec.registry import Registry
 
 T = TypeVar("T")
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +15,8 @@ from xml.etree import ElementTree
 
 from drawtap import plugins
 from drawtap.errors import InputError
-from drawtap.spec.model import Api, Command, CType, EnumGroup, Feature, HandleType, Param, StructType
+from drawtap.spec import vulkan
+from drawtap.spec.model import Api, Command, CType, EnumGroup, Feature, Param, Registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -27,22 +27,6 @@ XML = Path(__file__).parent / "xml"
 
 # An API is a module of `drawtap.spec.apis`, or of a plug-in, that registers its overlay.
 OVERLAYS: plugins.Registry[Overlay] = plugins.Registry("API", "drawtap.spec.apis")
-
-
-@dataclass(frozen=True, slots=True)
-class Registry:
-    """The content of one XML file, before any overlay."""
-
-    name: str
-    commands: Mapping[str, Command]
-    groups: Mapping[str, EnumGroup]
-    enums: Mapping[str, int]
-    features: tuple[Feature, ...]
-    extensions: tuple[Feature, ...]
-    typedefs: str
-    origin: str
-    structs: Mapping[str, StructType] = field(default_factory=dict)
-    handles: Mapping[str, HandleType] = field(default_factory=dict)
 
 
 @cache
@@ -71,8 +55,6 @@ def read_registry(path: Path, name: str) -> Registry:
     digest = hashlib.sha256(content).hexdigest()
     origin = f"{path.name}, sha256 {digest}"
     if root.find("types/type/member") is not None:  # structures with members: the form of Vulkan's registry
-        from drawtap.spec import vulkan  # it builds on the Registry above
-
         return vulkan.read(root, path, name, origin)
     types = _Types(root)
     enums, groups = _enums(root, name)

@@ -27,12 +27,12 @@ from drawtap.spec.model import (
     Member,
     Opaque,
     Param,
+    Registry,
     String,
     Strings,
     StructType,
     Tree,
 )
-from drawtap.spec.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

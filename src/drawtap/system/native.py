@@ -20,7 +20,6 @@ import numpy.typing as npt
 
 from drawtap.errors import QueryError
 from drawtap.parts import SYSTEM, part
-from drawtap.system.reader import Problem
 from drawtap.trace.library import TEXT, Handle, Library, Signature, stream_pointer
 
 _FIRST, _LAST = -(1 << 63), (1 << 63) - 1
@@ -133,10 +132,10 @@ class NativeTrace(Handle):
         found: dict[str, Any] = self._json(self._lib.dt_kernel_describe, int(scan))
         return found
 
-    def problems(self) -> list[Problem]:
-        """Return what is missing or broken."""
-        found = self._json(self._lib.dt_kernel_problems)
-        return [Problem(p["kind"], p["where"], p["text"], p["count"], p["begin"], p["end"]) for p in found]
+    def problems(self) -> list[dict[str, Any]]:
+        """Return what is missing or broken, as the values of `reader.Problem` by name."""
+        problems: list[dict[str, Any]] = self._json(self._lib.dt_kernel_problems)
+        return problems
 
     def events(
         self, names: Sequence[str] | None, fields: Sequence[str] | None, begin: int | None, end: int | None

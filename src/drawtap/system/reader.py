@@ -190,7 +190,7 @@ class KernelTrace:
     @property
     def problems(self) -> tuple[Problem, ...]:
         """Missing or broken parts: lost events, discarded packets, truncation. Reads the whole trace once."""
-        return (*self._problems, *self._native.problems())
+        return (*self._problems, *(Problem(**values) for values in self._native.problems()))
 
     def bounds(self) -> tuple[int, int] | None:
         """Return the times of the first and the last event, None where there is none. Reads the whole trace once."""

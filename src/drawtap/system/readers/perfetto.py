@@ -64,6 +64,6 @@ def open_perfetto(path: Path) -> KernelTrace:
     plan.add(numbers).text(bytes(path))
     native = NativeTrace("perfetto", plan)
     clock = Clock("boottime", monotonic=True, note="CLOCK_BOOTTIME, made CLOCK_MONOTONIC by the trace's snapshots")
-    if any(p.where == "clock" for p in native.problems()):
+    if any(p["where"] == "clock" for p in native.problems()):
         clock = Clock("boottime", monotonic=False, note="CLOCK_BOOTTIME: with the time that the machine slept")
     return KernelTrace(path, "perfetto", native, clock=clock)
