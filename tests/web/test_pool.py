@@ -17,6 +17,7 @@ from drawtap.replay.place import Place
 from drawtap.replay.pool import Pool, SupersededError
 from drawtap.replay.warm import Warm
 from drawtap.trace.library import Cancelled
+from drawtap.web.pictures import Pictures
 from drawtap.web.recording import Recording
 from drawtap.web.small import Small
 from drawtap.web.strip import Strip
@@ -119,11 +120,14 @@ def test_a_cut_that_draws_something_else_does_not_serve(recordings, tmp_path, mo
         pool, plain = Pool(trace), Warm(trace.path)
         try:
             _ready(pool, seq, tmp_path)
-            _, served = pool.ask(seq, _shot(tmp_path, seq))
+            pictures = Pictures(pool, lambda seq: [seq], Place)
+            *_, served = pictures.attachments(seq)
             end = time.monotonic() + 60
             while served.proof == "unknown" and time.monotonic() < end:
                 time.sleep(0.05)
             assert served.proof == "differs"
+            *_, served = pictures.attachments(seq)  # what was kept of the cut is forgotten
+            assert not served.cut
             picture, served = pool.ask(seq, _shot(tmp_path, seq))
             assert not served.cut
             assert picture == _shot(tmp_path, seq)(plain)
