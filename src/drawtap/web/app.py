@@ -483,7 +483,9 @@ async def _asset(request: Request) -> Response:
     path = _path(name)
     if path.suffix not in (".js", ".css", ".svg") or "/" in name or not path.is_file():
         return _json({"error": f"there is no {name[:40]!r}", "hint": None}, 404)
-    headers = {"cache-control": "no-cache", "vary": "accept-encoding"}
+    # A browser asks for a page's icon again whenever the page's address changes, which every step here does.
+    kept = "max-age=86400" if path.suffix == ".svg" else "no-cache"
+    headers = {"cache-control": kept, "vary": "accept-encoding"}
     if "gzip" not in request.headers.get("accept-encoding", ""):
         return FileResponse(path, headers=headers)
     kind = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}[path.suffix]

@@ -30,6 +30,7 @@ function late(id, name, key, load, needsCall = true) {
     name,
     key,
     needsCall,
+    has: (/** @type {any} */ recording, /** @type {any} */ place) => panels?.[`${id}Panel`].has?.(recording, place),
     show: async (/** @type {any} */ ctx) => (panels ??= await load())[`${id}Panel`].show(ctx)
   };
 }
@@ -95,9 +96,12 @@ class Page {
         return this.notes.save(this.context(element("panel"), new AbortController()));
       },
     });
-    this.panelSoon = soon(60, () => {
+    const renew = () => {
       if (format(this.store.place) !== this.panelOf) void this.panel();
-    });
+    };
+    const later = soon(60, renew);
+    // Whoever steps quickly sees what the page has; what it has to ask for waits until the steps pause.
+    this.panelSoon = () => (this.panelHas() ? renew() : later());
     this.furniture();
   }
 
@@ -553,10 +557,18 @@ class Page {
 
   // ---- panels ---------------------------------------------------------------------------------------------------
 
+  get chosenPanel() { return this.panels.find((one) => one.id === this.store.place.tab) ?? this.panels[0]; }
+
+  /** Whether the panel needs no answer for what it is to show. */
+  panelHas() {
+    const {place} = this.store;
+    return place.call !== null && Boolean(this.chosenPanel.has?.(this.recording, place));
+  }
+
   async panel() {
     const {place} = this.store;
     this.panelOf = format(place);
-    const panel = this.panels.find((one) => one.id === place.tab) ?? this.panels[0];
+    const panel = this.chosenPanel;
     for (const tab of element("tabs").children) tab.setAttribute("aria-selected", String(tab.id === `tab-${panel.id}`));
     const box = element("panel");
     box.setAttribute("aria-labelledby", `tab-${panel.id}`);
@@ -637,7 +649,7 @@ class Page {
     const frame = call === null ? null : this.recording.frameOf(call);
     this.strip.frame = frame ?? undefined;
     this.strip.call = call ?? undefined;
-    this.strip.draw();
+    this.strip.mark();
     if (this.pair) {
       const of = (/** @type {string} */ side, /** @type {any} */ recording, /** @type {number|null} */ at) =>
           (at === null ? "" : `${side}: call ${number(at)}, frame ${number(recording.frameOf(at))}`);

@@ -68,6 +68,23 @@ export class Film {
     this.moved();  // whoever steps on at once needs none of these pictures
   }
 
+  /** Mark another item, and bring it into view. @param {number} chosen */
+  choose(chosen) {
+    if (chosen === this.on.chosen) return;
+    for (const i of [this.on.chosen, chosen]) this.made.get(i)?.remove(), this.made.delete(i);
+    this.on.chosen = chosen;
+    this.focus = Math.max(chosen, 0);
+    if (!this.begun) return;  // then `begin` brings it there
+    this.bring();
+    this.moved();
+  }
+
+  bring() {
+    const {scrollLeft, clientWidth} = this.element, left = this.focus * WIDE;
+    if (left < scrollLeft || left + WIDE > scrollLeft + clientWidth)
+      this.element.scrollLeft = left + WIDE / 2 - clientWidth / 2;
+  }
+
   /** The items in view: first and end. */
   get view() {
     const {scrollLeft, clientWidth} = this.element;
@@ -181,9 +198,7 @@ export class Film {
       return;
     else {
       this.focus = Math.min(Math.max(to, 0), last);
-      const {scrollLeft, clientWidth} = this.element, left = this.focus * WIDE;
-      if (left < scrollLeft || left + WIDE > scrollLeft + clientWidth)
-        this.element.scrollLeft = left + WIDE / 2 - clientWidth / 2;
+      this.bring();
       this.draw();
     }
     event.preventDefault();

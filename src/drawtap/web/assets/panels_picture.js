@@ -3,7 +3,7 @@ import {button, download, fill, h, number} from "./dom.js";
 import {cameFrom, Film} from "./film.js";
 import {pixelHistory} from "./history.js";
 import {headed, imageView, values} from "./image.js";
-import {getBytes} from "./net.js";
+import {getBytes, insist} from "./net.js";
 import {overlays} from "./overlays.js";
 import {revisions} from "./revisions.js";
 
@@ -14,35 +14,58 @@ const PROOFS = /** @type {Record<string, string>} */ ({
   differs: "",
 });
 
-/** The last pictures by recording, call and attachment: what differs from one of them is less than a whole one. */
+/**
+ * The last pictures by recording, call and attachment: steps between them need no question, and what differs from one
+ * of them is less than a whole one. @type {Map<string, {recording: number, of: string, head: any, image: any}>}
+ */
 const seen = new Map();
-const MOST_BYTES = 64e6;
+const MOST = 32, MOST_BYTES = 64e6;
+const QUIET = 150;  // ms at a picture that was seen, before the page asks whether something has become known about it
+
+/** @param {any} recording @param {number} seq @param {string} of */
+const keyOf = (recording, seq, of) => `${recording.number}/${seq}/${of}`;
+
+/** A picture that the page has. @param {any} recording @param {number} seq @param {string} of */
+function had(recording, seq, of) {
+  const exact = seen.get(keyOf(recording, seq, of)), colour = seen.get(keyOf(recording, seq, ""));
+  // Where the draw has no such attachment, its colour is shown.
+  return exact ?? (colour?.head.names.includes(of) ? undefined : colour);
+}
+
+/** Whether nothing can become known about a picture any more. @param {any} head */
+const proven = ({cut, proof}) => !cut || proof === "equal";
 
 /** @param {any} recording @param {number} seq @param {string} of @param {AbortSignal} signal */
 async function picture(recording, seq, of, signal) {
-  const key = `${recording.number}/${seq}/${of}`;
+  const key = keyOf(recording, seq, of);
   const base =
       seen.get(key) ?? [...seen.values()].findLast((one) => one.recording === recording.number && one.of === of);
   const answer = await getBytes(
-      `${recording.number}/picture/${seq}?of=${encodeURIComponent(of)}${base ? `&on=${base.number}` : ""}`, signal);
+      `${recording.number}/picture/${seq}?of=${encodeURIComponent(of)}${base ? `&on=${base.head.number}` : ""}`,
+      signal);
   const {head, at} = headed(answer);
   const [type, channels] = KINDS[head.bytes];
-  const {width, height, first, rows, number} = head, length = width * channels.length;
+  const {width, height, first, rows} = head, length = width * channels.length;
   let data = values(answer, at, type, rows * length);
-  if (rows < height) {
+  if (base && rows < height) {
     const changed = data;
-    data = rows ? base.data.slice() : base.data;
+    data = rows ? base.image.data.slice() : base.image.data;
     data.set(changed, first * length);
   }
+  return keep(key, {recording: recording.number, of, head, image: {width, height, channels, data}});
+}
+
+/** Keep a picture as the newest one, and forget the oldest. @template T @param {string} key @param {T} one */
+function keep(key, one) {
   seen.delete(key);
-  seen.set(key, {recording: recording.number, of, number, data});
-  let bytes = [...seen.values()].reduce((sum, one) => sum + one.data.byteLength, 0);
-  for (const [oldest, {data: {byteLength}}] of seen) {
-    if (oldest === key || (bytes <= MOST_BYTES && seen.size <= 8)) break;
+  seen.set(key, /** @type {any} */ (one));
+  let bytes = [...seen.values()].reduce((sum, {image}) => sum + image.data.byteLength, 0);
+  for (const [oldest, {image: {data}}] of seen) {
+    if (oldest === key || (bytes <= MOST_BYTES && seen.size <= MOST)) break;
     seen.delete(oldest);
-    bytes -= byteLength;
+    bytes -= data.byteLength;
   }
-  return {head, image: {width, height, channels, data}};
+  return one;
 }
 
 const SOON = 80;  // ms: pictures that are there already come sooner
@@ -53,7 +76,7 @@ const SOON = 80;  // ms: pictures that are there already come sooner
  */
 function preview(ctx, seq) {
   const {recording, place, element} = ctx, frame = recording.frameOf(seq);
-  if (element.querySelector("h2[data-frame]")?.dataset.frame === `${recording.number}/${frame}`) return;
+  if (frameIn(element) === `${recording.number}/${frame}`) return;
   element.querySelector(".preview")?.remove();
   if (place.of) return;  // small pictures are of the colour
   const own = cameFrom(`${recording.number}/small/${seq}`), canvas = own ?? ctx.smallOf(frame);
@@ -74,61 +97,97 @@ export const picturePanel = {
   id: "picture",
   name: "Picture",
   needsCall: true,
+  /** Whether the page has what is to be shown. @param {any} recording @param {any} place */
+  has: (recording, place) => had(recording, beforeSwap(recording, place.call), place.of) !== undefined,
   /** @param {any} ctx */
   async show(ctx) {
-    const {recording, place, element, store} = ctx;
-    const seq = beforeSwap(recording, place.call);
-    const of = place.of;
+    const {recording, place: {call, of}} = ctx, seq = beforeSwap(recording, call);
+    const known = had(recording, seq, of);
+    if (known) {
+      keep(keyOf(recording, seq, known.of), known);
+      if (!proven(known.head)) setTimeout(() => void renewed(ctx, seq, known), QUIET);
+      return paint(ctx, seq, known);
+    }
     const waiting = setTimeout(() => ctx.signal.aborted || preview(ctx, seq), SOON);
     const exact = picture(recording, seq, of, ctx.signal).catch((error) => {
       // Another draw has other attachments: its colour is shown, and the choice stays in the address.
       if (of && error.status === 400) return picture(recording, seq, "", ctx.signal);
       throw error;
     });
-    const {head, image} = await exact.finally(() => clearTimeout(waiting));
-    const {channels} = image;
-    const shown = channels === "rgba" ? (head.names.includes(of) && of !== "depth" ? of : "") :
-        channels === "d"              ? "depth" :
-                                        "stencil";
-    const save = button(
-        "save",
-        async () => download(
-            `call-${seq}${shown && `-${shown}`}.png`,
-            await getBytes(`${recording.number}/picture/${seq}/png?of=${shown}`), "image/png"));
-    const names = head.names.map(
-        (/** @type {string} */ name) =>
-            button(name || "color", () => store.set({of: name}), {"aria-pressed": String(name === shown)}));
-    const by = head.cut ? `played ${number(head.calls)} of ${number(recording.calls)} calls${PROOFS[head.proof]}` :
-                          "played every call before it";
-    const upon = overlays(ctx, seq, image.width, image.height);
-    const film = h("div");
-    fill(
-        element,
-        h("h2", {text: `After call ${number(seq)}`, data: {frame: `${recording.number}/${recording.frameOf(seq)}`}},
-          h("small", {text: `${head.width} × ${head.height}, ${head.bytes === 2 ? 16 : 8} bits a channel; ${by}`})),
-        film,
-        h("div", {class: "tools", role: "toolbar", "aria-label": "attachments"}, ...names,
-          head.why && h("i", {text: head.why})),
-        upon.tools,
-        upon.legend,
-        imageView(image, {
-          over: upon.over,
-          tell: upon.tell,
-          name: `picture after call ${seq}`,
-          tools: [save],
-          chosen: place.px,
-          pick: (x, y) => store.set({px: `${x},${y}`})
-        }),
-        /^\d+,\d+$/.test(place.px) && pixelHistory(ctx, seq, shown, place.px),
-    );
-    fill(film, await drawsOf(ctx));
+    await paint(ctx, seq, await exact.finally(() => clearTimeout(waiting)));
   },
 };
 
-/** Small pictures after the draws and clears of the frame. @param {any} ctx */
-async function drawsOf(ctx) {
+/**
+ * Show what has become known about a picture since it was seen. @param {any} ctx @param {number} seq @param {any}
+ * known
+ */
+async function renewed(ctx, seq, known) {
+  if (ctx.signal.aborted) return;
+  try {
+    const now = await insist(() => picture(ctx.recording, seq, known.of, ctx.signal), ctx.signal);
+    const same = now.image.data === known.image.data &&
+        ["cut", "calls", "proof", "why"].every((key) => now.head[key] === known.head[key]);
+    if (!same && !ctx.signal.aborted) await paint(ctx, seq, now);
+  } catch (error) {
+    ctx.fail(error);
+  }
+}
+
+/** @param {any} ctx @param {number} seq @param {{head: any, image: any}} of */
+async function paint(ctx, seq, {head, image}) {
+  const {recording, place, element, store} = ctx, {of} = place, {channels} = image;
+  const shown = channels === "rgba" ? (head.names.includes(of) && of !== "depth" ? of : "") :
+      channels === "d"              ? "depth" :
+                                      "stencil";
+  const save = button(
+      "save",
+      async () => download(
+          `call-${seq}${shown && `-${shown}`}.png`,
+          await getBytes(`${recording.number}/picture/${seq}/png?of=${shown}`), "image/png"));
+  const names = head.names.map(
+      (/** @type {string} */ name) =>
+          button(name || "color", () => store.set({of: name}), {"aria-pressed": String(name === shown)}));
+  const by = head.cut ? `played ${number(head.calls)} of ${number(recording.calls)} calls${PROOFS[head.proof]}` :
+                        "played every call before it";
+  const upon = overlays(ctx, seq, image.width, image.height);
+  const frame = `${recording.number}/${recording.frameOf(seq)}`;
+  // Within a frame the film stays where it is: what is taken out of a page forgets how far it was scrolled.
+  const film = frameIn(element) === frame && element.querySelector(":scope > .draws") || h("div", {class: "draws"});
+  for (const child of [...element.children])
+    if (child !== film) child.remove();
+  if (!film.isConnected) element.append(film);
+  film.before(
+      h("h2", {text: `After call ${number(seq)}`, data: {frame}},
+        h("small", {text: `${head.width} × ${head.height}, ${head.bytes === 2 ? 16 : 8} bits a channel; ${by}`})));
+  film.after(
+      h("div", {class: "tools", role: "toolbar", "aria-label": "attachments"}, ...names,
+        head.why && h("i", {text: head.why})),
+      upon.tools, upon.legend, imageView(image, {
+        over: upon.over,
+        tell: upon.tell,
+        name: `picture after call ${seq}`,
+        tools: [save],
+        chosen: place.px,
+        pick: (x, y) => store.set({px: `${x},${y}`})
+      }),
+      ...(/^\d+,\d+$/.test(place.px) ? [pixelHistory(ctx, seq, shown, place.px)] : []));
+  await draws(ctx, film, frame);
+}
+
+/** The frame whose picture an element has. @param {HTMLElement} element */
+const frameIn = (element) => /** @type {HTMLElement|null} */ (element.querySelector("h2[data-frame]"))?.dataset.frame;
+
+/** The film of the frame that was shown last. @type {{frame: string, film: Film|null}} */
+let last = {frame: "", film: null};
+
+/**
+ * Small pictures after the draws and clears of the frame. @param {any} ctx @param {Element} box @param {string} frame
+ */
+async function draws(ctx, box, frame) {
   const {recording, place} = ctx;
   const {seqs, kinds} = await recording.outline(recording.frameOf(place.call));
+  if (ctx.signal.aborted) return;
   const items = seqs.flatMap(
       (/** @type {number} */ seq, /** @type {number} */ i) => ["draw", "clear"].includes(kinds[i]) ? [{
         seq,
@@ -137,10 +196,12 @@ async function drawsOf(ctx) {
         path: `${recording.number}/small/${seq}`
       }] :
                                                                                                      []);
-  if (items.length < 2) return null;
+  if (items.length < 2) return fill(box);
   const chosen = items.findLastIndex((/** @type {any} */ {seq}) => seq <= place.call);
+  if (last.frame === frame && last.film?.element.parentElement === box) return last.film.choose(chosen);
   const label = "draws of the frame: arrows choose, Enter goes to the call";
-  return new Film(items, {label, chosen, go: (item) => ctx.go(item.seq)}).element;
+  last = {frame, film: new Film(items, {label, chosen, go: (item) => ctx.go(item.seq)})};
+  fill(box, /** @type {Film} */ (last.film).element);
 }
 
 /** After a swap the picture is gone: the one before it is meant. @param {any} recording @param {number} seq */

@@ -32,6 +32,7 @@ export class CallList {
     this.top = 0;  // the first row in view, with a fraction
     this.focus = 0;
     this.begun = false;  // whether rows were drawn
+    this.all = true;     // whether all rows in view may have changed since
     this.columns = new Set(["seq", "duration"]);
     /** @type {any[]} */
     this.series = [];  // columns of numbers by frame, draw or call
@@ -109,7 +110,9 @@ export class CallList {
     this.move(this.top + rows);
   }
 
-  draw() {
+  /** @param {boolean} [all] else only the rows that are the selected one now, or were: their words stay the same */
+  draw(all = true) {
+    this.all ||= all;
     if (this.frame) return;
     this.frame = requestAnimationFrame(() => {
       this.frame = 0;
@@ -127,7 +130,8 @@ export class CallList {
       this.made.push(row);
       this.body.append(row);
     }
-    const missing = [];
+    const missing = [], {all} = this;
+    this.all = false;
     for (let i = 0; i < this.made.length; i++) {
       const element = this.made[i];
       element.hidden = i >= count;
@@ -138,7 +142,8 @@ export class CallList {
               this.model.missing(row) :
               row.type !== "frame" && row.type !== "group" && (row.seq < 0 || !this.recording.seen.has(row.seq)))
         missing.push(row.seq);
-      this.fillRow(element, index, row);
+      if (all || element.id !== `row-${index}` || element.ariaSelected !== String(this.isChosen(index, row)))
+        this.fillRow(element, index, row);
     }
     const active = this.made[this.focus - first];
     if (active && !active.hidden)
@@ -169,11 +174,14 @@ export class CallList {
     }
   }
 
+  /**
+   * Where the filter leaves the selected call out, no row is the selected one. @param {number} index @param {any} row
+   */
+  isChosen(index, row) { return index === this.focus && (this.selected === undefined || row.seq === this.selected); }
+
   /** @param {HTMLElement} element @param {number} index @param {import("./models.js").ListRow} row */
   fillRow(element, index, row) {
-    const call = this.recording?.seen.get(row.seq);
-    // Where the filter leaves the selected call out, no row is the selected one.
-    const chosen = index === this.focus && (this.selected === undefined || row.seq === this.selected);
+    const call = this.recording?.seen.get(row.seq), chosen = this.isChosen(index, row);
     element.id = `row-${index}`;
     element.className =
         `row ${row.type} ${row.kind ?? ""}${chosen ? " chosen" : ""}${call && !call[MARKED] ? " dim" : ""}`;
@@ -308,7 +316,7 @@ export class CallList {
     else if (this.focus > this.top + this.visible - 2)
       this.move(this.focus - this.visible + 2);
     else
-      this.draw();
+      this.draw(false);
     const row = this.model.at(this.focus);
     this.selected = row.seq >= 0 ? row.seq : undefined;
     this.owes = tell && row.seq < 0;  // which call it is comes with its page
@@ -320,15 +328,15 @@ export class CallList {
     if (this.owes) return;  // the user has chosen a row since
     this.wish = seq;
     try {
-      const index = await this.model.reveal(seq);
+      const {length} = this.model, index = await this.model.reveal(seq);
       if (this.wish !== seq) return;
       this.selected = seq;
-      this.resized();
+      if (this.model.length !== length) this.resized();
       this.focus = index;
       if (index < this.top || index > this.top + this.visible - 1)
         this.move(index - this.visible / 2);
       else
-        this.draw();
+        this.draw(false);
     } catch (error) {
       this.on.fail(error);
     }

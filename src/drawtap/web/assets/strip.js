@@ -33,7 +33,12 @@ export class Strip {
     this.choice = /** @type {HTMLSelectElement} */ (
         h("select",
           {class: "bars", "aria-label": "what the bars are", on: {change: () => on.series(this.choice.value)}}));
-    element.append(this.canvas, this.thumbs, this.tip, this.switch, this.choice);
+    this.marker = h("span", {
+      hidden: true,
+      style:
+          {position: "absolute", top: "0", bottom: "0", width: "2px", background: "var(--ink)", pointerEvents: "none"}
+    });
+    element.append(this.canvas, this.thumbs, this.marker, this.tip, this.switch, this.choice);
     this.pictures = false;
     this.go = on.frame;
     /** @type {any} */
@@ -235,9 +240,16 @@ export class Strip {
           `frame ${bar}: ${duration(f.duration[bar])}, ${f.end[bar] - f.first[bar]} calls, ${f.draws[bar]} draws`;
   }
 
+  /** Show which bar is selected: a step through the list draws no bar again. */
+  mark() {
+    this.marker.hidden = this.frame === undefined || !this.count;
+    if (!this.marker.hidden) this.marker.style.left = `calc(${(100 * (this.at + 0.5)) / this.count}% - 1px)`;
+  }
+
   draw() {
     const context = this.canvas.getContext("2d");
     if (!context || !this.recording) return;
+    this.mark();
     const scale = devicePixelRatio, width = this.element.clientWidth, height = this.element.clientHeight;
     this.canvas.width = width * scale;
     this.canvas.height = height * scale;
@@ -282,10 +294,6 @@ export class Strip {
       const x0 = (this.brush.from / count) * width, x1 = ((this.brush.to + 1) / count) * width;
       context.fillRect(x0, 0, Math.max(x1 - x0, 2), height);
       context.globalAlpha = 1;
-    }
-    if (this.frame !== undefined && this.frame !== null) {
-      context.fillStyle = colour("--ink");
-      context.fillRect(((this.at + 0.5) / count) * width - 1, 0, 2, height);
     }
     context.fillStyle = colour("--soft");
     context.font = "11px system-ui, sans-serif";
