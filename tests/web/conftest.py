@@ -117,7 +117,7 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     def fill(folder: Path) -> Path:
         environment = {**os.environ, "EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1"}
-        for name, libraries in (
+        for name, libraries, *arguments in (
             ("debug_markers", "GLESv2"),
             ("fbo_chain", "GLESv2"),
             ("pipeline", "GL"),
@@ -128,13 +128,15 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ("fragments_gl", "GL"),
             ("fragments_es1", "GLESv1_CM"),
             ("es1_cube", "GLESv1_CM"),
-            ("client_arrays_es2", "GLESv2"),
+            ("client_arrays_es2", "GLESv2", "3"),
         ):
             binary = folder / name
             build = ["cc", "-O1", "-o", str(binary), str(PROGRAMS / f"{name}.c"), "-lEGL", f"-l{libraries}", "-lm"]
             subprocess.run(build, check=True, capture_output=True, timeout=TIMEOUT_S)
             record = [sys.executable, "-m", "drawtap", "record", "-q", "-o", str(folder / f"{name}.dtap"), "--"]
-            subprocess.run([*record, str(binary)], check=True, capture_output=True, env=environment, timeout=TIMEOUT_S)
+            subprocess.run(
+                [*record, str(binary), *arguments], check=True, capture_output=True, env=environment, timeout=TIMEOUT_S
+            )
         return folder
 
     return once(tmp_path_factory, "viewed", fill)

@@ -47,6 +47,7 @@ _PLACES: dict[str, tuple[object, ...]] = {
     "rec": (0, 1),
     "callb": (None, 3, 10**9),
     "edit": (None, 8, 10**9),
+    "instance": (None, 2, 10**9),
     "sampled": ("", "yes"),
     "view": ("", "0,1000000", "5,4", "a,b"),
     "area": ("", "0,500000,0,2", "x"),

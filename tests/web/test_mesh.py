@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import drawtap as package
+from drawtap.replay import look
 from drawtap.web.recording import Recording
 from shared import BROWSER
 from web.conftest import Server
@@ -92,6 +93,53 @@ def looked(cube):
 
 def test_positions_are_those_that_arithmetic_gives(looked):
     assert np.allclose(looked[0], _clip()[INDICES], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
+def test_instances_are_shown_one_by_one(opened, recordings):
+    path = recordings / "client_arrays_es2.dtap"
+    offsets = np.float32([[0, 0], [0.5, 0], [0, 0.5], [-0.5, 0], [0, -0.5], [0.3, 0.3]])  # each of two instances
+    recording = Recording(path)
+    try:
+        (seq,) = recording.trace.sql("SELECT min(seq) FROM glDrawArraysInstanced").fetchone()
+        head, data = _taken(recording.looks.mesh(seq))
+        arrays = {name: np.frombuffer(data, at["type"], at["length"], at["at"]) for name, at in head["arrays"].items()}
+        csv = look.mesh_csv(look.mesh(recording.trace, seq, recording.looks._ask), 5).splitlines()
+    finally:
+        recording.close()
+    inputs = {one["name"]: arrays[f"input{i}"].reshape(-1, one["size"]) for i, one in enumerate(head["inputs"])}
+    assert (head["instances"], head["base_instance"]) == (11, 0)
+    assert np.array_equal(inputs["offset"], offsets)
+    out = arrays["positions"].reshape(11, 3, 4)[:, :, :2]
+    given = np.array([inputs["position"] + offsets[k // 2] for k in range(11)])
+    assert np.allclose(out, given, atol=1e-6)
+    at = [csv[0].split(",").index(f"offset.{c}") for c in "xy"]
+    assert [[float(row.split(",")[i]) for i in at] for row in csv[1:]] == [[0, 0.5]] * 3
+    running = Server(path)
+    rows = (
+        "[...document.querySelectorAll('.rows-of-mesh tbody tr')].map((row) => [...row.cells].map((c) => c.innerText))"
+    )
+    try:
+        page = opened(f"call={seq}&tab=mesh", running)
+        page.reads("all 11 instances; offset as instance 0 has it")
+        assert len(page.page.evaluate(rows)) == 33
+        page.page.get_by_label("instance", exact=True).fill("5")
+        page.press("Enter")
+        page.reads("instance 5 of 11; offset as it has it")
+        shown = page.page.evaluate(rows)
+        assert [[float(v) for v in row[3:5]] for row in shown] == [
+            [pytest.approx(float(v), rel=1e-6) for v in p] for p in out[5]
+        ]
+        page.page.get_by_role("button", name="in: as the program gave them").click()
+        page.wait("place.mesh === 'in' && place.instance === 5")
+        page.until("document.querySelector('.rows-of-mesh th:nth-child(3)')?.innerText.startsWith('position')")
+        names = page.page.locator(".rows-of-mesh th").all_inner_texts()
+        columns = [names.index(f"offset.{c}") for c in "xy"]
+        assert [[row[i] for i in columns] for row in page.page.evaluate(rows)] == [["0", "0.5"]] * 3
+        page.page.get_by_role("button", name="all", exact=True).click()
+        page.reads("as instance 0 has it")
+    finally:
+        assert running.close() == 0
 
 
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")

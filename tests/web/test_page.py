@@ -210,7 +210,7 @@ def test_steps_to_what_is_found_ask_once_each(opened, chain):
 _PLACES: dict[str, st.SearchStrategy[object]] = (
     {
         key: st.one_of(st.none(), st.integers(0, 10**15 - 1))
-        for key in ("call", "pin", "with", "callb", "prog", "edit")
+        for key in ("call", "pin", "with", "callb", "prog", "edit", "instance")
     }
     | {key: st.integers(0, 10**15 - 1) for key in ("rec", "from")}
     | {key: st.text(st.characters(exclude_categories=["Cs"]), max_size=20)

@@ -593,6 +593,7 @@ void GeometrySource::around(Draw& draw) {
   if (Mesh* mesh = wanted_mesh()) {
     const char* no = !known ? why : given.vertices > 0 ? "its vertices are given one by one" : nullptr;
     mesh->why_in = no;
+    if (parts.size() == 1) mesh->instances = parts[0].instances, mesh->base_instance = parts[0].base_instance;
     std::vector<uint64_t> stream;
     for (auto& part : parts)
       if (!mesh->why_in && vertices_of(part, part.indexed ? restart_index(part.type) : -1, stream, mesh->why_in))

@@ -81,7 +81,7 @@ bool indirect_parts(const Call& call, bool indexed, std::vector<DrawPart>& parts
     if (i * stride + words * 4 > content.size()) break;
     memcpy(v, &content[i * stride], words * 4);
     DrawPart p;
-    p.count = v[0], p.instances = v[1], p.first = v[2], p.indexed = indexed;
+    p.count = v[0], p.instances = v[1], p.first = v[2], p.indexed = indexed, p.base_instance = v[words - 1];
     if (indexed) {
       p.type = static_cast<uint32_t>(call.number("type"));
       p.offset = v[2] * index_size(p.type), p.base = static_cast<int32_t>(v[3]), p.first = 0;
@@ -163,7 +163,7 @@ bool parts_of(const Call& call, std::vector<DrawPart>& parts, const char*& why) 
     return why = "how many vertices it draws is not known", false;
   DrawPart p;
   p.first = positive(call.number("first")), p.count = positive(call.number("count")), p.instances = positive(instances),
-  p.indexed = indexed;
+  p.indexed = indexed, p.base_instance = call.number("baseinstance");
   if (indexed) {
     p.type = static_cast<uint32_t>(call.number("type"));
     p.base = signed_(call.number("basevertex"));

@@ -16,6 +16,7 @@ inline bool contains(const char* name, const char* what) { return strstr(name, w
 // One draw, or one of many that a call makes.
 struct DrawPart {
   uint64_t first = 0, count = 0, instances = 1;
+  uint64_t base_instance = 0;
   int64_t base = 0;
   bool indexed = false;
   uint32_t type = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 #include "../../mirror/fixed_arrays.h"
 #include "../line.h"
@@ -173,10 +174,13 @@ void read_array(const Mesh& mesh, const Array& a, VertexInput& to) {
   if (!each) return to.why = "its type is not known here", void();
   to.size = a.size;
   const uint64_t stride = a.stride ? a.stride : each;
-  const uint64_t last = mesh.vertices.empty() ? 0 : mesh.vertices.back();
   std::vector<uint32_t> all = mesh.vertices;
-  if (to.divisor) all.assign(1, 0);
-  const uint64_t count = to.divisor ? 0 : last;
+  if (to.divisor) {
+    const uint64_t values = std::max<uint64_t>(1, (mesh.instances + to.divisor - 1) / to.divisor);
+    all.resize(std::min<uint64_t>(values, Mesh::MOST));
+    std::iota(all.begin(), all.end(), static_cast<uint32_t>(mesh.base_instance));
+  }
+  const uint64_t count = all.empty() ? 0 : all.back();
   if (count * stride + each > 1ull << 28) return to.why = "its vertices lie too far apart", void();
   std::vector<uint8_t> content;
   if (!read_bytes(a, count * stride + each, content, to.why)) return;
@@ -281,6 +285,7 @@ void write_mesh(FILE* to, const Mesh& m) {
   JsonObject line;
   line.put("found", m.drawn).put("why", m.why).put("why_in", m.why_in).put("mode", m.mode).put("corners", m.corners);
   line.put("more", m.more).values("viewport", m.viewport).put("primitives", m.fates.size());
+  line.put("instances", m.instances).put("base_instance", m.base_instance);
   line.put("indices", m.indices.size()).put("places", m.places.size()).put("vertices", m.vertices.size());
   auto& out = line.writer().list("inputs");
   for (auto& input : m.inputs) {

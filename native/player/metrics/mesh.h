@@ -21,8 +21,9 @@ enum Fate : uint8_t {
 
 struct VertexInput {
   std::string name;
-  int size = 4;                // numbers of a vertex
-  std::vector<double> values;  // by vertex, as `vertices` has them; of one vertex where all have the same
+  int size = 4;  // numbers of a vertex
+  // By vertex, as `vertices` has them; of one vertex where all have the same; with a divisor one for as many instances.
+  std::vector<double> values;
   bool constant = false;
   uint32_t divisor = 0;  // instances that share a value; 0: each vertex has its own
   const char* why = nullptr;
@@ -31,7 +32,8 @@ struct VertexInput {
 struct Mesh {
   static constexpr size_t MOST = 1 << 20;  // primitives, and vertices
   uint32_t mode = 0;
-  uint64_t corners = 3;            // of a primitive
+  uint64_t corners = 3;  // of a primitive
+  uint64_t instances = 1, base_instance = 0;
   std::vector<float> positions;    // in clip coordinates, four numbers a corner
   std::vector<uint8_t> fates;      // of primitives
   std::vector<float> areas;        // of those that are rasterised, in pixels

@@ -98,6 +98,8 @@ class _MeshHead(TypedDict):
     inputs: list[_InputHead]
     primitives: int
     corners: int
+    instances: int
+    base_instance: int
     indices: int
     places: int
     vertices: int
@@ -260,13 +262,23 @@ def overdraw(trace: Trace, call: int, ask: Ask) -> tuple[NDArray[np.uint32], Ove
 
 @dataclass(frozen=True)
 class Input:
-    """An attribute of vertices: `values` has the shape (vertices, size), or one row where all share it."""
+    """An attribute of vertices: `values` has the shape (vertices, size), or one row where all share it.
+
+    Attributes with a divisor have a row for each `divisor` instances, from the base instance on.
+    """
 
     name: str
     values: NDArray[np.float64]
     constant: bool
     divisor: int
     why: str
+
+    def of(self, vertex: int, instance: int, count: int) -> list[float]:
+        """Return the numbers of a vertex, by its place among `count`, in an instance; [] where they are not known."""
+        if not len(self.values):
+            return []
+        row = instance // self.divisor if self.divisor else vertex if len(self.values) == count else 0
+        return [float(v) for v in self.values[min(row, len(self.values) - 1)]]
 
 
 @dataclass(frozen=True)
@@ -291,6 +303,8 @@ class Mesh:
     why: str  # positions are not known
     why_in: str  # nor are inputs
     more: bool  # it has more primitives than are here
+    instances: int = 1  # their primitives follow each other
+    base_instance: int = 0
 
     def counts(self) -> dict[str, int]:
         """Return how many primitives have each fate; those that are clipped are rasterised too."""
@@ -326,12 +340,15 @@ def mesh(trace: Trace, call: int, ask: Ask) -> Mesh:
     indices, places, vertices = (take(np.uint32, n) for n in (head["indices"], head["places"], head["vertices"]))
     return Mesh(
         head["mode"], tuple(head["viewport"]), positions, take(np.uint8, primitives), areas, indices, places, vertices,
-        tuple(inputs), head["why"] or "", head["why_in"] or "", head["more"],
+        tuple(inputs), head["why"] or "", head["why_in"] or "", head["more"], head["instances"], head["base_instance"],
     )  # fmt: skip
 
 
-def mesh_csv(found: Mesh) -> str:
-    """Return the vertices that go in as CSV: a row for each place in the draw, with its number and attributes."""
+def mesh_csv(found: Mesh, instance: int = 0) -> str:
+    """Return the vertices that go in as CSV: a row for each place in the draw, with its number and attributes.
+
+    Attributes with a divisor are those of one instance.
+    """
     heads = ["place", "vertex"]
     for one in found.inputs:
         heads += [f"{one.name}.{'xyzw'[i]}" for i in range(one.values.shape[1])]
@@ -342,10 +359,7 @@ def mesh_csv(found: Mesh) -> str:
             continue  # the end of a primitive
         row = [str(place), str(vertex)]
         for one in found.inputs:
-            values = (
-                one.values[rows[vertex] if len(one.values) == len(found.vertices) else 0] if len(one.values) else []
-            )
-            row += [repr(float(v)) for v in values]
+            row += [repr(v) for v in one.of(rows[vertex], instance, len(found.vertices))]
         lines.append(",".join(row))
     return "\n".join(lines) + "\n"
 

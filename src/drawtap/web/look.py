@@ -71,6 +71,7 @@ class Looks:
         }
         head: Answer = {"why": found.why, "why_in": found.why_in, "mode": found.mode, "viewport": found.viewport}
         head |= {"corners": found.positions.shape[1], "more": found.more, "counts": found.counts()}
+        head |= {"instances": found.instances, "base_instance": found.base_instance}
         head["inputs"] = [
             {
                 "name": one.name,

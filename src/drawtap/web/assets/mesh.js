@@ -42,6 +42,64 @@ export async function fetchMesh(ctx, seq) {
 }
 
 /**
+ * One instance of a draw: its primitives, and what it has of attributes with a divisor. Of all instances (null)
+ * attributes are those of the first. @param {any} mesh @param {number|null} instance
+ */
+export function ofInstance(mesh, instance) {
+  const {head} = mesh, {corners} = head;
+  const inputs = mesh.inputs.map((/** @type {any} */ one) => {
+    if (!one.divisor || !one.values.length) return one;
+    const row = Math.min(Math.floor((instance ?? 0) / one.divisor), one.values.length / one.size - 1);
+    return {...one, values: one.values.subarray(row * one.size, (row + 1) * one.size)};
+  });
+  if (instance === null || !mesh.places.length) return {...mesh, inputs};
+  const each = mesh.places.length / corners, first = instance * each, end = first + each;
+  const fates = mesh.fates.subarray(first, end);
+  const counts = Object.fromEntries(
+      FATES.map(([name], i) => [name, fates.filter((/** @type {number} */ fate) => fate === i).length]));
+  return {
+    ...mesh,
+    inputs,
+    fates,
+    areas: mesh.areas.subarray(first, end),
+    positions: mesh.positions.subarray(first * corners * 4, end * corners * 4),
+    head: {...head, counts, more: head.more && fates.length < each}
+  };
+}
+
+/** A choice of an instance, and what is said of it. @param {any} ctx @param {any} mesh @param {number|null} instance */
+function instances(ctx, mesh, instance) {
+  const {instances: count, base_instance: base} = mesh.head;
+  if (count <= 1) return null;
+  const shared = mesh.inputs.filter((/** @type {any} */ one) => one.divisor).map((/** @type {any} */ one) => one.name);
+  const chosen = /** @type {HTMLInputElement} */ (h("input", {
+    type: "number",
+    min: "0",
+    max: String(count - 1),
+    value: String(instance ?? ""),
+    "aria-label": "instance",
+    placeholder: "all"
+  }));
+  chosen.addEventListener("change", () => {
+    const wanted = Number(chosen.value);
+    ctx.store.set({instance: chosen.value === "" ? null : Math.max(0, Math.min(count - 1, Math.floor(wanted)))});
+  });
+  const of = shared.length ? `; ${shared.join(", ")} ${instance === null ? "as instance 0 has" : "as it has"} ${
+                                 shared.length > 1 ? "them" : "it"}` :
+                             "";
+  const whole =
+      instance !== null && !mesh.places.length ? "; primitives are of all: which are its own is not known" : "";
+  return h(
+      "div", {class: "tools"}, h("label", {}, "instance ", chosen),
+      button("all", () => ctx.store.set({instance: null}), {"aria-pressed": String(instance === null)}), h("span", {
+        id: "instance",
+        text: `${
+            instance === null ? `all ${number(count)} instances` : `instance ${number(instance)} of ${number(count)}`}${
+            base ? `, base instance ${number(base)}` : ""}${of}${whole}`
+      }));
+}
+
+/**
  * Corners of a primitive in pixels from the lower left; null: one lies behind the eye. @param {any}
  * mesh @param {number} i
  */
@@ -117,7 +175,10 @@ export const meshPanel = {
   /** @param {any} ctx */
   async show(ctx) {
     const {recording, place, element, store} = ctx;
-    const mesh = await fetchMesh(ctx, place.call);
+    const all = await fetchMesh(ctx, place.call);
+    const instance =
+        place.instance === null || all.head.instances <= 1 ? null : Math.min(place.instance, all.head.instances - 1);
+    const mesh = ofInstance(all, instance);
     const {head} = mesh;
     const side = place.mesh === "in" ? "in" : "out";
     const sides = [["out", "out: behind the last stage"], ["in", "in: as the program gave them"]].map(
@@ -145,6 +206,7 @@ export const meshPanel = {
                 head.more ? "; it has more than are shown" : ""}`
           })),
         h("div", {class: "tools", role: "toolbar", "aria-label": "mesh"}, ...sides, save),
+        instances(ctx, all, instance),
         h("ul", {class: "legend"},
           ...FATES.filter(([name]) => head.counts[name])
               .map(

@@ -16,6 +16,7 @@
  * @property {string} px the pixel whose history is shown, "X,Y" from the lower left corner
  * @property {string} over what lies upon the picture: names with commas between them
  * @property {string} mesh "in": the vertices that go into the draw
+ * @property {number|null} instance the instance of the draw that the mesh panel shows alone
  * @property {number|null} edit the call whose shader's source the what-if panel edits
  * @property {string} what changes of the what-if panel, one a line
  * @property {string} object what the texture and buffer panels show: "texture/GROUP/NAME"
@@ -52,6 +53,7 @@ const FIRST = {
   px: "",
   over: "",
   mesh: "",
+  instance: null,
   what: "",
   edit: null,
   object: "",
@@ -72,7 +74,7 @@ const FIRST = {
   page: "",
   prog: null,
 };
-const NUMBERS = new Set(["rec", "call", "pin", "with", "callb", "prog", "from", "edit"]);
+const NUMBERS = new Set(["rec", "call", "pin", "with", "callb", "prog", "from", "edit", "instance"]);
 const CHOICES = {
   mode: ["hide", "dim"],
   list: ["tree", "flat"],
