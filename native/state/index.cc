@@ -29,7 +29,7 @@ namespace {
 constexpr char MAGIC[8] = {'D', 'T', 'S', 'T', 'A', 'T', 'E', '6'};
 constexpr uint64_t CACHE_BYTES = 2ull << 30;
 
-struct Found {
+struct StoredChange {
   uint32_t location, seq;
   uint64_t value;
 };
@@ -141,7 +141,7 @@ class Gather : public Visitor {
       throw Error(DT_E_CANCELLED, "cancelled");
   }
 
-  Spool<Found> changes;
+  Spool<StoredChange> changes;
   Spool<uint64_t> pool;
   Spool<DrawRow> draws;
   Spool<uint32_t> numbers;
@@ -525,7 +525,7 @@ void Index::walk(const std::string& file, const std::string& folder) {
   auto* into = reinterpret_cast<Change*>(place.base + parts[PART_ORDERED].offset);
   std::vector<uint32_t> next(std::move(g.starts));
   uint64_t since = 0;
-  g.changes.drain([&](const Found* piece, size_t n) {
+  g.changes.drain([&](const StoredChange* piece, size_t n) {
     for (size_t i = 0; i < n; ++i) into[next[piece[i].location]++] = {piece[i].seq, 0, piece[i].value};
     if ((since += n) > 8 << 20) place.let_go(), since = 0;
   });

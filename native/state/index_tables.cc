@@ -41,11 +41,11 @@ class StateSource : public BatchSource {
   }
 
  private:
-  struct Wanted {
+  struct ElementOfField {
     uint32_t block;
     uint16_t field, element;
   };
-  void one(RowWriter<rows::State>& w, const Wanted& x) {
+  void one(RowWriter<rows::State>& w, const ElementOfField& x) {
     const Index& i = *index_;
     const Block& b = i.blocks[x.block];
     const FieldInfo& f = i.fields(b)[x.field];
@@ -70,7 +70,7 @@ class StateSource : public BatchSource {
   }
   std::shared_ptr<const Index> index_;
   uint64_t first_, end_;
-  std::vector<Wanted> wanted_;
+  std::vector<ElementOfField> wanted_;
   size_t at_ = 0;
 };
 

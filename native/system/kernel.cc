@@ -387,10 +387,10 @@ Request read_request(Plan& plan) {
   for (size_t n = plan.count(); n; --n) r.names.push_back(plan.text());
   r.all_fields = plan.number() != 0;
   for (size_t n = plan.count(); n; --n) {
-    Request::Wish wish;
+    Request::Column wish;
     wish.column = plan.text();
     for (size_t k = plan.count(); k; --k) wish.sources.push_back(plan.text());
-    r.wishes.push_back(std::move(wish));
+    r.columns.push_back(std::move(wish));
   }
   r.begin = plan.number();
   r.end = plan.number();
@@ -408,8 +408,8 @@ const Base* base_called(const std::string& name) {
   return nullptr;
 }
 
-std::vector<Request::Wish> all_wishes(const Trace& trace, const std::vector<uint32_t>& chosen) {
-  std::vector<Request::Wish> wishes = {{"cpu", {"cpu"}}, {"tid", {"tid"}}, {"comm", {"comm"}}};
+std::vector<Request::Column> all_columns(const Trace& trace, const std::vector<uint32_t>& chosen) {
+  std::vector<Request::Column> wishes = {{"cpu", {"cpu"}}, {"tid", {"tid"}}, {"comm", {"comm"}}};
   std::map<std::string, bool> seen;
   for (auto cls : chosen)
     for (auto& field : trace.classes[cls].fields)
@@ -445,7 +445,7 @@ std::vector<uint32_t> chosen_classes(Trace& trace, const Request& request, Outpu
 }
 
 // Where the class has what a wish asks for, nullptr: nowhere. `type` becomes its type.
-int* slot_of(const Request::Wish& wish, const EventClass& c, Output::Class& plan, ColumnType& type) {
+int* slot_of(const Request::Column& wish, const EventClass& c, Output::Class& plan, ColumnType& type) {
   int* slot = nullptr;
   for (auto& source : wish.sources) {
     const Base* base = base_called(source);
@@ -481,7 +481,7 @@ std::unique_ptr<Output> make_output(Trace& trace, const Request& request) {
     out->event = 1;
     out->schema.push_back({"event", {Type::dictionary, Type::u64}});
   }
-  auto wishes = request.all_fields ? all_wishes(trace, chosen) : request.wishes;
+  auto wishes = request.all_fields ? all_columns(trace, chosen) : request.columns;
   out->classes.resize(trace.classes.size());
   size_t columns = out->schema.size() + wishes.size();
   for (auto cls : chosen) {

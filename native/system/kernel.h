@@ -168,11 +168,11 @@ class Trace {
 struct Request {
   bool all_names = false, all_fields = false;
   std::vector<std::string> names;
-  struct Wish {
+  struct Column {
     std::string column;
     std::vector<std::string> sources;
   };
-  std::vector<Wish> wishes;
+  std::vector<Column> columns;
   int64_t begin = k_first, end = k_last;
 };
 Request read_request(Plan& plan);

@@ -41,7 +41,7 @@ void RawEvents::read(Plan& plan, const std::vector<EventClass>& classes, bool bi
 }
 
 void RawEvents::prepare(Output& out, const std::vector<EventClass>& classes) const {
-  auto wanted = std::make_shared<Wanted>(classes.size());
+  auto wanted = std::make_shared<FieldColumns>(classes.size());
   for (size_t cls = 0; cls < classes.size(); ++cls) {
     if (!out.wanted[cls]) continue;
     for (auto& f : fields_[cls])
@@ -60,7 +60,7 @@ std::string_view RawEvents::located(const Field& f, const uint8_t* record, size_
 }
 
 void RawEvents::emit(Output& out, uint32_t cls, const uint8_t* record, size_t size) const {
-  for (auto& [field, column] : (*static_cast<const Wanted*>(out.prepared.get()))[cls]) {
+  for (auto& [field, column] : (*static_cast<const FieldColumns*>(out.prepared.get()))[cls]) {
     const Field& f = *field;
     // What the record is too short for stays NULL.
     switch (f.kind) {

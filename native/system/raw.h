@@ -43,7 +43,7 @@ class RawEvents {
     int index;
     uint32_t offset, size, element;
   };
-  using Wanted = std::vector<std::vector<std::pair<const Field*, int>>>;  // by class: field, column
+  using FieldColumns = std::vector<std::vector<std::pair<const Field*, int>>>;  // by class: field, column
   std::string_view located(const Field& f, const uint8_t* record, size_t size, bool relative) const;
 
   bool big_ = false;

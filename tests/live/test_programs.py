@@ -45,7 +45,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @dataclass
-class Shown:
+class RunningProgram:
     """A program that runs: `counts` are the frames that it tells of, newest last."""
 
     process: subprocess.Popen[str]
@@ -89,9 +89,9 @@ class Desktop:
         wait_for(answers, "the manager")
         return made
 
-    def run(self, *words: str, before: Sequence[str] = (), **variables: str) -> Shown:
+    def run(self, *words: str, before: Sequence[str] = (), **variables: str) -> RunningProgram:
         own = {"LD_PRELOAD": str(part(whole_tap())), "DRAWTAP_MANAGED": "1"} | variables
-        shown = Shown(self._start([*before, str(self.program), *words], own))
+        shown = RunningProgram(self._start([*before, str(self.program), *words], own))
         threading.Thread(target=shown.listen, daemon=True).start()
         return shown
 

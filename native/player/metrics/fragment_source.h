@@ -227,11 +227,11 @@ class FragmentSource : public Source {
     StorageBinding storage;
     std::optional<InPlace> in_place;  // the draw that is being played
     // How many fragments the draws of a frame made when they were counted last, and when that was, by their order.
-    struct Made {
+    struct DrawHistory {
       uint64_t frame = 0, draw = 0;                  // draw: what seems to be the same, see draw_key()
       uint64_t fragments = 0, before = 0, seen = 0;  // of the frame, of the one before it, in how many
     };
-    std::vector<Made> made;
+    std::vector<DrawHistory> made;
     size_t ordinal = 0;  // of the next draw in its frame
     uint64_t begun = 0;  // the last frame that something was drawn in
     // targets whose depth a buffer of ours follows, and in which frame it had to last

@@ -190,18 +190,18 @@ bool fits_one_pass(Table& instance, VkPhysicalDevice physical, uint32_t family, 
   return why = "the device counts it in " + std::to_string(passes) + " submits of one command buffer", false;
 }
 
-bool find_wish(const Abilities& here, const std::string& backend, const std::string& spec, Wish& wish) {
+bool find_query_use(const Abilities& here, const std::string& backend, const std::string& spec, QueryUse& wish) {
   if (backend == "vkperf") {
     for (uint32_t i = 0; i < here.counters.size(); ++i)
-      if (spec_of(here.counters[i]) == spec) return wish = {Wish::COUNTER, COUNTERS, i}, true;
+      if (spec_of(here.counters[i]) == spec) return wish = {QueryUse::COUNTER, COUNTERS, i}, true;
     return false;
   }
-  if (spec == "elapsed") return wish = {Wish::ELAPSED, TIME, 0}, true;
-  if (spec == "start") return wish = {Wish::START, TIME, 0}, true;
-  if (spec == "samples_passed") return wish = {Wish::PASSED, SAMPLES, 0}, true;
-  if (spec == "any_samples") return wish = {Wish::ANY, SAMPLES, 0}, true;
+  if (spec == "elapsed") return wish = {QueryUse::ELAPSED, TIME, 0}, true;
+  if (spec == "start") return wish = {QueryUse::START, TIME, 0}, true;
+  if (spec == "samples_passed") return wish = {QueryUse::PASSED, SAMPLES, 0}, true;
+  if (spec == "any_samples") return wish = {QueryUse::ANY, SAMPLES, 0}, true;
   for (uint32_t bit = 0; bit < std::size(STATISTICS_BY_BIT); ++bit)
-    if (spec == STATISTICS_BY_BIT[bit]) return wish = {Wish::STATISTIC, STATISTICS, bit}, true;
+    if (spec == STATISTICS_BY_BIT[bit]) return wish = {QueryUse::STATISTIC, STATISTICS, bit}, true;
   return false;
 }
 

@@ -37,13 +37,13 @@ bool fits_one_pass(Table& instance, VkPhysicalDevice physical, uint32_t family, 
                    std::string& why);
 
 // What a metric takes from the results of queries.
-struct Wish {
+struct QueryUse {
   enum What : uint8_t { ELAPSED, START, PASSED, ANY, STATISTIC, COUNTER } what = ELAPSED;
   QueryKind kind = TIME;
   uint32_t number = 0;  // of the statistic's bit or of the counter
 };
 // False: there is no such metric. `spec` is that of an offer.
-bool find_wish(const Abilities& here, const std::string& backend, const std::string& spec, Wish& wish);
+bool find_query_use(const Abilities& here, const std::string& backend, const std::string& spec, QueryUse& wish);
 // The back-ends `vk` and `vkperf` answer by these from now on; nullptr: no device was made.
 void answer_by(const Abilities* here);
 

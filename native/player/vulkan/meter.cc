@@ -270,12 +270,12 @@ void Meter::answer() {
     std::map<std::string, std::vector<int>> others;
     for (int n : numbers) {
       auto& m = request_.metrics[static_cast<size_t>(n)];
-      Wish wish;
+      QueryUse wish;
       if (!m.backend.starts_with("vk"))
         others[m.backend].push_back(n);
-      else if (!here || !find_wish(*here, m.backend, m.spec, wish))
+      else if (!here || !find_query_use(*here, m.backend, m.spec, wish))
         return why = "there is no " + m.spec, false;
-      else if (wish.what == Wish::COUNTER)
+      else if (wish.what == QueryUse::COUNTER)
         counters.push_back(wish.number);
     }
     for (auto& [name, own] : others) {

@@ -116,8 +116,8 @@ class Meter : metrics::Sink {
                    const Results& results);
   static double clock_of(const Gauge& gauge, uint32_t family, uint64_t ticks);
   double value_of(const Gauge& gauge, const Tape& tape, const Item& item, const Results& results,
-                  const Wish& wish) const;
-  bool belongs(const Wish& wish, const Item& item, metrics::At at, const char*& never) const;
+                  const QueryUse& wish) const;
+  bool belongs(const QueryUse& wish, const Item& item, metrics::At at, const char*& never) const;
   static void synchronise(Gauge& gauge);
 
   metrics::Request request_;

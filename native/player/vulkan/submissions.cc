@@ -33,7 +33,7 @@ void add_extension(std::vector<const char*>& extensions, const char* name) {
   extensions.push_back(name);
 }
 
-const char* why_not(const Wish& wish, const Item& item, const Results& results) {
+const char* why_not(const QueryUse& wish, const Item& item, const Results& results) {
   if (item.why[wish.kind]) return item.why[wish.kind];
   if (item.query[wish.kind] == NO_QUERY) return nullptr;
   const bool there =
@@ -69,8 +69,9 @@ void Meter::wish(const Abilities& here) {
   for (size_t i = 0; i < pass.metrics.size(); ++i) {
     auto& m = request_.metrics[static_cast<size_t>(pass.metrics[i])];
     if (!m.backend.starts_with("vk")) continue;
-    Wish wish;
-    if (!find_wish(here, m.backend, m.spec, wish)) throw Error(DT_E_ARGUMENT, m.id + " is not counted by this device");
+    QueryUse wish;
+    if (!find_query_use(here, m.backend, m.spec, wish))
+      throw Error(DT_E_ARGUMENT, m.id + " is not counted by this device");
     if (wish.kind == TIME) wishes_.times = true;
     if (wish.kind == SAMPLES) wishes_.samples = true;
     if (wish.kind == STATISTICS) wishes_.statistics |= 1u << wish.number;
@@ -495,24 +496,24 @@ double Meter::clock_of(const Gauge& gauge, uint32_t family, uint64_t ticks) {
 }
 
 double Meter::value_of(const Gauge& gauge, const Tape& tape, const Item& item, const Results& results,
-                       const Wish& wish) const {
+                       const QueryUse& wish) const {
   const int query = item.query[wish.kind];
   if (query == NO_QUERY) return 0;  // a dispatch has no samples
   const Abilities& here = gauge.pools.here;
   const uint64_t first = results.of(wish.kind, query);
   switch (wish.what) {
-    case Wish::ELAPSED:
+    case QueryUse::ELAPSED:
       return static_cast<double>((results.of(TIME, item.end) - first) & here.ticks(tape.family)) * here.period;
-    case Wish::START: return clock_of(gauge, tape.family, first);
-    case Wish::PASSED: return static_cast<double>(first);
-    case Wish::ANY: return first ? 1 : 0;
-    case Wish::STATISTIC: {
+    case QueryUse::START: return clock_of(gauge, tape.family, first);
+    case QueryUse::PASSED: return static_cast<double>(first);
+    case QueryUse::ANY: return first ? 1 : 0;
+    case QueryUse::STATISTIC: {
       const auto counted = tape.pools.statistics(tape.family), bit = 1u << wish.number;
       if (!(counted & bit)) return 0;
       return static_cast<double>(
           results.of(STATISTICS, query, static_cast<size_t>(std::popcount(counted & (bit - 1)))));
     }
-    case Wish::COUNTER: {
+    case QueryUse::COUNTER: {
       const auto& all = wishes_.counters;
       const auto place = std::find(all.begin(), all.end(), wish.number) - all.begin();
       return number_of(results.of(COUNTERS, query, static_cast<size_t>(place)), here.counters[wish.number].storage);
@@ -522,7 +523,7 @@ double Meter::value_of(const Gauge& gauge, const Tape& tape, const Item& item, c
 }
 
 // Whether a value of an item is part of what a scope has; `never`: why the scope has none at all.
-bool Meter::belongs(const Wish& wish, const Item& item, metrics::At at, const char*& never) const {
+bool Meter::belongs(const QueryUse& wish, const Item& item, metrics::At at, const char*& never) const {
   const bool whole = at != metrics::AT_DRAW && at != metrics::AT_PASS;
   if (wish.kind == TIME)
     return item.what == Item::BUFFER ? whole : at == (item.what == Item::PASS ? metrics::AT_PASS : metrics::AT_DRAW);
@@ -550,7 +551,7 @@ void Meter::take(const Gauge& gauge, const Tape& tape, const Item& item, const R
       }
       if (why)
         sum.why = why, sum.unknown += item.what == Item::BUFFER ? tape.draws : 1;
-      else if (wish.what == Wish::START || wish.kind != TIME || item.query[TIME] != NO_QUERY)
+      else if (wish.what == QueryUse::START || wish.kind != TIME || item.query[TIME] != NO_QUERY)
         metrics::add(sum, fold, value, 1, static_cast<uint64_t>(value));
     }
   }

@@ -29,7 +29,7 @@ struct Item {
 
 // What is to be counted in command buffers.
 struct Wishes {
-  std::vector<std::pair<int, Wish>> all;  // by place among the metrics of the pass
+  std::vector<std::pair<int, QueryUse>> all;  // by place among the metrics of the pass
   bool times = false, buffer_times = false;
   bool draw_rows = false, pass_rows = false;  // draws and passes are answered one by one
   VkQueryPipelineStatisticFlags statistics = 0;

@@ -52,11 +52,11 @@ def corpus_approve(
     the newest one counts; they are the table approvals of `corpus sql`.
     """
     label = "flaky" if flaky else "approved"
-    return decided(store_of(corpus), ids, tag, named_one(on, engines), Said(label, why, for_, frame, sign))
+    return decided(store_of(corpus), ids, tag, named_one(on, engines), NewDecision(label, why, for_, frame, sign))
 
 
 @dataclass(frozen=True)
-class Said:
+class NewDecision:
     """A decision to make: a label with its reason, for a family (None: the engine's).
 
     `frame`: the only one that is meant (None: all). `key` signs it.
@@ -83,15 +83,15 @@ def named_one(name: str, file: Path | None) -> Engine:
     return named([name], file)[0]
 
 
-def decided(store: Store, ids: Sequence[str], tags: Sequence[str], one: Engine, said: Said) -> Sheets:
+def decided(store: Store, ids: Sequence[str], tags: Sequence[str], one: Engine, new: NewDecision) -> Sheets:
     """Write decisions about the images of the last runs on an engine, and return them as a table."""
     from drawtap.corpus import approvals, pictures
     from drawtap.corpus.search import Corpus, selected
 
     traces = selected(store, ids, tags)
     with Corpus(store) as tables:
-        made = pictures.decisions_of(tables, traces, one, said.label, said.why, family=said.family, frame=said.frame)
-    done = [approvals.decide(store, decision, said.key) for decision in made]
+        made = pictures.decisions_of(tables, traces, one, new.label, new.why, family=new.family, frame=new.frame)
+    done = [approvals.decide(store, decision, new.key) for decision in made]
     rows = [(d.trace[:12], d.label, d.family, len(d.images), d.who, d.signer or None) for d in done]
     data = [
         {

@@ -34,7 +34,7 @@ _SUFFIX = re.compile(r"2?(EXT|KHR|NV|AMD|ARM|QCOM|HUAWEI|INTEL|VALVE)?$")
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class CreatedObject:
     """An object: the call that made it, its name and its create info."""
 
     seq: int
@@ -80,10 +80,10 @@ class DrawState:
             self._objects[kind, handle] = (seq, name, info)
         self.begin = self._begun()
 
-    def made(self, kind: str, handle: object) -> Made | None:
+    def made(self, kind: str, handle: object) -> CreatedObject | None:
         """Return the last object of a handle; None where the recording does not say how it was made."""
         found = self._objects.get((kind, int(str(handle or 0))))
-        return None if found is None else Made(found[0], found[1], json.loads(found[2]) if found[2] else {})
+        return None if found is None else CreatedObject(found[0], found[1], json.loads(found[2]) if found[2] else {})
 
     def _begun(self) -> int:
         """Return the call from which on the command buffer keeps state: it begins anew behind secondary ones."""
@@ -138,7 +138,7 @@ class DrawState:
         if self.point.endswith("GRAPHICS"):
             yield from self._pass()
 
-    def pipeline(self) -> tuple[int, Made | None] | None:
+    def pipeline(self) -> tuple[int, CreatedObject | None] | None:
         """Return the handle of the pipeline that the command runs with, and how it was made; None: none is bound."""
         bound = Bound()
         for seq, name in self._given():

@@ -80,7 +80,7 @@ def machine_data(tables: Corpus) -> list[Data]:
 
 
 @dataclass(frozen=True)
-class Shown:
+class CellPictures:
     """The pictures of a cell by their digests: what is right (None: nobody knows), and what the build drew."""
 
     frame: int | None
@@ -89,7 +89,7 @@ class Shown:
     got: str | None
 
 
-def shown(one: Cell) -> Shown:
+def shown(one: Cell) -> CellPictures:
     """Return which pictures stand beside each other: the approved one (or the other engine's), and this build's."""
     said = one.judged
     images = one.images or {}
@@ -98,8 +98,8 @@ def shown(one: Cell) -> Shown:
     base = (said.base_digest if said else None) or images.get("base_digest")
     if one.approved:
         right = got if got in one.approved else base if base in one.approved else one.approved[0]
-        return Shown(frame, right, "approved", got)
-    return Shown(frame, base, f"on {one.base.name}" if one.base and base else "approved", got)
+        return CellPictures(frame, right, "approved", got)
+    return CellPictures(frame, base, f"on {one.base.name}" if one.base and base else "approved", got)
 
 
 def cell_data(one: Cell, store: str) -> Data:
