@@ -59,6 +59,14 @@ def environment() -> dict[str, str]:
     return {**os.environ, "VK_ICD_FILENAMES": str(DRIVERS[0])}
 
 
+def swiftshader() -> dict[str, str]:
+    """Return the environment of a program that runs on SwiftShader, which Chromium brings along."""
+    file = Path(os.environ.get("DRAWTAP_SWIFTSHADER_VULKAN", "/usr/lib/chromium")) / "vk_swiftshader_icd.json"
+    if not file.exists():
+        pytest.skip(f"there is no {file} (Debian: chromium-common; $DRAWTAP_SWIFTSHADER_VULKAN names another folder)")
+    return {**os.environ, "VK_ICD_FILENAMES": str(file)}
+
+
 @pytest.fixture(scope="session")
 def linked(header: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """headless.c, linked to the loader."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from pathlib import Path
 
@@ -11,17 +10,10 @@ import pytest
 
 from drawtap.replay import player
 from shared import once, run_drawtap
-from vulkan.conftest import HERE, build, environment
+from vulkan.conftest import HERE, build, environment, swiftshader
 
 RUNS, DRAWS = 2, 4  # draws.c submits its four draws twice
 PASSED = {"pass": (64, 56, 48, 40), "rendering": (64, 56, 48, 40), "samples": (256, 256, 256, 256)}
-SWIFTSHADER = os.environ.get("DRAWTAP_SWIFTSHADER_VULKAN")  # a folder with vk_swiftshader_icd.json
-
-
-def swiftshader() -> dict[str, str]:
-    if not SWIFTSHADER:
-        pytest.skip("$DRAWTAP_SWIFTSHADER_VULKAN does not name a folder with vk_swiftshader_icd.json")
-    return {**os.environ, "VK_ICD_FILENAMES": str(Path(SWIFTSHADER) / "vk_swiftshader_icd.json")}
 
 
 def profile(trace: Path, *arguments: str, env: dict[str, str] | None = None) -> dict[str, object]:

@@ -1,7 +1,9 @@
 // Device memory, and what program and device stored in it.
+#include <algorithm>
 #include <cstring>
 
 #include "../../core/error.h"
+#include "chain.h"
 #include "player.h"
 
 namespace dt::play::vk {
@@ -20,11 +22,47 @@ void Player::allocate_memory(Call& c) {
   auto* info = c.at<VkMemoryAllocateInfo>(1);
   if (info->memoryTypeIndex >= device.memory_types.size()) fail(DT_E_FORMAT, "there is no such type of memory");
   info->memoryTypeIndex = device.memory_types[info->memoryTypeIndex];
+  enlarge(device, *info);
   invoke(c);
   made(c);
   const uint32_t type = info->memoryTypeIndex;
   memory_[*c.at<VkDeviceMemory>(3)] = {&device, info->allocationSize, type,
                                        device.memory.memoryTypes[type].propertyFlags, nullptr};
+}
+
+// Memory for one image or buffer alone is as large as this driver wants it.
+void Player::enlarge(Device& device, VkMemoryAllocateInfo& info) {
+  const auto* alone =
+      chained<VkMemoryDedicatedAllocateInfo>(info.pNext, VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO);
+  if (!alone || !(alone->image || alone->buffer)) return;
+  VkMemoryRequirements needs{};
+  if (alone->image)
+    DT_VK(device, vkGetImageMemoryRequirements)(device.device, alone->image, &needs);
+  else
+    DT_VK(device, vkGetBufferMemoryRequirements)(device.device, alone->buffer, &needs);
+  info.allocationSize = std::max(info.allocationSize, needs.size);
+}
+
+// Memory for an image that does not fit into what the recording has for it.
+VkDeviceMemory Player::own_memory(Table& table, uint64_t image, const VkMemoryRequirements& needs) {
+  auto& device = static_cast<Device&>(table);
+  VkMemoryAllocateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
+  info.allocationSize = needs.size;
+  info.memoryTypeIndex = memory_type(device, needs.memoryTypeBits, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
+  VkDeviceMemory made_one = nullptr;
+  if (DT_VK(device, vkAllocateMemory)(device.device, &info, nullptr, &made_one) != VK_SUCCESS)
+    fail(DT_E_ARGUMENT, "there is no memory for an image");
+  own_memory_[image] = made_one;
+  return made_one;
+}
+
+void Player::free_own_memory(Table& table, uint64_t image) {
+  opaque_.erase(image);
+  auto it = own_memory_.find(image);
+  if (it == own_memory_.end()) return;
+  DT_VK(table, vkFreeMemory)(table.device, it->second, nullptr);
+  own_memory_.erase(it);
 }
 
 void Player::free_memory(Call& c) {

@@ -309,6 +309,7 @@ void Player::destroy(Call& c) {
   if (kind == OF_DescriptorUpdateTemplate) templates_.erase(object.now);
   if (kind == OF_Buffer || kind == OF_Image) stores_.forget(object.now);
   if (!snapshots_ || snapshots_->forget(kind, object.now, *c.table)) invoke(c);
+  if (kind == OF_Image) free_own_memory(*c.table, object.now);
 }
 
 void Player::free_objects(Call& c) {

@@ -55,6 +55,12 @@ class Objects {
     return it == current_[kind].end() ? nullptr : &it->second;
   }
   bool take(unsigned kind, uint64_t recorded, Object& out);
+  template <class F> void each(F&& look) const {
+    for (unsigned kind = 0; kind < KINDS; ++kind) {
+      for (auto& one : current_[kind]) look(kind, one.second);
+      for (auto& one : older_[kind]) look(kind, one.second);
+    }
+  }
   template <class F> void drop(F&& which) {
     for (unsigned kind = 0; kind < KINDS; ++kind) {
       std::erase_if(current_[kind], [&](auto& each) { return which(kind, each.second); });
@@ -146,6 +152,9 @@ class Player final : Relocation::Host, Snapshots::Host {
   // ---- memory (memory.cc)
   void allocate_memory(Call& c);
   void free_memory(Call& c);
+  void enlarge(Device& device, VkMemoryAllocateInfo& info);
+  VkDeviceMemory own_memory(Table& table, uint64_t image, const VkMemoryRequirements& needs);
+  void free_own_memory(Table& table, uint64_t image);
   void map_memory(Call& c);
   void flush_memory(Call& c);
   void memory_write(const FunctionColumns& c, uint32_t row, bool device);
@@ -158,7 +167,8 @@ class Player final : Relocation::Host, Snapshots::Host {
   // ---- where the device may store (stores.cc)
   void watch_stores();
   void bind_memory(Call& c);
-  void bind(Table& table, uint64_t resource, VkDeviceMemory memory, uint64_t offset, bool image);
+  void bind(Table& table, uint64_t resource, VkDeviceMemory& memory, uint64_t& offset, bool image);
+  void watch_image(Call& c);
   void watch_view(Call& c);
   void watch_transfer(Call& c);
   void watch_descriptors(Call& c);
@@ -275,6 +285,8 @@ class Player final : Relocation::Host, Snapshots::Host {
   Table global_;
   Objects objects_;
   std::unordered_map<VkDeviceMemory, Memory> memory_;
+  std::unordered_set<uint64_t> opaque_;                      // images whose bytes have a meaning for the driver alone
+  std::unordered_map<uint64_t, VkDeviceMemory> own_memory_;  // by image: in place of the recorded one
   std::vector<std::unique_ptr<Swapchain>> swapchains_;
   Swapchain* shown_ = nullptr;  // presented last
   uint32_t shown_index_ = 0;

@@ -271,6 +271,9 @@ void Player::destroy_device(Call& c) {
   if (device->room) DT_VK(*device, vkFreeMemory)(device->device, device->room, nullptr);
   if (device->buffer) DT_VK(*device, vkDestroyBuffer)(device->device, device->buffer, nullptr);
   if (device->pool) DT_VK(*device, vkDestroyCommandPool)(device->device, device->pool, nullptr);
+  objects_.each([&](unsigned kind, const Object& o) {
+    if (kind == OF_Image && o.owner == device) free_own_memory(*device, o.now);
+  });
   std::erase_if(memory_, [&](auto& each) { return each.second.device == device; });
   invoke(c);
   objects_.drop([&](unsigned, const Object& o) { return o.owner == device; });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "chain.h"
 #include "player.h"
 
 namespace dt::play::vk {
@@ -68,7 +69,10 @@ std::vector<Range> Stores::in(uint64_t memory, Range range) const {
 // ---- what calls say ---------------------------------------------------------------------------------------
 
 // A resource gets its place in memory: the recorded one, where that is good here as well.
-void Player::bind(Table& table, uint64_t resource, VkDeviceMemory of, uint64_t offset, bool image) {
+//
+// An image that does not fit there gets memory of its own, if its bytes mean nothing to others. By Vulkan's rules on
+// aliasing, no buffer, no other image and no pointer of the program has defined contents where such an image is.
+void Player::bind(Table& table, uint64_t resource, VkDeviceMemory& of, uint64_t& offset, bool image) {
   auto memory = memory_.find(of);
   if (memory == memory_.end()) fail(DT_E_FORMAT, "its memory was not allocated");
   VkMemoryRequirements needs{};
@@ -77,12 +81,24 @@ void Player::bind(Table& table, uint64_t resource, VkDeviceMemory of, uint64_t o
   else
     DT_VK(table, vkGetBufferMemoryRequirements)(table.device, reinterpret_cast<VkBuffer>(resource), &needs);
   const Memory& m = memory->second;
-  if (offset > m.bytes || needs.size > m.bytes - offset || offset % needs.alignment ||
-      !(needs.memoryTypeBits >> m.type & 1))
+  if (offset <= m.bytes && needs.size <= m.bytes - offset && offset % needs.alignment == 0 &&
+      needs.memoryTypeBits >> m.type & 1)
+    return stores_.bind(resource, reinterpret_cast<uint64_t>(of), offset, needs.size, image);
+  if (!opaque_.contains(resource))
     fail(DT_E_ARGUMENT,
          std::string(image ? "an image" : "a buffer") +
              " needs more or other memory on this driver than on the recording's: that cannot be played yet");
-  stores_.bind(resource, reinterpret_cast<uint64_t>(of), offset, needs.size, image);
+  of = own_memory(table, resource, needs), offset = 0;
+}
+
+// Whether the bytes of a new image have a meaning for the driver alone.
+void Player::watch_image(Call& c) {
+  const auto& info = *c.at<VkImageCreateInfo>(1);
+  const auto* shared =
+      chained<VkExternalMemoryImageCreateInfo>(info.pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO);
+  constexpr uint32_t OTHERS = VK_IMAGE_CREATE_ALIAS_BIT | VK_IMAGE_CREATE_SPARSE_BINDING_BIT;
+  if (info.tiling == VK_IMAGE_TILING_OPTIMAL && !(info.flags & OTHERS) && !(shared && shared->handleTypes))
+    opaque_.insert(*c.at<uint64_t>(3));
 }
 
 void Player::bind_memory(Call& c) {
@@ -91,19 +107,22 @@ void Player::bind_memory(Call& c) {
   using namespace number;
   const bool image =
       c.number == vkBindImageMemory || c.number == vkBindImageMemory2 || c.number == vkBindImageMemory2KHR;
-  if (c.number == vkBindBufferMemory || c.number == vkBindImageMemory)
-    bind(*c.table, c.arguments[1], c.as<VkDeviceMemory>(2), c.arguments[3], image);
-  else if (image)
+  if (c.number == vkBindBufferMemory || c.number == vkBindImageMemory) {
+    auto of = c.as<VkDeviceMemory>(2);
+    bind(*c.table, c.arguments[1], of, c.arguments[3], image);
+    c.arguments[2] = reinterpret_cast<uint64_t>(of);
+  } else if (image) {
     for (uint64_t i = 0; i < c.arguments[1]; ++i) {
-      const auto& info = c.at<VkBindImageMemoryInfo>(2)[i];
+      auto& info = c.at<VkBindImageMemoryInfo>(2)[i];
       if (info.pNext) continue;  // planes and devices of a group have needs of their own
       bind(*c.table, reinterpret_cast<uint64_t>(info.image), info.memory, info.memoryOffset, true);
     }
-  else
+  } else {
     for (uint64_t i = 0; i < c.arguments[1]; ++i) {
-      const auto& info = c.at<VkBindBufferMemoryInfo>(2)[i];
+      auto& info = c.at<VkBindBufferMemoryInfo>(2)[i];
       bind(*c.table, reinterpret_cast<uint64_t>(info.buffer), info.memory, info.memoryOffset, false);
     }
+  }
   invoke(c);
 }
 
@@ -186,6 +205,7 @@ void Player::watch_stores() {
   for (uint16_t of : {vkQueueSubmit, vkQueueSubmit2, vkQueueSubmit2KHR, vkQueueBindSparse})
     watchers_[of] = &Player::watch_submit;
   watchers_[vkCreateBufferView] = &Player::watch_view;
+  watchers_[vkCreateImage] = &Player::watch_image;
 }
 
 }  // namespace dt::play::vk

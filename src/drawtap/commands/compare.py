@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
+from drawtap.commands.options import ENGINES_FILE
 from drawtap.errors import UsageError, check_target, no_file
 from drawtap.trace.ranges import FRAMES_HELP, frame_range
 from drawtap.view.result import Verdict, Verdicts
@@ -23,6 +24,7 @@ _MOST_LINES = 10
     examples=(
         "drawtap compare before.dtap after.dtap",
         "drawtap compare game.dtap --on llvmpipe --on softpipe -o engines.html",
+        "drawtap compare cube.dtap --engines drivers.toml --on lavapipe --on swiftshader --ssim 0.99",
         "drawtap compare a.dtap b.dtap --frames 0:50 --max-difference 2 --ssim 0.99 --json",
     ),
 )
@@ -33,6 +35,7 @@ def compare(
     on: Annotated[
         tuple[str, ...], Opt("The engine; twice: of A and of B. drawtap replay --engines lists them.", metavar="ENGINE")
     ] = (),
+    engines: Annotated[Path | None, ENGINES_FILE] = None,
     frames: Annotated[str | None, Opt(FRAMES_HELP, metavar="RANGE")] = None,
     max_difference: Annotated[
         int | None, Opt("Accept frames whose channels differ by at most N (0 to 255).", metavar="N")
@@ -48,8 +51,12 @@ def compare(
     Both are played. The table has each frame that differs, with its largest difference, RMSE and SSIM. In the first
     such frame, drawtap finds the first draw call with another result. A frame within all given tolerances counts as
     equal. The exit code is 1 if a frame differs. drawtap slower compares times, drawtap diff calls.
+
+    A file of engines names other drivers, of Vulkan too, by their environments.
     """
+    from drawtap.corpus.engines import environments
     from drawtap.replay import compare as comparing
+    from drawtap.replay.engine import lent
 
     if len(on) > 2:
         raise UsageError("there are two sides to compare, and more than two engines")
@@ -57,12 +64,12 @@ def compare(
         raise UsageError("one recording on one engine is not to be compared", hint="name two recordings, or --on twice")
     if output is not None:
         check_target(output, force=force)
-    engines = (on[0], on[-1]) if on else ("system", "system")
+    sides = (on[0], on[-1]) if on else ("system", "system")
     tolerance = comparing.Tolerance(max_difference, rmse, ssim)
-    with opened(a) as one, opened(b or a) as other:
+    with lent(environments(on, engines)), opened(a) as one, opened(b or a) as other:
         found = comparing.compare(
-            comparing.Played(one, engines[0]),
-            comparing.Played(other, engines[1]),
+            comparing.Played(one, sides[0]),
+            comparing.Played(other, sides[1]),
             tolerance=tolerance,
             frames=frame_range(frames, one),
             bisect=not no_bisect,

@@ -56,14 +56,31 @@ def named(words: Sequence[str], file: Path | None) -> list[Engine]:
     Raises UsageError for unknown names, InputError for a file that makes no sense, UnavailableError for an engine that
     does not play here.
     """
+    return [identified(word, family, environment) for word, (family, environment) in _said_of(words, file).items()]
+
+
+def environments(words: Sequence[str], file: Path | None) -> dict[str, Mapping[str, str]]:
+    """Return the environments of the engines of these names, without a question to their drivers.
+
+    Raises what `named` raises, but for engines that do not play here.
+    """
+    return {word: environment for word, (_, environment) in _said_of(words, file).items()}
+
+
+def _said_of(words: Sequence[str], file: Path | None) -> dict[str, tuple[str, Mapping[str, str]]]:
+    """Return family ("": not named) and environment of each name."""
     listed = _read(file)
-    found = []
+    found: dict[str, tuple[str, Mapping[str, str]]] = {}
     for word in dict.fromkeys(words):
         if word not in listed and word not in engine.ENGINES.names():
             known = [*listed, *engine.ENGINES.names()]
             hint = did_you_mean(word, known) or f"there are: {', '.join(known)}"
             raise UsageError(f"there is no engine called {word!r}", hint=hint)
-        found.append(_identified(word, listed.get(word, {"base": word})))
+        body = listed.get(word, {"base": word})
+        own = body.get("env", {})
+        assert isinstance(own, dict)
+        environment = {**engine.environment_of(str(body.get("base", "system"))), **own}
+        found[word] = (str(body.get("family") or ""), environment)
     return found
 
 
@@ -84,13 +101,6 @@ def _read(file: Path | None) -> dict[str, dict[str, object]]:
             raise InputError(f"{path}: base and family of {name} are texts")
         found[name] = body
     return found
-
-
-def _identified(name: str, body: Mapping[str, object]) -> Engine:
-    own = body.get("env", {})
-    assert isinstance(own, dict)
-    environment = {**engine.environment_of(str(body.get("base", "system"))), **own}
-    return identified(name, str(body.get("family") or ""), environment)
 
 
 def identified(name: str, family: str, environment: Mapping[str, str]) -> Engine:
