@@ -32,6 +32,8 @@ NOTES = (
      "timing": "both", "time_realtime_ns": 1_700_000_000_000_000_000, "version": "0.1.0", "from_the_future": "ada"},
     {"kind": "process", "pid": 4000, "program": "/home/ada/moonbase", "signatures": "/home/ada/tap.sig"},
     {"kind": "command", "arguments": ["moonbase"], "directory": "/home/ada", "environment": {"DISPLAY": "ada:0"}},
+    {"kind": "flight_recorder", "reason": "mark", "detail": "ada says so", "assumed": True,
+     "assumed_because": ["texture 3"], "whole_because": "vkCmdX is not followed yet"},
     {"kind": "remark", "text": "for ada"},
     {"kind": "end", "reason": "process gone", "exit_code": 0, "calls": 40, "write_error": "ada's disk"},
 )  # fmt: skip
@@ -78,6 +80,8 @@ def test_calls_stay_and_nobody_is_named(tmp_path: Path) -> None:
     assert not re.search("ada|hunter2|moonbase|Ryzen|1700000000|4000000|disk", told)
     assert '"exit_code": 0' in told
     assert '"reason": "process gone"' in told
+    assert '"whole_because": "vkCmdX is not followed yet"' in told
+    assert '"assumed_because": ["texture 3"]' in told
     assert "x" * len(SECRET) in made.left
 
 

@@ -50,6 +50,8 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     "flight_recorder": ("reason",),
     "player": ("config",),
 }
+#: Texts that the recorder writes of its own words, of names of functions and of numbers of objects alone.
+_OWN_WORDS: Mapping[str, tuple[str, ...]] = {"flight_recorder": ("whole_because", "assumed_because")}
 _REASONS = frozenset(
     (
         *("process gone", "exec", "stopped", "detached"),
@@ -205,6 +207,10 @@ def _kept(note: Mapping[str, Any], origin: Mapping[str, Any], salt: bytes) -> di
     for name in _WORDS.get(kind, ()):
         if isinstance(note.get(name), str) and (name != "reason" or note[name] in _REASONS):
             found[name] = note[name]
+    for name in _OWN_WORDS.get(kind, ()):
+        texts = note.get(name)
+        if isinstance(texts, str) or (isinstance(texts, list) and all(isinstance(text, str) for text in texts)):
+            found[name] = texts
     for clock, by in (("start_clock", "ticks"), ("end_clock", "ticks"), ("start_ns", "ns"), ("end_ns", "ns")):
         at = note.get(clock)
         if kind in ("recording", "end") and isinstance(at, int) and at:
