@@ -163,7 +163,7 @@ class Builder {
   }
   // Decodes what the columns need of a chunk, but for the order of its records: true where that is needed, too.
   bool decode(OpenChunk& c) const {
-    bool order = function_ != nullptr || !c.plain();
+    bool order = !c.plain();
     for (auto& s : specs_) {
       switch (s.source) {
         case Source::t_start: c.entries(); break;

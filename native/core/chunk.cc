@@ -146,12 +146,18 @@ size_t OpenChunk::block_of(uint16_t kind) const {
   broken("a block is missing");
 }
 
+const std::vector<uint8_t>& OpenChunk::order_block() {
+  const size_t b = block_of(DT_BLOCK_ORDER);
+  if (blocks_[b].raw_bytes != info.meta.records * (info.functions.size() > 256 ? 2ull : 1ull))
+    broken("the order block has the wrong size");
+  return block(b);
+}
+
 const std::vector<uint16_t>& OpenChunk::order() {
   if (order_done_ || !info.meta.records) return order_;  // a recorder may give back an empty chunk, without blocks
-  size_t b = block_of(DT_BLOCK_ORDER), n = info.meta.records, functions = info.functions.size();
-  bool wide = functions > 256;
-  if (blocks_[b].raw_bytes != n * (wide ? 2 : 1)) broken("the order block has the wrong size");
-  auto& raw = block(b);
+  const size_t n = info.meta.records, functions = info.functions.size();
+  const bool wide = functions > 256;
+  auto& raw = order_block();
   order_.resize(n);
   if (wide) {
     memcpy(order_.data(), raw.data(), n * 2);
@@ -174,7 +180,7 @@ const std::vector<uint16_t>& OpenChunk::order() {
     broken(f < functions ? "the order block and the function table disagree"
                          : "the order block names a function that is not there");
   }
-  raw_[b] = {};
+  raw_[block_of(DT_BLOCK_ORDER)] = {};
   order_done_ = true;
   return order_;
 }
@@ -356,21 +362,47 @@ const std::vector<uint32_t>& OpenChunk::ordinals() {
   return ordinals_;
 }
 
-const std::vector<uint32_t>& OpenChunk::records_of(size_t function) {
-  auto [it, fresh] = records_of_.try_emplace(function);
-  if (fresh) {
-    auto& o = order();
-    // Written at every record and kept where it is one of the function: without a branch that nobody can foresee.
-    auto& records = it->second;
-    records.resize(std::min<size_t>(info.functions[function].count, o.size()) + 1);
-    uint32_t* at = records.data();
-    for (uint32_t i = 0; i < o.size(); ++i) {
-      *at = i;
-      at += o[i] == function;
+namespace {
+
+// The places of a value, `count` of them at most and one more where it stands there more often.
+template <typename T> std::vector<uint32_t> places_of(const T* in, size_t n, T value, size_t count) {
+  std::vector<uint32_t> places(std::min(count, n) + 1);
+  uint32_t* at = places.data();
+  uint32_t* const last = at + places.size() - 1;
+  constexpr size_t RARE = 64;
+  if (sizeof(T) == 1 && count < n / RARE) {
+    for (const T* from = in; at <= last; ++from) {
+      from = static_cast<const T*>(memchr(from, value, static_cast<size_t>(in + n - from)));
+      if (!from) break;
+      *at++ = static_cast<uint32_t>(from - in);
     }
-    records.pop_back();
+  } else {
+    // Written at every record and kept where it is one of the function: no branch that nobody can foresee.
+    for (size_t i = 0; i < n && at <= last; ++i) {
+      *at = static_cast<uint32_t>(i);
+      at += in[i] == value;
+    }
   }
-  return it->second;
+  places.resize(static_cast<size_t>(at - places.data()));
+  return places;
+}
+
+}  // namespace
+
+const std::vector<uint32_t>& OpenChunk::records_of(size_t function) {
+  const auto known = records_of_.find(function);
+  if (known != records_of_.end()) return known->second;
+  const size_t n = info.meta.records, count = info.functions[function].count;
+  std::vector<uint32_t> records;
+  if (n && !order_done_ && info.functions.size() <= 256) {  // a byte a record: the order of all need not be known
+    auto& raw = order_block();
+    records = places_of(raw.data(), n, static_cast<uint8_t>(function), count);
+    if (records.size() != count) broken("the order block and the function table disagree");
+  } else {
+    auto& o = order();
+    records = places_of(o.data(), o.size(), static_cast<uint16_t>(function), count);
+  }
+  return records_of_.emplace(function, std::move(records)).first->second;
 }
 
 const FunctionColumns& OpenChunk::columns(size_t function) {

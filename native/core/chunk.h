@@ -63,6 +63,7 @@ class OpenChunk {
 
  private:
   const std::vector<uint8_t>& block(size_t i);
+  const std::vector<uint8_t>& order_block();
   size_t block_of(uint16_t kind) const;
   std::vector<dt_block> blocks_;
   std::vector<uint64_t> block_offsets_;

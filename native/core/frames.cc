@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cctype>
 #include <mutex>
+#include <optional>
 #include <set>
 
 #include "chunk.h"
@@ -22,19 +23,17 @@ std::vector<uint64_t> calls_of(const Trace& trace, const std::vector<uint16_t>& 
   std::mutex mutex;
   each_calls_chunk(trace, work, [&](size_t i) {
     auto& c = trace.calls_chunks[i];
-    std::vector<uint8_t> wanted(c.functions.size());
-    size_t count = 0;
-    for (size_t f = 0; f < c.functions.size(); ++f) {
-      wanted[f] = std::find(functions.begin(), functions.end(), c.functions[f].function) != functions.end();
-      if (wanted[f]) count += c.functions[f].count;
-    }
-    if (!count) return;
-    OpenChunk open(trace, i);
-    auto& order = open.order();
-    auto* numbers = open.plain() ? nullptr : &open.record_calls();
+    std::optional<OpenChunk> open;
     std::vector<uint64_t> own;
-    for (uint32_t r = 0; r < order.size() && own.size() < count; ++r)
-      if (wanted[order[r]]) own.push_back(trace.seq_of(i, numbers ? (*numbers)[r] : r));
+    for (size_t f = 0; f < c.functions.size(); ++f) {
+      if (!c.functions[f].count ||
+          std::find(functions.begin(), functions.end(), c.functions[f].function) == functions.end())
+        continue;
+      if (!open) open.emplace(trace, i);
+      auto* numbers = open->plain() ? nullptr : &open->record_calls();
+      for (uint32_t r : open->records_of(f)) own.push_back(trace.seq_of(i, numbers ? (*numbers)[r] : r));
+    }
+    if (own.empty()) return;
     std::lock_guard lock(mutex);
     seqs.insert(seqs.end(), own.begin(), own.end());
   });
