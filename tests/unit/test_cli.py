@@ -319,6 +319,43 @@ print(found, kind is ParserException, duckdb.__version__[0].isdigit(), hasattr(d
     assert done.stdout.splitlines()[-2:] == ["False False", "[[(1,)], [(1,)]] True True False False"], done.stderr
 
 
+def test_a_question_starts_duckdb_before_the_command_line_is_loaded(large):
+    code = """
+import sys
+import drawtap.trace.engine as engine
+kept = engine.open_ahead
+engine.open_ahead = lambda: (print("drawtap.cli" in sys.modules), kept())
+from drawtap.__main__ import main
+main()
+"""
+    env = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    for file, printed in ((str(large), ["False", "True"]), ("no-file", [])):
+        words = [sys.executable, "-c", code, "sql", file, "SELECT 1", "--json"]
+        done = subprocess.run(words, capture_output=True, text=True, env=env)
+        assert [line for line in done.stdout.splitlines() if line in ("False", "True")] == printed, done.stderr
+
+
+def test_a_duckdb_whose_types_are_sealed_is_loaded_whole(large):
+    # Its connections take no attribute of ours: answers are the same.
+    code = """
+import contextlib, sys, types, _duckdb, drawtap.cli as c
+class Other(types.ModuleType):
+    sealed = [object, object]  # what takes no attributes, as long as the engine alone is loaded
+    def __getattr__(self, name):
+        if name == "DuckDBPyConnection" and self.sealed:
+            return self.sealed.pop()
+        return getattr(_duckdb, name)
+sys.modules["_duckdb"] = Other("_duckdb")
+with contextlib.suppress(SystemExit):
+    c.main(["sql", sys.argv[1], "SELECT count(*) > 0 AS any FROM calls", "--json"])
+import duckdb
+print("duckdb._relation" in sys.modules, duckdb.connect().sql("SELECT 1").fetchall())
+"""
+    env = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    done = subprocess.run([sys.executable, "-c", code, str(large)], capture_output=True, text=True, env=env)
+    assert done.stdout.splitlines()[-3:] == ['{"any": true}', "]", "True [(1,)]"], done.stderr
+
+
 def test_a_question_ends_with_its_code_after_what_was_left_to_do(large):
     # DuckDB's database in memory is not taken apart at the end: all that was registered for the end comes before.
     code = """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -27,6 +28,7 @@ def _module(path: Path) -> Any:
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module  # types are looked up in it
     spec.loader.exec_module(module)
     return module
 

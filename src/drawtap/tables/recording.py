@@ -1,8 +1,11 @@
 """The tables of a recording. Those of single functions are not among them: the recording itself explains them."""
 
-from typing import Annotated, TypedDict
+from __future__ import annotations
 
-from drawtap.tables import BLOB, BOOL, F32, F64, I32, I64, TEXT, TEXTS, U16, U32, U64, U64S, Declared
+import typing
+from typing import Annotated
+
+from drawtap.tables import BLOB, BOOL, F32, F64, I32, I64, TEXT, TEXTS, U16, U32, U64, U64S, Declared, TypedDict
 
 declared = Declared()
 
@@ -51,7 +54,7 @@ class FunctionRow(TypedDict):
     provided_by: Annotated[TEXT, "the versions and extensions that have it"]
 
 
-ParameterRow = TypedDict(
+ParameterRow = typing.TypedDict(
     "ParameterRow",
     {
         "function": Annotated[TEXT, "name of the function"],
@@ -389,7 +392,7 @@ class LibraryRow(_Recorded):
     base: Annotated[U64, "address that it was loaded at"]
 
 
-MetricRow = TypedDict(
+MetricRow = typing.TypedDict(
     "MetricRow",
     {
         "seq": Annotated[U64 | None, "the call; of a frame or range its first one"],
@@ -553,7 +556,7 @@ class StateRow(TypedDict):
     value: Annotated[TEXT, "the value as JSON"]
 
 
-ResourceRow = TypedDict(
+ResourceRow = typing.TypedDict(
     "ResourceRow",
     {
         "class": Annotated[TEXT, "buffer, texture, program ..."],
@@ -588,7 +591,7 @@ declared(
 )(ResourceRow)
 
 
-RevisionRow = TypedDict(
+RevisionRow = typing.TypedDict(
     "RevisionRow",
     {
         "class": Annotated[TEXT, "buffer, texture, renderbuffer, vg_image, or surface"],
@@ -635,7 +638,7 @@ class PassRow(TypedDict):
     targets: Annotated[TEXTS, "paths in `state` of the images and buffers that it writes"]
 
 
-PassLinkRow = TypedDict(
+PassLinkRow = typing.TypedDict(
     "PassLinkRow",
     {
         "from_pass": Annotated[U64, "the pass that wrote the content last"],

@@ -27,6 +27,8 @@ _OF_ENGINE = ("DuckDBPyConnection", "Error", "IOException", "InterruptException"
 
 def load_lazily() -> None:
     """Let `import duckdb` load what questions need, the rest when somebody asks for it."""
+    if any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        return
     atexit.register(_leave)  # behind all that is registered later
     if _PACKAGE not in sys.modules:
         sys.meta_path.insert(0, _Finder())
@@ -50,9 +52,13 @@ def _leave() -> None:
 
 
 def open_ahead() -> None:
-    """Load DuckDB and open a database in memory, in a thread of its own; `connect` waits for it."""
-    _ahead.append(_Opening())
-    _ahead[-1].start()
+    """Load DuckDB and open a database in memory, in a thread of its own; `connect` waits for it.
+
+    Another call before `connect` does nothing.
+    """
+    if not _ahead:
+        _ahead.append(_Opening())
+        _ahead[-1].start()
 
 
 def connect(path: Path | None) -> duckdb.DuckDBPyConnection:
@@ -121,12 +127,12 @@ class _Lazy:
                 setattr(module, name, getattr(engine, name))
             take_sources = engine._set_arrow_sources
             take_sources(importlib.import_module(f"{_PACKAGE}._sources"))
-        except (ImportError, AttributeError):  # of a version that is put together otherwise
+            self._connection = engine.DuckDBPyConnection
+            # The package adds methods to connections.
+            self._connection.__getattr__ = lambda connection, name: self._more(name, connection)
+        except (ImportError, AttributeError, TypeError):  # of a version that is put together otherwise
             self._package.exec_module(module)
             return
-        self._connection = engine.DuckDBPyConnection
-        # The package adds methods to connections.
-        self._connection.__getattr__ = lambda connection, name: self._more(name, connection)
         module.__dict__["__getattr__"] = self._more
 
     def _more(self, name: str, of: object = None) -> object:

@@ -22,7 +22,7 @@ _MARKS = ("seq", "thread", "t", "name", "value")
 
 def columns() -> tuple[Column, ...]:
     """Return the columns of the table `metrics`."""
-    return declared.by_name["metrics"].columns
+    return declared.columns("metrics")
 
 
 def folder(trace: Path) -> Path:

@@ -192,7 +192,7 @@ class RecordingDatabase(Database):
         if not self.is_small(table):
             return self._trace.core.schema(None if table == "calls" else table)
         if table in _DECLARED:
-            return [Column(c.name, c.type) for c in declared.by_name[table].columns]
+            return [Column(c.name, c.type) for c in declared.columns(table)]
         if table in computed.names():
             return list(computed.TABLES.get(table).columns)
         cursor = self.connection.cursor()
