@@ -14,8 +14,8 @@ class Encoded(str):
     __slots__ = ()
 
 
-def headed(head: Answer, data: bytes) -> bytes:
+def headed(head: Answer | Encoded, data: bytes) -> bytes:
     """Return the length of the head, the head as JSON, blanks up to a multiple of eight, and the data."""
-    text = json.dumps(head).encode()
+    text = (head if isinstance(head, Encoded) else json.dumps(head)).encode()
     text += b" " * (-(len(text) + 4) % 8)
     return struct.pack("<I", len(text)) + text + data

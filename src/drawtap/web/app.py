@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gzip
 import re
@@ -22,7 +23,7 @@ import drawtap
 from drawtap.errors import DrawtapError, InputError, UnavailableError, UsageError, no_file
 from drawtap.trace.library import Cancelled
 from drawtap.view.data import dumps
-from drawtap.web.answer import Answer, Encoded
+from drawtap.web.answer import Answer, Encoded, headed
 from drawtap.web.guard import Guard
 from drawtap.web.notes import MOST_BYTES, Notes
 from drawtap.web.recording import Recording
@@ -137,6 +138,7 @@ class _Routes:
             Route("/", _shell),
             Route("/app/{name}", _asset),
             Route("/api/session", self._session),
+            Route("/api/start", self._start),
             Route("/api/engines", _engines),
             Route("/api/place", self._place, methods=["GET", "PUT"]),
             Route("/api/{recording:int}/filter", self._posting(Recording.filter, self._recording), methods=["POST"]),
@@ -237,14 +239,34 @@ class _Routes:
             raise UsageError(f"there is no recording {number}", hint=f"there are {len(self._recordings)}")
         return self._recordings[number]
 
-    async def _session(self, request: Request) -> Response:
-        def overviews() -> object:
-            seen = [r.overview() for r in self._recordings]
-            return {"version": drawtap.__version__, "recordings": seen, "driven": self._steering is not None} | (
-                {"live": True} if self._live is not None else {"corpus": True} if self._fleet is not None else {}
-            )
+    def _overviews(self) -> Answer:
+        seen = [r.overview() for r in self._recordings]
+        return {"version": drawtap.__version__, "recordings": seen, "driven": self._steering is not None} | (
+            {"live": True} if self._live is not None else {"corpus": True} if self._fleet is not None else {}
+        )
 
-        return await _answered(overviews)
+    async def _session(self, request: Request) -> Response:
+        return await _answered(self._overviews)
+
+    async def _start(self, request: Request) -> Response:
+        """Answer all that the first rows need at once: each question more is a way to the server and back."""
+
+        def start() -> bytes:
+            head: Answer = {"session": self._overviews()}
+            frames = b""
+            shows = request.query_params.get("page") == "recording" or (self._live is None and self._fleet is None)
+            number = int(text) if (text := request.query_params.get("rec", "")).isdigit() and len(text) < 18 else 0
+            if number >= len(self._recordings):
+                number = 0  # as the page does
+            # What cannot be read is left out: the page asks for it alone, and says what is wrong with it.
+            with contextlib.suppress(DrawtapError, OSError):
+                if shows and self._recordings and isinstance(recording := self._recordings[number], Recording):
+                    frames = recording.frames()
+                    head["of"] = number
+                    head["notes"] = self._notes[number].read()
+            return headed(Encoded(dumps(head)), frames)
+
+        return await _answered(start)
 
     async def _place(self, request: Request) -> Response:
         steering = self._steering

@@ -3,10 +3,11 @@ import {allCommands, keyOf} from "./commands.js";
 import {button, duration, element, fill, h, number, soon} from "./dom.js";
 import {follow} from "./driven.js";
 import {Filter} from "./filter.js";
+import {headed} from "./image.js";
 import {Keys} from "./keys.js";
 import {Marks} from "./marks.js";
 import {FlatModel, SetModel, TreeModel} from "./models.js";
-import {get, insist, takeToken} from "./net.js";
+import {getBytes, insist, takeToken} from "./net.js";
 import {Notes} from "./notes.js";
 import {callPanel} from "./panels_call.js";
 import {findingsPanel, notesPanel, objectsPanel} from "./panels_more.js";
@@ -69,9 +70,10 @@ const named = (overview) =>
     (overview.engine && overview.engine !== "system" ? `${overview.name} on ${overview.engine}` : overview.name);
 
 class Page {
-  /** @param {any} session */
-  constructor(session) {
+  /** @param {any} session @param {any} first what of a recording came with the session: its frames, its notes */
+  constructor(session, first) {
     this.session = session;
+    this.first = first;
     this.store = new Store();
     this.list = new CallList(
         element("list"), {select: (seq, row) => this.selected(seq, row), fail: (error) => this.fail(error)});
@@ -149,7 +151,10 @@ class Page {
         ] :
         other ? (await import("./pair_panels.js")).PAIR_PANELS :
                 PANELS;
-    await Promise.all([recording.load(), other?.load(), notes.load().catch((error) => this.fail(error))]);
+    const first = this.first?.of === index ? this.first : null;
+    this.first = null;  // what is opened again later may have other notes
+    await Promise.all(
+        [recording.load(first?.frames), other?.load(), notes.load(first?.notes).catch((error) => this.fail(error))]);
     const pair = other && (await this.align(/** @type {Recording} */ (recording), other));
     if (ticket !== this.opening) return false;
     // The number of a set, and what was seen, are of the recording before.
@@ -721,9 +726,10 @@ async function main() {
     return stop(
         "This page has no key yet", "Open the whole address that drawtap view printed: the key stands behind the #.");
   try {
-    const session = await get("session");
-    const all = (session.live || session.corpus) && parse(location.hash.slice(1)).page !== "recording";
-    const page = !all  ? new Page(session) :
+    const place = parse(location.hash.slice(1)), data = await getBytes(`start?rec=${place.rec}&page=${place.page}`);
+    const {head: {session, of, notes}, at} = headed(data);
+    const all = (session.live || session.corpus) && place.page !== "recording";
+    const page = !all  ? new Page(session, of === undefined ? null : {of, notes, frames: {data, at}}) :
         session.corpus ? new (await import("./fleet.js")).FleetPage() :
                          new (await import("./live.js")).LivePage(session);
     Object.assign(globalThis, {drawtap: page});

@@ -9,7 +9,8 @@ export class Notes {
     this.data = {bookmarks: [], filters: [], queries: []};
   }
 
-  async load() { this.data = await get(`${this.number}/notes`); }
+  /** @param {any} [given] what is written down, where it came already */
+  async load(given) { this.data = given ?? await get(`${this.number}/notes`); }
 
   /** @param {string} kind @param {any} value @param {any} ctx */
   async add(kind, value, ctx) {

@@ -23,12 +23,13 @@ export class Recording {
     this.marks = "";
   }
 
-  async load() {
-    const data = await getBytes(`${this.number}/frames`);
-    this.frameCount = data.byteLength / (8 * COLUMNS.length);
+  /** @param {{data: ArrayBuffer, at: number}} [given] the frames' columns, where they came already */
+  async load(given) {
+    const {data, at} = given ?? {data: await getBytes(`${this.number}/frames`), at: 0};
+    this.frameCount = (data.byteLength - at) / (8 * COLUMNS.length);
     this.rest = this.frameCount > this.overview.frames;
     COLUMNS.forEach((name, i) => {
-      this.frames[name] = new Float64Array(data, i * this.frameCount * 8, this.frameCount);
+      this.frames[name] = new Float64Array(data, at + i * this.frameCount * 8, this.frameCount);
     });
   }
 
