@@ -302,7 +302,7 @@ bool look_at_few(Thread* t, Map* m, uint64_t begin, uint64_t end) {
   for (uint64_t at = begin; at < end; at = end_of_page(m, at))
     if (!page_of(m, at)->known || !page_of(m, at)->open) return false;
   for (uint64_t at = begin, next; at < end; at = next) {
-    next = end_of_page(m, at);
+    next = end_of_page(m, at) < end ? end_of_page(m, at) : end;
     compare_page(t, m, at, next);
     page_of(m, at)->still = 0;  // it stays open
   }
@@ -538,6 +538,20 @@ void invalidated(Thread* t, uint32_t buffer) {
 
 }  // namespace
 
+// Of bytes that are at most GAP.
+static inline bool differ(const uint8_t* before, const uint8_t* now, uint64_t bytes) {
+  if (bytes != GAP) return memcmp(before, now, bytes) != 0;
+  uint64_t other = 0;
+#pragma GCC unroll 8
+  for (unsigned i = 0; i < GAP; i += 8) {
+    uint64_t a, b;
+    memcpy(&a, before + i, 8);
+    memcpy(&b, now + i, 8);
+    other |= a ^ b;
+  }
+  return other;
+}
+
 void changed_parts(const uint8_t* before, const uint8_t* now, uint64_t bytes,
                    void (*each)(void* user, uint64_t offset, uint64_t length), void* user) {
   uint64_t begin = 0, end = 0;  // of a changed part not handed over yet; end 0: none
@@ -546,7 +560,7 @@ void changed_parts(const uint8_t* before, const uint8_t* now, uint64_t bytes,
     if (memcmp(before + page, now + page, length) == 0) continue;
     for (uint64_t at = page; at < page + length;) {
       uint64_t part = page + length - at < GAP ? page + length - at : GAP;
-      if (memcmp(before + at, now + at, part) != 0) {
+      if (differ(before + at, now + at, part)) {
         uint64_t first = at, last = at + part;
         while (before[first] == now[first] && first + 1 < last) first++;
         while (last > first + 1 && before[last - 1] == now[last - 1]) last--;

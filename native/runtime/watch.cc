@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -41,8 +42,21 @@ constexpr uint64_t REGISTER_WP = 1ull << 1, PROTECT_WP = 1ull << 0;
 constexpr uint64_t SCAN_PROTECT_AGAIN = 1, SCAN_CHECK = 2, PAGE_WRITTEN = 1ull << 1;
 
 int g_watch_fd = -1, g_pagemap_fd = -1;
-pid_t g_watch_pid;
-bool g_watch_failed;
+// A page that the child of a fork finds empty: descriptors from before belong to the parent's memory. Looks are too
+// many to ask the kernel each time whose process this is.
+enum Held : uint8_t { UNKNOWN, FAILED, ON };
+Held* g_held;
+
+Held held() { return g_held ? __atomic_load_n(g_held, __ATOMIC_RELAXED) : UNKNOWN; }
+
+bool make_held() {
+  if (g_held) return true;
+  void* const page = mmap(nullptr, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return false;
+  if (madvise(page, PAGE, MADV_WIPEONFORK) != 0) return munmap(page, PAGE), false;
+  g_held = (Held*)page;
+  return true;
+}
 
 int move_high(int fd) {
   if (fd < 0) return fd;
@@ -59,12 +73,10 @@ void close_watch() {
 }
 
 bool open_watch() {
-  pid_t pid = getpid();
-  if (g_watch_pid == pid) return !g_watch_failed;
-  // First use, or the child of a fork: descriptors from before belong to the parent's memory.
+  if (held() != UNKNOWN) return held() == ON;
+  if (!make_held()) return false;
   close_watch();
-  g_watch_pid = pid;
-  g_watch_failed = true;
+  __atomic_store_n(g_held, FAILED, __ATOMIC_RELAXED);
 #ifdef SYS_userfaultfd
   constexpr int USER_MODE_ONLY = 1;  // enough, and allowed without privilege: asynchronous faults never reach us
   g_watch_fd = move_high((int)syscall(SYS_userfaultfd, O_CLOEXEC | USER_MODE_ONLY));
@@ -73,9 +85,9 @@ bool open_watch() {
   if (g_watch_fd < 0 || g_pagemap_fd < 0 || ioctl(g_watch_fd, UFFDIO_API_, &api) != 0)
     close_watch();
   else
-    g_watch_failed = false;
+    __atomic_store_n(g_held, ON, __ATOMIC_RELAXED);
 #endif
-  return !g_watch_failed;
+  return held() == ON;
 }
 
 UffdRange range(Range pages) { return {pages.start, pages.end - pages.start}; }
@@ -96,7 +108,7 @@ int pagemap(uint64_t flags, uint64_t from, uint64_t end, Written* parts, unsigne
 
 }  // namespace
 
-bool is_on() { return g_watch_fd >= 0 && g_watch_pid == getpid(); }
+bool is_on() { return held() == ON; }
 
 bool begin(Range pages) {
   if (!open_watch()) return false;

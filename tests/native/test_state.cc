@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <functional>
 #include <map>
@@ -14,6 +16,7 @@
 #include "../../native/runtime/keep.h"
 #include "../../native/mirror/sizes.h"
 #include "../../native/runtime/tap.h"
+#include "../../native/runtime/watch.h"
 
 #define CHECK(condition)                                             \
   do {                                                               \
@@ -481,6 +484,23 @@ static void test_persistent(uint64_t watch_bytes, size_t bytes, size_t skew) {
   munmap(memory, bytes + 8192);
 }
 
+// Whoever watched before a fork watches in the parent alone, until the child begins for itself.
+static void test_watched_by_parent_alone() {
+  uint8_t* at = (uint8_t*)mmap(nullptr, 2 * watch::PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const watch::Range first = {(uint64_t)at, (uint64_t)at + watch::PAGE};
+  const bool watched = watch::begin(first);
+  CHECK(watch::is_on() == watched);
+  const pid_t child = fork();
+  if (!child) {
+    const bool was_on = watch::is_on();
+    const watch::Range second = {first.end, first.end + watch::PAGE};
+    _exit(!was_on && watch::begin(second) == watched && watch::is_on() == watched ? 0 : 1);
+  }
+  int status = 1;
+  CHECK(waitpid(child, &status, 0) == child && status == 0 && watch::is_on() == watched);
+  munmap(at, 2 * watch::PAGE);
+}
+
 static void test_ordinary_maps() {
   start("4.6 (Core Profile)", {{0x9126, 1}});
   std::vector<uint8_t> memory(10000, 1), replica(10000, 1);
@@ -579,6 +599,7 @@ int main() {
   test_persistent(~0ull, 100, 0);
   test_persistent(0, 300000, 64);
   test_persistent(0, 1 << 20, 0);
+  test_watched_by_parent_alone();
   test_contexts();
   CHECK(g_error == 0);  // no question was asked that the driver does not know
   printf("ok\n");
