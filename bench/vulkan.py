@@ -19,6 +19,7 @@ from pathlib import Path
 
 from bench.glmark import frames_per_second, texture_scene
 from bench.kill import kill_after
+from bench.managed import on_one_core
 from bench.measure import BenchError, Drain, Native, Run, Variant, added, interleaved, run_process, with_trace
 from bench.row import Goal, Row
 from bench.setup import Setup, drawtap
@@ -126,15 +127,15 @@ def _loops(run: Run) -> dict[str, tuple[float, int]]:
 
 
 def _zink(setup: Setup, environment: Mapping[str, str], *, peer: bool) -> Iterator[Row]:
-    """Measure a GL program whose driver draws with Vulkan."""
+    """Measure a GL program whose driver draws with Vulkan, on one processor: see docs/benchmarks.md."""
     if not shutil.which("glmark2-es2"):
         yield Row(_GROUP, "glmark2 on zink", "", note="glmark2-es2 is not installed")
         return
-    frames, runs = (1_000, 3) if setup.quick else (6_000, 5)
+    frames, runs = (1_000, 5) if setup.quick else (6_000, 11)
     with setup.display() as display:
         variants = _variants({**display, **_ZINK, **environment}, peer=peer)
-        results = interleaved(variants, runs, texture_scene(frames))
-        starts = interleaved(variants, runs, texture_scene(frames // 10))
+        results = interleaved(variants, runs, [*on_one_core(), *texture_scene(frames)])
+        starts = interleaved(variants, runs, [*on_one_core(), *texture_scene(frames // 10)])
     speeds = {name: [frames_per_second(run) for run in measured] for name, measured in results.items()}
     lost = {
         name: statistics.median(100 * (1 - v / base) for v, base in zip(values, speeds["native"], strict=True))
