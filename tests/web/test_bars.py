@@ -51,6 +51,21 @@ def bars(measured: Path) -> Iterator[Server]:
     assert running.close() == 0
 
 
+def test_draws_of_a_program_have_their_cost(opened, bars, measured):
+    with drawtap.open(measured) as trace:
+        draws = trace.sql("SELECT seq, program FROM draws WHERE kind = 'draw' ORDER BY seq").fetchall()
+    seq, program = draws[-1]
+    mine = [one for one, of in draws if of == program]
+    sums = [sum(one % 7 + 0.5 for one in some) for some in (mine, [one for one, _ in draws])]
+    found = bars.get(f"program/{seq}/cost")
+    assert (found["draws"], found["measured"]) == (len(mine), True)
+    assert found["sums"][1] == ["fragments", "count", sums[0], pytest.approx(sums[0] / sums[1])]
+    assert 0 < len(mine) < len(draws)
+    page = opened(f"call={seq}&tab=shader", bars)
+    page.page.get_by_role("button", name="its cost").click()
+    page.reads(f"{100 * sums[0] / sums[1]:.1f} %")
+
+
 def _values(server: Server, key: str) -> dict[int, float]:
     head, data = read(server.ask(f"/api/0/series?of={quote(key)}").body)
     keys = np.frombuffer(data, "<u4", head["n"])

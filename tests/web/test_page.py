@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import re
 import shutil
 import signal
@@ -477,6 +478,8 @@ def test_a_shader_is_edited_beside_its_old_picture(opened, chain):
         seq = trace.sql("SELECT max(seq) FROM draws WHERE kind = 'draw'").fetchall()[0][0]
     page = opened(f"call={seq}&tab=shader", viewport={"width": 900, "height": 800}, color_scheme="dark")
     page.reads("Uniforms")
+    page.page.get_by_role("button", name="its cost").click()
+    page.reads("drawtap profile chain.dtap --per draw -m cpu:time/process --isolate")
     page.page.get_by_role("button", name="edit", exact=True).last.click()
     page.wait("place.tab === 'whatif' && place.edit !== null")
     source = page.page.get_by_label("source of the shader")
@@ -597,7 +600,11 @@ def test_names_from_strangers_are_text_everywhere(opened, recordings, tmp_path):
     hostile = "<img src=x onerror=\"document.title='owned'\"></script><script>document.title='owned'</script><b>"
     shown = hostile[:8]
     evil = tmp_path / "<b>evil.dtap"
-    with drawtap.edit(recordings / "fbo_chain.dtap") as trace:
+    program = Path(shutil.copy(recordings / "fbo_chain", tmp_path / "<b>thread"))  # which names its thread too
+    surfaceless = {**os.environ, "EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1"}
+    made = run_drawtap("record", "-q", "-o", tmp_path / "base.dtap", "--", program, environment=surfaceless)
+    assert made.returncode == 0, made.stderr
+    with drawtap.edit(tmp_path / "base.dtap") as trace:
         for event in trace.find("name = 'glShaderSource'"):
             event.values["string"] = [f"// {hostile}\u202e\n" + "".join(event.values["string"])]
             event.values["length"] = None
@@ -617,6 +624,11 @@ def test_names_from_strangers_are_text_everywhere(opened, recordings, tmp_path):
     running = Server(evil)
     try:
         page = opened(f"call={draw}&time=open&object=texture/1/1&px=3,5&over=drawn&what=drop {draw - 1}", running)
+        row = "drawtap.timeline.graph?.rows?.find((row) => row.label.includes('<b>thread'))"
+        page.until(f"Boolean({row})")
+        page.page.evaluate(f"drawtap.timeline.graph.focus = {row}.id")
+        page.page.evaluate("drawtap.timeline.graph.step(0)")
+        assert "<b>thread" in page.page.evaluate("drawtap.timeline.graph.said.innerText")
         tabs = page.page.evaluate("drawtap.panels.map((one) => one.id)")
         for tab in tabs:
             page.page.evaluate(f"drawtap.store.set({{ tab: '{tab}' }})")
@@ -630,6 +642,10 @@ def test_names_from_strangers_are_text_everywhere(opened, recordings, tmp_path):
             page.reads(shown if tab == "call" else "State after call")
             assert _strange(page) == 0, call
         page.until(f"[...document.querySelectorAll('.row')].some((row) => row.innerText.includes({json.dumps(shown)}))")
+        page.page.evaluate("drawtap.store.set({ tab: 'time' })")
+        page.page.evaluate("drawtap.timeline.graph.beside(1)")
+        page.reads("<b>thread")
+        assert _strange(page) == 0
         page.page.evaluate(f"drawtap.store.set({{ filter: {hostile!r}, sql: {hostile!r}, tab: 'sql' }})")
         page.page.wait_for_selector("#panel .bad")
         page.press("?")

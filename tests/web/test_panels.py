@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import drawtap
+from drawtap.web.reference import pages
 from shared import BROWSER
 from web.conftest import Server, headed
 
@@ -46,6 +47,11 @@ def test_questions_are_completed_drawn_and_stopped(opened, server, chain):
     area.fill("SELECT 6 * 7 AS answer")
     area.press("Control+Enter")
     page.until("[...document.querySelectorAll('#panel td')].some((cell) => cell.innerText === '42')")
+    asked = page.page.locator("optgroup[label='asked in this tab'] option").all_inner_texts()
+    assert asked[0] == "SELECT 6 * 7 AS answer"
+    assert len(asked) == 3
+    page.page.get_by_label("questions", exact=True).select_option(asked[0])
+    assert area.input_value() == asked[0]
     # The filter as a question, and among the notes.
     page.press("Escape")
     page.page.evaluate("drawtap.store.set({ filter: 'is:draw' })")
@@ -77,6 +83,10 @@ def test_a_call_is_copied_and_its_arrays_have_forms(opened, server, chain):
     page.page.get_by_role("button", name="JSON", exact=True).click()
     page.until("document.getElementById('message').innerText === 'copied as JSON'")
     assert json.loads(page.page.evaluate("copied")) == told
+    page.reads("GL_ES_VERSION_2_0")
+    page.reads("https://registry.khronos.org/OpenGL-Refpages/es3/")
+    assert next(one["group"] for one in told["args"] if one["name"] == "usage") == "BufferUsageARB"
+    page.reads("BufferUsageARB")
     page.reads("00000000  " + content[:16].hex(" "))
     values = np.frombuffer(content, "<f4").tolist()
     page.page.get_by_role("button", name="floats", exact=True).click()
@@ -91,6 +101,22 @@ def test_a_call_is_copied_and_its_arrays_have_forms(opened, server, chain):
     page.reads("4 rows")
     cells = page.page.locator("#panel .scroll tbody td").all_inner_texts()
     assert [json.loads(cell) for cell in cells] == [values[i : i + 2] for i in range(0, 8, 2)]
+
+
+@pytest.mark.parametrize(
+    ("name", "api", "provided_by", "ends"),
+    [
+        ("vkCmdDraw", "vk", "VK_VERSION_1_0", ["vulkan/specs/latest/man/html/vkCmdDraw.html"]),
+        ("eglSwapBuffers", "egl", "EGL_VERSION_1_0", ["EGL/sdk/docs/man/html/eglSwapBuffers.xhtml"]),
+        ("glDrawArrays", "gl", "GL_VERSION_1_1, GL_ES_VERSION_2_0", ["OpenGL-Refpages/gl4/", "OpenGL-Refpages/es3/"]),
+        ("glTexStorage2DEXT", "gl", "GL_EXT_texture_storage", ["OpenGL/extensions/EXT/EXT_texture_storage.txt"]),
+        ("eglCreateImageKHR", "egl", "EGL_KHR_image", ["EGL/extensions/KHR/EGL_KHR_image.txt"]),
+        ("glXSwapIntervalEXT", "glx", "GLX_EXT_swap_control", ["OpenGL/extensions/EXT/GLX_EXT_swap_control.txt"]),
+        ("toyDraw", "toy", "-", []),
+    ],
+)
+def test_functions_have_pages(name, api, provided_by, ends):
+    assert pages(name, api, provided_by) == [f"https://registry.khronos.org/{end}" for end in ends]
 
 
 def test_images_have_channels_a_range_a_histogram_and_marks_for_what_is_no_number(opened):

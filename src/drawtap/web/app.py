@@ -536,6 +536,7 @@ _OF_RECORDINGS: dict[str, Callable[[Recording, Request], object]] = {
     "set/{key}/density": lambda r, q: r.density(q.path_params["key"], _number(q, "buckets")),
     "state/{seq:int}": lambda r, q: r.state(q.path_params["seq"], "all" in q.query_params),
     "program/{seq:int}": lambda r, q: r.program(q.path_params["seq"]),
+    "program/{seq:int}/cost": lambda r, q: r.program_cost(q.path_params["seq"]),
     "difference": lambda r, q: r.difference(_number(q, "a"), _number(q, "b")),
     "picture/{seq:int}/png": lambda r, q: r.pictures.png(r.checked(q.path_params["seq"]), q.query_params.get("of", "")),
     "picture/{seq:int}/pixel": lambda r, q: r.looks.pixel(

@@ -28,6 +28,7 @@ from drawtap.web import filters, stages, vulkan
 from drawtap.web.answer import Answer, headed
 from drawtap.web.callset import CallSet
 from drawtap.web.frames import Frames
+from drawtap.web.reference import pages
 from drawtap.web.saving import file_of
 from drawtap.web.textures import shown
 
@@ -228,8 +229,8 @@ class Recording:
         details, inline = self.trace.core.call(seq)
         name = row.name
         parameters = [p for p in self.trace.core.table_rows(ParameterRow) if p["function"] == name]
-        classes = {p["name"]: p["class"] for p in parameters}
-        arguments = [self._argument(a, inline, classes) for a in details["args"]]
+        known = {p["name"]: p for p in parameters}
+        arguments = [self._argument(a, inline, known.get(a["name"], {})) for a in details["args"]]
         function = next((f for f in self.trace.core.table_rows("functions") if f["name"] == name), {})
         return {
             "seq": seq,
@@ -240,7 +241,9 @@ class Recording:
             "t_start": row.t_start,
             "duration": row.duration,
             "signature": _signature(name, parameters),
+            "api": function.get("api"),
             "provided_by": function.get("provided_by"),
+            "pages": pages(name, str(function.get("api")), str(function.get("provided_by") or "")),
             "flags": function.get("flags"),
             "args": arguments,
             "result": None if details["result"] is None else _shown(details["result"]),
@@ -250,12 +253,13 @@ class Recording:
             "python": f"trace.calls[{seq}].args",
         }
 
-    def _argument(self, argument: Row, inline: bytes, classes: Mapping[str, object]) -> Answer:
+    def _argument(self, argument: Row, inline: bytes, parameter: Mapping[str, object]) -> Answer:
         shown: Answer = {
             "name": argument["name"],
             "value": _shown(argument),
             "kind": argument["kind"],
-            "class": classes.get(argument["name"]),
+            "class": parameter.get("class"),
+            "group": parameter.get("group"),
         }
         kind = argument.get("data")
         if kind in ("inline", "blob"):
@@ -516,6 +520,13 @@ class Recording:
             "shaders": self._sources(int(linked[0]), name),
             **listed,
         }
+
+    def program_cost(self, seq: int) -> Answer:
+        """Return what the draws with the program in use after a call cost, as `AllSeries.of_program` has it."""
+        from drawtap.web.series import AllSeries
+
+        program = self.program(seq)["name"]
+        return AllSeries(self.trace, self.lent).of_program(int(str(program)), self.trace.calls[seq].context)
 
     def _sources(self, linked: int, program: str) -> list[Answer]:
         # A program goes on with the sources it was linked with, whatever becomes of its shaders.

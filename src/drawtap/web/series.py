@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -66,6 +67,36 @@ class AllSeries:
         raw += b"\0" * (-len(raw) % 8)
         head = {"key": key, "name": found.name, "per": found.per, "unit": found.unit, "n": len(keys), "more": more}
         return head, raw + values.tobytes()
+
+    def of_program(self, program: int, context: int) -> dict[str, object]:
+        """Return what draws with a program cost in the whole run: draws, calls' time, sums of what was measured.
+
+        Draws count in all contexts of the share group of `context`. Each sum has its share of the sum of all draws.
+        """
+        group = f"(SELECT share_group FROM contexts WHERE context = {context})"
+        mine = f"program = {program} AND context IN (SELECT context FROM contexts WHERE share_group = {group})"
+        with self._lent() as trace:
+            [(draws, ns, all_ns)] = trace.sql(
+                f"SELECT count(*) FILTER ({mine}), sum(c.duration) FILTER ({mine}), sum(c.duration) "
+                "FROM (SELECT seq, program, context FROM draws WHERE kind = 'draw') JOIN "
+                "(SELECT seq, duration FROM calls) c USING (seq)"
+            ).fetchall()
+            rows = trace.sql(
+                f"SELECT name, any_value(unit), sum(value) FILTER ({mine}), sum(value) FROM "
+                "(SELECT seq, name, unit, value FROM metrics WHERE per = 'draw' AND unit IN ('ns', 'count', 'pixels') "
+                "AND name NOT LIKE '%/start' QUALIFY run IS NOT DISTINCT FROM max(run) OVER ()) "
+                "JOIN (SELECT seq, program, context FROM draws WHERE kind = 'draw') USING (seq) "
+                "GROUP BY name ORDER BY name"
+            ).fetchall()
+        sums = [("time in the driver", "ns", ns, all_ns), *rows]
+        return {
+            "draws": draws,
+            "sums": [
+                (name, unit, value, value / of if value is not None and of else None) for name, unit, value, of in sums
+            ],
+            "measured": bool(rows),
+            "command": f"drawtap profile {shlex.quote(self._trace.path.name)} --per draw -m cpu:time/process --isolate",
+        }
 
     def _all(self) -> Iterator[Series]:
         for column, (name, unit) in _FRAMES.items():

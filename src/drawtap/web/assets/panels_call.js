@@ -39,7 +39,9 @@ function facts(call) {
     ["thread", call.thread],
     ["context", call.context || "none"],
     ["kind", call.flags || "–"],
-    ["provided by", call.provided_by || "–"],
+    ["API", call.api || "–"],
+    ["provided by", call.provided_by?.replaceAll(",", ", ") || "–"],
+    ["documented at", call.pages.join("\n") || "–"],
   ];
   return h(
       "table", {},
@@ -65,7 +67,7 @@ function argumentView(ctx, call, argument) {
   const head =
       h("tr", {}, h("th", {text: argument.name, scope: "row"}),
         h("td", {class: "mono wrap"}, value, content && " ", content),
-        h("td", {}, h("i", {text: argument.class ?? argument.kind})));
+        h("td", {}, h("i", {text: argument.class ?? argument.group ?? argument.kind})));
   const made = h("div", {}, h("table", {class: "argument"}, head));
   if (argument.array !== undefined)
     made.append(arrayView(ctx, call, argument));

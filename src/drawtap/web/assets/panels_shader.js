@@ -3,6 +3,7 @@
 import {button, download, fill, h, number, numbered} from "./dom.js";
 import {get} from "./net.js";
 import {link, saving} from "./table.js";
+import {amount} from "./units.js";
 
 export const shaderPanel = {
   id: "shader",
@@ -22,6 +23,15 @@ export const shaderPanel = {
                   h("td", {class: "n"}, since === null ? "" : link(String(since), () => ctx.go(since)))))),
     ];
     const {vulkan} = program;
+    const cost = h("div", {id: "cost", "aria-live": "polite"});
+    const ask = async () => {
+      try {
+        fill(cost, h("p", {text: "adding up …"}));
+        fill(cost, ...costs(await get(`${recording.number}/program/${place.call}/cost`, ctx.signal)));
+      } catch (error) {
+        if (!ctx.signal.aborted) ctx.fail(error);
+      }
+    };
     fill(
         element,
         h("h2",
@@ -31,7 +41,9 @@ export const shaderPanel = {
                 link(String(program.linked), () => ctx.go(program.linked)))),
         !vulkan &&
             h("div", {class: "tools"},
-              button("its draws", () => store.set({filter: `uses:program=${program.name}`, mode: "hide"}))),
+              button("its draws", () => store.set({filter: `uses:program=${program.name}`, mode: "hide"})),
+              button("its cost", () => void ask())),
+        cost,
         saving({
           name: `program-${program.name}-call-${place.call}`,
           rows: () => ({
@@ -67,6 +79,21 @@ export const shaderPanel = {
     );
   },
 };
+
+/** What a program's draws cost, and how more is measured. @param {any} cost */
+function costs({draws, sums, measured, command}) {
+  return [
+    h("table", {},
+      h("thead", {},
+        h("tr", {}, ...["", `${number(draws)} draws`, "of all draws"].map((text) => h("th", {text, scope: "col"})))),
+      h("tbody", {},
+        ...sums.map(
+            (/** @type {any[]} */[name, unit, value, share]) =>
+                h("tr", {}, h("th", {scope: "row", text: name}), h("td", {class: "n", text: amount(value, unit)}),
+                  h("td", {class: "n", text: share === null ? "–" : `${(100 * share).toFixed(1)} %`}))))),
+    !measured && h("p", {}, "No metric of draws was measured. This command measures one: ", h("code", {text: command}))
+  ];
+}
 
 /** A matrix as rows, anything else on a line. @param {any} value */
 function written(value) {

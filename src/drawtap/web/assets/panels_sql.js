@@ -14,6 +14,27 @@ const EXAMPLES = [
 ];
 /** @type {Map<number, any>} */
 const answers = new Map();
+const KEPT = 50;  // questions
+
+/** The questions of this tab about a recording, the newest first. @param {any} recording @returns {string[]} */
+function asked(recording) {
+  try {
+    const all = JSON.parse(sessionStorage.getItem(`drawtap-asked-${recording.overview.uuid}`) ?? "[]");
+    return Array.isArray(all) ? all.filter((one) => typeof one === "string") : [];
+  } catch {
+    return [];  // a page in a frame has no storage
+  }
+}
+
+/** @param {any} recording @param {string} question */
+function remember(recording, question) {
+  const all = [question, ...asked(recording).filter((one) => one !== question)].slice(0, KEPT);
+  try {
+    sessionStorage.setItem(`drawtap-asked-${recording.overview.uuid}`, JSON.stringify(all));
+  } catch {
+    // no storage, or it is full: the question itself is asked all the same
+  }
+}
 
 export const sqlPanel = {
   id: "sql",
@@ -41,6 +62,8 @@ export const sqlPanel = {
       fill(out, h("p", {}, h("i", {text: "asking …"})));
       element.dataset.sql = text.value;
       store.set({sql: text.value});
+      remember(recording, text.value);
+      offer();
       const begun = performance.now();
       try {
         const answer = await ask(recording.number, "sql", text.value, signal);
@@ -62,9 +85,15 @@ export const sqlPanel = {
       }
       stop.setAttribute("disabled", "");
     };
-    const examples = h(
-        "select", {"aria-label": "questions"}, h("option", {text: "questions …", value: ""}),
-        ...[...notes.data.queries, ...EXAMPLES].map((query) => h("option", {text: query.slice(0, 90), value: query})));
+    const examples = h("select", {"aria-label": "questions"});
+    const offer = () => {
+      const group = (/** @type {string} */ label, /** @type {string[]} */ all) => all.length > 0 &&
+          h("optgroup", {label}, ...all.map((query) => h("option", {text: query.slice(0, 90), value: query})));
+      fill(
+          examples, h("option", {text: "questions …", value: ""}), group("asked in this tab", asked(recording)),
+          group("kept", notes.data.queries), group("examples", EXAMPLES));
+    };
+    offer();
     examples.addEventListener("change", () => {
       text.value = /** @type {HTMLSelectElement} */ (examples).value || text.value;
     });
