@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import http.client
 import json
@@ -16,6 +17,7 @@ from pathlib import Path
 import pytest
 
 import drawtap
+from drawtap.replay.pool import SupersededError
 from web.conftest import Server, headed
 
 
@@ -421,6 +423,27 @@ def test_mistakes_are_answers(server, path, status, word):
     assert answer.status == status, answer.body
     if word:
         assert word in answer.json["error"]
+
+
+_REASONS = [Path(drawtap.__file__).parent / name for name in ("web", "replay/look.py")]
+
+
+def test_every_reason_says_what_to_do():
+    """An error that the page shows instead of an answer has a hint: a command, a condition, or what to choose."""
+    seen, bare = 0, []
+    for path in sorted(file for place in _REASONS for file in ([place] if place.suffix else place.glob("*.py"))):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call) or ast.unparse(node.func) not in (
+                "UsageError", "UnavailableError", "InputError"
+            ):  # fmt: skip
+                continue
+            seen += 1
+            given = next((one.value for one in node.keywords if one.arg == "hint"), None)
+            if given is None or (isinstance(given, ast.Constant) and not given.value):
+                bare.append(f"{path.name}:{node.lineno}: {ast.unparse(node)}")
+    assert seen > 50
+    assert bare == []
+    assert SupersededError("a newer question came").hint
 
 
 def test_a_file_that_is_no_recording_is_refused_before_the_address_is_printed(drawtap, tmp_path):

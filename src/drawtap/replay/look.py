@@ -145,7 +145,9 @@ def pixel_history(trace: Trace, call: int, x: int, y: int, ask: Ask, *, buffer: 
     found: PixelHistory
     found, _ = ask(first, call, {"find": "history", "x": x, "y": y, "buffer": buffer})
     if found["why"]:
-        raise UnavailableError(f"no history of pixel {x},{y} at call {call}: {found['why']}")
+        raise UnavailableError(
+            f"no history of pixel {x},{y} at call {call}: {found['why']}", hint="choose another draw"
+        )
     if found["now"]["color"] is None and found["now"]["depth"] is None:
         raise UsageError(f"there is no pixel {x},{y} at call {call}", hint="choose a draw, or the end of a frame")
     for event in found["events"]:
@@ -256,7 +258,9 @@ def overdraw(trace: Trace, call: int, ask: Ask) -> tuple[NDArray[np.uint32], Ove
     head, data = ask(frame_begin(trace, call), call, {"find": "overdraw"})
     width, height = head["width"], head["height"]
     if not width:
-        raise UnavailableError(f"no draw is counted up to call {call}: {head['why'] or 'there is none'}")
+        raise UnavailableError(
+            f"no draw is counted up to call {call}: {head['why'] or 'there is none'}", hint="choose a draw"
+        )
     return np.frombuffer(data, np.uint32).reshape(height, width), head
 
 

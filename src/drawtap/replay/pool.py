@@ -32,6 +32,9 @@ POLITE = 15  # niceness of players that nobody waits for
 class SupersededError(DrawtapError):
     """Say that a newer request took the place of this one."""
 
+    def __init__(self, message: str, *, hint: str = "ask again, if the answer is still wanted") -> None:
+        super().__init__(message, hint=hint)
+
 
 @dataclass
 class Served:

@@ -190,13 +190,17 @@ class _Routes:
     def _recording(self, request: Request) -> Recording:
         found = self._of(request)
         if not isinstance(found, Recording):
-            raise UsageError(f"{found.path.name} is a kernel trace: it has no calls")
+            raise UsageError(
+                f"{found.path.name} is a kernel trace: it has no calls", hint="choose a recording of calls"
+            )
         return found
 
     def _kernel(self, request: Request) -> KernelView:
         found = self._of(request)
         if isinstance(found, Recording):
-            raise UsageError(f"{found.path.name} is a recording of calls, no kernel trace")
+            raise UsageError(
+                f"{found.path.name} is a recording of calls, no kernel trace", hint="choose a kernel trace"
+            )
         return found
 
     def _pair(self, request: Request) -> Pair:
@@ -205,7 +209,10 @@ class _Routes:
         numbers: tuple[int, int] = request.path_params["a"], request.path_params["b"]
         one, other = (self._numbered(number) for number in numbers)
         if not isinstance(one, Recording) or not isinstance(other, Recording) or one is other:
-            raise UsageError("two recordings of calls are compared, no kernel trace and none with itself")
+            raise UsageError(
+                "two recordings of calls are compared, no kernel trace and none with itself",
+                hint="drawtap view A.dtap B.dtap opens two",
+            )
         with self._pairing:
             if numbers not in self._pairs:
                 self._pairs[numbers] = Pair(one, other)
@@ -440,7 +447,7 @@ async def _body(request: Request, most: int = _MOST_BODY) -> bytes:
 def _number(request: Request, name: str) -> int:
     text = request.query_params.get(name, "")
     if not text.isdigit() or len(text) > 18:
-        raise UsageError(f"{name} is not a number: {text[:40]!r}")
+        raise UsageError(f"{name} is not a number: {text[:40]!r}", hint="digits alone, at most 18")
     return int(text)
 
 
@@ -452,7 +459,7 @@ def _numbers(request: Request, name: str) -> list[int]:
         if not first.isdigit() or not (last or first).isdigit() or len(first) > 18 or len(last) > 18:
             raise UsageError(f"{name} is no list of numbers: {item[:40]!r}", hint="3,10-14")
         if int(last or first) - int(first) > 100_000:
-            raise UsageError(f"{name} names too many calls")
+            raise UsageError(f"{name} names too many calls", hint="at most 100,000")
         found += range(int(first), int(last or first) + 1)
     return found
 

@@ -102,7 +102,7 @@ class Fleet:
 
     def _known(self, trace: str) -> str:
         if not self._corpus().scalar("SELECT count(*) FROM traces WHERE trace = ?", (trace,)):
-            raise UsageError(f"the corpus has no recording {trace[:12]}")
+            raise UsageError(f"the corpus has no recording {trace[:12]}", hint="drawtap corpus ls lists them")
         return trace
 
     # ---- pictures ------------------------------------------------------------------------------------------------
@@ -178,12 +178,12 @@ class Fleet:
         asked = _object(text)
         label, frame, family = asked.get("label"), asked.get("frame"), asked.get("family")
         if label not in approvals.LABELS or not (frame is None or (isinstance(frame, int) and frame >= 0)):
-            raise UsageError("a decision has one of these labels: approved, rejected, flaky")
+            raise UsageError("a decision has no such label", hint="approved, rejected, flaky")
         with self._lock:
             tables = self._corpus()
             build = matrix.build_of(tables, str(asked.get("engine")))
             if build is None:
-                raise UsageError("the corpus knows no such build")
+                raise UsageError("the corpus knows no such build", hint="reload the page")
             (made,) = pictures.decisions_of(
                 tables, [self._known(str(asked.get("trace")))], matrix.engine_of(build), str(label),
                 str(asked.get("why") or ""), family=str(family) if family else None, frame=frame,
@@ -226,7 +226,7 @@ def _object(text: str) -> Answer:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise UsageError("the request is no JSON object")
+        raise UsageError("the request is no JSON object", hint="reload the page")
     return found
 
 

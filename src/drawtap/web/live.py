@@ -130,7 +130,7 @@ class Live:
             raise UnavailableError(f"nothing can be written to {self._folder}", hint="start drawtap view elsewhere")
         with self._lock:
             if any(one["program"] == pid and one["state"] == "recording" for one in self._recordings):
-                raise UsageError(f"program {pid} is being recorded already")
+                raise UsageError(f"program {pid} is being recorded already", hint="wait for its end")
             job: Answer = {"number": len(self._recordings), "program": pid, "name": "", "state": "recording"}
             self._recordings.append(job)
         threading.Thread(target=self._record, args=(job, int(frames), float(seconds)), daemon=True).start()
@@ -172,5 +172,5 @@ def _wish(text: str) -> dict[str, Any]:
     except ValueError:
         wish = None
     if not isinstance(wish, dict):
-        raise UsageError("a wish is a JSON object")
+        raise UsageError("a wish is a JSON object", hint="reload the page")
     return wish

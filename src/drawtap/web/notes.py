@@ -26,7 +26,7 @@ class Notes:
         except FileNotFoundError:
             return _checked("{}", str(self.path))
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{self.path} cannot be read: {error}") from None
+            raise InputError(f"{self.path} cannot be read: {error}", hint="mend the file, or move it away") from None
         return _checked(text, str(self.path))
 
     def write(self, text: bytes) -> None:

@@ -42,7 +42,7 @@ class Small:
         try:
             return self.connection.cursor().execute(sql).fetchnumpy()
         except duckdb.Error as error:  # values of a row of the user's own
-            raise UsageError(str(error).partition("\n")[0]) from None
+            raise UsageError(str(error).partition("\n")[0], hint="TRY_CAST leaves out values of another kind") from None
 
     def copy(self, name: str, sql: str, asked: Asked) -> int:
         """Copy the rows of an answer into a table and return their number."""

@@ -96,7 +96,7 @@ class Pictures:
         """Return the same picture as PNG."""
         found, why, _ = self.attachments(seq)
         if of not in found:
-            raise UsageError(why or f"there is no {of} to read back here")
+            raise UsageError(why or f"there is no {of} to read back here", hint="choose a draw, or the end of a frame")
         return found[of]
 
     def attachments(self, seq: int) -> tuple[dict[str, bytes], str, Served]:

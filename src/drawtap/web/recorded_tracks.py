@@ -248,7 +248,10 @@ class RecordedTracks:
         from drawtap.web.kernel_tracks import KernelRows
 
         if not kernel.clock.monotonic:
-            raise UsageError(f"{kernel.path.name} counts the clock {kernel.clock.name!r}, the calls CLOCK_MONOTONIC")
+            raise UsageError(
+                f"{kernel.path.name} counts the clock {kernel.clock.name!r}, the calls CLOCK_MONOTONIC",
+                hint="drawtap system record takes the clock of the calls",
+            )
         joins = self._trace.info["calls"] <= _CORRELATED
         model = self._model = build(kernel) if joins else model_of(kernel)
         calls: dict[int, int] = {}

@@ -284,7 +284,7 @@ class Recording:
         for argument in details["args"]:
             if argument["name"] == name and argument.get("data") in ("inline", "blob"):
                 return self._content(argument, inline)
-        raise UsageError(f"call {seq} has no recorded content in {name!r}")
+        raise UsageError(f"call {seq} has no recorded content in {name!r}", hint="choose another argument")
 
     def checked(self, seq: int) -> int:
         """Return the number of a call. Raises UsageError where there is none."""

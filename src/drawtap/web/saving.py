@@ -37,7 +37,7 @@ def file_of_shown(text: str, form: str) -> Path:
     except (ValueError, KeyError, TypeError):
         shaped = False
     if not shaped or not columns:
-        raise UsageError("a table is a JSON object with columns and rows")
+        raise UsageError("a table is a JSON object with columns and rows", hint="reload the page")
     target = _target(form)
     try:
         save_rows(columns, rows, target, form)

@@ -71,7 +71,7 @@ class Small:
     def _player(self, keep: bytes | None) -> Warm:
         """Return a player of the calls in `keep`, of all where there are none."""
         if self._closed:
-            raise UsageError("the recording is closed")
+            raise UsageError("the recording is closed", hint="start drawtap view again")
         cut = keep is not None
         if cut and keep is not self._keep and cut in self._players:
             self._players.pop(cut).close()
@@ -93,7 +93,7 @@ class Small:
                 player = self._player(self._pool.calls_for(place.call))
                 files, why = player.attachments(place, Path(folder) / "of", width=WIDTH)
                 if not files:
-                    raise UsageError(why or "there is no picture here")
+                    raise UsageError(why or "there is no picture here", hint="choose a draw")
                 # Colour where there is any, else depth.
                 pixels = decode_attachment(files[0].read_bytes(), f"the picture after call {seq}")
             return pixels if pixels.ndim == 3 else _picture_of(pixels[..., None], "l")
@@ -118,7 +118,7 @@ class Small:
                     at=seq, kind=kind, share_group=share_group, name=name, only=only, texels=True,
                 )  # fmt: skip
             if not found.parts:
-                raise UsageError(found.why or f"{path} has no picture then")
+                raise UsageError(found.why or f"{path} has no picture then", hint="choose a later call")
             return shown(found.parts[0], found.format, bottom_first=kind == "texture")
 
         return self._once((seq, kind, share_group, name, only), image)
@@ -159,7 +159,7 @@ def shown(part: Part, form: str, *, bottom_first: bool) -> Image:
 
     pixels = picture(part, form) if part.pixels is None else part.pixels
     if pixels is None:
-        raise UsageError(part.why or f"{form} is not decoded here")
+        raise UsageError(part.why or f"{form} is not decoded here", hint="save the bytes")
     layer = pixels if pixels.ndim == 3 else pixels[0]
     channels = part.channels or "rgba"
     return _picture_of(layer[::-1] if bottom_first else layer, channels)

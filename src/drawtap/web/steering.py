@@ -44,7 +44,7 @@ class Steering:
     def moved(self, text: str) -> dict[str, object]:
         """Note where the page went, from the words of its address."""
         if len(text) > _MOST:
-            raise UsageError("a place is not that long")
+            raise UsageError("a place is not that long", hint=f"at most {_MOST >> 10} KiB")
         place = dict(parse_qsl(text, keep_blank_values=True))
         with self._lock:
             self._place = place
