@@ -56,22 +56,25 @@ build: configure ## (re)build the native parts: tap, drainer, reader, player, ..
 	@cmake --build build/native -j $(JOBS)
 	@cmake --install build/native >/dev/null
 
-# What records and answers questions, and what plays recordings, which is compiled while the first parts are shown.
+# What records and answers questions, and what plays recordings, which is compiled while the first parts are shown. The demo
+# needs no more than what reads in the core and what plays in the player, unless the whole of it is there.
 READER = $(if $(wildcard src/drawtap/_native/libdrawtap-core.so),core,reading)
-first-parts: TARGETS = tap preload_tap drawtap-drain drawtap-$(READER)
-demo-parts: TARGETS = drawtap-play drawtap-state drawtap-extract
+PLAYER = $(if $(wildcard src/drawtap/_native/drawtap-play),play,play-only)
+first-parts: PART = $(READER)
+first-parts: TARGETS = tap preload_tap drawtap-drain
+demo-parts: PART = $(PLAYER)
+demo-parts: TARGETS = drawtap-state drawtap-extract
 .PHONY: first-parts demo-parts
 first-parts demo-parts: %-parts: configure
-	@cmake --build build/native -j $(JOBS) --target $(TARGETS)
-	@cmake --install build/native --component $* >/dev/null
-	@test $* = demo || cmake --install build/native --component $(READER) >/dev/null
+	@cmake --build build/native -j $(JOBS) --target $(TARGETS) drawtap-$(PART)
+	@for part in $* $(PART); do cmake --install build/native --component $$part >/dev/null || exit; done
 
 .PHONY: demo
 demo: ## record two programs without a display, answer three questions, write a report
 	@$(call packages,build demo)
 	@$(SETUP) first-parts
 	@examples/demo --build "$(MAKE) --no-print-directory demo-parts" "$(abspath $(VENV)/bin)"
-	@test -f src/drawtap/_native/libdrawtap-system.so || echo "make build compiles the rest: edits, exports, the readers of kernel traces \
+	@test -f src/drawtap/_native/libdrawtap-system.so || echo "make build compiles the rest: measuring, edits, exports, the readers of kernel traces \
 	and of apitrace's, the flight recorder, the OpenVG engine."
 
 # The tests start drawtap hundreds of times: Python may keep what it compiles.

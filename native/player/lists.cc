@@ -253,55 +253,6 @@ metrics::Draw::Given given_by(const Watched& call) {
 
 }  // namespace
 
-bool list_numbers(uint32_t type, const void* lists, size_t n, uint32_t base, uint32_t* to) {
-  auto* at = static_cast<const uint8_t*>(lists);
-  for (size_t i = 0; i < n; ++i) {
-    int64_t v = 0;
-    switch (type) {
-      case GL_BYTE: v = reinterpret_cast<const int8_t*>(at)[i]; break;
-      case GL_UNSIGNED_BYTE: v = at[i]; break;
-      case GL_SHORT: {
-        int16_t s;
-        memcpy(&s, at + i * 2, 2);
-        v = s;
-        break;
-      }
-      case GL_UNSIGNED_SHORT: {
-        uint16_t s;
-        memcpy(&s, at + i * 2, 2);
-        v = s;
-        break;
-      }
-      case GL_INT: {
-        int32_t s;
-        memcpy(&s, at + i * 4, 4);
-        v = s;
-        break;
-      }
-      case GL_UNSIGNED_INT: {
-        uint32_t s;
-        memcpy(&s, at + i * 4, 4);
-        v = s;
-        break;
-      }
-      case GL_FLOAT: {
-        float s;
-        memcpy(&s, at + i * 4, 4);
-        v = s > -2e9f && s < 4e9f ? static_cast<int64_t>(s) : 0;
-        break;
-      }
-      case GL_2_BYTES: v = at[i * 2] << 8 | at[i * 2 + 1]; break;
-      case GL_3_BYTES: v = at[i * 3] << 16 | at[i * 3 + 1] << 8 | at[i * 3 + 2]; break;
-      case GL_4_BYTES:
-        v = static_cast<int64_t>(at[i * 4]) << 24 | at[i * 4 + 1] << 16 | at[i * 4 + 2] << 8 | at[i * 4 + 3];
-        break;
-      default: return false;
-    }
-    to[i] = static_cast<uint32_t>(v + base);
-  }
-  return true;
-}
-
 bool gives_vertex(const char* name) {
   if (!strncmp(name, "glEvalCoord", 11) || !strncmp(name, "glEvalPoint", 11)) {
     const bool surface = strchr(name, '2') != nullptr;  // GL_MAP2_VERTEX_3 and 4, GL_MAP1_VERTEX_3 and 4

@@ -75,8 +75,6 @@ class Lists {
   List* open_ = nullptr;
 };
 
-// The numbers of n lists in one of the types of glCallLists; false: there is no such type.
-bool list_numbers(uint32_t type, const void* lists, size_t n, uint32_t base, uint32_t* to);
 // Whether a call between glBegin and glEnd gives a vertex.
 bool gives_vertex(const char* name);
 

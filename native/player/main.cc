@@ -15,9 +15,7 @@
 #include "../common/json.h"
 #include "attachments.h"
 #include "command_line.h"
-#include "measuring.h"
-#include "metrics/look.h"
-#include "metrics/session.h"
+#include "measures.h"
 #include "objects.h"
 #include "windows.h"
 
@@ -79,9 +77,9 @@ bool read_bits(const std::string& path, std::vector<uint8_t>& bits) {
 }
 
 // What the command line asks for.
-struct CommandLine : Asked {
-  bool probe = false, list = false;
-  std::string measure, measured, plan, query_path;
+struct CommandLine : Asked, Wanted {
+  bool probe = false;
+  std::string query_path;
 };
 
 bool take_states(CommandLine& w, char** values) {
@@ -182,18 +180,6 @@ std::string complete(CommandLine& w) {
   return "";
 }
 
-// The session that measures, where something is to be measured; `why`: what is wrong with the request.
-std::unique_ptr<metrics::Session> session_of(CommandLine& w, std::string& why) {
-  Options& o = w.options;
-  if (!w.list && w.plan.empty() && w.measure.empty()) return nullptr;
-  metrics::Request request;
-  const std::string& file = w.plan.empty() ? w.measure : w.plan;
-  if (!file.empty() && !request.read(file, why)) return nullptr;
-  const auto mode = w.list ? metrics::LIST : w.plan.empty() ? metrics::MEASURE : metrics::PLAN;
-  if (mode == metrics::MEASURE) o.loops = std::max<uint64_t>(o.loops, request.passes.size());
-  return std::make_unique<metrics::Session>(std::move(request), mode, w.measured, stdout, o.first_frame, o.end_frame);
-}
-
 // Recordings of Vulkan have a player of their own beside this one, which is given the same command line. Programs that
 // draw with Vulkan may ask OpenGL for what it has, and draw nothing with it.
 void hand_over_vulkan(const Trace& trace, char** arguments) {
@@ -222,13 +208,7 @@ int play(CommandLine& w, char** argv) {
     if (by) throw Error(DT_E_ARGUMENT, "calls of this recording draw when they are made: A@B is for Vulkan");
   find_openvg(*trace, argv);  // before anything asks what can be measured
   std::string why;
-  auto session = session_of(w, why);
-  metrics::Look* look = nullptr;
-  if (!session && o.look) {
-    auto made = metrics::make_look();
-    look = made.get();
-    session = std::make_unique<metrics::Session>(std::move(made));
-  }
+  const auto measuring = measures(w, o, why);
   if (!why.empty()) return usage(why);
   if (o.frame_end.empty()) o.frame_end = annotated(*trace, "command", "frame_end");  // `record --frame-end`
   trace->set_frame_end(o.frame_end.empty() ? "auto" : o.frame_end);
@@ -236,9 +216,7 @@ int play(CommandLine& w, char** argv) {
   int code = 3;
   {
     Player player(*trace, o);
-    player.look = look;
-    std::optional<Measuring> measuring;
-    if (session) measuring.emplace(player, *session);
+    const auto observer = measuring ? measuring->watch(player) : nullptr;
     code = player.run();
   }
   fflush(nullptr);

@@ -4,7 +4,8 @@
 #include <cstring>
 #include <utility>
 
-#include "windows.h"
+#include "measures.h"
+#include "metrics/look.h"
 #include "gl_enums.h"
 
 namespace dt::play {
@@ -176,6 +177,47 @@ void Measuring::list_made(const List& list, Watched& call) {
   call.refuse(list.cannot);
   session_.within(call, &call);
   driver::glCallList(player_.name(LIST, list.name));
+}
+
+namespace {
+
+class Measured : public Measures {
+ public:
+  Measured(std::unique_ptr<metrics::Session> session, metrics::Look* look)
+      : session_(std::move(session)), look_(look) {}
+  std::unique_ptr<Observer> watch(Player& player) override {
+    player.look = look_;
+    return std::make_unique<Measuring>(player, *session_);
+  }
+
+ private:
+  std::unique_ptr<metrics::Session> session_;
+  metrics::Look* look_;  // the session's; nullptr: nobody asks about pixels and vertices
+};
+
+}  // namespace
+
+std::unique_ptr<Measures> measures(const Wanted& w, Options& o, std::string& why) {
+  if (!w.list && w.plan.empty() && w.measure.empty()) {
+    if (!o.look) return nullptr;
+    auto look = metrics::make_look();
+    auto* told = look.get();
+    return std::make_unique<Measured>(std::make_unique<metrics::Session>(std::move(look)), told);
+  }
+  metrics::Request request;
+  const std::string& file = w.plan.empty() ? w.measure : w.plan;
+  if (!file.empty() && !request.read(file, why)) return nullptr;
+  const auto mode = w.list ? metrics::LIST : w.plan.empty() ? metrics::MEASURE : metrics::PLAN;
+  if (mode == metrics::MEASURE) o.loops = std::max<uint64_t>(o.loops, request.passes.size());
+  auto session =
+      std::make_unique<metrics::Session>(std::move(request), mode, w.measured, stdout, o.first_frame, o.end_frame);
+  return std::make_unique<Measured>(std::move(session), nullptr);
+}
+
+void list_metrics_of(const void* context, const char* version, FILE* to) {
+  metrics::set_current_context(context);
+  metrics::list_backends(to, version);
+  metrics::set_current_context(nullptr);
 }
 
 }  // namespace dt::play

@@ -1,7 +1,6 @@
 // Shows the session that measures what is played: draws that it may repeat, calls between glBegin and glEnd, display
 // lists call by call.
 #pragma once
-#include <optional>
 #include <unordered_map>
 #include <vector>
 

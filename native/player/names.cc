@@ -6,6 +6,7 @@
 
 #include "play.h"
 #include "windows.h"
+#include "gl_enums.h"
 
 namespace dt::play {
 
@@ -133,6 +134,55 @@ void Player::made_range(int c, uint32_t recorded, uint32_t now, int64_t count) {
   if (!recorded || !now) return;
   for (int64_t i = 0; i < count && i < 1 << 20; ++i)
     names_of(c).set(recorded + static_cast<uint32_t>(i), now + static_cast<uint32_t>(i));
+}
+
+bool list_numbers(uint32_t type, const void* lists, size_t n, uint32_t base, uint32_t* to) {
+  auto* at = static_cast<const uint8_t*>(lists);
+  for (size_t i = 0; i < n; ++i) {
+    int64_t v = 0;
+    switch (type) {
+      case GL_BYTE: v = reinterpret_cast<const int8_t*>(at)[i]; break;
+      case GL_UNSIGNED_BYTE: v = at[i]; break;
+      case GL_SHORT: {
+        int16_t s;
+        memcpy(&s, at + i * 2, 2);
+        v = s;
+        break;
+      }
+      case GL_UNSIGNED_SHORT: {
+        uint16_t s;
+        memcpy(&s, at + i * 2, 2);
+        v = s;
+        break;
+      }
+      case GL_INT: {
+        int32_t s;
+        memcpy(&s, at + i * 4, 4);
+        v = s;
+        break;
+      }
+      case GL_UNSIGNED_INT: {
+        uint32_t s;
+        memcpy(&s, at + i * 4, 4);
+        v = s;
+        break;
+      }
+      case GL_FLOAT: {
+        float s;
+        memcpy(&s, at + i * 4, 4);
+        v = s > -2e9f && s < 4e9f ? static_cast<int64_t>(s) : 0;
+        break;
+      }
+      case GL_2_BYTES: v = at[i * 2] << 8 | at[i * 2 + 1]; break;
+      case GL_3_BYTES: v = at[i * 3] << 16 | at[i * 3 + 1] << 8 | at[i * 3 + 2]; break;
+      case GL_4_BYTES:
+        v = static_cast<int64_t>(at[i * 4]) << 24 | at[i * 4 + 1] << 16 | at[i * 4 + 2] << 8 | at[i * 4 + 3];
+        break;
+      default: return false;
+    }
+    to[i] = static_cast<uint32_t>(v + base);
+  }
+  return true;
 }
 
 }  // namespace dt::play

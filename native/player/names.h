@@ -35,6 +35,9 @@ class Names {
   bool identity_ = true;
 };
 
+// The numbers of n display lists in one of the types of glCallLists; false: there is no such type.
+bool list_numbers(uint32_t type, const void* lists, size_t n, uint32_t base, uint32_t* to);
+
 struct Program {
   std::unordered_map<int32_t, int32_t> locations;  // only those that differ
   std::unordered_map<uint32_t, uint32_t> blocks[2];

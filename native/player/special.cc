@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "front.h"
-#include "lists.h"
 #include "egl_enums.h"
 #include "gl_enums.h"
 

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "metrics/session.h"
 #include "observer.h"
 #include "gl_enums.h"
 #include "glx_enums.h"

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "../common/json.h"
-#include "metrics/session.h"
+#include "measures.h"
 #include "observer.h"
 #include "gl_enums.h"
 #include "glx_enums.h"
@@ -151,13 +151,11 @@ void list_metrics(FILE* to) {
     hook::after_eglCreateContext(&tls, display, config, EGL_NO_CONTEXT, version, context);
     hook::after_eglMakeCurrent(&tls, display, surface, surface, context, EGL_TRUE);
     const unsigned char* text = driver::glGetString ? driver::glGetString(GL_VERSION) : nullptr;
-    metrics::set_current_context(context);
-    metrics::list_backends(to, text ? reinterpret_cast<const char*>(text) : "");
-    metrics::set_current_context(nullptr);
+    list_metrics_of(context, text ? reinterpret_cast<const char*>(text) : "", to);
     eglMakeCurrent(display, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
     hook::after_eglMakeCurrent(&tls, display, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT, EGL_TRUE);
   }
-  if (!done) metrics::list_backends(to, "");
+  if (!done) list_metrics_of(nullptr, "", to);
 }
 
 namespace {

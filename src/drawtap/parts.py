@@ -19,6 +19,7 @@ DRAINER = "drawtap-drain"
 CORE = "libdrawtap-core.so"
 READING = "libdrawtap-reading.so"  # what of the core reads: all that `make demo` makes of it
 PLAYER = "drawtap-play"
+PLAYER_ONLY = "drawtap-play-only"  # it measures nothing: all that `make demo` makes of the player
 PLAYER_VULKAN = "drawtap-play-vk"  # what the player hands recordings of Vulkan to
 PEERS = "libdrawtap-peers.so"
 SYSTEM = "libdrawtap-system.so"
@@ -65,11 +66,16 @@ def part(name: str, hint: str = "make build makes it; wheels contain it") -> Pat
 
 def core(hint: str = "make build makes it; wheels contain it") -> Path:
     """Return the path of the core, or of what reads in it where no more was built. Raises UnavailableError."""
-    if not any((folder / CORE).is_file() for folder in folders()):
-        for folder in folders():
-            if (folder / READING).is_file():
-                return (folder / READING).resolve()
-    return part(CORE, hint)
+    return part(READING if is_there(READING) and not is_there(CORE) else CORE, hint)
+
+
+def player(*, measures: bool = False) -> Path:
+    """Return the path of the player, or of one that only plays where no more was built and it need not measure.
+
+    Raises UnavailableError.
+    """
+    alone = not measures and is_there(PLAYER_ONLY) and not is_there(PLAYER)
+    return part(PLAYER_ONLY if alone else PLAYER, "make build makes it where the EGL headers are")
 
 
 def is_there(name: str) -> bool:

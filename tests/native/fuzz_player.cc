@@ -19,7 +19,6 @@
 
 #include "../../native/common/format.h"
 #include "../../native/player/attachments.h"
-#include "../../native/player/metrics/session.h"
 #include "player_module.h"
 
 #define XXH_INLINE_ALL
@@ -621,13 +620,6 @@ __eglMustCastToProperFunctionPointerType eglGetProcAddress(const char* name) {
 }
 
 // ---- running ------------------------------------------------------------------------------------
-
-// Nothing is measured: the player gets here only where it is asked to.
-namespace dt::play::metrics {
-void set_current_context(const void*) { abort(); }
-void list_backends(FILE*, const char*) { abort(); }
-void Session::within(Call&, Draw*) { abort(); }
-}  // namespace dt::play::metrics
 
 namespace {
 

@@ -39,7 +39,7 @@ PLAYER = (
         "depth_copy",
         "image",
         "layout",
-        "lists",
+        "measuring_none",
         "mirror",
         "names",
         "objects",

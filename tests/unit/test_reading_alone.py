@@ -1,4 +1,4 @@
-"""What `make demo` compiles of the core reads recordings, and names what it leaves out."""
+"""What `make demo` compiles of core and player reads and plays recordings, and names what it leaves out."""
 
 from __future__ import annotations
 
@@ -12,23 +12,28 @@ from pathlib import Path
 
 import pytest
 
-from drawtap.parts import CORE, DRAINER, PRELOAD, READING, SIGNATURES, TAP, part
+from drawtap import parts
+from drawtap.parts import CORE, DRAINER, PLAYER, PLAYER_ONLY, PRELOAD, READING, SIGNATURES, TAP, part
 from writer import small_trace
 
 BUILD = Path(__file__).parents[2] / "build/native"
+_SOFTWARE = {"EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1"}
 
 
-def test_it_reads_and_says_that_it_does_no_more(tmp_path: Path) -> None:
+def test_they_read_and_play_and_say_that_they_do_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if not (BUILD / "build.ninja").is_file():
         pytest.skip(f"{BUILD} is not configured: make build does it")
-    subprocess.run(["cmake", "--build", BUILD, "--target", "drawtap-reading"], check=True, capture_output=True)
+    subprocess.run(
+        ["cmake", "--build", BUILD, "--target", "drawtap-reading", PLAYER_ONLY], check=True, capture_output=True
+    )
     recording = tmp_path / "small.dtap"
     small_trace().write(recording)
     native = tmp_path / "native"
     native.mkdir()
-    for file in (BUILD / "native/core" / READING, part(SIGNATURES), part(DRAINER)):
+    alone = BUILD / "native/player" / PLAYER_ONLY
+    for file in (BUILD / "native/core" / READING, alone, part(SIGNATURES), part(DRAINER)):
         shutil.copy(file, native)
-    environment = {**os.environ, "DRAWTAP_NATIVE": str(native)}
+    environment = {**os.environ, **_SOFTWARE, "DRAWTAP_NATIVE": str(native)}
 
     def run(*words: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "drawtap", *words]
@@ -42,6 +47,19 @@ def test_it_reads_and_says_that_it_does_no_more(tmp_path: Path) -> None:
         assert answer.returncode == 3, answer.stdout
         assert "was built for reading alone" in answer.stderr and "hint: make build" in answer.stderr
         assert not target.exists()
+
+    answer = run("replay", str(recording))
+    assert (answer.returncode, "played   15 calls" in answer.stdout) == (0, True), (answer.stdout, answer.stderr)
+    answer = run("profile", str(recording), "--list")
+    assert answer.returncode == 3 and f"{PLAYER} is missing from" in answer.stderr, answer.stderr
+    assert "hint: make build" in answer.stderr
+    for asked in (["--metrics"], ["--serve", "--look", str(recording)]):
+        answer = subprocess.run([alone, *asked], capture_output=True, text=True, env=environment, timeout=120)
+        assert (answer.returncode, "was built for playing alone" in answer.stderr) == (3, True), answer.stderr
+    monkeypatch.setenv("DRAWTAP_NATIVE", str(native))
+    assert parts.player().name == PLAYER_ONLY
+    (native / PLAYER).touch()
+    assert parts.player().name == PLAYER
 
 
 # Verbs that lack a part in a tree where `make demo` has only compiled what records and reads.

@@ -14,9 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from drawtap import activity
+from drawtap import activity, parts
 from drawtap.errors import ChildError, InputError, UnavailableError, UsageError
-from drawtap.parts import PLAYER, PRELOAD, PRELOAD_VULKAN, TAP, TAP_VULKAN, part
+from drawtap.parts import PRELOAD, PRELOAD_VULKAN, TAP, TAP_VULKAN
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,12 @@ class Replay:
 
 # What LD_PRELOAD of a recorded program has of ours.
 _OURS = frozenset({"", TAP, PRELOAD, TAP_VULKAN, PRELOAD_VULKAN})
+_MEASURING = frozenset({"--measure", "--plan", "--metrics", "--look"})
 
 
-def program() -> Path:
-    """Return where the player is. Raises UnavailableError where it was not built."""
-    return part(PLAYER, "make build makes it where the EGL headers are")
+def program(arguments: Sequence[str] = ()) -> Path:
+    """Return where the player is that can do what `arguments` say. Raises UnavailableError where it was not built."""
+    return parts.player(measures=not _MEASURING.isdisjoint(arguments))
 
 
 def play(
@@ -79,7 +80,7 @@ def play(
     Raises UnavailableError where nothing here can play it, InputError for a broken trace, ChildError where the player
     ends before it has reported a result.
     """
-    command = [str(program()), *arguments, str(trace)]
+    command = [str(program(arguments)), *arguments, str(trace)]
     with activity.step(f"playing {trace.name}"):
         lines, code, complaint = _run(command, environment)
     if on_line is not None:
@@ -127,7 +128,7 @@ def offers(trace: Path | None, *, environment: Mapping[str, str] | None = None) 
     if trace is not None:
         play(trace, ["--metrics", "--frames", "0:1"], environment=environment, on_line=heard.append)
         return heard
-    lines, code, complaint = _run([str(program()), "--metrics"], environment)
+    lines, code, complaint = _run([str(program(["--metrics"])), "--metrics"], environment)
     if code:
         raise UnavailableError(
             complaint or "nothing here can be measured", hint="drawtap replay --engines lists what plays"

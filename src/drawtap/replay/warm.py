@@ -167,7 +167,7 @@ class Warm:
         self.position = -1
         with (Path(self._folder.name) / "complaints").open("w") as complaints:
             return subprocess.Popen(
-                [*polite, str(player.program()), *serving, *kept, *rule, str(self.trace)],
+                [*polite, str(player.program(serving)), *serving, *kept, *rule, str(self.trace)],
                 env=player.environment_with(self._environment),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
