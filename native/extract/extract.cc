@@ -6,15 +6,9 @@
 #include "../core/border.h"
 #include "../core/rows.h"
 #include "graph.h"
-#include "vulkan_past.h"
 
 struct dt_graph {
   dt::extract::Graph graph;
-};
-
-struct dt_past {
-  dt::extract::VulkanPast::Kept kept;
-  std::string whole;
 };
 
 namespace {
@@ -174,27 +168,5 @@ int dt_graph_size(dt_graph* graph, uint64_t numbers[3]) {
     numbers[2] = graph->graph.locations();
   });
 }
-
-int dt_past_make(const char* path, uint64_t cut, uint64_t end, dt_past** out) {
-  return guarded([&] {
-    need(path && out, "path");
-    *out = nullptr;
-    const dt::Trace trace(path);
-    dt::extract::VulkanPast past(trace, end);
-    *out = new dt_past{past.from(cut), past.whole_because()};
-  });
-}
-
-int dt_past_bits(dt_past* past, uint32_t which, const uint8_t** bits, uint64_t* bytes) {
-  return guarded([&] {
-    need(past && bits && bytes && which < 3, "past");
-    auto& set = which == 0 ? past->kept.calls : which == 1 ? past->kept.memory_writes : past->kept.device_writes;
-    *bits = set.data();
-    *bytes = set.size();
-  });
-}
-
-const char* dt_past_whole(dt_past* past) { return past->whole.c_str(); }
-void dt_past_close(dt_past* past) { delete past; }
 
 }  // extern "C"

@@ -59,15 +59,6 @@ DT_API int dt_graph_needs(dt_graph* graph, uint64_t seq, uint64_t* needed, uint6
 /* Edges, gatherings, locations. */
 DT_API int dt_graph_size(dt_graph* graph, uint64_t numbers[3]);
 
-/* Which calls of a recording of Vulkan a part of it needs (vulkan_past.h). */
-typedef struct dt_past dt_past;
-/* Walks the calls before `end`: those from `cut` on are kept, and what they need. */
-DT_API int dt_past_make(const char* path, uint64_t cut, uint64_t end, dt_past** out);
-/* One bit a call (0), a row of memory_writes (1), of device_writes (2); lives as long as the past. */
-DT_API int dt_past_bits(dt_past* past, uint32_t which, const uint8_t** bits, uint64_t* bytes);
-/* Why all calls are kept; "": they are not. Lives as long as the past. */
-DT_API const char* dt_past_whole(dt_past* past);
-DT_API void dt_past_close(dt_past* past);
 #ifdef __cplusplus
 }
 #endif

@@ -25,6 +25,7 @@ PEERS = "libdrawtap-peers.so"
 SYSTEM = "libdrawtap-system.so"
 STATE = "libdrawtap-state.so"
 EXTRACT = "libdrawtap-extract.so"
+PAST = "libdrawtap-past.so"  # which calls of Vulkan a cut needs
 OPENVG = "openvg/libOpenVG.so.1"
 RING = "drawtap-ring"
 PARTS = (
@@ -40,6 +41,7 @@ PARTS = (
     SYSTEM,
     STATE,
     EXTRACT,
+    PAST,
     RING,
 )
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from drawtap.parts import EXTRACT, part
+from drawtap.parts import PAST, part
 from drawtap.trace.core import Part
 from drawtap.trace.graph import packed
 from drawtap.trace.library import Library
@@ -76,4 +76,4 @@ def _library() -> Library:
         "dt_past_bits": (c_void_p, c_uint32, POINTER(POINTER(c_uint8)), POINTER(c_uint64)),
     }
     plain = {"dt_past_whole": (c_char_p, (c_void_p,)), "dt_past_close": (None, (c_void_p,))}
-    return Library(part(EXTRACT), "dt_graph", coded, plain)
+    return Library(part(PAST), "dt_past", coded, plain, streams=False)
