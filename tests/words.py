@@ -98,23 +98,11 @@ def of_page(path: Path) -> list[Fault]:
 
 
 def of_source(path: Path) -> list[Fault]:
-    """Return the faults in the docstrings of a module's public names."""
+    """Return the faults in the docstrings of a module, private ones included."""
     place = str(path.relative_to(ROOT))
-    found: list[Fault] = []
-
-    def visit(node: ast.AST) -> None:
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                if child.name.startswith("_"):
-                    continue
-                found.extend(_of_docstring(place, child))
-                if isinstance(child, ast.ClassDef):
-                    visit(child)
-
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    found.extend(_of_docstring(place, tree))
-    visit(tree)
-    return found
+    documented = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return [fault for node in nodes if isinstance(node, documented) for fault in _of_docstring(place, node)]
 
 
 def _of_docstring(

@@ -60,3 +60,10 @@ def test_a_hard_message_is_found(tmp_path, monkeypatch, name, source):
     monkeypatch.setattr(words, "ROOT", tmp_path)
     (tmp_path / name).write_text(source)
     assert [(f.line, f.why) for f in words.of_messages(tmp_path / name)] == [(3, "who says, who asks?")]
+
+
+@pytest.mark.parametrize("name", ["shown", "_hidden"])
+def test_a_hard_docstring_is_found(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(words, "ROOT", tmp_path)
+    (tmp_path / "a.py").write_text(f'def {name}():\n    """Return what the driver is asked for."""\n')
+    assert [f.why for f in words.of_source(tmp_path / "a.py")] == ["who says, who asks?"]

@@ -63,7 +63,7 @@ def _last(trace: Trace, rows: Sequence[Row]) -> Iterator[Row]:
 
 
 class _Contents:
-    """What stands in buffers, as far as that is known, while changes are gone through in order."""
+    """The known contents of buffers, while changes are gone through in order."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace

@@ -390,7 +390,7 @@ class Reducer:
         return [unit for unit in units if self.keep[list(unit)].any()]
 
     def _round(self, pool: Executor, left: Sequence[Sequence[int]], size: int) -> list[Sequence[int]]:
-        """Try to leave out each group of so many units, and return the units that still stand."""
+        """Try to leave out each group of `size` units, and return the units that still stand."""
         groups = list(_chunks(left, size))
         at = 0
         while at < len(groups):
@@ -398,7 +398,7 @@ class Reducer:
         return self._standing(left)
 
     def _settled(self, pool: Executor, left: Sequence[Sequence[int]]) -> bool:
-        """Go round the units until one can go (False), or none of them can (True). What is known is not tried."""
+        """Go round the units until one can go (False), or none of them can (True). No known answer is tried."""
         units = list(_chunks(left, 1))
         at, before = 0, int(self.keep.sum())
         while at < len(units):

@@ -305,7 +305,7 @@ def _any(trace: Trace, run: int, per: str, name: str) -> bool:
 
 @dataclass(frozen=True)
 class _Known:
-    """What frames do and the times that were measured beside, by frame and name, and units by name."""
+    """The work of frames and the times measured beside, by frame and name, and units by name."""
 
     work: Mapping[int, Mapping[str, float]]
     beside: Mapping[int, Mapping[str, float]]
@@ -315,7 +315,7 @@ class _Known:
 def _work(trace: Trace, run: int | None) -> _Known:
     """Return what is known of each frame: what a run of drawtap profile measured, and what the calls say.
 
-    For None each metric is told by the last run that has it.
+    None takes each metric from the last run that has it.
     """
     work: dict[int, dict[str, float]] = {}
     beside: dict[int, dict[str, float]] = {}

@@ -78,7 +78,7 @@ def _textures(request: Request) -> _Textures:
 
 
 class _Frames:
-    """What each frame has of each count: whole numbers whose mean is what is asked for."""
+    """The share of each frame in each count: whole numbers whose mean is the wanted one."""
 
     def __init__(self, asked: Mapping[str, float]) -> None:
         self._asked = asked

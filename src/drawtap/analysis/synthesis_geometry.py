@@ -63,7 +63,7 @@ def rectangle(area: float, width: int, height: int) -> tuple[int, int]:
 
 
 def _alone(area: float, width: int, height: int) -> tuple[Points, int]:
-    """Return one triangle that covers about so many pixels, and how many it does."""
+    """Return one triangle that covers about `area` pixels, and how many it does."""
     if area > width * height / 2:
         w = min(max(round(area / height), 1), width)
         return np.array([[-2.0 * w, height / 2], [w, -height], [w, 2 * height]]), w * height

@@ -93,7 +93,7 @@ class Receiver:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Hang up: recorders that still send are told, and go on without."""
+        """Hang up: recorders that still send notice, and go on without."""
         with self._lock:
             self._stopping = True
             lines = list(self._lines)

@@ -129,7 +129,7 @@ def _check(threshold: float | None, base: str | None, *, speed: bool) -> None:
 def _fitting(
     store: Store, traces: Sequence[str], budget: tuple[str, int], sides: Sequence[str], pairs: int
 ) -> tuple[list[str], list[str]]:
-    """Return the recordings that fit into a time with so many players at once, and those that do not."""
+    """Return the recordings that fit into a time with that number of players at once, and the others."""
     from drawtap.corpus import verdicts
     from drawtap.corpus.search import Corpus
 

@@ -154,7 +154,7 @@ def _places(boundaries: Sequence[str], own: Sequence[Range], *, vulkan: bool) ->
 
 
 def _check(boundaries: Sequence[str], *, restart: bool, isolate: bool, vulkan: bool) -> None:
-    """Raise UnavailableError for what cannot be asked of a recording of Vulkan."""
+    """Raise UnavailableError for options that recordings of Vulkan do not have."""
     if not vulkan:
         return
     if "group" in boundaries:

@@ -339,7 +339,7 @@ def _measured(trace: Trace, frames: Sequence[FrameRow]) -> list[Plot]:
 
 
 def _comparable(members: Sequence[Series]) -> list[list[Series]]:
-    """Return what goes into one plot each: as many lines as can be told apart, none of them pressed flat by another."""
+    """Return what goes into one plot each: as many lines as a reader can tell apart, none pressed flat by another."""
     found: list[tuple[float, float, list[Series]]] = []
     for one in members:
         values = sorted(one.values.values())
@@ -378,7 +378,7 @@ def _statistics(trace: Trace) -> list[StatRow]:
 
 
 class _Measured:
-    """What frames and draws do, as far as it was measured: tables, sizes of triangles, a map of draws, overdraw."""
+    """The measured work of frames and draws: tables, sizes of triangles, a map of draws, overdraw."""
 
     def __init__(self, trace: Trace, shown: _Pictures, wanted: ReportOptions) -> None:
         from drawtap.metrics import tables
@@ -459,7 +459,7 @@ def _heat(trace: Trace) -> Heat | None:
 
 
 class _Pictures:
-    """What frames look like: small for the strip, larger for the frames in detail."""
+    """Pictures of frames: small for the strip, larger for the frames in detail."""
 
     def __init__(self, trace: Trace, frames: Sequence[FrameRow], wanted: ReportOptions) -> None:
         from drawtap.analysis import pictures

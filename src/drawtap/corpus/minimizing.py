@@ -102,7 +102,7 @@ def _verdict(tables: Corpus, trace: str, new: Engine) -> Mapping[str, Any]:
 
 @dataclass(frozen=True)
 class _Wish:
-    """What has to stay: the name of the oracle, the engine to play on, the frame or the calls that matter."""
+    """Properties that have to stay: the name of the oracle, the engine, the frame or the calls that matter."""
 
     oracle: str
     on: str

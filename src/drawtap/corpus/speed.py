@@ -191,7 +191,7 @@ class Judge:
         return [case for i, case in enumerate(waiting) if min(found.slower[i], found.faster[i]) <= _SUSPECT]
 
     def _fill(self, cases: Sequence[_Case], pairs: int, measure: Measure | None = None) -> None:
-        """Measure until each case has so many pairs; the cases take turns, in a new order each round."""
+        """Measure until each case has `pairs` pairs; the cases take turns, in a new order each round."""
         measure = measure or self._measure
         orders = {}
         for case in cases:

@@ -152,7 +152,7 @@ def _sources_text(projects: Sequence[Project]) -> str:
 
 @dataclass(frozen=True)
 class _Asked:
-    """What the hooks of a module want to know that somebody has to keep track of."""
+    """Facts that the hooks of a module want to know, and that somebody has to keep track of."""
 
     contexts: bool
     calls: bool

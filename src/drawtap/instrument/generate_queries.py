@@ -92,7 +92,7 @@ def _members(api: Api, way: str) -> list[str]:
 
 
 class _Kinds:
-    """What kind of value each answer is."""
+    """The kind of value of each answer."""
 
     def __init__(self, api: Api, classes: tuple[str, ...], groups: list[str]) -> None:
         self._api = api

@@ -233,7 +233,7 @@ def _single(value: float, kind: str) -> float:
 
 
 def _value_groups(functions: Sequence[Function]) -> dict[tuple[str, str], str]:
-    """Enum groups of variables: that of the first parameter which is stored there as it is."""
+    """Enum groups of variables: each has the group of the first parameter which is stored there as it is."""
     found: dict[tuple[str, str], str] = dict(gl_effects.GROUPS)
     for f in functions:
         if f.api.name not in MODELLED:

@@ -168,7 +168,7 @@ class _Lines:
                 self._plain.setdefault(line, at)
 
     def mark(self, code: str, near: int) -> str:
-        """Return `code` with #line directives; `near` is where it is said to stand if nothing else is known."""
+        """Return `code` with #line directives; `near` is its line if nothing else is known."""
         if not code.strip():
             return ""
         out: list[str] = []

@@ -206,7 +206,7 @@ def _groups(functions_: Iterable[Function]) -> Iterator[str]:
 def _split(text: str) -> tuple[list[str], list[str]]:
     """Separate what must stand outside of a namespace (inclusions, with the conditions around them) from the rest.
 
-    Both keep the numbers of their lines: an empty line stays where one was taken out, which is told its number.
+    Both keep the numbers of their lines: an empty line stays where a line was taken out, and that line gets its number.
     """
     outside: list[str] = []
     inside: list[str] = []

@@ -173,7 +173,7 @@ def _reader() -> Callable[..., int]:
 
 
 class _Seen:
-    """The frames of a surface that were read so far. What was handed out of them never changes.
+    """The frames of a surface that were read so far. Rows that were handed out never change.
 
     New frames come behind, and where there is no more room the rest moves to new rows.
     """

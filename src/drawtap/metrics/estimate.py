@@ -147,7 +147,7 @@ class _Texts:
                     self._patches[program, shader.seq] = int(vertices[1]) if vertices else None
 
     def operations(self, program: int, stage: str, seq: int) -> int | None:
-        """Return those of the newest source that was given before a call, None where there is none."""
+        """Return the operations of the newest source given before a call, None where there is no source."""
         seqs, counts = self._known.get((program, stage), ([], []))
         at = bisect_right(seqs, seq)
         return counts[at - 1] if at else None

@@ -101,7 +101,7 @@ class _Runs:
     findings: dict[tuple[str, str], player.Finding] = field(default_factory=dict)
 
     def play(self, passes: Sequence[Pass], number: int, repetition: int) -> None:
-        """Play once: one pass, or several over the same frames. `number` is that of the first."""
+        """Play once: one pass, or several over the same frames. `number` counts from the first pass."""
         metrics = {m.id: m for one in passes for m in one.metrics}
         rows = self.folder / f"rows-{number}-{repetition}.csv"
         request = self.folder / "request"
@@ -365,7 +365,7 @@ def _load(connection: duckdb.DuckDBPyConnection, runs: _Runs, plan: Plan, wanted
 
 
 def _estimate(trace: Trace, connection: duckdb.DuckDBPyConnection) -> None:
-    """Add what the shaders of draws are asked for, where their fragments were counted."""
+    """Add the operations of the shaders of draws, where their fragments were counted."""
     asked = [estimate.FRAGMENTS, estimate.VERTICES, *estimate.RUNS.values()]
     known: dict[str, dict[int, float | None]] = {metric: {} for metric in asked}
     for metric, seq, value in connection.execute(

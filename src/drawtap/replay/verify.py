@@ -137,10 +137,10 @@ def _compare(trace: Trace, seq: int, told: Mapping[str, str], found: Verified) -
 
 
 def _told_otherwise(path: str, ours: str, driver: str, computed: Mapping[str, str]) -> bool:
-    """Whether drivers may tell what they make of a value, as the specification lets them.
+    """Return True where the specification lets drivers answer with their own form of a value.
 
     Levels of a texture of fixed size are clamped to those that it has; an image unit with a texture of one layer
-    binds all of it, whatever was asked for.
+    binds all of it, whatever the program wants.
     """
     stem, _, name = path.rpartition(".")
     if name in ("GL_TEXTURE_BASE_LEVEL", "GL_TEXTURE_MAX_LEVEL"):

@@ -373,7 +373,7 @@ class _Build:
         )
 
     def _default(self, command: Command, param: Param, other: Param | None) -> Data | None:
-        """What `len` says here, or at the command that this one is an alias of."""
+        """Return the meaning of `len` here, or at the command that this one is an alias of."""
         if not param.is_pointer:
             return None
         rule = param.data or default_rule(command, param)

@@ -123,7 +123,7 @@ def signature_text(commands: Iterable[Command], apis: Sequence[Api], ids: Mappin
 
 
 class _Groups:
-    """Names that enum groups have in the text: two APIs' groups of one name are told apart."""
+    """Names that enum groups have in the text: two APIs' groups of one name differ."""
 
     def __init__(self, apis: Sequence[Api]) -> None:
         self._apis = apis

@@ -40,7 +40,7 @@ _LEAST_PAIRS: Final = 8
 
 @dataclass(frozen=True)
 class _Machine:
-    """What the host's trace calls a virtual machine; all None: it knows none."""
+    """The names of a virtual machine in the host's trace; all None: it knows none."""
 
     vm: str | None = None
     vgpu: int | None = None

@@ -133,7 +133,7 @@ class _Allowed:
         return memory is None or sum(self.rules.memory_mb.get(n, 0.0) for n in names) <= memory
 
     def moves(self, before: Mapping[str, str], after: Mapping[str, str]) -> bool:
-        """Tell whether these machines may be moved, and so many."""
+        """Tell whether these machines, and this number of them, may be moved."""
         moved = {n for n in before if before[n] != after[n]}
         return not moved & self.rules.pinned and len(moved) <= self.rules.max_moves
 
@@ -197,8 +197,8 @@ def _steps(
 ) -> list[Move]:
     """Order the moves so that each step saves the most that is left, and breaks no constraint on the way.
 
-    A step is one machine, or two that change places, or all that is left where only that keeps the constraints. What
-    does not save enough is left out.
+    A step is one machine, or two that change places, or all that is left where only that keeps the constraints. A
+    step that does not save enough is left out.
     """
     here = dict(start)
     open_ = sorted(n for n in start if start[n] != end[n])

@@ -11,7 +11,7 @@ declared = Declared()
 
 
 class _Recorded(TypedDict):
-    """What the records of the recorder begin with."""
+    """The columns that the records of the recorder begin with."""
 
     seq: Annotated[U64, "the call that it belongs to"]
     thread: Annotated[U16, "the thread, as in `threads`"]

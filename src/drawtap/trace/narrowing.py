@@ -303,7 +303,7 @@ class Scope:
             _limit(use, "seq", value - (kind == "COMPARE_GREATERTHANOREQUALTO"), None)
 
     def _path_pattern(self, node: Node, use: Use, *, alone: bool) -> str | None:
-        """What `dt_state_table` is asked for so that no path that a condition allows is missing."""
+        """Return the pattern for `dt_state_table` that misses no path allowed by a condition."""
         name, parts = str(node.get("function_name")), arguments(node)
         if len(parts) < 2 or _column(parts[0], use, alone=alone) != "path":
             return None

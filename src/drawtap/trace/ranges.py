@@ -157,7 +157,7 @@ def _within(wanted: range, count: int, what: str) -> range:
 
 
 class _Counts(dict[bool, int]):
-    """How many calls (False) and frames (True) there are, looked up when somebody counts from the end."""
+    """The numbers of calls (False) and frames (True), looked up when somebody counts from the end."""
 
     def __init__(self, trace: Trace) -> None:
         super().__init__()

@@ -270,7 +270,7 @@ class RecordingDatabase(Database):
 
     @functools.cached_property
     def _fresh_streams(self) -> bool:
-        """Whether DuckDB asks for a stream again where a query reads a table twice."""
+        """Return True where DuckDB takes a stream again for a query that reads a table twice."""
         return int(duckdb.__version__.split(".")[0]) >= 2
 
     # ---- a parsed query ----------------------------------------------------------------------------------
@@ -320,7 +320,7 @@ class RecordingDatabase(Database):
         rename(use.node, name)
 
     def _event_view(self, cursor: duckdb.DuckDBPyConnection, of: RecordingDatabase, use: Use, name: str) -> str:
-        """Make the view `trace` over a table of calls, with what is asked of state and sensors; return its name."""
+        """Make the view `trace` over a table of calls, with wanted columns of state and sensors; return its name."""
         readings = states = contexts = None
         if "sensors" in use.columns and (chosen := of._sensors(use)) is not None:
             readings = (f"sensors {self._number}", chosen[1])

@@ -245,7 +245,7 @@ def _question(view: str | Computed) -> str:
 
 
 class _Names:
-    """What the reader of a query asks about names: a function need not have been called to be a table."""
+    """Names for the reader of a query: a function need not have been called to be a table."""
 
     def __init__(self, database: Names, views: Mapping[str, str | Computed]) -> None:
         self._database = database

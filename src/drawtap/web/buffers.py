@@ -112,7 +112,7 @@ class Buffers:
         return out.getvalue().encode()
 
     def _held(self, seq: int, group: int, name: int, before: int | None = None) -> tuple[HeldBuffer, bytes | None]:
-        """Return what the buffer holds after a call, and what it held after another one: the earlier is asked first."""
+        """Return what the buffer holds after a call, and what it held after another one: the earlier comes first."""
         keys = [(at, group, name) for at in sorted({seq, seq if before is None else before})]
 
         def question(player: Warm) -> None:

@@ -151,7 +151,7 @@ def _differing(pixels: npt.NDArray[Any], base: npt.NDArray[Any]) -> tuple[int, i
 
 
 def _pictures(player: Warm, calls: Sequence[int]) -> dict[int, tuple[dict[str, bytes], str]]:
-    """Return the attachments as PNG after those of the calls that a player comes by."""
+    """Return the attachments as PNG after those calls that a player comes by."""
     return {one: _picture(player, Place(one)) for one in calls if one > player.position}
 
 

@@ -591,7 +591,7 @@ class Recording:
     def _draws_in(self, seq: int) -> list[int]:
         """Return the draws and clears of the frame that a call is in, in order.
 
-        Of Vulkan none: a player keeps the pictures of all draws that were submitted at once.
+        Vulkan has none: a player keeps the pictures of all draws that were submitted at once.
         """
         if apis.is_vulkan(self.trace):
             return []

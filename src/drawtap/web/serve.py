@@ -105,7 +105,7 @@ class Serving:
             )
 
             class Server(uvicorn.Server):
-                """Answers what is asked at the end quickly, or not at all: nobody waits for it any more."""
+                """Answers late questions quickly, or not at all: nobody waits for them any more."""
 
                 async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
                     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)

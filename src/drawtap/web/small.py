@@ -141,7 +141,7 @@ class Small:
 
 
 def _suffix(path: str) -> str:
-    """Return the suffix of a part (`analysis.held.Part`) whose path is that of an image in `state`."""
+    """Return the suffix of a part (`analysis.held.Part`) whose path belongs to an image in `state`."""
     found = _LEVEL.search(path)
     if found is None:
         return ""

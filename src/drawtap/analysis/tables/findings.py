@@ -21,7 +21,7 @@ _FRAMES = "SELECT seq, frame FROM calls"  # rows that name a call alone get its 
 
 
 class _FindingRows:
-    """The rows, in the database of the snapshot that they were asked of."""
+    """The rows, in the database of the snapshot that gave them."""
 
     def __init__(self, trace: Trace) -> None:
         able = Requirements(trace)

@@ -20,7 +20,7 @@ _GPU_READS = ("gpu_reads", "draw", "dispatch", "flush", "finish", "sync", "frame
 
 @cache
 def _declared(folder: str, names: tuple[str, ...] = HEADERS) -> dict[tuple[str, str], str]:
-    """Which hooks the headers declare: (when, command) -> parameter text."""
+    """Hooks that the headers declare: (when, command) -> parameter text."""
     paths = [path for name in names if (path := Path(folder) / name).exists()]
     text = re.sub(r"//[^\n]*", "", "\n".join(path.read_text() for path in paths))
     return {(m[1], m[2]): " ".join(m[3].split()) for m in _DECLARATION.finditer(text)}

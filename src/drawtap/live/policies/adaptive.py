@@ -290,7 +290,7 @@ def _below(programs: Sequence[Program], program: Program) -> list[Program]:
 
 
 def _carried(others: Sequence[Program], limits: Mapping[int, float]) -> dict[int, float]:
-    """Return the limits of those that still draw; who comes anew gets no more than those of its class or above."""
+    """Return the limits of those that still draw; a new program gets no more than the others of its class or above."""
     kept = {p.id: limits[p.id] for p in others if p.id in limits}
     for p in others:
         peers = [kept[q.id] for q in others if q.id in limits and q.importance.rank <= p.importance.rank]

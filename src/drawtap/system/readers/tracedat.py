@@ -54,7 +54,7 @@ class Formats:
 
 @dataclass
 class _Contents(Formats):
-    """What the file says, gathered section by section."""
+    """The contents of the file, gathered section by section."""
 
     processes: dict[int, int] = field(default_factory=dict)
     streams: list[_Stream] = field(default_factory=list)
