@@ -389,6 +389,7 @@ def _fuzz_import(folder: Path) -> Path:
     return sanitized.build(folder / "fuzz_import", sources, libraries=libraries, own=own, includes=rooms)
 
 
+@pytest.mark.exhaustive  # the sanitizers take the compiler longer than the damage takes
 def test_no_damage_gets_further_than_an_error(fuzz_import, tmp_path):
     whole = [str(frame(version).write(tmp_path / f"{version}.trace")) for version in (0, 2, 3, 6)]
     p = frame(6)

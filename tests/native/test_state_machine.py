@@ -14,7 +14,7 @@ import pytest
 
 import sanitized
 from drawtap.instrument import generate_state
-from shared import once
+from shared import once, steps
 from state_traces import Hostile, Recording, names
 from vulkan_scene import CB, DEVICE, POOL, QUEUE, SECONDARY, VulkanScene
 from writer import NULL, Data, blob, f32, strings, text
@@ -196,7 +196,9 @@ def test_refused_calls_touch_nothing(tool: Path, tmp_path: Path) -> None:
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("seeds", [range(6), range(6, 12)], ids=str)
 def test_hostile_recordings(tool: Path, tmp_path: Path, seeds: range) -> None:
-    paths = [Hostile(seed, "gl" if seed % 6 else "vg").trace(tmp_path / f"{seed}.dtap", 4000) for seed in seeds]
+    paths = [
+        Hostile(seed, "gl" if seed % 6 else "vg").trace(tmp_path / f"{seed}.dtap", steps(1500, 4000)) for seed in seeds
+    ]
     said = run(tool, "fuzz", *paths).splitlines()
     assert len(said) == len(paths)
     assert not any(line.startswith("refused") for line in said)

@@ -163,7 +163,7 @@ def test_damaged_events(fuzz_system: Path, tmp_path: Path, kind: str, monkeypatc
     assert whole["opened"] == 1
     assert whole["rows"] > 0
     for mode, runs in (("truncate", 150), ("flip", 120), ("words", 80)):
-        runs = steps(runs // 5, runs)
+        runs = steps(runs // 10, runs)
         seen = run(fuzz_system, made, mode, _step(made[2], runs))
         assert seen["runs"] >= min(runs, steps(8, 40))
         assert seen["opened"] > 0
