@@ -47,6 +47,10 @@ FLAGS = (
     # Uses of what a block left behind cost a fifth: make test looks for them in what reads files (SHARED) alone.
     *(() if WHOLE else ("-fno-sanitize-address-use-after-scope",)),
 )
+# Programs that read damaged files may hold so much at once: the sanitizer reserves much address space. What make test
+# frees is kept from being used again for less long, so that a small program meets fewer new pages.
+OPTIONS = "hard_rss_limit_mb=1024:allocator_may_return_null=1:detect_leaks=1"
+OPTIONS += "" if WHOLE else ":quarantine_size_mb=16"
 SCOPES = "-fsanitize-address-use-after-scope"
 # Sources in these folders include by relative path alone. They are compiled alike for all programs.
 ALIKE = ("common", "core", "drain", "edit", "export", "system")

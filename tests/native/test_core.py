@@ -65,8 +65,7 @@ def tiny(*, codec: int = writer.STORE) -> Writer:
 
 
 def run(program: Path, mode: str, path: Path, step: int = 1) -> dict[str, int]:
-    # ASan reserves much address space, so memory is limited by what it may hold at once.
-    environment = os.environ | {"ASAN_OPTIONS": "hard_rss_limit_mb=1024:allocator_may_return_null=1:detect_leaks=1"}
+    environment = os.environ | {"ASAN_OPTIONS": sanitized.OPTIONS}
     done = subprocess.run(
         [str(program), mode, str(path), str(step)],
         env=environment,

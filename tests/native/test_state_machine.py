@@ -48,7 +48,7 @@ def _built(folder: Path) -> Path:
 
 
 def run(tool: Path, mode: str, *paths: Path) -> str:
-    environment = os.environ | {"ASAN_OPTIONS": "hard_rss_limit_mb=2048:allocator_may_return_null=1:detect_leaks=1"}
+    environment = os.environ | {"ASAN_OPTIONS": f"{sanitized.OPTIONS}:hard_rss_limit_mb=2048"}
     done = subprocess.run(
         [str(tool), mode, *map(str, paths)], env=environment, capture_output=True, text=True, timeout=400, check=False
     )

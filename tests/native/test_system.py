@@ -143,7 +143,7 @@ def prepare(kind: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[s
 
 
 def run(program: Path, made: tuple[str, Path, Path], mode: str, step: int) -> dict[str, int]:
-    environment = os.environ | {"ASAN_OPTIONS": "hard_rss_limit_mb=1024:allocator_may_return_null=1:detect_leaks=1"}
+    environment = os.environ | {"ASAN_OPTIONS": sanitized.OPTIONS}
     command = [str(program), *map(str, made), mode, str(step)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr[-3000:] + done.stdout[-500:]
