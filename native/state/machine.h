@@ -369,7 +369,7 @@ class Machine {
   std::unordered_map<uint32_t, std::unique_ptr<Share>> shares;
 
  private:
-  friend void natives_call(Machine&, const Function&, const FunctionColumns&, uint32_t);
+  friend void natives_call(Machine&, const Function&, uint32_t, const FunctionColumns&, uint32_t);
   Node* add(const ClassInfo& cls, Node* parent, unsigned collection, uint64_t key, bool old = false);
   void place(Node* node);
   void apply(play::Decoded* chunk, uint32_t record);

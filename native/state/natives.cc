@@ -10,10 +10,6 @@
 namespace dt::state {
 namespace {
 
-bool starts(const std::string& text, const char* with) { return text.rfind(with, 0) == 0; }
-
-bool has(const std::string& text, const char* what) { return text.find(what) != std::string::npos; }
-
 // Whether a field is a handle of the window system's side, and not a pointer to something.
 bool is_handle(const Field& f) {
   if (f.has_data() || f.slot < 0) return false;
@@ -32,29 +28,29 @@ namespace {
 // What surfaces, contexts and displays are made with and set to: state that no call reads.
 class Describe {
  public:
-  Describe(Machine& m, const Function& f, const FunctionColumns& c, uint32_t row) : m_(m), f_(f), c_(c), row_(row) {}
+  Describe(Machine& m, const Function& f, uint32_t does, const FunctionColumns& c, uint32_t row)
+      : m_(m), f_(f), does_(does), c_(c), row_(row) {}
   void run() {
-    const std::string& name = f_.name;
-    if (!starts(name, "egl") && !starts(name, "glX")) return;
-    bool egl = starts(name, "egl");
+    const bool egl = f_.api == "egl";
+    if (!egl && f_.api != "glx") return;
     uint64_t made = f_.result && f_.result->slot >= 0 ? c_.raw(*f_.result, row_) : 0;
-    if (const char* kind = surface_kind(name)) {
+    if (const char* kind = surface_kind()) {
       if (made) surface_made(made, kind);
     } else if (f_.flags & FLAG_CONTEXT && !(f_.flags & FLAG_DELETE)) {
       if (made) context_made(made);
-    } else if (name == "eglSurfaceAttrib") {
+    } else if (does_ & NATIVE_SURFACE_ATTRIBUTE) {
       if (Node* n = m_.surface(handle("surface"), false); n && made)
         attribute(n, static_cast<uint32_t>(value("attribute")), static_cast<int32_t>(value("value")));
-    } else if (name == "glXSelectEvent") {
+    } else if (does_ & NATIVE_EVENTS_SELECTED) {
       if (Node* n = m_.surface(handle("draw"), false))
         attribute(n, GLX_EVENT_MASK, static_cast<int64_t>(value("event_mask")));
-    } else if (name == "eglBindTexImage" || name == "glXBindTexImageEXT") {
+    } else if (does_ & NATIVE_TEXTURE_BOUND) {
       if (Node* n = m_.surface(handle(egl ? "surface" : "drawable"), false))
         m_.note(n, f_surface::bound_to_texture, Num(1));
-    } else if (name == "eglReleaseTexImage" || name == "glXReleaseTexImageEXT") {
+    } else if (does_ & NATIVE_TEXTURE_RELEASED) {
       if (Node* n = m_.surface(handle(egl ? "surface" : "drawable"), false))
         m_.note(n, f_surface::bound_to_texture, Num(0));
-    } else if (name == "glXSwapIntervalEXT") {
+    } else if (does_ & NATIVE_DRAWABLE_INTERVAL) {
       if (Node* n = m_.surface(handle("drawable")))
         m_.note(n, f_surface::swap_interval, Num(static_cast<int32_t>(value("interval"))));
     } else if (f_.flags & FLAG_SWAP_INTERVAL) {
@@ -71,12 +67,12 @@ class Describe {
       for (const char* parameter : {"ctx", "context"})
         if (Node* n = m_.find(m_.root(), c_root::made_contexts, handle(parameter)))
           m_.note(n, f_creation::destroyed, Num(1));
-    } else if (name == "eglInitialize" && made) {
+    } else if (does_ & NATIVE_DISPLAY_INITIALIZED && made) {
       Node* n = display(handle("dpy"));
       m_.note(n, f_display::initialized, Num(1));
       for (auto [parameter, field] : {std::pair{"major", f_display::major}, std::pair{"minor", f_display::minor}})
         if (auto numbers = list(parameter); !numbers.empty()) m_.note(n, field, Num(numbers[0]));
-    } else if (name == "eglTerminate" && made) {
+    } else if (does_ & NATIVE_DISPLAY_TERMINATED && made) {
       if (Node* n = m_.find(m_.root(), c_root::displays, handle("dpy"))) m_.note(n, f_display::initialized, Num(0));
     }
   }
@@ -97,16 +93,11 @@ class Describe {
   }
 
  private:
-  static const char* surface_kind(const std::string& name) {
-    if (starts(name, "eglCreateWindowSurface") || starts(name, "eglCreatePlatformWindowSurface") ||
-        name == "glXCreateWindow")
-      return "window";
-    if (starts(name, "eglCreatePixmapSurface") || starts(name, "eglCreatePlatformPixmapSurface") ||
-        name == "glXCreatePixmap" || starts(name, "glXCreateGLXPixmap"))
-      return "pixmap";
-    if (starts(name, "eglCreatePbuffer") || name == "glXCreatePbuffer" || starts(name, "glXCreateGLXPbuffer"))
-      return "pbuffer";
-    return nullptr;
+  const char* surface_kind() const {
+    return does_ & NATIVE_WINDOW_SURFACE    ? "window"
+           : does_ & NATIVE_PIXMAP_SURFACE  ? "pixmap"
+           : does_ & NATIVE_PBUFFER_SURFACE ? "pbuffer"
+                                            : nullptr;
   }
   const Field* field(const char* name) const {
     for (auto& p : f_.params)
@@ -144,7 +135,7 @@ class Describe {
     m_.note_text(n, f_surface::kind, kind);
     m_.note(n, f_surface::config, Num(static_cast<int64_t>(value("config"))));
     attributes(n);
-    if (f_.name == "eglCreatePbufferFromClientBuffer" && value("buftype") == EGL_OPENVG_IMAGE)
+    if (does_ & NATIVE_CLIENT_BUFFER && value("buftype") == EGL_OPENVG_IMAGE)
       run::vg_surface_made(m_, n, static_cast<int64_t>(value("buffer")));
   }
   void context_made(uint64_t made) {
@@ -164,13 +155,10 @@ class Describe {
   }
   Machine& m_;
   const Function& f_;
+  const uint32_t does_;
   const FunctionColumns& c_;
   uint32_t row_;
 };
-void describe(Machine& m, const Function& f, const FunctionColumns& c, uint32_t row) { Describe(m, f, c, row).run(); }
-void image_made(Machine& m, const Function& f, const FunctionColumns& c, uint32_t row) {
-  Describe(m, f, c, row).image();
-}
 
 // OpenVG and OpenGL see each other's work from these on: the EGL in front of the system's makes it so, first of all.
 bool exchanges(const Function& f) { return f.flags & FLAG_EXCHANGE; }
@@ -227,20 +215,17 @@ void show(Machine& m, const Function& f, const FunctionColumns& c, uint32_t row,
 
 }  // namespace
 
-void natives_call(Machine& m, const Function& f, const FunctionColumns& c, uint32_t row) {
+void natives_call(Machine& m, const Function& f, uint32_t does, const FunctionColumns& c, uint32_t row) {
   using enum Touch;
   Node* root = m.root();
   auto handle = [&](uint64_t value) { return handle_of(m, value); };
   if (!m.vg_shared.empty() && exchanges(f)) run::vg_exchange(m);
-  describe(m, f, c, row);
+  Describe description(m, f, does, c, row);
+  description.run();
   bool ends = f.flags & FLAG_DELETE;
-  bool makes = f.flags & FLAG_CREATE || has(f.name, "Choose") || has(f.name, "GetConfigs") ||
-               has(f.name, "GetFBConfigs") || has(f.name, "GetPlatformDisplay") || has(f.name, "GetDisplay") ||
-               has(f.name, "GetVisual") || has(f.name, "OpenDisplay");
-  bool changes = has(f.name, "Initialize") || has(f.name, "Terminate") ||
-                 (has(f.name, "Attrib") && !has(f.name, "Get") && !has(f.name, "Query")) ||
-                 has(f.name, "BindTexImage") || has(f.name, "ReleaseTexImage") || f.flags & FLAG_SWAP_INTERVAL ||
-                 has(f.name, "SelectEvent") || has(f.name, "CopyContext");
+  const bool egl = f.api == "egl";
+  const bool makes = f.flags & FLAG_CREATE || does & NATIVE_HANDLES_RETURNED;
+  const bool changes = f.flags & FLAG_SWAP_INTERVAL || does & NATIVE_HANDLE_CHANGED;
   for (auto& p : f.params)
     if (is_handle(p))
       if (Node* n = handle(c.raw(p, row))) m.read_all(n);
@@ -250,10 +235,10 @@ void natives_call(Machine& m, const Function& f, const FunctionColumns& c, uint3
       if (p.name == name) return static_cast<int32_t>(c.raw(p, row));
     return 0;
   };
-  if (f.name == "eglBindAPI") m.set(thread, f_thread::bound_api, Num(number("api")));
+  if (does & NATIVE_API_BOUND) m.set(thread, f_thread::bound_api, Num(number("api")));
   if (f.flags & FLAG_SWAP_INTERVAL) m.set(thread, f_thread::swap_interval, Num(number("interval")));
   if (makes || changes) m.read(root, f_root::display_settings);
-  if (thread && starts(f.name, "eglCreateContext")) {
+  if (thread && egl && f.flags & FLAG_CONTEXT && f.flags & FLAG_CREATE) {
     m.read(thread, f_thread::bound_api);
     if (uint64_t made = f.result && f.result->slot >= 0 ? c.raw(*f.result, row) : 0) {
       if (thread->get(f_thread::bound_api) == EGL_OPENVG_API)
@@ -267,10 +252,10 @@ void natives_call(Machine& m, const Function& f, const FunctionColumns& c, uint3
       if (is_handle(p))
         if (Node* n = handle(c.raw(p, row))) m.touch_content(n, f_handle::parameters);
   if (makes) make_handles(m, f, c, row);
-  if (starts(f.name, "eglCreateImage") && f.result && f.result->slot >= 0) image_made(m, f, c, row);
+  if (does & NATIVE_IMAGE_CREATED && f.result && f.result->slot >= 0) description.image();
   if (ends) {
     for (auto& p : f.params)
-      if (is_handle(p) && !has(p.ctype, "Display"))
+      if (is_handle(p) && p.ctype.find("Display") == p.ctype.npos)
         if (Node* n = m.find(root, c_root::handles, c.raw(p, row))) {
           m.remove(n);
           m.ended_handles.insert(n->key);
@@ -282,7 +267,7 @@ void natives_call(Machine& m, const Function& f, const FunctionColumns& c, uint3
     uint64_t context = 0;
     for (auto& p : f.params)
       if (p.name == "ctx") context = c.raw(p, row);
-    const bool bound = starts(f.name, "egl") && thread->get(f_thread::bound_api) == EGL_OPENVG_API;
+    const bool bound = egl && thread->get(f_thread::bound_api) == EGL_OPENVG_API;
     const bool vector = context ? m.vg_handles.count(context) > 0 : bound;
     const auto current = static_cast<unsigned>(vector ? f_thread::vg_context : f_thread::context);
     if (context) {
@@ -290,7 +275,7 @@ void natives_call(Machine& m, const Function& f, const FunctionColumns& c, uint3
       auto [it, first] = m.holders_.try_emplace(context, m.thread_);
       if (!first && it->second != m.thread_ && it->second < m.threads_.size()) m.read(m.threads_[it->second], current);
       it->second = m.thread_;
-    } else if (starts(f.name, "egl")) {
+    } else if (egl) {
       m.read(thread, f_thread::bound_api);
     }
     m.log(thread->location(current), vector ? 2 : 4, write);

@@ -280,7 +280,7 @@ void Machine::apply(play::Decoded* chunk, uint32_t record) {
   event_.function = columns.function;
   if (known < 0) {
     if (columns.function && columns.function->api != "gl")
-      natives_call(*this, *columns.function, *columns.decoded, chunk->ordinals[record]);
+      natives_call(*this, *columns.function, 0, *columns.decoded, chunk->ordinals[record]);
     return;
   }
   const Command& command = g_commands[known];
@@ -293,7 +293,7 @@ void Machine::apply(play::Decoded* chunk, uint32_t record) {
     return vg_apply(command, *chunk, columns, record);
   }
   if (!(flags & CMD_GL)) {
-    natives_call(*this, *columns.function, *columns.decoded, chunk->ordinals[record]);
+    natives_call(*this, *columns.function, flags, *columns.decoded, chunk->ordinals[record]);
     if (flags & CMD_SHOWS) event_.deeds |= DEED_SHOWS;
     return;
   }

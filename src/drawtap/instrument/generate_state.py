@@ -27,6 +27,7 @@ from drawtap.spec.tree import StateClass, Variable
 FUNCTIONS_PER_UNIT = 900
 KNOWN = recorded_apis()
 MODELLED = ("gl", "vg")
+NATIVES = ("egl", "glx")  # whose effects that run something are flags of their commands
 
 # Nodes that C++ finds: the class, and how many keys it takes.
 REFERENCES: Mapping[str, tuple[str, int]] = {
@@ -577,6 +578,9 @@ def _commands(functions: Sequence[tuple[Function, bool]]) -> str:
             )
             if condition
         ]
+        if f.api.name in NATIVES:
+            runs = [effect.path.rpartition(".")[2] for effect in f.command.effects if effect.verb == "run"]
+            flags += [f"NATIVE_{name.upper()}" for name in runs]
         known.append(f'  {{"{f.name}", nullptr, "{w8}", "{w4}", 0}},')
         commands.append(f"  {{{f'fx_{f.name}' if modelled else 'nullptr'}, {' | '.join(flags) or '0'}}},")
     return "\n".join(
@@ -584,6 +588,7 @@ def _commands(functions: Sequence[tuple[Function, bool]]) -> str:
             "// Generated. The functions that the state machine knows.",
             '#include "apply.h"',
             '#include "../state/known.h"',
+            '#include "../state/natives.h"',
             "namespace dt::play {",
             "extern const Known g_known[] = {",
             *known,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from drawtap.spec import expr
 from drawtap.spec.model import Array, AttributeList, Opaque, String, Struct
-from drawtap.spec.overlay import Overlay, create, delete, set_
+from drawtap.spec.overlay import Overlay, create, delete, run, set_
 from drawtap.spec.registry import OVERLAYS
 
 o = OVERLAYS.register("egl")(Overlay("egl", xml="egl.xml", libraries=("libEGL.so.1",), lookups=("eglGetProcAddress",)))
@@ -404,3 +404,23 @@ o.effects("eglDestroyStreamKHR", delete("display.stream", "stream"))
 o.effects("eglMakeCurrent", set_("context.draw", "draw"), set_("context.read", "read"))
 o.effects("eglSurfaceAttrib", set_("display.surface[surface].attribute[attribute]", "value"))
 o.effects("eglSwapInterval", set_("context.swap_interval", "interval"))
+
+# What `native/state/natives.cc` does.
+o.effects("eglCreateWindowSurface eglCreatePlatformWindowSurface*", run("window_surface"))
+o.effects("eglCreatePixmapSurface* eglCreatePlatformPixmapSurface*", run("pixmap_surface"))
+o.effects("eglCreatePbufferSurface eglCreatePbufferFromClientBuffer", run("pbuffer_surface"))
+o.effects("eglCreatePbufferFromClientBuffer", run("client_buffer"))
+o.effects("eglSurfaceAttrib", run("surface_attribute"))
+o.effects("eglBindTexImage", run("texture_bound"))
+o.effects("eglReleaseTexImage", run("texture_released"))
+o.effects("eglInitialize", run("display_initialized"))
+o.effects("eglTerminate", run("display_terminated"))
+o.effects("eglCreateImage eglCreateImageKHR", run("image_created"))
+o.effects("eglBindAPI", run("api_bound"))
+o.effects("eglChoose* eglGetConfigs eglGet{,Platform}Display*", run("handles_returned"))
+o.effects("eglInitialize eglTerminate eglBindTexImage eglReleaseTexImage", run("handle_changed"))
+o.effects(
+    "eglSurfaceAttrib eglOutput*Attrib* eglSetStreamAttrib* egl{,Create}StreamAttrib* eglStreamConsumer*Attrib* "
+    "eglCompositorSet*Attrib*",
+    run("handle_changed"),
+)

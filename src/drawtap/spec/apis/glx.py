@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from drawtap.spec.model import Array, AttributeList, Opaque, String, Struct
-from drawtap.spec.overlay import Overlay, create, delete, set_
+from drawtap.spec.overlay import Overlay, create, delete, run, set_
 from drawtap.spec.registry import OVERLAYS
 
 o = OVERLAYS.register("glx")(
@@ -237,3 +237,15 @@ o.effects("glXMakeCurrent", set_("context.draw", "drawable"), set_("context.read
 o.effects("glXMakeContextCurrent glXMakeCurrentReadSGI", set_("context.draw", "draw"), set_("context.read", "read"))
 o.effects("glXSwapIntervalEXT", set_("display.drawable[drawable].swap_interval", "interval"))
 o.effects("glXSwapInterval{SGI,MESA}", set_("context.swap_interval", "interval"))
+
+# What `native/state/natives.cc` does.
+o.effects("glXCreateWindow", run("window_surface"))
+o.effects("glXCreatePixmap glXCreateGLXPixmap*", run("pixmap_surface"))
+o.effects("glXCreatePbuffer glXCreateGLXPbufferSGIX", run("pbuffer_surface"))
+o.effects("glXSelectEvent", run("events_selected"))
+o.effects("glXBindTexImageEXT", run("texture_bound"))
+o.effects("glXReleaseTexImageEXT", run("texture_released"))
+o.effects("glXSwapIntervalEXT", run("drawable_interval"))
+o.effects("glXChoose* glXGetFBConfigs* glXGetVisual*", run("handles_returned"))
+o.effects("glXSelectEvent* glX{Bind,Release}TexImageEXT glXCopyContext", run("handle_changed"))
+o.effects("glXCreate*ContextAttribs* glXHyperpipeAttribSGIX", run("handle_changed"))
