@@ -480,6 +480,9 @@ def test_a_shader_is_edited_beside_its_old_picture(opened, chain):
     page.reads("Uniforms")
     page.page.get_by_role("button", name="its cost").click()
     page.reads("drawtap profile chain.dtap --per draw -m cpu:time/process --isolate")
+    with page.page.expect_download() as saved:
+        page.page.get_by_role("button", name="save", exact=True).last.click()
+    assert "gl_FragColor" in Path(saved.value.path()).read_text()
     page.page.get_by_role("button", name="edit", exact=True).last.click()
     page.wait("place.tab === 'whatif' && place.edit !== null")
     source = page.page.get_by_label("source of the shader")

@@ -72,8 +72,8 @@ export const shaderPanel = {
                        button(
                            "save",
                            () => download(
-                               `shader-${shader.name.replace(" ", "-")}.${vulkan ? "spvasm" : "glsl"}`, shader.source,
-                               "text/plain"))),
+                               `shader-${String(shader.name).replace(" ", "-")}.${vulkan ? "spvasm" : "glsl"}`,
+                               shader.source, "text/plain"))),
                  shader.source !== null && h("pre", {text: numbered(shader.source)}),
     ]),
     );
