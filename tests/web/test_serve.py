@@ -10,6 +10,8 @@ import os
 import re
 import socket
 import struct
+import subprocess
+import sys
 import threading
 import zlib
 from pathlib import Path
@@ -62,6 +64,44 @@ def test_threads_share_heaps(server):
     maps = Path(f"/proc/{server.process.pid}/maps").read_text(encoding="utf-8").splitlines()
     begins = [int(line.partition("-")[0], 16) for line in maps if line.split()[1] == "rw-p" and len(line.split()) == 5]
     assert sum(begin % (64 << 20) == 0 for begin in begins) <= max(os.cpu_count() or 1, 2)
+
+
+def test_frames_are_read_while_the_server_is_loaded(chain):
+    code = """
+import sys
+from pathlib import Path
+import drawtap.web.frames as frames
+kept = frames.Opening.begin
+def begin(opening):
+    print(sorted({"duckdb", "numpy", "starlette", "uvicorn"} & set(sys.modules)))
+    return kept(opening)
+frames.Opening.begin = begin
+from drawtap.web.serve import Serving
+serving = Serving([Path(sys.argv[1])], host="127.0.0.1", port=0)
+print(sorted({"duckdb", "numpy", "starlette", "uvicorn"} & set(sys.modules)))
+serving.stop()
+serving.run()
+"""
+    done = subprocess.run([sys.executable, "-c", code, str(chain)], capture_output=True, text=True)
+    before, after = map(ast.literal_eval, done.stdout.splitlines())
+    assert before == [] and {"numpy", "uvicorn"} <= set(after), done.stderr
+
+
+def test_frames_that_could_not_be_read_ahead_are_read_when_they_are_wanted(chain, monkeypatch):
+    from drawtap.web import frames
+
+    read = frames._batches
+
+    def fails(trace):
+        monkeypatch.setattr(frames, "_batches", read)
+        raise MemoryError
+
+    monkeypatch.setattr(frames, "_batches", fails)
+    opening = frames.Opening(chain).begin()
+    try:
+        assert opening.frames().content() == frames.Frames(opening.trace).content() != b""
+    finally:
+        opening.close()
 
 
 def test_answers_are_sent_at_once():

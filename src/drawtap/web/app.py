@@ -24,6 +24,7 @@ from drawtap.errors import DrawtapError, InputError, UnavailableError, UsageErro
 from drawtap.trace.library import Cancelled
 from drawtap.view.data import dumps
 from drawtap.web.answer import Answer, Encoded, headed
+from drawtap.web.frames import Opening
 from drawtap.web.guard import Guard
 from drawtap.web.notes import MOST_BYTES, Notes
 from drawtap.web.recording import Recording
@@ -78,8 +79,11 @@ def application(
     return app
 
 
-def opened(path: Path, frame_end: str | None = None, engine: str = "system") -> Seen:
-    """Open a recording, which `engine` plays, or a trace of the kernel. Raises what opening either raises."""
+def opened(path: Path, frame_end: str | None = None, engine: str = "system", opening: Opening | None = None) -> Seen:
+    """Open a recording, which `engine` plays, or a trace of the kernel. Raises what opening either raises.
+
+    `opening` is the recording if it is being opened already.
+    """
     from drawtap.trace.core import is_recording
 
     if not path.exists():
@@ -91,9 +95,7 @@ def opened(path: Path, frame_end: str | None = None, engine: str = "system") -> 
             from drawtap.web.kernel import KernelView
 
             return KernelView(path)
-    recording = Recording(path, frame_end, engine)
-    recording.prepare()
-    return recording
+    return Recording(path, frame_end, engine, opening or Opening(path, frame_end).begin())
 
 
 class _Routes:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from drawtap.analysis.incomplete import incomplete
-from drawtap.errors import DrawtapError, InputError, UsageError
+from drawtap.errors import InputError, UsageError
 from drawtap.tables.recording import ContextRow, FunctionRow, MarkerRow, ParameterRow, ThreadRow
 from drawtap.trace import apis
 from drawtap.trace.core import Row
@@ -27,7 +27,7 @@ from drawtap.trace.trace import Trace, decode_content, open_trace, scalar
 from drawtap.web import filters, stages, vulkan
 from drawtap.web.answer import Answer, headed
 from drawtap.web.callset import CallSet
-from drawtap.web.frames import Frames
+from drawtap.web.frames import Frames, Opening
 from drawtap.web.reference import pages
 from drawtap.web.saving import file_of
 from drawtap.web.textures import shown
@@ -64,17 +64,21 @@ _SIZES = {"i8": 1, "u8": 1, "i16": 2, "u16": 2, "i32": 4, "u32": 4, "f32": 4, "i
 class Recording:
     """A recording with what was computed of it for the page. `close` it at the end.
 
-    `engine` names what plays it; raises what `engine.environment_of` raises.
+    `engine` names what plays it, `opening` is the recording if it is being opened already. Raises what `Opening` and
+    `engine.environment_of` raise.
     """
 
-    def __init__(self, path: Path, frame_end: str | None = None, engine: str = "system") -> None:
+    def __init__(
+        self, path: Path, frame_end: str | None = None, engine: str = "system", opening: Opening | None = None
+    ) -> None:
         self.engine = engine
         self.environment: Mapping[str, str] | None = None
         if engine != "system":
             from drawtap.replay.engine import environment_of
 
             self.environment = environment_of(engine)
-        self.trace = open_trace(path, frame_end=frame_end)
+        self._opening = opening or Opening(path, frame_end)
+        self.trace = self._opening.trace
         self.path = path
         self._sets: OrderedDict[str, tuple[str, str, CallSet]] = OrderedDict()  # id -> filter, SQL, calls
         self._idle: list[Trace] = []
@@ -83,7 +87,6 @@ class Recording:
         self._asking = threading.local()
         self._reading = threading.Lock()
         self._known_frames: Frames | None = None
-        self._preparing: threading.Thread | None = None
         self._making = threading.Lock()
         self._time: RecordedTracks | None = None
         self._vocabulary: filters.Vocabulary | None = None
@@ -91,9 +94,6 @@ class Recording:
 
     def close(self) -> None:
         """End players and close files; running questions are stopped."""
-        if self._preparing is not None and self._preparing.is_alive():
-            self.trace.cancel()
-            self._preparing.join(STOP_S)
         for query in [*self._running]:
             self.stop(query)
         for started in ("strip", "small", "pool", "whatif"):
@@ -105,7 +105,7 @@ class Recording:
             traces, self._idle = self._idle, []
         for trace in traces:
             trace.close()
-        self.trace.close()
+        self._opening.close()
 
     def interrupt(self) -> None:
         """Stop the questions that run now; whoever asked gets no answer."""
@@ -144,21 +144,11 @@ class Recording:
             "help": filters.__doc__,
         }
 
-    def prepare(self) -> None:
-        """Begin to read the frames, which the page asks for first, while the server and the browser start."""
-
-        def read() -> None:
-            with contextlib.suppress(DrawtapError, KeyboardInterrupt):  # the first request has the same answer
-                self.frames()
-
-        self._preparing = threading.Thread(target=read, daemon=True)
-        self._preparing.start()
-
     @property
     def _frames(self) -> Frames:
         with self._reading:
             if self._known_frames is None:
-                self._known_frames = Frames(self.trace)
+                self._known_frames = self._opening.frames()
             return self._known_frames
 
     def range_of(self, frame: int) -> tuple[int, int]:

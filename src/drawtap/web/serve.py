@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from drawtap.errors import UnavailableError, UsageError
+from drawtap.trace.core import is_recording
+from drawtap.web.frames import Opening
 
 if TYPE_CHECKING:
     from drawtap.web.fleet import Fleet
@@ -83,16 +85,21 @@ class Serving:
         live: bool = False,
         fleet: Fleet | None = None,
     ) -> None:
-        try:
-            import uvicorn
-
-            from drawtap.web.app import Seen, application, opened
-        except ImportError as error:
-            raise UnavailableError(f"drawtap view needs {error.name}", hint="pip install 'drawtap[web]'") from None
         with contextlib.ExitStack() as stack:
+            openings: list[Opening | None] = []
+            for file in files:
+                openings.append(Opening(file, frame_end) if file.exists() and is_recording(file) else None)
+                if (begun := openings[-1]) is not None:
+                    stack.callback(begun.begin().close)
+            try:
+                import uvicorn  # while frames are read: to load all this takes about as long
+
+                from drawtap.web.app import Seen, application, opened
+            except ImportError as error:
+                raise UnavailableError(f"drawtap view needs {error.name}", hint="pip install 'drawtap[web]'") from None
             recordings: list[Seen] = []
-            for file, engine in zip(files, engines or ["system"] * len(files), strict=True):
-                recording: Seen = opened(file, frame_end, engine)
+            for file, engine, opening in zip(files, engines or ["system"] * len(files), openings, strict=True):
+                recording: Seen = opened(file, frame_end, engine, opening)
                 stack.callback(recording.close)
                 recordings.append(recording)
             token = secrets.token_urlsafe(24)
