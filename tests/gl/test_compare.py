@@ -80,7 +80,7 @@ def test_two_recordings_name_both_calls(programs: Bench, tmp_path: Path) -> None
     assert found.first is not None and found.first.frame == 3
     assert found.draw is not None
     assert found.draw.a.text == found.draw.b.text == "glDrawArrays(mode = GL_TRIANGLES, first = 6, count = 3)"
-    assert found.draw.before.exact
+    assert found.draw.before is not None and found.draw.before.exact
 
 
 def test_what_cannot_be_compared_is_said(programs: Bench, triangle: Path) -> None:

@@ -64,11 +64,11 @@ def test_the_first_draw_that_differs_is_the_first_of_all_draws(scenes: dict[str,
         # Not by halves but one by one.
         different = []
         for draw in draws:
-            one, other = a.image_at(draw.call), b.image_at(draw.call)
+            one, other = a.image_at(draw.at), b.image_at(draw.at)
             assert one is not None and other is not None
             different.append(not compare.difference(one, other).exact)
     assert found.draw.a.call == found.draw.b.call == draws[different.index(True)].call
-    assert found.draw.before.exact and not found.draw.after.exact
+    assert found.draw.before is not None and found.draw.before.exact and not found.draw.after.exact
 
 
 def test_libraries_without_numbers_get_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,8 +10,22 @@ import numpy as np
 import pytest
 
 from drawtap.errors import InputError, UsageError
-from drawtap.replay.compare import Difference, Draw, Tolerance, compare, difference, first_draw, read_png, ssim
+from drawtap.replay.compare import (
+    Difference,
+    Draw,
+    DrawResult,
+    Played,
+    Tolerance,
+    compare,
+    difference,
+    first_draw,
+    read_png,
+    ssim,
+)
+from drawtap.replay.place import Place
+from drawtap.trace.trace import open_trace
 from drawtap.view.comparison import ComparedFrame, ComparisonPage, Pictures, amplified, opaque, png, render
+from vulkan_scene import CB, SECONDARY, VulkanScene
 
 
 def image(value=0, *, width=24, height=16):
@@ -47,9 +61,9 @@ class Arrays:
         targets = self.targets[frame] if self.targets else [0] * len(self.frames[frame])
         return [Draw(frame * 1000 + i * 2 + 1, t, f"glDrawArrays({i})") for i, t in enumerate(targets)]
 
-    def image_at(self, call):
-        self.asked.append(call)
-        frame, i = divmod(call, 1000)
+    def image_at(self, at):
+        self.asked.append(at.call)
+        frame, i = divmod(at.call, 1000)
         i = (i - 1) // 2 if i % 2 else i // 2 - 1  # between draws there is what the one before left
         if i >= 0:
             return self.frames[frame][i]
@@ -173,7 +187,7 @@ def test_every_draw_can_be_the_first(bad):
     a = Arrays([[image(i) for i in range(7)]])
     b = Arrays([[image(i + (50 if i >= bad else 0)) for i in range(7)]])
     draw = first_draw(a, b, 0, Tolerance())
-    assert draw is not None
+    assert isinstance(draw, DrawResult)
     assert draw.a.call == bad * 2 + 1
     assert not draw.at_start
 
@@ -184,23 +198,66 @@ def test_a_framebuffer_object_that_differs_is_found_before_the_screen():
     a = Arrays([[image(1), image(2), image(0), image(20)]], targets)
     b = Arrays([[image(1), image(3), image(0), image(30)]], targets)
     draw = first_draw(a, b, 0, Tolerance())
-    assert draw is not None
+    assert isinstance(draw, DrawResult)
     assert draw.a.text == "glDrawArrays(1)"
 
 
 def test_what_differs_before_the_first_draw_is_said():
     a, b = Arrays([[image(1)], [image(5), image(6)]]), Arrays([[image(2)], [image(7), image(8)]])
     draw = first_draw(a, b, 1, Tolerance())
-    assert draw is not None
+    assert isinstance(draw, DrawResult)
     assert draw.at_start
-    assert draw.before.largest == 1
+    assert draw.before is not None and draw.before.largest == 1
+
+
+def test_why_no_draw_is_named_is_said():
+    same, other = [image(1), image(2)], [image(3)]
+    a, b = Arrays([same]), Arrays([same])
+    assert "other calls made the difference" in first_draw(a, b, 0, Tolerance())
+    b.images = lambda first, end: iter([(0, other[0])])  # type: ignore[method-assign]
+    b.hashes = lambda frames: {0: "another"}  # type: ignore[method-assign]
+    found = compare(a, b)
+    assert (found.same, found.draw, found.no_draw) == (False, None, first_draw(a, b, 0, Tolerance()))
+    assert "1 in A, 0 in B" in first_draw(Arrays([other]), Arrays([[]]), 0, Tolerance())
+    assert "2 draws in A, 1 in B" in first_draw(a, Arrays([same[:1]]), 0, Tolerance())
+    assert "has no draws" in first_draw(Arrays([[]]), Arrays([[]]), 0, Tolerance())
+    a.image_at = b.image_at = lambda at: None  # type: ignore[method-assign]
+    assert "1 framebuffers have no picture" in first_draw(a, b, 0, Tolerance())
+
+
+def test_draws_of_vulkan_are_those_that_run_in_a_frame(tmp_path):
+    """Command buffers are recorded before the frames; a pass or subpass is a target; a buffer that runs twice in a
+    submission is pictured where it runs first."""
+    s = VulkanScene()
+    begin = {"renderPass": 0x70, "framebuffer": 0x71}
+
+    def passes(s):
+        s.vkCmdBeginRenderPass(CB, begin, 0).vkCmdDraw(CB, 3, 1, 0, 0).vkCmdClearAttachments(CB)
+        s.vkCmdNextSubpass(CB, 0).vkCmdDraw(CB, 4, 1, 0, 0).vkCmdEndRenderPass(CB)
+        s.vkCmdBeginRenderPass(CB, begin, 1).vkCmdExecuteCommands(CB, pCommandBuffers=[SECONDARY])
+        s.vkCmdEndRenderPass(CB).vkCmdDispatch(CB, 1, 1, 1)
+
+    s.recorded(lambda s: s.vkCmdDraw(SECONDARY, 5, 1, 0, 0), SECONDARY)
+    s.recorded(passes).frames(3, lambda s, i: i and s.submit(*[CB] * i))
+    with open_trace(s.write(tmp_path / "t.dtap")) as trace:
+        played = Played(trace, "system")
+        calls = {int(seq): str(name) for seq, name in trace.sql("SELECT seq, name FROM calls").fetchall()}
+        submits = [seq for seq, name in calls.items() if name == "vkQueueSubmit"]
+        for frame in (1, 2):
+            draws = played.draws(frame)
+            assert [calls[draw.call] for draw in draws] == ["vkCmdDraw", "vkCmdClearAttachments", *["vkCmdDraw"] * 2]
+            assert ["vertexCount = 3" in draws[0].text, "vertexCount = 5" in draws[3].text] == [True, True]
+            assert {draw.at for draw in draws} == {Place(submits[frame - 1], draw.call) for draw in draws}
+            first, *targets = (draw.target for draw in draws)
+            assert [target - first for target in targets] == [0, 1, 2]
+        assert played.draws(0) == []
 
 
 def test_tolerances_hold_for_draws_too():
     a = Arrays([[image(10), image(10), image(10)]])
     b = Arrays([[image(11), image(12), image(90)]])
     draw = first_draw(a, b, 0, Tolerance(largest=2))
-    assert draw is not None
+    assert isinstance(draw, DrawResult)
     assert draw.a.text == "glDrawArrays(2)"
 
 

@@ -36,9 +36,19 @@ def test_a_cube_of_lavapipe(drivers: Path, cube: Cube, tmp_path: Path) -> None:
     code, frames = compared(drivers, cube.trace, "--frames", "0:6", *ALIKE)
     assert (code, len(frames)) == (0, 6), frames
     assert not all(frame["exact"] for frame in frames), "both sides were one driver"
-    run_drawtap("edit", cube.trace, "-o", tmp_path / "none.dtap", "--drop", "vkCmdDraw")
-    code, frames = compared(drivers, cube.trace, tmp_path / "none.dtap", "--frames", "0:1", *ALIKE)
-    assert code == 1, frames
+    less, none = tmp_path / "less.dtap", tmp_path / "none.dtap"
+    run_drawtap("edit", cube.trace, "-o", less, "--set", "vkCmdDraw vertexCount = 18")
+    sides = ("--frames", "2:3", "--ssim", "0.99", "--rmse", "3", "--json")
+    done = run_drawtap("compare", cube.trace, less, *sides, environment=environment())
+    draw = json.loads(done.stdout)["first_draw"]
+    # Its command buffer is recorded once, before the first frame.
+    assert "vertexCount = 36" in draw["a"]["text"] and "vertexCount = 18" in draw["b"]["text"]
+    assert draw["a"]["call"] < draw["a"]["submit"]
+    assert draw["before"] is None and draw["after"]["max_difference"] > 100
+    run_drawtap("edit", cube.trace, "-o", none, "--drop", "vkCmdDraw")
+    done = run_drawtap("compare", cube.trace, none, "--frames", "2", environment=environment())
+    assert done.returncode == 1
+    assert "first draw  none: draws are compared in pairs, and this frame has 1 in A, 0 in B" in done.stdout
 
 
 def test_a_cube_of_swiftshader(drivers: Path, cube: Cube, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from drawtap.trace.ranges import FRAMES_HELP, frame_range
 from drawtap.view.result import Verdict, Verdicts
 
 if TYPE_CHECKING:
-    from drawtap.replay.compare import Comparison, Difference, FrameResult, Tolerance
+    from drawtap.replay.compare import Comparison, Difference, Draw, FrameResult, Tolerance
     from drawtap.trace.trace import Trace
     from drawtap.view.comparison import ComparisonPage
 
@@ -130,15 +130,22 @@ def _apart(difference: Difference) -> str:
 
 def _draw(found: Comparison) -> list[tuple[str, str]]:
     draw, first = found.draw, found.first
+    if found.no_draw:
+        return [("first draw", found.no_draw)]
     if draw is None or first is None:
         return []
     where = f"frame {first.frame}" + (", which differs already before its first draw" if draw.at_start else "")
     rows = [("first draw", where)]
     if draw.a == draw.b:
-        rows.append(("call", f"{draw.a.call} {draw.a.text}"))
+        rows.append(("call", _call(draw.a)))
     else:
-        rows += [("A", f"{draw.a.call} {draw.a.text}"), ("B", f"{draw.b.call} {draw.b.text}")]
-    return [*rows, ("before", _apart(draw.before)), ("after", _apart(draw.after))]
+        rows += [("A", _call(draw.a)), ("B", _call(draw.b))]
+    before = "unknown: there is no picture before it" if draw.before is None else _apart(draw.before)
+    return [*rows, ("before", before), ("after", _apart(draw.after))]
+
+
+def _call(draw: Draw) -> str:
+    return f"{draw.call} {draw.text}" + (f", submitted by call {draw.submit}" if draw.submit is not None else "")
 
 
 def _data(found: Comparison) -> dict[str, object]:
@@ -152,13 +159,14 @@ def _data(found: Comparison) -> dict[str, object]:
         "first_draw": None
         if found.draw is None
         else {
-            "a": {"call": found.draw.a.call, "text": found.draw.a.text},
-            "b": {"call": found.draw.b.call, "text": found.draw.b.text},
-            "before": _numbers(found.draw.before),
+            "a": {"call": found.draw.a.call, "text": found.draw.a.text, "submit": found.draw.a.submit},
+            "b": {"call": found.draw.b.call, "text": found.draw.b.text, "submit": found.draw.b.submit},
+            "before": None if found.draw.before is None else _numbers(found.draw.before),
             "after": _numbers(found.draw.after),
             "at_start": found.draw.at_start,
             "images": found.draw.images,
         },
+        "no_draw": found.no_draw or None,
         "frames": [{"frame": f.frame, "same": f.same, "only": f.only, **_numbers(f.difference)} for f in found.frames],
     }
 

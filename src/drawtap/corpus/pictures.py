@@ -254,8 +254,8 @@ def explain(one: Judged, trace: Trace, new: Engine, base: Engine) -> Judged:
     with engine.lent({new.name: new.environment, base.name: base.environment}):
         sides = [compare.Played(trace, each.name) for each in (base, new)]
         found = compare.first_draw(sides[0], sides[1], one.frame, compare.Tolerance())
-    if found is None:
-        return replace(one, detail=f"{one.detail}; both draw the same now")
+    if isinstance(found, str):
+        return replace(one, detail=f"{one.detail}; first draw: {found}")
     call = found.b.call
     return replace(
         one,

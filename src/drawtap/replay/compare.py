@@ -19,7 +19,9 @@ import numpy.typing as npt
 
 from drawtap.errors import InputError, UsageError
 from drawtap.replay import engine, player, warm
+from drawtap.replay.place import Place
 from drawtap.tables.recording import FrameRow, FunctionRow
+from drawtap.trace import apis
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
@@ -182,12 +184,24 @@ def decode_attachment(content: bytes, name: str) -> npt.NDArray[Any]:
 class Draw:
     """A call of a frame that may change what is seen: `target` tells apart what it draws to within the frame.
 
-    Draws of one target follow each other; where the framebuffer is changed the target's number goes up.
+    Draws of one target follow each other; where the framebuffer is changed the target's number goes up. `submit`: the
+    call that submits a draw of Vulkan; None: the draw runs when it is called.
     """
 
     call: int
     target: int
     text: str
+    submit: int | None = None
+
+    @property
+    def at(self) -> Place:
+        """Return the place of the picture behind it."""
+        return Place(self.call) if self.submit is None else Place(self.submit, self.call)
+
+    @property
+    def before(self) -> Place | None:
+        """Return the place of the picture before it; None for Vulkan, whose attachments have none there."""
+        return Place(max(self.call - 1, 0)) if self.submit is None else None
 
 
 class FrameSource(Protocol):
@@ -207,11 +221,11 @@ class FrameSource(Protocol):
         ...
 
     def draws(self, frame: int) -> Sequence[Draw]:
-        """Return the draws of a frame, in order."""
+        """Return the draws of a frame, in the order in which they run."""
         ...
 
-    def image_at(self, call: int) -> Image | None:
-        """Return what the framebuffer that is drawn to holds after a call; None where there is none."""
+    def image_at(self, at: Place) -> Image | None:
+        """Return what the framebuffer that is drawn to holds at a place; None where there is none."""
         ...
 
 
@@ -223,7 +237,7 @@ class Played:
         self.engine = engine_name
         self._environment = engine.environment_of(engine_name)
         self._renderer: str | None = None
-        self._at: dict[int, Image | None] = {}
+        self._at: dict[Place, Image | None] = {}
 
     @property
     def name(self) -> str:
@@ -248,7 +262,13 @@ class Played:
                 yield int(path.stem), image
 
     def draws(self, frame: int) -> Sequence[Draw]:
-        """Return the draws, clears and dispatches of a frame; a change of the framebuffer begins a new target."""
+        """Return the draws of a frame; a change of the framebuffer begins a new target.
+
+        Clears and dispatches are among them; of Vulkan only what leaves a picture: draws, and clears of attachments.
+        """
+        return self._executed(frame) if apis.is_vulkan(self.trace) else self._called(frame)
+
+    def _called(self, frame: int) -> Sequence[Draw]:
         row = next((r for r in self.trace.table(FrameRow) if r["frame"] == frame), None)
         if row is None:
             return ()
@@ -265,18 +285,34 @@ class Played:
                 found.append((int(seq), target))
         return [Draw(call, t, str(self.trace.calls[call])) for call, t in found]
 
-    def image_at(self, call: int) -> Image | None:
-        """Play on to a call; see FrameSource. The last images stay in memory."""
-        if call not in self._at:
+    def _executed(self, frame: int) -> Sequence[Draw]:
+        # Command buffers may be recorded in any frame. The player pictures a command where a submission runs it first.
+        found: dict[tuple[int, int], int] = {}
+        target, within = 0, None
+        for seq, submit, name, in_pass in self.trace.sql(
+            "SELECT seq, submit_seq, name, pass_number FROM executed"
+            " WHERE (kind = 'draw' OR name = 'vkCmdClearAttachments' OR name ^@ 'vkCmdNextSubpass')"
+            f" AND frame = {frame} ORDER BY number"
+        ).fetchall():
+            subpass = str(name).startswith("vkCmdNextSubpass")
+            target += subpass or in_pass != within
+            within = in_pass
+            if not subpass:
+                found.setdefault((int(seq), int(submit)), target)
+        return [Draw(call, t, str(self.trace.calls[call]), submit) for (call, submit), t in found.items()]
+
+    def image_at(self, at: Place) -> Image | None:
+        """Play on to a place; see FrameSource. The last images stay in memory."""
+        if at not in self._at:
             with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
                 path = Path(folder) / "image.png"
                 warm.shared(self.trace.path, environment=self._environment, frame_end=self.trace.frame_end).image(
-                    call, path
+                    at, path
                 )
-                self._at[call] = read_png(path) if path.exists() else None
+                self._at[at] = read_png(path) if path.exists() else None
             if len(self._at) > _KEPT_IMAGES:
                 del self._at[next(iter(self._at))]
-        return self._at[call]
+        return self._at[at]
 
     def _play(self, arguments: Sequence[str]) -> player.Replay:
         rule = [] if self.trace.frame_end == "auto" else ["--frame-end", self.trace.frame_end]
@@ -306,13 +342,14 @@ class FrameResult:
 class DrawResult:
     """The first draw of a frame after which the images differ.
 
-    `a` and `b` are the call on either side, `before` what the images were like just before it. `at_start`: the images
-    differ already before the frame's first draw (or the draw was not found). `images`: how many were looked at.
+    `a` and `b` are the call on either side, `before` what the images were like just before it (None: there are none).
+    `at_start`: the images differ already before the frame's first draw (or the draw was not found). `images`: how many
+    were looked at.
     """
 
     a: Draw
     b: Draw
-    before: Difference
+    before: Difference | None
     after: Difference
     images: int
     at_start: bool = False
@@ -320,7 +357,7 @@ class DrawResult:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The result of comparing `a` with `b`."""
+    """The result of comparing `a` with `b`. `no_draw`: why a frame differs and no draw is named; "" elsewhere."""
 
     a: str
     b: str
@@ -329,6 +366,7 @@ class Comparison:
     draw: DrawResult | None = None
     pictures: Mapping[int, tuple[Image, Image]] = field(default_factory=dict)
     draw_pictures: tuple[Image, Image] | None = None
+    no_draw: str = ""
 
     @property
     def same(self) -> bool:
@@ -374,10 +412,10 @@ def compare(
     if first is None or first.only is not None or not bisect:
         return Comparison(*names, tolerance, results, pictures=kept)
     draw = first_draw(a, b, first.frame, tolerance)
-    images = None
-    if draw is not None:
-        one_at, other_at = a.image_at(draw.a.call), b.image_at(draw.b.call)
-        images = (one_at, other_at) if one_at is not None and other_at is not None else None
+    if isinstance(draw, str):
+        return Comparison(*names, tolerance, results, pictures=kept, no_draw=draw)
+    one_at, other_at = a.image_at(draw.a.at), b.image_at(draw.b.at)
+    images = (one_at, other_at) if one_at is not None and other_at is not None else None
     return Comparison(*names, tolerance, results, draw, kept, images)
 
 
@@ -422,34 +460,29 @@ def _pairs(a: FrameSource, b: FrameSource, numbers: Sequence[int]) -> Iterator[t
 # ---- draws -----------------------------------------------------------------------------------------------------------
 
 
-def first_draw(a: FrameSource, b: FrameSource, frame: int, tolerance: Tolerance) -> DrawResult | None:
-    """Return the first draw of a frame after which the images differ; None where the frame has no draws.
+def first_draw(a: FrameSource, b: FrameSource, frame: int, tolerance: Tolerance) -> DrawResult | str:
+    """Return the first draw of a frame after which the images differ, or in words why none is found.
 
     The search goes by halves through a run of draws to one framebuffer: the first run whose last draw differs. So a
     framebuffer object that differs is found before the screen that it is drawn to.
     """
-    pairs = list(zip(a.draws(frame), b.draws(frame), strict=False))
-    if not pairs:
-        return None
-    looked: dict[int, Difference] = {}
+    draws = (a.draws(frame), b.draws(frame))
+    pairs = list(zip(*draws, strict=False))
+    looked: dict[int, Difference | None] = {}
 
-    def apart(i: int) -> Difference:
+    def apart(i: int) -> Difference | None:
         if i not in looked:
-            one, other = a.image_at(pairs[i][0].call), b.image_at(pairs[i][1].call)
-            missing = one is None or other is None
-            looked[i] = (
-                Difference(sizes=None if one is other else "one image is missing")
-                if missing
-                else difference(_image(one), _image(other))
-            )
+            looked[i] = _apart(a.image_at(pairs[i][0].at), b.image_at(pairs[i][1].at))
         return looked[i]
 
     def differs(i: int) -> bool:
-        return not tolerance.accepts(apart(i))
+        found = apart(i)
+        return found is not None and not tolerance.accepts(found)
 
-    run = next((run for run in _runs([one for one, _ in pairs]) if differs(run[-1])), None)
+    runs = list(_runs([one for one, _ in pairs]))
+    run = next((run for run in runs if differs(run[-1])), None)
     if run is None:
-        return None
+        return _none_named(len(draws[0]), len(draws[1]), sum(apart(run[-1]) is None for run in runs))
     low, high = run[0], run[-1]  # high differs
     while low < high:
         # Several places at a time, rising: a player goes on from one to the next, and back only for the next round.
@@ -459,22 +492,37 @@ def first_draw(a: FrameSource, b: FrameSource, frame: int, tolerance: Tolerance)
             low = (places or [low])[-1] + 1
         else:
             low, high = max([low, *(i + 1 for i in places if i < found)]), found
-    before = Difference()
     at_start = False
     if high > run[0]:
         before = apart(high - 1)
     else:
         # Nothing of this run came before: what was there already, before the draw itself?
-        one, other = a.image_at(max(pairs[high][0].call - 1, 0)), b.image_at(max(pairs[high][1].call - 1, 0))
-        if one is not None and other is not None:
-            before = difference(one, other)
-            at_start = not tolerance.accepts(before)
-    return DrawResult(pairs[high][0], pairs[high][1], before, apart(high), len(looked) * 2, at_start)
+        one, other = pairs[high][0].before, pairs[high][1].before
+        before = _apart(a.image_at(one), b.image_at(other)) if one is not None and other is not None else None
+        at_start = before is not None and not tolerance.accepts(before)
+    after = apart(high)
+    assert after is not None
+    return DrawResult(pairs[high][0], pairs[high][1], before, after, len(looked) * 2, at_start)
 
 
-def _image(image: Image | None) -> Image:
-    assert image is not None
-    return image
+def _apart(one: Image | None, other: Image | None) -> Difference | None:
+    """Return the distance of two images; None where neither is there."""
+    if one is None or other is None:
+        return None if one is other else Difference(255, 255.0, 0.0, 1.0, "one image is missing")
+    return difference(one, other)
+
+
+def _none_named(a: int, b: int, unseen: int) -> str:
+    """Return why none of `a` and `b` draws is named; `unseen`: framebuffers whose last draw has no picture."""
+    if not a and not b:
+        return "none: this frame has no draws; other calls made the difference"
+    if not a or not b:
+        return f"none: draws are compared in pairs, and this frame has {a} in A, {b} in B"
+    parts = ["none: the pictures after the last draw to each framebuffer are equal; other calls made the difference"]
+    if unseen:
+        parts = [f"none: {unseen} framebuffers have no picture, others are equal after their last draw"]
+    parts += [f"this frame has {a} draws in A, {b} in B"] if a != b else []
+    return "; ".join(parts)
 
 
 def _runs(draws: Sequence[Draw]) -> Iterator[list[int]]:

@@ -283,11 +283,13 @@ function found(ctx, answer) {
           h("pre", {class: "wrap", text: `A  ${draw.a.call}  ${draw.a.text}\nB  ${draw.b.call}  ${draw.b.text}`}),
           h("p", {
             text: `before: ${
+                !draw.before      ? "unknown" :
                 draw.before.exact ? "equal" :
                                     `largest difference ${draw.before.max_difference}`}; after: largest difference ${
                 draw.after.max_difference}, RMSE ${draw.after.rmse.toFixed(3)}`
           }),
           button("show this draw", go)),
+    answer.no_draw && h("p", {text: `The first draw that differs: ${answer.no_draw}`}),
     differing.length > 0 &&
         h("table", {},
           h("thead", {},
