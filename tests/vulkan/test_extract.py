@@ -10,9 +10,12 @@ from pathlib import Path
 import pytest
 
 from drawtap.parts import RING, part
+from drawtap.trace.core import write
 from drawtap.trace.trace import open_trace
+from drawtap.trace.vulkan_past import vulkan_past
 from shared import run_drawtap
 from vulkan.conftest import Cube, environment
+from vulkan_scene import CB, DEVICE, POOL, QUEUE, VulkanScene
 
 
 def cut(trace: Path, frames: str, to: Path) -> dict[str, object]:
@@ -126,3 +129,43 @@ def test_what_generations_of_a_flight_recorder_keep_draws_the_same(mode: str, pa
         rows = "SELECT count(*) FROM memory_writes WHERE data_bytes < 256"
         with open_trace(saved) as less, open_trace(recording) as whole:
             assert int(str(less.sql(rows).fetchall()[0][0])) < int(str(whole.sql(rows).fetchall()[0][0]))
+
+
+@pytest.mark.parametrize(
+    ("between", "after", "kept"),
+    [
+        (False, True, False),  # the next call of the thread writes the bytes early enough
+        (True, True, True),  # behind the question they would come too late for the other thread's work
+        (False, False, True),  # the thread has no later call
+    ],
+)
+def test_a_question_is_kept_where_it_holds_bytes_in_their_place(
+    between: bool, after: bool, kept: bool, tmp_path: Path
+) -> None:
+    """A thread stores before a call that only asks. Another thread may submit work behind it."""
+    memory, buffer = 0x600, 0x700
+    s = VulkanScene().vkCreateDevice(0x50, {}, pDevice=[DEVICE]).vkGetDeviceQueue(DEVICE, 0, 0, pQueue=[QUEUE])
+    s.vkAllocateMemory(DEVICE, {"allocationSize": 256}, pMemory=[memory])
+    s.vkCreateBuffer(DEVICE, {"size": 256}, pBuffer=[buffer]).vkBindBufferMemory(DEVICE, buffer, memory, 0)
+    s.vkMapMemory(DEVICE, memory, 0, 256, 0, ppData=[0x1000])
+    s.vkAllocateCommandBuffers(DEVICE, {"commandPool": POOL, "commandBufferCount": 1}, pCommandBuffers=[CB])
+    s.recorded(lambda s: s.vkCmdCopyBuffer(CB, buffer, buffer, pRegions=[{"dstOffset": 128, "size": 4}]))
+    s.thread = 1
+    s.stored(memory, 0, b"abcd").vkGetDeviceMemoryCommitment(DEVICE, memory, pCommittedMemoryInBytes=[0])
+    s.thread = 0
+    if between:
+        s.submit()
+    s.thread = int(after)
+    s.submit()
+    with open_trace(s.write(tmp_path / "t.dtap")) as trace:
+        calls = [str(name) for (name,) in trace.sql("SELECT name FROM calls ORDER BY seq").fetchall()]
+        question = calls.index("vkGetDeviceMemoryCommitment")
+        found = vulkan_past(trace, len(calls) - 1, len(calls))
+        assert not found.whole
+        assert [calls[i] for i in range(len(calls)) if not found.keep[i]] == ([] if kept else [calls[question]])
+        write([found.part(trace, images=found.keep)], tmp_path / "cut.dtap")
+    with open_trace(tmp_path / "cut.dtap") as cut:
+        # The bytes are there before all work.
+        [(stored,)] = cut.sql("SELECT seq FROM memory_writes").fetchall()
+        [(first,)] = cut.sql("SELECT min(seq) FROM calls WHERE name = 'vkQueueSubmit'").fetchall()
+    assert int(str(stored)) <= int(str(first))
