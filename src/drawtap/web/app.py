@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import gzip
+import importlib
 import re
 import threading
 from collections.abc import Callable, Sequence
@@ -70,12 +71,12 @@ def application(
     """Return the application that serves recordings: number 0 is `/api/0/...`.
 
     `steering` lets a program drive it; `live` shows what a manager sees, `fleet` a corpus.
-    `state.close` is to be called at the end.
+    `state.warm` may be called before the first question, and `state.close` is to be called at the end.
     """
     guard = Middleware(Guard, token=token, host=host, framed=steering is not None)
     routes = _Routes(recordings, steering, fleet, live=live)
     app = Starlette(routes=routes.routes(), middleware=[guard], debug=False)
-    app.state.close = routes.close
+    app.state.warm, app.state.close = routes.warm, routes.close
     return app
 
 
@@ -219,6 +220,15 @@ class _Routes:
             if numbers not in self._pairs:
                 self._pairs[numbers] = Pair(one, other)
             return self._pairs[numbers]
+
+    def warm(self) -> None:
+        """Make what a page asks for first, and load what answers later questions, while the browser starts."""
+        for name in re.findall(r'"/app/([\w.]+)"', _shell_text()):
+            _packed(_path(name), _path(name).stat().st_mtime_ns)
+        with contextlib.suppress(DrawtapError, OSError):  # the page asks again, and says what is wrong
+            dumps(self._overviews())
+        if self._recordings:
+            importlib.import_module("drawtap.trace.database")
 
     def close(self) -> None:
         """End what compares recordings or looks at a manager, and close what was recorded meanwhile."""

@@ -30,7 +30,6 @@ from drawtap.web.callset import CallSet
 from drawtap.web.frames import Frames, Opening
 from drawtap.web.reference import pages
 from drawtap.web.saving import file_of
-from drawtap.web.textures import shown
 
 if TYPE_CHECKING:
     from drawtap.analysis.held import HeldContent
@@ -663,6 +662,8 @@ class Recording:
         content is from and what is lost; a part without pixels says why. `swizzle` has what shaders get as red, green,
         blue and alpha: letters of channels, 0, 1.
         """
+        from drawtap.web.textures import shown
+
         return shown(self.trace, self._held(seq, kind, share_group, name, texels=True))
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from drawtap.errors import UsageError
-from drawtap.trace.result import FORMS, save_rows
 
 if TYPE_CHECKING:
     from drawtap.trace.result import Result
@@ -38,6 +37,8 @@ def file_of_shown(text: str, form: str) -> Path:
         shaped = False
     if not shaped or not columns:
         raise UsageError("a table is a JSON object with columns and rows", hint="reload the page")
+    from drawtap.trace.result import save_rows  # with DuckDB: the first rows do without
+
     target = _target(form)
     try:
         save_rows(columns, rows, target, form)
@@ -48,6 +49,8 @@ def file_of_shown(text: str, form: str) -> Path:
 
 
 def _target(form: str) -> Path:
+    from drawtap.trace.result import FORMS
+
     if form not in FORMS:
         raise UsageError(f"there is no form {form[:40]!r}", hint=f"there are: {', '.join(FORMS)}")
     with tempfile.NamedTemporaryFile(prefix="drawtap-", suffix=f".{form}", delete=False) as file:

@@ -92,7 +92,10 @@ class Serving:
                 if (begun := openings[-1]) is not None:
                     stack.callback(begun.begin().close)
             try:
-                import uvicorn  # while frames are read: to load all this takes about as long
+                import asyncio  # this and the next while frames are read: to load them takes about as long
+
+                import uvicorn
+                from starlette.concurrency import run_in_threadpool
 
                 from drawtap.web.app import Seen, application, opened
             except ImportError as error:
@@ -112,7 +115,11 @@ class Serving:
             )
 
             class Server(uvicorn.Server):
-                """Answers late questions quickly, or not at all: nobody waits for them any more."""
+                """Is warm before the first question, and answers late ones quickly or not at all."""
+
+                async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+                    await super().startup(sockets)
+                    self.warming = asyncio.create_task(run_in_threadpool(app.state.warm))
 
                 async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
                     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
