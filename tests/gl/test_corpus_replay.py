@@ -344,7 +344,8 @@ def test_every_failure_is_kept(store: Store, fakes: Path, engine: str, label: st
     assert (made.label, made.oracle, made.trace) == (label, oracle, run.trace)
     assert made.calls < made.before
     if label == "rejected":
-        assert made.calls < made.before / 2  # a frame needs few calls, and this image still comes
+        # A frame needs few calls, and this image still comes. One second may end after the first step.
+        assert made.calls < made.before / steps(1, 2)
         return
     (again,) = play_all(store, [made.id], [bad], limits, jobs=1)
     assert again.outcome == run.outcome
