@@ -412,6 +412,7 @@ def test_what_glxgears_draws_is_what_its_text_says(programs: Bench, tmp_path: Pa
     assert sum(row[name] for name in CLASSES[1:6]) == row["submitted"]  # type: ignore[misc]
 
 
+@pytest.mark.exhaustive  # make test has a real program whose numbers are known
 def test_what_a_real_program_draws_adds_up(programs: Bench, tmp_path: Path):
     if shutil.which("glmark2-es2") is None or programs.display is None:
         pytest.skip("glmark2-es2 or Xvfb is not installed")

@@ -116,6 +116,7 @@ def test_the_null_driver_draws_nothing_and_the_program_goes_on(programs: Bench, 
     assert done.stdout != programs.plain(["es2_triangle"]).stdout
 
 
+@pytest.mark.exhaustive  # make test has the loops that this module draws
 def test_wireframe_changes_the_picture(programs: Bench, built: Path) -> None:
     done = _run(programs, [_module(built, "wireframe")], ["es2_triangle"])
     assert done.returncode == 0 and "error 0x0" in done.stdout

@@ -224,7 +224,10 @@ def test_a_forced_configuration(programs: Bench, tmp_path: Path) -> None:
 # ---- windows ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("program", ["glxgears", "es2gears_x11", "resized_window", "es2_triangle"])
+@pytest.mark.parametrize(
+    "program",
+    ["glxgears", pytest.param("es2gears_x11", marks=pytest.mark.exhaustive), "resized_window", "es2_triangle"],
+)
 def test_windows_are_shown(program: str, programs: Bench, tmp_path: Path) -> None:
     if programs.display is None:
         pytest.skip("Xvfb is not installed")

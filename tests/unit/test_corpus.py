@@ -382,7 +382,7 @@ def test_a_killed_adder_leaves_a_whole_store(tmp_path: Path) -> None:
     expected = _timeless(alone)
     total = sum(entry.bytes for entry in alone.objects.listed(""))
     rng = random.Random(3)
-    for number in range(steps(3, 50)):
+    for number in range(steps(2, 50)):
         store = create(str(tmp_path / f"killed{number}"))
         at = rng.randrange(1, total - 400)
         with _adder(store, file, at) as adder:
@@ -401,7 +401,7 @@ def test_an_adder_killed_before_a_bucket_leaves_a_whole_store(bucket: str, meter
     Adder(alone).add(file, {"app": "nav"})
     expected, total = _timeless(alone), meter.taken - begun
     rng = random.Random(4)
-    for number in range(steps(3, 50)):
+    for number in range(steps(2, 50)):
         store = create(f"{bucket}/killed{number}")
         with _adder(store, file, 1 << 60) as adder:
             meter.writer, meter.keeps, meter.limit = adder, number % 2 == 0, meter.taken + rng.randrange(1, total)
@@ -547,7 +547,7 @@ def test_every_flipped_byte_is_found(store: Store, tmp_path: Path) -> None:
         if kind[0] == "skeleton" and kind[1]["id"] == removed.id:
             continue  # nobody needs it
         whole = path.read_bytes()
-        places = {0, len(whole) - 1, *(rng.randrange(max(1, len(whole))) for _ in range(steps(3, 200)))}
+        places = {0, len(whole) - 1, *(rng.randrange(max(1, len(whole))) for _ in range(steps(1, 200)))}
         for at in places if whole else {0}:
             changed = bytearray(whole) or bytearray(b"\0")
             changed[at % len(changed)] ^= 1 << rng.randrange(8)
