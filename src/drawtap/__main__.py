@@ -12,15 +12,26 @@ from drawtap.trace.engine import load_lazily, open_ahead
 def main() -> NoReturn:
     """Run `drawtap` with the words of the process, and exit.
 
-    For a question about a file DuckDB is loaded beside the modules of the command line: either takes 50 ms.
+    For a question about a file DuckDB is loaded beside the modules of the command line: either takes 50 ms. The core
+    reads the table of frames beside them.
     """
     words = sys.argv[1:]
-    if words[:1] == ["sql"] and any(map(os.path.isfile, words)):
+    files = [*filter(os.path.isfile, words)]
+    if files and words[0] == "sql":
         load_lazily()
         open_ahead()
+    elif len(files) == 1 and words[0] == "frames" and not any(word.startswith("--frame-end") for word in words):
+        _frames_ahead(files[0])
     from drawtap import cli  # behind the start of that
 
     cli.main()
+
+
+def _frames_ahead(path: str) -> None:
+    from drawtap.tables.recording import FrameRow
+    from drawtap.trace import core
+
+    core.open_ahead(path, FrameRow)
 
 
 if __name__ == "__main__":

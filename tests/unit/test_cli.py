@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import ctypes
 import inspect
+import json
 import os
 import re
 import shlex
@@ -333,6 +334,51 @@ main()
         words = [sys.executable, "-c", code, "sql", file, "SELECT 1", "--json"]
         done = subprocess.run(words, capture_output=True, text=True, env=env)
         assert [line for line in done.stdout.splitlines() if line in ("False", "True")] == printed, done.stderr
+
+
+def test_frames_are_read_beside_the_command_line(large, tmp_path):
+    code = """
+import sys, threading
+from drawtap import cli
+from drawtap.trace import core
+main = threading.main_thread()
+kept, text = cli.main, core.CoreTrace._text
+def read(trace, function, *arguments):
+    if arguments == (b"frames",):
+        print("in main" if threading.current_thread() is main else "beside")
+    return text(trace, function, *arguments)
+core.CoreTrace._text = read
+def late():
+    for thread in {*threading.enumerate()} - {main}:
+        thread.join()
+    kept()
+cli.main = late
+from drawtap.__main__ import main as run
+run()
+"""
+    env = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    command = [sys.executable, "-c", code, "frames"]
+    ruled = Writer()
+    thread = ruled.thread(context=1)
+    for call in range(2):
+        thread.call("glClear", mask=1, start=1000 * call, duration=5)
+    thread.flush()
+    ruled.annotate('{"kind": "command", "frame_end": "glClear"}')
+    own_rule = ruled.write(tmp_path / "own_rule.dtap")
+    (tmp_path / "text").write_text("no recording")
+    for words, places, rows in (
+        ([str(large), "--json"], ["beside"], 1),
+        ([str(large), "--json", "--frame-end", "glClear"], ["in main"], 20_000),
+        ([str(own_rule), "--json"], ["beside", "in main"], 2),
+    ):
+        done = subprocess.run([*command, *words], capture_output=True, text=True, env=env)
+        lines = done.stdout.splitlines()
+        assert lines[: len(places)] == places, done.stderr
+        assert len(json.loads("".join(lines[len(places) :]))) == rows
+    done = subprocess.run([*command, str(tmp_path / "text")], capture_output=True, text=True, env=env)
+    assert done.returncode == 4
+    assert done.stderr.startswith("drawtap: error: ")
+    assert "Traceback" not in done.stderr
 
 
 def test_a_duckdb_whose_types_are_sealed_is_loaded_whole(large):

@@ -6,18 +6,20 @@ for large ones. Nothing here imports numpy or duckdb.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import json
 import os
 import re
+import threading
 from collections.abc import Callable, Sequence
 from ctypes import POINTER, byref, c_char_p, c_int, c_uint32, c_uint64, c_void_p
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypedDict, overload
 
-from drawtap.errors import InputError, QueryError
+from drawtap.errors import DrawtapError, InputError, QueryError
 from drawtap.parts import READING, SIGNATURES, SIGNATURES_VULKAN, core, is_there, part
 from drawtap.tables import Row as TypedRow
 from drawtap.tables.recording import MapWriteRow, declared
@@ -277,11 +279,48 @@ class CoreTrace(Handle):
     CLOSE, WHAT = "dt_close", "the trace"
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._ahead: tuple[str, threading.Thread, list[bytes | BaseException]] | None = None
         library = _library()
         try:
             super().__init__(library, library.dt_open, os.fsencode(path))
         except InputError as error:
             raise foreign.explained(path, error) from None
+
+    @classmethod
+    def opened(cls, path: str | os.PathLike[str]) -> CoreTrace:
+        """Open a trace, or return the trace that `open_ahead` opened of this path; that once."""
+        ahead = _ahead.pop(os.fspath(path), None)
+        return cls(path) if ahead is None else ahead
+
+    def read_ahead(self, table: type[TypedRow]) -> None:
+        """Begin to read a small table in a thread of its own; `table_rows` of that table waits for it, once."""
+        name = declared.rows[table]
+        found: list[bytes | BaseException] = []
+
+        def read() -> None:
+            try:
+                found.append(self._text(self._lib.dt_table_json, name.encode()))
+            except BaseException as error:  # for whoever asks for the table
+                found.append(error)
+
+        thread = threading.Thread(target=read)
+        self._ahead = name, thread, found
+        thread.start()
+
+    def _read_already(self, name: str | None) -> bytes | None:
+        """Return the text of a table if it was read ahead; None otherwise. No name: what was read is forgotten."""
+        if self._ahead is None or (name or self._ahead[0]) != self._ahead[0]:
+            return None
+        (_, thread, found), self._ahead = self._ahead, None
+        thread.join()
+        if name is not None and isinstance(found[0], BaseException):
+            raise found[0]
+        return found[0] if isinstance(found[0], bytes) else None
+
+    def close(self) -> None:
+        """Let go of it. A table that is read ahead is read to its end before."""
+        self._read_already(None)
+        super().close()
 
     def info(self) -> Row:
         """Return what the trace says of itself; see `drawtap info --json`."""
@@ -297,6 +336,7 @@ class CoreTrace(Handle):
 
     def set_frame_end(self, rule: str) -> None:
         """Say which calls end a frame: "auto", or function names separated by commas."""
+        self._read_already(None)  # by another rule
         self._lib.dt_set_frame_end(self.handle, rule.encode())
 
     def know_uncalled(self) -> None:
@@ -343,7 +383,8 @@ class CoreTrace(Handle):
     def table_rows(self, table: type[TypedRow] | str) -> list[TypedRow] | list[Row]:
         """Return a small table, by its name or the type of its rows, without any table engine."""
         name = table if isinstance(table, str) else declared.rows[table]
-        rows: list[Row] = json.loads(self._text(self._lib.dt_table_json, name.encode()))
+        text = self._read_already(name)
+        rows: list[Row] = json.loads(self._text(self._lib.dt_table_json, name.encode()) if text is None else text)
         return rows
 
     def rows(self, selection: Selection) -> list[CallRow]:
@@ -521,6 +562,23 @@ def write(
     options = _CWrite(int(by_time), level, said, int(forget), signatures)
     made = lib.text(lib.dt_write, sources, len(parts), byref(options), os.fsencode(path))
     return _object(made)
+
+
+_LARGE = 1 << 26  # bytes
+_ahead: dict[str | bytes, CoreTrace] = {}
+
+
+def open_ahead(path: str, table: type[TypedRow]) -> None:
+    """Open a trace and begin to read a small table of it, for a process that is about to ask for that.
+
+    Errors are left to whoever opens the trace. A large one is not opened: reading it takes long, and Ctrl-C stops
+    that only in a trace that somebody has.
+    """
+    with contextlib.suppress(DrawtapError, OSError, MemoryError):
+        if Path(path).stat().st_size < _LARGE:
+            trace = CoreTrace(path)
+            trace.read_ahead(table)
+            _ahead[path] = trace
 
 
 def _object(text: bytes) -> Row:

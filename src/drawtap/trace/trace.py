@@ -358,7 +358,7 @@ class Trace:
 
     def __init__(self, path: str | os.PathLike[str], *, frame_end: str | None = None) -> None:
         self.path = Path(path)
-        self.core = CoreTrace(path)
+        self.core = CoreTrace.opened(path)
         self._odd_frame_end: str | None = None  # the file's own rule, where it makes no sense
         self.frame_end = frame_end or self._recorded_frame_end() or "auto"
         if self.frame_end != "auto":
