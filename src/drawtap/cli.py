@@ -10,7 +10,6 @@ from __future__ import annotations
 import gc
 import os
 import sys
-import textwrap
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -141,6 +140,8 @@ class _Group(click.Group):
 
     @staticmethod
     def _write(formatter: click.HelpFormatter, title: str, rows: list[tuple[str, str]]) -> None:
+        import textwrap  # for help alone
+
         indent = max(_NAME, *(len(name) for name, _ in rows)) + 4
         formatter.write(f"{title}:\n")
         for name, text in rows:

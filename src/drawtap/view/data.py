@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import base64
+import binascii
 import contextlib
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from decimal import Decimal
 from typing import TextIO
 
 from drawtap.view.result import ExitStatus, Facts, Lines, Rows, Sheets, Text, Tree, Verdicts, Written
@@ -82,14 +81,16 @@ def _plain(value: object) -> object:
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    if isinstance(value, Decimal):
-        return int(value) if value == value.to_integral_value() else float(value)
     if isinstance(value, Mapping):
         return {str(k): _plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [_plain(v) for v in value]
     if isinstance(value, bytes | bytearray | memoryview):
-        return base64.b64encode(bytes(value)).decode()
+        return binascii.b2a_base64(bytes(value), newline=False).decode()
     if hasattr(value, "item") and not isinstance(value, type):  # a numpy scalar
         return _plain(value.item())
+    from decimal import Decimal  # by whoever made one
+
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
     return str(value)

@@ -12,7 +12,6 @@ import os
 import re
 import signal
 import sys
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import singledispatchmethod
@@ -420,6 +419,8 @@ def filled(text: str, width: int) -> str:
 def _wrapped(line: str, width: int, indent: int = 0) -> list[str]:
     if len(line) <= width:
         return [line]
+    import textwrap  # for long lines alone
+
     lead = line[: len(line) - len(line.lstrip())]
     kept = _TIME.sub("\u00a0", line.strip())  # a number stays with its unit
     parts = textwrap.wrap(kept, width, initial_indent=lead, subsequent_indent=" " * min(indent, width // 2),
