@@ -83,9 +83,22 @@ class _Opening(threading.Thread):
 
     def run(self) -> None:
         with contextlib.suppress(Exception):  # whoever needs a database gets the error
+            _map_engine()
             import duckdb
 
             self.connection = duckdb.connect(":memory:")
+
+
+def _map_engine() -> None:
+    # While Python itself maps an extension, 7 ms for this one, all other threads wait. An engine that comes with this
+    # part of its package calls nothing of Python when it is mapped: others are left to Python.
+    spec = PathFinder.find_spec(_ENGINE)
+    if spec is None or spec.origin is None or not (Path(spec.origin).parent / _PACKAGE / "_sources").is_dir():
+        return
+    import ctypes  # with the engine: help does without
+
+    with contextlib.suppress(AttributeError, OSError):  # a C library that has no such function by itself
+        ctypes.CDLL(None).dlopen(os.fsencode(spec.origin), os.RTLD_NOW)
 
 
 _ahead: list[_Opening] = []
