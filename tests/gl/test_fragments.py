@@ -18,7 +18,7 @@ from drawtap.metrics.passes import Pass, request_text
 from drawtap.replay import player
 from drawtap.trace.trace import open_trace
 from drawtap.view import overdraw as view
-from shared import run_drawtap
+from shared import run_drawtap, steps
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -235,7 +235,7 @@ class TestCounts:
             assert _draws(recorded["fragments_depth"], frame) == list(DEPTH)
 
     def test_draws_between_which_only_inputs_change(self, programs: Bench, tmp_path: Path):
-        width, height, frames = 76, 61, 8
+        width, height, frames = 76, 61, steps(FRAMES, 8)
         trace = programs.recorded(["fragments_runs", str(frames)], tmp_path).traces[0]
         _measured(trace, ["draw"])
         x, y = np.arange(width) + 0.5, np.arange(height)[:, None] + 0.5

@@ -160,8 +160,12 @@ def _stable(output: str) -> list[str]:
     return [re.sub(r"\s+", " ", _VARIES.sub("#", line)) for line in output.splitlines()]
 
 
+# Gears draw as fast as they can for as long as they run; other tests record them.
 @pytest.mark.sample(3)
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+@pytest.mark.parametrize(
+    "program",
+    [pytest.param(one, id=one.name, marks=[pytest.mark.exhaustive] * ("gears" in one.name)) for one in PROGRAMS],
+)
 def test_a_program_is_recorded_and_does_not_notice(program: Program, display: str | None, tmp_path: Path) -> None:
     _found(program, display)
     environment = _environment(program, display, tmp_path)

@@ -97,7 +97,7 @@ def test_threads_can_be_played_on_one(programs: Bench, tmp_path: Path) -> None:
     ("program", "arguments"),
     [
         ("glxgears", []),
-        ("es2gears_x11", []),
+        pytest.param("es2gears_x11", [], marks=pytest.mark.exhaustive),
         ("glmark2-es2", ["-s", "320x240", "-b", "build:nframes=10", "-b", "desktop:nframes=10"]),
         ("glmark2", ["-s", "320x240", "-b", "buffer:update-method=map:nframes=10", "-b", "texture:nframes=10"]),
     ],
