@@ -302,6 +302,8 @@ VulkanPast::Kept VulkanPast::close(std::vector<uint32_t> roots, uint64_t cut) {
 }
 
 VulkanPast::Kept VulkanPast::from(uint64_t cut) {
+  // Behind the last call these bytes would reach work that still runs.
+  if (end_ < trace_.calls) std::erase_if(rows_, [&](auto& row) { return row.before >= end_; });
   std::vector<uint32_t> roots = others_;
   for (uint64_t seq = cut; seq < end_; ++seq) roots.push_back(static_cast<uint32_t>(seq));
   return close(std::move(roots), cut);

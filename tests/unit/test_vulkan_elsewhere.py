@@ -11,7 +11,7 @@ from typing import cast
 
 import pytest
 
-from drawtap.commands import find
+from drawtap.commands.toolkit import find
 from drawtap.errors import UnavailableError
 from drawtap.trace.apis import WITHOUT_VULKAN, is_vulkan
 from drawtap.trace.trace import Trace, open_trace
@@ -30,7 +30,6 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
 _ARGUMENTS = {
     "export: apitrace": ("-f", "apitrace", "-o", "x.trace"),
     "export: c": ("-f", "c", "-o", "folder"),
-    "extract: calls": ("--calls", "0:2", "-o", "folder"),
     "extract: minimize": ("--frames", "1", "--minimize", "-o", "folder"),
     "image: draws": ("2", "--pixel", "1,1"),
     "overdraw": ("-o", "folder"),

@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 
 from drawtap.parts import RING, part
+from drawtap.replay.compare import decode_attachment
 from drawtap.trace.core import write
 from drawtap.trace.trace import open_trace
 from drawtap.trace.vulkan_past import vulkan_past
 from shared import run_drawtap
 from vulkan.conftest import Cube, environment
+from vulkan.test_snapshots import SIZE, known
 from vulkan_scene import CB, DEVICE, POOL, QUEUE, VulkanScene
 
 
@@ -53,6 +55,21 @@ def test_frames_of_a_program(cube: Cube, tmp_path: Path) -> None:
     assert again.returncode == 0, again.stdout
 
 
+def test_a_draw_of_a_program(cube: Cube, tmp_path: Path) -> None:
+    """What the program stores for later frames is not in the file: the last submission would read those bytes."""
+    file = tmp_path / "cut.dtap"
+    done = run_drawtap("extract", cube.trace, "--draws", "6", "-o", file, "--json", environment=environment())
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert ("search" in found, len(found["images"])) == (False, 1)
+    with open_trace(file) as trace:
+        assert trace.info["calls"] == found["file"]["shown"]["submit"] + 1
+        [(stored, late)] = trace.sql(
+            f"SELECT count(*), count(*) FILTER (seq >= {trace.info['calls']}) FROM memory_writes"
+        ).fetchall()
+    assert stored and not late
+
+
 @pytest.mark.parametrize(
     ("mode", "frames", "most"), [("all", "12:14", 1), ("fresh", "12:14", 0.6), ("fresh", "4:6", 1)]
 )
@@ -77,6 +94,35 @@ def test_what_ended_is_gone(past: Path, tmp_path: Path) -> None:
     stored = "SELECT count(*) FROM memory_writes"
     with open_trace(file) as less, open_trace(past / "fresh.dtap") as whole:
         assert 0 < int(str(less.sql(stored).fetchall()[0][0])) <= int(str(whole.sql(stored).fetchall()[0][0]))
+
+
+def test_draws_come_with_what_submits_them(draws: Path, tmp_path: Path) -> None:
+    """draws.c records four draws once, and submits them twice."""
+    source, file = draws / "pass.dtap", tmp_path / "cut.dtap"
+    with open_trace(source) as trace:
+        ran = trace.sql("SELECT seq, submit_seq FROM executed WHERE kind = 'draw' ORDER BY number").fetchall()
+        count = trace.info["calls"]
+    for asked, draw, of in ((("--draws", "4:6"), 1, 5), (("--calls", f"{ran[1][0]}"), 1, 1), (("--draws", "2"), 2, 2)):
+        options = ("-o", file, "--force", "--json")
+        done = run_drawtap("extract", source, *asked, *options, environment=environment())
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout)
+        assert found["shown"] == {"call": ran[of][0], "submit": ran[of][1]}
+        assert "search" not in found, "the calls that were found needed did not show the same"
+        assert found["calls_to_target"] == ran[of][1] + 1 < count
+        shown = found["file"]["shown"]
+        at = f"{shown['call']}@{shown['submit']}"
+        done = run_drawtap("image", file, at, "-o", tmp_path / f"{of}.png", environment=environment())
+        assert done.returncode == 0, done.stderr
+        picture = decode_attachment((tmp_path / f"{of}.png").read_bytes(), "the draw")
+        assert picture.tolist() == [known("pass", draw).tolist()] * SIZE
+        with open_trace(file) as cut_out:
+            assert int(cut_out.info["calls"]) == found["calls_kept"] == shown["submit"] + 1
+        done = run_drawtap("verify", file, "--source", source, environment=environment())
+        assert done.returncode == 0, done.stdout + done.stderr
+    done = run_drawtap("extract", source, "--calls", "0:3", "-o", tmp_path / "none.dtap", environment=environment())
+    assert (done.returncode, (tmp_path / "none.dtap").exists()) == (3, False)
+    assert "there is no image after them" in done.stderr
 
 
 def test_a_cut_can_be_cut_again(past: Path, tmp_path: Path) -> None:

@@ -150,7 +150,7 @@ def _images(trace: Trace, said: Mapping[str, object], part: Row | None, on: str)
         return (), "nothing"
     frames: Sequence[int] = range(len(trace.frames))
     if part is not None and "call" in part:
-        stage = Stage(trace, ShownImages(None, int(part["call"])), on)
+        stage = Stage(trace, ShownImages(None, int(part["call"]), part.get("submit")), on)
         outcome = stage.play(None)
     else:
         if part is not None:

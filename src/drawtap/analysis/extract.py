@@ -33,10 +33,12 @@ from drawtap.analysis.reduce import (
     ShownImages,
     Stage,
 )
-from drawtap.errors import DrawtapError, QueryError, UsageError
+from drawtap.errors import DrawtapError, QueryError, UnavailableError, UsageError
 from drawtap.replay import engine, player
+from drawtap.replay.place import Place, place_of
 from drawtap.tables.recording import AnnotationRow, FrameRow, FunctionRow, NativeRow
 from drawtap.trace import graph as graphs
+from drawtap.trace.apis import is_vulkan
 from drawtap.trace.core import Row, write
 from drawtap.trace.graph import Graph
 from drawtap.trace.ranges import calls_of, frame_ends, frames_of, numbers_of
@@ -87,6 +89,8 @@ def target(
         return _frames(frames_of(trace, frames), f"frames {frames}")
     if calls is not None:
         chosen = calls_of(trace, calls)
+        if is_vulkan(trace):
+            return Target(f"calls {calls}", _executed_last(trace, chosen), tuple(chosen))
         return Target(f"calls {calls}", ShownImages(None, chosen.stop - 1), tuple(chosen))
     if draws is not None:
         return _draws(trace, draws)
@@ -99,12 +103,35 @@ def _frames(chosen: range, text: str) -> Target:
 
 
 def _draws(trace: Trace, text: str) -> Target:
+    if is_vulkan(trace):
+        ran = trace.sql("SELECT seq, submit_seq FROM executed WHERE kind = 'draw' ORDER BY number").fetchall()
+        rows = [(int(seq), int(submit)) for seq, submit in ran]
+        numbers = numbers_of(text, len(rows), "draw")
+        return Target(f"draws {text}", ShownImages(None, *rows[numbers[-1]]), tuple(rows[i][1] for i in numbers))
     flagged = [f["name"] for f in trace.table(FunctionRow) if "draw" in f["flags"].split(",")]
     found = trace.sql("SELECT seq FROM calls WHERE list_contains($names, name) ORDER BY seq", {"names": flagged})
     seqs = [int(seq) for (seq,) in found]
     chosen = numbers_of(text, len(seqs), "draw")
     wanted = tuple(seqs[i] for i in chosen)
     return Target(f"draws {text}", ShownImages(None, wanted[-1]), wanted)
+
+
+def _executed_last(trace: Trace, chosen: range) -> ShownImages:
+    """Return the draw of Vulkan whose image is the one after these calls, which may record it alone."""
+    at = place_of(trace, chosen[-1])
+    if at.draw is None:
+        within = f"submit_seq BETWEEN {chosen[0]} AND {chosen[-1]}"
+        rows = trace.sql(
+            f"SELECT submit_seq, seq FROM executed WHERE kind = 'draw' AND {within} ORDER BY number DESC LIMIT 1"
+        ).fetchall()
+        if not rows:
+            raise UnavailableError(
+                "these calls neither submit nor end with a draw: there is no image after them",
+                hint="--draws counts the draws that run, --frames RANGE cuts out frames",
+            )
+        at = Place(int(rows[0][0]), int(rows[0][1]))
+    assert at.draw is not None
+    return ShownImages(None, at.draw, at.call)
 
 
 def _timed(trace: Trace, text: str) -> Target:

@@ -47,10 +47,14 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class ShownImages:
-    """The images that matter: of all `frames`, or (None) the one after `call`."""
+    """The images that matter: of all `frames`, or (None) the one after `call`.
+
+    `submit`: the call that executes a draw of Vulkan. Such a draw has an image for each of its colours.
+    """
 
     frames: range | None
     call: int
+    submit: int | None = None
 
 
 class Stage:
@@ -127,6 +131,9 @@ class Stage:
         return frozenset((f.call, f.function, f.text) for f in played.findings if f.what == "gl-error")
 
     def _wanted(self, image: Path) -> list[str]:
+        if self.shown.submit is not None:
+            at = f"calls:{self.shown.call}@{self.shown.submit}"
+            return ["--snapshots", f"{image.parent}/", "--snapshot-at", at]
         if self.shown.frames is None:
             return ["--image", str(self.shown.call), str(image)]
         return ["--frames", f"{self.shown.frames.start}:{self.shown.frames.stop}", "--hashes"]
@@ -134,6 +141,8 @@ class Stage:
     def _hashes(self, played: player.Replay, image: Path) -> tuple[str, ...]:
         if self.shown.frames is not None:
             return tuple(played.hashes[frame] for frame in sorted(played.hashes))
+        if self.shown.submit is not None:
+            return tuple(image_hash(each) for each in sorted(image.parent.glob("*.png")))
         if not image.exists():
             return ()
         return (image_hash(image),)

@@ -1,7 +1,7 @@
-"""Cut frames out of a recording of Vulkan, and prove it.
+"""Cut frames, draws or calls out of a recording of Vulkan, and prove it.
 
-`trace.vulkan_past` says which earlier calls the frames need. The player shows the written file and the whole recording.
-Where frames differ, the file gets all earlier calls.
+`trace.vulkan_past` says which earlier calls they need. The player shows the written file and the whole recording. Where
+images differ, the file gets all earlier calls.
 """
 
 from __future__ import annotations
@@ -31,19 +31,26 @@ if TYPE_CHECKING:
 def cut_vulkan(
     trace: Trace, wanted: Target, output: Path, wish: ExtractOptions, *, on_line: Callable[[str], None]
 ) -> Cut:
-    """Write the wanted frames and what they need. Raises UnavailableError where there is nothing to compare here."""
+    """Write the wanted part and what it needs; draws come with the calls that submit them.
+
+    Raises UnavailableError where there is nothing to compare here.
+    """
     return _Cutter(trace, wanted, wish, on_line).cut(output)
 
 
 class _Cutter:
     def __init__(self, trace: Trace, wanted: Target, wish: ExtractOptions, on_line: Callable[[str], None]) -> None:
-        assert wanted.shown.frames is not None
         self._trace, self._wanted, self._wish, self._on_line = trace, wanted, wish, on_line
         self._frames = wanted.shown.frames
         self._ends = frame_ends(trace)
-        rows = {row["frame"]: row for row in trace.table(FrameRow)}
-        self._first = int(rows[self._frames.start]["first_seq"])
-        self._end = int(rows[self._frames.stop - 1]["end_seq"])
+        if self._frames is None:
+            # Submissions run draws that were recorded before, or that the wanted calls record for later.
+            self._first = min(wanted.roots)
+            self._end = max(*wanted.roots, wanted.shown.submit or 0) + 1
+        else:
+            rows = {row["frame"]: row for row in trace.table(FrameRow)}
+            self._first = int(rows[self._frames.start]["first_seq"])
+            self._end = int(rows[self._frames.stop - 1]["end_seq"])
         self._said: list[str] = []
 
     def cut(self, output: Path) -> Cut:
@@ -68,7 +75,7 @@ class _Cutter:
             compared, different = recorded_images(output, self._wish.on)
             certificate["file"] = {
                 "equal": equal,
-                "shown": {"frames": self._shown(past)},
+                "shown": _named(self._shown(past)),
                 "images": list(images),
                 "recorded_images_compared": compared,
                 "recorded_images_different": different,
@@ -91,23 +98,28 @@ class _Cutter:
         self._said.append(text)
         self._on_line(text)
 
-    def _shown(self, past: Past) -> list[int]:
-        """Return which frames of the file are the wanted ones: other frames may be there, which these need."""
+    def _shown(self, past: Past) -> ShownImages:
+        """Return which images of the file are the wanted ones: other frames may be there, which these need."""
+        if self._frames is None:
+            call, submit = self._wanted.shown.call, self._wanted.shown.submit
+            return ShownImages(None, int(past.keep[:call].sum()), int(past.keep[:submit].sum()))
         kept = [frame for frame, seq in enumerate(self._ends) if past.keep[seq]]
-        return [number for number, frame in enumerate(kept) if frame in self._frames]
+        found = [number for number, frame in enumerate(kept) if frame in self._frames]
+        return ShownImages(range(found[0], found[-1] + 1) if found else range(0), 0)
 
     def _images(self, past: Past, output: Path) -> tuple[str, ...]:
         shown = self._shown(past)
-        if not shown:
+        if shown.frames is not None and not shown.frames:
             return ()
         rule = self._trace.frame_end
         with open_trace(output, frame_end=None if rule == "auto" else rule) as trace:
-            played = Stage(trace, ShownImages(range(shown[0], shown[-1] + 1), 0), self._wish.on).play(None)
+            played = Stage(trace, shown, self._wish.on).play(None)
         return played.images if played is not None else ()
 
     def _write(self, past: Past, output: Path, certificate: Row) -> Row:
         images = np.zeros(self._trace.core.count(), np.bool_)
-        images[self._ends[self._frames.start : self._frames.stop]] = True
+        if self._frames is not None:
+            images[self._ends[self._frames.start : self._frames.stop]] = True
         return write([past.part(self._trace, images=images)], output, annotation=certificate)
 
     def _certificate(self, past: Past, stage: Stage, reference: Outcome | None) -> Row:
@@ -120,7 +132,7 @@ class _Cutter:
             "source": source_of(self._trace),
             "target": self._wanted.text,
             "frame_end": self._trace.frame_end,
-            "shown": {"frames": list(self._frames)},
+            "shown": _named(self._wanted.shown),
             "calls_source": self._trace.core.count(),
             "calls_to_target": self._end,
             "calls_kept": int(past.keep.sum()),
@@ -132,3 +144,9 @@ class _Cutter:
         if self._said:
             found["search"] = list(self._said)
         return found
+
+
+def _named(shown: ShownImages) -> Row:
+    if shown.frames is not None:
+        return {"frames": list(shown.frames)}
+    return {"call": shown.call, "submit": shown.submit}

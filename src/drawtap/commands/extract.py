@@ -65,8 +65,8 @@ def extract(
     `certificate`): hash of the source, target, engine, image hashes. If the recording has hashes of
     the program's images (record --hash-frames), it compares the cut with them.
 
-    A cut of Vulkan has whole frames: --calls, --draws and --minimize are for OpenGL. Where its images differ, it keeps
-    all earlier calls.
+    In a recording of Vulkan, --draws counts the draws that run, and a cut ends with the call that submits the last of
+    them. Where the images of a cut differ, all earlier calls stay.
 
     --minimize continues by delta debugging until no call can go, with its progress each minute. In an oracle's
     command {} stands for the file to try; the oracles other than pixels do not keep the image. The exit code is 1 where
@@ -77,8 +77,6 @@ def extract(
     vulkan = is_vulkan(trace)
     if minimize or oracle != "pixels":
         refuse(trace, "extract: minimize")
-    if calls is not None or draws is not None or (part is not None and "#" not in part):
-        refuse(trace, "extract: calls")
     check_target(output, force=force, replaced=True)
     if oracle != "pixels" and not minimize:
         raise UsageError("an oracle is for --minimize")
