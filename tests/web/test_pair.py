@@ -243,6 +243,21 @@ def test_pictures_beside_each_other_their_difference_and_flicker(opened, both, p
         assert page.page.locator("[data-flicker] figure:visible").count() == 1
     page.press("v")
     page.wait("place.side === ''")
+    # A frame that leaves the list while its rows are on their way is not unfolded in another's place.
+    rows = """(async () => {
+        const model = drawtap.pair;
+        model.show(false);
+        const last = model.visible.findLastIndex((pair) => !model.outlines.has(pair));
+        const opening = model.openFrame(last);
+        model.show(true);
+        await opening;
+        model.recount();
+        const shown = Array.from({length: model.length}, (_, i) => model.at(i));
+        return [last, model.visible.length, shown.filter((row) => row.type === "frame").map((row) => row.pair ?? null)];
+    })()"""
+    last, shown, pairs = page.page.evaluate(rows)
+    assert last >= shown > 0
+    assert pairs == page.page.evaluate("drawtap.pair.visible")
 
 
 @needs_browser

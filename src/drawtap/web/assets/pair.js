@@ -85,13 +85,16 @@ export class PairModel extends TreeModel {
 
   /** @param {number} pair */
   async outlineOf(pair) {
-    if (!this.outlines.has(pair)) this.outlines.set(pair, await get(`${this.path}/outline/${pair}?${this.sets}`));
-    return this.outlines.get(pair);
+    const {outlines} = this;  // another filter has others
+    if (!outlines.has(pair)) outlines.set(pair, await get(`${this.path}/outline/${pair}?${this.sets}`));
+    return outlines.get(pair);
   }
 
-  /** @param {number} frame */
+  /** Unfold a frame, unless another filter or choice of frames came before the answer. @param {number} frame */
   async openFrame(frame) {
-    const outline = {...(await this.outlineOf(this.visible[frame])), frame};
+    const pair = this.visible[frame], {outlines} = this, kept = await this.outlineOf(pair);
+    if (outlines !== this.outlines || this.visible[frame] !== pair) return;
+    const outline = {...kept, frame};
     this.opened.set(frame, {outline, rows: this.rowsOf(outline)});
   }
 
