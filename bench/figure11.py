@@ -26,7 +26,7 @@ from bench.row import Goal, Row
 from bench.setup import ROOT, Setup
 from drawtap.errors import UnavailableError
 from drawtap.live.observer import Observer
-from drawtap.view.rates import Curve, RatesPage, render
+from drawtap.output.rates import Curve, RatesPage, render
 
 GROUP = "Figure 11"
 TARGET = 60.0

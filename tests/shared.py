@@ -162,7 +162,7 @@ def x_server(*options: str) -> Iterator[str | None]:
 
 
 def read_packed_png(path: Path) -> np.ndarray:
-    """Return a PNG as `drawtap.view.picture.png` writes it, RGBA: every row is told as what the one above it lacks."""
+    """Return a PNG as `drawtap.output.picture.png` writes it, RGBA: a row has what the one above lacks."""
     content, packed, head, at = path.read_bytes(), b"", b"", 8
     while at < len(content):
         length, kind = struct.unpack_from(">I4s", content, at)

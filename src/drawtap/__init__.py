@@ -6,7 +6,7 @@
         print(trace.sql("SELECT name, count(*) FROM calls GROUP BY name"))
         trace.frames[10].image().save("frame.png")
 
-`open` opens a recording, `record` makes one, `edit` changes one, `show` opens the viewer. `drawtap.verbs` has the verbs
+`open` opens a recording, `record` makes one, `edit` changes one, `view` opens the viewer. `drawtap.verbs` has the verbs
 of the command line.
 """
 
@@ -16,7 +16,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
-__all__ = ["DrawtapError", "Image", "Trace", "__version__", "edit", "image", "open", "record", "show"]
+__all__ = ["DrawtapError", "Image", "Trace", "__version__", "edit", "image", "open", "record", "view"]
 
 from drawtap.errors import DrawtapError
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from drawtap.trace.image import Image
     from drawtap.trace.trace import Trace
     from drawtap.trace.trace import open_trace as open  # noqa: A004
-    from drawtap.web.viewer import show
+    from drawtap.web.viewer import view
 
 # The reader loads DuckDB and a native library: only when asked for.
 _LAZY = {
@@ -37,7 +37,7 @@ _LAZY = {
     "image": ("drawtap.replay.picture", "image"),
     "open": ("drawtap.trace.trace", "open_trace"),
     "record": ("drawtap.capture.python", "record"),
-    "show": ("drawtap.web.viewer", "show"),
+    "view": ("drawtap.web.viewer", "view"),
 }
 
 

@@ -1,4 +1,4 @@
-"""Tell what long work is doing, for the line on standard error (`drawtap.view.progress`).
+"""Tell what long work is doing, for the line on standard error (`drawtap.output.progress`).
 
 Work says `with activity.step("checklist"):` and, inside, `activity.at(12, 63)`; nobody has to listen.
 """

@@ -150,7 +150,7 @@ class _Group(click.Group):
 
 
 def _show(result: object, *, as_json: bool) -> int:
-    from drawtap.view.result import Prompt
+    from drawtap.output.result import Prompt
 
     if isinstance(result, Prompt):
         from drawtap.prompt import prompt

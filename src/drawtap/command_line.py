@@ -180,7 +180,7 @@ _WORK = frozenset({"ask", "replay", "edit"})  # sections whose verbs may take lo
 
 
 def _callback(command: Command, trace: object | None, printer: Printer) -> Callable[..., int]:
-    from drawtap.view.progress import Progress
+    from drawtap.output.progress import Progress
 
     def call(**values: Any) -> int:
         as_json = values.pop("json_", False)
@@ -220,8 +220,8 @@ def _callback(command: Command, trace: object | None, printer: Printer) -> Calla
 
 
 def _show_with_progress(trace: Any, answer: Callable[[], object], *, as_json: bool) -> int:
-    from drawtap.view.progress import Progress, cancelled_by_ctrl_c
-    from drawtap.view.result import Rows
+    from drawtap.output.progress import Progress, cancelled_by_ctrl_c
+    from drawtap.output.result import Rows
 
     with cancelled_by_ctrl_c(trace.cancel), Progress(trace.progress) as progress:
         result = answer()
@@ -233,14 +233,14 @@ def _show_with_progress(trace: Any, answer: Callable[[], object], *, as_json: bo
 
 def show(result: object, *, as_json: bool) -> int:
     """Print what a command returned and return the exit code that goes with it."""
-    from drawtap.view.result import ExitStatus, Rows, Sheets, Text, Verdicts
+    from drawtap.output.result import ExitStatus, Rows, Sheets, Text, Verdicts
 
     if as_json:
-        from drawtap.view.data import write_json
+        from drawtap.output.data import write_json
 
         write_json(result, sys.stdout)
     else:
-        from drawtap.view.text import TextView
+        from drawtap.output.text import TextView
 
         TextView().show(result)
     if isinstance(result, ExitStatus):
@@ -323,7 +323,7 @@ def _near_options(error: click.NoSuchOption) -> list[str]:
 
 def say(text: str, mark: str = "drawtap") -> None:
     """Print a line for people to standard error, with what kind of line it is before it."""
-    from drawtap.view.text import harmless, wants_color
+    from drawtap.output.text import harmless, wants_color
 
     label = f"{mark}:"
     if wants_color(sys.stderr):

@@ -30,11 +30,11 @@ from drawtap.commands import COMMANDS, GROUPS, Command
 from drawtap.commands.sql import rows
 from drawtap.commands.toolkit import ALIASES, OLD_NAMES, find
 from drawtap.errors import DrawtapError, UsageError, did_you_mean
+from drawtap.output.progress import cancelled_by_ctrl_c
+from drawtap.output.result import Prompt, Rows, Written
+from drawtap.output.text import counted, wants_color
 from drawtap.trace.core import TABLES
 from drawtap.trace.workspace import Loaded, Workspace
-from drawtap.view.progress import cancelled_by_ctrl_c
-from drawtap.view.result import Prompt, Rows, Written
-from drawtap.view.text import counted, wants_color
 
 _SQL = re.compile(
     r"\s*(\(|(select|with|from|values|describe|show(?!\s+(plugins|state)\b)|summarize|explain|pivot|pragma|set|create|copy)"

@@ -9,7 +9,7 @@
         verbs.extract(trace, frames="120", output=Path("frame.dtap"))
 
 They are the very functions that the command line calls; a verb of two words has `_` between them (`system_metrics`).
-Options are named arguments. They return data (`drawtap.view.result`): `Rows` has columns and rows, `Written` a
+Options are named arguments. They return data (`drawtap.output.result`): `Rows` has columns and rows, `Written` a
 path. Mistakes raise `drawtap.DrawtapError`. Old names of verbs (`commands/toolkit.py`) are functions, too.
 `load` is `drawtap.open`, `close` closes what it opened, `help` returns the text of the documentation.
 """

@@ -15,9 +15,9 @@ import pytest
 from drawtap.analysis import glsl, shader_cost
 from drawtap.metrics import listing, overdraw, passes, profile, tables
 from drawtap.metrics.passes import Pass, request_text
+from drawtap.output import overdraw as view
 from drawtap.replay import player
 from drawtap.trace.trace import open_trace
-from drawtap.view import overdraw as view
 from shared import run_drawtap, steps
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from textual.widgets import DataTable, Static
 
 from drawtap.errors import UnavailableError
 from drawtap.live.program import Importance
-from drawtap.view.top import Top, milliseconds, spark
+from drawtap.output.top import Top, milliseconds, spark
 from shared import run_alone
 
 _CLASSES = [i.value for i in Importance]

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drawtap.output.system_report import Block, unpacked
 from drawtap.system import cpus, levels, reader
 from drawtap.system.ctf_writer import write_ctf
 from drawtap.system.model import build
 from drawtap.system.simulator import MS, Client, GuestClock, Scenario, Scheduler, Vgpu, simulate
-from drawtap.view.system_report import Block, unpacked
 from kernel_events import MemoryTrace
 from shared import steps
 

@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 
 import jsonschema
 
-from drawtap.view import ci
-from drawtap.view.ci import Case
+from drawtap.output import ci
+from drawtap.output.ci import Case
 
 CASES = [
     Case(

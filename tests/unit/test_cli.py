@@ -24,8 +24,8 @@ from drawtap import cli, command_line
 from drawtap.commands import COMMANDS, FIRST, GROUPS, SECTIONS, Command, Opt, Options, _parameters
 from drawtap.commands.toolkit import ALIASES, OLD_NAMES, find
 from drawtap.errors import ChildError, DrawtapError, Findings, InputError, QueryError, UnavailableError, UsageError
-from drawtap.view.progress import cancelled_by_ctrl_c
-from drawtap.view.result import ExitStatus, Rows, Verdict, Verdicts
+from drawtap.output.progress import cancelled_by_ctrl_c
+from drawtap.output.result import ExitStatus, Rows, Verdict, Verdicts
 from writer import Writer
 
 SOURCE = Path(__file__).parents[2] / "src"

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from drawtap.errors import InputError, UsageError
+from drawtap.output.comparison import ComparedFrame, ComparisonPage, Pictures, amplified, opaque, png, render
 from drawtap.replay.compare import (
     Difference,
     Draw,
@@ -24,7 +25,6 @@ from drawtap.replay.compare import (
 )
 from drawtap.replay.place import Place
 from drawtap.trace.trace import open_trace
-from drawtap.view.comparison import ComparedFrame, ComparisonPage, Pictures, amplified, opaque, png, render
 from vulkan_scene import CB, SECONDARY, VulkanScene
 
 

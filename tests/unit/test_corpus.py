@@ -36,10 +36,10 @@ from drawtap.corpus.speed import Change, Speed
 from drawtap.corpus.store import SMALL_BYTES, Manifest, Store, create, identity, kind_of, sealed
 from drawtap.corpus.sweeping import LEAST_AGE_S, condemned, sweep
 from drawtap.errors import DrawtapError, InputError, UsageError
+from drawtap.output.comparison import png
 from drawtap.tables.corpus import FILED, OF_TASKS, TABLES
 from drawtap.trace.result import connect
 from drawtap.trace.trace import open_trace
-from drawtap.view.comparison import png
 from shared import steps
 from writer import Writer, blob, hash_text, small_trace
 

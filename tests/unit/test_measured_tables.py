@@ -126,7 +126,7 @@ def test_plots_of_the_report_lose_nothing_that_was_measured(recording):
     lines = [label for plot in plots[1:] for label, _, _ in plot.series]
     assert lines == ["area 1 to 4", "area 4 to 16", "area 16 to 64", "area 64 to 256", "area 256 to 1024",
                      "area below 1", "area from 1024"]  # fmt: skip
-    css = (Path(drawtap.__file__).parent / "view" / "assets" / "report.css").read_text()
+    css = (Path(drawtap.__file__).parent / "output" / "assets" / "report.css").read_text()
     for colour in {colour for plot in plots for _, colour, _ in plot.series}:
         assert css.count(f"--{colour}: ") == 2, colour  # for light pages and dark ones
         assert css.count(f"--{colour}-fill: ") == 2, colour

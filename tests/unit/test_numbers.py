@@ -10,9 +10,9 @@ import pytest
 
 import drawtap
 from drawtap.commands.report import ReportOptions, collected
+from drawtap.output.report import Report
+from drawtap.output.text import duration, number, size
 from drawtap.trace.trace import Trace
-from drawtap.view.report import Report
-from drawtap.view.text import duration, number, size
 from writer import Writer
 
 RECORDING = Path(__file__).parents[1] / "data" / "trace-v1-es2_triangle.dtap"

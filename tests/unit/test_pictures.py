@@ -13,10 +13,10 @@ from drawtap.analysis import pictures, textures
 from drawtap.analysis.checklist import checklist
 from drawtap.analysis.shaders import shaders
 from drawtap.analysis.verdict import verdict
+from drawtap.output.comparison import png as comparison_png
+from drawtap.output.picture import png, url
 from drawtap.replay.compare import read_png
 from drawtap.trace.trace import open_trace
-from drawtap.view.comparison import png as comparison_png
-from drawtap.view.picture import png, url
 from scene import Scene
 
 

@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 
 from drawtap import activity
-from drawtap.view import progress
-from drawtap.view.data import dumps, write_json
-from drawtap.view.overdraw import STEPS, small
-from drawtap.view.report import (
+from drawtap.output import progress
+from drawtap.output.data import dumps, write_json
+from drawtap.output.overdraw import STEPS, small
+from drawtap.output.report import (
     CallRow,
     CheckRow,
     Checks,
@@ -41,8 +41,8 @@ from drawtap.view.report import (
     quantity,
     render,
 )
-from drawtap.view.result import Facts, Lines, Rows, Text, Verdict, Verdicts
-from drawtap.view.text import TextView, counted, duration, number, percentile, size, wants_color
+from drawtap.output.result import Facts, Lines, Rows, Text, Verdict, Verdicts
+from drawtap.output.text import TextView, counted, duration, number, percentile, size, wants_color
 from writer import Writer, small_trace
 
 

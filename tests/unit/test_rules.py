@@ -11,8 +11,8 @@ import pytest
 import vulkan_rules
 from drawtap.analysis.checklist import checklist, judge
 from drawtap.analysis.rule import RULES
+from drawtap.output import checklist as view
 from drawtap.trace.trace import open_trace
-from drawtap.view import checklist as view
 from scene import Scene
 from vulkan_scene import VulkanScene
 from writer import Data

@@ -12,8 +12,8 @@ from drawtap.analysis.checklist import checklist
 from drawtap.analysis.slower import Frame, Side
 from drawtap.analysis.verdict import verdict
 from drawtap.errors import UsageError
+from drawtap.output import slower as view
 from drawtap.trace import measured
-from drawtap.view import slower as view
 from scene import Scene
 from writer import Writer
 

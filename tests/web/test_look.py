@@ -13,11 +13,11 @@ import drawtap
 from drawtap.analysis.held import HeldContent, Part
 from drawtap.errors import UnavailableError, UsageError
 from drawtap.metrics import profile
+from drawtap.output.ktx import ktx
 from drawtap.replay.compare import decode_attachment
 from drawtap.replay.look import pixel_history
 from drawtap.replay.pool import Pool
 from drawtap.replay.warm import Warm
-from drawtap.view.ktx import ktx
 from drawtap.web.recording import Recording
 
 

@@ -1,4 +1,4 @@
-"""`drawtap.show`: Python drives the page in a real browser and hears where the person goes."""
+"""`drawtap.view`: Python drives the page in a real browser and hears where the person goes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ needs_browser = pytest.mark.skipif(BROWSER is None, reason="no Chromium is insta
 
 @pytest.fixture
 def viewer(chain):
-    with library.open(chain) as trace, library.show(trace, call=5) as running:
+    with library.open(chain) as trace, library.view(trace, call=5) as running:
         yield running
 
 
@@ -112,7 +112,7 @@ def test_a_page_without_a_program_has_no_such_place(server):
 
 
 def test_closing_ends_the_server(chain):
-    viewer = library.show(chain)
+    viewer = library.view(chain)
     assert answer(viewer, "/api/session")[0] == 200
     viewer.close()
     viewer.close()
@@ -126,6 +126,6 @@ def test_closing_ends_the_server(chain):
 
 def test_mistakes(tmp_path):
     with pytest.raises(UsageError):
-        library.show()
+        library.view()
     with pytest.raises(DrawtapError):
-        library.show(tmp_path / "no.dtap")
+        library.view(tmp_path / "no.dtap")

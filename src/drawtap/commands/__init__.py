@@ -2,7 +2,7 @@
 
 A command is one annotated function. Parameters before `*` in its signature are arguments, those after it options. A
 parameter annotated `Trace` is the recording that the command reads. The command line, the prompt and a script call that
-same function; it returns data (`drawtap.view.result`), and only the view renders it.
+same function; it returns data (`drawtap.output.result`), and only `drawtap.output` renders it.
 
 A verb that also reads traces of the kernel has a second function for them (`kernel=`), whose first parameter is a
 `KernelTrace`. Options of the same name become one option of the verb; the others are for one kind of file.

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.errors import UsageError
-from drawtap.view.result import Facts, Text
+from drawtap.output.result import Facts, Text
 
 
 @command(
@@ -49,7 +49,7 @@ def build(
     from drawtap.instrument import generate, user_module
     from drawtap.instrument.generate_module import Target, generate_module
     from drawtap.instrument.module import build_projects
-    from drawtap.view.progress import say_compiling
+    from drawtap.output.progress import say_compiling
 
     if include:
         return Text(str(generate.runtime_folder() / "user"))

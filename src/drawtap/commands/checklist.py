@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from drawtap.commands import Opt, command
 from drawtap.errors import UsageError, check_target
-from drawtap.view.result import Rows, Text
+from drawtap.output.result import Rows, Text
 
 if TYPE_CHECKING:
     from drawtap.analysis.checklist import Checklist
@@ -74,8 +74,8 @@ def checklist(
     failed = any(levels.index(j.rule.severity) >= levels.index(fail_on) for j in asked.findings)
     name = trace.path.name
     content = _content(asked, name, format, most, everything=everything)
-    from drawtap.view.checklist import data, headline
-    from drawtap.view.text import WIDE, filled
+    from drawtap.output.checklist import data, headline
+    from drawtap.output.text import WIDE, filled
 
     if output is not None:
         output.write_text(filled(content, WIDE) if format == "text" else content, encoding="utf-8")
@@ -85,14 +85,14 @@ def checklist(
 
 def _rules() -> Rows:
     from drawtap.analysis.rule import RULES
-    from drawtap.view.checklist import rule_rows
+    from drawtap.output.checklist import rule_rows
 
     return Rows(("rule", "severity", "class", "hardware", "title"), rule_rows([entry for _, entry in RULES.items()]))
 
 
 def _explained(name: str) -> Text:
     from drawtap.analysis.rule import RULES
-    from drawtap.view.checklist import rule_text
+    from drawtap.output.checklist import rule_text
 
     rule = RULES.get(name)
     return Text(
@@ -102,10 +102,10 @@ def _explained(name: str) -> Text:
 
 
 def _content(asked: Checklist, name: str, kind: str, most: int, *, everything: bool) -> str:
-    from drawtap.view import checklist as view
+    from drawtap.output import checklist as view
 
     if kind == "html":
-        from drawtap.view.report import render_checklist
+        from drawtap.output.report import render_checklist
 
         return render_checklist(asked, name, most=most)
     if kind == "sarif":
@@ -113,7 +113,7 @@ def _content(asked: Checklist, name: str, kind: str, most: int, *, everything: b
     if kind == "junit":
         return view.junit(asked, name, most=most)
     if kind == "json":
-        from drawtap.view.data import dumps
+        from drawtap.output.data import dumps
 
         return f"{dumps(view.data(asked, name))}\n"
     return view.text(asked, name, most=most, everything=everything)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.errors import InputError, check_target, no_file
-from drawtap.view.result import Rows, Sheets
+from drawtap.output.result import Rows, Sheets
 
 if TYPE_CHECKING:
     from drawtap.analysis.clusters import Clustering
-    from drawtap.view.clusters import ClustersPage
+    from drawtap.output.clusters import ClustersPage
 
 
 @command(
@@ -41,7 +41,7 @@ def cluster(
         check_target(output, force=force)
     found = clusters.cluster(_files(recordings), groups)
     if output is not None:
-        from drawtap.view.clusters import render
+        from drawtap.output.clusters import render
 
         output.write_text(render(_page(found)), encoding="utf-8")
     return _sheets(found, output)
@@ -120,7 +120,7 @@ def _data(found: Clustering) -> dict[str, object]:
 
 
 def _page(found: Clustering) -> ClustersPage:
-    from drawtap.view.clusters import ClustersPage, Dot
+    from drawtap.output.clusters import ClustersPage, Dot
 
     stems = [a.path.stem for a in found.applications]
     names = [stem if stems.count(stem) == 1 else str(a.path) for stem, a in zip(stems, found.applications, strict=True)]

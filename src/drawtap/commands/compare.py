@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 from drawtap.commands import Opt, command
 from drawtap.commands.options import ENGINES_FILE
 from drawtap.errors import UsageError, check_target, no_file
+from drawtap.output.result import Verdict, Verdicts
 from drawtap.trace.ranges import FRAMES_HELP, frame_range
-from drawtap.view.result import Verdict, Verdicts
 
 if TYPE_CHECKING:
+    from drawtap.output.comparison import ComparisonPage
     from drawtap.replay.compare import Comparison, Difference, Draw, FrameResult, Tolerance
     from drawtap.trace.trace import Trace
-    from drawtap.view.comparison import ComparisonPage
 
 _MOST_LINES = 10
 
@@ -75,7 +75,7 @@ def compare(
             bisect=not no_bisect,
         )
     if output is not None:
-        from drawtap.view.comparison import render
+        from drawtap.output.comparison import render
 
         output.write_text(render(_page(found)), encoding="utf-8")
     return Verdicts(_verdicts(found, output), data=_data(found))
@@ -195,7 +195,7 @@ def _word(frame: FrameResult) -> str:
 
 
 def _page(found: Comparison) -> ComparisonPage:
-    from drawtap.view.comparison import ComparedFrame, ComparisonPage, Pictures
+    from drawtap.output.comparison import ComparedFrame, ComparisonPage, Pictures
 
     first = found.first
     exact = sum(f.difference.exact for f in found.frames)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.commands.options import CORPUS, ENGINES_FILE, ID, TAGS
-from drawtap.view.result import Rows, Sheets
+from drawtap.output.result import Rows, Sheets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

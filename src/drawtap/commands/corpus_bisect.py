@@ -10,7 +10,7 @@ from drawtap.commands.corpus_approve import named_one, store_of
 from drawtap.commands.corpus_verdict import PAIRS
 from drawtap.commands.options import CORPUS, ENGINES_FILE
 from drawtap.errors import UsageError
-from drawtap.view.result import Rows, Sheets
+from drawtap.output.result import Rows, Sheets
 
 
 @command(

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from drawtap.commands import command
 from drawtap.commands.options import CORPUS
-from drawtap.view.result import Rows
+from drawtap.output.result import Rows
 
 
 @command(name="corpus check", section="corpus", examples=("drawtap corpus check --corpus recordings/",))

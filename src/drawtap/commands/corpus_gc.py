@@ -7,8 +7,8 @@ from typing import Annotated
 from drawtap.commands import Opt, command
 from drawtap.commands.options import CORPUS
 from drawtap.errors import UsageError
+from drawtap.output.result import Facts
 from drawtap.units import duration_ns
-from drawtap.view.result import Facts
 
 
 @command(

@@ -8,7 +8,7 @@ from typing import Annotated
 from drawtap.commands import Opt, command
 from drawtap.commands.options import CORPUS, ID, TAGS
 from drawtap.errors import UsageError, check_target
-from drawtap.view.result import Rows
+from drawtap.output.result import Rows
 
 
 @command(

@@ -8,7 +8,7 @@ from typing import Annotated
 from drawtap.commands import Opt, command
 from drawtap.commands.options import CORPUS
 from drawtap.errors import DrawtapError
-from drawtap.view.result import Rows, Sheets
+from drawtap.output.result import Rows, Sheets
 
 
 @command(

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.errors import UsageError, no_file
-from drawtap.view.result import Text
+from drawtap.output.result import Text
 
 
 @command(

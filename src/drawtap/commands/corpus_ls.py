@@ -7,7 +7,7 @@ from typing import Annotated
 
 from drawtap.commands import command
 from drawtap.commands.options import CORPUS, TAGS
-from drawtap.view.result import Rows, Sheets
+from drawtap.output.result import Rows, Sheets
 
 
 @command(

@@ -10,8 +10,8 @@ from typing import Annotated
 from drawtap.commands import Opt, command
 from drawtap.commands.options import CORPUS, ENGINES_FILE, ID, TAGS
 from drawtap.errors import UsageError, check_target
+from drawtap.output.result import Rows, Sheets
 from drawtap.units import duration_ns
-from drawtap.view.result import Rows, Sheets
 
 
 @command(

@@ -8,7 +8,7 @@ from typing import Annotated
 from drawtap.commands import command
 from drawtap.commands.corpus_approve import FOR, FRAME, KEY, ON, WHY, NewDecision, decided, named_one, store_of
 from drawtap.commands.options import CORPUS, ENGINES_FILE, ID, TAGS
-from drawtap.view.result import Sheets
+from drawtap.output.result import Sheets
 
 
 @command(

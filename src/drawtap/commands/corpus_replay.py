@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 from drawtap.commands import Opt, command
 from drawtap.commands.options import CORPUS, ENGINES_FILE, ID, TAGS
 from drawtap.errors import UnavailableError, UsageError
+from drawtap.output.result import Rows, Sheets
 from drawtap.units import duration_ns, size_bytes
-from drawtap.view.result import Rows, Sheets
 
 if TYPE_CHECKING:
     from drawtap.corpus.pictures import Judged

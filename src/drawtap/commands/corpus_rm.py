@@ -7,7 +7,7 @@ from typing import Annotated
 from drawtap.commands import command
 from drawtap.commands.options import CORPUS, ID
 from drawtap.errors import UsageError
-from drawtap.view.result import Rows
+from drawtap.output.result import Rows
 
 
 @command(name="corpus rm", section="corpus", examples=("drawtap corpus rm 3f2a91c04d77 --corpus recordings/",))

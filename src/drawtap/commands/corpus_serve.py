@@ -9,7 +9,7 @@ from drawtap.commands import Opt, command
 from drawtap.commands.corpus_approve import KEY
 from drawtap.commands.options import CORPUS, ENGINES_FILE
 from drawtap.errors import UsageError, check_target
-from drawtap.view.result import ExitStatus, Written
+from drawtap.output.result import ExitStatus, Written
 
 
 @command(

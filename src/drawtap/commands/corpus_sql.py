@@ -7,7 +7,7 @@ from typing import Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.commands.options import CORPUS
-from drawtap.view.result import Rows
+from drawtap.output.result import Rows
 
 
 @command(

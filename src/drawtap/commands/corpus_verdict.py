@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 from drawtap.commands import Opt, command
 from drawtap.commands.options import CORPUS, ENGINES_FILE, ID, TAGS
 from drawtap.errors import UsageError, check_target
+from drawtap.output.result import Facts, Rows, Sheets
 from drawtap.units import duration_ns
-from drawtap.view.result import Facts, Rows, Sheets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -171,7 +171,7 @@ def _write(
     if files.junit is None and files.sarif is None:
         return
     from drawtap.corpus.verdicts import RED
-    from drawtap.view import ci
+    from drawtap.output import ci
 
     states = dict.fromkeys((*RED, "regression"), "failed") | {"unknown": "open", "flaky": "warned"}
     new, base = builds

@@ -18,7 +18,7 @@ from drawtap.commands.replay import replay
 from drawtap.commands.report import report
 from drawtap.commands.sql import sql
 from drawtap.errors import ChildError, UnavailableError, UsageError
-from drawtap.view.result import Text
+from drawtap.output.result import Text
 
 _FUNCTIONS = (
     "SELECT name, count(*) AS calls, round(sum(duration) / 1e6, 2) AS ms "
@@ -93,7 +93,7 @@ def _say(title: str, *words: object) -> None:
 
 
 def _show(result: object) -> None:
-    from drawtap.view.text import TextView
+    from drawtap.output.text import TextView
 
     TextView().show(result)
     sys.stdout.flush()

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.errors import UsageError, check_target, no_file
+from drawtap.output.result import Rows
 from drawtap.trace.ranges import FRAMES_HELP, call_of, frame_range
-from drawtap.view.result import Rows
 
 if TYPE_CHECKING:
+    from drawtap.output.comparison import Pictures
+    from drawtap.output.difference import DifferentFrame
     from drawtap.trace.diff import Difference, Differences
     from drawtap.trace.trace import Trace
-    from drawtap.view.comparison import Pictures
-    from drawtap.view.difference import DifferentFrame
 
 _MARKS = {"changed": "~", "only_a": "-", "only_b": "+"}
 _COLUMNS = ("", "frame_a", "frame_b", "a", "b", "call")
@@ -89,7 +89,7 @@ def _calls(a: Trace, b: Trace, frames: range | None, limit: int, *, outputs: boo
 
 
 def _note(found: Differences, listed: int, images: bool, pictures: int) -> str:
-    from drawtap.view.text import number
+    from drawtap.output.text import number
 
     if not found.any:
         text = f"{number(found.equal)} calls are equal"
@@ -134,10 +134,10 @@ _CALLS_A_FRAME = 200
 def _page(
     a: Trace, b: Trace, frames: range | None, limit: int, *, outputs: bool, state: str | None, output: Path
 ) -> Rows:
+    from drawtap.output.difference import DifferencePage, render
+    from drawtap.output.text import number
     from drawtap.trace.diff import diff as differences
     from drawtap.trace.diff import resources
-    from drawtap.view.difference import DifferencePage, render
-    from drawtap.view.text import number
 
     found = differences(a, b, frames=frames, limit=limit, outputs=outputs)
     objects = [
@@ -173,7 +173,7 @@ def _page(
 
 
 def _by_frame(found: Differences) -> list[DifferentFrame]:
-    from drawtap.view.difference import DifferentCall, DifferentFrame
+    from drawtap.output.difference import DifferentCall, DifferentFrame
 
     groups: dict[tuple[int | None, int | None], list[Difference]] = {}
     for call in found.calls:
@@ -197,8 +197,8 @@ def _by_frame(found: Differences) -> list[DifferentFrame]:
 
 def _pictures(a: Trace, b: Trace, frames: range | None) -> list[Pictures]:
     from drawtap.errors import DrawtapError
+    from drawtap.output.comparison import Pictures
     from drawtap.replay import compare as comparing
-    from drawtap.view.comparison import Pictures
 
     try:
         played = [comparing.Played(trace, "system") for trace in (a, b)]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import COMMANDS, Opt, command
 from drawtap.errors import UnavailableError, UsageError
-from drawtap.view.result import Rows, Verdict, Verdicts
-from drawtap.view.text import size
+from drawtap.output.result import Rows, Verdict, Verdicts
+from drawtap.output.text import size
 
 if TYPE_CHECKING:
     from drawtap.capture.doctor import Check

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 from drawtap.commands import Opt, command
 from drawtap.commands.replay import check_config
 from drawtap.errors import InputError, UsageError, check_target, did_you_mean, no_file
+from drawtap.output.result import Verdict, Verdicts
 from drawtap.tables.recording import FunctionRow
 from drawtap.trace.ranges import RANGE_HELP, selection
-from drawtap.view.result import Verdict, Verdicts
 
 if TYPE_CHECKING:
     from drawtap.replay.player import Replay
@@ -145,7 +145,7 @@ def _written(editor: Editor, output: Path, config: str | None, *, changed: bool,
 
 def verdicts(saved: Saved, more: Iterable[Verdict] = ()) -> Verdicts:
     """Return what to say of a recording that was written."""
-    from drawtap.view.text import counted, number, size
+    from drawtap.output.text import counted, number, size
 
     done = [f"{counted(saved.calls, 'call')}, {size(saved.bytes)}"]
     done += [f"{number(n)} {what}" for n, what in ((saved.changed, "changed"), (saved.inserted, "new")) if n]

@@ -17,9 +17,9 @@ from drawtap.commands import Opt, command
 from drawtap.commands.options import CALLS, GUEST, NO_CACHE
 from drawtap.errors import DrawtapError, UsageError, check_folder, check_target
 from drawtap.formats import FORMATS
+from drawtap.output.result import Text, Written
 from drawtap.trace.ranges import FRAMES_HELP, RANGE_HELP, Selection, selection
 from drawtap.units import moment
-from drawtap.view.result import Text, Written
 
 if TYPE_CHECKING:
     from drawtap.system.reader import KernelTrace

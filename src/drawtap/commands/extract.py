@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.errors import UsageError, check_target
+from drawtap.output.result import Verdict, Verdicts
 from drawtap.trace.apis import is_vulkan, refuse
 from drawtap.trace.ranges import FRAMES_HELP, RANGE_HELP
-from drawtap.view.result import Verdict, Verdicts
 
 if TYPE_CHECKING:
     from drawtap.analysis.extract import Cut
@@ -100,7 +100,7 @@ def _tell(text: str) -> None:
 
 
 def _lines(cut: Cut, output: Path) -> list[Verdict]:
-    from drawtap.view.text import number
+    from drawtap.output.text import number
 
     size = output.stat().st_size
     found = [
@@ -140,7 +140,7 @@ def _lines(cut: Cut, output: Path) -> list[Verdict]:
 
 
 def _as_shown(cut: Cut) -> Iterator[Verdict]:
-    from drawtap.view.text import number
+    from drawtap.output.text import number
 
     different, compared = cut.unlike_program
     if not compared:

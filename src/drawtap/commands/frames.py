@@ -6,10 +6,10 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
+from drawtap.output.result import Rows
+from drawtap.output.text import counted, duration, percentile
 from drawtap.tables.recording import FrameRow
 from drawtap.trace.ranges import FRAMES_HELP, selection
-from drawtap.view.result import Rows
-from drawtap.view.text import counted, duration, percentile
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from drawtap.commands import Opt, command
 from drawtap.commands.sql import rows
+from drawtap.output.result import Rows
 from drawtap.tables.recording import HistogramRow
 from drawtap.trace.ranges import RANGE_HELP, selection
-from drawtap.view.result import Rows
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.errors import UnavailableError, UsageError
+from drawtap.output.result import Rows, Sheets, Written
 from drawtap.trace import apis
 from drawtap.trace.ranges import CALL_HELP, call_of
-from drawtap.view.result import Rows, Sheets, Written
 
 if TYPE_CHECKING:
     from drawtap.replay.look import PixelValues
@@ -119,8 +119,8 @@ def _mesh(trace: Trace, call: int, output: Path, player: Warm) -> Written:
 def _overlay(trace: Trace, call: int, overlay: str | None, output: Path | None, player: Warm) -> Written:
     import numpy as np
 
+    from drawtap.output.picture import png
     from drawtap.replay import look
-    from drawtap.view.picture import png
 
     if overlay not in (*look.MASKS, "overdraw"):
         raise UsageError(f"there is no overlay {overlay}", hint=f"{', '.join(look.MASKS)} or overdraw")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.errors import InputError, UsageError, check_target
-from drawtap.view.result import Facts, Verdicts
+from drawtap.output.result import Facts, Verdicts
 
 
 @command(
@@ -39,8 +39,8 @@ def import_(
     shorten arrays, and nothing reads them back.
     """
     from drawtap.formats import apitrace, editable, peers, tcy2
+    from drawtap.output.progress import Progress, cancelled_by_ctrl_c
     from drawtap.parts import PEERS, SIGNATURES, part
-    from drawtap.view.progress import Progress, cancelled_by_ctrl_c
 
     if not file.is_file():
         raise InputError(f"{file} does not exist")

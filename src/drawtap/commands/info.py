@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from drawtap.commands import command
-from drawtap.view.result import Facts
-from drawtap.view.text import duration, number, size
+from drawtap.output.result import Facts
+from drawtap.output.text import duration, number, size
 
 if TYPE_CHECKING:
     from drawtap.system.reader import KernelTrace

@@ -8,7 +8,7 @@ from typing import Annotated
 from drawtap.commands import Opt, command
 from drawtap.commands.edit import verdicts
 from drawtap.errors import check_target, no_file
-from drawtap.view.result import Verdicts
+from drawtap.output.result import Verdicts
 
 
 @command(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from drawtap.commands import Opt, command
 from drawtap.commands.top import COLUMNS, KINDS, rows_of
 from drawtap.errors import UsageError, did_you_mean
-from drawtap.view.result import Rows
+from drawtap.output.result import Rows
 
 if TYPE_CHECKING:
     from drawtap.live.client import Client

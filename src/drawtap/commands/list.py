@@ -10,10 +10,10 @@ from drawtap.commands import Opt, command
 from drawtap.commands.options import FROM, TO
 from drawtap.commands.sql import rows
 from drawtap.errors import UsageError, did_you_mean
+from drawtap.output.result import Lines, Rows
 from drawtap.trace.ranges import RANGE_HELP, Span, selection
 from drawtap.trace.sql_text import quote_text
 from drawtap.units import moment
-from drawtap.view.result import Lines, Rows
 
 if TYPE_CHECKING:
     from drawtap.system.reader import KernelTrace

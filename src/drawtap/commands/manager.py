@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.errors import UsageError
-from drawtap.view.result import ExitStatus, Text
+from drawtap.output.result import ExitStatus, Text
 
 if TYPE_CHECKING:
     from drawtap.live.config import Config

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.errors import InputError, UsageError
+from drawtap.output.result import Rows
 from drawtap.trace.ranges import FRAMES_HELP
-from drawtap.view.result import Rows
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
@@ -39,11 +39,11 @@ def overdraw(
     reason. Below each picture, a legend has its colours with the share of pixels of each.
     """
     from drawtap.metrics import overdraw as counting
+    from drawtap.output.overdraw import picture
+    from drawtap.output.picture import png
+    from drawtap.output.text import counted
     from drawtap.replay import engine
     from drawtap.trace.ranges import frames_of
-    from drawtap.view.overdraw import picture
-    from drawtap.view.picture import png
-    from drawtap.view.text import counted
 
     if output.exists() and not output.is_dir():
         raise UsageError(f"{output} is no folder", hint="-o FOLDER")

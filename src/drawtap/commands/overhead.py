@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.errors import UsageError
-from drawtap.view.result import Rows, Sheets
+from drawtap.output.result import Rows, Sheets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,7 +47,7 @@ def overhead(
     name a figure in its output.
     """
     from drawtap.capture.overhead import FEWEST, measure
-    from drawtap.view.progress import Progress
+    from drawtap.output.progress import Progress
 
     if not program:
         raise UsageError("there is no program to measure", hint="drawtap overhead -- PROGRAM ARGUMENTS")
@@ -111,7 +111,7 @@ def _span(ratio: Interval) -> str:
 
 
 def _notes(found: Overhead, figure: str | None) -> list[str]:
-    from drawtap.view.text import counted
+    from drawtap.output.text import counted
 
     recorded = found.runs["recorded"]
     frames, calls = recorded[-1].frames, recorded[-1].calls

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.errors import UsageError, check_target
-from drawtap.view.result import Rows, Sheets
+from drawtap.output.result import Rows, Sheets
 
 if TYPE_CHECKING:
     from drawtap.live.contention import Scenario
@@ -179,8 +179,8 @@ def _data(scenario: Scenario, found: Sequence[Outcome]) -> dict[str, object]:
 
 def _page(scenario: Scenario, found: Sequence[Outcome], names: Sequence[str]) -> str:
     from drawtap.live.policy import POLICIES, about
-    from drawtap.view.rates import Curve, RatesPage, render
-    from drawtap.view.text import duration
+    from drawtap.output.rates import Curve, RatesPage, render
+    from drawtap.output.text import duration
 
     charts = []
     for name in names:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, Options, command
 from drawtap.errors import UnavailableError, UsageError, check_target
+from drawtap.output.result import Rows, Sheets
 from drawtap.tables.recording import FrameRow
 from drawtap.trace.apis import is_vulkan
 from drawtap.trace.ranges import FRAMES_HELP
-from drawtap.view.result import Rows, Sheets
 
 if TYPE_CHECKING:
     from drawtap.metrics.passes import Plan, Range
@@ -236,7 +236,7 @@ def _ranges(trace: Trace, texts: Sequence[str]) -> list[Range]:
 
 
 def _plan(made: Plan) -> Sheets:
-    from drawtap.view.text import counted
+    from drawtap.output.text import counted
 
     table = [
         (number, metric.id, ", ".join(one.per)) for number, one in enumerate(made.passes) for metric in one.metrics
@@ -300,7 +300,7 @@ def _unknown(row: Mapping[str, object]) -> str:
 
 
 def _shown(cell: object, unit: object) -> object:
-    from drawtap.view.text import duration, number, size
+    from drawtap.output.text import duration, number, size
 
     if not isinstance(cell, float):
         return cell
@@ -313,7 +313,7 @@ def _shown(cell: object, unit: object) -> object:
 
 def _notes(done: Profile) -> list[str]:
     from drawtap.metrics import profile as measuring
-    from drawtap.view.text import counted, duration
+    from drawtap.output.text import counted, duration
 
     replays = counted(len(done.costs), "replay")
     passes = counted(len(done.plan.passes), "pass", "passes")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.errors import UnavailableError, UsageError
-from drawtap.view.result import Rows
+from drawtap.output.result import Rows
 
 if TYPE_CHECKING:
     from drawtap.capture.receive import Receiver
@@ -75,7 +75,7 @@ def _wait(receiver: Receiver, *, keep: bool) -> None:
     import contextlib
     import signal
 
-    from drawtap.view.receiving import Receiving
+    from drawtap.output.receiving import Receiving
 
     view = Receiving()
     stopped = False

@@ -16,8 +16,8 @@ from drawtap.commands import Opt, Options, command
 from drawtap.commands.doctor import verdicts_of
 from drawtap.commands.info import facts, problems
 from drawtap.errors import DrawtapError, UnavailableError, UsageError
+from drawtap.output.result import ExitStatus, Verdict, Verdicts
 from drawtap.parts import RING, part
-from drawtap.view.result import ExitStatus, Verdict, Verdicts
 
 if TYPE_CHECKING:
     from drawtap.capture.drainer import Sent
@@ -375,7 +375,7 @@ def _seconds(text: str) -> float:
 
 def _left(done: Attached, *, quiet: bool) -> ExitStatus:
     import drawtap
-    from drawtap.view.text import counted, duration, size
+    from drawtap.output.text import counted, duration, size
 
     verdicts = []
     for file in filter(Path.exists, done.files):
@@ -517,7 +517,7 @@ def _libraries(modules: tuple[str, ...]) -> list[Path]:
     if not modules:
         return []
     from drawtap.instrument import user_module
-    from drawtap.view.progress import say_compiling
+    from drawtap.output.progress import say_compiling
 
     return list(user_module.libraries(modules, say_compiling)[0])
 
@@ -530,7 +530,7 @@ def _left_out(recording: Recording) -> Verdict:
 
 def _flight(recording: Recording) -> list[Verdict]:
     from drawtap.capture import doctor
-    from drawtap.view.text import duration, number, size
+    from drawtap.output.text import duration, number, size
 
     verdicts = [Verdict("ok", "saved", _saved(entry)) for entry in recording.saved]
     for entry in recording.saved:
@@ -583,7 +583,7 @@ def _flight(recording: Recording) -> list[Verdict]:
 
 
 def _saved(entry: Mapping[str, object]) -> str:
-    from drawtap.view.text import counted, number
+    from drawtap.output.text import counted, number
 
     calls, frames = counted(_number(entry, "calls"), "call"), counted(_number(entry, "frames"), "frame")
     text = (
@@ -600,7 +600,7 @@ _ASSUMED = "pictures that are never wiped were taken to be painted over in each 
 
 def _file_verdicts(file: Path, frame_end: str | None) -> tuple[Mapping[str, object], list[Verdict]]:
     import drawtap
-    from drawtap.view.text import counted, duration, size
+    from drawtap.output.text import counted, duration, size
 
     try:
         with drawtap.open(file, frame_end=frame_end) as trace:
@@ -614,7 +614,7 @@ def _file_verdicts(file: Path, frame_end: str | None) -> tuple[Mapping[str, obje
 
 
 def _sent_verdict(sent: Sent) -> Verdict:
-    from drawtap.view.text import counted, number, size
+    from drawtap.output.text import counted, number, size
 
     dropped = f" ({number(sent.frames_dropped)} without draws)" if sent.frames_dropped else ""
     text = f"{sent.program}: {counted(sent.calls, 'call')}, {counted(sent.frames, 'frame')}{dropped}"
@@ -643,7 +643,7 @@ def _signal(number: int) -> str:
 
 def report_verdicts(verdicts: list[Verdict]) -> None:
     """Write verdicts to standard error, after what the program said."""
-    from drawtap.view.text import TextView
+    from drawtap.output.text import TextView
 
     sys.stdout.flush()
     TextView(sys.stderr).show(Verdicts(verdicts))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from drawtap.commands import Opt, command
 from drawtap.commands.options import ENGINES_FILE
 from drawtap.errors import DrawtapError, InputError, UsageError, check_target
+from drawtap.output.result import Verdict, Verdicts
 from drawtap.trace.apis import refuse
-from drawtap.view.result import Verdict, Verdicts
 
 if TYPE_CHECKING:
     from drawtap.corpus.redaction import Proven, Redacted

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from drawtap.commands import Opt, command
 from drawtap.errors import InputError, UsageError, no_file
+from drawtap.output.result import Rows, Verdict, Verdicts
 from drawtap.trace.ranges import ENDLESS, FRAMES_HELP, frame_range
-from drawtap.view.result import Rows, Verdict, Verdicts
 
 if TYPE_CHECKING:
     from drawtap.replay.player import Finding, Replay
@@ -176,7 +176,7 @@ def _switch(name: str, wanted: bool) -> list[str]:
 
 
 def _summary(played: Replay, *, verify: bool) -> list[Verdict]:
-    from drawtap.view.text import counted, duration, number, percentile
+    from drawtap.output.text import counted, duration, number, percentile
 
     seconds = played.measured_seconds
     pace = f", {number(round(played.measured_calls / seconds))} calls/s" if seconds > 0 else ""

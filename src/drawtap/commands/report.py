@@ -14,9 +14,9 @@ from drawtap.commands.info import facts, groups, problems
 from drawtap.commands.options import CALLS, FROM, GUEST, NO_CACHE, TO
 from drawtap.commands.sql import rows
 from drawtap.errors import UsageError, check_target
+from drawtap.output.result import Written
+from drawtap.output.text import duration, number, size
 from drawtap.tables import recording
-from drawtap.view.result import Written
-from drawtap.view.text import duration, number, size
 
 if TYPE_CHECKING:
     from drawtap.analysis.checklist import Checklist
@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from drawtap.analysis.pictures import Chosen, Image
     from drawtap.metrics.results import Series
     from drawtap.metrics.tables import Table
-    from drawtap.system.reader import KernelTrace
-    from drawtap.trace.trace import Trace
-    from drawtap.view.report import (
+    from drawtap.output.report import (
         CallRow,
         ContentTable,
         FrameDetail,
@@ -40,6 +38,8 @@ if TYPE_CHECKING:
         StatRow,
         TextureCard,
     )
+    from drawtap.system.reader import KernelTrace
+    from drawtap.trace.trace import Trace
 
 _STRIP_WIDTH, _PICTURE_WIDTH, _TEXTURE_WIDTH = 112, 320, 128
 _MOST_SLOW, _MOST_CHOSEN = 8, 12
@@ -83,9 +83,9 @@ def _of_kernel(
     exact sums for all of the time, and single spans in the interesting parts, which it marks. --from and --to make a
     page of a part.
     """
+    from drawtap.output.kernel_page import SystemReportOptions, collected
+    from drawtap.output.system_report import render
     from drawtap.system.drawn import opened
-    from drawtap.view.kernel_page import SystemReportOptions, collected
-    from drawtap.view.system_report import render
 
     target = output or trace.path.with_name(trace.path.name + ".html")
     check_target(target, force=force)
@@ -134,7 +134,7 @@ def report(
     what is missing in the recording. Pictures come from playing the recording (--pictures 0 leaves them out); the page
     lists the gaps.
     """
-    from drawtap.view.report import render
+    from drawtap.output.report import render
 
     target = output or trace.path.with_suffix(".html")
     check_target(target, force=force)
@@ -149,7 +149,7 @@ def collected(trace: Trace, wanted: ReportOptions) -> Report:
     from drawtap.analysis import checklist as checking
     from drawtap.analysis import content
     from drawtap.analysis.verdict import verdict
-    from drawtap.view.report import Report, checks
+    from drawtap.output.report import Report, checks
 
     data = facts(trace)
     about = groups(trace, data)
@@ -234,8 +234,8 @@ def _overview(seen: Overview) -> list[tuple[str, str]]:
 
 
 def _frames(trace: Trace) -> list[FrameRow]:
+    from drawtap.output.report import FrameRow
     from drawtap.trace.trace import frame_time  # with the recording, not with the list of verbs
-    from drawtap.view.report import FrameRow
 
     return [
         FrameRow(row["frame"], frame_time(row), row["calls"], row["upload_bytes"])
@@ -245,7 +245,7 @@ def _frames(trace: Trace) -> list[FrameRow]:
 
 
 def _functions(trace: Trace) -> list[FunctionRow]:
-    from drawtap.view.report import FunctionRow
+    from drawtap.output.report import FunctionRow
 
     found = trace.table(recording.HistogramRow)
     top = max((_int(row["calls"]) for row in found), default=1)
@@ -263,7 +263,7 @@ def _functions(trace: Trace) -> list[FunctionRow]:
 
 
 def _slowest(trace: Trace, count: int, where: str = "") -> list[CallRow]:
-    from drawtap.view.report import CallRow
+    from drawtap.output.report import CallRow
 
     # Which calls first, their text then: text is made only for those.
     found = rows(
@@ -278,7 +278,7 @@ def _slowest(trace: Trace, count: int, where: str = "") -> list[CallRow]:
 
 def _plots(trace: Trace, frames: Sequence[FrameRow]) -> list[Plot]:
     from drawtap.analysis import content
-    from drawtap.view.report import Plot
+    from drawtap.output.report import Plot
 
     by_frame = {_int(row["frame"]): row for row in content.frame_stats(trace)}
     columns = [by_frame.get(f.number, {}) for f in frames]
@@ -317,7 +317,7 @@ def _measured(trace: Trace, frames: Sequence[FrameRow]) -> list[Plot]:
     """Return plots of what drawtap profile measured, one a group of metrics with the same unit."""
     from drawtap.metrics.metric import numbered
     from drawtap.metrics.results import series
-    from drawtap.view.report import Plot
+    from drawtap.output.report import Plot
 
     groups: dict[tuple[str, str], list[Series]] = {}
     for one in series(trace):
@@ -355,7 +355,7 @@ def _comparable(members: Sequence[Series]) -> list[list[Series]]:
 
 def _costly(trace: Trace) -> list[SmallTable]:
     from drawtap.metrics.results import costly
-    from drawtap.view.report import SmallTable
+    from drawtap.output.report import SmallTable
 
     name, unit, draws = costly(trace)
     if not draws:
@@ -368,7 +368,7 @@ def _costly(trace: Trace) -> list[SmallTable]:
 
 def _statistics(trace: Trace) -> list[StatRow]:
     from drawtap.analysis import content
-    from drawtap.view.report import StatRow
+    from drawtap.output.report import StatRow
 
     sensors = content.sensors(trace)
     return [
@@ -401,9 +401,9 @@ class _Measured:
 
         from drawtap.errors import ChildError, DrawtapError, UnavailableError
         from drawtap.metrics.overdraw import overdraw
+        from drawtap.output.overdraw import small
+        from drawtap.output.picture import url
         from drawtap.replay import engine
-        from drawtap.view.overdraw import small
-        from drawtap.view.picture import url
 
         until = time.monotonic() + wanted.seconds
         try:
@@ -425,7 +425,7 @@ class _Measured:
 
 
 def _content(table: Table) -> ContentTable:
-    from drawtap.view.report import ContentRow, ContentTable, StatRow
+    from drawtap.output.report import ContentRow, ContentTable, StatRow
 
     return ContentTable(
         table.title,
@@ -446,7 +446,7 @@ def _content(table: Table) -> ContentTable:
 
 def _heat(trace: Trace) -> Heat | None:
     from drawtap.metrics import tables
-    from drawtap.view.report import Heat, HeatLayer
+    from drawtap.output.report import Heat, HeatLayer
 
     found = tables.heat_map(trace)
     if found is None or not found.metrics:
@@ -485,15 +485,15 @@ class _Pictures:
     def strip(self) -> list[tuple[int, str]]:
         """Pictures of frames, small."""
         from drawtap.analysis.pictures import shrunk
-        from drawtap.view.comparison import opaque
-        from drawtap.view.picture import url
+        from drawtap.output.comparison import opaque
+        from drawtap.output.picture import url
 
         return [(frame, url(opaque(shrunk(image, _STRIP_WIDTH)))) for frame, image in sorted(self.images.items())]
 
     def url(self, frame: int) -> str:
         """Return the address of the picture of a frame, "" where there is none."""
-        from drawtap.view.comparison import opaque
-        from drawtap.view.picture import url
+        from drawtap.output.comparison import opaque
+        from drawtap.output.picture import url
 
         image = self.images.get(frame)
         return "" if image is None else url(opaque(image))
@@ -519,7 +519,7 @@ class _Details:
         ]
 
     def _detail(self, frame: FrameRow, why: str, *, calls: int) -> FrameDetail:
-        from drawtap.view.report import FrameDetail
+        from drawtap.output.report import FrameDetail
 
         number_ = frame.number
         found = rows(
@@ -575,8 +575,8 @@ def _times(frame: FrameRow, frames: Sequence[FrameRow]) -> str:
 
 def _textures(trace: Trace) -> tuple[list[TextureCard], str]:
     from drawtap.analysis.textures import textures
-    from drawtap.view.picture import url
-    from drawtap.view.report import TextureCard
+    from drawtap.output.picture import url
+    from drawtap.output.report import TextureCard
 
     found, count = textures(trace, most=_MOST_TEXTURES, width=_TEXTURE_WIDTH)
     cards = [
@@ -603,7 +603,7 @@ def _textures(trace: Trace) -> tuple[list[TextureCard], str]:
 
 def _shaders(trace: Trace) -> list[ShaderCard]:
     from drawtap.analysis.shaders import shaders
-    from drawtap.view.report import ShaderCard
+    from drawtap.output.report import ShaderCard
 
     return [
         ShaderCard(
@@ -626,7 +626,7 @@ _CONFIG = ("id", "red", "green", "blue", "alpha", "depth", "stencil", "samples",
 
 
 def _configs(trace: Trace) -> SmallTable | None:
-    from drawtap.view.report import SmallTable
+    from drawtap.output.report import SmallTable
 
     found: dict[str, Sequence[str]] = {}
     for row in trace.table(recording.NativeRow):
@@ -642,7 +642,7 @@ def _configs(trace: Trace) -> SmallTable | None:
 
 def _redundancy(trace: Trace) -> list[SmallTable]:
     from drawtap.analysis.redundancy import KINDS
-    from drawtap.view.report import SmallTable
+    from drawtap.output.report import SmallTable
 
     columns = ("", "calls", "share", "time", "content")
     right = (False, True, True, True, True)
@@ -673,7 +673,7 @@ def _redundancy(trace: Trace) -> list[SmallTable]:
 
 
 def _threads(trace: Trace) -> SmallTable:
-    from drawtap.view.report import SmallTable
+    from drawtap.output.report import SmallTable
 
     table = [
         (str(t["thread"]), str(t["name"]), str(t["pid"]), str(t["tid"]), number(_int(t["calls"])))
@@ -683,7 +683,7 @@ def _threads(trace: Trace) -> SmallTable:
 
 
 def _contexts(trace: Trace) -> SmallTable:
-    from drawtap.view.report import SmallTable
+    from drawtap.output.report import SmallTable
 
     table = [
         (str(c["context"]), str(c["share_group"]), str(c["api"]), str(c["first_seq"]), number(_int(c["made_current"])))

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.errors import UsageError
-from drawtap.view.result import ExitStatus, Rows, Text, Verdict
+from drawtap.output.result import ExitStatus, Rows, Text, Verdict
 
 
 @command(
@@ -68,8 +68,8 @@ def run(
     from drawtap.capture import doctor, launch
     from drawtap.commands.doctor import verdicts_of
     from drawtap.commands.record import outcome, report_verdicts
+    from drawtap.output.progress import say_compiling
     from drawtap.parts import TAP, TAP_VULKAN, part, whole_tap
-    from drawtap.view.progress import say_compiling
 
     executable = launch.find_program(program[0])
     refused = _say_if_refused(executable)

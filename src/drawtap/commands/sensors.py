@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.errors import UsageError, check_target
-from drawtap.view.result import Written
+from drawtap.output.result import Written
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.errors import UsageError
+from drawtap.output.result import Rows, Text
 from drawtap.trace import apis
-from drawtap.view.result import Rows, Text
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.errors import no_file
-from drawtap.view.result import Prompt
+from drawtap.output.result import Prompt
 
 
 @command(

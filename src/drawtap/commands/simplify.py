@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from drawtap.commands import Opt, command
 from drawtap.errors import UsageError, check_target
-from drawtap.view.result import Rows, Verdict, Verdicts
+from drawtap.output.result import Rows, Verdict, Verdicts
 
 if TYPE_CHECKING:
     from drawtap.analysis.redundancy import Simplified
@@ -60,7 +60,7 @@ def simplify(
 
 
 def _lines(done: Simplified, output: Path) -> list[Verdict]:
-    from drawtap.view.text import number
+    from drawtap.output.text import number
 
     gone = done.calls - done.kept
     share = f", {100 * gone / done.calls:.1f} % less" if done.calls else ""

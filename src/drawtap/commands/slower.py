@@ -8,8 +8,8 @@ from typing import Annotated
 from drawtap.commands import Opt, command
 from drawtap.commands.compare import opened
 from drawtap.errors import UsageError, check_target
+from drawtap.output.result import Sheets
 from drawtap.trace.ranges import FRAMES_HELP, frame_range
-from drawtap.view.result import Sheets
 
 
 @command(
@@ -78,10 +78,10 @@ def slower(
             sides = explaining.recorded(one), explaining.recorded(other)
         found = explaining.explain(*sides, threshold=threshold / 100, frames=within)
     if output is not None:
-        from drawtap.view.slower import render
+        from drawtap.output.slower import render
 
         output.write_text(render(found), encoding="utf-8")
-    from drawtap.view.slower import sheets
+    from drawtap.output.slower import sheets
 
     return sheets(found, output)
 

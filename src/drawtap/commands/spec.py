@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from drawtap.commands import Opt, command
 from drawtap.errors import UsageError, did_you_mean
-from drawtap.view.result import Rows, Text
+from drawtap.output.result import Rows, Text
 
 
 @command(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from drawtap.commands import Opt, command
 from drawtap.commands.options import GUEST, NO_CACHE
 from drawtap.errors import UsageError
-from drawtap.view.result import Prompt, Rows
+from drawtap.output.result import Prompt, Rows
 
 if TYPE_CHECKING:
     from drawtap.system.reader import KernelTrace

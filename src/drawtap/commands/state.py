@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.errors import UsageError
+from drawtap.output.result import Rows, Tree
 from drawtap.trace import apis
 from drawtap.trace.ranges import CALL_HELP, call_of, calls_of
-from drawtap.view.result import Rows, Tree
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
+from drawtap.output.result import Rows
 from drawtap.trace.ranges import FRAMES_HELP, selection
-from drawtap.view.result import Rows
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
@@ -64,7 +64,7 @@ def _per_frame(rows: list[dict[str, object]], *, every: bool) -> Rows:
 
 def _note(trace: Trace) -> str:
     from drawtap.analysis import content
-    from drawtap.view.text import counted, size
+    from drawtap.output.text import counted, size
 
     seen = content.overview(trace)
     parts = [counted(seen.frames, "frame"), counted(seen.calls, "call"), size(seen.file_bytes)]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from drawtap.commands import Opt, command
 from drawtap.errors import UsageError, check_folder, made_folder, no_file
+from drawtap.output.result import Rows, Sheets
 from drawtap.trace.ranges import FRAMES_HELP
-from drawtap.view.result import Rows, Sheets
 
 if TYPE_CHECKING:
     from drawtap.analysis.synthesis import Request
@@ -62,8 +62,8 @@ def synthesize(
     """
     from drawtap.analysis import synthesis
     from drawtap.formats.c import export_c
+    from drawtap.output.text import counted
     from drawtap.trace.trace import open_trace
-    from drawtap.view.text import counted
 
     if output is None:
         raise UsageError("there is no place for the program", hint="-o FOLDER")
@@ -140,10 +140,10 @@ def _values(texts: tuple[str, ...]) -> dict[str, float]:
 def _of_recording(source: Path, frames: str | None, on: str) -> tuple[Request, list[str]]:
     from drawtap.analysis import synthesis
     from drawtap.metrics import synthetic
+    from drawtap.output.text import number
     from drawtap.trace import apis
     from drawtap.trace.ranges import frame_range
     from drawtap.trace.trace import open_trace
-    from drawtap.view.text import number
 
     with open_trace(source) as trace:
         apis.refuse(trace, "synthesize")
@@ -225,7 +225,7 @@ def _sheets(request: Request, checked: Checked | None, output: Path, notes: list
 
 
 def _shown(value: float | None, unit: str) -> str:
-    from drawtap.view.text import number, size
+    from drawtap.output.text import number, size
 
     if value is None:
         return "–"

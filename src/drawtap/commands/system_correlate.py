@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.errors import UsageError, no_file
-from drawtap.view.result import Rows, Sheets
+from drawtap.output.result import Rows, Sheets
 
 if TYPE_CHECKING:
     from drawtap.system.correlate import Correlation

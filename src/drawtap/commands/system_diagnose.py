@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import command
 from drawtap.commands.options import FROM, GUEST, NO_CACHE, TO, TRACE
+from drawtap.output.result import Verdict, Verdicts
 from drawtap.units import moment
-from drawtap.view.result import Verdict, Verdicts
 
 if TYPE_CHECKING:
     from drawtap.system.rule import Finding
@@ -73,7 +73,7 @@ def system_diagnose(
 
 
 def _verdict(finding: Finding, zero: int) -> Verdict:
-    from drawtap.view.text import duration
+    from drawtap.output.text import duration
 
     cost = f"{duration(finding.cost_ns)}, {100 * finding.share:.0f} % of the time, {finding.count} times"
     worst = ""

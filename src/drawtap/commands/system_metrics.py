@@ -9,9 +9,9 @@ from typing import Annotated, Any
 from drawtap.commands import Opt, command
 from drawtap.commands.options import FROM, GUEST, NO_CACHE, TO, TRACE
 from drawtap.errors import UsageError
+from drawtap.output.kernel_figures import CELLS, USED, tables
+from drawtap.output.result import Sheets
 from drawtap.units import moment
-from drawtap.view.kernel_figures import CELLS, USED, tables
-from drawtap.view.result import Sheets
 
 _MOST_STEPS = 100_000
 

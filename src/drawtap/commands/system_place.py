@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from drawtap.commands import Opt, command
 from drawtap.commands.options import NO_CACHE
 from drawtap.errors import UsageError
-from drawtap.view.result import Rows, Sheets, Text
+from drawtap.output.result import Rows, Sheets, Text
 
 if TYPE_CHECKING:
     from drawtap.system.placement import Fleet, Rules, Thresholds

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from drawtap import units
 from drawtap.commands import Opt, command
 from drawtap.errors import UsageError, check_target
-from drawtap.view.result import ExitStatus, Verdict, Verdicts
+from drawtap.output.result import ExitStatus, Verdict, Verdicts
 
 if TYPE_CHECKING:
     from drawtap.system.recorder import Recorded, Recorder
@@ -92,7 +92,7 @@ def make_recorder(
 
 def report(recorded: Recorded, notes: list[str], seconds: float) -> None:
     """Print a summary to standard error."""
-    from drawtap.view.text import TextView, duration, size
+    from drawtap.output.text import TextView, duration, size
 
     took = duration(int(seconds * 1e9))
     verdicts = [Verdict("ok", "kernel", f"{recorded.output}: {took}, {size(recorded.size_bytes)}")]

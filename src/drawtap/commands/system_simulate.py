@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.errors import UsageError, check_target, did_you_mean
-from drawtap.view.result import Rows, Sheets
+from drawtap.output.result import Rows, Sheets
 
 if TYPE_CHECKING:
     from drawtap.system.simulator import Scenario
@@ -228,9 +228,9 @@ def _data(scenario: Scenario, runs: Sequence[Run], *, keep: bool) -> dict[str, o
 
 
 def _page(scenario: Scenario, runs: Sequence[Run]) -> str:
+    from drawtap.output.simulation import SimulationPage, Usage, render
+    from drawtap.output.text import duration
     from drawtap.system.simulator import VARIANTS
-    from drawtap.view.simulation import SimulationPage, Usage, render
-    from drawtap.view.text import duration
 
     rows = [
         [

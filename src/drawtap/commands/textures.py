@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from drawtap.commands import Opt, command
 from drawtap.errors import check_folder, made_folder
+from drawtap.output.result import Rows
 from drawtap.trace import apis
 from drawtap.trace.ranges import CALL_HELP, call_of
-from drawtap.view.result import Rows
 
 if TYPE_CHECKING:
     from drawtap.analysis.held import HeldContent, Part
@@ -87,8 +87,8 @@ def _saved(folder: Path, stem: str, part: Part, of: HeldContent) -> dict[str, An
     import numpy as np
 
     from drawtap.analysis.held import picture
-    from drawtap.view.ktx import ktx
-    from drawtap.view.picture import png
+    from drawtap.output.ktx import ktx
+    from drawtap.output.picture import png
 
     files: list[str] = []
 

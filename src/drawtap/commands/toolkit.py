@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from drawtap.commands import COMMANDS, RECORDING, Command, Opt, Param, made
 from drawtap.errors import UsageError, check_target, no_file
-from drawtap.view.result import Prompt, Rows, Text, Written
+from drawtap.output.result import Prompt, Rows, Text, Written
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from drawtap.commands import Opt, Options, command
 from drawtap.errors import UnavailableError, UsageError
-from drawtap.view.result import Cell, ExitStatus, Lines, Rows
+from drawtap.output.result import Cell, ExitStatus, Lines, Rows
 
 if TYPE_CHECKING:
     from drawtap.live.observer import Observer
@@ -82,7 +82,7 @@ def top(
             answer = client.ask("list")
         return Rows(COLUMNS, rows_of(answer["programs"], program), KINDS, note=_note(answer))
     from drawtap.live.program import Importance
-    from drawtap.view.top import Top
+    from drawtap.output.top import Top
 
     Client().close()  # where nobody answers, say so before the screen changes
     Top(_Source(period, program), [i.value for i in Importance]).run()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from drawtap.commands import Opt, command
 from drawtap.errors import UsageError
-from drawtap.view.result import Rows
+from drawtap.output.result import Rows
 
 if TYPE_CHECKING:
     from drawtap.capture.control import Program
@@ -70,7 +70,7 @@ def trigger(
 
 def _save(program: str | None, output: Path | None, before: str | None, after: str | None) -> Rows:
     from drawtap.capture import control, flight
-    from drawtap.view.text import duration
+    from drawtap.output.text import duration
 
     if program is None:
         raise UsageError("save needs a program", hint="drawtap trigger lists them")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.errors import UsageError
-from drawtap.view.result import Text
+from drawtap.output.result import Text
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
@@ -32,7 +32,7 @@ def verdict(
     """
     from drawtap.analysis.checklist import checklist
     from drawtap.analysis.verdict import verdict as judged
-    from drawtap.view.checklist import verdict_text
+    from drawtap.output.checklist import verdict_text
 
     if len(on) > 2:
         raise UsageError("two engines are compared, not more")

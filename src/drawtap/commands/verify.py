@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.errors import Findings, UsageError, no_file
-from drawtap.view.result import Rows, Sheets, Verdict, Verdicts
+from drawtap.output.result import Rows, Sheets, Verdict, Verdicts
 
 if TYPE_CHECKING:
     from drawtap.trace.core import Row

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.errors import UnavailableError, UsageError
-from drawtap.view.result import ExitStatus
+from drawtap.output.result import ExitStatus
 
 
 @command(

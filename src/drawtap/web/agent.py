@@ -118,7 +118,7 @@ class _Questions:
         rows = answer["rows"]
         assert isinstance(rows, list)
         kept: Answer = {**answer, "rows": rows[:_MOST_ROWS], "more": answer["more"] or len(rows) > _MOST_ROWS}
-        from drawtap.view.data import dumps
+        from drawtap.output.data import dumps
 
         plain: Answer = json.loads(dumps(kept))
         return plain

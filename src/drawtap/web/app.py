@@ -22,8 +22,8 @@ from starlette.routing import Route
 
 import drawtap
 from drawtap.errors import DrawtapError, InputError, UnavailableError, UsageError, no_file
+from drawtap.output.data import dumps
 from drawtap.trace.library import Cancelled
-from drawtap.view.data import dumps
 from drawtap.web.answer import Answer, Encoded, headed
 from drawtap.web.frames import Opening
 from drawtap.web.guard import Guard
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from drawtap.web.pair import Pair
 
 _ASSETS = Path(__file__).parent / "assets"
-_SHARED = Path(drawtap.__file__).parent / "view" / "assets"
+_SHARED = Path(drawtap.__file__).parent / "output" / "assets"
 _OF_REPORTS = (
     *("uplot.min.js", "uplot.min.css", "units.js", "lengths.js", "plots.js", "dom.js"),
     *("timegraph.js", "timepaint.js", "timegraph.css"),
@@ -290,7 +290,7 @@ class _Routes:
     async def _place(self, request: Request) -> Response:
         steering = self._steering
         if steering is None:
-            return _json({"error": "no program drives this page", "hint": "drawtap.show in Python does"}, 404)
+            return _json({"error": "no program drives this page", "hint": "drawtap.view in Python does"}, 404)
         if request.method == "PUT":
             text = (await _body(request)).decode("utf-8", errors="replace")
             return await _answered(lambda: steering.moved(text))

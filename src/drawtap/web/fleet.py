@@ -16,9 +16,9 @@ from drawtap.corpus.adding import restore
 from drawtap.corpus.search import Corpus
 from drawtap.corpus.store import Store
 from drawtap.errors import DrawtapError, UnavailableError, UsageError
+from drawtap.output.data import dumps
 from drawtap.replay import engine
 from drawtap.trace.trace import open_trace
-from drawtap.view.data import dumps
 from drawtap.web.answer import Answer, Encoded
 from drawtap.web.fleet_data import cell_data, chosen, difference, machine_data, matrix_data
 

@@ -23,9 +23,9 @@ from drawtap.corpus import gallery
 from drawtap.corpus.matrix import WORST, Cell, Matrix, cell, machines
 from drawtap.corpus.verdicts import BROKEN, RED
 from drawtap.errors import InputError
+from drawtap.output import comparison
+from drawtap.output.document import script
 from drawtap.replay import engine
-from drawtap.view import comparison
-from drawtap.view.document import script
 
 if TYPE_CHECKING:
     from drawtap.corpus.search import Corpus

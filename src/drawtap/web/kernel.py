@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from drawtap.errors import DrawtapError, UsageError
+from drawtap.output.kernel_figures import tables
+from drawtap.output.system_report import figures
 from drawtap.system import levels, listing, rule
 from drawtap.system.kept import model_of
 from drawtap.system.metrics import MEANINGS, metrics, series
 from drawtap.system.reader import open as open_kernel
 from drawtap.trace.result import Result, connect
-from drawtap.view.kernel_figures import tables
-from drawtap.view.system_report import figures
 from drawtap.web.answer import Answer
 from drawtap.web.kernel_tracks import KernelRows
 from drawtap.web.own_tracks import OwnTracks, Small

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from drawtap.output.kernel_page import named_threads, order_of, placed, thread_of
 from drawtap.system import cpus, levels
 from drawtap.trace.sql_text import quote_text
-from drawtap.view.kernel_page import named_threads, order_of, placed, thread_of
 from drawtap.web.levels import Columns, CounterSource, SpanSource
 from drawtap.web.tracks import Track, Tracks
 

@@ -651,7 +651,7 @@ class Recording:
 
     def ktx(self, seq: int, kind: str, share_group: int, name: int) -> bytes:
         """Return what a texture or renderbuffer holds after a call as a KTX file. Raises what `ktx` raises."""
-        from drawtap.view.ktx import ktx
+        from drawtap.output.ktx import ktx
 
         return ktx(self._held(seq, kind, share_group, name))
 

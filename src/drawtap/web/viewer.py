@@ -1,4 +1,4 @@
-"""`drawtap.show`: the viewer beside a Python program or in a notebook, driven by it and telling it where it goes."""
+"""`drawtap.view`: the viewer beside a Python program or in a notebook, driven by it and telling it where it goes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Viewer:
     def select(self, call: int | None = None, **place: object) -> None:
         """Send the page to a call, or to any place: `select(1234, tab="state")`, `select(filter="is:draw")`."""
         if self._closed:
-            raise UsageError("this viewer is closed", hint="drawtap.show opens another")
+            raise UsageError("this viewer is closed", hint="drawtap.view opens another")
         changes = {key: str(value) for key, value in place.items()}
         self._steering.send(changes if call is None else {**changes, "call": str(call)})
 
@@ -92,14 +92,14 @@ class Viewer:
         return f'<iframe src="{source}" width="100%" height="{_HEIGHT}" title="drawtap view"></iframe>'
 
 
-def show(*recordings: Trace | Path | str, port: int = 0, call: int | None = None, browser: bool = False) -> Viewer:
+def view(*recordings: Trace | Path | str, port: int = 0, call: int | None = None, browser: bool = False) -> Viewer:
     """Serve recordings to a page beside this program; return the running `Viewer`.
 
     `recordings` are open traces or paths, `call` is shown first; `browser` opens the page on this desktop. Raises what
     opening a recording raises, and UnavailableError where the extra `web` is not installed.
     """
     if not recordings:
-        raise UsageError("name a recording", hint='drawtap.show("game.dtap")')
+        raise UsageError("name a recording", hint='drawtap.view("game.dtap")')
     viewer = Viewer(*map(_path, recordings), port=port, call=call)
     if browser:
         viewer.open()

@@ -8,9 +8,9 @@ from pathlib import Path
 import markupsafe
 
 from drawtap.analysis.slower import Cause, Explanation, Part
-from drawtap.view.document import document
-from drawtap.view.result import Rows, Sheets
-from drawtap.view.text import duration, number, size
+from drawtap.output.document import document
+from drawtap.output.result import Rows, Sheets
+from drawtap.output.text import duration, number, size
 
 _MOST_FRAMES, _MOST_CAUSES = 10, 16
 

@@ -21,10 +21,10 @@ import numpy as np
 import numpy.typing as npt
 
 import drawtap
-from drawtap.view.document import asset, script
-from drawtap.view.report import environment
-from drawtap.view.result import Rows
-from drawtap.view.text import duration, number, size
+from drawtap.output.document import asset, script
+from drawtap.output.report import environment
+from drawtap.output.result import Rows
+from drawtap.output.text import duration, number, size
 
 
 class Block:

@@ -1,4 +1,4 @@
-"""The content of the page about a kernel trace: this module collects it, and `view.system_report` draws it."""
+"""The content of the page about a kernel trace: this module collects it, and `output.system_report` draws it."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from drawtap.output.kernel_figures import tables
+from drawtap.output.text import duration, number
 from drawtap.units import moment
-from drawtap.view.kernel_figures import tables
-from drawtap.view.text import duration, number
 
 if TYPE_CHECKING:
+    from drawtap.output.system_report import Block, FindingCard, Panel, SystemReport
     from drawtap.system.levels import Buckets, CounterLevel, Floats, Ints, Level
     from drawtap.system.model import KernelModel
     from drawtap.system.reader import KernelTrace
     from drawtap.system.rule import Finding
-    from drawtap.view.system_report import Block, FindingCard, Panel, SystemReport
 
 _BUCKETS, _THREAD_BUCKETS, _HISTOGRAM_BUCKETS = 8192, 2048, 512
 _CURVES, _SERIES = 8, 48
@@ -38,10 +38,10 @@ class SystemReportOptions:
 
 def collected(trace: KernelTrace, model: KernelModel, wanted: SystemReportOptions) -> SystemReport:
     """Ask a trace everything that its page shows."""
+    from drawtap.output.system_report import Block, SystemReport, figures
     from drawtap.system import cpus, levels
     from drawtap.system.metrics import MEANINGS, metrics
     from drawtap.system.rule import findings
-    from drawtap.view.system_report import Block, SystemReport, figures
 
     zero = model.window[0]
     a, b = levels.check_window(model, moment(wanted.begin, zero), moment(wanted.end, zero))
@@ -343,8 +343,8 @@ _TITLES = {"bytes": "Memory", "Hz": "Frequency", "percent": "Load", "ns": "Time 
 def _counters(
     model: KernelModel, block: Block, buckets: Buckets, chosen: Sequence[tuple[int, int]]
 ) -> tuple[list[Panel], list[dict[str, object]]]:
+    from drawtap.output.system_report import Panel
     from drawtap.system import levels
-    from drawtap.view.system_report import Panel
 
     by_title: dict[tuple[str, str], list[dict[str, object]]] = {}
     left = _POINTS
@@ -490,7 +490,7 @@ def _moments(model: KernelModel, found: Sequence[Finding], window: tuple[int, in
 
 
 def _finding(finding: Finding, begin: int, end: int) -> FindingCard:
-    from drawtap.view.system_report import FindingCard
+    from drawtap.output.system_report import FindingCard
 
     at = finding.worst_at_ns
     return FindingCard(

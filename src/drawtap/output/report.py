@@ -13,9 +13,9 @@ import drawtap
 from drawtap.analysis.checklist import Checklist
 from drawtap.analysis.rule import CLASSES
 from drawtap.analysis.verdict import Verdict
-from drawtap.view.document import asset, script, templates
-from drawtap.view.overdraw import STEPS
-from drawtap.view.text import duration, number, percentile, size
+from drawtap.output.document import asset, script, templates
+from drawtap.output.overdraw import STEPS
+from drawtap.output.text import duration, number, percentile, size
 
 _MOST_POINTS = 8000
 
@@ -295,7 +295,7 @@ def render_checklist(asked: Checklist, name: str, *, most: int) -> str:
 
 def checks(asked: Checklist, most: int) -> Checks:
     """Return what a page shows of a checklist."""
-    from drawtap.view import checklist as words
+    from drawtap.output import checklist as words
 
     findings = [
         CheckRow(

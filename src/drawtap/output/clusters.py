@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import markupsafe
 
-from drawtap.view.document import document
+from drawtap.output.document import document
 
 _WIDTH, _HEIGHT, _MARGIN = 900, 480, 46
 _COLORS = ("blue", "orange", "green", "red")

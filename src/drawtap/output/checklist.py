@@ -1,4 +1,4 @@
-"""Render a checklist: text, JSON, SARIF 2.1.0, JUnit XML; the HTML form is in `view.report`."""
+"""Render a checklist: text, JSON, SARIF 2.1.0, JUnit XML; the HTML form is in `output.report`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import drawtap
 from drawtap.analysis.checklist import Checklist, Evidence, Judgement
 from drawtap.analysis.rule import CLASSES, HARDWARE, Rule
 from drawtap.analysis.verdict import ClassEvidence, Verdict
-from drawtap.view.text import counted, duration, number, size
+from drawtap.output.text import counted, duration, number, size
 
 _MARKS = {"error": "✗", "warning": "!", "note": "·"}
 _LEVELS = {"error": "error", "warning": "warning", "note": "note"}

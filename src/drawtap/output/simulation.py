@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import markupsafe
 
-from drawtap.view.document import document
+from drawtap.output.document import document
 
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 560, 130, 44, 18
 _COLORS = ("blue", "orange", "green", "red")

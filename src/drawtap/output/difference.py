@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from drawtap.view.comparison import Pictures, picture_rows
-from drawtap.view.document import document
+from drawtap.output.comparison import Pictures, picture_rows
+from drawtap.output.document import document
 
 
 @dataclass(frozen=True, slots=True)

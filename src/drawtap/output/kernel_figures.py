@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from drawtap.view.result import Rows
+from drawtap.output.result import Rows
 
 Record = Mapping[str, Any]
 

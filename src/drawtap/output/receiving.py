@@ -6,7 +6,7 @@ import sys
 import time
 from typing import Protocol
 
-from drawtap.view.text import counted, harmless, size
+from drawtap.output.text import counted, harmless, size
 
 
 class Arriving(Protocol):

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TextIO
 
-from drawtap.view.result import ExitStatus, Facts, Lines, Rows, Sheets, Text, Tree, Verdicts, Written
+from drawtap.output.result import ExitStatus, Facts, Lines, Rows, Sheets, Text, Tree, Verdicts, Written
 
 _BATCH = 4096  # rows that become text at once
 _SCALARS = frozenset({bool, float, int, str, type(None)})

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from drawtap.view.document import document
+from drawtap.output.document import document
 
 _AMPLIFIED_TO, _SEEN = 255, 80
 _MOST_ROWS = 2000

@@ -18,7 +18,7 @@ from functools import singledispatchmethod
 from itertools import accumulate, chain, islice
 from typing import TextIO
 
-from drawtap.view.result import Cell, ExitStatus, Facts, Lines, Rows, Sheets, Text, Tree, Verdict, Verdicts, Written
+from drawtap.output.result import Cell, ExitStatus, Facts, Lines, Rows, Sheets, Text, Tree, Verdict, Verdicts, Written
 
 _MEASURED_ROWS = 1000
 _STYLES: Mapping[str, str] = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import markupsafe
 
-from drawtap.view.document import document
+from drawtap.output.document import document
 
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 560, 170, 40, 18
 _COLORS = ("blue", "orange", "green", "red")
