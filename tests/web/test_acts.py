@@ -32,7 +32,7 @@ _PLACES: dict[str, tuple[object, ...]] = {
     "of": ("", "color1", "depth", "stencil"),
     "over": ("", "drawn", "drawn,depth,wire", "overdraw", "boxes,culled"),
     "px": ("", "3,5", "60,60", "9999,1"),
-    "mesh": ("", "in"),
+    "mesh": ("", "in", "pass"),
     "what": ("", "drop 160", "fly 3", "set 155 v0 = 0.5"),
     "object": ("", "texture/1/1", "texture/1/3", "renderbuffer/1/1", "buffer/1/2"),
     "fields": ("", "bytes", "float2 at; ubyte4n c", "flot x"),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import drawtap as package
+from drawtap.errors import UnavailableError
 from drawtap.replay import look
 from drawtap.web.recording import Recording
 from shared import BROWSER
@@ -95,6 +96,82 @@ def test_positions_are_those_that_arithmetic_gives(looked):
     assert np.allclose(looked[0], _clip()[INDICES], rtol=1e-5, atol=1e-5)
 
 
+def _of_pass(recording, seq):
+    """Return the answer's head, and for each draw the bytes of its positions and fates."""
+    head, data = _taken(recording.looks.whole_pass(seq))
+    fates = data[head["corners"] * 16 :]
+    assert len(fates) == head["primitives"]
+    return head, [
+        (
+            data[one["corner"] * 16 : (one["corner"] + one["primitives"] * one["corners"]) * 16],
+            fates[one["primitive"] : one["primitive"] + one["primitives"]],
+        )
+        for one in head["draws"]
+    ]
+
+
+def test_a_pass_is_the_sum_of_its_draws(recordings):
+    for name, where in (("fbo_chain", "frame = 1 AND draws = 2"), ("client_arrays_es2", "draws > 10")):
+        recording = Recording(recordings / f"{name}.dtap")
+        try:
+            number, framebuffer, first, last = recording.trace.sql(
+                f"SELECT pass_number, framebuffer, first_seq, last_seq FROM passes WHERE kind = 'draw' AND {where}"
+            ).fetchone()
+            draws = recording.trace.sql(
+                f"SELECT seq FROM draws WHERE kind = 'draw' AND seq BETWEEN {first} AND {last} ORDER BY seq"
+            ).fetchall()
+            calls = [seq for (seq,) in draws]
+            head, parts = _of_pass(recording, calls[1])
+            assert (head["pass"], head["framebuffer"], head["left_out"]) == (number, framebuffer, 0)
+            assert [one["call"] for one in head["draws"]] == calls
+            for at in {0, 1, 2, len(calls) - 1} & set(range(len(calls))):
+                one, (alone, data) = head["draws"][at], _taken(recording.looks.mesh(calls[at]))
+                arrays = {
+                    name: np.frombuffer(data, to["type"], to["length"], to["at"]).tobytes()
+                    for name, to in alone["arrays"].items()
+                }
+                assert parts[at] == (arrays["positions"], arrays["fates"])
+                assert (one["why"], one["instances"], one["corners"]) == ("", alone["instances"], alone["corners"])
+                assert one["vertices"] * 4 == len(arrays["vertices"])
+            obj = recording.looks.pass_file(calls[1]).decode()
+            assert [line for line in obj.splitlines() if line.startswith("g call-") and " inst" not in line] == [
+                f"g call-{seq}" for seq in calls
+            ]
+            assert sum(obj.count(f"\n{kind} ") for kind in "plf") == head["primitives"]
+            few = look.pass_draws(recording.trace, calls[-1], 1)
+            assert ([seq for seq, _ in few.draws], few.left_out) == ([calls[-1]], len(calls) - 1)
+            with pytest.raises(UnavailableError, match="in no pass that draws"):
+                recording.looks.whole_pass(len(recording.trace.calls) - 1)  # it ends EGL
+        finally:
+            recording.close()
+
+
+def test_a_pass_names_the_draws_that_it_cannot_show():
+    of = look.PassDraws(3, 7, 1, 40, tuple((seq, "glDrawArrays") for seq in range(50, 57)), 0)
+    size = {50: 4, 51: 0, 52: 5, 53: 1, 54: 9, 55: 1, 56: 30}
+    asked = []
+
+    def ask(first, last, request):
+        asked.append((first, last, request["find"]))
+        n = size[last]
+        head = {
+            "found": last != 51, "inputs": [], "primitives": n, "corners": 3, "instances": 1, "base_instance": 0,
+            "indices": 0, "places": 0, "vertices": 0, "mode": 4, "viewport": [0, 0, 8, 8], "why_in": None,
+            "why": "its vertices are not in the recording" if last == 53 else None, "more": False,
+        }  # fmt: skip
+        return head, bytes(n * (48 + 4 + 1))
+
+    found = look.pass_mesh(of, 56, ask, 30)
+    assert [one.mesh and len(one.mesh.fates) for one in found] == [4, None, 5, None, None, None, 30]
+    large = "left out: with it the pass has more than 30 corners"
+    assert [one.why for one in found] == [
+        "", "the player knows no primitives of it", "", "its vertices are not in the recording", large, large, "",
+    ]  # fmt: skip
+    starts = {50: 40, 51: 51, 52: 52, 53: 53, 54: 54, 56: 55}  # 55 is not asked: there is no room for it
+    assert asked == [(first, last, "mesh") for last, first in starts.items()]
+    assert f"\n# call 54 glDrawArrays: {large}\n" in look.pass_obj(of, found)
+
+
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
 def test_instances_are_shown_one_by_one(opened, recordings):
     path = recordings / "client_arrays_es2.dtap"
@@ -104,7 +181,7 @@ def test_instances_are_shown_one_by_one(opened, recordings):
         (seq,) = recording.trace.sql("SELECT min(seq) FROM glDrawArraysInstanced").fetchone()
         head, data = _taken(recording.looks.mesh(seq))
         arrays = {name: np.frombuffer(data, at["type"], at["length"], at["at"]) for name, at in head["arrays"].items()}
-        csv = look.mesh_csv(look.mesh(recording.trace, seq, recording.looks._ask), 5).splitlines()
+        found = look.mesh(recording.trace, seq, recording.looks._ask)
     finally:
         recording.close()
     inputs = {one["name"]: arrays[f"input{i}"].reshape(-1, one["size"]) for i, one in enumerate(head["inputs"])}
@@ -113,8 +190,15 @@ def test_instances_are_shown_one_by_one(opened, recordings):
     out = arrays["positions"].reshape(11, 3, 4)[:, :, :2]
     given = np.array([inputs["position"] + offsets[k // 2] for k in range(11)])
     assert np.allclose(out, given, atol=1e-6)
-    at = [csv[0].split(",").index(f"offset.{c}") for c in "xy"]
-    assert [[float(row.split(",")[i]) for i in at] for row in csv[1:]] == [[0, 0.5]] * 3
+    csv = [row.split(",") for row in look.mesh_csv(found).splitlines()]
+    assert look.mesh_csv(found, 5).splitlines()[1:] == [",".join(row) for row in csv if row[2] == "5"]
+    at = [csv[0].index(name) for name in ("instance", "offset.x", "offset.y")]
+    assert [[np.float32(row[i]) for i in at] for row in csv[1:]] == [
+        [k, *offsets[k // 2]] for k in range(11) for _ in range(3)
+    ]
+    obj = look.mesh_obj(found).splitlines()
+    assert [line for line in obj if line.startswith("g ")] == [f"g instance-{k}" for k in range(11)]
+    assert obj.index("g instance-5") == obj.index("g instance-4") + 5  # three corners and a face
     running = Server(path)
     rows = (
         "[...document.querySelectorAll('.rows-of-mesh tbody tr')].map((row) => [...row.cells].map((c) => c.innerText))"
@@ -138,8 +222,32 @@ def test_instances_are_shown_one_by_one(opened, recordings):
         assert [[row[i] for i in columns] for row in page.page.evaluate(rows)] == [["0", "0.5"]] * 3
         page.page.get_by_role("button", name="all", exact=True).click()
         page.reads("as instance 0 has it")
+        _whole_pass(page, seq, rows)
     finally:
         assert running.close() == 0
+
+
+def _whole_pass(page, seq, rows) -> None:
+    """All draws of the pass stand in one view, the selected one with a sign and a colour of its own."""
+    page.page.get_by_role("button", name="whole pass: out, all draws").click()
+    page.wait("place.mesh === 'pass'")
+    page.until("document.querySelector('#panel h2')?.innerText.startsWith('Pass ')")
+    assert f"call={seq}" in page.page.url
+    assert "mesh=pass" in page.page.url
+    shown = page.page.evaluate(rows)
+    assert [(row[1], row[3], row[5]) for row in shown if row[0]] == [(str(seq), "11", "11")]
+    assert page.page.locator("tr[aria-current] td").first.inner_text() == "▶ selected"
+    red = (
+        "(() => { const c = document.querySelector('canvas.space');"
+        " const all = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; let n = 0;"
+        " for (let i = 0; i < all.length; i += 4) n += all[i] > 200 && all[i + 1] < 80 && all[i + 3] > 250;"
+        " return n; })()"
+    )
+    assert page.page.evaluate(red) > 10
+    other = next(row[1] for row in shown if row[0] == "" and row[3] not in ("", "0"))
+    page.page.locator(".rows-of-mesh a", has_text=other).first.click()
+    page.wait(f"place.mesh === 'pass' && place.call === {other}")
+    page.until(f"document.querySelector('tr[aria-current]')?.cells[1].innerText === '{other}'")
 
 
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")

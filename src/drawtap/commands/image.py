@@ -111,8 +111,15 @@ def _mesh(trace: Trace, call: int, output: Path, player: Warm) -> Written:
     why = found.why_in if output.suffix == ".csv" else found.why
     if why:
         raise UnavailableError(f"no vertices of call {call}: {why}")
-    output.write_text(look.mesh_csv(found) if output.suffix == ".csv" else look.mesh_obj(found))
-    what = f"{len(found.vertices)} vertices" if output.suffix == ".csv" else f"{len(found.fates)} primitives"
+    if output.suffix == ".csv":
+        output.write_text(look.mesh_csv(found))
+        what = f"{len(found.vertices)} vertices"
+        if found.instances > 1:
+            given = look.csv_instances(found)
+            what += f", instances 0 to {given - 1} of {found.instances},"
+    else:
+        output.write_text(look.mesh_obj(found))
+        what = f"{len(found.fates)} primitives" + (f", {found.instances} instances," if found.instances > 1 else "")
     return Written(str(output), output.stat().st_size, f"{what} of call {call}")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
@@ -320,12 +320,20 @@ def mesh(trace: Trace, call: int, ask: Ask) -> Mesh:
 
     Raises UnavailableError where the call draws no primitives, and what `ask` raises.
     """
+    found = _mesh_of(call, frame_begin(trace, call), ask)
+    if found is None:
+        raise UnavailableError(f"call {call} draws no primitives", hint="choose a draw")
+    return found
+
+
+def _mesh_of(call: int, first: int, ask: Ask) -> Mesh | None:
+    """Return the mesh of a draw whose vertices begin at call `first` or later; None where it draws no primitives."""
     import numpy as np
 
     head: _MeshHead
-    head, data = ask(frame_begin(trace, call), call, {"find": "mesh"})
+    head, data = ask(first, call, {"find": "mesh"})
     if not head["found"]:
-        raise UnavailableError(f"call {call} draws no primitives", hint="choose a draw")
+        return None
     at = 0
 
     def take(kind: type[np.generic], count: int) -> NDArray[Any]:
@@ -348,37 +356,154 @@ def mesh(trace: Trace, call: int, ask: Ask) -> Mesh:
     )  # fmt: skip
 
 
-def mesh_csv(found: Mesh, instance: int = 0) -> str:
+#: The most draws, and corners of primitives, of the mesh of a pass. The chosen draw is there whatever its size.
+PASS_DRAWS, PASS_CORNERS = 500, 1 << 20
+
+
+@dataclass(frozen=True)
+class PassDraws:
+    """The draws of a pass in one frame: calls and functions in order, and how many more the pass has.
+
+    `framebuffer` is the one that is drawn to, 0 for the window's; `begin` the first call of the frame.
+    """
+
+    number: int
+    framebuffer: int
+    context: int
+    begin: int
+    draws: tuple[tuple[int, str], ...]
+    left_out: int
+
+
+def pass_draws(trace: Trace, call: int, most: int = PASS_DRAWS) -> PassDraws:
+    """Return the draws of the pass that a call belongs to: `most` of them, about the call.
+
+    Raises UnavailableError where the call is in no pass that draws.
+    """
+    found = trace.sql(
+        "SELECT p.pass_number, p.framebuffer, p.context, p.first_seq, p.last_seq FROM passes p"
+        f" WHERE p.kind = 'draw' AND {call} BETWEEN p.first_seq AND p.last_seq"
+        f" ORDER BY p.context = coalesce((SELECT max(context) FROM calls WHERE seq = {call}), p.context) DESC, 1"
+        " LIMIT 1"
+    ).fetchall()
+    if not found:
+        raise UnavailableError(f"call {call} is in no pass that draws", hint="choose a draw")
+    number, framebuffer, context, first, last = found[0]
+    rows = trace.sql(
+        f"SELECT seq, function FROM draws WHERE kind = 'draw' AND context = {context}"
+        f" AND seq BETWEEN {first} AND {last} ORDER BY seq"
+    ).fetchall()
+    begin = frame_begin(trace, call)
+    here = [(int(seq), str(function or "")) for seq, function in rows if frame_begin(trace, seq) == begin]
+    at = max(0, min(sum(seq < call for seq, _ in here) - most // 2, len(here) - most))
+    shown = tuple(here[at : at + most])
+    return PassDraws(number, framebuffer or 0, context, begin, shown, len(rows) - len(shown))
+
+
+@dataclass(frozen=True)
+class PassDraw:
+    """A draw of a pass: its mesh, or the reason `why` there is none."""
+
+    call: int
+    function: str
+    mesh: Mesh | None
+    why: str
+
+
+def pass_mesh(of: PassDraws, call: int, ask: Ask, most: int = PASS_CORNERS) -> list[PassDraw]:
+    """Return the mesh of each draw of a pass, of `most` corners together.
+
+    The draw `call` is there whatever its size. Draws that would exceed `most` have a reason instead. Calls `ask`
+    at rising calls, and raises what it raises.
+    """
+    found: list[PassDraw] = []
+    first, corners, full = of.begin, 0, False
+    for seq, function in of.draws:
+        mesh: Mesh | None = None
+        why = ""
+        if not full or seq == call:
+            mesh = _mesh_of(seq, first, ask)
+            first = seq + 1
+            if mesh is None:
+                why = "the player knows no primitives of it"
+            elif mesh.why:
+                why = mesh.why
+                mesh = None
+            elif seq != call:
+                size = mesh.fates.size * mesh.positions.shape[1]
+                full = corners + size > most
+                corners += 0 if full else size
+        if full and seq != call:
+            mesh, why = None, f"left out: with it the pass has more than {most} corners"
+        found.append(PassDraw(seq, function, mesh, why))
+    return found
+
+
+#: The most rows of vertices that `mesh_csv` gives.
+CSV_ROWS = 1 << 20
+
+
+def csv_instances(found: Mesh) -> int:
+    """Return how many instances `mesh_csv` gives: those whose rows do not exceed CSV_ROWS, and the first one always."""
+    return max(1, min(found.instances, CSV_ROWS // max(len(found.indices), 1)))
+
+
+def mesh_csv(found: Mesh, instance: int | None = None) -> str:
     """Return the vertices that go in as CSV: a row for each place in the draw, with its number and attributes.
 
-    Attributes with a divisor are those of one instance.
+    The column `instance` says whose attributes with a divisor these are: of one instance, or of `csv_instances` ones.
     """
-    heads = ["place", "vertex"]
+    heads = ["place", "vertex", "instance"]
     for one in found.inputs:
         heads += [f"{one.name}.{'xyzw'[i]}" for i in range(one.values.shape[1])]
     lines = [",".join(heads)]
     rows = {int(v): i for i, v in enumerate(found.vertices)}
-    for place, vertex in enumerate(found.indices.tolist()):
-        if vertex not in rows:
-            continue  # the end of a primitive
-        row = [str(place), str(vertex)]
-        for one in found.inputs:
-            row += [repr(v) for v in one.of(rows[vertex], instance, len(found.vertices))]
-        lines.append(",".join(row))
+    for number in range(csv_instances(found)) if instance is None else (instance,):
+        for place, vertex in enumerate(found.indices.tolist()):
+            if vertex not in rows:
+                continue  # the end of a primitive
+            row = [str(place), str(vertex), str(number)]
+            for one in found.inputs:
+                row += [repr(v) for v in one.of(rows[vertex], number, len(found.vertices))]
+            lines.append(",".join(row))
     return "\n".join(lines) + "\n"
+
+
+_OBJ_HEAD = "# clip coordinates divided by w"
 
 
 def mesh_obj(found: Mesh) -> str:
-    """Return the primitives that come out as Wavefront OBJ, in normalised device coordinates."""
-    lines = ["# clip coordinates divided by w"]
-    kind = {1: "p", 2: "l", 3: "f"}[found.positions.shape[1] or 3]
-    for primitive in found.positions.tolist():
+    """Return the primitives that come out as Wavefront OBJ, in normalised device coordinates; a group by instance."""
+    return "\n".join([_OBJ_HEAD, *_obj_lines(found, "")]) + "\n"
+
+
+def pass_obj(of: PassDraws, draws: Sequence[PassDraw]) -> str:
+    """Return the primitives of a pass as Wavefront OBJ: a group by draw, and a remark where there is none."""
+    lines = [_OBJ_HEAD, f"# pass {of.number}, framebuffer {of.framebuffer}"]
+    if of.left_out:
+        lines.append(f"# {of.left_out} more draws of the pass are left out")
+    for one in draws:
+        lines.append(f"# call {one.call} {one.function}" + (f": {one.why}" if one.why else ""))
+        if one.mesh is not None:
+            lines += [f"g call-{one.call}", *_obj_lines(one.mesh, f"call-{one.call} ")]
+    return "\n".join(lines) + "\n"
+
+
+def _obj_lines(found: Mesh, group: str) -> Iterator[str]:
+    corners = found.positions.shape[1] or 3
+    kind = {1: "p", 2: "l", 3: "f"}[corners]
+    each = len(found.places) // corners if found.instances > 1 else 0
+    if found.instances > 1 and not each:
+        yield f"# {found.instances} instances; which primitives are whose is not known"
+    if found.more:
+        yield "# the draw has more primitives than these"
+    for i, primitive in enumerate(found.positions.tolist()):
+        if each and i % each == 0:
+            yield f"g {group}instance-{i // each}"
         for x, y, z, w in primitive:
             by = w or 1.0
-            lines.append(f"v {x / by:.9g} {y / by:.9g} {z / by:.9g}")
-        count = len(primitive)
-        lines.append(f"{kind} " + " ".join(str(i - count) for i in range(count)))
-    return "\n".join(lines) + "\n"
+            yield f"v {x / by:.9g} {y / by:.9g} {z / by:.9g}"
+        yield f"{kind} " + " ".join(str(k - len(primitive)) for k in range(len(primitive)))
 
 
 def _outcome(event: PixelEvent) -> str:

@@ -22,6 +22,7 @@ from drawtap.trace import apis
 from drawtap.trace.trace import LONG
 
 if TYPE_CHECKING:
+    from drawtap.replay.look import Ask
     from drawtap.trace.graph import Graph
     from drawtap.trace.trace import Trace
 
@@ -124,6 +125,7 @@ class Pool:
         self._environment = environment
         self._busy = threading.Lock()
         self._newest = 0
+        self._served = 0  # the question that is answered
         self._plain = self._start(None, 0)
         # Those that watch draws are others: watching has its price.
         self._plain_looking = self._start(None, 0, looks=True)
@@ -139,6 +141,22 @@ class Pool:
     ) -> tuple[tuple[dict[str, object], bytes], Served]:
         """Return what Warm.look finds about calls of one frame, and which player found it."""
         return self.ask(last, lambda player: player.look(first, last, request), looks_from=first)
+
+    def look_on(self, first: int, last: int, question: Callable[[Ask], T]) -> tuple[T, Served]:
+        """Return what `question` finds with looks at several rising calls of one frame, and which player found it.
+
+        A newer question ends it before its next look.
+        """
+
+        def ask(player: Warm, ticket: int) -> T:
+            def once(since: int, call: int, request: Mapping[str, object]) -> tuple[dict[str, object], bytes]:
+                if ticket != self._newest:
+                    raise SupersededError("a newer question came")
+                return player.look(since, call, request)
+
+            return question(once)
+
+        return self.ask(last, lambda player: ask(player, self._served), looks_from=first)
 
     def prepare(self, seq: int, question: Callable[[Warm], T]) -> tuple[T, Served] | None:
         """Return what `question` gets from a player of its own, beside whoever asks: call `seq` may be wanted next.
@@ -175,6 +193,7 @@ class Pool:
         with self._busy:
             if ticket != self._newest or self._closed:
                 raise SupersededError("a newer question came")
+            self._served = ticket
             cut = None if whole else self._cut_of(seq)
             if looks_from is not None:
                 cut = self._looking(cut)

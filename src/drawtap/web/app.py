@@ -564,6 +564,8 @@ _OF_RECORDINGS: dict[str, Callable[[Recording, Request], object]] = {
     "masks/{seq:int}": lambda r, q: r.looks.masks(r.checked(q.path_params["seq"])),
     "overdraw/{seq:int}": lambda r, q: r.looks.overdraw(r.checked(q.path_params["seq"])),
     "mesh/{seq:int}": lambda r, q: r.looks.mesh(r.checked(q.path_params["seq"])),
+    "pass/{seq:int}/mesh": lambda r, q: r.looks.whole_pass(r.checked(q.path_params["seq"])),
+    "pass/{seq:int}/mesh/obj": lambda r, q: r.looks.pass_file(r.checked(q.path_params["seq"])),
     "mesh/{seq:int}/{kind}": lambda r, q: r.looks.mesh_file(r.checked(q.path_params["seq"]), q.path_params["kind"]),
     "picture/{seq:int}": lambda r, q: r.pictures.picture(
         r.checked(q.path_params["seq"]), q.query_params.get("of", ""), _number(q, "on") if "on" in q.query_params else 0

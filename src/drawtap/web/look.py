@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,10 +19,13 @@ if TYPE_CHECKING:
 
 
 class Looks:
-    """Questions to the players that look. Raises what the functions of `drawtap.replay.look` raise."""
+    """Questions to the players that look. Raises what the functions of `drawtap.replay.look` raise.
 
-    def __init__(self, trace: Trace, pool: Pool) -> None:
-        self._trace, self._pool = trace, pool
+    `lent` gives a trace with tables for questions.
+    """
+
+    def __init__(self, trace: Trace, pool: Pool, lent: Callable[[], AbstractContextManager[Trace]]) -> None:
+        self._trace, self._pool, self._lent = trace, pool, lent
         self._served: Served | None = None
 
     def _ask(self, first: int, last: int, request: Mapping[str, object]) -> tuple[Any, bytes]:
@@ -93,3 +97,43 @@ class Looks:
         """Return the vertices that go in as CSV, or the primitives that come out as OBJ."""
         found = look.mesh(self._trace, seq, self._ask)
         return (look.mesh_obj(found) if kind == "obj" else look.mesh_csv(found)).encode()
+
+    def _pass(self, seq: int) -> tuple[look.PassDraws, list[look.PassDraw]]:
+        with self._lent() as trace:
+            of = look.pass_draws(trace, seq)
+        if not of.draws:
+            return of, []
+        found, self._served = self._pool.look_on(of.begin, of.draws[-1][0], lambda ask: look.pass_mesh(of, seq, ask))
+        return of, found
+
+    def whole_pass(self, seq: int) -> bytes:
+        """Return what comes out of the draws of a call's pass: a JSON head, positions of corners, fates of primitives.
+
+        A draw of the head has the number of the first of its `primitives` and of its corners.
+        """
+        of, found = self._pass(seq)
+        rows: list[Answer] = []
+        primitive = corner = 0
+        for one in found:
+            row: Answer = {"call": one.call, "function": one.function, "why": one.why, "primitives": 0}
+            if (mesh := one.mesh) is not None:
+                row |= {"primitives": len(mesh.fates), "corners": mesh.positions.shape[1], "more": mesh.more}
+                row |= {"vertices": len(mesh.vertices), "instances": mesh.instances, "viewport": mesh.viewport}
+                row |= {"primitive": primitive, "corner": corner, "each": _of_an_instance(mesh)}
+                primitive += len(mesh.fates)
+                corner += len(mesh.fates) * mesh.positions.shape[1]
+            rows.append(row)
+        head: Answer = {"pass": of.number, "framebuffer": of.framebuffer, "context": of.context}
+        head |= {"draws": rows, "left_out": of.left_out, "primitives": primitive, "corners": corner}
+        meshes = [one.mesh for one in found if one.mesh is not None]
+        parts = [mesh.positions.tobytes() for mesh in meshes] + [mesh.fates.tobytes() for mesh in meshes]
+        return headed(head, b"".join(parts))
+
+    def pass_file(self, seq: int) -> bytes:
+        """Return what comes out of the draws of a call's pass as OBJ."""
+        return look.pass_obj(*self._pass(seq)).encode()
+
+
+def _of_an_instance(mesh: look.Mesh) -> int:
+    """Return how many primitives an instance has; 0 where which are whose is not known."""
+    return len(mesh.places) // mesh.positions.shape[1] if mesh.instances > 1 else len(mesh.fates)

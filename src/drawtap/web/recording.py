@@ -602,7 +602,7 @@ class Recording:
         from drawtap.web.look import Looks
 
         apis.refuse(self.trace, "view: pixels")
-        return Looks(self.trace, self.pool)
+        return Looks(self.trace, self.pool, self.lent)
 
     @functools.cached_property
     def buffers(self) -> Buffers:

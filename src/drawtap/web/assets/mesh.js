@@ -41,6 +41,17 @@ export async function fetchMesh(ctx, seq) {
   };
 }
 
+/** What comes out of all draws of a call's pass. @param {any} ctx @param {number} seq */
+async function fetchPass(ctx, seq) {
+  const answer = await getBytes(`${ctx.recording.number}/pass/${seq}/mesh`, ctx.signal);
+  const {head, at} = headed(answer);
+  return {
+    head,
+    positions: values(answer, at, "<f4", head.corners * 4),
+    fates: values(answer, at + head.corners * 16, "|u1", head.primitives)
+  };
+}
+
 /**
  * One instance of a draw: its primitives, and what it has of attributes with a divisor. Of all instances (null)
  * attributes are those of the first. @param {any} mesh @param {number|null} instance
@@ -174,16 +185,14 @@ export const meshPanel = {
   needsCall: true,
   /** @param {any} ctx */
   async show(ctx) {
-    const {recording, place, element, store} = ctx;
+    const {recording, place, element} = ctx;
+    if (place.mesh === "pass") return showPass(ctx);
     const all = await fetchMesh(ctx, place.call);
     const instance =
         place.instance === null || all.head.instances <= 1 ? null : Math.min(place.instance, all.head.instances - 1);
     const mesh = ofInstance(all, instance);
     const {head} = mesh;
     const side = place.mesh === "in" ? "in" : "out";
-    const sides = [["out", "out: behind the last stage"], ["in", "in: as the program gave them"]].map(
-        ([key, name]) =>
-            button(name, () => store.set({mesh: key === "out" ? "" : key}), {"aria-pressed": String(side === key)}));
     const save = button(
         "OBJ",
         async () => download(
@@ -205,7 +214,7 @@ export const meshPanel = {
             text: `${number(mesh.fates.length)} primitives, ${number(mesh.vertices.length)} vertices${
                 head.more ? "; it has more than are shown" : ""}`
           })),
-        h("div", {class: "tools", role: "toolbar", "aria-label": "mesh"}, ...sides, save),
+        toolbar(ctx, side, save),
         instances(ctx, all, instance),
         h("ul", {class: "legend"},
           ...FATES.filter(([name]) => head.counts[name])
@@ -217,15 +226,122 @@ export const meshPanel = {
                         `${number(head.counts[name])} ${name}: ${MEANS[name]}`))),
         why ? h("p", {class: "bad", text: why}) : view.element,
         pixel && covers(ctx, mesh, side, pixel, marked, choose),
-        rows &&
-            saving(
-                {name: `mesh-${place.call}-${side}`, rows: () => side === "in" ? inRecords(mesh) : outRecords(mesh)}),
+        rows && saving({
+          name: `mesh-${place.call}-${side}`,
+          rows: () => side === "in" ? inRecords(mesh, instance ?? 0) : outRecords(mesh, instance)
+        }),
         rows && rows.element,
     );
     view.draw();
     rows?.mark(side === "out" ? marked : marked.flatMap((i) => (mesh.places.length ? verticesOf(mesh, i) : [])));
   },
 };
+
+/** @param {any} ctx @param {string} shows @param {...(HTMLElement|null)} more */
+function toolbar(ctx, shows, ...more) {
+  const sides = [
+    ["out", "out: behind the last stage"], ["in", "in: as the program gave them"],
+    ["pass", "whole pass: out, all draws"]
+  ].map(([key, name]) => button(name, () => ctx.store.set({mesh: key === "out" ? "" : key}), {
+          "aria-pressed": String(shows === key)
+        }));
+  return h("div", {class: "tools", role: "toolbar", "aria-label": "mesh"}, ...sides, ...more);
+}
+
+const SELECTED = [215, 60, 30], OTHER = [110, 130, 165];
+
+/** All draws of the pass, in one view. @param {any} ctx */
+async function showPass(ctx) {
+  const {recording, place, element} = ctx;
+  let pass;
+  try {
+    pass = await fetchPass(ctx, place.call);
+  } catch (error) {
+    const {message, hint, status} = /** @type {any} */ (error);
+    if (ctx.signal.aborted || status === 409) throw error;
+    return fill(
+        element, h("h2", {text: `Pass of call ${number(place.call)}`}), toolbar(ctx, "pass"),
+        h("p", {class: "bad", text: message}), hint && h("p", {text: hint}));
+  }
+  const {draws, left_out: left} = pass.head;
+  const known = draws.filter((/** @type {any} */ one) => !one.why), lost = draws.length - known.length;
+  const selected = draws.findIndex((/** @type {any} */ one) => one.call === place.call);
+  const sum = (/** @type {string} */ of) =>
+      known.reduce((/** @type {number} */ all, /** @type {any} */ one) => all + one[of], 0);
+  const views = new Set(known.map((/** @type {any} */ one) => one.viewport.join()));
+  const near = h("p", {id: "nearest", role: "status"});
+  const found = shownOfPass(pass);
+  const own = {
+    has: (/** @type {number} */ i) => found.drawOf(i) === selected,
+    size: selected < 0 ? 0 : draws[selected].primitives
+  };
+  const view = space({...pass, found}, "out", own, (primitive) => {
+    const at = found.drawOf(primitive), {call, primitive: first} = draws[at];
+    view.choose(primitive);
+    rows.mark([at]);
+    fill(near, `primitive ${number(primitive - first)} of draw `, link(String(call), () => ctx.go(call)));
+  }, (i) => own.has(i) ? SELECTED : OTHER);
+  const rows = passTable(ctx, draws);
+  const save = button(
+      "OBJ",
+      async () => download(
+          `pass-${pass.head.pass}.obj`, await getBytes(`${recording.number}/pass/${place.call}/mesh/obj`),
+          "text/plain"),
+      {title: "primitives that come out of all draws, a group by draw"});
+  const patch = (/** @type {number[]} */ colour, /** @type {string} */ text) =>
+      h("li", {}, h("span", {class: "patch", "aria-hidden": "true", style: {background: `rgb(${colour.join(" ")})`}}),
+        text);
+  fill(
+      element, h("h2", {text: `Pass ${number(pass.head.pass)}`}, h("small", {
+                   text: `${pass.head.framebuffer ? `framebuffer ${pass.head.framebuffer}` : "window"}: ${
+                       number(draws.length + left)} draws, ${number(sum("primitives"))} primitives, ${
+                       number(sum("vertices"))} vertices`
+                 })),
+      toolbar(ctx, "pass", save),
+      h("ul", {class: "legend"},
+        patch(
+            SELECTED,
+            selected < 0 ? `call ${number(place.call)} is no draw of it` : `▶ selected: draw ${number(place.call)}`),
+        patch(OTHER, "other draws")),
+      left > 0 && h("p", {
+        class: "bad",
+        text: `cut off: ${number(left)} more draws of the pass are left out; the view has ${
+            number(draws.length)} about the call`
+      }),
+      lost > 0 && h("p", {class: "bad", text: `${number(lost)} draws are not in the view; the table has the reasons`}),
+      views.size > 1 && h("p", {text: `the draws have ${views.size} viewports: each fills the view`}), view.element,
+      near, saving({name: `pass-${pass.head.pass}-out`, rows: () => passRecords(pass)}), rows.element);
+  view.draw();
+  if (selected >= 0) rows.mark([selected]);
+}
+
+/** @param {any} ctx @param {any[]} draws */
+function passTable(ctx, draws) {
+  const heads = ["", "call", "function", "primitives", "vertices", "instances", "remarks"];
+  return growing(heads, draws.length, (i) => {
+    const one = draws[i], is = one.call === ctx.place.call;
+    const count = (/** @type {number|undefined} */ n) => h("td", {class: "n", text: one.why ? "" : number(n ?? 0)});
+    return h(
+        "tr", {}, h("td", {text: is ? "▶ selected" : ""}),
+        h("td", {class: "n"}, link(String(one.call), () => ctx.go(one.call))),
+        h("td", {class: "mono", text: one.function}), count(one.primitives), count(one.vertices), count(one.instances),
+        h("td", {text: one.why || (one.more ? "it has more primitives than these" : "")}));
+  }, (i) => i);
+}
+
+/** Corners that come out of a pass, as a table of columns. @param {any} pass */
+function passRecords(pass) {
+  const rows = [];
+  for (const one of pass.head.draws)
+    for (let n = 0; n < one.primitives * (one.corners ?? 0); n++) {
+      const i = Math.floor(n / one.corners), at = (one.corner + n) * 4;
+      rows.push([
+        one.call, i, one.each ? Math.floor(i / one.each) : null, FATES[pass.fates[one.primitive + i]][0],
+        ...pass.positions.subarray(at, at + 4)
+      ]);
+    }
+  return {columns: ["call", "primitive", "instance", "becomes", "x", "y", "z", "w"], rows};
+}
 
 const LISTED = 12;
 
@@ -330,8 +446,8 @@ function inTable(mesh, ctx, choose) {
   };
 }
 
-/** Vertices that go in, as a table of columns. @param {any} mesh */
-function inRecords(mesh) {
+/** Vertices that go into an instance, as a table of columns. @param {any} mesh @param {number} [instance] */
+function inRecords(mesh, instance = 0) {
   const at = new Map(Array.from(mesh.vertices, (v, i) => [v, i]));
   const inputs = mesh.inputs.filter((/** @type {any} */ one) => one.values.length);
   const rows = [];
@@ -339,7 +455,7 @@ function inRecords(mesh) {
     if (vertex === END) return;
     const row = /** @type {number} */ (at.get(vertex));
     rows.push([
-      place, vertex, ...inputs.flatMap((/** @type {any} */ {values, size}) => {
+      place, vertex, instance, ...inputs.flatMap((/** @type {any} */ {values, size}) => {
         const first = values.length > size ? row * size : 0;
         return Array.from(values.subarray(first, first + size));
       })
@@ -347,20 +463,24 @@ function inRecords(mesh) {
   });
   const names =
       inputs.flatMap((/** @type {any} */ one) => Array.from({length: one.size}, (_, i) => `${one.name}.${"xyzw"[i]}`));
-  return {columns: ["place", "vertex", ...names], rows};
+  return {columns: ["place", "vertex", "instance", ...names], rows};
 }
 
-/** Corners of primitives that come out, as a table of columns. @param {any} mesh */
-function outRecords(mesh) {
-  const {corners} = mesh.head;
+/**
+ * Corners of primitives that come out, as a table of columns. @param {any} mesh @param {number|null} instance the one
+ * that all are of
+ */
+function outRecords(mesh, instance) {
+  const {corners, instances: count} = mesh.head, each = mesh.places.length / corners;
+  const instanceOf = (/** @type {number} */ i) => each ? instance ?? Math.floor(i / each) : count > 1 ? null : 0;
   return {
-    columns: ["primitive", "becomes", "vertex", "x", "y", "z", "w"],
+    columns: ["primitive", "becomes", "vertex", "instance", "x", "y", "z", "w"],
     rows: Array.from(
         {length: mesh.fates.length * corners},
         (_, n) => {
           const i = Math.floor(n / corners), place = mesh.places.length ? mesh.places[n % mesh.places.length] : -1;
           return [
-            i, FATES[mesh.fates[i]][0], place < 0 ? null : mesh.indices[place],
+            i, FATES[mesh.fates[i]][0], place < 0 ? null : mesh.indices[place], instanceOf(i),
             ...mesh.positions.subarray(n * 4, n * 4 + 4)
           ];
         })
@@ -383,10 +503,11 @@ function outTable(mesh, ctx, choose) {
 
 /**
  * Lines in space: turned by dragging or arrows, nearer by wheel, + and -. @param {any} mesh @param {"in"|"out"}
- * side @param {Set<number>} marked primitives @param {(one: number) => void} picked what a click does: its nearest
- * primitive that comes out, or vertex that goes in
+ * side @param {{has: (i: number) => boolean, size: number}} marked primitives @param {(one: number) => void} picked
+ * what a click does: its nearest primitive that comes out, or vertex that goes in @param {(primitive: number) =>
+ * number[]} [colour]
  */
-function space(mesh, side, marked, picked) {
+function space(mesh, side, marked, picked, colour = (i) => FATES[mesh.fates[i] ?? 4][1]) {
   const canvas = /** @type {HTMLCanvasElement} */ (h("canvas", {
     class: "space",
     width: 560,
@@ -395,7 +516,7 @@ function space(mesh, side, marked, picked) {
     role: "img",
     "aria-label": `${mesh.fates.length} primitives in space; arrows turn them, + and - zoom, 0 looks from the front`
   }));
-  const found = side === "in" ? given(mesh) : shown(mesh);
+  const found = mesh.found ?? (side === "in" ? given(mesh) : shown(mesh));
   let turn = side === "in" ? 0.5 : 0, tilt = side === "in" ? 0.35 : 0, zoom = 1, chosen = -1;
   const context = canvas.getContext("2d");
   const point = (/** @type {number} */ k) => {
@@ -409,7 +530,7 @@ function space(mesh, side, marked, picked) {
     context.clearRect(0, 0, canvas.width, canvas.height);
     const step = Math.max(1, Math.ceil(found.count / 40_000));
     for (const bold of [false, true]) {
-      for (let i = 0; i < found.count; i += bold ? 1 : step) {
+      for (let i = 0; i < found.count; i += bold && marked.size < 40_000 ? 1 : step) {
         const named =
             marked.has(i) || (side === "out" ? i === chosen : chosen >= 0 && found.corner(i).includes(chosen));
         if (bold !== named) continue;
@@ -422,7 +543,7 @@ function space(mesh, side, marked, picked) {
         });
         context.closePath();
         context.lineWidth = bold ? 3 : found.count > 20_000 ? 0.4 : 1;
-        context.strokeStyle = `rgb(${FATES[mesh.fates[i] ?? 4][1].join(" ")})`;
+        context.strokeStyle = `rgb(${colour(i).join(" ")})`;
         context.stroke();
         if (corners.length === 1) {
           const [x, y] = point(corners[0]);
@@ -491,25 +612,45 @@ function space(mesh, side, marked, picked) {
   };
 }
 
-/** What comes out, in normalised device coordinates. @param {any} mesh */
-function shown(mesh) {
-  const {corners} = mesh.head;
-  const points = new Float64Array((mesh.positions.length / 4) * 3);
-  for (let k = 0; k < mesh.positions.length / 4; k++)
+/** @param {Float32Array} positions in clip coordinates; normalised device coordinates that look along z come back */
+function normalised(positions) {
+  const points = new Float64Array((positions.length / 4) * 3);
+  for (let k = 0; k < positions.length / 4; k++)
     for (let c = 0; c < 3; c++)
-      points[k * 3 + c] = (c === 2 ? -1 : 1) * mesh.positions[k * 4 + c] / (mesh.positions[k * 4 + 3] || 1);
+      points[k * 3 + c] = (c === 2 ? -1 : 1) * positions[k * 4 + c] / (positions[k * 4 + 3] || 1);
+  return points;
+}
+
+/**
+ * What comes out, in normalised device coordinates. @param {any} mesh @param {(i: number) => [number, number]} [at] the
+ * first corner of a primitive, and how many it has
+ */
+function shown(mesh, at = (i) => [i * mesh.head.corners, mesh.head.corners]) {
   const before = (/** @type {number} */ k) => mesh.positions[k * 4 + 3] > 0;
   return {
-    points,
+    points: normalised(mesh.positions),
     count: mesh.fates.length,
     middle: [0, 0, 0],
     reach: 1,
     corner: () => /** @type {number[]} */ ([]),
     places: (/** @type {number} */ i) => {
-      const all = Array.from({length: corners}, (_, k) => i * corners + k);
+      const [first, corners] = at(i), all = Array.from({length: corners}, (_, k) => first + k);
       return all.every(before) ? all : [];
     }
   };
+}
+
+/** What comes out of all draws of a pass, and which draw has a primitive. @param {any} pass */
+function shownOfPass(pass) {
+  const {draws} = pass.head, drawOf = new Uint32Array(pass.fates.length);
+  draws.forEach((/** @type {any} */ one, /** @type {number} */ n) => {
+    if (one.primitives) drawOf.fill(n, one.primitive, one.primitive + one.primitives);
+  });
+  const found = shown(pass, (i) => {
+    const one = draws[drawOf[i]];
+    return [one.corner + (i - one.primitive) * one.corners, one.corners];
+  });
+  return {...found, drawOf: (/** @type {number} */ i) => drawOf[i]};
 }
 
 /** What goes in: the input that is a place most likely. @param {any} mesh */

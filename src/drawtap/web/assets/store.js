@@ -15,7 +15,7 @@
  * @property {string} of the attachment in the picture panel: "", "color1", "depth", "stencil"
  * @property {string} px the pixel whose history is shown, "X,Y" from the lower left corner
  * @property {string} over what lies upon the picture: names with commas between them
- * @property {string} mesh "in": the vertices that go into the draw
+ * @property {string} mesh "in": the vertices that go into the draw; "pass": what comes out of all draws of its pass
  * @property {number|null} instance the instance of the draw that the mesh panel shows alone
  * @property {number|null} edit the call whose shader's source the what-if panel edits
  * @property {string} what changes of the what-if panel, one a line
