@@ -132,6 +132,7 @@ def test_a_pass_is_the_sum_of_its_draws(recordings):
                 }
                 assert parts[at] == (arrays["positions"], arrays["fates"])
                 assert (one["why"], one["instances"], one["corners"]) == ("", alone["instances"], alone["corners"])
+                assert one["counts"] == alone["counts"]
                 assert one["vertices"] * 4 == len(arrays["vertices"])
             obj = recording.looks.pass_file(calls[1]).decode()
             assert [line for line in obj.splitlines() if line.startswith("g call-") and " inst" not in line] == [
@@ -235,7 +236,9 @@ def _whole_pass(page, seq, rows) -> None:
     assert f"call={seq}" in page.page.url
     assert "mesh=pass" in page.page.url
     shown = page.page.evaluate(rows)
-    assert [(row[1], row[3], row[5]) for row in shown if row[0]] == [(str(seq), "11", "11")]
+    [(_, call, _, primitives, _, instances, becomes)] = [row for row in shown if row[0]]
+    assert (call, primitives, instances) == (str(seq), "11", "11")
+    assert sum(int(part.split()[0]) for part in becomes.split(", ")) == 11
     assert page.page.locator("tr[aria-current] td").first.inner_text() == "▶ selected"
     red = (
         "(() => { const c = document.querySelector('canvas.space');"

@@ -120,6 +120,7 @@ class Looks:
                 row |= {"primitives": len(mesh.fates), "corners": mesh.positions.shape[1], "more": mesh.more}
                 row |= {"vertices": len(mesh.vertices), "instances": mesh.instances, "viewport": mesh.viewport}
                 row |= {"primitive": primitive, "corner": corner, "each": _of_an_instance(mesh)}
+                row["counts"] = mesh.counts()
                 primitive += len(mesh.fates)
                 corner += len(mesh.fates) * mesh.positions.shape[1]
             rows.append(row)

@@ -317,15 +317,17 @@ async function showPass(ctx) {
 
 /** @param {any} ctx @param {any[]} draws */
 function passTable(ctx, draws) {
-  const heads = ["", "call", "function", "primitives", "vertices", "instances", "remarks"];
+  const heads = ["", "call", "function", "primitives", "vertices", "instances", "becomes"];
   return growing(heads, draws.length, (i) => {
     const one = draws[i], is = one.call === ctx.place.call;
+    const becomes =
+        FATES.filter(([name]) => one.counts?.[name]).map(([name]) => `${number(one.counts[name])} ${name}`).join(", ");
     const count = (/** @type {number|undefined} */ n) => h("td", {class: "n", text: one.why ? "" : number(n ?? 0)});
     return h(
         "tr", {}, h("td", {text: is ? "▶ selected" : ""}),
         h("td", {class: "n"}, link(String(one.call), () => ctx.go(one.call))),
         h("td", {class: "mono", text: one.function}), count(one.primitives), count(one.vertices), count(one.instances),
-        h("td", {text: one.why || (one.more ? "it has more primitives than these" : "")}));
+        h("td", {text: one.why || becomes + (one.more ? "; it has more primitives than these" : "")}));
   }, (i) => i);
 }
 
