@@ -580,6 +580,11 @@ def test_keys_can_be_changed_and_stay_beside_the_recording(opened, recordings, t
         page.press("Enter", "Backspace")
         page.until("[...document.querySelectorAll('dialog li')].some((li) => /next draw\\s*d/.test(li.innerText))")
         assert json.loads(path.with_name("keys.dtap.notes.json").read_text())["keys"] == {}
+        page.page.evaluate("void Promise.reject(new DOMException('nobody needs it', 'AbortError'))")
+        page.page.evaluate("void Promise.reject(new Error('nobody caught it'))")
+        page.until("document.getElementById('message').innerText === 'nobody caught it'")
+        assert ["nobody caught it" in error for error in page.errors] == [True]
+        page.errors.clear()
     finally:
         assert server.close() == 0
 

@@ -719,7 +719,18 @@ class Page {
   allCommands() { return allCommands(this, this.panels ?? PANELS); }
 }
 
+/** Questions that were stopped need no answer; the page says every other failure that nobody caught. */
+function hearFailures() {
+  addEventListener("unhandledrejection", (event) => {
+    if (event.reason?.name === "AbortError")
+      event.preventDefault();
+    else
+      /** @type {any} */ (globalThis).drawtap?.fail?.(event.reason);
+  });
+}
+
 async function main() {
+  hearFailures();
   const stop = (/** @type {string} */ text, /** @type {string} */ hint) =>
       fill(document.body, h("div", {class: "stop"}, h("h1", {text}), h("p", {text: hint})));
   if (!takeToken())
