@@ -72,10 +72,22 @@ function bytesOf(image) {
 }
 
 /**
- * What a channel's values span, and how many are no numbers. @param {Image} image @returns {{least: number, most:
- * number, odd: number, counts?: Uint32Array}}
+ * @typedef {{least: number, most: number, odd: number, counts?: Uint32Array}} Span
+ * @type {WeakMap<object, Span>}
+ */
+const spans = new WeakMap();  // of values that were looked at: a step back shows them again
+
+/**
+ * What a channel's values span, and how many are no numbers; values do not change. @param {Image} image @returns {Span}
  */
 export function span(image) {
+  const known = spans.get(image.data), found = known ?? spanOf(image);
+  if (!known) spans.set(image.data, found);
+  return found;
+}
+
+/** @param {Image} image @returns {Span} */
+function spanOf(image) {
   if (image.data instanceof Uint8Array) {
     const counts = bytesOf(image),
           there = (/** @type {number} */ v) => [...image.channels].some((_, c) => counts[256 * c + v]);
@@ -225,8 +237,8 @@ export function imageView(image, how) {
   }, {title: "range from the least to the largest value"});
   const bars = /** @type {HTMLCanvasElement} */ (h(
       "canvas", {width: 256, height: 60, role: "img", "aria-label": `histogram from ${stats.least} to ${stats.most}`}));
-  histogram(bars, image, stats);
   paint();
+  setTimeout(() => histogram(bars, image, stats));  // the picture comes first
   return h(
       "div", {}, h("div", {class: "tools"}, ...tools, h("i", {text: "range"}), ...limits, fit, ...(how.tools ?? [])),
       h("div", {class: "picture", data: {picks: how.pick ? "yes" : ""}},
