@@ -58,7 +58,8 @@ export function button(text, run, props = {}) {
 }
 
 /** A number with thin blanks between thousands. @param {number} value */
-export function number(value) { return value.toLocaleString("en-US").replaceAll(",", "\u202f"); }
+export function number(value) { return grouped.format(value.valueOf()).replaceAll(",", "\u202f"); }
+const grouped = new Intl.NumberFormat("en-US");  // `toLocaleString` looks for the language at each number
 
 /** Text with the numbers of its lines, where it has several. @param {string} text */
 export function numbered(text) {

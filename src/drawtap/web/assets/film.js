@@ -74,9 +74,11 @@ export class Film {
     for (const i of [this.on.chosen, chosen]) this.made.get(i)?.remove(), this.made.delete(i);
     this.on.chosen = chosen;
     this.focus = Math.max(chosen, 0);
-    if (!this.begun) return;  // then `begin` brings it there
-    this.bring();
-    this.moved();
+    if (!this.begun) return;       // then `begin` brings it there
+    requestAnimationFrame(() => {  // where it stands is known with the next layout, which need not be made for it
+      this.bring();
+      this.moved();
+    });
   }
 
   bring() {

@@ -151,6 +151,15 @@ async function paint(ctx, seq, {head, image}) {
   const by = head.cut ? `played ${number(head.calls)} of ${number(recording.calls)} calls${PROOFS[head.proof]}` :
                         "played every call before it";
   const upon = overlays(ctx, seq, image.width, image.height);
+  // Before the panel changes: the view asks for the panel's size, which costs a layout after each change.
+  const view = imageView(image, {
+    over: upon.over,
+    tell: upon.tell,
+    name: `picture after call ${seq}`,
+    tools: [save],
+    chosen: place.px,
+    pick: (x, y) => store.set({px: `${x},${y}`})
+  });
   const frame = `${recording.number}/${recording.frameOf(seq)}`;
   // Within a frame the film stays where it is: what is taken out of a page forgets how far it was scrolled.
   const film = frameIn(element) === frame && element.querySelector(":scope > .draws") || h("div", {class: "draws"});
@@ -163,15 +172,7 @@ async function paint(ctx, seq, {head, image}) {
   film.after(
       h("div", {class: "tools", role: "toolbar", "aria-label": "attachments"}, ...names,
         head.why && h("i", {text: head.why})),
-      upon.tools, upon.legend, imageView(image, {
-        over: upon.over,
-        tell: upon.tell,
-        name: `picture after call ${seq}`,
-        tools: [save],
-        chosen: place.px,
-        pick: (x, y) => store.set({px: `${x},${y}`})
-      }),
-      ...(/^\d+,\d+$/.test(place.px) ? [pixelHistory(ctx, seq, shown, place.px)] : []));
+      upon.tools, upon.legend, view, ...(/^\d+,\d+$/.test(place.px) ? [pixelHistory(ctx, seq, shown, place.px)] : []));
   await draws(ctx, film, frame);
 }
 
