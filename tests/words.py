@@ -1,4 +1,4 @@
-"""Plain English, as a tool can see it: sentences of the pages, the helps, the docstrings and the messages.
+"""Plain English, as a tool can see it: sentences of the pages, the helps, the docstrings, the messages, the comments.
 
 `python tests/words.py [FILE ...]` prints what is wrong with them.
 """
@@ -8,7 +8,8 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
+import tokenize
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,6 +34,19 @@ _CODE = re.compile(r"[{};]$|<\w|\b(?:SELECT|FROM|CASE WHEN)\b|#include|\bgl_|=>"
 _FEWEST_WORDS = 5
 #: Literals of C++ that follow each other are one string.
 _LITERALS = re.compile(r'"(?:[^"\\\n]|\\.)*"(?:\s*"(?:[^"\\\n]|\\.)*")*')
+#: Strings of C++ and JavaScript, where two slashes begin no comment, and the comments of both.
+_TOKENS = re.compile(
+    r"""(?P<string>R"(?P<mark>\w*)\(.*?\)(?P=mark)"|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`"""
+    r"""|(?<![0-9a-fA-F])'(?:[^'\\\n]|\\.)*'|(?:(?<=[(=:,] )|(?<=\())/(?![/*])(?:[^/\\\n]|\\.)+/)"""
+    r"""|(?P<line>//[^\n]*)|(?P<block>/\*.*?\*/)""",
+    re.DOTALL,
+)
+#: Rooms of the native half whose comments are held to the rules.
+_ROOMS = frozenset[str]()
+#: A comment that a tool reads.
+_ORDER = re.compile(r"^(?:NOLINT|clang-format|noqa|type: ignore|fmt: |eslint|ruff: |!|-\*-|pragma|SPDX)")
+#: A word of JSDoc at the begin of a line, with its type and name: the meaning behind them is a text of its own.
+_TAG = re.compile(r"^@\w+(?: \{.*?\}(?= |$))?(?: \[?[\w.]+\]?)? ?")
 #: Where a full stop ends no sentence.
 _ABBREVIATIONS = re.compile(r"\b(e\.g|i\.e|etc|vs|cf|No|Fig|Mr|al)\.")
 
@@ -148,6 +162,56 @@ def _other_strings(path: Path) -> Iterator[tuple[int, str]]:
         yield text[: match.start()].count("\n") + 1, "".join(parts).replace("\\n", "\n")
 
 
+def of_comments(path: Path) -> list[Fault]:
+    """Return the faults in the comments of a source of Python, C++ or JavaScript."""
+    place = str(path.relative_to(ROOT))
+    lines = _python_comments(path) if path.suffix == ".py" else _other_comments(path)
+    blocks = ((first + at - 1, block) for first, text in _joined(lines) for at, block in _blocks(text))
+    return [fault for line, block in blocks for fault in _faults(place, line, block)]
+
+
+def _joined(lines: Iterable[tuple[int, int, bool, str]]) -> Iterator[tuple[int, str]]:
+    """Yield comments of several lines. Lines in the same column are one comment, unless code stands before one."""
+    text: list[str] = []
+    first = last = column = 0
+    for number, at, alone, line in lines:
+        if text and ((number, at) != (last + 1, column) or not alone):
+            yield first, "\n".join(text)
+            text = []
+        first = number if not text else first
+        last, column = number, at
+        text.append(line)
+    if text:
+        yield first, "\n".join(text)
+
+
+def _python_comments(path: Path) -> Iterator[tuple[int, int, bool, str]]:
+    """Yield line, column and text of the comments of a module, and whether no code stands before them."""
+    with path.open("rb") as file:
+        for token in tokenize.tokenize(file.readline):
+            text = re.sub(r"^#:? ?", "", token.string)
+            if token.type == tokenize.COMMENT and not _ORDER.match(text):
+                yield *token.start, not token.line[: token.start[1]].strip(), text
+
+
+def _other_comments(path: Path) -> Iterator[tuple[int, int, bool, str]]:
+    """Yield line, column and text of the comments of C++ or JavaScript, and whether no code stands before them."""
+    text = path.read_text(encoding="utf-8")
+    for match in _TOKENS.finditer(text):
+        if match["line"] or match["block"]:
+            number, begin = text.count("\n", 0, match.start()) + 1, text.rfind("\n", 0, match.start()) + 1
+            alone = not text[begin : match.start()].strip()
+            inner = re.sub(r"^//[/!]?<? ?|^/\*+ ?| ?\*+/$", "", match[0])
+            for at, line in enumerate(inner.split("\n")):
+                if not _ORDER.match(line):
+                    yield number + at, match.start() - begin, alone or at > 0, _untyped(re.sub(r"^\s*\* ?", "", line))
+
+
+def _untyped(line: str) -> str:
+    """Return a line of a comment without words of JSDoc: their texts become items of a list."""
+    return re.sub(r" @\w+ .*$", "", _TAG.sub("- ", line))
+
+
 def of_help(name: str, command: click.Command) -> list[Fault]:
     """Return the faults of the help of a verb and of its own verbs: what they do, and their options."""
     place = f"drawtap {name}".rstrip() + " --help"
@@ -180,11 +244,17 @@ def spoken() -> list[Path]:
     return sorted([*sources(), *native, *scripts])
 
 
+def commented() -> list[Path]:
+    """Return the sources whose comments are plain English: modules, scripts of pages, rooms of the native half."""
+    native = [p for p in spoken() if p.suffix in (".cc", ".h") and p.relative_to(ROOT / "native").parts[0] in _ROOMS]
+    return [*(p for p in spoken() if p.suffix in (".py", ".js")), *native]
+
+
 def main(names: list[str]) -> int:
     """Print the faults of files, by default of all pages and sources."""
     paths = [Path(n).resolve() for n in names] or [*pages(), *spoken()]
-    checks = {".md": (of_page,), ".py": (of_source, of_messages)}
-    faults = [f for p in paths for check in checks.get(p.suffix, (of_messages,)) for f in check(p)]
+    checks = {".md": (of_page,), ".py": (of_source, of_messages, of_comments)}
+    faults = [f for p in paths for check in checks.get(p.suffix, (of_messages, of_comments)) for f in check(p)]
     print("\n".join(str(f) for f in faults))
     return 1 if faults else 0
 

@@ -81,7 +81,7 @@ _NAME = 10
 
 
 class _Group(click.Group):
-    # Verbs are imported when they are asked for: `drawtap --help` and a single verb both start at once.
+    # Verbs are imported when somebody uses them: `drawtap --help` and a single verb both start at once.
     def __init__(self, name: str, prefix: str = "", **rest: Any) -> None:
         super().__init__(name, **rest)
         self._prefix = prefix

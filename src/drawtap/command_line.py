@@ -141,7 +141,7 @@ def _click_parameter(param: Param) -> click.Parameter:
         return _Argument([param.name], param.opt.help, nargs=-1, type=path, metavar=f"{metavar}...")
     if param.kind == "argument":
         shown = metavar if param.required or metavar.startswith("[") else f"[{metavar}]"
-        # A default of None would be a value to click: what is required would not be asked for.
+        # A default of None would be a value to click, and click would not ask for a required parameter.
         default: dict[str, Any] = {} if param.required else {"default": param.default}
         about = param.opt.help
         return _Argument([param.name], about, required=param.required, type=kind, metavar=shown, **default)

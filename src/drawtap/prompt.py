@@ -436,7 +436,7 @@ class Analyzer(cmd2.Cmd):
         """Do something; what goes wrong is printed, never raised."""
         profile = cProfile.Profile() if self._profiling and profiled else None
         try:
-            # Where cmd2 redirects its own output, that of the verbs goes too.
+            # Where cmd2 redirects its own output, the output of the verbs goes too.
             with contextlib.redirect_stdout(self.stdout):
                 if profile is None:
                     action()

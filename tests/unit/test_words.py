@@ -12,7 +12,8 @@ def _faults() -> list[words.Fault]:
     pages = [fault for page in words.pages() for fault in words.of_page(page)]
     sources = [fault for source in words.sources() for fault in words.of_source(source)]
     messages = [fault for source in words.spoken() for fault in words.of_messages(source)]
-    return [*pages, *words.of_help("", _group()), *sources, *messages]
+    comments = [fault for source in words.commented() for fault in words.of_comments(source)]
+    return [*pages, *words.of_help("", _group()), *sources, *messages, *comments]
 
 
 def test_sentences_are_plain():
@@ -67,3 +68,18 @@ def test_a_hard_docstring_is_found(tmp_path, monkeypatch, name):
     monkeypatch.setattr(words, "ROOT", tmp_path)
     (tmp_path / "a.py").write_text(f'def {name}():\n    """Return what the driver is asked for."""\n')
     assert [f.why for f in words.of_source(tmp_path / "a.py")] == ["who says, who asks?"]
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "lines"),
+    [
+        ("a.py", "# The driver\n# is asked.\nx = 1  # What it is\ny = '# What'  # noqa\n", [1, 3]),
+        ("a.cc", 'int x = 1\'000;  // What it is\n// The driver\n// is asked.\nf("// What");\n', [1, 2]),
+        ("a.h", "/* The driver\n * is asked. */\nint a;  // What it is\nint b;  // how it is\n", [1, 3]),
+        ("a.js", "/**\n * The driver is asked.\n * @param {{a: 1}} x What it is\n */\nf(/What/);\n", [2, 3]),
+    ],
+)
+def test_a_hard_comment_is_found(tmp_path, monkeypatch, name, source, lines):
+    monkeypatch.setattr(words, "ROOT", tmp_path)
+    (tmp_path / name).write_text(source)
+    assert [f.line for f in words.of_comments(tmp_path / name)] == lines

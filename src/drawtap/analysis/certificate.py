@@ -91,7 +91,7 @@ def check(trace: Trace, *, on: str = "system", source: Trace | None = None) -> I
 
 
 def _changed_since(trace: Trace) -> str:
-    # Whatever edits a recording writes its note behind those that were there.
+    # An edit of a recording, of whatever kind, writes its note behind the earlier notes.
     found = ""
     for row in trace.table(AnnotationRow):
         if row["kind"] == "certificate":

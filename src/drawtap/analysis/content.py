@@ -269,7 +269,7 @@ def texture_memory(trace: Trace) -> int:
         texel = texel_bytes(str(internal), str(form), str(kind))
         bare = content if packed or not texel else round(pixels * texel)
         put((group, texture, target, level), seq, bare)
-    # Generated levels are those of the last level 0; that is what a driver generates them of.
+    # Generated levels come from the last level 0, as a driver generates them.
     bases = {(g, t, target): seq for (g, t, target, level), (seq, _) in levels.items() if level == 0}
     for group, texture, target, level, width, height, depth, internal, form, kind, _, _, seq in defined:
         if level == 0 and (group, texture) in generated and bases.get((group, texture, target)) == seq:

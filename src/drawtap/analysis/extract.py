@@ -50,7 +50,8 @@ if TYPE_CHECKING:
 _TIME = re.compile(r"([\d.]*)(?::(\+?)([\d.]*))?")
 _ADDED_NAMED = 20  # calls that the certificate names among those that had to be added
 _MOST_CONTENTS = 24
-# What the search for missing calls, and for what is painted over, may take. After it more is kept than is needed.
+# The seconds that the search for missing calls, and for content that is painted over, may take. After it more is kept
+# than is needed.
 _MOST_SECONDS = 15.0
 _MOST_TRIALS = 400
 
@@ -372,7 +373,7 @@ class Cutter:
                 "playing the recording twice gives two images: what it draws depends on more than its calls",
                 hint="--no-verify writes the cut without comparing anything",
             )
-        # What sets what was set already may matter after all: the next try does not count on it.
+        # A call that sets a value to what it was may matter after all: the next try keeps such calls.
         self._on_line("the calls that the graph found show another image: looking for what is missing")
         self._full = full = self._full or Graph(self.trace, lean=False)
         wider = full.closure(self._roots_of(full, wanted)) | keep
@@ -534,7 +535,7 @@ class Cutter:
         reducer = Reducer(keep, without, oracle, budget=budget, on_line=self._on_line)
         units = self._reducible(keep, set() if free else root_set)
         flags = graphs.DRAWS | graphs.COPIES
-        # What only a draw needs goes with the draw: without them first, the rest is less.
+        # Calls that only a draw needs go with the draw: without them first, the rest is less.
         reducer.remove([unit for unit in units if any(self.graph.flags[seq] & flags for seq in unit)], once=True)
         found = reducer.remove(units)
         return found.keep, found

@@ -221,7 +221,7 @@ def _calculated(a: int, sign: str, b: int) -> int:
 
 def _expanded(words: Sequence[str], macros: Mapping[str, _Macro]) -> list[str]:
     found: list[str] = []
-    # What is still to be looked at, last first, with the macros that it came from: none is used in itself.
+    # The words still to be looked at, last first, with the macros that each came from: no macro is used in itself.
     rest = [(word, frozenset[str]()) for word in reversed(words)]
     for _ in range(_MOST_EXPANSIONS):
         if not rest:

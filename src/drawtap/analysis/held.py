@@ -114,7 +114,7 @@ class HeldContent:
 
 @dataclass(frozen=True)
 class _PartRequest:
-    # A part that is asked for: how the player knows it, and where its bytes go.
+    # A part to ask the player for: how the player knows it, and where its bytes go.
     suffix: str
     face: str
     level: int
@@ -303,7 +303,7 @@ def _wanted(trace: Trace, row: Mapping[str, Any], stem: Path) -> list[_PartReque
 
 
 def _asked(row: Mapping[str, Any], size: tuple[int, int, int], form: str | None, **of: int) -> Mapping[str, object]:
-    # What native/player/objects.h reads.
+    # The form that native/player/objects.h reads.
     return {
         "class": row["class"], "name": row["name"], "target": 0, "face": 0, "level": 0,
         "width": size[0], "height": size[1], "depth": size[2], "points": _points(form), **of,
@@ -458,7 +458,7 @@ _CHANNELS = {"GL_RED": "r", "GL_GREEN": "g", "GL_BLUE": "b", "GL_ALPHA": "a"}
 _CONSTANTS = {"GL_ZERO": "0", "GL_ONE": "1", "0x0000": "0", "0x0001": "1"}  # their numbers have many names
 
 
-#: What a shader gets of depth by GL_DEPTH_TEXTURE_MODE (GL_LUMINANCE, GL_INTENSITY, GL_ALPHA); else it is red.
+#: The depth that a shader gets by GL_DEPTH_TEXTURE_MODE (GL_LUMINANCE, GL_INTENSITY, GL_ALPHA); else it is red.
 _DEPTH_MODES = {0x1909: "ddd1", 0x8049: "dddd", 0x1906: "000d"}
 
 

@@ -18,8 +18,8 @@ _DTYPES = {5121: "u1", 5123: "<u2", 5125: "<u4"}
 _MOST_BYTES = 256 << 20  # of content that is looked at
 _Buffer = tuple[object, object]  # share group and name
 
-# What happened to buffers that indices are read from or copied from, in order, and which part of which version of a
-# buffer draws read. A version is the call that changed the buffer last.
+# The changes, in order, of buffers that indices are read from or copied from, and which part of which version draws
+# read. A version is the call that changed the buffer last.
 _READ = """
 WITH reads AS (
     SELECT x.seq, g.share_group, d.index_buffer AS buffer, x.type, x.count, x.start

@@ -99,7 +99,7 @@ def ends_of(trace: Trace, frames: Sequence[int]) -> dict[int, int]:
         number = row["frame"]
         if number in wanted:
             last = row["end_seq"] - 1
-            # What a swap leaves behind is not what it showed (as position.call_of has it).
+            # The back buffer after a swap is not the picture that the swap showed (position.call_of has the same rule).
             ends[number] = max(0, last - 1) if "Swap" in (row["end_function"] or "") else last
     return ends
 

@@ -454,7 +454,7 @@ class Reducer:
         return (self._budget.elapsed - self._began) / max(self.trials, 1)
 
 
-_FINER = 4  # groups of a round are so much smaller than those of the round before
+_FINER = 4  # groups of a round are this many times smaller than groups of the round before
 
 
 def _processors() -> int:

@@ -46,8 +46,9 @@ if TYPE_CHECKING:
     from drawtap.analysis.spent import Spent
     from drawtap.trace.trace import Trace
 
-#: What is paid in which part: in its own calls and no others. Drivers put drawing off: it is also paid where a call
-#: waited for it, or shows the frame. `mapped_bytes` are stored between calls, and what that takes cannot be told.
+#: The parts that pay for a kind of work: its own calls and no others. Drivers put drawing off: it is also paid where a
+#: call waited for it, or shows the frame. `mapped_bytes` are stored between calls, and nobody can tell how long that
+#: takes.
 _DRAWN = (DRAWS, VERTICES, DRAWN, SHOW, UNCLEAR)
 _WORK: Mapping[str, tuple[str, ...]] = {
     "draws": _DRAWN,
@@ -82,7 +83,7 @@ _WORK: Mapping[str, tuple[str, ...]] = {
     "context_switches": (CONTEXTS,),
 }
 _TITLES = {"redundant": ("redundant calls", "count"), "mipmaps": ("mipmaps and copies", "count")}
-#: Metrics of drawing are paid in drawing, whatever back-end tells them; those of the processor are no work.
+#: Metrics of drawing are paid in drawing, whatever back-end measures them; metrics of the processor are no work.
 _NO_WORK = ("cpu:", "perf:", "drm:", "nvml:")
 
 
@@ -450,8 +451,8 @@ def _paid(name: str) -> tuple[str, ...]:
 
 
 def _foretold(part: Part, a: float, b: float) -> float:
-    # What was not there before has all that came with it; what grew has what it would cost at the old price. Where
-    # that cannot be seen (all of it was in waits for drawing), at the new one.
+    # Work that is new has all the time that came with it; work that grew has the cost of its growth at the old price.
+    # Where the old price cannot be seen (all of it was in waits for drawing), the new price counts.
     if not a:
         return part.difference
     return min(part.a * (b / a - 1), part.difference) if part.a else part.difference * (b - a) / b

@@ -66,7 +66,7 @@ SELECT f.id, f.name, CASE
 FROM functions f WHERE f.calls > 0
 """
 
-# Of the calls that may have to wait: whether anything was drawn since one of their kind last waited. A wait ends all
+# For calls that may have to wait: whether anything was drawn since a call of their kind last waited. A wait ends all
 # that was drawn before it, a copy what its own texture needs: for a copy any call that may have waited counts.
 _QUESTION = f"""
 WITH parts AS ({_FUNCTIONS}),

@@ -50,7 +50,7 @@ class Module:
         return None if self.code is None else text(self.code)
 
 
-# A pipeline is the one of a module's handle that was alive when it was made.
+# A pipeline has the module that had its handle when the pipeline was made.
 _MODULES = """
 WITH made AS (
   SELECT s.seq AS module_seq, s.shader, p.seq, p.uses FROM shaders s JOIN pipelines p

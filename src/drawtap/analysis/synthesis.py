@@ -45,7 +45,7 @@ class _Textures:
     height: int = 0
     texel: int = 4
     upload: tuple[int, int] = (0, 0)
-    mixed: float = 0.0  # bytes a texel of uploads that take turns between 4 and 2, as no format alone has so many
+    mixed: float = 0.0  # bytes a texel of uploads that take turns between 4 and 2, as no format alone has this number
 
     @property
     def format(self) -> str:
@@ -194,7 +194,7 @@ class _Program:
         self._load_buffers(plans)
 
     def _choose(self, display: int, wanted: Sequence[Value], config: int) -> None:
-        # What was chosen is an array, and how many there are another: both come back.
+        # The chosen configs are an array, and their number is another: both come back.
         self.out.call("eglChooseConfig", display, wanted, [config], 1, [1], result=1)
 
     def _load_programs(self) -> None:

@@ -11,7 +11,7 @@ from drawtap.errors import UsageError
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
 
-#: Counts of a recording that a synthetic program does not repeat: who makes one of a recording is told.
+#: Counts of a recording that a synthetic program does not repeat: drawtap says so to the user who makes one.
 NOT_REPEATED = (
     "client_bytes",
     "matrix_operations",

@@ -186,7 +186,7 @@ def draws_of(geometry: Geometry, counts: Mapping[str, int], area: float, vertice
 
 
 def _strips(draws: int, visible: int, triangles: int, vertices: float | None) -> tuple[int, int]:
-    # A strip of n triangles has n + 2 vertices instead of 3 n: so many triangles in so many strips save the rest.
+    # A strip of n triangles has n + 2 vertices instead of 3 n: strips of this number and length save the rest.
     if vertices is None or not triangles:
         return 0, 0
     saved = 3 * triangles - vertices

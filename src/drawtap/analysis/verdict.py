@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from drawtap.analysis.checklist import Checklist
     from drawtap.trace.trace import Trace
 
-_SLOWER = 1.5  # so many times slower than the other engine: the engine is the cause
+_SLOWER = 1.5  # this many times slower than the other engine: the engine is the cause
 _FLUENT_NS = 1e9 / 50
 
-#: What the time of calls is spent on, and to which class it counts.
+#: The purposes that calls spend time on, and the class that each counts to.
 KINDS: Mapping[str, tuple[str, str]] = {
     "waiting": ("waiting and reading back, beyond what was drawn before", "usage"),
     "compiling": ("compiling and linking", "usage"),
@@ -149,7 +149,7 @@ def _classes(
 ) -> list[ClassEvidence]:
     of = {name: sum(ns for kind, ns in took.items() if KINDS[kind][1] == name) for name in CLASSES}
     if len(engines) == 2 and engines[0].frame_ns > _SLOWER * engines[1].frame_ns:
-        # What the other engine needs for the same frames is the content's; the rest is the engine's.
+        # The time that the other engine needs for the same frames is the content's; the rest is the engine's.
         drawn = of["content"]
         of["content"] = int(drawn * engines[1].frame_ns / engines[0].frame_ns)
         of["engine"] = drawn - of["content"]

@@ -36,7 +36,7 @@ _CLEAR = """
 SELECT c.seq, c.frame, c.context, c.mask_value AS mask FROM "glClear" c
 """
 
-# What glEnable and glDisable say, in order.
+# The capabilities that glEnable and glDisable switch, in order.
 _TOGGLE = """
 SELECT e.seq, e.context, e.cap_value AS cap, true AS is_on FROM "glEnable" e
 UNION ALL SELECT d.seq, d.context, d.cap_value, false FROM "glDisable" d
@@ -123,7 +123,8 @@ FROM texture_uploads u JOIN contexts g ON g.context = u.context
 WHERE u.texture IS NOT NULL AND NOT u.part GROUP BY g.share_group, u.texture
 """
 
-# What draws read, those of display lists too: the textures of the units that the program, or fixed functions, use.
+# Textures that draws read, draws of display lists too: the textures of the units that the program, or fixed functions,
+# use.
 _TEXTURE_READ = """
 SELECT d.seq, d.frame, g.share_group, unnest(d.textures) AS texture
 FROM draws d JOIN contexts g ON g.context = d.context WHERE d.kind = 'draw'
@@ -154,7 +155,7 @@ FROM (SELECT s.seq, s.frame, s.context, s.duration, 'glBufferSubData' AS functio
 ASOF LEFT JOIN buffer_bindings b ON b.context = w.context AND b.target = w.target AND b.seq <= w.seq
 """
 
-# How large buffers are, from a call on.
+# The size of buffers, from a call on.
 _BUFFER_SIZE = """
 SELECT w.seq, g.share_group, w.buffer, w.bytes FROM (
     SELECT x.seq, x.context, x.bytes, b.buffer
@@ -238,7 +239,7 @@ FROM (SELECT e.seq, e.context, e.index, true AS is_on FROM "glEnableVertexAttrib
 ASOF LEFT JOIN vertex_array_bindings v ON v.context = t.context AND v.seq <= t.seq
 """
 
-# Which context threads make current, with its surfaces; calls that failed change nothing.
+# The context that threads make current, with its surfaces; calls that failed change nothing.
 _MADE_CURRENT = """
 SELECT e.seq, e.frame, e.thread, e.duration, e.ctx AS made, e.draw AS surface, e.read AS read_surface
 FROM "eglMakeCurrent" e WHERE e.result IS DISTINCT FROM 0

@@ -55,7 +55,7 @@ _DEPTHS = {
     "VK_FORMAT_D32_SFLOAT_S8_UINT": ("<f4", 4),
 }  # fmt: skip
 
-# Images that exist in a range of calls; those of a swapchain with its create info.
+# Images that exist in a range of calls; images of a swapchain come with its create info.
 _IMAGES = """
 SELECT i.handle, i.name, i.created_seq, i.destroyed_seq, i.info, any_value(w.info) AS window FROM objects i
 LEFT JOIN objects w ON w.type = 'VkSwapchainKHR' AND w.handle = i.parent AND w.created_seq <= i.created_seq
@@ -213,7 +213,7 @@ def _divided(form: str, aspect: int) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class _Wish:
-    # A level and an aspect of an image: what is asked of the player, or why nothing is.
+    # A level and an aspect of an image: the question to the player, or why there is none.
     suffix: str
     aspect: int
     asked: Mapping[str, object] | None

@@ -300,7 +300,7 @@ class Drainer:
             self.refused.append(_refused({**entry, "text": "the recorder's process was killed as it came"}))
 
     def _hear_unwritten(self, entry: Mapping[str, Any], why: str) -> None:
-        # Where the file is there, what is missing is said of that.
+        # Where the file is there, the report of the file says what is missing.
         if not entry.get("file") or not Path(str(entry["file"])).exists():
             calls = sum(int(entry.get(name) or 0) for name in ("calls_lost", "calls_unrecorded"))
             self.refused.append(_refused({**entry, "text": f"{calls:,} calls: {why}"}))
@@ -364,7 +364,8 @@ def _refused(entry: Mapping[str, Any]) -> str:
 
 
 def _switches(pid: int) -> str:
-    # How often a process's first thread has gone to sleep: a drainer without a program to record has no other beat.
+    # The number of times that a process's first thread has gone to sleep: a drainer without a program has no other
+    # beat.
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:

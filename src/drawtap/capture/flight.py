@@ -72,7 +72,7 @@ class Ring:
 
 
 def _check_question(question: str) -> None:
-    # A recording without calls has every table: what cannot be asked of it cannot be asked of a window.
+    # A recording without calls has every table: a question that fails on it would fail on any window.
     from drawtap.trace.core import write
     from drawtap.trace.trace import open_trace
 

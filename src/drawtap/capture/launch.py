@@ -50,10 +50,10 @@ _GRAPHICS_VARIABLES = (
     "DRI_PRIME",
     "VK_",
 )
-# When the running program's libraries are looked at, in seconds one after the other: densely at first, since
-# programs can be short, and not for ever, since reading the maps of a large process is not free for it.
+# The seconds after which the running program's libraries are looked at, one after the other. They are dense at first,
+# since programs can be short. They end, since reading the maps of a large process is not free for it.
 _LOOKS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
-# AddressSanitizer's library wants to be the first that is loaded, unless it is told otherwise.
+# AddressSanitizer's library wants to be loaded first, unless an option allows another place.
 _ADDRESS_SANITIZER = ("libasan.so", "libclang_rt.asan")
 _OPTIONS_OF_PROGRAM = b"__asan_default_options"
 _ANY_ORDER = "verify_asan_link_order=0"
@@ -191,7 +191,7 @@ def record(
             seconds = time.monotonic() - started
             drain.finish(status)
     code, killed_by = (128 - status, -status) if status < 0 else (status, None)
-    # The program's own file first, then those of its children.
+    # The program's own file first, then the files of its children.
     asked = output if how.ring is None else None
     unheard = [asked] if asked is not None and asked.exists() else []  # there, though nobody could say so
     files = sorted(dict.fromkeys([*drain.files, *unheard]), key=lambda path: path != output)
@@ -615,7 +615,8 @@ def _mapped(pid: int) -> set[str]:
 
 @contextlib.contextmanager
 def _handlers(handlers: Mapping[signal.Signals, Callable[[int, FrameType | None], None]]) -> Iterator[None]:
-    # What is ignored stays so, for the program too, which inherits that but no handler: nohup and & ask for it.
+    # Signals that are ignored stay ignored, for the program too: it inherits that, but no handler. nohup and & rely on
+    # this.
     heard = {number: handler for number, handler in handlers.items() if signal.getsignal(number) != signal.SIG_IGN}
     try:
         before = {number: signal.signal(number, handler) for number, handler in heard.items()}

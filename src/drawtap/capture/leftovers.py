@@ -14,7 +14,7 @@ from pathlib import Path
 from drawtap.instrument.compile import module_folder
 from drawtap.parts import cache_folder
 
-#: What a folder of the cache holds, and what deleting it costs.
+#: The content of a folder of the cache, and the price of deleting it.
 _CACHES = {
     "modules": "compiled modules",
     "state": "indexes of the state of recordings",
@@ -71,7 +71,7 @@ def _temporary() -> Iterator[Leftover]:
         about = entry.stat(follow_symlinks=False)
         if about.st_uid != os.geteuid() or stat.S_ISLNK(about.st_mode):
             continue
-        # Whoever made it had started before it was changed for the last time.
+        # The process that made it had started before it was changed for the last time.
         in_use = started is not None and started <= about.st_mtime
         yield Leftover(Path(entry.path), "left by a run that was killed", _size(Path(entry.path)), in_use)
 

@@ -332,12 +332,13 @@ def _note(entry: Stream, status: Mapping[str, object]) -> None:
 
 
 def _counted(file: Path) -> tuple[int, int]:
-    # What the recorder says is of what it recorded: not all of that arrives, and it counts frames before their calls.
+    # The recorder's words are about the recorded calls: not all of them arrive, and it counts frames before their
+    # calls.
     try:
         with open_trace(file) as trace:
             return len(trace.calls), int(trace.info["frames"])
     except DrawtapError:
-        return 0, 0  # whoever opens it is told why
+        return 0, 0  # opening the file says why
 
 
 def _object(data: memoryview | bytes) -> Mapping[str, object]:

@@ -15,7 +15,7 @@ from drawtap.errors import UnavailableError
 from drawtap.parts import DRAINER, RING, part
 
 REASON = "recorder"
-# What is counted of the calls, in the words of the last annotation of a recording.
+# The counts of calls, by their words in the last annotation of a recording.
 _COUNTS = ("calls_in_flight", "calls_dropped", "calls_nested", "calls_lost", "chunks_lost", "invalid_records")
 
 

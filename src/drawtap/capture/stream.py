@@ -222,7 +222,7 @@ def welcome(line: socket.socket, token: bytes, refusal: str = "") -> Mapping[str
 
 
 def _challenged(line: socket.socket, token: bytes, nonce: bytes) -> bytes | None:
-    # What we show in return, None where the other side does not know the token.
+    # The proof that we show in return, None where the other side does not know the token.
     if len(nonce) != _PROOF:
         return None
     own = os.urandom(_PROOF)

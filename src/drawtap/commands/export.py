@@ -229,7 +229,7 @@ def _to_stdout(trace: Trace, name: str, wanted: Selection, *, sensors: bool) -> 
         raise UsageError("parquet is not for a terminal", hint="name a file with -o")
     sys.stdout.flush()
     if stat.S_ISREG(os.fstat(sys.stdout.fileno()).st_mode):
-        # Who opens a file by the name of standard output begins it anew: what stands there already would be lost.
+        # A process that opens standard output by a file name begins the file anew: its earlier content would be lost.
         with tempfile.TemporaryDirectory() as folder:
             part = Path(folder) / "calls"
             _write(trace, name, wanted, part, sensors=sensors)

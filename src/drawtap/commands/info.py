@@ -158,7 +158,7 @@ def _program(notes: Mapping[str, Mapping[str, object]]) -> dict[str, object]:
 
 
 def _flight(note: Mapping[str, object] | None) -> dict[str, object]:
-    # What a flight recorder wrote, and why.
+    # The files of a flight recorder, and why it wrote them.
     if note is None:
         return {}
     why = text("", note.get("reason")) + (f": {note['detail']}" if note.get("detail") else "")
@@ -185,7 +185,7 @@ def _flight(note: Mapping[str, object] | None) -> dict[str, object]:
 
 
 def _restored(note: Mapping[str, object] | None) -> dict[str, object]:
-    # What a corpus gave back, and how it compares with the file that was added.
+    # The recording that a corpus gave back, and how it compares with the file that was added.
     if note is None:
         return {}
     group: dict[str, object] = {
@@ -203,7 +203,7 @@ def _restored(note: Mapping[str, object] | None) -> dict[str, object]:
 
 
 def _late(trace: Trace) -> dict[str, object]:
-    # What was taken of a program that had drawn before, and what could not be had.
+    # The state that drawtap took of a program that had drawn before, and the state that it could not get.
     from drawtap.tables.recording import NoteRow
 
     said: dict[str, list[str]] = {}

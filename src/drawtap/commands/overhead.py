@@ -78,7 +78,7 @@ def _pattern(text: str | None) -> re.Pattern[str] | None:
 
 
 def _measured(figure: str | None, *, more_is_better: bool) -> Callable[[Sample], float]:
-    # What a run took: more of it is slower.
+    # The metrics of a run that are costs: more of them is slower.
     if figure is None:
         return lambda run: run.seconds
     return lambda run: 1 / (run.figure or 1) if more_is_better else run.figure or 0

@@ -121,7 +121,7 @@ def _numbers(played: Replay) -> dict[str, object]:
 
 
 def _engines() -> Rows:
-    # Each driver is asked in a process of its own.
+    # Each driver answers in a process of its own.
     from drawtap.replay import engine
 
     answers = [engine.ask(engine.ENGINES.get(name)) for name in engine.ENGINES.names()]

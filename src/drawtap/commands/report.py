@@ -265,7 +265,7 @@ def _functions(trace: Trace) -> list[FunctionRow]:
 def _slowest(trace: Trace, count: int, where: str = "") -> list[CallRow]:
     from drawtap.output.report import CallRow
 
-    # Which calls first, their text then: text is made only for those.
+    # The calls first, their text then: text is made only for those.
     found = rows(
         trace, f"SELECT seq, frame, thread, duration FROM calls {where} ORDER BY duration DESC NULLS LAST LIMIT {count}"
     )
@@ -310,7 +310,7 @@ def _plots(trace: Trace, frames: Sequence[FrameRow]) -> list[Plot]:
 
 _COLOURS = ("blue", "orange", "green", "purple")  # of report.css
 _PLOT_UNITS = frozenset({"ns", "bytes"})
-_APART = 30  # a line that is usually so many times lower than another is flat beside it
+_APART = 30  # a line that is usually this many times lower than another is flat beside it
 
 
 def _measured(trace: Trace, frames: Sequence[FrameRow]) -> list[Plot]:

@@ -31,7 +31,7 @@ from drawtap.errors import DrawtapError, UnavailableError, UsageError
 
 _KEPT = 4  # recordings that a worker keeps as files
 _RETRIES = 2
-Builds = tuple[Engine, Engine | None]  # the one that fails, and the one that it differs from
+Builds = tuple[Engine, Engine | None]  # the build that fails, and the build that it differs from
 ENGINE = "engine:"  # resources of workers that begin so name the engines that they play
 
 

@@ -31,7 +31,7 @@ _COUNTS = (
     "frames_dropped", "draws_dropped", "uploads_dropped", "upload_bytes_dropped", "drainer_cpu_ns", "bytes_raw",
     "bytes_file", "pool_peak_bytes",
 )  # fmt: skip
-#: What stays of an annotation, by kind: fields with numbers and truth values, and texts of these words alone.
+#: The parts of an annotation that stay, by kind: fields with numbers and truth values, and texts of these words alone.
 _KEPT: Mapping[str, tuple[str, ...]] = {
     "recording": ("clock", "timing", "inline_limit", "chunk_bytes", "pool_bytes", "level", "ticks_per_second"),
     "process": (),

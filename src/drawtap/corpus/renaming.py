@@ -102,7 +102,7 @@ _WORDS_OF_APIS = re.compile(
 )  # functions whose texts name functions; the tap's own
 _NOT_TEXT = re.compile(r"gl(ProgramBinary|ShaderBinary|GetProgramBinary)\w*")
 _ASSEMBLY = re.compile(r"glProgramStringARB|glLoadProgramNV|glGetProgramString\w*")
-_ABOUT_CALLS = 4  # columns of a table of structures before those of its members
+_ABOUT_CALLS = 4  # columns of a table of structures before the columns of its members
 _MODULE = "VkShaderModuleCreateInfo"
 _INCLUDES = re.compile(r"glNamedStringARB|glCompileShaderIncludeARB")
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from drawtap.corpus.store import Manifest, Store
     from drawtap.trace.trace import Trace
 
-#: What the store itself knows of a recording, and tells when it is asked: not in the files.
+#: The store itself knows these facts of a recording, and reads them at the question: they are not in the files.
 ADDED_LATER = ("added", "tags")
 #: Tables that are one question to the recording.
 QUESTIONS: dict[str, str] = {

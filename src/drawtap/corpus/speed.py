@@ -240,7 +240,7 @@ class Judge:
         again = tested(np.array([fresh.ratios]), self._rule.threshold)
         if float(again.slower[0]) > self._rule.error:
             return self._answer(case, "unknown", found, i, q=q, detail="found once, not confirmed by fresh pairs")
-        # The pairs that found it are biased upwards: those that confirm it say how much.
+        # The pairs that found it are biased upwards: the confirming pairs say how much.
         return self._answer(fresh, "regression", again, 0, q=q)
 
     def _answer(
@@ -331,7 +331,7 @@ def _split(
     low, high = part
     if high - low < 2:
         return
-    # Where: the split that explains most. A rank test would rather have two halves. Whether: the rank test.
+    # Place: the split that explains most. A rank test would rather have two halves. Existence: the rank test.
     middles = np.array([float(np.median(np.asarray(g, np.float64))) for g in groups[low:high]])
     weights = np.array([len(g) for g in groups[low:high]], np.float64)
     first, sums = np.cumsum(weights)[:-1], np.cumsum(weights * middles)[:-1]

@@ -39,7 +39,7 @@ from drawtap.trace.core import unpack
 VERSION = 1
 SMALL_BYTES = 64 << 10  # smaller contents are put into packs
 _HEX = "[0-9a-f]"
-#: What may be in a store, by the name of its kind.
+#: The things that a store may hold, by the name of their kind.
 KINDS: Mapping[str, re.Pattern[str]] = {
     "corpus": re.compile(r"corpus\.json"),
     "content": re.compile(rf"contents/(?P<two>{_HEX}{{2}})/(?P<sha256>(?P=two){_HEX}{{62}})"),

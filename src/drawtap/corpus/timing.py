@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from drawtap.corpus.engines import Engine
     from drawtap.corpus.playing import Files
 
-#: What is measured unless something else is wanted, the best first, with the share that counts as a slowdown.
+#: The metrics to take unless the user names one, the best first, with the share that counts as a slowdown.
 METRICS = {"perf:hardware/instructions": 0.005, "cpu:time/process": 0.01, "cpu:time/wall": 0.02}
 THRESHOLD = 0.01  # of other metrics
 

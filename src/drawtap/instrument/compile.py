@@ -92,7 +92,7 @@ def find_c_compiler() -> Compiler:
 
 
 def _first_of(variable: str, *names: str) -> Compiler | None:
-    # What the variable says, then these, then the wheel's, which takes the first name too.
+    # The words of the variable, then these, then the wheel's, which takes the first name too.
     said = os.environ.get(variable, "").split()
     for command in (said, *([name] for name in names), [sys.executable, "-m", "ziglang", names[0]]):
         if not command or (len(command) == 1 and not shutil.which(command[0])):

@@ -19,7 +19,7 @@ from drawtap.spec.model import Api
 from drawtap.spec.registry import load_api
 from drawtap.spec.signature import signature_text
 
-# Which registry a target API is in, and the window-system APIs that go with it.
+# The registry of a target API, and the window-system APIs that go with it.
 TARGETS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "gl": ("gl", ("egl", "glx")),
     "gles1": ("gl", ("egl",)),

@@ -18,13 +18,14 @@ from drawtap.spec import expr
 from drawtap.spec.model import Api, Array, Each, Param, String, TemplateData, Tree
 from drawtap.spec.registry import load_api
 
-# Commands that leave nothing behind that work on the device would notice. What they ask for is in the recording.
+# Commands that leave nothing behind that work on the device would notice. The answers that they ask for are in the
+# recording.
 _SKIPPED = re.compile(
     r"^vk(Get|Enumerate|SetDebugUtils|SubmitDebugUtils|DebugMarkerSet|DebugReport|SetPrivateData|(Create|Destroy)Debug|"
     r"InvalidateMapped|SetHdrMetadata|(Acquire|Release)Profiling|WaitForPresent|CreateDisplayMode|"
     r"(Acquire|Release)(Xlib|Drm|Full|Winrt)?.*Display|RegisterD|LatencySleep|SetLatency|QueueNotifyOutOfBand)"
 )
-# What cannot be played, by the names of commands: (why, pattern). Asking whether something is supported is harmless.
+# The commands that cannot be played, by name: (why, pattern). Asking whether something is supported is harmless.
 _REFUSED = (
     ("ray tracing", r"AccelerationStructure|RayTracing|TraceRays|Micromap|ShaderBindingTable|ShaderGroup"),
     ("device addresses", r"DeviceAddress|CaptureAddress|MemoryIndirect"),

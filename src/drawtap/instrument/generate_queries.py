@@ -104,7 +104,7 @@ class _Kinds:
             (asked.UNSIGNED, _UNSIGNED),
         ):
             self._add(words, kind, -1)
-        # What is said of everything else first, so that a group's word counts more.
+        # The groups of everything else come first, so that a group's own word counts more.
         for name, words in sorted(asked.ENUMS.items()):
             self._add(words, _ENUM, groups.index(name or "GLenum"))
         for name, words in asked.NAMES.items():

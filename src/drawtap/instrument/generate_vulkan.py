@@ -17,8 +17,8 @@ from drawtap.spec.registry import load_api
 from drawtap.spec.signature import signature_text
 
 APIS = (*generate.DEFAULT_APIS, "vk")
-# How many units have wrappers of commands that a version has, and of those that extensions alone have. The build names
-# the files before they are made (CMakeLists.txt).
+# The number of units with wrappers of commands that a version has, and of commands that extensions alone have. The
+# build names the files before they are made (CMakeLists.txt).
 UNITS = {"wrappers_vk": 2, "wrappers_vk_rare": 2}
 
 

@@ -78,7 +78,7 @@ def build_projects(
 
 
 _UNDEFINED = re.compile(r"(?:undefined reference to|undefined symbol:) [`'‘]?([^'’\n]+)")
-# What compilers suggest in place of an unknown name, where that is nothing for people to use.
+# The text by which compilers suggest a name in place of an unknown one, where the name is nothing for people to use.
 _INTERNAL = re.compile(r"; did you mean [‘'`]?(?:::)?(?:dt_|DT_|dt::|_t->|drawtap::detail|detail::|module_)[^?\n]*\?")
 
 
@@ -87,7 +87,7 @@ def _without_internals(output: str) -> str:
 
 
 def _is_ours(output: str) -> bool:
-    # Of the runtime's sources, which are compiled by themselves, nothing depends on what a script says.
+    # The runtime's sources are compiled by themselves: nothing in them depends on a script.
     wrong = [line for line in output.splitlines() if " error: " in line]
     return bool(wrong) and all(line.startswith(tuple(f"{path}:" for path in _runtime())) for line in wrong)
 

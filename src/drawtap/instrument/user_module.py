@@ -89,7 +89,7 @@ def shown(sources: generating.ModuleSources, name: str) -> str:
     functions = {f.name: f for f in sources.functions}
     if name not in functions:
         raise UsageError(f"the module has no {name}", hint=did_you_mean(name, functions))
-    # What the program calls itself, or what its jump leads to.
+    # The function that the program calls itself, or that its jump leads to.
     begins = re.compile(rf"^DT_(?:EXPORT|INNER) .*\b(?:dt_enter_)?{name}\(", re.MULTILINE)
     for file, text in sources.files.items():
         if file.startswith("wrappers_"):

@@ -47,7 +47,7 @@ class Clients:
             grp.getgrnam(group or "root")
         except KeyError:
             raise UnavailableError(f"there is no group {group!r}", hint="[manager] admin_group") from None
-        # Who may do what is decided by who asks: a system's manager shows everybody programs of their own.
+        # The asking user decides the rights: a system's manager shows everybody programs of their own.
         made = bind(folder.clients, socket.SOCK_STREAM, 0o666 if self._manager.shared else 0o600)
         made.setblocking(False)
         made.listen(128)
@@ -109,7 +109,8 @@ class Clients:
         return Counter(client.peer.uid for client in self._open.values() if not client.leaves)
 
     def _makes_room(self, uid: int, most: int) -> bool:
-        # Of the user who has most, the client that has been idle for longest goes: but nobody's for one with as many.
+        # The user with most clients loses the client that has been idle for longest. A user who has no more than
+        # another loses none.
         held = self._held()
         others = [user for user in held if not is_first(user)]
         whose = uid if held[uid] or not others else max(others, key=lambda user: held[user])
@@ -152,7 +153,7 @@ class _Client:
         self._writer: asyncio.StreamWriter | None = None
         self.peer = self._peer = peer
         self.last = time.monotonic()  # when it asked
-        self.leaves = False  # it was told to go: its place is given away
+        self.leaves = False  # the manager has let it go: its place is given away
         self._watching: asyncio.Task[None] | None = None
         self._waiting: set[asyncio.Task[None]] = set()
         self._traces: list[Trace] = []
@@ -194,7 +195,7 @@ class _Client:
                 self.send({"ok": True, **({"id": request["id"]} if "id" in request else {}), **answer})
             except DrawtapError as error:
                 self.send(_failure(error, request.get("id")))
-            # Who asks and does not read is let go.
+            # The manager lets a client go that asks and does not read.
             await asyncio.wait_for(self._writer.drain(), DEAF_SECONDS)
 
     def send(self, message: Mapping[str, object]) -> None:

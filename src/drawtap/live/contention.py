@@ -277,8 +277,8 @@ def changed(scenario: Scenario, loads: Sequence[Load]) -> Scenario:
     return replace(scenario, loads=tuple(loads))
 
 
-# Costs in ms of the whole GPU. "figure11" has the shape of Figure 11 of Tsuboi et al.: a light program of low class
-# runs without limits, and a heavy one of high class, which should show 60, comes and goes.
+# Costs in ms of the whole GPU. "figure11" has the shape of Figure 11 of Tsuboi et al. A light program of low class runs
+# without limits. A heavy one of high class, which should show 60, comes and goes.
 SCENARIOS: Mapping[str, Scenario] = {
     s.name: s
     for s in (

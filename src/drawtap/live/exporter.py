@@ -122,7 +122,7 @@ class Exporter:
         values = GaugeMetricFamily("drawtap_value", "Numbers of the program's own", labels=[*own, "value"])
         observed = self._manager.observed
         for program in (*programs, *observed):
-            # What the manager only observes has no number of its own there.
+            # A program that the manager only observes has no number of its own there.
             known = "true" if program.id < 0 else "false"
             info.add_metric(labels(program, program.importance.value, program.profile, known), 1)
             for number, surface in enumerate(program.surfaces, 1):

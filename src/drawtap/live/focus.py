@@ -90,7 +90,7 @@ class Screen:
             for each in self._display.res_query_client_ids([{"client": window, "mask": LocalClientPIDMask}]).ids:
                 if each.spec.mask == LocalClientPIDMask and each.value:
                     return int(each.value[0])
-        return 0  # the window is gone, or that of a program on another machine
+        return 0  # the window is gone, or belongs to a program on another machine
 
     @contextlib.contextmanager
     def _answers(self) -> Iterator[None]:

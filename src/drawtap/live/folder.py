@@ -69,7 +69,8 @@ def client_folder() -> Folder:
     if os.environ.get(VARIABLE) or os.path.lexists(own.clients):
         return own
     system = Folder(SYSTEM)
-    return system if os.path.lexists(system.clients) else own  # what cannot be looked into says so when it is asked
+    # a folder that cannot be opened says so when somebody uses it
+    return system if os.path.lexists(system.clients) else own
 
 
 def make_folder(folder: Folder, *, shared: bool = False) -> None:

@@ -36,7 +36,7 @@ from drawtap.live.signal import Sensors, Signals
 
 _ANSWER_SECONDS = 10.0  # for a program to obey a letter: it looks at its next frame
 _MOST_TRACES = 16
-_ALARM_NS = 450_000_000  # between two looks of the alarms: nobody is told sooner than that matters
+_ALARM_NS = 450_000_000  # between two looks of the alarms: no earlier alarm would matter
 
 if TYPE_CHECKING:
     from drawtap.live.observer import Observer

@@ -78,7 +78,7 @@ REQUESTS: Mapping[str, tuple[str, Mapping[str, Mapping[str, Any]], tuple[str, ..
 }
 
 
-# What is answered, and told by itself.
+# The answers, and the messages that the manager sends by itself.
 _NUMBER, _TEXT = {"type": "number"}, {"type": "string"}
 _TIMES: Mapping[str, Any] = {
     "type": ["object", "null"],

@@ -32,7 +32,7 @@ VERTEX, FRAGMENT, TESSELLATION, GEOMETRY, TOTAL = IDS = (
     "estimate:operations/geometry",
     "estimate:operations/total",
 )
-#: What tells how often the stages between run, by stage. A control shader runs once for each vertex of a patch.
+#: The measure of how often the stages between run, by stage. A control shader runs once for each vertex of a patch.
 RUNS = {
     "tessellation control": "gl:pipeline/tess_control_patches",
     "tessellation evaluation": "gl:pipeline/tess_evaluation_invocations",

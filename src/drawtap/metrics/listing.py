@@ -54,7 +54,7 @@ def _answers(lines: Iterable[Mapping[str, object]]) -> dict[str, Capabilities]:
             if where and where not in seen:
                 seen.append(where)
         elif line["kind"] == "refusal":
-            # What counts outside of contexts is refused by the machine, whatever context it was asked in.
+            # The machine refuses counters that count outside of contexts, whatever the context.
             of_context = where and name not in apart
             refusals.setdefault(name, {})[str(line["spec"])] = (
                 f"{line['reason']} ({where})" if of_context else str(line["reason"])

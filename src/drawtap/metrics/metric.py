@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from drawtap.plugins import Registry
 
-#: How the parts of a range make up its value, by kind. Ranges are cut where others begin, so that they may overlap.
-#: A mean is averaged by time, for want of better; a ratio is of two sums, both of which are known.
+#: The rule that makes one value of the parts of a range, by kind. Ranges are cut where others begin, so that they may
+#: overlap. A mean is averaged by time, for want of better; a ratio is of two sums, both of which are known.
 FOLDS: Mapping[str, str] = {
     "counter": "sum",
     "duration": "sum",

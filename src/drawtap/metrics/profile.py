@@ -277,7 +277,7 @@ def _check(trace: Trace, plan: Plan, wanted: ProfileOptions) -> None:
 
 # ---- the table ------------------------------------------------------------------------------------------------------
 
-# One row a range and metric of one replay. A note is told as NUMBER=TEXT, parts separated by semicolons.
+# One row a range and metric of one replay. A note has the form NUMBER=TEXT, parts separated by semicolons.
 _LONG = r"""
 INSERT INTO raw
 SELECT u.per, u.number, u.seq, u.end_seq, u.t_start, u.t_end, {number}, {repetition}, p.metric,
@@ -317,7 +317,7 @@ def _store(trace: Trace, runs: _Runs, plan: Plan, wanted: ProfileOptions) -> tup
     return path, int(rows)
 
 
-# Of how many draws it is, and what is known where a part of them is not: repetitions lack the same.
+# The number of draws, and the known part of them where some are not known: repetitions lack the same.
 _KNOWN = """
 max(draws) AS draws, CASE WHEN count(value) = 0 THEN max(unknown) END AS unknown_draws,
 CASE WHEN count(value) = 0 THEN min(at_least) END AS at_least
@@ -512,8 +512,8 @@ def notes(made: Profile) -> list[tuple[object, ...]]:
     )
 
 
-#: What a driver is to count as we do, but for choices it has: quads and polygons may come to clipping as one primitive,
-#: vertices that make no primitive and what rasterizer discard drops may be left out.
+#: A driver must count these as we do, but it has choices. Quads and polygons may come to clipping as one primitive.
+#: Vertices that make no primitive, and work that rasterizer discard drops, may be left out.
 _ALIKE = (
     ("gl:pipeline/vertices_submitted", "geometry:vertices/vertices_submitted"),
     ("gl:pipeline/clipping_input_primitives", "geometry:primitives/submitted"),

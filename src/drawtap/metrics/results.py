@@ -48,7 +48,7 @@ def series(trace: Trace) -> list[Series]:
     return [Series(name, *entry) for name, entry in found.items()]
 
 
-#: What tells how much a draw costs, the best first.
+#: The metrics that say how much a draw costs, the best first.
 COSTS = (
     "gl:time/elapsed",
     "vk:time/elapsed",

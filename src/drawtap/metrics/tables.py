@@ -47,8 +47,8 @@ class _MetricChoice:
     of_surface: bool = False  # in percent of its pixels
 
 
-#: Texture reads are told by no driver: they are counted while shaders run, or, where that was not measured, they are
-#: the fragments of each draw, times what its shader's text reads.
+#: No driver counts texture reads: they are counted while shaders run. Where nobody measured them, they are the
+#: fragments of each draw, times the reads in the text of its shader.
 _COUNTED = "fragments:texture/fetches"
 _FETCHES = "fragments of draws, and the shaders' sources"
 _GL = (

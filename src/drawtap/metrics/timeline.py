@@ -26,7 +26,7 @@ SELECT * FROM (
 ) ORDER BY begin_ns, end_ns DESC
 """
 # A value stands where its frame or draw began in the recording; behind the last frame everything is 0. Runs that were
-# added measured other metrics: each is told by the last run that has it, as in the report.
+# added measured other metrics: the last run that has a metric gives it, as in the report.
 _COUNTERS = """
 SELECT t.track::BIGINT AS track, c.t_start::BIGINT AS t_ns, m.value::DOUBLE AS value
 FROM metrics m JOIN (SELECT unnest($names::VARCHAR[]) AS name, unnest($kinds::VARCHAR[]) AS per,

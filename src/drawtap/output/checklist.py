@@ -281,7 +281,7 @@ def junit(asked: Checklist, name: str, *, most: int) -> str:
 
 
 def _xml(content: str) -> str:
-    # What programs pass as strings may hold characters that XML has no way to write.
+    # Strings from programs may hold characters that XML has no way to write.
     return "".join(c if c in "\t\n" or (ord(c) >= 32 and not 0xD800 <= ord(c) < 0xE000) else "�" for c in content)
 
 

@@ -44,7 +44,7 @@ def asset(name: str) -> markupsafe.Markup:
     return markupsafe.Markup((_ASSETS / name).read_text(encoding="utf-8"))
 
 
-# What stands in a module of ours about other modules: one line each.
+# The lines of a module of ours about other modules: one line each.
 _IMPORT = re.compile(r'import (?:\* as (?P<all>\w+)|(?P<names>\{[^}]*\})) from "\./(?P<of>[\w.]+)";')
 _PASSED_ON = re.compile(r'export (?P<names>\{[^}]*\}) from "\./(?P<of>[\w.]+)";')
 _EXPORT = re.compile(r"export (?=(?:async )?(?:class|const|function) (\w+))")

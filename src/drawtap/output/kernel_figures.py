@@ -11,7 +11,7 @@ Record = Mapping[str, Any]
 
 CELLS = 30  # of a line of usage
 _MARKS = " ▁▂▃▄▅▆▇█"
-#: What has usage over time, and the columns that name one of it.
+#: The rows that have usage over time, and the columns that name one row.
 USED: Mapping[str, tuple[str, ...]] = {
     "engines": ("device", "engine"),
     "clients": ("client", "device", "engine"),

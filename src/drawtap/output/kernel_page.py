@@ -193,7 +193,7 @@ def _guest_threads(model: KernelModel, most: int) -> tuple[dict[str, str], int]:
 
 
 def thread_of(track: str) -> str:
-    # What `_threads` calls the thread of a track.
+    # The name that `_threads` gives the thread of a track.
     parts = track.split("/")
     return "/".join(parts[:4]) if parts[0] == "guest" else parts[1]
 

@@ -99,7 +99,7 @@ class Progress:
 @contextlib.contextmanager
 def cancelled_by_ctrl_c(cancel: Callable[[], None]) -> Iterator[None]:
     """Call `cancel` as soon as the user presses Ctrl-C while the block runs; on the main thread only."""
-    # Python runs its signal handlers between byte codes, and a long query is one of them: a thread that reads the
+    # Python runs its signal handlers between byte codes, and a long query is one byte code. A thread that reads the
     # wake-up descriptor hears of the signal at once and stops the work; KeyboardInterrupt follows.
     heard, woken = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     os.set_blocking(heard, True)

@@ -426,7 +426,7 @@ def _thinned(frames: Sequence[FrameRow]) -> Sequence[int]:
 
 
 def _kept(values: Sequence[float | None], kept: Sequence[int], count: int) -> list[float | None]:
-    # Of a run of frames the largest value of each series: an upload must not vanish beside a longer frame.
+    # A run of frames keeps the largest value of each series: an upload must not vanish beside a longer frame.
     if len(kept) == count:
         return list(values)
     step = -(-count // _MOST_POINTS)

@@ -160,7 +160,7 @@ def _plot(found: Explanation) -> str:
     if len(numbers) < 2:
         return ""
     step = -(-len(numbers) // 1500)
-    # Of a run of frames the slowest stays: it is what one looks for.
+    # A run of frames keeps the slowest: readers look for it.
     kept = [max(numbers[i : i + step], key=lambda n: found.b.frames[n].time) for i in range(0, len(numbers), step)]
     times = sorted(s.frames[n].time for s in (found.a, found.b) for n in kept)
     top = min(times[-1], 2.5 * times[int(0.97 * (len(times) - 1))]) or 1.0

@@ -39,8 +39,8 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _LEVELS = "▁▂▃▄▅▆▇█"
 
 
-# What a terminal would act upon, or could not be printed: control characters except for the tab and the end of a line,
-# marks that turn the direction of writing, halves of characters.
+# Characters that a terminal would act upon, or that cannot be printed. They are control characters except for the tab
+# and the end of a line, marks that turn the direction of writing, and halves of characters.
 _ACTED_ON = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 

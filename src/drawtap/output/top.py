@@ -191,7 +191,7 @@ class Top(App[None]):
         self._say_detail()
 
     def _say_gone(self, said: str) -> None:
-        # What was seen last is no longer so: what the manager held runs free.
+        # The last state is no longer true: the programs that the manager held run free.
         self._shown = _Shown()
         self._fill()
         what, _, more = said.partition(" (")

@@ -119,7 +119,7 @@ TESTS = {
     "stencil": "stencil test",
     "depth": "depth test",
 }
-#: What became of the pixel in a call, and how a person says it.
+#: The fates of the pixel in a call, and the words that people use for them.
 OUTCOMES = {
     "wrote": "wrote",
     "failed": "failed",
@@ -183,7 +183,7 @@ def frame_begin(trace: Trace, call: int) -> int:
     return frames[-1].end_seq if len(frames) else 0  # behind the last frame
 
 
-# What keeps fragments of a draw from the picture, as the difference of two planes of the player.
+# The tests that keep fragments of a draw from the picture, as the difference of two planes of the player.
 MASKS = {
     "drawn": ("passed", None),
     "covered": ("generated", None),
@@ -192,7 +192,7 @@ MASKS = {
     "stencil": ("kept", "stencilled"),
     "depth": ("stencilled", "passed"),
 }
-#: What becomes of a primitive, by the player's number.
+#: The fates of a primitive, by the player's number.
 FATES = ("degenerate", "frustum", "backface", "discarded", "rasterised", "clipped")
 
 

@@ -57,7 +57,7 @@ class Replay:
     frame_times_ns: tuple[int, ...] = ()
 
 
-# What LD_PRELOAD of a recorded program has of ours.
+# Our own libraries in LD_PRELOAD of a recorded program.
 _OURS = frozenset({"", TAP, PRELOAD, TAP_VULKAN, PRELOAD_VULKAN})
 _MEASURING = frozenset({"--measure", "--plan", "--metrics", "--look"})
 

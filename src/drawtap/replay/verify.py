@@ -26,20 +26,20 @@ _DRIVERS_OWN = {"context.GL_POINT_SIZE_MAX": "1"}
 # Drivers keep as many bits of these as a stencil buffer can have.
 _STENCIL_BITS = re.compile(r"context\.GL_STENCIL_(BACK_)?(VALUE_MASK|WRITEMASK)$")
 
-# What a driver clamps when it is asked, as long as colours are clamped.
+# Values that a driver clamps in its answers, as long as colours are clamped.
 _CLAMPED = re.compile(
     r"context\.(GL_(FOG_COLOR|COLOR_CLEAR_VALUE|BLEND_COLOR|ALPHA_TEST_REF)|texture_units\[\d+\]\.env\.GL_TEXTURE_ENV_COLOR)$"
 )
-# What is asked for in whole numbers.
+# Values whose answers are whole numbers.
 _ROUNDED = re.compile(r"context\.GL_VIEWPORT(\[\d+\])?$")
-# Integers of glVertexAttribI are told as the floats that their bits are: in OpenGL ES nobody can ask which they are.
+# Integers of glVertexAttribI stand as the floats with the same bits: in OpenGL ES no query says which they are.
 _ATTRIBUTE = re.compile(r"context\.attributes\[\d+\]\.GL_CURRENT_VERTEX_ATTRIB$")
-# What is told within the bits that the current stencil buffer has.
+# Values whose answers keep to the bits of the current stencil buffer.
 _STENCIL_REF = re.compile(r"context\.GL_STENCIL_(BACK_)?REF$")
 
 Value = None | bool | int | float | str | list["Value"]
 
-# What a driver says about itself, and objects of the comparison's own.
+# The driver's words about itself, and objects of the comparison's own.
 _ABOUT_DRIVER = ("limits.", "driver.")
 _RELATIVE, _ABSOLUTE = 2e-4, 2e-5
 _MOST_POINTS = 400

@@ -30,7 +30,7 @@ class CType:
     scalar: str
 
 
-# How the content behind a pointer is found. One of these is a pointer parameter's `data`.
+# The ways to find the content behind a pointer. One of these is a pointer parameter's `data`
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,8 +356,9 @@ class Registry:
     handles: Mapping[str, HandleType] = field(default_factory=dict)
 
 
-# What a call is to those who count calls and to those who leave some out. Older recordings have none of these words, or
-# none of the later ones; the reader knows them of the functions of our own APIs (`instrument.generate_flags`).
+# The kinds of a call, for tools that count calls and for tools that leave some out. Older recordings have none of these
+# words, or none of the later ones; the reader knows them of the functions of our own APIs
+# (`instrument.generate_flags`).
 LATER_KINDS: Mapping[str, str] = {
     "group_begin": "begins a group of calls that has a name",
     "group_end": "ends such a group",

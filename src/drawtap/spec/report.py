@@ -40,7 +40,7 @@ from drawtap.spec.signature import layout
 
 APIS = (*recorded_apis(), "vk")
 
-# What the registries call versions, for people. The registry's ES 1.0 is what ES 1.1 has in common with it.
+# The registries' names of versions, for people. The registry's ES 1.0 is what ES 1.1 has in common with it.
 _LABELS: Mapping[str, str] = {
     "gl": "OpenGL", "gles1": "OpenGL ES", "gles2": "OpenGL ES", "glsc2": "OpenGL SC", "egl": "EGL", "glx": "GLX",
     "vg": "OpenVG", "vgu": "VGU", "vk": "Vulkan", "toy": "Toy",

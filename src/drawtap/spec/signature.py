@@ -268,7 +268,7 @@ def _structures(api: Api, groups: _Groups) -> Iterator[str]:
 
 def _member(member: Member, api: Api, groups: _Groups) -> str:
     kind, of = _member_kind(member, api)
-    # Which structure it is says its type: the names of all would be in every recording.
+    # The type of a structure says which one it is: the names of all would be in every recording.
     group = "-" if member.name == "sType" else groups.use(api, member.group)
     count = "-"
     if member.bits:

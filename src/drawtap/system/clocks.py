@@ -21,7 +21,7 @@ Floats = npt.NDArray[np.float64]
 
 # Clocks of computers differ by less; a short trace alone would allow more.
 _MOST_DRIFT: Final = 1e-3
-# How far pairs may contradict each other: a clock that is steered meanwhile is no straight line.
+# The most that pairs may contradict each other: a clock that is steered meanwhile is no straight line.
 _TOLERANCE_NS: Final = 100_000
 _STEPS = 200
 

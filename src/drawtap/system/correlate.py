@@ -278,7 +278,7 @@ def _wakes(model: KernelModel) -> None:
         "SELECT 'thread' AS from_kind, w.from_id, w.from_ns, 'call' AS to_kind, c.seq AS to_id, w.to_ns, "
         f"'woken by' AS kind, 2 AS tier, 1.0 AS confidence {inside.format(who='to_id')}",
     )
-    # What a woken thread of the same process did first: the span in which it ran.
+    # The first work of a woken thread of the same process: the span in which it ran.
     _link(
         model,
         """

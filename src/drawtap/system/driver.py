@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from drawtap.system.reader import Clock, Field, Problem
 
 # A life in order. `blocked` and `ready`: waits for a dependency, and has it. `submitted`: handed to the hardware, which
-# may still work on something else. `begin` and `preempted` may come several times. `end`: off the engine. `done`: its
-# owner was told. `retired`: the driver forgot it, an upper bound of the end.
+# may still work on something else. `begin` and `preempted` may come several times. `end`: off the engine. `done`: the
+# owner got the news. `retired`: the driver forgot it, an upper bound of the end.
 PHASES = (
     "created",
     "queued",

@@ -84,7 +84,7 @@ class _Track:
     unit: str | None  # of a counter
 
 
-# Which parts of a timeline stand on top.
+# The parts of a timeline that stand on top.
 _ORDER = ("api", "gpu", "card", "vgpu", "crtc", "vcpu", "thread")
 _SPANS = """
 SELECT n AS track, lane, begin_ns, end_ns, name, kind, id, request

@@ -66,7 +66,7 @@ def _made(trace: KernelTrace, path: Path, name: str) -> KernelModel | None:
         _make_room(path)
         return _opened(trace, path)
     except (duckdb.Error, OSError):
-        return None  # the disk is full, perhaps: who makes it elsewhere is told what else was wrong
+        return None  # the disk is full, perhaps: the error of the next attempt elsewhere says what else was wrong
     finally:
         for left in (half, half.with_name(half.name + ".wal")):
             with contextlib.suppress(OSError):
@@ -99,7 +99,7 @@ def _identity(file: Path) -> str:
 def _opened(trace: KernelTrace, path: Path) -> KernelModel | None:
     if not path.is_file():
         return None
-    # A database of its own with views of what is kept: `state` is made in it when it is asked for.
+    # A database of its own with views of the kept tables: the first question for `state` makes it there.
     connection, scratch = database_for(trace)
     try:
         connection.execute(f"ATTACH {quote_text(path)} AS kept (READ_ONLY)")

@@ -25,9 +25,9 @@ from drawtap.trace.result import connect
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-# What is drawn: a thread that waits for something is a gap.
+# The parts that are drawn: a thread that waits for something is a gap.
 DRAWN = "NOT (kind = 'blocked' AND track LIKE 'thread/%')"
-# All that is drawn: what ran is in the row of its thread and in that of its CPU.
+# All parts that are drawn: work stands in the row of its thread and in the row of its CPU.
 SHOWN = f"""
     SELECT id, track, kind, begin_ns, end_ns, request, vgpu, name FROM spans WHERE {DRAWN}
     UNION ALL {cpus.SPANS}
@@ -236,7 +236,7 @@ def _held(rows: Mapping[str, Any], buckets: Buckets, *, nobody: bool) -> tuple[F
     known = edges[1:] > begins[0]
     spanned = np.maximum(edges[1:] - np.maximum(edges[:-1], begins[0]), 1)
     mean[known] = ((total[1:] - total[:-1]) / spanned)[known]
-    # A bucket's maximum: of the values that begin in it, and of the one that holds when it begins.
+    # A bucket's maximum: over the values that begin in it, and the value at its begin.
     top[known] = values[at[:-1]][known]
     np.fmax.at(top, np.minimum(begins // width, buckets.count - 1), values)
     return mean, top

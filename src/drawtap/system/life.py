@@ -116,14 +116,13 @@ WITH ends AS (
 SELECT id, ended_by_ns, ended_by_ns IS NULL AND first_ns IS NOT NULL AS is_open FROM bounds
 """
 
-# Where no end was recorded, a hang is told from events that nobody recorded: after what the hardware can hold, a
-# scheduler hands over nothing more.
+# Where no end was recorded, missing events show a hang: a scheduler hands over nothing more than the hardware can hold.
 _HELD_BY_HARDWARE = 16
 _HANG_NS = 100_000_000
 
-# What the begin or the end of the trace cuts off. Only where the trace tells, or would tell, when requests of the
-# engine got on it and off it: else nobody knows. On an engine in order nothing that the trace saw come is off before
-# what was there already.
+# The requests that the begin or the end of the trace cuts off. Only where the trace tells, or would tell, when requests
+# of the engine got on it and off it: else nobody knows. On an engine in order nothing that the trace saw come is off
+# before what was there already.
 _CUT = f"""
 CREATE TABLE executions_cut AS
 WITH stuck AS (
@@ -217,8 +216,8 @@ SELECT driver, 'request',
 FROM requests WHERE begin_from = 'overlap' GROUP BY driver, engine
 """
 
-# The parts of a wait, in the order in which they follow each other. What is open lasts to the end of the trace; another
-# part whose end is not known is left out.
+# The parts of a wait, in the order in which they follow each other. Parts that are open last to the end of the trace;
+# another part whose end is not known is left out.
 _SPANS = """
 INSERT INTO spans BY NAME
 WITH r AS (
@@ -252,8 +251,8 @@ SELECT track, e.begin_ns, e.end_ns,
 FROM ended e JOIN requests USING (id) WHERE e.end_ns > e.begin_ns OR (kind = 'execution' AND e.end_ns >= e.begin_ns)
 """
 
-# Who waits for what: only requests of which it is known when they no longer waited, or that they still do. So the mean
-# over time is the rate of requests times their mean wait (Little's law).
+# Waiters and the requests that they wait for. Each request is one that is known to have stopped waiting at a time, or
+# to wait still. So the mean over time is the rate of requests times their mean wait (Little's law).
 _WAITING = """
 INSERT INTO counters
 WITH waits AS (
@@ -354,7 +353,7 @@ def _order_spans(connection: duckdb.DuckDBPyConnection, kept: str | None) -> Non
     columns = connection.execute("SELECT number, b, e FROM parts ORDER BY n").fetchnumpy()
     rows = native.lanes(columns["number"], columns["b"], columns["e"]) if len(columns["b"]) else np.zeros(0, np.int32)
     connection.register("_rows", {"n": np.arange(len(rows)), "row": rows})
-    # By time, so that what is asked of a window reads the rows of that window. Only spans of requests are looked up.
+    # By time, so that a question to a window reads the rows of that window. Only spans of requests are looked up.
     connection.execute(
         f"CREATE OR REPLACE TABLE {f'{kept}.' if kept else ''}spans AS "
         "SELECT row_number() OVER () - 1 AS id, * EXCLUDE (id) FROM ("
@@ -427,7 +426,7 @@ def _name_machines(connection: duckdb.DuckDBPyConnection) -> None:
     )
 
 
-# Who waits for a fence waits for the request that has its context and number.
+# A thread that waits for a fence waits for the request that has its context and number.
 _WAITERS = """
 INSERT INTO links BY NAME
 SELECT 'request' AS from_kind, r.id AS from_id, coalesce(r.done_ns, r.end_ns) AS from_ns, 'span' AS to_kind,

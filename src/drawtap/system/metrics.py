@@ -23,7 +23,7 @@ from drawtap.system.model import KernelModel
 Window = tuple[int, int]
 Record = dict[str, Any]
 
-# How requests are put together: name in the result -> (columns, condition).
+# The ways to group requests: name in the result -> (columns, condition).
 GROUPS: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
     "engines": (("device", "engine"), "true"),
     "clients": (("client", "device", "engine"), "client IS NOT NULL"),
@@ -32,7 +32,7 @@ GROUPS: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
 }
 _PERCENTILES = (50, 90, 95, 99)
 
-# What the figures mean, in a sentence each; the formulas are in docs/reference/kernel-metrics.md.
+# The meaning of the figures, in a sentence each; the formulas are in docs/reference/kernel-metrics.md.
 MEANINGS: Final[Mapping[str, str]] = {
     "jobs": "Requests with any part of their life in the window.",
     "utilisation_percent": "Length of the union of the executions inside the window, by the length of the window.",
@@ -273,9 +273,9 @@ def machines(model: KernelModel, window: Window) -> list[Record]:
     return rows
 
 
-# What ran on the CPU of each row of `lost` between its `b` and `e`. One thread at a time runs on a CPU: in the order of
-# their times the rows of `ran` that are meant are neighbours, from a first to a last one. No two times are compared
-# beyond that, so a million of each take seconds.
+# The threads that ran on the CPU of each row of `lost` between its `b` and `e` One thread at a time runs on a CPU. So,
+# in the order of times, the matching rows of `ran` are neighbours, from a first to a last one. No two times are
+# compared beyond that, so a million of each take seconds.
 MEANWHILE: Final = """
 numbered AS (SELECT *, row_number() OVER (PARTITION BY cpu ORDER BY begin_ns, end_ns) AS n FROM ran),
 meanwhile AS (

@@ -211,7 +211,7 @@ def _int(value: Any) -> int:
     return int(value)
 
 
-# What a machine wanted of the CPU: it ran, or was ready to.
+# The CPU time that a machine wanted: it ran, or was ready to.
 _CPU_WINDOWS = """
     SELECT s.begin_ns AS b, s.end_ns AS e FROM spans s JOIN threads t USING (tid)
     WHERE t.vm = $name AND s.kind IN ('running', 'preempted', 'waking') AND $vgpu = $vgpu

@@ -140,7 +140,7 @@ class _Allowed:
 
 def _value(placement: Mapping[str, str], start: Mapping[str, str], expect: Expectation) -> float:
     moved = [n for n in start if placement[n] != start[n]]
-    # Of two plans that mirror each other, the one that moves those who lose most.
+    # Two plans may mirror each other: the better one moves the machines that lose most.
     lost = sum(expect.fleet.machines[n].stolen_ns for n in moved) / 1e9
     return expect.cost(placement) + len(moved) * expect.rules.migration_cost_s - 1e-6 * lost
 
@@ -269,7 +269,8 @@ def _with_ortools(fleet: Fleet, rules: Rules, expect: Expectation, limit: float)
         problem.add(sum(fleet.machines[n].vcpus * put[n, c] for n in names) <= most)
         for group in rules.apart:
             problem.add(sum(put[n, c] for n in group) <= 1)
-    # What two machines would take from each other, as if they were alone there; the search corrects it afterwards.
+    # The times that two machines would take from each other, as if they were alone there; the search corrects it
+    # afterwards.
     terms = []
     for i, a in enumerate(names):
         for b in names[i + 1 :]:

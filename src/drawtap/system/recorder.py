@@ -18,7 +18,8 @@ from drawtap.plugins import Registry
 
 TRACEFS = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
 
-# What makes lives of requests, by driver; `gpu` is all of them. A word is a system of events, or SYSTEM:EVENT.
+# The events that make lives of requests, by driver; `gpu` is all of them. A word is a system of events, or
+# SYSTEM:EVENT.
 _COMMON = ("drm", "dma_fence", "gpu_scheduler", "gpu_mem", "power:gpu_frequency", "power:gpu_work_period")
 _DRIVERS: Mapping[str, tuple[str, ...]] = {
     "amdgpu": ("amdgpu",),
@@ -88,8 +89,8 @@ def tracefs() -> Path:
             denied.append(folder)
         except OSError:
             continue
-    # A folder that may be read and has no events is where tracing would be mounted. Of the second one nobody but root
-    # may say even that.
+    # A folder that may be read and has no events is where tracing would be mounted. Only root may say even that about
+    # the second folder.
     if denied and (TRACEFS[0] in denied or not TRACEFS[0].exists()):
         if os.geteuid() == 0:
             raise UnavailableError(

@@ -32,7 +32,7 @@ def shared(needs: Sequence[float], capacity: float) -> list[float]:
 
 
 def _share(others: Sequence[float], capacity: float) -> float:
-    # How many of the others want it at once: the distribution of a sum of independent yes and no.
+    # The number of others that want it at once: the distribution of a sum of independent yes and no.
     chances = [1.0]
     for p in others:
         chances = [

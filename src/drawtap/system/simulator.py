@@ -38,7 +38,7 @@ SECOND: Final = 1_000_000_000
 ARRIVALS: Final = ("answers", "periodic", "poisson", "recorded")
 EXECUTIONS: Final = ("even", "exponential")
 
-# How long the steps of a request take that are no waiting and no work.
+# The durations of the steps of a request that are no waiting and no work.
 _ADD_NS, _READY_NS, _IN_NS, _OUT_NS, _COMPLETE_NS = 1 * US, 2 * US, 3 * US, 1 * US, 2 * US
 
 
@@ -154,8 +154,8 @@ class Scenario:
 
 _MOST_REQUESTS = 5_000_000
 
-# Figures of the paper: Gaussian's workloads are of about 18 ms in its section 5.2, and its run of 27 s at 80 % is what
-# 14,400 workloads of 1.5 ms with gaps of 0.2 ms give. (Fewer long ones with longer gaps fit as well.)
+# Figures of the paper: Gaussian's workloads are of about 18 ms in its section 5.2. Its run of 27 s at 80 % comes from
+# 14,400 workloads of 1.5 ms with gaps of 0.2 ms. (Fewer long ones with longer gaps fit as well.)
 _GAUSSIAN = Client(1500 * US, 200 * US, 14_400, name="gaussian", jitter=0.3)
 _HOTSPOT = Client(800 * MS, 3 * MS, 25, name="hotspot")
 

@@ -23,7 +23,7 @@ else:
 
 Row = TypeVar("Row")
 
-# What a cell is in Python, and the type of its column in DuckDB.
+# The Python type of a cell, and the type of its column in DuckDB.
 TEXT = Annotated[str, "VARCHAR"]
 BLOB = Annotated[str, "BLOB"]  # hexadecimal digits, as JSON has no bytes
 BOOL = Annotated[bool, "BOOLEAN"]

@@ -328,7 +328,8 @@ TABLES = by_name(
         ),
     )
 )
-#: Tables that are files in the store. Of the others the store itself knows the rows, or other tables do (`VIEWS`).
+#: Tables that are files in the store. The store itself knows the rows of the other tables, or other tables do
+#: (`VIEWS`).
 FILED = {name: one for name, one in TABLES.items() if one.source == "parquet"}
 #: Questions that are tables, with the tables that they ask.
 VIEWS = {

@@ -202,7 +202,7 @@ class Database(ABC):
             )
 
     def _again(self, text: str, parameters: Parameters) -> tuple[duckdb.DuckDBPyConnection, str]:
-        # With streams of its own: those of the first run may have been read.
+        # With new streams: the streams of the first run may have been read.
         cursor = self.connection if self._temporary else self.connection.cursor()
         self._running[threading.get_ident()] = cursor
         if copy_target(text):

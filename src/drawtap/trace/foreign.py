@@ -13,7 +13,7 @@ _KERNEL = "drawtap info FILE reads it, and so do sql, list, report, export and d
 _IMPORT = "drawtap import FILE makes a recording of it"
 _PICTURE = "name the recording that it was made from"
 
-# How a file begins, what it is, and what to do.
+# The first bytes of a file, its format, and the advice.
 _BEGINNINGS: tuple[tuple[bytes, str, str], ...] = (
     (b"\x7fELF", "a program or library (ELF)", "drawtap record -o FILE -- PROGRAM records a program"),
     (b"#!", "a script", "drawtap record -o FILE -- SCRIPT records what it starts"),

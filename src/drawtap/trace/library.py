@@ -18,7 +18,7 @@ _E_CANCELLED, _E_MEMORY, _E_ARGUMENT = 5, 4, 3  # of DT_E_* in core.h
 _CAPSULE_NAME = b"arrow_array_stream"  # capsules keep the pointer: it must live for ever
 
 Signature: TypeAlias = tuple[object, ...]  # the types of a function's arguments, of ctypes
-#: How text is handed out: at the end of a function's arguments, where it stands, how long it is and who owns it.
+#: The way to hand out text: three arguments at the end of a function, for its place, its length and its owner.
 TEXT: Signature = (POINTER(c_void_p), POINTER(c_uint64), POINTER(c_void_p))
 
 
@@ -132,7 +132,7 @@ def stream_pointer(capsule: object) -> int:
 class Handle:
     """Something that is open in a native part until it is closed or forgotten."""
 
-    #: The function that closes it, what it is, and what to do about one that is closed.
+    #: The function that closes the object, the object's kind, and the advice for a closed object.
     CLOSE: ClassVar[str]
     WHAT: ClassVar[str]
     HINT: ClassVar[str] = "open it again, or stay inside its `with` block"

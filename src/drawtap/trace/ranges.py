@@ -137,7 +137,7 @@ def call_of(trace: Trace, text: str) -> int:
     if "#" in text:
         for frame in reversed(trace.frames):
             if frame.end_seq == found.stop:
-                # What a swap leaves behind is not what it showed.
+                # The back buffer after a swap is not the picture that the swap showed.
                 return found.stop - 2 if "Swap" in str(frame.end_function) else found.stop - 1
     return found.stop - 1
 

@@ -68,7 +68,7 @@ class RecordingDatabase(Database):
         if self._trace.call_count > LONG:
             import tempfile  # for long recordings alone
 
-            # What does not fit goes to files.
+            # Data that does not fit goes to files.
             self._spill = Path(tempfile.mkdtemp(prefix="drawtap-"))
             connection.execute(f"SET memory_limit = {quote_text(MEMORY)}")
             connection.execute(f"SET temp_directory = {quote_text(self._spill / 'spill')}")
@@ -257,7 +257,8 @@ class RecordingDatabase(Database):
         return count
 
     def _copied(self, writer: duckdb.DuckDBPyConnection, query: str, parameters: Parameters) -> tuple[str, Parameters]:
-        # What a connection reads that may write files must be tables of the recording: one that may not checks it.
+        # A connection that may write files must read tables of the recording alone: another connection, which may not,
+        # checks the query.
         probe = self.connection.cursor()
         probe.execute("EXPLAIN " + self._prepared(probe, query, ())).fetchall()
         self._forget()

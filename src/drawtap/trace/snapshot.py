@@ -78,7 +78,8 @@ class Snapshot:
             self._collect(text)
         # The graph of calls takes memory while it is made: before all the others then.
         for table in set(declared.named("graph")) & set(self._uses):
-            with contextlib.suppress(DrawtapError):  # one that cannot be made is an error when it is asked for
+            # a view that cannot be made is an error in the question that uses it
+            with contextlib.suppress(DrawtapError):
                 self._load(table)
                 self._made.add(table)
 

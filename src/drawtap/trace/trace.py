@@ -385,7 +385,7 @@ class Trace:
             self._odd_frame_end, self.frame_end = self.frame_end, "auto"
 
     def _recorded_frame_end(self) -> str | None:
-        # What `drawtap record --frame-end` was given travels in the file.
+        # The value of `drawtap record --frame-end` travels in the file.
         for row in self.core.table_rows(AnnotationRow):
             if row["kind"] == "command":
                 rule = json.loads(row["json"]).get("frame_end")

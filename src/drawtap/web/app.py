@@ -55,7 +55,7 @@ _STATUS: tuple[tuple[type[BaseException], int], ...] = (
 
 
 _R = TypeVar("_R")
-#: What the page shows.
+#: The kinds of traces that the page shows.
 Seen: TypeAlias = Union[Recording, "KernelView"]
 
 
@@ -277,7 +277,7 @@ class _Routes:
             number = int(text) if (text := request.query_params.get("rec", "")).isdigit() and len(text) < 18 else 0
             if number >= len(self._recordings):
                 number = 0  # as the page does
-            # What cannot be read is left out: the page asks for it alone, and says what is wrong with it.
+            # Tables that cannot be read are left out: the page asks for each alone, and says what is wrong with it.
             with contextlib.suppress(DrawtapError, OSError):
                 if shows and self._recordings and isinstance(recording := self._recordings[number], Recording):
                     frames = recording.frames()

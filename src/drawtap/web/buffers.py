@@ -61,7 +61,7 @@ class Buffers:
         with self._lent() as trace:
             life = self._life(trace, seq, group, name)
             writes, last = self._writes(trace, life, seq)
-        # What the first write found is nothing.
+        # The content before the first write is nothing.
         before = against if against is not None else last - 1 if last is not None and last != writes[0] else None
         if before is not None and before < life["created_seq"]:
             raise UsageError(f"buffer {name} is not there yet after call {before}", hint="choose another pin")

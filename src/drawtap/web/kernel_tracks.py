@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MOST_THREADS = 64  # that get a row
 _ARROWS = 400
 _TAB = "chr(9)"
-# What is drawn, but for the CPUs: their rows are another question over the same spans.
+# The spans that are drawn, but for the CPUs: their rows are another question over the same spans.
 _SPANS = f"""
     SELECT track || {_TAB} || kind AS track, id, begin_ns AS b, end_ns AS e, name FROM spans WHERE {levels.DRAWN}
 """

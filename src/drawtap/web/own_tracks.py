@@ -79,7 +79,7 @@ class OwnTracks:
                 return self._known[text]
             table = f"own {len(self._known)}"
             with self._lent() as asked:
-                asked.sql(text)  # mistakes are said before anything is copied
+                asked.sql(text)  # mistakes are errors before anything is copied
                 count = self._small.copy(table, f"SELECT * FROM ({text}\n) LIMIT {MOST_OWN + 1}", asked)
             if count > MOST_OWN:
                 raise UsageError(

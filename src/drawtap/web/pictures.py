@@ -107,7 +107,7 @@ class Pictures:
         before = [draw for draw in near if draw not in self._kept]
         kept = self._kept.get(seq)
         if kept is None or kept[2].proof == "differs":
-            # Who steps back comes by the draws before: pictures of the nearest are taken on the way.
+            # Steps back pass the draws before: pictures of the nearest are taken on the way.
             def question(player: Warm) -> dict[int, tuple[dict[str, bytes], str]]:
                 return {**_pictures(player, before[-_ON_THE_WAY:]), seq: _picture(player, place)}
 

@@ -294,7 +294,7 @@ class RecordedTracks:
         chunks = self._trace.core.table_rows("chunks") if problems else []
         found = list(self._marks)
         for problem in problems:
-            # What is damaged lies before the next whole chunk of calls.
+            # The damaged part lies before the next whole chunk of calls.
             after = [c for c in chunks if c["type"] == "calls" and c["offset"] >= (problem.get("offset") or 0)]
             first = min(after, key=lambda c: int(c["offset"]), default=None)
             found.append([first["first_call"] if first else self._trace.info["calls"] - 1, "problem", problem["text"]])

@@ -53,7 +53,7 @@ _NEAR = 64  # calls between two that are wanted and read with them: more cost as
 _SETS = 16
 STOP_S = 10  # how long a question may go on after it was stopped
 _IDLE = 3  # traces kept open for questions
-# What stands for itself in the list; the calls before it fold below it.
+# The calls that stand for themselves in the list; the calls before it fold below it.
 _ANCHORS = {"draw": "draw", "dispatch": "dispatch", "clear": "clear", "readback": "read", "frame_end": "show"}
 _NAMED_VALUE = re.compile(r'(uniforms|attributes)\[("(?:[^"\\]|\\.)*")\]')
 _PREVIEW = 4096  # elements of an array

@@ -127,7 +127,7 @@ class Small:
         known = self._made.get(key)
         if known is not None:
             return known
-        # Who waited here for a picture that nobody looks at any more would hold up other questions.
+        # A question that waited here for a picture that nobody looks at any more would hold up other questions.
         if not self._lock.acquire(blocking=False):
             raise SupersededError("another small picture is being made")
         try:

@@ -18,7 +18,7 @@ def hooks() -> Hooks:
 def _frame(function: Function) -> Hook:
     names = [p.name for p in function.command.params]
     display = next((n for n in names if n == "dpy"), "0")
-    # What is shown: a surface or a drawable; in any other API whatever the call names first.
+    # The thing that is shown: a surface or a drawable; in any other API the first name of the call.
     shown = next((n for n in names if n in ("surface", "drawable")), names[0] if names else "0")
     kind = _KINDS.get(function.api.name, "DT_LIVE_OTHER")
     which = f"{kind}, (uint64_t)(uintptr_t){display}, (uint64_t)(uintptr_t){shown}"

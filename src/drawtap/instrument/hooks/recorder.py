@@ -332,8 +332,8 @@ def _buffer_or_memory(f: Function, place: _Place, binding: str, bytes_: str, *, 
         )
         fill = f"dt::fill_out(_t, {place.at}, _out, (const void*){name}, _n{local});"
         return _Captured(local, prepare, fill, may_be_large=True)
-    # Without a buffer most of these read memory only in contexts that still allow it: elsewhere it is an error that
-    # the driver reports, and whatever stands in the pointer must not be followed.
+    # Without a buffer most of these read memory only in contexts that still allow it. Elsewhere it is an error that the
+    # driver reports, and nobody may follow the pointer.
     refused = "" if binding in (_PACK, _UNPACK) else " || dt::refuses_client_memory(_t)"
     prepare = (
         f"const dt::Data {local} = {bound} || dt::no_address({name}){refused} ? dt::offset_data()\n"

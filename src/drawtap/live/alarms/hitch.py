@@ -58,7 +58,8 @@ class Hitch:
 
     def _usual(self, work: NDArray[np.int64], chosen: NDArray[np.intp]) -> list[float]:
         """Return the median of the frames before each of `chosen`: the upper one of the two middle ones."""
-        # Few are asked for, since each took longer than `least_ms`: lists are sorted sooner than an array is cut up.
+        # The answer is short, since each frame took longer than `least_ms`: lists are sorted sooner than an array is
+        # cut up.
         before = work.tolist()
         lists = (sorted(before[max(0, i - self.frames) : i]) for i in chosen.tolist())
         return [float(ordered[len(ordered) // 2]) for ordered in lists]

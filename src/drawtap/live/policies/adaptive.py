@@ -105,7 +105,7 @@ class Adaptive:
             return Decision()
         state = replace(before, limits=_carried(others, before.limits), probe_s=before.probe_s or self.probe_s)
         if new := {p.id for p in others} - state.known:
-            # What was learnt was of others; and what these do has to show first.
+            # The lessons so far were about other programs; these programs have to show first how they behave.
             known = (state.known | new) & {p.id for p in seen.programs}
             state = replace(state, known=known, down=None, good={}, slope=0.0, changed_ns=seen.now_ns)
         # Whom this policy holds back itself is not slowed by others.
@@ -195,7 +195,8 @@ class Adaptive:
         state = self._learnt(state, shown, reached, len(below))
         down = state.down
         bad = error > self._at_target()
-        # Who misses no more than when it was found to be held would gain from little too, were it free by now.
+        # A program that misses no more than when it was found to be held would gain little, even if it were free by
+        # now.
         known = state.held.get(worst.id)
         again = known is not None and error <= known.error + _SURE
         deep, least = (_AGAIN if again else _BAD, _GAIN) if bad else (_FINE, _SAME)
@@ -210,7 +211,7 @@ class Adaptive:
         if not can:
             return replace(state, down=down)
         wanted = 1 - max((1 - reached) / state.slope / max(shown, 1e-3), 0.02)  # what remains for them
-        # What brought nothing was too little, or in vain: thrice that tells, and no more than it takes to tell.
+        # A step that brought nothing was too small, or in vain: thrice the step shows which, and more is not needed.
         step = max(-math.log(max(wanted, 1e-3)), 3 * down.depth)
         step = min(step, deep - down.depth if down.depth or again or not bad else _STEP)
         lower = {p.id: max(self._shown(seen, p, state.limits) * math.exp(-step), self._least(p)) for p in below}

@@ -17,8 +17,7 @@ _LINE = re.compile(r"^drm-([^:\n]+):[ \t]*(\S+)[ \t]*(\S*)", re.MULTILINE)
 
 @dataclass
 class _Client:
-    # What the client had used when it was last looked at: ns or cycles by engine. Values may go back: the largest
-    # stays.
+    # The client's use when it was last looked at: ns or cycles by engine. Values may go back: the largest stays.
     used: dict[str, int] = field(default_factory=dict)
     total: dict[str, int] = field(default_factory=dict)
 

@@ -76,7 +76,7 @@ export function soon(ms, run) {
     const now = performance.now(), quiet = now - last > 3 * ms, call = ++calls;
     last = now;
     clearTimeout(timer);
-    // Not by a timer: the browser may paint before it fires, and what is to be asked would wait for that.
+    // Not by a timer: the browser may paint before it fires, and the question would wait for that.
     if (quiet)
       queueMicrotask(() => call === calls && run());
     else

@@ -1,10 +1,10 @@
-// How long requests took, as bars: the report of a kernel trace and the viewer share this. Needs uPlot.
-// Rows have measure, engine, client, and arrays: bucket of time, step (lengths from 2^(step/4) ns on), n.
+// The lengths of requests, as bars: the report of a kernel trace and the viewer share this. Needs uPlot. Rows have
+// measure, engine, client, and arrays: bucket of time, step (lengths from 2^(step/4) ns on), n.
 import * as plots from "./plots.js";
 import {count, css, duration} from "./units.js";
 
 export const MEASURES = ["wait", "execution", "latency"];
-// What one may choose: everything, an engine, a client; as [value, text].
+// The choices: everything, an engine, a client; as [value, text].
 export function choices(rows) {
   const named = (letter, field, text) => [...new Set(rows.map(row => row[field]))].filter(Boolean).slice(0, 100).map(
       name => [letter + name, text(name)]);

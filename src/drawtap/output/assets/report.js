@@ -50,7 +50,7 @@ function draw(id, series, unit, options) {
     return few ? made : {...made, paths: undefined};
   };
   const lines = series.map(line);
-  // What stands on top of a stack is drawn first, and covered by what is below.
+  // The top of a stack is drawn first, and the lower parts cover it.
   const order = bars ? lines.map((_, i) => lines.length - 1 - i) : lines.map((_, i) => i);
   const plot = shared.chart(host, {
     height,

@@ -23,7 +23,7 @@ const load = l => pyramid(columns[l.column], l.width);
 // ---- colours: one for one owner on all of the page -----------------------------------------------------------------
 const palette = ["--t0", "--t1", "--t2", "--t3", "--t4", "--t5", "--t6", "--t7"];
 const hue = new Map(data.clients.map((c, i) => [c, palette[i] || "--other"]));
-// Who has no colour takes what is left in this picture.
+// A label without a colour takes one that is left in this picture.
 function colorsOf(labels) {
   const mine = new Map(), taken = new Set();
   for (const l of labels) {
@@ -90,7 +90,7 @@ const rows = data.rows.map((r, index) => {
   const levels = [...r.levels]
                      .sort((x, y) => order.indexOf(x.kind) - order.indexOf(y.kind))
                      .map(l => ({kind: l.kind, client: l.client, steps: load(l)}));
-  // Spans have parts by kind, behind those of the sums: an engine has sums by client.
+  // Spans have parts by kind, behind the parts of sums: an engine has sums by client.
   const kinds = [...new Set(levels.map(l => l.kind))];
   return {
     id: index,
@@ -361,7 +361,7 @@ function shares(series, pixels) {
   return [x, ...ys];
 }
 // The same from the executions themselves, where they are in the page and a bucket is too wide; null where they are
-// not, or too many. What overlaps is added up.
+// not, or too many. Values that overlap are added up.
 function exact(series, bins) {
   if (!inDetail() || (graph.view.b - graph.view.a) / data.width > bins / 2 || usage.at === "guests") return null;
   const w = (graph.view.b - graph.view.a) / bins, x = Array.from({length: bins + 1}, (_, i) => graph.view.a + i * w),

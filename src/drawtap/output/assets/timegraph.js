@@ -39,7 +39,7 @@ const STEPS = /** @type {Record<string, string>} */ ({
  */
 
 /**
- * How long a step is, as a power of two of ns: the same rule as the server's. @param {number} span @param {number}
+ * The length of a step, as a power of two of ns: the same rule as the server's. @param {number} span @param {number}
  * most
  */
 export function shiftOf(span, most) {
@@ -76,7 +76,7 @@ export function read(answer) {
   return rows;
 }
 
-/** Put spans into lanes so that those of a lane do not overlap. @param {any[]} parts */
+/** Put spans into lanes so that spans of one lane do not overlap. @param {any[]} parts */
 export function inLanes(parts) {
   const all = [];
   parts.forEach((p, k) => {
@@ -244,7 +244,7 @@ export class TimeGraph {
 
   // ---- levels ---------------------------------------------------------------------------------------------------
 
-  /** What is asked for a view: three spans, the view in the middle. */
+  /** The span of a view's question: three spans, the view in the middle. */
   wanted() {
     const {a, b} = this.view, span = b - a;
     const from = Math.max(Math.floor(a - span), 0), to = Math.min(Math.ceil(b + span), this.length);
@@ -491,7 +491,7 @@ export class TimeGraph {
     this.draw();
   }
 
-  /** What the colours of the rows in view mean, as names of colours. @returns {[string, string][]} */
+  /** The meaning of the colours of the rows in view, as names of colours. @returns {[string, string][]} */
   legend() {
     const kinds = new Set(this.visible()
                               .filter((p) => p.row && p.row.shape !== "marks" && p.row.shape !== "cpu")

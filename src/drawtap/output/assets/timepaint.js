@@ -1,4 +1,4 @@
-// How a timeline looks: its rows, arrows, lines and ruler on canvases, and the colours of what is in them.
+// The looks of a timeline: its rows, arrows, lines and ruler on canvases, and their colours.
 import {amount, clock, duration} from "./units.js";
 
 /** Pixels: the head of a group, and the ruler. */

@@ -1,4 +1,4 @@
-// What the scripts of all pages share: numbers as text, colours of the page, axes of plots, tables that sort
+// Functions that the scripts of all pages share: numbers as text, colours of the page, axes of plots, tables that sort
 // themselves. A page that is one file has the modules of this folder in one script (output/document.py); the viewer
 // loads them.
 export const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();

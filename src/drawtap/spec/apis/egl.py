@@ -183,7 +183,7 @@ o.groups("eglCompositorSwapPolicyEXT", policy="EGLCompositorPolicy")
 # ---- attribute lists ----------------------------------------------------------------------------------------
 
 
-# What values of attributes are called, where they are no numbers.
+# The names of values of attributes, where they are no numbers.
 o.group("EGLSurfaceTypeMask", "EGL_DONT_CARE", bitmask=True)
 o.group("EGLRenderableTypeMask", "EGL_DONT_CARE", bitmask=True)
 o.group("EGLConfigCaveat", "EGL_DONT_CARE EGL_NONE EGL_SLOW_CONFIG EGL_NON_CONFORMANT_CONFIG")
@@ -405,7 +405,7 @@ o.effects("eglMakeCurrent", set_("context.draw", "draw"), set_("context.read", "
 o.effects("eglSurfaceAttrib", set_("display.surface[surface].attribute[attribute]", "value"))
 o.effects("eglSwapInterval", set_("context.swap_interval", "interval"))
 
-# What `native/state/natives.cc` does.
+# The effects that `native/state/natives.cc` has.
 o.effects("eglCreateWindowSurface eglCreatePlatformWindowSurface*", run("window_surface"))
 o.effects("eglCreatePixmapSurface* eglCreatePlatformPixmapSurface*", run("pixmap_surface"))
 o.effects("eglCreatePbufferSurface eglCreatePbufferFromClientBuffer", run("pbuffer_surface"))

@@ -74,7 +74,7 @@ enabled.GL_STENCIL_TEST_TWO_SIDE_EXT enabled.GL_TEXTURE_CUBE_MAP_SEAMLESS enable
 enabled.GL_VERTEX_PROGRAM_TWO_SIDE
 """
 _MAPS = " ".join(name for name in _ENABLE_BITS.split() if "GL_MAP" in name)
-# What the bits of glPushAttrib save of the context itself; lights, units and the like are hand-written.
+# The context's own variables that the bits of glPushAttrib save; lights, units and the like are hand-written.
 ATTRIB_GROUPS: dict[str, str] = {
     "GL_ENABLE_BIT": _ENABLE_BITS,
     "GL_ACCUM_BUFFER_BIT": "GL_ACCUM_CLEAR_VALUE",
@@ -172,7 +172,7 @@ glVertexAttribI[1234]* glVertexAttribL[1234]* glVertexAttribP* glVertexP* glColo
 glEvalCoord* glEvalPoint* glArrayElement glMaterial* glCallList glCallLists glEdgeFlag{,v} glEnd glVertexAttrib4N*
 """
 
-# What they do of several things stays done where one of them is an error.
+# Calls on several things: the things done before an error stay done.
 MANY = (
     "glBindBuffersBase",
     "glBindBuffersRange",

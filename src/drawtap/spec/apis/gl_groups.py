@@ -46,7 +46,7 @@ o.group(
 o.group("PixelFormat", "GL_ALPHA_INTEGER GL_RGB_INTEGER GL_RGBA_INTEGER GL_BGR_INTEGER GL_BGRA_INTEGER GL_RG_INTEGER")
 o.group("PixelStoreParameter", "GL_UNPACK_COMPRESSED_BLOCK_* GL_PACK_COMPRESSED_BLOCK_* GL_PACK_INVERT_MESA")
 
-# What may be attached to, or is, the framebuffer of a window
+# The parts that may be attached to the framebuffer of a window, or are in it
 o.group(
     "FramebufferAttachment",
     "GL_FRONT GL_BACK GL_FRONT_* GL_BACK_LEFT GL_BACK_RIGHT GL_AUX? GL_COLOR GL_DEPTH GL_STENCIL",

@@ -221,7 +221,7 @@ for dimensions, sizes, offsets in (
         NAMED,
         run("texture_sub_image", f"texture, level, {where}, {extent}, pixels"),
     )
-# Images of a texture by name, or of a unit by number: as those of the bound texture of the active unit.
+# Images of a texture by name, or of a unit by number: like images of the bound texture of the active unit.
 for dimensions, sizes, offsets in (
     (1, ("1", "1"), ("0", "0")),
     (2, ("height", "1"), ("yoffset", "0")),

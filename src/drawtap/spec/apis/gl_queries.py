@@ -7,8 +7,8 @@ integers. The player's state query is generated from this (instrument/generate_p
 
 from __future__ import annotations
 
-# Groups of enumerants that are asked for, by the way to ask; a name here that the group lacks is added. Globs as in
-# the overlay. `-NAME` takes away.
+# Groups of enumerants that programs may query, by the way to query; a name here that the group lacks is added. Globs as
+# in the overlay. `-NAME` takes away.
 ASKED: dict[str, tuple[str, str]] = {
     "get": (
         "GetPName",
@@ -110,7 +110,7 @@ INDEXED: dict[str, str] = {
 }
 INDEXED_ENABLED: dict[str, str] = {"GL_MAX_DRAW_BUFFERS": "GL_BLEND", "GL_MAX_VIEWPORTS": "GL_SCISSOR_TEST"}
 
-# What the driver can do or the window has, beside what the program set.
+# The abilities of the driver, or of the window, beside the state that the program set.
 LIMITS = """GL_MAX_* GL_MIN_MAP_* GL_MIN_*_OFFSET GL_MIN_FRAGMENT_* GL_NUM_* GL_*_BITS GL_SAMPLES GL_SAMPLE_BUFFERS
     GL_DOUBLEBUFFER GL_STEREO GL_AUX_BUFFERS GL_*_SIZE_RANGE GL_*_WIDTH_RANGE GL_*_GRANULARITY
     GL_*_BOUNDS_RANGE GL_IMPLEMENTATION_* GL_MAJOR_VERSION GL_MINOR_VERSION GL_CONTEXT_FLAGS

@@ -127,7 +127,7 @@ t.add(
     """,
 )
 t.add("pixel_map", "size i 1\nvalues h")
-# The imaging subset. What glPushAttrib saves stands first.
+# The imaging subset. Variables that glPushAttrib saves stand first.
 t.add(
     "color_table",
     """
@@ -711,7 +711,8 @@ t.add(
     color_buffer_type u 0
     """,
 )
-# What contexts were made with: `handle` is that of the window system, as surfaces and configs are called by theirs.
+# The parameters that contexts were made with: `handle` is the window system's, as surfaces and configs bear its
+# handles.
 t.add(
     "creation",
     """

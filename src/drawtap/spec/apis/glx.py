@@ -87,7 +87,7 @@ o.data("glXChooseVisual glXGetVisualFromFBConfig*", returns=Struct("64", out=Tru
 _NONE = "0"
 # GLX 1.2, table 3.3: booleans that stand alone.
 _ALONE = ("GLX_USE_GL", "GLX_RGBA", "GLX_DOUBLEBUFFER", "GLX_STEREO")
-# What values of attributes are called, where they are no numbers.
+# The names of values of attributes, where they are no numbers.
 o.group("GLXVisualType", "GLX_DONT_CARE GLX_NONE GLX_*_COLOR GLX_*_SCALE GLX_STATIC_GRAY")
 o.group("GLXConfigCaveat", "GLX_DONT_CARE GLX_NONE GLX_SLOW_CONFIG GLX_NON_CONFORMANT_CONFIG")
 o.group("GLXTransparentType", "GLX_DONT_CARE GLX_NONE GLX_TRANSPARENT_RGB GLX_TRANSPARENT_INDEX")
@@ -238,7 +238,7 @@ o.effects("glXMakeContextCurrent glXMakeCurrentReadSGI", set_("context.draw", "d
 o.effects("glXSwapIntervalEXT", set_("display.drawable[drawable].swap_interval", "interval"))
 o.effects("glXSwapInterval{SGI,MESA}", set_("context.swap_interval", "interval"))
 
-# What `native/state/natives.cc` does.
+# The effects that `native/state/natives.cc` has.
 o.effects("glXCreateWindow", run("window_surface"))
 o.effects("glXCreatePixmap glXCreateGLXPixmap*", run("pixmap_surface"))
 o.effects("glXCreatePbuffer glXCreateGLXPbufferSGIX", run("pbuffer_surface"))

@@ -45,7 +45,7 @@ def amdgpu(draft: Draft) -> None:
             "ON e.context = (a.context & 4294967295) AND e.seqno = (a.seqno & 4294967295) "
             "WHERE a.timeline IS NULL OR e.timeline = a.timeline GROUP BY a.context, a.seqno"
         )
-        # What was asked for before the trace: earlier fences of contexts that submitted later on.
+        # Requests from before the trace: earlier fences of contexts that submitted later on.
         draft.steps(
             "SELECT a.context AS k1, e.seqno AS k2, min(e.t) AS t, 'end' AS phase, any_value(a.timeline) AS engine, "
             "a.context, e.seqno FROM (SELECT context, timeline, min(seqno) AS seqno, min(t) AS t FROM ev_amd "

@@ -98,8 +98,8 @@ def _old_contexts(draft: Draft) -> None:
 
 
 def _old_ends(draft: Draft) -> None:
-    # drm_sched_process_job does not name the ring. Of a job from before the trace its fence tells, which is the next to
-    # be signaled on that CPU; else the ring is known where there is only one.
+    # drm_sched_process_job does not name the ring. The fence of a job from before the trace names the ring: the fence
+    # is the next to be signaled on that CPU; else the ring is known where there is only one.
     draft.run(
         "CREATE OR REPLACE TABLE ev_ended_on AS SELECT fence, life, 2 AS rank, CASE WHEN rings = 1 THEN ring END AS "
         "ended_on FROM (SELECT fence, life, count(name) OVER (PARTITION BY fence, life) AS named, rank FROM ev_life), "
@@ -164,7 +164,7 @@ def _new(draft: Draft) -> None:
         """
     )
     # A dependency is met when the scheduler says that job is done, or its fence is signaled. The event of the fence has
-    # only 32 bits of its context: it is asked second.
+    # only 32 bits of its context: it comes second.
     draft.run(
         """
         CREATE OR REPLACE TABLE ev_dep2 AS

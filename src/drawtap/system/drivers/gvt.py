@@ -67,7 +67,7 @@ def _probes(draft: Draft) -> bool:
         "CASE w.event WHEN 'gvt_workload_queue' THEN 'created' WHEN 'gvt_workload_submit' "
         f"THEN {quote_text('submitted' if end == 'end' else None)} ELSE '{end}' END"
     )
-    # What never reached the host's driver waits for the same card, where there is only one.
+    # Requests that never reached the host's driver wait for the same card, where there is only one.
     device = "(SELECT CASE WHEN count(DISTINCT device) = 1 THEN any_value(device) END FROM steps WHERE driver = 'i915')"
     steps = f"""
         SELECT {{keys}}, w.t, {phase} AS phase, {device} AS device, w.engine, w.vgpu::INTEGER AS vgpu,

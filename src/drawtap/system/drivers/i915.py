@@ -114,7 +114,7 @@ def _old_ends(draft: Draft) -> None:
 
 
 def _fences(draft: Draft) -> None:
-    # Requests are fences: their owner is told with dma_fence_signaled.
+    # Requests are fences: dma_fence_signaled brings their owner the news.
     if draft.load("i915end", ("dma_fence_signaled",), keys=("context", "seqno"), texts=("driver",)):
         draft.steps(
             f"""
@@ -129,7 +129,7 @@ def _fences(draft: Draft) -> None:
 def _memory(draft: Draft) -> None:
     if not draft.load("gem", ("i915_gem_object_create", "i915_gem_object_destroy"), keys=("obj",), ints=("size",)):
         return
-    # What was there before the trace is not known: a destroyed object that was not seen made does not count. An object
+    # Objects from before the trace are not known: a destroyed object that was not seen made does not count. An object
     # is of the process that made it, whoever destroys it.
     draft.run(
         """

@@ -140,7 +140,7 @@ def _memory(draft: Draft) -> None:
     ):
         return
     _name_processes(draft, "vulkan")
-    # What is freed may be told without its size: then it is that of what was allocated before under the same handle.
+    # A free may come without its size: then it has the size of the earlier allocation under the same handle.
     draft.run(
         """
         CREATE TABLE ev_vulkan_changes AS
@@ -168,7 +168,7 @@ def _memory(draft: Draft) -> None:
         """,
         unit="bytes",
     )
-    # What was there before shows where more is freed than was allocated: it counts from the first event on.
+    # Memory from before shows where frees exceed allocations: it counts from the first event on.
     draft.memory(
         """
         WITH device AS (

@@ -35,7 +35,7 @@ def write_parquet(trace: KernelTrace, model: KernelModel, path: Path, window: Wi
 
 
 _FIRST = "coalesce(created_ns, queued_ns, ready_ns, submitted_ns, begin_ns, end_ns, done_ns, retired_ns)"
-# What is open at the end of the trace lasts until then.
+# Requests that are open at the end of the trace last until then.
 _LAST = "coalesce(greatest(end_ns, done_ns), retired_ns, (SELECT end_ns FROM trace_window))"
 
 

@@ -227,7 +227,7 @@ def _remove(instance: Path) -> None:
 
 
 def _remove_left_over(root: Path) -> None:
-    # Of recorders that were killed: their process is gone.
+    # Leftovers of recorders that were killed: their process is gone.
     with contextlib.suppress(OSError):
         for path in (root / "instances").iterdir():
             pid = path.name.removeprefix(_PREFIX)

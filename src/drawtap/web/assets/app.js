@@ -102,7 +102,7 @@ class Page {
       if (format(this.store.place) !== this.panelOf) void this.panel();
     };
     const later = soon(60, renew);
-    // Whoever steps quickly sees what the page has; what it has to ask for waits until the steps pause.
+    // Quick steps show the page's own data; questions to the server wait until the steps pause.
     this.panelSoon = () => (this.panelHas() ? renew() : later());
     this.furniture();
   }
@@ -211,7 +211,7 @@ class Page {
     return true;
   }
 
-  /** What the list's selection means for the cursors. @param {number} seq @param {any} row */
+  /** Follow the list's selection with the cursors. @param {number} seq @param {any} row */
   selected(seq, row) {
     const {hold} = this.store.place;
     if (!this.pair)
@@ -564,7 +564,7 @@ class Page {
 
   get chosenPanel() { return this.panels.find((one) => one.id === this.store.place.tab) ?? this.panels[0]; }
 
-  /** Whether the panel needs no answer for what it is to show. */
+  /** Tell whether the panel can show its content without an answer. */
   panelHas() {
     const {place} = this.store;
     return place.call !== null && Boolean(this.chosenPanel.has?.(this.recording, place));
@@ -704,7 +704,7 @@ class Page {
     });
   }
 
-  /** What leads to the page that this server begins with. */
+  /** The link to the page that this server begins with. */
   back() {
     const {live, corpus} = this.session;
     return (live || corpus) && button(live ? "← running programs" : "← corpus", () => leave(""));

@@ -1,4 +1,4 @@
-// What one may do on the page, by keys and by name.
+// The commands of the page, by keys and by name.
 import {download, element} from "./dom.js";
 
 const SIDES = /** @type {const} */ (["", "a", "b", "difference", "flicker"]);

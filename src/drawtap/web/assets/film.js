@@ -4,13 +4,13 @@ import {headed} from "./image.js";
 import {getBytes} from "./net.js";
 
 const WIDE = 112;    // pixels: a picture with its words, as in app.css
-const QUIET = 120;   // ms without scrolling before anything is asked
+const QUIET = 120;   // ms without scrolling before any question
 const KEPT = 600;    // pictures
-const AGAIN = 1000;  // ms until a question that was overtaken is asked again
+const AGAIN = 1000;  // ms until an overtaken question is sent again
 
 /** @typedef {{seq: number, title: string, text: string, path: string|null}} Item `path`: where its picture is */
 
-/** What came, by path: an image, or why there is none. @type {Map<string, ImageData|string>} */
+/** The answers, by path: an image, or why there is none. @type {Map<string, ImageData|string>} */
 const known = new Map();
 /** @type {Set<Film>} */
 const films = new Set();

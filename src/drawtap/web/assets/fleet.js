@@ -158,7 +158,7 @@ export class FleetPage {
         ...builds.map((/** @type {any} */ b, /** @type {number} */ i) => this.headOf(b, columns[i])));
   }
 
-  /** What a build made of all recordings. @param {any} build @param {any} column */
+  /** The outcomes of all recordings on a build. @param {any} build @param {any} column */
   headOf(build, column) {
     const {labels} = this.data;
     const twice = this.data.builds.filter((/** @type {any} */ one) => one.name === build.name).length > 1;
@@ -220,7 +220,7 @@ export class FleetPage {
 
   // ---- the matrix --------------------------------------------------------------------------------------------------
 
-  /** Which rows are there, in which order. */
+  /** Choose the rows and their order. */
   arrange() {
     const {rows, columns, labels} = this.data, {find, label, by} = this.place;
     const words = find.toLowerCase().split(" ").filter(Boolean), wanted = labels.indexOf(label);
@@ -558,7 +558,7 @@ export class FleetPage {
 
   /** @param {any} cell @param {AbortSignal} signal */
   pictures(cell, signal) {
-    // What no verdict kept is played only when somebody wants to see it: keys may pass over many cells.
+    // An image that no verdict kept is played only when somebody wants to see it: keys may pass over many cells.
     const lies = (/** @type {string} */ what) => !cell.kept || cell.kept.includes(cell[what]);
     const figure = (/** @type {string} */ what, /** @type {string} */ name) => {
       const box = h("figure", {data: {what}}, h("figcaption", {text: name}));

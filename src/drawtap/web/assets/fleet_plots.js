@@ -1,4 +1,4 @@
-// Plots of a recording on a build: its pairs, and the builds that played it. Colours are those of the page.
+// Plots of a recording on a build: its pairs, and the builds that played it. The page gives the colours.
 import {svg} from "./dom.js";
 import {percent, ticks} from "./units.js";
 

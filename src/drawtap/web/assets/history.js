@@ -90,7 +90,7 @@ function row(ctx, event, format) {
       h("td", {class: "mono"}, ...values(event, format)));
 }
 
-/** What changed, as before → after; else what is there. @param {any} event @param {string} format */
+/** The changes, as before → after; else what is there. @param {any} event @param {string} format */
 function values(event, format) {
   const {changed, before, after} = event;
   const lines = ["color", "depth", "stencil"].filter(
@@ -117,7 +117,7 @@ function one(part, v, format) {
 const short = (/** @type {any} */ v) =>
     (typeof v === "number" && !Number.isInteger(v) ? String(Number(v.toPrecision(6))) : String(v));
 
-/** How many fragments each test lets through, where the driver counts them. @param {any} event */
+/** The number of fragments that each test lets through, where the driver counts them. @param {any} event */
 function steps(event) {
   if (!event.tests || event.kind !== "draw" || event.any) return "";
   const all = Object.entries(event.tests);

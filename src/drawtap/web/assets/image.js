@@ -3,7 +3,7 @@ import {button, element, h, number} from "./dom.js";
 
 let zoom = 0;  // 0: the whole image, at most as large as it is
 
-/** How much smaller an image is shown, so that all of it is in view. @param {number} width @param {number} height */
+/** The scale at which all of an image is in view. @param {number} width @param {number} height */
 function whole(width, height) {
   const {clientWidth, clientHeight} = element("panel");
   return Math.min(
@@ -56,7 +56,7 @@ function halves(bits) {
  * @property {boolean} [bottomFirst] whether the first row is the lowest
  */
 
-/** How often each byte stands in each channel; pictures of bytes are the many. @param {Image} image */
+/** The number of times that each byte stands in each channel; pictures of bytes are the many. @param {Image} image */
 function bytesOf(image) {
   const {channels: {length}, data} = image, counts = new Uint32Array(256 * length);
   if (length === 4)
@@ -78,7 +78,8 @@ function bytesOf(image) {
 const spans = new WeakMap();  // of values that were looked at: a step back shows them again
 
 /**
- * What a channel's values span, and how many are no numbers; values do not change. @param {Image} image @returns {Span}
+ * The span of a channel's values, and the number of its values that are no numbers; values do not
+ * change. @param {Image} image @returns {Span}
  */
 export function span(image) {
   const known = spans.get(image.data), found = known ?? spanOf(image);

@@ -1,5 +1,4 @@
-// What runs, as the manager sees it: programs with their frame times as they come, why they are held, limits,
-// recordings.
+// Running programs, as the manager sees them: their frame times as they come, why they are held, limits, recordings.
 import {button, element, fill, h, number} from "./dom.js";
 import {Keys} from "./keys.js";
 import {get, post} from "./net.js";
@@ -45,7 +44,7 @@ export class FrameTimes {
       added.push({ms: recent[i], end});
       end -= recent[i];
     }
-    // What the manager saw a moment ago is placed by its last frame: times of frames overlap nowhere.
+    // The last frame that the page has decides which frames of the manager are new: times of frames overlap nowhere.
     const last = this.frames.at(-1)?.end ?? -Infinity;
     this.frames.push(...added.reverse().filter((frame) => frame.end > last));
     while (this.frames.length && this.frames[0].end < now - KEPT_MS) this.frames.shift();
@@ -292,7 +291,9 @@ export class LivePage {
     return {box, fps, surface, importance, frames, acts, record, why, facts, now, surfaces, values, done, title};
   }
 
-  /** What stays while frames come: what is being typed must not go away. @param {any} program */
+  /**
+   * The part of the page that stays while frames come: text that somebody types must not go away. @param {any} program
+   */
   frame(program) {
     this.shown = `${program.id}`;
     fill(element("panel"), this.form.box);
@@ -381,7 +382,7 @@ export class LivePage {
     this.draw();
   }
 
-  /** Who is below what it wants, and who is held for whose sake: the manager's own words. */
+  /** The programs below their wish, and the programs that are held for others: the manager's own words. */
   showContention() {
     const all = this.programs.filter((one) => one.surfaces.length);
     const below = all.filter((one) => one.goal_fps && one.fps < 0.95 * one.goal_fps);
@@ -605,7 +606,7 @@ function timesChart(canvas, frames, now, lines) {
           sorted.length ? `from ${ms(sorted[0])} to ${ms(sorted.at(-1))} ms` : "none"}`);
 }
 
-/** How many frames took how long. @param {HTMLCanvasElement} canvas @param {number[]} times */
+/** The number of frames by their time. @param {HTMLCanvasElement} canvas @param {number[]} times */
 function spreadChart(canvas, times) {
   const {context, width, height, colour} = sized(canvas);
   if (!context || !times.length) return;

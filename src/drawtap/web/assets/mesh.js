@@ -41,7 +41,7 @@ export async function fetchMesh(ctx, seq) {
   };
 }
 
-/** What comes out of all draws of a call's pass. @param {any} ctx @param {number} seq */
+/** Fetch the output of all draws of a call's pass. @param {any} ctx @param {number} seq */
 async function fetchPass(ctx, seq) {
   const answer = await getBytes(`${ctx.recording.number}/pass/${seq}/mesh`, ctx.signal);
   const {head, at} = headed(answer);
@@ -53,8 +53,8 @@ async function fetchPass(ctx, seq) {
 }
 
 /**
- * One instance of a draw: its primitives, and what it has of attributes with a divisor. Of all instances (null)
- * attributes are those of the first. @param {any} mesh @param {number|null} instance
+ * One instance of a draw: its primitives, and what it has of attributes with a divisor. For all instances (null),
+ * attributes come from the first. @param {any} mesh @param {number|null} instance
  */
 export function ofInstance(mesh, instance) {
   const {head} = mesh, {corners} = head;
@@ -78,7 +78,7 @@ export function ofInstance(mesh, instance) {
   };
 }
 
-/** A choice of an instance, and what is said of it. @param {any} ctx @param {any} mesh @param {number|null} instance */
+/** A choice of an instance, and the note beside it. @param {any} ctx @param {any} mesh @param {number|null} instance */
 function instances(ctx, mesh, instance) {
   const {instances: count, base_instance: base} = mesh.head;
   if (count <= 1) return null;
@@ -129,8 +129,8 @@ const determinant = (a, b, c) =>
     a[0] * (b[1] * c[2] - b[2] * c[1]) - b[0] * (a[1] * c[2] - a[2] * c[1]) + c[0] * (a[1] * b[2] - a[2] * b[1]);
 
 /**
- * Whether a triangle has a point at a place of the view, before the volume cuts it. @param {number[][]} c of x, y, z,
- * w @param {number} x @param {number} y in normalised device coordinates
+ * Tell whether a triangle has a point at a place of the view, before the volume cuts it. @param {number[][]} c of x, y,
+ * z, w @param {number} x @param {number} y in normalised device coordinates
  */
 function triangleCovers(c, x, y) {
   const [p, q, r] = c.map((v) => [v[0], v[1], v[3]]), eye = [x, y, 1], whole = determinant(p, q, r);
@@ -140,7 +140,9 @@ function triangleCovers(c, x, y) {
   return parts.every((part) => part >= 0) && Math.abs(z) <= 1;
 }
 
-/** Whether a line or a point touches a pixel. @param {number[][]} c in pixels @param {number} x @param {number} y */
+/**
+ * Tell whether a line or a point touches a pixel. @param {number[][]} c in pixels @param {number} x @param {number} y
+ */
 function lineTouches(c, x, y) {
   const [ax, ay] = c[0], [bx, by] = c.at(-1) ?? c[0], long = (bx - ax) ** 2 + (by - ay) ** 2;
   const t = long ? Math.max(0, Math.min(1, ((x - ax) * (bx - ax) + (y - ay) * (by - ay)) / long)) : 0;
@@ -354,7 +356,7 @@ function verticesOf(mesh, i) {
 }
 
 /**
- * Which primitives cover the chosen pixel: each is chosen by a link. @param {any} ctx @param {any} mesh @param
+ * List the primitives that cover the chosen pixel: a link chooses each. @param {any} ctx @param {any} mesh @param
  * {"in"|"out"} side @param {number[]} pixel @param {number[]} marked @param {(one: number) => void} choose
  */
 function covers(ctx, mesh, side, pixel, marked, choose) {
@@ -624,7 +626,7 @@ function normalised(positions) {
 }
 
 /**
- * What comes out, in normalised device coordinates. @param {any} mesh @param {(i: number) => [number, number]} [at] the
+ * The output, in normalised device coordinates. @param {any} mesh @param {(i: number) => [number, number]} [at] the
  * first corner of a primitive, and how many it has
  */
 function shown(mesh, at = (i) => [i * mesh.head.corners, mesh.head.corners]) {
@@ -642,7 +644,7 @@ function shown(mesh, at = (i) => [i * mesh.head.corners, mesh.head.corners]) {
   };
 }
 
-/** What comes out of all draws of a pass, and which draw has a primitive. @param {any} pass */
+/** The output of all draws of a pass, and the draw that each primitive belongs to. @param {any} pass */
 function shownOfPass(pass) {
   const {draws} = pass.head, drawOf = new Uint32Array(pass.fates.length);
   draws.forEach((/** @type {any} */ one, /** @type {number} */ n) => {
@@ -655,7 +657,7 @@ function shownOfPass(pass) {
   return {...found, drawOf: (/** @type {number} */ i) => drawOf[i]};
 }
 
-/** What goes in: the input that is a place most likely. @param {any} mesh */
+/** The input: the attribute that is most likely a place. @param {any} mesh */
 function given(mesh) {
   const {corners} = mesh.head;
   const able = mesh.inputs.filter((/** @type {any} */ one) => one.size >= 2 && one.values.length > one.size);

@@ -1,5 +1,4 @@
-// Which row stands at which place of the list, without holding the rows: frames that unfold, all calls, a filter's
-// calls.
+// The row at each place of the list, without holding the rows: frames that unfold, all calls, a filter's calls.
 import {get} from "./net.js";
 
 /**

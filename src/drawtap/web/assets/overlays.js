@@ -1,4 +1,4 @@
-// What lies upon a picture: which fragments of the draw reached it, which test kept others away, wires, overdraw.
+// Layers upon a picture: fragments of the draw that reached it, tests that kept others away, wires, overdraw.
 import {button, h, number} from "./dom.js";
 import {headed, values} from "./image.js";
 import {getBytes, insist} from "./net.js";

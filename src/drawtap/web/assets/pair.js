@@ -229,7 +229,7 @@ export class PairModel extends TreeModel {
     return [cell("a", row.hasA ? row.a : ""), cell("b", row.hasB ? row.b : "")];
   }
 
-  /** How many differences lie in each of equal parts of A, for the strip. @param {number} buckets */
+  /** The number of differences in each of equal parts of A, for the strip. @param {number} buckets */
   density(buckets) {
     const found = new Array(buckets).fill(0), {first, end} = this.recording.frames;
     for (const pair of this.differing) {
@@ -247,7 +247,7 @@ export class PairModel extends TreeModel {
   /** The sides that follow the list. */
   get moving() { return /** @type {("a"|"b")[]} */ (["a", "b"].filter((side) => side !== this.hold)); }
 
-  /** Whether a row is where the cursors are. @param {number} index */
+  /** Tell whether a row is where the cursors are. @param {number} index */
   isAt(index) {
     const row = /** @type {any} */ (this.length ? this.at(index) : null);
     return row !== null && this.moving.every((side) => row[side] === this.cursors[side]);

@@ -1,5 +1,5 @@
-// What two recordings have at both cursors: calls, state, pictures, objects; and what drawtap compare finds when both
-// are played.
+// Panels of two recordings at both cursors: calls, state, pictures, objects; and the findings of drawtap compare when
+// both are played.
 import {button, fill, h, number} from "./dom.js";
 import {headed, imageView, values} from "./image.js";
 import {get, getBytes} from "./net.js";

@@ -1,4 +1,4 @@
-// What a buffer holds after the call: fields as the program declares them or as a format says, bytes, and what changed.
+// The content of a buffer after the call: fields as the program declares them or as a format says, bytes, and changes.
 import {button, bytes, download, fill, h, number} from "./dom.js";
 import {headed} from "./image.js";
 import {getBytes} from "./net.js";
@@ -31,7 +31,7 @@ export const bufferPanel = {
           ctx.signal);
     };
     let answer = await ask(place.fields), {head, at} = headed(answer);
-    // Of what the program declares, the first is shown unless somebody chose.
+    // The first declaration of the program is shown unless somebody chose another.
     const fields = place.fields || head.uses[0]?.[1] || "bytes";
     if (fields !== place.fields && fields !== "bytes") ({head, at} = headed((answer = await ask(fields))));
     const shows = fields !== "bytes";

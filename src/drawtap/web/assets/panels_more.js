@@ -26,7 +26,7 @@ async function once(ctx, key, query) {
   return kept.get(name);
 }
 
-/** What a click on an object of Vulkan shows. @param {any} ctx @param {any[]} row */
+/** Show an object of Vulkan after a click. @param {any} ctx @param {any[]} row */
 function vulkanObject(ctx, row) {
   const [kind, name] = row;
   const [created, deleted] = row.slice(-3);

@@ -1,4 +1,4 @@
-// What the framebuffer holds after the call, attachment by attachment; and what a texture holds then.
+// The framebuffer after the call, attachment by attachment; and the content of a texture then.
 import {button, download, fill, h, number} from "./dom.js";
 import {cameFrom, Film} from "./film.js";
 import {pixelHistory} from "./history.js";
@@ -32,7 +32,7 @@ function had(recording, seq, of) {
   return exact ?? (colour?.head.names.includes(of) ? undefined : colour);
 }
 
-/** Whether nothing can become known about a picture any more. @param {any} head */
+/** Tell whether nothing more can become known about a picture. @param {any} head */
 const proven = ({cut, proof}) => !cut || proof === "equal";
 
 /** @param {any} recording @param {number} seq @param {string} of @param {AbortSignal} signal */
@@ -97,7 +97,7 @@ export const picturePanel = {
   id: "picture",
   name: "Picture",
   needsCall: true,
-  /** Whether the page has what is to be shown. @param {any} recording @param {any} place */
+  /** Tell whether the page has the picture to show. @param {any} recording @param {any} place */
   has: (recording, place) => had(recording, beforeSwap(recording, place.call), place.of) !== undefined,
   /** @param {any} ctx */
   async show(ctx) {

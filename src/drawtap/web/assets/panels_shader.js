@@ -1,5 +1,5 @@
-// The program in use: sources as they were linked, and what its uniforms are at the call. Of Vulkan the pipeline: the
-// text of its SPIR-V, and what its descriptor sets bind.
+// The program in use: its sources at linking, and the values of its uniforms at the call. For Vulkan the pipeline: the
+// text of its SPIR-V, and the bindings of its descriptor sets.
 import {button, download, fill, h, number, numbered} from "./dom.js";
 import {get} from "./net.js";
 import {link, saving} from "./table.js";
@@ -80,7 +80,7 @@ export const shaderPanel = {
   },
 };
 
-/** What a program's draws cost, and how more is measured. @param {any} cost */
+/** The cost of a program's draws, and how to measure more. @param {any} cost */
 function costs({draws, sums, measured, command}) {
   return [
     h("table", {},

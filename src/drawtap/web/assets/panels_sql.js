@@ -32,7 +32,7 @@ function remember(recording, question) {
   try {
     sessionStorage.setItem(`drawtap-asked-${recording.overview.uuid}`, JSON.stringify(all));
   } catch {
-    // no storage, or it is full: the question itself is asked all the same
+    // no storage, or it is full: the question itself goes out all the same
   }
 }
 

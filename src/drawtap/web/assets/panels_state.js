@@ -92,8 +92,8 @@ export const statePanel = {
 };
 
 /**
- * Whether a variable is of the context, or of an object that the draw uses. Of calls that draw nothing all are. @param
- * {any} ctx @param {any[][]} rows
+ * Tell whether a variable is of the context, or of an object that the draw uses. Calls that draw nothing have all
+ * variables. @param {any} ctx @param {any[][]} rows
  * @returns {Promise<((path: string) => boolean)|null>}
  */
 async function usesOf(ctx, rows) {

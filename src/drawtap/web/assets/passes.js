@@ -112,7 +112,7 @@ function aboutOf(pass) {
       .join(", ");
 }
 
-/** What a link is of, in few words. @param {string} cls @param {number} name @param {string} path */
+/** The object of a link, in few words. @param {string} cls @param {number} name @param {string} path */
 const objectOf = (cls, name, path) => cls === "surface" ? `window ${path.split(".").at(-1)}` : `${cls} ${name}`;
 
 /**

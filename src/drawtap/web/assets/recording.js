@@ -1,4 +1,4 @@
-// What the page keeps of a recording: frames as arrays, calls as they were seen.
+// The page's own copy of a recording: frames as arrays, and the calls that it has shown.
 import {get, getBytes} from "./net.js";
 
 /** @typedef {[number, number, number, number, string, number|null, number|null, string, boolean]} CallRow */

@@ -71,7 +71,7 @@ export class CallList {
   /** The largest value of `top`. */
   get last() { return Math.max((this.model?.length ?? 0) - this.scroller.clientHeight / ROW, 0); }
 
-  /** How many rows a pixel of the scroll bar is. */
+  /** The number of rows to a pixel of the scroll bar. */
   get scale() {
     const range = this.spacer.offsetHeight - this.scroller.clientHeight;
     return range > 0 ? this.last / range : 1;
@@ -250,7 +250,7 @@ export class CallList {
     return value === null ? "" : shown(value, series.unit);
   }
 
-  /** What was found about a row. @param {import("./models.js").ListRow} row */
+  /** The findings about a row. @param {import("./models.js").ListRow} row */
   mark(row) {
     if (!this.marks?.seqs.length || row.seq < 0 || !this.recording) return [];
     const frame = row.type === "frame" ? /** @type {number} */ (row.frame) : -1;

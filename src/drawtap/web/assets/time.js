@@ -1,4 +1,4 @@
-// The timeline between the bars and the list: its rows come from the server, its selection is that of the page.
+// The timeline between the bars and the list: its rows come from the server, its selection is the page's.
 import {button, duration, fill, h, number} from "./dom.js";
 import {get, getBytes, post, stoppable} from "./net.js";
 import {DURATION, START} from "./recording.js";
@@ -323,7 +323,7 @@ export class Timeline {
   }
 }
 
-/** What the timeline shows, as tables: for those who do not see it, and for exact numbers. */
+/** The timeline as tables: for people who do not see it, and for exact numbers. */
 export const timePanel = {
   id: "time",
   name: "Time",

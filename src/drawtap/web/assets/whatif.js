@@ -113,7 +113,7 @@ function compared(found) {
   ];
 }
 
-/** What a compiler or a linker said. @param {any} log */
+/** The message of a compiler or a linker. @param {any} log */
 function said(log) {
   return h(
       "div", {class: "log"}, h("p", {
