@@ -7,6 +7,7 @@
 #include "../core/arrow.h"
 #include "../core/calls.h"
 #include "../core/text.h"
+#include "vulkan_check.h"
 
 namespace dt::edit {
 namespace {
@@ -62,7 +63,10 @@ struct Missing {
 // Goes through the calls and notes what those that stay lack by those that go.
 class Checker {
  public:
-  Checker(const Trace& trace, const uint8_t* keep) : trace_(trace), keep_(keep) {
+  Checker(const Trace& trace, const uint8_t* keep)
+      : trace_(trace), keep_(keep), vulkan_(trace, false, [this](VulkanChecker::Lack lack) {
+          say(lack.seq, lack.function, {lack.cause, &lack.cause_function}, std::move(lack.text));
+        }) {
     for (auto& f : trace.signatures.functions) uses_.push_back(f.id < DT_FN_FIRST_TAP ? uses_of(f) : Uses{});
   }
   void call(OpenChunk& chunk, uint32_t number, uint64_t seq) {
@@ -73,6 +77,10 @@ class Checker {
     const Uses& u = uses_[static_cast<size_t>(function->index)];
     bool kept = is_set(keep_, seq);
     uint32_t thread = chunk.info.thread;
+    if (function->api == "vk") {
+      vulkan::VulkanCall call(trace_, chunk.columns(f), chunk.ordinals()[r], seq, thread);
+      return vulkan_.call(call, kept);
+    }
     if (kept && u.gl && !current_.empty()) {
       if (auto it = current_.find(thread); it != current_.end()) {
         say(seq, *function, it->second, "the context it was made in is not made current");
@@ -128,6 +136,7 @@ class Checker {
   std::map<std::pair<uint32_t, uint64_t>, Missing> maps_;
   std::vector<Broken> broken_;
   uint64_t more_ = 0;
+  VulkanChecker vulkan_;
 };
 
 // The names of objects that a parameter holds.

@@ -5,6 +5,32 @@
 #include "vulkan_state.h"
 
 namespace dt::extract {
+
+const char* const VULKAN_KINDS[KNOWN_KINDS] = {
+    "VkInstance",
+    "VkPhysicalDevice",
+    "VkDevice",
+    "VkQueue",
+    "VkCommandBuffer",
+    "VkDeviceMemory",
+    "VkBuffer",
+    "VkImage",
+    "VkImageView",
+    "VkBufferView",
+    "VkFramebuffer",
+    "VkRenderPass",
+    "VkDescriptorSet",
+    "VkDescriptorPool",
+    "VkDescriptorSetLayout",
+    "VkDescriptorUpdateTemplate",
+    "VkFence",
+    "VkSemaphore",
+    "VkEvent",
+    "VkQueryPool",
+    "VkSwapchainKHR",
+    "VkCommandPool",
+};
+
 namespace {
 
 using vulkan::Node;

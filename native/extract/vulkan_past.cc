@@ -11,13 +11,6 @@ namespace {
 bool starts(std::string_view text, std::string_view with) { return text.starts_with(with); }
 bool has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
-// Without the author of its extension.
-std::string_view plain_name(std::string_view name) {
-  for (std::string_view author : {"KHR", "EXT"})
-    if (name.ends_with(author)) name.remove_suffix(author.size());
-  return name;
-}
-
 // Work that this file does not follow: memory that is bound piece by piece, images that the host writes, images that
 // are given back, structures for rays, commands that the device makes.
 constexpr std::string_view NOT_FOLLOWED[] = {
@@ -125,7 +118,7 @@ void VulkanPast::take(VulkanCall& call) {
 }
 
 VulkanPast::Does VulkanPast::choose(const Function& f) const {
-  const std::string_view name = plain_name(f.name);
+  const std::string_view name = vulkan::plain_name(f.name);
   if (f.flags & FLAG_LOOKUP) return &VulkanPast::asks;
   for (std::string_view part : NOT_FOLLOWED)
     if (has(name, part) && !starts(name, "vkGet")) return &VulkanPast::keeps_all;

@@ -14,7 +14,7 @@
 
 #include "../core/chunk.h"
 #include "../core/vulkan.h"
-#include "vulkan_call.h"
+#include "vulkan_kinds.h"
 
 namespace dt::extract {
 

@@ -79,7 +79,8 @@ def edit(
     is the content of a file. A script has the recording as `trace`: its events, find, set, drop, replace and insert
     (drawtap.trace.edit.Editor). Numbers are those in the old recording. The exit code is 1
     where a call no longer has what it needs: an object, a context or a mapping that a dropped call made. Calls from the
-    beginning on need nothing; drawtap extract adds the earlier calls that a frame needs.
+    beginning on need nothing; drawtap extract adds the earlier calls that a frame needs. Calls of Vulkan also need what
+    a dropped call began, ended, bound, set, signalled or reset; layouts of images are not looked at.
 
     With --config the calls stay as they are. Verbs that play the new file (replay, compare, image, extract, state
     --from-driver) ask the driver for the nearest configuration; recorded takes an earlier --config back. With

@@ -254,7 +254,9 @@ class Editor:
     def problems(self) -> list[Broken]:
         """Return the calls that need an object, a context, a mapping or a beginning that only a dropped call made.
 
-        That the values are right is not looked at: playing the result is the proof (drawtap replay).
+        Calls of Vulkan also need what a dropped command bound or set, and what a dropped call signalled, ended or
+        reset. Values, layouts of images and the reads of shaders are not looked at: playing the result is the proof
+        (drawtap replay).
         """
         keep = bytearray(self._keep)
         for seq in self._replaced:

@@ -5,41 +5,17 @@
 #include <string>
 #include <vector>
 
-#include "../core/chunk.h"
-#include "../core/vulkan.h"
+#include "chunk.h"
+#include "vulkan.h"
 
-namespace dt::extract {
+namespace dt::vulkan {
 
-constexpr uint32_t NOBODY = UINT32_MAX;
-
-// Objects that have rules of their own; other kinds get numbers behind these.
-enum VulkanKind : uint32_t {
-  OF_INSTANCE,
-  OF_PHYSICAL_DEVICE,
-  OF_DEVICE,
-  OF_QUEUE,
-  OF_COMMAND_BUFFER,
-  OF_MEMORY,
-  OF_BUFFER,
-  OF_IMAGE,
-  OF_IMAGE_VIEW,
-  OF_BUFFER_VIEW,
-  OF_FRAMEBUFFER,
-  OF_RENDER_PASS,
-  OF_SET,
-  OF_SET_POOL,
-  OF_SET_LAYOUT,
-  OF_TEMPLATE,
-  OF_FENCE,
-  OF_SEMAPHORE,
-  OF_EVENT,
-  OF_QUERY_POOL,
-  OF_SWAPCHAIN,
-  OF_COMMAND_POOL,
-  KNOWN_KINDS,
-  MOST_KINDS = 64
-};
-extern const char* const VULKAN_KINDS[KNOWN_KINDS];
+// A function's name without the author of its extension.
+inline std::string_view plain_name(std::string_view name) {
+  for (std::string_view author : {"KHR", "EXT"})
+    if (name.ends_with(author)) name.remove_suffix(author.size());
+  return name;
+}
 
 class VulkanCall {
  public:
@@ -65,10 +41,10 @@ class VulkanCall {
   uint64_t value(const Field& field) const { return columns_.raw(field, row_); }
   std::string_view content(const Field& field);
   std::vector<uint64_t> words(std::string_view param);  // an array of 64-bit values
-  std::vector<vulkan::Node> trees(std::string_view param);
-  vulkan::Node tree(std::string_view param);  // the first one
-  vulkan::Node info();                        // the first structure that the call is given
-  std::vector<vulkan::Node> infos();
+  std::vector<Node> trees(std::string_view param);
+  Node tree(std::string_view param);  // the first one
+  Node info();                        // the first structure that the call is given
+  std::vector<Node> infos();
 
   // A handle that the call is given, with the kind's name and the name of the parameter or member that has it.
   using Visit = std::function<void(std::string_view kind, uint64_t handle, std::string_view name)>;
@@ -86,4 +62,4 @@ class VulkanCall {
   std::vector<std::optional<std::string>> contents_;
 };
 
-}  // namespace dt::extract
+}  // namespace dt::vulkan

@@ -1,33 +1,8 @@
 #include "vulkan_call.h"
 
-#include "../core/structures.h"
+#include "structures.h"
 
-namespace dt::extract {
-
-const char* const VULKAN_KINDS[KNOWN_KINDS] = {
-    "VkInstance",
-    "VkPhysicalDevice",
-    "VkDevice",
-    "VkQueue",
-    "VkCommandBuffer",
-    "VkDeviceMemory",
-    "VkBuffer",
-    "VkImage",
-    "VkImageView",
-    "VkBufferView",
-    "VkFramebuffer",
-    "VkRenderPass",
-    "VkDescriptorSet",
-    "VkDescriptorPool",
-    "VkDescriptorSetLayout",
-    "VkDescriptorUpdateTemplate",
-    "VkFence",
-    "VkSemaphore",
-    "VkEvent",
-    "VkQueryPool",
-    "VkSwapchainKHR",
-    "VkCommandPool",
-};
+namespace dt::vulkan {
 
 const Field* VulkanCall::param(std::string_view name) const {
   for (auto& p : function().params)
@@ -43,7 +18,7 @@ uint64_t VulkanCall::value(std::string_view name) const {
 std::string_view VulkanCall::content(const Field& field) {
   if (!field.has_data()) return {};
   auto& held = contents_[static_cast<size_t>(&field - function().params.data())];
-  if (!held) held = vulkan::content_of(trace_, columns_, field, row_);
+  if (!held) held = content_of(trace_, columns_, field, row_);
   return *held;
 }
 
@@ -55,25 +30,25 @@ std::vector<uint64_t> VulkanCall::words(std::string_view name) {
   return out;
 }
 
-std::vector<vulkan::Node> VulkanCall::trees(std::string_view name) {
+std::vector<Node> VulkanCall::trees(std::string_view name) {
   const Field* field = param(name);
-  return field ? vulkan::Node::all(trace_.signatures, *field, content(*field)) : std::vector<vulkan::Node>();
+  return field ? Node::all(trace_.signatures, *field, content(*field)) : std::vector<Node>();
 }
 
-vulkan::Node VulkanCall::tree(std::string_view name) {
+Node VulkanCall::tree(std::string_view name) {
   auto nodes = trees(name);
-  return nodes.empty() ? vulkan::Node() : nodes.front();
+  return nodes.empty() ? Node() : nodes.front();
 }
 
-std::vector<vulkan::Node> VulkanCall::infos() {
+std::vector<Node> VulkanCall::infos() {
   for (auto& p : function().params)
     if (is_tree(p) && !p.out) return trees(p.name);
   return {};
 }
 
-vulkan::Node VulkanCall::info() {
+Node VulkanCall::info() {
   auto all = infos();
-  return all.empty() ? vulkan::Node() : all.front();
+  return all.empty() ? Node() : all.front();
 }
 
 void VulkanCall::each_handle(const Visit& visit) {
@@ -145,4 +120,4 @@ void VulkanCall::chain(Tree& tree, size_t slot, const Visit& visit, unsigned dep
   }
 }
 
-}  // namespace dt::extract
+}  // namespace dt::vulkan
