@@ -1,4 +1,4 @@
-// Which types of structures stood in chains of Vulkan's structures: a byte of the pool for each, from 0 to 1. The
+// The types of structures that stood in chains of Vulkan's structures: a byte of the pool for each, from 0 to 1. The
 // drainer describes these types alone to the readers of a trace. Two types may share a byte; then both are described.
 #pragma once
 #include <stdint.h>

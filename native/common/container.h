@@ -83,8 +83,8 @@ class ContainerWriter {
   std::string create_on(std::unique_ptr<ByteSink> sink, const std::string& name);
   // Forget what was written, as it stands: a new file or sink can follow.
   void leave();
-  // Go on with a file that a writer left behind: a torn tail, a bad last chunk and a footer are cut off, then
-  // `visit` gets header and payload of SIGNATURES, and header and meta of the other chunks.
+  // Go on with a file that a writer left behind. A torn tail, a bad last chunk and a footer are cut off. Then `visit`
+  // gets header and payload of SIGNATURES, and header and meta of the other chunks.
   std::string adopt(const std::string& path,
                     const std::function<void(const dt_chunk_header&, std::span<const char>)>& visit);
   int descriptor() const { return fd_; }  // of the file; -1: there is none

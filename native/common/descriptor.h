@@ -6,7 +6,7 @@
 
 namespace dt {
 
-// Whether all of it was taken; `descriptor` below 0: none goes along.
+// Returns whether all of it was taken; `descriptor` below 0: none goes along.
 inline bool send_with_descriptor(int socket, const void* data, size_t bytes, int descriptor, int flags) {
   iovec io = {const_cast<void*>(data), bytes};
   alignas(cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {};

@@ -378,7 +378,7 @@ void Encoder::write_blobs(int level, Encoded* out) {
   out->blobs_meta_bytes = static_cast<uint32_t>(sizeof meta + entries.size() * sizeof(dt_blob_entry));
 }
 
-// What the chunk's header and its records' times say.
+// The facts in the chunk's header and in its records' times.
 void Encoder::describe(const TakenChunk& chunk, uint32_t pid, uint32_t clock, uint32_t timing, const Encoded& out) {
   const uint32_t n = count_;
   meta_.pid = pid;
@@ -416,7 +416,7 @@ std::vector<dt_calls_function> Encoder::sort_by_function(std::vector<uint32_t>* 
   return functions;
 }
 
-// Which functions share an ARGS block is decided before anything is compressed: the tables stand first.
+// Functions are assigned to ARGS blocks before anything is compressed: the tables stand first.
 std::vector<Encoder::Args> Encoder::lay_out_args(const TakenChunk& chunk, const std::vector<uint32_t>& starts,
                                                  std::vector<dt_calls_function>* functions) {
   size_t used = 0;

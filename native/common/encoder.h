@@ -15,7 +15,7 @@
 
 namespace dt {
 
-// What the encoder must know of every function, by id. It refers to the set, which must live as long.
+// The encoder's knowledge of every function, by id. It refers to the set, which must live as long.
 class Layouts {
  public:
   explicit Layouts(const SignatureSet& signatures);
@@ -37,7 +37,7 @@ class Layouts {
   std::vector<Shape> shapes_;
 };
 
-// Which content the trace already has, so that each byte of it is written once. Shared by the workers.
+// The content that the trace already has, so that each byte of it is written once. Shared by the workers.
 class KnownBlobs {
  public:
   struct Hash {
@@ -52,9 +52,9 @@ class KnownBlobs {
   };
   // The sub-ranges of [begin, end) that nobody claimed yet; they count as claimed from now on.
   std::vector<Range> claim(Hash hash, uint64_t total, uint64_t begin, uint64_t end);
-  // Whether every byte of it was claimed.
+  // Returns whether every byte of it was claimed.
   bool has(Hash hash);
-  // What is claimed from here on is of the next epoch.
+  // Claims from here on are of the next epoch.
   void next_epoch();
   // Content that was last claimed two epochs ago or longer is forgotten: it can be claimed again. False: it is younger.
   bool forget(Hash hash);
@@ -89,7 +89,7 @@ struct Encoded {
   ChunkBuffer blobs;
   uint32_t blobs_meta_bytes = 0;           // 0: no blobs
   std::vector<uint16_t> functions;         // ids used (without DT_RECORD_TAP), each once or twice
-  std::vector<KnownBlobs::Hash> contents;  // that the records refer to; filled where it is asked for
+  std::vector<KnownBlobs::Hash> contents;  // that the records refer to; filled where the caller wants it
   uint32_t records = 0, calls_count = 0, in_flight = 0;
   uint64_t raw_bytes = 0;
   uint64_t invalid_records = 0;  // dropped: unknown function or sizes that cannot be

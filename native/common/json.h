@@ -1,5 +1,5 @@
-// JSON: the one writer of it, and its reader. What Python says to native parts, and they to it, are these texts or C
-// structs.
+// JSON: the one writer of it, and its reader. Python and native parts exchange such texts, or C structs whose layouts
+// both sides check.
 #pragma once
 #include <array>
 #include <charconv>
@@ -40,7 +40,7 @@ inline unsigned acted_on(std::string_view sequence) {
   return turns ? code : 0;
 }
 
-// Escapes of JSON and C alike; `json` decides how control characters look. What is no UTF-8 becomes U+FFFD.
+// Escapes of JSON and C alike; `json` decides how control characters look. Bytes that are no UTF-8 become U+FFFD.
 template <class Out> void put_escaped(Out& out, std::string_view s, bool json = true) {
   auto plain = [](unsigned char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; };
   char code[8];
@@ -102,7 +102,7 @@ template <class Out> class JsonWriter {
     comma_ = false;
     return *this;
   }
-  // What follows stands on a line of its own.
+  // The next element stands on a line of its own.
   JsonWriter& line() {
     append(out_, comma_ ? ",\n" : "\n");
     return comma_ = false, *this;
@@ -280,11 +280,11 @@ class JsonReader {
  public:
   static constexpr int deepest = 64;
 
-  // Whether the text is one object. Returns an empty string, or what is wrong.
+  // Checks that the text is one object. Returns an empty string, or what is wrong.
   static std::string check_object(std::string_view text) { return JsonReader(text).object(nullptr); }
   // The same, with the object itself.
   static std::string read_object(std::string_view text, Json& to) { return JsonReader(text).object(&to); }
-  // The same, with those of its own members that have these names; of lists and objects, only the text. It takes no
+  // The same, with the object's own members that have these names; of lists and objects, only the text. It takes no
   // memory, however long the text is.
   template <size_t N>
   static std::string read_members(std::string_view text, const std::array<std::string_view, N>& names,

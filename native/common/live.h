@@ -1,10 +1,10 @@
-/* What a tapped program and the manager share while the program runs: two pages and the packets that carry them.
+/* Shared data of a tapped program and the manager while the program runs: two pages and the packets that carry them.
  *
  * The program connects to the manager's SOCK_SEQPACKET socket at its first frame and sends dt_live_hello with the memfd
- * of its statistics, which it made and sealed and the manager maps for reading only. The manager answers with
- * dt_live_welcome and the memfd of the control page, which it made and sealed (also against writing by others) and the
- * program maps for reading only. Neither side maps a memfd that can shrink. Both pages are state, not queues: who looks
- * late sees what holds now.
+ * of its statistics. The program made and sealed this memfd; the manager maps it for reading only. The manager answers
+ * with dt_live_welcome and the memfd of the control page, which it made and sealed (also against writing by others) and
+ * the program maps for reading only. Neither side maps a memfd that can shrink. Both pages are state, not queues: a
+ * late look sees the present values.
  *
  * Nothing on the control page holds after its lease: a manager that died has freed its programs by that time.
  * Times are ns of CLOCK_MONOTONIC.
@@ -21,8 +21,8 @@ extern "C" {
 #define DT_LIVE_VERSION 1u
 #define DT_LIVE_CONTROL_MAGIC 0x314c544350415444ull /* "DTAPCTL1" */
 #define DT_LIVE_STATS_MAGIC 0x3154535450415444ull   /* "DTAPSTT1" */
-#define DT_LIVE_SURFACES 16u                        /* surfaces of a program that are told apart at one time */
-#define DT_LIVE_RING 1024u                          /* frames of a surface that are remembered */
+#define DT_LIVE_SURFACES 16u /* surfaces of a program that have entries of their own at one time */
+#define DT_LIVE_RING 1024u   /* frames of a surface that are remembered */
 
 /* dt_live_control.pacing: where a frame that is too early waits. */
 enum {
@@ -52,7 +52,7 @@ typedef struct dt_live_control {
 } dt_live_control;
 
 typedef struct dt_live_frame {
-  uint64_t shown_ns; /* when the driver was asked to show it */
+  uint64_t shown_ns; /* when the program gave it to the driver to show */
   uint32_t wait_ns;  /* time spent in the limiter since the frame before */
   uint32_t swap_ns;  /* time that the driver took to show it */
 } dt_live_frame;
@@ -76,7 +76,7 @@ typedef struct dt_live_surface {
   dt_live_frame ring[DT_LIVE_RING];
 } dt_live_surface;
 
-#define DT_LIVE_VALUES 32u /* numbers of a program's own that are told apart */
+#define DT_LIVE_VALUES 32u /* numbers of a program's own that have entries */
 typedef struct dt_live_value {
   char name[40];              /* ends with 0; stands there before set_ns is not 0, and stays */
   DT_ATOMIC(uint64_t) set_ns; /* when it was set last; 0: unused */
@@ -120,7 +120,7 @@ enum {
   /* to the program: say hello to the drainer at trace-TEXT/socket beside the manager's socket and record */
   DT_LIVE_TRACE = 1,
   DT_LIVE_STOP = 2,    /* to the program: record no more */
-  DT_LIVE_BEGUN = 3,   /* from the program: what was asked by the letter `number` is done */
+  DT_LIVE_BEGUN = 3,   /* from the program: it did the work that the letter `number` ordered */
   DT_LIVE_REFUSED = 4, /* from the program: it was not; `text` says why */
   DT_LIVE_OVER = 5,    /* from the program: what letter `number` began has ended by itself */
   DT_LIVE_MARK = 6     /* to the program: put `text` into its recording, if it is recorded */
@@ -128,7 +128,7 @@ enum {
 typedef struct dt_live_letter {
   uint32_t magic, kind;
   uint32_t number; /* of the letter, from 1; in an answer of that which it answers */
-  uint32_t frames; /* with DT_LIVE_TRACE: stop after so many, 0: when told */
+  uint32_t frames; /* with DT_LIVE_TRACE: stop after this number of frames, 0: at an order */
   char text[112];
 } dt_live_letter;
 

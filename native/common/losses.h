@@ -1,5 +1,5 @@
 /* Content that the tap could not take, counted by reason in the pool: the drainer writes it into the recording's end.
- * What each reason is, and the call where it was met first, says a note of the same code. */
+ * A note of the same code says what each reason is, and in which call it was met first. */
 #ifndef DRAWTAP_COMMON_LOSSES_H
 #define DRAWTAP_COMMON_LOSSES_H
 

@@ -1,4 +1,4 @@
-// What becomes of the vertices of a draw, by its mode (OpenGL 4.6 compatibility profile, 10.1).
+// The primitives that the vertices of a draw become, by its mode (OpenGL 4.6 compatibility profile, 10.1).
 #pragma once
 #include <stdint.h>
 

@@ -8,10 +8,10 @@
  * chunk does.
  *
  * Where things stand: chunk i starts at file offset (i + 1) * chunk_bytes; the first chunk_bytes hold the
- * header (and at DT_POOL_ORIGIN_OFFSET what a new drainer must know to go on). chunk_bytes is a power of two,
- * and the application maps the pool at an address that is a multiple of it: so the low bits of a pointer into
- * a chunk are the offset in that chunk, and `commit` can hold the low 32 bits of the pointer itself.
- * A chunk is never filled to its last 8 bytes.
+ * header (and at DT_POOL_ORIGIN_OFFSET what a new drainer must know to go on). chunk_bytes is a power of two, and the
+ * application maps the pool at an address that is a multiple of it. So the low bits of a pointer into a chunk are the
+ * offset in that chunk. `commit` can hold the low 32 bits of the pointer itself. A chunk is never filled to its last 8
+ * bytes.
  */
 #ifndef DRAWTAP_COMMON_RING_H
 #define DRAWTAP_COMMON_RING_H
@@ -74,20 +74,20 @@ typedef struct dt_pool_header {
   DT_ATOMIC(uint64_t) wait_ns;      /* time that application threads spent waiting for chunks */
   uint64_t inline_limit;            /* arrays up to this many bytes stand in the record, longer ones become blobs */
   DT_ATOMIC(uint64_t) calls_nested; /* calls that a library made inside another call: forwarded, not recorded */
-  /* What the tap finds at the end of a frame. RECORD that was taken away or given again holds from there on. */
+  /* The tap looks at these at the end of a frame. RECORD that was taken away or given again holds from there on. */
   /* recorded so far: those that the program ends by showing them, else by waiting for the GPU */
   DT_ATOMIC(uint64_t) frames;
   DT_ATOMIC(uint64_t) frames_unseen; /* that ended while nothing was recorded */
-  /* 0: no limit; else the tap takes RECORD away when so many more have been recorded */
+  /* 0: no limit; else the tap takes RECORD away when this number of frames more has been recorded */
   DT_ATOMIC(uint32_t) frames_left;
   DT_ATOMIC(uint32_t) recording;      /* 1: the tap records; 0: it forwards only, or has not begun */
   DT_ATOMIC(uint64_t) frames_dropped; /* of which draws were left out, DT_CONTROL_DROP */
   DT_ATOMIC(uint64_t) draws_dropped;
   /* raised by a drainer that lets go of content: what is used from here on is sent again */
   DT_ATOMIC(uint32_t) content_epoch;
-  /* How long a program is held. A thread that needs a chunk waits until none came free, for any thread, for hold_ms; or
-   * for stopped_ms where `beat` stands still as well. From then on calls are counted and not recorded, until chunks are
-   * free. */
+  /* The longest time that a program is held. A thread that needs a chunk waits until none came free, for any thread,
+   * for hold_ms; or for stopped_ms where `beat` stands still as well. From then on calls are counted and not recorded,
+   * until chunks are free. */
   uint32_t hold_ms, stopped_ms;
   DT_ATOMIC(uint32_t) beat;             /* raised by the drainer at least ten times a second, whatever the disk does */
   DT_ATOMIC(uint32_t) hand_over;        /* raised by a drainer: at the end of its frame each thread seals its chunk */
@@ -101,7 +101,7 @@ typedef struct dt_pool_header {
   DT_ATOMIC(uint32_t) repeats[DT_REPEAT_SLOTS];
 } dt_pool_header;
 
-/* What the drainer notes in the pool for a successor (adoption, also after the application's death). */
+/* The drainer's notes in the pool for a successor (adoption, also after the application's death). */
 #define DT_POOL_ORIGIN_OFFSET 4096u
 #define DT_POOL_ORIGIN_MAGIC 0x4749524fu
 typedef struct dt_pool_origin {
@@ -113,14 +113,14 @@ typedef struct dt_pool_origin {
   char trace[1024]; /* empty until the file exists: it does from the first committed record on */
 } dt_pool_origin;
 
-/* Pictures that a flight recorder asks for, since too many calls stand behind them: at the end of a frame the tap reads
+/* Pictures that a flight recorder wants, since too many calls stand behind them. At the end of a frame the tap reads
  * each back and records calls that put the same content there again (native/runtime/targets.cc). They reach the trace
  * alone, not the driver. The drainer fills the list while `open` is 0, then stores how many there are; the tap counts
  * down. */
 #define DT_POOL_TARGETS_OFFSET 8192u
 #define DT_MOST_TARGETS 64u
 enum { DT_TARGET_TEXTURE = 1, DT_TARGET_RENDERBUFFER = 2, DT_TARGET_SURFACE = 3 };
-/* Why a picture is not read back. DT_REFUSED_SAMPLES and DT_REFUSED_KIND before it is asked for. */
+/* Why a picture is not read back. DT_REFUSED_SAMPLES and DT_REFUSED_KIND are known before the read. */
 enum {
   DT_REFUSED_SAMPLES = 1,  /* several samples a pixel */
   DT_REFUSED_KIND = 2,     /* front buffers, textures of one dimension, ... */
@@ -147,7 +147,7 @@ typedef struct dt_target {
   uint32_t target, level; /* of a texture: what it is bound to (a cube map's face: the face); of a surface target is
                              GL_COLOR, GL_DEPTH or GL_STENCIL */
   uint32_t width, height, depth;
-  uint32_t format;           /* internal format, as it was asked for */
+  uint32_t format;           /* internal format, as the program passed it */
   DT_ATOMIC(uint32_t) state; /* DT_TARGET_ASKED ... */
   uint32_t why;              /* of one that was refused: DT_REFUSED_* */
 } dt_target;
@@ -181,9 +181,9 @@ typedef struct dt_ring_chunk {
 
 /* One call, or one note that the tap itself adds.
  *
- * Layout: this header | w8 fields (8 bytes each) | w4 fields (4 bytes each) | padding to 8 |
- * payloads of the array fields, in the order of their descriptors, each padded to 8 bytes.
- * Which field stands where is fixed per function and written in its signature (format.md).
+ * Layout: this header | w8 fields (8 bytes each) | w4 fields (4 bytes each) | padding to 8 | payloads of the array
+ * fields. Payloads have the order of their descriptors, each padded to 8 bytes. The place of each field is fixed per
+ * function and written in its signature (format.md).
  */
 typedef struct dt_record {
   uint16_t function; /* low 14 bits: function id; bit 15: DT_RECORD_TAP */
@@ -195,7 +195,7 @@ typedef struct dt_record {
 #define DT_FUNCTION_MASK 0x3fffu
 /* Ids are below. */
 #define DT_FUNCTIONS 0x4000u
-/* Of 8 bytes, the head included. */
+/* Words have 8 bytes, the head counts too. */
 #define DT_RECORD_WORDS(head) ((uint32_t)((head) >> 16) & 0xffffu)
 #define DT_RECORD_TAP 0x8000u        /* made by the tap, not by the application */
 #define DT_IN_FLIGHT 0xffffffffu     /* the driver had not returned when this was read */
@@ -243,7 +243,7 @@ enum {
  * then have a number, other than 0, in place of the entry time, and the call that follows refers to the content by
  * that number and DT_UNNAMED. The drainer takes no chunk before it has the hash of all contents in it, stores the hash
  * in parts and call, and adds DT_NAMED to the number. The application sets the number of all parts to 0 where it stores
- * the hash itself after all: it does so where it has waited for a chunk for some milliseconds. */
+ * the hash itself after all. It does so where it has waited for a chunk for some milliseconds. */
 #define DT_UNNAMED 0x64656d616e6e7521ull
 #define DT_NAMED (1ull << 63)
 typedef struct dt_blob_part {
@@ -256,9 +256,9 @@ typedef struct dt_blob_part {
 /* Hello on the UNIX stream socket named by DRAWTAP_SOCKET. The application sends dt_hello, the drainer
  * answers with dt_welcome and, by SCM_RIGHTS, the pool's memfd. The socket then stays open: its end tells
  * either side that the other is gone.
- * An application that lost its drainer starts a new one and sends dt_hello with flag DT_HELLO_ADOPT and
- * its existing memfd by SCM_RIGHTS, with the trace path that the first welcome named: the drainer then goes
- * on with that pool and appends to that file. */
+ * An application that lost its drainer starts a new one. It sends dt_hello with flag DT_HELLO_ADOPT and its memfd by
+ * SCM_RIGHTS, with the trace path of the first welcome. The drainer then goes on with this pool and appends to this
+ * file. */
 #define DT_HELLO_MAGIC 0x4f4c4548u
 /* One byte to the drainer in place of all else: the application was welcomed and could not take the pool. It is not
  * recorded. */

@@ -70,7 +70,7 @@ class SignatureSet {
   SignatureSet(const SignatureSet&) = delete;
   SignatureSet& operator=(const SignatureSet&) = delete;
 
-  // Returns an empty string, or what is wrong and in which line. What stood before that line is kept.
+  // Returns an empty string, or what is wrong and in which line. Lines before the wrong line are kept.
   std::string add(std::string text);
   // The same of text that `owner` holds.
   std::string add(std::string_view text, std::shared_ptr<const void> owner);

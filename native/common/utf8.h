@@ -24,7 +24,7 @@ inline size_t utf8_length(std::string_view text) {
   return overlong || no_character ? 0 : length;
 }
 
-// How many bytes at the start of `text` are ASCII; the last few may go uncounted.
+// The number of bytes at the start of `text` that are ASCII; the last few may go uncounted.
 inline size_t ascii_words(std::string_view text) {
   size_t at = 0;
   for (uint64_t word; at + sizeof word <= text.size(); at += sizeof word) {

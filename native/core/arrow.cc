@@ -311,7 +311,7 @@ void Column::boolean(bool v) {
 }
 
 void Column::text(std::string_view v) {
-  // Whatever a program calls things: DuckDB takes a table with one bad byte in it for damaged.
+  // A program may name things in any bytes: DuckDB takes a table with one bad byte in it for damaged.
   if (type.type == Type::text)
     each_valid_utf8(v, [this](std::string_view piece) { data.put(piece); });
   else

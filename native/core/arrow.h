@@ -49,7 +49,7 @@ struct ArrowArrayStream {
 
 namespace dt {
 
-// What a column holds. Dictionary: u16 or u32 indices into strings. Json: a text.
+// The values that a column holds. Dictionary: u16 or u32 indices into strings. Json: a text.
 enum class Type : uint8_t {
   boolean,
   u8,
@@ -72,7 +72,7 @@ enum class Type : uint8_t {
 
 struct NamedType;
 
-// Of the tables that are declared (rows.h): no structures.
+// The types in declared tables (rows.h): no structures.
 struct PlainType {
   Type type = Type::u64;
   Type item = Type::u64;  // of lists

@@ -1,5 +1,5 @@
-// Where C++ ends and C begins, for every library with a C ABI: what is thrown becomes a DT_E_* code and a sentence,
-// what is handed out gets an owner, and streams live in memory of C.
+// The border between C++ and C, for every library with a C ABI. An exception becomes a DT_E_* code and a sentence,
+// memory that goes out gets an owner, and streams live in memory of C.
 #pragma once
 #include <dlfcn.h>
 

@@ -20,7 +20,7 @@ namespace {
 constexpr uint32_t BATCH_ROWS = 64 * 1024;
 constexpr size_t LIST_ELEMENTS = 1024;
 
-// What a chunk must decode for a column.
+// The part of a chunk that a column needs decoded.
 struct Cursor {
   std::shared_ptr<OpenChunk> chunk;
   size_t function = 0;                             // of function tables
@@ -425,7 +425,7 @@ class Builder {
         column.null();
     }
   }
-  // What is made of the fields of a call.
+  // Columns made of the fields of a call.
   void fill_from_fields(Source source, Column& column, const Cursor& cursor, const Segment& s) {
     OpenChunk& c = *cursor.chunk;
     auto columns_of = [&](uint32_t row, uint32_t& i) -> const FunctionColumns& {

@@ -6,7 +6,7 @@
 namespace dt {
 
 using Source = rows::Calls::At;  // columns of the table `calls`
-// What a column holds of a parameter, or of the result.
+// The part of a parameter, or of the result, that a column holds.
 enum class Part : uint8_t {
   none,
   value,    // as it is: enum -> name

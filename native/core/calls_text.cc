@@ -107,7 +107,7 @@ void each_call(const Trace& trace, const Selection& s, const Visit& visit) {
       each_call_merged(trace, group, first, end, work, visit);
       continue;
     }
-    // Whoever asks said how many there are.
+    // The asking side said how many there are.
     trace.done += end - first;
     work.check();
     each_call_alone(trace, group, s, first, end, visit);

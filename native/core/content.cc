@@ -18,10 +18,10 @@ namespace {
 
 bool starts(std::string_view text, std::string_view part) { return text.substr(0, part.size()) == part; }
 
-// What happens to display lists; `drawn` stands for draws between such calls.
+// The deeds of calls on display lists; `drawn` stands for draws between such calls.
 enum class List : uint8_t { none, drawn, opened, closed, called, several, base, deleted };
 
-// What a call counts as; worked out once a function, from the flags and names that travel in the trace.
+// The counts that a call adds to; worked out once a function, from the flags and names that travel in the trace.
 struct Rule {
   std::vector<Count> ones;
   const Function* function = nullptr;
@@ -46,7 +46,8 @@ const Field* param(const Function& f, std::initializer_list<const char*> names) 
   return nullptr;
 }
 
-// How many segments a shape of VGU gives to a path (OpenVG 1.1, 17.1); arcs and polygons by what they are called with.
+// The number of segments that a shape of VGU gives to a path (OpenVG 1.1, 17.1); the arguments of arcs and polygons
+// decide theirs.
 uint64_t shape_segments(std::string_view n) {
   static const std::pair<const char*, uint64_t> shapes[] = {{"vguLine", 2},       {"vguPolygon", 0}, {"vguRect", 5},
                                                             {"vguRoundRect", 10}, {"vguEllipse", 4}, {"vguArc", 1}};
@@ -109,7 +110,7 @@ void rule_of_list(const Function& f, Rule& r) {
 }
 
 void rule_of_objects(const Function& f, Rule& r) {
-  if (f.api != "gl" && f.api != "vg") return;  // those of the window system are none, those of Vulkan count by handles
+  if (f.api != "gl" && f.api != "vg") return;  // the window system's functions are none, Vulkan's count by handles
   auto one = [&](Count c) { r.ones.push_back(c); };
   if (f.flags & FLAG_CREATE) {
     r.number = f.api == "gl" ? param(f, {"n", "range"}) : nullptr;
@@ -265,7 +266,7 @@ void move_lists(std::vector<ChunkContent>& parts, std::vector<FrameContent>& out
   }
 }
 
-// Of patches each vertex counts as one.
+// Each vertex of a patch counts as one.
 Primitives made_of(uint64_t mode, uint64_t vertices) {
   const Primitives made = primitives_of(mode, vertices);
   return made.known ? made : Primitives{vertices};
@@ -290,7 +291,7 @@ class Arguments {
     auto v = static_cast<int32_t>(value(field));
     return v > 0 ? static_cast<uint64_t>(v) : 0;
   }
-  // What an array holds; `keep` holds what comes from a blob.
+  // The content of an array; `keep` owns content that comes from a blob.
   std::string_view bytes(const Field& field, std::vector<uint8_t>& keep) const {
     uint64_t d = columns_.descriptor(field, i_);
     if (DT_DATA_KIND(d) == DT_DATA_INLINE) return columns_.payload(field, i_);
@@ -507,7 +508,7 @@ class ChunkWalk {
     return rule.number ? args.positive(rule.number) + (mode ? 1 : 0) : rule.segments;
   }
 
-  // The same call with the same values as the one of this function before, nothing of it in between.
+  // A call with the values of this function's call before, nothing of it in between.
   void count_bind(const Rule& rule, const Arguments& args, uint16_t f) {
     std::vector<uint64_t> now;
     for (auto& p : rule.function->params) now.push_back(args.value(&p));
@@ -535,7 +536,7 @@ class ChunkWalk {
     part_.steps.push_back(std::move(step));
   }
 
-  // Whether draws could be added to the step before.
+  // Returns whether draws could be added to the step before.
   bool joined(const ListStep& step) {
     if (part_.steps.empty() || part_.lead_step == part_.steps.size()) return false;
     ListStep& last = part_.steps.back();
@@ -632,7 +633,7 @@ class Topologies {
   std::map<uint64_t, std::map<uint64_t, Of>> by_handle_;
 };
 
-// What ran counts where it was submitted.
+// Commands count where they were submitted.
 void add_vulkan(const Trace& trace, const std::vector<uint64_t>& ends, std::vector<FrameContent>& out) {
   const vulkan::Work work(trace, true, false);
   auto frame_of = [&](uint64_t seq) -> FrameContent* {

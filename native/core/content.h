@@ -1,4 +1,4 @@
-// What the calls of each frame draw, upload and change, counted from the calls alone.
+// The number of draws, uploads and changes in the calls of each frame, from the calls alone.
 #pragma once
 #include <array>
 
@@ -18,7 +18,7 @@ struct FrameContent {
 // One entry a frame (calls after the last frame end are one more, if there are any).
 std::vector<FrameContent> frame_content(const Trace& trace);
 
-// What call `i` passed in arrays, as far as it is recorded.
+// The bytes that call `i` passed in arrays, as far as they are recorded.
 inline uint64_t content_bytes(const FunctionColumns& columns, uint32_t i) {
   uint64_t bytes = 0;
   for (int slot : columns.function->descriptors) {

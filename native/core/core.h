@@ -24,10 +24,10 @@ DT_API void dt_close(dt_trace* trace);
 /* One JSON object: what `drawtap info --json` shows. The text lives until the next call on this trace. */
 DT_API int dt_info(dt_trace* trace, const char** json);
 
-/* How many calls there are; unlike dt_info without looking for the ends of frames. */
+/* The number of calls; unlike dt_info without looking for the ends of frames. */
 DT_API int dt_count(dt_trace* trace, uint64_t* calls);
 
-/* Which calls end a frame: "auto", or function names separated by commas. Default auto. */
+/* The calls that end a frame: "auto", or function names separated by commas. Default auto. */
 DT_API int dt_set_frame_end(dt_trace* trace, const char* rule);
 
 /* A selection of calls. Zero-initialise; fields left 0 / NULL do not restrict. */
@@ -42,12 +42,12 @@ typedef struct dt_selection {
 } dt_selection;
 
 /* Signature text (docs/format.md) of functions that the trace may not have: they then have tables too, without rows.
- * What the trace says of a function itself stays. Only the first text of a trace counts. */
+ * The trace's own text about a function stays. Only the first text of a trace counts. */
 DT_API int dt_know(dt_trace* trace, const char* text, uint64_t bytes);
 
-/* Columns of the calls table, or of one function's: a JSON array of objects with name, type (DuckDB's), shown (part of
- * *), and for names of enumerants twin (the column with their numbers) and group. The text lives until the next call on
- * this trace from this thread. */
+/* Columns of the calls table, or of one function's: a JSON array of objects. Each has name, type (DuckDB's), shown
+ * (part of *), and for names of enumerants twin (the column with their numbers) and group. The text lives until the
+ * next call on this trace from this thread. */
 DT_API int dt_calls_schema(dt_trace* trace, const char* function, const char** lines);
 DT_API int dt_calls(dt_trace* trace, const dt_selection* selection, struct ArrowArrayStream* out);
 
@@ -81,8 +81,8 @@ DT_API int dt_blob(dt_trace* trace, const char* hash, const uint8_t** bytes, uin
 DT_API void dt_blob_free(void* owner);
 
 /* Text of calls, one a line, as `drawtap list` prints it, to a file descriptor.
- * `flags`: 1 no times, 2 with thread and context, 4 with durations, 8 with entry times in ns, 16 without seq,
- * 32 nothing cut short: to be edited and read back (dt_text_changes). */
+ * `flags`: 1 no times, 2 with thread and context, 4 with durations, 8 with entry times in ns, 16 without seq. 32 cuts
+ * nothing short: for an edit that is read back (dt_text_changes). */
 DT_API int dt_text(dt_trace* trace, const dt_selection* selection, int fd, uint32_t flags);
 
 /* Write the trace as C source into an existing folder. The selection's frames are the ones to play, calls before them
@@ -104,7 +104,7 @@ DT_API int dt_export_apitrace(dt_trace* trace, const dt_export_range* ranges, ui
 
 /* ---- running programs ---- */
 
-/* Of one surface on a program's page (dt_live_surface in native/common/live.h): what was read of it so far. Its last
+/* The part of one surface on a program's page (dt_live_surface in native/common/live.h) that was read so far. Its last
  * frames stand in the columns [begin, end) of three rows: shown, wait and swap, in ns. Columns that were filled are not
  * written again. */
 typedef struct dt_live_seen {

@@ -1,4 +1,4 @@
-// Which calls end a frame.
+// The calls that end a frame.
 #include <algorithm>
 #include <cctype>
 #include <mutex>
@@ -91,7 +91,7 @@ std::vector<uint64_t> labelled(const Trace& trace) {
   return seqs;
 }
 
-// Of waits, those behind a submit: a program may wait for nothing, and ask again and again.
+// The waits behind a submit: a program may wait for nothing, and ask again and again.
 std::vector<uint64_t> behind_submits(std::vector<uint64_t> waits, const std::vector<uint64_t>& submits) {
   std::vector<uint64_t> seqs;
   auto submit = submits.begin();

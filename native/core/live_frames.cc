@@ -42,7 +42,7 @@ extern "C" uint64_t dt_live_frames(const void* surface, dt_live_seen* seen, int6
     wait[at] = frame.wait_ns;
     swap[at] = frame.swap_ns;
   }
-  // What was written while we read may be mixed: the place of frame `after` is being filled now.
+  // Values that the program wrote while we read may be mixed: the place of frame `after` is being filled now.
   std::atomic_thread_fence(std::memory_order_acquire);
   const uint64_t after = taken(page.frames, std::memory_order_relaxed) + 1;
   const uint64_t whole = std::min(frames, std::max(first, after - std::min<uint64_t>(after, DT_LIVE_RING)));

@@ -8,7 +8,7 @@
 namespace dt {
 namespace {
 
-// What a function does to groups.
+// The deed of a function on groups.
 enum class MarkerStep : uint8_t { opens, closes, closes_all, names, inserts };
 
 struct Event {
@@ -21,7 +21,7 @@ bool is_about_groups(const Trace& trace, const Function& f) {
 }
 
 MarkerStep step_of(const Function& f) {
-  // What stays open when a command buffer ends, or begins anew, is not open in what it holds next.
+  // A group that is open when a command buffer ends, or begins anew, is not open in its next content.
   if (f.flags & (FLAG_COMMANDS_BEGIN | FLAG_COMMANDS_END)) return MarkerStep::closes_all;
   return f.flags & FLAG_GROUP_BEGIN ? MarkerStep::opens
          : f.flags & FLAG_GROUP_END ? MarkerStep::closes

@@ -31,7 +31,7 @@ struct PrintedPart {
   std::vector<Unreadable> unreadable;
 };
 
-// Which of a function's fields say what it asks for.
+// The fields of a function that shape its request to the driver.
 struct Plan {
   std::vector<const Field*> values, contents;
 };
@@ -61,7 +61,7 @@ std::vector<PrintedFunction> functions_of(const Trace& trace, const CallsChunk& 
     auto* function = trace.signatures.by_id(info.functions[f].id());
     of[f].id = info.functions[f].id();
     of[f].tap = info.functions[f].tap();
-    // What a program stores in mapped buffers and keeps in client arrays is part of what a frame shows.
+    // A program's stores to mapped buffers and its client arrays are part of a frame's picture.
     of[f].counts = !of[f].tap || of[f].id == DT_FN_MEMORY || of[f].id == DT_FN_MAP_WRITE;
     if (!function || !of[f].counts) continue;
     of[f].plan = plan_of(*function);
@@ -70,7 +70,7 @@ std::vector<PrintedFunction> functions_of(const Trace& trace, const CallsChunk& 
   return of;
 }
 
-// What call `i` of a function asks for, as a number; contents that could not be read are noted.
+// The request of call `i` of a function to the driver, as a number; contents that could not be read are noted.
 uint64_t print_of(const PrintedFunction& o, uint32_t i, uint64_t seq, std::vector<Unreadable>& unreadable) {
   uint64_t hash = mixed(o.id);
   if (o.columns && o.columns->function) {
@@ -111,7 +111,7 @@ PrintedPart part_of(const Trace& trace, const std::vector<uint64_t>& ends, size_
   for (uint32_t r = 0; r < order.size(); ++r) {
     PrintedFunction& o = of[order[r]];
     if (!o.counts) continue;
-    // What stands behind the last call is for the first one of the next chunk; it counts here, where that is not
+    // Records behind the last call belong to the first call of the next chunk; they count here, where that call is not
     // known.
     if (call >= info.meta.calls && part.frames.empty()) continue;
     uint32_t at = call < info.meta.calls ? call : call - 1;

@@ -1,5 +1,5 @@
-// What every frame asks of the driver, as one number: frames with the same number make the same calls with the same
-// arguments and content. And calls whose arguments the recorder could not read.
+// The requests of every frame to the driver, as one number: frames with the same number make the same calls with the
+// same arguments and content. And calls whose arguments the recorder could not read.
 #pragma once
 #include "trace.h"
 

@@ -71,7 +71,7 @@ std::string category(uint64_t flags) {
   return "state";
 }
 
-// Of a function of our own APIs.
+// The kinds of a function of our own APIs.
 uint64_t known_kinds(std::string_view name) {
   auto it = std::lower_bound(std::begin(KNOWN_KINDS), std::end(KNOWN_KINDS), name,
                              [](auto& known, std::string_view n) { return known.first < n; });

@@ -38,8 +38,8 @@ std::set<const StructType*> leading_to(const Structures& known, std::set<const S
   return leading;
 }
 
-// Visits the structures of a content that lead to what is wanted. However they are tied together, it ends: a content
-// has room for so many.
+// Visits the structures of a content that lead to the wanted ones. However they are tied together, the walk ends: a
+// content has room for a limited number.
 class Walk {
  public:
   using Leads = std::set<const StructType*>;
@@ -107,7 +107,7 @@ class Walk {
     }
   }
 
-  // What a structure of a chain leads to, save the rest of the chain.
+  // The structures that a structure of a chain leads to, save the rest of the chain.
   void links(const StructType& type, size_t at, unsigned depth) {
     if (!leads_.count(&type) || depth >= Structures::DEPTH) return;
     const StructPlace place{type, at};
@@ -172,7 +172,7 @@ bool is_text(const StructMember& m) {
   return m.kind == Of::text || m.kind == Of::texts;
 }
 
-// Whether a member is text, bytes, or the code of a shader: what an edit may change in place.
+// Returns whether a member is text, bytes, or the code of a shader: an edit may change these in place.
 bool is_plain(const StructMember& m) {
   return is_text(m) || (m.kind == Of::array && (m.element == Element::u8 || m.name == "pCode"));
 }

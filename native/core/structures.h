@@ -53,7 +53,7 @@ struct StructType {
 
 class Structures {
  public:
-  // Those of a trace, worked out at the first question. Whoever owns the signatures forgets them before these go.
+  // Those of a trace, worked out at the first question. The owner of the signatures forgets them before these go.
   explicit Structures(const Signatures& signatures);
   static const Structures& of(const Signatures& signatures);
   static void forget(const Signatures& signatures);
@@ -79,7 +79,7 @@ class Structures {
   std::unordered_map<std::string, std::vector<std::string>> extending_;
 };
 
-// A content that is a tree. Whatever stands in it, reading ends: addresses lead forward, and there are no more
+// A content that is a tree. Reading ends, whatever stands in the tree: addresses lead forward, and there are no more
 // structures than the content has room for.
 class Tree {
  public:
@@ -89,7 +89,7 @@ class Tree {
     uint64_t count = 0;  // whole elements that are there
     explicit operator bool() const { return at; }
   };
-  // What the address at `slot` leads to; none where it is NULL, was not captured, or makes no sense.
+  // The block that the address at `slot` leads to; none where the address is NULL, was not captured, or makes no sense.
   Block follow(size_t slot, size_t width);
   Block root(size_t width);
   bool visit() { return left_ && left_--; }  // before each structure
@@ -113,7 +113,7 @@ class Tree {
   size_t left_;
 };
 
-// Whether a union's member is in use; `outer` has the union at `in`. Without a selector all are.
+// Returns whether a union's member is in use; `outer` has the union at `in` Without a selector all are.
 bool is_chosen(const Tree& tree, const StructType& outer, size_t outer_at, const StructMember& in,
                const StructMember& choice);
 

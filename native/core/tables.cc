@@ -102,7 +102,7 @@ struct Frame {
   const Function* ended_by = nullptr;
 };
 using FrameParts = std::vector<std::pair<size_t, Frame>>;
-// What a function does to frames.
+// The deeds of a function on frames.
 constexpr unsigned FRAME_DRAW = 1, FRAME_UPLOAD = 2, FRAME_TAP = 4;
 
 std::vector<uint8_t> frame_kinds(const Trace& trace, const CallsChunk& info) {
@@ -305,7 +305,7 @@ Table threads_table(const Trace& trace) {
   return t.take();
 }
 
-// Of a record that belongs to the next call of its thread, which may stand in a later chunk: that call.
+// The call that a record belongs to: the next call of its thread, which may stand in a later chunk.
 uint64_t seq_of_record(const Trace& trace, size_t index, uint32_t call) {
   auto& info = trace.calls_chunks[index];
   if (call < info.meta.calls) return trace.seq_of(index, call);
@@ -347,7 +347,7 @@ namespace {
 // The tables of the tap's own functions: seq, thread, t, and the parameters as the function's signature has them.
 class TapRows {
  public:
-  // What a trace without any record of the function answers: the columns are the same, so that a question is no error.
+  // The answer of a trace without any record of the function: the columns are the same, so that a question is no error.
   template <size_t N> explicit TapRows(const DeclaredColumn (&declared)[N], const Function* function) {
     for (size_t i = 0; i < (function ? RECORD : N); ++i) column(declared[i].name, declared[i].type.type);
     if (!function) return;

@@ -25,8 +25,8 @@ struct KnownTable {
   std::vector<NamedType> (*columns)();
   Table (*make)(const Trace& trace);
 };
-// Visit the records of one of the tap's own functions, in file order per thread: with the seq of the next call of the
-// thread (the number of calls, where none follows).
+// Visit the records of one of the tap's own functions, in file order per thread. Each comes with the seq of the next
+// call of the thread (the number of calls, where none follows).
 void each_tap_record(
     const Trace& trace, unsigned function,
     const std::function<void(OpenChunk&, const FunctionColumns&, uint32_t i, uint32_t record, uint64_t seq)>& visit);

@@ -1,4 +1,4 @@
-// What a recording says of itself, and small tables, as JSON.
+// A recording's facts about itself, and small tables, as JSON.
 #include <algorithm>
 #include <set>
 
@@ -7,7 +7,7 @@
 namespace dt {
 namespace {
 
-// Whether the recording was closed and no call that belongs into it is missing.
+// Returns whether the recording was closed and no call that belongs into it is missing.
 bool is_complete(const Trace& trace) {
   static const std::set<std::string> losses = {"calls_lost", "calls_unrecorded", "chunks_lost", "invalid_records"};
   const auto all = trace.problems();
@@ -60,7 +60,7 @@ std::string info_json(const Trace& trace) {
     json.put("text", p.text).end();
   }
   json.end();
-  // What the recorder wrote about the recording, as it stands.
+  // The recorder's notes about the recording, word for word.
   json.list("annotations");
   for (auto& a : trace.annotations) json.value(a.json);
   json.end().end();

@@ -310,7 +310,7 @@ void Trace::read_signatures() {
 
 namespace {
 
-// What the recorder says is missing. The kinds of lost calls are those that `info_json` takes for incomplete.
+// The losses that the recorder names. `info_json` takes a recording with these kinds of lost calls for incomplete.
 std::vector<Problem> losses(std::string_view end) {
   constexpr std::array<std::string_view, 6> names = {"write_error", "calls_lost",      "calls_unrecorded",
                                                      "chunks_lost", "invalid_records", "uploads_dropped"};

@@ -143,7 +143,7 @@ class Trace : public std::enable_shared_from_this<Trace> {
   // Functions that the file does not explain since nobody called them: they have tables too, without rows. The first
   // text stays: columns of open streams refer to it. Returns how many lines made no sense.
   size_t know(std::string_view text);
-  // Of `signatures`, else of what `know` was given; nullptr: no such function.
+  // A function of `signatures`, else of the texts that `know` got; nullptr: no such function.
   const Function* function_named(std::string_view name) const;
   // Those that have this function of `function_named`.
   const Signatures& signatures_of(const Function& function) const;

@@ -84,7 +84,7 @@ class TreeFill {
  public:
   TreeFill(const Signatures& names, Tree& tree) : names_(names), content_(tree.content()), tree_(tree) {}
 
-  // Of a union, those in use where that is known.
+  // In a union, the members in use where that is known.
   void members(std::span<Column> columns, const StructPlace& place) {
     auto& type = place.type;
     for (size_t i = 0; i < type.members.size(); ++i) {
@@ -120,7 +120,7 @@ class TreeFill {
     column.end_structure();
   }
 
-  // What is nested too deep for columns.
+  // Members that are nested too deep for columns.
   void json(Column& column, const StructMember& m, Tree::Block block, bool list) {
     if (!m.type || m.type->members.empty() || !block.count || !tree_.visit()) return column.null();
     if (list) column.data.put('[');

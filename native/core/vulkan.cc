@@ -46,7 +46,7 @@ bool is_about_command_buffers(const Function& f) {
   });
 }
 
-// What of a call's arguments is kept.
+// The part of a call's arguments that is kept.
 struct Kept {
   const Function* function = nullptr;
   Does does = Does::nothing;

@@ -1,4 +1,4 @@
-// What the calls of Vulkan lead to: what command buffers held when they were submitted, and what ran.
+// The effects of Vulkan's calls: the content of command buffers at their submission, and the commands that ran.
 #pragma once
 #include <deque>
 #include <map>
@@ -40,10 +40,10 @@ class Node {
   size_t at_ = 0;
 };
 
-// What a call was given behind a pointer; empty where it is lost.
+// The content behind a pointer of a call; empty where it is lost.
 std::string content_of(const Trace& trace, const FunctionColumns& columns, const Field& field, uint32_t i);
 
-// What a call does to command buffers, objects and memory.
+// The deeds of a call on command buffers, objects and memory.
 enum class Does : uint8_t {
   nothing,
   command,  // goes into a command buffer
@@ -82,19 +82,19 @@ struct Call {
 
 struct Recording;
 using Recorded = std::shared_ptr<const Recording>;
-// What one vkBeginCommandBuffer began.
+// The commands from one vkBeginCommandBuffer on.
 struct Recording {
   uint64_t command_buffer = 0, begin_seq = 0;
   std::vector<uint32_t> calls;                       // among Work::calls
   std::map<uint32_t, std::vector<Recorded>> inside;  // by call: the secondary command buffers that it executes
-  // Of all that runs, secondary command buffers included.
+  // Counts of all that runs, secondary command buffers included.
   uint64_t commands = 0, draws = 0, dispatches = 0, clears = 0, indirect = 0, vertices = 0;
 };
 
-// What a queue was given at once.
+// The work that a queue got at once.
 struct Submit {
   uint32_t call = 0;   // among Work::calls
-  uint32_t batch = 0;  // number among those of the call
+  uint32_t batch = 0;  // number among the batches of the call
   uint64_t fence = 0;
   std::vector<uint64_t> command_buffers, waits, signals;
   std::vector<Recorded> recordings;  // null: what it holds was not recorded

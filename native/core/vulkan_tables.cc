@@ -539,7 +539,7 @@ Table pipelines_table(const Trace& trace) {
 
 namespace {
 
-// What SPIR-V says of itself: entry points, and the size of a workgroup (SPIR-V specification, 2.3 and 3.52).
+// SPIR-V's words about itself: entry points, and the size of a workgroup (SPIR-V specification, 2.3 and 3.52).
 struct Code {
   std::vector<std::string> entry_points;
   std::vector<uint64_t> workgroup;

@@ -51,7 +51,7 @@ class Drainer {
   bool accept_one();               // false: nobody is there, or nobody more can be taken
   bool read_hello(Connection& c);  // false: drop the connection
   void greet(Connection& c);
-  // The process runs on and is not recorded; whoever started this drainer is told.
+  // The process runs on and is not recorded; the starter of this drainer learns it.
   void refuse(const Connection& c, const std::string& code, const std::string& why);
   void say_refused(uint32_t pid, const std::string& program, const std::string& code, const std::string& why);
   void begin(const dt_hello& hello, uint32_t pid, std::unique_ptr<Pool> pool, int socket, const std::string* trace);

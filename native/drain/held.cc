@@ -1,4 +1,4 @@
-// What a flight recorder holds: it comes in, stands in the journal, and is handed on.
+// The content of a flight recorder: it comes in, stands in the journal, and is handed on.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -48,7 +48,7 @@ bool Ring::add(const std::string& signatures, Encoded& out) {
   totals_.held_peak = std::max(totals_.held_peak, totals_.held_bytes);
   bool good = true;
   if (totals_.held_bytes > settings_.limit_bytes) {
-    // What is older goes, whatever may need it: a recorder that eats all memory is worse than a gap that it tells of.
+    // Older content goes, whatever may need it: a recorder that eats all memory is worse than a gap that it reports.
     good = false;
     while (held_.size() > 1 && held_bytes() > settings_.limit_bytes - settings_.limit_bytes / 8) {
       Held& first = held_.front();
@@ -136,7 +136,7 @@ static std::string one_line(std::string json) {
   return json;
 }
 
-// Under the lock. Where it cannot be said now, since nobody reads, it is said later; until then the former files hold.
+// Under the lock. Where nobody reads now, the message comes later; until then the former files hold.
 void Ring::show() {
   if (!status_.passes_descriptors()) return;
   const auto part = [&](const char* name, int fd) {

@@ -1,4 +1,4 @@
-// How programs are taken in: connections, hellos, pools that another drainer had.
+// The ways in which programs are taken in: connections, hellos, pools that another drainer had.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -21,7 +21,7 @@ namespace {
 constexpr size_t MOST_CONNECTIONS = 4096;
 constexpr uint32_t LOOK_MS = 50;  // between looks at a program that another drainer may take
 
-// Whether a trace has its footer: then whoever wrote it was done.
+// Returns whether a trace has its footer: then its writer was done.
 bool is_finished(const std::string& path) {
   char end[8] = {};
   const int fd = path.empty() || is_address(path) ? -1 : open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -233,7 +233,7 @@ void Drainer::begin(const dt_hello& hello, uint32_t pid, std::unique_ptr<Pool> p
   recorded_.push_back(std::move(r));
 }
 
-// What a drainer that does not answer leaves in memory, at most: it may have written some of it.
+// The most that a drainer which does not answer leaves in memory: it may have written some of it.
 void Drainer::say_standing(Pool& pool) {
   std::vector<TakenChunk> chunks;
   pool.survey(std::vector<bool>(pool.chunk_max()), &chunks, &chunks);

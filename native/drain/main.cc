@@ -190,8 +190,8 @@ void Drainer::no_longer_wait() {
   for (Recorded& r : recorded_) go(r.session->pool());
 }
 
-// By the name of the executable, the one it was called by, or that of the script that it runs: for ./game.py the kernel
-// names the process, in at most 15 letters, after the script.
+// By the name of the executable, the name in the command line, or the name of the script that it runs. For ./game.py
+// the kernel names the process, in at most 15 letters, after the script.
 bool Drainer::is_wanted(const dt_hello& hello, uint32_t pid) const {
   if (o_.process.empty()) return true;
   const std::string folder = "/proc/" + std::to_string(pid), words = slurp(folder + "/cmdline");
@@ -209,8 +209,8 @@ bool Drainer::is_wanted(const dt_hello& hello, uint32_t pid) const {
   return false;
 }
 
-// Gets the pages of memory that will be written anyway all at once: a program waits for its recorder, and a fault for
-// each page costs more than what is done in it. Kernels before 5.14 refuse, which does no harm.
+// Gets all pages of memory that will be written anyway at once. A program waits for its recorder, and a fault for each
+// page costs more than the work in the page. Kernels before 5.14 refuse, which does no harm.
 static void populate(char* at, size_t bytes) {
   constexpr uintptr_t PAGE = 4096;
   constexpr int POPULATE_WRITE = 23;  // MADV_POPULATE_WRITE, which older headers lack
@@ -301,7 +301,7 @@ void Drainer::check_processes() {
   }
 }
 
-// What is known of one recorded process, as JSON.
+// The facts about one recorded process, as JSON.
 void Drainer::report(bool always) {
   const double now = seconds_now();
   if (!always && now - last_report_ < 0.5) return;
@@ -355,7 +355,7 @@ void Drainer::take_signals() {
 void Drainer::loop() {
   std::vector<pollfd> fds;
   for (;;) {
-    // Ahead of the next program, which then need not wait for it. Should it fail, that program is told.
+    // Ahead of the next program, which then need not wait for it. Should it fail, that program gets the error.
     if (!stopping_ && !failed_) prepare_pool();
     fds.clear();
     auto add = [&](int fd, bool when = true) { fds.push_back({when ? fd : -1, POLLIN, 0}); };

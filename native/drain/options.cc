@@ -1,4 +1,4 @@
-// The command line of the drainer: what it may be asked to do, and what the options say together.
+// The command line of the drainer: the options, and the meaning of several together.
 #include "options.h"
 
 #include "../common/json.h"
@@ -120,7 +120,7 @@ bool ring_option(RingSettings& ring, const std::string& name, const std::string&
   return true;
 }
 
-// What the trace says of its calls. False: `name` is no such option.
+// Options about the content of a trace's calls. False: `name` is no such option.
 bool content_option(Options& o, const std::string& name, const std::string& value) {
   if (name == "--annotation") {
     if (const std::string wrong = JsonReader::check_object(value); !wrong.empty())
@@ -218,7 +218,7 @@ void settle(Options& o, const std::string& token_file) {
   o.session.timing = o.pool.timing;
   // While disk or receiver take nothing, a program waits as long as a receiver is waited for.
   o.pool.hold_ms = static_cast<uint32_t>(std::min(o.stream.stall, 1e6) * 1000);
-  if (is_address(o.output) && o.stream.to.empty()) o.stream.to = o.output;  // a successor is told where the trace went
+  if (is_address(o.output) && o.stream.to.empty()) o.stream.to = o.output;  // a successor learns where the trace went
   if (o.stream.to.empty())
     o.session.spill.clear();
   else

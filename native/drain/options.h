@@ -1,4 +1,4 @@
-// What the drainer is asked to do.
+// The drainer's orders.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -22,13 +22,13 @@ struct PoolSettings {
   uint32_t hold_ms = 60000, stopped_ms = 5000;  // dt_pool_header
 };
 
-// What only drainers read of the page that is for a successor; behind dt_pool_origin.
+// The part of a successor's page that only drainers read; behind dt_pool_origin.
 struct PoolRun {
   uint64_t start_clock, start_ns;  // of the first hello: they name this run in every file that is made of it
 };
 
-// Likewise, in a chunk's header behind dt_ring_chunk: of the chunk with this serial a flight recorder has so many
-// bytes.
+// Likewise, in a chunk's header behind dt_ring_chunk: the number of bytes that a flight recorder has of the chunk with
+// this serial.
 struct ChunkNote {
   uint64_t serial;
   uint32_t bytes, reserved;
@@ -50,7 +50,7 @@ class Pool {
 
   // Become the drainer of an adopted pool. An error: there is another.
   std::string claim();
-  // Whether the process that drained an adopted pool before is still there.
+  // Returns whether the process that drained an adopted pool before is still there.
   bool other_drainer_lives();
   // Says to the program that this drainer runs.
   void beat() { header()->beat.fetch_add(1, std::memory_order_relaxed); }
@@ -89,7 +89,7 @@ class Pool {
   void shrink(uint32_t free, uint32_t keep);
   void stop();
   void wake_free(bool now = true);
-  // Whoever sleeps on free_wake, also without wanting a chunk.
+  // Wakes every sleeper on free_wake, also one that wants no chunk.
   void wake_waiting();
   void wake_drainer();
   // Sleep until a chunk is sealed after `seen` was read from seal_wake, or for `ms`.

@@ -23,7 +23,7 @@ class Watched {
   uint64_t start() const { return start_; }
   bool gone();
   void say_gone() { gone_ = true; }
-  // How it ended, as far as the kernel still tells: only until its parent has asked.
+  // The end of the process, as far as the kernel still knows: only until its parent has asked.
   bool exit_status(bool* signalled, int* value) const;
 
  private:

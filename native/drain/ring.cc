@@ -145,7 +145,7 @@ bool Ring::allow() {
   return true;
 }
 
-// What a trigger asks for, if it may.
+// Starts the save that a trigger wants, if it may.
 void Ring::ask(const std::string& reason, const std::string& detail) {
   if (!allow()) return;
   {
@@ -155,7 +155,7 @@ void Ring::ask(const std::string& reason, const std::string& detail) {
   save({reason, detail, {}, 0, 0, false});
 }
 
-// Whether a frame of that length is one too many.
+// Judges whether a frame of that length is one too many.
 void Ring::judge(double ns) {
   char text[120];
   if (settings_.frame_over_ns) {
@@ -225,7 +225,7 @@ void Ring::look(const TakenChunk& chunk) {
       const uint64_t length = DT_DATA_LENGTH(descriptor);
       if (DT_DATA_KIND(descriptor) != DT_DATA_INLINE || sizeof(dt_record) + 8 + length > bytes) continue;
       const std::string text(record + sizeof(dt_record) + 8, length);
-      // What the module gl-errors says of a call.
+      // The message of the module gl-errors about a call.
       if (settings_.on_error && text.rfind("GL error ", 0) == 0) ask("gl-error", text.substr(0, 200));
       for (const std::string& mark : settings_.marks)
         if (text == mark || (text.rfind(mark, 0) == 0 && !isalnum(static_cast<unsigned char>(text[mark.size()])))) {
@@ -333,8 +333,8 @@ bool Ring::is_due(const Pending& p, uint64_t now) const {
   return settings_.frame_end != "auto" || totals_.frames >= p.frames_shown || now >= p.due_ns + MOST_LATE_NS;
 }
 
-// Where a window of so many bytes that ends at a time begins: with whole chunks, of which the last is always in it. 0:
-// everything is.
+// The begin of a window of a number of bytes that ends at a time: with whole chunks, of which the last is always in it.
+// 0: everything is.
 uint64_t Ring::cut_by_size(uint64_t end_ns) const {
   uint64_t bytes = 0;
   for (size_t i = held_.size(); i-- > 0;) {
@@ -351,7 +351,7 @@ uint64_t Ring::spare_last_frame(uint64_t cut) const {
   return std::min(cut, last_frames_ns_[0] - std::min(last_frames_ns_[0], CLOCK_SLACK_NS));
 }
 
-// Pictures that the program was asked for: it comes by at the end of a frame, in the context that has them.
+// Pictures that the recorder wants of the program: it comes by at the end of a frame, in the context that has them.
 void Ring::look_at_pictures(uint64_t now) {
   if (asked_.empty()) return;
   uint64_t bytes = 0;
@@ -374,7 +374,7 @@ void Ring::look_at_pictures(uint64_t now) {
   taken_ns_ = now;
 }
 
-// Whether enough has left the window to be worth a look: the first so many chunks, before a time.
+// Returns whether enough has left the window to be worth a look: the first `chunks`, before a time.
 bool Ring::leaving(uint64_t now, uint64_t* cut_ns, size_t* chunks) {
   uint64_t cut = settings_.window_ns ? now - std::min(now, settings_.window_ns) : 0;
   if (settings_.window_bytes) cut = cut_by_size(UINT64_MAX);
@@ -421,7 +421,7 @@ bool Ring::leaving(uint64_t now, uint64_t* cut_ns, size_t* chunks) {
          (calls > least_calls_ && bytes >= std::max(LEAST_BYTES, totals_.base_bytes));
 }
 
-// What of a job is the same for both verbs of drawtap-ring (native/extract/ring.cc).
+// The part of a job that is the same for both verbs of drawtap-ring (native/extract/ring.cc).
 void Ring::put_job(JsonWriter<std::string>& job, uint64_t cut_ns) const {
   job.put("cut_ns", cut_ns).put("calls_before", calls_past_).put("frames_before", frames_past_);
   job.put("keep_limit", settings_.keep_limit);
@@ -566,7 +566,7 @@ void Ring::compact(uint64_t cut_ns, size_t chunks) {
   frames_ = frames.take();
   std::erase_if(held_, [&](const Held& held) {
     auto it = consumed_.find({held.meta.pid, held.meta.thread});
-    // What the tap said after the last call belongs to the next one.
+    // The tap's notes after the last call belong to the next one.
     if (it == consumed_.end() || held.meta.first_call + held.meta.calls >= it->second) return false;
     chunk_bytes_ -= held.memory();
     return true;

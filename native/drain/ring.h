@@ -1,10 +1,10 @@
-// A flight recorder: the last seconds (or bytes) of a process in memory, and of everything before that what still
-// matters. What is held stands in memory files that whoever started this process has as well, should it be killed.
+// A flight recorder: the last seconds (or bytes) of a process in memory, and the parts of everything before that still
+// matter. The content stands in memory files that the starter of this process has as well, should it be killed.
 //
-// Chunks arrive as they would for a file. What leaves the window goes, many chunks at a time, through the program
-// drawtap-ring (native/extract/ring.cc), which puts it together with the *base*, a trace in memory, to a new base: all
-// that is needed for what is alive at that point. Memory is bound by what is alive and by the window; the program waits
-// for none of it. The same program writes the files when something asks for one.
+// Chunks arrive as they would for a file. Chunks that leave the window go, many at a time, through the program
+// drawtap-ring (native/extract/ring.cc). It puts them together with the *base*, a trace in memory, to a new base: all
+// that living objects need at that point. The living objects and the window bound the memory; the program waits for
+// none of it. The same program writes the files when something asks for one.
 #pragma once
 #include <condition_variable>
 #include <deque>
@@ -69,7 +69,7 @@ struct RingTotals {
   bool assumed = false;
   std::string assumed_because = "[]";  // JSON
   std::string whole_because;           // why all earlier calls are kept; empty: they are not
-  // What is held, and how it came to be.
+  // The content, and its history.
   void put(JsonObject& to) const;
 };
 
@@ -82,10 +82,10 @@ class Ring {
     std::function<std::string(const std::string& reason)> end_annotation;
     std::function<void()> let_go;
     std::function<std::string(uint64_t frame, const std::string& reason)> name;
-    // Asks the program for pictures. False: those that it was asked for before are not all there.
+    // Asks the program for pictures. False: the earlier pictures are not all there.
     std::function<bool(const std::vector<RingTarget>&)> ask;
-    // What came of each (DT_TARGET_*, and DT_REFUSED_*); empty while some are outstanding, unless these are
-    // `withdrawn`.
+    // The outcome of each (DT_TARGET_*, and DT_REFUSED_*); empty while some are outstanding, unless these are
+    // `withdrawn`
     std::function<std::vector<uint32_t>(bool withdraw, uint64_t* bytes, std::vector<uint32_t>* why)> asked;
     std::function<uint64_t()> frames;  // that the program has shown by now, whether they have arrived here or not
   };
@@ -99,13 +99,13 @@ class Ring {
   bool add(const std::string& signatures, Encoded& out);
   // Returns a number to ask for later; 0: too many are waiting.
   uint64_t save(SaveWish wish);
-  // Whether one that nobody asked for by hand may be written now; if so, it counts.
+  // Returns whether a file that nobody ordered by hand may be written now; if so, it counts.
   bool allow();
-  // What came of a save: a JSON object with "done", and "file" or "error". Empty: not known (any more).
+  // The outcome of a save: a JSON object with "done", and "file" or "error". Empty: not known (any more).
   std::string result(uint64_t number);
   // All that is held and not in the base, as a trace in a memory file. Returns what went wrong.
   std::string peek(int fd);
-  // Nothing comes any more: writes what was asked for, and one more for `wish`, if given. Returns when all is done.
+  // Nothing comes any more: writes the ordered files, and one more for `wish`, if given. Returns when all is done.
   void finish(const SaveWish* wish);
   RingTotals totals();
 
@@ -138,11 +138,11 @@ class Ring {
   void write(const Pending& pending);
   // The first chunks and what they refer to, or all that is known (`moving`: the journal's successor).
   std::string build(Journal& to, size_t chunks, bool moving = false);
-  // What was dropped leaves the memory too.
+  // Dropped content leaves the memory too.
   void renew_journal();
   // Gives whoever started this process what another would need to write what is held.
   void show();
-  // What drawtap-ring says: a line of JSON, with what it was read from.
+  // The answer of drawtap-ring: a line of JSON, with the text that its JSON refers to.
   struct HelperAnswer {
     std::string text;
     Json json;
@@ -183,15 +183,15 @@ class Ring {
   RingTotals totals_;
   bool is_loss_reported_ = false;
 
-  // Of the thread alone.
+  // For the thread alone.
   int base_ = -1, frames_ = -1;
   uint64_t base_calls_ = 0, calls_past_ = 0, frames_past_ = 0;
   std::map<std::pair<uint32_t, uint32_t>, uint64_t> consumed_;
   uint64_t next_try_ns_ = 0, least_calls_ = 0, cut_past_ns_ = 0, looked_ns_ = 0;
   std::vector<RingTarget> asked_, refused_;   // pictures: asked for now; those that cannot be had
-  uint64_t asked_frames_ = 0, taken_ns_ = 0;  // frames shown when they were asked for; when the last of them was there
+  uint64_t asked_frames_ = 0, taken_ns_ = 0;  // frames shown at the order for pictures; when the last of them was there
 
-  // Of looking: one at a time.
+  // For looking: one at a time.
   enum : uint8_t { FRAME_END = 1, ASKS_ERROR = 2, MARK = 4 };
   std::mutex look_lock_;
   std::vector<uint8_t> interest_;

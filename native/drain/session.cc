@@ -113,7 +113,7 @@ void Session::tend() {
   for (;;) {
     {
       std::unique_lock guard(tend_lock_);
-      // Who leaves out frames must know of the backlog also while all workers wait for the receiver.
+      // A session that leaves out frames must know of the backlog also while all workers wait for the receiver.
       const auto wanted = [&] { return tend_asked_ || tend_stop_; };
       tend_changed_.wait_for(guard, settings_.drop_frames ? DROP_TICK : BEAT, wanted);
       if (tend_stop_) return;
@@ -184,7 +184,7 @@ struct Walked {
   uint32_t context = 0;  // current there
 };
 
-// Walk over the records from `begin`, over so many calls at most. With `busy`, the last call may still be in the
+// Walk over the records from `begin`, over a limited number of calls. With `busy`, the last call may still be in the
 // driver: it is left where it is.
 Walked walk(const TakenChunk& chunk, uint32_t begin, uint32_t context, bool busy, uint64_t most = UINT64_MAX) {
   Walked now{begin, 0, context}, before_last = now;
@@ -224,7 +224,7 @@ Session::Progress Session::progress_in(const TakenChunk& chunk) {
   return p;
 }
 
-// What of a chunk was not taken yet; begin == end: nothing that is certain.
+// The part of a chunk that was not taken yet; begin == end: nothing that is certain.
 TakenChunk Session::part_of(const TakenChunk& chunk, bool owned) {
   Progress& p = progress_[chunk.index];
   if (p.serial != chunk.serial) p = progress_in(chunk);
@@ -266,7 +266,7 @@ void Session::collect(bool ending) {
     if (ending)
       for (TakenChunk& chunk : owned)
         if (chunk.end) sealed.push_back(chunk);
-    // Of each thread in the order of its chunks; between threads as they began, roughly.
+    // Each thread's in the order of its chunks; between threads as they began, roughly.
     std::vector<uint32_t> owned_indices;
     for (size_t i = sealed_count; i < sealed.size(); i++) owned_indices.push_back(sealed[i].index);
     std::sort(sealed.begin(), sealed.end(), [](const TakenChunk& a, const TakenChunk& b) {
@@ -295,7 +295,7 @@ void Session::collect(bool ending) {
         waiting.insert(chunk.thread);
         continue;
       }
-      // What came before went over another stream, or is in the window.
+      // Earlier calls went over another stream, or are in the window.
       const bool follows = adopted_ && (settings_.receivers || settings_.window) && !next;
       if (chunk.serial > next && !follows) totals_.chunks_lost += chunk.serial - next;
       next = chunk.serial + 1;
@@ -469,7 +469,7 @@ void Session::end_ring() {
   int value = process_.exit_value;
   const bool known = remarks_.exit_of(process_.pid, &signalled, &value) || process_.exit_known;
   if (known) process_.exit_known = true, process_.signalled = signalled, process_.exit_value = value;
-  // Who is gone without a word was killed, whoever could have told us how.
+  // A process that is gone without a word was killed, even where nobody could report how.
   const bool crashed = end_reason_ == "process gone" && (known ? signalled : !pool_->header()->finished.load());
   SaveWish wish;
   wish.by_hand = true;
@@ -498,7 +498,7 @@ void Session::end_ring() {
 }
 
 uint64_t Session::in_flight() const {
-  // Of the calls without an end, those that the program left will never have one.
+  // The calls that the program left, among the calls without an end, will never have one.
   return totals_.in_flight - std::min<uint64_t>(totals_.in_flight, pool_->header()->calls_left.load());
 }
 

@@ -81,16 +81,16 @@ struct SessionSettings {
   std::string spill;               // a file to go on in when the receiver is gone; empty: none
   bool anonymous = false;          // say nothing of host, folder and command line
   bool drop_frames = false;        // leave whole frames out rather than let the program wait
-  // what was called is on the disk so much later; 0: when the kernel writes it, and at the end
+  // calls that were written are on the disk this much later; 0: when the kernel writes it, and at the end
   double sync_seconds = 0;
   bool window = false;  // what is adopted is what another drainer's flight recorder held
-  RingSettings ring;    // on: nothing goes to a file but what is asked for
+  RingSettings ring;    // on: only ordered saves go to a file
 };
 
 struct ProcessInfo {
   uint32_t pid = 0, clock = 0;
   uint64_t pid_start = 0;  // ticks after boot, 0: unknown
-  uint64_t pool = 0;       // inode of its pool, by which the lines about it can be told apart
+  uint64_t pool = 0;       // inode of its pool, which tells the lines about it from others
   uint64_t start_clock = 0, start_ns = 0;
   std::string program, command_line, signatures_path;
   bool exit_known = false, signalled = false;
@@ -116,7 +116,7 @@ class Session {
   void start();
   // Ready when this session has taken the name of its file, or has ended without one.
   std::shared_future<void> named() const { return is_named_; }
-  // Of the program that the same process ran before: the first name is for its file, however late its calls arrive.
+  // The program that the same process ran before owns the first name, however late its calls arrive.
   void name_after(std::shared_future<void> earlier) { earlier_ = std::move(earlier); }
   // The process is gone, runs another program, or is to be recorded no longer. Drains what is left, finishes the file.
   void end(const std::string& reason);
@@ -238,7 +238,7 @@ class Session {
   std::atomic<unsigned> working_{0};
   std::vector<std::thread> threads_;
 
-  // Of the thread that tends.
+  // For the thread that tends.
   uint64_t dropping_since_ns_ = 0, last_sync_ns_ = 0;
   uint64_t synced_ = 0;  // appends that are on the disk
   bool sync_failed_ = false;

@@ -28,7 +28,7 @@ std::string cpu_model() {
 
 std::string Session::append(std::span<const char> chunk) {
   std::string error = file_.append(chunk);
-  // What the receiver did not take, this chunk with it, goes into the file.
+  // Writes that the receiver did not take, this chunk with them, go into the file.
   if (!error.empty() && stream_) error = spill(error);
   totals_.bytes_file = file_.size();
   if (settings_.sync_seconds > 0 && file_.descriptor() >= 0) {

@@ -1,4 +1,4 @@
-// What the sessions of a drainer share: names of files, lines from the parent.
+// The common parts of the sessions of a drainer: names of files, lines from the parent.
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// What the drainer tells: JSON lines to its parent, and JSON objects inside the trace.
+// The drainer's messages: JSON lines to its parent, and JSON objects inside the trace.
 #pragma once
 #include <cstdint>
 #include <mutex>
@@ -14,7 +14,7 @@ class Status {
   bool open(const std::string& where, std::string* error);  // a descriptor number or a path; empty: silent
   // `descriptor` goes along where the lines go over a socket.
   void say(const JsonObject& line, int descriptor = -1);
-  // The same where that can be done without waiting. False: nothing was said.
+  // The same where that can be done without waiting. False: nothing was sent.
   bool offer(const JsonObject& line, int descriptor);
   bool passes_descriptors() const { return socket_; }
   void error(const std::string& code, const std::string& text, uint32_t pid = 0);

@@ -84,7 +84,7 @@ std::string receive_all(int fd, void* data, size_t bytes, double end) {
   return {};
 }
 
-// What who connects and who accepts show, so that the other knows that they know the token.
+// The proofs that both ends of a connection show, so that the other knows that they know the token.
 std::string proof(const StreamSettings& s, const char* who, const std::string& nonces) {
   return hmac_sha256(s.token, std::string(DT_STREAM_MAGIC " ") + who + nonces);
 }
@@ -194,8 +194,8 @@ uint16_t port_of(const sockaddr_storage& name) {
                                           : reinterpret_cast<const sockaddr_in&>(name).sin_port);
 }
 
-// Whether the other end of a TCP connection within this machine is a socket of this user or of root. The kernel lists
-// whose each is; one that nobody has accepted yet, or that its process has closed, is nobody's.
+// Returns whether the other end of a TCP connection within this machine is a socket of this user or of root. The kernel
+// lists the owner of each; a socket that nobody has accepted yet, or that its process has closed, has no owner.
 bool same_user_tcp(int fd) {
   sockaddr_storage own{}, peer{};
   socklen_t own_bytes = sizeof own, peer_bytes = sizeof peer;
@@ -318,7 +318,7 @@ bool is_address(const std::string& where) { return where.rfind("tcp://", 0) == 0
 
 // ---- receivers ----------------------------------------------------------------------------------
 
-// What the thread and those that greet share with us: they may outlive us by the length of a handshake.
+// The data that the greeting threads share with us: they may outlive us by the length of a handshake.
 struct Receivers::Shared {
   std::mutex lock;
   std::condition_variable changed;
@@ -367,7 +367,7 @@ int Receivers::connect_once(std::string* error, Refusal* refusal) {
     why = code                      ? strerror(code)
           : local && !same_user(fd) ? "it belongs to another user"
                                     : greet(fd, settings_, refusal);
-    // Who has shown that it knows the token may be anybody. It has answered: its end has an owner.
+    // A peer that has shown that it knows the token may be anybody. It has answered: its end has an owner.
     if (why.empty() && !local && settings_.token.empty() && !same_user_tcp(fd))
       why = "it belongs to another user: a token lets it be";
     if (why.empty()) {

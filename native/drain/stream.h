@@ -30,13 +30,13 @@ struct StreamSettings {
   std::string options;            // JSON, for the receiver to see
 };
 
-// What a receiver answered that does not want us.
+// The answer of a receiver that does not want us.
 struct Refusal {
   const char* about = nullptr;  // "version", "token", "role", "busy" or "other"; null: nobody refused
   std::string text;             // its words
 };
 
-// Whether `where` names a stream and not a file.
+// Returns whether `where` names a stream and not a file.
 bool is_address(const std::string& where);
 
 // Connections to receivers that are through the handshake.
@@ -76,7 +76,7 @@ class StreamSink : public ByteSink {
   std::string write(std::span<const char> bytes) override;
   std::string finish() override;
   uint64_t taken() const { return taken_; }
-  // What was written and not taken, write by write.
+  // The writes that nobody took, write by write.
   std::deque<std::vector<char>> untaken() { return std::move(untaken_); }
 
  private:

@@ -1,4 +1,4 @@
-// What others ask of the drainer: through its socket, and in lines of standard input.
+// Others' orders to the drainer: through its socket, and in lines of standard input.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>

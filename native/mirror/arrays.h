@@ -7,7 +7,7 @@ namespace dt::gl {
 
 void default_pixel_store(PixelStore* p);
 void default_vertex(VertexState* v);
-// Which arrays are in client memory, after bindings changed.
+// Finds the arrays in client memory, after bindings changed.
 void recompute_client(VertexState* v);
 // Bytes of an element of an array; 0: no such type.
 int64_t element_bytes(int32_t size, uint32_t type);

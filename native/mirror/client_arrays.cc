@@ -1,4 +1,4 @@
-// What a draw reads from client vertex arrays.
+// The part of client vertex arrays that a draw reads.
 //
 // Called only while an enabled array of the default vertex array object lies in client memory. The range of vertices
 // follows from the draw (first and count, or the least and greatest index); every array then gives one span of bytes,
@@ -21,7 +21,7 @@ namespace {
 constexpr uintptr_t LOWEST_ADDRESS = 65536;
 constexpr uint64_t LARGEST_SPAN = 1ull << 32;
 
-// The arrays that a linked program can read, by its active attributes. All bits where that cannot be told.
+// The arrays that a linked program can read, by its active attributes. All bits where nobody knows them.
 uint64_t active_arrays(GlContext* c, uint32_t program) {
   if (!driver::glGetProgramiv || !driver::glGetActiveAttrib || !driver::glGetAttribLocation || !driver::glIsProgram ||
       !can_ask(c) || !driver::glIsProgram(program))
@@ -70,9 +70,9 @@ uint64_t readable_arrays(GlContext* c) {
   return p->arrays;
 }
 
-// Whether memory can be read. An array that is enabled but that no shader uses may point to what was freed long ago:
-// the driver does not look there, and neither may we. Asked of the kernel, so only where the arrays that are used are
-// not known; an answer holds for some draws.
+// Returns whether memory can be read. An array that is enabled but that no shader uses may point to memory that was
+// freed long ago: the driver does not look there, and neither may we. The kernel answers, so only where the used arrays
+// are not known; an answer holds for some draws.
 bool readable(GlContext* c, const Span& span) {
   constexpr uintptr_t PAGE = 4096;
   constexpr int POPULATE_READ = 22;  // MADV_POPULATE_READ, Linux 5.14

@@ -1,8 +1,8 @@
-// The registry of contexts, the hooks that keep it, and what is asked of a driver to know a context.
+// The registry of contexts, the hooks that keep it, and the queries by which a driver describes a context.
 //
-// Hooks run after the driver returned. A call that the driver refuses must change nothing here, so every hook makes
-// the checks that the specification makes; where a name may be refused (an object that was never generated), the
-// driver is asked once per name.
+// Hooks run after the driver returned. A call that the driver refuses must change nothing here, so every hook makes the
+// checks that the specification makes; where the driver may refuse a name (an object that was never generated), a query
+// asks it once per name.
 #include "arrays.h"
 
 #include <sched.h>
@@ -62,7 +62,7 @@ void drop(GlContext* c) {
   }
 }
 
-// How a context is made again: `config` nullptr where it is to be asked for, numbers up to and with `end`.
+// The way to make a context again: `config` nullptr where a query has to get it, numbers up to and with `end`
 struct Making {
   void* config;
   const int32_t* attributes;
@@ -344,7 +344,7 @@ uint32_t bound_buffer(GlContext* c, uint32_t target) {
 
 namespace {
 
-// The arrays of fixed-function vertices, as far as they can be asked for.
+// The arrays of fixed-function vertices, as far as queries return them.
 void read_fixed_arrays(GlContext* c, bool buffers) {
   struct Question {
     uint32_t slot, array, size, type, stride, pointer, buffer;

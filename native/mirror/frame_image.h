@@ -30,8 +30,8 @@ void read_frame(GlContext* c, const FrameImage& image, void* pixels);
 }  // namespace gl
 
 namespace hook {
-// Whether frames are hashed: yes where DRAWTAP_HASH_FRAMES is set in the environment, which the first frame's end finds
-// out.
+// Frames are hashed where this is true: where DRAWTAP_HASH_FRAMES is set in the environment, which the first frame's
+// end finds out.
 extern uint32_t g_hash_frames __attribute__((visibility("hidden")));
 // Called before a frame is shown.
 DT_COLD void before_frame_end(Thread* t);

@@ -1,4 +1,4 @@
-// What a program reads from the front buffer of a window: the window system's, which a player does not have.
+// The pixels that a program reads from the front buffer of a window: the window system's, which a player does not have.
 #pragma once
 #include "gl_enums.h"
 #include "gl_state.h"
@@ -21,7 +21,7 @@ static inline void may_read_front(Thread* t, int32_t x, int32_t y, int32_t width
 static inline bool is_front(uint32_t buffer) {
   return buffer == GL_FRONT_LEFT || buffer == GL_FRONT_RIGHT || buffer == GL_FRONT || buffer == GL_LEFT;
 }
-// Of a format, or of what glCopyPixels copies.
+// For a format, or for the value that glCopyPixels copies.
 static inline bool has_color(uint32_t kind) {
   return kind != GL_STENCIL_INDEX && kind != GL_DEPTH_COMPONENT && kind != GL_DEPTH_STENCIL && kind != GL_DEPTH &&
          kind != GL_STENCIL;

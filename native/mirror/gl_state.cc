@@ -1,8 +1,8 @@
 // The mirror's hooks of buffers, vertex arrays, pixel store and programs.
 //
-// Hooks run after the driver returned. A call that the driver refuses must change nothing here, so every hook makes
-// the checks that the specification makes; where a name may be refused (an object that was never generated), the
-// driver is asked once per name.
+// Hooks run after the driver returned. A call that the driver refuses must change nothing here, so every hook makes the
+// checks that the specification makes; where the driver may refuse a name (an object that was never generated), a query
+// asks it once per name.
 #include "arrays.h"
 
 #include <stdlib.h>
@@ -186,7 +186,7 @@ PixelStore* pixel_field(GlContext* c, uint32_t pname, int32_t** field) {
   }
 }
 
-// Which parameters exist follows from the version: one that does not is refused and changes nothing.
+// The version decides the parameters: the driver refuses one that does not exist, which changes nothing.
 bool has_pixel_parameter(const GlContext* c, uint32_t pname) {
   if (pname == GL_UNPACK_ALIGNMENT || pname == GL_PACK_ALIGNMENT) return true;
   bool es = c->api == 2;
@@ -266,7 +266,7 @@ void after_glBindBuffer(Thread* t, uint32_t target, uint32_t buffer) {
   if (c->buffers[slot] == buffer && (slot != ELEMENT || c->element_known)) return;
   if (DT_UNLIKELY(c->in_begin)) return;
   if (c->core && buffer) {
-    // Core refuses names that were never generated; each name is asked about once.
+    // Core refuses names that were never generated; a query asks about each name once.
     uint32_t& taken = c->buffer_names[buffer % NAME_CACHE];
     if (taken != buffer) {
       if (driver::glIsBuffer && !driver::glIsBuffer(buffer)) return;
@@ -313,7 +313,7 @@ void after_glDeleteVertexArrays(Thread* t, int32_t n, const uint32_t* arrays) {
 void after_glVertexArrayElementBuffer(Thread* t, uint32_t vaobj, uint32_t) {
   GlContext* c = t->context;
   if (!c) return;
-  // What was bound is asked for when it matters.
+  // A query gets the former binding when it matters.
   if (vaobj == c->vao)
     c->element_known = 0;
   else if (c->vaos[vaobj % VAO_CACHE].vao == vaobj)

@@ -1,8 +1,8 @@
-// What capture must know of a context's state, and the hooks that keep it.
+// The knowledge that capture needs of a context's state, and the hooks that keep it.
 //
-// The mirror holds only what recording needs on the spot: where client memory may be read (the default vertex array
-// object: any other cannot hold client pointers), the pixel-store parameters, and the few buffer bindings that turn a
-// pointer into an offset. Everything else is asked of the driver when it is needed.
+// The mirror holds only the state that recording needs on the spot. It knows where client memory may be read (the
+// default vertex array object: any other cannot hold client pointers). It has the pixel-store parameters, and the few
+// buffer bindings that turn a pointer into an offset. Queries get everything else from the driver when it is needed.
 //
 // The generator finds hooks by their names in this file: `before_C` is called with the command's parameters before
 // the record of C is reserved, `after_C` after the driver returned (with the result where C has one). An alias uses
@@ -16,7 +16,7 @@ namespace dt {
 // session.cc: from now on an exact order mark before every call.
 void want_exact_order();
 
-// What the mirror tells whoever keeps it. A context was made: called with the registry locked.
+// The mirror's news for its keeper. A context was made: called with the registry locked.
 void context_is_made(GlContext* c);
 // A context of this thread's may have become current for the first time since recording began.
 void context_is_current(Thread* t);
@@ -99,9 +99,9 @@ struct ProgramArrays {
 }  // namespace gl
 
 struct GlContext {
-  // What draws look at first: arrays both enabled and in client memory, 0 while another vertex array object is bound.
+  // The first look of draws: arrays both enabled and in client memory, 0 while another vertex array object is bound.
   uint64_t client_arrays;
-  uint32_t in_begin;              // between glBegin and glEnd: nothing may be asked of the driver
+  uint32_t in_begin;              // between glBegin and glEnd: no query is allowed
   uint32_t id, share_group, api;  // api: 1 GL, 2 GL ES, 3 OpenVG
   uint32_t version;               // major * 10 + minor, 0 until first current
   uint32_t core;                  // core profile: no client arrays at all
@@ -132,8 +132,8 @@ struct GlContext {
   uint32_t thread;       // index + 1 of the thread it is current on, 0: none
   uint32_t last_thread;  // index + 1 of the thread it was last current on
   uint32_t destroyed;
-  // How it was made, and which recording has it: the number of the session in which its making stands, the times that
-  // recording began when that was told and when all of it was taken (base.h).
+  // The making of the context, and the recording that has it: the number of the session with its making. Two times say
+  // when recording began at the last note of it and when all of it was taken (base.h).
   void* config;
   uint64_t visual[gl::VISUAL_WORDS];  // a copy of the XVisualInfo of those that GLX makes without a configuration
   uint32_t has_visual;
@@ -143,7 +143,7 @@ struct GlContext {
   uint32_t told_epoch, base_epoch, in_recording;
   uint64_t draw, read;  // as emitted last
   int32_t draw_width, draw_height;
-  uint64_t size_due_ns;  // when the window's size is asked again after a frame
+  uint64_t size_due_ns;  // when the next query of the window's size is due, after a frame
   // Viewports that were seen with the window's present size: another one is a hint that the window has another size
   // now.
   int32_t viewport_width, viewport_height, seen_viewports[gl::SEEN_VIEWPORTS][2];
@@ -152,16 +152,16 @@ struct GlContext {
 
 namespace gl {
 
-// Programs may have a context before any library with the functions of OpenGL is there: then the driver of the current
-// context is asked for `name`, as the program itself will. Only functions that every context has which they are called
-// in: some drivers have an address for any name. nullptr: no context, or another function.
+// Programs may have a context before any library with the functions of OpenGL is there. Then the driver of the current
+// context looks up `name`, as it will for the program itself. Only functions that every context has in which they are
+// called: some drivers have an address for any name. nullptr: no context, or another function.
 DT_COLD void* ask_driver_for(const char* name);
-// What the driver of that context gives for a name, by eglGetProcAddress or glXGetProcAddress.
+// The address that the driver of that context gives for a name, by eglGetProcAddress or glXGetProcAddress.
 DT_COLD void* driver_address(const GlContext* c, const char* name);
 
-// May the driver be asked now, without an error that the program could see?
+// Is a query allowed now, without an error that the program could see?
 static inline bool can_ask(const GlContext* c) { return c && !c->in_begin && c->version; }
-// glGetIntegerv of one value that this context is known to have; `otherwise` where it cannot be asked.
+// glGetIntegerv of one value that this context is known to have; `otherwise` where no query is allowed.
 int32_t ask(GlContext* c, uint32_t pname, int32_t otherwise);
 // Name of the buffer that is bound to any target; asks the driver where the mirror does not hold it.
 uint32_t bound_buffer(GlContext* c, uint32_t target);
@@ -180,12 +180,12 @@ DT_COLD void reread_context(Thread* t);
 
 // The same, where it may be the one that was current the last time, and only arrays and pixel store matter.
 DT_COLD void refresh_context(Thread* t);
-// What is kept of a context is for a moment what a new one has.
+// Gives the mirror of a context, for a moment, the state of a new one.
 DT_COLD void as_new(GlContext* c);
 DT_COLD GlContext* context_of(uint32_t system, void* handle);
 // A context that shares objects with this one, and whose making stands in the recording of that number; nullptr: none.
 DT_COLD void* recorded_peer(const GlContext* c, uint64_t session);
-// Whether the objects of the context's group were taken since recording began that time.
+// Returns whether the objects of the context's group were taken since recording began that time.
 DT_COLD bool group_is_taken(const GlContext* c, uint32_t epoch);
 
 // A lock for rare calls. Never taken on the path of an ordinary call.
@@ -206,7 +206,7 @@ IndexRange index_range(const void* data, uint64_t count, uint32_t type, int64_t 
 // Sorts and merges overlapping or touching spans; returns how many are left.
 uint32_t merge_spans(Span* spans, uint32_t count);
 DT_COLD void emit_client_arrays(Thread* t, const DrawRange& range);
-// A player's memory is not the program's: it is told what every draw reads, and whether all of it is there (its
+// A player's memory is not the program's: these tell it the reads of every draw, and whether all of them are there (its
 // mirror.cc). In a recorder both are nothing.
 #ifdef DT_PLAYER
 constexpr uintptr_t NO_ADDRESS = 1ull << 62;  // of an array that was never given one: what reads it is not played
@@ -338,7 +338,7 @@ static inline void after_eglCreatePbufferFromClientBuffer(Thread* t, void* dpy, 
   (void)buftype, (void)buffer, (void)attrib_list;
   surface_created(t, dpy, config, _result, "surface");
 }
-// Whether the frame that ends was drawn to a window of another size than before (natives.cc).
+// Checks whether the frame that ends was drawn to a window of another size than before (natives.cc).
 DT_COLD void check_size_before_swap(Thread* t, void* dpy, uint64_t drawable, uint32_t system);
 static inline void before_eglSwapBuffers(Thread* t, void* dpy, void* surface) {
   if (DT_UNLIKELY(t->context && t->context->size_hint)) check_size_before_swap(t, dpy, (uint64_t)(uintptr_t)surface, 1);
@@ -359,8 +359,8 @@ static inline void after_glViewport(Thread* t, int32_t, int32_t, int32_t width, 
     viewport_changed(t, width, height);
 }
 void after_glXSwapBuffers(Thread* t, void* dpy, unsigned long drawable);
-// What a pixmap holds that becomes a texture is the X server's and other programs': it is not recorded, and that is
-// said.
+// A pixmap that becomes a texture has pixels of the X server and of other programs: they are not recorded, and a note
+// says so.
 DT_COLD void after_glXBindTexImageEXT(Thread* t, void* dpy, unsigned long drawable, int buffer, const int* attrib_list);
 void after_eglSwapBuffers(Thread* t, void* dpy, void* surface, uint32_t _result);
 void after_eglSwapBuffersWithDamageEXT(Thread* t, void* dpy, void* surface, const int32_t* rects, int32_t n_rects,

@@ -1,4 +1,4 @@
-// What the mirror asks of whoever keeps it, the tap (native/runtime) or the player: threads, notes, functions by name.
+// The mirror's demands on its keeper, the tap (native/runtime) or the player: threads, notes, functions by name.
 //
 // Files of this room live inside the program, too: no file-scope C++ objects with constructors, no exceptions, no
 // standard library containers, no locks on the call path.
@@ -44,7 +44,7 @@ struct Thread {
   uint32_t handed_over;  // value of hand_over at which this thread sealed its chunk last
   Keep* keep;            // records go there and not to the recorder; nullptr: they do not
   uint64_t told_result;  // what a call that the tap only tells returns
-  uint32_t telling;      // calls that make contexts are told: they are known
+  uint32_t telling;      // calls that make contexts go out as notes: they are known
   // a place on the stack in the wrapper of the call that goes on; nullptr: there is none, or it has just begun
   char* frame;
   uint32_t waits;  // for a chunk
@@ -59,7 +59,7 @@ static inline void* ahead(const void* pointer, int64_t bytes) { return pointer ?
 static inline bool no_address(const void* pointer) { return (uintptr_t)pointer - 1 < 65535; }
 // Nothing that a program hands over is larger than this; a count beyond it is a mistake of the program's.
 constexpr int64_t MOST_BYTES = (int64_t)1 << 40;
-// What is recorded of such an array: nothing. A player must not take that for an array that may be empty.
+// The recording has nothing of such an array. A player must not take that for an array that may be empty.
 #ifdef DT_PLAYER
 constexpr int64_t TOO_MANY = INT64_MAX;
 #else
@@ -111,13 +111,13 @@ DT_COLD void emit_native(Thread* t, const char* kind, uint64_t handle, const cha
 DT_COLD void emit_library(Thread* t, const char* path, uint64_t base);
 // A remark: short machine word and a sentence. Said once per code and process.
 DT_COLD void emit_note(Thread* t, const char* code, const char* text);
-// What a hook of a user's module gives out.
+// Emits a value of a hook of a user's module.
 DT_COLD void emit_metric(Thread* t, const char* name, double value);
 DT_COLD void emit_mark(Thread* t, const char* text);
 
 // ---- functions by number -------------------------------------------------------------------------
 
-constexpr unsigned VARIANTS = 6;  // real functions of one name that can be told apart
+constexpr unsigned VARIANTS = 6;  // real functions of one name that have variants of their own
 // Generated: tables indexed by function id.
 extern const unsigned g_function_count __attribute__((visibility("hidden")));
 extern const bool g_module_records __attribute__((visibility("hidden")));  // the recorder is among the module's hooks

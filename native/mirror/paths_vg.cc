@@ -1,5 +1,5 @@
-// Which segments a path of OpenVG gets from calls that do not name them: the shapes of VGU, and paths made of others.
-// The specifications say which they are; where an implementation may choose, its own counts tell.
+// The segments that a path of OpenVG gets from calls that do not name them: the shapes of VGU, and paths made of
+// others. The specifications name them; where an implementation may choose, its own counts show the choice.
 #include "gl_state.h"
 #include "sizes_vg.h"
 #include "vg_enums.h"
@@ -11,7 +11,7 @@ namespace vg = size::vg;
 
 namespace {
 
-// What appending does to a segment of another path, in ways that differ between implementations.
+// The changes to a segment of another path at appending, in ways that differ between implementations.
 enum Way : int { AS_IT_IS, LINES, LONG_FORMS, WAYS };
 uint8_t turned(uint8_t type, int way) {
   if (way >= LINES && (type == vg::HLINE || type == vg::VLINE)) return vg::LINE;

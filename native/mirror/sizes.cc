@@ -316,7 +316,7 @@ int64_t compressed_image_size(int64_t target, int64_t level) {
   return bytes;
 }
 
-// A texture that is asked for by its name, where that can be done and what is read goes to memory.
+// A texture that queries name, where the version allows it and they read to memory.
 struct NamedTexture {
   NamedTexture(int64_t texture, int64_t level) : texture_((uint32_t)texture), level_((int32_t)level) {
     GlContext* c = tls.context;

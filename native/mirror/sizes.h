@@ -1,10 +1,10 @@
-// How many bytes or values stand behind a pointer: the functions of the size rules.
+// The number of bytes or values behind a pointer: the functions of the size rules.
 //
 // Exactly the parameters that the rules write; where a context matters it is the one current on this thread
-// (`tls.context`). All arithmetic is 64-bit signed; what is unknown, invalid or would overflow counts as 0. Sizes
-// given to a driver that will refuse them read nothing, so they count as 0 here too where that can be told.
-// Functions that ask the driver do so only where the context's API and version have the query, never between glBegin
-// and glEnd, and only with names that exist, so that no error arises that the program would not have had.
+// (`tls.context`). All arithmetic is 64-bit signed; what is unknown, invalid or would overflow counts as 0. Sizes given
+// to a driver that will refuse them read nothing, so they count as 0 here too where we can know that. Functions that
+// ask the driver do so only where the context's API and version have the query, and never between glBegin and glEnd.
+// They use only names that exist, so that no error arises that the program would not have had.
 //
 // Images:  image_in(t, format, type, w, h, d, dims, pixels)  -> bytes from `pixels` on that the driver can read
 //          image_out(t, ...)                                 -> the same for what it can write

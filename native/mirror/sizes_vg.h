@@ -1,9 +1,9 @@
 // Sizes of OpenVG path data; see spec/apis/vg.py.
 //
-// vgAppendPathData says in its segment commands how many coordinates follow. vgModifyPathCoords does not, and OpenVG
-// cannot be asked for the commands of a path: so those that each call adds are remembered per thread (a path belongs to
-// the thread's context; paths_vg.cc has the calls that name no commands), and trusted only while the driver's own
-// counts agree with them. Where they do not, more is recorded than the call reads, never less.
+// vgAppendPathData says in its segment commands how many coordinates follow. vgModifyPathCoords does not, and no query
+// of OpenVG returns the commands of a path. So each thread remembers the commands that its calls add (a path belongs to
+// the thread's context; paths_vg.cc has the calls that name no commands). They count only while the driver's own counts
+// agree with them. Where they do not, more is recorded than the call reads, never less.
 #pragma once
 #include <errno.h>
 #include <sys/mman.h>

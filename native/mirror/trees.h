@@ -1,4 +1,4 @@
-// What structures of Vulkan have behind their pointers, as tables: the tap copies by them, the player relocates.
+// The data behind pointers in structures of Vulkan, as tables: the tap copies by them, the player relocates.
 #pragma once
 #include <stdint.h>
 
@@ -6,12 +6,12 @@
 
 namespace dt::tree {
 
-// What a member points to. Members that are values, or addresses that are never looked behind, have no row.
+// The target of a pointer. Members that are values, or addresses that are never looked behind, have no row.
 enum Kind : uint8_t {
   CHAIN,     // a structure that says its own type, and what its chain has
   TREE,      // structures of a type
   ARRAY,     // elements of `element` bytes
-  STRING,    // characters: so many, or up to the terminator
+  STRING,    // characters: a number of them, or up to the terminator
   STRINGS,   // addresses of terminated strings
   TREES,     // addresses of structures, one each
   ARRAYS,    // addresses of elements, one each

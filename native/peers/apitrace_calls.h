@@ -81,7 +81,7 @@ class Export {
   };
   struct Thread {
     std::vector<Memory> memory;  // for the next call
-    uint64_t window = 0;         // of which the size is to be said
+    uint64_t window = 0;         // the window whose size is due
   };
 
   void header();

@@ -1,6 +1,6 @@
-// From a trace of ours to one of apitrace. What the tap noted beside the calls becomes what apitrace's own tracer
-// writes: array pointers with the memory behind them before a draw, memcpy before an unmap or flush, the size of the
-// window.
+// From a trace of ours to one of apitrace. The tap's notes beside the calls become the calls of apitrace's own tracer.
+// They are array pointers with the memory behind them before a draw, memcpy before an unmap or flush, and the size of
+// the window.
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
@@ -116,7 +116,7 @@ void Export::fake(uint32_t thread, const char* name, std::initializer_list<const
   out_.byte(DETAIL_END);
 }
 
-// What the tap noted before a call.
+// Takes a note of the tap before a call.
 void Export::tap(OpenChunk& chunk, uint32_t record) {
   const size_t index = chunk.order()[record];
   const CallsFunction& entry = chunk.info.functions[index];
@@ -227,7 +227,7 @@ bool Export::behind(const std::vector<Memory>& memory, const ArrayCall& array, i
     for (const Memory& m : memory)
       if (from >= m.address && from - m.address < m.bytes.size()) end = m.address + m.bytes.size();
   } else {
-    // Which vertex is the first one cannot be told: everything that may belong to it.
+    // Nobody knows the first vertex: everything that may belong to it.
     for (const Memory& m : memory) {
       const uint64_t last = m.address + m.bytes.size();
       if (last > array.address && (m.address < array.address || m.address - array.address < FARTHEST))

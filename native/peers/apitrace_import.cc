@@ -68,7 +68,7 @@ void Import::recording(const std::string& path) {
   if (!error.empty()) throw Error(DT_E_IO, output_ + ": " + error);
 }
 
-// What the file says of itself.
+// Writes the file's words about itself.
 void Import::source(JsonWriter<std::string>& out) const {
   out.put("container", reader_.container()).put("version", reader_.version);
   out.put("semantic_version", reader_.semantic_version).object("properties");
@@ -307,7 +307,7 @@ bool Import::special_fake(const Plan& plan, const Call& call) {
   Thread& thread = threads_[call.thread];
   switch (plan.special) {
     case Special::viewport: {
-      // How large the window is that was just made current.
+      // The size of the window that was just made current.
       const std::string text =
           "width=" + std::to_string(argument(call, 2)) + ";height=" + std::to_string(argument(call, 3));
       std::string& said = windows_[thread.draw];

@@ -1,4 +1,4 @@
-// What becomes of a function of apitrace's: where its values go, or a signature made of what they are.
+// The plan for a function of apitrace's: where its values go, or a signature made of their kinds.
 #include "../core/error.h"
 #include "apitrace_records.h"
 

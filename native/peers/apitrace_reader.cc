@@ -6,7 +6,7 @@
 namespace dt::peers {
 namespace {
 
-// What no sound trace reaches: a file that claims more is damaged, and must not cost memory.
+// Limits that no sound trace reaches: a file that claims more is damaged, and must not cost memory.
 constexpr uint64_t MOST_VERSION = 6;
 constexpr size_t MOST_CONTENT = 1u << 30;
 constexpr size_t MOST_NAME = 1u << 16;
@@ -17,7 +17,7 @@ constexpr size_t MOST_NODES = 1u << 24;
 constexpr uint64_t MOST_ARGUMENTS = 256;
 constexpr unsigned MOST_DEPTH = 32;
 constexpr size_t MOST_THREADS = 1u << 12;
-// Calls of one thread that may wait for the end of an earlier one: that of a thread that died never comes.
+// Calls of one thread that may wait for the end of an earlier call: a thread that died never ends its call.
 constexpr size_t MOST_UNFINISHED = 64;
 constexpr size_t KEEP_BYTES = 1u << 20;
 
@@ -383,7 +383,7 @@ const Call* ApitraceReader::next() {
     }
   } catch (const Damage& d) {
     if (source_->damage.empty()) damage = d.what;
-    // What a call has of values that were cut short is not to be read.
+    // Values of a call that were cut short must not be read.
     for (auto& thread : threads_)
       for (auto& call : thread->calls) {
         auto whole = [&](int32_t node) {
@@ -398,7 +398,7 @@ const Call* ApitraceReader::next() {
   if (!source_->damage.empty() && damage.empty()) damage = source_->damage;
   ended_ = true;
   at_ = end_;
-  // What is left in order of the calls' numbers: entered, and never seen to return.
+  // The calls that are left, in order of their numbers: entered, and never seen to return.
   Thread* first = nullptr;
   for (auto& thread : threads_)
     if (!thread->calls.empty() && (!first || thread->calls.front()->number < first->calls.front()->number))

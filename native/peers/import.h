@@ -9,7 +9,7 @@
 
 namespace dt::peers {
 
-// Of the running import: whether it shall stop, and how much of its file is read (bytes).
+// For the running import: whether it shall stop, and how much of its file is read (bytes).
 extern std::atomic<bool> g_cancel;
 extern std::atomic<uint64_t> g_done;
 

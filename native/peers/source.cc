@@ -73,7 +73,7 @@ class SnappySource : public Source {
   bool done_ = false;
 };
 
-// What the streaming decoders share: input in pieces, output in pieces.
+// The common parts of the streaming decoders: input in pieces, output in pieces.
 class StreamSource : public Source {
  public:
   explicit StreamSource(File file) : file_(std::move(file)), input_(1 << 16) {}

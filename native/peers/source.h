@@ -9,7 +9,7 @@ namespace dt::peers {
 class Source {
  public:
   virtual ~Source() = default;
-  // The next piece (never empty), in `piece`; false: there is no more. What ended a damaged file early is in `damage`.
+  // The next piece (never empty), in `piece`; false: there is no more. `damage` says why a damaged file ended early.
   virtual bool next(std::string* piece) = 0;
   virtual const char* container() const = 0;
   virtual uint64_t position() const = 0;  // bytes of the file that were read

@@ -177,7 +177,7 @@ class Import {
     return it->second.data.c_str();
   }
 
-  // Objects of a class as numbers that differ from those of other classes.
+  // Objects of a class as numbers that differ from the numbers of other classes.
   uint64_t handle(uint32_t class_name, uint32_t space, uint32_t id, bool wide) {
     if (!id || !wide) return id;
     auto [it, fresh] = classes_.try_emplace(text(class_name), classes_.size() + 1);

@@ -1,4 +1,4 @@
-// What the state machine tells of every call: which locations it read and wrote, and what stands there now.
+// The state machine's report about every call: the locations that it read and wrote, and their values now.
 //
 //     struct Mine : dt::state::Visitor {
 //       void call(const dt::state::CallEvent& e) override {
@@ -11,13 +11,13 @@
 //     machine.walk(mine);                       // every call, in order of seq
 //     machine.path(location)                    // "contexts[1].GL_DEPTH_FUNC"
 //
-// A *location* is a dense number, from 0, of one place that can be read and written: a variable of a context or of an
-// object (GL_DEPTH_FUNC of context 1, GL_TEXTURE_MIN_FILTER of texture 5), the existence of an object, or a content
-// (a texture level's pixels, a buffer's bytes, a window's colour). All variables of an object are neighbours, so that
-// an access is a range. An object that is deleted and whose name is used again gets new locations: two lives of one
-// name never share any. Locations are given out while walking and keep their meaning for ever.
+// A *location* is a dense number, from 0, of one place that can be read and written. The place is a variable of a
+// context or of an object (GL_DEPTH_FUNC of context 1, GL_TEXTURE_MIN_FILTER of texture 5), or the existence of an
+// object. Or it is a content (a texture level's pixels, a buffer's bytes, a window's colour). All variables of an
+// object are neighbours, so that an access is a range. An object that is deleted and whose name is used again gets new
+// locations: two lives of one name share none. Locations are given out while walking and keep their meaning for ever.
 //
-// How accesses are to be read, for "which calls does this call need":
+// The meaning of accesses, for "which calls does this call need":
 //  - `read`: the call's effect or its pixels depend on what stands there: on the last `write` before it and on every
 //    `part` since that one.
 //  - `write`: the whole of it is replaced; what stood there before no longer matters.
@@ -27,14 +27,14 @@
 // Accesses stand in the order in which they happen: a read behind a write of the same location sees that write.
 // A call whose event is not `applied` (it raised a GL error, or has no context) has no accesses at all.
 //
-// What belongs to the call beside its own arguments counts as the call's: application memory that it read is in the
-// trace beside it. Bytes that the program stored through a mapping (dtapMapWrite) are no call's: `stored` tells them.
+// Data that belongs to the call beside its own arguments counts as the call's: application memory that it read is in
+// the trace beside it. Bytes that the program stored through a mapping (dtapMapWrite) belong to `stored`.
 //
-// Existence is a location too (the first of every object): the call that makes an object writes it, everything that
-// uses the object reads it, the deletion writes it. Likewise what is current on a thread: eglMakeCurrent writes it and
-// every GL call of the thread reads it; it depends on context, surfaces, configs and display as objects of their own.
-// Calls that only ask (glGet*, glIsEnabled) read what they ask about where that is known, and write nothing, except
-// for those whose answers a replay needs (glGetUniformLocation writes the location's name, which glUniform* reads).
+// Existence is a location too (the first of every object): the creating call writes it, every use of the object reads
+// it, the deletion writes it. Likewise the current context of a thread: eglMakeCurrent writes it and every GL call of
+// the thread reads it; it depends on context, surfaces, configs and display as objects of their own. Calls that only
+// ask (glGet*, glIsEnabled) read the location in question where it is known, and write nothing. A replay needs the
+// answers of some: glGetUniformLocation writes the location's name, which glUniform* reads.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -60,7 +60,7 @@ struct Access {
   Touch touch() const { return static_cast<Touch>(kind); }
 };
 
-// What a call does, beyond setting state. Bits.
+// The deeds of a call, beyond setting state. Bits.
 enum Deed : uint32_t {
   DEED_DRAW = 1,  // rasterises: draws, glBitmap, glDrawPixels, glCopyPixels, glEnd, lists that contain them
   DEED_CLEAR = 2,
@@ -83,8 +83,8 @@ struct Value;
 class Node;
 class Machine;
 
-// Accesses [first, end) of a call that have nothing to do with its others: what they write needs what they read, and
-// that the call is made (images that two APIs share and that one call makes one).
+// Accesses [first, end) of a call that have nothing to do with its others. Their writes need their reads, and the call
+// itself (images that two APIs share and that one call makes one).
 struct Section {
   uint32_t first = 0, end = 0;
 };
@@ -103,14 +103,14 @@ struct CallEvent {
 };
 
 constexpr uint32_t NO_MODE = ~0u;
-// What a draw, a clear or a dispatch is about; filled for calls with DEED_DRAW, DEED_CLEAR or DEED_DISPATCH.
+// The facts of a draw, a clear or a dispatch; filled for calls with DEED_DRAW, DEED_CLEAR or DEED_DISPATCH.
 struct Draw {
   uint32_t mode = NO_MODE;  // primitive type; NO_MODE: none (pixels, bitmaps, meshes, lists)
   uint64_t vertices = 0, instances = 1, primitives = 0;  // vertices: indices for indexed draws
   bool indexed = false, indirect = false;                // indirect: the counts stand in a buffer and are unknown (0)
   uint64_t client_bytes = 0;                             // memory of the program that it read
-  // Of OpenVG: `mode` are the paint modes, `vertices` segments of paths, `primitives` paths and images that were drawn;
-  // how large they are on the surface, by their control points (negative: not known).
+  // For OpenVG: `mode` are the paint modes, `vertices` segments of paths, `primitives` paths and images that were
+  // drawn; how large they are on the surface, by their control points (negative: not known).
   bool vector = false;
   double extent[2] = {-1, -1};
 };
@@ -127,10 +127,10 @@ class Visitor {
  public:
   virtual ~Visitor() = default;
   virtual void call(const CallEvent& event) = 0;
-  // Before the call that it names. What upload() and region() told since the last call is about these bytes.
+  // Before the call that it names. The earlier upload() and region() since the last call are about these bytes.
   virtual void stored(const StoreEvent&) {}
   // A variable has another value than before, by the call that is being applied (its event follows). Several changes of
-  // one location by one call are told one after the other.
+  // one location by one call come one after the other.
   virtual void changed(Location, const Value&) {}
   // New locations: [node.base, node.base + its class's count). By the call that is being applied.
   virtual void created(const Node&) {}
@@ -140,8 +140,8 @@ class Visitor {
   virtual void draw(const CallEvent&, const Draw&) {}
   // An upload of `bytes` with content `hash` (zeros: not known) into `location`.
   virtual void upload(Location, uint64_t /*bytes*/, const Hash128& /*hash*/) {}
-  // The `part` of a content that the call which is being applied changes. Told for each; a content of which nothing is
-  // told may have changed anywhere.
+  // The `part` of a content that the call which is being applied changes. One call for each part; a content without any
+  // such call may have changed anywhere.
   virtual void region(Location, const Region&) {}
   virtual bool wanted() { return true; }  // false: stop walking
 };

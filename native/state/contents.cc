@@ -196,7 +196,7 @@ void Contents::add(Content& content, Location location, uint64_t seq, ChangeKind
   if (!goes_on || last.last != now) ++last.calls;
   last.last = now;
   content.seen = false;
-  // What was uploaded to it: a hash stands for one upload alone.
+  // The uploads to it: a hash stands for one upload alone.
   for (auto& upload : uploads_) {
     if (upload.location != location) continue;
     const bool first = !last.bytes;

@@ -18,7 +18,7 @@ class Contents {
   Contents(const Machine& machine, const std::string& folder, Spool<uint32_t>& lists)
       : revisions(folder), passes(folder), links(folder), machine_(machine), lists_(lists) {}
 
-  // What the machine tells, handed on.
+  // The machine's events, handed on.
   void created(const Node& node);
   void changed(const Node& node);  // a variable of it
   void upload(Location location, uint64_t bytes, const Hash128& hash) { uploads_.push_back({location, bytes, hash}); }
@@ -36,7 +36,7 @@ class Contents {
     Revision last{.first = NEVER};  // as long as further calls may belong to it
     uint32_t writer = NEVER;        // the pass that wrote it last
     uint32_t read_by = NEVER;       // the call that read it last
-    uint32_t linked = NEVER;        // the pass that was told of its writer, and how it uses it
+    uint32_t linked = NEVER;        // the pass that knows of its writer, and how it uses it
     uint32_t uses = 0;
     bool seen = false;  // another call has read the last revision
   };

@@ -33,7 +33,7 @@ struct Decoded {
   std::vector<uint32_t> calls;   // per record: number of the (next) call; empty: the record's own number
   const std::vector<uint32_t>* offsets = nullptr;  // of seqs, where chunks interleave
   uint64_t base = 0, first_seq = 0;
-  uint64_t after = 0;  // seq of what the tap noted behind the last call: that of the thread's next call
+  uint64_t after = 0;  // seq of the call that the tap's notes behind the last call belong to: the thread's next call
   uint32_t records = 0, call_count = 0, thread = 0;
   const uint16_t* order = nullptr;
   const uint32_t* ordinals = nullptr;
@@ -44,7 +44,7 @@ struct Decoded {
   }
 };
 
-// How the player's functions lie in this trace.
+// The places of the player's functions in this trace.
 struct Mapping {
   const Function* function = nullptr;
   int known = -2;

@@ -1,4 +1,4 @@
-// What the overlay names with `run` and the references of its paths: the hand-written semantics of OpenGL.
+// The overlay's functions (`run`) and the references of its paths: the hand-written semantics of OpenGL.
 #pragma once
 #include <set>
 
@@ -7,7 +7,7 @@
 
 namespace dt::state::run {
 
-// Whether a value of a light is one that the driver takes.
+// Returns whether the driver takes a value of a light.
 inline bool light_value_ok(int64_t pname, double v) {
   switch (pname) {
     case GL_SPOT_EXPONENT: return v >= 0 && v <= 128;

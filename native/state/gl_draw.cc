@@ -43,7 +43,7 @@ Target content_of(Machine& m, Node* a) {
     default: return {};
   }
 }
-// What a draw buffer or read buffer of a framebuffer stands for.
+// The attachment that a draw buffer or read buffer of a framebuffer stands for.
 Target color_of(Machine& m, Node* f, int64_t buffer, bool reading = false) {
   if (!f || !buffer) return {};
   if (f->key)
@@ -245,8 +245,8 @@ void read_fixed(Machine& m) {
       }
   }
 }
-// Whether the sources of the program in use have what the mark stands for (sampler_names); yes where they are not
-// known.
+// Returns whether the sources of the program in use have a use that the mark stands for (sampler_names); yes where they
+// are not known.
 bool may(Machine& m, const char* mark) {
   Node* p =
       m.find(m.share(), c_share::programs, static_cast<uint64_t>(m.context()->get(f_context::GL_CURRENT_PROGRAM)));
@@ -332,7 +332,7 @@ void write_framebuffer(Machine& m, bool fragments) {
   if (stencil && (c->get(f_context::GL_STENCIL_WRITEMASK) || c->get(f_context::GL_STENCIL_BACK_WRITEMASK)))
     write(m, s, false);
 }
-// What is drawn may depend on a query.
+// A draw may depend on a query.
 void conditional(Machine& m) {
   Node* c = m.context();
   m.read(c, f_context::conditional_query);

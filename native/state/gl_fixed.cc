@@ -69,7 +69,7 @@ void multiply(Machine& m, const Stack& s, const Matrix4& by) {
   const Matrix4 before = load(s);
   m.read(s.node, s.matrix);
   store(m, s, product(before, by));
-  // What is computed here may be what was there, and yet not be that to the bit in the driver: a full turn, say.
+  // A computed value may equal the old one, and yet differ from it by bits in the driver: after a full turn, say.
   if (by != IDENTITY && load(s) == before) m.part(s.node, s.matrix);
 }
 bool given(Array& a, bool transpose, Matrix4& x) {
@@ -190,7 +190,7 @@ void pop_matrix(Machine& m, const Stack& s) {
 }
 }  // namespace
 
-// Of the current matrix, and of that of a mode.
+// For the current matrix, and for the matrix of a mode.
 void load_identity(Machine& m) { load_identity(m, current_stack(m)); }
 void load_matrix(Machine& m, Array a, int64_t transpose) { load_matrix(m, current_stack(m), a, transpose); }
 void mult_matrix(Machine& m, Array a, int64_t transpose) { mult_matrix(m, current_stack(m), a, transpose); }

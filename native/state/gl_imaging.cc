@@ -5,7 +5,7 @@
 namespace dt::state::run {
 namespace {
 
-// Proxies have no node: what is asked of them is no state.
+// Proxies have no node: answers about them are no state.
 Node* table_of(Machine& m, int64_t target) {
   return m.child(m.context(), c_context::color_tables, static_cast<uint64_t>(target));
 }
@@ -141,7 +141,7 @@ void get_counts(Machine& m, int64_t target, int64_t reset) {
   if (reset) m.set_content(n, content, Hash128{}, 0);
 }
 
-// What pixels that are transferred go through, where it is on; histogram and extremes count them.
+// The stages that transferred pixels go through, where each is on; histogram and extremes count them.
 void read_imaging(Machine& m) {
   Node* c = m.context();
   constexpr struct {

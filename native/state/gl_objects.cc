@@ -505,7 +505,7 @@ void pixel_store(Machine& m, int64_t pname, Num param) {
 void active_texture(Machine& m, int64_t texture) {
   if (texture < GL_TEXTURE0 || texture >= GL_TEXTURE0 + MOST_UNITS) return m.refuse();
   m.set(m.context(), f_context::GL_ACTIVE_TEXTURE, Num(texture));
-  // The texture matrix is that of the active unit: nothing to change, it is looked up by unit.
+  // The active unit's matrix is the texture matrix: nothing to change, it is looked up by unit.
 }
 
 }  // namespace dt::state::run

@@ -412,7 +412,7 @@ void storage_block_binding(Machine& m, int64_t program, int64_t index, int64_t b
 // ---- uniforms -----------------------------------------------------------------------------------
 
 namespace {
-// The elements of an array follow each other; their names are known from that of the first.
+// The elements of an array follow each other; the name of the first gives the names of the others.
 void named_after(Machine& m, Node* p, Node* n, int64_t location, int64_t first) {
   if (n->cold || location == first) return;
   Node* base = m.find(p, c_program::uniforms, static_cast<uint64_t>(first));
@@ -432,8 +432,8 @@ void named_after(Machine& m, Node* p, Node* n, int64_t location, int64_t first) 
 std::string_view stem_of(const std::string& name) {
   return std::string_view(name).substr(0, name.empty() || name.back() != ']' ? name.size() : name.rfind('['));
 }
-// What is known to be another uniform is no element of the array that begins before it: values past an array's end are
-// dropped.
+// A location that is known as another uniform is no element of the array that begins before it: values past an array's
+// end are dropped.
 bool is_other(Machine& m, Node* p, int64_t location, int64_t first) {
   Node *here = m.find(p, c_program::uniforms, static_cast<uint64_t>(location)),
        *base = m.find(p, c_program::uniforms, static_cast<uint64_t>(first));

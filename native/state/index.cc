@@ -233,7 +233,7 @@ void Gather::draw(const CallEvent& e, const Draw& d) {
   contents.draw(e, r, context->draw);
 }
 
-// What it uses and what it draws to.
+// The objects that it uses and the objects that it draws to.
 void Gather::objects(const CallEvent& e, DrawRow& r) {
   textures_.clear(), buffers_.clear(), targets_.clear();
   for (auto& a : e.accesses()) {
@@ -298,7 +298,7 @@ std::string Index::stamp() const {
     }
   }
   uint64_t layout = XXH3_64bits_digest(state);
-  // What the file says, not where it is: the checksums of all its parts, beside its size and when it was written last.
+  // The file's content, not its place: the checksums of all its parts, beside its size and the time of its last write.
   XXH3_64bits_reset(state);
   for (auto& chunk : trace->chunks) {
     XXH3_64bits_update(state, &chunk.offset, sizeof chunk.offset);
@@ -375,7 +375,7 @@ class Place {
   void put(uint64_t offset, const void* data, size_t bytes) {
     if (bytes && (fd_ < 0 || !write_at(fd_, data, bytes, offset))) memcpy(base + offset, data, bytes);
   }
-  // What was written may leave memory: it is in the file.
+  // Written parts may leave memory: they are in the file.
   void let_go() {
     if (fd_ >= 0) madvise(base, bytes_, MADV_DONTNEED);
   }

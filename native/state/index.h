@@ -1,4 +1,4 @@
-// The state of a whole trace, kept so that any moment of it can be asked for.
+// The state of a whole trace, kept so that a question can name any moment of it.
 #pragma once
 #include <map>
 
@@ -53,7 +53,7 @@ struct Resource {
   uint64_t hash_low, hash_high;  // of what was uploaded last
 };
 
-// How a call changed a content. `other`: it got new storage, or what it was is not known.
+// The way in which a call changed a content. `other`: it got new storage, or the way is not known.
 enum class ChangeKind : uint32_t { draw, clear, dispatch, copy, readback, upload, store, other };
 enum class PassKind : uint32_t { draw, dispatch, copy, readback, show };
 struct Revision {

@@ -1,4 +1,4 @@
-// What the index is asked: paths, values at a call, changes.
+// Questions to the index: paths, values at a call, changes.
 #include <fnmatch.h>
 
 #include <algorithm>

@@ -227,7 +227,7 @@ uint64_t texel_bytes(uint32_t format) {
   }
 }
 
-// Of OpenVG's formats; the upper bits are the order of channels.
+// Bytes by OpenVG's formats; the upper bits are the order of channels.
 uint64_t vg_bytes(uint64_t format, uint64_t width, uint64_t height) {
   uint64_t bits = 32;
   switch (format & 0x3f) {
@@ -269,7 +269,7 @@ class ResourceSource : public BatchSource {
   void one(RowWriter<rows::Resources>& w, const Resource& r) const {
     const Index& i = *index_;
     const Block& b = i.blocks[r.block];
-    // What it was at the end of its life.
+    // The value at the end of its life.
     uint64_t last = b.gone == NEVER ? UINT32_MAX - 1ull : b.gone ? b.gone - 1ull : 0;
     bool named = i.path_of(b).find("default_textures") == std::string_view::npos;
     const Block& owner = i.blocks[b.parent];
@@ -349,7 +349,7 @@ class ResourceSource : public BatchSource {
         m.width = number(b, f_vg_image::VG_IMAGE_WIDTH, last), m.height = number(b, f_vg_image::VG_IMAGE_HEIGHT, last),
         m.depth = m.levels = 1;
         m.format = number(b, f_vg_image::VG_IMAGE_FORMAT, last);
-        // those of a child are its parent's
+        // a child has its parent's bytes
         m.bytes = number(b, f_vg_image::parent, last) ? 0 : vg_bytes(m.format, m.width, m.height);
         break;
       case class_list: m.bytes = 0; break;

@@ -161,7 +161,7 @@ Node* Machine::add(const ClassInfo& cls, Node* parent, unsigned collection, uint
       c.far[key] = &n;
     }
   }
-  // What was there all along, and is looked at for the first time, was not made by this call.
+  // An object that was there all along, and is looked at for the first time, was not made by this call.
   if (!old) log(n.base, cls.locations, Touch::write);
   if (visitor_) visitor_->created(n);
   for (unsigned i = 0; i < cls.child_count; ++i) {

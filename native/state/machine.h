@@ -49,7 +49,7 @@ class Node {
   Location location(unsigned field, unsigned element = 0) const { return base + cls->fields[field].location + element; }
 };
 
-// What a location holds; `words` are valid while being told.
+// The value of a location; `words` are valid during the event.
 struct Value {
   const Node* node = nullptr;
   const FieldInfo* field = nullptr;
@@ -197,11 +197,11 @@ struct Context {
   Node* vao = nullptr;
 };
 
-// How many segments and coordinates a path has, and how far they reach: control points and the radii of arcs count.
+// The number of segments and coordinates of a path, and its extent: control points and the radii of arcs count.
 struct VgOutline {
   int64_t segments = 0, coordinates = 0;
-  // How many more coordinates it has when it is transformed: horizontal and vertical lines are any lines then, and
-  // smooth curves say all of their control points.
+  // The number of coordinates that it gains when it is transformed. Horizontal and vertical lines are any lines then,
+  // and smooth curves have all of their control points.
   int64_t short_ = 0;
   double at[2] = {0, 0}, start[2] = {0, 0};  // where the pen is, where the part began
   double low[2] = {0, 0}, high[2] = {0, 0};
@@ -244,8 +244,8 @@ class Machine {
   Node* vg_context() { return vg_ ? vg_->node : nullptr; }  // OpenVG's, on the thread of the call
   Node* vg_share() { return vg_ ? vg_->share : nullptr; }
   Node* vg_surface() { return thread_ < vg_surface_by_thread_.size() ? vg_surface_by_thread_[thread_] : nullptr; }
-  // What variables of OpenVG's objects stand for: a paint that is set, the outline of a glyph. It stays there when its
-  // name is gone, or means something else.
+  // The objects behind variables of OpenVG's objects: a paint that is set, the outline of a glyph. Each stays there
+  // when its name is gone, or means something else.
   std::map<std::pair<const Node*, unsigned>, Node*> vg_refers;
   std::unordered_map<const Node*, VgOutline> vg_outlines;  // by path
   std::unordered_set<uint64_t> vg_handles;                 // contexts of OpenVG
@@ -294,9 +294,9 @@ class Machine {
     if (node && visitor_) visitor_->region(node->location(field), region);
   }
 
-  // Contents that are one from now on: of EGLImages and what is made of them, of textures and their views. What is
-  // written to one is written to all. `extent`: how much of it each shows; who shows as much as is written has it
-  // wholly anew.
+  // Contents that are one from now on: EGLImages and their siblings, textures and their views. A write to one is a
+  // write to all. `extent`: the part of it that each shows; an object that shows all of the written part has its
+  // content wholly anew.
   void share_content(Node* node, unsigned field, Node* with, unsigned with_field, uint64_t extent,
                      uint64_t with_extent);
   void own_content(Node* node, unsigned field);  // it got other memory
@@ -306,7 +306,7 @@ class Machine {
   void begin_section();
   void end_section();
 
-  // Set what nobody reads: no access is told of.
+  // Set a variable that nobody reads: no access is reported.
   void note(Node* node, unsigned field, Num number);
   void note_text(Node* node, unsigned field, std::string_view text);
 
@@ -339,7 +339,7 @@ class Machine {
   }
   // names of sampler variables
   std::unordered_map<const Node*, std::set<std::string>> shader_samplers, program_samplers;
-  // The call raises an error: nothing happens. Of a display list the other commands happen all the same.
+  // The call raises an error: nothing happens. A display list's other commands happen all the same.
   void refuse() {
     if (!list_depth) event_.applied = false;
   }
@@ -352,12 +352,12 @@ class Machine {
   // that the call names, instead of the active and the bound one
   Node *direct_unit = nullptr, *direct_texture = nullptr;
   uint64_t list_calls = 0;
-  // What the front buffer holds that the next call of this thread reads is recorded with the call.
+  // The part of the front buffer that the next call of this thread reads is recorded with the call.
   uint32_t front_told = UINT32_MAX;
   bool front_is_told() const { return front_told == thread_; }
 
   Node* surface(uint64_t handle, bool make = true);
-  // Whether the program can still use a context: it is current somewhere, or was not destroyed.
+  // Returns whether the program can still use a context: it is current somewhere, or was not destroyed.
   bool usable(const Context& context) const;
   std::unordered_set<uint64_t> ended_handles;  // destroyed, and not made again
   struct ImageSize {
@@ -415,7 +415,7 @@ class Machine {
   CallEvent event_;
   Draw draw_;
   std::vector<Access> log_;
-  size_t told_ = 0;  // of the log: what others that have the same content were told of
+  size_t told_ = 0;  // of the log: the part that others with the same content know
   std::vector<Section> sections_;
   std::vector<uint64_t> map_rows_;      // per chunk: the first row of the table map_writes
   std::map<Location, Sharers> shared_;  // contents that are one

@@ -10,7 +10,7 @@
 namespace dt::state {
 namespace {
 
-// Whether a field is a handle of the window system's side, and not a pointer to something.
+// Returns whether a field is a handle of the window system's side, and not a pointer to something.
 bool is_handle(const Field& f) {
   if (f.has_data() || f.slot < 0) return false;
   if (f.kind == dt::Kind::handle) return true;
@@ -25,7 +25,7 @@ bool is_handle(const Field& f) {
 
 namespace {
 
-// What surfaces, contexts and displays are made with and set to: state that no call reads.
+// The parameters and settings of surfaces, contexts and displays: state that no call reads.
 class Describe {
  public:
   Describe(Machine& m, const Function& f, uint32_t does, const FunctionColumns& c, uint32_t row)
@@ -263,7 +263,7 @@ void natives_call(Machine& m, const Function& f, uint32_t does, const FunctionCo
     return;
   }
   if (f.flags & FLAG_MAKE_CURRENT && thread) {
-    // OpenVG has a current context of its own. Which of the two is let go is said by the API that is bound.
+    // OpenVG has a current context of its own. The bound API says which of the two is let go.
     uint64_t context = 0;
     for (auto& p : f.params)
       if (p.name == "ctx") context = c.raw(p, row);

@@ -3,8 +3,8 @@
 #include "machine.h"
 
 namespace dt::state {
-// What a call does beside what its flags say: effects of the overlays `egl.py` and `glx.py`, by the same names. They
-// are flags of a `Command`, above the `CMD_` ones.
+// The deeds of a call beside its flags: effects of the overlays `egl.py` and `glx.py`, by the same names. They are
+// flags of a `Command`, above the `CMD_` ones.
 constexpr uint32_t NATIVE_WINDOW_SURFACE = 1u << 16;
 constexpr uint32_t NATIVE_PIXMAP_SURFACE = 1u << 17;
 constexpr uint32_t NATIVE_PBUFFER_SURFACE = 1u << 18;

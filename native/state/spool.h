@@ -1,5 +1,5 @@
-// An array that only grows and is then read once from its beginning. What is more than some megabytes of it goes to a
-// file without a name, so that walking a long trace needs no more memory than a short one.
+// An array that only grows and is then read once from its beginning. Elements beyond some megabytes go to a file
+// without a name, so that walking a long trace needs no more memory than a short one.
 #pragma once
 #include <fcntl.h>
 #include <unistd.h>

@@ -29,7 +29,7 @@ DT_API void dt_state_cancel(void);
  * dt_state_free(owner). */
 DT_API int dt_state_at(dt_state* state, uint64_t seq, const char* path, const char** text, uint64_t* length,
                        void** owner);
-/* What calls first_seq <= seq < end_seq changed: [seq, path, value, value before], by seq. */
+/* The changes by calls first_seq <= seq < end_seq: [seq, path, value, value before], by seq. */
 DT_API int dt_state_changes(dt_state* state, uint64_t first_seq, uint64_t end_seq, const char* path, const char** text,
                             uint64_t* length, void** owner);
 /* The remarks of walking: what could not be read, a JSON array of texts. */

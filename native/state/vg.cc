@@ -1,4 +1,5 @@
-// What OpenVG commands do to state, and what they read: everything that drawing depends on is told (access.h).
+// The effects of OpenVG commands on state, and their reads: the machine reports everything that drawing depends on
+// (access.h).
 //
 // Names of OpenVG end before what they name: a paint that is set, an image of a glyph or a pattern, pixels that a child
 // shares live on without one. Machine::vg_refers has what variables stand for, whatever their names mean by now.
@@ -101,7 +102,7 @@ Pixels pixels_of(Machine& m, Node* image) {
   p.all = {0, 0, p.node->get(f_vg_image::VG_IMAGE_WIDTH), p.node->get(f_vg_image::VG_IMAGE_HEIGHT)};
   return p;
 }
-// What the current context draws to.
+// The surface that the current context draws to.
 Pixels surface_pixels(Machine& m) {
   Node* s = m.vg_surface();
   if (!s) return {};
@@ -137,7 +138,7 @@ void replaced(Machine& m, const Pixels& p, Rect rect, const Hash128& hash = NONE
 void changed(Machine& m, const Pixels& p) {
   if (p.node) m.touch_content(p.node, p.field);
 }
-// What of a copy arrives: pixels outside of either end are left out.
+// The part of a copy that arrives: pixels outside of either end are left out.
 Rect arriving(const Pixels& to, int64_t dx, int64_t dy, const Pixels& from, int64_t sx, int64_t sy, int64_t width,
               int64_t height) {
   Rect source = common({sx, sy, width, height}, {0, 0, from.part.width, from.part.height});
@@ -230,7 +231,7 @@ void read_image_drawing(Machine& m, Node* image) {
   read_image(m, image);
 }
 
-// How large a box of user space is on the surface.
+// The size of a box of user space on the surface.
 void extend(Machine& m, const double low[2], const double high[2], const Node* matrix) {
   Draw& d = m.drawing();
   if (!matrix) return;
@@ -424,7 +425,7 @@ void vg_image_target(Machine& m, int64_t name, int64_t handle) {
   vg_create_image(m, name, format, size.width, size.height, 7);
   Node* image = object(m, c_vg_share::images, name);
   if (!image) return;
-  if (joins) {  // the same pixels as those of the image that the EGLImage is of, or that was made of it before
+  if (joins) {  // the same pixels as the image behind the EGLImage, or an earlier image made of it
     m.read(of);
     return refer(m, image, f_vg_image::parent, of);
   }
@@ -435,7 +436,7 @@ void vg_image_target(Machine& m, int64_t name, int64_t handle) {
   if (!of) refer(m, from, f_handle::parameters, image);
   m.vg_shared.push_back({image});
 }
-// What either side wrote since goes to the other.
+// Writes of either side since then go to the other.
 void vg_exchange(Machine& m) {
   std::unordered_set<const Node*> held;
   // Several images may be made of what OpenGL has once.

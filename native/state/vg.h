@@ -1,4 +1,4 @@
-// What OpenVG commands do to state and what they need, where it takes more than a line of the overlay
+// The effects of OpenVG commands on state and their needs, where it takes more than a line of the overlay
 // (src/drawtap/spec/apis/vg.py).
 #pragma once
 #include "machine.h"
@@ -56,7 +56,7 @@ void vg_remove_capabilities(Machine& m, int64_t path, int64_t capabilities);
 void vg_append_data(Machine& m, int64_t path, int64_t count, Array segments, Array data);
 void vg_modify_path(Machine& m, int64_t path, Array data);
 void vg_append_paths(Machine& m, int64_t path, int64_t first, int64_t second, int64_t transforms);  // second: 0, none
-// A shape that always has so many segments and coordinates, and horizontal and vertical lines, within a box.
+// A shape with a fixed number of segments and coordinates, and horizontal and vertical lines, within a box.
 void vg_append_shape(Machine& m, int64_t path, int64_t segments, int64_t coordinates, int64_t straight, double x,
                      double y, double width, double height);
 void vg_append_line(Machine& m, int64_t path, double x0, double y0, double x1, double y1);

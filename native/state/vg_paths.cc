@@ -12,7 +12,8 @@ namespace dt::state::run {
 
 namespace {
 
-// How many coordinates a segment has: VG_CLOSE_PATH, MOVE, LINE, HLINE, VLINE, QUAD, CUBIC, SQUAD, SCUBIC, four arcs.
+// The number of coordinates of a segment: VG_CLOSE_PATH, MOVE, LINE, HLINE, VLINE, QUAD, CUBIC, SQUAD, SCUBIC, four
+// arcs.
 constexpr int COORDINATES[13] = {0, 2, 2, 1, 1, 4, 6, 2, 4, 5, 5, 5, 5};
 
 void reaches(VgOutline& o, double x, double y, double by_x = 0, double by_y = 0) {

@@ -117,7 +117,7 @@ void Machine::vg_make_current(uint32_t thread, uint64_t handle, uint64_t draw, u
 
 std::unordered_set<const Node*> Machine::vg_held() const {
   std::unordered_set<const Node*> held;
-  // What refers to something is there itself: by its name, or because something that is there refers to it.
+  // An object that another refers to is there itself: by its name, or because an object that is there refers to it.
   for (bool more = true; more;) {
     more = false;
     for (auto& [from, to] : vg_refers)
@@ -137,7 +137,7 @@ void Machine::note_text(Node* node, unsigned field, std::string_view text) {
   log_.resize(before);
 }
 
-// Whether the program learned, right after this call, that it had raised an error: then it did nothing else.
+// Returns whether the program learned, right after this call, that it had raised an error: then it did nothing else.
 bool Machine::had_error(const play::Decoded& chunk, uint32_t record) const {
   if (errors_[thread_]) return false;
   for (uint32_t next = record + 1; next < chunk.records; ++next) {
@@ -160,7 +160,7 @@ void Machine::run(const Listed& listed, unsigned depth) {
   if (listed.arrays) run::forget_current(*this, listed.arrays);
 }
 
-// What the log says from `first` on is what a store through a mapping touched.
+// The log from `first` on lists the places that a store through a mapping touched.
 void Machine::tell_stored(const play::Decoded& chunk, uint32_t record, size_t first) {
   tell_sharers();
   if (map_rows_.empty()) map_rows_ = trace_->tap_rows(DT_FN_MAP_WRITE);
@@ -228,7 +228,7 @@ void Machine::tap_record(play::Decoded* chunk, uint32_t record, unsigned functio
       if (name == "surface" || name == "window") {
         Attributes about = parse_attributes(c.payload(*text, row));
         if (Node* n = surface(value("handle"))) {
-          // What GLX draws to without having made it: no call says what it is.
+          // A drawable that GLX draws to without having made it: no call says what it is.
           if (name == "window") note_text(n, f_surface::kind, name);
           auto number = [&](const char* key) {
             return Num(static_cast<int64_t>(strtoll(about[key].c_str(), nullptr, 10)));
@@ -380,7 +380,7 @@ void Machine::walk(Visitor& visitor) {
     apply(chunk, record);
     if (front_is_told()) front_told = UINT32_MAX;
     if (event_.function && event_.function->flags & FLAG_MAKE_CURRENT) {
-      // What the tap noted right after it belongs to it, unless it is about the call behind.
+      // A note of the tap right after it belongs to it, unless it is about the call behind.
       uint32_t& next = ahead[thread_];
       for (next = record + 1; next < chunk->records && chunk->known[chunk->order[next]] == -1; ++next) {
         const unsigned id = chunk->open->info.functions[chunk->order[next]].id();

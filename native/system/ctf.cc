@@ -7,7 +7,7 @@ namespace dt::kernel {
 namespace ctf {
 namespace {
 
-// What an output takes of the flat fields of an event.
+// The flat fields of an event that an output takes.
 struct Put {
   uint32_t offset;
   uint8_t width;
@@ -205,7 +205,7 @@ class CtfLane : public Lane {
     }
   }
 
-  // Whether the packet may have events. Sets size_, content_, the clock.
+  // Returns whether the packet may have events. Sets size_, content_, the clock.
   bool start_packet(uint64_t left) {
     walk(meta_.header.begin, meta_.header.end, nullptr, 0);
     if (known_[var_magic] && vars_[var_magic] != 0xC1FC1FC1) throw Broken{"no magic number"};

@@ -1,4 +1,4 @@
-// What a plan of the Common Trace Format becomes: operations, events, streams, files.
+// The C++ form of a plan of the Common Trace Format: operations, events, streams, files.
 #pragma once
 #include <memory>
 #include <string>

@@ -175,7 +175,7 @@ class PerfettoWriter {
     uint64_t number = 0;
     while (have_span || have_counter || !ends.empty()) {
       int64_t span_at = have_span ? span.begin : k_last, counter_at = have_counter ? counters.integer(t) : k_last;
-      // What ends makes room for what begins at the same time.
+      // Spans that end make room for spans that begin at the same time.
       if (!ends.empty() && ends.top().t <= std::min(span_at, counter_at)) {
         const End& end = ends.top();
         event(end.t, 2, uuid(end.track, end.lane), nullptr, arrows);
@@ -207,7 +207,7 @@ class PerfettoWriter {
   }
 
   void start() {
-    // Times are CLOCK_MONOTONIC; without its offset to CLOCK_BOOTTIME the two are said to be equal.
+    // Times are CLOCK_MONOTONIC; without its offset to CLOCK_BOOTTIME the snapshot gives both the same time.
     Message snapshot, clock, p;
     for (uint64_t id : {k_boottime, k_monotonic}) {
       clock.clear();
@@ -518,7 +518,8 @@ uint64_t write_chrome(const Timeline& timeline, TableReader& spans, TableReader&
 }
 
 // The layout: event header (u32 id, u64 timestamp), context (i32 tid, u8[16] procname), the fields in the order of the
-// columns: integers and reals of their width, text with a zero, lists and bytes behind a u32 that says how many.
+// columns. Integers and reals have their width, text ends with a zero, and lists and bytes follow a u32 with their
+// number.
 uint64_t write_ctf(Plan& plan, TableReader& events) {
   std::string prefix = plan.text();
   auto id = static_cast<uint64_t>(plan.number()), stream = static_cast<uint64_t>(plan.number());

@@ -24,8 +24,8 @@ uint64_t write_perfetto(const Timeline& timeline, TableReader& spans, TableReade
 uint64_t write_chrome(const Timeline& timeline, TableReader& spans, TableReader& counters, TableReader& arrows,
                       const std::string& path);
 
-// The plan: folder, prefix of the files' names, number of the event, number of the stream class, header bytes in front
-// of the fields: whether the context tid, procname is there. Columns: t, cpu, tid, comm, then the fields.
+// The plan: folder, prefix of the files' names, number of the event, number of the stream class. Then header bytes in
+// front of the fields, and whether the context tid, procname is there. Columns: t, cpu, tid, comm, then the fields.
 uint64_t write_ctf(Plan& plan, TableReader& events);
 
 }  // namespace dt::kernel

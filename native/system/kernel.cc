@@ -346,7 +346,7 @@ void Trace::scan() {
   std::lock_guard lock(scan_mutex_);
   if (scanned_) return;
   {
-    // What an unfinished pass noted comes again.
+    // Notes of an unfinished pass come again.
     std::lock_guard noted(noted_mutex_);
     for (auto& [key, noted] : noted_) noted.more = 0, noted.rest = {};
   }

@@ -31,7 +31,7 @@ void assign_lanes(const int64_t* track, const int64_t* begin, const int64_t* end
       free.pop();
     }
     lane[i] = row;
-    // What has no length takes its row for itself too: two marks at one time are two rows.
+    // A mark without a length takes its row for itself too: two marks at one time are two rows.
     busy.emplace(end[i] > begin[i] ? end[i] : begin[i] + 1, row);
   }
 }

@@ -114,7 +114,7 @@ bool hex(View s) {
   return true;
 }
 
-// Whether all of it is an integer: decimal, 0x..., or the kernel's 16 digits of a pointer.
+// Returns whether all of it is an integer: decimal, 0x..., or the kernel's 16 digits of a pointer.
 bool integer_of(View s, uint64_t* bits, bool* negative) {
   *negative = false;
   bool base16 = false;

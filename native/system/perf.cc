@@ -1,10 +1,11 @@
 // perf.data: samples of tracepoints, in files and as perf writes them to a pipe.
 //
 // The plan: classes (Trace::read_classes), whether big-endian, where the events' fields are (RawEvents::read; its
-// threads stay empty), attributes: count; each sample_type, read_format, whether all records end with sample ids, class
-// for samples
-//   without a record of a tracepoint (-1: none), ids: count, each one
-// path, where the records begin, how many bytes (0: to the end)
+// threads stay empty). Then items with counts:
+// - attributes: count; for each sample_type, read_format, whether all records end with sample ids, class for samples
+//   without a record of a tracepoint (-1: none)
+// - ids: count, each one
+// - path, where the records begin, number of bytes (0: to the end)
 #include <zstd.h>
 
 #include <deque>
@@ -252,7 +253,7 @@ class Perf : public IndexedTrace {
     return static_cast<size_t>(end - at);
   }
 
-  // What stands behind a record without being part of it.
+  // Bytes behind a record that are no part of it.
   const uint8_t* outside(const uint8_t* next, const uint8_t* end, uint64_t size) {
     if (size > static_cast<uint64_t>(end - next)) return end;
     return next + size;

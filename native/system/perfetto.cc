@@ -511,7 +511,7 @@ class Perfetto : public IndexedTrace {
     if (it == events_.end()) return;
     auto& fields = it->second.fields;
     auto& info = classes[cls].fields;
-    // What is zero may be left out of a message.
+    // A message may leave out zeros.
     std::vector<bool> seen(fields.size());
     Proto p(body);
     while (p.next())

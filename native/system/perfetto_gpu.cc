@@ -193,7 +193,7 @@ void PerfettoGpu::stage(const GpuPacket& p, const Sequence& s) {
         break;
       case 16: e.set(instance, f.value); break;
       case 17:
-        interned_stage = true;  // a name of its own stands before that of the stage
+        interned_stage = true;  // a name of its own stands before the stage's name
         e.set(stage, word(f.bytes));
         break;
       default: break;

@@ -1,4 +1,4 @@
-// What producers of Perfetto tell of GPUs: render stages, counters, logs, and memory, submissions, names of Vulkan.
+// Events of Perfetto's producers about GPUs: render stages, counters, logs, and memory, submissions, names of Vulkan.
 #pragma once
 #include <functional>
 #include <initializer_list>
@@ -38,7 +38,7 @@ struct GpuPacket {
   }
 };
 
-// A clock in a snapshot. `adds_up`: its times are told as what to add to the one before.
+// A clock in a snapshot. `adds_up`: each of its times is the difference to the time before.
 struct GpuClock {
   uint64_t id = 0;
   int64_t t = 0, unit_ns = 1;

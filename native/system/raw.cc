@@ -62,7 +62,7 @@ std::string_view RawEvents::located(const Field& f, const uint8_t* record, size_
 void RawEvents::emit(Output& out, uint32_t cls, const uint8_t* record, size_t size) const {
   for (auto& [field, column] : (*static_cast<const FieldColumns*>(out.prepared.get()))[cls]) {
     const Field& f = *field;
-    // What the record is too short for stays NULL.
+    // Fields beyond the end of a short record stay NULL.
     switch (f.kind) {
       case integer: {
         if (f.offset + f.size > size) break;

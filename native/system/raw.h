@@ -8,7 +8,7 @@ namespace dt::kernel {
 class RawEvents {
  public:
   enum Kind { integer, chars, list, located_text, relative_text, located_list, relative_list, bytes, rest_text, kinds };
-  // Of a record: where its type and its thread stand.
+  // The places of a record's type and of its thread.
   struct Common {
     uint32_t type_offset = 0, type_size = 2, pid_offset = 4, pid_size = 4;
   };

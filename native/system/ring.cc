@@ -1,10 +1,10 @@
 // The kernel's ring buffer, page by page, as trace.dat keeps it for each CPU.
 //
 // The plan: classes (Trace::read_classes), then
-//   whether big-endian, size of the kernel's long, size of a page, where the commit word stands, where data begins
-//   clock: what a time is multiplied by, bits that it is then shifted right by, what is added
-//   events and threads (RawEvents::read)
-//   path; streams: count; each name for people, CPU, offset, size, method of compression of its chunks (0: none)
+// - whether big-endian, size of the kernel's long, size of a page, place of the commit word, begin of the data
+// - clock: the factor of a time, the bits by which the product is shifted right, the offset
+// - events and threads (RawEvents::read)
+// - path; streams: count; each name for people, CPU, offset, size, method of compression of its chunks (0: none)
 #include "raw.h"
 
 namespace dt::kernel {

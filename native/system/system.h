@@ -4,7 +4,7 @@
  *
  * Python parses metadata (TSDL, JSON, format files) and hands over a plan: how streams are cut into events and what
  * fields events have. A plan is a sequence of items: 8-byte little-endian integers, and strings (an integer, the number
- * of bytes, then the bytes). What is in it for each format stands in the source that reads it. */
+ * of bytes, then the bytes). The source that reads a format describes its plan. */
 #ifndef DRAWTAP_SYSTEM_H
 #define DRAWTAP_SYSTEM_H
 #include <stdint.h>
@@ -32,7 +32,7 @@ DT_API int dt_kernel_problems(dt_kernel* trace, const char** json, uint64_t* len
 
 /* Events in order of time. The request is a plan: whether all names are meant (else 0), number of names, names; whether
  * all fields are meant, number of columns, for each its name, the number of fields that it may come from, these; first
- * time, time before which (both as they are). Columns: t, event (if several names), then those of the request. */
+ * time, time before which (both as they are). Columns: t, event (if several names), then the request's columns. */
 DT_API int dt_kernel_columns(dt_kernel* trace, const uint8_t* request, uint64_t bytes, const char** json,
                              uint64_t* length, void** owner);
 DT_API int dt_kernel_events(dt_kernel* trace, const uint8_t* request, uint64_t bytes, struct ArrowArrayStream* out);
