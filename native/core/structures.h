@@ -113,7 +113,7 @@ class Tree {
   size_t left_;
 };
 
-// Returns whether a union's member is in use; `outer` has the union at `in` Without a selector all are.
+// Returns whether a union's member is in use; `outer` has the union at `in`. Without a selector all are.
 bool is_chosen(const Tree& tree, const StructType& outer, size_t outer_at, const StructMember& in,
                const StructMember& choice);
 

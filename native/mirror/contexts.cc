@@ -62,7 +62,7 @@ void drop(GlContext* c) {
   }
 }
 
-// The way to make a context again: `config` nullptr where a query has to get it, numbers up to and with `end`
+// The way to make a context again: `config` nullptr where a query has to get it, numbers up to and with `end`.
 struct Making {
   void* config;
   const int32_t* attributes;

@@ -24,7 +24,7 @@ int drawtap_vg_resize_surface(void* surface, int width, int height);
 /* `what`: 0 colour, 1 mask. The bytes stay where they are until the surface changes its size. */
 void* drawtap_vg_surface_bytes(void* surface, int what, int* width, int* height, int* stride);
 
-/* What an EGLImage is made of: an image of the context that is nobody's child, of at least 8 bits a pixel. *error: an
+/* The source of an EGLImage: an image of the context that is nobody's child, of at least 8 bits a pixel. *error: an
  * EGL error where NULL comes back. The pixels live as long as this does, whatever becomes of the image. */
 void* drawtap_vg_share_image(void* context, uint32_t image, int* width, int* height, int* error);
 /* The EGLImage is destroyed: another may be made of the same pixels. */
@@ -38,11 +38,11 @@ int drawtap_vg_same_image(void* shared, void* other);
 void drawtap_vg_shared_read(void* shared, uint8_t* rgba);
 /* Those pixels become these that differ from what `before` says; NULL: all. */
 void drawtap_vg_shared_write(void* shared, const uint8_t* rgba, const uint8_t* before);
-/* What vgFlush and vgFinish call. */
+/* The function that vgFlush and vgFinish call. */
 void drawtap_vg_at_flush(void (*function)(void));
 
-/* What vgCreateEGLImageTargetKHR calls, with no lock held: the name of an image of the current context, or 0 and a
- * VGErrorCode. Once it is set VG_KHR_EGL_image is among the extensions. */
+/* The function that vgCreateEGLImageTargetKHR calls, with no lock held. It returns the name of an image of the current
+ * context, or 0 and a VGErrorCode. Once it is set VG_KHR_EGL_image is among the extensions. */
 void drawtap_vg_at_image_target(uint32_t (*function)(void* egl_image, int* error));
 /* An image of the context with these pixels (as of drawtap_vg_shared_read), and what drawtap_vg_share_image would hand
  * out for it: no EGLImage can be made of it. 0: no memory, or too large. */

@@ -121,7 +121,7 @@ VGHandle Context::keep(const std::shared_ptr<Object>& object) {
 
 namespace {
 
-// How often a parameter that is a vector may repeat its unit; 0: it is a scalar.
+// The number of times that a vector parameter may repeat its unit; 0: it is a scalar.
 struct ParameterShape {
   bool known = false;
   bool vector = false;

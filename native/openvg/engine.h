@@ -61,7 +61,7 @@ struct Rect {
 };
 Rect intersection(const Rect& a, const Rect& b);
 
-// What a float given by a program may be: not a number becomes 0, infinity the largest value.
+// The engine's value of a float that a program gives: not a number becomes 0, infinity the largest value.
 inline float input(float value) {
   return std::isnan(value) ? 0.0f : std::fmin(std::fmax(value, -MAX_FLOAT), MAX_FLOAT);
 }
@@ -73,7 +73,7 @@ struct Color {
 };
 inline float clamp01(float value) { return value > 0 ? std::min(value, 1.0f) : 0.0f; }  // not a number: 0
 
-// What the channels of a colour mean.
+// The meaning of the channels of a colour.
 struct Space {
   bool linear = false;
   bool premultiplied = false;
@@ -191,7 +191,7 @@ struct Surface {
 std::shared_ptr<Surface> make_surface(int width, int height, bool linear, bool premultiplied);
 std::shared_ptr<Surface> make_surface(const std::shared_ptr<Image>& image);
 
-// What contexts of one share group have in common.
+// The common part of the contexts of one share group.
 struct Share {
   std::recursive_mutex lock;
   std::unordered_map<VGHandle, std::shared_ptr<Object>> objects;
@@ -249,12 +249,12 @@ struct Context {
 
 // The current context of this thread; null where there is none.
 Context*& current();
-// What vgFlush and vgFinish have to call: whoever shows the pixels of images to another API.
+// The function that vgFlush and vgFinish have to call: it shows the pixels of images to another API.
 std::atomic<void (*)()>& at_flush();
-// What brings the pixels of an EGLImage: the name of an image of the current context, or 0 and an error.
+// The function that brings the pixels of an EGLImage: the name of an image of the current context, or 0 and an error.
 std::atomic<uint32_t (*)(void*, int*)>& at_image_target();
 
-// What the entry points begin with: the context, its group locked.
+// The begin of every entry point: the context, its group locked.
 class Entry {
  public:
   Entry() : context_(current()) {

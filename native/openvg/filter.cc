@@ -252,7 +252,7 @@ void vgLookupSingle(VGImage to, VGImage from, const VGuint* table, VGImageChanne
   Filter filter(*context, to, from);
   if (!filter) return;
   const Format& format = filter.source().format;
-  // What has one channel only has no other to choose.
+  // A format with one channel has no other to choose.
   if (format.alpha_only())
     channel = VG_ALPHA;
   else if (format.space.luminance)

@@ -1,8 +1,8 @@
 // libEGL.so.1 in front of the system's: what it adds is OpenVG.
 //
 // No EGL of today makes OpenVG contexts, and GLVND's refuses EGL_OPENVG_API before it asks a vendor; so they are made
-// here. A program finds this library by LD_LIBRARY_PATH. Whatever is not OpenVG's goes on to the system's EGL: most
-// entry points are a jump there (egl_forwards.inc), and those below only look at what concerns OpenVG.
+// here. A program finds this library by LD_LIBRARY_PATH. Calls that are not OpenVG's go on to the system's EGL. Most
+// entry points are a jump there (egl_forwards.inc), and the others below only look at OpenVG's part.
 //
 // An OpenVG context has an OpenGL ES 2 context beneath that is current during eglSwapBuffers alone, to put the pixels
 // on the surface: window systems need nothing here. Pbuffers are not put anywhere: their pixels are the engine's.
@@ -109,7 +109,7 @@ void* system_function(const char* name) {
   return !own && g_lookup ? (void*)g_lookup(name) : own;
 }
 
-// What is called where the system's EGL has no such function: every one of them may answer 0.
+// The function for a name that the system's EGL lacks: every one of them may answer 0.
 extern "C" void* drawtap_egl_missing() { return nullptr; }
 
 }  // namespace
@@ -228,7 +228,7 @@ template <class T> T ok(T value) {
   t_error = EGL_SUCCESS;
   return value;
 }
-// What the system's EGL answered has its error there.
+// An answer of the system's EGL has its error there.
 template <class T> T theirs(T value) {
   t_error = 0;
   return value;
@@ -423,11 +423,11 @@ EGLBoolean swap_vg(EGLDisplay display, EGLSurface surface) {
 
 // ---- EGL_KHR_vg_parent_image, VG_KHR_EGL_image: images that OpenVG and OpenGL see
 //
-// Such an image of OpenVG has a texture beside it, in a context of OpenGL ES of ours. Of an image that the program
-// shares the texture is ours, and the EGLImage is the texture's; of an image that is made of an EGLImage the texture is
-// made of that, too. OpenVG's pixels and the texture's are made one at certain calls (`exchange`): what either side
-// wrote since the last of them goes over. Where both wrote a pixel, OpenVG's stays. What an EGLImage is asked for
-// elsewhere, the system's EGL answers.
+// Such an image of OpenVG has a texture beside it, in a context of OpenGL ES of ours. An image that the program shares
+// has a texture of ours, and the EGLImage is the texture's; an image made of an EGLImage has a texture made of the
+// EGLImage, too. Certain calls make OpenVG's pixels and the texture's one (`exchange`): writes of either side since the
+// last of them go over. Where both wrote a pixel, OpenVG's stays. The system's EGL answers other questions about an
+// EGLImage.
 
 struct SharedImage {
   EGLDisplay display = EGL_NO_DISPLAY;
@@ -485,7 +485,7 @@ class Borrowed {
     old_display_ = REAL(eglGetCurrentDisplay)();
     old_ = REAL(eglGetCurrentContext)();
     draw_ = REAL(eglGetCurrentSurface)(EGL_DRAW), read_ = REAL(eglGetCurrentSurface)(EGL_READ);
-    // What was destroyed while it is current could not be made current again.
+    // Objects that were destroyed while they are current could not be made current again.
     if (old_ != EGL_NO_CONTEXT && !(context_lives() && lives(draw_) && lives(read_))) {
       restore_api();
       return;
@@ -582,7 +582,7 @@ bool exchange_one(SharedImage& shared) {
   return true;
 }
 
-// What OpenVG and OpenGL wrote to images that they share goes to the other side. g_exchange is held.
+// Writes of OpenVG and of OpenGL to shared images go to the other side. g_exchange is held.
 void exchange_all() {
   auto& all = shared_images();
   std::map<EGLDisplay, bool> displays;  // whether there are images that are made of EGLImages
@@ -738,7 +738,7 @@ uint32_t image_target(void* egl_image, int* error) try {
   *error = VG_OUT_OF_MEMORY_ERROR;
   return VG_INVALID_HANDLE;
 }
-// Whether EGL can make images of textures there.
+// Returns whether EGL can make images of textures there.
 bool images_of_textures(EGLDisplay display) {
   const char* text = REAL(eglQueryString)(display, EGL_EXTENSIONS);
   return text && strstr(text, "EGL_KHR_image_base") && strstr(text, "EGL_KHR_gl_texture_2D_image");
@@ -991,7 +991,8 @@ DT_EGL EGLSurface eglCreatePbufferFromClientBuffer(EGLDisplay display, EGLenum t
 
 namespace {
 
-// What OpenVG's images become; attributes are those of either form of the call. False: that target is none of ours.
+// Makes an EGLImage of an image of OpenVG; attributes come in either form of the call. False: that target is none of
+// ours.
 template <class Attribute>
 bool create_vg_image(EGLDisplay display, EGLContext context, EGLenum target, EGLClientBuffer buffer,
                      const Attribute* list, EGLImage& image) {

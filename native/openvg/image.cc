@@ -315,7 +315,7 @@ VGImage vgCreateImage(VGImageFormat name, VGint width, VGint height, VGbitfield 
 
 VGImage vgCreateEGLImageTargetKHR(VGeglImageKHR egl_image) {
   if (!current()) return VG_INVALID_HANDLE;
-  // Who knows EGLImages takes locks of his own before the engine's.
+  // The owner of EGLImages takes locks of his own before the engine's.
   int error = VG_ILLEGAL_ARGUMENT_ERROR;
   auto* function = egl_image ? at_image_target().load() : nullptr;
   VGImage made = function ? function(egl_image, &error) : VG_INVALID_HANDLE;

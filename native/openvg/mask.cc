@@ -23,7 +23,7 @@ uint8_t combined(VGMaskOperation operation, uint8_t old, uint8_t value) {
   }
 }
 
-// What pixels of an image say as coverage: alpha where there is one, else the first channel.
+// The coverage that a pixel of an image stands for: alpha where there is one, else the first channel.
 uint8_t coverage(const Image& image, int x, int y) {
   Color color = image.read(x, y);
   float value = image.format.has_alpha() ? color.a : color.r;
@@ -152,7 +152,7 @@ void vgCopyMask(VGMaskLayer handle, VGint dx, VGint dy, VGint sx, VGint sy, VGin
   if (width <= 0 || height <= 0) return context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
   if (!context->surface) return;
   const Surface& surface = *context->surface;
-  // What lies in both, in coordinates of the surface: places and sizes are a program's and may be anything.
+  // The part that lies in both, in coordinates of the surface: places and sizes are a program's and may be anything.
   int64_t left = std::max<int64_t>({sx, (int64_t)sx - dx, 0}), bottom = std::max<int64_t>({sy, (int64_t)sy - dy, 0});
   int64_t right = std::min<int64_t>({(int64_t)sx + width, (int64_t)sx - dx + layer->width, surface.width()});
   int64_t top = std::min<int64_t>({(int64_t)sy + height, (int64_t)sy - dy + layer->height, surface.height()});

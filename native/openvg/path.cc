@@ -282,7 +282,7 @@ bool segment_range(const Path& path, VGint first, VGint count) {
          (size_t)count <= path.segments.size() - (size_t)first;
 }
 
-// How exactly lengths, points and bounds of a path are told.
+// The exactness of the lengths, points and bounds of a path.
 double fine(const Path& path) {
   double extent = 1e-3;
   for (size_t i = 0; i < path.raw.size(); i++) extent = std::max(extent, (double)std::fabs(path.coordinate(i)));

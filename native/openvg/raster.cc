@@ -367,8 +367,8 @@ class Window {
   std::array<Point, 4> corners_;
 };
 
-// Cuts runs into dashes. Only dashes that may touch the surface are made: of a line that leads far away whole periods
-// are passed over. Where dashes are too fine to be told apart, longer ones cover the same share of the line.
+// Cuts runs into dashes. Only dashes that may touch the surface are made: a line that leads far away loses whole
+// periods. Where dashes are too fine to be seen apart, longer ones cover the same share of the line.
 class Dasher {
  public:
   Dasher(const Context& context, const Matrix& to_surface, const std::vector<Run>& runs)
@@ -454,7 +454,7 @@ class Dasher {
   static constexpr double MAX_DASHES = 1 << 18;  // that one path shows
   static constexpr double MAX_PERIODS = 1e9;     // of one line: floats that are so large are farther apart than dashes
 
-  // How many periods one has to stand for: where the surface shows the runs, they are too short or too many.
+  // The number of periods that one has to stand for: where the surface shows the runs, they are too short or too many.
   double periods_for_one(const std::vector<Run>& runs, const Matrix& to_surface) {
     double visible = 0, stretch = 0;
     for (const Run& run : runs) {
@@ -475,8 +475,8 @@ class Dasher {
     return std::max(FINE / (total_ * stretch), expected_ / MAX_DASHES);
   }
 
-  // Let one dash stand for those of so many periods. Caps, which reach into the gaps, become a part of its length: the
-  // two halves of a round one cover what pi / 2 of its radius would.
+  // Let one dash stand for the dashes of this number of periods. Caps, which reach into the gaps, become a part of its
+  // length: the two halves of a round one cover what pi / 2 of its radius would.
   void coarsen(const Context& context, double periods) {
     double reach = context.cap_style == VG_CAP_ROUND ? side_ * M_PI / 2 : 2 * cap_, gaps = 0;
     for (size_t i = 1; i < pattern_.size(); i += 2) gaps += std::max(0.0, pattern_[i] - reach);
@@ -530,8 +530,8 @@ void dot(Edges& edges, const Context& context, const Run& run, VGint cap, double
   edges.close();
 }
 
-// The scale at which AGG makes no more edges of a round join or cap than a stroke with so many of them can afford: 300,
-// which are what radii as large as the largest surface need, or more where they are few.
+// The scale at which AGG makes no more edges of a round join or cap than a stroke with this number of them can afford.
+// The limit is 300 edges, the need of radii as large as the largest surface, or more where joins are few.
 double scale_of_arcs(double radius, double joins) {
   double most = std::clamp(1e6 / joins, 300.0, 5000.0);
   return 0.125 / (radius * (1 / std::cos(M_PI / 2 / most) - 1));

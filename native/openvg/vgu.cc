@@ -6,7 +6,7 @@
 namespace dt::vg {
 namespace {
 
-// What a shape begins with: the path, or the reason why there is none. Errors are returned, never left for vgGetError.
+// The begin of a shape: the path, or the reason why there is none. Errors are returned, never left for vgGetError.
 struct PathShape {
   explicit PathShape(VGPath handle) {
     if (!entry) return;

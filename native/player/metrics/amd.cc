@@ -1,4 +1,4 @@
-// GL_AMD_performance_monitor: counters in groups, of each of which so many are active at once.
+// GL_AMD_performance_monitor: counters in groups, each with a limit of counters that are active at once.
 #include <unistd.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ struct Group {
   std::map<uint32_t, MonitorCounter> counters;
 };
 
-// What the driver has, as the current context says it. Asked once for the plan, where there may be ten thousand.
+// The driver's counters, as the current context names them. Asked once for the plan, where there may be ten thousand.
 std::map<uint32_t, Group> monitor_groups() {
   std::map<uint32_t, Group> by_id;
   int count = 0;
@@ -101,8 +101,8 @@ double decoded(const uint8_t* at, uint32_t type, size_t bytes) {
   return static_cast<double>(v);
 }
 
-// Records of {group, counter, value}. How long a value is follows from its type, but drivers have been seen to write 8
-// bytes for what they call GL_UNSIGNED_INT, and to hand out every counter whatever was selected: what fits is taken.
+// Records of {group, counter, value}. The type of a value gives its length, but some drivers write 8 bytes for values
+// that they call GL_UNSIGNED_INT. Some hand out every counter whatever was selected: values that fit are taken.
 bool records(const std::vector<uint8_t>& data, const std::vector<ExtensionBackend::Place>& wanted,
              const std::map<uint32_t, Group>& groups, std::map<ExtensionBackend::Place, double>& out) {
   for (size_t fixed : {size_t{0}, size_t{8}, size_t{4}}) {
@@ -192,7 +192,7 @@ class AmdSource : public ContextSource<AmdState> {
       }
     }
     if (!s.tried) {
-      // Whether they fit is told only by a beginning: once a context is enough to know.
+      // Only a beginning shows whether they fit: once a context is enough to know.
       s.tried = true;
       driver::glBeginPerfMonitorAMD(monitor);
       if (uint32_t error = take_error()) {
@@ -321,9 +321,9 @@ class AmdSource : public ContextSource<AmdState> {
     give_back(s, p.monitor);
     return true;
   }
-  // Mesa's zink (25.0 at least) loops forever or dies where a monitor begins a second time after anything was drawn,
-  // and where one is deleted that has been used: there each part has a monitor of its own, which stays until its
-  // context goes.
+  // Mesa's zink (25.0 at least) loops forever or dies where a monitor begins a second time after anything was drawn. It
+  // also does where a used monitor is deleted. There each part has a monitor of its own, which stays until its context
+  // goes.
   static bool is_zink() {
     const unsigned char* renderer = driver::glGetString ? driver::glGetString(GL_RENDERER) : nullptr;
     return renderer && !strncmp(reinterpret_cast<const char*>(renderer), "zink", 4);

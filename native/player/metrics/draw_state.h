@@ -52,7 +52,7 @@ inline void tests_off(Off& off) {
   off(GL_STENCIL_TEST);
   if (!is_es() && has_extension("GL_EXT_depth_bounds_test")) off(GL_DEPTH_BOUNDS_TEST_EXT);
 }
-// What may leave out samples of a fragment that the rasteriser made, beside the shader.
+// The settings that may leave out samples of a fragment that the rasteriser made, beside the shader.
 inline void coverage_off(Off& off) {
   if (fixed_function()) off(GL_ALPHA_TEST);
   off(GL_SAMPLE_ALPHA_TO_COVERAGE);
@@ -135,8 +135,8 @@ class StencilState {
   int values_[14];
 };
 
-// The first colour buffer adds up what is drawn to it for a while; or (`step`) loses a step with each fragment,
-// whatever its colour: what it held times the constant 1 - step, which rounds to one step less in the upper half of its
+// The first colour buffer adds up the colours drawn to it for a while; or (`step`) loses a step with each fragment,
+// whatever its colour. Its content times the constant 1 - step is rounded to one step less in the upper half of its
 // range.
 class Added {
  public:

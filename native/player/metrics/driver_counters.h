@@ -1,4 +1,4 @@
-// What sources share that have the driver count, context by context, and back-ends of its extensions for counters.
+// Common parts of sources that have the driver count, context by context, and of back-ends of counter extensions.
 #pragma once
 #include <cstdio>
 #include <unordered_map>
@@ -8,7 +8,7 @@
 
 namespace dt::play::metrics {
 
-// What `ask` finds in the current context; asked once a context.
+// The answer of `ask` in the current context; asked once a context.
 template <auto ask> const auto& once_a_context() {
   static std::unordered_map<const void*, decltype(ask())> by_context;
   auto it = by_context.find(current_context());
@@ -35,7 +35,7 @@ template <typename State> class ContextSource : public Source {
   }
 
  protected:
-  // What collect() does in the current context, in which something was measured.
+  // The work of collect() in the current context, in which something was measured.
   virtual void take_results(State& state, Sink& to, bool wait) = 0;
   // Its context is current for the last time: the driver gets back what it made.
   virtual void release(State& state) = 0;
@@ -49,7 +49,7 @@ template <typename State> class ContextSource : public Source {
   std::unordered_map<const void*, State> states_;
 };
 
-// A back-end of a GL extension that tells a counter by two numbers, those of a group and of the counter in it: its
+// A back-end of a GL extension that names a counter by two numbers, for the group and for the counter in it: its
 // metrics are called "GROUP:COUNTER".
 class ExtensionBackend : public Backend {
  public:

@@ -1,4 +1,4 @@
-// What the kernel's GPU drivers say of this process in /proc/self/fdinfo: time on engines, cycles, memory
+// The words of the kernel's GPU drivers about this process in /proc/self/fdinfo: time on engines, cycles, memory
 // (Documentation/gpu/drm-client_usage-stats.rst).
 #include <dirent.h>
 

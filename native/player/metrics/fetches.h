@@ -11,15 +11,15 @@
 
 namespace dt::play::metrics {
 
-// How many textures fixed function reads for each fragment: units with a target that is on.
+// The number of textures that fixed function reads for each fragment: units with a target that is on.
 uint32_t textured_units();
 
 // A new object, bound. Its name is one that no program chooses, where a program may choose names itself.
 using MakeNames = driver::Function<void(int32_t, uint32_t*)>;
 uint32_t bind_new(uint32_t target, void (*bind)(uint32_t, uint32_t), const MakeNames& generate);
 
-// A buffer of 32-bit integers that shaders count in. It is made and read as a buffer of another kind: llvmpipe ends
-// what it was given so far whenever one for storage is bound that it keeps track of.
+// A buffer of 32-bit integers that shaders count in. Another kind of buffer serves to make it and to read it: llvmpipe
+// ends its pending work whenever a program binds a storage buffer with state that it tracks.
 class CountBuffer {
  public:
   uint32_t name() const { return name_; }
@@ -45,9 +45,9 @@ class StorageBinding {
   int64_t start_ = 0, size_ = 0;
 };
 
-// llvmpipe forgets what was drawn to a tile that is covered whole afterwards, also what that wrote to memory, unless a
-// query of samples runs meanwhile: one that does, where none of the program's serves as well. Drivers have one at a
-// time. When a query begins that ran before, llvmpipe draws all it was given since, so each has a name of its own until
+// llvmpipe forgets draws to a tile that is covered whole afterwards, also their writes to memory, unless a query of
+// samples runs meanwhile. This class runs one, where none of the program's serves as well. Drivers have one at a time.
+// When a query begins that ran before, llvmpipe draws all the work that it was given since, so each has a name of its own until
 // drawn().
 class KeptDraws {
  public:
@@ -62,8 +62,8 @@ class KeptDraws {
   bool runs_ = false;
 };
 
-// Of a context: a buffer with a place for each draw. They are read all at once, when there is no more place or somebody
-// waits.
+// For a context: a buffer with a place for each draw. They are read all at once, when there is no more place or
+// somebody waits.
 class FetchCounter {
  public:
   // Why texture reads cannot be counted in the current context, "": they can.

@@ -32,7 +32,7 @@ void FragmentSource::around(Draw& draw) {
   count(s, draw, queries);
   ++s.ordinal;
   if (!alone || draw.in_query) s.kept.end();  // somebody else may want such a query
-  // What is drawn without our depth buffers following it leaves them behind.
+  // Draws that our depth buffers do not follow leave them behind.
   if (!follows_ && passes_ && !queries && enabled(GL_DEPTH_TEST) && boolean(GL_DEPTH_WRITEMASK))
     ++depth_epoch_, s.mirror.equal = false;
   drain_errors();
@@ -50,7 +50,7 @@ bool FragmentSource::restore(const Call* next) {
       draw_put_off(s);
   }
   if (changes.inputs) {
-    // The next draw may be counted like this one. What these change of a program they change of the one that is
+    // The next draw may be counted like this one. Their changes of a program are changes of the program that is
     // current.
     if (changes.uniforms && !s.in_place->left) use_program(s.in_place->program), s.in_place->left = true;
     return true;
@@ -72,7 +72,7 @@ bool FragmentSource::begin(uint64_t segment, std::string& why) {
   Pending p;
   p.segment = segment;
   if (segment == TRIAL && passes_ && no_queries().empty()) {
-    // Whether the driver's only query of samples is free beside the others of the pass.
+    // The flag says whether the driver's only query of samples is free beside the others of the pass.
     p.drawn = std::make_shared<Drawn>();
     p.drawn->real = true;
     p.drawn->passed.query = take(s);
@@ -112,7 +112,7 @@ void FragmentSource::end() {
   if (!pictures_) return;
   p.overdraw = frame_->sums;
   if (frame_->why) p.overdraw.why = frame_->why;
-  // What is drawn so far is known when the last of its pictures is read.
+  // The draws so far are known when the last of its pictures is read.
   auto last = std::find_if(s.jobs.rbegin(), s.jobs.rend(), [&](const Job& j) { return j.frame == frame_; });
   if (last != s.jobs.rend()) last->dependents.push_back(&p), p.unread = true;
 }

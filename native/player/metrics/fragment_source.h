@@ -56,7 +56,7 @@ struct Drawn {
   // real: a query runs while it is played; discards: fragments may be
   bool writes = false, real = false, discards = false;
   Count generated, survived, passed;
-  // Of a target with several samples a pixel, where fragments are something else.
+  // For a target with several samples a pixel, where fragments are something else.
   bool sampled = false;
   Count samples_generated, samples_survived, samples_passed;
   std::shared_ptr<Piece> own;                                     // instead of that query: a part of the program's own
@@ -98,7 +98,7 @@ class FragmentSource : public Source {
   void leave() override;
   bool pending(const void* context) const override;
   void forget(const void* context) override;
-  // How many fragments of a draw each pixel of its target has, lowest row first, behind one test after the other.
+  // The number of a draw's fragments in each pixel of its target, lowest row first, behind one test after the other.
   struct Masks {
     enum Plane : uint8_t { FACING_ANY, GENERATED_, KEPT, STENCILLED, PASSED_, PLANES };
     Extent size;
@@ -131,13 +131,13 @@ class FragmentSource : public Source {
     uint32_t framebuffer = 0, color = 0, storage = 0, texture = 0;
     bool waits = false;  // for being read back
   };
-  // A depth buffer of ours that is kept equal to that of a target of the program's.
+  // A depth buffer of ours that is kept equal to the depth buffer of a target of the program's.
   struct Depth {
     uint32_t storage = 0, texture = 0, owner = 0;  // one of the first two; owner: the program's framebuffer
     uint64_t epoch = 0;                            // equal as long as this is depth_epoch_
   };
-  // What kind of picture: counts in a stencil buffer, steps down from the brightest colour in 8 or 16 bits, or a list
-  // of fragments.
+  // The kind of picture: counts in a stencil buffer, steps down from the brightest colour in 8 or 16 bits, or a list of
+  // fragments.
   enum Kind : uint32_t { STENCILS, STEPS_8, STEPS_16, LISTED, KINDS };
   // A picture that was drawn and is to be read back.
   struct Job {
@@ -156,7 +156,7 @@ class FragmentSource : public Source {
     int lists = 0;                                                 // in which buffer, or which was in use then
     bool stencil = false;                                          // the stencil buffer counted
     Count Drawn::*counts = nullptr, Drawn::*counts_too = nullptr;  // what the sum of the stencil buffer is
-    Count Drawn::* steps = nullptr;                                // and that of the steps
+    Count Drawn::* steps = nullptr;                                // and the count of the steps
     bool samples_too = false;                                      // these pass, too
     Count Drawn::* samples = nullptr;                              // LISTED as SAMPLES: how many are covered
     std::vector<Pending*> dependents;  // whose sums of the frame include this picture and none behind it
@@ -214,7 +214,7 @@ class FragmentSource : public Source {
     struct {
       int here = -1;  // whether draws can be counted in place, -1: not known
       bool broken = false;
-      // What a frame lists is read when the next one is drawn, so that nobody waits: they take turns.
+      // The lists of a frame are read when the next one is drawn, so that nobody waits: they take turns.
       CountBuffer buffers[2];
       size_t used[2] = {};
       int now = 0;
@@ -226,7 +226,7 @@ class FragmentSource : public Source {
     std::map<std::tuple<uint32_t, bool, Placed>, int> drew_to;
     StorageBinding storage;
     std::optional<InPlace> in_place;  // the draw that is being played
-    // How many fragments the draws of a frame made when they were counted last, and when that was, by their order.
+    // The fragments that the draws of a frame made at their last count, and the time of that count, by their order.
     struct DrawHistory {
       uint64_t frame = 0, draw = 0;                  // draw: what seems to be the same, see draw_key()
       uint64_t fragments = 0, before = 0, seen = 0;  // of the frame, of the one before it, in how many
@@ -259,12 +259,12 @@ class FragmentSource : public Source {
   void count(State& s, Draw& draw, bool queries);
   // Nothing is rasterised; vertices may read textures.
   void undrawn(State& s, Drawn& d, Draw& draw, const char* why);
-  // What a call may change that is kept track of. Of those that draw nothing only these leave depth buffers as they
-  // are, those that are attached too.
+  // The tracked state that a call may change. Among calls that draw nothing, only these leave depth buffers as they
+  // are, attached ones too.
   Changes changes_of(const Call& call);
   // The program clears its depth buffer.
   void cleared(State& s, uint32_t mask);
-  // Whether any colour buffer is written.
+  // Returns whether any colour buffer is written.
   static bool writes_color();
   static uint32_t current_program() { return version() >= 20 ? static_cast<uint32_t>(integer(GL_CURRENT_PROGRAM)) : 0; }
   // Why a draw may not be made once more, nullptr: it may.
@@ -274,20 +274,20 @@ class FragmentSource : public Source {
   static const char* perform(Draw& draw, uint32_t program, bool bare);
   // No pixel has more fragments of a draw than this.
   static uint64_t most_fragments(const Draw& draw, const ProgramSource* source);
-  // How many vertices a draw gives at most, as often as it gives them.
+  // The most vertices that a draw gives, as often as it gives them.
   static uint64_t vertices_of(const Draw& draw);
-  // Whether the framebuffer need not be left: it pays where that costs much, and takes storage blocks in fragment
-  // shaders.
+  // Returns whether the framebuffer need not be left: it pays where that costs much, and takes storage blocks in
+  // fragment shaders.
   static bool counts_in_place(State& s);
   bool can_count_in_place(State& s, const Draw& draw, uint32_t program, const ProgramSource* source, bool counts) const;
-  // Counts with shaders that count in a storage block, without going to another framebuffer. What passes all tests is
-  // counted by the program's own draw, with a copy of its program that runs behind them, and so is what its shader
-  // keeps; what is generated too where there are no tests and nothing is discarded, else it is drawn once more. Not all
-  // that is asked for but only pictures where `counts` is false. False: nothing was done, it has to be counted
-  // otherwise.
+  // Counts with shaders that count in a storage block, without going to another framebuffer. The program's own draw
+  // counts the fragments that pass all tests, with a copy of its program that runs behind them. The fragments that its
+  // shader keeps count in the same way; generated fragments do too where there are no tests and nothing is discarded,
+  // else a second draw counts them. Only pictures, not all wanted counts, where `counts` is false. False: nothing was
+  // done, it has to be counted otherwise.
   bool count_in_place(State& s, Drawn& d, Draw& draw, uint32_t program, const ProgramSource* source, bool queries,
                       bool counts);
-  // How many fragments the next draw made when it was counted last; UINT64_MAX: not known.
+  // The number of fragments that the next draw made when it was counted last; UINT64_MAX: not known.
   static uint64_t last_made(const State& s, uint64_t draw);
   static uint64_t draw_key(uint32_t program, uint32_t target, const Draw& draw) {
     return ((static_cast<uint64_t>(program) << 32) + target) * 0x9E3779B97F4A7C15 + draw.number("count");
@@ -306,10 +306,10 @@ class FragmentSource : public Source {
   static void give_arrays(const InPlace& p);
   void draw_put_off(State& s);
   void count_played(State& s, const Draw& draw, uint64_t last, bool first);
-  // Whether the draw is counted as the one before it, with which it has all state in common.
+  // Returns whether the draw is counted as the one before it, with which it has all state in common.
   bool goes_on(State& s, Draw& draw);
-  // The buffer of all lists, which is of zeros where none is. What has no room in its list says so at its pixel in a
-  // plane before them.
+  // The buffer of all lists, which is of zeros where none is. A fragment without room in its list sets its pixel in a
+  // plane before the lists.
   bool make_lists(State& s, Extent size);
   static void drop_lists(State& s);
   static void drop_fence(State& s);
@@ -324,16 +324,16 @@ class FragmentSource : public Source {
     return {static_cast<int>(job.first), size.width, static_cast<int>(job.room), job.odd};
   }
   void count_by_queries(State& s, Drawn& d, Draw& draw, uint32_t program, bool shader, bool generated);
-  // Of a target with several samples a pixel: shaders count fragments, each once however many of its samples there are.
-  // `leaves_out`: the alpha test or coverage may leave out samples, behind the shader.
+  // For a target with several samples a pixel: shaders count fragments, each once however many of its samples there
+  // are. `leaves_out`: the alpha test or coverage may leave out samples, behind the shader.
   void count_sampled(State& s, Drawn& d, Draw& draw, uint32_t program, bool shader, bool leaves_out, bool queries,
                      bool here);
   // Counts fragments of which a sample passes the tests, in a framebuffer with as many samples and a copy of the depth
   // and stencil buffer. nullptr, or why it cannot.
   const char* list_behind(State& s, Target t, Draw& draw, uint32_t program, Job job);
-  // A framebuffer of depth and stencil with so many samples a pixel.
+  // A framebuffer of depth and stencil with this number of samples a pixel.
   static uint32_t sampled_target(State& s, const Target& t, int samples);
-  // What it reads of textures, of all fragments that are generated.
+  // The texture reads of all fragments that are generated.
   void count_fetches(State& s, Drawn& d, Draw& draw, uint32_t program, bool samples);
   // Counts in private framebuffers what queries do not: everything (`counts`), or only a picture of what is generated,
   // which may stand for its number (`generated`). nullptr, or why there is no such picture.
@@ -342,7 +342,7 @@ class FragmentSource : public Source {
   // The format of a copy of the target's depth, which it notes; 0: there can be none.
   static uint32_t storage_for(Target& t);
   static bool has_16_bits() { return !is_es() || (version() >= 31 && has_extension("GL_EXT_texture_norm16")); }
-  // Of the draw that is counted; with a picture of the frame where there is one.
+  // For the draw that is counted; with a picture of the frame where there is one.
   Job new_job(State& s, const Target& t, bool pictured);
   static void depth_format(uint32_t framebuffer, int& bits, int& type);
   // Draws into a private framebuffer without depth, where each fragment adds one to the stencil buffer. `whole`:
@@ -358,8 +358,8 @@ class FragmentSource : public Source {
                              Job job);
   // Makes the depth buffer of the framebuffer that is bound equal to the program's; scissor is off.
   const char* follow(State& s, const Target& t, Depth& depth);
-  // Mesa draws to windows upside down, which rounds edges and depths the other way at a few pixels. What stands for a
-  // window has to be drawn to like one.
+  // Mesa draws to windows upside down, which rounds edges and depths the other way at a few pixels. A picture that
+  // stands for a window has to be drawn to like one.
   static bool can_turn() { return has_extension("GL_MESA_framebuffer_flip_y") && (is_es() || version() >= 43); }
   static bool is_turned(const Target& t) { return !t.draw && can_turn(); }
   static void turn(const Target& t);
@@ -371,7 +371,7 @@ class FragmentSource : public Source {
   // A depth buffer of 32 bits that are no floats: OpenGL ES has such textures, but no such renderbuffers.
   static uint32_t new_depth_texture(const Target& t);
   static void drop_slots(State& s);
-  // Reads all pictures that were drawn in the current context. No errors are asked for: there may be some of the
+  // Reads all pictures that were drawn in the current context. It makes no query of errors: there may be some of the
   // program's. With `older` those alone of the buffer of lists that is not in use, which are drawn.
   void read_back(State& s, bool older = false);
   static Count read_list(State& s, const Job& job, int32_t* lists);
@@ -382,15 +382,15 @@ class FragmentSource : public Source {
     if (!--f.unread && f.over) save(f);
   }
   const char* read_steps(State& s, const Job& job, uint64_t& sum);
-  // Draws into the private framebuffer, with a copy of the program's depth, where each fragment that passes adds one to
-  // its pixel, and tells `row` of those that are not zero: where they begin, and how many. nullptr, or why it cannot be
-  // dependents.
-  // What a draw leaves in the stencil of a framebuffer like `made`, for a draw into `t`; `draw` clears and draws.
+  // Leaves the stencil of a draw into `t` in a framebuffer like `made`. It has a copy of the program's depth, and each
+  // fragment that passes adds one to its pixel. `draw` clears and draws. `row` gets the pixels that are not zero: where
+  // they begin, and how many.
+  // Returns nullptr, or why it cannot be.
   const char* counted_in_stencil(State& s, const Target& made, const Target& t, const Row& row,
                                  const std::function<const char*()>& draw);
   const char* draw_picture(State& s, const Target& t, Draw& draw, uint32_t program, const Row& row);
   // The same with colours that add up, for depth buffers that cannot have a stencil buffer beside them, and where the
-  // stencil test is the program's: a copy of the program writes 1/255 wherever the program writes a colour.
+  // stencil test is the program's. A copy of the program writes 1/255 wherever the program writes a colour.
   const char* draw_colors(State& s, const Target& t, Draw& draw, uint32_t program, bool depth, bool stencil,
                           const Row& row);
   // Why tests cannot be followed in a framebuffer beside the window, nullptr: they can.
@@ -409,16 +409,16 @@ class FragmentSource : public Source {
   static bool bind_plain(State& s, Extent size);
   static const char* draw_plain(Draw& draw);
   const char* read_plain(State& s, Drawn& d, const Target& t);
-  // What is generated: a colour of 1/255, nothing but the primitives' shape left of the program's state, adds up in a
-  // private framebuffer. What tests let through: see count_behind().
+  // The generated fragments: a colour of 1/255, nothing but the primitives' shape left of the program's state, adds up
+  // in a private framebuffer. For fragments that tests let through see count_behind().
   void count_plain(State& s, Drawn& d, Draw& draw, bool alpha);
   static void stencil_format(uint32_t framebuffer, int& bits);
-  // Whether it is there, for a copy of this depth and stencil buffer; else why not.
+  // Makes it, for a copy of this depth and stencil buffer; returns nullptr, or why it is not there.
   const char* make_colored(State& s, const Target& t, bool depth, int stencil_bits);
   static void scissored(int* box);
   void masks_es1(State& s, Draw& draw, Masks& to);
   static void masks_without_rasteriser(Masks& to, bool all);
-  // What the tests let through, one after the other.
+  // The fragments that the tests let through, one after the other.
   void mask_tests(State& s, Target t, Draw& draw, uint32_t program, bool shader, bool discards, Masks& to,
                   const std::function<Row(Masks::Plane)>& into,
                   const std::function<void(Masks::Plane, const char*)>& settle);
@@ -428,7 +428,7 @@ class FragmentSource : public Source {
   static Row& also_counted();  // is dependents of rows, too
   // Tells `row` of each row of counts: where it begins, and how many.
   static const char* read_counts(State& s, const int* box, const Row& row, size_t channels = 1);
-  // Of the framebuffer that is bound for it, without gaps.
+  // From the bound framebuffer, without gaps.
   static void read_pixels(const int* box, uint32_t format, uint32_t type, void* to);
   // A framebuffer of that size and format, in use. Names are such as no program chooses where a program may choose
   // names itself.

@@ -54,7 +54,7 @@ void FragmentSource::masks_es1(State& s, Draw& draw, Masks& to) {
   also_counted() = nullptr;
   to.why[Masks::GENERATED_] = d.generated.lost, to.why[Masks::KEPT] = d.survived.lost,
   to.why[Masks::PASSED_] = d.passed.lost;
-  // What could not be counted was not read, and the others came too early.
+  // Pictures that could not be counted were not read, and the others came too early.
   const bool shifted = (alpha && d.survived.lost) || (tests && d.passed.lost);
   if (shifted && !d.generated.lost) {
     to.counts[Masks::GENERATED_] = to.counts[order[at]];

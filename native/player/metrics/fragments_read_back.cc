@@ -17,7 +17,7 @@ const char* FragmentSource::queue(State& s, Job job, const char* why) {
   ++job.drawn->unread;
   keep(s, std::move(job));
   if (s.tried[kind]) return nullptr;
-  // Whether the driver does it is found out here, where its errors are not the program's.
+  // The driver's ability is found out here, where its errors are not the program's.
   read_back(s);
   if (!take_error()) {
     s.tried[kind] = true;

@@ -1,7 +1,7 @@
-// What becomes of primitives and vertices: every draw is made once more with its positions captured by transform
-// feedback and nothing rasterised, and the positions are told apart on the processor.
+// The fate of primitives and vertices. Every draw is made once more with its positions captured by transform feedback
+// and nothing rasterised, and the processor classifies the positions.
 //
-// The positions are those of a twin of the program: the same shaders, linked with gl_Position captured. Fixed-function
+// The positions come from a twin of the program: the same shaders, linked with gl_Position captured. Fixed-function
 // vertices have a twin that says ftransform(). OpenGL ES 1 has no transform feedback: its arrays are read and
 // transformed here, in double precision.
 #include <algorithm>
@@ -345,8 +345,8 @@ bool GeometrySource::draw_captured(Draw& draw, Capture& mine, uint32_t mode, uin
     good = good && !take_error();
   };
   driver::glBindBuffer(GL_TRANSFORM_FEEDBACK_BUFFER, mine.buffer);
-  // How many come is asked of the driver only where it cannot be known before: it would finish what it has been given.
-  // What stands at the end beforehand shows that they did come.
+  // A query gets their number only where it cannot be known before: the driver would finish its pending work. A mark at
+  // the end beforehand shows that they did come.
   if (expected > 0) {
     static const uint32_t mark[4] = {0x7FC0DEAD, 0x7FC0DEAD, 0x7FC0DEAD, 0x7FC0DEAD};
     written = generated = static_cast<uint64_t>(expected);

@@ -16,7 +16,7 @@ struct Corner {
   std::array<double, Own::MOST> own{};
 };
 
-// How far inside of a plane: below 0 it is outside.
+// The distance inside of a plane: below 0 it is outside.
 double inside(const Position& p, unsigned plane, bool zero_to_one) {
   switch (plane) {
     case LEFT: return p[3] + p[0];
@@ -28,7 +28,7 @@ double inside(const Position& p, unsigned plane, bool zero_to_one) {
   }
 }
 unsigned planes(const Raster& state) { return LEFT | RIGHT | BOTTOM | TOP | (state.depth_clamp ? 0u : NEAR | FAR); }
-// Bits of the planes that it is beyond; those of the program's own are behind the six.
+// Bits of the planes that it is beyond; the program's own planes are behind the six.
 constexpr unsigned FIRST_OWN = 64;
 unsigned outside(const Position& p, const Raster& state, const Own& own, size_t corner) {
   unsigned code = 0;
@@ -42,7 +42,7 @@ bool finite(const Position& p) {
   return std::isfinite(p[0]) && std::isfinite(p[1]) && std::isfinite(p[2]) && std::isfinite(p[3]);
 }
 
-struct Polygon {  // a triangle cut by six planes, and by those of the program's own
+struct Polygon {  // a triangle cut by six planes, and by the program's own planes
   static constexpr int MOST = 3 + 6 + Own::MOST + 3;
   Corner at[MOST];
   int n = 0;
@@ -78,8 +78,8 @@ double area(const Polygon& polygon, const Raster& state) {
   return std::fabs(twice) / 2 * (state.width / 2) * (state.height / 2);
 }
 
-// Whether moving each corner by as much as drivers round it may turn the polygon round: then its area changes by no
-// more than half of the product of that and the sum of its sides, along both axes.
+// Returns whether moving each corner by as much as drivers round it may turn the polygon round. Then its area changes
+// by no more than half of the product of that and the sum of its sides, along both axes.
 bool turns(const Polygon& polygon, double pixels, const Raster& state) {
   const double most = state.rounding, more = 4 * most * most;
   if (pixels > most * (state.width + state.height) + more) return false;  // no polygon in there has a longer outline

@@ -1,4 +1,4 @@
-// What becomes of a primitive between the last vertex stage and the rasteriser, told from its clip coordinates alone.
+// The fate of a primitive between the last vertex stage and the rasteriser, from its clip coordinates alone.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -16,7 +16,7 @@ struct Raster {
   bool front_clockwise = false;
   bool discards = false;      // nothing that arrives leaves a trace
   bool discards_all = false;  // the same, whatever the viewport
-  double rounding = 0;        // by so many pixels a driver may move a corner, to and fro and up and down
+  double rounding = 0;        // the number of pixels by which a driver may move a corner, to and fro and up and down
 };
 
 // Every primitive is one of: degenerate, outside, facing away, discarded, rasterised. `clipped` are some of the last
@@ -34,7 +34,7 @@ struct Classes {
 
 using Position = std::array<double, 4>;
 
-// What the program cuts away itself: distances of each corner to `planes` planes, outside below 0.
+// The program's own clipping: distances of each corner to `planes` planes, outside below 0.
 struct Own {
   static constexpr int MOST = 8;
   int planes = 0;
@@ -86,7 +86,7 @@ template <typename F> bool assemble(uint32_t mode, std::size_t n, F&& each) {
   }
 }
 
-// What an index stream asks of a cache of transformed vertices that starts empty.
+// The load of an index stream on a cache of transformed vertices that starts empty.
 struct CacheUse {
   uint64_t accesses = 0, hits_16 = 0, hits_32 = 0, distinct = 0;
 };

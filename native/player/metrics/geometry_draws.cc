@@ -226,7 +226,7 @@ void raster_state(Raster& r, unsigned& own_planes) {
   if (!es ? c->version >= 32 || has_extension("GL_ARB_depth_clamp") : has_extension("GL_EXT_depth_clamp"))
     r.depth_clamp = enabled(GL_DEPTH_CLAMP);
   if (!es ? c->version >= 45 || has_extension("GL_ARB_clip_control") : has_extension("GL_EXT_clip_control")) {
-    // Where the origin is at the top, the picture is upside down, and which way a triangle faces is told before.
+    // Where the origin is at the top, the picture is upside down, and the facing of a triangle is decided before.
     r.zero_to_one = integer(GL_CLIP_DEPTH_MODE) == GL_ZERO_TO_ONE;
   }
   bool planes =

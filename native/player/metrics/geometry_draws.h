@@ -26,9 +26,9 @@ struct DrawPart {
 
 // Reads a part of the buffer that is bound to a target.
 bool read_buffer(uint32_t target, uint64_t offset, uint64_t bytes, std::vector<uint8_t>& to, const char*& why);
-// What primitives of a mode are captured as: points, lines or triangles; ~0: none that are known.
+// The mode that captures primitives of a mode: points, lines or triangles; ~0: none that are known.
 uint32_t captured_mode(uint32_t asked);
-// What the call draws; false: `why` says why it is not known.
+// The draws of a call; false: `why` says why it is not known.
 bool parts_of(const Call& call, std::vector<DrawPart>& parts, const char*& why);
 // The vertices of a part in order; RESTART where a primitive ends.
 constexpr uint64_t RESTART = ~0ull;
@@ -39,7 +39,7 @@ int64_t restart_index(uint32_t type);
 void raster_state(Raster& r, unsigned& own_planes);
 
 uint32_t primitive_mode(const Call& draw);
-// How many primitives the parts make up; -1: it is not known.
+// The number of primitives that the parts make up; -1: it is not known.
 int64_t count_primitives(const std::vector<DrawPart>& parts, uint32_t mode);
 // The state of each of the program's viewports: `first` is that of number 0.
 std::vector<Raster> viewports(const Raster& first);

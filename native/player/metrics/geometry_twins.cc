@@ -17,7 +17,7 @@ const char* const CAPTURED_NAMES[CAPTURED] = {"gl_ClipDistance", "gl_CullDistanc
 // Drivers do not hand out gl_CullDistance: in the twin it is an output of another name, which culls nothing.
 const char* const OUR_CULL_DISTANCE = "dt_CullDistance";
 
-// How a type of uniforms is read and set.
+// The way to read and set a type of uniforms.
 bool shape(uint32_t type, char& kind, int& columns, int& rows) {
   columns = 1;
   if (type == GL_FLOAT) return kind = 'f', rows = 1, true;
@@ -43,7 +43,7 @@ bool shape(uint32_t type, char& kind, int& columns, int& rows) {
 }
 bool is_image(uint32_t type) { return type >= GL_IMAGE_1D && type <= GL_UNSIGNED_INT_IMAGE_2D_MULTISAMPLE_ARRAY; }
 
-// Whether stages before the rasteriser write to buffers or images: they would write twice.
+// Returns whether stages before the rasteriser write to buffers or images: they would write twice.
 bool writes_memory(uint32_t program) {
   const GlContext* c = tls.context;
   if (!driver::glGetProgramInterfaceiv || !driver::glGetProgramResourceiv || c->version < (c->api == 2 ? 31u : 43u))
@@ -136,7 +136,7 @@ std::string with_our_cull_distance(const std::string& text) {
   return made;
 }
 
-// Which of CAPTURED the shaders of the last stage before the rasteriser name. Where one culls, another comes in its
+// The names of CAPTURED in the shaders of the last stage before the rasteriser. Where one culls, another comes in its
 // place, which the caller deletes.
 void look_for_more(uint32_t* shaders, int count, uint32_t stage, Twin& twin, std::vector<uint32_t>& own) {
   const GlContext* c = tls.context;

@@ -14,7 +14,7 @@ struct Uniform {
   uint32_t last[16];
   bool set = false;
 };
-// What a vertex has beside its position, in the order in which it is captured.
+// The outputs of a vertex beside its position, in the order in which they are captured.
 enum Captured : uint8_t { CLIP_DISTANCE, CULL_DISTANCE, VIEWPORT_INDEX, CLIP_VERTEX, CAPTURED };
 struct Twin {
   int sizes[CAPTURED] = {};   // how many numbers; 0: it has none
@@ -38,7 +38,7 @@ struct Twin {
 
 // The twin of a program; `why` in it where there is none.
 Twin make_twin(uint32_t original);
-// Of fixed-function vertices.
+// For fixed-function vertices.
 Twin make_fixed_twin();
 
 }  // namespace dt::play::metrics::geometry

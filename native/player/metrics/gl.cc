@@ -334,7 +334,7 @@ class GlSource : public ContextSource<GlState> {
     s.names.give(GL_TIMESTAMP, p.t1);
     for (size_t i = 0; i < p.counts.size(); ++i) s.names.give(targets_[i], p.counts[i].name);
   }
-  // What was asked for last comes last: where it is there, so is the rest.
+  // The last query comes last: where its result is there, so is the rest.
   bool ready(Pending& p, bool wait) {
     p.values.assign(targets_.size(), 0);
     if (p.t1 && !result(p.t1, wait, p.v1)) return false;

@@ -69,7 +69,7 @@ class Looking : public Look {
     if (what_ == "history") history_->around(draw, seq);
     const bool primitives = draw.flags & FLAG_DRAW || draw.given().vertices > 0;
     if (what_ == "overdraw" && primitives) add(draw);
-    // Of one from glBegin on, `last` is its glEnd.
+    // For a draw from glBegin on, `last` is its glEnd.
     const bool last = primitives && (seq == last_ || draw.flags & FLAG_VERTICES_BEGIN);
     looked_ |= last;
     if (what_ == "mesh" && last) take_mesh(draw);
@@ -82,7 +82,7 @@ class Looking : public Look {
   void played(uint64_t seq) override {
     if (!wanted(seq)) return;
     if (what_ == "history" && current_context()) history_->played(seq);
-    // What was drawn from glBegin to another glEnd than `last`.
+    // The draw from glBegin to another glEnd than `last`
     if (seq != last_) mesh_.reset(), masks_ = {}, looked_ = false;
   }
 
@@ -207,7 +207,7 @@ class Looking : public Look {
   std::unique_ptr<Source> geometry_;
   bool runs_ = false, looked_ = false;
   std::string what_;
-  uint64_t first_ = 0, last_ = 0, top_ = 0;  // top_: the call that is played, not those of its display list
+  uint64_t first_ = 0, last_ = 0, top_ = 0;  // top_: the call that is played, not the calls of its display list
   unsigned buffer_ = 0;
   std::unique_ptr<PixelHistory> history_;
   std::unique_ptr<Mesh> mesh_;

@@ -173,7 +173,7 @@ void Rows::put(const Measured& row, const std::vector<Sum>& sums) {
   line += ",\"";
   const size_t note_at = line.size();
   line += "\",\"";
-  // Of what is not known: of how many draws it is not, and the sum of the others.
+  // For an unknown value: the number of draws without it, and the sum of the others.
   for (size_t i = 0; i < sums.size(); ++i) {
     const Sum& sum = sums[i];
     if (!sum.why) continue;
@@ -241,7 +241,7 @@ Plan plan_of(const Request& request, const std::function<std::string(Backend&)>&
       continue;
     }
     std::string group = b->group_of(m.spec);
-    // What cannot be added up over parts needs a pass of its own for each kind of range.
+    // A metric that cannot be added up over parts needs a pass of its own for each kind of range.
     for (unsigned bit = 1; bit <= AT_PASS; bit <<= 1) {
       unsigned at = m.fold == Fold::MEAN ? m.at & bit : bit == 1 ? m.at : 0;
       if (at) items.push_back({static_cast<int>(i), at, m.backend, group, b->room_of(group)});

@@ -1,9 +1,9 @@
-// What can be measured while a trace is played: back-ends offer metrics, sources measure some of them between two
+// Measures of a trace while it is played: back-ends offer metrics, and sources measure some of the metrics between two
 // moments.
 //
 // Time is cut into segments wherever a range begins or ends, a context goes or comes, or the program's own query needs
-// the driver's only place for one. A source measures segments; what a frame, a draw or a range had is put together from
-// its segments, so that ranges may nest and overlap although drivers have one active query of a kind.
+// the driver's only place for one. A source measures segments; The value of a frame, a draw or a range is put together
+// from its segments. So ranges may nest and overlap although drivers have one active query of a kind.
 #pragma once
 #include <cstdint>
 #include <cstdio>
@@ -17,7 +17,7 @@
 
 namespace dt::play::metrics {
 
-// How segments make up a range: added, averaged by their duration, the last or the first one's value.
+// The rule by which segments make up a range: added, averaged by their duration, the last or the first one's value.
 enum class Fold : uint8_t { SUM, MEAN, RATIO, LAST, FIRST };  // RATIO: of two sums
 // AT_PASS: render passes as they ran, of Vulkan.
 enum At : unsigned { AT_FRAME = 1, AT_DRAW = 2, AT_CALL = 4, AT_RANGE = 8, AT_PASS = 16 };
@@ -39,7 +39,7 @@ class Sink {
  public:
   virtual ~Sink() = default;
   virtual void value(uint64_t segment, int metric, double value) = 0;
-  // Of a metric that is averaged, where the source knows what over: `sum` of `weight` things.
+  // For an averaged metric, where the source knows the weights: `sum` of `weight` things.
   virtual void mean(uint64_t segment, int metric, double sum, double weight) = 0;
   virtual void lost(uint64_t segment, int metric, const char* why) = 0;  // `why` outlives the sink
 };
@@ -73,16 +73,16 @@ class Source {
   virtual bool uses(uint32_t /*target*/) const { return false; }
   virtual void block(uint32_t /*target*/, bool /*blocked*/) {}
 
-  // What the source wants to be shown. Asked once a pass.
+  // The events that the source wants. Asked once a pass.
   enum Watch : unsigned { WATCH_DRAWS = 1, WATCH_CALLS = 2, WATCH_LINKS = 4, WATCH_PLAYED = 8 };
   virtual unsigned watches() const { return 0; }
   // WATCH_DRAWS. The draw is about to be played, and no segment runs: what happens in here is measured by nobody, and
-  // may wait. What is learnt of the draw belongs to the segment that begins next (the next begin(), which always comes
-  // where somebody measures the draw): keep it, hand it over with that segment. Whatever GL state is touched has to be
-  // as it was on return, errors of the driver too (those of the program were taken before and are safe); call the
-  // driver by the table (driver.h), so that the player's own idea of the state stays the program's. perform() happens
-  // inside of what the program has going on: its queries that count (see disturbs()), its transform feedback, buffers
-  // that its shaders write.
+  // may wait. Facts about the draw belong to the segment that begins next (the next begin(), which always comes where
+  // somebody measures the draw). Keep them, hand them over with that segment. GL state has to be as it was on return,
+  // errors of the driver too (the program's errors were taken before and are safe); call the driver by the table
+  // (driver.h), so that the player's own idea of the state stays the program's. perform() happens inside of what the
+  // program has going on: its queries that count (see disturbs()), its transform feedback, buffers that its shaders
+  // write.
   virtual void around(Draw& /*draw*/) {}
   // WATCH_DRAWS. No further draw follows the last one that around() was shown: what that left changed for draws has to
   // be as it was. A segment may run. `next` is the call that comes, nullptr: any may. True: something is kept since
@@ -93,7 +93,7 @@ class Source {
   // WATCH_CALLS. A call that is about to be played; it belongs to the segment that runs. The driver may not be called:
   // it may stand between glBegin and glEnd.
   virtual void see(const Call& /*call*/) {}
-  // WATCH_PLAYED. The call was played; from glBegin on only glEnd is told. Rules are those of around().
+  // WATCH_PLAYED. The call was played; from glBegin on only glEnd comes. The rules of around() hold.
   virtual void played(uint64_t /*seq*/) {}
   // WATCH_LINKS. A program of that name (the driver's) has been linked, its shaders are still attached: the moment to
   // make a twin of it. Told in every frame and pass, whichever is measured; no segment runs, rules are those of
@@ -131,9 +131,9 @@ const char* lasting(const std::string& text);
 // Where sources put pictures of frames; "": nobody wants them.
 std::string& pictures_folder();
 
-// ---- what is asked, and what is answered --------------------------------------------------------
+// ---- orders and answers -------------------------------------------------------------------------------
 
-// What is to be measured: a file of JSON, an object.
+// The measurement, as a file of JSON, an object.
 //   metrics: [{id, backend, spec, fold: sum|mean|ratio|last|first, at: fdcrp}]   passes: [{at, metrics: [NUMBER]}]
 //   ranges: [{begin, end}]   isolate: true|false   pictures: FOLDER
 struct Request {
@@ -147,7 +147,7 @@ struct Request {
   bool read(const std::string& path, std::string& why);
 };
 
-// What the parts of a frame, a draw ... come to, of one metric.
+// The sum over the parts of a frame, a draw ... of one metric.
 struct Sum {
   double value = 0, weight = 0;
   uint64_t segment = 0;  // of the last or first part
@@ -161,8 +161,8 @@ void add(Sum& sum, Fold fold, double value, double weight, uint64_t segment);
 struct Measured {
   At at = AT_FRAME;
   uint64_t number = 0, seq = 0, end_seq = 0, t_start = 0, t_end = 0, segments = 0;
-  uint64_t draws = 0;  // that are in it; those of a display list that is played call by call count each
-  int64_t frame = -1;  // -1: the call tells it; of Vulkan's commands: that of the submit
+  uint64_t draws = 0;  // that are in it; draws of a display list that is played call by call count each
+  int64_t frame = -1;  // -1: the call tells it; for Vulkan's commands: the frame of the submit
 };
 class Rows {
  public:
@@ -170,7 +170,7 @@ class Rows {
   ~Rows();
   Rows(const Rows&) = delete;
   Rows& operator=(const Rows&) = delete;
-  // `sums` are those of the pass's metrics.
+  // `sums` belong to the pass's metrics.
   void put(const Measured& row, const std::vector<Sum>& sums);
   uint64_t written = 0;
 
@@ -186,10 +186,10 @@ class Rows {
 void put_numeral(std::string& to, double v);
 // Lists what can be had in the current context, one JSON object a line.
 void list_backends(FILE* to, const char* context);
-// The passes for what is asked; `reason`: why a back-end has nothing, "" where it has.
+// The passes for the requested metrics; `reason`: why a back-end has nothing, "" where it has.
 Plan plan_of(const Request& request, const std::function<std::string(Backend&)>& reason, const Fits& fits);
 void put_plan(FILE* to, const Plan& plan, uint64_t ns);
-// What measuring in one pass cost. `calls_hash` tells whether passes made the same calls; `bias` by the request's
+// The cost of measuring in one pass. `calls_hash` tells whether passes made the same calls; `bias` by the request's
 // metrics: what an empty part has.
 struct Cost {
   uint64_t pass, rows, cuts, ns, cut_ns, calls, calls_hash, paused;

@@ -52,8 +52,8 @@ struct Mesh {
 Mesh*& wanted_mesh();
 // Classifies a primitive, and keeps it where somebody wants the mesh.
 void classify_primitive(uint64_t corners, const Position* at, const Raster& state, Classes& to, const Own& own);
-// Keeps which vertices a draw names in order (all ones: a primitive ends), and which of them each primitive has, where
-// that is known: of a call that makes `one` draw.
+// Keeps the vertices that a draw names in order (all ones: a primitive ends), and the known vertices of each primitive:
+// for a call that makes `one` draw.
 void keep_vertices(Mesh& mesh, const std::vector<uint64_t>& stream, uint32_t mode, bool one);
 // Reads the inputs of its vertices as the current context has them.
 void read_inputs(Mesh& mesh);

@@ -110,7 +110,7 @@ PerfLibrary& perf_library() {
   return made;
 }
 
-// What a kind of chip counts. Asked of the library's host half, which needs no GPU.
+// The counters of a kind of chip. Asked of the library's host half, which needs no GPU.
 struct Chip {
   std::string name, why;
   std::vector<uint8_t> scratch;
@@ -135,7 +135,7 @@ Chip& chip(const std::string& name) {
   return c;
 }
 
-// What a context runs on.
+// The device that a context runs on.
 struct PerfDevice {
   std::string why, name;
   Chip* chip = nullptr;
@@ -166,7 +166,7 @@ bool ask_device(PerfDevice& d) {
   d.chip = &chip(names.chip);
   d.why = d.chip->why;
   if (!d.why.empty()) return false;
-  // Whether counting is allowed is told only by a session.
+  // Only a session shows whether counting is allowed.
   TraceSize size;
   size.ranges = 1;
   size.name_length = NAME_LENGTH;
@@ -303,7 +303,7 @@ class NvPerfSource : public ContextSource<NvPerfState> {
       : ContextSource(numbers), names_(std::move(names)) {}
   ~NvPerfSource() override = default;
   int order() const override { return 4; }
-  // What can be asked before anything is played.
+  // The checks that are possible before anything is played.
   bool fits(std::string& why) { return set_up(*device().chip, names_, setup_, why) && (ready_ = true); }
 
   bool begin(uint64_t segment, std::string& why) override {
@@ -541,8 +541,8 @@ class NvPerfSource : public ContextSource<NvPerfState> {
   std::deque<Done> done_;
 };
 
-// NvPerf's names say what a value is: counter.sum, ratio.pct, throughput.avg.pct_of_peak_sustained_elapsed. Of the many
-// that the library derives, those that tell most are offered.
+// NvPerf's names say what a value is: counter.sum, ratio.pct, throughput.avg.pct_of_peak_sustained_elapsed. The most
+// useful of the many that the library derives are on offer.
 struct Derived {
   uint8_t metric_type;
   const char *suffix, *type;

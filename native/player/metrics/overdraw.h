@@ -1,4 +1,4 @@
-// How often each pixel of a target is drawn over in a frame.
+// The number of times that each pixel of a target is drawn over in a frame.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -52,7 +52,7 @@ struct Overdraw {
   }
 };
 
-// How often each pixel of a target was drawn in the frame, lowest row first: a byte a pixel as long as that is enough.
+// The draws of each pixel of a target in the frame, lowest row first: a byte a pixel as long as that is enough.
 class Picture {
  public:
   Extent size;
@@ -137,7 +137,7 @@ class Picture {
       for (int k = 0; k < 4; ++k) sums.above[k] += before == Overdraw::LIMITS[k];
     }
   }
-  // How many integers there are for two by two pixels each; `odd`: odd rows are the lower ones.
+  // The number of integers for two by two pixels each; `odd`: odd rows are the lower ones.
   static size_t cells_of(Extent size, int odd) {
     return static_cast<size_t>(size.width + 1) / 2 * static_cast<size_t>((size.height + odd + 1) / 2);
   }
@@ -233,7 +233,7 @@ class Picture {
   std::vector<uint8_t> draw_;  // of one draw, between two rows and a bit of zeros
 };
 
-// What was drawn in a frame. It is over when the frame is, and whole when all its pictures are read back.
+// The draws of a frame. It is over when the frame is, and whole when all its pictures are read back.
 struct Frame {
   std::map<std::pair<const void*, uint32_t>, Picture> pictures;
   Overdraw sums;  // of the pictures that are read back

@@ -1,5 +1,5 @@
 // The program's own queries, where drawtap's extra draws would be counted in them: each is ended before such draws and
-// goes on behind them in a query of ours. What the program learns of it is the sum of these pieces.
+// goes on behind them in a query of ours. The program learns the sum of these pieces.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -13,16 +13,16 @@ namespace dt::play::metrics {
 
 class OwnQueries {
  public:
-  // The program has begun a query; `name` is the driver's. It is about to end one. `index` is that of its stream.
+  // The program has begun a query; `name` is the driver's. It is about to end one. `index` belongs to its stream.
   void begun(uint32_t target, uint32_t index, uint32_t name);
   void ending(uint32_t target, uint32_t index);
   // Ends those whose target `counts` until they are resumed. False: none runs.
   bool suspend(const std::function<bool(uint32_t)>& counts);
   void resume();
-  // Of a query of samples that is suspended: the piece in which it is going to go on. nullptr: there is none, or it
-  // does not tell how many samples pass.
+  // For a suspended query of samples: the piece in which it is going to go on. nullptr: there is none, or it does not
+  // tell how many samples pass.
   std::shared_ptr<Piece> samples() const { return samples_; }
-  // What the program's query has counted, where it is in pieces and has ended. False: ask the driver.
+  // The count of the program's query, where it is in pieces and has ended. False: ask the driver.
   bool result(uint32_t name, uint64_t& value);
   // A query that has a result other than 0 if and only if the program's has. Waits where that is in pieces.
   uint32_t stand_in(uint32_t name);

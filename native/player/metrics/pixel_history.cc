@@ -32,7 +32,7 @@ bool is_harmless(const char* name) {
   return std::any_of(std::begin(known), std::end(known), [&](const char* k) { return starts(name, k); });
 }
 
-// What a call is that may change images, or which of them are bound, without drawing; nullptr: it does not.
+// The kind of a call that may change images, or which of them are bound, without drawing; nullptr: it does not.
 const char* other_kind(const char* name) {
   static const struct {
     const char *with, *kind;
@@ -60,7 +60,7 @@ const char* other_kind(const char* name) {
   return nullptr;
 }
 
-// What is drawn is seen at one pixel alone, and writes nothing.
+// Draws are seen at one pixel alone, and write nothing.
 class OneUnseen {
  public:
   OneUnseen(int x, int y) {
@@ -101,7 +101,7 @@ class OneUnseen {
       driver::glStencilMaskSeparate(GL_FRONT, static_cast<uint32_t>(front_)),
           driver::glStencilMaskSeparate(GL_BACK, static_cast<uint32_t>(back_));
   }
-  // Whether the program's own scissor leaves out the pixel.
+  // Returns whether the program's own scissor leaves out the pixel.
   bool outside(int x, int y) const {
     const int* b = boxes_[0];
     return on_[0] && (x < b[0] || y < b[1] || x >= b[0] + b[2] || y >= b[1] + b[3]);
@@ -159,7 +159,7 @@ const char* refused(const Draw& draw, uint32_t program) {
 
 bool is_clear(const Draw& draw) { return draw.flags & FLAG_CLEAR; }
 
-// Whether the program's scissor leaves out a pixel.
+// Returns whether the program's scissor leaves out a pixel.
 bool scissored(int x, int y) {
   int b[4] = {};
   if (!enabled(GL_SCISSOR_TEST)) return false;
@@ -167,7 +167,7 @@ bool scissored(int x, int y) {
   return x < b[0] || y < b[1] || x >= b[0] + b[2] || y >= b[1] + b[3];
 }
 
-// Whether a blit's rectangle has a pixel.
+// Returns whether a blit's rectangle has a pixel.
 bool within(const Call& blit, int x, int y) {
   auto side = [&](const char* name) { return static_cast<int32_t>(blit.number(name)); };
   const auto [left, right] = std::minmax({side("dstX0"), side("dstX1")});
@@ -175,7 +175,7 @@ bool within(const Call& blit, int x, int y) {
   return x >= left && x < right && y >= low && y < high;
 }
 
-// What of the state keeps fragments that pass every test from leaving a trace.
+// The state that keeps fragments that pass every test from leaving a trace.
 const char* masks() {
   uint8_t mask[4] = {};
   driver::glGetBooleanv(GL_COLOR_WRITEMASK, mask);

@@ -2,7 +2,7 @@
 //
 // The pixel is read before and after each draw, clear and blit, in the format in which it is kept. Before a draw is
 // played it is performed with nothing written and a scissor of this one pixel, for each prefix of the tests, under an
-// occlusion query: the first prefix that lets nothing through names the test that fails.
+// occlusion query. The first prefix that lets nothing through names the test that fails.
 #pragma once
 #include <cstdint>
 #include <cstdio>

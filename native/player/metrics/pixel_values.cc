@@ -94,7 +94,7 @@ void read_depth(const OnePixel& read, const Attached& a, PixelValue& to) {
   float real = 0;
   uint32_t whole = 0;
   to.kind = "depth";
-  // Which type a driver takes depends on the version and on the buffer's format.
+  // The version and the buffer's format decide the type that a driver takes.
   if (a.component == GL_FLOAT && read(GL_DEPTH_COMPONENT, GL_FLOAT, &real))
     to.count = 1, to.numbers[0] = static_cast<double>(real);
   else if (read(GL_DEPTH_COMPONENT, GL_UNSIGNED_INT, &whole))

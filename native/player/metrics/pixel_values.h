@@ -1,4 +1,4 @@
-// What one pixel of the framebuffer that is drawn to holds, as it is kept.
+// The content of one pixel of the framebuffer that is drawn to, in its own format.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -21,7 +21,7 @@ struct PixelValues {
   PixelValue depth, stencil;
 };
 
-// Of the current context. Nothing of the program's state changes.
+// For the current context. Nothing of the program's state changes.
 PixelValues read_pixel(int x, int y);
 
 }  // namespace dt::play::metrics

@@ -15,8 +15,8 @@ struct Queue {
   size_t room = 0;
 };
 
-// Fills passes for the items of one back-end. What fits is asked of the driver; how many of a group may fit only says
-// what to ask first.
+// Fills passes for the items of one back-end. The driver decides whether items fit; the limit of a group only says
+// where to begin.
 std::vector<std::vector<int>> pack(std::map<std::string, Queue>& groups,
                                    const std::function<bool(const std::vector<int>&)>& fits,
                                    const std::function<void(int)>& refuse) {

@@ -1,4 +1,4 @@
-// Which metrics are measured in which pass.
+// The metrics of each pass.
 #pragma once
 #include <functional>
 #include <string>
@@ -11,7 +11,7 @@ struct Item {
   unsigned at;  // boundaries that it is measured at in this pass
   std::string backend;
   std::string group;  // items of one group compete
-  size_t room;        // so many of the group may fit at once; 0: not known
+  size_t room;        // the number of the group that may fit at once; 0: not known
 };
 struct Pass {
   unsigned at = 0;

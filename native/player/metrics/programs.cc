@@ -30,7 +30,7 @@ struct Copy {
   std::vector<std::pair<uint32_t, uint32_t>> blocks;  // of the original, of the copy
   Reading reads;
   int units = -1;      // where fixed function takes their number
-  int place = -1;      // where it is told which pixels
+  int place = -1;      // the place of the pixels
   uint64_t epoch = 0;  // when it was given the values of the uniforms
 };
 
@@ -105,7 +105,7 @@ std::vector<std::string> tokens(const std::string& text) {
   return out;
 }
 
-// Whether what a fragment shader puts out first may be no colour: integers, or nothing.
+// Returns whether the first output of a fragment shader may be no colour: integers, or nothing.
 bool has_other_outputs(const std::string& text) {
   auto all = tokens(text);
   int depth = 0;
@@ -143,7 +143,7 @@ void look(ProgramSource& s, uint32_t stage, const std::string& text) {
   }
 }
 
-// How a type of uniform is read and written: what of, how many, columns of a matrix.
+// The way to read and write a type of uniform: its components, their number, columns of a matrix.
 struct Shape {
   char kind;  // f i u d, 0: not known
   int count, columns;
@@ -285,7 +285,7 @@ bool placing_stages(const ProgramSource& source, bool bare, Placed as,
   return true;
 }
 
-// Whether what the fragment shaders put out goes to the same colour buffers.
+// Returns whether the outputs of the fragment shaders go to the same colour buffers.
 bool same_outputs(const ProgramSource& source, uint32_t original, uint32_t copy) {
   const auto index = is_es() ? driver::glGetFragDataIndexEXT : driver::glGetFragDataIndex;
   const bool indexed = index && (is_es() ? has_extension("GL_EXT_blend_func_extended") : tls.context->version >= 33);
@@ -342,7 +342,8 @@ void bind_attributes(uint32_t program, uint32_t copy, bool whole) {
   }
 }
 
-// Which uniforms of the copy take their values from which of the program. Why it cannot be, "": it can.
+// The uniforms of the copy and the uniforms of the program that they take their values from. Returns why it cannot be,
+// "": it can.
 std::string list_uniforms(uint32_t program, Copy& made) {
   int count = 0;
   char name[512];

@@ -1,4 +1,4 @@
-// What programs were linked from, and copies of them whose fragments nothing discards.
+// The sources that programs were linked from, and copies of them whose fragments nothing discards.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -36,25 +36,25 @@ struct Reading {
   bool fragment = false, earlier = false;  // which stages read textures
   int per_run = -1;                        // how many reads each run of the fragment shader makes, -1: it may depend
 };
-// Whether only fragments read textures, and each as often: how often. -1: not so, or not known.
+// The texture reads of each fragment, where fragments alone read textures, and each as often. -1: not so, or unknown.
 int reads_of_each_fragment(uint32_t program);
 bool use_fetching_copy(uint32_t program, uint32_t units, Reading& stages, std::string& why);
 // The same for fixed function.
 bool use_fixed_fetching(uint32_t units, std::string& why);
 uint32_t fetch_binding();
-// The same with a fragment shader that adds one to the integer `first` of a storage block at fetch_binding(): the
+// The same with a fragment shader that adds one to the integer `first` of a storage block at fetch_binding(). It is the
 // original, behind the tests where it does not discard (for OpenGL ES); or `bare` one that does nothing else. As a LIST
 // pixels are put behind that integer as far as there is `room`, then each pixel's own integer becomes `first`; as a
-// PLANE each is counted in a byte of `room` integers from `first` on. `row`: pixels of a row. The uniforms' values are
-// those of the last time where `epoch` is the same. SAMPLES, of targets with several samples a pixel: the integer
-// behind it counts those that are covered, whatever the tests say. Fixed function, program 0, has bare copies for
-// OpenGL alone.
+// PLANE each is counted in a byte of `room` integers from `first` on. `row`: pixels of a row. The uniforms have the
+// values that they had the last time where `epoch` is the same. SAMPLES, of targets with several samples a pixel: the
+// integer behind it counts those that are covered, whatever the tests say. Fixed function, program 0, has bare copies
+// for OpenGL alone.
 enum class Placed : uint8_t { NUMBER, LIST, PLANE, SAMPLES };
 struct Place {
   int first = 0, row = 0, room = 0, odd = 0;  // odd: 1 where odd rows are the lower ones of two by two pixels
 };
 using UniformValues = std::vector<std::array<uint32_t, 16>>;
-// Whether the copies count two by two fragments at once, see ShaderLanguage.
+// Returns whether the copies count two by two fragments at once, see ShaderLanguage.
 bool places_quads();
 bool has_placing_copy(uint32_t program, bool bare, Placed as, std::string& why);
 void use_placing_copy(uint32_t program, bool bare, Placed as, const Place& place, uint64_t epoch);

@@ -21,12 +21,12 @@ enum Mode : uint8_t { MEASURE, PLAN, LIST };
 class Session : Sink {
  public:
   Session(Request request, Mode mode, std::string output, FILE* status, uint64_t first_frame, uint64_t end_frame);
-  // What `own` wants to see is shown to it, of all frames; nothing is measured.
+  // Shows `own` the events that it wants, of all frames; nothing is measured.
   explicit Session(std::unique_ptr<Source> own);
   ~Session() override;
 
-  // What happens. The flags are those of the trace's functions (FLAG_DRAW ...).
-  // What a function is to a session, worked out once.
+  // The events, and the meaning of a function to a session, worked out once. The flags are the flags of the trace's
+  // functions (FLAG_DRAW ...).
   enum Kind : uint16_t {
     DRAW = 1,
     BEGIN = 2,
@@ -70,16 +70,16 @@ class Session : Sink {
   // It is over after the call `seq`; `frames`: whether the trace says where frames end.
   void finish(uint64_t seq, bool frames);
   std::function<bool(const void*)> visit;  // makes a context current for a moment
-  // Whether a pass of these wants to see draws: display lists are kept from the beginning, whichever pass it is.
+  // Returns whether a pass of these wants to see draws: display lists are kept from the beginning, in every pass.
   bool keeps_lists() const { return mode_ == MEASURE && !finished_ && keeps_lists_; }
-  // What the sources of this pass want to be shown: Source::Watch.
+  // The events that the sources of this pass want: Source::Watch.
   unsigned watches() const { return mode_ == MEASURE && !finished_ ? watches_ : 0; }
-  // Whether sources watch what comes.
+  // Returns whether sources watch the coming events.
   bool measures() const { return watches() && in_frames(); }
   std::function<uint32_t(uint32_t)> query_name;  // the driver's of a query, by the recording's
   std::function<void()> keep_errors;             // takes the program's errors from the driver and hands them out later
-  // What a query of the program's has counted, by the driver's name, where the driver's answer would lack a part.
-  // False: it does not.
+  // The count of a query of the program's, by the driver's name, where the driver's answer would lack a part. False: it
+  // does not.
   bool counted(uint32_t query, uint64_t& value) { return mode_ == MEASURE && own_.result(query, value); }
   bool only_asks() const { return mode_ == PLAN; }
   bool answered() const { return answered_; }
@@ -96,7 +96,7 @@ class Session : Sink {
     size_t waits = 0;
     std::vector<size_t> lost;  // places of metrics that were lost before it ended
   };
-  // What the program draws only if a query of its own says so.
+  // Draws that the program makes only if a query of its own says so.
   struct Condition {
     uint32_t query = 0, mode = 0;
     std::optional<bool> draws;
@@ -171,7 +171,7 @@ class Session : Sink {
   std::vector<double> bias_;
   bool calibrated_ = false, calibrating_ = false;
   std::vector<std::vector<double>> samples_;
-  // What measuring cost.
+  // The cost of measuring.
   uint64_t cuts_ = 0, cost_ns_ = 0, stopped_at_ = 0, counted_calls_ = 0, calls_hash_ = 1469598103934665603ull;
   uint64_t pauses_ = 0, cut_ns_median_ = 0;
 };

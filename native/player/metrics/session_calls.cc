@@ -1,4 +1,4 @@
-// What a session of measuring does at calls, frames and contexts.
+// The work of a session of measuring at calls, frames and contexts.
 #include "session.h"
 
 #include <unistd.h>
@@ -36,8 +36,8 @@ void Session::ranges(uint64_t seq) {
   for (auto& [i, scope] : range_scopes_) next_range_at_ = std::min(next_range_at_, all[i].end);
 }
 
-// Shows a draw to the sources that want to see it; no segment runs. Of one that its condition leaves out there is
-// nothing to see, and what is done about the others is under no condition: it would be left out of clears of ours too.
+// Shows a draw to the sources that want to see it; no segment runs. A draw that its condition leaves out shows nothing,
+// and work on the other draws is under no condition: a condition would leave out clears of ours too.
 void Session::show(Draw& draw) {
   if (!current_context() || paused_ || away_) return;
   uint64_t began = now_ns();
@@ -95,7 +95,7 @@ void Session::condition(const Happening& call) {
   }
 }
 
-// What follows is drawn under a condition, or (nullptr) no longer.
+// Later draws are under a condition, or (nullptr) no longer.
 void Session::conditional(const Condition* condition) {
   if (condition)
     (is_es() ? driver::glBeginConditionalRenderNV : driver::glBeginConditionalRender)(condition->query,
@@ -199,7 +199,7 @@ void Session::before(const Happening& call) {
 
 void Session::within(Call& call, Draw* draw) {
   if (mode_ != MEASURE || finished_ || !in_frames()) return;
-  // What nobody measures would be counted with what comes next.
+  // Draws that nobody measures would be counted with the next ones.
   const bool shown = draw && watches_ & Source::WATCH_DRAWS && !open_.empty();
   if (changed_ && !shown) restore(draw ? nullptr : &call);
   if (shown) {
@@ -354,7 +354,7 @@ void Session::end_pass() {
   drop(draw_scope_);
   drop(call_scope_);
   frame_scope_ = draw_scope_ = call_scope_ = nullptr;
-  // What never came is said.
+  // Values that never came are reported.
   while (!segments_.empty()) {
     auto it = segments_.begin();
     std::vector<Scope*> scopes = it->second.scopes;

@@ -13,7 +13,7 @@ namespace {
 
 // ---- what is put into it ------------------------------------------------------------------------
 
-// What a shader of desktop GLSL needs for a block to count in; `version` as in #version.
+// The extensions that a shader of desktop GLSL needs for a block to count in; `version` as in #version.
 std::string storage_extensions(uint32_t version) {
   std::string text;
   if (version < 430) text += "#extension GL_ARB_shader_storage_buffer_object : require\n";
@@ -310,7 +310,7 @@ class Text {
     }
   }
 
-  // Whether a call of `word`, whose bracket opens at `open`, reads a texture.
+  // Returns whether a call of `word`, whose bracket opens at `open`, reads a texture.
   bool reads(size_t word, size_t open, size_t end) {
     const std::string& name = all_[word].text;
     if (!aliases_.contains(name)) {
@@ -441,7 +441,7 @@ class Text {
       const auto& words = new_words();
       bool own_function = own_.contains(t.text) && t.text != "main" && !macros_.contains(t.text);
       bool is_new = words.contains(t.text) && (old || !words_of_300().contains(t.text));
-      // What 1.00 has reserved cannot be a name there.
+      // A word that 1.00 has reserved cannot be a name there.
       if (!called && (is_new || own_function) && !(member && own_function)) {
         t.text = std::string(RENAMED) + t.text;
         continue;
@@ -470,7 +470,7 @@ class Text {
     replaced_ = true;
   }
 
-  // How many reads each run makes, where nothing in the text could make some runs differ; else -1.
+  // The number of reads of each run, where nothing in the text could make some runs differ; else -1.
   int reads_of_a_run() const {
     const auto main = own_.find("main");
     if (own_.size() != 1 || main == own_.end() || main->second.size() != 1 || !alias_bodies_.empty()) return -1;
@@ -483,7 +483,7 @@ class Text {
       for (size_t i = d.begin; i < d.end; ++i)
         if (may_turn(all_[i]) || called_.contains(i)) return -1;
     int conditions = 0;
-    // What comes behind the last of them, an early end too, changes nothing.
+    // Text behind the last of them, an early end too, changes nothing.
     const size_t end = called_.empty() ? 0 : *called_.rbegin() + 1;
     for (size_t i = 0; i < end; ++i) {
       const Token& t = all_[i];
@@ -499,7 +499,7 @@ class Text {
     return static_cast<int>(called_.size());
   }
 
-  // What counts, before the first function, and what adds it up, behind all.
+  // The counting text, before the first function, and the adding text, behind all.
   void put_in() {
     bool es = language_.es;
     const char* exact = es ? "highp " : "";
@@ -526,7 +526,7 @@ class Text {
       replaced_ = true;
     }
     if (pixels) {
-      // What discards has to run before the depth is written.
+      // Text that discards has to run before the depth is written.
       start +=
           (discards_.empty() ? "layout(early_fragment_tests) in;\n" : "") + pixel_block(language_, version_, quads);
       end += "\nvoid main() { dt_main(); dt_count(); }\n";

@@ -19,13 +19,13 @@ std::vector<Token> tokens_of(const std::string& text);
 std::string_view plain(std::string_view word);
 // Takes the beginning off, if it is that.
 bool take(std::string_view& word, std::string_view with);
-// What a built-in function that reads a texture is called without its dimension ("texture", "textureProjLod"), "" for
+// The name of a built-in function that reads a texture, without its dimension ("texture", "textureProjLod"), "" for
 // every other word.
 std::string reading(std::string_view name, bool old);
 // Words of GLSL ES 3.20 that were names in 1.00 or 3.00, and built-in functions that a variable of that name would
 // hide.
 const std::set<std::string, std::less<>>& new_words();
-// Of these, those that GLSL ES 3.00 has too.
+// The words among these that GLSL ES 3.00 has too.
 const std::set<std::string, std::less<>>& words_of_300();
 
 }  // namespace dt::play::metrics

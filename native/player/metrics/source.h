@@ -1,4 +1,4 @@
-// What sources of OpenGL share: contexts, calls and draws that they are shown. Those of all players are in measure.h.
+// Common parts of sources of OpenGL: contexts, calls and draws that they see. measure.h has parts for all players.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -29,15 +29,15 @@ class Call {
   virtual uint64_t number(const char* parameter) const = 0;
   // The same as a number with a fraction, of a float or double parameter.
   virtual double real(const char* parameter) const = 0;
-  // What an array held that the program handed over (indices in its memory, a matrix); empty where it is an offset into
-  // a buffer, or not there. Good until the call is over.
+  // The content of an array that the program handed over (indices in its memory, a matrix); empty where it is an offset
+  // into a buffer, or not there. Good until the call is over.
   virtual std::span<const uint8_t> array(const char* parameter) const = 0;
   // The same call, to be given to the driver (once more) when it is over; nullptr: it cannot be, since it reads the
   // program's memory or is more than one call.
   virtual std::unique_ptr<Draw> kept() const { return nullptr; }
 };
 
-// Results of queries come to where they are asked for while this is there, and not to a buffer of the program's.
+// Results of queries come to the asking code while this is there, and not to a buffer of the program's.
 class ResultsHere {
  public:
   ResultsHere();
@@ -56,7 +56,7 @@ class Piece {
   Piece(const Piece&) = delete;
   Piece& operator=(const Piece&) = delete;
   virtual ~Piece() = default;
-  virtual void settle() = 0;  // ends it where it still runs, so that its result can be asked for
+  virtual void settle() = 0;  // ends it where it still runs, so that its result is there
   const uint32_t name, target;
   bool runs = false;
 };
@@ -68,8 +68,8 @@ class Draw : public Call {
   // that it may change is saved around it; what vertices leave behind (colours, normals, materials) perform() saves
   // itself.
   virtual const char* refusal() const { return ""; }
-  // How many vertices are given between glBegin and glEnd or in a display list, and points, lines or triangles they
-  // make up; -1: it is drawn by other means, or not known. number("mode") is that of the (first) glBegin.
+  // The number of vertices between glBegin and glEnd or in a display list, and the points, lines or triangles that they
+  // make up; -1: it is drawn by other means, or not known. number("mode") is the mode of the (first) glBegin.
   struct Given {
     int64_t vertices = -1, primitives = -1;
   };
@@ -87,18 +87,18 @@ inline bool is_occlusion(uint32_t target) {
   return target == GL_SAMPLES_PASSED || target == GL_ANY_SAMPLES_PASSED || target == GL_ANY_SAMPLES_PASSED_CONSERVATIVE;
 }
 
-// How many points, lines or triangles a mode of glBegin makes of n vertices (quads and polygons as triangles); -1:
-// patches.
+// The number of points, lines or triangles that a mode of glBegin makes of n vertices (quads and polygons as
+// triangles); -1: patches.
 inline int64_t primitives_of(uint64_t mode, int64_t n) {
   const Primitives made = dt::primitives_of(mode, n > 0 ? static_cast<uint64_t>(n) : 0);
   return !made.known ? -1 : static_cast<int64_t>(made.triangles ? made.triangles : made.count);
 }
 
-// Which context is current (its address means nothing else), nullptr: none.
+// The current context (its address means nothing else), nullptr: none.
 const void* current_context();
 void set_current_context(const void* context);
 bool is_es();
-// Of the current context; asked of the driver once.
+// For the current context; one query of the driver.
 bool has_extension(const char* name);
 void drain_errors();
 uint32_t take_error();

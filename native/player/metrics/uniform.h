@@ -4,7 +4,7 @@
 
 namespace dt::play::metrics {
 
-// `kind`: 'f', 'i' or 'u'; a matrix has more than one column of so many rows, a vector so many components.
+// `kind`: 'f', 'i' or 'u'; a matrix has several columns of `rows` components, a vector only `rows` components.
 inline void set_uniform(char kind, unsigned columns, unsigned rows, int location, const void* value) {
   static const driver::Function<void(int32_t, int32_t, uint8_t, const float*)> matrices[3][3] = {
       {driver::glUniformMatrix2fv, driver::glUniformMatrix2x3fv, driver::glUniformMatrix2x4fv},

@@ -1,4 +1,4 @@
-// What an OpenVG engine counted, through the EGL extension EGL_DRAWTAP_sensors (docs/howto/openvg.md).
+// The counts of an OpenVG engine, through the EGL extension EGL_DRAWTAP_sensors (docs/howto/openvg.md).
 #include <EGL/egl.h>
 
 #include <cmath>
@@ -27,8 +27,8 @@ const Sensors& sensors() {
   return functions;
 }
 
-// Counters begin anew with every segment, so that means are those of the segment. The player cuts segments where
-// another OpenVG context becomes current.
+// Counters begin anew with every segment, so that means are over the segment. The player cuts segments where another
+// OpenVG context becomes current.
 class VgSource : public Source {
  public:
   VgSource(const std::vector<int>& numbers, std::vector<EGLint> indices)

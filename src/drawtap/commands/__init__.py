@@ -33,7 +33,7 @@ SECTIONS: Mapping[str, str] = {
     "know": "The APIs, traces of the kernel, many recordings",
 }
 
-# The verbs that a newcomer needs, in the order of need: they stand before the sections in `drawtap --help`
+# The verbs that a newcomer needs, in the order of need: they stand before the sections in `drawtap --help`.
 FIRST = ("record", "info", "report", "sql", "replay")
 
 # Verbs of two words: `name="system record"` in commands/system_record.py is `drawtap system record`.

@@ -30,7 +30,7 @@ class CType:
     scalar: str
 
 
-# The ways to find the content behind a pointer. One of these is a pointer parameter's `data`
+# The ways to find the content behind a pointer. One of these is a pointer parameter's `data`.
 
 
 @dataclass(frozen=True, slots=True)

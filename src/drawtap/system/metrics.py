@@ -273,7 +273,7 @@ def machines(model: KernelModel, window: Window) -> list[Record]:
     return rows
 
 
-# The threads that ran on the CPU of each row of `lost` between its `b` and `e` One thread at a time runs on a CPU. So,
+# The threads that ran on the CPU of each row of `lost` between its `b` and `e`. One thread at a time runs on a CPU. So,
 # in the order of times, the matching rows of `ran` are neighbours, from a first to a last one. No two times are
 # compared beyond that, so a million of each take seconds.
 MEANWHILE: Final = """
