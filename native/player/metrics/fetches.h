@@ -47,8 +47,8 @@ class StorageBinding {
 
 // llvmpipe forgets draws to a tile that is covered whole afterwards, also their writes to memory, unless a query of
 // samples runs meanwhile. This class runs one, where none of the program's serves as well. Drivers have one at a time.
-// When a query begins that ran before, llvmpipe draws all the work that it was given since, so each has a name of its own until
-// drawn().
+// When a query begins that ran before, llvmpipe draws all the work that it was given since, so each has a name of its
+// own until drawn().
 class KeptDraws {
  public:
   void begin();
