@@ -22,6 +22,7 @@ import duckdb
 
 from drawtap.errors import InputError
 from drawtap.plugins import Registry
+from drawtap.trace.sql_text import quote_text
 
 if TYPE_CHECKING:
     from drawtap.system.reader import Clock, Field, Problem
@@ -64,6 +65,14 @@ STEP_COLUMNS: Mapping[str, str] = {
     "guest_context": "UBIGINT",  # what the guest calls a request of a virtual machine
     "guest_seqno": "UBIGINT",
     "label": "VARCHAR",
+}
+
+# The kinds of a thread's spans, and their names; a span of `running` has the number of its CPU behind the name.
+THREAD_KINDS: Mapping[str, str] = {
+    "running": "CPU ",
+    "preempted": "preempted",
+    "blocked": "blocked",
+    "waking": "woken, waits for a CPU",
 }
 
 
@@ -122,6 +131,11 @@ class Draft:
         connection.execute("CREATE TABLE seen (tid INTEGER, pid INTEGER, comm VARCHAR, t BIGINT)")
         connection.execute("CREATE TABLE vcpus (tid INTEGER)")
         connection.execute("CREATE TABLE ends_told (driver VARCHAR)")
+        # Most of a trace of a busy machine: without text, and written once, when they are in order.
+        connection.execute(
+            "CREATE TABLE thread_spans (tid INTEGER, cpu INTEGER, begin_ns BIGINT, end_ns BIGINT, "
+            f"kind ENUM({', '.join(map(quote_text, THREAD_KINDS))}), is_open BOOLEAN)"
+        )
         connection.execute(
             "CREATE TABLE waits (tid INTEGER, cpu INTEGER, begin_ns BIGINT, end_ns BIGINT, context UBIGINT, "
             "seqno UBIGINT, "
@@ -220,6 +234,13 @@ class Draft:
     def spans(self, sql: str) -> None:
         """Add spans: a SELECT with columns of the table `spans`, without `id` and `lane`."""
         self.connection.execute(f"INSERT INTO spans BY NAME SELECT * FROM ({sql})")
+
+    def thread_spans(self, sql: str) -> None:
+        """Add what threads did: a SELECT with `tid`, `cpu`, `begin_ns`, `end_ns`, `kind` and `is_open`.
+
+        `kind` is a key of `THREAD_KINDS`, which says their names; they stand on the tracks `thread/TID`.
+        """
+        self.connection.execute(f"INSERT INTO thread_spans BY NAME SELECT * FROM ({sql})")
 
     def counters(self, sql: str, *, unit: str) -> None:
         """Add counter values: a SELECT with `track`, `t_ns`, `value`."""

@@ -124,13 +124,13 @@ def _stored(model: KernelModel) -> bool:
     run = model.connection.execute
     try:
         for table in _TABLES:
-            if table != "spans":
+            if table not in ("spans", "requests"):
                 run(f"CREATE TABLE kept.{table} AS SELECT * FROM {table}")
         run(
             "CREATE TABLE kept.about AS SELECT ?::BIGINT[] AS trace_window, ?::VARCHAR[] AS drivers",
             [list(model.window), list(model.drivers)],
         )
-        run("DROP VIEW spans")
+        run("DROP VIEW spans; DROP VIEW requests")
         run("DETACH kept")
     except duckdb.Error:
         return False

@@ -24,37 +24,52 @@ import duckdb
 import numpy as np
 
 from drawtap.system import native
+from drawtap.system.driver import STEP_COLUMNS, THREAD_KINDS
+from drawtap.trace.sql_text import quote_text
 
-# Numbered in a question of its own: a sort of all columns would take as long as all that they hold.
-_NUMBERED = """
-CREATE TABLE lives AS
-SELECT id, l.* EXCLUDE (first_ns) FROM lives_unnumbered l JOIN (
-  SELECT rowid AS row, row_number() OVER (ORDER BY first_ns, driver, k1, k2, k3) - 1 AS id FROM lives_unnumbered
-) n ON n.row = l.rowid;
-DROP TABLE lives_unnumbered
-"""
-
-_LIVES = """
-CREATE TABLE lives_unnumbered AS
-SELECT min(t) AS first_ns, driver, k1, k2, k3,
-       coalesce(any_value(device), 'gpu') AS device,
-       coalesce(any_value(engine) FILTER (phase NOT IN ('created', 'done')), any_value(engine)) AS engine,
-       any_value(context) AS context,
-       any_value(seqno) AS seqno, any_value(client) AS client, arg_min(tid, t) AS tid, arg_min(pid, t) AS pid,
-       arg_min(comm, t) AS comm, any_value(vgpu) AS vgpu,
-       any_value(guest_context) AS guest_context, any_value(guest_seqno) AS guest_seqno,
-       arg_max(priority, t) AS priority, any_value(label) AS label,
-       min(t) FILTER (phase = 'created') AS created_ns, min(t) FILTER (phase = 'queued') AS queued_ns,
-       count(*) FILTER (phase = 'blocked') AS blocked, count(*) FILTER (phase = 'ready') AS met,
-       max(t) FILTER (phase = 'ready') AS ready_ns,
-       min(t) FILTER (phase = 'submitted') AS submitted_ns, max(t) FILTER (phase = 'end') AS end_ns,
-       max(t) FILTER (phase = 'done') AS done_ns, max(t) FILTER (phase = 'retired') AS retired_ns,
-       count(*) FILTER (phase = 'begin') AS begins, count(*) FILTER (phase = 'preempted') AS preemptions,
-       min(t) FILTER (phase = 'begin') AS began_ns, min(t) FILTER (phase = 'preempted') AS preempted_ns,
-       arg_max(phase, t) FILTER (phase IN ('begin', 'preempted', 'end')) AS last_mark,
-       any_value(coalesce(timeline, context)) AS timeline, any_value(coalesce(place, seqno)) AS place
-FROM steps GROUP BY driver, k1, k2, k3
-"""
+# The facts that steps tell about a request: name, sum, value without any such step, and the columns or phases of the
+# sum. A trace has few of these columns and phases, and each sum costs for every step: `_lives` leaves the others out.
+_FACTS = (
+    ("device", "coalesce(any_value(device), 'gpu')", "'gpu'", ("device",)),
+    (
+        "engine",
+        "coalesce(any_value(engine) FILTER (phase NOT IN ('created', 'done')), any_value(engine))",
+        "NULL::VARCHAR",
+        ("engine",),
+    ),
+    ("context", "any_value(context)", "NULL::UBIGINT", ("context",)),
+    ("seqno", "any_value(seqno)", "NULL::UBIGINT", ("seqno",)),
+    ("client", "any_value(client)", "NULL::VARCHAR", ("client",)),
+    ("tid", "arg_min(tid, t)", "NULL::INTEGER", ("tid",)),
+    ("pid", "arg_min(pid, t)", "NULL::INTEGER", ("pid",)),
+    ("comm", "arg_min(comm, t)", "NULL::VARCHAR", ("comm",)),
+    ("vgpu", "any_value(vgpu)", "NULL::INTEGER", ("vgpu",)),
+    ("guest_context", "any_value(guest_context)", "NULL::UBIGINT", ("guest_context",)),
+    ("guest_seqno", "any_value(guest_seqno)", "NULL::UBIGINT", ("guest_seqno",)),
+    ("priority", "arg_max(priority, t)", "NULL::INTEGER", ("priority",)),
+    ("label", "any_value(label)", "NULL::VARCHAR", ("label",)),
+    ("created_ns", "min(t) FILTER (phase = 'created')", "NULL::BIGINT", ("created",)),
+    ("queued_ns", "min(t) FILTER (phase = 'queued')", "NULL::BIGINT", ("queued",)),
+    ("blocked", "count(*) FILTER (phase = 'blocked')", "0::BIGINT", ("blocked",)),
+    ("met", "count(*) FILTER (phase = 'ready')", "0::BIGINT", ("ready",)),
+    ("ready_ns", "max(t) FILTER (phase = 'ready')", "NULL::BIGINT", ("ready",)),
+    ("submitted_ns", "min(t) FILTER (phase = 'submitted')", "NULL::BIGINT", ("submitted",)),
+    ("end_ns", "max(t) FILTER (phase = 'end')", "NULL::BIGINT", ("end",)),
+    ("done_ns", "max(t) FILTER (phase = 'done')", "NULL::BIGINT", ("done",)),
+    ("retired_ns", "max(t) FILTER (phase = 'retired')", "NULL::BIGINT", ("retired",)),
+    ("begins", "count(*) FILTER (phase = 'begin')", "0::BIGINT", ("begin",)),
+    ("preemptions", "count(*) FILTER (phase = 'preempted')", "0::BIGINT", ("preempted",)),
+    ("began_ns", "min(t) FILTER (phase = 'begin')", "NULL::BIGINT", ("begin",)),
+    ("preempted_ns", "min(t) FILTER (phase = 'preempted')", "NULL::BIGINT", ("preempted",)),
+    (
+        "last_mark",
+        "arg_max(phase, t) FILTER (phase IN ('begin', 'preempted', 'end'))",
+        "NULL::VARCHAR",
+        ("begin", "preempted", "end"),
+    ),
+    ("timeline", "any_value(coalesce(timeline, context))", "NULL::UBIGINT", ("timeline", "context")),
+    ("place", "any_value(coalesce(place, seqno))", "NULL::UBIGINT", ("place", "seqno")),
+)
 
 # Times on an engine as told: begin to preempted or end. Without `begin`: submitted to end.
 _RAW = """
@@ -176,7 +191,7 @@ WHERE NOT (at_end AND NOT parallel AND coalesce(free_ns >= end_ns, false))
 """
 
 _REQUESTS = """
-INSERT INTO requests BY NAME
+INSERT INTO {kept}requests BY NAME
 WITH work AS (
   SELECT request AS id, min(begin_ns) FILTER (begin_known) AS begin_ns,
          sum(end_ns - begin_ns)::BIGINT AS execution_ns, bool_and(begin_known) AS whole,
@@ -319,15 +334,17 @@ def assemble(
 ) -> None:
     """Fill `requests` and `threads`, and add the spans, counters and links of the requests' lives.
 
-    `known`: names of threads that the trace keeps apart from its events. `kept`: an attached database that gets the
-    table `spans`, which is most of a model; `spans` is then a view of it.
+    `known`: names of threads that the trace keeps apart from its events. `kept`: an attached database that has the
+    table `requests` and gets the table `spans`, which are most of a model; both are then views of these.
     """
     _threads(connection, known)
     connection.execute("ALTER TABLE executions ADD COLUMN begin_known BOOLEAN")
-    for sql in (_LIVES, _NUMBERED, _RAW, _PARALLEL, _FATES, _CUT, _EXECUTIONS, _REQUESTS, _UNMATCHED):
+    _lives(connection)
+    prefix = f"{kept}." if kept else ""
+    for sql in (_RAW, _PARALLEL, _FATES, _CUT, _EXECUTIONS, _REQUESTS.format(kept=prefix), _UNMATCHED):
         connection.execute(sql)
     connection.execute("ALTER TABLE executions DROP COLUMN begin_known")
-    _name_machines(connection)
+    _name_machines(connection, prefix)
     connection.execute(_SPANS)
     _order_spans(connection, kept)
     connection.execute(_MEMORY)
@@ -337,8 +354,25 @@ def assemble(
     connection.execute(_WAY)
     connection.execute(_WAITERS)
     for table in ("steps", "lives", "executions_raw", "executions_cut", "parallel", "fates", "seen", "vcpus", "waits",
-                  "memory_steps", "ends_told"):  # fmt: skip
+                  "memory_steps", "ends_told", "thread_spans"):  # fmt: skip
         connection.execute(f"DROP TABLE {table}")
+
+
+def _lives(connection: duckdb.DuckDBPyConnection) -> None:
+    """Make the table `lives` of `steps`, numbered by the first time of each."""
+    columns = [name for name in STEP_COLUMNS if name not in ("driver", "k1", "k2", "k3", "t", "phase")]
+    (counts,) = connection.execute(f"SELECT {', '.join(f'count({name})' for name in columns)} FROM steps").fetchall()
+    told = {name for name, count in zip(columns, counts, strict=True) if count}
+    told |= {phase for (phase,) in connection.execute("SELECT DISTINCT phase FROM steps").fetchall()}
+    facts = [fact for fact in _FACTS if told.intersection(fact[3])]
+    sums = "".join(f", {sql} AS {name}" for name, sql, _, _ in facts)
+    # The sort carries the columns that have values; the others come behind it.
+    all_facts = ", ".join(name if told.intersection(needs) else f"{none} AS {name}" for name, _, none, needs in _FACTS)
+    connection.execute(
+        f"CREATE TABLE lives AS SELECT row_number() OVER () - 1 AS id, driver, k1, k2, k3, {all_facts} FROM ("
+        f"SELECT driver, k1, k2, k3, min(t) AS first_ns{sums} FROM steps GROUP BY driver, k1, k2, k3 "
+        "ORDER BY first_ns, driver, k1, k2, k3)"
+    )
 
 
 def _order_spans(connection: duckdb.DuckDBPyConnection, kept: str | None) -> None:
@@ -354,10 +388,15 @@ def _order_spans(connection: duckdb.DuckDBPyConnection, kept: str | None) -> Non
     rows = native.lanes(columns["number"], columns["b"], columns["e"]) if len(columns["b"]) else np.zeros(0, np.int32)
     connection.register("_rows", {"n": np.arange(len(rows)), "row": rows})
     # By time, so that a question to a window reads the rows of that window. Only spans of requests are looked up.
+    # Spans of threads get their text behind the sort.
+    names = " ".join(f"WHEN '{kind}' THEN {quote_text(name)}" for kind, name in THREAD_KINDS.items())
     connection.execute(
         f"CREATE OR REPLACE TABLE {f'{kept}.' if kept else ''}spans AS "
-        "SELECT row_number() OVER () - 1 AS id, * EXCLUDE (id) FROM ("
-        "SELECT * FROM spans WHERE request IS NULL UNION ALL "
+        "SELECT row_number() OVER () - 1 AS id, CASE WHEN doing IS NULL THEN track ELSE 'thread/' || tid END AS track, "
+        f"begin_ns, end_ns, CASE doing WHEN 'running' THEN 'CPU ' || cpu {names} ELSE name END AS name, "
+        "coalesce(doing::VARCHAR, kind) AS kind, request, tid, cpu, vgpu, lane, is_open FROM ("
+        "SELECT * REPLACE (NULL::VARCHAR AS kind), kind AS doing FROM thread_spans UNION ALL BY NAME "
+        "SELECT * FROM spans WHERE request IS NULL UNION ALL BY NAME "
         "SELECT s.* EXCLUDE (number) REPLACE (r.row::INTEGER AS lane) "
         "FROM (SELECT spans.*, number FROM spans JOIN numbered USING (track) WHERE request IS NOT NULL) s "
         "JOIN (SELECT number, request, row FROM parts JOIN _rows USING (n)) r USING (number, request) "
@@ -410,17 +449,17 @@ def machine_name(tid: int, pid: int | None, comm: str | None, process: str | Non
     return f"vCPU {tid}"
 
 
-def _name_machines(connection: duckdb.DuckDBPyConnection) -> None:
+def _name_machines(connection: duckdb.DuckDBPyConnection, prefix: str) -> None:
     # A request of a virtual CPU, or of a process that runs a guest, is the guest's work; and so is all of a virtual GPU
     # of which one request is known to be a guest's.
     for key in ("tid", "pid"):
         connection.execute(
-            f"UPDATE requests SET vm = m.vm FROM (SELECT {key}, any_value(vm) AS vm FROM threads "
+            f"UPDATE {prefix}requests AS requests SET vm = m.vm FROM (SELECT {key}, any_value(vm) AS vm FROM threads "
             f"WHERE vm IS NOT NULL AND {key} IS NOT NULL GROUP BY {key}) AS m "
             f"WHERE requests.vm IS NULL AND requests.{key} = m.{key}"
         )
     connection.execute(
-        "UPDATE requests SET vm = m.vm FROM (SELECT vgpu, any_value(vm) AS vm "
+        f"UPDATE {prefix}requests AS requests SET vm = m.vm FROM (SELECT vgpu, any_value(vm) AS vm "
         "FROM requests WHERE vm IS NOT NULL AND vgpu > 0 "
         "GROUP BY vgpu HAVING count(DISTINCT vm) = 1) AS m WHERE requests.vm IS NULL AND requests.vgpu = m.vgpu"
     )

@@ -302,7 +302,8 @@ def stolen_by(model: KernelModel, window: Window) -> list[Record]:
         ), ran AS (
           SELECT s.tid, s.cpu, s.begin_ns, s.end_ns, coalesce(t.vm, t.comm, 'thread ' || s.tid) AS name,
                  coalesce(t.is_vcpu, false) AS is_vm
-          FROM spans s LEFT JOIN threads t USING (tid) WHERE s.kind = 'running' AND s.end_ns > {a} AND s.begin_ns < {b}
+          FROM spans s LEFT JOIN threads t USING (tid)
+          WHERE s.kind = 'running' AND s.end_ns > {a} AND s.begin_ns < {b} AND s.cpu IN (SELECT cpu FROM lost)
         ), {MEANWHILE}, shared AS (
           SELECT l.id, l.vm, l.begin_ns AS lost_ns, r.name, r.is_vm, r.begin_ns,
                  least(l.e, r.end_ns) - greatest(l.b, r.begin_ns) AS ns

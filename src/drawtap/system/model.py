@@ -158,7 +158,7 @@ def assembled(
 ) -> KernelModel:
     """Make a model as `build` does, whose connection may still open files: for those who hand it on.
 
-    `kept`: a new database, attached as `kept`, in which the largest table is made.
+    `kept`: a new database, attached as `kept`, in which the largest tables are made.
     """
     connection, scratch = database_for(source) if database is None else (connect(database), None)
     connection.execute("SET preserve_insertion_order = true")
@@ -167,7 +167,10 @@ def assembled(
     for table in TABLES.values():
         if table.name != "state":
             columns = ", ".join(f'"{c.name}" {c.type}' for c in table.columns)
-            connection.execute(f"CREATE TABLE {table.name} ({columns})")
+            there = kept is not None and table.name == "requests"
+            connection.execute(f"CREATE TABLE {'kept.' if there else ''}{table.name} ({columns})")
+            if there:
+                connection.execute("CREATE VIEW requests AS SELECT * FROM kept.requests")
     draft = Draft(connection, source)
     window = source.bounds() or (0, 0)
     connection.execute("CREATE TABLE trace_window AS SELECT ?::BIGINT AS begin_ns, ?::BIGINT AS end_ns", list(window))

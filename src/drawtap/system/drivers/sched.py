@@ -112,10 +112,7 @@ def _runs(draft: Draft, runnable: str, dead: str, *, whole: bool) -> None:
     lost = draft.value("SELECT count(*) FROM ev_run WHERE lost")
     if lost:
         draft.lacks("sched_switch", "another thread left the CPU than came last: switches were lost there", lost)
-    draft.spans(
-        "SELECT 'thread/' || tid AS track, begin_ns, end_ns, 'CPU ' || cpu AS name, 'running' AS kind, tid, cpu, "
-        "is_open FROM ev_run WHERE NOT lost"
-    )
+    draft.thread_spans("SELECT tid, cpu, begin_ns, end_ns, 'running' AS kind, is_open FROM ev_run WHERE NOT lost")
 
 
 def _wakes(draft: Draft) -> bool:
@@ -149,17 +146,10 @@ def _waits(draft: Draft, *, wakes: bool, whole: bool) -> None:
     )
     if not whole:
         draft.run("DELETE FROM ev_off WHERE is_open")
-    draft.spans(
-        "SELECT 'thread/' || tid AS track, begin_ns, end_ns, 'preempted' AS name, 'preempted' AS kind, tid, cpu, "
-        "is_open "
-        "FROM ev_off WHERE runnable"
-    )
+    columns = "tid, cpu, begin_ns, end_ns"
+    draft.thread_spans(f"SELECT {columns}, 'preempted' AS kind, is_open FROM ev_off WHERE runnable")
     if not wakes:
-        draft.spans(
-            "SELECT 'thread/' || tid AS track, begin_ns, end_ns, 'blocked' AS name, 'blocked' AS kind, tid, cpu, "
-            "is_open "
-            "FROM ev_off WHERE NOT runnable"
-        )
+        draft.thread_spans(f"SELECT {columns}, 'blocked' AS kind, is_open FROM ev_off WHERE NOT runnable")
         return
     draft.run(
         """
@@ -169,11 +159,10 @@ def _waits(draft: Draft, *, wakes: bool, whole: bool) -> None:
         ASOF LEFT JOIN (SELECT wakee, t, tid FROM ev_wake) w ON o.tid = w.wakee AND o.end_ns >= w.t
         """
     )
-    draft.spans(
-        "SELECT 'thread/' || tid AS track, begin_ns, coalesce(woken_ns, end_ns) AS end_ns, 'blocked' AS name, "
-        "'blocked' AS kind, tid, cpu, is_open FROM ev_woken WHERE coalesce(woken_ns, end_ns) > begin_ns UNION ALL "
-        "SELECT 'thread/' || tid, woken_ns, end_ns, 'woken, waits for a CPU', 'waking', tid, cpu, is_open "
-        "FROM ev_woken WHERE woken_ns < end_ns"
+    draft.thread_spans(
+        "SELECT tid, cpu, begin_ns, coalesce(woken_ns, end_ns) AS end_ns, 'blocked' AS kind, is_open FROM ev_woken "
+        "WHERE coalesce(woken_ns, end_ns) > begin_ns UNION ALL "
+        "SELECT tid, cpu, woken_ns, end_ns, 'waking', is_open FROM ev_woken WHERE woken_ns < end_ns"
     )
     draft.links(
         "SELECT 'thread' AS from_kind, waker AS from_id, woken_ns AS from_ns, 'thread' AS to_kind, tid AS to_id, "
