@@ -189,7 +189,10 @@ def test_the_shell_has_it(drawn: Path) -> None:
 def test_the_page_has_it(drawn: Path) -> None:
     with contextlib.closing(Recording(drawn)) as seen:
         [(draw,)] = seen.trace.sql("SELECT seq FROM executed WHERE name = 'vkCmdDrawIndexed'").fetchall()
-        rows = {row[0]: row for row in seen.state(draw, False)["rows"]}  # type: ignore[attr-defined]
+        state = seen.state(draw, False)
+        # The page reads the same members as of OpenGL.
+        assert {*state} == {"seq", "rows", "variables", "stages", "always", "incomplete"}
+        rows = {row[0]: row for row in state["rows"]}  # type: ignore[attr-defined]
         assert rows["draw.dynamic.CullMode"][1:4:2] == ['"VK_CULL_MODE_BACK_BIT"', "raster"]
         assert not [path for path in rows if path.startswith("VkImage[")]
         whole = seen.state(draw, True)["rows"]

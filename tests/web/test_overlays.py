@@ -129,6 +129,7 @@ def test_the_page_says_what_was_measured(opened, measured):
                 }
                 for overlay, (_, words) in _WORDS.items():
                     said = words.format(*(f"{round(value):,}".replace(",", "\u202f") for value in values[overlay]))
+                    said = said.replace(" of 1 draws ", " of 1 draw ")
                     page.reads(said)
                 painted = page.page.evaluate(
                     "[...document.querySelectorAll('.stack canvas')].slice(1).map((c) => [...c.getContext('2d')"

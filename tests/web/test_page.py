@@ -46,13 +46,13 @@ def test_every_panel_is_reached_by_keys(opened, chain, width, scheme):
         picture=("3", "8 bits a channel"),
         shader=("4", "Uniforms"),
         objects=("5", "Objects of the run"),
-        texture=("6", "choose a texture"),
+        texture=("6", "Choose a texture"),
         passes=("P", "Passes of frame"),
         findings=("7", "Findings of the checklist"),
         sql=("8", "DuckDB's dialect"),
         notes=("9", "Bookmarks"),
         mesh=("m", "rasterised"),
-        buffer=("B", "choose a buffer"),
+        buffer=("B", "Choose a buffer"),
         whatif=("x", "as it was"),
         time=("z", "The timeline is closed"),
     )
@@ -457,6 +457,8 @@ def test_what_if_shows_both_pictures(opened, chain):
     page.wait(f"place.what === 'drop {seq}'")
     page.until("document.querySelectorAll('.beside canvas').length === 2")
     page.reads("pixels differ")
+    # Both pictures are whole: nothing of them has to be scrolled to.
+    assert page.page.evaluate("(({scrollHeight: a, clientHeight: b}) => a <= b)(document.querySelector('.beside'))")
     page.page.get_by_role("button", name="times of both").click()
     page.until("/[2-7] rounds/.test(document.getElementById('times').innerText)")
     assert "a software renderer, whose drawing is in it" in page.text("#times")

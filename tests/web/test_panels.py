@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import numpy as np
 import pytest
 
 import drawtap
+from drawtap.analysis.rule import RULES
+from drawtap.web import filters
 from drawtap.web.reference import pages
 from shared import BROWSER
+from vulkan_scene import CB, DEVICE, VulkanScene
 from web.conftest import Server, headed
 
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
@@ -61,6 +65,83 @@ def test_questions_are_completed_drawn_and_stopped(opened, server, chain):
     page.page.locator("#filter-sql").click()
     page.reads(f"{draws} rows")
     chain.with_name("chain.dtap.notes.json").unlink()
+
+
+def test_names_with_numbers_are_a_chart_of_bars(opened, chain):
+    sql = "SELECT name, min(seq) AS first, count(*) AS calls FROM calls GROUP BY name ORDER BY calls DESC, name"
+    with drawtap.open(chain) as trace:
+        counts = [[name, str(calls)] for name, _, calls in trace.sql(sql).fetchall()][:20]
+    page = opened(f"tab=sql&sql={quote(sql)}")
+    page.reads("chart of calls")  # the column by which the answer is sorted
+    cells = page.page.locator(".bars-of > .mono, .bars-of > .n").all_inner_texts()
+    assert [cells[i : i + 2] for i in range(0, len(cells), 2)] == counts
+    widths = page.page.evaluate("[...document.querySelectorAll('.bars-of .bar')].map((bar) => bar.offsetWidth)")
+    assert widths == sorted(widths, reverse=True)
+    assert widths[0] > 2 * widths[-1]
+
+
+def test_a_panel_without_an_object_offers_all_of_them(opened, chain):
+    with drawtap.open(chain) as trace:
+        query = "SELECT count(*), any_value(name) FROM resources WHERE class IN ({})"
+        [(textures, _)] = trace.sql(query.format("'texture', 'renderbuffer', 'vg_image'")).fetchall()
+        [(buffers, name)] = trace.sql(query.format("'buffer'")).fetchall()
+        last = len(trace.calls) - 1
+    page = opened(f"call={last}&tab=texture")
+    page.reads(f"{textures} rows")
+    page.press("B")
+    page.reads(f"{buffers} row")
+    page.page.get_by_role("link", name=str(name), exact=True).first.click()
+    page.wait(f"place.object.endsWith('/{name}')")
+    page.reads("save raw")
+
+
+def test_a_finding_says_why_it_matters_and_what_to_do(opened, recordings):
+    held = Server(recordings / "client_arrays_es2.dtap")
+    page = opened("tab=findings", of=held)
+    page.reads("client-arrays")
+    rule = RULES.get("client-arrays")
+    page.page.get_by_text(rule.title, exact=True).click()
+    page.reads(rule.fix)
+    assert held.get("rules")["client-arrays"]["why"] == rule.why
+    held.close()
+
+
+def test_kinds_of_a_function_lead_to_its_calls(opened, chain):
+    with drawtap.open(chain) as trace:
+        seq = next(call.seq for call in trace.calls if call.name == "glClear")
+    page = opened(f"call={seq}")
+    page.reads("clears a framebuffer")
+    page.page.get_by_role("link", name="is:clear", exact=True).click()
+    page.wait("place.filter === 'is:clear' && place.mode === 'dim'")
+
+
+def test_words_of_the_filter_stand_in_a_table(opened):
+    page = opened()
+    page.page.locator("#filter-help").click()
+    page.page.locator("dialog th").first.wait_for()
+    words = page.page.locator("dialog th").all_inner_texts()
+    documented = re.findall(r"^ {4}(\S.*?) {2,}\S", filters.__doc__, re.M)
+    assert words == documented
+    assert len(words) > 10
+
+
+def test_every_panel_of_vulkan_has_words(opened, tmp_path):
+    """Without a driver of Vulkan pictures have a reason instead; all else comes from the recording alone."""
+    scene = VulkanScene().vkCreateImage(DEVICE, {"extent": {"width": 64}}, pImage=[0x10])
+    scene.recorded(lambda s: s.vkCmdDraw(CB, 3, 1, 0, 0)).frames(2, lambda s, i: s.submit())
+    running = Server(scene.write(tmp_path / "vulkan.dtap"))
+    draw = next(call.seq for call in drawtap.open(tmp_path / "vulkan.dtap").calls if call.name == "vkCmdDraw")
+    page = opened(f"call={draw}", of=running)
+    for tab in page.page.evaluate("[...document.querySelectorAll('#tabs [role=tab]')].map((tab) => tab.id)"):
+        page.page.locator(f"#{tab}").click()
+        page.until(f"document.getElementById('{tab}').ariaSelected === 'true'")
+        page.until("document.getElementById('panel').innerText.trim() !== ''")
+        assert "undefined" not in page.text("#panel"), tab
+    page.press("2")
+    page.reads("vkCmdDraw")
+    page.press("5")
+    page.reads("0x10")  # an image by its handle, as the calls have it
+    running.close()
 
 
 def test_a_call_is_copied_and_its_arrays_have_forms(opened, server, chain):

@@ -170,8 +170,9 @@ def test_a_call_has_its_arguments_and_ways_to_write_it(server, chain):
         content = server.ask(f"/api/0/content/{upload.seq}/data").body
         assert len(content) == upload.args["size"]
         assert server.get(f"call/{upload.seq}")["args"][2]["bytes"] == len(content)
-    flags = server.get(f"call/{next(c.seq for c in drawtap.open(chain).calls if c.name == 'glClear')}")
-    assert flags["c"].startswith("glClear(GL_")
+    clear = server.get(f"call/{next(c.seq for c in drawtap.open(chain).calls if c.name == 'glClear')}")
+    assert clear["c"].startswith("glClear(GL_")
+    assert ["clear", "clears a framebuffer"] in clear["kinds"]
 
 
 def test_a_call_in_c_is_that_of_the_export(server, chain, drawtap, tmp_path):

@@ -196,6 +196,9 @@ MASKS = {
 FATES = ("degenerate", "frustum", "backface", "discarded", "rasterised", "clipped")
 
 
+_DRAWS = "choose a draw of OpenGL; what stands in a display list is drawn by glCallList"
+
+
 @dataclass(frozen=True)
 class Masks:
     """The fragments of a draw by pixel, the lowest row first.
@@ -222,7 +225,7 @@ def masks(trace: Trace, call: int, ask: Ask) -> Masks:
     head: _MasksHead
     head, data = ask(frame_begin(trace, call), call, {"find": "masks"})
     if not head["found"]:
-        raise UnavailableError(f"call {call} draws no primitives", hint="choose a draw")
+        raise UnavailableError(f"call {call} draws no primitives", hint=_DRAWS)
     width, height = head["width"], head["height"]
     planes: dict[str, NDArray[np.int64]] = {}
     why: dict[str, str] = {}
@@ -322,7 +325,7 @@ def mesh(trace: Trace, call: int, ask: Ask) -> Mesh:
     """
     found = _mesh_of(call, frame_begin(trace, call), ask)
     if found is None:
-        raise UnavailableError(f"call {call} draws no primitives", hint="choose a draw")
+        raise UnavailableError(f"call {call} draws no primitives", hint=_DRAWS)
     return found
 
 

@@ -29,6 +29,7 @@ from drawtap.web.frames import Opening
 from drawtap.web.guard import Guard
 from drawtap.web.notes import MOST_BYTES, Notes
 from drawtap.web.recording import Recording
+from drawtap.web.reference import rules
 from drawtap.web.saving import KINDS, MOST_SHOWN, file_of_shown
 from drawtap.web.steering import Steering
 
@@ -591,6 +592,7 @@ _OF_RECORDINGS: dict[str, Callable[[Recording, Request], object]] = {
 }
 _OF_ALL: dict[str, Callable[[Seen, Request], object]] = {
     "schema": lambda r, _: r.schema(),
+    "rules": lambda *_: rules(),
     "timeline": lambda r, q: _timeline(r, findings="findings" in q.query_params),
     "tracks": _levels,
     "area": lambda r, q: r.time.tracks.area(_numbers(q, "ids"), _number(q, "t0"), _number(q, "t1")),

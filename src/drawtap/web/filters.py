@@ -11,7 +11,7 @@
     fails                       queries of the program that returned an error
     redundant                   calls without an effect
     finding:RULE                calls that a rule of the checklist names
-    -TERM  A OR B  ( ... )      without, either, together; terms beside each other must all hold
+    -TERM, A OR B, ( ... )      without, either, together; terms beside each other must all hold
     sql:CONDITION               the rest of the line as it is
 
 A word that the language does not know is a mistake with the words that it knows, never a filter without a result.

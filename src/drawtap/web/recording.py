@@ -28,7 +28,7 @@ from drawtap.web import filters, stages, vulkan
 from drawtap.web.answer import Answer, headed
 from drawtap.web.callset import CallSet
 from drawtap.web.frames import Frames, Opening
-from drawtap.web.reference import pages
+from drawtap.web.reference import kinds, pages
 from drawtap.web.saving import file_of
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ class Recording:
             "api": function.get("api"),
             "provided_by": function.get("provided_by"),
             "pages": pages(name, str(function.get("api")), str(function.get("provided_by") or "")),
-            "flags": function.get("flags"),
+            "kinds": kinds(str(function.get("flags") or "")),
             "args": arguments,
             "result": None if details["result"] is None else _shown(details["result"]),
             "text": details["text"],
@@ -249,6 +249,7 @@ class Recording:
             "kind": argument["kind"],
             "class": parameter.get("class"),
             "group": parameter.get("group"),
+            "type": parameter.get("type"),
         }
         kind = argument.get("data")
         if kind in ("inline", "blob"):

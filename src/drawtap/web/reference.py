@@ -1,4 +1,4 @@
-"""Addresses of documentation of a function, from the names that a recording has of it. The page shows them as text."""
+"""Explanations of functions and rules for the page: addresses of documentation (as text), kinds, reasons and advice."""
 
 from __future__ import annotations
 
@@ -27,6 +27,23 @@ def pages(name: str, api: str, provided_by: str) -> list[str]:
     if not found:
         found = [f"{_KHRONOS}/{page}" for page in map(_extension, providers) if page is not None]
     return found[:_MOST]
+
+
+def kinds(flags: str) -> list[tuple[str, str]]:
+    """Return each kind of a function with its meaning; "" where only a later version knows the kind.
+
+    `flags` has kinds with commas between them, as the table `functions` has it.
+    """
+    from drawtap.spec.model import FLAGS  # the first rows do without
+
+    return [(flag, FLAGS.get(flag, "")) for flag in flags.split(",") if flag]
+
+
+def rules() -> dict[str, dict[str, str]]:
+    """Return what the page says about the rules of the checklist, by their names: title, why and fix."""
+    from drawtap.analysis.rule import RULES  # only for who looks at findings
+
+    return {name: {"title": one.title, "why": one.why, "fix": one.fix} for name, one in RULES.items()}
 
 
 def _extension(word: str) -> str | None:

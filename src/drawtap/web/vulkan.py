@@ -74,7 +74,8 @@ def _state(trace: Trace, seq: int, everything: bool) -> Answer:
         if everything or differs:
             rows.append([path, json.dumps(found), made.get(root), None, differs])
     named = [[key, name] for key, name, _ in _STAGES]
-    return {"seq": seq, "rows": rows, "variables": len(drawn) + len(objects), "stages": named, "always": []}
+    counted = len(drawn) + len(objects)
+    return {"seq": seq, "rows": rows, "variables": counted, "stages": named, "always": [], "incomplete": []}
 
 
 def _drawn(trace: Trace, seq: int) -> list[tuple[str, str, int | None]]:

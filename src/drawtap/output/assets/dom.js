@@ -61,6 +61,9 @@ export function button(text, run, props = {}) {
 export function number(value) { return grouped.format(value.valueOf()).replaceAll(",", "\u202f"); }
 const grouped = new Intl.NumberFormat("en-US");  // `toLocaleString` looks for the language at each number
 
+/** A number with its noun. @param {number} value @param {string} one @param {string} [more] */
+export const counted = (value, one, more = `${one}s`) => `${number(value)} ${value === 1 ? one : more}`;
+
 /** Text with the numbers of its lines, where it has several. @param {string} text */
 export function numbered(text) {
   const all = text.split("\n");

@@ -7,7 +7,7 @@ import {headed} from "./image.js";
 import {Keys} from "./keys.js";
 import {Marks} from "./marks.js";
 import {FlatModel, SetModel, TreeModel} from "./models.js";
-import {getBytes, insist, takeToken} from "./net.js";
+import {getBytes, insist, ServerError, takeToken} from "./net.js";
 import {Notes} from "./notes.js";
 import {callPanel} from "./panels_call.js";
 import {findingsPanel, notesPanel, objectsPanel} from "./panels_more.js";
@@ -183,8 +183,8 @@ class Page {
           ` ${
               kernel ?
                   [
-                    overview.about.format, overview.about.hostname, overview.about.kernel_release,
-                    `clock ${overview.about.clock}`
+                    overview.about.format, overview.about.hostname !== "(none)" && overview.about.hostname,
+                    overview.about.kernel_release, `clock ${overview.about.clock}`
                   ].filter(Boolean)
                       .join(" · ") :
                   `${number(overview.calls)} calls, ${number(overview.frames)} frames`} `,
@@ -435,7 +435,7 @@ class Page {
               "aria-label": "one column more",
               on: {change: (/** @type {any} */ e) => this.column(e.target.value)}
             },
-              h("option", {value: "", text: "＋ column"}),
+              h("option", {value: "", text: "+ column"}),
               ...this.series.list.filter((one) => !this.list.series.some((there) => there.key === one.key))
                   .map((one) => h("option", {value: one.key, text: one.name}))));
   }
@@ -597,10 +597,12 @@ class Page {
       await insist(() => panel.show(this.context(box, asking)), asking.signal);
     } catch (error) {
       const e = /** @type {any} */ (error);
+      if (!(error instanceof ServerError) && !asking.signal.aborted) console.error(error);  // a mistake of the page
       if (!asking.signal.aborted)
         fill(
             box, h("p", {class: "bad", text: e.message}), e.hint && h("p", {text: e.hint}),
-            e.status === 501 && h("p", {}, "The command line tells more: ", h("code", {text: `drawtap doctor`})));
+            e.status === 501 && !e.hint &&
+                h("p", {}, "The command line tells more: ", h("code", {text: "drawtap doctor"})));
     } finally {
       clearTimeout(slow);
       if (told) this.say("");

@@ -1,6 +1,24 @@
 // The filter of the calls: its words, the set that they choose, and what the page shows of both.
 import {element, h, number} from "./dom.js";
+import {modal} from "./keys.js";
 import {ask, get} from "./net.js";
+
+/**
+ * The help as paragraphs and a table: lines that begin with blanks have a word and its meaning. @param {string} text
+ */
+function helpOf(text) {
+  const plain = (/** @type {string} */ part) => part.replaceAll("`", "");
+  return text.trim().split(/\n\n+/).map((part) => {
+    const rows = part.split("\n").map((line) => line.match(/^ {4}(\S.*?) {2,}(\S.*)$/));
+    if (rows.some((row) => !row)) return h("p", {text: plain(part.replaceAll("\n", " "))});
+    return h(
+        "table", {},
+        ...rows.map(
+            (row) =>
+                h("tr", {}, h("th", {class: "mono", scope: "row", text: row?.[1]}),
+                  h("td", {class: "wrap", text: plain(row?.[2] ?? "")}))));
+  });
+}
 
 export class Filter {
   /** @param {any} page */
@@ -40,7 +58,7 @@ export class Filter {
                 "filters", page.store.place.filter, page.context(element("panel"), new AbortController())));
     element("filter-help").addEventListener("click", async () => {
       page.recording.schema ??= get(`${page.recording.number}/schema`);
-      page.keys.help("Words of the filter", (await page.recording.schema).help);
+      modal(h("h2", {text: "Words of the filter"}), ...helpOf((await page.recording.schema).help));
     });
   }
 

@@ -1,5 +1,5 @@
 // The vertices of a draw: what goes in, what comes out, what becomes of each primitive; as tables and in space.
-import {button, download, fill, h, number} from "./dom.js";
+import {button, counted, download, fill, h, number} from "./dom.js";
 import {headed, values} from "./image.js";
 import {getBytes} from "./net.js";
 import {link, saving} from "./table.js";
@@ -296,8 +296,8 @@ async function showPass(ctx) {
   fill(
       element, h("h2", {text: `Pass ${number(pass.head.pass)}`}, h("small", {
                    text: `${pass.head.framebuffer ? `framebuffer ${pass.head.framebuffer}` : "window"}: ${
-                       number(draws.length + left)} draws, ${number(sum("primitives"))} primitives, ${
-                       number(sum("vertices"))} vertices`
+                       counted(draws.length + left, "draw")}, ${counted(sum("primitives"), "primitive")}, ${
+                       counted(sum("vertices"), "vertex", "vertices")}`
                  })),
       toolbar(ctx, "pass", save),
       h("ul", {class: "legend"},

@@ -1,5 +1,5 @@
 // Layers upon a picture: fragments of the draw that reached it, tests that kept others away, wires, overdraw.
-import {button, h, number} from "./dom.js";
+import {button, counted, h, number} from "./dom.js";
 import {headed, values} from "./image.js";
 import {getBytes, insist} from "./net.js";
 
@@ -117,7 +117,7 @@ async function overdraw({ctx, seq, width, height, over, say, tells}) {
   const {head, at} = headed(answer);
   if (head.width !== width || head.height !== height) return say("overdraw: the target has another size", null);
   const counts = values(answer, at, "<u4", width * height);
-  say(`overdraw: ${number(head.sum)} fragments of ${number(head.draws)} draws up to here, at most ${
+  say(`overdraw: ${number(head.sum)} fragments of ${counted(head.draws, "draw")} up to here, at most ${
           number(
               head.most)} on a pixel${head.unknown ? `; ${number(head.unknown)} draws are missing: ${head.why}` : ""}`,
       heat(head.most, head.most));

@@ -2,6 +2,7 @@
 import {button, bytes, download, fill, h, number} from "./dom.js";
 import {headed} from "./image.js";
 import {getBytes} from "./net.js";
+import {choice} from "./panels_more.js";
 import {revisions} from "./revisions.js";
 import {link, saving} from "./table.js";
 
@@ -16,10 +17,7 @@ export const bufferPanel = {
   async show(ctx) {
     const {recording, place, element, store} = ctx;
     if (!/^buffer\/\d+\/\d+$/.test(place.object)) {
-      return fill(
-          element,
-          h("p", {},
-            h("i", {text: "choose a buffer among the objects, or in the arguments of a call: its name is a link"})));
+      return await choice(ctx, ["buffer", "VkBuffer"], "buffer");
     }
     const path = `${recording.number}/buffer/${place.call}/${place.object.slice(7)}`;
     const against = place.pin === null || place.pin === place.call ? "" : place.pin;

@@ -27,6 +27,9 @@ export const callPanel = {
         ...call.args.map((/** @type {any} */ argument) => argumentView(ctx, call, argument)),
         h("h2", {text: "The call"}),
         facts(call),
+        call.kinds.length > 0 &&
+            h("h2", {text: "What the function does"}, h("small", {text: "a word shows all such calls"})),
+        call.kinds.length > 0 && kinds(ctx, call.kinds),
     );
   },
 };
@@ -38,7 +41,6 @@ function facts(call) {
     ["time in the driver", duration(call.duration)],
     ["thread", call.thread],
     ["context", call.context || "none"],
-    ["kind", call.flags || "–"],
     ["API", call.api || "–"],
     ["provided by", call.provided_by?.replaceAll(",", ", ") || "–"],
     ["documented at", call.pages.join("\n") || "–"],
@@ -48,6 +50,17 @@ function facts(call) {
       ...rows.map(
           ([name, value]) =>
               h("tr", {}, h("th", {text: name, scope: "row"}), h("td", {class: "mono wrap", text: String(value)}))));
+}
+
+/** The words that the filter has for such functions, and what they mean. @param {any} ctx @param {string[][]} all */
+function kinds(ctx, all) {
+  return h(
+      "table", {},
+      ...all.map(
+          ([word, meaning]) =>
+              h("tr", {},
+                h("th", {scope: "row"}, link(`is:${word}`, () => ctx.store.set({filter: `is:${word}`, mode: "dim"}))),
+                h("td", {class: "wrap", text: meaning}))));
 }
 
 /** @param {any} ctx @param {any} call @param {any} argument */
@@ -67,7 +80,7 @@ function argumentView(ctx, call, argument) {
   const head =
       h("tr", {}, h("th", {text: argument.name, scope: "row"}),
         h("td", {class: "mono wrap"}, value, content && " ", content),
-        h("td", {}, h("i", {text: argument.class ?? argument.group ?? argument.kind})));
+        h("td", {}, h("i", {text: argument.class ?? argument.group ?? argument.type ?? argument.kind})));
   const made = h("div", {}, h("table", {class: "argument"}, head));
   if (argument.array !== undefined)
     made.append(arrayView(ctx, call, argument));

@@ -1,6 +1,6 @@
 // Panels that are one question each: objects of the run, findings of the checklist; and what was written down.
-import {button, fill, h, number} from "./dom.js";
-import {ask} from "./net.js";
+import {button, bytes, fill, h, number} from "./dom.js";
+import {ask, get} from "./net.js";
 import {link, saving, table} from "./table.js";
 
 const OBJECTS = `SELECT class, name, label, format, width, height, bytes, uses, writes, created_seq, first_use_seq,
@@ -26,6 +26,9 @@ async function once(ctx, key, query) {
   return kept.get(name);
 }
 
+/** A handle as the calls have it. @param {number} value */
+const handle = (value) => (value ? `0x${value.toString(16)}` : "–");
+
 /** Show an object of Vulkan after a click. @param {any} ctx @param {any[]} row */
 function vulkanObject(ctx, row) {
   const [kind, name] = row;
@@ -46,47 +49,63 @@ function vulkanObject(ctx, row) {
   });
 }
 
+/** The panel of an object before one is chosen. @param {any} ctx @param {string[]} classes @param {string} what */
+export async function choice(ctx, classes, what) {
+  const answer = await once(ctx, "objects", ctx.recording.overview.vulkan ? VULKAN_OBJECTS : OBJECTS);
+  const rows = answer.rows.filter((/** @type {any[]} */ row) => classes.includes(row[0]));
+  fill(
+      ctx.element, h("h2", {text: `Choose a ${what}`}, h("small", {text: `${number(rows.length)} in the run`})),
+      rows.length ? listed(ctx, {...answer, rows}) : h("p", {}, h("i", {text: `the program makes no ${what}`})));
+}
+
+/** Objects as a table whose names lead to their contents. @param {any} ctx @param {any} answer @param {string} [sql] */
+function listed(ctx, answer, sql) {
+  const {vulkan} = ctx.recording.overview;
+  const show = (/** @type {any[]} */ row) => {
+    if (vulkan) return vulkanObject(ctx, row);
+    const [kind, name, created, used, deleted, group] = [
+      "class", "name", "created_seq", "last_use_seq", "deleted_seq", "share_group"
+    ].map((column) => row[answer.columns.indexOf(column)]);
+    if (!["texture", "renderbuffer", "vg_image", "buffer"].includes(kind)) return null;
+    const {call} = ctx.place;
+    // Where it is not there after the selected call, its last use is shown.
+    const lives = call !== null && call >= created && (deleted === null || call < deleted);
+    return () => ctx.store.set({
+      tab: kind === "buffer" ? "buffer" : "texture",
+      object: `${kind}/${group}/${name}`,
+      layer: "",
+      fields: "",
+      from: 0,
+      ...(lives ? {} : {call: used ?? created})
+    });
+  };
+  return table(answer, {
+    go: ctx.go,
+    goFrame: ctx.goFrame,
+    name: "objects",
+    whole: sql ? {recording: ctx.recording.number, sql} : undefined,
+    links: {name: show},
+    written: vulkan ? {name: handle, parent: handle, memory: handle} : {bytes},
+    lean: true,
+    plain: true
+  });
+}
+
 export const objectsPanel = {
   id: "objects",
   name: "Objects",
   /** @param {any} ctx */
   async show(ctx) {
-    const {vulkan} = ctx.recording.overview;
-    const sql = vulkan ? VULKAN_OBJECTS : OBJECTS;
+    const sql = ctx.recording.overview.vulkan ? VULKAN_OBJECTS : OBJECTS;
     const answer = await once(ctx, "objects", sql);
     const search = /** @type {HTMLInputElement} */ (
         h("input", {type: "search", placeholder: "texture, RGBA8, a label …", "aria-label": "search the objects"}));
     const out = h("div");
-    const show = (/** @type {any[]} */ row) => {
-      if (vulkan) return vulkanObject(ctx, row);
-      const [kind, name, created, used, deleted, group] = [
-        "class", "name", "created_seq", "last_use_seq", "deleted_seq", "share_group"
-      ].map((column) => row[answer.columns.indexOf(column)]);
-      if (!["texture", "renderbuffer", "vg_image", "buffer"].includes(kind)) return null;
-      const {call} = ctx.place;
-      // Where it is not there after the selected call, its last use is shown.
-      const lives = call !== null && call >= created && (deleted === null || call < deleted);
-      return () => ctx.store.set({
-        tab: kind === "buffer" ? "buffer" : "texture",
-        object: `${kind}/${group}/${name}`,
-        layer: "",
-        fields: "",
-        from: 0,
-        ...(lives ? {} : {call: used ?? created})
-      });
-    };
     const draw = () => {
       const words = search.value.toLowerCase().split(" ");
       const rows = answer.rows.filter(
           (/** @type {any[]} */ row) => words.every((word) => row.join(" ").toLowerCase().includes(word)));
-      fill(out, table({...answer, rows}, {
-             go: ctx.go,
-             goFrame: ctx.goFrame,
-             name: "objects",
-             whole: search.value.trim() ? undefined : {recording: ctx.recording.number, sql},
-             links: {name: show},
-             lean: true
-           }));
+      fill(out, listed(ctx, {...answer, rows}, search.value.trim() ? undefined : sql));
     };
     search.addEventListener("input", draw);
     fill(
@@ -96,20 +115,32 @@ export const objectsPanel = {
   },
 };
 
+/**
+ * The title of a rule; a click unfolds the reason and the advice. @param {{title: string, why: string, fix: string}}
+ * of
+ */
+function advice({title, why, fix}) {
+  return h(
+      "details", {}, h("summary", {text: title}), h("p", {text: why.replaceAll("\n\n", " ").replaceAll("\n", " ")}),
+      h("p", {}, h("b", {text: "What to do: "}), fix));
+}
+
 export const findingsPanel = {
   id: "findings",
   name: "Findings",
   /** @param {any} ctx */
   async show(ctx) {
     const answer = await once(ctx, "findings", FINDINGS);
+    const rules = await get(`${ctx.recording.number}/rules`, ctx.signal);
     const mark = {error: "✕ error", warning: "▲ warning", note: "● note"};
-    const rows = answer.rows.map(
+    const rows = answer.rows.flatMap(
         ([severity, rule, count, , first, example]) =>
-            h("tr", {}, h("td", {text: mark[/** @type {"error"} */ (severity)] ?? severity}),
-              h("td", {}, link(rule, () => ctx.store.set({filter: `finding:${rule}`, mode: "hide"}))),
-              h("td", {class: "n", text: number(count)}),
-              h("td", {}, first === null ? "–" : link(String(first), () => ctx.go(first))),
-              h("td", {class: "wrap", text: example ?? ""})));
+            [h("tr", {}, h("td", {text: mark[/** @type {"error"} */ (severity)] ?? severity}),
+               h("td", {}, link(rule, () => ctx.store.set({filter: `finding:${rule}`, mode: "hide"}))),
+               h("td", {class: "n", text: number(count)}),
+               h("td", {class: "n"}, first === null ? "–" : link(String(first), () => ctx.go(first))),
+               h("td", {class: "wrap", text: example ?? ""})),
+             h("tr", {}, h("td"), h("td", {class: "wrap", colspan: 4}, rules[rule] ? advice(rules[rule]) : ""))]);
     fill(
         ctx.element, h("h2", {text: "Findings of the checklist"}, h("small", {text: "a rule leads to its calls"})),
         rows.length > 0 && saving({
@@ -120,7 +151,8 @@ export const findingsPanel = {
         rows.length ?
             h("table", {},
               h("thead", {},
-                h("tr", {}, ...["", "rule", "rows", "first call", "for example"].map((text) => h("th", {text})))),
+                h("tr", {},
+                  ...["severity", "rule", "found", "first call", "for example"].map((text) => h("th", {text})))),
               h("tbody", {}, ...rows)) :
             h("p", {text: "no rule found anything"}));
   },

@@ -5,6 +5,7 @@ import {pixelHistory} from "./history.js";
 import {headed, imageView, values} from "./image.js";
 import {getBytes, insist} from "./net.js";
 import {overlays} from "./overlays.js";
+import {choice} from "./panels_more.js";
 import {revisions} from "./revisions.js";
 
 const KINDS = /** @type {Record<number, [string, string]>} */ ({4: ["|u1", "rgba"], 2: ["<u2", "d"], 1: ["|u1", "s"]});
@@ -219,7 +220,7 @@ export const texturePanel = {
   async show(ctx) {
     const {recording, place, element} = ctx;
     if (!/^(texture|renderbuffer|vg_image|image)\/\d+\/\d+$/.test(place.object)) {
-      return fill(element, h("p", {}, h("i", {text: "choose a texture among the objects: its name is a link"})));
+      return await choice(ctx, ["texture", "renderbuffer", "vg_image", "VkImage"], "texture");
     }
     const answer = await getBytes(`${recording.number}/texture/${place.call}/${place.object}`, ctx.signal);
     const {head, at} = headed(answer);

@@ -1,6 +1,6 @@
 // The program in use: its sources at linking, and the values of its uniforms at the call. For Vulkan the pipeline: the
 // text of its SPIR-V, and the bindings of its descriptor sets.
-import {button, download, fill, h, number, numbered} from "./dom.js";
+import {button, counted, download, fill, h, number, numbered} from "./dom.js";
 import {get} from "./net.js";
 import {link, saving} from "./table.js";
 import {amount} from "./units.js";
@@ -13,16 +13,21 @@ export const shaderPanel = {
   async show(ctx) {
     const {recording, place, element, store} = ctx;
     const program = await get(`${recording.number}/program/${place.call}`, ctx.signal);
-    const named = (/** @type {string} */ title, /** @type {any[][]} */ rows) => rows.length > 0 && [
-      h("h2", {text: title}, h("small", {text: number(rows.length)})),
-      h("table", {},
-        ...rows.map(
-            ([name, value, since]) =>
-                h("tr", {}, h("th", {text: name, scope: "row"}),
-                  h("td", {}, h("pre", {class: "value", text: written(value)})),
-                  h("td", {class: "n"}, since === null ? "" : link(String(since), () => ctx.go(since)))))),
-    ];
     const {vulkan} = program;
+    const named = (/** @type {string} */ title, /** @type {any[][]} */ rows, /** @type {string} */ what) =>
+        rows.length > 0 && [
+          h("h2", {text: title}, h("small", {text: number(rows.length)})),
+          h("div", {class: "scroll"},
+            h("table", {},
+              h("thead", {},
+                h("tr", {}, ...["name", "set by call", what].map((text) => h("th", {text, scope: "col"})))),
+              ...rows.map(
+                  ([name, value, since, text = written(value)]) =>
+                      h("tr", {}, h("th", {text: name, scope: "row"}),
+                        h("td", {class: "n"}, since === null ? "–" : link(String(since), () => ctx.go(since))),
+                        h("td", {class: "whole"},
+                          h("pre", {class: text.includes("\n") ? "value" : "value wrap", text})))))),
+        ];
     const cost = h("div", {id: "cost", "aria-live": "polite"});
     const ask = async () => {
       try {
@@ -53,8 +58,8 @@ export const shaderPanel = {
                     ([name, value, since]) => [kind.slice(0, -1), name, JSON.stringify(value), since]))
           })
         }),
-        ...(named(vulkan ? "Descriptors and constants" : "Uniforms", program.uniforms) || []),
-        ...(named("Attributes", program.attributes) || []),
+        ...(named(vulkan ? "Descriptors and constants" : "Uniforms", program.uniforms, "value") || []),
+        ...(named("Attributes", program.attributes, vulkan ? "format" : "location") || []),
         ...program.shaders.flatMap(
             (/** @type {any} */ shader) =>
                 [h("h2", {text: `${shader.stage.replace("GL_", "").replaceAll("_", " ").toLowerCase()} ${shader.name}`},
@@ -85,7 +90,7 @@ function costs({draws, sums, measured, command}) {
   return [
     h("table", {},
       h("thead", {},
-        h("tr", {}, ...["", `${number(draws)} draws`, "of all draws"].map((text) => h("th", {text, scope: "col"})))),
+        h("tr", {}, ...["", counted(draws, "draw"), "of all draws"].map((text) => h("th", {text, scope: "col"})))),
       h("tbody", {},
         ...sums.map(
             (/** @type {any[]} */[name, unit, value, share]) =>

@@ -141,10 +141,37 @@ async function complete(ctx, text, suggest) {
                              }, {role: "option"})));
 }
 
-/** Numbers over the first column of numbers. @param {any} answer */
+const BARS = 20;
+
+/**
+ * A bar for each name, by the numbers that the answer is sorted by. @param {any} answer @param {number[]} numeric
+ * columns of numbers
+ */
+function bars({columns, rows}, numeric) {
+  const falls = (/** @type {number} */ i) =>
+      rows.every((/** @type {any[]} */ r, /** @type {number} */ k) => !k || r[i] <= rows[k - 1][i]);
+  const by = numeric.find(falls) ?? numeric[0];
+  const most = Math.max(...rows.map((/** @type {any[]} */ r) => r[by]), 1e-300);
+  const shown = rows.slice(0, BARS);
+  return h(
+      "details", {open: true}, h("summary", {text: `chart of ${columns[by]}`}),
+      h("div", {class: "bars-of"},
+        ...shown.flatMap(
+            (/** @type {any[]} */ r) =>
+                [h("span", {class: "mono", text: String(r[0]), title: String(r[0])}),
+                 h("span", {}, h("span", {class: "bar", style: {width: `${(100 * Math.max(r[by], 0)) / most}%`}})),
+                 h("span", {class: "n", text: r[by] === null ? "–" : String(Number(r[by].toPrecision(4)))})])),
+      rows.length > BARS && h("p", {}, h("i", {text: `the first ${BARS} of ${rows.length} rows`})));
+}
+
+/** Numbers over the first column of numbers; of names with numbers a bar for each. @param {any} answer */
 function chart(answer) {
   const numeric = answer.columns.map((_, i) => i)
                       .filter((i) => answer.rows.every((r) => r[i] === null || typeof r[i] === "number"));
+  const names = answer.rows.map((/** @type {any[]} */ r) => r[0]);
+  if (numeric.length && names.length > 1 && names.every((/** @type {any} */ one) => typeof one === "string") &&
+      new Set(names).size === names.length)
+    return bars(answer, numeric);
   if (numeric.length < 2 || answer.rows.length < 3) return null;
   const box = h("div");
   const [x, ...ys] = numeric.slice(0, 4);

@@ -4,7 +4,7 @@ import {button, fill, h, number} from "./dom.js";
 import {ask, get} from "./net.js";
 import {link, saving, table} from "./table.js";
 
-const open = new Set(["context", "share"]);
+const open = new Set(["context", "share", "vg_context", "vg_share", "draw"]);
 let everything = false;
 let used = false;  // whether objects that the draw does not use are left out
 let words = "";
@@ -66,9 +66,14 @@ export const statePanel = {
         button(`unpin ${number(place.pin)}`, () => store.set({pin: null}), {"aria-pressed": "true"});
     fill(
         element,
-        h("h2", {text: `State after call ${number(place.call)}`},
-          h("small", {text: everything ? `${number(state.variables)} variables` : "what differs from the beginning"})),
-        h("div", {class: "stages", role: "toolbar", "aria-label": "stages of the pipeline"}, ...stages),
+        h("h2", {text: `State after call ${number(place.call)}`}, h("small", {
+            text: `${
+                everything ? `${number(state.variables)} variables` :
+                             "what differs from the beginning"}; on the right the call that set it`
+          })),
+        // OpenVG has no such stages.
+        state.rows.some((/** @type {any[]} */ row) => row[3]) &&
+            h("div", {class: "stages", role: "toolbar", "aria-label": "stages of the pipeline"}, ...stages),
         state.incomplete.length > 0 && (!place.stage || place.stage === "textures") && incompleteTextures(ctx, state),
         h("div", {class: "tools"}, search, all, !recording.overview.vulkan && draws, pin, saving({
             name: `state-${place.call}`,

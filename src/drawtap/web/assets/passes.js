@@ -6,7 +6,7 @@ import {link, table} from "./table.js";
 
 const MOST = 120;  // passes in the graph; the table has all
 const BOX = {
-  width: 176,
+  width: 204,
   height: 46,
   across: 16,
   down: 44,
@@ -288,8 +288,8 @@ function box(node, chosen, links, go, goCall) {
         transform: `translate(${x} ${y})`
       },
         s("title", {}, words), s("rect", {width: BOX.width, height: BOX.height, rx: 6}),
-        s("text", {x: 10, y: 19, class: "name"}, short(pass?.group ? `${node.title} · ${pass.group}` : node.title, 22)),
-        s("text", {x: 10, y: 36, class: "about"}, short(node.about, 25)));
+        s("text", {x: 10, y: 19, class: "name"}, short(pass?.group ? `${node.title} · ${pass.group}` : node.title, 26)),
+        s("text", {x: 10, y: 36, class: "about"}, short(node.about, 32)));
   made.addEventListener("click", act);
   made.addEventListener("keydown", (event) => {
     if (/** @type {KeyboardEvent} */ (event).key !== "Enter") return;
@@ -320,6 +320,7 @@ function rowsOf(ctx, all, links, frame) {
     go: ctx.go,
     goFrame: ctx.goFrame,
     name: "passes",
+    plain: true,
     whole: {recording: ctx.recording.number, sql: `SELECT * FROM passes WHERE frame = ${frame} ORDER BY pass_number`},
     links: {pass: (row) => () => ctx.go(row[4])}
   });

@@ -1,6 +1,6 @@
 // Bars over the whole run, of the frames' times or of any other series; the selected one, and where the filter's calls
 // lie.
-import {button, duration, fill, h} from "./dom.js";
+import {button, counted, duration, fill, h} from "./dom.js";
 import {headed} from "./image.js";
 import {get, getBytes} from "./net.js";
 import {placeOf, shown} from "./series.js";
@@ -233,11 +233,13 @@ export class Strip {
     const f = this.recording?.frames;
     if (!f || bar < 0 || bar >= this.count)
       this.tip.textContent = "";
-    else if (this.series)
-      this.tip.textContent = `${this.per} ${this.keyOf(bar)}: ${shown(this.series.values[bar], this.unit)}`;
-    else
-      this.tip.textContent =
-          `frame ${bar}: ${duration(f.duration[bar])}, ${f.end[bar] - f.first[bar]} calls, ${f.draws[bar]} draws`;
+    else {
+      const over = this.values[bar] > this.tallest ? "; orange: higher than the scale" : "";
+      this.tip.textContent = this.series ?
+          `${this.per} ${this.keyOf(bar)}: ${shown(this.series.values[bar], this.unit)}${over}` :
+          `frame ${bar}: ${duration(f.duration[bar])}, ${counted(f.end[bar] - f.first[bar], "call")}, ${
+              counted(f.draws[bar], "draw")}${over}`;
+    }
   }
 
   /** Show which bar is selected: a step through the list draws no bar again. */
@@ -295,8 +297,11 @@ export class Strip {
       context.fillRect(x0, 0, Math.max(x1 - x0, 2), height);
       context.globalAlpha = 1;
     }
-    context.fillStyle = colour("--soft");
     context.font = "11px system-ui, sans-serif";
-    context.fillText(shown(this.tallest, this.unit), 4, top + 10);
+    const scaleText = shown(this.tallest, this.unit);
+    context.fillStyle = colour("--card");  // bars below it would make it unreadable
+    context.fillRect(0, top, context.measureText(scaleText).width + 8, 14);
+    context.fillStyle = colour("--soft");
+    context.fillText(scaleText, 4, top + 11);
   }
 }

@@ -10,9 +10,10 @@ const SHOWN = 200;
  * @param {{columns: string[], rows: any[][], more?: boolean}} answer
  * @param {{go: (seq: number) => void, goFrame: (frame: number) => void, name: string, whole?: {recording: number, sql:
  *     string},
- *   links?: Record<string, (row: any[]) => (() => void)|null>, lean?: boolean}} on what a cell of a column leads to;
- *   `lean`: columns without a value are not shown; `whole`: the question whose whole answer is saved; without it the
- * rows that are here are
+ *   links?: Record<string, (row: any[]) => (() => void)|null>, lean?: boolean, plain?: boolean, written?:
+ * Record<string, (value: any) => string>}} on what a cell of a column leads to; `plain`: heads are words, where they
+ * stand for columns of a table; `written`: how a column's values are written; `lean`: columns without a value are not
+ * shown; `whole`: the question whose whole answer is saved; without it the rows that are here are
  */
 export function table(answer, on) {
   let rows = answer.rows;
@@ -23,9 +24,9 @@ export function table(answer, on) {
       (_, i) =>
           rows.some((r) => typeof r[i] === "number") && rows.every((r) => r[i] === null || typeof r[i] === "number"));
   const heads = answer.columns.map(
-      (column, i) =>
-          h("th", {class: numeric[i] ? "n" : "", hidden: on.lean && rows.every((row) => row[i] === null)},
-            button(column, () => sort(i), {title: "sort"})),
+      (column, i) => h(
+          "th", {class: numeric[i] ? "n" : "", hidden: on.lean && rows.every((row) => row[i] === null)},
+          button(on.plain ? inWords(column) : column, () => sort(i), {title: on.plain ? `sort (${column})` : "sort"})),
   );
   let by = -1, down = false;
 
@@ -53,19 +54,25 @@ export function table(answer, on) {
   function cell(value, i, row) {
     const column = answer.columns[i];
     const leads = on.links?.[column]?.(row);
-    if (leads) return h("td", {class: "n"}, link(String(value), leads));
-    if (value === null) return h("td", {}, h("i", {text: "–"}));
+    if (leads) return h("td", {class: "n"}, link(on.written?.[column]?.(value) ?? String(value), leads));
+    if (value === null) return h("td", {class: numeric[i] ? "n" : ""}, h("i", {text: "–"}));
+    if (on.written?.[column]) return h("td", {class: "n", text: on.written[column](value), title: String(value)});
     if (typeof value === "number" && /(^|_)seq$/.test(column))
       return h("td", {class: "n"}, link(String(value), () => on.go(value)));
     if (typeof value === "number" && column === "frame")
       return h("td", {class: "n"}, link(String(value), () => on.goFrame(value)));
-    const text = typeof value === "object" ? JSON.stringify(value) : String(value);
+    const short = typeof value === "number" && !Number.isInteger(value);
+    const text = short            ? String(Number(value.toPrecision(6))) :
+        typeof value === "object" ? JSON.stringify(value) :
+                                    String(value);
     return h("td", {
       class: numeric[i]     ? "n" :
           column === "path" ? "mono path" :
                               "mono",
       text: text.length > 400 ? `${text.slice(0, 400)}…` : text,
-      title: text.length > 60 ? text.slice(0, 2000) : null
+      title: short         ? String(value) :
+          text.length > 60 ? text.slice(0, 2000) :
+                             null
     });
   }
 
@@ -89,6 +96,9 @@ export function table(answer, on) {
       "div", {}, saving({name: on.name, whole: on.whole, rows: () => answer}),
       h("div", {class: "scroll"}, h("table", {}, h("thead", {}, h("tr", {}, ...heads)), body)), note);
 }
+
+/** A column's name as words: created_seq is the call that created. @param {string} column */
+const inWords = (column) => column.replace(/(^|_)seq$/, "$1call").replaceAll("_", " ");
 
 /**
  * Buttons that save a table as a file: of `whole`, a question, the whole answer, else the rows that are here.
