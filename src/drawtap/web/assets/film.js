@@ -50,7 +50,7 @@ export class Film {
           tabindex: "0",
           "aria-orientation": "horizontal",
           "aria-label": on.label,
-          on: {scroll: () => this.moved(), keydown: (/** @type {KeyboardEvent} */ event) => this.key(event)}
+          on: {scroll: () => this.scrolled(), keydown: (/** @type {KeyboardEvent} */ event) => this.key(event)}
         },
           this.inner);
     /** @type {Map<number, HTMLElement>} */
@@ -58,13 +58,22 @@ export class Film {
     this.quiet = true;
     films.add(this);
     // Where it is shown, it has a width.
-    new ResizeObserver(() => this.begun ? this.draw() : this.begin()).observe(this.element);
+    this.part = {left: 0, wide: 0};
+    new ResizeObserver(() => this.resized()).observe(this.element);
+  }
+
+  resized() {
+    this.measure();
+    if (this.begun)
+      this.draw();
+    else
+      this.begin();
   }
 
   begin() {
     if (!this.element.clientWidth) return;
     this.begun = true;
-    this.element.scrollLeft = (this.focus + 0.5) * WIDE - this.element.clientWidth / 2;
+    this.scrollTo((this.focus + 0.5) * WIDE - this.element.clientWidth / 2);
     this.moved();  // whoever steps on at once needs none of these pictures
   }
 
@@ -74,25 +83,31 @@ export class Film {
     for (const i of [this.on.chosen, chosen]) this.made.get(i)?.remove(), this.made.delete(i);
     this.on.chosen = chosen;
     this.focus = Math.max(chosen, 0);
-    if (!this.begun) return;       // then `begin` brings it there
-    requestAnimationFrame(() => {  // where it stands is known with the next layout, which need not be made for it
-      this.bring();
-      this.moved();
-    });
+    if (!this.begun) return;  // then `begin` brings it there
+    this.bring();
+    this.moved();
   }
 
   bring() {
-    const {scrollLeft, clientWidth} = this.element, left = this.focus * WIDE;
-    if (left < scrollLeft || left + WIDE > scrollLeft + clientWidth)
-      this.element.scrollLeft = left + WIDE / 2 - clientWidth / 2;
+    const {left, wide} = this.part, at = this.focus * WIDE;
+    if (at < left || at + WIDE > left + wide) this.scrollTo(at + WIDE / 2 - wide / 2);
   }
+
+  /** @param {number} left */
+  scrollTo(left) {
+    this.element.scrollLeft = left;
+    this.measure();
+  }
+
+  /** Keep which part is in view: to ask the element costs a layout of the page each time. */
+  measure() { this.part = {left: this.element.scrollLeft, wide: this.element.clientWidth}; }
 
   /** The items in view: first and end. */
   get view() {
-    const {scrollLeft, clientWidth} = this.element;
+    const {left, wide} = this.part;
     return {
-      first: Math.max(Math.floor(scrollLeft / WIDE), 0),
-      end: Math.min(Math.ceil((scrollLeft + clientWidth) / WIDE), this.items.length)
+      first: Math.max(Math.floor(left / WIDE), 0),
+      end: Math.min(Math.ceil((left + wide) / WIDE), this.items.length)
     };
   }
 
@@ -128,6 +143,11 @@ export class Film {
       if (this.items[i].path === path) figure.remove(), this.made.delete(i);
     });
     this.draw();
+  }
+
+  scrolled() {
+    this.measure();
+    this.moved();
   }
 
   moved() {

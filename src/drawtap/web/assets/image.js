@@ -3,11 +3,29 @@ import {button, element, h, number} from "./dom.js";
 
 let zoom = 0;  // 0: the whole image, at most as large as it is
 
+/** The panel's size until it changes: to ask an element for its size costs a layout of the page. */
+const room = {
+  wide: 0,
+  tall: 0
+};
+/** @type {ResizeObserver|undefined} */
+let watching;
+
+function panelSize() {
+  const panel = element("panel");
+  const measure = () => Object.assign(room, {wide: panel.clientWidth, tall: panel.clientHeight});
+  if (!watching) {
+    measure();
+    watching = new ResizeObserver(measure);
+    watching.observe(panel);
+  }
+  return room;
+}
+
 /** The scale at which all of an image is in view. @param {number} width @param {number} height */
 function whole(width, height) {
-  const {clientWidth, clientHeight} = element("panel");
-  return Math.min(
-      1, (clientWidth - 28) / width, Math.min(0.65 * innerHeight, Math.max(clientHeight - 28, 240)) / height);
+  const {wide, tall} = panelSize();
+  return Math.min(1, (wide - 28) / width, Math.min(0.65 * innerHeight, Math.max(tall - 28, 240)) / height);
 }
 
 /** Take an answer apart: a JSON head, then bare data. @param {ArrayBuffer} answer */
@@ -119,11 +137,18 @@ function first(image) {
 }
 
 /**
+ * What a view has painted: its canvas, which channels and range that shows, and its histogram.
+ * @typedef {{canvas?: HTMLCanvasElement, as?: string, bars?: HTMLCanvasElement}} Painted
+ */
+
+/**
  * @param {Image} image
  * @param {{name: string, tools?: Node[], small?: boolean, plain?: boolean, fit?: boolean, over?: HTMLCanvasElement[],
- *     tell?: (x: number, y: number) => string, chosen?: string, pick?: (x: number, y: number) => void}} how
+ *     tell?: (x: number, y: number) => string, chosen?: string, pick?: (x: number, y: number) => void,
+ *     painted?: Painted}} how
  * `fit`: from 0 to the largest value at first; `over`: canvases of the same size that lie upon it; `tell`: what they
- * have at a pixel from below; `chosen`: a pixel "X,Y" from below; `pick`: what a click on one does
+ * have at a pixel from below; `chosen`: a pixel "X,Y" from below; `pick`: what a click on one does; `painted`: what an
+ * earlier view of this image has painted, which this view takes over
  */
 export function imageView(image, how) {
   const {width, height, channels} = image;
@@ -132,8 +157,10 @@ export function imageView(image, how) {
   let only = "";
   /** @type {HTMLElement[]} */
   let tools = [];
-  const canvas = /** @type {HTMLCanvasElement} */ (
-      h("canvas", {width, height, role: "img", "aria-label": how.name, tabindex: "0"}));
+  const {painted = {}} = how;
+  const canvas =
+      (painted.canvas ??= /** @type {HTMLCanvasElement} */ (h("canvas", {width, height, role: "img", tabindex: "0"})));
+  canvas.setAttribute("aria-label", how.name);
   const value =
       h("code", {text: how.pick ? "point at a pixel; click, or arrows and Enter: its history" : "point at a pixel"});
   const frame = h("div", {class: "cursor", hidden: true});
@@ -142,7 +169,9 @@ export function imageView(image, how) {
     canvas.style.width =
         `${width * (how.small ? Math.max(1, Math.min(4, 96 / width)) : zoom || whole(width, height))}px`;
     canvas.style.imageRendering = parseFloat(canvas.style.width) < width ? "auto" : "";
-    canvas.getContext("2d")?.putImageData(shown(image, only, low, high), 0, 0);
+    const as = [only, low, high].join();
+    if (painted.as !== as) canvas.getContext("2d")?.putImageData(shown(image, only, low, high), 0, 0);
+    painted.as = as;
     for (const one of how.over ?? []) {
       one.style.width = canvas.style.width;
       one.style.height = `${(height / width) * parseFloat(canvas.style.width)}px`;
@@ -171,17 +200,24 @@ export function imageView(image, how) {
       [Math.floor((event.offsetX / canvas.clientWidth) * width),
        height - 1 - Math.floor((event.offsetY / canvas.clientHeight) * height)];
   const inside = (/** @type {number} */ x, /** @type {number} */ y) => x >= 0 && y >= 0 && x < width && y < height;
-  canvas.addEventListener("mousemove", (event) => {
+  if (how.plain || how.small) {
+    paint();
+    if (how.plain) canvas.style.width = "";
+    return h("div", {class: "picture"}, canvas);
+  }
+  // Listeners of this view alone: the next one may take the canvas over. Nothing else in here gets the pointer.
+  const stack = h("div", {class: "stack"}, canvas, ...(how.over ?? []), frame);
+  stack.addEventListener("mousemove", (event) => {
     const [x, y] = below(event);
     if (inside(x, y)) tell(x, y);
   });
   const {pick: picked} = how;
   if (picked) {
-    canvas.addEventListener("click", (event) => {
+    stack.addEventListener("click", (event) => {
       const [x, y] = below(event);
       if (inside(x, y)) picked(x, y);
     });
-    canvas.addEventListener("keydown", (event) => {
+    stack.addEventListener("keydown", (event) => {
       const step = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1]}[event.key];
       if (event.key === "Enter" && inside(px, py)) picked(px, py);
       if (!step) return;
@@ -193,15 +229,6 @@ export function imageView(image, how) {
       place();
       tell(px, py);
     });
-  }
-  if (how.plain) {
-    paint();
-    canvas.style.width = "";
-    return h("div", {class: "picture"}, canvas);
-  }
-  if (how.small) {
-    paint();
-    return h("div", {class: "picture"}, canvas);
   }
   const pick = (/** @type {string} */ letter) => button(letter.toUpperCase(), () => {
     only = only === letter ? "" : letter;
@@ -236,18 +263,22 @@ export function imageView(image, how) {
     limits[1].value = String(high);
     paint();
   }, {title: "range from the least to the largest value"});
-  const bars = /** @type {HTMLCanvasElement} */ (h(
-      "canvas", {width: 256, height: 60, role: "img", "aria-label": `histogram from ${stats.least} to ${stats.most}`}));
+  const bars = painted.bars ?? /** @type {HTMLCanvasElement} */ (h("canvas", {
+                 width: 256,
+                 height: 60,
+                 role: "img",
+                 "aria-label": `histogram from ${stats.least} to ${stats.most}`
+               }));
   paint();
-  setTimeout(() => histogram(bars, image, stats));  // the picture comes first
+  if (!painted.bars) setTimeout(() => histogram(bars, image, stats));  // the picture comes first
+  painted.bars = bars;
   return h(
       "div", {}, h("div", {class: "tools"}, ...tools, h("i", {text: "range"}), ...limits, fit, ...(how.tools ?? [])),
-      h("div", {class: "picture", data: {picks: how.pick ? "yes" : ""}},
-        h("div", {class: "stack"}, canvas, ...(how.over ?? []), frame)),
-      h("p", {}, value), h("p", {}, h("i", {
-                             text: `values from ${stats.least} to ${stats.most}${
-                                 stats.odd ? `; ${number(stats.odd)} are no numbers, shown magenta` : ""}`
-                           })),
+      h("div", {class: "picture", data: {picks: how.pick ? "yes" : ""}}, stack), h("p", {}, value),
+      h("p", {}, h("i", {
+          text: `values from ${stats.least} to ${stats.most}${
+              stats.odd ? `; ${number(stats.odd)} are no numbers, shown magenta` : ""}`
+        })),
       bars);
 }
 

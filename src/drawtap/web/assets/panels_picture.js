@@ -20,7 +20,12 @@ const PROOFS = /** @type {Record<string, string>} */ ({
  * of them is less than a whole one. @type {Map<string, {recording: number, of: string, head: any, image: any}>}
  */
 const seen = new Map();
-const MOST = 32, MOST_BYTES = 64e6;
+const MOST = 32, MOST_BYTES = 128e6;
+/**
+ * What stands painted of them: to fill a new canvas takes longer than all the rest of a step. @type {WeakMap<object,
+ * import("./image.js").Painted>}
+ */
+const painted = new WeakMap();
 const QUIET = 150;  // ms at a picture that was seen, before the page asks whether something has become known about it
 
 /** @param {any} recording @param {number} seq @param {string} of */
@@ -56,15 +61,18 @@ async function picture(recording, seq, of, signal) {
   return keep(key, {recording: recording.number, of, head, image: {width, height, channels, data}});
 }
 
+/** The bytes of a picture, with its canvas. @param {any} image */
+const sizeOf = ({data, width, height}) => data.byteLength + 4 * width * height;
+
 /** Keep a picture as the newest one, and forget the oldest. @template T @param {string} key @param {T} one */
 function keep(key, one) {
   seen.delete(key);
   seen.set(key, /** @type {any} */ (one));
-  let bytes = [...seen.values()].reduce((sum, {image}) => sum + image.data.byteLength, 0);
-  for (const [oldest, {image: {data}}] of seen) {
+  let bytes = [...seen.values()].reduce((sum, {image}) => sum + sizeOf(image), 0);
+  for (const [oldest, {image}] of seen) {
     if (oldest === key || (bytes <= MOST_BYTES && seen.size <= MOST)) break;
     seen.delete(oldest);
-    bytes -= data.byteLength;
+    bytes -= sizeOf(image);
   }
   return one;
 }
@@ -152,8 +160,9 @@ async function paint(ctx, seq, {head, image}) {
   const by = head.cut ? `played ${number(head.calls)} of ${number(recording.calls)} calls${PROOFS[head.proof]}` :
                         "played every call before it";
   const upon = overlays(ctx, seq, image.width, image.height);
-  // Before the panel changes: the view asks for the panel's size, which costs a layout after each change.
+  if (!painted.has(image.data)) painted.set(image.data, {});
   const view = imageView(image, {
+    painted: painted.get(image.data),
     over: upon.over,
     tell: upon.tell,
     name: `picture after call ${seq}`,

@@ -49,6 +49,8 @@ export class CallList {
     element.append(this.scroller);
     /** @type {HTMLElement[]} */
     this.made = [];
+    this.tall = 0;        // pixels: the height of what is in view
+    this.scrolledTo = 0;  // pixels: where the scroll bar stands
     this.scroller.addEventListener("scroll", () => this.scrolled());
     this.scroller.addEventListener("wheel", (event) => this.wheel(event), {passive: false});
     this.scroller.addEventListener("keydown", (event) => this.key(event));
@@ -66,19 +68,20 @@ export class CallList {
     this.resized();
   }
 
-  get visible() { return Math.max(Math.floor(this.scroller.clientHeight / ROW), 1); }
+  get visible() { return Math.max(Math.floor(this.tall / ROW), 1); }
 
   /** The largest value of `top`. */
-  get last() { return Math.max((this.model?.length ?? 0) - this.scroller.clientHeight / ROW, 0); }
+  get last() { return Math.max((this.model?.length ?? 0) - this.tall / ROW, 0); }
 
   /** The number of rows to a pixel of the scroll bar. */
   get scale() {
-    const range = this.spacer.offsetHeight - this.scroller.clientHeight;
+    const range = this.spacer.offsetHeight - this.tall;
     return range > 0 ? this.last / range : 1;
   }
 
   resized() {
     if (!this.model) return;
+    this.tall = this.scroller.clientHeight;  // kept: to ask for it costs a layout of the page after each change
     this.spacer.style.height = `${Math.min(this.model.length * ROW, TALLEST)}px`;
     this.scroller.setAttribute("aria-rowcount", String(this.model.length));
     this.move(this.top);
@@ -90,13 +93,15 @@ export class CallList {
     const wanted = Math.round(this.top / this.scale);
     this.placed = wanted;
     if (Math.abs(this.scroller.scrollTop - wanted) >= 1) this.scroller.scrollTop = wanted;
+    this.scrolledTo = this.scroller.scrollTop;
     this.draw();
   }
 
   scrolled() {
-    if (this.placed !== undefined && Math.abs(this.scroller.scrollTop - this.placed) < 2) return;
+    this.scrolledTo = this.scroller.scrollTop;
+    if (this.placed !== undefined && Math.abs(this.scrolledTo - this.placed) < 2) return;
     this.placed = undefined;
-    this.top = Math.min(this.scroller.scrollTop * this.scale, this.last);
+    this.top = Math.min(this.scrolledTo * this.scale, this.last);
     this.draw();
   }
 
@@ -124,7 +129,7 @@ export class CallList {
     if (!this.model || !this.recording) return;
     const first = Math.floor(this.top);
     const count = Math.min(this.visible + 2, this.model.length - first);
-    this.body.style.transform = `translateY(${this.scroller.scrollTop - (this.top - first) * ROW}px)`;
+    this.body.style.transform = `translateY(${this.scrolledTo - (this.top - first) * ROW}px)`;
     while (this.made.length < count) {
       const row = h("div", {class: "row", role: "row"});
       this.made.push(row);
