@@ -59,12 +59,6 @@ function ranged(filter, of, from, to) {
   return `${of}=${from}..${to} ${rest}`.trim();
 }
 
-/** To the other page of a server that shows what runs, or a corpus. @param {string} place */
-function leave(place) {
-  history.pushState(null, "", `#${place}`);
-  location.reload();
-}
-
 /** @param {any} overview */
 const named = (overview) =>
     (overview.engine && overview.engine !== "system" ? `${overview.name} on ${overview.engine}` : overview.name);
@@ -709,7 +703,7 @@ class Page {
   /** The link to the page that this server begins with. */
   back() {
     const {live, corpus} = this.session;
-    return (live || corpus) && button(live ? "← running programs" : "← corpus", () => leave(""));
+    return (live || corpus) && button(live ? "← running programs" : "← corpus", () => this.store.leave(""));
   }
 
   commands() {

@@ -47,7 +47,7 @@ export function allCommands(page, panels) {
     {alone: true, name: "hide or dim what the filter leaves out", keys: ["h"], run: () => page.filter.toggleMode()},
     {alone: true, name: "frames with their draws", keys: ["t"], run: () => page.store.set({list: "tree"})},
     {alone: true, name: "all calls", keys: ["a"], run: () => page.store.set({list: "flat"})},
-    {name: "undo: back to where I was", keys: ["u"], run: () => history.back()},
+    {name: "undo: back to where I was", keys: ["u"], run: () => page.store.back()},
     {name: "into the list of calls", keys: ["l"], run: () => page.list.scroller.focus()},
     {name: "into the panel", keys: ["o"], run: () => element("panel").focus()},
     ...panels.map(
@@ -63,10 +63,13 @@ export function allCommands(page, panels) {
     {
       name: "copy a link to this place",
       keys: ["c"],
-      run: () => void navigator.clipboard.writeText(location.href)
-                     .then(
-                         () => page.say("copied; whoever opens it needs the token too"),
-                         () => page.say("the browser refuses to copy"))
+      run: () => {
+        page.store.settle();
+        navigator.clipboard.writeText(location.href)
+            .then(
+                () => page.say("copied; whoever opens it needs the token too"),
+                () => page.say("the browser refuses to copy"));
+      }
     },
     {
       name: "save the notes as a file",

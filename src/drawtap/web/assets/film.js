@@ -80,7 +80,7 @@ export class Film {
   /** Mark another item, and bring it into view. @param {number} chosen */
   choose(chosen) {
     if (chosen === this.on.chosen) return;
-    for (const i of [this.on.chosen, chosen]) this.made.get(i)?.remove(), this.made.delete(i);
+    for (const i of [this.on.chosen, chosen]) this.made.get(i)?.setAttribute("aria-selected", String(i === chosen));
     this.on.chosen = chosen;
     this.focus = Math.max(chosen, 0);
     if (!this.begun) return;  // then `begin` brings it there

@@ -339,11 +339,10 @@ export class LivePage {
         form.done,
         ...look.recordings.filter((/** @type {any} */ one) => one.program === program.pid)
             .map(
-                (/** @type {any} */ one) =>
-                    one.state === "done" ? h("p", {}, `${one.file} `, button("look at it", () => {
-                                               history.pushState(null, "", `#page=recording&rec=${one.page}`);
-                                               location.reload();
-                                             })) : h("p", {
+                (/** @type {any} */ one) => one.state === "done" ?
+                    h("p", {}, `${one.file} `,
+                      button("look at it", () => this.store.leave(`page=recording&rec=${one.page}`))) :
+                    h("p", {
                       class: one.state === "failed" ? "bad" : "",
                       text: one.state === "failed" ? `${one.error}${one.hint ? ` (${one.hint})` : ""}` : "recording …"
                     })));

@@ -107,12 +107,22 @@ export function format(place) {
   return parts.toString();
 }
 
+// Milliseconds until the address follows the page. A browser repaints its own window for each change of the address,
+// and ignores a page's changes after 200 of them within 30 seconds: a key that is held down makes more.
+const ADDRESS_MS = 160;
+
 export class Store {
   constructor() {
+    /** @type {{text: string, push: boolean}|null} */
+    this.owed = null;  // what the address does not say yet
     this.place = parse(location.hash.slice(1));
     /** @type {Set<(place: Place, before: Place) => void>} */
     this.listeners = new Set();
-    addEventListener("popstate", () => this.apply(parse(location.hash.slice(1))));
+    addEventListener("popstate", () => {
+      this.owed = null;  // the browser is elsewhere already
+      this.apply(parse(location.hash.slice(1)));
+    });
+    addEventListener("pagehide", () => this.settle());
   }
 
   /** @param {(place: Place, before: Place) => void} run */
@@ -124,10 +134,33 @@ export class Store {
     const text = `#${format(next)}`;
     if (text === `#${format(this.place)}`) return;
     const recently = performance.now() - (this.moved ?? -1e9) < 1500;
-    history[replace || (recently && /^call(,callb)?$|^callb$/.test(Object.keys(change).join())) ? "replaceState" : "pushState"](
-        null, "", text);
+    const push = !replace && !(recently && /^call(,callb)?$|^callb$/.test(Object.keys(change).join()));
+    if (push) this.settle();
+    this.owed = {text, push: push || Boolean(this.owed?.push)};
+    this.timer ??= setTimeout(() => this.settle(), ADDRESS_MS);
     this.moved = performance.now();
     this.apply(next);
+  }
+
+  /** Write the place into the address now. Whoever reads the address, or leaves the page, asks for this first. */
+  settle() {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    if (this.owed) history[this.owed.push ? "pushState" : "replaceState"](null, "", this.owed.text);
+    this.owed = null;
+  }
+
+  /** Go to another page of the server. @param {string} place */
+  leave(place) {
+    this.settle();
+    history.pushState(null, "", `#${place}`);
+    location.reload();
+  }
+
+  /** Undo the last step. */
+  back() {
+    this.settle();
+    history.back();
   }
 
   /** @param {Place} next */
