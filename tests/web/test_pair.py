@@ -7,10 +7,12 @@ import struct
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import drawtap as package
+from drawtap.web.pair import Comparing
 from shared import BROWSER
 from web.conftest import WAIT_S, Server, headed
 
@@ -48,6 +50,28 @@ def _ask(server: Server, path: str):
     answer = server.ask(f"/api/pair/0/1/{path}")
     assert answer.status == 200, answer.body
     return answer
+
+
+@pytest.mark.parametrize(
+    ("script", "answer"),
+    [
+        ("echo 'frames: 3 of 40' >&2; echo '[{\"equal\": 40}]'; exit 1", {"state": "done", "found": [{"equal": 40}]}),
+        ("echo half; echo 'frames: 3 of 40' >&2; echo 'no such engine' >&2; exit 3",
+         {"state": "failed", "why": ["no such engine"]}),
+        ("exit 9", {"state": "failed", "why": ["it was ended"]}),
+    ],
+)  # fmt: skip
+def test_a_comparison_that_says_how_far_it_is_still_has_an_answer(tmp_path, monkeypatch, script, answer):
+    program = tmp_path / "python"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setattr("drawtap.web.pair.sys.executable", str(program))
+    side = SimpleNamespace(engine="system", path=tmp_path / "a.dtap")
+    comparing = Comparing(side, side)
+    comparing._child.wait()
+    found = comparing.answer()
+    comparing.close()
+    assert {key: value for key, value in found.items() if key != "command"} == answer
 
 
 def test_the_list_is_that_of_diff(pair, both, drawtap):

@@ -211,12 +211,13 @@ class Comparing:
         files = [str(side.path) for side in (a, b)[: 2 if same or a.path != b.path else 1]]
         self.command = shlex.join(["drawtap", "compare", *files, *([] if engines == ["--on=system"] else engines)])
         words = [*engines, "--json", "--", *files]
-        self._output = tempfile.TemporaryFile()  # noqa: SIM115 - until `close`
+        # Apart: on standard error stands how far a long comparison is. Both until `close`.
+        self._output, self._said = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115
         self._child = subprocess.Popen(
             [sys.executable, "-m", "drawtap", "compare", *words],
             stdin=subprocess.DEVNULL,
             stdout=self._output,
-            stderr=subprocess.STDOUT,
+            stderr=self._said,
             start_new_session=True,
         )
 
@@ -229,11 +230,13 @@ class Comparing:
         """Return the state, and what was found once it is done."""
         if self._child.poll() is None:
             return {"state": "running", "command": self.command}
-        self._output.seek(0)
-        text = self._output.read().decode(errors="replace").strip()
+        self._said.seek(0)
+        said = self._said.read().decode(errors="replace").split("\n")
         if self.failed:
-            return {"state": "failed", "command": self.command, "why": text.splitlines()[-1:] or ["it was ended"]}
-        return {"state": "done", "command": self.command, "found": cast("object", json.loads(text))}
+            why = [line for line in said if line.strip()][-1:]
+            return {"state": "failed", "command": self.command, "why": why or ["it was ended"]}
+        self._output.seek(0)
+        return {"state": "done", "command": self.command, "found": cast("object", json.load(self._output))}
 
     def close(self) -> None:
         """End it with its players."""
@@ -241,3 +244,4 @@ class Comparing:
             os.killpg(self._child.pid, signal.SIGKILL)
             self._child.wait()
         self._output.close()
+        self._said.close()
