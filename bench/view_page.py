@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import statistics
@@ -73,6 +74,32 @@ class ViewedPage:
             raise BenchError(f"the page never came to {until}")
         return float(found)
 
+    def painted_ms(self, steps: list[tuple[str, str]]) -> list[float]:
+        """Press keys and return how many milliseconds each takes, from the press to the frame that shows what it does.
+
+        A step is a key and an expression that holds once the page shows its result. The browser's own trace has the
+        times: when its process got the press, and when the frame was handed to the screen. Raises BenchError where the
+        first frame after a press does not show the result, or the browser does not tell its times.
+        """
+        browser = self.page.context.browser
+        browser.start_tracing(page=self.page, categories=["input", "input.scrolling"])
+        for key, until in steps:
+            # Before the page's own: the page may only do what the next frame shows.
+            self.page.evaluate(
+                f"""() => addEventListener("keydown", () => requestAnimationFrame(() => {{
+                  (globalThis.benchShown ??= []).push(Boolean({until}));
+                }}), {{once: true, capture: true}})"""
+            )
+            self.page.keyboard.press(key)
+            self.page.wait_for_timeout(300)  # a person looks before the next step
+        found = key_latencies(json.loads(browser.stop_tracing())["traceEvents"])
+        shown = self.page.evaluate("globalThis.benchShown.splice(0)")
+        if len(found) != len(steps):
+            raise BenchError(f"the browser tells the times of {len(found)} of {len(steps)} presses")
+        if not all(shown):
+            raise BenchError(f"{shown.count(False)} of {len(steps)} presses need more than one frame")
+        return found
+
     def heap_mb(self) -> float:
         """Return how much memory the page's objects take, in MB, with the buffers that hold rows and pictures."""
         tools = self.page.context.new_cdp_session(self.page)
@@ -81,6 +108,21 @@ class ViewedPage:
         return (
             sum(float(found.get(part, 0)) for part in ("usedSize", "embedderHeapUsedSize", "backingStorageSize")) / 1e6
         )
+
+
+def key_latencies(events: list[dict[str, Any]]) -> list[float]:
+    """Return the milliseconds from each press of a key to the frame after it, of a trace of Chromium."""
+    begun: dict[tuple[int, str], tuple[float, str]] = {}
+    found = []
+    for event in sorted((one for one in events if one.get("name") == "EventLatency"), key=lambda one: one["ts"]):
+        key = (event["pid"], json.dumps(event.get("id2") or event.get("id")))
+        if event["ph"] == "b":
+            begun[key] = (event["ts"], event.get("args", {}).get("event_latency", {}).get("event_type", ""))
+        elif event["ph"] == "e" and key in begun:
+            at, kind = begun.pop(key)
+            if kind == "KEY_PRESSED":
+                found.append((event["ts"] - at) / 1e3)
+    return found
 
 
 def resident_mb(process: int) -> float:

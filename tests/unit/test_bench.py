@@ -254,3 +254,26 @@ class TestSetup:
             _timed(["echo", "this"], tmp_path, "other")
         with pytest.raises(BenchError, match="ended with 3: said"):
             _timed(["sh", "-c", "echo said; exit 3"], tmp_path, "")
+
+
+class TestViewedPage:
+    @staticmethod
+    def _event(phase, at, of, kind=""):
+        args = {"event_latency": {"event_type": kind}} if kind else {}
+        return {"name": "EventLatency", "ph": phase, "ts": at, "pid": 7, "id2": {"local": of}, "args": args}
+
+    def test_a_press_lasts_until_the_frame_after_it(self):
+        from bench.view_page import key_latencies
+
+        events = [
+            self._event("b", 1_000, "0x1", "KEY_PRESSED"),
+            self._event("b", 1_500, "0x2", "KEY_RELEASED"),
+            {"name": "Commit", "ph": "b", "ts": 2_000, "pid": 7, "id2": {"local": "0x1"}},
+            {"name": "Commit", "ph": "e", "ts": 3_000, "pid": 7, "id2": {"local": "0x1"}},
+            self._event("e", 13_500, "0x1"),
+            self._event("e", 14_000, "0x2"),
+            self._event("b", 20_000, "0x1", "KEY_PRESSED"),
+            self._event("e", 36_000, "0x1"),
+            self._event("b", 50_000, "0x3", "KEY_PRESSED"),  # no frame came of it
+        ]
+        assert key_latencies(events[::-1]) == [12.5, 16.0]
