@@ -233,8 +233,7 @@ def _whole_pass(page, seq, rows) -> None:
     page.page.get_by_role("button", name="whole pass: out, all draws").click()
     page.wait("place.mesh === 'pass'")
     page.until("document.querySelector('#panel h2')?.innerText.startsWith('Pass ')")
-    assert f"call={seq}" in page.page.url
-    assert "mesh=pass" in page.page.url
+    page.until(f"location.hash.includes('call={seq}&') && location.hash.includes('mesh=pass')")
     shown = page.page.evaluate(rows)
     [(_, call, _, primitives, _, instances, becomes)] = [row for row in shown if row[0]]
     assert (call, primitives, instances) == (str(seq), "11", "11")

@@ -257,6 +257,7 @@ def test_an_address_leads_to_its_place_and_holds_no_token(opened, server):
     leaves = "[...document.querySelectorAll('#panel .tree .leaf span[title]')].map((leaf) => leaf.title).sort().join()"
     page.until(f"{leaves} === {json.dumps(','.join(sorted(known)))}")
     assert known
+    page.until("location.hash.includes('stage=raster')")
     again = opened(urlsplit(page.page.url).fragment)
     assert again.place() == place
     strange = opened("call=99x&list=upside&nothing=1&tab=nowhere&__proto__=1")

@@ -134,6 +134,7 @@ def test_a_question_becomes_a_row(opened, server):
     page = opened(f"rec=1&tab=sql&sql={quote(sql)}")
     page.page.get_by_role("button", name="as a track").click()
     page.wait("place.time === 'open' && d.timeline.graph.groups.some((g) => g.name === 'Own')")
+    page.until("location.hash.includes('own=')")
     link = page.page.evaluate("location.hash.slice(1)")
     again = opened(link)
     again.wait("d.timeline.graph.groups.some((g) => g.name === 'Own')")

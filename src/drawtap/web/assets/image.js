@@ -137,7 +137,7 @@ function first(image) {
 }
 
 /**
- * What a view has painted: its canvas, which channels and range that shows, and its histogram.
+ * The canvas that a view has painted, the channels and the range it shows, and its histogram.
  * @typedef {{canvas?: HTMLCanvasElement, as?: string, bars?: HTMLCanvasElement}} Painted
  */
 

@@ -22,8 +22,8 @@ const PROOFS = /** @type {Record<string, string>} */ ({
 const seen = new Map();
 const MOST = 32, MOST_BYTES = 128e6;
 /**
- * What stands painted of them: to fill a new canvas takes longer than all the rest of a step. @type {WeakMap<object,
- * import("./image.js").Painted>}
+ * Their painted canvases: to fill a new canvas takes longer than all the rest of a step.
+ * @type {WeakMap<object, import("./image.js").Painted>}
  */
 const painted = new WeakMap();
 const QUIET = 150;  // ms at a picture that was seen, before the page asks whether something has become known about it

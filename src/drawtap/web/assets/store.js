@@ -107,8 +107,8 @@ export function format(place) {
   return parts.toString();
 }
 
-// Milliseconds until the address follows the page. A browser repaints its own window for each change of the address,
-// and ignores a page's changes after 200 of them within 30 seconds: a key that is held down makes more.
+// Milliseconds until the address follows the page. A browser repaints its own window for each change of the address.
+// After 200 changes within 30 seconds it ignores the page's, and a key that is held down makes more.
 const ADDRESS_MS = 160;
 
 export class Store {
@@ -142,7 +142,7 @@ export class Store {
     this.apply(next);
   }
 
-  /** Write the place into the address now. Whoever reads the address, or leaves the page, asks for this first. */
+  /** Write the place into the address now, before somebody reads the address or leaves the page. */
   settle() {
     clearTimeout(this.timer);
     this.timer = undefined;
