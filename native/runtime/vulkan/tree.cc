@@ -71,13 +71,28 @@ DT_COLD bool can_read(const void* at, size_t bytes) {
   return good;
 }
 
+// Pages that could be read a moment ago, and how often that is believed. A program hands the same structures over in
+// each frame, and a few of them go over the end of a page.
+constexpr unsigned SEEN = 64, BELIEVED = 255;
+uint64_t seen[SEEN];  // page << 8 | how often
+inline bool was_readable(uintptr_t page) {
+  const uint64_t held = __atomic_load_n(&seen[page % SEEN], __ATOMIC_RELAXED);
+  if (held >> 8 != page || !(held & BELIEVED)) return false;
+  __atomic_store_n(&seen[page % SEEN], held - 1, __ATOMIC_RELAXED);
+  return true;
+}
+
 inline bool may_point(uintptr_t at) { return at - PAGE < (1ull << 47) - PAGE; }
 
 bool is_safe(const void* at, size_t bytes, bool probe) {
   const uintptr_t from = (uintptr_t)at;
   if (!may_point(from)) return false;
-  if (!probe && from / PAGE == (from + (bytes ? bytes - 1 : 0)) / PAGE) return true;
-  return can_read(at, bytes);
+  const uintptr_t first = from / PAGE, last = (from + (bytes ? bytes - 1 : 0)) / PAGE;
+  if (probe || last > first + 1) return can_read(at, bytes);
+  if (first == last || was_readable(last)) return true;
+  if (!can_read(at, bytes)) return false;
+  __atomic_store_n(&seen[last % SEEN], last << 8 | BELIEVED, __ATOMIC_RELAXED);
+  return true;
 }
 
 struct Walk {
