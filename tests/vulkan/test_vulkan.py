@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import json
 import os
 import signal
@@ -273,6 +274,36 @@ def test_pages_that_are_written_often_are_not_protected_each_time(header: Path, 
     assert [row["at"] for row in ring if row["bytes"] != 4] == [4096 * page for page in range(40)]
     by_device = sql(trace, 'SELECT "offset" AS at, data_bytes AS bytes FROM device_writes ORDER BY seq')
     assert [(row["at"], row["bytes"]) for row in by_device] == [(filled, 16), (filled, 16)]
+
+
+def test_of_a_large_buffer_the_uniforms_that_are_pushed_are_looked_at(header: Path, tmp_path: Path) -> None:
+    """What a submit can read is recorded before it, however the buffer is named; the rest when a call names all."""
+    program = build(header, Path(__file__).with_name("pushed.c"), tmp_path / "pushed", "-l:libvulkan.so.1")
+    trace = tmp_path / "pushed.dtap"
+    done = run_drawtap("record", "-q", "-o", trace, "--", program, environment=environment())
+    assert done.returncode == 0, done.stderr
+    submits = [int(str(row["seq"])) for row in sql(trace, 'SELECT seq FROM "vkQueueSubmit" ORDER BY seq')]
+    everything = sql(
+        trace,
+        "SELECT dense_rank() OVER (ORDER BY first) AS part, seq, start // 4096 AS page, bytes, value FROM (SELECT "
+        'seq, "offset" AS start, data_bytes AS bytes, min(seq) OVER (PARTITION BY memory) AS first, '
+        "hex(data_data)[:2] AS value FROM memory_writes) ORDER BY seq, page",
+    )
+    # as (number of the submit in front of which it stands, page, value; of a page that is recorded first, all of it)
+    parts: dict[object, list[tuple[int, object, int]]] = {}
+    for row in everything:
+        assert row["bytes"] in (4, 4096)
+        value = int(str(row["value"]), 16) if row["bytes"] == 4 else 0
+        before = bisect.bisect_left(submits, int(str(row["seq"])))
+        parts.setdefault(row["part"], []).append((before, row["page"], value))
+    pages, place = 20, 200
+    a, b, c, d, e = (parts[number] for number in range(1, 6))
+    assert a == [(i, i % pages, i + 1 if i >= pages else 0) for i in range(2 * pages)] + [(2 * pages, place, 0)]
+    first = 2 * pages + 1
+    assert b == [(first + i, 0, i and i + 1) for i in range(4)]
+    assert c == [(first + 4, 1, 0), (first + 4, 3, 0), (first + 5, 1, 3)]
+    assert d == [(first + 6, 0, 0), (first + 7, place, 0)]
+    assert e == [(first + 8, 0, 0), (first + 9, place, 0)]
 
 
 @pytest.mark.parametrize(("threads", "calls"), [(1, 1), (1, 5000), (2, 20_011), (3, 7919)])

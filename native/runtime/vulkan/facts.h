@@ -16,8 +16,13 @@ enum About : uint64_t {
 };
 void learn(uint64_t handle, About about, uint64_t value);
 uint64_t known(uint64_t handle, About about);  // 0: nothing is known
-// The storage buffers among the descriptors that an update with a template reads.
-void each_storage_buffer(uint64_t update, const void* data, void (*each)(uint64_t buffer));
+// The buffers among the descriptors that an update with a template reads: `storage`, or of uniforms. False: the
+// template was made unseen.
+struct BufferPart {
+  uint64_t buffer, offset, bytes;
+};
+bool each_buffer(uint64_t update, const void* data, void* user,
+                 void (*each)(void* user, const BufferPart& part, bool storage));
 // The number that the next submission to a queue will have, from 1.
 uint64_t next_submission();
 

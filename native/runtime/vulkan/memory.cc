@@ -307,8 +307,11 @@ void before_vkQueueSubmit(Thread* t, VkQueue handle, uint32_t count, const VkSub
   constexpr int32_t TIMELINE = 1000207003;
   uint64_t number;
   const Queue* queue = submit(t, handle, fence, &number);
-  for (uint32_t i = 0; queue && has(infos, count) && i < count; i++) {
+  for (uint32_t i = 0; has(infos, count) && i < count; i++) {
     const VkSubmitInfo& each = infos[i];
+    for (uint32_t k = 0; has(each.pCommandBuffers, each.commandBufferCount) && k < each.commandBufferCount; k++)
+      reach::is_submitted(raw(each.pCommandBuffers[k]));
+    if (!queue || !each.signalSemaphoreCount) continue;
     const auto* values = (const VkTimelineSemaphoreSubmitInfo*)in_chain(each.pNext, TIMELINE);
     if (!values || !has(values, 1) || !has(each.pSignalSemaphores, each.signalSemaphoreCount) ||
         !has(values->pSignalSemaphoreValues, values->signalSemaphoreValueCount))
@@ -320,13 +323,24 @@ void before_vkQueueSubmit(Thread* t, VkQueue handle, uint32_t count, const VkSub
 void before_vkQueueSubmit2(Thread* t, VkQueue handle, uint32_t count, const VkSubmitInfo2* infos, VkFence fence) {
   uint64_t number;
   const Queue* queue = submit(t, handle, fence, &number);
-  for (uint32_t i = 0; queue && has(infos, count) && i < count; i++)
-    for (uint32_t k = 0; has(infos[i].pSignalSemaphoreInfos, infos[i].signalSemaphoreInfoCount) &&
+  for (uint32_t i = 0; has(infos, count) && i < count; i++) {
+    const VkCommandBufferSubmitInfo* const buffers = infos[i].pCommandBufferInfos;
+    for (uint32_t k = 0; has(buffers, infos[i].commandBufferInfoCount) && k < infos[i].commandBufferInfoCount; k++)
+      reach::is_submitted(raw(buffers[k].commandBuffer));
+    for (uint32_t k = 0; queue && has(infos[i].pSignalSemaphoreInfos, infos[i].signalSemaphoreInfoCount) &&
                          k < infos[i].signalSemaphoreInfoCount;
          k++) {
       const VkSemaphoreSubmitInfo& signal = infos[i].pSignalSemaphoreInfos[k];
       will_signal(queue, number, signal.semaphore, signal.value);
     }
+  }
+}
+// What was not submitted may be submitted again.
+void after_vkQueueSubmit(Thread*, VkQueue, uint32_t, const VkSubmitInfo*, VkFence, VkResult result) {
+  if (result != SUCCESS) reach::all_are_named();
+}
+void after_vkQueueSubmit2(Thread*, VkQueue, uint32_t, const VkSubmitInfo2*, VkFence, VkResult result) {
+  if (result != SUCCESS) reach::all_are_named();
 }
 void before_vkQueueBindSparse(Thread* t, VkQueue queue, uint32_t count, const VkBindSparseInfo* infos, VkFence fence) {
   uint64_t number;

@@ -59,6 +59,7 @@ uint64_t bytes_of_descriptor(VkDescriptorType type) {
 struct Piece {
   uint64_t offset, stride, bytes, count;
   bool storage;  // of buffers that shaders write to
+  bool uniform;
 };
 struct Template {
   uint64_t bytes, pieces;
@@ -66,7 +67,8 @@ struct Template {
 };
 
 const Template* template_of(const VkDescriptorUpdateTemplateCreateInfo& info) {
-  constexpr VkDescriptorType INLINE_BLOCK = 1000138000, STORAGE = 7, STORAGE_DYNAMIC = 9;
+  constexpr VkDescriptorType INLINE_BLOCK = 1000138000, UNIFORM = 6, STORAGE = 7, UNIFORM_DYNAMIC = 8,
+                             STORAGE_DYNAMIC = 9;
   const uint32_t n = info.descriptorUpdateEntryCount;
   Template* made = (Template*)malloc(sizeof(Template) + n * sizeof(Piece));
   if (!made) return nullptr;
@@ -74,11 +76,14 @@ const Template* template_of(const VkDescriptorUpdateTemplateCreateInfo& info) {
   made->pieces = n;
   for (uint32_t i = 0; i < n; i++) {
     const VkDescriptorUpdateTemplateEntry& entry = info.pDescriptorUpdateEntries[i];
-    made->piece[i] =
-        entry.descriptorType == INLINE_BLOCK
-            ? Piece{entry.offset, 0, entry.descriptorCount, 1, false}
-            : Piece{entry.offset, entry.stride, bytes_of_descriptor(entry.descriptorType), entry.descriptorCount,
-                    entry.descriptorType == STORAGE || entry.descriptorType == STORAGE_DYNAMIC};
+    made->piece[i] = entry.descriptorType == INLINE_BLOCK
+                         ? Piece{entry.offset, 0, entry.descriptorCount, 1, false, false}
+                         : Piece{entry.offset,
+                                 entry.stride,
+                                 bytes_of_descriptor(entry.descriptorType),
+                                 entry.descriptorCount,
+                                 entry.descriptorType == STORAGE || entry.descriptorType == STORAGE_DYNAMIC,
+                                 entry.descriptorType == UNIFORM || entry.descriptorType == UNIFORM_DYNAMIC};
     made->bytes += made->piece[i].bytes * made->piece[i].count;
   }
   return made;
@@ -127,16 +132,19 @@ void after_vkCreateDescriptorUpdateTemplate(Thread* t, VkDevice device,
 
 }  // namespace hook
 
-void each_storage_buffer(uint64_t update, const void* data, void (*each)(uint64_t buffer)) {
+bool each_buffer(uint64_t update, const void* data, void* user,
+                 void (*each)(void* user, const BufferPart& part, bool storage)) {
   const Template* of = (const Template*)known(update, PIECES);
-  for (uint64_t i = 0; of && i < of->pieces; i++) {
+  for (uint64_t i = 0; of && data && i < of->pieces; i++) {
     const Piece& piece = of->piece[i];
-    for (uint64_t k = 0; piece.storage && k < piece.count; k++) {
-      uint64_t buffer;
-      memcpy(&buffer, (const char*)data + piece.offset + k * piece.stride, sizeof buffer);
-      each(buffer);
+    for (uint64_t k = 0; (piece.storage || piece.uniform) && k < piece.count; k++) {
+      BufferPart part;
+      static_assert(sizeof part == sizeof(VkDescriptorBufferInfo));
+      memcpy(&part, (const char*)data + piece.offset + k * piece.stride, sizeof part);
+      if (part.buffer) each(user, part, piece.storage);
     }
   }
+  return of;
 }
 
 tree::Gathered tree::gathered(uint64_t update) {

@@ -4,25 +4,52 @@
 #include <stdlib.h>
 
 #include "gl_state.h"
+#include "mapped.h"
 #include "tap.h"
 
 namespace dt::reach {
 using gl::lock, gl::unlock;
+uint64_t g_large;
 namespace {
 
+// How calls named a buffer so far. Of a small one that makes no difference.
+enum class Named : uint8_t { WHOLE, IN_PARTS, NEVER };
 struct Node {
   Node *next, *next_in_memory;
   uint64_t resource;  // 0: a part of a sparse one, or one that is gone
   uint64_t memory, begin, bytes;
   uint64_t usage, since;  // number of the first submission that can write to it, 0: none can
   uint64_t died;          // number of the last submission that could use it, 0: it lives
+  uint64_t beginning;     // of recording: calls before another one were not seen
   Kind kind;
+  Named named;
 };
 constexpr unsigned RESOURCES = 1024, MEMORIES = 256;
 Node* by_resource[RESOURCES];
 Node* by_memory[MEMORIES];
 uint32_t g_lock;
 unsigned g_dead;  // nodes in a memory whose resource is gone
+
+// Buffers that are not read whole, as far as calls named them.
+constexpr unsigned MOST_LARGE = 16;
+constexpr uint64_t LEAST_LARGE = 64 << 10;
+struct Large {
+  uint64_t buffer;  // 0: none
+  Node* node;
+} large[MOST_LARGE];
+
+// What command buffers read that are submitted once and have not been submitted yet.
+struct Part {
+  uint64_t memory, begin, end;
+};
+constexpr unsigned COMMANDS = 64, PROBES = 8, MOST_PARTS = 10;
+struct Commands {
+  uint64_t handle;     // 0: none
+  uint64_t beginning;  // of recording
+  unsigned parts;
+  Part part[MOST_PARTS];
+} commands_of[COMMANDS];
+uint64_t g_reading;  // a bit for each of them that has parts
 
 unsigned bucket(uint64_t handle, unsigned of) { return (unsigned)(handle * 0x9e3779b97f4a7c15ull >> 40) % of; }
 
@@ -56,6 +83,65 @@ void put_in_memory(Node* node, uint64_t memory, uint64_t offset, uint64_t since)
 
 uint64_t end_of(const Node& n) { return n.bytes && n.bytes < ~n.begin ? n.begin + n.bytes : ~0ull; }
 
+bool is_whole(const Node& n) {
+  if (n.named == Named::WHOLE || n.beginning != beginnings_of_recording()) return true;
+  if (n.named == Named::IN_PARTS) return false;
+  // Another name of the same bytes, which nobody used.
+  for (const Node* o = by_memory[bucket(n.memory, MEMORIES)]; o; o = o->next_in_memory)
+    if (o->memory == n.memory && o->begin == n.begin && o->bytes == n.bytes && o->named == Named::IN_PARTS)
+      return false;
+  return true;
+}
+
+uint64_t bit_of(uint64_t handle) { return 1ull << (handle * 0x9e3779b97f4a7c15ull >> 58); }
+
+// With the lock held.
+void forget_large(Large* of) {
+  of->buffer = 0;
+  uint64_t all = 0;
+  for (const Large& each : large)
+    if (each.buffer) all |= bit_of(each.buffer);
+  __atomic_store_n(&g_large, all, __ATOMIC_RELAXED);
+}
+void becomes_whole(Large* of) {
+  of->node->named = Named::WHOLE;
+  forget_large(of);
+}
+Large* large_of(uint64_t buffer) {
+  for (Large& each : large)
+    if (each.buffer == buffer) return &each;
+  return nullptr;
+}
+Commands* find_commands(uint64_t handle) {
+  const unsigned first = bucket(handle, COMMANDS);
+  for (unsigned i = 0; i < PROBES; i++)
+    if (Commands& each = commands_of[(first + i) % COMMANDS]; each.handle == handle) return &each;
+  return nullptr;
+}
+Commands* find_free(uint64_t handle) {
+  const unsigned first = bucket(handle, COMMANDS);
+  for (unsigned i = 0; i < PROBES; i++)
+    if (Commands& each = commands_of[(first + i) % COMMANDS]; !each.handle) return &each;
+  return nullptr;
+}
+void drop_parts(Commands* of) {
+  of->parts = 0;
+  g_reading &= ~(1ull << (of - commands_of));
+}
+// False: there is no room.
+bool add_part(Commands* of, const Part& part) {
+  for (unsigned i = 0; i < of->parts; i++)
+    if (Part& p = of->part[i]; p.memory == part.memory && part.begin <= p.end + 4096 && p.begin <= part.end + 4096) {
+      if (part.begin < p.begin) p.begin = part.begin;
+      if (part.end > p.end) p.end = part.end;
+      return true;
+    }
+  if (of->parts == MOST_PARTS) return false;
+  of->part[of->parts++] = part;
+  g_reading |= 1ull << (of - commands_of);
+  return true;
+}
+
 // A node that lies in no memory is whoever's list it stands in: that one frees it.
 template <typename Leaves> void leave_memory(Node** at, Leaves leaves) {
   while (Node* n = *at) {
@@ -82,6 +168,12 @@ void made(uint64_t resource, Kind kind, uint64_t bytes, uint64_t usage) {
   Node*& head = by_resource[bucket(resource, RESOURCES)];
   node->next = head;
   head = node;
+  if (Large* free_one = kind == BUFFER && bytes >= LEAST_LARGE ? large_of(0) : nullptr) {
+    node->named = Named::NEVER, node->beginning = beginnings_of_recording();
+    free_one->node = node;
+    free_one->buffer = resource;
+    __atomic_fetch_or(&g_large, bit_of(resource), __ATOMIC_RELAXED);
+  }
   unlock(&g_lock);
 }
 
@@ -115,6 +207,7 @@ void gone(uint64_t resource, uint64_t submission) {
   lock(&g_lock);
   if (Node* n = find(resource)) {
     unlink_resource(n);
+    if (Large* of = large_of(resource)) forget_large(of);
     n->resource = 0;
     n->died = submission + 1;
     if (n->memory)
@@ -209,12 +302,72 @@ bool is_used(uint64_t memory, uint64_t* from, uint64_t* end) {
   *from = ~0ull, *end = 0;
   lock(&g_lock);
   for (const Node* n = by_memory[bucket(memory, MEMORIES)]; n; n = n->next_in_memory) {
-    if (n->memory != memory || (n->kind == OPAQUE_IMAGE && n->bytes)) continue;
+    if (n->memory != memory || (n->kind == OPAQUE_IMAGE && n->bytes) || !is_whole(*n)) continue;
     if (n->begin < *from) *from = n->begin;
     if (end_of(*n) > *end) *end = end_of(*n);
   }
+  for (uint64_t left = g_reading; left; left &= left - 1) {
+    const Commands& of = commands_of[__builtin_ctzll(left)];
+    for (unsigned i = 0; i < of.parts; i++) {
+      if (of.part[i].memory != memory) continue;
+      if (of.part[i].begin < *from) *from = of.part[i].begin;
+      if (of.part[i].end > *end) *end = of.part[i].end;
+    }
+  }
   unlock(&g_lock);
   return *from < *end;
+}
+
+void are_named_slow(const void* content, uint64_t words) {
+  const uint64_t bits = __atomic_load_n(&g_large, __ATOMIC_RELAXED);
+  for (uint64_t i = 0; i < words; i++) {
+    uint64_t word;
+    memcpy(&word, (const char*)content + i * 8, 8);
+    if (!word || !(bits & bit_of(word))) continue;
+    lock(&g_lock);
+    if (Large* of = large_of(word)) becomes_whole(of);
+    unlock(&g_lock);
+  }
+}
+
+void all_are_named() {
+  lock(&g_lock);
+  for (Large& each : large)
+    if (each.buffer) becomes_whole(&each);
+  unlock(&g_lock);
+}
+
+void begins(uint64_t handle, bool once) {
+  if (!handle) return;
+  lock(&g_lock);
+  Commands* of = find_commands(handle);
+  if (of) drop_parts(of);
+  if (!of && once && (of = find_free(handle))) of->handle = handle;
+  if (of && !once) of->handle = 0;
+  if (of) of->beginning = beginnings_of_recording();
+  unlock(&g_lock);
+}
+
+void is_read(uint64_t handle, uint64_t buffer, uint64_t offset, uint64_t bytes) {
+  if (!buffer || !(__atomic_load_n(&g_large, __ATOMIC_RELAXED) & bit_of(buffer))) return;
+  lock(&g_lock);
+  if (Large* of = large_of(buffer)) {
+    Node* const n = of->node;
+    Commands* const by = find_commands(handle);
+    if (!n->memory || !by || by->beginning != beginnings_of_recording() || offset > n->bytes ||
+        !add_part(by, {n->memory, n->begin + offset,
+                       n->begin + offset + (bytes < n->bytes - offset ? bytes : n->bytes - offset)}))
+      becomes_whole(of);
+    else
+      n->named = Named::IN_PARTS;
+  }
+  unlock(&g_lock);
+}
+
+void is_submitted(uint64_t handle) {
+  lock(&g_lock);
+  if (Commands* of = find_commands(handle)) drop_parts(of), of->handle = 0;
+  unlock(&g_lock);
 }
 
 }  // namespace dt::reach

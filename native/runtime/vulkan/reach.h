@@ -39,7 +39,25 @@ Who who(uint64_t memory, uint64_t from, uint64_t end, uint64_t last, uint64_t* u
 bool is_within(uint64_t memory, uint64_t last);
 // The same without images, where a program has no business: who() may be EITHER, and from where to where at most.
 bool is_written(uint64_t memory, uint64_t last, uint64_t* from, uint64_t* end);
-// From where to where something lies in that memory, opaque images left out. False: nothing does.
+// From where to where something lies in that memory that a submission may read now, opaque images left out. False:
+// nothing does.
 bool is_used(uint64_t memory, uint64_t* from, uint64_t* end);
+
+// Of a large buffer that calls name for uniforms alone, and with their places, a submission reads those places.
+// Whatever else a call does with it, it may be read whole from then on.
+extern uint64_t g_large;  // a bit by the handle of each large buffer that is not read whole
+void are_named_slow(const void* content, uint64_t words);
+// Each word of what a call hands over may be the handle of a buffer that the device may read whole.
+static inline void are_named(const void* content, uint64_t words) {
+  if (__builtin_expect(__atomic_load_n(&g_large, __ATOMIC_RELAXED) != 0, 0) && content) are_named_slow(content, words);
+}
+// Nobody knows what a call names.
+void all_are_named();
+// A command buffer begins. `once`: what is recorded into it is submitted once, and then no more.
+void begins(uint64_t commands, bool once);
+// What is recorded into the command buffer reads uniforms there.
+void is_read(uint64_t commands, uint64_t buffer, uint64_t offset, uint64_t bytes);
+// It is submitted: what it reads was looked at.
+void is_submitted(uint64_t commands);
 
 }  // namespace dt::reach

@@ -19,15 +19,35 @@ void targets(uint32_t count, const VkWriteDescriptorSet* writes) {
   }
 }
 
+// What lies in a set may be read by whatever is submitted.
 void targets(VkDescriptorUpdateTemplate update, const void* data) {
-  each_storage_buffer((uint64_t)(uintptr_t)update, data, [](uint64_t buffer) {
-    if (buffer) reach::is_target(buffer, next_submission());
-  });
+  const auto each = [](void*, const BufferPart& part, bool storage) {
+    if (storage) reach::is_target(part.buffer, next_submission());
+    reach::are_named(&part.buffer, 1);
+  };
+  if (!each_buffer((uint64_t)(uintptr_t)update, data, nullptr, each)) reach::all_are_named();
+}
+// What is pushed into a command buffer is read by what is recorded there.
+void pushed(VkCommandBuffer commands, VkDescriptorUpdateTemplate update, const void* data) {
+  const auto each = [](void* to, const BufferPart& part, bool storage) {
+    if (storage) {
+      reach::is_target(part.buffer, next_submission());
+      reach::are_named(&part.buffer, 1);
+    } else {
+      reach::is_read((uint64_t)(uintptr_t)to, part.buffer, part.offset, part.bytes);
+    }
+  };
+  if (!each_buffer((uint64_t)(uintptr_t)update, data, commands, each)) reach::all_are_named();
 }
 
 }  // namespace
 
 namespace hook {
+
+void before_vkBeginCommandBuffer(Thread*, VkCommandBuffer commands, const VkCommandBufferBeginInfo* info) {
+  constexpr VkFlags ONE_TIME = 1;
+  reach::begins((uint64_t)(uintptr_t)commands, info && tree::is_readable(info, sizeof *info) && info->flags & ONE_TIME);
+}
 
 void before_vkCmdCopyBuffer(Thread*, VkCommandBuffer, VkBuffer, VkBuffer to, uint32_t, const VkBufferCopy*) {
   target(to);
@@ -93,13 +113,13 @@ void before_vkUpdateDescriptorSetWithTemplate(Thread*, VkDevice, VkDescriptorSet
                                               const void* data) {
   targets(update, data);
 }
-void before_vkCmdPushDescriptorSetWithTemplate(Thread*, VkCommandBuffer, VkDescriptorUpdateTemplate update,
+void before_vkCmdPushDescriptorSetWithTemplate(Thread*, VkCommandBuffer commands, VkDescriptorUpdateTemplate update,
                                                VkPipelineLayout, uint32_t, const void* data) {
-  targets(update, data);
+  pushed(commands, update, data);
 }
-void before_vkCmdPushDescriptorSetWithTemplate2(Thread*, VkCommandBuffer,
+void before_vkCmdPushDescriptorSetWithTemplate2(Thread*, VkCommandBuffer commands,
                                                 const VkPushDescriptorSetWithTemplateInfo* info) {
-  targets(info->descriptorUpdateTemplate, info->pData);
+  pushed(commands, info->descriptorUpdateTemplate, info->pData);
 }
 
 }  // namespace hook

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "losses.h"
+#include "reach.h"
 
 namespace dt {
 void count_loss(const char* code);  // session.cc
@@ -200,6 +201,7 @@ void Walk::chain(size_t slot, const char* at, const void* outer) {
       continue;
     }
     const Type* type = type_of(stype);
+    if (!type && !out) reach::all_are_named();
     const size_t place = copy(at, 1, type ? type->size : HEAD, type ? type->size : HEAD, false);
     link(slot, place);
     if (!place) return;
@@ -296,11 +298,15 @@ inline const char* content(Thread* t, const void* at, int64_t count, uint16_t ty
   const size_t width = TYPES[type].size;
   const size_t root = walk.structures((const char*)at, count, type, stride > 0 ? (size_t)stride : width, outer, false);
   if (walk.cut) {
+    reach::all_are_named();
     count_loss("tree-cut");
     if (!out)
       emit_note(t, "tree-cut", "structures point to memory that cannot be read, or are too many: parts are left out");
   }
   *bytes = arena.used - begin;
+  constexpr int32_t ALLOCATES = 5, BINDS = 1000157000, ASKS = 1000146000;  // whose buffers are not read because of them
+  if (!out && STYPES[type] != ALLOCATES && STYPES[type] != BINDS && STYPES[type] != ASKS)
+    reach::are_named(arena.at + begin, *bytes / 8);
   return root ? arena.at + begin : nullptr;
 }
 

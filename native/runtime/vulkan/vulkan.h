@@ -3,6 +3,7 @@
 // The generator calls before_NAME and after_NAME around the driver's function of that name, and unrecorded_NAME after
 // it while nothing is recorded (an object may be made before recording begins).
 #pragma once
+#include "reach.h"
 #include "tap.h"
 
 namespace dt::hook {
@@ -46,6 +47,10 @@ void after_vkGetDeviceQueue(Thread* t, VkDevice device, uint32_t family, uint32_
 void after_vkGetDeviceQueue2(Thread* t, VkDevice device, const VkDeviceQueueInfo2* info, VkQueue* queue);
 void before_vkQueueSubmit(Thread* t, VkQueue queue, uint32_t count, const VkSubmitInfo* infos, VkFence fence);
 void before_vkQueueSubmit2(Thread* t, VkQueue queue, uint32_t count, const VkSubmitInfo2* submits, VkFence fence);
+void after_vkQueueSubmit(Thread* t, VkQueue queue, uint32_t count, const VkSubmitInfo* infos, VkFence fence,
+                         VkResult result);
+void after_vkQueueSubmit2(Thread* t, VkQueue queue, uint32_t count, const VkSubmitInfo2* infos, VkFence fence,
+                          VkResult result);
 void before_vkQueueBindSparse(Thread* t, VkQueue queue, uint32_t count, const VkBindSparseInfo* infos, VkFence fence);
 void after_vkWaitForFences(Thread* t, VkDevice device, uint32_t count, const VkFence* fences, VkBool32 all,
                            uint64_t timeout, VkResult result);
@@ -64,7 +69,8 @@ void after_vkGetImageMemoryRequirements2(Thread* t, VkDevice, const VkImageMemor
                                          VkMemoryRequirements2* needs);
 void after_vkGetSemaphoreCounterValue(Thread* t, VkDevice, VkSemaphore semaphore, uint64_t* value, VkResult result);
 
-// targets_vk.cc: what the device writes to.
+// targets_vk.cc: what the device writes to, and what it reads of large buffers.
+void before_vkBeginCommandBuffer(Thread* t, VkCommandBuffer commands, const VkCommandBufferBeginInfo* info);
 void before_vkCmdCopyBuffer(Thread* t, VkCommandBuffer, VkBuffer, VkBuffer to, uint32_t, const VkBufferCopy*);
 void before_vkCmdCopyBuffer2(Thread* t, VkCommandBuffer, const VkCopyBufferInfo2* info);
 void before_vkCmdCopyImageToBuffer(Thread* t, VkCommandBuffer, VkImage, VkImageLayout, VkBuffer to, uint32_t,

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from drawtap.instrument.hook import Function, Hook, Hooks
+from drawtap.spec.model import Array
 
 HEADERS = ("gl_state.h", "front_buffer.h")
 _DECLARATION = re.compile(r"^\s*(?:[\w:*]+\s+)+?(before|after)_(\w+)\s*\(([^)]*)\)", re.MULTILINE)
@@ -58,9 +59,28 @@ def vulkan_hooks(folder: Path) -> Hooks:
 
     def facts(function: Function) -> Hook:
         before, after = (_call(declared, when, function) for when in ("before", "after"))
+        before = "\n".join((*_named_buffers(function), before)).strip()
         return Hook(is_target=bool(before or after), before_run=before, after_run=after)
 
     return Hooks(name="vulkan", header='#include "vulkan.h"', hook_funcs=(facts,))
+
+
+# Whose buffer is not read because of the call.
+_NO_READERS = ("vkGetBufferMemoryRequirements", "vkBindBufferMemory", "vkDestroyBuffer")
+
+
+def _named_buffers(function: Function) -> list[str]:
+    """Return code that tells which buffers the parameters name; structures tell for themselves (tree.cc)."""
+    lines = []
+    for param in function.command.params:
+        if param.type.base != "VkBuffer" or function.name in _NO_READERS:
+            continue
+        if not param.type.indirection:
+            lines.append(f"dt::reach::are_named(&{param.name}, 1);")
+        elif param.type.const:
+            assert isinstance(param.data, Array)
+            lines.append(f"dt::reach::are_named({param.name}, {param.data.count});")
+    return lines
 
 
 def _call(declared: Mapping[tuple[str, str], str], when: str, function: Function) -> str:
