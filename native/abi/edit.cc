@@ -4,9 +4,11 @@
 #include "../edit/check.h"
 #include "../edit/diff.h"
 #include "../edit/edit.h"
+#include "../edit/place.h"
 #include "../edit/redact.h"
 #include "../edit/skeleton.h"
 #include "../edit/text_changes.h"
+#include "../edit/vulkan_check.h"
 #include "../edit/write.h"
 #include "border.h"
 
@@ -95,6 +97,26 @@ int dt_check(dt_trace* trace, const uint8_t* keep, const char** json, uint64_t* 
     auto bytes = std::make_unique<BytesOwner>();
     bytes->first.put(dt::edit::check(*trace->trace, keep));
     hand_out(std::move(bytes), json, length, owner);
+  });
+}
+
+int dt_check_all(dt_trace* trace, const uint8_t* keep, uint8_t* bits) {
+  return guarded([&] {
+    need(trace && keep && bits, "a trace");
+    std::vector<uint8_t> left(keep, keep + (trace->trace->calls + 7) / 8);
+    dt::edit::close_vulkan(*trace->trace, left);
+    std::copy(left.begin(), left.end(), bits);
+  });
+}
+
+int dt_place(dt_trace* trace, const char* function, const char* parameter, const uint8_t* content, uint64_t bytes,
+             const char* path, const char** json, uint64_t* length, void** owner) {
+  return guarded([&] {
+    need(trace && function && parameter && content && path && json && length && owner, "a trace");
+    auto text = std::make_unique<BytesOwner>();
+    const std::string_view held(reinterpret_cast<const char*>(content), bytes);
+    text->first.put(dt::edit::member_place(*trace->trace, function, parameter, held, path));
+    hand_out(std::move(text), json, length, owner);
   });
 }
 

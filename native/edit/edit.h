@@ -68,6 +68,18 @@ DT_API int dt_write(const dt_write_source* sources, uint32_t count, const dt_wri
  * dt_blob_free(owner). */
 DT_API int dt_check(dt_trace* trace, const uint8_t* keep, const char** json, uint64_t* length, void** owner);
 
+/* The same bits without the calls of Vulkan that lack something because of others that are gone, until none does:
+ * `bits` has as many bytes as `keep` (calls / 8, rounded up). */
+DT_API int dt_check_all(dt_trace* trace, const uint8_t* keep, uint8_t* bits);
+
+/* Where a member stands in a content of a parameter that leads to structures. `path` goes on behind the parameter:
+ * "[0].pRasterizationState.cullMode", ".pNext[0].flags". `json`: {"slot": place of the pointer that leads there, or 0,
+ * "at": of the first element, "count", "kind": value, array, text, structure or structures, "many": whether a number
+ * may follow, "width": bytes of a value, "form": i, u or f, "group": of enumerants, "first_bit", "bits": of a
+ * bit-field}; until dt_blob_free(owner). A path that leads nowhere is DT_E_ARGUMENT. */
+DT_API int dt_place(dt_trace* trace, const char* function, const char* parameter, const uint8_t* content,
+                    uint64_t bytes, const char* path, const char** json, uint64_t* length, void** owner);
+
 /* What an edit may change in place in the structures of calls: texts, bytes, code of shaders. A list of JSON, [seq,
  * function, parameter, [[STRUCTURE.MEMBER, place in the content, bytes, is it text?], ...]]; it lives until
  * dt_blob_free(owner). */

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from drawtap.analysis.spirv import module_of
+from drawtap.errors import UnavailableError, UsageError
+from drawtap.formats.editable import ShaderText
 from drawtap.replay.compare import decode_attachment
 from drawtap.trace.trace import open_trace
+from drawtap.web.recording import Recording
 from shared import run_drawtap
 from vulkan.conftest import environment
 from vulkan.test_snapshots import SIZE, known
@@ -53,3 +62,119 @@ def test_a_query_goes_with_its_end(draws: Path, tmp_path: Path) -> None:
     done = run_drawtap("edit", source, "-o", less, "--force", "--drop", "vkCmdEndQuery")
     assert done.returncode == 1
     assert re.search(r"call \d+ vkEndCommandBuffer: query 0 of VkQueryPool 0x[0-9a-f]+ is not ended", done.stdout)
+
+
+GLSL = "#version 450\nlayout(location = 0) out vec4 o;\nvoid main() { o = vec4(1, 0, 0, 1); }\n"
+
+
+def made(trace: Path, function: str) -> list[int]:
+    with open_trace(trace) as opened:
+        found = opened.sql(f"SELECT seq FROM calls WHERE name = '{function}' ORDER BY seq").fetchall()
+        return [int(seq) for (seq,) in found]
+
+
+def row(*pixels: tuple[int, int, int, int]) -> list[list[int]]:
+    return [list(pixel) for pixel in pixels]
+
+
+def test_members_of_structures_by_path(draws: Path, tmp_path: Path) -> None:
+    """State of the pipeline, and of a command: what it lets through is what is drawn."""
+    source, new = draws / "rendering.dtap", tmp_path / "new.dtap"
+    [pipeline] = made(source, "vkCreateGraphicsPipelines")
+    mask = "pCreateInfos[0].pColorBlendState.pAttachments[0].colorWriteMask = VK_COLOR_COMPONENT_R_BIT"
+    edited(source, new, "--set", f"{pipeline} {mask}")
+    assert picture(new, tmp_path, drawn(source)[3]) == [row(*((50 * i, 0, 0, 0) for i in (0, 1, 2, *[3] * 5)))] * SIZE
+    cull = "pCreateInfos[0].pRasterizationState.cullMode = VK_CULL_MODE_FRONT_AND_BACK"
+    edited(source, new, "--set", f"{pipeline} {cull}")
+    assert picture(new, tmp_path, drawn(source)[3]) == [row(*[(0, 0, 0, 0)] * SIZE)] * SIZE
+    scissor = [seq for seq in made(source, "vkCmdSetScissor") if seq < drawn(source)[3]][-1]
+    edited(source, new, "--set", f"{scissor} pScissors[0].offset.x = 6, pScissors[0].extent.width = 2")
+    expected = known("rendering", 2)
+    expected[6:] = known("rendering", 3)[6:]
+    assert picture(new, tmp_path, drawn(source)[3]) == [expected.tolist()] * SIZE
+
+
+def test_paths_that_lead_nowhere(draws: Path, tmp_path: Path) -> None:
+    source = draws / "rendering.dtap"
+    [pipeline] = made(source, "vkCreateGraphicsPipelines")
+    for path, said in (
+        ("pCreateInfos[0].pRasterizationState.culMode = 0", "has no member culMode: its members are sType"),
+        ("pCreateInfos[7].flags = 0", "has no element 7: there are 1"),
+        ("pCreateInfos.flags = 0", "a number in brackets is missing"),
+        ("pCreateInfos[0].pStages = 4", "is a structure"),
+        ("pCreateInfos[0].pDynamicState.pDynamicStates = {0, 1, 2, 3, 4}", "keeps the number of elements"),
+        ("pCreateInfos[0].layout.x = 4", "layout is no structure"),
+        ("pCreateInfos[0].subpass = VK_NOTHING", "no enumerant VK_NOTHING"),
+        ("pipelineCache[0] = 4", "no recorded structures in pipelineCache"),
+    ):
+        done = run_drawtap("edit", source, "-o", tmp_path / "no.dtap", "--set", f"{pipeline} {path}")
+        assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+    assert not (tmp_path / "no.dtap").exists()
+
+
+@pytest.mark.parametrize("how", ["glsl", "module"])
+def test_a_shader_is_replaced(how: str, draws: Path, tmp_path: Path) -> None:
+    """Of another length than the old one: a file of GLSL, and a module in a file."""
+    if shutil.which("glslangValidator") is None:
+        pytest.skip("glslangValidator is not installed (Debian: glslang-tools)")
+    source, new, file = draws / "rendering.dtap", tmp_path / "new.dtap", tmp_path / "red.frag"
+    file.write_text(GLSL)
+    value = f'glsl("{file}")'
+    if how == "module":
+        subprocess.run(["glslangValidator", "-V", file, "-o", tmp_path / "red.spv"], check=True, capture_output=True)
+        value = f'file("{tmp_path / "red.spv"}")'
+    fragment = made(source, "vkCreateShaderModule")[1]
+    edited(source, new, "--set", f"{fragment} pCreateInfo.pCode = {value}")
+    assert picture(new, tmp_path, drawn(source)[0]) == [row(*[(255, 0, 0, 255)] * SIZE)] * SIZE
+    file.write_text(GLSL.replace("vec4(1", "vec5(1"))
+    done = run_drawtap("edit", source, "-o", new, "--force", "--set", f'{fragment} pCreateInfo.pCode = glsl("{file}")')
+    assert (done.returncode, "glslangValidator refuses the shader" in done.stderr) == (2, True)
+
+
+def test_without_a_compiler_a_shader_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for source, tool in (("glsl", "glslangValidator"), ("spirv", "spirv-as")):
+        with pytest.raises(UnavailableError, match=f"{tool} is not installed") as caught:
+            module_of(ShaderText(source, "frag", GLSL))
+        assert 'file("shader.spv")' in str(caught.value.hint)
+
+
+def shown(answer: bytes) -> tuple[dict[str, int], np.ndarray]:
+    length = int.from_bytes(answer[:4], "little")
+    head = json.loads(answer[4 : 4 + length])
+    pixels = np.frombuffer(answer[4 + length :], np.uint8).reshape(head["height"], head["width"], 4)
+    return head, pixels
+
+
+def test_what_if_is_what_edit_and_image_make(draws: Path, tmp_path: Path) -> None:
+    source, new = draws / "rendering.dtap", tmp_path / "new.dtap"
+    first, *_, third, last = drawn(source)
+    [pipeline] = made(source, "vkCreateGraphicsPipelines")
+    cull = f"{pipeline} pCreateInfos[0].pRasterizationState.cullMode = VK_CULL_MODE_NONE"
+    bind = max(seq for seq in made(source, "vkCmdBindPipeline") if seq < first)
+    with contextlib.closing(Recording(source)) as recording:
+        recording.environment = environment()
+        whatif = recording.whatif
+        for text, given in ((f"drop {third}", ("--drop", str(third))), (f"set {cull}", ("--set", cull))):
+            head, pixels = shown(whatif.picture(last, text))
+            edited(source, new, *given)
+            assert picture(new, tmp_path, head["draw"]) == pixels.tolist()
+            (tmp_path / "saved.dtap").write_bytes(whatif.file(text))
+            assert picture(tmp_path / "saved.dtap", tmp_path, head["draw"]) == pixels.tolist()
+        # Without the last draw the one before it is what is there, and with one pixel of it no more.
+        _, without = shown(whatif.picture(last, f"drop {last}"))
+        assert without.tolist() == [known("rendering", 2).tolist()] * SIZE
+        _, one = shown(whatif.picture(last, f"pixel {last}"))
+        differing = np.argwhere((one != without).any(axis=2)).tolist()
+        assert differing == [[0, 3]]
+        assert one[0, 3].tolist() == known("rendering", 3)[3].tolist()
+        for text, said in (
+            (f"drop {bind}", "no pipeline is bound"),
+            (f"drop {first}\ndrop {bind}", "nothing is drawn up to call"),
+            (f"pixel {bind}", "no draw that runs"),
+            ("drop 9999", "there is no call 9999"),
+        ):
+            with pytest.raises(UsageError, match=said):
+                whatif.picture(first, text)
+        rounds = whatif.times(last, f"drop {last}", 0)
+        assert (rounds["done"], rounds["software"]) == (1, True)

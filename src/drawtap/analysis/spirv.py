@@ -6,19 +6,40 @@ entry points, names, and where its variables are bound.
 
 from __future__ import annotations
 
+import re
 import shutil
 import struct
 import subprocess
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from drawtap.analysis.glsl import counted
+from drawtap.analysis.glsl import GLSLANG, counted
+from drawtap.errors import UnavailableError, UsageError
+from drawtap.formats.editable import ShaderText
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
 
-TOOL = "spirv-dis"
+TOOL, ASSEMBLER = "spirv-dis", "spirv-as"
+STAGES = (
+    "vert",
+    "tesc",
+    "tese",
+    "geom",
+    "frag",
+    "comp",
+    "mesh",
+    "task",
+    "rgen",
+    "rint",
+    "rahit",
+    "rchit",
+    "rmiss",
+    "rcall",
+)
 _MAGIC = 0x07230203
 _HEADER = 5  # words
 _TIMEOUT_S = 20
@@ -85,6 +106,46 @@ def text(code: bytes) -> str:
         said = done.stderr.decode(errors="replace").strip().splitlines()
         return described(code, f"{TOOL} does not take it: {said[0] if said else 'no reason'}")
     return done.stdout.decode(errors="replace")
+
+
+def module_of(source: ShaderText) -> bytes:
+    """Return the module that glslang or spirv-as makes of a text, for Vulkan.
+
+    Raises UnavailableError where the tool is not installed, UsageError with its words where it refuses the text.
+    """
+    tool, package = (GLSLANG, "glslang-tools") if source.language == "glsl" else (ASSEMBLER, "spirv-tools")
+    program = shutil.which(tool)
+    if program is None:
+        raise UnavailableError(
+            f"{tool} is not installed (Debian: {package})",
+            hint='file("shader.spv") takes a module that is made already',
+        )
+    if source.language == "glsl" and source.stage not in STAGES:
+        raise UsageError(f"{source.stage!r} is no stage of a shader", hint=f"one of {', '.join(STAGES)}")
+    with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+        file, module = Path(folder) / "shader", Path(folder) / "module"
+        file.write_text(source.text, encoding="utf-8")
+        options = ["-V", "-S", source.stage]
+        if source.language == "spirv":
+            version = re.search(r"^; Version: (1\.\d)", source.text, re.MULTILINE)
+            options = ["--target-env", f"spv{version[1] if version else '1.0'}"]
+        try:
+            done = subprocess.run(
+                [program, *options, "-o", str(module), str(file)],
+                capture_output=True, text=True, errors="replace", timeout=_TIMEOUT_S, check=False,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            raise UnavailableError(f"{tool} did not end in {_TIMEOUT_S} s") from None
+        if done.returncode or not module.exists():
+            lines = (done.stdout + done.stderr).replace(f"{file}:", "").splitlines()
+            said = [line.strip() for line in lines if "rror" in line] or [line for line in lines if line.strip()]
+            raise UsageError(f"{tool} refuses the shader: {' '.join(said[:3])}", hint="correct its text")
+        return module.read_bytes()
+
+
+def translated(value: object) -> object:
+    """Return a written value with the text of a shader as the module that it makes. Raises what `module_of` raises."""
+    return module_of(value) if isinstance(value, ShaderText) else value
 
 
 def described(code: bytes, why: str) -> str:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
         "drawtap edit game.dtap -o red.dtap --set 'glClearColor red = 1'",
         "drawtap edit game.dtap -o nomask.dtap --drop glColorMask --check",
         "drawtap edit game.dtap -o fix.dtap --set '1041 width = 64, pixels = file(\"small.raw\")'",
+        "drawtap edit cube.dtap -o front.dtap --set '87 pCreateInfos[0].pRasterizationState.cullMode = 1'",
+        "drawtap edit cube.dtap -o flat.dtap --set '85 pCreateInfo.pCode = glsl(\"flat.frag\")'",
         "drawtap edit game.dtap -o wait.dtap --insert '1042 glFinish()'",
         "drawtap edit game.dtap -o small.dtap --script shrink_textures.py",
         "drawtap edit game.dtap -o first.dtap --keep '#0:#100'",
@@ -76,17 +78,20 @@ def edit(
     """Write a recording with changes; the old one stays as it is.
 
     Values are written as drawtap list shows them: numbers, names of enumerants, "text", {1, 2, 3}, NULL; file("x.raw")
-    is the content of a file. A script has the recording as `trace`: its events, find, set, drop, replace and insert
-    (drawtap.trace.edit.Editor). Numbers are those in the old recording. The exit code is 1
-    where a call no longer has what it needs: an object, a context or a mapping that a dropped call made. Calls from the
-    beginning on need nothing; drawtap extract adds the earlier calls that a frame needs. Calls of Vulkan also need what
-    a dropped call began, ended, bound, set, signalled or reset; layouts of images are not looked at.
+    is the content of a file. A member of a structure has a path: pViewports[0].width. The code of a shader of Vulkan is
+    file("x.spv"), glsl("x.frag") for glslang to compile, or spirv("text") for spirv-as. A script has the recording as
+    `trace`: its events, find, set, drop, replace and insert (drawtap.trace.edit.Editor). Numbers are those in the old
+    recording.
+
+    The exit code is 1 where a call no longer has what it needs: an object, a context or a mapping that a dropped call
+    made. Calls from the beginning on need nothing; drawtap extract adds the earlier calls that a frame needs. Calls of
+    Vulkan also need what a dropped call began, ended, bound, set, signalled or reset; the edit does not look at layouts
+    of images.
 
     With --config the calls stay as they are. Verbs that play the new file (replay, compare, image, extract, state
     --from-driver) ask the driver for the nearest configuration; recorded takes an earlier --config back. With
     --renumber the calls forget their earlier numbers (column origin).
     """
-    from drawtap.formats.editable import parse, value
     from drawtap.trace.edit import Editor
 
     if config not in {None, "recorded"}:
@@ -95,21 +100,7 @@ def edit(
     editor = Editor(trace)
     if script is not None:
         _run(script, editor)
-    for text in set_:
-        target, assignments = _split(text, "CALLS NAME = VALUE, ...")
-        values = {name: value(word) for name, word in parse(f"f({assignments})").values.items()}
-        for seq in _seqs(trace, target):
-            editor.set(seq, **values)
-    for text in replace:
-        target, call = _split(text, "CALL NAME(...)")
-        for seq in _seqs(trace, target):
-            parsed = parse(call)
-            editor.replace(seq, parsed.name, **{name: value(word) for name, word in parsed.values.items()})
-    for text in insert:
-        target, call = _split(text, "CALL NAME(...)")
-        parsed = parse(call)
-        before = len(trace.calls) if target == "end" else next(iter(_seqs(trace, target)))
-        editor.insert(before, parsed.name, **{name: value(word) for name, word in parsed.values.items()})
+    _change(editor, set_, replace, insert)
     for target in drop:
         editor.drop(_seqs(trace, target))
     if (keep or name) is not None:
@@ -167,6 +158,27 @@ def verdicts(saved: Saved, more: Iterable[Verdict] = ()) -> Verdicts:
     ]
     data["findings"] = [v.finding for v in more]
     return Verdicts(lines, data=data)
+
+
+def _change(editor: Editor, set_: Iterable[str], replace: Iterable[str], insert: Iterable[str]) -> None:
+    from drawtap.analysis.spirv import translated
+    from drawtap.formats.editable import parse, value
+
+    for text in set_:
+        target, assignments = _split(text, "CALLS NAME = VALUE, ...")
+        values = {name: translated(value(word)) for name, word in parse(f"f({assignments})").values.items()}
+        for seq in _seqs(editor.trace, target):
+            editor.set(seq, **values)
+    for text in replace:
+        target, call = _split(text, "CALL NAME(...)")
+        for seq in _seqs(editor.trace, target):
+            parsed = parse(call)
+            editor.replace(seq, parsed.name, **{name: translated(value(word)) for name, word in parsed.values.items()})
+    for text in insert:
+        target, call = _split(text, "CALL NAME(...)")
+        parsed = parse(call)
+        before = len(editor.trace.calls) if target == "end" else next(iter(_seqs(editor.trace, target)))
+        editor.insert(before, parsed.name, **{name: translated(value(word)) for name, word in parsed.values.items()})
 
 
 def _run(script: Path, editor: Editor) -> None:

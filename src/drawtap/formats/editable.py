@@ -46,6 +46,15 @@ class CallText:
     result: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class ShaderText:
+    """The text of a shader that is still to be translated: `language` is glsl or spirv, `stage` a suffix of glslang."""
+
+    language: str
+    stage: str
+    text: str
+
+
 def write_editable(trace: Trace, seqs: range, file: IO[str]) -> None:
     """Write calls so that `read_editable` can read them back."""
     uuid = trace.info["uuid"]
@@ -144,7 +153,8 @@ def parse(text: str) -> CallText:
 def value(word: str, folder: Path = Path()) -> object:
     """Return what a written value means: a number, a name, text, a list, `Blob`, bytes, None for NULL.
 
-    `folder` is where `file("...")` is looked for.
+    `folder` is where `file("...")` is looked for. `glsl("shader.frag")`, `glsl("frag", "text")` and `spirv("text")` are
+    a `ShaderText`.
     """
     if word == "NULL":
         return None
@@ -160,6 +170,8 @@ def value(word: str, folder: Path = Path()) -> object:
         return bytes.fromhex(match[1])
     if match := re.fullmatch(r'file\(("(?:[^"\\]|\\.)*")\)', word):
         return _file(folder / _text(match[1]))
+    if match := re.fullmatch(r"(glsl|spirv)\((.*)\)", word, re.DOTALL):
+        return _shader(match[1], [_text(item) for item in _items(match[2])], folder)
     if "…" in word or word.startswith("blob(") or word == "?" or not word:
         raise UsageError(f"{_short(word)} is cut short or unknown", hint="export --editable writes values whole")
     return _number(word)
@@ -170,6 +182,17 @@ def _file(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _shader(language: str, words: list[str], folder: Path) -> ShaderText:
+    if language == "spirv" and len(words) == 1:
+        return ShaderText("spirv", "", words[0])
+    if language == "glsl" and len(words) == 2:
+        return ShaderText("glsl", words[0], words[1])
+    if language == "glsl" and len(words) == 1:
+        path = folder / words[0]
+        return ShaderText("glsl", path.suffix[1:], _file(path).decode("utf-8", errors="replace"))
+    raise UsageError(f"{language}(...) has other words", hint='glsl("x.frag"), glsl("frag", "text") or spirv("text")')
 
 
 def _number(word: str) -> object:
@@ -252,4 +275,4 @@ def _short(text: str) -> str:
     return repr(text if len(text) < 60 else text[:57] + "...")
 
 
-__all__ = ["CallText", "is_editable", "parse", "read_editable", "value", "write_editable"]
+__all__ = ["CallText", "ShaderText", "is_editable", "parse", "read_editable", "value", "write_editable"]

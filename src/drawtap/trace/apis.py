@@ -43,7 +43,6 @@ WITHOUT_VULKAN: Mapping[str, Gap] = {
     "state: driver": Gap("State of a driver, and changes of state", "drawtap state FILE CALL without options"),
     "synthesize": Gap("A program like a recording", "--set names features without one"),
     "view: pixels": Gap("The history of a pixel, overlays and meshes", _SNAPSHOTS),
-    "view: whatif": Gap("A change of calls with its picture", "drawtap edit FILE --set changes arguments"),
 }
 
 

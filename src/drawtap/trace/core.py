@@ -218,6 +218,8 @@ def _library() -> Library:
         "dt_text": (c_void_p, selection, c_int, c_uint32),
         "dt_plain_members": (c_void_p, *TEXT),
         "dt_check": (c_void_p, c_char_p, *TEXT),
+        "dt_check_all": (c_void_p, c_char_p, c_char_p),
+        "dt_place": (c_void_p, c_char_p, c_char_p, c_char_p, c_uint64, c_char_p, *TEXT),
         "dt_text_changes": (c_void_p, c_uint64, c_uint64, c_char_p, c_uint64, *TEXT),
         "dt_diff": (c_void_p, c_void_p, c_uint64, c_uint64, c_uint64, c_uint32, *TEXT),
         "dt_write": (POINTER(_CSource), c_uint32, POINTER(_CWrite), c_char_p, *TEXT),
@@ -426,6 +428,19 @@ class CoreTrace(Handle):
         if len(keep) < (self.count() + 7) // 8:
             raise QueryError("there are fewer bits than calls")
         return _object(self._text(self._lib.dt_check, bytes(keep)))
+
+    def close_over(self, keep: bytes) -> bytes:
+        """Return the bits of `keep` without calls of Vulkan that then lack something; see edit.h for dt_check_all."""
+        if len(keep) < (self.count() + 7) // 8:
+            raise QueryError("there are fewer bits than calls")
+        left = ctypes.create_string_buffer((self.count() + 7) // 8 or 1)
+        self._lib.dt_check_all(self.handle, keep, left)
+        return left.raw[: (self.count() + 7) // 8]
+
+    def place(self, function: str, parameter: str, content: bytes, path: str) -> Row:
+        """Return where a member stands in the content of a parameter; see edit.h for dt_place."""
+        names = function.encode(), parameter.encode()
+        return _object(self._text(self._lib.dt_place, *names, content, len(content), path.encode()))
 
     def diff(
         self, other: CoreTrace, *, frames: range | None, limit: int, outputs: bool = False, runs: bool = False

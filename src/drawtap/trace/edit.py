@@ -26,6 +26,7 @@ from drawtap.errors import QueryError, UsageError, did_you_mean
 from drawtap.parts import SIGNATURES, part
 from drawtap.tables.recording import EnumRow, FunctionRow, ParameterRow
 from drawtap.trace.core import Change, Part, Row, write
+from drawtap.trace.members import Tree, split
 from drawtap.trace.trace import Call, Enum, Trace, open_trace
 
 _ARRAYS = {
@@ -166,6 +167,7 @@ class Editor:
         self._changes: list[Change] = []
         self._changed: dict[int, dict[str, object]] = {}
         self._replaced: dict[int, str] = {}
+        self._trees: dict[tuple[int, str], Tree] = {}  # contents whose members change
         self._inserted = 0
         self._known = _from_trace(trace)
         self._all: Signatures | None = None
@@ -209,8 +211,10 @@ class Editor:
         NULL.
 
         An array takes an array (numpy, bytes, a sequence of numbers), a number makes it an offset or address; `result`
-        is what was returned. Raises QueryError for a parameter that the function does not have, or a value that does
-        not fit it.
+        is what was returned. A name with points and brackets is a member of a structure (`trace.members`):
+        `pCreateInfos[0].pRasterizationState.cullMode`.
+
+        Raises QueryError for a parameter or member that the function does not have, or a value that does not fit it.
         """
         name = self._replaced.get(seq) or self._at(seq).name
         self._changes += [self._change(seq, name, key, value) for key, value in values.items()]
@@ -303,16 +307,40 @@ class Editor:
 
     def _change(self, seq: int, function: str, name: str, value: object, *, inserted: int = 0) -> Change:
         parameters = self._parameters(function)
+        name, path = split(name)
         parameter = parameters.get(name)
         if parameter is None:
             names = ", ".join(n for n in parameters if n != "result") or "none"
             hint = did_you_mean(name, parameters) or f"its parameters: {names}"
             raise QueryError(f"{function} has no parameter {name}", hint=hint)
+        if path and (inserted or seq in self._replaced):
+            raise QueryError(f"{name}{path}: members of a new call cannot be set", hint="set those of a recorded call")
         try:
+            if path:
+                tree = self._tree(seq, function, name)
+                tree.set(path, value)
+                return Change("content", seq, name, data=bytes(tree.content))
+            self._trees.pop((seq, name), None)
             return self._encoded(seq, function, parameter, value, inserted)
         except (TypeError, ValueError, OverflowError, struct.error) as error:
             what = f"{value!r}" if len(repr(value)) < 60 else f"a {type(value).__name__}"
-            raise QueryError(f"{what} does not fit {name} of {function}: {error}") from None
+            raise QueryError(f"{what} does not fit {name}{path} of {function}: {error}") from None
+
+    def _tree(self, seq: int, function: str, name: str) -> Tree:
+        tree = self._trees.get((seq, name))
+        if tree is None:
+            content = self.changed(seq).get(name)
+            if not isinstance(content, bytes):
+                details, inline = self.trace.core.call(seq)
+                argument = next(a for a in details["args"] if a["name"] == name)
+                if argument.get("data") not in ("inline", "blob"):
+                    raise QueryError(f"call {seq} has no recorded structures in {name}")
+                start = argument.get("at", 0)
+                content = inline[start : start + argument.get("bytes", 0)]
+                if argument["data"] == "blob":
+                    content = self.trace.core.blob(argument["blob"])
+            tree = self._trees[seq, name] = Tree(self.trace.core, function, name, content, self._enumerants)
+        return tree
 
     def _encoded(self, seq: int, function: str, of: Parameter, value: object, inserted: int) -> Change:
         if isinstance(value, Blob):

@@ -95,7 +95,7 @@ class DrawState:
         rows = self.tables.rows("vkCmdExecuteCommands", "seq", where)
         return int(rows[-1][0]) if rows else begin
 
-    def _given(self) -> list[tuple[int, str]]:
+    def given(self) -> list[tuple[int, str]]:
         """Return the calls that gave the buffer what it has before the command, the last of each kind, in order."""
         found: list[tuple[int, str]] = []
         for name in self.tables.named("vkCmd"):
@@ -127,7 +127,7 @@ class DrawState:
         if self.submit is not None:
             yield "submitted_seq", self.submit, self.submit
         bound = Bound()
-        for seq, name in self._given():
+        for seq, name in self.given():
             bound.take(seq, name, self.trace.calls[seq].args, self.point)
         yield from self._pipeline(bound)
         if self.point.endswith("GRAPHICS"):
@@ -141,7 +141,7 @@ class DrawState:
     def pipeline(self) -> tuple[int, CreatedObject | None] | None:
         """Return the handle of the pipeline that the command runs with, and how it was made; None: none is bound."""
         bound = Bound()
-        for seq, name in self._given():
+        for seq, name in self.given():
             if name.startswith("vkCmdBindPipeline"):
                 bound.take(seq, name, self.trace.calls[seq].args, self.point)
         return None if bound.pipeline is None else (bound.pipeline[0], self.made("VkPipeline", bound.pipeline[0]))

@@ -594,7 +594,6 @@ class Recording:
         """The recording with changes that the page asks for."""
         from drawtap.web.whatif import WhatIf
 
-        apis.refuse(self.trace, "view: whatif")
         return WhatIf(self.trace, environment=self.environment)
 
     @functools.cached_property

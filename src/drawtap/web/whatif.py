@@ -12,15 +12,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from drawtap.analysis.spirv import translated
 from drawtap.capture.overhead import interval
 from drawtap.errors import QueryError, UnavailableError, UsageError
 from drawtap.formats.editable import parse, value
 from drawtap.metrics import listing, passes, profile
 from drawtap.replay.compare import decode_attachment
+from drawtap.replay.place import Place, place_of
 from drawtap.replay.pool import SupersededError
 from drawtap.replay.warm import Warm
+from drawtap.trace.apis import is_vulkan
 from drawtap.trace.edit import Editor
 from drawtap.trace.trace import open_trace
+from drawtap.web import whatif_vulkan
 from drawtap.web.answer import Answer, headed
 
 if TYPE_CHECKING:
@@ -44,6 +48,7 @@ class WhatIf:
 
     def __init__(self, trace: Trace, *, environment: Mapping[str, str] | None = None) -> None:
         self._trace, self._environment = trace, environment
+        self._vulkan = is_vulkan(trace)
         self._folder = tempfile.TemporaryDirectory(prefix="drawtap-")
         self._busy = threading.Lock()
         self._newest = 0
@@ -54,6 +59,7 @@ class WhatIf:
         self._logs: list[Answer] = []
         self._player: Warm | None = None
         self._plan: passes.Plan | None = None
+        self._at: tuple[int, Place] | None = None  # a call of Vulkan, and the place of its picture
         self._timed: tuple[str, int] | None = None  # the changes and the frame whose rounds these are
         self._rounds: list[tuple[float, float]] = []  # ns as it was, and with the changes
 
@@ -84,13 +90,20 @@ class WhatIf:
                 limited.append((seq, int(match[3]) if match[3] else seq + 1))
             else:
                 changed.add(seq)
-                editor.set(seq, **{name: value(word) for name, word in parse(f"f({match[4]})").values.items()})
-        inserted = self._limit(editor, limited, dropped, changed) if limited else []
+                words = parse(f"f({match[4]})").values
+                editor.set(seq, **{name: translated(value(word)) for name, word in words.items()})
+        inserted: list[int] = []
+        if limited:
+            limit = whatif_vulkan.limit if self._vulkan else self._limit
+            inserted = limit(editor, limited, dropped, changed)
         editor.drop(sorted(dropped))
+        if self._vulkan:
+            whatif_vulkan.check(editor)
         self._file.unlink(missing_ok=True)
         editor.save(self._file)
         self._dropped, self._inserted = sorted(dropped), inserted
         self._player = Warm(self._file, environment=self._environment, frame_end=self._trace.frame_end)
+        self._at = None
         self._sources = sorted(seq for seq in changed if self._trace.calls[seq].name in _SOURCES)
         self._logs = self._said()
         self._text = text
@@ -213,7 +226,7 @@ class WhatIf:
                 raise SupersededError("a newer question came")
             self._write(text)
             assert self._player is not None
-            at = self._moved(seq)
+            at = self._place(seq)
             base = Path(self._folder.name) / "picture"
             files, why = self._player.attachments(at, base)
             image = next((file for file in files if file.name == "picture.png"), None)
@@ -223,9 +236,20 @@ class WhatIf:
             pixels = decode_attachment(image.read_bytes(), f"the picture after call {seq}")
             for file in files:
                 file.unlink()
-        return headed(
-            {"width": pixels.shape[1], "height": pixels.shape[0], "calls": at, "logs": self._logs}, pixels.tobytes()
-        )
+        head = {"width": pixels.shape[1], "height": pixels.shape[0], "calls": at.call, "draw": at.draw}
+        return headed({**head, "logs": self._logs}, pixels.tobytes())
+
+    def _place(self, seq: int) -> Place:
+        """Return the place of a call's picture in the changed recording."""
+        if not self._vulkan:
+            return Place(self._moved(seq))
+        if self._at is None or self._at[0] != seq:
+            with open_trace(self._file, frame_end=self._trace.frame_end) as changed:
+                place = place_of(changed, min(self._moved(seq), len(changed.calls) - 1))
+            if place.draw is None and place_of(self._trace, seq).draw is not None:
+                raise UsageError(f"without these calls nothing is drawn up to call {seq}", hint="choose a later call")
+            self._at = seq, place
+        return self._at[1]
 
     def times(self, seq: int, text: str, done: int) -> Answer:
         """Play a frame as it was and with the changes once more, and return its processor times.
@@ -236,12 +260,13 @@ class WhatIf:
         """
         with self._busy:
             self._write(text)
-            before = self._trace, self._trace.calls[seq].frame
+            before = self._trace, self._trace.calls[place_of(self._trace, seq).call].frame
             key = text, before[1]
             if not done or self._timed != key:
                 self._timed, self._rounds = key, []
             with open_trace(self._file, frame_end=self._trace.frame_end) as changed:
-                after = changed, changed.calls[min(self._moved(seq), len(changed.calls) - 1)].frame
+                moved = place_of(changed, min(self._moved(seq), len(changed.calls) - 1)).call
+                after = changed, changed.calls[moved].frame
                 turned = len(self._rounds) % 2 == 1
                 first, second = (self._time(*side) for side in ((after, before) if turned else (before, after)))
             self._rounds.append((second[0], first[0]) if turned else (first[0], second[0]))

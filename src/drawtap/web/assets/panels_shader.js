@@ -70,8 +70,7 @@ export const shaderPanel = {
                                                  link(String(shader.seq), () => ctx.go(shader.seq))
                                                ]))),
                  shader.source !== null &&
-                     h("div", {class: "tools"},
-                       !vulkan && button("edit", () => store.set({tab: "whatif", edit: shader.seq}), {
+                     h("div", {class: "tools"}, button("edit", () => store.set({tab: "whatif", edit: shader.seq}), {
                          title: "change it and see what the draw becomes"
                        }),
                        button(

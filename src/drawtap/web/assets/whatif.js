@@ -126,17 +126,55 @@ function said(log) {
       log.text && h("pre", {class: "wrap", text: log.text}));
 }
 
+const SUFFIXES = {
+  VERTEX: "vert",
+  TESSELLATION_CONTROL: "tesc",
+  TESSELLATION_EVALUATION: "tese",
+  GEOMETRY: "geom",
+  FRAGMENT: "frag",
+  COMPUTE: "comp"
+};
+
+/**
+ * The source of a shader, how it stands in a change, and how it is found there; null where the call has none.
+ *  @param {any} ctx
+ */
+async function sourceOf(ctx) {
+  const {recording, place} = ctx;
+  if (!recording.overview.vulkan) {
+    const {args} = await get(`${recording.number}/call/${place.edit}`, ctx.signal);
+    const string = args.find((/** @type {any} */ one) => one.name === "string");
+    return string && Array.isArray(string.array) ? {
+      source: string.array.join(""),
+      about: "",
+      found: /string = \{(".*")\}/,
+      change: (/** @type {string} */ text) => `count = 1, string = {${JSON.stringify(text)}}, length = NULL`
+    } :
+                                                   null;
+  }
+  const {shaders} = await get(`${recording.number}/program/${place.call}`, ctx.signal);
+  const shader = shaders.find((/** @type {any} */ one) => one.seq === place.edit);
+  const suffix = SUFFIXES[/** @type {keyof typeof SUFFIXES} */ (shader?.stage)] || "frag";
+  return shader && shader.source !== null ? {
+    source: shader.source,
+    about: ": assembly of SPIR-V, or GLSL that begins with #version",
+    found: /pCode = (?:spirv|glsl)\((?:"\w+", )?(".*")\)/,
+    change: (/** @type {string} */ text) => `pCreateInfo.pCode = ${
+        / ^\s * #version /.test(text) ? `glsl("${suffix}", ${JSON.stringify(text)})` :
+                                        `spirv(${JSON.stringify(text)})`}`
+  } :
+                                            null;
+}
+
 /** A place for the source of a shader. @param {any} ctx @param {HTMLTextAreaElement} area @param {() => void} apply */
 async function editor(ctx, area, apply) {
-  const {recording, place, store} = ctx;
+  const {place, store} = ctx;
   if (place.edit === null) return null;
-  const {args, name} = await get(`${recording.number}/call/${place.edit}`, ctx.signal);
-  const string = args.find((/** @type {any} */ one) => one.name === "string");
-  if (!string || !Array.isArray(string.array))
-    return h("p", {class: "bad", text: `call ${place.edit}, ${name}, gives no source`});
+  const of = await sourceOf(ctx);
+  if (!of) return h("p", {class: "bad", text: `call ${place.edit} gives no source`});
   const lines = area.value.split("\n"), mine = new RegExp(`^\\s*set\\s+${place.edit}\\s`);
-  const line = lines.find((one) => mine.test(one)), set = line && /string = \{(".*")\}/.exec(line);
-  const source = set ? JSON.parse(set[1]) : string.array.join("");
+  const line = lines.find((one) => mine.test(one)), set = line && of.found.exec(line);
+  const source = set ? JSON.parse(set[1]) : of.source;
   const text = /** @type {HTMLTextAreaElement} */ (h("textarea", {
     class: "mono",
     "aria-label": "source of the shader",
@@ -146,10 +184,7 @@ async function editor(ctx, area, apply) {
   }));
   const use = (/** @type {boolean} */ changed) => {
     const rest = lines.filter((one) => !mine.test(one));
-    area.value = [
-      ...rest,
-      ...(changed ? [`set ${place.edit} count = 1, string = {${JSON.stringify(text.value)}}, length = NULL`] : [])
-    ].join("\n").trim();
+    area.value = [...rest, ...(changed ? [`set ${place.edit} ${of.change(text.value)}`] : [])].join("\n").trim();
     apply();
   };
   text.addEventListener("keydown", (event) => {
@@ -159,7 +194,8 @@ async function editor(ctx, area, apply) {
     }
   });
   return h(
-      "div", {}, h("h2", {text: "Source of the shader"}, h("small", {text: `call ${number(place.edit)}`})), text,
+      "div", {}, h("h2", {text: "Source of the shader"}, h("small", {text: `call ${number(place.edit)}${of.about}`})),
+      text,
       h("div", {class: "tools"}, button("compile and draw", () => use(true), {title: "Ctrl-Enter"}),
         button("source as it was", () => use(false), {disabled: !line}),
         button("close", () => store.set({edit: null}))));
