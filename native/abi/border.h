@@ -1,4 +1,4 @@
-// What the files of the core's C ABI share: the open trace, the last error, and how text is handed out.
+// Common parts of the core's C ABI: the open trace, the last error, and the way to hand out text.
 #pragma once
 #include <memory>
 #include <string>
@@ -18,7 +18,7 @@ inline thread_local std::string g_error;
 
 template <class F> int guarded(F&& body) { return at_border(g_error, body); }
 
-// What dt_blob_free frees.
+// The owner that dt_blob_free frees.
 struct Owner {
   virtual ~Owner() = default;
 };

@@ -13,7 +13,7 @@ namespace {
 
 thread_local std::string g_text;
 
-// Rows are made when the first are asked for: whoever opens a stream for its columns alone pays for no more.
+// Rows are made for the first read: a reader that opens a stream for its columns alone pays for no more.
 class TableRows : public dt::BatchSource {
  public:
   TableRows(std::shared_ptr<const dt::Trace> trace, const dt::KnownTable& table)

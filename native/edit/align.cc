@@ -24,7 +24,7 @@ long diagonal_before(const auto& at, long d, long k) {
   return k == -d || (k != d && at(k - 1) < at(k + 1)) ? k + 1 : k - 1;
 }
 
-// How many steps lead from one to the other, or -1: more than MOST_STEPS.
+// The number of steps that lead from one to the other, or -1: more than MOST_STEPS.
 long steps_between(const Stretch& s, Furthest& trace) {
   const auto n = static_cast<long>(s.n), m = static_cast<long>(s.m);
   auto most = static_cast<long>(std::min(s.n + s.m, MOST_STEPS));
@@ -62,8 +62,8 @@ void walk_back(const Stretch& s, const Furthest& trace, long steps, Pairs& out) 
   out.insert(out.end(), back.rbegin(), back.rend());
 }
 
-// What stands once on either side holds the two together (patience diff): the longest rising run of such pairs, and
-// between them alignments of their own. False: there are none.
+// Elements that stand once on either side hold the two together (patience diff): the longest rising run of such pairs,
+// and between them alignments of their own. False: there are none.
 bool anchored(const Stretch& s, Pairs& out) {
   struct Seen {
     uint32_t in_a = 0, in_b = 0;

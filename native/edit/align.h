@@ -1,4 +1,4 @@
-// Which elements of two sequences belong together.
+// Finds the elements of two sequences that belong together.
 #pragma once
 #include <cstddef>
 #include <cstdint>

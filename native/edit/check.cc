@@ -15,12 +15,12 @@ namespace {
 bool is_set(const uint8_t* bits, uint64_t i) { return bits[i >> 3] >> (i & 7) & 1; }
 bool starts(std::string_view text, std::string_view part) { return text.substr(0, part.size()) == part; }
 
-// Which of a function's parameters name objects, and whether it makes or only uses them.
+// The parameters of a function that name objects, and whether it makes or only uses them.
 struct Uses {
   bool creates = false, deletes = false, begin = false, end = false, map = false, unmap = false, make_current = false,
        wanted = false, gl = false;
   std::vector<const Field*> fields;
-  const Field* key = nullptr;  // what a mapping is told apart by
+  const Field* key = nullptr;  // the parameter that names a mapping
 };
 
 Uses uses_of(const Function& f) {
@@ -35,7 +35,7 @@ Uses uses_of(const Function& f) {
   u.map = f.flags & FLAG_MAP, u.unmap = f.flags & FLAG_UNMAP;
   u.make_current = f.flags & FLAG_MAKE_CURRENT;
   auto object = [&](const Field& p) {
-    // Configurations and displays are found, not made; what is current is asked for.
+    // Configurations and displays are found, not made; queries return the current ones.
     if (!p.object_class.empty() && p.object_class != "config" && p.object_class != "display") u.fields.push_back(&p);
   };
   for (auto& p : f.params) {
@@ -112,7 +112,7 @@ class Checker {
         current_[thread] = {seq, function};
     }
   }
-  // What is broken, in the order of the calls, as JSON.
+  // The breaks, in the order of the calls, as JSON.
   std::string json();
 
  private:
@@ -151,7 +151,7 @@ std::vector<uint64_t> Checker::names_in(const FunctionColumns& columns, uint32_t
       try {
         blob = trace_.blob(columns.hash(*p, i), 1u << 24);
         content = {reinterpret_cast<const char*>(blob.data()), blob.size()};
-      } catch (const Error&) {  // lost: nothing can be said
+      } catch (const Error&) {  // lost: nothing is known
       }
     }
     size_t width = element_bytes(p->element);

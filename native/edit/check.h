@@ -1,4 +1,4 @@
-// What a trace would miss without some of its calls.
+// The needs of a trace that is to lose some of its calls.
 #pragma once
 #include <string>
 

@@ -175,7 +175,7 @@ void Copy::put(const Edit* edit, bool keep, const std::vector<uint64_t>& marks) 
       put_inserted(inserted, to, entry);
       ++inserted_;
     }
-  // Whoever left out what this image was drawn with says so: it would be held against a picture that nobody drew.
+  // The caller names images whose draws are left out: a comparison would use a picture that nobody drew.
   if (source_.keep_images && !bit(source_.keep_images, walker_->seq))
     std::erase_if(state.waiting, [](auto& w) { return w.image; });
   if (keep && columns.function) {
@@ -201,7 +201,7 @@ void Copy::put(const Edit* edit, bool keep, const std::vector<uint64_t>& marks) 
     if (unexplained_++ == 0)
       walker_->problems.push_back("calls of functions that the trace does not explain were left out");
   } else {
-    // What the tap said of this call alone goes with it.
+    // The tap's notes about this call alone go with it.
     std::erase_if(state.waiting, [](auto& w) { return w.with_next; });
   }
   state.record = record + 1;
@@ -386,7 +386,7 @@ void Copy::wait(OpenChunk& chunk, ThreadState& state, uint32_t record) {
   const Function& to = *t.to;
   take(t, c, i);
   w.row = row_;
-  // Blobs are asked for when the record is written.
+  // The writer takes blobs later, with the record.
   for (auto& p : w.row.payloads) p.bytes = w.store.emplace_back(p.bytes);
   if (id == DT_FN_NATIVE) {
     for (auto& p : to.params)

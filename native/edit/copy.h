@@ -18,7 +18,7 @@ constexpr uint64_t UNSET = UINT64_MAX;
 
 inline bool bit(const uint8_t* bits, uint64_t i) { return bits[i >> 3] >> (i & 7) & 1; }
 
-// What happens to one call.
+// The changes at one call.
 struct Inserted {
   std::string function;
   std::vector<const dt_change*> changes;
@@ -96,7 +96,7 @@ class Copy {
   const Source& source() const { return source_; }
   std::unique_ptr<Walker> walk(bool whole) const;
   bool kept(uint64_t seq) const { return !source_.keep || bit(source_.keep, seq); }
-  // Whether a call of a thread, or what the tap said before it, is to be written.
+  // Returns whether a call of a thread, or the tap's note before it, is to be written.
   bool inside(const CallsChunk& chunk, uint64_t call) const;
   bool kept(const Walker& w) const { return kept(w.seq) && inside(trace_.calls_chunks[w.chunk], w.call); }
   const Edit* edit(uint64_t seq) const;

@@ -17,7 +17,7 @@ constexpr uint64_t MOST_OFFSET = 1u << 24;  // larger ones are addresses: they d
 
 bool is_object(const Field& f) { return !f.object_class.empty(); }
 
-// How a function's parameters count.
+// The rules by which a function's parameters count.
 struct Rule {
   std::vector<const Field*> values;    // compared as they are
   std::vector<const Field*> pointers;  // offsets are, addresses are not
@@ -93,7 +93,7 @@ uint64_t content_hash(const FunctionColumns& c, const Field& p, uint32_t i) {
 
 uint64_t pointer_value(uint64_t raw) { return raw < MOST_OFFSET ? raw : MOST_OFFSET; }
 
-// What the program's memory held that a call reads, and what was stored in mappings before it.
+// The content of the program's memory that a call reads, and the stores to mappings before it.
 struct Memory {
   uint64_t hash = 0, bytes = 0;
 };
@@ -118,7 +118,7 @@ bool add_memory(Memory& m, OpenChunk& chunk, uint32_t record) {
 Memory memory_before(OpenChunk& chunk, uint32_t record) {
   Memory m;
   if ((record && chunk.plain()) || !add_memory(m, chunk, record)) return m;
-  // What a call reads may stand at the end of the thread's chunk before its own.
+  // Content that a call reads may stand at the end of the thread's chunk before its own.
   const Trace& trace = chunk.trace;
   auto& chunks = trace.threads[chunk.info.thread].chunks;
   for (size_t at = chunk.info.in_thread; at-- > 0;) {
@@ -203,10 +203,10 @@ class Reader {
   size_t index_ = 0;
 };
 
-// Which object of a is which of b.
+// Pairs objects of a with objects of b.
 class Objects {
  public:
-  // Whether they are the same; those not seen before become so. `made`: by these very calls.
+  // Returns whether they are the same; new ones become so. `made`: by these very calls.
   bool same(const std::string& kind, uint64_t a, uint64_t b, bool made) {
     if (!a || !b) return a == b;
     auto& forward = to_b_[kind];

@@ -1,4 +1,4 @@
-// What differs between the calls of two traces.
+// The differences between the calls of two traces.
 #pragma once
 #include <string>
 

@@ -14,7 +14,7 @@ constexpr uint32_t RARE_COUNTS = 4;      // how many calls of the same function 
 
 using Count = std::pair<uint64_t, uint32_t>;
 
-// How often each function is called in a frame, in order of their hashes.
+// The number of calls of each function in a frame, in order of their hashes.
 std::vector<Count> functions_of(const Frames& s, size_t frame) {
   std::vector<uint64_t> all(s.name.begin() + static_cast<long>(s.first[frame]),
                             s.name.begin() + static_cast<long>(s.first[frame + 1]));

@@ -1,4 +1,4 @@
-// Which frames of two recordings belong together.
+// Finds the frames of two recordings that belong together.
 #pragma once
 #include <cstddef>
 #include <cstdint>

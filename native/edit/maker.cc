@@ -19,7 +19,7 @@ constexpr size_t BLOBS_CHUNK_BYTES = 1024 * 1024;
 constexpr size_t PROBE_BYTES = 64 * 1024;
 constexpr size_t MOST_WAITING = 6;
 
-// What every trace that this writer makes may need and a source may lack.
+// Signatures that every trace of this writer may need and a source may lack.
 constexpr char OWN[] =
     "F\t16369\tdrawtap\tdtapOrder\t1\t0\ttap\t-\nP\torder\tuint64_t\tu64\t8:0\t-\t-\n"
     "F\t16370\tdrawtap\tdtapLongDuration\t1\t0\ttap\t-\nP\tticks\tuint64_t\tu64\t8:0\t-\t-\n";
@@ -248,7 +248,7 @@ void Maker::add(size_t index, const Function& function, bool tap, const Row& row
   m.max_duration = std::max(m.max_duration, ticks);
   if (duration == DT_LONG_DURATION) {
     Row time{{long_ns}, {}, {}};
-    // Of the same chunk, whatever its size: readers look into the next one only for the last call.
+    // From the same chunk, whatever its size: readers look into the next one only for the last call.
     const Function* f = signatures_.by_name("dtapLongDuration");
     Local& of = local(lane, block, *f, true);
     of.w8[0].push_back(long_ns);

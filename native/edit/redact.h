@@ -7,7 +7,7 @@
 
 namespace dt::edit {
 
-// What can be subtracted from all times, and the processes in the order of their new numbers, from 1.
+// The number to subtract from all times, and the processes in the order of their new numbers, from 1.
 struct Origin {
   uint64_t ticks = 0, ns = 0;
   std::vector<uint32_t> pids;

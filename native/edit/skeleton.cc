@@ -33,7 +33,7 @@ void copy_chunk(ContainerWriter& to, const Trace& trace, const ChunkInfo& chunk,
   must(to.append(room));
 }
 
-// What was not closed stays not closed: readers go on saying so.
+// A trace that was not closed stays not closed: readers go on saying so.
 void close_like(ContainerWriter& file, const Trace& trace) {
   if (trace.has_footer()) return must(file.finish());
   if (fsync(file.descriptor())) throw Error(DT_E_IO, file.path() + ": " + strerror(errno));

@@ -29,10 +29,10 @@ std::span<const char> bytes_of(const Trace& trace, const ChunkInfo& chunk) {
   return {reinterpret_cast<const char*>(trace.at(chunk.offset)), sizeof(dt_chunk_header) + chunk.header.payload_bytes};
 }
 
-// Which chunks of the parts after the first say nothing new.
+// The chunks of the parts after the first that say nothing new.
 class Known {
  public:
-  // Whether the chunk is the first of its kind: then it counts as known.
+  // Returns whether the chunk is the first of its kind: then it counts as known.
   bool add(const Trace& trace, const ChunkInfo& chunk) {
     if (chunk.header.type == DT_TYPE_CALLS) {
       dt_calls_meta meta;
@@ -55,7 +55,7 @@ std::string run_of(const Trace& trace) {
   const Annotation* of = annotation(trace, "recording");
   const bool one = std::count_if(trace.annotations.begin(), trace.annotations.end(),
                                  [](auto& a) { return a.kind == "recording"; }) == 1;
-  // What a flight recorder saves begins with a base of its own each time: it is no part of anything.
+  // A file of a flight recorder begins with a base of its own each time: it is no part of anything.
   if (!one || annotation(trace, "flight_recorder")) return {};
   constexpr std::array<std::string_view, 4> names = {"machine", "pid", "start_clock", "start_ns"};
   std::array<Json, 4> members;
@@ -120,7 +120,7 @@ void Splices::splice(const std::vector<const Trace*>& parts, const std::string& 
       if (again || !said.insert(a.json).second) left_out.insert(a.offset);
     }
     for (auto& chunk : part->chunks) {
-      // What a damaged footer says of a chunk may not be what stands there.
+      // A damaged footer may describe another chunk than the one at that place.
       if (memcmp(part->at(chunk.offset), &chunk.header, sizeof chunk.header) != 0) continue;
       if (chunk.header.type == DT_TYPE_FOOTER || left_out.count(chunk.offset) || !known.add(*part, chunk)) continue;
       if (error.empty()) error = file.append(bytes_of(*part, chunk));

@@ -8,12 +8,12 @@
 
 namespace dt::edit {
 
-// What names the run of a program that a recording is of, the same in all files of that run; empty: nothing says it.
+// The name of a program's run that a recording is of, the same in all files of that run; empty: nothing says it.
 std::string run_of(const Trace& trace);
 
-// Sources in which the parts of one recording (the file of a receiver, and what the recorder wrote elsewhere when that
-// was gone) are one source, as if the recording had never been interrupted. Temporary files stand beside `path` while
-// this lives.
+// Sources in which the parts of one recording are one source, as if the recording had never been interrupted. The parts
+// are the file of a receiver, and the recorder's file for the time when the receiver was gone. Temporary files stand
+// beside `path` while this lives.
 class Splices {
  public:
   Splices(const std::vector<Source>& sources, const std::string& path);

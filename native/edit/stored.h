@@ -1,4 +1,4 @@
-// What the writers of recordings share: numbers as they are stored, and writes that must work.
+// Common parts of the writers of recordings: numbers in their stored form, and writes that must work.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-// What somebody changed in the text of calls.
+// The changes that somebody made in the text of calls.
 #pragma once
 #include <string>
 #include <string_view>

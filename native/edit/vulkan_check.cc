@@ -162,7 +162,7 @@ void VulkanChecker::makes(VulkanCall& call) {
   }
 }
 
-// What an object is like when it is new.
+// The facts of a new object.
 void VulkanChecker::describe(VulkanCall& call, const Field& made) {
   const std::string_view kind = made.object_class;
   const auto handles = call.words(made.name);

@@ -1,9 +1,9 @@
-// What calls of Vulkan would miss without some of the others.
+// The needs of calls of Vulkan that are to stay while others go.
 //
 // A fact is true from the call that sets it to the call that ends it: an object is there, a pass is begun, a fence is
 // signalled. It is followed twice: by all calls, and by those that stay. A call lacks something where a fact that it
-// needs is true by all calls and not by those that stay, or the other way round where it needs the end of the fact.
-// What was wrong in the recording is no concern of this file, and values are not looked at.
+// needs is true by all calls and false by the staying ones. Where it needs the end of the fact, the roles change.
+// Errors of the recording itself are no concern of this file, and values are not looked at.
 #pragma once
 #include <array>
 #include <functional>
@@ -21,7 +21,7 @@ class VulkanChecker {
     const Function& function;
     uint64_t cause;
     const Function& cause_function;
-    uint64_t goes;  // the call that can go instead: the one that lacks it, or the one that is not ended
+    uint64_t goes;  // a call that can go instead: the lacking call, or the call that is not ended
     std::string text;
   };
   using Say = std::function<void(Lack)>;
@@ -43,7 +43,7 @@ class VulkanChecker {
     ACQUIRED,
     RESET,
     DONE,
-    // Of a command buffer or queue:
+    // In a command buffer or queue:
     PASS,
     SUBPASS,
     QUERY,

@@ -1,4 +1,4 @@
-// What commands need in the command buffers that they go into.
+// The needs of commands in the command buffers that they go into.
 #include <algorithm>
 
 #include "vulkan_check.h"

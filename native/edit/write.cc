@@ -59,8 +59,8 @@ class Order {
   size_t current_ = SIZE_MAX, join_ = 0;
 };
 
-// Which of the calls to be written need an exact number: where a reader would sort them otherwise by their times. In
-// the order of writing.
+// The calls to be written that need an exact number, since a reader would sort them otherwise by their times. In the
+// order of writing.
 std::vector<uint8_t> marks_needed(std::vector<std::unique_ptr<Copy>>& copies, bool by_time, bool all) {
   std::vector<std::unique_ptr<Walker>> own;
   std::vector<Walker*> walkers;
@@ -228,13 +228,13 @@ class Processes {
   uint32_t contexts_ = 0;
 };
 
-// What the sources were made of, and what was found wrong when they were.
+// The origins of the sources, and the problems found when they were made.
 struct Provenance {
   std::vector<const Trace*> from;
   std::vector<std::string> problems;
 };
 
-// What was written, as JSON.
+// The written calls and files, as JSON.
 std::string written_json(Maker& maker, const std::vector<std::unique_ptr<Copy>>& copies, const Provenance& origin,
                          uint64_t number, const Processes& processes) {
   uint64_t kept = 0, changed = 0, inserted = 0, lost = 0;
@@ -250,8 +250,8 @@ std::string written_json(Maker& maker, const std::vector<std::unique_ptr<Copy>>&
   return out.str();
 }
 
-// Joined traces follow on in time. What different processes called alike becomes different: contexts, threads,
-// handles. Returns how many threads there are.
+// Joined traces follow on in time. Names that different processes share become different: contexts, threads, handles.
+// Returns how many threads there are.
 size_t place(std::vector<std::unique_ptr<Copy>>& copies, const Options& options, Processes& processes) {
   int64_t end = 0;
   std::set<std::pair<uint32_t, uint32_t>> threads;
@@ -340,7 +340,7 @@ std::string attempt(const std::vector<Source>& sources, const Provenance& origin
   return written_json(maker, copies, origin, number, processes);
 }
 
-// Whether the calls of a trace of one source stand in the order of that source.
+// Returns whether the calls of a trace of one source stand in the order of that source.
 bool in_order(const std::string& path) {
   Trace trace(path);
   if (trace.threads.size() < 2) return true;

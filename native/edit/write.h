@@ -15,11 +15,11 @@ struct Source {
   uint64_t first_seq = 0, end_seq = UINT64_MAX;
   const uint8_t* keep_map_writes = nullptr;
   const uint8_t *keep_memory_writes = nullptr, *keep_device_writes = nullptr;
-  // of calls: their image is that of the recording; nullptr: of every one that is kept
+  // of calls: their image is the recording's; nullptr: of every one that is kept
   const uint8_t* keep_images = nullptr;
   std::vector<dt_change> changes;
-  // Of each thread (pid, number): only its calls from the first of these numbers to before the second, and what the tap
-  // said before each of them. A thread that is not in there has none; empty: all of all threads.
+  // For each thread (pid, number): only its calls from the first of these numbers to before the second, and the tap's
+  // notes before each of them. A thread that is not in there has none; empty: all of all threads.
   std::map<std::pair<uint32_t, uint32_t>, std::pair<uint64_t, uint64_t>> spans;
   bool sparse = false;       // without what hooks gave out, and without what the tap had said of a native object before
   int64_t origin_shift = 0;  // a call without an origin comes from seq + this
@@ -29,8 +29,8 @@ struct Options {
   bool by_time = false, forget = false;
   int level = 1;
   std::string annotation, signatures;
-  // Several sources that are parts of one recording, each from where the one before it ends: times and contexts stay
-  // what they are, annotations are these alone, and the file is written where it stands (it may be in memory).
+  // Several sources that are parts of one recording, each from where the one before it ends. Times and contexts stay,
+  // annotations are these alone, and the file is written in its place (it may be in memory).
   bool parts = false;
   std::vector<std::string> before, after;
 };

@@ -42,7 +42,7 @@ Exporter::Exporter(const Trace& trace, std::string folder, const Options& option
   ends_ = trace.frames()->ends;
 }
 
-// What a function needs beyond being called again; nullptr: nothing.
+// The needs of a function beyond a new call; nullptr: nothing.
 Exporter::Special Exporter::special_of(std::string_view name) {
   static const std::unordered_map<std::string_view, Special> specials = {
       {"eglBindAPI", &Exporter::bind_api},
@@ -260,7 +260,7 @@ void Exporter::visit(OpenChunk& open, uint32_t number, uint64_t seq) {
     bool last = options_.end_frame && frame_ >= options_.end_frame;
     if (collecting_ || !last) {
       if (!collecting_) begin_frame();
-      // What a damaged recording lacks costs one call; a full disk costs everything, and must not pass for damage.
+      // Damage in a recording costs one call; a full disk costs everything, and must not pass for damage.
       try {
         perform(call);
       } catch (const Error& e) {

@@ -11,7 +11,7 @@
 
 namespace dt::c {
 
-// What an object class is in C.
+// The C form of an object class.
 struct ObjectClass {
   const char* word;      // in signatures
   const char* variable;  // what its variables begin with

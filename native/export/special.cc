@@ -204,7 +204,7 @@ Exporter::Region* Exporter::region(uint64_t address) {
   return address < it->end ? &*it : nullptr;
 }
 
-// What draws read, joined where it overlaps: each gets a variable of its own.
+// The memory that draws read, joined where it overlaps: each region gets a variable of its own.
 void Exporter::make_regions() {
   std::sort(intervals_.begin(), intervals_.end());
   for (auto& [begin, end] : intervals_) {

@@ -139,7 +139,7 @@ Component component(uint64_t type) {
   }
 }
 
-// Whether words look like numbers that a program would write.
+// Returns whether words look like numbers that a program would write.
 bool looks_float(std::string_view s) {
   if (s.size() % 4 || s.empty()) return false;
   for (size_t i = 0; i + 4 <= s.size(); i += 4) {
@@ -363,7 +363,7 @@ std::vector<int64_t> Exporter::list(const Call& call, const char* name) const {
 std::string Exporter::attributes(const Field& field, const std::vector<int64_t>& list, const char* type) {
   std::string out = std::string("(const ") + type + "[]){";
   for (size_t i = 0; i + 1 < list.size(); i += 2) {
-    // What came from GLX has no group of EGL's names.
+    // Attributes from GLX have no group of EGL's names.
     static const std::map<int64_t, const char*> context_names = {
         {EGL_CONTEXT_MAJOR_VERSION, "EGL_CONTEXT_MAJOR_VERSION"},
         {EGL_CONTEXT_MINOR_VERSION, "EGL_CONTEXT_MINOR_VERSION"},

@@ -90,7 +90,7 @@ void Exporter::switch_to_vector(uint32_t thread) {
   emitted_vector_ = wanted;
 }
 
-// OpenVG has a current context of its own. Which of the two is let go is said by the API that is bound.
+// OpenVG has a current context of its own. The bound API says which of the two is let go.
 bool Exporter::make_vector_current(const Call& call, const Current& wanted) {
   ThreadState& t = threads_[call.thread];
   if (call.function.name == "eglReleaseThread") {
@@ -177,7 +177,7 @@ std::string Exporter::vector_rows(const Call& call, const Field& field, std::str
   return "(char *)" + text + " + " + std::to_string(static_cast<int64_t>(height - 1) * -static_cast<int64_t>(stride));
 }
 
-// Whether all bytes of what was read are pixels: those between rows are the program's.
+// Returns whether all bytes of the read content are pixels: bytes between rows are the program's.
 bool Exporter::whole_rows(const Call& call, uint64_t bytes) const {
   if (!call.field("dataStride")) return true;
   auto stride = static_cast<int32_t>(call.raw("dataStride")), width = static_cast<int32_t>(call.raw("width")),

@@ -174,7 +174,7 @@ bool Exporter::create_window(const Call& call) {
   surfaces_.insert(handle);
   bool pixmap = call.function.name.find("Pixmap") != std::string::npos;
   if (!pixmap) sizes_[handle] = {chosen, width, height};
-  // What OpenVG wants of its window.
+  // OpenVG's demands on its window.
   int64_t space = 0, alpha = 0;
   for (size_t i = 0; call.function.api != "glx" && i + 1 < attributes_there.size(); i += 2) {
     if (attributes_there[i] == EGL_VG_COLORSPACE) space = attributes_there[i + 1];

@@ -20,7 +20,7 @@ class Marks {
     } while (bound > 1);
   }
   bool has(uint64_t i) const { return levels_[0][i / 64] >> (i % 64) & 1; }
-  // Whether it is new.
+  // Returns whether it is new.
   bool add(uint64_t i) {
     if (has(i)) return false;
     for (auto& level : levels_) {

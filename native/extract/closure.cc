@@ -1,4 +1,4 @@
-// What is reachable in the graph: the calls that other calls need, and what was stored through mappings for them.
+// The reachable part of the graph: the calls that other calls need, and the stores through mappings for them.
 #include <algorithm>
 
 #include "bits.h"
@@ -6,7 +6,7 @@
 
 namespace dt::extract {
 
-// Whether nodes cannot be there, with calls left out: because an object that they use is not made.
+// Returns whether nodes cannot be there, with calls left out: because an object that they use is not made.
 class Graph::Fates {
  public:
   Fates(const Graph& graph, const uint8_t* without)
@@ -104,7 +104,7 @@ class Graph::Closer {
   }
 
  private:
-  // Whether an earlier frame's draw to a content shines through, as far as is known.
+  // Returns whether an earlier frame's draw to a content shines through, as far as is known.
   bool shines(uint32_t later, uint32_t earlier, uint32_t location) {
     const auto calls = graph_.calls_;
     auto& frames = graph_.frames_;
@@ -116,8 +116,8 @@ class Graph::Closer {
     const uint64_t from = it != guesses_.end() ? it->second : everywhere_ ? everywhere_->from : 0;
     return from != Fresh::ALWAYS && !(later >= from && earlier < from);
   }
-  // Nearly every edge leads to an earlier node: one walk from the last node to the first meets what was seen, so that
-  // no list of nodes to come is needed, which would be as long as the trace. Only what is seen behind the walk waits.
+  // Nearly every edge leads to an earlier node, so one walk from the last node to the first meets all seen nodes. It
+  // needs no list of nodes to come, which would be as long as the trace. Only what is seen behind the walk waits.
   void run() {
     for (;;) {
       while (!stack_.empty()) {
@@ -160,7 +160,7 @@ class Graph::Closer {
     run();
     return more;
   }
-  // What stands between a push and its pop must not last longer than it did.
+  // State between a push and its pop must not last longer than it did.
   bool brackets() {
     bool more = false;
     uint32_t of = ~0u;
@@ -274,8 +274,8 @@ void Graph::alive(uint8_t* keep, std::span<const Fresh> fresh, std::vector<uint3
   auto head = [&](uint32_t h) {
     if (h) nodes.push_back(h - 1);
   };
-  // Contexts that were destroyed, and what only they could reach. The machine lets them be: their names may still be
-  // told.
+  // Contexts that were destroyed, and what only they could reach. The machine lets them be: their names may still
+  // appear.
   std::unordered_map<const state::Node*, bool> reachable;  // contexts and share groups
   for (auto& [id, context] : machine_.contexts) {
     const bool usable = machine_.usable(*context);
@@ -306,7 +306,7 @@ void Graph::alive(uint8_t* keep, std::span<const Fresh> fresh, std::vector<uint3
     }
   std::sort(nodes.begin(), nodes.end());
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-  // What was stored through mappings before the last calls has to stand before a call that is there.
+  // Stores through mappings before the last calls have to stand before a call that is there.
   close_over(nodes, {calls_ ? calls_ - 1 : 0, nullptr, fresh, crossed, Stores::with_calls}, keep);
   add_ends(keep);
 }

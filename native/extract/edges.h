@@ -19,7 +19,7 @@ constexpr uint32_t READ = 0, CHAIN = 1u << 30, BEFORE = 2u << 30, OBJECT = 3u <<
 
 class EdgeLists {
  public:
-  // What distances in a list count from: the call that it belongs to, and a node among the gatherings.
+  // The origin of distances in a list: the call that the list belongs to, and a node among the gatherings.
   struct Origin {
     uint32_t call, gathering;
   };
@@ -121,7 +121,7 @@ class CallEdges {
     where_.resize(calls);
     gatherings_.resize(calls / TOGETHER + 1);
   }
-  // How many gatherings count as made at a call of which `set` is not yet told; `now`: how many there are.
+  // The number of gatherings that count as made at a call whose `set` is not yet known; `now`: the number of all.
   uint32_t gatherings(uint64_t seq, size_t now) {
     uint32_t& base = gatherings_[seq / TOGETHER];
     if (!base) base = static_cast<uint32_t>(now) + 1;

@@ -15,15 +15,15 @@ DT_API const char* dt_graph_last_error(void);
 /* Walks the whole trace. `frame_end`: what ends a frame, as for dt_set_frame_end. */
 DT_API int dt_graph_make(const char* path, const char* frame_end, uint32_t flags, dt_graph** out);
 DT_API void dt_graph_close(dt_graph* graph);
-/* What is known of each call (graph.h, CallFlag); lives as long as the graph. */
+/* The facts about each call (graph.h, CallFlag); lives as long as the graph. */
 DT_API int dt_graph_flags(dt_graph* graph, const uint16_t** flags, uint64_t* calls);
 /* The calls that make the images of these frames. `count`: room at `roots` (two a frame are enough), then how many. */
 DT_API int dt_graph_frame_roots(dt_graph* graph, uint64_t first_frame, uint64_t end_frame, uint64_t* roots,
                                 uint64_t* count);
 /* 1 and the last call at or before `seq` that drew in its context, or 0. */
 DT_API int dt_graph_last_draw(dt_graph* graph, uint64_t seq, uint64_t* draw);
-/* A guess: what is drawn to a content (UINT32_MAX: to any) paints over what was there when the frame that begins with
- * call `from` (UINT64_MAX: any frame) began. Of two about one content the later one holds. */
+/* A guess: draws to a content (UINT32_MAX: to any) paint over its content at the begin of the frame that begins with
+ * call `from` (UINT64_MAX: any frame). Between two about one content the later one holds. */
 typedef struct dt_fresh {
   uint64_t from;
   uint32_t location, reserved;
@@ -31,15 +31,15 @@ typedef struct dt_fresh {
 /* Everything that the roots need goes into `keep` (zeroed by the caller); `without`: NULL or calls to do without. */
 DT_API int dt_graph_closure(dt_graph* graph, const uint64_t* roots, uint64_t count, const uint8_t* without,
                             const dt_fresh* fresh, uint64_t guesses, uint8_t* keep);
-/* Which rows of the table map_writes a trace of the calls of `keep` has: one bit a row into `rows` (NULL: none).
- * `count`: room at `rows` in bytes, then how many bytes there are; 0: nothing was stored through mappings. */
+/* The rows of the table map_writes in a trace of the calls of `keep`: one bit a row into `rows` (NULL: none).
+ * `count`: room at `rows` in bytes, then the number of bytes; 0: nothing was stored through mappings. */
 DT_API int dt_graph_map_writes(dt_graph* graph, const uint8_t* keep, uint8_t* rows, uint64_t* count);
 /* The contents that are drawn over from frame to frame among what the roots need. `count`: room at `locations`, then
  * how many. */
 DT_API int dt_graph_crossed(dt_graph* graph, const uint64_t* roots, uint64_t count, uint32_t* locations,
                             uint64_t* room);
-/* What each call did for nothing: 0 nothing known, 1 same value, 2 repeated upload, 3 unused upload, 4 unseen draw, 5
- * unread state. `answers`: what the program asked for counts as needed. `kinds`: room for every call. */
+/* The useless work of each call: 0 nothing known, 1 same value, 2 repeated upload, 3 unused upload, 4 unseen draw, 5
+ * unread state. `answers`: answers to the program count as needed. `kinds`: room for every call. */
 DT_API int dt_graph_waste(dt_graph* graph, uint32_t answers, uint8_t* kinds);
 /* From call `seq` on calls are about `program` (0: none): the one that they set something of, else the one in use. */
 typedef struct dt_program_from {
@@ -47,8 +47,8 @@ typedef struct dt_program_from {
 } dt_program_from;
 /* `count`: room at `programs` (NULL: none), then how many there are. */
 DT_API int dt_graph_programs(dt_graph* graph, dt_program_from* programs, uint64_t* count);
-/* What dt_graph_waste found as the table `redundancy`: seq, kind and program of each call that did nothing. Both are
- * copied. */
+/* The findings of dt_graph_waste as the table `redundancy`: seq, kind and program of each call that did nothing. Both
+ * are copied. */
 DT_API int dt_graph_waste_table(const uint8_t* kinds, uint64_t calls, const dt_program_from* programs, uint64_t count,
                                 struct ArrowArrayStream* out);
 DT_API struct ArrowArrayStream* dt_graph_new_stream(void);

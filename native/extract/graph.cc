@@ -31,7 +31,7 @@ bool meets(const state::Region& a, const state::Region& b) {
   return true;
 }
 
-// Whether boxes cover another all together. False where that is too much to find out.
+// Returns whether boxes cover another all together. False where that is too much to find out.
 bool covered(const state::Region& box, std::span<const state::Region> by) {
   constexpr size_t MOST_PIECES = 128;
   std::vector<state::Region> left{box}, next;
@@ -161,7 +161,7 @@ void Graph::changed(state::Location l, const state::Value& value) {
   depth->second = now;
 }
 
-// Whether the call leaves the variable with the value that it found.
+// Returns whether the call leaves the variable with the value that it found.
 bool Graph::stays(state::Location l) const {
   if (kinds_[l] != PLAIN || values_[l] == UNKNOWN) return false;  // unknown: an array's element became current
   for (auto* node : made_)
@@ -171,7 +171,7 @@ bool Graph::stays(state::Location l) const {
   return true;
 }
 
-// Who had set what the call reads, or is about to write.
+// Remembers the setters of the state that the call reads, or is about to write.
 void Graph::remember(const state::CallEvent& e, state::Touch touch, Pushed& p) {
   for (auto& a : e.accesses()) {
     if (a.touch() != touch) continue;
@@ -182,8 +182,8 @@ void Graph::remember(const state::CallEvent& e, state::Touch touch, Pushed& p) {
   std::sort(p.heads.begin(), p.heads.end());
 }
 
-// A list draws, and leaves a color or a matrix behind. Who needs the color needs the list, and not what it was drawn
-// over.
+// A list draws, and leaves a color or a matrix behind. A reader of the color needs the list, and not the content that
+// the list was drawn over.
 void Graph::remainder(const state::CallEvent& e) {
   remains_ = 0;
   if (!lean_ || !(e.deeds & state::DEED_DRAW)) return;
@@ -215,7 +215,7 @@ void Graph::remainder(const state::CallEvent& e) {
   remains_ = gathering(edges, e.seq, static_cast<uint32_t>(e.seq) + 1) + 1;
 }
 
-// What goes onto a stack is remembered with who had set it; what comes off it gets them back.
+// State that goes onto a stack is remembered with its setter; state that comes off the stack gets its setter back.
 void Graph::stacks(const state::CallEvent& e) {
   for (auto& step : steps_) {
     auto& stack = pushed_[step.location];
@@ -327,7 +327,7 @@ uint64_t Graph::arguments_of(uint64_t seq) {
   return XXH3_64bits(values.data(), values.size() * sizeof values[0]) | 1;
 }
 
-// Whether all that the call uploads stands there already, brought by the same call.
+// Returns whether all that the call uploads stands there already, brought by the same call.
 bool Graph::repeats(uint64_t seq) {
   bool same = !pending_.empty();
   for (auto& [location, now] : pending_) {
@@ -358,7 +358,7 @@ bool Graph::write_regions(state::Location l, uint32_t node) {
   }
   bool many = list.size() > MOST_EXTENTS;
   if (many) {
-    // What later parts cover together is gone, too: pieces of a buffer that is filled round and round.
+    // Parts that later parts cover together are gone, too: pieces of a buffer that is filled round and round.
     std::vector<state::Region> later;
     std::vector<Extent> seen;
     for (size_t i = list.size(); i-- > 0;) {
@@ -382,7 +382,7 @@ bool Graph::write_regions(state::Location l, uint32_t node) {
   return true;
 }
 
-// Whether what that call wrote stands there untouched.
+// Returns whether the content that the call wrote stands there untouched.
 bool Graph::still_there(state::Location l, uint64_t seq) const {
   if (heads_[l] == seq + 1) return true;
   auto it = extents_.find(l);
@@ -426,7 +426,7 @@ void Graph::write(state::Location l, uint64_t seq, bool part, bool sets) {
   blocks_[l / BLOCK] = 0;
 }
 
-// Who needs what a section of the call wrote needs the call and what that section read, and not what its others read.
+// A reader of a section's writes needs the call and the reads of that section, and not the reads of its others.
 void Graph::take_section(std::span<const state::Access> accesses, uint64_t seq) {
   const auto node = static_cast<uint32_t>(calls_ + gatherings_.size()) + 1;
   std::vector<uint32_t> edges{READ | static_cast<uint32_t>(seq)};
@@ -447,8 +447,8 @@ void Graph::take_section(std::span<const state::Access> accesses, uint64_t seq) 
   gathering(edges, seq, static_cast<uint32_t>(seq) + 1);
 }
 
-// What the program stored through a mapping is needed by itself: by whoever reads the buffer, and without what the call
-// behind it does.
+// A program's store through a mapping is needed by itself: a reader of the buffer needs it, and not the effects of the
+// call behind it.
 void Graph::stored(const state::StoreEvent& e) {
   const uint32_t node = gathering({}, e.seq);
   ++stamp_, seen_.clear();
@@ -484,8 +484,8 @@ void Graph::stored(const state::StoreEvent& e) {
   pending_.clear();
 }
 
-// A trace of other calls has what a thread stored before that thread's next call. Who looks from another thread needs
-// it there.
+// A trace of other calls has what a thread stored before that thread's next call. A reader on another thread needs the
+// store there.
 void Graph::after_stores(const state::CallEvent& e) {
   for (auto& a : e.accesses())
     for (auto it = stored_by_.lower_bound(a.first); it != stored_by_.end() && it->first < a.first + a.count; ++it)
@@ -507,7 +507,7 @@ Touched touched(std::span<const state::Access> accesses) {
   return t;
 }
 
-// What an event alone says of a call.
+// The flags of a call that follow from an event alone.
 uint32_t flags_of(const state::CallEvent& e) {
   static constexpr std::pair<uint32_t, uint32_t> deeds[] = {
       {state::DEED_DRAW | state::DEED_CLEAR | state::DEED_DISPATCH, CALL_DRAWS},
@@ -566,7 +566,7 @@ void Graph::call(const state::CallEvent& e) {
   pending_.clear();
 }
 
-// Of a call that writes whole variables: CALL_SETS where it does nothing else, and CALL_SAME where they stay.
+// For a call that writes whole variables: CALL_SETS where it does nothing else, and CALL_SAME where they stay.
 uint32_t Graph::setting(const state::CallEvent& e) {
   const bool gl = e.function && ((e.function->api.starts_with("gl") && e.function->api != "glx") ||
                                  e.function->api.starts_with("vg"));
@@ -590,8 +590,8 @@ void Graph::take_in(const state::CallEvent& e, bool parts, bool sets) {
   if (!stored_by_.empty()) after_stores(e);
   remainder(e);
   if (lean_ && !steps_.empty()) stacks(e);
-  // Lists and stacks write much and change little of it. What other calls write stands together: one writer of all of
-  // it is better than several of parts.
+  // Lists and stacks write much and change little of it. Writes of other calls stand together: one writer of all of it
+  // is better than several of parts.
   const bool each = lean_ && (e.deeds & state::DEED_DRAW || !steps_.empty() || (parts && !e.deeds));
   // In the order in which they happened: a list reads what it has written before.
   size_t section = 0;
@@ -617,7 +617,7 @@ void Graph::take_in(const state::CallEvent& e, bool parts, bool sets) {
     if (auto& stack = pushed_[step.location]; !stack.empty() && popped_ == &stack.back()) stack.pop_back();
 }
 
-// The edges of the call that was taken in go behind those of the others.
+// The new call's edges go behind the edges of the others.
 void Graph::end_edges(uint64_t seq) {
   std::sort(own_.begin(), own_.end());
   own_.erase(std::unique(own_.begin(), own_.end()), own_.end());

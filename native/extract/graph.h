@@ -1,4 +1,4 @@
-// Which calls a call needs: the accesses of a walk (../state/access.h) as a graph, and what is reachable in it.
+// The calls that a call needs: the accesses of a walk (../state/access.h) as a graph, and the reachable part of it.
 //
 // Nodes are calls, by their seq, and *gatherings*: the last writers of 64 neighbouring locations, shared by all that
 // read them until one of them is written. So a draw that depends on a thousand variables has some twenty edges.
@@ -18,7 +18,7 @@
 
 namespace dt::extract {
 
-// What is known of each call. Bits.
+// The facts about each call. Bits.
 enum CallFlag : uint16_t {
   CALL_APPLIED = 1,  // it had an effect or asked for something; not set: it raised an error, or there was no context
   CALL_SETS = 2,     // it sets state and does nothing else
@@ -38,7 +38,7 @@ enum CallFlag : uint16_t {
   CALL_CHANGES = 32768,  // it writes anything at all
 };
 
-// What a call did for nothing; the first that applies. Names are those of the table `redundancy`.
+// The useless work of a call; the first that applies. The table `redundancy` has these names.
 enum Waste : uint8_t {
   WASTE_NONE,
   WASTE_SAME_VALUE,
@@ -60,8 +60,8 @@ struct Fresh {
 
 class Graph final : public state::Visitor {
  public:
-  // `lean`: a call that leaves a variable with the value that it had does not count as its writer, and what is popped
-  // from a stack is what was there when it was pushed: it depends on who had set it then.
+  // `lean`: a call that leaves a variable with its value does not count as its writer. A value popped from a stack is
+  // the pushed value: it depends on the setter at the push.
   Graph(std::shared_ptr<const Trace> trace, bool lean);
 
   uint64_t calls() const { return calls_; }
@@ -71,8 +71,8 @@ class Graph final : public state::Visitor {
   uint64_t stores() const { return stores_.size(); }  // rows of map_writes
   uint64_t locations() const { return heads_.size(); }
 
-  // What must be the same for a frame to be the same: the call that ends it, and, where that shows nothing by itself,
-  // the last call before it that drew in its context.
+  // The calls that must be the same for a frame to be the same: the call that ends the frame. Where the end shows
+  // nothing by itself, also the last call before it that drew in its context.
   void frame_roots(uint64_t first_frame, uint64_t end_frame, std::vector<uint64_t>& roots) const;
   // The last call at or before `seq` that drew in the context that was current there.
   bool last_draw(uint64_t seq, uint64_t& draw) const;
@@ -83,9 +83,9 @@ class Graph final : public state::Visitor {
   // `fresh`: guesses to go by. `crossed`, if given: the contents that are drawn over from frame to frame.
   void closure(std::span<const uint64_t> roots, const uint8_t* without, uint8_t* keep,
                std::span<const Fresh> fresh = {}, std::vector<uint32_t>* crossed = nullptr) const;
-  // Everything that what is there at the end of the trace came from: the values of all variables and the contents of
-  // all objects that are alive, what waits on stacks, what is current. A call after the end can need nothing else. With
-  // the ends of objects that had to be kept though they are gone. `fresh` and `crossed` as for closure.
+  // The origins of everything that is there at the end of the trace: the values of all variables, the contents of
+  // living objects, the entries of stacks, the current objects. A call after the end can need nothing else. With the
+  // ends of objects that had to be kept though they are gone. `fresh` and `crossed` as for closure.
   void alive(uint8_t* keep, std::span<const Fresh> fresh = {}, std::vector<uint32_t>* crossed = nullptr) const;
   // As it is at the end of the trace.
   const state::Machine& machine() const { return machine_; }
@@ -98,8 +98,8 @@ class Graph final : public state::Visitor {
   uint32_t frame_of(uint64_t seq) const { return frames_[seq]; }
   // The ends of objects that `keep` makes, so that a trace that goes on does not pile them up.
   void add_ends(uint8_t* keep) const;
-  // Writes a Waste for every call to `kinds`, seen from everything that came out: frames that ended, content that was
-  // shown or read back, with `answers` also what the program asked for.
+  // Writes a Waste for every call to `kinds`, seen from everything that came out. This is frames that ended, content
+  // that was shown or read back, and with `answers` also answers to the program.
   void waste(bool answers, uint8_t* kinds) const;
   // From which call on calls are about which program: the one that they set something of, else the one in use; 0: none.
   struct Program {
@@ -110,8 +110,8 @@ class Graph final : public state::Visitor {
   // The calls that `seq` needs directly.
   void needs(uint64_t seq, std::vector<uint64_t>& out) const;
 
-  // Which rows of the table map_writes a trace of the calls of `keep` has: those that its calls need, and those before
-  // them whose buffer is mapped in it.
+  // The rows of the table map_writes in a trace of the calls of `keep`: rows that its calls need, and earlier rows
+  // whose buffer is mapped in the trace.
   std::vector<uint8_t> map_writes(const uint8_t* keep) const;
   void call(const state::CallEvent& event) override;
   void stored(const state::StoreEvent& event) override;
@@ -147,7 +147,7 @@ class Graph final : public state::Visitor {
     uint32_t thread;
     uint64_t before;
   };
-  // What close_over keeps beside calls.
+  // The stores that close_over keeps beside calls.
   enum class Stores { alone, with_calls };
   struct Pushed {
     uint64_t seq;

@@ -1,5 +1,5 @@
-// An array of plain numbers that may become larger than half of memory: it grows by moving pages, never by copying, and
-// what it has in reserve costs nothing until it is used.
+// An array of plain numbers that may become larger than half of memory. It grows by moving pages, never by copying, and
+// its reserve costs nothing until it is used.
 #pragma once
 #include <sys/mman.h>
 

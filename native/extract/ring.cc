@@ -1,19 +1,19 @@
-// drawtap-ring: what a flight recorder keeps of calls that leave its window, and what it writes when it is asked to.
+// drawtap-ring: the part of calls that a flight recorder keeps when they leave its window, and the files that it writes
+// on order.
 //
 //   drawtap-ring compact|save JOB
 //
 // The recorder (native/drain/ring.h) has *base*, a trace in memory of earlier calls that still matter, and chunks that
-// it took since, which it hands over as another trace, *raw*. Of every thread it says how many calls are in the base
-// already.
+// it took since, which it hands over as another trace, *raw*. For every thread it gives the number of calls in the
+// base.
 //
 //  compact: everything that what is alive at a cut came from becomes the new base; the cut is the end of the last frame
 //  in
 //           raw that ended before a time.
 //  save:    the same, followed by all calls of raw from the cut to the end of a frame, to a file.
 //
-// The job is an object of JSON (Job). The answer is a line of JSON on standard output. This is a process
-// of its own so that what it takes is given back, whatever it does wrong ends nothing else, and it can be asked to be
-// modest.
+// The job is an object of JSON (Job). The answer is a line of JSON on standard output. This is a process of its own, so
+// that its memory is given back, its mistakes end nothing else, and the system can make it modest.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -44,12 +44,12 @@ namespace {
 
 using ThreadKey = std::pair<uint32_t, uint32_t>;
 constexpr int TRANSIENT_LEVEL = -5;
-constexpr size_t MOST_ASSUMPTIONS = 16;  // that are told of
+constexpr size_t MOST_ASSUMPTIONS = 16;  // that the answer has
 
-// A picture that the program can be asked for (dt_target in ../common/ring.h).
+// A picture that the recorder can order from the program (dt_target in ../common/ring.h).
 struct Target {
   uint64_t kind = 0, share_group = 0, name = 0, target = 0, level = 0, width = 0, height = 0, depth = 0, format = 0;
-  uint64_t why = 0;  // DT_REFUSED_*: why it cannot be asked for
+  uint64_t why = 0;  // DT_REFUSED_*: why the recorder cannot order it
   // In the order in which they travel.
   std::array<uint64_t*, 9> numbers() {
     return {&kind, &share_group, &name, &target, &level, &width, &height, &depth, &format};
@@ -135,7 +135,7 @@ class Scratch {
   int fd_;
 };
 
-// How many calls of each thread stand before a call in the order of all.
+// The number of calls of each thread that stand before a call in the order of all.
 std::map<ThreadKey, uint64_t> counts_before(const Trace& trace, uint64_t seq,
                                             const std::map<ThreadKey, uint64_t>& least) {
   std::map<ThreadKey, uint64_t> counts = least;
@@ -160,7 +160,7 @@ std::map<ThreadKey, uint64_t> counts_before(const Trace& trace, uint64_t seq,
   return counts;
 }
 
-// Time of a call, ns; of one without a time that of the call before.
+// Time of a call, ns; a call without a time has the time of the call before.
 int64_t time_of(const Trace& trace, uint64_t seq) {
   size_t chunk = 0;
   uint32_t call = 0;
@@ -178,7 +178,7 @@ uint64_t count_bits(const std::vector<uint8_t>& bits) {
   return n;
 }
 
-// What stands at a location, if it is a picture that can be asked for: kind 0 where not.
+// The picture at a location, if the recorder can order one: kind 0 where not.
 Target target_at(const state::Machine& machine, state::Location location) {
   const state::Node& node = machine.owner(location);
   const state::FieldInfo* field = machine.field(location);
@@ -316,7 +316,7 @@ class Keeper {
  private:
   // Where the window begins (behind the last frame that ended before its time), and where it ends.
   void find_cut() {
-    // What of raw is in the base already: the first calls of each thread, and so the first of all.
+    // The part of raw that is in the base already: the first calls of each thread, and so the first of all.
     for (auto& chunk : raw_->calls_chunks) {
       auto it = job_.consumed.find({chunk.meta.pid, chunk.meta.thread});
       if (it != job_.consumed.end() && it->second > chunk.meta.first_call)
@@ -383,7 +383,7 @@ class Keeper {
       past_->set_frame_end(job_.frame_end);
   }
 
-  // What of the past matters from the cut on.
+  // Chooses the part of the past that matters from the cut on.
   void choose() {
     keep_.assign(past_->calls / 8 + 1, 0);
     if (!past_->calls) return;
@@ -424,7 +424,7 @@ class Keeper {
     graph.number_frames(numbers_);
   }
 
-  // Pictures that the program is to be asked for, where that makes the past much shorter.
+  // Pictures that the recorder orders from the program, where they make the past much shorter.
   void choose_pictures(extract::Graph& graph, const std::vector<uint32_t>& crossed) {
     std::vector<extract::Fresh> guesses;
     for (uint32_t location : crossed)

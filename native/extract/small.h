@@ -1,4 +1,4 @@
-// What is kept of many calls, small.
+// Small containers of facts about many calls.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -15,7 +15,7 @@ class Seen {
     std::fill(slots_.begin(), slots_.end(), Slot{});
     stamp_ = 1;
   }
-  // Whether it is new.
+  // Returns whether it is new.
   bool add(uint32_t node) {
     if (2 * (count_ + 1) > slots_.size()) grow();
     Slot& slot = place(node);
@@ -52,7 +52,7 @@ class Runs {
   void add(uint64_t seq, uint32_t value) {
     if (runs_.empty() || runs_.back().value != value) runs_.push_back({static_cast<uint32_t>(seq), value});
   }
-  uint32_t operator[](uint64_t seq) const {  // 0 before the first call that was told
+  uint32_t operator[](uint64_t seq) const {  // 0 before the first known call
     auto after = std::upper_bound(runs_.begin(), runs_.end(), seq, [](uint64_t s, auto& run) { return s < run.first; });
     return after == runs_.begin() ? 0 : (after - 1)->value;
   }

@@ -1,4 +1,4 @@
-// What command buffers hold, and what it reads and stores.
+// The content of command buffers, and its reads and stores.
 #include <algorithm>
 
 #include "vulkan_past.h"
@@ -40,7 +40,7 @@ void VulkanPast::begins(VulkanCall& call) {
   together(recording(*buffer).node, call.node());
 }
 
-// What was recorded and is kept was reset when it was.
+// A recording that is kept was reset when it was recorded.
 void VulkanPast::resets_buffer(VulkanCall& call) {
   Object* buffer = find(OF_COMMAND_BUFFER, call.value("commandBuffer"));
   if (!buffer) return;
@@ -98,7 +98,7 @@ void VulkanPast::command(VulkanCall& call) {
   plain(call, into, Access::changes);
 }
 
-// Commands that name what they use. What copies says which it reads.
+// Commands that name what they use. Copies name the resource that they read.
 void VulkanPast::plain(VulkanCall& call, Recording& into, uint8_t flags) {
   const bool copies =
       begins_with(call.name(), {"vkCmdCopy", "vkCmdBlit", "vkCmdResolve", "vkCmdClear", "vkCmdFill", "vkCmdUpdate"});
@@ -122,7 +122,7 @@ void VulkanPast::plain(VulkanCall& call, Recording& into, uint8_t flags) {
   });
 }
 
-// Whether a command that copies or fills writes all of what it writes to.
+// Returns whether a command that copies or fills writes all of its target.
 bool VulkanPast::overwrites(VulkanCall& call, const Object& object) const {
   std::string_view name = call.name();
   name.remove_prefix(5);

@@ -270,7 +270,7 @@ void VulkanPast::die(Object& first) {
     open.insert(open.end(), object.children.begin(), object.children.end());
     object.children.clear();
     if (object.kind == OF_SET || object.kind == OF_COMMAND_BUFFER) object.state.reset();
-    // What other resources in the same memory may see stays.
+    // Content that other resources in the same memory may see stays.
   }
 }
 

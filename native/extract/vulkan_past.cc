@@ -11,8 +11,8 @@ namespace {
 bool starts(std::string_view text, std::string_view with) { return text.starts_with(with); }
 bool has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
-// Work that this file does not follow: memory that is bound piece by piece, images that the host writes, images that
-// are given back, structures for rays, commands that the device makes.
+// Work that this file does not follow: memory bound piece by piece, images that the host writes, images given back,
+// structures for rays, and commands that the device makes.
 constexpr std::string_view NOT_FOLLOWED[] = {
     "BindSparse",    "CopyMemoryToImage",     "CopyImageToImage", "TransitionImageLayout", "ReleaseSwapchainImages",
     "WithTemplate2", "AccelerationStructure", "Micromap",         "GeneratedCommands",     "DescriptorBuffer"};
@@ -206,7 +206,7 @@ std::vector<bool> VulkanPast::reach(const std::vector<uint32_t>& roots) {
   return seen;
 }
 
-// What must be kept because of the bytes that are written again. `seen`: what is kept so far.
+// The nodes that must be kept because of the bytes that are written again. `seen`: the nodes kept so far.
 bool VulkanPast::more_roots(const std::vector<bool>& seen, uint64_t cut, std::vector<uint32_t>& roots) const {
   const size_t before = roots.size();
   std::vector<std::vector<uint64_t>> kept(trace_.threads.size());  // by thread

@@ -1,9 +1,9 @@
-// Which earlier calls of a recording of Vulkan still matter at a call.
+// Finds the earlier calls of a recording of Vulkan that still matter at a call.
 //
 // One walk over the calls makes a graph. Its nodes are calls, objects and the contents of command buffers and
 // descriptor sets. An edge says that one is not kept without the other. A call that only asks, an object that ended,
-// commands that were recorded anew and work whose results were overwritten have no edge from what comes later. What
-// this file has no rule for is kept, as far as what it is about is kept.
+// commands that were recorded anew and work whose results were overwritten have no edge from what comes later. Calls
+// without a rule in this file are kept, as far as their objects are kept.
 #pragma once
 #include <deque>
 #include <map>
@@ -28,7 +28,7 @@ class VulkanPast {
     std::vector<uint8_t> calls, memory_writes, device_writes;
   };
   Kept from(uint64_t cut);  // all calls from there on, and what they need
-  // What is there at the end, and what it came from. Of other APIs nothing is among that.
+  // The objects at the end, and their origins. No calls of other APIs are among them.
   Kept alive();
   const std::vector<uint32_t>& others() const { return others_; }  // calls of other APIs
   // Why all earlier calls are kept; empty: they are not.

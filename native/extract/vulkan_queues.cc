@@ -92,7 +92,7 @@ void VulkanPast::presents(VulkanCall& call) {
 
 // ---- fences ------------------------------------------------------------------------------------------------
 
-// Who signals a fence needs its last reset; who waits for it needs who signals it, and is kept with that.
+// A signal of a fence needs the last reset of the fence; a wait for the fence needs the signal, and is kept with it.
 void VulkanPast::signal_fence(uint32_t call, uint64_t handle, Object* queue) {
   Fence* fence = state_of<Fence>(OF_FENCE, handle);
   if (!fence) return;
@@ -148,7 +148,7 @@ void VulkanPast::signal(uint32_t call, uint64_t handle, uint64_t value, Object* 
   Semaphore* semaphore = state_of<Semaphore>(OF_SEMAPHORE, handle);
   if (!semaphore) return;
   if (!semaphore->timeline) return void(semaphore->pending = call);
-  // What nobody will ask for any more has the value of a later signal: the last one is enough.
+  // A value that nobody will ask for any more has the value of a later signal: the last one is enough.
   semaphore->signals.push_back({value, call, queue});
   std::erase_if(semaphore->waiting, [&](auto& one) {
     if (one.first > value) return false;

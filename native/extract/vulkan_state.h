@@ -1,4 +1,4 @@
-// What is known of objects of Vulkan while calls are walked. Part of VulkanPast.
+// The facts about objects of Vulkan during a walk over calls. Part of VulkanPast.
 #pragma once
 #include <map>
 #include <memory>

@@ -231,7 +231,7 @@ bool Player::room(const Row& w, const In& in, int64_t bytes, int64_t bound, void
     return false;
   }
   auto* to = static_cast<uint8_t*>(scratch(static_cast<size_t>(need) + SLACK));
-  // What the driver leaves alone (the gaps between rows) must not look like what it wrote.
+  // Bytes that the driver leaves alone (the gaps between rows) must not look like its writes.
   if (options.verify && in.data && in.bytes)
     for (uint64_t i = 0; i < in.bytes; ++i) to[i] = static_cast<uint8_t>(~in.data[i]);
   *out = to;

@@ -23,7 +23,7 @@ class Reader {
   uint32_t framebuffer() const { return draw_; }
   bool two() const { return two_; }
 
-  // An attachment's kind and size; width 0: it cannot be asked.
+  // An attachment's kind and size; width 0: no query returns it.
   struct Info {
     int32_t type = 0, name = 0, width = 0, height = 0, format = 0, samples = 0, component = 0, level = 0, face = 0,
             layer = 0;
@@ -274,7 +274,7 @@ void depth_or_stencil(Reader& r, GlContext* c, bool depth, int width, int height
       return r.cannot(std::string("OpenGL ES does not read ") + name + " back, the driver has no " + extension +
                       ", and a shader cannot copy it: " + problem);
   } else if (depth) {
-    // Which type a driver takes depends on the version and on the buffer's format.
+    // The version and the buffer's format decide the type that a driver takes.
     static const struct {
       uint32_t format, type;
     } tries[] = {{GL_DEPTH_COMPONENT, GL_FLOAT},

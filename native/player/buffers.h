@@ -1,4 +1,4 @@
-// What the buffers hold that the next draw would read.
+// The content of the buffers that the next draw would read.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -14,17 +14,17 @@ struct BufferContent {
   std::vector<uint8_t> bytes;
 };
 
-// Reads the buffers that arrays that are on, indices and blocks come from in the current context, each once a use. What
-// is there and cannot be read is said in `why`. State that the program sees is left as it was.
+// Reads the buffers that arrays that are on, indices and blocks come from in the current context, each once a use.
+// `why` names the ones that cannot be read. State that the program sees is left as it was.
 std::vector<BufferContent> read_buffers(GlContext* c, std::vector<std::string>& why);
 
 // Reads one buffer, by the driver's name; returns why it cannot be read, "" where it was.
 std::string read_buffer(GlContext* c, uint32_t name, std::vector<uint8_t>& bytes);
 
-// Returns what the context reads from a buffer as a list of JSON: {"use": "vertex", name, size, type, stride, offset,
-// normalized, divisor}, {"use": "index"}, {"use": "indirect"}, {"use": "uniform" or "storage", name, binding, offset,
-// bytes, "members": [{name, type, count, offset, stride, matrix_stride, rows, outer_count, outer_stride}]}. Types are
-// OpenGL's numbers, distances bytes.
+// Returns the uses of a buffer in the context as a list of JSON. The uses are {"use": "vertex", name, size, type,
+// stride, offset, normalized, divisor}, {"use": "index"} and {"use": "indirect"}. Others are {"use": "uniform" or
+// "storage", name, binding, offset, bytes, "members": [{name, type, count, offset, stride, matrix_stride, rows,
+// outer_count, outer_stride}]}. Types are OpenGL's numbers, distances bytes.
 std::string buffer_uses(GlContext* c, uint32_t name);
 
 }  // namespace dt::play

@@ -1,4 +1,4 @@
-// What is compared with the recording, and what is found on the way.
+// The comparisons with the recording, and other findings on the way.
 #include <algorithm>
 #include <cstring>
 
@@ -69,7 +69,7 @@ void Player::compare(const Row& w, const In& recorded, const void* now, const ch
              std::to_string(first) + after_gap());
 }
 
-// Whether the call that was just played raised an error here, which is kept for when the program asks.
+// Returns whether the call that was just played raised an error here, which is kept until the program asks.
 bool Player::failed(uint64_t call, const char* function) {
   if (!strncmp(function, "vg", 2)) {
     auto& vg = threads_[running_]->vg;
@@ -179,8 +179,8 @@ void Player::check_error(const char* function) {
   if (error) errors_.push_back({context, error, seq, function});
 }
 
-// Whoever watches wants to know whose fault a reset of the device was. At other times a context may not know the
-// question, and would answer with an error that the program never had.
+// An observer wants to know whose fault a reset of the device was. At other times a context may not know the question,
+// and would answer with an error that the program never had.
 void Player::ask_reset() {
   if (!options.heartbeat || !reset_.empty() || !context || in_begin()) return;
   for (auto* ask : {&driver::glGetGraphicsResetStatus, &driver::glGetGraphicsResetStatusKHR,
@@ -203,7 +203,7 @@ void Player::report(std::string kind, uint64_t call, std::string function, std::
   if (!again) findings_.add(std::move(kind), call, std::move(function), std::move(text));
 }
 
-// Which frames have no draws because the recorder could not keep up: each has a note behind the call that ends it.
+// Finds the frames without draws where the recorder could not keep up: each has a note behind the call that ends it.
 void Player::find_gaps() {
   for (size_t i = 0; i < trace.calls_chunks.size(); ++i) {
     auto& functions = trace.calls_chunks[i].functions;
@@ -232,7 +232,7 @@ void Player::find_gaps() {
   std::sort(gaps_.begin(), gaps_.end());
 }
 
-// What is recorded of this frame's pictures cannot be seen here.
+// This frame's recorded pictures cannot be seen here.
 bool Player::draws_are_missing() const { return std::binary_search(gaps_.begin(), gaps_.end(), frame_); }
 
 std::string Player::after_gap() const {

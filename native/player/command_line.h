@@ -14,7 +14,7 @@
 
 namespace dt::play {
 
-// What every player is asked; each may have more.
+// The options of every player; each may have more.
 struct Asked {
   Options options;
   bool help = false;
@@ -147,7 +147,7 @@ template <class W, size_t N> void print_usage(FILE* to, const char* program, con
   fputs("exit status: 0 played, 1 played and something differs, 2 usage, 3 nothing to play on, 4 trace broken\n", to);
 }
 
-// What is wrong with the command line; "": nothing.
+// Returns the fault of the command line; "": nothing.
 template <class W, size_t N> std::string parse(int argc, char** argv, W& w, const OptionOf<W> (&options)[N]) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];

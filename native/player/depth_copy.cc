@@ -43,7 +43,7 @@ uint32_t sampled(const DepthSource& from, bool depth) {
       return 0;
   }
   driver::glBindFramebuffer(GL_DRAW_FRAMEBUFFER, framebuffers[1]);
-  // What is copied must have the format of what it is copied to, and not every driver tells which it is.
+  // The source of a copy must have the format of its target, and not every driver says which it is.
   for (uint32_t format : {from.format, GL_DEPTH24_STENCIL8, GL_DEPTH_COMPONENT24, GL_DEPTH_COMPONENT16,
                           GL_DEPTH_COMPONENT32F, GL_DEPTH32F_STENCIL8}) {
     const bool both = format == GL_DEPTH24_STENCIL8 || format == GL_DEPTH32F_STENCIL8;

@@ -5,7 +5,7 @@
 
 namespace dt::play {
 
-// What holds the values: an attachment of the current context's framebuffer, or (name 0) its window.
+// The holder of the values: an attachment of the current context's framebuffer, or (name 0) its window.
 struct DepthSource {
   bool texture = false;                     // else a renderbuffer
   uint32_t name = 0, face = 0, format = 0;  // format 0: not known

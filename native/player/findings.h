@@ -1,4 +1,4 @@
-// What a replay finds that is not as in the recording, and what it ends with.
+// The differences that a replay finds, and its exit code.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -41,7 +41,7 @@ class Findings {
     made = Finding{std::move(kind), std::move(function), std::move(text), call, 1};
     return &made;
   }
-  // What the recording lost; without a footer, all of its calls are there.
+  // Adds the losses of the recording; without a footer, all of its calls are there.
   void add_losses(const Trace& trace) {
     for (auto& problem : trace.problems())
       if (problem.kind != "no_footer") add("damaged", 0, "", problem.text);

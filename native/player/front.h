@@ -1,4 +1,4 @@
-// What programs read from the front buffers of their windows, as the recording has it.
+// The pixels that programs read from the front buffers of their windows, from the recording.
 #pragma once
 #include <cstdint>
 

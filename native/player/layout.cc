@@ -1,4 +1,4 @@
-// What the context reads from a buffer, and how: arrays of vertices, indices, blocks of the programs in use.
+// The parts of a buffer that the context reads, and how: arrays of vertices, indices, blocks of the programs in use.
 #include <algorithm>
 
 #include "../common/json.h"

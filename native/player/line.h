@@ -1,4 +1,4 @@
-// What the player says: lines of JSON.
+// The player's messages: lines of JSON.
 #pragma once
 #include <cstdio>
 

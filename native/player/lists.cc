@@ -17,7 +17,7 @@ bool begins(std::string_view name, std::span<const std::string_view> with) {
   return std::any_of(with.begin(), with.end(), [&](auto w) { return name.starts_with(w); });
 }
 
-// What is done at once while a list is made, and is no part of it.
+// Calls that run at once while a list is made, and are no part of it.
 constexpr std::string_view IMMEDIATE[] = {"glGen",
                                           "glDelete",
                                           "glIs",
@@ -75,7 +75,7 @@ constexpr std::string_view IMMEDIATE[] = {"glGen",
                                           "egl",
                                           "glX"};
 bool is_immediate(std::string_view name) { return begins(name, IMMEDIATE); }
-// What goes into a list and can be played instead of it.
+// Calls that go into a list and can be played instead of it.
 constexpr std::string_view LISTED[] = {"glBegin",
                                        "glEnd",
                                        "glVertex",
@@ -173,8 +173,8 @@ bool draws_arrays(std::string_view name) {
 
 int dimension(int64_t mode) { return mode == 0 ? 0 : mode <= 3 || mode == 0xA || mode == 0xB ? 1 : 2; }
 
-// A call that goes into the list which is being made. What changes more than vertices have, materials, lights, textures
-// and matrices is not done twice.
+// A call that goes into the list which is being made. A call that changes more than the state of vertices, materials,
+// lights, textures and matrices is not made twice.
 void listed(List& list, const char* name, uint64_t flags, int64_t mode) {
   auto any = [&](std::initializer_list<const char*> beginnings) {
     for (const char* b : beginnings)
@@ -289,7 +289,7 @@ bool Lists::add(const Watched& call, ListedCall kept) {
   return arrays;
 }
 
-// What is made so far calls the piece, and another list that has the rest.
+// The piece calls the list made so far, and another list has the rest.
 void Lists::open_piece() {
   const uint32_t piece = open_->calls.back().piece;
   driver::glCallList(piece), driver::glCallList(piece - 1);

@@ -1,5 +1,5 @@
-// Display lists, kept call by call while something is measured. Where one is called that does more than draw, its calls
-// are played instead of it: each of its draws is counted with the state that it has.
+// Display lists, kept call by call while something is measured. Where a called list does more than draw, the player
+// makes its calls instead: each of its draws is counted with its own state.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -27,13 +27,13 @@ struct ListedCall {
   Decoded* chunk;
   uint32_t record;
   uint64_t seq;
-  // Of a draw from arrays, which are what they were when the list was made: a list of the player's own with nothing
-  // else in it, and what it draws.
+  // For a draw from arrays, which keep their content from the making of the list: a list of the player's own with
+  // nothing else in it, and its draw.
   uint32_t piece = 0;
   metrics::Draw::Given given{};
 };
 
-// What a display list has been seen to hold, which decides whether it may be called twice.
+// The seen content of a display list, which decides whether it may be called twice.
 struct List {
   uint32_t name = 0;  // the recorded one
   metrics::Draw::Given given{0, 0};
@@ -60,7 +60,7 @@ class Lists {
   bool add(const Watched& call, ListedCall listed);
   void open_piece();
   void close_piece();
-  // Whether a call of one or several lists can be played call by call, and needs to.
+  // Returns whether a call of one or several lists can be played call by call, and needs to.
   bool expands(const Watched& call);
   void expand(const Watched& call, int depth = 0);
   void expand(const List& list, int depth = 0);
@@ -75,7 +75,7 @@ class Lists {
   List* open_ = nullptr;
 };
 
-// Whether a call between glBegin and glEnd gives a vertex.
+// Returns whether a call between glBegin and glEnd gives a vertex.
 bool gives_vertex(const char* name);
 
 }  // namespace dt::play

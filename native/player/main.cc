@@ -22,7 +22,7 @@
 namespace dt::play {
 namespace {
 
-// OpenVG is played on drawtap's engine, which lies beside this program: libraries are searched for from the start of a
+// OpenVG is played on drawtap's engine, which lies beside this program. Libraries are searched for from the start of a
 // process on, so it starts again where they are not yet found first.
 void find_openvg(const Trace& trace, char** arguments) {
   bool needed = false;
@@ -40,7 +40,7 @@ void find_openvg(const Trace& trace, char** arguments) {
   fprintf(stderr, "drawtap-play: %s: %s\n", own.c_str(), strerror(errno));
 }
 
-// What travels in the file: the last word on `key` among the annotations of a kind, or "".
+// The value in the file: the last word on `key` among the annotations of a kind, or "".
 std::string annotated(const Trace& trace, std::string_view kind, std::string_view key) {
   std::string last;
   for (auto& a : trace.annotations)
@@ -76,7 +76,7 @@ bool read_bits(const std::string& path, std::vector<uint8_t>& bits) {
   return true;
 }
 
-// What the command line asks for.
+// The options of the command line.
 struct CommandLine : Asked, Wanted {
   bool probe = false;
   std::string query_path;

@@ -11,7 +11,7 @@ namespace dt::play {
 
 class Player;
 
-// What the command line wants to be measured.
+// The metrics that the command line wants.
 struct Wanted {
   bool list = false;                    // what can be measured in the recording's contexts
   std::string measure, measured, plan;  // files: the request and its answers, or the request to plan for
@@ -27,8 +27,8 @@ class Measures {
 // nullptr: nothing is to be measured, or the request is wrong, and `why` says how. `options` get the loops that it
 // takes. Throws where this player cannot measure.
 std::unique_ptr<Measures> measures(const Wanted& wanted, Options& options, std::string& why);
-// What can be measured in a context, the current one, or in none, as JSON lines. Throws where this player cannot
-// measure.
+// Lists the metrics that are possible in a context, the current one, or in none, as JSON lines. Throws where this
+// player cannot measure.
 void list_metrics_of(const void* context, const char* version, FILE* to);
 
 }  // namespace dt::play

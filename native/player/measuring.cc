@@ -44,7 +44,7 @@ bool Measuring::keeps(const Coming& call, bool ends_frame) {
   if (!begins && waiting.empty()) return false;
   waiting.push_back({player_.chunk(), call.chunk, call.record, call.seq, std::move(player_.spans)});
   player_.spans.clear();
-  // What cannot stand there at all comes at least when it should.
+  // Calls that cannot stand there at all are at least played in their place.
   const bool over = what & CallKind::END || ends_frame || !call.columns.play || waiting.size() > MOST_WAITING;
   if (!over) return true;
   const auto calls = std::exchange(waiting, {});
@@ -144,7 +144,7 @@ bool sum_of(metrics::Session& session, uint32_t query, uint32_t about, QuerySum&
 
 }  // namespace
 
-// Where measuring took a query of the program's apart, the driver's answer is that of its first part.
+// Where measuring took a query of the program's apart, the driver's answer is the answer of its first part.
 void Measuring::asked(uint32_t query, uint32_t about, void* to, bool wide) {
   QuerySum sum;
   if (!sum_of(session_, query, about, sum)) return;

@@ -50,7 +50,7 @@ class Measuring : public Observer {
   std::vector<uint16_t> kinds_;                                 // of the trace's functions
   std::unordered_map<uint32_t, std::vector<Waiting>> waiting_;  // from glBegin on, by recorded thread
   const std::vector<Waiting>* ended_ = nullptr;                 // those that are played now
-  // Of the call between before() and after().
+  // For the call between before() and after().
   Recorded recorded_{};
   metrics::Session::Happening happening_{};
   bool piece_ = false, expands_ = false, runs_ = false;  // of display lists, see lists.h

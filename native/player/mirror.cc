@@ -1,5 +1,5 @@
-// What the tap's mirror of GL state (native/mirror) needs of its surroundings, as the player has it: functions by
-// name, and instead of records nothing at all, except that memory which a draw reads must be memory that the trace has.
+// The surroundings of the tap's mirror of GL state (native/mirror) in the player: functions by name, and nothing at all
+// in place of records. But memory that a draw reads must be memory that the trace has.
 #include <dlfcn.h>
 
 #include <cstdlib>
@@ -57,7 +57,7 @@ void program_is_new(Thread*, uint32_t) {}
 void emit_context(Thread*, uint32_t, uint32_t, uint32_t, uint64_t, uint64_t, uint64_t) {}
 void emit_note(Thread*, const char* code, const char*) {
   std::string_view what = code;
-  // What a draw reads is not known then: neither is it known to be there.
+  // A draw's reads are not known then: nobody knows that they are there, either.
   if (what == "indirect-client-arrays" || (what == "index-buffer-unread" && g_player->spans.empty()))
     gl::memory_is_missing();
 }

@@ -38,13 +38,13 @@ uint32_t binding_of(uint32_t target) {
   return 0;
 }
 
-// How pixels come: what they are asked for as, and what that is called.
+// The form of pixels: the parameters of the read, and the name of the form.
 struct Form {
   uint32_t format = 0, type = 0, bytes = 0;  // bytes of a pixel
   const char *channels = "", *name = "";
 };
 
-// Colours of so many bits a channel, of a kind (GL_FLOAT, GL_INT, ...).
+// Colours with these bits for each channel, of a kind (GL_FLOAT, GL_INT, ...).
 Form form_of(const int32_t bits[4], uint32_t kind, bool four, bool es) {
   static const uint32_t formats[] = {GL_RED, GL_RG, GL_RGB, GL_RGBA},
                         integers[] = {GL_RED_INTEGER, GL_RG_INTEGER, GL_RGB_INTEGER, GL_RGBA_INTEGER};
@@ -482,7 +482,7 @@ ObjectContent read_vg(Player& p, const ObjectImage& w) {
   return out;
 }
 
-// What the compiler or the linker said, and whether it went well.
+// The message of the compiler or the linker, and whether it went well.
 ObjectContent read_log(uint32_t name, bool shader) {
   ObjectContent out;
   auto is = shader ? driver::glIsShader : driver::glIsProgram;

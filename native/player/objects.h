@@ -1,4 +1,4 @@
-// What a texture, a renderbuffer, a buffer or an image of OpenVG holds, whole.
+// The content of a texture, a renderbuffer, a buffer or an image of OpenVG, whole.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -21,12 +21,12 @@ struct ObjectImage {
   int32_t level = 0, width = 0, height = 0, depth = 1;  // as the recording says
   unsigned points = 1;                                  // what is in it: Attachments, and EACH_TEXEL
 };
-// Of a texture: what compressed blocks stand for, as the driver decodes them; of one with several samples a pixel each
-// of them, as a layer.
+// For a texture: the texels that compressed blocks stand for, as the driver decodes them; for one with several samples
+// a pixel each of them, as a layer.
 constexpr unsigned EACH_TEXEL = 16;
 
-// Of shaders and programs the log of their compilation or linking is read ("log"), `format` is 1 where that worked.
-// What was read: `type` as numpy spells it, or "compressed" (bytes as the driver keeps them, of `format`), "2_10_10_10"
+// For shaders and programs the log of their compilation or linking is read ("log"), `format` is 1 where that worked.
+// The content: `type` as numpy spells it, or "compressed" (bytes as the driver keeps them, of `format`), "2_10_10_10"
 // and "24_8" (words of 4 bytes), "32f_8" (of 8). `bits` of each channel where they are known.
 struct ObjectContent {
   std::string type, channels, lost, why;  // why: there is nothing, and that is the reason

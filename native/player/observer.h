@@ -1,4 +1,4 @@
-// Who watches what is played: told of every call, and may put calls off or play them in another way.
+// An observer of the playing: it sees every call, and may put calls off or play them in another way.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -27,12 +27,12 @@ class Observer {
   // The call is played between before() and after().
   virtual void before(const Coming& call) = 0;
   virtual void after(const Coming& call) = 0;
-  // Plays the call that before() was told of in the player's place; false: the player does.
+  // Plays the call of before() in the player's place; false: the player does.
   virtual bool plays(const Row& row) = 0;
   // A command of OpenGL was played, maybe one that links a program.
   virtual void linked(const Coming& call) = 0;
-  // A query was asked, by the driver's name and what `about`: `to` has the answer, of 64 bits where it is `wide`. Where
-  // a buffer takes answers, it is the place in that.
+  // The program asked a query, by the driver's name and `about`: `to` has the answer, of 64 bits where it is `wide`.
+  // Where a buffer takes answers, it is the place in that.
   virtual void asked(uint32_t query, uint32_t about, void* to, bool wide) = 0;
   // The same where the call names the buffer that takes the answer, and the place in it.
   virtual void asked_into(uint32_t query, uint32_t about, uint32_t buffer, intptr_t place, bool wide) = 0;

@@ -1,4 +1,4 @@
-// What is to be played, and what is to be done on the way.
+// The things to play, and the work on the way.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -18,9 +18,9 @@ struct Point {
   uint64_t small = 0;  // the largest width of a picture, and of a snapshot, which is of one attachment then; 0: none
 };
 
-// Shared memory in which somebody else sees which call the player is at, also while a driver is stuck in it: the number
-// of the call (seq) in the lower 48 bits, the recording's number of its function in the upper 16. It is stored before
-// each call; at first, and while the recording is prepared, all bits are set.
+// Shared memory in which another process sees the player's call, also while a driver is stuck in it. The lower 48 bits
+// are the number of the call (seq), the upper 16 the recording's number of its function. It is stored before each call;
+// at first, and while the recording is prepared, all bits are set.
 using Heartbeat = uint64_t;
 constexpr Heartbeat NO_BEAT = UINT64_MAX;
 
@@ -44,7 +44,7 @@ struct Options {
   uint64_t snapshot_every = 1;
   std::vector<std::pair<uint64_t, uint64_t>> executions;  // of Vulkan: a command, and what submits it; 0: anything
   bool x11 = false;                                       // windows are shown
-  bool debug = false;                                     // the driver's messages are told
+  bool debug = false;                                     // the driver's messages go out
   std::string config;                                     // red=8,...: asked for instead of the recorded one
   std::string query_file;                                 // of states; "": standard output
   bool serve = false;                                     // take points from standard input

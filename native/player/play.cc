@@ -21,7 +21,7 @@ extern Player* g_player;
 
 // ---- what the tap noted -------------------------------------------------------------------------
 
-// What the recorder said of its recording that decides how much of the picture can be right.
+// The recorder's words about its recording that decide how much of the picture can be right.
 void Player::note(const FunctionColumns& c, uint32_t row) {
   const Field *code = c.function ? field_of(*c.function, "code") : nullptr,
               *text = c.function ? field_of(*c.function, "text") : nullptr;
@@ -223,8 +223,8 @@ Player::~Player() {
   if (states_ && states_ != stdout) fclose(states_);
 }
 
-// Whether the record that comes next is not to be played. What belongs to a call is left out with it; what windows are
-// like, and where frames end, is known all the same.
+// Returns whether the next record is not to be played. Records that belong to a call are left out with it; the facts of
+// windows, and the ends of frames, are known all the same.
 bool Player::is_left_out() {
   if (!stored_rows_.empty() && next_chunk_->known[next_chunk_->order[next_record_]] == -1 &&
       next_chunk_->open->info.functions[next_chunk_->order[next_record_]].id() == DT_FN_MAP_WRITE) {

@@ -123,7 +123,7 @@ class Player {
   const void* pointer(uint64_t recorded) {
     return spans.empty() ? reinterpret_cast<const void*>(recorded) : translate(recorded);
   }
-  // Objects of OpenVG: those of the running thread's context. Without one, names mean nothing and stay.
+  // Objects of OpenVG in the running thread's context. Without one, names mean nothing and stay.
   uint32_t vg(uint32_t recorded) { return vg_objects() ? vg_objects()->of(recorded) : recorded; }
   Names* vg_objects() const {
     const auto& current = threads_[running_]->vg;
@@ -154,7 +154,7 @@ class Player {
   void compare(const Row& w, const In& recorded, const void* now, const char* function);
   // The driver wrote the answer of a query to a buffer.
   void answered_in_buffer(uint32_t query, uint32_t about, uint32_t buffer, intptr_t place, bool wide);
-  // An answer of the driver, unlike a read-back: `about` is what was asked for, `query` the query object here.
+  // An answer of the driver, unlike a read-back: `about` is the question's enumerant, `query` the query object here.
   void compare_answer(const Row& w, const In& recorded, const void* now, uint32_t about, uint32_t query,
                       const char* function);
   void same_result(const Row& w, uint64_t recorded, uint64_t now, const char* function);
@@ -170,7 +170,7 @@ class Player {
     return missing_memory || (t->context && t->context->client_arrays != 0);
   }
   bool client_arrays(Thread* t, const Row& w);
-  // What the driver gets for an array at a recorded address: an offset into a buffer as it is.
+  // The driver's argument for an array at a recorded address: an offset into a buffer as it is.
   const void* array(const Thread* t, const void* pointer) {
     const GlContext* c = t->context;
     // Nothing lies at no address: a draw that would read there is left out (hook array_is_read).
@@ -203,7 +203,7 @@ class Player {
   };
   Shadow shadow;
   std::vector<Span> spans;  // application memory that the next call reads
-  // Whoever holds it may play its calls later; nullptr: it is there for good.
+  // A holder of it may play its calls later; nullptr: it is there for good.
   std::shared_ptr<Decoded> chunk() const;
   // Plays a call that was kept, and nothing around it.
   void play_alone(Decoded* chunk, uint32_t record, uint64_t number);
@@ -216,7 +216,7 @@ class Player {
   uint64_t unseen = 0;  // pictures of frames whose draws are not in the recording
   std::unordered_map<uint32_t, std::vector<uint8_t>> unknown_queries;  // per context and way: what it does not know
   bool missing_memory = false;
-  bool again = false;       // a draw is made once more: what is wrong with it is said when it is played
+  bool again = false;       // a draw is made once more: the report of its faults comes when it is played
   bool began_late = false;  // the recording began in the middle of the program
   uint64_t needed_begin = 0, needed_end = 0;
   uint64_t compared = 0, different = 0, frames = 0, calls = 0, skipped = 0;
@@ -231,7 +231,7 @@ class Player {
     std::shared_ptr<VgContext> vg;
     uint64_t vg_draw = 0;  // recorded surface
   };
-  // What the running thread shows, RGBA, bottom row first; false: there is nothing to show.
+  // The picture that the running thread shows, RGBA, bottom row first; false: there is nothing to show.
   bool shown_image(int& width, int& height, std::vector<uint8_t>& pixels);
   void find_gaps();
   bool draws_are_missing() const;
@@ -277,7 +277,7 @@ class Player {
   std::vector<uint8_t> scratch_;
   std::list<std::vector<uint8_t>> more_scratch_;
   size_t scratch_used_ = 0;
-  // Between glBegin and glEnd nothing may be asked of the driver.
+  // Between glBegin and glEnd no query of the driver is allowed.
   static bool in_begin() { return tls.context && tls.context->in_begin; }
   bool straight_ = false, plain_call_ = true;
   struct GlError {

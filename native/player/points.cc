@@ -1,4 +1,4 @@
-// What is done between two calls: images, snapshots, states, objects; and requests for them.
+// The work between two calls: images, snapshots, states, objects; and requests for them.
 #include <cstring>
 
 #include "../core/text.h"
@@ -106,7 +106,8 @@ void Player::keep_errors() {
   }
 }
 
-// What is drawn to: the surface of OpenVG, which has colours alone, or the attachments of OpenGL's framebuffer.
+// The images that are drawn to: the surface of OpenVG, which has colours alone, or the attachments of OpenGL's
+// framebuffer.
 std::vector<AttachmentImage> Player::drawn_images(unsigned wanted, std::vector<std::string>& why) {
   int width = 0, height = 0;
   if (windows_->shows_vg(width, height)) {
@@ -174,7 +175,7 @@ void Player::save_object(const Point& point) {
   put_line(status_, line.put("depth", got.depth).put("depth_mode", got.depth_mode).values("bits", got.bits));
 }
 
-// What was found about the calls that were looked at.
+// The findings about the watched calls.
 void Player::save_look(const Point& point) {
   keep_errors();
   FILE* to = fopen(point.target.c_str(), "wb");
@@ -191,7 +192,7 @@ void Player::snapshot_call() {
   snapshot(options.snapshot_prefix + number, seq);
 }
 
-// What is to be done between two calls, the second of which is `seq`.
+// The work between two calls, the second of which is `seq`.
 void Player::pause(bool at_end) {
   if (closed_) {
     left_ = true;
@@ -242,8 +243,8 @@ bool Player::looks(Point& point, uint64_t& first) {
 
 namespace {
 
-// A request is an object of JSON in a line: what is asked ("state", "image", "snapshot", "object", "look"), after which
-// call, the file for the answer, and the `width` of a small picture. False: it makes no sense.
+// A request is a JSON object in a line: the question ("state", "image", "snapshot", "object", "look"), its call, the
+// file for the answer, and the `width` of a small picture. False: it makes no sense.
 bool read_point(const std::string& line, Point& point) {
   Json request;
   if (!JsonReader::read_object(line, request).empty()) return false;

@@ -48,7 +48,7 @@ class Asker {
     if (c_->in_begin) return line("context.in_begin", "true");
     error_ = driver::glGetError;
     if (!error_) return;
-    // Errors that the program has not asked for yet stay to be asked for.
+    // Errors that the program has not read yet stay there for it.
     for (int i = 0; i < 8; ++i) {
       uint32_t e = error_();
       if (!e) break;
@@ -58,7 +58,7 @@ class Asker {
     strings();
     plain();
     indexed();
-    // What follows binds objects, which a display list in the making would take down.
+    // The next queries bind objects, which a display list in the making would take down.
     if (c_->api == 1 && !c_->core && integer(GL_LIST_INDEX)) return;
     units();
     if (legacy_) fixed_function();

@@ -1,4 +1,4 @@
-// What the driver says about its state, as paths and values (docs/state-paths.md).
+// The driver's words about its state, as paths and values (docs/state-paths.md).
 #pragma once
 #include <cstdint>
 #include <cstdio>
@@ -56,7 +56,7 @@ struct IndexedQuery {
   uint32_t leader;  // where this one is 0 the rest of its kind is nothing
   Query query;
 };
-// What --verify does with an answer to a question.
+// The use that --verify makes of an answer.
 struct Answer {
   uint32_t pname;
   int32_t what;  // a class: it is the name of an object; -1: it is not compared

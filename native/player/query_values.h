@@ -10,7 +10,7 @@
 
 namespace dt::play {
 
-// What a uniform's type is made of: values, and whether they are float, int, unsigned, bool, double.
+// The parts of a uniform's type: values, and whether they are float, int, unsigned, bool, double.
 struct UniformType {
   int values;
   char of;

@@ -6,14 +6,14 @@
 
 namespace dt::play {
 
-// The recorded program's memory, as far as draws read it: every recorded address has one place here, so that pointers
-// can be handed to the driver before their content is known. What was not recorded reads as zeros.
+// The recorded program's memory, as far as draws read it. Every recorded address has one place here, so that the driver
+// can have pointers before their content is known. Memory that was not recorded reads as zeros.
 class Shadow {
  public:
   ~Shadow();
   uint8_t* at(uint64_t address);  // nullptr: too many parts of the address space are in use
   bool write(uint64_t address, const void* data, uint64_t bytes);
-  // Whether a driver that was handed at(pointer) may read from `begin` to `end`.
+  // Returns whether a driver that was handed at(pointer) may read from `begin` to `end`.
   bool holds(uint64_t pointer, __int128 begin, __int128 end);
   uint64_t recorded(const void* at) const;  // the address that stands here; what is none of ours stays as it is
 

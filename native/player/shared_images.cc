@@ -88,7 +88,7 @@ void Windows::bind_tex_image(const Call& call) {
     eglReleaseTexImage(display_, s->real, static_cast<EGLint>(call.arg("buffer")));
 }
 
-// What the pixmap held stands behind the call, as the tap read it from the texture.
+// The content of the pixmap stands behind the call, as the tap read it from the texture.
 void Windows::glx_bind_tex_image(const Call& call) {
   const uint64_t drawable = call.arg("drawable");
   const NativeFact* about = nullptr;

@@ -27,7 +27,7 @@ GLint located(Player& p, const Row& w, uint32_t program, const char* name, GLint
   } else if (!known.locations.empty()) {
     known.locations.erase(was);
   }
-  // The elements of an array follow the first one in the recording; here they are asked for.
+  // The elements of an array follow the first one in the recording; here a query returns them.
   if (now == was || now < 0) return now;
   std::string base(name);
   if (base.size() > 3 && base.ends_with("[0]")) base.resize(base.size() - 3);
@@ -41,7 +41,7 @@ GLint located(Player& p, const Row& w, uint32_t program, const char* name, GLint
 
 GLenum color_buffer(Player& p, GLenum buffer) {
   if (!p.context->single_buffered || p.context->api != EGL_OPENGL_API) return buffer;
-  // What the program drew into a window's back buffer goes to the only buffer that a pbuffer has.
+  // The program's draws into a window's back buffer go to the only buffer that a pbuffer has.
   switch (buffer) {
     case GL_BACK: return GL_FRONT;
     case GL_BACK_LEFT: return GL_STENCIL_BUFFER_BIT;
@@ -179,7 +179,7 @@ GLintptr place(Player& p, GLuint buffer, GLintptr offset) {
 
 }  // namespace
 
-// What lay in a buffer that goes lies in client memory then, at an address that was an offset: nothing of ours.
+// Arrays in a deleted buffer lie in client memory then, at an address that was an offset: nothing of ours.
 void special_glDeleteBuffers(Player&, const Row&, GLsizei n, const GLuint* buffers) {
   GlContext* c = tls.context;
   if (c && !c->core && !c->vao && buffers)

@@ -17,7 +17,7 @@ void special_glActiveShaderProgram(Player& p, const Row& w, GLuint pipeline, GLu
 void special_glDrawBuffer(Player& p, const Row& w, GLenum buf);
 void special_glReadBuffer(Player& p, const Row& w, GLenum src);
 void special_glDrawBuffers(Player& p, const Row& w, GLsizei n, const GLenum* bufs);
-// What they read from the front buffer of a window is what the program read there, where the recording has it.
+// A read from the front buffer of a window returns the pixels that the program read, where the recording has them.
 void special_glReadPixels(Player& p, const Row& w, GLint x, GLint y, GLsizei width, GLsizei height, GLenum format,
                           GLenum type, void* pixels);
 void special_glReadnPixels(Player& p, const Row& w, GLint x, GLint y, GLsizei width, GLsizei height, GLenum format,
@@ -56,7 +56,7 @@ void special_glBindVertexBuffers(Player& p, const Row& w, GLuint first, GLsizei 
 // From here on both APIs see what the other one did.
 VGImage special_vgCreateEGLImageTargetKHR(Player& p, const Row& w, VGeglImageKHR image);
 
-// What queries count, so that --verify knows times from counts.
+// The counts of queries, so that --verify knows times from counts.
 void special_glBeginQuery(Player& p, const Row& w, GLenum target, GLuint id);
 void special_glBeginQueryARB(Player& p, const Row& w, GLenum target, GLuint id);
 void special_glBeginQueryEXT(Player& p, const Row& w, GLenum target, GLuint id);

@@ -79,7 +79,7 @@ void Windows::create_surface(const Call& call) {
   for (auto& [key, value] : configs_)
     if (key.first == config && config) chosen = value;
   if (!chosen) chosen = choose(fact("config", config, call.seq, false), renderable, call.seq);
-  // What OpenVG wants of a surface holds for the pbuffer that takes the window's place.
+  // OpenVG's demands on a surface hold for the pbuffer that takes the window's place.
   std::vector<EGLint> attributes;
   auto list = call.list("attrib_list");
   for (size_t i = 0; i + 1 < list.size(); i += 2)
@@ -219,8 +219,8 @@ void Windows::frame_begins(uint64_t begin, uint64_t end) {
   }
 }
 
-// Drivers give a window its buffers when it becomes current, and ask for its size again when a frame has ended: what
-// has another size at the end of its first frame was drawn with the one that it had before.
+// Drivers give a window its buffers when it becomes current, and read its size again when a frame has ended. A window
+// with another size at the end of its first frame was drawn with its former size.
 void Windows::size_noted(uint64_t handle, const Attributes& text) {
   Surface* s = surface(handle);
   const bool first = s && s->drawn && s->first_end == player_.end_seq_ && player_.end_seq_ != UINT64_MAX;

@@ -69,7 +69,7 @@ class Watched : public metrics::Draw {
   }
   const char* refusal() const override {
     if (*refusal_ || !(immediate_ || list_ || piece_)) return refusal_;
-    // What vertices have stays behind after them, and is put back.
+    // Attributes of vertices stay behind after them, and are put back.
     int depth = 0, most = 0, matrices = 0, most_matrices = 1, mode = GL_MODELVIEW;
     driver::glGetIntegerv(GL_ATTRIB_STACK_DEPTH, &depth), driver::glGetIntegerv(GL_MAX_ATTRIB_STACK_DEPTH, &most);
     // of GL_MODELVIEW

@@ -58,8 +58,8 @@ EGLDisplay open_display(void* x11) {
                   ? driver::eglGetPlatformDisplayEXT(EGL_PLATFORM_X11_KHR, x11, nullptr)
                   : eglGetDisplay(reinterpret_cast<EGLNativeDisplayType>(x11));
   } else if (angle && driver::eglGetPlatformDisplayEXT) {
-    // ANGLE needs to be told what it runs on: type and device.
-    // EGL_ANGLE_platform_angle, which the registry of EGL does not have: Vulkan on SwiftShader.
+    // ANGLE needs the platform that it runs on: type and device. EGL_ANGLE_platform_angle, which the registry of EGL
+    // does not have: Vulkan on SwiftShader.
     constexpr EGLint PLATFORM = 0x3202, TYPE = 0x3203, VULKAN = 0x3450, DEVICE = 0x3209, SWIFTSHADER = 0x3487;
     const EGLint on[] = {TYPE, VULKAN, DEVICE, SWIFTSHADER, EGL_NONE};
     display = driver::eglGetPlatformDisplayEXT(PLATFORM, EGL_DEFAULT_DISPLAY, on);
@@ -301,7 +301,7 @@ EGLConfig Windows::choose(const NativeFact* recorded, int renderable, uint64_t s
   eglGetConfigs(display_, nullptr, 0, &count);
   std::vector<EGLConfig> all(static_cast<size_t>(count));
   eglGetConfigs(display_, all.data(), count, &count);
-  // What was forced counts, then what was recorded; the size of the whole is asked for only where it is forced.
+  // A forced value counts, then the recorded one; a query gets the size of the whole only where it is forced.
   auto wants = [&](const char* what, int otherwise, int have) {
     if (auto it = wanted_.find(what); it != wanted_.end()) return it->second;
     if (!strcmp(what, "buffer")) return have;
@@ -415,7 +415,7 @@ void Windows::add_context(uint64_t recorded, uint64_t share, uint64_t config, in
       player_.report("context", call.seq, call.function.name,
                      "there are no debug contexts here: the driver may say less");
   }
-  // Whoever watches wants to know of a reset: most contexts are asked for without that.
+  // An observer wants to know of a reset: most contexts are made without that.
   const auto strategy = std::find(attributes.begin(), attributes.end(), EGL_CONTEXT_OPENGL_RESET_NOTIFICATION_STRATEGY);
   if (player_.options.heartbeat && !context->real && strategy == attributes.end()) {
     std::vector<EGLint> with_reset = attributes;
@@ -441,7 +441,7 @@ void Windows::add_context(uint64_t recorded, uint64_t share, uint64_t config, in
   contexts_[recorded] = context;
 }
 
-// Where the EGL in front of the system's lets OpenVG and OpenGL see each other's work: the calls that do this are not
+// Where the EGL in front of the system's lets OpenVG and OpenGL see each other's work. The calls that do this are not
 // all made here, and not where they were.
 void Windows::exchange() {
   if (shares_vg_) eglWaitClient();
@@ -557,7 +557,7 @@ void Windows::listen() {
 
 void Windows::message(unsigned source, unsigned type, unsigned, unsigned severity, int length, const char* text,
                       const void* user) {
-  // What the program itself says (groups, markers) is in the recording.
+  // The program's own messages (groups, markers) are in the recording.
   if (source == GL_DEBUG_SOURCE_APPLICATION || source == GL_DEBUG_SOURCE_THIRD_PARTY || !text) return;
   auto& self = *static_cast<const Windows*>(user);
   static const char* const types[] = {"error",       "deprecated",  "undefined behaviour",

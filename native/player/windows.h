@@ -43,7 +43,7 @@ class Windows {
   ~Windows();
 
   using Handler = void (Windows::*)(const Call&);
-  // What plays that function: nullptr where there is nothing to do; `known` false where it cannot be played.
+  // The player of that function: nullptr where there is nothing to do; `known` false where it cannot be played.
   Handler handler(const Function& function, bool& known) const;
 
   void size_noted(uint64_t handle, const Attributes& text);  // by the recorder, where the player is now
@@ -58,9 +58,9 @@ class Windows {
   Surface* surface(uint64_t recorded);
   // Size of what the running thread draws to by default; false: nothing.
   bool drawable_size(int& width, int& height);
-  // Whether that is a size which the window got after its first frame was begun.
+  // Returns whether that is a size which the window got after its first frame was begun.
   bool got_late_size();
-  // Whether the running thread shows what OpenVG drew, and how large that is.
+  // Returns whether the running thread shows OpenVG's picture, and its size.
   bool shows_vg(int& width, int& height);
   std::string engine() const;  // what plays, once something does
 

@@ -43,7 +43,7 @@ bool Windows::vg_bind(Player::PlayerThread& thread) {
   return bound;
 }
 
-// Whether the call was about OpenVG's context: by its handle, or by the API that is bound where it lets go.
+// Returns whether the call was about OpenVG's context: by its handle, or by the API that is bound where it lets go.
 bool Windows::vg_make_current(const Call& call) {
   uint64_t recorded = call.arg("ctx");
   auto it = vg_contexts_.find(recorded);

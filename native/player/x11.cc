@@ -11,7 +11,7 @@
 namespace dt::play {
 namespace {
 
-// What is used of Xlib, as its manual declares it: no header is needed to build.
+// The used part of Xlib, as its manual declares it: no header is needed to build.
 using Display = void;
 struct VisualInfo {
   void* visual;

@@ -1,4 +1,4 @@
-// The windows of a replay on an X server. libX11 is looked up when it is asked for: the player needs none otherwise.
+// The windows of a replay on an X server. libX11 is looked up at the first use: the player needs none otherwise.
 #pragma once
 #include <cstdint>
 #include <memory>

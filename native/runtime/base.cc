@@ -40,7 +40,7 @@ template <class F> auto function_of(const GlContext* c, const char* name, const 
   return known ? (typename F::Pointer)known : function;
 }
 
-// Where a driver lacks one, what is asked for stays as it was: an answer of nothing.
+// Where a driver lacks one, the output stays as it was: an answer of nothing.
 void answers_nothing() {}
 
 }  // namespace
@@ -223,8 +223,8 @@ void raise_again(Base& b, uint32_t error) {
   }
 }
 
-// What was drawn to the surface and is not shown yet; after a frame was shown there is something to keep only for those
-// who draw over it.
+// The content of the surface that is not shown yet; after a frame was shown there is something to keep only for
+// programs that draw over it.
 void take_surface(Base& b, Moment moment) {
   GlContext* c = b.c;
   const bool shown = moment == Moment::FRAME_SHOWN;
@@ -329,7 +329,7 @@ void take_base(Thread* t, Moment moment) {
   } else {
     const bool shared = !group_is_taken(c, epoch);
     b.debug_output = b.has(43, 32) && b.is(GL_DEBUG_OUTPUT);
-    if (b.debug_output) b.d.glDisable(GL_DEBUG_OUTPUT);  // nobody is told of what is asked here
+    if (b.debug_output) b.d.glDisable(GL_DEBUG_OUTPUT);  // nobody gets messages about these queries
     b.pack = c->pack, b.unpack = c->unpack, b.pack_buffer = c->buffers[PACK];
     {
       PlainPack plain(c);

@@ -1,8 +1,8 @@
-// Recording that begins in the middle of the program: what the program had made and set until then is asked of the
-// driver, and told as calls in front of the first one that is recorded. Played, they make the same state.
+// Recording that begins in the middle of the program: queries get the objects and settings of the program until then.
+// The recording has them as calls in front of the first recorded one. Played, they make the same state.
 //
 // Each context is taken once, on the thread on which it is current: when recording begins, or when it first becomes
-// current after that. What a driver does not tell was kept (keep.h), or is said in a note, object by object.
+// current after that. Facts that no query returns were kept (keep.h), or stand in a note, object by object.
 #pragma once
 #include "driver.h"
 #include "keep.h"
@@ -10,7 +10,7 @@
 namespace dt {
 namespace gl {
 
-// Functions that are asked, and that bind what is asked about.
+// The query functions, and the functions that bind their objects.
 // clang-format off
 #define DT_BASE_FUNCTIONS(F) \
   F(glGetError) F(glGetIntegerv) F(glGetFloatv) F(glGetDoublev) F(glGetBooleanv) F(glGetInteger64v) \
@@ -39,7 +39,7 @@ struct Driver {
   DT_BASE_FUNCTIONS(DT_MEMBER)
 #undef DT_MEMBER
 };
-// The driver of the current context. What a context's version does not have may be there all the same: ask that first.
+// The driver of the current context. It may have entries that the context's version lacks: check the version first.
 DT_COLD const Driver& driver_of(const GlContext* c, bool again = false);
 
 }  // namespace gl
@@ -58,7 +58,7 @@ class Base {
 
   // Has the context what came with this version of OpenGL and this one of OpenGL ES? 0: never.
   bool has(uint32_t gl, uint32_t gles) const { return es ? gles && c->version >= gles : gl && c->version >= gl; }
-  // No error since the last time. Drivers are asked some things that they may refuse.
+  // No error since the last time. Drivers may refuse some queries.
   bool fine();
   int32_t get(uint32_t name, int32_t otherwise = 0);
   bool is(uint32_t capability);
@@ -66,7 +66,7 @@ class Base {
   void lacks(const char* format, ...) __attribute__((format(printf, 2, 3)));
   uint32_t lacking = 0;
   uint64_t bytes = 0;
-  // As they were before anything was asked, for which they are put aside.
+  // The settings before the queries, which put them aside.
   gl::PixelStore pack{}, unpack{};
   uint32_t pack_buffer = 0;
   bool debug_output = false;
@@ -146,7 +146,7 @@ class Base {
   void take_evaluators();
 };
 
-// What the program was linked from, and what its variables are called: to the recorder, or where calls are kept.
+// The sources that the program was linked from, and its variables' names: to the recorder, or where calls are kept.
 DT_COLD void tell_linked_program(Thread* t, uint32_t program);
 DT_COLD void tell_program_names(Thread* t, uint32_t program);
 

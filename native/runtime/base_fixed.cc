@@ -11,11 +11,11 @@ namespace hook {
 using namespace gl;
 
 namespace {
-// A matrix of floats is told as it is.
+// A matrix of floats is recorded as it is.
 void tell_loaded(Thread* t, const float* m) { tell<const float*>(t, "glLoadMatrixf", m); }
 }  // namespace
 
-// The top of a stack can be asked for; what is below comes by taking it off, and is put back.
+// A query returns the top of a stack; the entries below come by popping, and are put back.
 void Base::take_matrices() {
   const uint32_t mode = (uint32_t)get(GL_MATRIX_MODE, GL_MODELVIEW);
   auto stack = [&](uint32_t which, uint32_t depth_name, uint32_t matrix_name) {
@@ -50,7 +50,7 @@ void Base::take_matrices() {
 }
 
 void Base::take_lights() {
-  // What a light and a plane are given is turned by the modelview matrix, which is a unit matrix here.
+  // The modelview matrix, which is a unit matrix here, turns the positions of a light and a plane.
   for (uint32_t n = 0; n < 8; n++) {
     static const uint32_t vectors[] = {GL_AMBIENT, GL_DIFFUSE, GL_SPECULAR, GL_POSITION, GL_SPOT_DIRECTION},
                           numbers[] = {GL_SPOT_EXPONENT, GL_SPOT_CUTOFF, GL_CONSTANT_ATTENUATION, GL_LINEAR_ATTENUATION,
@@ -298,7 +298,7 @@ void Base::take_evaluators() {
 
 void Base::fixed_state() {
   if (c->in_recording) {
-    // What comes next is turned by the matrix of before.
+    // The former matrix turns the next ones.
     tell<uint32_t>(t, "glMatrixMode", GL_MODELVIEW);
     tell(t, "glLoadIdentity");
   }

@@ -117,11 +117,11 @@ void Base::own_objects() {
     lacks("query %u: what it counted until here", names_by_kind[QUERIES].list[i]);
 }
 
-// ---- display lists: none can be asked for -------------------------------------------------------
+// ---- display lists: no query returns them -------------------------------------------------------
 
 void Base::take_lists() {
   const Names& lists = names_by_kind[LISTS];
-  // What was made while it was recorded is in this recording, if the context is.
+  // Objects that were made while recording are in this recording, if the context is.
   auto is_there = [&](uint32_t name) {
     return c->in_recording && keep_state(KEEP_LIST, c->share_group, name) != Kept::WHOLE;
   };
@@ -213,7 +213,7 @@ void Base::take_map(uint32_t name, uint32_t target) {
   d.glGetBufferParameteriv(target, GL_BUFFER_MAP_OFFSET, &offset);
   d.glGetBufferParameteriv(target, GL_BUFFER_MAP_LENGTH, &length);
   if (!fine() || !at) return lacks("buffer %u: that it is mapped", name);
-  // What it held was told: the mapping must not throw it away.
+  // The recording has its content: the mapping must not throw it away.
   const uint32_t kept = (uint32_t)access & ~0xCu;
   tell_result<uint32_t, intptr_t, intptr_t, uint32_t>(t, (uint64_t)(uintptr_t)at, "glMapBufferRange", target, offset,
                                                       length, kept);
@@ -384,7 +384,7 @@ void Base::take_attachment(uint32_t target, uint32_t point) {
   if (face)
     return tell<uint32_t, uint32_t, uint32_t, uint32_t, int32_t>(t, "glFramebufferTexture2D", GL_FRAMEBUFFER, point,
                                                                  face, name, level);
-  // Which kind it is decides which call attaches it.
+  // The kind of the object decides which call attaches it.
   for (auto& candidate : TARGETS) {
     const int32_t was = get(candidate.binding, -1);
     if (was < 0) continue;

@@ -1,4 +1,4 @@
-// What textures and other objects can be asked for, and how their content comes out of a driver.
+// The queries for textures and other objects, and the ways to get their content out of a driver.
 #pragma once
 #include "base.h"
 #include "gl_enums.h"
@@ -6,7 +6,7 @@
 namespace dt {
 namespace hook {
 
-// names up to here are asked about, and as many behind the last that there is
+// queries try names up to here, and as many behind the last that there is
 inline constexpr uint32_t LEAST_SEARCHED = 1u << 16;
 inline constexpr int32_t MOST_LEVELS = 17;
 inline constexpr uint64_t MOST_BUFFER = 1ull << 32;

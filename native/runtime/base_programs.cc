@@ -18,7 +18,7 @@ enum : uint32_t {
 };
 constexpr int32_t MOST_NAME = 1024, MOST_SHADERS = 16, MOST_VARYINGS = 64;
 
-// What values a uniform of a type has: how many, of what, and how many columns where it is a matrix.
+// The values of a uniform of a type: their number, their kind, and the number of columns where it is a matrix.
 struct UniformType {
   uint8_t values;
   char of;
@@ -118,7 +118,7 @@ bool tell_shader(Thread* t, const Driver& d, uint32_t shader, uint32_t name, boo
   return got > 0;
 }
 
-// What else decides how the program is linked.
+// Other settings that decide how the program is linked.
 void tell_link_settings(Thread* t, GlContext* c, const Driver& d, uint32_t program) {
   each_attribute(d, program, [&](const char* name, int32_t location) {
     tell<uint32_t, uint32_t, const char*>(t, "glBindAttribLocation", program, (uint32_t)location, name);

@@ -1,4 +1,4 @@
-// What is set in a context: capabilities, rasterisation, bindings, and the state of fixed functions.
+// The settings of a context: capabilities, rasterisation, bindings, and the state of fixed functions.
 #include <stdlib.h>
 
 #include "base.h"

@@ -16,7 +16,7 @@ void Base::take_texture(uint32_t name) {
   const TargetBinding* bound = nullptr;
   int32_t was = 0;
   for (auto& candidate : TARGETS) {
-    // What the context does not have is refused, as is a texture of another kind.
+    // The driver refuses a target that the context does not have, and a texture of another kind.
     was = get(candidate.binding, -1);
     if (was < 0) continue;
     d.glBindTexture(candidate.target, name);
@@ -126,7 +126,7 @@ void Base::take_levels(uint32_t name, uint32_t target) {
 
 namespace {
 
-// How storage of an internal format is asked for. False: it is not known for OpenGL ES.
+// The format to read storage of an internal format in. False: it is not known for OpenGL ES.
 bool transfer_of(const Base& b, uint32_t internal, const int32_t sizes[4], uint32_t kind, bool depth, bool stencil,
                  uint32_t* format, uint32_t* type) {
   for (auto& x : TRANSFERS)

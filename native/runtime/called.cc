@@ -8,7 +8,8 @@
 
 namespace dt {
 
-// Who started the program (drawtap run) may want to know whether it ever called anything: a letter in a file says so.
+// The starter of the program (drawtap run) may want to know whether it ever called anything: a letter in a file says
+// so.
 void say_called() {
   static uint32_t said;
   if (__atomic_exchange_n(&said, 1u, __ATOMIC_RELAXED)) return;

@@ -1,4 +1,4 @@
-// Hashes of the frames as the program showed them: what a replay must show too. Off unless it was asked for, since
+// Hashes of the frames as the program showed them: what a replay must show too. Off unless somebody turned it on, since
 // reading a frame back waits for the GPU.
 #include <errno.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ void emit_hash(Thread* t, uint64_t surface, const gl::FrameImage& image, const v
   emit_native(t, "frame", surface, text);
 }
 
-// Whether the program uses that library; libraries are not loaded for our sake.
+// Returns whether the program uses that library; libraries are not loaded for our sake.
 bool is_used(unsigned witness) {
   bool used = false;
   for (unsigned i = 0; i < VARIANTS; i++) used |= g_real[witness][i] != nullptr;

@@ -1,4 +1,4 @@
-// How images that a program hands over, or gets, are recorded: their bytes, or an offset into a buffer that is bound.
+// The ways to record images that a program hands over, or gets: their bytes, or an offset into a buffer that is bound.
 #pragma once
 #include "../mirror/sizes.h"
 #include "tap.h"

@@ -36,7 +36,7 @@ struct Keep {
   Block *first, *last;
   Content* contents;
   size_t bytes;
-  // What the thread had before.
+  // The thread's former values.
   char *cursor, *limit;
   uint32_t *commit, nowhere;
   uint64_t calls;
@@ -190,7 +190,7 @@ Kept keep_state(KeepKind kind, uint32_t share_group, uint32_t name) {
 }
 
 Kept keep_tell(Thread* t, KeepKind kind, uint32_t share_group, uint32_t name) {
-  // Taken out while it is told: the recorder may be waited for.
+  // Taken out for the time of the report: the recorder may be waited for.
   gl::lock(&g_lock);
   Keep* k = find(kind, share_group, name);
   const bool whole = k && !k->lost;
@@ -273,7 +273,7 @@ using namespace gl;
 
 namespace {
 
-// What is done at a call that nobody records, unless a library makes it inside of another call.
+// Does work at a call that nobody records, unless a library makes it inside of another call.
 template <class F> void while_off(Thread* t, F work) {
   if (!g_module_records || !is_off() || t->keep || (t->special & SPECIAL_BUSY)) return;
   const int saved = errno;
@@ -329,7 +329,7 @@ void list_ends(Thread* t) {
   change_keepers(-1);
 }
 
-// Whoever records later, into another file, has to do without.
+// A later recording, into another file, has to do without.
 void list_is_recorded(Thread* t, uint32_t list) {
   if (t->keep || !t->context || (t->special & SPECIAL_TOLD)) return;
   keep_lose(KEEP_LIST, t->context->share_group, list);

@@ -1,6 +1,6 @@
-// What a tap that is loaded but does not record keeps, since no driver tells it later: the calls of display lists, the
-// sources that programs were linked from, and how contexts were made. Kept are records as the recorder gets them, in
-// the program's own memory; where recording begins they are handed over (base.h).
+// The things that a tap keeps while it is loaded but does not record, since no driver returns them later. They are the
+// calls of display lists, the sources that programs were linked from, and the making of contexts. Kept are records as
+// the recorder gets them, in the program's own memory; where recording begins they are handed over (base.h).
 #pragma once
 #include "gl_state.h"
 
@@ -20,7 +20,7 @@ DT_COLD bool keep_content(Thread* t, const void* data, uint64_t bytes, const uin
 enum class Kept { NONE, WHOLE, LOST };  // LOST: there was no room for all of it
 // Hands the calls of one name to the recorder.
 DT_COLD Kept keep_tell(Thread* t, KeepKind kind, uint32_t share_group, uint32_t name);
-// What was kept of a name does not hold any more, and nothing new is there: it is made while a recorder has its calls.
+// The kept records of a name do not hold any more, and nothing new is there: it is made while a recorder has its calls.
 DT_COLD void keep_lose(KeepKind kind, uint32_t share_group, uint32_t name);
 DT_COLD Kept keep_state(KeepKind kind, uint32_t share_group, uint32_t name);
 DT_COLD void keep_drop(KeepKind kind, uint32_t share_group, uint32_t name, uint32_t count);

@@ -3,8 +3,8 @@
 // for ever.
 //
 // Unwinding tells by a personality in each wrapper's frame, longjmp by standing in front of it: both are exact, and
-// cost calls nothing. Whatever leaves otherwise (setcontext, jumps of the compiler's or the program's own) is found out
-// at the thread's next call, from where on the stack that is.
+// cost calls nothing. Other ways out (setcontext, jumps of the compiler's or the program's own) are found at the
+// thread's next call, from its place on the stack.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -127,7 +127,7 @@ bool has_left(const void* frame, const void* here) {
 
 }  // namespace dt
 
-// What the unwinder asks about each frame of a wrapper: nothing is caught here. Codes of the unwinder's interface.
+// The unwinder's question about each frame of a wrapper: nothing is caught here. Codes of the unwinder's interface.
 DT_INNER __attribute__((used)) int dt_personality(int, int actions, uint64_t, void*, void*) {
   constexpr int CLEANUP_PHASE = 2, CONTINUE_UNWIND = 8;
   dt::Thread* const t = &dt::tls;
@@ -154,7 +154,7 @@ void prepare_jump(const void* environment) {
   if (busy && (!t->frame || dt::has_left(t->frame, here))) dt::abandon_call(t);
 }
 
-// What the program would jump with if the tap were not there.
+// The function that the program would jump with if the tap were not there.
 Jump next_jump(const char* name) {
   const dt::Startup& all = dt::startup();
   const uint32_t hash = dt::gnu_hash(name);

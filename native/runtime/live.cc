@@ -37,7 +37,7 @@ namespace live {
 
 uint32_t g_frames = 1;
 
-// What the limiter and the page know of one surface. Written by the thread that shows it.
+// The limiter's and the page's facts about one surface. Written by the thread that shows it.
 struct Slot {
   uint64_t key;
   uint64_t last_ns;      // when it was shown last: the one unused for longest makes room for a new one
@@ -72,7 +72,7 @@ struct Live {
   uint64_t next_try_ns, greeted_ns;
   uint32_t letters;
   uint32_t fork_handled;
-  uint64_t own_interval_ns;  // DRAWTAP_LIMIT: without a manager we see to it, and one that is there is told of it
+  uint64_t own_interval_ns;  // DRAWTAP_LIMIT: without a manager we see to it, and a manager gets it
   uint32_t own_pacing;
   uint32_t trace_letter;  // by which the manager asked for the recording that goes on
   const char* path;       // at which the manager was reached
@@ -125,7 +125,7 @@ bool look_around() {
   return true;
 }
 
-// With the lock held: no manager any more. What it set no longer holds.
+// With the lock held: no manager any more. Its settings no longer hold.
 void leave(uint64_t now) {
   g.socket.drop();
   g.letters = 0;
@@ -492,7 +492,7 @@ void relax() {
 #endif
 }
 
-// Holds the thread until the surface's next frame is due. Returns the time. What is asked may change meanwhile.
+// Holds the thread until the surface's next frame is due. Returns the time. The rule may change meanwhile.
 DT_COLD uint64_t hold(Slot* slot, uint64_t now, Rule rule) {
   KeepErrno keep;
   uint64_t from = now;

@@ -1,4 +1,4 @@
-// What a program that runs under the manager does at its frames: tells how they come, and waits where it is told to.
+// The work of a program under the manager at its frames: it reports them, and waits where the manager says so.
 //
 // Nothing happens before the first frame (or wait for the GPU), and nothing at all with DRAWTAP_MANAGER=off. The pages
 // and packets are in native/common/live.h. No call here waits for the manager: a manager that hangs is as good as none.
@@ -32,7 +32,7 @@ static inline void after_swap(Thread* t, Swap* swap) {
 // more.
 DT_COLD void forget_frame(const void* here);
 DT_COLD bool is_in_frame();
-// In a function with a Swap: unwinding past it is told, as in mark_frame.
+// In a function with a Swap: unwinding past it is recorded, as in mark_frame.
 static inline __attribute__((always_inline)) void tell_when_left() {
   __asm__ volatile(".cfi_personality 0x1b, dt_personality");
 }

@@ -7,7 +7,7 @@
 
 namespace dt {
 
-// Whether what is stored in the memory at `from` is not recorded. `until`: where that answer ends, at `end` or before.
+// Returns whether stores to the memory at `from` are not recorded. `until`: where that answer ends, at `end` or before.
 using Ignored = bool (*)(uint64_t memory, uint64_t from, uint64_t end, uint64_t* until);
 // `undefined`: nobody knows what lies there, so all of it is recorded at the first look where bytes are compared.
 void memory_mapped(Thread* t, uint64_t memory, uint64_t offset, uint64_t bytes, void* at, bool undefined,
@@ -16,12 +16,12 @@ void memory_mapped(Thread* t, uint64_t memory, uint64_t offset, uint64_t bytes, 
 using Stored = void (*)(Thread* t, uint64_t memory, uint64_t offset, const uint8_t* data, uint64_t bytes, bool still);
 // The mapping ends: what was stored through it until now is recorded.
 void memory_unmapped(Thread* t, uint64_t memory, Stored stored);
-// Whether to look at a memory; it may narrow the part, from 0 to ~0 when it is called.
+// Returns whether to look at a memory; it may narrow the part, from 0 to ~0 when it is called.
 using Where = bool (*)(uint64_t memory, uint64_t* from, uint64_t* end);
 // Records what was stored in mapped memory since the last look, at least where `at` says.
 void look_at_memory(Thread* t, Stored stored, Where at);
 
-// How often recording began. What was bound to memory before the last time may have been unseen.
+// The number of times that recording began. Resources bound to memory before the last time may be unknown.
 uint64_t beginnings_of_recording();
 
 // payload.cc. `device`: the device may have stored this, too.

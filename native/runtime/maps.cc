@@ -42,8 +42,8 @@ struct Page {
   uint8_t last;     // the last look that found it written
 };
 constexpr uint8_t OFTEN = 3, SOON = 2;
-// Protecting pages costs as much as comparing a hundred, or more. So pages stay open where at most so many that lie
-// side by side are found written, and until so many comparisons found nothing; then others go along that have been
+// Protecting pages costs as much as comparing a hundred, or more. So pages stay open where at most this number of
+// neighbours is found written, and until this number of comparisons found nothing; then others go along that have been
 // still for a while.
 constexpr uint64_t FEW = 4 * PAGE;
 constexpr uint8_t STILL = 32, WHILE = 8;
@@ -239,7 +239,7 @@ void compare_page(Thread* t, Map* m, uint64_t begin, uint64_t end) {
 
 enum class Treat : uint8_t { WRITTEN, COMPARE, STILL, IGNORE };
 
-// What becomes of the page at `at`, which is not protected. `part`: the end of the part of the memory that it lies in.
+// The treatment of the page at `at`, which is not protected. `part`: the end of the part of the memory that it lies in.
 Treat treat(const Map* m, uint64_t at, uint64_t* part, bool* unused) {
   if (m->ignored && at >= *part) {
     *unused = m->ignored(m->memory, m->offset + at, m->offset + m->bytes, part);
@@ -309,8 +309,8 @@ bool look_at_few(Thread* t, Map* m, uint64_t begin, uint64_t end) {
   return true;
 }
 
-// Few pages that several scans found as they were need no further scan. What is stored in between differs from the
-// shadow, for that has what the pages held when they were protected.
+// Few pages that several scans found as they were need no further scan. Stores in between differ from the shadow, for
+// the shadow has the pages' content at their protection.
 void open_few(Map* m, uint64_t begin, uint64_t end) {
   if (!m->pages) return;
   bool ripe = true;
@@ -538,7 +538,7 @@ void invalidated(Thread* t, uint32_t buffer) {
 
 }  // namespace
 
-// Of bytes that are at most GAP.
+// For at most GAP bytes.
 static inline bool differ(const uint8_t* before, const uint8_t* now, uint64_t bytes) {
   if (bytes != GAP) return memcmp(before, now, bytes) != 0;
   uint64_t other = 0;

@@ -1,4 +1,4 @@
-// What code of the tap needs that runs between two moments of the program: its errno, and the time.
+// The needs of tap code that runs between two moments of the program: its errno, and the time.
 #pragma once
 #include <errno.h>
 #include <stdint.h>

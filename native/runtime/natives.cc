@@ -1,7 +1,7 @@
 // Portable attributes of native objects: what a replay on another machine needs in place of handles.
 //
-// Each object is described once, by queries that cannot fail for an object that the driver has just accepted: an EGL
-// error or an X error would be seen by the application.
+// Each object is described once, by queries that cannot fail for an object that the driver has just accepted. The
+// application would see an EGL error or an X error.
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -95,7 +95,7 @@ bool egl_size(void* display, void* surface, int32_t* width, int32_t* height) {
          driver::eglQuerySurface(display, surface, EGL_HEIGHT, height);
 }
 
-// X drawables that GLX made: their size is asked of GLX, that of windows of X.
+// X drawables that GLX made: GLX returns their size, and X returns the size of windows.
 uint32_t g_drawables_lock;
 unsigned long g_drawables[256];
 uint32_t g_drawable_count;
@@ -368,8 +368,8 @@ void after_eglInitialize(Thread* t, void* dpy, int32_t*, int32_t*, uint32_t _res
   emit_native(t, "display", (uint64_t)(uintptr_t)dpy, text.buffer);
 }
 
-// Where the size of a window is asked of a window system, that is a round trip to another process. It may take a
-// thousandth of the program's time, whatever its frames take, and happens four times a second at least.
+// The size of a window may come from a window system: a round trip to another process. It may take a thousandth of the
+// program's time, whatever its frames take, and happens four times a second at least.
 constexpr uint64_t QUICK_NS = 5000, SHARE = 1000, LONGEST_NS = 250000000;
 
 static void size_was_asked(GlContext* c, uint64_t from) {
@@ -423,7 +423,7 @@ void check_size_before_swap(Thread* t, void* dpy, uint64_t drawable, uint32_t sy
   if (width != c->draw_width || height != c->draw_height) c->seen_count = 0;
   errno = saved;
 }
-// What the pixmap holds is read from the texture that it has become, as it would be sampled.
+// The content of the pixmap is read from the texture that it has become, as it would be sampled.
 void after_glXBindTexImageEXT(Thread* t, void* dpy, unsigned long drawable, int, const int*) {
   int saved = errno;
   if (!record_pixmap(t, dpy, drawable))

@@ -14,7 +14,7 @@ Elf g_startup_objects[MOST_STARTUP];
 Startup g_startup;
 uint32_t g_startup_ready;
 
-// The loader relocates addresses in the dynamic section of most objects in place, but not those of the vDSO.
+// The loader relocates addresses in the dynamic section of most objects in place, but not in the vDSO.
 template <class T> const T* address_in(uintptr_t base, ElfW(Addr) value) {
   return (const T*)(value < base ? base + value : value);
 }
@@ -82,7 +82,7 @@ void* scan_sysv(const Elf& elf, const char* name) {
   return old_version;
 }
 
-// What find_object asks the loader, and its answer.
+// The question of find_object to the loader, and its answer.
 struct Question {
   uintptr_t address;
   Object* out;

@@ -43,7 +43,7 @@ uint32_t gnu_hash(const char* name);
 void* find_symbol(const Elf& elf, const char* name, uint32_t hash);
 unsigned symbol_count(const Elf& elf);
 
-// Which mapped object an address lies in.
+// The mapped object that an address lies in.
 struct Object {
   uintptr_t base;
   uintptr_t begin, end;              // of everything mapped
@@ -69,7 +69,7 @@ bool is_left_out(unsigned id);
 // own_slots.cc: a library that has functions of Vulkan itself uses its own.
 void bind_to_itself(const Elf& elf);
 
-// Of all APIs only Vulkan is recorded ($DRAWTAP_API).
+// Only Vulkan is recorded among all APIs ($DRAWTAP_API).
 bool is_vulkan_alone();
 // By the leaf of a path or by a soname.
 bool is_gl_library(const char* leaf);

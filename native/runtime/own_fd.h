@@ -8,8 +8,8 @@
 
 namespace dt {
 
-// The same file under a number that programs do not use, and that loops over descriptors do not reach: behind the limit
-// that they go to, which what is open already may lie behind.
+// The same file under a number that programs do not use, and that loops over descriptors do not reach. The number is
+// behind their limit, and open descriptors may lie behind it.
 inline int high_fd(int fd) {
   if (fd < 0) return fd;
   int moved = -1;

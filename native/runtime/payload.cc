@@ -60,7 +60,7 @@ struct Sending {
 __thread Sending* sending __attribute__((tls_model("initial-exec")));
 
 // The drainer takes the parts only when they have a name: it must not wait for a thread that waits for it. The first
-// part last: by that one it sees that all have it.
+// part last: by the first one the drainer sees that all have it.
 void name_parts(Sending* what) {
   what->hash = hash128(what->data, what->bytes);
   what->number = 0;
@@ -77,7 +77,7 @@ bool send_parts(Thread* t, Sending* what) {
   const uint64_t bytes = what->bytes;
   uint64_t done = 0;
   while (done < bytes) {
-    // Whatever this chunk still holds, if that is worth a part; otherwise a fresh chunk.
+    // The rest of this chunk, if that is worth a part; otherwise a fresh chunk.
     size_t free_here = (size_t)(t->limit - t->cursor);
     size_t room = free_here > FIXED + 4096 ? free_here : 0;
     if (!room) {
@@ -262,7 +262,7 @@ bool put_blob(Thread* t, const void* data, uint64_t bytes, uint8_t hash[16]) {
   return hand_over(t, data, bytes, h);
 }
 
-// Of a frame that is left out; counted.
+// In a frame that is left out; counted.
 static bool leaves_content_out(Thread* t, uint64_t bytes) {
   if (!t->no_content || !(g_mode & MODE_DROPPING)) return false;
   session_pool()->uploads_dropped.fetch_add(1, std::memory_order_relaxed);
@@ -273,7 +273,7 @@ static bool leaves_content_out(Thread* t, uint64_t bytes) {
 Data prepare_blob(Thread* t, const void* data, uint64_t bytes) {
   Data d = {DT_DATA(DT_DATA_BLOB, 2, bytes), nullptr, {}};
   if (DT_UNLIKELY(t->no_content)) {
-    // What the drainer has already costs nothing.
+    // Content that the drainer has already costs nothing.
     const Hash128 h = hash128(data, bytes);
     follow_epoch();
     if (!is_known(h.low ? h.low : 1) && leaves_content_out(t, bytes))

@@ -1,16 +1,16 @@
-// How the tap sees calls however the program finds them.
+// The ways by which the tap sees calls however the program finds them.
 //
 // A direct link is caught by interposition: the module exports every name and is preloaded. Look-ups are caught by
-// standing in front of dlsym and its relatives (hooks.S). What binds past a preloaded library (RTLD_DEEPBIND, two
-// libraries with the same names in local scopes) is caught by setting the slots of each newly opened object.
+// standing in front of dlsym and its relatives (hooks.S). Bindings past a preloaded library (RTLD_DEEPBIND, two
+// libraries with the same names in local scopes) are caught by setting the slots of each newly opened object.
 //
 // One rule decides everything here: first find out what the program would have got without the tap, then hand out
 // an entry that calls exactly that. The exported one stands for g_real[id][0]; further real functions of the same name
 // have entries of their own. GL libraries themselves always get the real functions: what they do is not the program's.
 //
 // Not seen: direct calls in a namespace of its own (dlmopen; noted in the trace), calls that the constructor of an
-// RTLD_DEEPBIND library makes before its dlopen returns, GL linked statically into the program, and children that are
-// started without LD_PRELOAD (a cleaned environment, setuid).
+// RTLD_DEEPBIND library makes before its dlopen returns, and GL linked statically into the program. Children that are
+// started without LD_PRELOAD (a cleaned environment, setuid) are not seen either.
 //
 // In one file: look-ups, opened objects and entries follow that one rule, and share what was found out by it.
 #include "tap.h"
@@ -154,7 +154,7 @@ void* ask_for_caller(const Query& q, const void* caller, const Object& object) {
   return dt_call_as(function, q.handle, q.name, q.version, gadget);
 }
 
-// What the global scope has behind the tap: what a preloaded library's RTLD_NEXT gives.
+// The symbol behind the tap in the global scope: the answer of a preloaded library's RTLD_NEXT.
 void* next_after_tap(const char* name, const char* version) {
   void* at = ask_plainly(Query{RTLD_NEXT, name, version});
   return at && in_tap(at) ? nullptr : at;
@@ -261,7 +261,7 @@ void* in_reached(Snapshot& s, const char* name) {
   return nullptr;
 }
 
-// What the local scope of the caller's library has, where the global one has nothing.
+// The symbol in the local scope of the caller's library, where the global one has nothing.
 void* local_scope(const Object& caller, const char* name) {
   Snapshot s;
   if (!caller.dynamic || !open_snapshot(&s)) return nullptr;
@@ -289,7 +289,7 @@ Library g_libraries[MOST_LIBRARIES];
 uint32_t g_library_count;
 uint32_t g_library_lock;
 uint32_t g_own_namespace;     // 1: dlmopen made a namespace that the tap is not in
-uint32_t g_variants_used_up;  // id + 1 of a function that more libraries have than can be told apart
+uint32_t g_variants_used_up;  // id + 1 of a function that more libraries have than there are variants
 
 // Records can be added between the calls of a thread, not inside one: its record would be torn from it.
 void report_if_between_calls() {
@@ -364,7 +364,7 @@ struct Patcher {
   void close() {
     if (opened) mprotect((void*)object.relro_begin, object.relro_end - object.relro_begin, PROT_READ);
   }
-  // What the loader gives this object for `name` in a process without the tap.
+  // The address that the loader gives this object for `name` in a process without the tap.
   void* bound_without_tap(const char* name) {
     void* global = startup_scope(name);
     if (!global) global = next_after_tap(name, nullptr);
@@ -519,7 +519,7 @@ void* look_up(const Query& q, const void* caller) {
 
 // ---- opening ------------------------------------------------------------------------------------
 
-// Which directories are searched for this file depends on who calls.
+// The caller decides which directories are searched for this file.
 bool depends_on_caller(const char* file, const Object& from) {
   if (strchr(file, '$')) return true;
   if (strchr(file, '/') || !from.dynamic) return false;
@@ -592,8 +592,9 @@ namespace {
 // Functions whose entry leads somewhere else than to the slow path: what has to be looked at when the mode changes.
 uint64_t g_led[HASH_SIZE / 64];
 
-// What the exported entry stands for, decided at the first look-up or direct call. g_real[id][0] gets it at the first
-// call only: that one leaves the fast path and comes to resolve(), where records of the tap's own may be added.
+// The real function behind the exported entry, decided at the first look-up or direct call. g_real[id][0] gets it at
+// the first call only: that one leaves the fast path and comes to resolve(), where records of the tap's own may be
+// added.
 void* g_main[HASH_SIZE];
 
 // The place of variant `k` where entries are decided.
@@ -706,8 +707,8 @@ void forget_unloaded() {
 
 }  // namespace
 
-// Whoever changes the mode or the real function sets the entry afterwards. Two that do so at once may overtake each
-// other: so each looks again whether what it went by still holds, and the last one to look leaves it right.
+// A change of the mode or of the real function sets the entry afterwards. Two changes at once may overtake each other:
+// so each looks again whether its reasons still hold, and the last one to look leaves the entry right.
 void lead(unsigned id) {
   const Paths& paths = g_paths[id];
   if (!paths.enter) return;
@@ -747,7 +748,7 @@ void* resolve(unsigned id) {
   }
   say_called();
   if (g_mode != MODE_OFF) {
-    Inside inside(&tls);  // a signal handler may jump out of it: that is told as for any call
+    Inside inside(&tls);  // a signal handler may jump out of it: the recording shows that as for any call
     report_libraries(&tls);
   }
   __atomic_store_n(&g_real[id][0], at, __ATOMIC_SEQ_CST);

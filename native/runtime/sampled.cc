@@ -56,7 +56,7 @@ class Beside {
     if (!own_)  // of configs that are not for ES 3
       if (void* config = config_of(false)) own_ = driver::eglCreateContext(display_, config, context_, version);
     if (own_) {
-      // What the program has drawn is to be there.
+      // The program's draws have to be there.
       driver::glFinish();
       there_ = make_current_(display_, draw_, draw_, own_);
       if (!there_) make_current_(display_, draw_, read_, context_);
@@ -66,7 +66,7 @@ class Beside {
   ~Beside() {
     if (there_) make_current_(display_, draw_, read_, context_);
     if (own_) destroy_(display_, own_);
-    // Whatever a try that failed left behind; the call that this is part of says what came of itself.
+    // An error that a failed try left behind; the surrounding call reports its own.
     if (driver::eglGetError) driver::eglGetError();
   }
   Beside(const Beside&) = delete;
@@ -91,7 +91,7 @@ class Beside {
   bool there_ = false;
 };
 
-// What is done in a context of our own. It is made with a Beside that is there.
+// The work in a context of our own. It is made with a Beside that is there.
 class Copier {
  public:
   Copier(uint32_t width, uint32_t height) : width_((int32_t)width), height_((int32_t)height) {
@@ -140,8 +140,8 @@ class Copier {
   }
 
   enum Shader { AS_FLOATS, AS_INTEGERS, IF_FARTHEST, AS_BYTES };
-  // What the shader makes of the texture's first level, a word a pixel, and where it stays until the next time;
-  // nullptr: it cannot.
+  // The shader's result for the texture's first level, a word a pixel, and its place until the next time; nullptr: it
+  // cannot.
   const uint32_t* words(Shader shader, uint32_t texture) {
     static const char* const texts[] = {FLOAT_BITS, INTEGERS, FARTHEST, BYTES};
     if (!programs_[shader]) programs_[shader] = program(texts[shader]);
@@ -173,7 +173,7 @@ class Copier {
     driver::glTexImage2D(GL_TEXTURE_2D, 0, (int32_t)l.format, width_, height_, 0, l.format, l.type, pixels);
     return fine() ? textures_[0] : 0;
   }
-  // Makes what is asked for the framebuffer that is read.
+  // Makes the wanted picture the framebuffer that is read.
   bool attach(const dt_target& w, uint32_t point, uint32_t layer) {
     bind_(GL_READ_FRAMEBUFFER, w.kind == DT_TARGET_SURFACE ? 0 : framebuffers_[1]);
     if (w.kind == DT_TARGET_RENDERBUFFER) {
@@ -185,7 +185,7 @@ class Copier {
     }
     return fine() && driver::glCheckFramebufferStatus(GL_READ_FRAMEBUFFER) == GL_FRAMEBUFFER_COMPLETE;
   }
-  // How many bits of depth and stencil it has. False: it has neither.
+  // The number of bits of depth and stencil. False: it has neither.
   bool ask(const dt_target& w, int32_t* depth, int32_t* stencil, bool* floats) {
     const uint32_t points[2] = {w.kind == DT_TARGET_SURFACE ? GL_DEPTH : GL_DEPTH_ATTACHMENT,
                                 w.kind == DT_TARGET_SURFACE ? GL_STENCIL : GL_STENCIL_ATTACHMENT};
@@ -247,14 +247,14 @@ class Copier {
     fine();
     return read;
   }
-  // What a texture reads as into which `values` were uploaded.
+  // The words that a texture gives back after an upload of `values`.
   const uint32_t* back(const Layout& l, const uint32_t* values) {
     const uint32_t made = texture(1, l.own_format);
     bind_texture_(GL_TEXTURE_2D, made);
     upload_(GL_TEXTURE_2D, 0, 0, 0, width_, height_, l.format, l.type, values);
     return fine() ? words(AS_FLOATS, made) : nullptr;
   }
-  // Whether the driver takes the call that would write the picture again: one that writes nothing.
+  // Returns whether the driver takes the call that would write the picture again: one that writes nothing.
   bool takes(const dt_target& w, const Layout& l) {
     bind_texture_(w.target, (uint32_t)w.name);
     upload_(w.target, (int32_t)w.level, 0, 0, 0, 0, l.format, l.type, nullptr);
@@ -303,9 +303,9 @@ uint32_t word_of_24_bits(const Layout& l, uint32_t low, uint32_t value) {
   return value << 8 | (l.format == GL_DEPTH_STENCIL ? 0 : low ? low : value >> 16);
 }
 
-// The integers of 24 bits in a texture of depth, which a shader gets as floats. How the driver rounds is its affair, so
-// that a guess is held against what it makes of the guess; and two integers that it makes the same float of cannot be
-// told apart, but for the largest.
+// The integers of 24 bits in a texture of depth, which a shader gets as floats. The driver's rounding is its affair, so
+// that a guess is compared with the float that the driver makes of it; and two integers with the same float look alike,
+// but for the largest.
 bool read_24_bits(Copier& copier, const Layout& l, uint32_t texture, uint32_t low, uint32_t* values, size_t count) {
   constexpr uint32_t most = 0xFFFFFF;
   auto word = [&](uint32_t v) { return word_of_24_bits(l, low, v); };
@@ -315,7 +315,7 @@ bool read_24_bits(Copier& copier, const Layout& l, uint32_t texture, uint32_t lo
   const uint32_t* read = copier.farthest(l, texture);
   if (read) memcpy(farthest, read, count * 4), read = copier.words(Copier::AS_FLOATS, texture);
   if (read) memcpy(wanted, read, count * 4);
-  // What it is not by the test of depth, it is not by any guess.
+  // A value that the test of depth excludes is excluded for any guess.
   auto bounded = [&](size_t i, uint32_t v) { return farthest[i] ? most : v < most ? v : most - 1; };
   for (size_t i = 0; read && i < count; i++) {
     const double f = as_float(wanted[i]);
@@ -427,8 +427,8 @@ uint32_t read_depth_by_shader(const dt_target& w, uint32_t point, Picture* pictu
       bool floats = false;
       if (!copier.ask(w, &depth, &stencil, &floats) || !layout_of_depth(depth, stencil, floats, &picture->layout))
         return DT_REFUSED_FORMAT;
-      if (picture->layout.own_format == GL_DEPTH_COMPONENT32) return DT_REFUSED_FORMAT;  // a float has not so many bits
-      // What is blitted may as well come from where there is a stencil, too: that is uploaded without any arithmetic.
+      if (picture->layout.own_format == GL_DEPTH_COMPONENT32) return DT_REFUSED_FORMAT;  // a float has fewer bits
+      // A blit may as well read from where there is a stencil, too: that is uploaded without any arithmetic.
       if (picture->layout.own_format == GL_DEPTH_COMPONENT24 && w.kind != DT_TARGET_TEXTURE)
         layout_of_depth(24, 8, false, &picture->layout);
       if (!picture->bits) picture->bits = (depth ? GL_DEPTH_BUFFER_BIT : 0u) | (stencil ? GL_STENCIL_BUFFER_BIT : 0u);

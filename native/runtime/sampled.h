@@ -1,6 +1,6 @@
 // Pictures that OpenGL ES hands over to nothing but shaders: depth and stencil.
 //
-// A shader writes their values as integers, in a context of its own that shares objects with the program's: nothing of
+// A shader writes their values as integers, in a context of its own that shares objects with the program's. Nothing of
 // the program's state changes, and no error of its own is taken away.
 #pragma once
 #include "gl_state.h"
@@ -9,7 +9,7 @@
 namespace dt {
 namespace hook {
 
-// How pixels are read, and what of them is handed over, so that every bit arrives.
+// The way to read pixels, and the part of them to hand over, so that every bit arrives.
 struct Layout {
   uint32_t read_format, read_type;
   uint32_t read_components;                // four, but where one call hands over what another takes back
@@ -38,9 +38,9 @@ struct Picture {
   bool make_room();
 };
 
-// How depth and stencil of so many bits are read and written. `floats`: depth of floating point.
+// The way to read and write depth and stencil of these numbers of bits. `floats`: depth of floating point.
 bool layout_of_depth(int32_t depth, int32_t stencil, bool floats, Layout* l);
-// Whether `target` is a face of a cube map, and whether it has layers.
+// Returns whether `target` is a face of a cube map, and whether it has layers.
 inline bool is_face(uint32_t target) {
   return target >= GL_TEXTURE_CUBE_MAP_POSITIVE_X && target <= GL_TEXTURE_CUBE_MAP_NEGATIVE_Z;
 }

@@ -1,4 +1,4 @@
-// What the tap says to sanitizers in the program that it is loaded into.
+// The tap's words to sanitizers in the program that it is loaded into.
 #include "tap.h"
 
 // AddressSanitizer's library ends a program in which another library stands before it, as one might take the place of

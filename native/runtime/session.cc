@@ -1,7 +1,7 @@
 // The tap's side of the shared-memory pool: connecting, chunks, threads, fork, clocks.
 //
-// Nothing here runs on the fast path. Everything can run inside any call of the application, on any of its
-// threads, so errno is kept, no signal is touched, and failure means: do not record, never: do not work.
+// Nothing here runs on the fast path. Everything can run inside any call of the application, on any of its threads. So
+// errno is kept, no signal is touched, and failure means: do not record, never: do not work.
 //
 // In one file: threads, forks and signals may meet a session half-way, and its state is visible nowhere else.
 #include "tap.h"
@@ -50,7 +50,7 @@ uint32_t g_fast_clock = 0;
 uint64_t g_inline_limit = 1024;
 
 void forget_blobs();             // payload.cc: a new session knows no content yet
-void forget_notes();             // payload.cc: nor what was said before
+void forget_notes();             // payload.cc: nor the earlier notes
 uint64_t nap_ns(unsigned naps);  // payload.cc: for a chunk, while the drainer may wait for what this thread sends
 void leave_sending();
 namespace gl {
@@ -90,7 +90,7 @@ struct Session {
 };
 Session s;
 
-// What g_mode is made of. MODE_OFF hides the rest, which holds again when recording starts.
+// The parts of g_mode. MODE_OFF hides the rest, which holds again when recording starts.
 uint32_t g_flags, g_flags_lock, g_epoch, g_keepers;
 
 void change_mode(uint32_t add, uint32_t remove) {
@@ -123,7 +123,7 @@ void count_only() {
   change_mode(MODE_LOST, 0);
   s.pool->recording.store(0, std::memory_order_relaxed);
 }
-// What ends recording for good. A session of a manager's is over then, and its program goes at full speed again.
+// Ends recording for good. A session of a manager's is over then, and its program goes at full speed again.
 void end_recording() {
   if (s.on_demand)
     switch_off();
@@ -284,8 +284,8 @@ int exec_drainer(void* argument) {
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   setsid();
-  // What the program reads is not the drainer's, and nobody who waits for the end of something that the program writes
-  // is to wait for the drainer as well. Descriptors are not shared with the program here.
+  // The program's input is not the drainer's, and no reader that waits for the end of the program's output must wait
+  // for the drainer as well. Descriptors are not shared with the program here.
   int null = open("/dev/null", O_RDWR);
   if (null >= 0) {
     dup2(null, 0);
@@ -448,7 +448,7 @@ void begin_fork_child() {
   forget_blobs();
   forget_notes();
   gl::forget_natives();
-  // Whether the child is recorded, its own recorder says.
+  // The child's own recorder decides whether the child is recorded.
   t->epoch = g_epoch;
   change_mode(0, MODE_OFF | MODE_LOST | MODE_DROPPING);
 }
@@ -541,7 +541,7 @@ struct Patience {
   }
 };
 
-// What a thread waits for while signal handlers may run.
+// The reason for which a thread waits while signal handlers may run.
 enum Waits : uint32_t { FOR_NOTHING, FOR_CHUNK, FOR_CONSUMER };
 
 // With the lock held, once everything is there.
@@ -697,7 +697,7 @@ void register_thread(Thread* t) {
   t->tid = (uint32_t)syscall(SYS_gettid);
   t->serial = 0;
   t->calls = 0;
-  // Of an earlier session nothing is left but memory that nobody reads.
+  // An earlier session leaves nothing but memory that nobody reads.
   t->chunk = nullptr;
   t->cursor = t->limit = nullptr;
 }
@@ -887,7 +887,7 @@ void close_session(Thread* t) {
     s.pool->recording.store(0, std::memory_order_relaxed);
     s.pool->finished.store(2, std::memory_order_release);
     __atomic_store_n(&s.state, (uint32_t)REFUSED, __ATOMIC_RELEASE);
-    // A thread may sit in the driver for long yet, and write how long into its record when it comes back: there is
+    // A thread may sit in the driver for long yet, and write its duration into its record when it comes back. There is
     // memory at that place for good, but it is nobody's.
     mmap(s.base, s.mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     s.memfd.drop();
@@ -932,7 +932,8 @@ void look_around(Thread* t) {
   hook::take_base(t, hook::Moment::ANY);
 }
 
-// Of frames that are left out: whether the content of uploads is, too, and how many were when the frame began.
+// In frames that are left out: whether the content of uploads is left out too, and the number at the begin of the
+// frame.
 uint32_t g_no_uploads;
 uint64_t g_uploads_dropped_before;
 
@@ -993,7 +994,7 @@ void hand_chunk_over(Thread* t) {
   if (t->generation == s.generation) seal(t);
 }
 
-// Whether there is room again after a thread had waited in vain.
+// Returns whether there is room again after a thread had waited in vain.
 bool takes_again() {
   if (drainer_gone() && !adopt_drainer()) return false;
   return (uint32_t)s.pool->free_head.load(std::memory_order_acquire) != 0;

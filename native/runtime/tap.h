@@ -1,4 +1,4 @@
-// What generated wrappers and the hand-written runtime of the tap share.
+// Common parts of generated wrappers and the hand-written runtime of the tap.
 //
 // The tap lives inside somebody else's program: no file-scope C++ objects with constructors, no exceptions, no
 // standard library containers, no locks on the call path, errno preserved, never abort. Everything here is
@@ -41,7 +41,7 @@ static inline __attribute__((always_inline)) void mark_frame(Thread* t) {
 #endif
   __asm__ volatile(".cfi_personality 0x1b, dt_personality");
 }
-// Whether a function that had `frame` on its stack is gone for sure, seen from one that has `here` and goes on.
+// Returns whether a function that had `frame` on its stack is gone for sure, seen from one that has `here` and goes on.
 DT_COLD bool has_left(const void* frame, const void* here);
 // A signal handler may run between any two instructions, and call what is tapped. Its calls are inside of this one as
 // soon as the thread is busy, so that comes before all that they would overwrite.
@@ -111,7 +111,7 @@ DT_COLD void start_recording(Thread* t, bool shown);
 // The calls of other threads that have begun are still recorded.
 DT_COLD void pause_recording(Thread* t);
 bool is_recording();
-// A recorder that listens at `socket_path` is to have the calls from the end of this frame on, for so many frames (0:
+// A recorder that listens at `socket_path` is to have the calls from the end of this frame on, for `frames` frames (0:
 // until it is stopped). nullptr, or why not. When it is over, the session must be closed before there can be another.
 DT_COLD const char* open_session(const char* socket_path, uint32_t frames);
 DT_COLD bool session_is_over();
@@ -258,7 +258,7 @@ struct Paths {
 };
 extern const Paths g_paths[] __attribute__((visibility("hidden")));
 static inline void* follow(const int32_t& distance) { return (char*)&distance + distance; }
-// What the application gets for variant `k`, and what records a call whatever the mode is.
+// The application's entry for variant `k`, and the entry that records a call whatever the mode is.
 static inline void* entry_of(unsigned id, unsigned k) { return follow(g_paths[id].entry[k]); }
 static inline void* recording_entry(unsigned id) {
   return g_paths[id].enter ? follow(g_paths[id].enter) : entry_of(id, 0);
@@ -287,8 +287,8 @@ DT_COLD void* entry_for_own(unsigned id, void* real);
 DT_COLD void* wrap_lookup(const char* name, void* real, const void* caller = __builtin_return_address(0));
 // A symbol of a module that was preloaded after this one; nullptr: none has it.
 DT_COLD void* next_module_symbol(const char* name);
-// Note in the trace the libraries in which functions were found: each once per session, at the first recorded call of
-// the session and whenever a call is recorded after a new one was found.
+// Note in the trace the libraries in which functions were found. Each is noted once per session, at the first recorded
+// call of the session and whenever a call is recorded after a new one was found.
 DT_COLD void report_libraries(Thread* t);
 
 // Out of the fast path: variant calls, nested calls, unresolved functions, recording off, exact order.

@@ -128,8 +128,8 @@ uint32_t binding_of(uint32_t target) {
     default: return 0;
   }
 }
-// How a level's content is handed over by glGetTexImage of desktop OpenGL, and taken back the same way: more kinds than
-// can be read through a framebuffer. `about` tells of the level.
+// The way to hand over a level's content by glGetTexImage of desktop OpenGL, and to take it back the same way: more
+// kinds than a framebuffer can read. `about` describes the level.
 template <class About> bool layout_of_level(const GlContext* c, uint32_t internal, About about, Layout* l) {
   auto same = [&](uint32_t format, uint32_t components, uint32_t type, uint32_t width) {
     *l = Layout{format, type, components, format, type, components, width, width, false, 0};
@@ -170,7 +170,7 @@ template <class About> bool layout_of_level(const GlContext* c, uint32_t interna
 
 bool is_enabled(uint32_t capability) { return driver::glIsEnabled && driver::glIsEnabled(capability); }
 
-// What a format of textures and renderbuffers is attached as.
+// The attachment point for a format of textures and renderbuffers.
 uint32_t point_of(uint32_t internal) {
   switch (internal) {
     case GL_DEPTH_COMPONENT:
@@ -290,11 +290,11 @@ uint32_t read_level(GlContext* c, GetTexImage get, const dt_target& w, Picture* 
   return why;
 }
 
-// Whether a texture or renderbuffer is there as it was thought to be: 0, or DT_REFUSED_*.
+// Checks whether a texture or renderbuffer is as expected: 0, or DT_REFUSED_*.
 uint32_t look_at_object(GlContext* c, const dt_target& w) {
   if (w.kind == DT_TARGET_TEXTURE) {
     if (!driver::glIsTexture || !driver::glIsTexture((uint32_t)w.name)) return DT_REFUSED_CHANGED;
-    // What has one dimension, or several samples a pixel, driver::glIsTexture not read.
+    // Textures of one dimension, or with several samples a pixel, are not read.
     if (w.target == GL_TEXTURE_2D || w.target == GL_TEXTURE_RECTANGLE || is_face(w.target)) return 0;
     return !has_layers(w.target) ? +DT_REFUSED_KIND : c->version < 30 ? +DT_REFUSED_VERSION : 0;
   }
@@ -359,7 +359,7 @@ uint32_t read_object(GlContext* c, const dt_target& w, bool in_egl, Picture* ima
   return why;
 }
 
-// What is drawn to the surface and not shown yet, or its depth or stencil.
+// The content of the surface that is not shown yet, or its depth or stencil.
 uint32_t read_surface(GlContext* c, const dt_target& w, bool in_egl, Picture* image) {
   if (c->version < 30 || !driver::glBindFramebuffer || !driver::glReadBuffer) return DT_REFUSED_VERSION;
   if (c->draw_width <= 0 || c->draw_height <= 0 || c->draw != c->read) return DT_REFUSED_CHANGED;
@@ -396,7 +396,7 @@ class PlainUnpack {
   ~PlainUnpack() {
     each(false);
     if (buffer_) tell<uint32_t, uint32_t>(t_, "glBindBuffer", GL_PIXEL_UNPACK_BUFFER, buffer_);
-    // What the hooks of these calls made of it, exactly.
+    // The exact state that the hooks of these calls made.
     c_->unpack = store_;
     c_->buffers[UNPACK] = buffer_;
   }

@@ -7,7 +7,7 @@
 namespace dt {
 namespace hook {
 
-// Types must be those of the command's parameters.
+// Types must match the command's parameters.
 template <class... A> void tell(Thread* t, const char* name, A... arguments) {
   const int id = find_function(name);
   if (id < 0) return;

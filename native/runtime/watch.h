@@ -7,7 +7,7 @@ namespace dt::watch {
 
 constexpr uint64_t PAGE = 4096;
 
-// Of whole pages: two addresses.
+// Whole pages: two addresses.
 struct Range {
   uint64_t start, end;
 };
@@ -15,15 +15,15 @@ struct Written {
   uint64_t start, end, categories;
 };
 
-// Whether this process watches something: the child of a fork does not.
+// Returns whether this process watches something: the child of a fork does not.
 bool is_on();
 // Protects the pages, and notes from then on which are written.
 bool begin(Range pages);
 void end(Range pages);
 bool protect(Range pages);
 bool open(Range pages);  // the contrary: from then on they count as written
-// Pages that were written, at most so many parts. Returns how many, -1: the kernel does not watch this memory. `until`:
-// where the scan ended.
+// Pages that were written, at most `most` parts. Returns their number, -1: the kernel does not watch this memory.
+// `until`: where the scan ended.
 int scan(uint64_t from, uint64_t end, Written* parts, unsigned most, uint64_t* until);
 // Protects again what was written, and nothing else.
 bool protect_written(Range pages);

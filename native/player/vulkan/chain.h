@@ -4,7 +4,7 @@
 
 namespace dt::play::vk {
 
-// How every structure begins that may be in a chain.
+// The begin of every structure that may be in a chain.
 struct Chained {
   int32_t stype;
   const Chained* next;

@@ -1,4 +1,4 @@
-// What the player knows of Vulkan's commands (tables are generated).
+// The player's facts about Vulkan's commands (tables are generated).
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -9,7 +9,7 @@
 
 namespace dt::play::vk {
 
-// How an argument is made of what was recorded.
+// The way to make an argument of the recorded value.
 enum Way : uint8_t {
   NOTHING,        // NULL: an allocator of the program, a place for an answer that nobody needs
   VALUE,          // as it was

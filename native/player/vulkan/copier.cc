@@ -123,7 +123,7 @@ void Copier::add_shot(Taken& taken, const std::string& name, uint32_t aspect, Vk
 
 static std::string color_name(uint32_t i) { return i ? "color" + std::to_string(i) : ""; }
 
-// Whether the subpasses behind one leave an attachment undefined.
+// Returns whether the subpasses behind one leave an attachment undefined.
 template <class Info> static bool is_lost(const Info& info, uint32_t subpass, uint32_t attachment) {
   for (uint32_t i = subpass + 1; i < info.subpassCount; ++i) {
     const auto& s = info.pSubpasses[i];

@@ -8,8 +8,8 @@ class Copier {
  public:
   Copier(Snapshots& s, Snapshots::Submission& submission, const Stream& stream)
       : s_(s), submission_(submission), device_(*submission.device), stream_(stream) {}
-  // Plans a picture behind the command at this place of the stream; in ascending order. What is not possible, `why` of
-  // the result says.
+  // Plans a picture behind the command at this place of the stream; in ascending order. `why` of the result explains a
+  // picture that is not possible.
   void want(size_t at, Taken taken);
   void read(VkCommandBuffer to, Taken taken);  // now, outside of a copy
   void record(VkCommandBuffer to);

@@ -103,7 +103,7 @@ void Copier::barrier(VkImage image, const VkImageSubresourceRange& range, VkImag
    0, nullptr, image ? 1 : 0, &turned);
 }
 
-// Puts the images into the layout that copies need, or back into the one of the render pass.
+// Puts the images into the layout that copies need, or back into the render pass's layout.
 void Copier::turn(const Taken& taken, bool back) {
   for (size_t i = 0; i < taken.shots.size(); ++i) {
     const Shot& shot = taken.shots[i];

@@ -86,7 +86,7 @@ const char* unit_of(VkPerformanceCounterUnitKHR unit) {
   }
 }
 
-// What adds up over draws: all else is averaged.
+// Units that add up over draws: all else is averaged.
 bool adds_up(VkPerformanceCounterUnitKHR unit) {
   return unit == VK_PERFORMANCE_COUNTER_UNIT_GENERIC_KHR || unit == VK_PERFORMANCE_COUNTER_UNIT_NANOSECONDS_KHR ||
          unit == VK_PERFORMANCE_COUNTER_UNIT_BYTES_KHR || unit == VK_PERFORMANCE_COUNTER_UNIT_CYCLES_KHR;

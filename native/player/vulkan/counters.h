@@ -1,4 +1,4 @@
-// What devices of Vulkan count: time stamps, pipeline statistics, samples, counters of VK_KHR_performance_query.
+// The counts of Vulkan's devices: time stamps, pipeline statistics, samples, counters of VK_KHR_performance_query.
 #pragma once
 #include <functional>
 #include <map>
@@ -13,7 +13,7 @@ namespace dt::play::vk {
 
 enum QueryKind : uint8_t { TIME, STATISTICS, SAMPLES, COUNTERS, QUERY_KINDS };
 
-// What a device here has, and why it lacks the rest.
+// The abilities of a device here, and why it lacks the rest.
 struct Abilities {
   std::string device;  // its name
   double period = 0;   // ns of a tick
@@ -30,19 +30,19 @@ struct Abilities {
   }
   bool can(uint32_t of, VkQueueFlags what) const { return of < families.size() && families[of].queueFlags & what; }
 };
-// Of a physical device, before a device is made of it.
+// For a physical device, before a device is made of it.
 Abilities abilities_of(Table& instance, VkPhysicalDevice physical, uint32_t family);
-// Whether these counters fit into one pass of the device.
+// Returns whether these counters fit into one pass of the device.
 bool fits_one_pass(Table& instance, VkPhysicalDevice physical, uint32_t family, const std::vector<uint32_t>& counters,
                    std::string& why);
 
-// What a metric takes from the results of queries.
+// The part of the results of queries that a metric takes.
 struct QueryUse {
   enum What : uint8_t { ELAPSED, START, PASSED, ANY, STATISTIC, COUNTER } what = ELAPSED;
   QueryKind kind = TIME;
   uint32_t number = 0;  // of the statistic's bit or of the counter
 };
-// False: there is no such metric. `spec` is that of an offer.
+// False: there is no such metric. `spec` comes from an offer.
 bool find_query_use(const Abilities& here, const std::string& backend, const std::string& spec, QueryUse& wish);
 // The back-ends `vk` and `vkperf` answer by these from now on; nullptr: no device was made.
 void answer_by(const Abilities* here);

@@ -1,4 +1,4 @@
-// What descriptor sets hold, for pictures of what dispatches store.
+// The content of descriptor sets, for pictures of stores by dispatches.
 #include "snapshots.h"
 
 namespace dt::play::vk {

@@ -1,4 +1,4 @@
-// What a dispatch stores: storage buffers and images of the descriptor sets that are bound for it.
+// The stores of a dispatch: storage buffers and images of the descriptor sets that are bound for it.
 #include <algorithm>
 
 #include "../options.h"

@@ -18,10 +18,11 @@ uint32_t part_of(uint32_t size, uint32_t level) { return std::max(size >> level,
 
 }  // namespace
 
-// ---- what is asked for, and where it goes -----------------------------------------------------------------------
+// ---- contents that somebody wants, and where they go --------------------------------------------------------------
 
-// A list of {"class": "image" or "buffer", "name": its handle, "level", "aspect": of VkImageAspectFlagBits, "block":
-// [width, height, bytes] of the format's blocks, "divide": [across, down], what a plane's size is divided by, "file"}.
+// A list of {"class": "image" or "buffer", "name": its handle, "level", "aspect": of VkImageAspectFlagBits, "block",
+// "divide", "file"}. "block" is [width, height, bytes] of the format's blocks, and "divide" is [across, down], the
+// divisors of a plane's size.
 void Player::parse_held(const Json& json) {
   for (auto& each : json.items()) {
     Held& h = request_.held.emplace_back();
@@ -111,7 +112,7 @@ void Player::save_held(const Taken& taken) {
   }
 }
 
-// What the program stored in the memory of an image with linear tiling, which no device has used yet.
+// The program's stores in the memory of an image with linear tiling, which no device has used yet.
 bool Player::read_mapped(const Held& h, uint32_t layer, std::vector<uint8_t>& bytes) {
   const auto [place, offset] = stores_.place(reinterpret_cast<uint64_t>(h.image));
   const auto handle = reinterpret_cast<VkDeviceMemory>(place);

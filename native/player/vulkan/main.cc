@@ -55,7 +55,7 @@ const OptionOf<CommandLine> OPTIONS[] = {
      "JSON lines: progress, findings, result; - for standard output (default)"},
 };
 
-// What the player of the other APIs can do besides.
+// The abilities of the player of the other APIs besides.
 std::string elsewhere(int argc, char** argv) {
   static const std::set<std::string_view> known = {
       "--loop",    "--x11",  "--config",      "--debug", "--query-state", "--query-path", "--query-file",
@@ -77,7 +77,7 @@ void crashed(int signal) {
   raise(signal);
 }
 
-// What measures, where something is to be measured; `why`: what is wrong with the request.
+// The meter, where something is to be measured; `why`: the fault of the request.
 std::unique_ptr<Meter> meter_of(const CommandLine& w, std::string& why) {
   if (!w.list && w.plan.empty() && w.measure.empty()) return nullptr;
   metrics::Request request;

@@ -84,7 +84,7 @@ void Meter::prepare() {
 
 // ---- the processor's side -----------------------------------------------------------------------
 
-// What an empty part measures is taken from each part.
+// The value of an empty part is taken from each part.
 void Meter::calibrate() {
   calibrating_ = true;
   samples_.assign(request_.metrics.size(), {});

@@ -1,5 +1,5 @@
 // Measures a recording of Vulkan while it is played: queries in command buffers, whose results come after their
-// submission, and the processor's side of the player. What is asked and answered is that of all players (measure.h).
+// submission, and the processor's side of the player. Questions and answers are common to all players (measure.h).
 #pragma once
 #include <deque>
 #include <map>

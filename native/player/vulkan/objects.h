@@ -23,7 +23,7 @@ struct Instance : Table {
   std::vector<VkPhysicalDevice> physical;
 };
 
-// What the player needs of its own on a device: to hand on semaphores and fences, to read images.
+// The player's own needs on a device: to hand on semaphores and fences, to read images.
 struct Device : Table {
   VkPhysicalDevice physical = nullptr;
   VkPhysicalDeviceMemoryProperties memory{};

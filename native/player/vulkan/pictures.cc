@@ -1,4 +1,4 @@
-// Which draws are pictured, and what becomes of the pictures.
+// The choice of pictured draws, and the fate of the pictures.
 #include <cstdio>
 #include <utility>
 

@@ -1,7 +1,7 @@
 // Makes memory that a driver can read of a recorded structure tree, in place (docs/format.md, "Trees").
 //
-// The content is not trusted: each count that the driver will read by is compared with what is there, pointers lead
-// forward inside of the content, and layouts are those that this program was generated with.
+// The content is not trusted. Each count that the driver will read by is compared with the content, and pointers lead
+// forward inside of it. Layouts are the ones that this program was generated with.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -14,11 +14,11 @@ constexpr int64_t MOST_ROOM = 256 << 20;  // bytes of an answer
 
 class Relocation {
  public:
-  // Who knows the objects.
+  // The keeper of the objects.
   struct Host {
     // The object here. `any`: the API does not always read it, so that it may be anything.
     virtual uint64_t handle(unsigned kind, uint64_t recorded, bool any) = 0;
-    // Whether a structure stays in its chain. Throws where the call cannot be made without it.
+    // Returns whether a structure stays in its chain. Throws where the call cannot be made without it.
     virtual bool stays(int32_t stype) = 0;
     virtual void unknown(int32_t stype) = 0;  // was left out of a chain
     virtual void* room(size_t bytes) = 0;     // zeros, until the call is over

@@ -6,8 +6,8 @@
 
 namespace dt::play::vk {
 
-// An object of JSON in a line: what is asked, after which call, of which draw that this call submits, the largest width
-// of a picture, and the file for the answer. False: there are no more.
+// An object of JSON in a line: the question, its call, the draw that this call submits, the largest width of a picture,
+// and the file for the answer. False: there are no more.
 bool Player::read_request() {
   char* text = nullptr;
   size_t room = 0;
@@ -26,7 +26,7 @@ bool Player::read_request() {
   return asks;
 }
 
-// Whether the request can be answered without playing on.
+// Returns whether the request can be answered without playing on.
 bool Player::stands_at(uint64_t next) const {
   if (!next || request_.seq >= next) return false;
   if (request_.draw != NO_DRAW && request_.what == "object") return false;
@@ -80,7 +80,7 @@ void Player::answer(uint64_t next) {
   fflush(status_);
 }
 
-// Answers what is asked before the call `next` (UINT64_MAX: all are played). False: nobody asks any more.
+// Answers requests before the call `next` (UINT64_MAX: all are played). False: nobody asks any more.
 bool Player::serve(uint64_t next) {
   for (;;) {
     if (waits_) {

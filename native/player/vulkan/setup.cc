@@ -60,7 +60,7 @@ void Player::create_instance(Call& c) {
   if (std::find_if(kept.begin(), kept.end(),
                    [](auto* name) { return std::string_view(name) == "VK_KHR_portability_enumeration"; }) == kept.end())
     info->flags &= ~VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR;
-  info->enabledLayerCount = 0;  // those of the program: layers that the environment names are there still
+  info->enabledLayerCount = 0;  // the program's layers: layers that the environment names are there still
   c.table = &global_;
   invoke(c);
   auto made_one = std::make_unique<Instance>();
@@ -83,8 +83,8 @@ void Player::destroy_instance(Call& c) {
   objects_.drop([&](unsigned, const Object& o) { return o.owner == table; });
 }
 
-// The physical devices here stand for the recorded ones in their order. Which one a device is made of is decided when
-// it is made, by what the recording says of its own.
+// The physical devices here stand for the recorded ones in their order. The choice falls when a device is made, by the
+// recording's words about its own.
 void Player::enumerate_devices(Call& c) {
   if (!succeeded(c)) return;
   argument(c, 0);
@@ -235,7 +235,7 @@ void Player::create_device(Call& c) {
   invoke(c);
   auto device = std::make_unique<Device>();
   device->instance = instance.instance;
-  // Functions of devices are asked for by the instance's function, once the device is known.
+  // The instance's function returns the functions of devices, once the device is known.
   device->functions[number::vkGetDeviceProcAddr] = instance.get(number::vkGetDeviceProcAddr);
   device->device = *c.at<VkDevice>(3);
   device->physical = c.as<VkPhysicalDevice>(0);
@@ -324,7 +324,7 @@ void Player::create_template(Call& c) {
   if (snapshots_) snapshots_->keep(c, seq_, rooms_);
 }
 
-// What a cache holds is a driver's own: pipelines are compiled here.
+// The content of a cache is a driver's own: pipelines are compiled here.
 void Player::create_pipeline_cache(Call& c) {
   if (!succeeded(c)) return;
   build(c);

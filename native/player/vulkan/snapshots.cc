@@ -15,7 +15,7 @@ constexpr size_t MOST_UNDER_WAY = 16;  // submissions whose pictures wait for th
 constexpr uint32_t TARGETS =
     VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT | VK_IMAGE_USAGE_STORAGE_BIT;
 
-// What images that are drawn or stored to are used for, so that they can be read.
+// The usage of images that are drawn or stored to, so that they can be read.
 uint32_t readable(uint32_t usage, bool whole) {
   if (!whole && !(usage & TARGETS)) return usage;
   return (usage & ~static_cast<uint32_t>(VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT)) | VK_IMAGE_USAGE_TRANSFER_SRC_BIT;

@@ -1,8 +1,8 @@
 // Pictures of what commands drew, taken while command buffers run.
 //
 // Commands are kept as they are recorded. Where a submitted command buffer holds a command whose picture is wanted, a
-// copy is submitted in its place: secondary command buffers are unfolded, and the render pass ends behind the command,
-// lets images be copied, and goes on with what it had stored. Nothing else is done differently.
+// copy is submitted in its place. In the copy, secondary command buffers are unfolded. Its render pass ends behind the
+// command, lets images be copied, and goes on with its stored content. Nothing else is done differently.
 #pragma once
 #include <map>
 #include <memory>
@@ -67,7 +67,7 @@ struct KeptPass {
   VkRenderPass variants[3] = {};
 };
 
-// What is copied out of an image, and where it lies in the room that it is read from.
+// A copy out of an image, and its place in the room that it is read from.
 struct Shot {
   std::string name;  // "" the colour that is drawn to first, "color1", "depth", "stencil"
   VkImage image = nullptr;
@@ -79,7 +79,7 @@ struct Shot {
   uint32_t depth = 1;
   uint64_t at = 0;
 };
-// A content that is asked for: of a buffer, or of a level of an image.
+// A wanted content: of a buffer, or of a level of an image.
 struct Held {
   static constexpr uint64_t NOWHERE = ~0ull, MAPPED = ~0ull - 1;
   bool is_image = false;
@@ -87,7 +87,7 @@ struct Held {
   uint32_t level = 0, aspect = 0, block_width = 1, block_height = 1, block_bytes = 1;
   uint32_t across = 1, down = 1;  // texels of the image for one of the aspect: planes may be smaller
   std::string file, why;          // why there is none
-  size_t number = 0;              // among those that are asked for at once
+  size_t number = 0;              // among the contents of one request
   VkImage image = nullptr;
   VkBuffer buffer = nullptr;
   uint32_t size[3] = {};         // with layers as depth
@@ -124,7 +124,7 @@ class Snapshots {
  public:
   struct Host {
     virtual uint32_t memory_type_of(const Device& device, uint32_t bits, uint32_t wanted) const = 0;
-    // Whether this execution is pictured. `bytes`: of the pictures that the submission has already.
+    // Returns whether this execution is pictured. `bytes`: of the pictures that the submission has already.
     virtual bool wanted(const KeptCommand& command, uint64_t submit, uint64_t bytes) = 0;
     // Says which contents are wanted, where these are no pictures.
     virtual void hold(Taken& taken, const Device& device) = 0;

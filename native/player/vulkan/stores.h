@@ -1,8 +1,8 @@
-// Where a device may store: what of mapped memory that changed is the program's can be told by it.
+// The places where a device may store: they show which changes of mapped memory are the program's.
 //
 // A recording has bytes that changed while submitted work may have run. The commands that were recorded say where the
-// device could store at all: copies, fills, storage descriptors, images. All other bytes are the program's. What the
-// commands here do does not matter: a player that left out draws would not pass their results off as the program's.
+// device could store at all: copies, fills, storage descriptors, images. All other bytes are the program's. The effects
+// of the commands here do not matter: a player that left out draws would not pass their results off as the program's.
 #pragma once
 #include <cstdint>
 #include <unordered_map>

@@ -1,4 +1,4 @@
-// What the meter does with devices, command buffers and submissions.
+// The meter's work with devices, command buffers and submissions.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -141,7 +141,7 @@ void Meter::gone(Device& device) {
   start();
 }
 
-// One moment in the device's time and in that of the processor, where the device tells it.
+// One moment in the device's time and in the processor's, where the device gives its time.
 void Meter::synchronise(Gauge& gauge) {
   Device& device = gauge.pools.device;
   auto get = gauge.pools.here.calibrated ? DT_VK(device, vkGetCalibratedTimestampsEXT) : nullptr;
@@ -335,8 +335,8 @@ void Meter::submit(Call& c, Gauge& gauge) {
   reset(gauge, c.as<VkQueue>(0));
 }
 
-// Resets the queries in a submission of its own: a command buffer of the program's may be recorded inside of a render
-// pass from its beginning on, where that cannot be done.
+// Resets the queries in a submission of its own. A command buffer of the program's may be recorded inside of a render
+// pass from its beginning on, where a reset is not possible.
 void Meter::reset(Gauge& gauge, VkQueue queue) {
   Device& device = gauge.pools.device;
   auto uses = [](const Ran& ran) {
@@ -485,7 +485,7 @@ void Meter::date(Scope& scope, const Gauge& gauge, const Submission& done, const
   scope.t_end = static_cast<uint64_t>(clock_of(gauge, tape.family, results.of(TIME, item.end)));
 }
 
-// Of a time stamp in ns: by CLOCK_MONOTONIC where the device tells both, else by the device's own clock.
+// For a time stamp in ns: by CLOCK_MONOTONIC where the device gives both, else by the device's own clock.
 double Meter::clock_of(const Gauge& gauge, uint32_t family, uint64_t ticks) {
   const Abilities& here = gauge.pools.here;
   const uint64_t mask = here.ticks(family);
@@ -522,7 +522,7 @@ double Meter::value_of(const Gauge& gauge, const Tape& tape, const Item& item, c
   return 0;
 }
 
-// Whether a value of an item is part of what a scope has; `never`: why the scope has none at all.
+// Returns whether a value of an item is part of a scope's value; `never`: why the scope has none at all.
 bool Meter::belongs(const QueryUse& wish, const Item& item, metrics::At at, const char*& never) const {
   const bool whole = at != metrics::AT_DRAW && at != metrics::AT_PASS;
   if (wish.kind == TIME)

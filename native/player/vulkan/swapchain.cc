@@ -247,7 +247,7 @@ void Player::copy_image(Device& device, VkQueue queue, VkImage image, uint32_t w
   if (DT_VK(device, vkQueueWaitIdle)(queue) != VK_SUCCESS) fail(DT_E_ARGUMENT, "the device is lost");
 }
 
-// What was shown last, in a format that the device converts.
+// The picture that was shown last, in a format that the device converts.
 bool Player::read_converted(Picture& picture) {
   Device& device = *shown_->device;
   Shot shot;
@@ -268,7 +268,7 @@ bool Player::read_converted(Picture& picture) {
   return true;
 }
 
-// What was shown last; false: nothing was, or in a format that no picture has.
+// The picture that was shown last; false: nothing was, or in a format that no picture has.
 bool Player::read_shown(Picture& picture) {
   if (!shown_) return report("image", seq_, "", "there is no image to read back here"), false;
   const VkFormat format = shown_->info.imageFormat;

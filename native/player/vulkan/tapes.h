@@ -27,7 +27,7 @@ struct Item {
   const char* why[QUERY_KINDS] = {};  // why there is no value
 };
 
-// What is to be counted in command buffers.
+// The counts to make in command buffers.
 struct Wishes {
   std::vector<std::pair<int, QueryUse>> all;  // by place among the metrics of the pass
   bool times = false, buffer_times = false;

@@ -86,7 +86,7 @@ inline int64_t probed(T value) {
 #define DT_PROBE_CHOSEN(_1, _2, _3, _4, _5, _6, n, ...) DT_PROBE_##n
 #define DT_PROBE_COUNTED(...) DT_PROBE_CHOSEN(__VA_ARGS__ __VA_OPT__(, ) 6, 5, 4, 3, 2, 1, 0, 0)
 
-// Whether somebody listens, read in assembly: C++ cannot name, inside of a function, a variable that assembly defines.
+// Somebody listens if this is true, read in assembly: C++ cannot name, inside of a function, a variable of assembly.
 #ifdef __x86_64__
 #define DT_PROBE_LISTENS(name, to) \
   __asm__ volatile(DT_PROBE_SEMAPHORE(name) "movw drawtap_" #name "_semaphore(%%rip), %0" : "=r"(to))
@@ -102,7 +102,7 @@ inline int64_t probed(T value) {
       __asm__ volatile(DT_PROBE_COUNTED(__VA_ARGS__)(name __VA_OPT__(, ) __VA_ARGS__)); \
   } while (0)
 
-// Whoever takes numbers in this process: the tap, where there is one.
+// The taker of numbers in this process: the tap, where there is one.
 static inline void drawtap_give(const char* name, double value) {
   static int (*take)(const char*, double);
   static char looked;

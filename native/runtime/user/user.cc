@@ -20,7 +20,7 @@ namespace {
 uint64_t g_frames;
 thread_local const void* t_context;
 
-// Which contexts have had a handle before: a driver may give the address of a destroyed one to the next.
+// The contexts that have had a handle before: a driver may give the address of a destroyed one to the next.
 struct Born {
   const void* handle;
   uint64_t generation;

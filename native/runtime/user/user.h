@@ -1,4 +1,4 @@
-// What the hooks of a user's module find beside the parameters of the function they stand around.
+// The names that hooks of a user's module can use beside the parameters of the function they stand around.
 //
 // In a hook, where it is mentioned:
 //   _result     the function's return value (before the driver ran: zero; what stands in it at the end is returned)

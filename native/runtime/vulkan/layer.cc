@@ -1,8 +1,8 @@
 // The tap as a layer of the Vulkan loader, for programs that drop LD_PRELOAD.
 //
-// The loader opens this library by a manifest and asks it for its two look-ups. Whatever is looked up there is the next
-// layer's or the driver's function behind an entry of ours, as what a preloaded tap looks up for a program. How the
-// next one is found the loader says in chains of the creations of instances and devices.
+// The loader opens this library by a manifest and asks it for its two look-ups. Each answer there is the next layer's
+// or the driver's function behind an entry of ours, like an answer of a preloaded tap to a program. Chains of the
+// creations of instances and devices lead to the next one.
 #include <string.h>
 
 #include "module_vk.h"
@@ -18,7 +18,7 @@ using InstanceLookup = Function (*)(VkInstance instance, const char* name);
 using DeviceLookup = Function (*)(VkDevice device, const char* name);
 constexpr VkResult OK = 0, INITIALIZATION_FAILED = -3;
 
-// What the loader puts into chains (vk_layer.h of its headers).
+// The loader's entries in chains (vk_layer.h of its headers).
 struct Link {
   Link* next;
   InstanceLookup instance;

@@ -62,7 +62,7 @@ void is_signalled(uint64_t of) {
 }
 void fence_done(VkFence fence) { is_signalled(known(raw(fence), FENCE)); }
 
-// Of a timeline semaphore the last value that a submission signals is known. It is learned first and asked last.
+// For a timeline semaphore the last value that a submission signals is known. It is learned first and asked last.
 void will_signal(const Queue* queue, uint64_t number, VkSemaphore semaphore, uint64_t value) {
   learn(raw(semaphore), VALUE, value);
   learn(raw(semaphore), SIGNAL, place_of(queue, number));
@@ -113,8 +113,8 @@ void stored(Thread* t, uint64_t memory, uint64_t offset, const uint8_t* data, ui
   record(end);
 }
 
-// The image that this thread destroys. What the device stored in it must not be taken for stores in whatever comes to
-// lie there, so it is looked at now.
+// The image that this thread destroys. The device's stores in it must not be taken for stores in a later resource
+// there, so they are looked at now.
 struct Ending {
   uint64_t memory, from, end;
 };
@@ -131,8 +131,8 @@ bool where_the_image_ends(uint64_t memory, uint64_t* from, uint64_t* end) {
   return memory == ending.memory;
 }
 
-// What is stored where nothing lies can wait until something does: nothing that is submitted reads it, unless somebody
-// else has that memory, too.
+// Stores where nothing lies can wait until something does: no submitted work reads them, unless somebody else has that
+// memory, too.
 bool where_something_lies(uint64_t memory, uint64_t* from, uint64_t* end) {
   return known(memory, BINDS_SEEN) != beginnings_of_recording() + 1 || reach::is_used(memory, from, end);
 }
@@ -149,12 +149,12 @@ void look_around(Thread* t, Where at) {
   __atomic_store_n(&busy, idle ? 0u : 1u, __ATOMIC_RELEASE);
 }
 
-// After a wait: what changed until now is told from what the program stores from now on.
+// After a wait: later stores of the program differ from all changes until now.
 void settled(Thread* t) {
   if (__atomic_load_n(&busy, __ATOMIC_ACQUIRE) && is_idle()) look_around(t, where_the_device_writes);
 }
 
-// Returns the submission's number, with its queue; nullptr: more queues than can be told apart, always busy.
+// Returns the submission's number, with its queue; nullptr: more queues than there are entries, always busy.
 const Queue* submit(Thread* t, VkQueue handle, VkFence fence, uint64_t* number) {
   look_around(t, where_something_lies);
   __atomic_store_n(&busy, 1u, __ATOMIC_RELEASE);
@@ -276,7 +276,7 @@ void before_vkBindImageMemory2(Thread*, VkDevice, uint32_t count, const VkBindIm
     reach::bound(raw(infos[i].image), raw(infos[i].memory), infos[i].memoryOffset, next_submission());
 }
 
-// What lies where is not followed for these.
+// The places of these resources are not followed.
 template <typename Info> static void are_bound(const Info* infos, uint32_t count) {
   for (uint32_t i = 0; has(infos, count) && i < count; i++) learn(raw(infos[i].memory), BINDS_SEEN, 0);
 }

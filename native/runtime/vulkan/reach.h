@@ -1,4 +1,4 @@
-// What of a device's memory the device may write to (reach.cc).
+// The part of a device's memory that the device may write to (reach.cc).
 //
 // Where the device shares memory with the program its stores arrive in the pages that the program mapped. Buffers are
 // made for more than they are used for: a buffer is in the device's reach from when a call names it as something that
@@ -22,18 +22,18 @@ void has_bytes(uint64_t resource, uint64_t bytes);
 void bound(uint64_t resource, uint64_t memory, uint64_t offset, uint64_t since);
 // A part of a sparse resource.
 void bound_part(uint64_t resource, uint64_t memory, uint64_t offset, uint64_t bytes, uint64_t since);
-// What the device writes to is in its reach until that is over.
+// Resources that the device writes to are in its reach until that is over.
 void gone(uint64_t resource, uint64_t submission);
 void memory_gone(uint64_t memory);
 // A call names the buffer as something that is written to.
 void is_target(uint64_t buffer, uint64_t since);
 // Submissions up to that number are over, and what they wrote was looked at.
 void forget_until(uint64_t submission);
-// Whether a resource is an opaque image that lies in a memory, and where.
+// Returns whether a resource is an opaque image that lies in a memory, and where.
 bool is_image(uint64_t resource, uint64_t* memory, uint64_t* from, uint64_t* end);
 
-// Who may have written at `from`, and where that ends: at `end` or before. `last`: the last submission that may have
-// run, 0: none.
+// The possible writers at `from`, and the end of that part: at `end` or before. `last`: the last submission that may
+// have run, 0: none.
 Who who(uint64_t memory, uint64_t from, uint64_t end, uint64_t last, uint64_t* until);
 // One of the submissions up to that number could write to that memory.
 bool is_within(uint64_t memory, uint64_t last);

@@ -1,8 +1,8 @@
 // Copies a structure with what its pointers lead to: one content, in which pointers are offsets.
 //
-// What the program hands over is not trusted where that costs nothing or little. Chains and depths have a bound, and so
-// have bytes. Memory is probed before it is read where no rule says that a pointer counts, and where it goes over the
-// end of a page: the rest of a page that a valid pointer is in can be read.
+// The program's data is not trusted where a check costs nothing or little. Chains and depths have a bound, and so have
+// bytes. Memory is probed before it is read where no rule says that a pointer counts, and where it goes over the end of
+// a page. The rest of a page that a valid pointer is in can be read.
 #include "tree.h"
 
 #include <errno.h>

@@ -15,7 +15,7 @@ DT_COLD void give_back();  // the memory that a large call used
 
 constexpr size_t KEPT = 1u << 20;
 
-// Begin the contents of a call: those of the last one go away.
+// Begin the contents of a call: the last call's go away.
 static inline void begin() {
   if (DT_UNLIKELY(arena.used > KEPT)) give_back();
   arena.used = 0;
@@ -32,10 +32,10 @@ Data prepare_out(const void* at, int64_t count, uint16_t type);
 void fill(Thread* t, uint64_t* descriptor, char* room, const void* at, int64_t count, uint16_t type, int64_t stride,
           const void* outer);
 
-// Whether memory can be read. Asks the kernel only where it goes over the end of a page.
+// Returns whether memory can be read. Asks the kernel only where it goes over the end of a page.
 DT_COLD bool is_readable(const void* at, uint64_t bytes);
 
-// What an update of descriptors with a template reads at `data`, one behind the other.
+// The data that an update of descriptors with a template reads at `data`, one behind the other.
 struct Gathered {
   uint64_t bytes;  // 0: the template is not known
   void (*copy)(uint64_t update, const void* data, char* to);

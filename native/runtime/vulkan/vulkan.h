@@ -1,4 +1,4 @@
-// What the tap knows of Vulkan's objects: the sizes that the rules of the overlay ask for.
+// The tap's facts about Vulkan's objects: the sizes that the rules of the overlay need.
 //
 // The generator calls before_NAME and after_NAME around the driver's function of that name, and unrecorded_NAME after
 // it while nothing is recorded (an object may be made before recording begins).
