@@ -6,6 +6,7 @@
 
 #include "metrics/session.h"
 #include "watched.h"
+#include "call_shapes.h"
 #include "gl_enums.h"
 
 namespace dt::play {
@@ -13,190 +14,24 @@ namespace {
 
 constexpr int DEEPEST = 64;  // lists that call lists, as drivers have them
 
-bool begins(std::string_view name, std::span<const std::string_view> with) {
-  return std::any_of(with.begin(), with.end(), [&](auto w) { return name.starts_with(w); });
-}
-
-// Calls that run at once while a list is made, and are no part of it.
-constexpr std::string_view IMMEDIATE[] = {"glGen",
-                                          "glDelete",
-                                          "glIs",
-                                          "glGet",
-                                          "glCreate",
-                                          "glFlush",
-                                          "glFinish",
-                                          "glPixelStore",
-                                          "glReadPixels",
-                                          "glRenderMode",
-                                          "glFeedback",
-                                          "glSelectBuffer",
-                                          "glNewList",
-                                          "glEndList",
-                                          "glColorPointer",
-                                          "glVertexPointer",
-                                          "glNormalPointer",
-                                          "glTexCoordPointer",
-                                          "glIndexPointer",
-                                          "glEdgeFlagPointer",
-                                          "glFogCoordPointer",
-                                          "glSecondaryColorPointer",
-                                          "glInterleavedArrays",
-                                          "glEnableClient",
-                                          "glDisableClient",
-                                          "glClientActiveTexture",
-                                          "glPushClient",
-                                          "glPopClient",
-                                          "glVertexAttribPointer",
-                                          "glVertexAttribIPointer",
-                                          "glEnableVertexAttrib",
-                                          "glDisableVertexAttrib",
-                                          "glBindVertexArray",
-                                          "glBindBuffer",
-                                          "glBufferData",
-                                          "glBufferSubData",
-                                          "glMapBuffer",
-                                          "glUnmapBuffer",
-                                          "glShaderSource",
-                                          "glCompileShader",
-                                          "glAttachShader",
-                                          "glDetachShader",
-                                          "glLinkProgram",
-                                          "glValidate",
-                                          "glBindAttrib",
-                                          "glAreTextures",
-                                          "glDebugMessage",
-                                          "glPushDebug",
-                                          "glPopDebug",
-                                          "glObjectLabel",
-                                          "glStringMarker",
-                                          "glPushGroup",
-                                          "glPopGroup",
-                                          "glInsertEvent",
-                                          "egl",
-                                          "glX"};
-bool is_immediate(std::string_view name) { return begins(name, IMMEDIATE); }
-// Calls that go into a list and can be played instead of it.
-constexpr std::string_view LISTED[] = {"glBegin",
-                                       "glEnd",
-                                       "glVertex",
-                                       "glNormal3",
-                                       "glColor3",
-                                       "glColor4",
-                                       "glColorMask",
-                                       "glColorMaterial",
-                                       "glIndex",
-                                       "glSecondaryColor3",
-                                       "glTexCoord",
-                                       "glMultiTexCoord",
-                                       "glFogCoord",
-                                       "glEdgeFlag",
-                                       "glMaterial",
-                                       "glLight",
-                                       "glShadeModel",
-                                       "glFrontFace",
-                                       "glCullFace",
-                                       "glPolygon",
-                                       "glLine",
-                                       "glPoint",
-                                       "glEnable",
-                                       "glDisable",
-                                       "glDepth",
-                                       "glAlphaFunc",
-                                       "glBlend",
-                                       "glClear",
-                                       "glStencil",
-                                       "glScissor",
-                                       "glViewport",
-                                       "glLogicOp",
-                                       "glFog",
-                                       "glHint",
-                                       "glTexEnv",
-                                       "glTexGen",
-                                       "glTexParameter",
-                                       "glTexImage",
-                                       "glTexSubImage",
-                                       "glCopyTex",
-                                       "glCompressedTex",
-                                       "glBindTexture",
-                                       "glActiveTexture",
-                                       "glMatrixMode",
-                                       "glLoad",
-                                       "glMultMatrix",
-                                       "glMultTranspose",
-                                       "glTranslate",
-                                       "glRotate",
-                                       "glScale",
-                                       "glOrtho",
-                                       "glFrustum",
-                                       "glPush",
-                                       "glPop",
-                                       "glInitNames",
-                                       "glRasterPos",
-                                       "glWindowPos",
-                                       "glBitmap",
-                                       "glDrawPixels",
-                                       "glCopyPixels",
-                                       "glPixelMap",
-                                       "glPixelTransfer",
-                                       "glPixelZoom",
-                                       "glRect",
-                                       "glMap1",
-                                       "glMap2",
-                                       "glMapGrid",
-                                       "glEval",
-                                       "glCallList",
-                                       "glListBase",
-                                       "glClipPlane",
-                                       "glUseProgram",
-                                       "glUniform",
-                                       "glAccum",
-                                       "glReadBuffer",
-                                       "glDrawBuffer",
-                                       "glDrawArrays",
-                                       "glDrawElements",
-                                       "glDrawRangeElements",
-                                       "glMultiDraw",
-                                       "glPrioritize",
-                                       "glSampleCoverage",
-                                       "glPassThrough",
-                                       "glProvoking"};
-bool is_listed(std::string_view name) {
-  return begins(name, LISTED) && name.find("Query") == name.npos && name.find("Conditional") == name.npos &&
-         name.find("Feedback") == name.npos && name.find("Instanced") == name.npos &&
-         name.find("Indirect") == name.npos;
-}
-bool draws_arrays(std::string_view name) {
-  static constexpr std::string_view DRAWING[] = {"glDrawArrays", "glDrawElements", "glDrawRangeElements",
-                                                 "glMultiDraw"};
-  return begins(name, DRAWING);
-}
-
 int dimension(int64_t mode) { return mode == 0 ? 0 : mode <= 3 || mode == 0xA || mode == 0xB ? 1 : 2; }
 
 // A call that goes into the list which is being made. A call that changes more than the state of vertices, materials,
 // lights, textures and matrices is not made twice.
 void listed(List& list, const char* name, uint64_t flags, int64_t mode) {
-  auto any = [&](std::initializer_list<const char*> beginnings) {
-    for (const char* b : beginnings)
-      if (!strncmp(name, b, strlen(b))) return true;
-    return false;
-  };
-  if (any({"glVertexAttrib", "glNormal", "glColor3", "glColor4", "glSecondaryColor", "glFogCoord", "glTexCoord",
-           "glMultiTexCoord", "glEdgeFlag", "glMaterial", "glShadeModel", "glBindTexture", "glTexEnv", "glLight",
-           "glEndList"}))
-    return;
+  const uint32_t shapes = shapes_of(name);
+  if (shapes & SHAPE_REPEATABLE) return;
   if (flags & FLAG_VERTICES_END) {
     list.given.vertices += list.vertices;
     list.given.primitives +=
         std::max<int64_t>(metrics::primitives_of(static_cast<uint64_t>(list.present), list.vertices), 0);
     return;
   }
-  if (any({"glTranslate", "glRotate", "glScale", "glMultMatrix", "glLoadMatrix", "glLoadIdentity", "glPushMatrix",
-           "glPopMatrix"})) {
+  if (shapes & SHAPE_LIST_MATRIX) {
     list.matrices = true;
     return;
   }
-  if (any({"glVertex2", "glVertex3", "glVertex4"})) {
+  if (shapes & SHAPE_VERTEX_CALL) {
     ++list.vertices;
     return;
   }
@@ -237,7 +72,7 @@ metrics::Draw::Given given_by(const Watched& call) {
     sum.vertices += std::max<int64_t>(n, 0),
         sum.primitives += std::max<int64_t>(metrics::primitives_of(call.number("mode"), n), 0);
   };
-  if (strncmp(call.name, "glMultiDraw", 11) != 0) {
+  if (!(shapes_of(call.name) & SHAPE_MULTI_ARRAYS)) {
     add(static_cast<int32_t>(call.number("count")));
     return sum;
   }
@@ -254,13 +89,13 @@ metrics::Draw::Given given_by(const Watched& call) {
 }  // namespace
 
 bool gives_vertex(const char* name) {
-  if (!strncmp(name, "glEvalCoord", 11) || !strncmp(name, "glEvalPoint", 11)) {
+  const uint32_t shapes = shapes_of(name);
+  if (shapes & SHAPE_EVALUATOR) {
     const bool surface = strchr(name, '2') != nullptr;  // GL_MAP2_VERTEX_3 and 4, GL_MAP1_VERTEX_3 and 4
     return surface ? driver::glIsEnabled(GL_MAP2_VERTEX_3) || driver::glIsEnabled(GL_MAP2_VERTEX_4)
                    : driver::glIsEnabled(GL_MAP1_VERTEX_3) || driver::glIsEnabled(GL_MAP1_VERTEX_4);
   }
-  static constexpr std::string_view GIVING[] = {"glVertex2", "glVertex3", "glVertex4", "glArrayElement"};
-  return begins(name, GIVING);
+  return shapes & (SHAPE_VERTEX_CALL | SHAPE_ARRAY_VERTEX);
 }
 
 List* Lists::find(uint32_t name) {
@@ -275,11 +110,12 @@ void Lists::begin(uint32_t name, bool runs) {
 }
 
 bool Lists::add(const Watched& call, ListedCall kept) {
-  if (is_immediate(call.name)) return false;
+  const uint32_t shapes = shapes_of(call.name);
+  if (shapes & SHAPE_IMMEDIATE) return false;
   listed(*open_, call.name, call.flags, static_cast<int64_t>(call.number("mode")));
-  if (!is_listed(call.name)) open_->cannot = "a display list holds a call that cannot be played by itself";
+  if (!(shapes & SHAPE_LISTED)) open_->cannot = "a display list holds a call that cannot be played by itself";
   if (*open_->cannot) return false;
-  const bool arrays = draws_arrays(call.name);
+  const bool arrays = shapes & (SHAPE_ARRAYS | SHAPE_MULTI_ARRAYS);
   if (arrays) {
     static uint32_t next = 0x6B000000;  // downwards: no program chooses such names
     kept.piece = next, next -= 2;

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from drawtap.instrument import generate_flags
 from drawtap.spec import expr
 from drawtap.spec.model import (
     Api,
@@ -178,6 +179,23 @@ FLAGS = {
     "error_query": "glGetError glGetGraphicsResetStatusARB",
     "callback": "glDebugMessageCallback glDebugMessageCallbackARB",
 }
+
+
+# OpenGL 4.6 (compatibility profile), 21.4: these run at once and do not go into a list; the others go into one.
+NOT_COMPILED = "glGenTextures glDeleteLists glIsList glGetIntegerv glFinish glReadPixels glVertexPointer glPixelStorei"
+COMPILED = "glBegin glVertex3f glCallList glTexImage2D glRotatef glDrawArrays glUseProgram glPopAttrib glRasterPos2i"
+
+
+def test_shapes_of_calls_in_lists(gl: Api) -> None:
+    assert [name for name in NOT_COMPILED.split() if "immediate" not in gl.commands[name].shapes] == []
+    compiled = {name: gl.commands[name].shapes & {"immediate", "listed"} for name in COMPILED.split()}
+    assert compiled == {name: {"listed"} for name in COMPILED.split()}
+
+
+def test_shapes_are_a_table_of_the_player(gl: Api) -> None:
+    text = generate_flags.shapes([gl])
+    assert '{"glRectf", SHAPE_LISTED | SHAPE_RECT},' in text
+    assert '"glShadeModelFoo"' not in text and '"glDispatchCompute"' not in text
 
 
 @pytest.mark.parametrize("flag", FLAGS)

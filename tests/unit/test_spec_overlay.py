@@ -126,6 +126,16 @@ def test_effects_are_inherited_and_renamed(registry: Registry, overlay: Overlay)
     assert api.commands["glPaintiv"].effects[0].path == "context.table[context.pname][pname].pname"
 
 
+def test_shapes_leave_out_what_a_pattern_says(registry: Registry, overlay: Overlay) -> None:
+    part = Overlay("gl", xml="small.xml")
+    part.shapes("listed rect", "glPaint*", without="*iv *EXT")
+    part.shapes("rect", "glText")
+    overlay.include(part)
+    commands = overlay.apply(registry).commands
+    shaped = {name: command.shapes for name, command in commands.items() if command.shapes}
+    assert shaped == {"glPaintfv": {"listed", "rect"}, "glText": {"rect"}}
+
+
 def test_parts_are_included(registry: Registry, overlay: Overlay) -> None:
     part = Overlay("gl", xml="small.xml")
     part.table("other", {"GL_RED": 2})
@@ -158,6 +168,7 @@ ERRORS: list[tuple[str, Callable[[Overlay], None]]] = [
     ("has no parameter things", lambda o: o.data("glPaint*", things=Array("1"))),
     ("has no parameter returns", lambda o: o.data("glPaintfv", returns=String())),
     ("no flag is called drow", lambda o: o.flags("drow", "glPaintfv")),
+    ("no shape is called arays", lambda o: o.shapes("arays", "glPaintfv")),
     ("names pnane", lambda o: o.data("glPaintfv", params=Array("4 if pnane == GL_RED else 1"))),
     ("GL_GREEN", lambda o: o.data("glPaintfv", params=Array("4 if pname == GL_GREEN else 1"))),
     ("neither a function nor a table", lambda o: o.data("glPaintfv", params=Array("sizes(pname)"))),

@@ -1,5 +1,7 @@
 #include "fragment_source.h"
 
+#include "call_shapes.h"
+
 namespace dt::play::metrics::fragments {
 
 void FragmentSource::see(const Call& call) {
@@ -317,10 +319,7 @@ FragmentSource::Changes FragmentSource::changes_of(const Call& call) {
   constexpr uint64_t OF_UNIFORMS = FLAG_UNIFORM | FLAG_LINK | FLAG_LIST_CALL | FLAG_MAKE_CURRENT | FLAG_FRAME_END;
   const std::string_view name = call.name;
   it->second.uniforms = call.flags & OF_UNIFORMS;
-  it->second.inputs = name == "glVertexAttribPointer" || name == "glEnableVertexAttribArray" ||
-                      name == "glDisableVertexAttribArray" ||
-                      (name.starts_with("glUniform") && !name.starts_with("glUniformSub") &&
-                       !name.starts_with("glUniformBlock") && name.find("Handle") == name.npos);
+  it->second.inputs = shapes_of(name) & SHAPE_DRAW_INPUT;
   it->second.nothing = name == "glGetUniformLocation" || name == "glGetAttribLocation";
   it->second.depth = !(call.flags & FLAG_KEEPS_DEPTH);  // around() sees to clears
   return it->second;
@@ -442,10 +441,7 @@ uint64_t FragmentSource::most_fragments(const Draw& draw, const ProgramSource* s
 uint64_t FragmentSource::vertices_of(const Draw& draw) {
   if (int64_t given = draw.given().vertices; given >= 0) return static_cast<uint64_t>(given);
   std::string_view name = draw.name;
-  if (!(name.starts_with("glDrawArrays") || name.starts_with("glDrawElements") ||
-        name.starts_with("glDrawRangeElements")) ||
-      name.find("Indirect") != name.npos)
-    return UINT64_MAX;
+  if (!(shapes_of(name) & SHAPE_ARRAYS) || draw.flags & FLAG_INDIRECT) return UINT64_MAX;
   const uint64_t count = draw.number("count"),
                  instances = name.find("Instanced") == name.npos
                                  ? 1

@@ -17,6 +17,7 @@
 #include "mesh.h"
 #include "source.h"
 #include "uniform.h"
+#include "call_shapes.h"
 #include "gl_enums.h"
 
 namespace dt::play::metrics {
@@ -571,7 +572,7 @@ void GeometrySource::vertices(const std::vector<DrawPart>& parts, bool lights) {
 bool draws_primitives(const Call& call) {
   if (!(call.flags & (FLAG_DRAW | FLAG_LIST_CALL | FLAG_VERTICES_BEGIN)) || call.flags & FLAG_VERTICES_END)
     return false;
-  return !starts(call.name, "glDrawPixels") && !starts(call.name, "glBitmap") && !starts(call.name, "glCopyPixels");
+  return !(shapes_of(call.name) & SHAPE_PIXELS);
 }
 
 void GeometrySource::around(Draw& draw) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "call_shapes.h"
 #include "gl_enums.h"
 
 namespace dt::play::metrics::geometry {
@@ -65,7 +66,8 @@ uint64_t positive(uint64_t v) { return static_cast<uint64_t>(std::max<int64_t>(s
 bool indirect_parts(const Call& call, bool indexed, std::vector<DrawPart>& parts, const char*& why) {
   const char* name = call.name;
   if (contains(name, "Count")) return why = "how many draws it makes is in a buffer", false;
-  uint64_t draws = starts(name, "glMulti") ? positive(std::max(call.number("drawcount"), call.number("primcount"))) : 1;
+  uint64_t draws =
+      shapes_of(name) & SHAPE_MULTI_ARRAYS ? positive(std::max(call.number("drawcount"), call.number("primcount"))) : 1;
   uint64_t words = indexed ? 5 : 4, stride = positive(call.number("stride"));
   if (!stride) stride = words * 4;
   std::vector<uint8_t> content;
@@ -141,12 +143,13 @@ bool multi_parts(const Call& call, bool indexed, uint64_t instances, std::vector
 
 bool parts_of(const Call& call, std::vector<DrawPart>& parts, const char*& why) {
   const char* name = call.name;
+  const uint32_t shapes = shapes_of(name);
   bool indexed = contains(name, "Elements"), instanced = contains(name, "Instanced");
   uint64_t instances = instanced ? std::max(call.number("instancecount"), call.number("primcount")) : 1;
-  if (contains(name, "Indirect")) {
+  if (call.flags & FLAG_INDIRECT) {
     return indirect_parts(call, indexed, parts, why);
   }
-  if (starts(name, "glRect")) {
+  if (shapes & SHAPE_RECT) {
     DrawPart p;
     p.count = 4;
     parts.push_back(p);
@@ -156,11 +159,10 @@ bool parts_of(const Call& call, std::vector<DrawPart>& parts, const char*& why) 
     add_mesh(call, parts);
     return true;
   }
-  if (starts(name, "glMultiDraw")) {
+  if (shapes & SHAPE_MULTI_ARRAYS) {
     return multi_parts(call, indexed, instances, parts, why);
   }
-  if (!starts(name, "glDrawArrays") && !starts(name, "glDrawElements") && !starts(name, "glDrawRangeElements"))
-    return why = "how many vertices it draws is not known", false;
+  if (!(shapes & SHAPE_ARRAYS)) return why = "how many vertices it draws is not known", false;
   DrawPart p;
   p.first = positive(call.number("first")), p.count = positive(call.number("count")), p.instances = positive(instances),
   p.indexed = indexed, p.base_instance = call.number("baseinstance");
@@ -268,7 +270,7 @@ uint32_t primitive_mode(const Call& draw) {
   const auto mode = static_cast<uint32_t>(draw.number("mode"));
   // GL_POINT, GL_LINE, GL_FILL
   if (draw.flags & FLAG_MESH) return mode == GL_POINT ? 0 : mode == GL_LINE ? 3 : 8;
-  return starts(draw.name, "glRect") ? 7 : mode;
+  return shapes_of(draw.name) & SHAPE_RECT ? 7 : mode;
 }
 
 int64_t count_primitives(const std::vector<DrawPart>& parts, uint32_t mode) {

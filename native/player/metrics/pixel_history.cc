@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "../line.h"
+#include "call_shapes.h"
 #include "draw_state.h"
 #include "gl_enums.h"
 #include "programs.h"
@@ -28,7 +29,7 @@ bool is_harmless(const char* name) {
                                       "glCheckFrame",  "glShadeModel",   "glHint",       "glBegin",      "glEnd",
                                       "glDrawArrays",  "glDrawElements", "glDrawRange",  "glClear"};
   // Those of objects write to other images.
-  if (starts(name, "glClearNamed") || starts(name, "glClearTex")) return false;
+  if (shapes_of(name) & SHAPE_CLEAR_OBJECT) return false;
   return std::any_of(std::begin(known), std::end(known), [&](const char* k) { return starts(name, k); });
 }
 
@@ -244,7 +245,7 @@ void PixelHistory::around(Draw& draw, uint64_t seq) {
   e.kind = is_clear(draw) ? "clear" : "draw";
   if (draw.flags & FLAG_DISPATCH) return stale_ = true, void();
   // Those of objects write to images that are named, not to those that are bound.
-  if (starts(draw.name, "glClearNamed") || starts(draw.name, "glClearTex")) return stale_ = true, void();
+  if (shapes_of(draw.name) & SHAPE_CLEAR_OBJECT) return stale_ = true, void();
   if (is_clear(draw)) {
     e.tested = true;
     e.through[COVERS] = 1;

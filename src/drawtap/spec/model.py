@@ -247,6 +247,7 @@ class Command:
     alias: str | None = None
     provided_by: tuple[str, ...] = ()  # features and extensions that require it
     flags: frozenset[str] = frozenset()  # see FLAGS
+    shapes: frozenset[str] = frozenset()  # see SHAPES
     effects: tuple[Effect, ...] = ()
 
     def param(self, name: str) -> Param:
@@ -431,6 +432,24 @@ FLAGS: Mapping[str, str] = {
     "submits": "hands recorded work to the GPU",
     "blocks": "returns after a wait: its end, not its start, orders it among threads",
     **KINDS,
+}
+
+# The ways in which the player treats calls, where their flags do not say it. Shapes do not travel in recordings: the
+# player has them as a table by name (`instrument.generate_flags`).
+SHAPES: Mapping[str, str] = {
+    "immediate": "runs at once while a display list is made, and is no part of the list",
+    "listed": "goes into a display list, and can be played in the list's place",
+    "repeatable": "in a list: leaves state of vertices, materials, lights and textures alone, so that it may run twice",
+    "list_matrix": "in a list: changes a matrix, which is put back before the list runs twice",
+    "vertex_call": "gives a vertex, whatever is on",
+    "array_vertex": "gives a vertex from arrays",
+    "evaluator": "gives a vertex where an evaluator of vertices is on",
+    "arrays": "draws from arrays with one count: parameters `first`, `count`",
+    "multi_arrays": "draws from arrays with many counts",
+    "rect": "draws a rectangle from two corners",
+    "pixels": "draws pixels, which are no primitives",
+    "clear_object": "clears an object by its name, and not the framebuffer that is bound",
+    "draw_input": "sets uniforms of the program in use, or an array of vertices: an input of draws alone",
 }
 
 

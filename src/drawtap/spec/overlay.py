@@ -27,6 +27,7 @@ from drawtap.spec.checks import RULES, StructChecks, validate_data
 from drawtap.spec.expr import SpecError
 from drawtap.spec.model import (
     FLAGS,
+    SHAPES,
     Api,
     Array,
     Command,
@@ -102,6 +103,7 @@ class Overlay:
     _groups: list[tuple[str, Mapping[str, str]]] = field(default_factory=list)
     _classes: list[tuple[str, Mapping[str, str]]] = field(default_factory=list)
     _flags: list[tuple[str, str]] = field(default_factory=list)
+    _shapes: list[tuple[str, str, str]] = field(default_factory=list)
     _effects: list[tuple[str, tuple[Effect, ...]]] = field(default_factory=list)
     _aliases: list[tuple[str, str]] = field(default_factory=list)
     _tables: dict[str, Mapping[str, int | str]] = field(default_factory=dict)
@@ -129,6 +131,10 @@ class Overlay:
     def flags(self, flags: str, commands: str, /) -> None:
         """Set flags (blank-separated, see model.FLAGS) on commands."""
         self._flags.append((flags, commands))
+
+    def shapes(self, shapes: str, commands: str, /, *, without: str = "") -> None:
+        """Set shapes (blank-separated, see model.SHAPES) on commands, apart from those that match `without`."""
+        self._shapes.append((shapes, commands, without))
 
     def effects(self, commands: str, /, *effects: Effect) -> None:
         """Say what commands do to state paths."""
@@ -160,6 +166,7 @@ class Overlay:
         self._groups += other._groups
         self._classes += other._classes
         self._flags += other._flags
+        self._shapes += other._shapes
         self._effects += other._effects
         self._aliases += other._aliases
         self._enum_groups += other._enum_groups
@@ -182,6 +189,7 @@ class _Build:
         self._own_groups: dict[str, dict[str, str]] = {}
         self._own_classes: dict[str, dict[str, str]] = {}
         self._own_flags: dict[str, set[str]] = {}
+        self._own_shapes: dict[str, set[str]] = {}
         self._own_effects: dict[str, list[Effect]] = {}
         self._aliases = {name: c.alias for name, c in registry.commands.items() if c.alias}
         self._done: dict[str, Command] = {}
@@ -198,6 +206,7 @@ class _Build:
         self._spread(overlay._groups, self._own_groups)
         self._spread(overlay._classes, self._own_classes)
         self._spread_flags()
+        self._spread_shapes()
         for commands, effects in overlay._effects:
             for name in self._names.match(commands):
                 self._own_effects.setdefault(name, []).extend(effects)
@@ -259,6 +268,17 @@ class _Build:
                     )
             for name in self._names.match(patterns):
                 self._own_flags.setdefault(name, set()).update(flags.split())
+
+    def _spread_shapes(self) -> None:
+        for shapes, patterns, without in self._overlay._shapes:
+            for shape in shapes.split():
+                if shape not in SHAPES:
+                    raise SpecError(
+                        f"overlay {self._overlay.name}: no shape is called {shape}", hint=f"shapes: {', '.join(SHAPES)}"
+                    )
+            for name in self._names.match(patterns):
+                if not any(fnmatch.fnmatchcase(name, pattern) for pattern in without.split()):
+                    self._own_shapes.setdefault(name, set()).update(shapes.split())
 
     # -- enum groups
 
@@ -348,6 +368,7 @@ class _Build:
             returns_class=classes.get("returns") or command.returns_class or (target.returns_class if target else None),
             returns_data=returns_data,
             flags=flags,
+            shapes=frozenset(self._own_shapes.get(name, ())),
             effects=self._effects(name, target),
         )
 

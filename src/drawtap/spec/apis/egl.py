@@ -370,6 +370,7 @@ _SYNCS = """eglCreateSync* eglDestroySync* eglClientWaitSync* eglWaitSync* eglSi
 o.flags("frame_end gpu_reads", _SWAPS)
 o.flags("frame_end gpu_reads", "eglCopyBuffers")
 o.flags("swap_interval", "eglSwapInterval")
+o.shapes("immediate", "egl*")
 o.flags("exchange", "eglBindAPI eglMakeCurrent eglReleaseThread eglSwapBuffers eglSwapBuffersWithDamage{KHR,EXT}")
 o.flags("exchange", "eglWaitClient eglWaitGL")
 o.flags(

@@ -7,7 +7,16 @@ extensions, `gl_state` what kinds of commands there are, `gl_effects` and
 
 from __future__ import annotations
 
-from drawtap.spec.apis import gl_effects, gl_extensions, gl_groups, gl_object_effects, gl_state, gles1, gles2
+from drawtap.spec.apis import (
+    gl_effects,
+    gl_extensions,
+    gl_groups,
+    gl_object_effects,
+    gl_shapes,
+    gl_state,
+    gles1,
+    gles2,
+)
 from drawtap.spec.model import (
     Array,
     BufferOffset,
@@ -320,5 +329,5 @@ o.data(
     messageLog=Array("bufSize", out=True, actual="sum(lengths, result) if lengths else bufSize"),
 )
 
-for part in (gles1, gles2, gl_extensions, gl_groups, gl_state, gl_effects, gl_object_effects):
+for part in (gles1, gles2, gl_extensions, gl_groups, gl_state, gl_shapes, gl_effects, gl_object_effects):
     o.include(part.PART)

@@ -205,6 +205,7 @@ o.classes("glXDestroyPixmap glXDestroyGLXPixmap", pixmap="drawable")
 # ---- what commands are --------------------------------------------------------------------------------------
 
 _MAKE_CURRENT = "glXMakeCurrent glXMakeContextCurrent glXMakeCurrentReadSGI glXMakeAssociatedContextCurrentAMD"
+o.shapes("immediate", "glX*")
 o.flags("frame_end gpu_reads", "glXSwapBuffers glXSwapBuffersMscOML glXCopySubBufferMESA")
 o.flags("swap_interval", "glXSwapInterval{EXT,MESA,SGI}")
 o.flags(
