@@ -103,8 +103,8 @@ class _Group(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
-        found = self.get_command(ctx, name)
-        if found is None and not name.startswith("-"):
+        command = self.get_command(ctx, name)
+        if command is None and not name.startswith("-"):
             before = f"drawtap {self._prefix}".rstrip()
             if not self._prefix and name in AT_THE_PROMPT:
                 hint = f"{name} is a command of the prompt: drawtap shell FILE"

@@ -246,8 +246,8 @@ def show(result: object, *, as_json: bool) -> int:
     if isinstance(result, ExitStatus):
         return result.code
     tables = result.tables if isinstance(result, Sheets) else [result]
-    found = any(isinstance(table, Rows | Text) and table.findings for table in tables)
-    if found or (isinstance(result, Verdicts) and result.worst == "error"):
+    findings = any(isinstance(table, Rows | Text) and table.findings for table in tables)
+    if findings or (isinstance(result, Verdicts) and result.worst == "error"):
         return 1
     return 0
 

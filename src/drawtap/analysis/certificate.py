@@ -51,13 +51,13 @@ def has_certificate(trace: Trace) -> bool:
 
 def certificate_of(trace: Trace) -> Row:
     """Return the certificate that a recording carries. Raises QueryError where there is none or it makes no sense."""
-    found = [row for row in trace.table(AnnotationRow) if row["kind"] == "certificate"]
-    if not found:
+    certificates = [row for row in trace.table(AnnotationRow) if row["kind"] == "certificate"]
+    if not certificates:
         raise QueryError(
             f"{trace.path.name} carries no certificate", hint="drawtap extract and drawtap simplify write them"
         )
     try:
-        certificate = json.loads(str(found[-1]["json"]))
+        certificate = json.loads(str(certificates[-1]["json"]))
     except ValueError as error:
         raise InputError(f"the certificate of {trace.path.name} cannot be read: {error}") from None
     if not isinstance(certificate, dict) or not isinstance(certificate.get("source"), dict):
@@ -92,13 +92,13 @@ def check(trace: Trace, *, on: str = "system", source: Trace | None = None) -> I
 
 def _changed_since(trace: Trace) -> str:
     # An edit of a recording, of whatever kind, writes its note behind the earlier notes.
-    found = ""
+    operation = ""
     for row in trace.table(AnnotationRow):
         if row["kind"] == "certificate":
-            found = ""
+            operation = ""
         elif row["kind"] == "edit":
-            found = str(json.loads(row["json"]).get("operation", "edit"))
-    return found
+            operation = str(json.loads(row["json"]).get("operation", "edit"))
+    return operation
 
 
 def _as_certified(said: Mapping[str, Any], here: tuple[str, ...], renderer: str) -> Iterator[Check]:

@@ -96,8 +96,8 @@ class Checklist:
     def findings(self) -> list[Judgement]:
         """Findings that nobody has suppressed: errors first, then by cost."""
         order = {"error": 0, "warning": 1, "note": 2}
-        found = [j for j in self.judgements if j.is_finding]
-        return sorted(found, key=lambda j: (order[j.rule.severity], -j.ns, -j.rows))
+        judged = [j for j in self.judgements if j.is_finding]
+        return sorted(judged, key=lambda j: (order[j.rule.severity], -j.ns, -j.rows))
 
 
 def chosen(names: Iterable[str], hardware: str | None) -> list[Rule]:

@@ -88,10 +88,10 @@ def features(trace: Trace) -> dict[str, float]:
         if name not in _TIMES:
             values = [v for row in frames if isinstance(v := row.get(name), int | float)]
             means[name] = sum(values) / len(frames)
-    found = {content.SERIES[name][0]: value for name, value in means.items()}
+    features_ = {content.SERIES[name][0]: value for name, value in means.items()}
     for title, (part, whole) in _SHARES.items():
-        found[title] = means[part] / means[whole] if means[whole] else 0.0
-    return found
+        features_[title] = means[part] / means[whole] if means[whole] else 0.0
+    return features_
 
 
 def cluster(paths: Sequence[Path], count: int | None = None) -> Clustering:
@@ -121,12 +121,12 @@ def _read(paths: Sequence[Path]) -> tuple[list[Application], list[tuple[str, str
     for path in paths:
         try:
             with open_trace(path) as trace:
-                found, frames = features(trace), len(trace.frames)
+                own, frames = features(trace), len(trace.frames)
         except InputError as error:
             left_out.append((str(path), str(error)))
             continue
-        if found:
-            applications.append(Application(path, frames, found))
+        if own:
+            applications.append(Application(path, frames, own))
         else:
             left_out.append((str(path), "no frames"))
     return applications, left_out
@@ -186,7 +186,7 @@ def _labels(data: npt.NDArray[np.float64], count: int | None) -> tuple[npt.NDArr
     if count is not None:
         return grouped(count)
     tried = [grouped(number) for number in range(2, min(MOST_CLUSTERS, len(data) - 1) + 1)]
-    return max(tried, key=lambda found: found[1] if found[1] is not None else -1.0)
+    return max(tried, key=lambda labelling: labelling[1] if labelling[1] is not None else -1.0)
 
 
 def _in_order(labels: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -119,7 +119,7 @@ def sensors(trace: Trace) -> list[Sensor]:
     """
     from drawtap.trace import sensors as stored
 
-    found = []
+    sensors_ = []
     for file in stored.tables(trace.path).values():
         columns, rows = stored.rows(file)
         key = columns.index("seq") if "seq" in columns else columns.index("frame")
@@ -135,8 +135,8 @@ def sensors(trace: Trace) -> list[Sensor]:
                 if isinstance(number, int) and isinstance(value, int | float) and not isinstance(value, bool):
                     readings[number] = float(value)
             if readings:
-                found.append(Sensor(name, readings, name.startswith(("average_", "mean_"))))
-    return found
+                sensors_.append(Sensor(name, readings, name.startswith(("average_", "mean_"))))
+    return sensors_
 
 
 def overview(trace: Trace) -> Overview:
@@ -198,13 +198,13 @@ def statistics(rows: Sequence[Mapping[str, object]], sensors: Iterable[Sensor] =
 
     `rows` are frames as `frame_stats` returns them, with these sensors.
     """
-    found = []
+    shown = []
     names = {**SERIES, **{s.name: (s.description or s.name, "count") for s in sensors}}
     for name, (title, unit) in names.items():
         values = [float(v) for row in rows if isinstance(v := row.get(name), int | float)]
         if values and any(values):
-            found.append(series(name, title, unit, values))
-    return found
+            shown.append(series(name, title, unit, values))
+    return shown
 
 
 def series(name: str, title: str, unit: str, values: Sequence[float]) -> Series:
@@ -286,11 +286,11 @@ def texture_memory(trace: Trace) -> int:
 
 
 def _below(width: int, height: int) -> list[int]:
-    found = []
+    areas = []
     while width > 1 or height > 1:
         width, height = max(width // 2, 1), max(height // 2, 1)
-        found.append(width * height)
-    return found
+        areas.append(width * height)
+    return areas
 
 
 _CHANNELS = {"RGBA": 4, "BGRA": 4, "RGB": 3, "BGR": 3, "RG": 2, "LUMINANCE_ALPHA": 2, "SRGB_ALPHA": 4, "SRGB": 3}
@@ -352,8 +352,8 @@ def surface(trace: Trace) -> tuple[int, int] | None:
     sizes = [tuple(int(part) for part in text.split(" x ")) for text in _surfaces(trace)]
     if not sizes and any(f["name"] == "glViewport" for f in trace.table(HistogramRow)):
         sizes = [(w, h) for w, h in trace.sql('SELECT DISTINCT width, height FROM "glViewport"')]
-    found = max(sizes, key=lambda size: size[0] * size[1], default=None)
-    return (found[0], found[1]) if found and found[0] > 0 and found[1] > 0 else None
+    largest = max(sizes, key=lambda size: size[0] * size[1], default=None)
+    return (largest[0], largest[1]) if largest and largest[0] > 0 and largest[1] > 0 else None
 
 
 def _surfaces(trace: Trace) -> Iterable[str]:

@@ -32,12 +32,12 @@ def of_programs(trace: Trace) -> dict[int, int | str]:
         if shader.stage == "fragment":
             for program in shader.programs:
                 sources.setdefault(program, []).append(shader.source)
-    found: dict[int, int | str] = {}
+    reads: dict[int, int | str] = {}
     for program, texts in sources.items():
         try:
             counts = {fetches(text) for text in texts}
         except NotTold as error:
-            found[program] = str(error)
+            reads[program] = str(error)
         else:
-            found[program] = counts.pop() if len(counts) == 1 else "it had several fragment shaders"
-    return found
+            reads[program] = counts.pop() if len(counts) == 1 else "it had several fragment shaders"
+    return reads

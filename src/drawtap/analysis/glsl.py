@@ -94,7 +94,7 @@ def preprocessed(source: str) -> list[str]:
     macros: dict[str, _Macro] = {"__VERSION__": _Macro(None, (str(version),))}
     if es:
         macros |= {"GL_ES": _Macro(None, ("1",)), "GL_FRAGMENT_PRECISION_HIGH": _Macro(None, ("1",))}
-    found: list[str] = []
+    tokens: list[str] = []
     pending: list[str] = []
     taken: list[tuple[bool, bool]] = []  # of each open condition: this part is taken, some part was
     for line in text.split("\n"):
@@ -102,10 +102,10 @@ def preprocessed(source: str) -> list[str]:
             if all(now for now, _ in taken):
                 pending += _tokens(line)
             continue
-        found += _expanded(pending, macros)
+        tokens += _expanded(pending, macros)
         pending = []
         _directive(_tokens(line.lstrip()[1:]), line, macros, taken)
-    return found + _expanded(pending, macros)
+    return tokens + _expanded(pending, macros)
 
 
 def _directive(words: list[str], line: str, macros: dict[str, _Macro], taken: list[tuple[bool, bool]]) -> None:
@@ -169,10 +169,10 @@ class _Expression:
         self._at = 0
 
     def value(self) -> int:
-        found = self._level(0)
+        number = self._level(0)
         if self._at != len(self._words):
             raise ValueError("words are left")
-        return found
+        return number
 
     def _level(self, level: int) -> int:
         if level == len(self._LEVELS):
@@ -190,9 +190,9 @@ class _Expression:
         word = self._words[self._at]
         self._at += 1
         if word == "(":
-            found = self._level(0)
+            number = self._level(0)
             self._at += 1
-            return found
+            return number
         if word in ("!", "-", "+", "~"):
             value = self._one()
             return {"!": int(not value), "-": -value, "+": value, "~": ~value}[word]
@@ -220,27 +220,27 @@ def _calculated(a: int, sign: str, b: int) -> int:
 
 
 def _expanded(words: Sequence[str], macros: Mapping[str, _Macro]) -> list[str]:
-    found: list[str] = []
+    tokens: list[str] = []
     # The words still to be looked at, last first, with the macros that each came from: no macro is used in itself.
     rest = [(word, frozenset[str]()) for word in reversed(words)]
     for _ in range(_MOST_EXPANSIONS):
         if not rest:
-            return found
+            return tokens
         word, within = rest.pop()
         macro = macros.get(word)
         if macro is None or word in within:
-            found.append(word)
+            tokens.append(word)
             continue
         body: list[str] = list(macro.body)
         if macro.parameters is not None:
             if not rest or rest[-1][0] != "(":
-                found.append(word)
+                tokens.append(word)
                 continue
             values = _arguments(rest)
             named = dict(zip(macro.parameters, values, strict=False))
             body = [w for part in body for w in named.get(part, [part])]
         rest += [(part, within | {word}) for part in reversed(body)]
-    return found + [word for word, _ in reversed(rest)]
+    return tokens + [word for word, _ in reversed(rest)]
 
 
 def _arguments(rest: list[tuple[str, frozenset[str]]]) -> list[list[str]]:
@@ -297,9 +297,13 @@ class _Functions:
             elif word == "}":
                 depth -= 1
             elif word == "const":
-                told = words[i + 1 : i + 6]
-                if len(told) == 5 and (told[0], told[2], told[4]) == ("int", "=", ";") and told[3].isdigit():
-                    self._constants[told[1]] = int(told[3])
+                declaration = words[i + 1 : i + 6]
+                if (
+                    len(declaration) == 5
+                    and (declaration[0], declaration[2], declaration[4]) == ("int", "=", ";")
+                    and declaration[3].isdigit()
+                ):
+                    self._constants[declaration[1]] = int(declaration[3])
 
     def _name(self, close: int) -> str:
         depth = 0
@@ -324,11 +328,11 @@ class _Functions:
         if name not in self._bodies or name in within:
             return Cost()
         begin, end = self._bodies[name]
-        found = self._known[name] = self._part(begin, end, within | {name})
-        return found
+        sum_ = self._known[name] = self._part(begin, end, within | {name})
+        return sum_
 
     def _part(self, i: int, end: int, within: frozenset[str]) -> Cost:
-        found = Cost()
+        sum_ = Cost()
         words = self._words
         while i < end:
             word = words[i]
@@ -337,12 +341,12 @@ class _Functions:
                 last = self._statement(head + 1, end)
                 runs = self._runs(i + 2, head) if word == "for" else None
                 inside = self._part(i + 2, head, within) + self._part(head + 1, last, within)
-                found += inside.times(runs or 1) + Cost(loops=1, unbounded=int(runs is None))
+                sum_ += inside.times(runs or 1) + Cost(loops=1, unbounded=int(runs is None))
                 i = last
                 continue
-            found += self._word(i, within)
+            sum_ += self._word(i, within)
             i += 1
-        return found
+        return sum_
 
     def _word(self, i: int, within: frozenset[str]) -> Cost:
         word, words = self._words[i], self._words

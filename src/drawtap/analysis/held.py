@@ -134,8 +134,8 @@ def held(trace: Trace, folder: Path, *, at: int | None = None, environment: Mapp
     end = len(trace.calls) if at is None else at + 1
     alive = "" if at is None else f"AND (deleted_seq IS NULL OR deleted_seq >= {end})"
     question = _OBJECTS.format(end=end, alive=alive)
-    found = trace.sql(question)
-    objects: list[dict[str, Any]] = [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
+    rows = trace.sql(question)
+    objects: list[dict[str, Any]] = [dict(zip(rows.columns, row, strict=True)) for row in rows.fetchall()]
     wanted = {i: _wanted(trace, row, folder / f"{i}") for i, row in enumerate(objects)}
     answers, unplayed = _played(trace, objects, wanted, environment)
     uploads = _Uploads(trace)
@@ -169,9 +169,9 @@ def held_object(
     row = rows[-1]
     parts = [part for part in _wanted(trace, row, folder / "of") if only is None or part.suffix == only]
     uploads = _Uploads(trace)
-    found = _content_of(row, parts, lambda part: player.content(row["call"], part.wanted, part.path), uploads)
+    content = _content_of(row, parts, lambda part: player.content(row["call"], part.wanted, part.path), uploads)
     if not texels or kind != "texture":
-        return found
+        return content
 
     def each(part: _PartRequest) -> Part:
         wanted = {**part.wanted, "points": _EACH_TEXEL}
@@ -179,8 +179,8 @@ def held_object(
         part.path.unlink(missing_ok=True)
         return made
 
-    shown = [_with_texels(part, asked, each) for part, asked in zip(found.parts, parts, strict=True)]
-    return replace(found, parts=tuple(part for some in shown for part in some))
+    shown = [_with_texels(part, asked, each) for part, asked in zip(content.parts, parts, strict=True)]
+    return replace(content, parts=tuple(part for some in shown for part in some))
 
 
 def _with_texels(part: Part, asked: _PartRequest, each: Callable[[_PartRequest], Part]) -> Iterator[Part]:
@@ -215,8 +215,8 @@ class HeldBuffer:
 def buffer_life(trace: Trace, *, at: int, share_group: int, name: int) -> Mapping[str, Any]:
     """Return the row of `resources` of a buffer that is there after call `at`. Raises UsageError where none is."""
     where = f"class = 'buffer' AND name = {name} AND share_group = {share_group} AND created_seq <= {at}"
-    found = f"SELECT * FROM resources WHERE {where} AND (deleted_seq IS NULL OR deleted_seq > {at})"
-    rows = list(trace.sql(f"{found} ORDER BY created_seq DESC LIMIT 1").dicts())
+    query = f"SELECT * FROM resources WHERE {where} AND (deleted_seq IS NULL OR deleted_seq > {at})"
+    rows = list(trace.sql(f"{query} ORDER BY created_seq DESC LIMIT 1").dicts())
     if not rows:
         raise UsageError(f"there is no buffer {name} after call {at}", hint="the table resources has all lives")
     return rows[0]
@@ -280,8 +280,8 @@ def _wanted(trace: Trace, row: Mapping[str, Any], stem: Path) -> list[_PartReque
     levels: dict[tuple[str, int], dict[str, Any]] = {}
     if row["name"]:
         for path, value in trace.state_index.at(row["call"], f"shares[{row['share_group']}].textures[{row['name']}].*"):
-            if found := _LEVEL.search(path):
-                levels.setdefault((found[1] or target, int(found[2])), {})[found[3]] = json.loads(value)
+            if match := _LEVEL.search(path):
+                levels.setdefault((match[1] or target, int(match[2])), {})[match[3]] = json.loads(value)
     else:
         known = {"WIDTH": size[0], "HEIGHT": size[1], "DEPTH": size[2], "INTERNAL_FORMAT": row["format"]}
         levels[(target, 0)] = known
@@ -311,8 +311,8 @@ def _asked(row: Mapping[str, Any], size: tuple[int, int, int], form: str | None,
 
 
 def _points(form: str | None) -> int:
-    found = (_DEPTH if "DEPTH" in (form or "") else 0) | (_STENCIL if "STENCIL" in (form or "") else 0)
-    return found or _COLOR
+    points = (_DEPTH if "DEPTH" in (form or "") else 0) | (_STENCIL if "STENCIL" in (form or "") else 0)
+    return points or _COLOR
 
 
 def _played(
@@ -354,9 +354,9 @@ def _played(
 def _part(row: Mapping[str, Any], part: _PartRequest, answer: Mapping[str, Any], uploads: _Uploads | None) -> Part:
     width, height, depth = part.size
     if answer["why"]:
-        found = uploads.part(row, part) if uploads and row["class"] == "texture" else None
+        uploaded = uploads.part(row, part) if uploads and row["class"] == "texture" else None
         why = str(answer["why"])
-        return found or Part(part.suffix, width, height, depth, why=why)
+        return uploaded or Part(part.suffix, width, height, depth, why=why)
     width, height, depth = (int(answer[n]) for n in ("width", "height", "depth"))
     raw = part.path.read_bytes()
     lost = str(answer["lost"])
@@ -467,11 +467,15 @@ def swizzle(trace: Trace, content: HeldContent) -> str:
     if content.kind != "texture" or not content.name or content.call is None:
         return "rgba"
     path = f"shares[{content.share_group}].textures[{content.name}].*"
-    found = {of.rpartition(".")[2]: json.loads(value) for of, value in trace.state_index.at(content.call, path)}
+    variables = {of.rpartition(".")[2]: json.loads(value) for of, value in trace.state_index.at(content.call, path)}
     known = _CHANNELS | _CONSTANTS
-    chosen = [known.get(str(found.get(f"GL_TEXTURE_SWIZZLE_{letter.upper()}")), letter) for letter in "rgba"]
+    chosen = [known.get(str(variables.get(f"GL_TEXTURE_SWIZZLE_{letter.upper()}")), letter) for letter in "rgba"]
     held = next((part for part in content.parts if part.pixels is not None), None)
-    if held is not None and "s" in held.channels and found.get("GL_DEPTH_STENCIL_TEXTURE_MODE") == "GL_STENCIL_INDEX":
+    if (
+        held is not None
+        and "s" in held.channels
+        and variables.get("GL_DEPTH_STENCIL_TEXTURE_MODE") == "GL_STENCIL_INDEX"
+    ):
         given = "s001"
     elif held is not None and "d" in held.channels:
         given = _DEPTH_MODES.get(held.depth_mode, "d001")

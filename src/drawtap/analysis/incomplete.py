@@ -51,7 +51,7 @@ def incomplete(values: Mapping[str, str], *, es: bool) -> list[Incomplete]:
     for path, value in values.items():
         if path.startswith("share.textures[") and (name := int(path[15 : path.index("]")])) in names:
             own[name][path[path.index("]") + 2 :]] = value
-    found = []
+    bad = []
     for unit, target, name in bound:
         if not name or not own[name]:
             continue
@@ -59,8 +59,8 @@ def incomplete(values: Mapping[str, str], *, es: bool) -> list[Incomplete]:
         texture = own[name] | _of_sampler(values, sampler)
         fault = next(_faults(texture, target, sampled=sampler != "0", es=es), None)
         if fault is not None:
-            found.append(Incomplete(unit, target, name, *fault))
-    return found
+            bad.append(Incomplete(unit, target, name, *fault))
+    return bad
 
 
 def _of_sampler(values: Mapping[str, str], sampler: str) -> dict[str, str]:

@@ -127,8 +127,8 @@ class Layout:
     def changed(self, differs: npt.NDArray[np.bool_], field: Field, first: int, count: int) -> npt.NDArray[np.bool_]:
         """Return which rows have a byte of a field that differs; `differs` has one truth a byte of the buffer."""
         places = self._places(field, first, count)
-        found = differs[places[..., None] + np.arange(field.dtype.itemsize)]
-        return np.asarray(found.reshape(count, -1).any(axis=1))
+        bytes_ = differs[places[..., None] + np.arange(field.dtype.itemsize)]
+        return np.asarray(bytes_.reshape(count, -1).any(axis=1))
 
     def _places(self, field: Field, first: int, count: int) -> npt.NDArray[np.int64]:
         # Where each scalar begins: rows x elements x scalars.

@@ -68,12 +68,12 @@ class Search:
             below.append(below[-1] | group.calls)
         level = self._first_level(below)
         whole: list[str] = []
-        found = keep
+        kept = keep
         for n in range(level, 0, -1):
-            found, all_found = self._narrowed(self._groups[n - 1], below[n - 1], found)
+            kept, all_found = self._narrowed(self._groups[n - 1], below[n - 1], kept)
             if not all_found:
                 whole.append(self._groups[n - 1].name)
-        return SearchResult(found, tuple(whole))
+        return SearchResult(kept, tuple(whole))
 
     def _first_level(self, below: Sequence[Calls]) -> int:
         for level, group in enumerate(self._groups[:-1], 1):
@@ -87,43 +87,43 @@ class Search:
             self._on_line(f"the images are not right with {group.name}")
         return len(self._groups)
 
-    def _narrowed(self, group: Group, below: Calls, found: Calls) -> tuple[Calls, bool]:
+    def _narrowed(self, group: Group, below: Calls, kept: Calls) -> tuple[Calls, bool]:
         """Return `found` with those calls of the group without which `found` and what is `below` does not hold.
 
         It holds with the whole group. The second: whether the search came to its end.
         """
         asked: dict[int, int] = {}  # by the size of the smallest set of calls like the missing one: how many were added
         while True:
-            now = found | below
+            now = kept | below
             order = np.flatnonzero(group.calls & ~now)
             if not len(order):
-                return found, True
+                return kept, True
             if not self._budget.spend():
-                return found | group.calls, False
+                return kept | group.calls, False
             if self._oracle.holds(now):
-                return found, True
+                return kept, True
             missing = first_missed(self._oracle, now, order, budget=self._budget)
             if self._budget.spent:
                 # Up to there everything was tried together.
-                found = found.copy()
-                found[order[order <= missing]] = True
-                return found, False
-            one = np.zeros_like(found)
+                kept = kept.copy()
+                kept[order[order <= missing]] = True
+                return kept, False
+            one = np.zeros_like(kept)
             one[missing] = True
-            found = found | self._closed(one) | one
+            kept = kept | self._closed(one) | one
             self._on_line(f"call {missing} is needed")
-            found = self._with_alike(found, below, missing, asked)
+            kept = self._with_alike(kept, below, missing, asked)
 
-    def _with_alike(self, found: Calls, below: Calls, missing: int, asked: dict[int, int]) -> Calls:
+    def _with_alike(self, kept: Calls, below: Calls, missing: int, asked: dict[int, int]) -> Calls:
         # Calls that were overlooked were most often overlooked everywhere: so a search ends after a few rounds.
-        if not self._budget.spend() or self._oracle.holds(found | below):
-            return found
+        if not self._budget.spend() or self._oracle.holds(kept | below):
+            return kept
         sets = self._alike(missing)
         if not sets:
-            return found
+            return kept
         key = int(np.flatnonzero(sets[-1])[0])
         step = asked.get(key, 0)
         asked[key] = step + 1
         chosen = sets[min(step, len(sets) - 1)]
-        self._on_line(f"... and perhaps the {int((chosen & ~found).sum())} calls like it")
-        return found | self._closed(chosen) | chosen
+        self._on_line(f"... and perhaps the {int((chosen & ~kept).sum())} calls like it")
+        return kept | self._closed(chosen) | chosen

@@ -52,11 +52,11 @@ def sampled(durations: Sequence[int | None], most: int) -> list[int]:
     if count <= most:
         return list(range(count))
     longest = sorted(range(count), key=lambda i: -(durations[i] or 0))[: most // 5]
-    found = {0, count - 1, *longest}
-    rest = [i for i in range(count) if i not in found]
-    spread = most - len(found)
-    found |= {rest[(2 * i + 1) * len(rest) // (2 * spread)] for i in range(spread)}
-    return sorted(found)
+    chosen = {0, count - 1, *longest}
+    rest = [i for i in range(count) if i not in chosen]
+    spread = most - len(chosen)
+    chosen |= {rest[(2 * i + 1) * len(rest) // (2 * spread)] for i in range(spread)}
+    return sorted(chosen)
 
 
 def pictures(

@@ -64,7 +64,7 @@ def account(trace: Trace, by: str) -> list[dict[str, object]]:
         for first in range(0, trace.call_count, _AT_ONCE):
             _add_part(connection, trace, "" if by == "kind" else key, first)
         most = "" if by == "kind" else ", arg_max(kind, calls) AS kind"
-        found = connection.execute(
+        rows = connection.execute(
             "WITH wasted AS (SELECT key, kind, sum(calls)::BIGINT AS calls, sum(duration) AS duration, "
             "sum(bytes) AS bytes FROM parts WHERE kind IS NOT NULL GROUP BY ALL), "
             "every AS (SELECT key, sum(calls) AS every FROM parts GROUP BY key) "
@@ -73,8 +73,8 @@ def account(trace: Trace, by: str) -> list[dict[str, object]]:
             f"{most} FROM wasted JOIN every USING (key) GROUP BY {'kind' if by == 'kind' else 'key'} "
             f"ORDER BY {'key' if by == 'frame' else 'calls DESC'}"
         )
-        columns = [str(column[0]) for column in found.description or ()]
-        return [dict(zip(columns, row, strict=True)) for row in found.fetchall()]
+        columns = [str(column[0]) for column in rows.description or ()]
+        return [dict(zip(columns, row, strict=True)) for row in rows.fetchall()]
     finally:
         connection.close()
 

@@ -54,7 +54,7 @@ def shader_costs(trace: Trace, *, most: int = 1000) -> list[ShaderCost]:
     """Return the newest source of each stage of each program, by program; at most `most` sources are looked at."""
     draws = {_int(p): (_int(count), _int(vertices)) for p, count, vertices in trace.sql(_DRAWS).fetchall()}
     fragments = _fragments(trace)
-    found: dict[tuple[int, str], ShaderCost] = {}
+    costs: dict[tuple[int, str], ShaderCost] = {}
     for shader in shaders(trace, most=most):
         cost, spirv = glsl.cost(shader.source), glsl.spirv(shader.source, shader.stage)
         for program in shader.programs:
@@ -62,11 +62,11 @@ def shader_costs(trace: Trace, *, most: int = 1000) -> list[ShaderCost]:
             runs = vertices if shader.stage == "vertex" else None
             if shader.stage == "fragment":
                 runs = fragments.get(program, None if count else 0)
-            found[program, shader.stage] = ShaderCost(
+            costs[program, shader.stage] = ShaderCost(
                 program, shader.name, shader.stage, shader.seq, shader.lines, cost, spirv, count, runs,
                 None if runs is None else runs * cost.operations,
             )  # fmt: skip
-    return [found[key] for key in sorted(found)]
+    return [costs[key] for key in sorted(costs)]
 
 
 def _fragments(trace: Trace) -> Mapping[int, int]:

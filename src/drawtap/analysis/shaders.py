@@ -49,13 +49,13 @@ def shaders(trace: Trace, *, most: int) -> list[Shader]:
         sources = snapshot.ask(_SOURCES)[1]
         attached = snapshot.ask(_ATTACHED)[1]
     ends: dict[object, int] = {}  # of a name, the call that gives it another source
-    found = []
+    compiled = []
     for seq, shader, stage, _compiled, ns in reversed(sources[:most]):
         first, end = _int(seq), ends.get(shader, 1 << 62)
         ends[shader] = first
         source = _source(trace, first)
         programs = [_int(p) for at, s, p in attached if s == shader and first <= _int(at) < end]
-        found.append(
+        compiled.append(
             Shader(
                 _int(shader),
                 first,
@@ -66,7 +66,7 @@ def shaders(trace: Trace, *, most: int) -> list[Shader]:
                 list(dict.fromkeys(programs)),
             )
         )
-    return found[::-1]
+    return compiled[::-1]
 
 
 def _source(trace: Trace, seq: int) -> str:

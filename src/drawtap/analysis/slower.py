@@ -227,16 +227,16 @@ def _shaders(trace: Trace) -> frozenset[str]:
 
 
 def _recorded_times(trace: Trace) -> dict[int, float]:
-    found = {
+    times = {
         row["frame"]: float(time)
         for row in trace.table(FrameRow)
         if row["end_function"] and (time := frame_time(row)) is not None
     }
-    if not found:
+    if not times:
         raise UsageError(
             f"{trace.path.name} has no times of frames", hint="record --timing both, or play both sides: --on ENGINE"
         )
-    return found
+    return times
 
 
 @dataclass(frozen=True)

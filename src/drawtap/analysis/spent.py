@@ -185,11 +185,11 @@ def short_calls(trace: Trace, thread: int | None = None) -> str:
 
 def main_thread(trace: Trace) -> int | None:
     """Return the thread that shows the most frames, None where none does."""
-    found = trace.sql(
+    rows = trace.sql(
         "SELECT c.thread FROM calls c JOIN functions f ON f.id = c.fn WHERE contains(f.flags, 'frame_end') "
         "GROUP BY c.thread ORDER BY count(*) DESC LIMIT 1"
     ).fetchall()
-    return int(found[0][0]) if found else None
+    return int(rows[0][0]) if rows else None
 
 
 def _asked(trace: Trace, timed: str, given: Mapping[str, object]) -> Spent:

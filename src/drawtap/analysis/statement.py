@@ -116,12 +116,12 @@ def _read(path: Path) -> tuple[bytes, list[bytes]]:
 
 def _object(text: bytes, path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        value = None
+    if not isinstance(value, dict):
         raise InputError(f"{path} is no statement", hint="drawtap verify --sign KEY writes one")
-    return found
+    return value
 
 
 def _encoded(payload: bytes, kind: str = _PAYLOAD) -> bytes:
@@ -135,8 +135,8 @@ def signer_of(payload: bytes, signature: bytes, signers: Path, kind: str = _PAYL
         file = Path(folder) / "signature"
         file.write_bytes(signature)
         of = ["-f", str(signers), "-s", str(file)]
-        found = _run(["find-principals", *of], b"")
-        for name in found.stdout.decode(errors="replace").splitlines() if not found.returncode else []:
+        done = _run(["find-principals", *of], b"")
+        for name in done.stdout.decode(errors="replace").splitlines() if not done.returncode else []:
             if not _run(["verify", "-n", NAMESPACE, "-I", name, *of], _encoded(payload, kind)).returncode:
                 return name
     return ""

@@ -85,13 +85,13 @@ class _Frames:
 
     def at(self, frame: int) -> dict[str, int]:
         number = max(frame, 1)  # the first frame has what the second has, and loads besides
-        found = {}
+        counts = {}
         for name in FEATURES:
             value = self._asked.get(name, 0.0)
             steps = value < 100  # more than that: half of one is less than half a percent
-            found[name] = int(number * value + 0.5) - int((number - 1) * value + 0.5) if steps else round(value)
-        found["triangles"] = max(found["triangles"], found["backface_culled"] + found["frustum_culled"])
-        return found
+            counts[name] = int(number * value + 0.5) - int((number - 1) * value + 0.5) if steps else round(value)
+        counts["triangles"] = max(counts["triangles"], counts["backface_culled"] + counts["frustum_culled"])
+        return counts
 
 
 def make(request: Request, path: Path) -> SyntheticTrace:

@@ -42,13 +42,13 @@ def counted(trace: Trace, frames: range | None = None) -> dict[str, float]:
     chosen = rows[content.loading(rows) :] if frames is None else rows[frames.start : frames.stop]
     if not chosen:
         raise UsageError(f"{trace.path.name} has no such frames", hint="drawtap frames lists them")
-    found = {}
+    means = {}
     for feature in FEATURES.values():
         if feature.counts:
             total = sum(_float(row.get(name)) for row in chosen for name in feature.counts)
-            found[feature.name] = total / len(chosen)
-    found["texture_memory"] = float(content.texture_memory(trace))
-    return found
+            means[feature.name] = total / len(chosen)
+    means["texture_memory"] = float(content.texture_memory(trace))
+    return means
 
 
 def not_repeated(trace: Trace, frames: range | None = None) -> dict[str, float]:
@@ -57,14 +57,14 @@ def not_repeated(trace: Trace, frames: range | None = None) -> dict[str, float]:
 
     rows = content.frame_stats(trace)
     chosen = rows[content.loading(rows) :] if frames is None else rows[frames.start : frames.stop]
-    found = {}
+    means = {}
     if chosen and (points := _points_and_lines(trace, chosen)):
-        found["draws of points and lines"] = points / len(chosen)
+        means["draws of points and lines"] = points / len(chosen)
     for name in NOT_REPEATED:
         mean = sum(_float(row.get(name)) for row in chosen) / max(len(chosen), 1)
         if mean:
-            found[content.SERIES[name][0]] = mean
-    return found
+            means[content.SERIES[name][0]] = mean
+    return means
 
 
 def _points_and_lines(trace: Trace, chosen: Sequence[Mapping[str, object]]) -> int:

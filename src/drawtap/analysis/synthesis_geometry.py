@@ -47,11 +47,11 @@ def strip(x: int, y: int, width: int, height: int, triangles: int) -> Points:
     """Return the corners of a strip of triangles that covers a rectangle once: (n + 2, 2), in pixels."""
     corners = triangles + 2
     upper, lower = -(-corners // 2), corners // 2
-    found = np.zeros((corners, 2))
-    found[0::2, 0] = x + width * np.arange(upper) / (upper - 1)
-    found[1::2, 0] = x + width * np.arange(lower) / max(lower - 1, 1)
-    found[0::2, 1], found[1::2, 1] = y + height, y
-    return found
+    corner = np.zeros((corners, 2))
+    corner[0::2, 0] = x + width * np.arange(upper) / (upper - 1)
+    corner[1::2, 0] = x + width * np.arange(lower) / max(lower - 1, 1)
+    corner[0::2, 1], corner[1::2, 1] = y + height, y
+    return corner
 
 
 def rectangle(area: float, width: int, height: int) -> tuple[int, int]:
@@ -175,14 +175,14 @@ def draws_of(geometry: Geometry, counts: Mapping[str, int], area: float, vertice
     split = zip(shares(visible, lists), shares(away, lists), shares(outside, lists), strict=True)
     plan += [(n, a, o, False) for n, a, o in split]
     seen = sum(bool(n) for n, _, _, _ in plan)
-    found, rest = [], area
+    draws, rest = [], area
     for n, a, o, as_strip in plan:
         share = rest / seen if n and seen else 0.0
         draw = geometry.draw(n, a, o, share, as_strip=as_strip)
         seen -= bool(n)
         rest = max(rest - draw.fragments, 0.0)
-        found.append(draw)
-    return found
+        draws.append(draw)
+    return draws
 
 
 def _strips(draws: int, visible: int, triangles: int, vertices: float | None) -> tuple[int, int]:

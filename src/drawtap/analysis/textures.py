@@ -63,11 +63,11 @@ def textures(trace: Trace, *, most: int, width: int) -> tuple[list[Texture], int
         named = dict(zip(columns, row, strict=True))
         if named["bytes"] or not named["part"]:
             uploads.setdefault((named["share_group"], named["texture"]), []).append(named)
-    loaded = {key: found for key, found in uploads.items() if any(u["bytes"] for u in found)}
+    loaded = {key: loads for key, loads in uploads.items() if any(u["bytes"] for u in loads)}
     left = _MOST_BYTES
     out = []
-    for (_, name), found in list(loaded.items())[:most]:
-        texture = _texture(trace, _int(name), found, width, left)
+    for (_, name), loads in list(loaded.items())[:most]:
+        texture = _texture(trace, _int(name), loads, width, left)
         left -= texture.bytes if texture.image is not None else 0
         out.append(texture)
     return out, len(loaded)

@@ -161,8 +161,8 @@ def _classes(
             lines[name].append(f"{100 * ns / wall:.0f} % of the time: {what}{who}")
     if of["other"] > 0.05 * wall:
         lines["other"] += filter(None, named.get(_SHORT, ()))
-    for found in asked.findings:
-        lines[found.rule.concerns].append(f"{found.rule.severity} {found.rule.id}: {found.rule.title}")
+    for judgement in asked.findings:
+        lines[judgement.rule.concerns].append(f"{judgement.rule.severity} {judgement.rule.id}: {judgement.rule.title}")
     lines["engine"] += _compared(engines)
     return [
         ClassEvidence(name, title, of[name] / wall if wall else 0.0, lines[name]) for name, title in CLASSES.items()

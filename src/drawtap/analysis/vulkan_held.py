@@ -85,21 +85,21 @@ def held_images(
     more = "" if at is None else f"AND (i.destroyed_seq IS NULL OR i.destroyed_seq > {place.call})"
     rows = list(trace.sql(_IMAGES.format(at=place.call, more=more)).dicts())
     ends = sorted({row["destroyed_seq"] - 1 for row in rows if at is None and row["destroyed_seq"] is not None})
-    found: dict[int, HeldContent] = {}
+    contents_by_row: dict[int, HeldContent] = {}
     folder.mkdir(exist_ok=True)
     with Warm(trace.path, environment=environment, frame_end=trace.frame_end) as player:
         for each in [*map(Place, ends), place]:
             chosen = [
                 i
                 for i, row in enumerate(rows)
-                if i not in found and (each is place or row["destroyed_seq"] == each.call + 1)
+                if i not in contents_by_row and (each is place or row["destroyed_seq"] == each.call + 1)
             ]
             try:
                 contents = _contents([rows[i] for i in chosen], each, folder, player)
             except UnavailableError as error:
                 contents = [_empty(rows[i], each, f"nothing here plays the recording: {error.message}") for i in chosen]
-            found |= zip(chosen, contents, strict=True)
-    yield from (found[i] for i in range(len(rows)))
+            contents_by_row |= zip(chosen, contents, strict=True)
+    yield from (contents_by_row[i] for i in range(len(rows)))
 
 
 def held_image(trace: Trace, folder: Path, player: Warm, *, at: int, name: int) -> HeldContent:
@@ -136,9 +136,9 @@ def buffer_uses(trace: Trace, at: int, name: int) -> Sequence[Mapping[str, Any]]
     if place is None:
         return ()
     state = {path: value for path, value, _ in DrawState(trace, *place).values()}
-    found: list[dict[str, Any]] = []
+    uses: list[dict[str, Any]] = []
     if state.get("index_buffer.buffer") == f"{name:#x}":
-        found.append({"use": "index"})
+        uses.append({"use": "index"})
     bindings: dict[object, dict[str, Any]] = {}
     for row in _rows(state, "pipeline.info.pVertexInputState.pVertexBindingDescriptions"):
         bindings[row["binding"]] = row
@@ -153,12 +153,12 @@ def buffer_uses(trace: Trace, at: int, name: int) -> Sequence[Mapping[str, Any]]
         if type_ is None or len({*bits}) > 1 or kind[1].startswith("B"):
             continue
         stride = state.get(f"{bound}.stride", binding.get("stride", 0))
-        found.append({
+        uses.append({
             "use": "vertex", "name": f"location{row['location']}", "size": len(bits), "type": type_, "stride": stride,
             "offset": state[f"{bound}.offset"] + row["offset"], "normalized": kind[2].endswith("NORM"),
             "divisor": int(binding.get("inputRate") == "VK_VERTEX_INPUT_RATE_INSTANCE"),
         })  # fmt: skip
-    return found
+    return uses
 
 
 def _rows(state: Mapping[str, Any], path: str) -> list[dict[str, Any]]:
@@ -268,7 +268,7 @@ def _contents(rows: Sequence[Mapping[str, Any]], place: Place, folder: Path, pla
     wishes = [_wishes(row) for row in rows]
     asked = [wish.asked for each in wishes for wish in each if wish.asked is not None]
     answers = iter(player.contents(place, asked, folder) if asked else [])
-    found = []
+    contents = []
     for row, each in zip(rows, wishes, strict=True):
         form, *_, samples = _about(row)
         parts = []
@@ -284,8 +284,8 @@ def _contents(rows: Sequence[Mapping[str, Any]], place: Place, folder: Path, pla
             why = "the recording does not say how it was made"
         if why and place.draw is not None and any(word in why for word in ("interrupted", "preserve")):
             why += f"; --at {place.call} has it behind all commands"
-        found.append(_empty(row, place, why) if why else _empty(row, place, "", tuple(parts)))
-    return found
+        contents.append(_empty(row, place, why) if why else _empty(row, place, "", tuple(parts)))
+    return contents
 
 
 def _part(wish: _Wish, form: str, samples: int, answer: Mapping[str, object], file: Path) -> Part:
@@ -330,9 +330,9 @@ def values(raw: bytes, shape: tuple[int, int, int], form: str, aspect: int) -> t
         return _words(raw, shape, match[1])
     if match := _PAIRS.fullmatch(form):
         layers, height, width = shape
-        both, found = _words(raw, (layers, height, (width + 1) // 2), match[1], each=True)
+        both, order_read = _words(raw, (layers, height, (width + 1) // 2), match[1], each=True)
         order = "gbgr" if form.startswith("VK_FORMAT_G") else "bgrg"
-        assert found == order
+        assert order_read == order
         green = both[..., [i for i, letter in enumerate(order) if letter == "g"]].reshape(layers, height, -1)[
             ..., :width
         ]

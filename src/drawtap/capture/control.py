@@ -101,12 +101,12 @@ def number_of(which: str) -> int:
     if which.isdigit():
         return int(which)
     every = programs()
-    found = [p for p in every if any(fnmatch.fnmatchcase(name, which) for name in (Path(p.program).name, _comm(p.pid)))]
-    if len(found) == 1:
-        return found[0].pid
-    names = ", ".join(f"{p.pid} ({Path(p.program).name})" for p in found or every)
-    if found:
-        raise UsageError(f"{which} is the name of {len(found)} programs", hint=f"which: {names}")
+    named = [p for p in every if any(fnmatch.fnmatchcase(name, which) for name in (Path(p.program).name, _comm(p.pid)))]
+    if len(named) == 1:
+        return named[0].pid
+    names = ", ".join(f"{p.pid} ({Path(p.program).name})" for p in named or every)
+    if named:
+        raise UsageError(f"{which} is the name of {len(named)} programs", hint=f"which: {names}")
     hint = f"recorded are {names}" if names else "drawtap record --paused -- PROGRAM starts one that waits"
     raise UnavailableError(f"no program {which} is under a recorder of yours", hint=hint)
 

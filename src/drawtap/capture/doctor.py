@@ -97,10 +97,10 @@ def refusals(path: Path) -> list[Check]:
     """Return what keeps the tap out of the program at `path` for certain (an empty list: nothing)."""
     path, wrappers = behind_scripts(path)
     elf = read_elf(path)
-    found = [*_sandbox(path, wrappers)]
+    checks = [*_sandbox(path, wrappers)]
     if elf is not None:
-        found += _loader(path, elf)
-    return [check for check in found if check.severity == "error"]
+        checks += _loader(path, elf)
+    return [check for check in checks if check.severity == "error"]
 
 
 def is_vulkan_alone(libraries: Iterable[str]) -> bool:
@@ -406,22 +406,22 @@ def _libraries(path: Path, elf: Elf) -> Iterator[Check]:
 
 
 def _closure(elf: Elf) -> tuple[dict[str, Path], set[str]]:
-    found: dict[str, Path] = {}
+    libraries: dict[str, Path] = {}
     missing: set[str] = set()
     todo = [(name, elf) for name in elf.needed]
     while todo:
         name, parent = todo.pop()
-        if name in found or name in missing:
+        if name in libraries or name in missing:
             continue
         place = _resolve(name, parent, elf)
         if place is None:
             missing.add(name)
             continue
-        found[name] = place
+        libraries[name] = place
         library = read_elf(place)
         if library is not None:
             todo += [(needed, library) for needed in library.needed]
-    return found, missing
+    return libraries, missing
 
 
 def _resolve(name: str, parent: Elf, root: Elf) -> Path | None:

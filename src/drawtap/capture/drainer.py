@@ -145,14 +145,14 @@ class Drainer:
 
     def finish(self, status: int) -> None:
         """Tell how the program ended and wait until the file is whole, as long as the drainer is at work."""
-        told = _wish("signal", value=-status) if status < 0 else _wish("exit", value=status)
-        self._tell(told)
+        wish = _wish("signal", value=-status) if status < 0 else _wish("exit", value=status)
+        self._tell(wish)
         self._close_input()
         if not self._wait_while_it_works():
             self._give_up()
             return
         self._reader.join(timeout=5)
-        self.take_over(told)
+        self.take_over(wish)
         if (self._process.returncode or 0) > 0:
             self.messages.append(f"the recorder's process ended with status {self._process.returncode}")
 
@@ -182,7 +182,7 @@ class Drainer:
         self.pools.count(self._take_over(end_it=True), self._hear)
         self.pools.close()
 
-    def take_over(self, told: str, *, end_it: bool = False) -> None:
+    def take_over(self, wishes: str, *, end_it: bool = False) -> None:
         """Where the drainer was killed, have what it had not written taken out of the programs' memory.
 
         `told` says to it how the program ended, "" where it lives; `end_it`: its recording is ended then.
@@ -211,7 +211,7 @@ class Drainer:
             return
         watched = _wish("watch", pid=self._watched) if self._watched else ""
         successor = self._take_over(end_it=end_it)
-        self.pools.empty_into(successor, watched + told, self._hear_successor)
+        self.pools.empty_into(successor, watched + wishes, self._hear_successor)
         self.pools.count(successor, self._hear)
         missing = "some of what it had not written is lost" if len(self.pools) else "what it had not written was saved"
         self.messages.append(f"{by}: {missing}")

@@ -54,11 +54,11 @@ def behind_scripts(path: Path) -> tuple[Path, tuple[Path, ...]]:
         words = line[2:].decode(errors="replace").split()
         if words and Path(words[0]).name == "env":
             words = [w for w in words[1:] if not w.startswith("-") and "=" not in w]
-        found = shutil.which(words[0]) if words else None
-        if not found:
+        interpreter = shutil.which(words[0]) if words else None
+        if not interpreter:
             break
         wrappers.append(path)
-        path = Path(found)
+        path = Path(interpreter)
     return path, tuple(wrappers)
 
 

@@ -49,26 +49,26 @@ class Ring:
             _check_question(self.when)
         kind, window = _window("--ring", self.window)
         least = 2 * window if kind == "bytes" else 0
-        told = f"{window / 1e6:.15g}ms" if kind == "ns" else f"{window / 1024:.15g}K"
-        found = ["--ring", told, "--most-saves", str(self.most_saves)]
+        span = f"{window / 1e6:.15g}ms" if kind == "ns" else f"{window / 1024:.15g}K"
+        words = ["--ring", span, "--most-saves", str(self.most_saves)]
         for name, value in (("before", self.before), ("after", self.after), ("save-gap", self.gap)):
             if value is not None:
                 none = value.strip() == "0"
-                found += [f"--{name}", "0" if none else f"{seconds_of(f'--{name}', value)}ms"]
+                words += [f"--{name}", "0" if none else f"{seconds_of(f'--{name}', value)}ms"]
         limit = max(_USUAL_LIMIT, least) if self.limit is None else _bytes("--ring-limit", self.limit)
         if limit < max(_LEAST_LIMIT, least):
             more = f"with --ring {self.window} at least {least >> 20}M" if least else f"at least {_LEAST_LIMIT >> 20}M"
             raise UsageError(f"--ring-limit {self.limit} is too little", hint=more)
-        found += ["--ring-limit", str(limit)]
+        words += ["--ring-limit", str(limit)]
         if self.least_calls is not None:
-            found += ["--ring-least", str(self.least_calls)]
+            words += ["--ring-least", str(self.least_calls)]
         if self.take_calls is not None:
-            found += ["--ring-take", str(self.take_calls)]
+            words += ["--ring-take", str(self.take_calls)]
         if not self.at_crash:
-            found.append("--not-at-crash")
+            words.append("--not-at-crash")
         for trigger in self.triggers:
-            found += _trigger(trigger)
-        return found
+            words += _trigger(trigger)
+        return words
 
 
 def _check_question(question: str) -> None:

@@ -130,21 +130,21 @@ class RecordOptions:
         """Return the drainer's options for it. Raises UsageError where one makes no sense."""
         if self.layer and not self.is_vulkan:
             raise UsageError("a layer sees Vulkan alone", hint="leave out --layer, or --api gl")
-        found = ["--timing", self.timing, *(["--paused", "yes"] if self.paused else [])]
-        found += ["--signatures", str(part(SIGNATURES_VULKAN))] if self.is_vulkan else []
-        found += ["--when-full", self.when_full, *(["--process", self.process] if self.process else [])]
-        found += [] if self.buffer is None else ["--buffer", str(self.buffer)]
-        found += [] if self.sync is None else ["--sync", str(self.sync)]
-        found += [] if self.streaming is None else self.streaming.options()
-        found += [] if self.identity == "full" else ["--identity", self.identity]
-        return found + ([] if self.ring is None else [*self.ring.options(), "--frame-end", self.frame_end or "auto"])
+        words = ["--timing", self.timing, *(["--paused", "yes"] if self.paused else [])]
+        words += ["--signatures", str(part(SIGNATURES_VULKAN))] if self.is_vulkan else []
+        words += ["--when-full", self.when_full, *(["--process", self.process] if self.process else [])]
+        words += [] if self.buffer is None else ["--buffer", str(self.buffer)]
+        words += [] if self.sync is None else ["--sync", str(self.sync)]
+        words += [] if self.streaming is None else self.streaming.options()
+        words += [] if self.identity == "full" else ["--identity", self.identity]
+        return words + ([] if self.ring is None else [*self.ring.options(), "--frame-end", self.frame_end or "auto"])
 
     def environment(self) -> dict[str, str]:
         """Return what the program's environment says for it."""
-        found = {"DRAWTAP_HASH_FRAMES": "1"} if self.hash_frames else {}
-        found |= {"DRAWTAP_API": "vk"} if self.api == "vk" else {}
-        found |= {} if self.identity == "full" else {"DRAWTAP_IDENTITY": self.identity}
-        return found | ({} if self.streaming is None else self.streaming.environment())
+        variables = {"DRAWTAP_HASH_FRAMES": "1"} if self.hash_frames else {}
+        variables |= {"DRAWTAP_API": "vk"} if self.api == "vk" else {}
+        variables |= {} if self.identity == "full" else {"DRAWTAP_IDENTITY": self.identity}
+        return variables | ({} if self.streaming is None else self.streaming.environment())
 
 
 def record(
@@ -407,10 +407,10 @@ def _layered(folder: Path, tap: Path, modules: Sequence[Path]) -> dict[str, str]
     manifest = folder / "layers" / "drawtap.json"
     manifest.parent.mkdir()
     manifest.write_text(json.dumps({"file_format_version": "1.2.0", "layer": about}))
-    found = {"VK_INSTANCE_LAYERS": _LAYER, "VK_ADD_LAYER_PATH": str(manifest.parent), "DRAWTAP_API": "vk"}
+    variables = {"VK_INSTANCE_LAYERS": _LAYER, "VK_ADD_LAYER_PATH": str(manifest.parent), "DRAWTAP_API": "vk"}
     for name in ("VK_INSTANCE_LAYERS", "VK_ADD_LAYER_PATH"):
-        found[name] = ":".join(filter(None, (found[name], os.environ.get(name))))
-    return found
+        variables[name] = ":".join(filter(None, (variables[name], os.environ.get(name))))
+    return variables
 
 
 def _preload(modules: Sequence[Path]) -> str:
@@ -432,9 +432,9 @@ def find_program(name: str) -> Path:
         if not os.access(path, os.X_OK):
             raise _no_start(f"{name} is not executable", 126, f"chmod +x {name} makes it so")
         return path.absolute()
-    found = shutil.which(name)
-    if found:
-        return Path(found).absolute()
+    on_path = shutil.which(name)
+    if on_path:
+        return Path(on_path).absolute()
     if Path(name).exists():
         raise _no_start(f"there is no program {name} in PATH", 127, f"for the file in this folder say ./{name}")
     folders = {Path(folder) for folder in os.get_exec_path()}

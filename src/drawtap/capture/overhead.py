@@ -77,8 +77,8 @@ class Overhead:
     def ratio(self, variant: str, of: Callable[[Sample], float]) -> Interval:
         """Return how many times as much a variant has as the program alone, over the rounds."""
         logs = [math.log(of(b) / of(a)) for a, b in self._pairs(variant)]
-        found = interval(logs)
-        return Interval(math.exp(found.value), math.exp(found.least), math.exp(found.most))
+        logarithms = interval(logs)
+        return Interval(math.exp(logarithms.value), math.exp(logarithms.least), math.exp(logarithms.most))
 
     def added(self, variant: str) -> Interval:
         """Return the wall-clock seconds that a variant adds to a run."""
@@ -116,14 +116,14 @@ def measure(
     with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
         place = Path(folder)
         _run(executable, program, {}, place, figure)  # caches of disk and driver are warm after it
-        found = Overhead()
+        measured = Overhead()
         end = time.monotonic() + seconds
         for number in range(rounds):
             if number >= FEWEST and time.monotonic() > end:
                 return
             for variant in order(number):
-                found.runs[variant].append(_sample(variant, executable, program, place, figure))
-            yield found
+                measured.runs[variant].append(_sample(variant, executable, program, place, figure))
+            yield measured
 
 
 def _sample(

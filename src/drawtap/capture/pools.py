@@ -108,14 +108,14 @@ class Pools:
             os.close(descriptor)
         self._came, self._parts = {}, {}
 
-    def empty_into(self, command: Sequence[str], told: str, hear: Callable[[Entry], None]) -> None:
+    def empty_into(self, command: Sequence[str], wishes: str, hear: Callable[[Entry], None]) -> None:
         """Have drainers, started as `command`, write what stands in the memory, one recording after the other.
 
         Each first waits for the program to end, and for a drainer that the program itself may have started. `told`
         goes to its standard input; `hear` gets its status lines.
         """
         for inode, descriptor in list(self._held.items()):
-            if not have_done([*command, "--adopt-fd", str(descriptor)], [descriptor], told, hear):
+            if not have_done([*command, "--adopt-fd", str(descriptor)], [descriptor], wishes, hear):
                 self.release(inode)
 
     def count(self, command: Sequence[str], hear: Callable[[Entry], None]) -> None:
@@ -130,7 +130,7 @@ def _replace(held: dict[_Key, int], key: _Key, descriptor: int) -> None:
     held[key] = descriptor
 
 
-def have_done(command: Sequence[str], files: Sequence[int], told: str, hear: Callable[[Entry], None]) -> int:
+def have_done(command: Sequence[str], files: Sequence[int], wishes: str, hear: Callable[[Entry], None]) -> int:
     """Run a drainer that has these descriptors and return its exit code."""
     ours, theirs = socket.socketpair()
     with ours:
@@ -144,7 +144,7 @@ def have_done(command: Sequence[str], files: Sequence[int], told: str, hear: Cal
             )
         assert child.stdin is not None
         with contextlib.suppress(OSError), child.stdin:
-            child.stdin.write(told.encode())
+            child.stdin.write(wishes.encode())
         with child:
             for entry in lines(ours, os.close):
                 hear(entry)

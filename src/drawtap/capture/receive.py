@@ -343,10 +343,10 @@ def _counted(file: Path) -> tuple[int, int]:
 
 def _object(data: memoryview | bytes) -> Mapping[str, object]:
     try:
-        found = json.loads(bytes(data))
+        value = json.loads(bytes(data))
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def _open_message(line: socket.socket) -> Mapping[str, object] | None:

@@ -67,16 +67,16 @@ class Streaming:
 
     def options(self) -> list[str]:
         """Return the drainer's options for it."""
-        found = ["--serve" if self.serve else "--to", self.address.text]
-        found += [] if self.wait is None else ["--wait", str(self.wait)]
-        found += [] if self.token_file is None else ["--token-file", str(self.token_file)]
-        found += [] if self.spill is None else ["--spill", str(self.spill)]
-        return [*found, "--remote", "yes" if self.allow_remote else "no"]
+        words = ["--serve" if self.serve else "--to", self.address.text]
+        words += [] if self.wait is None else ["--wait", str(self.wait)]
+        words += [] if self.token_file is None else ["--token-file", str(self.token_file)]
+        words += [] if self.spill is None else ["--spill", str(self.spill)]
+        return [*words, "--remote", "yes" if self.allow_remote else "no"]
 
     def environment(self) -> dict[str, str]:
         """Return what a program's environment says, should its drainer die and another one have to go on."""
-        found = {} if self.token_file is None else {"DRAWTAP_TOKEN_FILE": str(self.token_file.absolute())}
-        return found | ({"DRAWTAP_ALLOW_REMOTE": "1"} if self.allow_remote else {})
+        variables = {} if self.token_file is None else {"DRAWTAP_TOKEN_FILE": str(self.token_file.absolute())}
+        return variables | ({"DRAWTAP_ALLOW_REMOTE": "1"} if self.allow_remote else {})
 
 
 def parse(text: str) -> Address:
@@ -215,10 +215,10 @@ def welcome(line: socket.socket, token: bytes, refusal: str = "") -> Mapping[str
     if code != OK:
         raise StreamError(f"a recorder was refused: {text}")
     try:
-        found = json.loads(options or b"{}")
+        value = json.loads(options or b"{}")
     except ValueError:
-        found = None
-    return found if isinstance(found, dict) else {}
+        value = None
+    return value if isinstance(value, dict) else {}
 
 
 def _challenged(line: socket.socket, token: bytes, nonce: bytes) -> bytes | None:
@@ -262,7 +262,7 @@ def is_own(line: socket.socket) -> bool:
 
 def _is_own_tcp(line: socket.socket) -> bool:
     own, peer = line.getsockname(), line.getpeername()
-    found = False
+    owned = False
     for name in ("tcp", "tcp6"):
         try:
             rows = Path(f"/proc/net/{name}").read_text(encoding="ascii").splitlines()[1:]
@@ -276,8 +276,8 @@ def _is_own_tcp(line: socket.socket) -> bool:
                 continue
             if fields[9] == "0" or int(fields[7]) not in (os.geteuid(), 0):
                 return False
-            found = True
-    return found
+            owned = True
+    return owned
 
 
 def _is_own_machine(address: str) -> bool:

@@ -39,12 +39,12 @@ def cluster(
 
     if output is not None:
         check_target(output, force=force)
-    found = clusters.cluster(_files(recordings), groups)
+    clustering = clusters.cluster(_files(recordings), groups)
     if output is not None:
         from drawtap.output.clusters import render
 
-        output.write_text(render(_page(found)), encoding="utf-8")
-    return _sheets(found, output)
+        output.write_text(render(_page(clustering)), encoding="utf-8")
+    return _sheets(clustering, output)
 
 
 def _files(paths: tuple[Path, ...]) -> list[Path]:
@@ -66,30 +66,30 @@ def _words(parts: tuple[tuple[str, float], ...]) -> str:
     return ", ".join(f"{name} {weight:+.1f}" for name, weight in parts)
 
 
-def _sheets(found: Clustering, output: Path | None) -> Sheets:
-    groups = [(c.number, len(c.members), Path(c.typical).name, _words(c.distinctive)) for c in found.clusters]
-    members = [(a.cluster, str(a.path), a.frames) for a in sorted(found.applications, key=lambda a: a.cluster)]
-    notes = _notes(found)
-    if found.silhouette is not None:
-        notes.append(f"silhouette {found.silhouette:.2f} (1: far apart, 0: no groups)")
+def _sheets(clustering: Clustering, output: Path | None) -> Sheets:
+    groups = [(c.number, len(c.members), Path(c.typical).name, _words(c.distinctive)) for c in clustering.clusters]
+    members = [(a.cluster, str(a.path), a.frames) for a in sorted(clustering.applications, key=lambda a: a.cluster)]
+    notes = _notes(clustering)
+    if clustering.silhouette is not None:
+        notes.append(f"silhouette {clustering.silhouette:.2f} (1: far apart, 0: no groups)")
     if output is not None:
         notes.append(f"written: {output}")
     tables = [
         Rows(("group", "recordings", "typical", "apart from the mean by"), groups, title="Groups"),
         Rows(("group", "recording", "frames"), members, {"frames": "count"}, title="Recordings"),
     ]
-    return Sheets(tables, _data(found), notes)
+    return Sheets(tables, _data(clustering), notes)
 
 
-def _notes(found: Clustering) -> list[str]:
-    notes = [f"left out: {name}: {why}" for name, why in found.left_out]
-    loading = [a.path.name for a in found.applications if a.frames == 1]
+def _notes(clustering: Clustering) -> list[str]:
+    notes = [f"left out: {name}: {why}" for name, why in clustering.left_out]
+    loading = [a.path.name for a in clustering.applications if a.frames == 1]
     if loading:
         notes.append(f"one frame alone, with what loading does in it: {', '.join(loading)}")
     return notes
 
 
-def _data(found: Clustering) -> dict[str, object]:
+def _data(clustering: Clustering) -> dict[str, object]:
     return {
         "groups": [
             {
@@ -98,7 +98,7 @@ def _data(found: Clustering) -> dict[str, object]:
                 "typical": c.typical,
                 "distinctive": [{"feature": name, "deviations": weight} for name, weight in c.distinctive],
             }
-            for c in found.clusters
+            for c in clustering.clusters
         ],
         "recordings": [
             {
@@ -108,32 +108,34 @@ def _data(found: Clustering) -> dict[str, object]:
                 "position": list(a.position),
                 "features": dict(a.features),
             }
-            for a in found.applications
+            for a in clustering.applications
         ],
         "axes": [
             {"explained": share, "features": [{"feature": name, "weight": weight} for name, weight in axis]}
-            for axis, share in zip(found.axes, found.explained, strict=True)
+            for axis, share in zip(clustering.axes, clustering.explained, strict=True)
         ],
-        "silhouette": found.silhouette,
-        "left_out": [{"path": name, "reason": why} for name, why in found.left_out],
+        "silhouette": clustering.silhouette,
+        "left_out": [{"path": name, "reason": why} for name, why in clustering.left_out],
     }
 
 
-def _page(found: Clustering) -> ClustersPage:
+def _page(clustering: Clustering) -> ClustersPage:
     from drawtap.output.clusters import ClustersPage, Dot
 
-    stems = [a.path.stem for a in found.applications]
-    names = [stem if stems.count(stem) == 1 else str(a.path) for stem, a in zip(stems, found.applications, strict=True)]
-    dots = [Dot(name, a.cluster, *a.position) for name, a in zip(names, found.applications, strict=True)]
+    stems = [a.path.stem for a in clustering.applications]
+    names = [
+        stem if stems.count(stem) == 1 else str(a.path) for stem, a in zip(stems, clustering.applications, strict=True)
+    ]
+    dots = [Dot(name, a.cluster, *a.position) for name, a in zip(names, clustering.applications, strict=True)]
     axes = [
         f"{_words(axis)} ({100 * share:.0f} % of what differs)"
-        for axis, share in zip(found.axes, found.explained, strict=True)
+        for axis, share in zip(clustering.axes, clustering.explained, strict=True)
     ]
-    of_path = {str(a.path): name for name, a in zip(names, found.applications, strict=True)}
+    of_path = {str(a.path): name for name, a in zip(names, clustering.applications, strict=True)}
     rows = [
         (str(c.number), of_path[c.typical], _words(c.distinctive), ", ".join(of_path[m] for m in c.members))
-        for c in found.clusters
+        for c in clustering.clusters
     ]
-    score = "" if found.silhouette is None else f" Silhouette {found.silhouette:.2f}."
+    score = "" if clustering.silhouette is None else f" Silhouette {clustering.silhouette:.2f}."
     text = f"{len(dots)} recordings in {len(rows)} groups by what they draw a frame.{score}"
-    return ClustersPage("Recordings that are alike", text, dots, axes, rows, _notes(found))
+    return ClustersPage("Recordings that are alike", text, dots, axes, rows, _notes(clustering))

@@ -78,10 +78,10 @@ def corpus_add(
 
 
 def _files(paths: tuple[Path, ...]) -> list[Path]:
-    found: list[Path] = []
+    files: list[Path] = []
     for path in paths:
         inside = sorted(path.rglob("*.dtap")) if path.is_dir() else [path]
         if not inside:
             raise InputError(f"there is no recording in {path}")
-        found += inside
-    return list(dict.fromkeys(found))
+        files += inside
+    return list(dict.fromkeys(files))

@@ -53,19 +53,19 @@ def corpus_bisect(
 
     effect = None
     if speed:
-        found, effect = history.bisect_speed(store, trace, names, lambda name: named_one(name, engines), rule)
+        culprit, effect = history.bisect_speed(store, trace, names, lambda name: named_one(name, engines), rule)
     else:
         effort = Effort(repeats=repeats, draws=False, cuts=False)
-        found = history.bisect_images(store, trace, names, lambda name: named_one(name, engines), effort)
+        culprit = history.bisect_images(store, trace, names, lambda name: named_one(name, engines), effort)
     words = {True: "bad", False: "good", None: "cannot be judged"}
-    rows = [(build, words[bad]) for build, bad in found.asked]
-    note = f"first bad: {found.bad}; last good: {found.good}"
-    note += f"; between them, and not judged: {', '.join(found.between)}" if found.between else ""
+    rows = [(build, words[bad]) for build, bad in culprit.asked]
+    note = f"first bad: {culprit.bad}; last good: {culprit.good}"
+    note += f"; between them, and not judged: {', '.join(culprit.between)}" if culprit.between else ""
     data = {
-        "good": found.good,
-        "bad": found.bad,
-        "between": list(found.between),
+        "good": culprit.good,
+        "bad": culprit.bad,
+        "between": list(culprit.between),
         "effect": effect,
-        "asked": [{"build": build, "bad": bad} for build, bad in found.asked],
+        "asked": [{"build": build, "bad": bad} for build, bad in culprit.asked],
     }
-    return Sheets([Rows(("build", "it is"), rows, note=note, findings=bool(found.between))], data, [])
+    return Sheets([Rows(("build", "it is"), rows, note=note, findings=bool(culprit.between))], data, [])

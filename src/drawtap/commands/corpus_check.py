@@ -19,8 +19,8 @@ def corpus_check(*, corpus: Annotated[str | None, CORPUS] = None) -> Rows:
     from drawtap.corpus.checking import check
     from drawtap.corpus.store import chosen
 
-    found = check(chosen(corpus))
-    rows = [(f.name, f.what, f.text, [id_[:12] for id_ in f.recordings]) for f in found.faults]
-    note = f"{found.recordings} recordings, {found.objects} objects, {found.bytes / 1e6:.1f} MB were read"
+    checked = check(chosen(corpus))
+    rows = [(f.name, f.what, f.text, [id_[:12] for id_ in f.recordings]) for f in checked.faults]
+    note = f"{checked.recordings} recordings, {checked.objects} objects, {checked.bytes / 1e6:.1f} MB were read"
     note += "" if rows else ": all are whole"
     return Rows(("object", "what", "why", "recordings"), rows, note=note, findings=bool(rows))

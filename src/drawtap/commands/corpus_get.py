@@ -42,11 +42,11 @@ def corpus_get(
 
     store = chosen(corpus)
     target = output or Path()
-    found = selected(store, ids, tag)
-    if len(found) > 1 and not target.is_dir():
-        raise UsageError(f"{len(found)} recordings do not fit into {target}", hint="-o FOLDER, one that exists")
+    wanted = selected(store, ids, tag)
+    if len(wanted) > 1 and not target.is_dir():
+        raise UsageError(f"{len(wanted)} recordings do not fit into {target}", hint="-o FOLDER, one that exists")
     rows: list[tuple[str, str, int, str]] = []
-    for id_ in found:
+    for id_ in wanted:
         manifest = store.manifest(id_)
         path = target / _name(manifest.file, id_, taken=[Path(row[1]) for row in rows]) if target.is_dir() else target
         check_target(path, force=force, replaced=True)

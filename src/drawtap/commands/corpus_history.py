@@ -36,9 +36,9 @@ def corpus_history(
     store = chosen(corpus)
     trace, unwritten = store.find(id_), ""
     with Corpus(store) as tables:
-        found = history(tables, trace, metric)
+        series = history(tables, trace, metric)
         try:
-            keep(store, tables, trace, found)
+            keep(store, tables, trace, series)
         except DrawtapError as error:  # a reader of the store may have no right to write
             unwritten = f"; the series is not in the tables: {error.message}"
     rows = [
@@ -52,11 +52,11 @@ def corpus_history(
             None if b.effect is None else f"{100 * b.effect:+.2f} %",
             None if b.change is None else f"{100 * b.change:+.2f} %",
         )
-        for b in found.builds
+        for b in series.builds
     ]
     data = {
-        "metric": found.metric,
-        "base": found.base,
+        "metric": series.metric,
+        "base": series.base,
         "builds": [
             {
                 "name": b.name,
@@ -68,9 +68,9 @@ def corpus_history(
                 "effect": b.effect,
                 "change": b.change,
             }
-            for b in found.builds
+            for b in series.builds
         ],
     }
-    note = (f"{found.metric}, slower than {found.base}" if found.metric else "no pairs were measured") + unwritten
+    note = (f"{series.metric}, slower than {series.base}" if series.metric else "no pairs were measured") + unwritten
     columns = ("build", "key", "first", "outcome", "images", "pairs", "slower by", "change")
     return Sheets([Rows(columns, rows, note=note)], data)

@@ -26,7 +26,7 @@ def corpus_ls(
 
     wanted = parse_tags(tag)
     with Corpus(chosen(corpus)) as tables:
-        found = [
+        recordings = [
             row
             for row in tables.rows("SELECT * FROM traces")
             if all(row["tags"].get(name) == value for name, value in wanted.items())
@@ -42,8 +42,8 @@ def corpus_ls(
             row["duration"],
             " ".join(f"{name}={value}" for name, value in sorted(row["tags"].items())),
         )
-        for row in found
+        for row in recordings
     ]
     columns = ("id", "added", "file", "frames", "calls", "size", "duration", "tags")
     kinds = {"frames": "count", "calls": "count", "size": "bytes", "duration": "ns"}
-    return Sheets([Rows(columns, rows, kinds)], found, [] if found else ["no recording"])
+    return Sheets([Rows(columns, rows, kinds)], recordings, [] if recordings else ["no recording"])

@@ -65,8 +65,8 @@ def corpus_minimize(
     traces = selected(store, ids, tag)
     if output is not None and len(traces) != 1:
         raise UsageError(f"-o is for one recording, and {len(traces)} are chosen")
-    found = {one.name: one for one in named.named([new, *([base] if base else [])], engines)}
-    one, other, limits = found[new], found[base] if base else None, Limits(stall_s=stall_ns / 1e9)
+    builds = {one.name: one for one in named.named([new, *([base] if base else [])], engines)}
+    one, other, limits = builds[new], builds[base] if base else None, Limits(stall_s=stall_ns / 1e9)
     if scheduler is None and workers is None:
         done = [minimize(store, i, one, other, seconds=seconds, limits=limits, on_line=_tell) for i in traces]
     else:

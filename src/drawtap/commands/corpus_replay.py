@@ -72,21 +72,23 @@ def corpus_replay(
         raise UsageError(f"--jobs {count} makes no sense", hint="--jobs 1 plays one after the other")
     store = chosen(corpus)
     traces = selected(store, ids, tag)
-    found = named.named([word.strip() for word in on.split(",") if word.strip()], engines)
+    builds = named.named([word.strip() for word in on.split(",") if word.strip()], engines)
     chosen_ = traces if again else free(store, traces)
     if scheduler is None and workers is None:
-        runs = list(play_all(store, traces, found, limits, jobs=count, again=again))
+        runs = list(play_all(store, traces, builds, limits, jobs=count, again=again))
     else:
-        tasks = tasks_of(store, chosen_, found, (str(time.time_ns()),) if again else ("",))
+        tasks = tasks_of(store, chosen_, builds, (str(time.time_ns()),) if again else ("",))
         with farm.connected(scheduler, workers) as client:
             runs = list(farm.play_on(client, store, tasks, limits))
     compact(store)
     if runs and all(run.outcome == "unsupported" for run in runs):
         raise UnavailableError(f"nothing could play: {runs[0].detail}", hint="drawtap replay --engines")
     with Corpus(store) as tables:
-        played = {one.key: sorted({run.trace for run in runs if run.engine == one}) for one in found}
-        images = {(one.key, said.trace): said for one in found for said in judged(tables, played[one.key], one) if runs}
-    left = len(chosen_) * len(found) - len(runs)
+        played = {one.key: sorted({run.trace for run in runs if run.engine == one}) for one in builds}
+        images = {
+            (one.key, said.trace): said for one in builds for said in judged(tables, played[one.key], one) if runs
+        }
+    left = len(chosen_) * len(builds) - len(runs)
     notes = [f"{left} had a result already: --again plays them too"] if left else []
     shut = ", ".join(id_[:12] for id_ in traces if id_ not in set(chosen_))
     notes += [f"in quarantine, for they took workers with them: {shut}; --again plays them too"] if shut else []
@@ -143,7 +145,7 @@ def _seconds(text: str) -> float:
 
 
 def _bytes(text: str) -> int:
-    found = size_bytes(text)
-    if not found:
+    size = size_bytes(text)
+    if not size:
         raise UsageError(f"{text!r} is no size", hint="512M, 4G")
-    return int(found)
+    return int(size)

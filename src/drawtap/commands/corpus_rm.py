@@ -21,7 +21,7 @@ def corpus_rm(*ids: Annotated[str, ID], corpus: Annotated[str | None, CORPUS] = 
     if not ids:
         raise UsageError("which recordings?", hint="drawtap corpus ls lists their ids")
     store = chosen(corpus)
-    found = [store.find(word) for word in dict.fromkeys(ids)]
-    for id_ in found:
+    recordings = [store.find(word) for word in dict.fromkeys(ids)]
+    for id_ in recordings:
         store.remove(id_)
-    return Rows(("removed",), [(id_[:12],) for id_ in found])
+    return Rows(("removed",), [(id_[:12],) for id_ in recordings])

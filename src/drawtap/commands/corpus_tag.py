@@ -29,8 +29,8 @@ def corpus_tag(
 
     changes = parse_tags(tags, removable=True)
     store = chosen(corpus)
-    found = store.find(id_)
-    store.tag(found, changes)
-    if not changes and not store.tags(found):
-        raise UsageError(f"recording {found[:12]} has no tags", hint=f"drawtap corpus tag {id_} app=NAME sets one")
-    return Rows(("tag", "value"), sorted(store.tags(found).get(found, {}).items()))
+    recording = store.find(id_)
+    store.tag(recording, changes)
+    if not changes and not store.tags(recording):
+        raise UsageError(f"recording {recording[:12]} has no tags", hint=f"drawtap corpus tag {id_} app=NAME sets one")
+    return Rows(("tag", "value"), sorted(store.tags(recording).get(recording, {}).items()))

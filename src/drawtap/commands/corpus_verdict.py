@@ -100,11 +100,11 @@ def corpus_verdict(
     rule.looks()
     store = chosen(corpus)
     traces = selected(store, ids, tag)
-    found = {one.name: one for one in named.named([new, *([base] if base else [])], engines)}
-    one, other = found[new], found[base] if base else None
+    builds = {one.name: one for one in named.named([new, *([base] if base else [])], engines)}
+    one, other = builds[new], builds[base] if base else None
     left: list[str] = []
     if budget is not None:
-        traces, left = _fitting(store, traces, (budget, count), [e.key for e in found.values()], pairs if speed else 0)
+        traces, left = _fitting(store, traces, (budget, count), [e.key for e in builds.values()], pairs if speed else 0)
     if plan:
         with Corpus(store) as tables:
             made = verdicts.plan(tables, traces, one.key, other.key if other else None, pairs if speed else 0)

@@ -79,32 +79,39 @@ def diff(
 def _calls(a: Trace, b: Trace, frames: range | None, limit: int, *, outputs: bool, images: bool) -> Rows:
     from drawtap.trace.diff import diff as differences
 
-    found = differences(a, b, frames=frames, limit=limit, outputs=outputs)
-    rows = [(_MARKS[c.kind], c.frame_a, c.frame_b, c.a, c.b, c.line) for c in found.calls]
+    compared = differences(a, b, frames=frames, limit=limit, outputs=outputs)
+    rows = [(_MARKS[c.kind], c.frame_a, c.frame_b, c.a, c.b, c.line) for c in compared.calls]
     pictures = list(_images(a, b, frames)) if images else []
     rows += [("!", frame, frame, None, None, text) for frame, text in pictures]
     return Rows(
-        _COLUMNS, rows, note=_note(found, len(found.calls), images, len(pictures)), findings=found.any or bool(pictures)
+        _COLUMNS,
+        rows,
+        note=_note(compared, len(compared.calls), images, len(pictures)),
+        findings=compared.any or bool(pictures),
     )
 
 
-def _note(found: Differences, listed: int, images: bool, pictures: int) -> str:
+def _note(compared: Differences, listed: int, images: bool, pictures: int) -> str:
     from drawtap.output.text import number
 
-    if not found.any:
-        text = f"{number(found.equal)} calls are equal"
+    if not compared.any:
+        text = f"{number(compared.equal)} calls are equal"
     else:
         parts = (
-            (found.changed, "changed"),
-            (found.only_a, "only in A"),
-            (found.only_b, "only in B"),
-            (found.equal, "equal"),
+            (compared.changed, "changed"),
+            (compared.only_a, "only in A"),
+            (compared.only_b, "only in B"),
+            (compared.equal, "equal"),
         )
         text = ", ".join(f"{number(n)} {what}" for n, what in parts if n)
-        frames = f"{found.frames_a}" if found.frames_a == found.frames_b else f"{found.frames_a} and {found.frames_b}"
-        text = f"{text}; {number(found.different_frames)} of {frames} frames differ"
-        text += ", and calls after the last frame" if found.rest_differs else ""
-    left = found.changed + found.only_a + found.only_b - listed
+        frames = (
+            f"{compared.frames_a}"
+            if compared.frames_a == compared.frames_b
+            else f"{compared.frames_a} and {compared.frames_b}"
+        )
+        text = f"{text}; {number(compared.different_frames)} of {frames} frames differ"
+        text += ", and calls after the last frame" if compared.rest_differs else ""
+    left = compared.changed + compared.only_a + compared.only_b - listed
     if left:
         text += f"; {number(left)} differences more (--limit)"
     return text + (f"; {pictures} images differ" if images else "")
@@ -114,8 +121,8 @@ def _images(a: Trace, b: Trace, frames: range | None) -> Iterator[tuple[int, str
     from drawtap.replay import compare as comparing
 
     played = [comparing.Played(trace, "system") for trace in (a, b)]
-    found = comparing.compare(*played, tolerance=comparing.Tolerance(0, 0.0, 1.0), frames=frames, bisect=False)
-    for frame in found.frames:
+    compared = comparing.compare(*played, tolerance=comparing.Tolerance(0, 0.0, 1.0), frames=frames, bisect=False)
+    for frame in compared.frames:
         if not frame.difference.exact:
             yield frame.frame, f"the images differ: RMSE {frame.difference.rmse:.3f}"
 
@@ -123,7 +130,7 @@ def _images(a: Trace, b: Trace, frames: range | None) -> Iterator[tuple[int, str
 def _resources(a: Trace, b: Trace) -> Rows:
     from drawtap.trace.diff import resources
 
-    rows = [(found.mark, found.kind, found.a, found.b, found.line) for found in resources(a, b)]
+    rows = [(resource.mark, resource.kind, resource.a, resource.b, resource.line) for resource in resources(a, b)]
     return Rows(("", "kind", "a", "b", "what"), rows, note=f"{len(rows)} objects differ", findings=bool(rows))
 
 
@@ -139,28 +146,31 @@ def _page(
     from drawtap.trace.diff import diff as differences
     from drawtap.trace.diff import resources
 
-    found = differences(a, b, frames=frames, limit=limit, outputs=outputs)
+    compared = differences(a, b, frames=frames, limit=limit, outputs=outputs)
     objects = [
         (r.kind, f"{'' if r.a is None else r.a} → {'' if r.b is None else r.b}: {name}", was, now)
         for r in resources(a, b) for name, was, now in r.changes
     ]  # fmt: skip
-    first = next((f for f in found.frames if f.a is not None and f.b is not None), None)
+    first = next((f for f in compared.frames if f.a is not None and f.b is not None), None)
     at = state or (f"#{first.a}:#{first.b}" if first else None)
     variables = None if at is None else [tuple("" if v is None else str(v) for v in r) for r in _states(a, b, at).rows]
     pictures = _pictures(a, b, frames)
-    count = found.changed + found.only_a + found.only_b
+    count = compared.changed + compared.only_a + compared.only_b
     page = DifferencePage(
         a.path.name,
         b.path.name,
-        "Their calls are the same" if not found.any else f"{number(count)} calls differ",
+        "Their calls are the same" if not compared.any else f"{number(count)} calls differ",
         [
-            (number(found.equal), "calls are equal"),
-            (number(found.changed), "changed"),
-            (number(found.only_a), "only in A"),
-            (number(found.only_b), "only in B"),
-            (number(found.different_frames), f"of {number(max(found.frames_a, found.frames_b))} frames differ"),
+            (number(compared.equal), "calls are equal"),
+            (number(compared.changed), "changed"),
+            (number(compared.only_a), "only in A"),
+            (number(compared.only_b), "only in B"),
+            (
+                number(compared.different_frames),
+                f"of {number(max(compared.frames_a, compared.frames_b))} frames differ",
+            ),
         ],
-        _by_frame(found),
+        _by_frame(compared),
         objects,
         variables,  # type: ignore[arg-type]
         f"State at {at}" if state else "State at the end of the first frame that differs",
@@ -169,14 +179,14 @@ def _page(
     output.write_text(render(page), encoding="utf-8")
     rows = [(what, text) for text, what in page.tiles]
     rows += [("objects differ", number(len({row[1].partition(":")[0] + row[0] for row in objects})))]
-    return Rows(("what", "count"), rows, note=f"written to {output}", findings=found.any)
+    return Rows(("what", "count"), rows, note=f"written to {output}", findings=compared.any)
 
 
-def _by_frame(found: Differences) -> list[DifferentFrame]:
+def _by_frame(compared: Differences) -> list[DifferentFrame]:
     from drawtap.output.difference import DifferentCall, DifferentFrame
 
     groups: dict[tuple[int | None, int | None], list[Difference]] = {}
-    for call in found.calls:
+    for call in compared.calls:
         groups.setdefault((call.frame_a, call.frame_b), []).append(call)
     pages = []
     for (one, other), calls in groups.items():
@@ -203,13 +213,13 @@ def _pictures(a: Trace, b: Trace, frames: range | None) -> list[Pictures]:
     try:
         played = [comparing.Played(trace, "system") for trace in (a, b)]
         tolerance = comparing.Tolerance(0, 0.0, 1.0)
-        found = comparing.compare(*played, tolerance=tolerance, frames=frames, bisect=False, pictures=_MOST_PICTURES)
+        compared = comparing.compare(*played, tolerance=tolerance, frames=frames, bisect=False, pictures=_MOST_PICTURES)
     except DrawtapError:
         return []  # nothing here plays them
-    by_number = {f.frame: f for f in found.frames}
+    by_number = {f.frame: f for f in compared.frames}
     return [
         Pictures(f"Frame {n}", f"RMSE {by_number[n].difference.rmse:.3f}", one, other)
-        for n, (one, other) in found.pictures.items()
+        for n, (one, other) in compared.pictures.items()
     ]
 
 

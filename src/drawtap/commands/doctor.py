@@ -66,8 +66,8 @@ def doctor(
 def _cleaned(*, delete: bool) -> Verdicts:
     from drawtap.capture import leftovers
 
-    found = leftovers.found()
-    free = [item for item in found if not item.in_use]
+    items = leftovers.found()
+    free = [item for item in items if not item.in_use]
     if delete:
         try:
             leftovers.delete(free)
@@ -75,7 +75,7 @@ def _cleaned(*, delete: bool) -> Verdicts:
             raise UnavailableError(f"{error.filename} cannot be deleted: {error.strerror}") from None
     did = "deleted " if delete else ""
     verdicts = [Verdict("ok", size(item.size_bytes), f"{did}{item.path} ({item.what})") for item in free]
-    if kept := len(found) - len(free):
+    if kept := len(items) - len(free):
         finding = f"temporary: {kept} of running commands, perhaps"
         verdicts.append(Verdict("note", "kept", finding, "end drawtap and programs under it first"))
     total = size(sum(item.size_bytes for item in free))
@@ -89,7 +89,7 @@ def _cleaned(*, delete: bool) -> Verdicts:
             "in_use": item.in_use,
             "deleted": delete and not item.in_use,
         }
-        for item in found
+        for item in items
     ]
     return Verdicts(verdicts, data=data)
 
@@ -100,13 +100,13 @@ def _plugins() -> Rows:
     COMMANDS.names()
     for module in _WITH_REGISTRIES:
         importlib.import_module(module)
-    found = []
+    rows = []
     for registry in all_registries():
         for name, entry in registry.items():
             inner = getattr(entry, "function", entry)
             module = str(getattr(inner, "__module__", type(entry).__module__))
-            found.append((registry.kind, name, module, "drawtap" if module.startswith("drawtap.") else "added"))
-    return Rows(("kind", "name", "module", "from"), sorted(found))
+            rows.append((registry.kind, name, module, "drawtap" if module.startswith("drawtap.") else "added"))
+    return Rows(("kind", "name", "module", "from"), sorted(rows))
 
 
 def verdicts_of(checks: Iterable[Check]) -> list[Verdict]:

@@ -42,17 +42,17 @@ def frames(
     """
     from drawtap.trace.trace import frame_time  # with the recording, not with the list of verbs
 
-    found = trace.table(FrameRow)
+    shown = trace.table(FrameRow)
     if span:
         numbers = [one.numbers() for one in selection(span, of=trace, frames=True).spans]
-        found = [row for row in found if any(row["frame"] in wanted for wanted in numbers)]
-    times = [float(time) for row in found if row["end_function"] and (time := frame_time(row)) is not None]
+        shown = [row for row in shown if any(row["frame"] in wanted for wanted in numbers)]
+    times = [float(time) for row in shown if row["end_function"] and (time := frame_time(row)) is not None]
     if slowest is not None:
-        found = sorted((row for row in found if row["end_function"]), key=lambda row: -(frame_time(row) or 0))[:slowest]
+        shown = sorted((row for row in shown if row["end_function"]), key=lambda row: -(frame_time(row) or 0))[:slowest]
     start = trace.info["t_first"]
     return Rows(
         _COLUMNS,
-        [itemgetter(*_COLUMNS)(row) for row in found],
+        [itemgetter(*_COLUMNS)(row) for row in shown],
         {
             "interval": "ns",
             "duration": "ns",

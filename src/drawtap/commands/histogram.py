@@ -39,8 +39,8 @@ def histogram(
     what the calls' arrays hold.
     """
     order = _ORDERS[by]
-    found = sorted(_counted(trace, calls), key=lambda row: (-(_number(row[order])), str(row["name"])))
-    shown = found[:limit] if limit else found
+    functions = sorted(_counted(trace, calls), key=lambda row: (-(_number(row[order])), str(row["name"])))
+    shown = functions[:limit] if limit else functions
     top = max((_number(row[order]) for row in shown), default=0.0) or 1.0
     share = f"share of {by}"
     kinds = {
@@ -51,7 +51,7 @@ def histogram(
         "payload_bytes": "bytes",
         share: "bar",
     }
-    left = len(found) - len(shown)
+    left = len(functions) - len(shown)
     return Rows(
         ("name", "calls", share, *_COLUMNS[2:]),
         [(row["name"], row["calls"], _number(row[order]) / top, *(row[c] for c in _COLUMNS[2:])) for row in shown],

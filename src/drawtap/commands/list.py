@@ -47,7 +47,7 @@ def _of_kernel(
             raise UsageError(f"{trace.path.name} knows no event called {name!r}", hint=hint)
     begin, _ = trace.bounds() or (0, 0)
     with connect() as connection:
-        found = listing.rows(
+        events = listing.rows(
             trace,
             connection,
             names=list(event) or None,
@@ -55,8 +55,8 @@ def _of_kernel(
             end=moment(to, begin),
             most=most + 1 if most else 2**62,
         )
-    more = bool(most) and len(found) > most
-    listed = [(t, cpu, tid, comm, name, text) for t, name, cpu, tid, comm, text in (found[:most] if more else found)]
+    more = bool(most) and len(events) > most
+    listed = [(t, cpu, tid, comm, name, text) for t, name, cpu, tid, comm, text in (events[:most] if more else events)]
     note = f"the first {most}; --limit 0 lists all, --from and --to a part" if more else None
     return Rows(
         ("t_ns", "cpu", "tid", "comm", "event", "fields"), listed, kinds={"t_ns": "time"}, note=note, time_zero=begin

@@ -50,12 +50,12 @@ def overdraw(
     if output.exists() and not force:
         raise UsageError(f"{output} exists", hint="--force writes into it")
     within = None if frames is None else frames_of(trace, frames)
-    found = counting.overdraw(trace, within, environment=engine.environment_of(on))
-    if not found:
+    targets = counting.overdraw(trace, within, environment=engine.environment_of(on))
+    if not targets:
         raise InputError("nothing was drawn in these frames", hint="drawtap frames lists the frames")
     output.mkdir(parents=True, exist_ok=True)
     rows, numbers = [], dict[int, int]()
-    for one in found:
+    for one in targets:
         number = numbers[one.frame] = numbers.get(one.frame, -1) + 1
         target = "window" if one.framebuffer == 0 else f"framebuffer {one.framebuffer}"
         name = f"frame{one.frame:06}.png" if number == 0 else f"frame{one.frame:06}-{number}.png"

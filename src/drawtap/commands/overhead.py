@@ -56,13 +56,13 @@ def overhead(
     if more_is_better and figure is None:
         raise UsageError("--more-is-better: only with --figure")
     done = 0
-    found: Overhead | None = None
+    measured: Overhead | None = None
     with Progress(lambda: (done, rounds)):
-        for found in measure(program, rounds=rounds, seconds=seconds, figure=_pattern(figure)):  # noqa: B007
+        for measured in measure(program, rounds=rounds, seconds=seconds, figure=_pattern(figure)):  # noqa: B007
             done += 1
-    assert found is not None
+    assert measured is not None
     of = _measured(figure, more_is_better=more_is_better)
-    return Sheets([_table(found, of, with_figure=figure is not None)], _data(found, of), _notes(found, figure))
+    return Sheets([_table(measured, of, with_figure=figure is not None)], _data(measured, of), _notes(measured, figure))
 
 
 def _pattern(text: str | None) -> re.Pattern[str] | None:
@@ -84,18 +84,18 @@ def _measured(figure: str | None, *, more_is_better: bool) -> Callable[[Sample],
     return lambda run: 1 / (run.figure or 1) if more_is_better else run.figure or 0
 
 
-def _table(found: Overhead, of: Callable[[Sample], float], *, with_figure: bool) -> Rows:
+def _table(measured: Overhead, of: Callable[[Sample], float], *, with_figure: bool) -> Rows:
     import statistics
 
-    median = {name: statistics.median(of(run) for run in runs) for name, runs in found.runs.items()}
+    median = {name: statistics.median(of(run) for run in runs) for name, runs in measured.runs.items()}
     most = max(median.values())
     columns = ("program", "", "run time", *(("figure",) if with_figure else ()), "slower", "95 % interval", "cpu time")
     rows = []
-    for name, runs in found.runs.items():
+    for name, runs in measured.runs.items():
         figures = [statistics.median(run.figure or 0 for run in runs)] if with_figure else []
         compared = ["", "", ""]
         if name != "without":
-            slower, cpu = found.ratio(name, of), found.ratio(name, lambda run: run.cpu_seconds)
+            slower, cpu = measured.ratio(name, of), measured.ratio(name, lambda run: run.cpu_seconds)
             compared = [_percent(slower.value), _span(slower), _percent(cpu.value)]
         took = round(1e9 * statistics.median(run.seconds for run in runs))
         rows.append((_TITLES[name], median[name] / most, took, *figures, *compared))
@@ -110,19 +110,19 @@ def _span(ratio: Interval) -> str:
     return f"{100 * (ratio.least - 1):+.1f} to {100 * (ratio.most - 1):+.1f} %"
 
 
-def _notes(found: Overhead, figure: str | None) -> list[str]:
+def _notes(measured: Overhead, figure: str | None) -> list[str]:
     from drawtap.output.text import counted
 
-    recorded = found.runs["recorded"]
+    recorded = measured.runs["recorded"]
     frames, calls = recorded[-1].frames, recorded[-1].calls
-    notes = [f"{found.rounds} rounds of three runs"]
+    notes = [f"{measured.rounds} rounds of three runs"]
     notes.append("an interval that holds 0 shows no difference; more rounds make it narrower")
-    if found.same_work and figure is None:
-        added = found.added("recorded")
+    if measured.same_work and figure is None:
+        added = measured.added("recorded")
         each = [f"{_time(added, count)} a {name}" for name, count in (("frame", frames), ("call", calls)) if count]
         notes.append(f"recording adds {_time(added, 1)} to a run, {', '.join(each)}")
         notes.append(f"a run makes {counted(calls, 'call')} in {counted(frames, 'frame')}")
-    if not found.same_work and figure is None:
+    if not measured.same_work and figure is None:
         some = sorted(run.frames for run in recorded)
         notes.append(
             f"warning: the program draws from {some[0]} to {some[-1]} frames a run, so run times do not say how much "
@@ -141,20 +141,20 @@ def _fits(added: Interval, count: int, by: float) -> bool:
     return by == 1e9 or max(abs(added.least), abs(added.most)) * by / count >= 1
 
 
-def _data(found: Overhead, of: Callable[[Sample], float]) -> dict[str, object]:
-    last = found.runs["recorded"][-1]
-    added = found.added("recorded")
+def _data(measured: Overhead, of: Callable[[Sample], float]) -> dict[str, object]:
+    last = measured.runs["recorded"][-1]
+    added = measured.added("recorded")
     per = {f"added_seconds_a_{name}": _scaled(added, n) for name, n in (("frame", last.frames), ("call", last.calls))}
     return {
-        "rounds": found.rounds,
-        "same_work": found.same_work,
+        "rounds": measured.rounds,
+        "same_work": measured.same_work,
         "frames": last.frames,
         "calls": last.calls,
-        "slower": {name: asdict(found.ratio(name, of)) for name in ("off", "recorded")},
-        "cpu": {name: asdict(found.ratio(name, lambda run: run.cpu_seconds)) for name in ("off", "recorded")},
+        "slower": {name: asdict(measured.ratio(name, of)) for name in ("off", "recorded")},
+        "cpu": {name: asdict(measured.ratio(name, lambda run: run.cpu_seconds)) for name in ("off", "recorded")},
         "added_seconds": asdict(added),
-        **(per if found.same_work else {}),
-        "runs": {name: [asdict(run) for run in runs] for name, runs in found.runs.items()},
+        **(per if measured.same_work else {}),
+        "runs": {name: [asdict(run) for run in runs] for name, runs in measured.runs.items()},
     }
 
 

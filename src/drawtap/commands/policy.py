@@ -86,13 +86,13 @@ def policy(
     if not names:
         raise UsageError("which policy?", hint="drawtap policy lists them")
     settings = _settings(set_, names)
-    found = [o for name in names for o in outcomes(chosen, name, settings.get(name, {}))]
+    reached = [o for name in names for o in outcomes(chosen, name, settings.get(name, {}))]
     if output is not None:
-        output.write_text(_page(chosen, found, names), encoding="utf-8")
+        output.write_text(_page(chosen, reached, names), encoding="utf-8")
     notes = [f"page: {output}"] if output else []
     if never_together(chosen):
         notes.append("the programs never all run at the same time: the figures are of the whole scenario")
-    return Sheets([_table(chosen, found)], _data(chosen, found), notes)
+    return Sheets([_table(chosen, reached)], _data(chosen, reached), notes)
 
 
 def _listed() -> Rows:
@@ -138,17 +138,17 @@ def _settings(given: Sequence[str], names: Sequence[str]) -> Mapping[str, Mappin
     return chosen
 
 
-def _table(scenario: Scenario, found: Sequence[Outcome]) -> Rows:
-    most = max((rate for o in found for _, rate in o.rates), default=1.0) or 1.0
+def _table(scenario: Scenario, reached: Sequence[Outcome]) -> Rows:
+    most = max((rate for o in reached for _, rate in o.rates), default=1.0) or 1.0
     rows = [
         (
             o.policy, o.program, o.importance, o.target_fps, round(o.fps, 1),
             o.result,
             o.p50_ns, o.p99_ns, 100 * o.swing, o.limit_changes, _spark(o, most, scenario.seconds), o.reason,
         )
-        for o in found
+        for o in reached
     ]  # fmt: skip
-    begin, end = found[0].window_s if found else (0.0, 0.0)
+    begin, end = reached[0].window_s if reached else (0.0, 0.0)
     return Rows(
         ("policy", "program", "class", "target", "fps", "result", "p50", "p99", "swing", "limits", "over_time", "why"),
         rows,
@@ -168,23 +168,23 @@ def _spark(outcome: Outcome, most: float, seconds: float) -> str:
     return "".join(" " if m <= 0 else _MARKS[min(int(m / most * len(_MARKS)), len(_MARKS) - 1)] for m in means)
 
 
-def _data(scenario: Scenario, found: Sequence[Outcome]) -> dict[str, object]:
+def _data(scenario: Scenario, reached: Sequence[Outcome]) -> dict[str, object]:
     return {
         "scenario": scenario.name,
         "seconds": scenario.seconds,
         "seed": scenario.seed,
-        "outcomes": [asdict(o) for o in found],
+        "outcomes": [asdict(o) for o in reached],
     }
 
 
-def _page(scenario: Scenario, found: Sequence[Outcome], names: Sequence[str]) -> str:
+def _page(scenario: Scenario, reached: Sequence[Outcome], names: Sequence[str]) -> str:
     from drawtap.live.policy import POLICIES, about
     from drawtap.output.rates import Curve, RatesPage, render
     from drawtap.output.text import duration
 
     charts = []
     for name in names:
-        own = [o for o in found if o.policy == name]
+        own = [o for o in reached if o.policy == name]
         said = "nobody is held back" if name == "none" else about(POLICIES.get(name)).partition("\n\n")[0]
         charts.append(
             (
@@ -200,9 +200,9 @@ def _page(scenario: Scenario, found: Sequence[Outcome], names: Sequence[str]) ->
             duration(o.p50_ns) if o.p50_ns == o.p50_ns else "–", duration(o.p99_ns) if o.p99_ns == o.p99_ns else "–",
             f"{100 * o.swing:.0f} %", o.reason,
         )
-        for o in found
+        for o in reached
     ]  # fmt: skip
-    begin, end = found[0].window_s
+    begin, end = reached[0].window_s
     columns = ("policy", "program", "class", "target", "FPS", "result", "p50", "p99", "swing of the limit", "why")
     text = f"{scenario.about} Simulated; the figures are of {begin:g} to {end:g} s, in which all programs run.".strip()
     return render(RatesPage(f"Policies: {scenario.name}", text, charts, scenario.seconds, columns, rows))

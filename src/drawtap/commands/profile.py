@@ -41,9 +41,9 @@ class Choice(Options):
         """Return the named set for a recording, with the other requests beside it; without either, the usual one."""
         from drawtap.metrics import sets
 
-        found = sets.read(self.set, self.sets) if self.set or not self.metrics else sets.Set("", ())
-        found = found.of(vulkan=vulkan)
-        return replace(found, metrics=(*found.metrics, *self.words()))
+        chosen = sets.read(self.set, self.sets) if self.set or not self.metrics else sets.Set("", ())
+        chosen = chosen.of(vulkan=vulkan)
+        return replace(chosen, metrics=(*chosen.metrics, *self.words()))
 
     def words(self) -> tuple[str, ...]:
         """Return the ids and patterns of --metrics."""
@@ -171,10 +171,10 @@ def _listed(recording: Path | None, words: Sequence[str], on: str, *, available:
     from drawtap.metrics import listing
     from drawtap.replay import engine
 
-    found = listing.metrics(recording, environment=engine.environment_of(on))
+    offers = listing.metrics(recording, environment=engine.environment_of(on))
     if words:
-        found = listing.named(found, words)
-    shown = [m for m in found if not (available and m.missing)]
+        offers = listing.named(offers, words)
+    shown = [m for m in offers if not (available and m.missing)]
     columns = ("metric", "here", "unit", "kind", "description", "why not")
     here = [
         (m.id, m.unit, m.kind, textwrap.shorten(m.description, _ROOM, placeholder=" …")) for m in shown if not m.missing
@@ -186,18 +186,18 @@ def _listed(recording: Path | None, words: Sequence[str], on: str, *, available:
             Rows(("metric", "why not"), [(m.id, m.missing) for m in shown if m.missing], title="not here"),
         ],
         [dict(zip(columns, row, strict=True)) for row in every],
-        [f"{sum(not m.missing for m in found)} of {len(found)} can be measured here; --json has descriptions whole"],
+        [f"{sum(not m.missing for m in offers)} of {len(offers)} can be measured here; --json has descriptions whole"],
     )
 
 
-def _inside(trace: Trace, found: Sequence[Range], within: Iterable[int] | None) -> list[Range]:
+def _inside(trace: Trace, ranges: Sequence[Range], within: Iterable[int] | None) -> list[Range]:
     """Return the ranges that lie wholly in the frames that are measured: a part of one would be a wrong number."""
     numbers = set(within or ())
     shown = [row for row in trace.table(FrameRow) if row["end_function"] and row["frame"] in numbers]
     if not shown:
-        return list(found)
+        return list(ranges)
     first, end = int(shown[0]["first_seq"]), int(shown[-1]["end_seq"])
-    return [one for one in found if first <= one.begin and one.end <= end]
+    return [one for one in ranges if first <= one.begin and one.end <= end]
 
 
 def _all_ranges(
@@ -206,11 +206,11 @@ def _all_ranges(
     from drawtap.metrics import profile as measuring
 
     named = measuring.ranges(trace, boundaries, own) if boundaries else sorted(own, key=lambda r: (r.begin, -r.end))
-    found = _inside(trace, named, within)
-    if not found:
+    ranges = _inside(trace, named, within)
+    if not ranges:
         where = "the recording has" if within is None else "these frames have"
         raise UsageError(f"{where} no ranges of that kind", hint="--range NAME=CALLS names one")
-    return found
+    return ranges
 
 
 def _boundaries(text: str | None, otherwise: Sequence[str]) -> tuple[str, ...]:
@@ -225,14 +225,14 @@ def _ranges(trace: Trace, texts: Sequence[str]) -> list[Range]:
     from drawtap.metrics.passes import Range
     from drawtap.trace.ranges import calls_of
 
-    found = []
+    ranges = []
     for text in texts:
         name, equals, calls = text.partition("=")
         if not equals or not name.strip():
             raise UsageError(f"{text!r} is no range", hint="NAME=CALLS, as load=0:500 or menu=#3-9")
         numbers = calls_of(trace, calls)
-        found.append(Range(name.strip(), numbers.start, numbers.stop))
-    return found
+        ranges.append(Range(name.strip(), numbers.start, numbers.stop))
+    return ranges
 
 
 def _plan(made: Plan) -> Sheets:
@@ -317,30 +317,30 @@ def _notes(done: Profile) -> list[str]:
 
     replays = counted(len(done.costs), "replay")
     passes = counted(len(done.plan.passes), "pass", "passes")
-    found = [f"{counted(done.rows, 'row')} in {done.path} (table metrics), {passes}, on {done.engine}"]
+    notes = [f"{counted(done.rows, 'row')} in {done.path} (table metrics), {passes}, on {done.engine}"]
     cost = sum(c.ns for c in done.costs)
     cuts = sum(c.cuts for c in done.costs)
-    found.append(
+    notes.append(
         f"measuring took {duration(cost)} in {replays}: {counted(cuts, 'part')}, "
         f"{duration(round(measuring.cost_per_cut(done)))} each; none of it is in the numbers"
     )
     paused = sum(c.paused for c in done.costs)
     if paused:
-        found.append(
+        notes.append(
             f"the program's own queries ran {counted(paused, 'time')}: ours stood aside, see the notes of the rows"
         )
     if not done.calls_same:
-        found.append("the replays did not make the same calls: numbers of different passes do not belong together")
+        notes.append("the replays did not make the same calls: numbers of different passes do not belong together")
     if done.differing:
         shown = ", ".join(map(str, done.differing[:8]))
-        found.append(f"{len(done.differing)} frames did not show the same in all replays: {shown}")
+        notes.append(f"{len(done.differing)} frames did not show the same in all replays: {shown}")
     elif done.compared:
-        found.append(f"the replays made the same calls and showed the same ({done.compared} images)")
+        notes.append(f"the replays made the same calls and showed the same ({done.compared} images)")
     for one in measuring.disagreements(done.path):
-        found.append(
+        notes.append(
             f"{one.metric} is not {one.other} in {one.differ:,} of {counted(one.rows, one.per)}, first at call "
             f"{one.seq} ({one.driver:.0f}, not {one.ours:.0f}). Drivers may take a quad or polygon as one primitive. "
             "They may leave out vertices that make none, and primitives that rasterizer discard drops"
         )
-    found += [f"{f.what}: {f.text}" for f in done.findings if f.what in ("skipped", "context")][:5]
-    return found
+    notes += [f"{f.what}: {f.text}" for f in done.findings if f.what in ("skipped", "context")][:5]
+    return notes

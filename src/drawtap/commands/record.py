@@ -440,10 +440,10 @@ def _suffixes() -> Iterator[str]:
 def _bytes(text: str | None) -> int | None:
     if text is None:
         return None
-    found = int(units.size_bytes(text) or 0)
-    if not 1 << 20 <= found <= 1 << 34:
+    size = int(units.size_bytes(text) or 0)
+    if not 1 << 20 <= size <= 1 << 34:
         raise UsageError(f"--buffer {text}: expected 1M to 16G", hint="a number with k, M or G behind it, such as 64M")
-    return found
+    return size
 
 
 def _sync(seconds: float | None, *, to_file: bool) -> float | None:
@@ -468,14 +468,14 @@ def outcome(recording: Recording, target: Path | None, frame_end: str | None = N
         data, lines = _file_verdicts(file, frame_end)
         whole = whole and bool(data.get("complete"))
         verdicts += lines
-        found = _number(data, "calls")
-        calls += found
-        if found and not _number(data, "frames"):
+        own = _number(data, "calls")
+        calls += own
+        if own and not _number(data, "frames"):
             from drawtap.capture import doctor
 
             rule = data.get("frame_end")
             why = str(rule["why"]) if isinstance(rule, dict) else "auto"
-            verdicts += verdicts_of([doctor.missing_frames(found, why)])
+            verdicts += verdicts_of([doctor.missing_frames(own, why)])
     for sent in recording.sent:
         calls += sent.calls
         verdicts.append(_sent_verdict(sent))

@@ -119,9 +119,9 @@ def _left(made: Redacted) -> list[Verdict]:
         verdicts.append(Verdict("ok", "left out", f"annotations {', '.join(made.dropped)}"))
     verdicts += [Verdict("note", "text is left", text[:200]) for text in made.left]
     for place, texts in made.texts.items():
-        told = ", ".join(" ".join(text.split())[:60] for text in texts[:_SHOWN])
+        shown = ", ".join(" ".join(text.split())[:60] for text in texts[:_SHOWN])
         more = f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
-        verdicts.append(Verdict("note", "text is left", f"{place}: {told}{more}"))
+        verdicts.append(Verdict("note", "text is left", f"{place}: {shown}{more}"))
     return verdicts
 
 
@@ -157,7 +157,7 @@ def _words(file: Path) -> list[str]:
         words = [line.strip() for line in file.read_text(encoding="utf-8").splitlines()]
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{file} cannot be read: {error}") from None
-    found = [word for word in words if word]
-    if not found:
+    kept = [word for word in words if word]
+    if not kept:
         raise InputError(f"there is no word in {file}", hint="one a line")
-    return found
+    return kept

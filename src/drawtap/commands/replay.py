@@ -113,11 +113,11 @@ def replay(
 
 def _numbers(played: Replay) -> dict[str, object]:
     """Return what `--json` prints: the figures of a replay, times in ns, the hash of each frame where it was taken."""
-    found = asdict(played)
-    found["seconds"], found["measured_seconds"] = round(played.seconds, 9), round(played.measured_seconds, 9)
-    found["images"] = [str(path) for path in played.images]
-    found["hashes"] = [{"frame": frame, "hash": text} for frame, text in sorted(played.hashes.items())]
-    return found
+    numbers = asdict(played)
+    numbers["seconds"], numbers["measured_seconds"] = round(played.seconds, 9), round(played.measured_seconds, 9)
+    numbers["images"] = [str(path) for path in played.images]
+    numbers["hashes"] = [{"frame": frame, "hash": text} for frame, text in sorted(played.hashes.items())]
+    return numbers
 
 
 def _engines() -> Rows:
@@ -182,9 +182,9 @@ def _summary(played: Replay, *, verify: bool) -> list[Verdict]:
     pace = f", {number(round(played.measured_calls / seconds))} calls/s" if seconds > 0 else ""
     length = duration(int(played.seconds * 1e9))
     done = f"{counted(played.calls, 'call')}, {counted(played.frames, 'frame')} in {length}{pace}"
-    found = [Verdict("ok", "played", done), Verdict("ok", "on", played.engine)]
+    lines = [Verdict("ok", "played", done), Verdict("ok", "on", played.engine)]
     if played.images:
-        found.append(Verdict("ok", "images", f"{len(played.images)}, the first in {played.images[0]}"))
+        lines.append(Verdict("ok", "images", f"{len(played.images)}, the first in {played.images[0]}"))
     if played.frame_times_ns:
         times = sorted(played.frame_times_ns)
         parts = [
@@ -192,21 +192,21 @@ def _summary(played: Replay, *, verify: bool) -> list[Verdict]:
             ("99 %", percentile([float(t) for t in times], 0.99)),
         ]
         text = ", ".join(f"{label} {duration(ns)}" for label, ns in parts)
-        found.append(Verdict("ok", "frames", f"{len(times)}: {text}, longest {duration(times[-1])}"))
+        lines.append(Verdict("ok", "frames", f"{len(times)}: {text}, longest {duration(times[-1])}"))
     if played.compared:
         equal = played.compared - played.different
         severity = "error" if played.different else "ok"
-        found.append(Verdict(severity, "compared", f"{equal} of {played.compared} images and read-backs are equal"))
+        lines.append(Verdict(severity, "compared", f"{equal} of {played.compared} images and read-backs are equal"))
     elif verify:
-        told = "nothing: the recording has no image and no read-back to compare; record --hash-frames stores images"
-        found.append(Verdict("error", "compared", told))  # what was not compared is not known to be equal
+        compared = "nothing: the recording has no image and no read-back to compare; record --hash-frames stores images"
+        lines.append(Verdict("error", "compared", compared))  # what was not compared is not known to be equal
     if played.uncompared:
-        told = f"{number(played.uncompared)} answers about limits, the window, times and what is ready by now"
-        found.append(Verdict("note", "not compared", told))
+        compared = f"{number(played.uncompared)} answers about limits, the window, times and what is ready by now"
+        lines.append(Verdict("note", "not compared", compared))
     if played.unseen:
-        told = f"{number(played.unseen)} images and read-backs of frames whose draws were not recorded"
-        found.append(Verdict("note", "not compared", told))
-    return found
+        compared = f"{number(played.unseen)} images and read-backs of frames whose draws were not recorded"
+        lines.append(Verdict("note", "not compared", compared))
+    return lines
 
 
 def _verdict(finding: Finding, *, verify: bool) -> Verdict:

@@ -217,7 +217,7 @@ def _tiles(data: Mapping[str, object], frames: list[FrameRow]) -> list[tuple[str
 
 
 def _overview(seen: Overview) -> list[tuple[str, str]]:
-    found = [
+    facts = [
         ("trace file size", size(seen.file_bytes)),
         ("duration", duration(seen.duration) if seen.duration is not None else "–"),
         ("calls", number(seen.calls)),
@@ -226,11 +226,11 @@ def _overview(seen: Overview) -> list[tuple[str, str]]:
         ("render calls", number(seen.draws)),
     ]
     if seen.segments_per_frame:
-        found.append(("path segments / frame", number(round(seen.segments_per_frame))))
+        facts.append(("path segments / frame", number(round(seen.segments_per_frame))))
     if seen.triangles_per_frame or not seen.segments_per_frame:
-        found.append(("triangles / frame", number(round(seen.triangles_per_frame))))
-        found.append(("texture data", size(seen.texture_bytes)))
-    return found + ([("surfaces", ", ".join(seen.surfaces))] if seen.surfaces else [])
+        facts.append(("triangles / frame", number(round(seen.triangles_per_frame))))
+        facts.append(("texture data", size(seen.texture_bytes)))
+    return facts + ([("surfaces", ", ".join(seen.surfaces))] if seen.surfaces else [])
 
 
 def _frames(trace: Trace) -> list[FrameRow]:
@@ -247,8 +247,8 @@ def _frames(trace: Trace) -> list[FrameRow]:
 def _functions(trace: Trace) -> list[FunctionRow]:
     from drawtap.output.report import FunctionRow
 
-    found = trace.table(recording.HistogramRow)
-    top = max((_int(row["calls"]) for row in found), default=1)
+    functions = trace.table(recording.HistogramRow)
+    top = max((_int(row["calls"]) for row in functions), default=1)
     return [
         FunctionRow(
             str(row["name"]),
@@ -258,7 +258,7 @@ def _functions(trace: Trace) -> list[FunctionRow]:
             float(row["mean_ns"] or 0),
             _int(row["max_ns"]),
         )
-        for row in found
+        for row in functions
     ]
 
 
@@ -266,12 +266,12 @@ def _slowest(trace: Trace, count: int, where: str = "") -> list[CallRow]:
     from drawtap.output.report import CallRow
 
     # The calls first, their text then: text is made only for those.
-    found = rows(
+    slowest = rows(
         trace, f"SELECT seq, frame, thread, duration FROM calls {where} ORDER BY duration DESC NULLS LAST LIMIT {count}"
     )
     return [
         CallRow(_int(seq), _int(frame), _int(thread), str(trace.calls[_int(seq)]), _int(taken))
-        for seq, frame, thread, taken in found.rows
+        for seq, frame, thread, taken in slowest.rows
         if taken is not None
     ]
 
@@ -286,7 +286,7 @@ def _plots(trace: Trace, frames: Sequence[FrameRow]) -> list[Plot]:
     def values(name: str) -> list[float | None]:
         return [float(_int(row.get(name))) for row in columns]
 
-    found = [
+    plots = [
         Plot(
             "uploads", "Uploads over time", "content handed to the API in each frame", "bytes",
             [("textures", "orange", values("texture_bytes")), ("buffers", "blue", values("buffer_bytes")),
@@ -301,7 +301,7 @@ def _plots(trace: Trace, frames: Sequence[FrameRow]) -> list[Plot]:
              [("inside", "blue", values("api_ns"))]),
     ]  # fmt: skip
     kept = []
-    for plot in found:
+    for plot in plots:
         series = [s for s in plot.series if any(s[2])]
         if series:
             kept.append(Plot(plot.id, plot.title, plot.hint, plot.unit, series, plot.bars))
@@ -323,7 +323,7 @@ def _measured(trace: Trace, frames: Sequence[FrameRow]) -> list[Plot]:
     for one in series(trace):
         if len(frames) > 1 and any(one.values.values()):
             groups.setdefault((one.name.partition("/")[0], one.unit), []).append(one)
-    found: list[Plot] = []
+    plots: list[Plot] = []
     for (group, unit), members in groups.items():
         members.sort(key=lambda one: numbered(one.name))
         for shown in _comparable(members):
@@ -334,23 +334,23 @@ def _measured(trace: Trace, frames: Sequence[FrameRow]) -> list[Plot]:
             other = "" if unit in (*_PLOT_UNITS, "count") else f"; {unit}"
             hint = f"drawtap profile, on {re.split('[,(]', shown[0].engine)[0].strip()}{other}"
             kind = unit if unit in _PLOT_UNITS else "count"
-            found.append(Plot(f"measured{len(found)}", f"Measured: {group}", hint, kind, lines))
-    return found
+            plots.append(Plot(f"measured{len(plots)}", f"Measured: {group}", hint, kind, lines))
+    return plots
 
 
 def _comparable(members: Sequence[Series]) -> list[list[Series]]:
     """Return what goes into one plot each: as many lines as a reader can tell apart, none pressed flat by another."""
-    found: list[tuple[float, float, list[Series]]] = []
+    groups: list[tuple[float, float, list[Series]]] = []
     for one in members:
         values = sorted(one.values.values())
         usual = abs(values[len(values) // 2]) or max(map(abs, values))
-        for i, (low, high, shown) in enumerate(found):
+        for i, (low, high, shown) in enumerate(groups):
             if len(shown) < len(_COLOURS) and max(high, usual) <= _APART * min(low, usual):
-                found[i] = (min(low, usual), max(high, usual), [*shown, one])
+                groups[i] = (min(low, usual), max(high, usual), [*shown, one])
                 break
         else:
-            found.append((usual, usual, [one]))
-    return [shown for _, _, shown in found]
+            groups.append((usual, usual, [one]))
+    return [shown for _, _, shown in groups]
 
 
 def _costly(trace: Trace) -> list[SmallTable]:
@@ -412,8 +412,8 @@ class _Measured:
                 if time.monotonic() > until:
                     self.missing["overdraw"] = f"the {wanted.seconds:g} s for pictures were over (--seconds)"
                     break
-                found = overdraw(trace, range(frame, frame + 1), environment=environment)
-                for one in sorted(found, key=lambda o: o.framebuffer)[:_MOST_TARGETS]:
+                targets = overdraw(trace, range(frame, frame + 1), environment=environment)
+                for one in sorted(targets, key=lambda o: o.framebuffer)[:_MOST_TARGETS]:
                     where = f", framebuffer {one.framebuffer}" if one.framebuffer else ""
                     most = int(one.counts.max(initial=0))
                     text = f"{one.mean:.2f} fragments a covered pixel, {number(most)} at most"
@@ -448,11 +448,11 @@ def _heat(trace: Trace) -> Heat | None:
     from drawtap.metrics import tables
     from drawtap.output.report import Heat, HeatLayer
 
-    found = tables.heat_map(trace)
-    if found is None or not found.metrics:
+    heat = tables.heat_map(trace)
+    if heat is None or not heat.metrics:
         return None
-    layers = [HeatLayer(m.name, m.unit if m.unit in ("ns", "bytes") else "count", m.cells) for m in found.metrics]
-    return Heat(found.frames, found.functions, layers, found.folded)
+    layers = [HeatLayer(m.name, m.unit if m.unit in ("ns", "bytes") else "count", m.cells) for m in heat.metrics]
+    return Heat(heat.frames, heat.functions, layers, heat.folded)
 
 
 # ---- pictures and frames --------------------------------------------------------------------------------------------
@@ -522,7 +522,7 @@ class _Details:
         from drawtap.output.report import FrameDetail
 
         number_ = frame.number
-        found = rows(
+        histogram = rows(
             self._trace,
             f"SELECT name, count(*) AS n, sum(duration)::BIGINT AS ns FROM calls WHERE frame = {number_} "
             "GROUP BY name ORDER BY ns DESC NULLS LAST, n DESC LIMIT 6",
@@ -533,14 +533,14 @@ class _Details:
             self._shown.url(number_),
             frame.duration_ns,
             self._facts(number_),
-            [(str(name), _int(n), None if ns is None else _int(ns)) for name, n, ns in found.rows],
+            [(str(name), _int(n), None if ns is None else _int(ns)) for name, n, ns in histogram.rows],
             _slowest(self._trace, calls, f"WHERE frame = {number_}") if calls else [],
             self._findings.get(number_, []),
         )
 
     def _facts(self, frame: int) -> list[tuple[str, str]]:
         row = self._stats.get(frame, {})
-        found = [("calls", number(_int(row.get("calls")))), ("draws", number(_int(row.get("draws"))))]
+        facts = [("calls", number(_int(row.get("calls")))), ("draws", number(_int(row.get("draws"))))]
         for name, label, text in (
             ("triangles", "triangles", number),
             ("texture_bytes", "textures", size),
@@ -549,10 +549,10 @@ class _Details:
             ("readbacks", "read-backs", number),
         ):
             if row.get(name):
-                found.append((label, text(_int(row[name]))))
+                facts.append((label, text(_int(row[name]))))
         if row.get("api_ns"):
-            found.append(("inside the API", duration(_int(row["api_ns"]))))
-        return found
+            facts.append(("inside the API", duration(_int(row["api_ns"]))))
+        return facts
 
 
 def _stands(chosen: Chosen) -> str:
@@ -578,7 +578,7 @@ def _textures(trace: Trace) -> tuple[list[TextureCard], str]:
     from drawtap.output.picture import url
     from drawtap.output.report import TextureCard
 
-    found, count = textures(trace, most=_MOST_TEXTURES, width=_TEXTURE_WIDTH)
+    shown, count = textures(trace, most=_MOST_TEXTURES, width=_TEXTURE_WIDTH)
     cards = [
         TextureCard(
             f"{t.width} × {t.height}",
@@ -595,7 +595,7 @@ def _textures(trace: Trace) -> tuple[list[TextureCard], str]:
             "" if t.image is None else url(t.image),
             t.why or "",
         )
-        for t in found
+        for t in shown
     ]
     note = f"{number(count)} with content" + (f", the first {len(cards)} are shown" if count > len(cards) else "")
     return cards, note if count else ""
@@ -628,16 +628,16 @@ _CONFIG = ("id", "red", "green", "blue", "alpha", "depth", "stencil", "samples",
 def _configs(trace: Trace) -> SmallTable | None:
     from drawtap.output.report import SmallTable
 
-    found: dict[str, Sequence[str]] = {}
+    configs: dict[str, Sequence[str]] = {}
     for row in trace.table(recording.NativeRow):
         if row["kind"] == "config":
             said = dict(part.partition("=")[::2] for part in str(row["text"]).split(";"))
             caveat = {"12344": "none", "12368": "slow", "12369": "not conformant"}.get(said.get("caveat", ""), "")
-            found[said.get("id", "?")] = [*(said.get(k, "") for k in _CONFIG[:-1]), caveat]
-    if not found:
+            configs[said.get("id", "?")] = [*(said.get(k, "") for k in _CONFIG[:-1]), caveat]
+    if not configs:
         return None
     right = (*(True for _ in _CONFIG[:-1]), False)
-    return SmallTable("Configurations", _CONFIG, right, list(found.values()), "of surfaces and contexts")
+    return SmallTable("Configurations", _CONFIG, right, list(configs.values()), "of surfaces and contexts")
 
 
 def _redundancy(trace: Trace) -> list[SmallTable]:
@@ -651,7 +651,7 @@ def _redundancy(trace: Trace) -> list[SmallTable]:
         ("Calls without effect", "r.kind", "share of all calls"),
         ("by function", "c.name", "share of all calls"),
     ):
-        found = rows(
+        kinds = rows(
             trace,
             f"SELECT {key} AS what, count(*) AS n, 100.0 * count(*) / (SELECT count(*) FROM calls), "
             "sum(c.duration)::BIGINT, sum(c.payload_bytes)::BIGINT "
@@ -665,7 +665,7 @@ def _redundancy(trace: Trace) -> list[SmallTable]:
                 duration(_int(ns)),
                 size(_int(content)),
             ]
-            for what, n, share, ns, content in found.rows
+            for what, n, share, ns, content in kinds.rows
         ]
         if ready:
             tables.append(SmallTable(title, columns, right, ready, note))
@@ -694,14 +694,14 @@ def _contexts(trace: Trace) -> SmallTable:
 
 
 def _notes(trace: Trace, data: Mapping[str, object], frames: list[FrameRow]) -> list[tuple[str, str]]:
-    found = [("warning", line) for line in problems(data)]
-    found += [("note", str(row["text"])) for row in trace.table(recording.NoteRow) if row["code"] != "library"][:20]
+    notes = [("warning", line) for line in problems(data)]
+    notes += [("note", str(row["text"])) for row in trace.table(recording.NoteRow) if row["code"] != "library"][:20]
     rule = data["frame_end"]
     if not frames and isinstance(rule, Mapping):
-        found.append(("note", f"There are no frames: {rule['why']}."))
+        notes.append(("note", f"There are no frames: {rule['why']}."))
     if data["timing"] != "both":
-        found.append(("note", f"Recorded with --timing {data['timing']}: calls have no durations."))
-    return found
+        notes.append(("note", f"Recorded with --timing {data['timing']}: calls have no durations."))
+    return notes
 
 
 def _int(value: object) -> int:

@@ -62,16 +62,16 @@ def shaders(
         return _draws(trace, draws)
     from drawtap.analysis.shader_cost import shader_costs
 
-    found = shader_costs(trace)
+    costs = shader_costs(trace)
     rows = []
-    for one in found:
+    for one in costs:
         cost, spirv = one.cost, one.spirv
         cells = (cost.operations, cost.fetches, cost.branches, cost.loops, cost.unbounded, cost.discards)
         rows.append(
             (one.program, one.stage, one.shader, one.lines, *cells, spirv.instructions, spirv.fetches, one.draws,
              one.runs, one.total, spirv.why)
         )  # fmt: skip
-    unknown = any(one.stage == "fragment" and one.runs is None for one in found)
+    unknown = any(one.stage == "fragment" and one.runs is None for one in costs)
     note = "drawtap profile -m fragments:count/generated --per draw measures the runs of fragment shaders, all frames"
     units = {"operations": "count", "runs": "count", "total": "count"}
     return Rows(_COLUMNS, rows, units, note=note if unknown else None)
@@ -93,12 +93,12 @@ def _of_vulkan(trace: Trace, draws: int | None, code: str) -> Rows | Text:
         handle = int(code, 0)
     except ValueError:
         raise UsageError(f"{code!r} is no shader module", hint="drawtap shaders FILE lists them: 0x55d0c8") from None
-    found = modules(trace, f"s.shader = {handle}")
-    if not found:
+    shown = modules(trace, f"s.shader = {handle}")
+    if not shown:
         raise UsageError(f"there is no shader module {handle:#x}", hint="drawtap shaders FILE lists them")
-    texts = [one.text or "; the recording does not have its code\n" for one in found]
-    if len(found) > 1:  # handles are used again
-        texts = [f"; made by call {one.seq}\n{text}" for one, text in zip(found, texts, strict=True)]
+    texts = [one.text or "; the recording does not have its code\n" for one in shown]
+    if len(shown) > 1:  # handles are used again
+        texts = [f"; made by call {one.seq}\n{text}" for one, text in zip(shown, texts, strict=True)]
     return Text("".join(texts).rstrip("\n"), {"shader": handle, "modules": texts})
 
 

@@ -64,26 +64,26 @@ def _lines(done: Simplified, output: Path) -> list[Verdict]:
 
     gone = done.calls - done.kept
     share = f", {100 * gone / done.calls:.1f} % less" if done.calls else ""
-    found = [
+    lines = [
         Verdict("ok", "written", f"{output}: {number(done.kept)} of {number(done.calls)} calls{share}"),
         *(Verdict("ok", "left out", f"{number(n)} x {kind}") for kind, n in done.removed.items() if n),
     ]
     if done.put_back:
-        found.append(Verdict("note", "put back", f"{number(done.put_back)} calls that turned out to matter"))
+        lines.append(Verdict("note", "put back", f"{number(done.put_back)} calls that turned out to matter"))
     if done.verified == "no":
-        found.append(Verdict("note", "not verified", "nothing was played"))
+        lines.append(Verdict("note", "not verified", "nothing was played"))
     elif done.equal:
-        found.append(Verdict("ok", "verified", f"all {number(done.frames)} frames are the same, pixel for pixel"))
+        lines.append(Verdict("ok", "verified", f"all {number(done.frames)} frames are the same, pixel for pixel"))
     else:
-        found.append(Verdict("error", "verified", "the written file does not draw the same frames"))
-    return found
+        lines.append(Verdict("error", "verified", "the written file does not draw the same frames"))
+    return lines
 
 
 def _account(trace: Trace, by: Literal["kind", "function", "frame"], limit: int) -> Rows:
     from drawtap.analysis.redundancy import KINDS, account
 
-    found = account(trace, by)
-    shown = [{**row, "percent": 100 * _number(row["share"])} for row in (found[:limit] if limit else found)]
+    accounts = account(trace, by)
+    shown = [{**row, "percent": 100 * _number(row["share"])} for row in (accounts[:limit] if limit else accounts)]
     head = {"kind": "kind", "function": "name", "frame": "frame"}[by]
     columns = [head, "calls", "percent", "duration", "bytes"]
     if by == "kind":
@@ -91,12 +91,12 @@ def _account(trace: Trace, by: Literal["kind", "function", "frame"], limit: int)
         shown = [{**row, "they": KINDS[str(row["kind"])]} for row in shown]
     else:
         columns.append("kind")
-    left = len(found) - len(shown)
+    left = len(accounts) - len(shown)
     return Rows(
         tuple(columns),
         [tuple(row[c] for c in columns) for row in shown],
         {"calls": "count", "percent": "percent", "duration": "ns", "bytes": "bytes"},
-        note=f"and {left} more rows (--limit 0 shows all)" if left else _nothing(found),
+        note=f"and {left} more rows (--limit 0 shows all)" if left else _nothing(accounts),
     )
 
 
@@ -104,5 +104,5 @@ def _number(value: object) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
 
 
-def _nothing(found: list[dict[str, object]]) -> str | None:
-    return None if found else "every call did something that came out"
+def _nothing(accounts: list[dict[str, object]]) -> str | None:
+    return None if accounts else "every call did something that came out"

@@ -76,14 +76,14 @@ def slower(
             sides = side(*first, frames=within, metrics=words), side(*second, frames=within, metrics=words)
         else:
             sides = explaining.recorded(one), explaining.recorded(other)
-        found = explaining.explain(*sides, threshold=threshold / 100, frames=within)
+        explained = explaining.explain(*sides, threshold=threshold / 100, frames=within)
     if output is not None:
         from drawtap.output.slower import render
 
-        output.write_text(render(found), encoding="utf-8")
+        output.write_text(render(explained), encoding="utf-8")
     from drawtap.output.slower import sheets
 
-    return sheets(found, output)
+    return sheets(explained, output)
 
 
 def _runs(text: str) -> tuple[int, int]:

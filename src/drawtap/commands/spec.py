@@ -73,8 +73,8 @@ def _shortened(names: tuple[str, ...]) -> str:
 def _show(name: str) -> Text:
     from drawtap.spec import report
 
-    found, _ = report.find(name)
-    return Text(report.describe(name), data=asdict(found), wrap=True)
+    described, _ = report.find(name)
+    return Text(report.describe(name), data=asdict(described), wrap=True)
 
 
 def _list(pattern: str) -> Rows:

@@ -59,15 +59,15 @@ def state(
     if changes:
         return _changes(trace, call, seq, path)
     asks = bool(from_driver or on or path.startswith(("limits", "driver")))
-    found = _asked(trace, seq, path, on or "system") if asks else _computed(trace, seq, path)
-    return Tree(_shown(found, path, call))
+    values = _asked(trace, seq, path, on or "system") if asks else _computed(trace, seq, path)
+    return Tree(_shown(values, path, call))
 
 
 def _of_vulkan(trace: Trace, call: str, seq: int, path: str) -> list[tuple[str, object]]:
     from drawtap.trace.vulkan_draw import DrawState, drawn_at
 
     submit = call.partition("@")[2]
-    found: list[tuple[str, object]] = []
+    values: list[tuple[str, object]] = []
     drawn = (
         drawn_at(trace, seq, int(submit) if submit.isdigit() else None)
         if path.startswith("draw"[: len(path)])
@@ -76,31 +76,31 @@ def _of_vulkan(trace: Trace, call: str, seq: int, path: str) -> list[tuple[str, 
     if submit and (drawn is None or drawn[1] != int(submit)):
         raise UsageError(f"call {submit} does not submit call {seq}", hint="executed has what each call submits")
     if drawn is not None:
-        found = [(f"draw.{name}", value) for name, value, _ in DrawState(trace, *drawn).values()]
-        found = [row for row in found if row[0].startswith(path)]
+        values = [(f"draw.{name}", value) for name, value, _ in DrawState(trace, *drawn).values()]
+        values = [row for row in values if row[0].startswith(path)]
     if path.startswith("draw"):
-        return found
+        return values
     from drawtap.trace.vulkan_state import vulkan_state
 
-    return found + vulkan_state(trace, seq, path)
+    return values + vulkan_state(trace, seq, path)
 
 
-def _shown(found: list[tuple[str, object]], path: str, call: str) -> list[tuple[str, object]]:
-    if path and not found:
+def _shown(values: list[tuple[str, object]], path: str, call: str) -> list[tuple[str, object]]:
+    if path and not values:
         raise UsageError(f"no path begins with {path!r} at call {call}", hint="without PATH all are shown")
-    return found
+    return values
 
 
 def _computed(trace: Trace, seq: int, path: str) -> list[tuple[str, object]]:
     from drawtap.trace.moment import computed_state
 
     if path.startswith(_ABSOLUTE):
-        told = trace.state_index.at(seq, path)
+        values = trace.state_index.at(seq, path)
     else:
-        told = list(computed_state(trace, seq, path).items())
-        if not told and not path:
+        values = list(computed_state(trace, seq, path).items())
+        if not values and not path:
             raise UsageError(f"no context is current at call {seq}", hint="drawtap state TRACE CALL contexts")
-    return [(name, json.loads(value)) for name, value in told]
+    return [(name, json.loads(value)) for name, value in values]
 
 
 def _asked(trace: Trace, seq: int, path: str, engine_name: str) -> list[tuple[str, object]]:

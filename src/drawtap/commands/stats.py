@@ -47,8 +47,8 @@ def stats(
         rows = [row for row in rows if any(row["frame"] in s.numbers() for s in wanted.spans)]
     if per_frame:
         return _per_frame(rows, every=every)
-    found = content.statistics(rows, content.sensors(trace))
-    lines = [(s.title, s.unit, s.total, s.minimum, s.mean, s.maximum, list(s.bins)) for s in found]
+    series = content.statistics(rows, content.sensors(trace))
+    lines = [(s.title, s.unit, s.total, s.minimum, s.mean, s.maximum, list(s.bins)) for s in series]
     values = dict.fromkeys(("total", "minimum", "mean", "maximum"), "of unit")
     return Rows(_COLUMNS, lines, {**values, "frames": "spark"}, note=_note(trace))
 

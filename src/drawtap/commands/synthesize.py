@@ -85,8 +85,8 @@ def synthesize(
     notes += made.notes
     made_of = f"{counted(made.calls, 'call')}, {counted(request.frames + 1, 'frame')}"
     notes.append(f"{output}: C source, program.dtap ({made_of}), request.toml")
-    checked, told = _checked(output, request, check, tolerance / 100, on)
-    notes += told
+    checked, lines = _checked(output, request, check, tolerance / 100, on)
+    notes += lines
     return _sheets(request, checked, output, notes)
 
 
@@ -125,16 +125,16 @@ def _with(
 
 
 def _values(texts: tuple[str, ...]) -> dict[str, float]:
-    found = {}
+    values = {}
     for part in (part for text in texts for part in text.split(",") if part.strip()):
         name, equals, value = part.partition("=")
         try:
-            found[name.strip()] = float(value)
+            values[name.strip()] = float(value)
         except ValueError:
             raise UsageError(f"{part.strip()!r} says no value", hint="--set draws=100,overdraw=2.5") from None
         if not equals:
             raise UsageError(f"{part.strip()!r} says no value", hint="--set draws=100")
-    return found
+    return values
 
 
 def _of_recording(source: Path, frames: str | None, on: str) -> tuple[Request, list[str]]:
@@ -148,15 +148,15 @@ def _of_recording(source: Path, frames: str | None, on: str) -> tuple[Request, l
     with open_trace(source) as trace:
         apis.refuse(trace, "synthesize")
         within = frame_range(frames, trace)
-        request, found = synthetic.request_of(trace, frames=within, engine_name=on)
+        request, counts = synthetic.request_of(trace, frames=within, engine_name=on)
         left = synthesis.not_repeated(trace, within)
     notes = []
     if left:
-        told = ", ".join(
+        rest = ", ".join(
             f"{title} ({number(round(v)) if v >= 10 else f'{v:.2g}'} a frame)" for title, v in left.items()
         )
-        notes.append(f"not repeated: {told}")
-    notes += [f"not known of {source.name}: {name}: {why}" for name, why in found.missing.items()]
+        notes.append(f"not repeated: {rest}")
+    notes += [f"not known of {source.name}: {name}: {why}" for name, why in counts.missing.items()]
     return request, notes
 
 

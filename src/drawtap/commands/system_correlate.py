@@ -54,17 +54,17 @@ def system_correlate(
     if keep is not None and keep.exists():
         raise UsageError(f"{keep} exists", hint="name another file, or delete it")
     with open_trace(recording) as api, reader.open(kernel) as trace, build(trace, database=keep) as model:
-        found = correlate(api, model)
+        links = correlate(api, model)
         if query is not None:
             answer = model.query(query)
             kinds = {c: "ns" for c in answer.columns if c.endswith("_ns") and c not in _TIMES}
             return Rows(answer.columns, answer.fetchall(), kinds=kinds)
         if keep is not None:
             model.query("SELECT path FROM state LIMIT 0")  # made when first asked: it is to be in the file
-        return _summary(model, found, keep)
+        return _summary(model, links, keep)
 
 
-def _summary(model: KernelModel, found: Correlation, keep: Path | None) -> Sheets:
+def _summary(model: KernelModel, correlation: Correlation, keep: Path | None) -> Sheets:
     frames = model.rows(
         "SELECT frame, t_end - t_start AS length_ns, running_ns, preempted_ns, blocked_ns, waking_ns, draws, requests, "
         "longest_wait_ns FROM api_frames WHERE running_ns IS NOT NULL "
@@ -77,18 +77,21 @@ def _summary(model: KernelModel, found: Correlation, keep: Path | None) -> Sheet
         "sum(waking_ns)::BIGINT AS waking_ns FROM api_calls WHERE running_ns IS NOT NULL GROUP BY name "
         f"ORDER BY sum(t_end - t_start - running_ns) DESC, name LIMIT {_WORST}"
     )
-    links = [{"tier": tier, "kind": kind, "links": n} for (tier, kind), n in found.links.items()]
+    links = [{"tier": tier, "kind": kind, "links": n} for (tier, kind), n in correlation.links.items()]
     data = {
-        "begin_ns": found.begin_ns,
-        "end_ns": found.end_ns,
-        "calls": found.calls,
-        "covered": found.covered,
+        "begin_ns": correlation.begin_ns,
+        "end_ns": correlation.end_ns,
+        "calls": correlation.calls,
+        "covered": correlation.covered,
         "links": links,
         "frames": frames,
         "functions": calls,
-        "notes": list(found.notes),
+        "notes": list(correlation.notes),
     }
-    notes = [f"{found.covered} of {found.calls} calls lie in what the kernel trace covers", *found.notes]
+    notes = [
+        f"{correlation.covered} of {correlation.calls} calls lie in what the kernel trace covers",
+        *correlation.notes,
+    ]
     notes += [f"all tables: {keep}"] if keep else []
     return Sheets(
         [

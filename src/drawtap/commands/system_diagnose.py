@@ -45,7 +45,7 @@ def system_diagnose(
 
     with reader.open(file) as trace, opened(trace, guests=guest, keep=not no_cache) as model:
         zero = model.window[0]
-        found = findings(model, begin=moment(from_, zero), end=moment(to, zero))
+        contentions = findings(model, begin=moment(from_, zero), end=moment(to, zero))
         known = bool(model.drivers)
         judged = model.scalar("SELECT count(*) FROM executions") or model.scalar(
             "SELECT count(*) FROM threads WHERE is_vcpu"
@@ -54,7 +54,7 @@ def system_diagnose(
     if not known:
         none = Verdict("warning", "events", "no event of this trace is known to a driver", "drawtap info lists them")
         return Verdicts([none], data=[])
-    lines = [_verdict(f, zero) for f in found]
+    lines = [_verdict(f, zero) for f in contentions]
     if not judged:
         lines.append(
             Verdict(
@@ -69,7 +69,7 @@ def system_diagnose(
     if damaged:
         what = damaged[0].text if len(damaged) == 1 else f"{damaged[0].text}, and {len(damaged) - 1} more"
         lines.append(Verdict("warning", "trace", f"{what}: what looks like waiting may be a hole in the trace"))
-    return Verdicts(lines, data=[asdict(f) for f in found])
+    return Verdicts(lines, data=[asdict(f) for f in contentions])
 
 
 def _verdict(finding: Finding, zero: int) -> Verdict:

@@ -57,18 +57,18 @@ def system_place(
         raise UsageError("traces of which hosts?", hint="drawtap system place host1=TRACE host2=TRACE")
     thresholds, chosen = load_rules(rules)
     fleet = _fleet([str(t) for t in traces], thresholds, chosen, keep=not no_cache)
-    found = plan(fleet, chosen, solver=solver)
+    placement = plan(fleet, chosen, solver=solver)
     if as_ != "text":
-        return Text(render(as_, fleet, found), data=_data(fleet, found))
+        return Text(render(as_, fleet, placement), data=_data(fleet, placement))
     later = _fleet(after, thresholds, chosen, keep=not no_cache) if after else None
-    tables = [_machines(fleet), _pairs(fleet), _moves(found)]
-    notes = _notes(found)
-    data = _data(fleet, found)
+    tables = [_machines(fleet), _pairs(fleet), _moves(placement)]
+    notes = _notes(placement)
+    data = _data(fleet, placement)
     if later is not None:
-        tables.append(_comparison(fleet, found, later))
+        tables.append(_comparison(fleet, placement, later))
         made = _partners(later.placement)
-        same = made == _partners(found.placement)
-        data["after"] = _after(fleet, found, later)
+        same = made == _partners(placement.placement)
+        data["after"] = _after(fleet, placement, later)
         data["recommended_was_made"] = same
         notes.append(
             "the placement afterwards is the recommended one"

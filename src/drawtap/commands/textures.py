@@ -61,18 +61,18 @@ def textures(
     rows, objects, taken = [], [], set[str]()
     with made_folder(output), tempfile.TemporaryDirectory(prefix=".drawtap-", dir=output) as folder:
         of = held_images if apis.is_vulkan(trace) else held
-        for found in of(trace, Path(folder).absolute(), at=call, environment=environment):
-            stem = f"{found.kind}-{found.share_group}-{found.name}"
+        for content in of(trace, Path(folder).absolute(), at=call, environment=environment):
+            stem = f"{content.kind}-{content.share_group}-{content.name}"
             if apis.is_vulkan(trace):
-                stem = f"{found.kind}-{found.name:x}"
-            if not found.name:
-                stem += "-" + found.target.removeprefix("GL_TEXTURE_").lower()
+                stem = f"{content.kind}-{content.name:x}"
+            if not content.name:
+                stem += "-" + content.target.removeprefix("GL_TEXTURE_").lower()
             if stem in taken:
-                stem += f"-made{found.created_seq}"
+                stem += f"-made{content.created_seq}"
             taken.add(stem)
-            parts = [_saved(output, stem, part, found) for part in found.parts]
-            objects.append(_about(found, parts))
-            rows.append(_row(found, parts))
+            parts = [_saved(output, stem, part, content) for part in content.parts]
+            objects.append(_about(content, parts))
+            rows.append(_row(content, parts))
     listed = {"recording": Path(trace.path).name, "at": call, "objects": objects}
     (output / "manifest.json").write_text(json.dumps(listed, indent=1) + "\n")
     had = sum(1 for row in rows if row[8])
@@ -127,26 +127,26 @@ def _rgba(image: Any, channels: str) -> Any:
     return out
 
 
-def _about(found: HeldContent, parts: list[dict[str, Any]]) -> dict[str, Any]:
-    said = {"kind": found.kind, "name": found.name, "share_group": found.share_group}
-    said |= {"label": found.label, "created_seq": found.created_seq, "deleted_seq": found.deleted_seq}
-    said |= {"target": found.target or None, "format": found.format or None, "call": found.call}
+def _about(content: HeldContent, parts: list[dict[str, Any]]) -> dict[str, Any]:
+    said = {"kind": content.kind, "name": content.name, "share_group": content.share_group}
+    said |= {"label": content.label, "created_seq": content.created_seq, "deleted_seq": content.deleted_seq}
+    said |= {"target": content.target or None, "format": content.format or None, "call": content.call}
     return {
         **said,
-        "first_row": "t = 0" if found.kind == "texture" else "top",
-        "why": found.why or None,
+        "first_row": "t = 0" if content.kind == "texture" else "top",
+        "why": content.why or None,
         "parts": parts,
     }
 
 
-def _row(found: HeldContent, parts: list[dict[str, Any]]) -> tuple[object, ...]:
+def _row(content: HeldContent, parts: list[dict[str, Any]]) -> tuple[object, ...]:
     files = [name for part in parts for name in part["files"]]
     sources = list(dict.fromkeys(str(part["source"]) for part in parts if part["source"]))
-    notes = [found.why, *(part["why"] or part["lost"] or "" for part in parts)]
+    notes = [content.why, *(part["why"] or part["lost"] or "" for part in parts)]
     shown = files[0] + (f" and {len(files) - 1} more" if len(files) > 1 else "") if files else None
     note = "; ".join(dict.fromkeys(n for n in notes if n))
-    name = f"{found.name:#x}" if found.target.startswith("VK_") else found.name
+    name = f"{content.name:#x}" if content.target.startswith("VK_") else content.name
     return (
-        found.kind, name, found.share_group, found.call, found.width, found.height, found.format or None,
+        content.kind, name, content.share_group, content.call, content.width, content.height, content.format or None,
         ", ".join(sources) or None, shown, note or None,
     )  # fmt: skip

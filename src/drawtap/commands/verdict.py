@@ -36,5 +36,5 @@ def verdict(
 
     if len(on) > 2:
         raise UsageError("two engines are compared, not more")
-    found = judged(trace, checklist(trace), on)
-    return Text(verdict_text(found, trace.path.name), asdict(found), wrap=True)
+    answer = judged(trace, checklist(trace), on)
+    return Text(verdict_text(answer, trace.path.name), asdict(answer), wrap=True)

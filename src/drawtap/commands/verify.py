@@ -69,10 +69,10 @@ def verify(
         if sign is not None or source is not None:
             raise UsageError("--signers plays nothing", hint="leave out --sign and --source")
         return _signed(trace, signers)
-    found = _checked(trace, source, on)
+    checked = _checked(trace, source, on)
     if sign is None:
-        return found
-    if not isinstance(found, Verdicts) or found.worst not in ("ok", "note"):
+        return checked
+    if not isinstance(checked, Verdicts) or checked.worst not in ("ok", "note"):
         raise Findings(
             f"{trace.path.name} is not signed: it does not hold", hint="without --sign, drawtap verify says why"
         )
@@ -81,22 +81,22 @@ def verify(
     predicate: dict[str, object] = {
         "result": "PASSED",
         "configuration": [{"engine": on}],
-        "verdicts": [{"subject": v.subject, "finding": v.finding} for v in found.verdicts],
+        "verdicts": [{"subject": v.subject, "finding": v.finding} for v in checked.verdicts],
     }
     path = statement.sign(trace, predicate, sign)
-    return Verdicts([*found.verdicts, Verdict("ok", "signed", str(path))], data=found.data)
+    return Verdicts([*checked.verdicts, Verdict("ok", "signed", str(path))], data=checked.data)
 
 
 def _signed(trace: Trace, signers: Path) -> Verdicts:
     from drawtap.analysis import statement
 
-    found = statement.check(trace, signers)
-    lines = [Verdict("ok", "signed", f"by {found.signer}, for this file")]
-    told = found.predicate.get("verdicts")
-    for verdict in told if isinstance(told, list) else []:
+    signed = statement.check(trace, signers)
+    lines = [Verdict("ok", "signed", f"by {signed.signer}, for this file")]
+    verdicts = signed.predicate.get("verdicts")
+    for verdict in verdicts if isinstance(verdicts, list) else []:
         if isinstance(verdict, dict):
             lines.append(Verdict("note", str(verdict.get("subject")), str(verdict.get("finding"))))
-    return Verdicts(lines, data={"signer": found.signer, "predicate": dict(found.predicate)})
+    return Verdicts(lines, data={"signer": signed.signer, "predicate": dict(signed.predicate)})
 
 
 def _checked(trace: Trace, source: Path | None, on: str) -> Verdicts | Rows:
@@ -132,23 +132,23 @@ def _state(trace: Trace, every: int | None, on: str) -> Sheets:
     from drawtap.replay import engine
     from drawtap.replay.verify import points_of, verify
 
-    found = verify(trace, points_of(trace, every or None), environment=engine.environment_of(on))
-    different = [(d.seq, d.path, d.computed, d.driver) for d in found.disagreements]
+    verified = verify(trace, points_of(trace, every or None), environment=engine.environment_of(on))
+    different = [(d.seq, d.path, d.computed, d.driver) for d in verified.disagreements]
     notes = [
-        f"{found.compared:,} values of {len(found.variables):,} variables compared after {len(found.points)} calls: "
-        f"{len(different):,} disagree"
+        f"{verified.compared:,} values of {len(verified.variables):,} variables compared "
+        f"after {len(verified.points)} calls: {len(different):,} disagree"
     ]
     if len(different) > _MOST_SHOWN:
         notes.append(f"only the first {_MOST_SHOWN} are shown; --json has all")
     data = {
-        "points": found.points,
-        "compared": found.compared,
-        "variables": len(found.variables),
+        "points": verified.points,
+        "compared": verified.compared,
+        "variables": len(verified.variables),
         "disagreements": [
-            {"seq": d.seq, "path": d.path, "computed": d.computed, "driver": d.driver} for d in found.disagreements
+            {"seq": d.seq, "path": d.path, "computed": d.computed, "driver": d.driver} for d in verified.disagreements
         ],
-        "not_compared": dict(found.not_compared),
-        "only_computed": dict(found.only_computed),
+        "not_compared": dict(verified.not_compared),
+        "only_computed": dict(verified.only_computed),
     }
     tables = (
         Rows(
@@ -159,13 +159,13 @@ def _state(trace: Trace, every: int | None, on: str) -> Sheets:
         ),
         Rows(
             ("variable", "times"),
-            sorted(found.not_compared.items()),
+            sorted(verified.not_compared.items()),
             {"times": "count"},
             title="Not compared: only the driver tells them",
         ),
         Rows(
             ("variable", "times"),
-            sorted(found.only_computed.items()),
+            sorted(verified.only_computed.items()),
             {"times": "count"},
             title="Not compared: the driver does not tell them",
         ),

@@ -99,8 +99,8 @@ class Adder:
             raise foreign.explained(file, error)
         with activity.step(f"adding {file.name}"):
             digest = _sha256(file)
-            found = [] if self._mend else [id_ for id_ in self.store.of_file(digest) if self._holds(id_)]
-            done = Added(found[0], file, False, file.stat().st_size) if found else self._added(file, digest)
+            known = [] if self._mend else [id_ for id_ in self.store.of_file(digest) if self._holds(id_)]
+            done = Added(known[0], file, False, file.stat().st_size) if known else self._added(file, digest)
             self.store.tag(done.id, tags or {})
         done, self._mended = replace(done, mended=tuple(self._mended)), []
         return done
@@ -303,13 +303,13 @@ def pack_index(store: Store, name: str, size: int) -> dict[str, Packed]:
     """Return the contents of a pack. Those of a bucket are remembered on this machine: packs never change."""
     kept = cache_folder("corpus") / "packs" / name if "://" in store.where else None
     tail = kept.read_bytes() if kept is not None and kept.is_file() else _tail(store, name, size)
-    found = index_of(name, size, tail)
+    index = index_of(name, size, tail)
     if kept is not None and not kept.is_file():
         kept.parent.mkdir(parents=True, exist_ok=True)
         part = kept.with_name(f".{name}.{os.getpid()}")
         part.write_bytes(tail)
         part.replace(kept)
-    return found
+    return index
 
 
 def _tail(store: Store, name: str, size: int) -> bytes:
@@ -381,8 +381,8 @@ def _sha256(path: Path) -> str:
 
 
 def _problems(info: Mapping[str, object]) -> list[Mapping[str, object]]:
-    found = info.get("problems")
-    return [p for p in found if isinstance(p, dict)] if isinstance(found, list) else []
+    problems = info.get("problems")
+    return [p for p in problems if isinstance(p, dict)] if isinstance(problems, list) else []
 
 
 def _slices(items: Sequence[A], count: int) -> Iterator[Sequence[A]]:

@@ -143,15 +143,15 @@ def _known_signer(payload: bytes, signature: bytes, signers: Path) -> str:
     with contextlib.suppress(OSError):
         if lasting and kept.is_file():
             return _SIGNERS.setdefault(key, kept.read_text(encoding="utf-8"))
-    found = statement.signer_of(payload, signature, signers, _KIND)
+    signer = statement.signer_of(payload, signature, signers, _KIND)
     if lasting:
-        _SIGNERS[key] = found
+        _SIGNERS[key] = signer
         with contextlib.suppress(OSError):
-            if found:
+            if signer:
                 kept.parent.mkdir(parents=True, exist_ok=True)
                 with whole_file(kept) as part:
-                    part.write_text(found, encoding="utf-8")
-    return found
+                    part.write_text(signer, encoding="utf-8")
+    return signer
 
 
 def _payload(body: Mapping[str, object]) -> bytes:
@@ -173,8 +173,8 @@ def _decision(body: Mapping[str, object], where: str, signer: str) -> Decision:
         raise InputError(f"{where} is no decision about images", hint="drawtap corpus check")
     assert isinstance(images, dict)
     assert isinstance(at, int)
-    found = {int(frame): str(digest) for frame, digest in images.items()}
-    return Decision(images=found, at=at, signer=signer, **{name: str(text) for name, text in texts.items()})
+    digests = {int(frame): str(digest) for frame, digest in images.items()}
+    return Decision(images=digests, at=at, signer=signer, **{name: str(text) for name, text in texts.items()})
 
 
 def families(family: str) -> Sequence[str]:

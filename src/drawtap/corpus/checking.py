@@ -59,11 +59,11 @@ def check(store: Store) -> Checked:
     for name in {*needed_by, *(newest.objects() if newest else ())}:
         if name not in objects:
             faults[name] = "missing", "recordings need it, and it is not there"
-    found = tuple(
+    broken = tuple(
         Fault(name, what, text, tuple(sorted(needed_by.get(name, _own(name)))))
         for name, (what, text) in sorted(faults.items())
     )
-    return Checked(len(objects), sum(e.bytes for e in objects.values()), len(manifests), found)
+    return Checked(len(objects), sum(e.bytes for e in objects.values()), len(manifests), broken)
 
 
 def _own(name: str) -> list[str]:

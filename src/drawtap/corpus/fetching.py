@@ -22,9 +22,9 @@ def skeletons(store: Store, ids: Sequence[str]) -> Iterator[dict[str, Path]]:
             path.write_bytes(store.skeleton(store.manifest(id_)))
             return path
 
-        found: dict[str, Path] = {}
+        paths: dict[str, Path] = {}
         with activity.step("fetching skeletons"), ThreadPoolExecutor(8) as pool:
             for done, (id_, path) in enumerate(zip(ids, pool.map(fetch, ids), strict=True)):
                 activity.at(done, len(ids))
-                found[id_] = path
-        yield found
+                paths[id_] = path
+        yield paths

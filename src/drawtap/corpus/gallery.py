@@ -119,7 +119,7 @@ def apart(shots: Iterable[Shot | None], base: str, new: str) -> list[Apart]:
     by: dict[int, dict[str, list[Shot]]] = {}
     for shot in filter(None, shots):
         by.setdefault(shot.frame, {}).setdefault(shot.engine, []).append(shot)
-    found = []
+    frames_apart = []
     for frame, of in sorted(by.items()):
         if base not in of or new not in of:
             continue
@@ -131,8 +131,10 @@ def apart(shots: Iterable[Shot | None], base: str, new: str) -> list[Apart]:
             b = np.where(mask[..., None], a, b)
         pixels = int((a != b).any(axis=2).sum()) if a.shape == b.shape else 0
         masked = 0 if mask is None else int(mask.sum())
-        found.append(Apart(frame, of[base][0].digest, of[new][0].digest, compare.difference(a, b), pixels, masked))
-    return found
+        frames_apart.append(
+            Apart(frame, of[base][0].digest, of[new][0].digest, compare.difference(a, b), pixels, masked)
+        )
+    return frames_apart
 
 
 def grown(mask: Mask) -> Mask:

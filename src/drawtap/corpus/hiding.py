@@ -96,7 +96,7 @@ def _searched(
 
 def _mixed(trace: Trace, mixer: Mixer) -> tuple[dict[int, tuple[str, bytes]], Counter[str]]:
     """Return new contents of uploads by call, with their parameter, and the number of those that stay, by reason."""
-    found: dict[int, tuple[str, bytes]] = {}
+    mixed: dict[int, tuple[str, bytes]] = {}
     kept: Counter[str] = Counter()
     for function, parameter in _arrays(trace, inward=True):
         for (seq,) in trace.sql("SELECT seq FROM calls WHERE name = $name", {"name": function}).fetchall():
@@ -115,8 +115,8 @@ def _mixed(trace: Trace, mixer: Mixer) -> tuple[dict[int, tuple[str, bytes]], Co
             if new is None:
                 kept[f"{call.args.get(word) or function} has no colours, or a single one"] += 1
             else:
-                found[int(seq)] = parameter, new
-    return found, kept
+                mixed[int(seq)] = parameter, new
+    return mixed, kept
 
 
 def _arrays(trace: Trace, *, inward: bool) -> list[tuple[str, str]]:
@@ -131,13 +131,13 @@ def _arrays(trace: Trace, *, inward: bool) -> list[tuple[str, str]]:
 
 
 def _read_backs(trace: Trace) -> list[tuple[int, str, bytes]]:
-    found = []
+    read_backs = []
     for function, parameter in _arrays(trace, inward=False):
         for (seq,) in trace.sql("SELECT seq FROM calls WHERE name = $name", {"name": function}).fetchall():
             content = _bytes(trace.calls[int(seq)], parameter)
             if content:
-                found.append((int(seq), parameter, bytes(len(content))))
-    return found
+                read_backs.append((int(seq), parameter, bytes(len(content))))
+    return read_backs
 
 
 def _bytes(call: Call, parameter: str) -> bytes | None:
@@ -174,12 +174,12 @@ class Work:
 
     def _of(self, path: Path) -> tuple[dict[tuple[int, str], object], object, int]:
         with open_trace(path, frame_end=self._frame_end) as trace:
-            found, self.engine = profile.readings(
+            readings, self.engine = profile.readings(
                 trace, self._plan, profile.ProfileOptions(images=False), environment=self._environment
             )
         played = player.play(path, ["--errors"], environment=self._environment)
         errors = sorted((f.call, f.function, f.text) for f in played.findings if f.what in ("gl-error", "vg-error"))
-        counts = {(r.number, r.metric): (r.value, r.at_least, r.unknown_draws) for r in found if r.per == "frame"}
+        counts = {(r.number, r.metric): (r.value, r.at_least, r.unknown_draws) for r in readings if r.per == "frame"}
         return (
             {at: value for at, value in counts.items() if any(value)},
             (played.calls, played.skipped, errors),

@@ -64,13 +64,13 @@ class History:
 
 def history(tables: Corpus, trace: str, metric: str | None = None) -> History:
     """Return the builds that played a recording. Raises UsageError for a metric that was not measured."""
-    found = {row[0]: row for row in tables.query(_SERIES, {"trace": trace, "metric": metric}).fetchall()}
-    if metric is not None and not found:
+    series = {row[0]: row for row in tables.query(_SERIES, {"trace": trace, "metric": metric}).fetchall()}
+    if metric is not None and not series:
         raise UsageError(f"no pairs of {metric} were measured", hint="drawtap corpus verdict --speed measures them")
     ran = tables.query(_BUILDS, {"trace": trace}).fetchall()
-    ratios = [(row[0], found[row[0]][3]) for row in ran if row[0] in found]
-    told = next(iter(found.values()), None)
-    threshold = timing.threshold_of(str(told[1])) if told else timing.THRESHOLD
+    ratios = [(row[0], series[row[0]][3]) for row in ran if row[0] in series]
+    newest = next(iter(series.values()), None)
+    threshold = timing.threshold_of(str(newest[1])) if newest else timing.THRESHOLD
     moved = {ratios[c.at][0]: c for c in speed.changes([r for _, r in ratios], threshold)} if ratios else {}
     builds = [
         Build(
@@ -79,24 +79,24 @@ def history(tables: Corpus, trace: str, metric: str | None = None) -> History:
             first,
             outcome,
             images,
-            len(found[key][3]) if key in found else 0,
-            float(np.expm1(np.median(found[key][3]))) if key in found else None,
+            len(series[key][3]) if key in series else 0,
+            float(np.expm1(np.median(series[key][3]))) if key in series else None,
             moved[key].share if key in moved else None,
             moved.get(key),
         )
         for key, name, first, outcome, images in ran
     ]
-    if told is None:
+    if newest is None:
         return History(None, None, tuple(builds))
-    return History(str(told[1]), str(told[2]), tuple(builds), str(told[4]))
+    return History(str(newest[1]), str(newest[2]), tuple(builds), str(newest[4]))
 
 
-def keep(store: Store, tables: Corpus, trace: str, found: History) -> None:
+def keep(store: Store, tables: Corpus, trace: str, judged: History) -> None:
     """Write a series and its changes into the corpus; a series that is there already stays."""
     said = [
-        (found.metric, found.base_key, at, b.key, b.name, b.pairs, b.effect)
+        (judged.metric, judged.base_key, at, b.key, b.name, b.pairs, b.effect)
         + ((b.moved.before, b.moved.after, b.moved.p) if b.moved else (None, None, None))
-        for at, b in enumerate(b for b in found.builds if b.pairs)
+        for at, b in enumerate(b for b in judged.builds if b.pairs)
     ]
     task = hashlib.sha256(json.dumps([trace, said]).encode()).hexdigest()
     if said and not tables.query("SELECT 1 FROM series WHERE task = ? LIMIT 1", (task,)).fetchall():

@@ -118,12 +118,12 @@ def matrix(tables: Corpus, most: int = BUILDS) -> Matrix:
         ).fetchall()
     ]
     said = {"keys": [b.key for b in builds], "labels": WORST, "broken": verdicts.BROKEN, "played": verdicts.PLAYED}
-    found: dict[str, Any] = tables.query(_CELLS, {name: list(words) for name, words in said.items()}).numpy()
-    columns = [_column(found, place, len(rows)) for place in range(len(builds))]
-    old = np.flatnonzero(found["stale"])
-    bases = np.ma.getmaskarray(found["base"])
+    cells: dict[str, Any] = tables.query(_CELLS, {name: list(words) for name, words in said.items()}).numpy()
+    columns = [_column(cells, place, len(rows)) for place in range(len(builds))]
+    old = np.flatnonzero(cells["stale"])
+    bases = np.ma.getmaskarray(cells["base"])
     stale = [
-        (int(found["number"][i]), int(found["place"][i]), None if bases[i] else str(found["base"][i])) for i in old
+        (int(cells["number"][i]), int(cells["place"][i]), None if bases[i] else str(cells["base"][i])) for i in old
     ]
     _judge_anew(tables, stale[:MOST_JUDGED_ANEW], builds, columns, rows)
     return Matrix(rows, builds, columns, len(every) - len(builds), max(0, len(stale) - MOST_JUDGED_ANEW))
@@ -261,12 +261,12 @@ def _row(tables: Corpus, question: str, parameters: Mapping[str, object]) -> Map
 def _pairs(tables: Corpus, trace: str, key: str, speed: Mapping[str, Any] | None) -> list[tuple[float, bool, str]]:
     if speed is None:
         return []
-    found = tables.query(
+    pairs = tables.query(
         "SELECT ratio, base_first, machine FROM pairs WHERE trace = ? AND engine = ? AND base = ? AND metric = ?"
         " ORDER BY started DESC LIMIT 400",
         (trace, key, speed["base"], speed["metric"]),
     ).fetchall()
-    return [(float(r), bool(f), str(m or "")) for r, f, m in reversed(found)]
+    return [(float(r), bool(f), str(m or "")) for r, f, m in reversed(pairs)]
 
 
 def _machines(pairs: Sequence[tuple[float, bool, str]]) -> dict[str, tuple[int, float]]:

@@ -186,10 +186,10 @@ class _Folder:
     def about(self, name: str) -> Listed | None:
         try:
             with self._parent(name) as (at, last):
-                found = os.stat(last, dir_fd=at, follow_symlinks=False)
+                status = os.stat(last, dir_fd=at, follow_symlinks=False)
         except (Absent, FileNotFoundError):
             return None
-        return Listed(name, found.st_size, found.st_mtime)
+        return Listed(name, status.st_size, status.st_mtime)
 
     def listed(self, prefix: str) -> Iterator[Listed]:
         top = self._root / prefix if prefix else self._root

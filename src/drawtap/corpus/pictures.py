@@ -167,7 +167,7 @@ def _said(one: Judged, approved: int) -> str:
 
 def shown(tables: Corpus, traces: Sequence[str], one: Engine) -> dict[str, dict[int, str]]:
     """Return the images of the last run of each recording on an engine: digests by frame, by id."""
-    found: dict[str, dict[int, str]] = {}
+    digests: dict[str, dict[int, str]] = {}
     question = (
         "SELECT i.trace, i.frame, i.digest FROM images i JOIN (SELECT max_by(task, started) AS task FROM runs"
         " WHERE engine = $engine AND drawtap = $version AND list_contains($traces, trace) GROUP BY trace) USING (task)"
@@ -175,8 +175,8 @@ def shown(tables: Corpus, traces: Sequence[str], one: Engine) -> dict[str, dict[
     )
     parameters = {"engine": one.key, "version": drawtap.__version__, "traces": list(traces)}
     for trace, frame, digest in tables.query(question, parameters).fetchall():
-        found.setdefault(trace, {})[frame] = digest
-    return found
+        digests.setdefault(trace, {})[frame] = digest
+    return digests
 
 
 def decisions_of(
@@ -225,9 +225,9 @@ def settle(
     for frame in one.wavering[:_LOOKED]:
         sides = [[gallery.shoot(path, each, frame) for _ in range(repeats)] for each in (new, base)]
         looked += [shot for side in sides for shot in side if shot is not None]
-        found = outside(*([shot.image() if shot else None for shot in side] for side in sides))
-        if found:
-            detail = f"frame {frame} is flaky, and {found}"
+        spread = outside(*([shot.image() if shot else None for shot in side] for side in sides))
+        if spread:
+            detail = f"frame {frame} is flaky, and {spread}"
             return replace(one, label="differs", frame=frame, detail=detail), looked
     return replace(one, detail=f"{one.detail}; equal to the other engine elsewhere"), looked
 
@@ -253,15 +253,15 @@ def explain(one: Judged, trace: Trace, new: Engine, base: Engine) -> Judged:
         return one
     with engine.lent({new.name: new.environment, base.name: base.environment}):
         sides = [compare.Played(trace, each.name) for each in (base, new)]
-        found = compare.first_draw(sides[0], sides[1], one.frame, compare.Tolerance())
-    if isinstance(found, str):
-        return replace(one, detail=f"{one.detail}; first draw: {found}")
-    call = found.b.call
+        draw = compare.first_draw(sides[0], sides[1], one.frame, compare.Tolerance())
+    if isinstance(draw, str):
+        return replace(one, detail=f"{one.detail}; first draw: {draw}")
+    call = draw.b.call
     return replace(
         one,
         first_seq=call,
         function=trace.calls[call].name,
-        detail=f"{one.detail}; first draw: call {call}" + (", or before the frame" if found.at_start else ""),
+        detail=f"{one.detail}; first draw: call {call}" + (", or before the frame" if draw.at_start else ""),
     )
 
 

@@ -130,8 +130,8 @@ def _redacted(trace: Trace, path: Path, level: str, deny: Sequence[str], salt: b
 
 
 def _notes(trace: Trace) -> list[dict[str, Any]]:
-    told = trace.info["annotations"]
-    return [json.loads(str(text)) for text in told] if isinstance(told, list) else []
+    annotations = trace.info["annotations"]
+    return [json.loads(str(text)) for text in annotations] if isinstance(annotations, list) else []
 
 
 def _dropped(notes: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -139,16 +139,16 @@ def _dropped(notes: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
 
 
 def _annotations(trace: Trace) -> tuple[str, ...]:
-    told = trace.info["annotations"]
+    annotations = trace.info["annotations"]
     threads = tuple(str(row["name"]) for row in trace.table("threads"))
-    return (*(map(str, told) if isinstance(told, list) else ()), *threads)
+    return (*(map(str, annotations) if isinstance(annotations, list) else ()), *threads)
 
 
 def _deny(trace: Trace, words: Sequence[str], texts: Mapping[str, tuple[str, ...]]) -> None:
     """Raise InputError where a word is left in a text, in any case, or as it is in a content."""
     for word in words:
         lower = word.lower()
-        place = next((place for place, told in texts.items() if any(lower in text.lower() for text in told)), None)
+        place = next((place for place, own in texts.items() if any(lower in text.lower() for text in own)), None)
         if place is None:
             forms = {form for text in (word, lower, word.upper()) for form in (text.encode(), text.encode("utf-16-le"))}
             for row in trace.table("blobs"):
@@ -175,60 +175,60 @@ def _inline(trace: Trace, forms: Iterable[bytes]) -> str | None:
         described = trace.sql(f"DESCRIBE {quote(str(table))}").fetchall()
         if (column, "BLOB") not in {(str(row[0]), str(row[1])) for row in described}:
             continue
-        found = trace.sql(
+        holders = trace.sql(
             f"SELECT seq FROM {quote(str(table))} WHERE regexp_matches(hex({quote(column)}), $pattern) LIMIT 1",
             {"pattern": pattern},
         ).fetchall()
-        if found:
-            return f"{table}.{name} of call {found[0][0]}"
+        if holders:
+            return f"{table}.{name} of call {holders[0][0]}"
     return None
 
 
 def _origin(trace: Trace, notes: list[dict[str, Any]]) -> dict[str, Any]:
     """Return what is subtracted from times, so that none gets below a margin; 0 would mean that there is none."""
-    found = dict(trace.core.redact_origin())
+    origin = dict(trace.core.redact_origin())
     for name, words in (("ticks", ("start_clock", "end_clock")), ("ns", ("start_ns", "end_ns"))):
-        told = [
+        noted = [
             note[word] for note in notes if note.get("kind") in ("recording", "end") for word in words if word in note
         ]
-        times = [at for at in (found[name], *told) if isinstance(at, int) and at > 0]
-        found[name] = max(0, min(times, default=0) - _MARGIN)
-    return found
+        times = [at for at in (origin[name], *noted) if isinstance(at, int) and at > 0]
+        origin[name] = max(0, min(times, default=0) - _MARGIN)
+    return origin
 
 
 def _kept(note: Mapping[str, Any], origin: Mapping[str, Any], salt: bytes) -> dict[str, Any] | None:
     kind = str(note.get("kind"))
     if kind not in _KEPT:
         return None
-    found: dict[str, Any] = {"kind": kind}
+    kept: dict[str, Any] = {"kind": kind}
     for name in _KEPT[kind]:
         if isinstance(note.get(name), bool | int | float):
-            found[name] = note[name]
+            kept[name] = note[name]
     for name in _WORDS.get(kind, ()):
         if isinstance(note.get(name), str) and (name != "reason" or note[name] in _REASONS):
-            found[name] = note[name]
+            kept[name] = note[name]
     for name in _OWN_WORDS.get(kind, ()):
         texts = note.get(name)
         if isinstance(texts, str) or (isinstance(texts, list) and all(isinstance(text, str) for text in texts)):
-            found[name] = texts
+            kept[name] = texts
     for clock, by in (("start_clock", "ticks"), ("end_clock", "ticks"), ("start_ns", "ns"), ("end_ns", "ns")):
         at = note.get(clock)
         if kind in ("recording", "end") and isinstance(at, int) and at:
-            found[clock] = max(1, at - int(origin[by]))
+            kept[clock] = max(1, at - int(origin[by]))
     pids = list(origin["pids"])
     if note.get("pid") in pids:
-        found["pid"] = pids.index(note["pid"]) + 1
+        kept["pid"] = pids.index(note["pid"]) + 1
     program = note.get("program")
     if isinstance(program, str) and program:
-        found["program"] = f"program-{hashlib.blake2b(program.encode(), key=salt, digest_size=4).hexdigest()}"
-    return found if len(found) > 1 else None
+        kept["program"] = f"program-{hashlib.blake2b(program.encode(), key=salt, digest_size=4).hexdigest()}"
+    return kept if len(kept) > 1 else None
 
 
 def _left(trace: Trace) -> tuple[str, ...]:
     """Return the texts that stand in the file beside calls and contents, without numbers of windows and images."""
-    found = {str(row["path"]) for row in trace.table("libraries")} | {str(row["text"]) for row in trace.table("notes")}
-    found |= {str(row["text"]) for row in trace.table("natives") if row["kind"] in ("driver", "display")}
-    return tuple(sorted(found))
+    texts = {str(row["path"]) for row in trace.table("libraries")} | {str(row["text"]) for row in trace.table("notes")}
+    texts |= {str(row["text"]) for row in trace.table("natives") if row["kind"] in ("driver", "display")}
+    return tuple(sorted(texts))
 
 
 @dataclass(frozen=True)

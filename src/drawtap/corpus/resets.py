@@ -77,22 +77,22 @@ class Resets:
                     break
                 if not event:
                     break
-                found = reset_of(event, time.monotonic())
-                if found is not None:
-                    self._heard.append(found)
+                reset = reset_of(event, time.monotonic())
+                if reset is not None:
+                    self._heard.append(reset)
             return [one for one in self._heard if one.at >= since and one.device in devices]
 
     def devices_of(self, pid: int) -> set[str]:
         """Return the devices that a process has open, as paths below /sys."""
-        found = set()
+        devices = set()
         with contextlib.suppress(OSError):
             for entry in Path(f"/proc/{pid}/fd").iterdir():
                 with contextlib.suppress(OSError):
                     node = entry.readlink()
                     if node.parent == self._nodes:
                         device = (self._sys / "class/drm" / node.name / "device").resolve()
-                        found.add(f"/{device.relative_to(self._sys.resolve())}")
-        return found
+                        devices.add(f"/{device.relative_to(self._sys.resolve())}")
+        return devices
 
 
 def _listening() -> socket.socket | None:

@@ -76,18 +76,18 @@ def files_of(store: Store) -> Files:
     added = {id_: entry.written for id_, entry in store.recordings().items()}
     newest = generation(store)
     covered = newest.recordings if newest else frozenset()
-    found: dict[str, dict[str, str]] = {name: {} for name in FILED}
+    files: dict[str, dict[str, str]] = {name: {} for name in FILED}
     for entry in store.objects.listed("tables/"):
         match = KINDS["table"].fullmatch(entry.name)
-        if match and match["table"] in found and match["id"] != "_all" and match["id"] not in covered:
-            found[match["table"]].setdefault(match["id"], entry.name)
+        if match and match["table"] in files and match["id"] != "_all" and match["id"] not in covered:
+            files[match["table"]].setdefault(match["id"], entry.name)
     whole = {table: [f"tables/{table}/_all.{sha}.parquet"] for table, sha in newest.files.items()} if newest else {}
     # Rows count when what is written last is there: the manifest of a recording, the run of a task.
-    there = {n: found[COUNT_WITH.get(n, n)].keys() if n in OF_TASKS else added.keys() for n in FILED}
-    tables = {t: (*whole.get(t, ()), *(n for i, n in one.items() if i in there[t])) for t, one in found.items()}
+    there = {n: files[COUNT_WITH.get(n, n)].keys() if n in OF_TASKS else added.keys() for n in FILED}
+    tables = {t: (*whole.get(t, ()), *(n for i, n in one.items() if i in there[t])) for t, one in files.items()}
     tasks = [name for name in OF_TASKS if name not in COUNT_WITH]
-    loose = sum(len(found[name]) for name in tasks) + len(found["traces"].keys() & added.keys())
-    return Files(tables, added, frozenset(found["runs"]) | covered, loose)
+    loose = sum(len(files[name]) for name in tasks) + len(files["traces"].keys() & added.keys())
+    return Files(tables, added, frozenset(files["runs"]) | covered, loose)
 
 
 def done_tasks(store: Store) -> frozenset[str]:
@@ -243,10 +243,10 @@ class Corpus(Database):
         return [Column(c.name, c.type) for c in TABLES[table].columns]
 
     def _translated(self, error: Exception, query: str) -> BaseException:
-        found = super()._translated(error, query)
-        if isinstance(found, QueryError) and found.message == "no table calls":
+        translated = super()._translated(error, query)
+        if isinstance(translated, QueryError) and translated.message == "no table calls":
             return QueryError("no table calls", hint="--calls TAG=VALUE opens the recordings with that tag")
-        return found
+        return translated
 
 
 def _register_bucket(connection: duckdb.DuckDBPyConnection, store: Store) -> None:
@@ -303,10 +303,10 @@ def selected(store: Store, words: Sequence[str], tags: Sequence[str]) -> list[st
     """
     if not words and not tags:
         raise UsageError("which recordings?", hint="their ids (drawtap corpus ls lists them), or --tag NAME=VALUE")
-    found = [store.find(word) for word in words]
+    ids = [store.find(word) for word in words]
     if tags:
         chosen = tagged(store, parse_tags(tags))
         if not chosen:
             raise UsageError(f"no recording has {' and '.join(tags)}", hint="drawtap corpus ls shows the tags")
-        found += chosen
-    return list(dict.fromkeys(found))
+        ids += chosen
+    return list(dict.fromkeys(ids))

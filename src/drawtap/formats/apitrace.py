@@ -49,9 +49,9 @@ def read_apitrace(source: Path, target: Path, *, library: Path, signatures: Path
     `library` is the file `libdrawtap-peers.so`, `signatures` the file `tap.sig`. The whole part of a damaged file is
     taken over, and `damage` describes the rest. Raises InputError where it is no trace of apitrace.
     """
-    found = peers.read("apitrace", source, target, library=library, signatures=signatures, level=level)
-    kept = {name: found[name] for name in Imported.__slots__ if name != "notes"}
-    return Imported(notes=tuple(found["notes"]), **kept)
+    imported = peers.read("apitrace", source, target, library=library, signatures=signatures, level=level)
+    kept = {name: imported[name] for name in Imported.__slots__ if name != "notes"}
+    return Imported(notes=tuple(imported["notes"]), **kept)
 
 
 @export_format("apitrace", ".trace")

@@ -52,8 +52,8 @@ def read(tool: str, source: Path, target: Path, *, library: Path, signatures: Pa
         raise Cancelled(f"{source}: {stopped}") from None
     except DrawtapError as error:
         raise type(error)(f"{source}: {error.message}", hint=error.hint) from None
-    found: dict[str, Any] = json.loads(text.value or b"{}")
-    return found
+    answer: dict[str, Any] = json.loads(text.value or b"{}")
+    return answer
 
 
 def cancel(library: Path) -> None:

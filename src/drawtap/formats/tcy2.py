@@ -34,5 +34,5 @@ def read_tcy2(source: Path, target: Path, *, library: Path, signatures: Path, le
     since the trace's start). The whole part of a damaged file is taken over. Raises InputError where it is no such
     trace.
     """
-    found = peers.read("tcy2", source, target, library=library, signatures=signatures, level=level)
-    return Imported(notes=tuple(found.pop("notes")), **found)
+    imported = peers.read("tcy2", source, target, library=library, signatures=signatures, level=level)
+    return Imported(notes=tuple(imported.pop("notes")), **imported)

@@ -70,12 +70,12 @@ def find_compiler() -> Compiler:
 
     Raises UnavailableError when there is none.
     """
-    found = _first_of("CXX", "c++", "g++", "clang++")
-    if found is None:
+    compiler = _first_of("CXX", "c++", "g++", "clang++")
+    if compiler is None:
         raise UnavailableError(
             "no C++ compiler found", hint="install g++ (apt install g++), or the wheel: pip install 'drawtap[compiler]'"
         )
-    return found
+    return compiler
 
 
 def find_c_compiler() -> Compiler:
@@ -83,12 +83,12 @@ def find_c_compiler() -> Compiler:
 
     Raises UnavailableError when there is none.
     """
-    found = _first_of("CC", "cc", "gcc", "clang")
-    if found is None:
+    compiler = _first_of("CC", "cc", "gcc", "clang")
+    if compiler is None:
         raise UnavailableError(
             "no C compiler found", hint="install gcc (apt install gcc), or pip install 'drawtap[compiler]'"
         )
-    return found
+    return compiler
 
 
 def _first_of(variable: str, *names: str) -> Compiler | None:

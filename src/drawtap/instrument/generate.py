@@ -89,15 +89,15 @@ def default_hooks() -> list[Hooks]:
 @cache
 def functions_of(apis: Sequence[str]) -> tuple[Function, ...]:
     """Return every command of the APIs as numbered functions; a name that two registries share is taken once."""
-    found: list[Function] = []
+    functions: list[Function] = []
     seen: set[str] = set()
     for name in apis:
         api = load_api(name)
         for command in sorted(api.commands.values(), key=lambda c: c.name):
             if command.name not in seen:
                 seen.add(command.name)
-                found.append(Function(len(found), command, api, layout(command)))
-    return tuple(found)
+                functions.append(Function(len(functions), command, api, layout(command)))
+    return tuple(functions)
 
 
 def generate(apis: Sequence[str] = DEFAULT_APIS, hook_sets: Sequence[Hooks] | None = None) -> Sources:

@@ -66,14 +66,14 @@ class Target:
         numbers = [feature.number for feature in own.features if feature.api == self.api]
         version = self.version or (numbers[-1] if numbers else "")
         try:
-            found = set(own.command_set(self.api, version, self.profile)) if numbers else set(own.commands)
+            names_ = set(own.command_set(self.api, version, self.profile)) if numbers else set(own.commands)
         except KeyError as error:
             raise UsageError(str(error.args[0])) from None
         for name in registries[1:]:
-            found |= set(load_api(name).commands)
+            names_ |= set(load_api(name).commands)
         for extension in self.extensions:
-            found |= self._extension(extension, [load_api(name) for name in registries])
-        return found
+            names_ |= self._extension(extension, [load_api(name) for name in registries])
+        return names_
 
     def _extension(self, name: str, apis: Sequence[Api]) -> set[str]:
         for api in apis:
@@ -131,11 +131,11 @@ def generate_module(projects: Sequence[Project], target: Target | None = None) -
 def _distinct(sets: Sequence[Hooks]) -> list[Hooks]:
     """Give sets of one name different ones: their namespaces must differ."""
     taken: dict[str, int] = {}
-    found = []
+    distinct = []
     for hooks in sets:
         number = taken[hooks.name] = taken.get(hooks.name, 0) + 1
-        found.append(hooks if number == 1 else replace(hooks, name=f"{hooks.name}_{number}"))
-    return found
+        distinct.append(hooks if number == 1 else replace(hooks, name=f"{hooks.name}_{number}"))
+    return distinct
 
 
 def _code(function: Function, sets: Sequence[Hooks]) -> str:

@@ -60,11 +60,11 @@ def _group(api: Api, name: str, index: int) -> str:
 
 
 def _distinct(api: Api, group: str) -> dict[int, str]:
-    found: dict[int, str] = {}
+    by_value: dict[int, str] = {}
     for member, value in api.groups[group].values.items():
         if 0 <= value < 1 << 32:
-            found.setdefault(value, member)
-    return found
+            by_value.setdefault(value, member)
+    return by_value
 
 
 def _members(api: Api, way: str) -> list[str]:
@@ -113,13 +113,13 @@ class _Kinds:
 
     def values(self, words: str) -> set[int]:
         """Return the numbers of the enumerants that are named."""
-        found: set[int] = set()
+        numbers: set[int] = set()
         for word in words.split():
             names = fnmatch.filter(self._api.enums, word)
             if not names:
                 raise SpecError(f"gl_queries: nothing is called {word}")
-            found.update(self._api.enums[name] for name in names)
-        return found
+            numbers.update(self._api.enums[name] for name in names)
+        return numbers
 
     def _add(self, words: str, kind: int, table: int) -> None:
         for value in self.values(words):
@@ -138,8 +138,8 @@ class _Kinds:
         if way in ("get", "unit"):
             return 0  # the mirror knows
         rows: Mapping[str, int | str] = self._api.tables.get(_TABLES.get(way, ""), {})
-        found = rows.get(name, 1)
-        return found if isinstance(found, int) else 1
+        count = rows.get(name, 1)
+        return count if isinstance(count, int) else 1
 
 
 def _indexed(kinds: _Kinds, api: Api, name: str, lists: Mapping[str, str]) -> str:
@@ -165,8 +165,8 @@ def _answers(kinds: _Kinds, api: Api, classes: tuple[str, ...]) -> str:
 
 
 def _known(api: Api, words: Iterable[str]) -> list[str]:
-    found = list(words)
-    for word in found:
+    known = list(words)
+    for word in known:
         if word not in api.enums:
             raise SpecError(f"gl_queries: there is no {word}")
-    return found
+    return known

@@ -179,10 +179,10 @@ def _tree_source(groups: Mapping[tuple[str, str], str]) -> str:
 
 
 def _all_enums() -> dict[str, int]:
-    found: dict[str, int] = {}
+    enums: dict[str, int] = {}
     for name in KNOWN:
-        found |= load_api(name).enums
-    return found
+        enums |= load_api(name).enums
+    return enums
 
 
 def _children_tables(c: StateClass, ids: Mapping[str, int], enums: Mapping[str, int]) -> Iterator[str]:
@@ -218,14 +218,14 @@ def _initial(v: Variable, enums: Mapping[str, int]) -> list[str]:
     words = v.initial or ("0",)
     if len(words) == 1:
         words = words * v.components
-    found = []
+    bits = []
     for word in words:
         if v.kind in "fcd":
-            found.append(hex(struct.unpack("<Q", struct.pack("<d", _single(float(word), v.kind)))[0]) + "ull")
+            bits.append(hex(struct.unpack("<Q", struct.pack("<d", _single(float(word), v.kind)))[0]) + "ull")
         else:
             number = enums[word] if word in enums else int(word, 0)
-            found.append(hex(number & 0xFFFFFFFFFFFFFFFF) + "ull")
-    return found
+            bits.append(hex(number & 0xFFFFFFFFFFFFFFFF) + "ull")
+    return bits
 
 
 def _single(value: float, kind: str) -> float:
@@ -235,7 +235,7 @@ def _single(value: float, kind: str) -> float:
 
 def _value_groups(functions: Sequence[Function]) -> dict[tuple[str, str], str]:
     """Enum groups of variables: each has the group of the first parameter which is stored there as it is."""
-    found: dict[tuple[str, str], str] = dict(gl_effects.GROUPS)
+    groups: dict[tuple[str, str], str] = dict(gl_effects.GROUPS)
     for f in functions:
         if f.api.name not in MODELLED:
             continue
@@ -250,8 +250,8 @@ def _value_groups(functions: Sequence[Function]) -> dict[tuple[str, str], str]:
                 continue
             for p in f.command.params:
                 if p.name == effect.value and p.group and p.group != "GLenum":
-                    found.setdefault((target.of.name, target.variable.name), p.group)
-    return found
+                    groups.setdefault((target.of.name, target.variable.name), p.group)
+    return groups
 
 
 def _enum_tables(groups: Mapping[tuple[str, str], str]) -> Iterator[str]:

@@ -46,8 +46,8 @@ def number_name(struct: str, api: Api) -> str:
 
 def outer_command(struct: StructType, api: Api) -> Command | None:
     """Return the command whose parameters the rules of a structure read as `outer`, if one does."""
-    found = _outer(struct, api)
-    return found if isinstance(found, Command) else None
+    outer = _outer(struct, api)
+    return outer if isinstance(outer, Command) else None
 
 
 def numbers(api: Api) -> str:

@@ -57,14 +57,16 @@ def load(path: Path) -> Project:
         raise InputError(f"cannot read the instrumentation script {script}: {error}", hint=hint) from None
     script = script.resolve()
     scope = _run(script, text)
-    found = [value for value in scope.values() if isinstance(value, Hooks)]
-    if not found:
+    hook_sets = [value for value in scope.values() if isinstance(value, Hooks)]
+    if not hook_sets:
         raise UsageError(f"{script} makes no hooks", hint="func.Hooks(hook_funcs=[lambda f: func.Hook(...)])")
     lines = _Lines(script, text)
     sources = tuple(sorted(p for p in script.parent.iterdir() if p.suffix in _SOURCES)) if path.is_dir() else ()
     named = {id(value): name for name, value in reversed(list(scope.items())) if isinstance(value, Hooks)}
     stem = script.parent.name if path.is_dir() else script.stem
-    sets = tuple(_traced(hooks, f"{stem}_{named[id(hooks)]}", lines) for hooks in {id(h): h for h in found}.values())
+    sets = tuple(
+        _traced(hooks, f"{stem}_{named[id(hooks)]}", lines) for hooks in {id(h): h for h in hook_sets}.values()
+    )
     about = ast.get_docstring(ast.parse(text)) or ""
     return Project(re.sub(r"\W", "_", stem), script, about, sets, sources)
 
@@ -188,8 +190,8 @@ class _Lines:
     def _find(self, line: str, near: int) -> int:
         key = (line, near)
         if key not in self._known:
-            found = self._plain.get(line, 0)
-            if not found:
-                found = next((at for pattern, at in self._patterns if pattern.fullmatch(line)), near)
-            self._known[key] = found
+            at_ = self._plain.get(line, 0)
+            if not at_:
+                at_ = next((at for pattern, at in self._patterns if pattern.fullmatch(line)), near)
+            self._known[key] = at_
         return self._known[key]

@@ -160,8 +160,8 @@ def header(sets: Sequence[Hooks], apis: Mapping[str, Api], groups_of: Iterable[F
 
 def mentioned_commands(apis: Mapping[str, Api], text: str) -> set[str]:
     """Return the names of the commands that C++ `text` calls."""
-    found = set(_CALL.findall(text))
-    return {name for name in found if any(name in api.commands for api in apis.values())}
+    called = set(_CALL.findall(text))
+    return {name for name in called if any(name in api.commands for api in apis.values())}
 
 
 def _prototypes(apis: Mapping[str, Api], text: str) -> Iterator[str]:
@@ -222,8 +222,8 @@ def _split(text: str) -> tuple[list[str], list[str]]:
         directive = _DIRECTIVE.match(line)
         word = directive[1] if directive else ""
         if directive and word == "line":
-            told, _, named = directive[2].partition(" ")
-            number, file = int(told), "" if named == '"@"' else named
+            digits, _, named = directive[2].partition(" ")
+            number, file = int(digits), "" if named == '"@"' else named
             (block if depth else inside).append(line)
             if not depth and not file:
                 outside.append(line)

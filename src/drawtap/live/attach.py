@@ -106,7 +106,7 @@ def record_paused(pid: int, wanted: AttachOptions) -> Attached:
 
     Raises UnavailableError where the program has none.
     """
-    found = control.find(pid)
+    recording = control.find(pid)
     if wanted.frames:
         control.trigger(pid, f"frames {wanted.frames}")
         with contextlib.suppress(KeyboardInterrupt, UnavailableError):
@@ -118,5 +118,5 @@ def record_paused(pid: int, wanted: AttachOptions) -> Attached:
             time.sleep(wanted.seconds or 1e9)
         control.trigger(pid, "stop")
     with contextlib.suppress(UnavailableError):
-        found = control.find(pid)
-    return Attached(pid, Path(found.program).name, (Path(found.trace),) if found.trace else (), ())
+        recording = control.find(pid)
+    return Attached(pid, Path(recording.program).name, (Path(recording.trace),) if recording.trace else (), ())

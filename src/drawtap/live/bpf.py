@@ -128,9 +128,9 @@ class Watcher:
         records = np.frombuffer(self._data, _RECORD, count, at)
         unfinished = np.flatnonzero(records["length"] & _BUSY)
         records = records[: unfinished[0]] if len(unfinished) else records
-        found: NDArray[np.void] = records["event"][(records["length"] & _DISCARD) == 0].copy()
+        events_: NDArray[np.void] = records["event"][(records["length"] & _DISCARD) == 0].copy()
         self._read_to.value = begin + len(records) * _RECORD.itemsize
-        return found
+        return events_
 
     def close(self) -> None:
         """Take all probes away: links end with their descriptors."""

@@ -129,8 +129,8 @@ class Exporter:
                 key = labels(program, str(number))
                 frames.add_metric(key, surface.frames)
                 fps.add_metric(key, surface.fps(seen.now_ns))
-                found = surface.since(seen.now_ns - 1_000_000_000).percentiles(*(q * 100 for q in _QUANTILES))
-                for quantile, value in zip(_QUANTILES, found, strict=True):
+                quantiles = surface.since(seen.now_ns - 1_000_000_000).percentiles(*(q * 100 for q in _QUANTILES))
+                for quantile, value in zip(_QUANTILES, quantiles, strict=True):
                     if not math.isnan(value):
                         times.add_metric([*key, str(quantile)], value / 1e9)
             if program.limit:

@@ -44,10 +44,10 @@ def pidfd_of(connection: socket.socket, peer: Peer) -> int:
 def groups_of(connection: socket.socket, peer: Peer) -> frozenset[int]:
     """Return the groups that the process at the other end is in, its own among them."""
     # Python's own getsockopt refuses more than 1024 bytes.
-    found, size = (ctypes.c_uint32 * _MOST_GROUPS)(), ctypes.c_uint32(4 * _MOST_GROUPS)
+    groups, size = (ctypes.c_uint32 * _MOST_GROUPS)(), ctypes.c_uint32(4 * _MOST_GROUPS)
     ask = ctypes.CDLL(None).getsockopt
-    failed = ask(connection.fileno(), socket.SOL_SOCKET, _SO_PEERGROUPS, ctypes.byref(found), ctypes.byref(size))
-    return frozenset((peer.gid, *(() if failed else found[: size.value // 4])))
+    failed = ask(connection.fileno(), socket.SOL_SOCKET, _SO_PEERGROUPS, ctypes.byref(groups), ctypes.byref(size))
+    return frozenset((peer.gid, *(() if failed else groups[: size.value // 4])))
 
 
 def is_admin(peer: Peer, groups: frozenset[int], group: str) -> bool:
@@ -70,10 +70,10 @@ class About:
     cgroup: str
 
 
-def about(pid: int, told: str) -> About:
+def about(pid: int, path: str) -> About:
     """Return what /proc says of `pid`; `told` is the program's own word for its file where /proc says nothing."""
     folder = Path(f"/proc/{pid}")
-    exe = Path(told)
+    exe = Path(path)
     with contextlib.suppress(OSError):
         if pid:
             exe = Path(str((folder / "exe").readlink()).removesuffix(" (deleted)"))

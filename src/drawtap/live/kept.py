@@ -38,11 +38,11 @@ class KeptLimits:
             try:
                 about = os.fstat(file)
                 own = stat.S_ISREG(about.st_mode) and about.st_uid == os.geteuid() and not about.st_mode & 0o022
-                found = json.loads(os.read(file, _MOST_BYTES)) if own else {}
+                content = json.loads(os.read(file, _MOST_BYTES)) if own else {}
             finally:
                 os.close(file)
-            if isinstance(found, dict):
-                self._said = {k: v for k, v in found.items() if isinstance(v, dict) and _is_there(k)}
+            if isinstance(content, dict):
+                self._said = {k: v for k, v in content.items() if isinstance(v, dict) and _is_there(k)}
 
     def restore(self, managed: Managed) -> bool:
         """Tell a program that has just registered what people said of it. False: nothing is known."""
@@ -73,10 +73,12 @@ class KeptLimits:
             "target_fps": managed.target_fps,
             "weight": managed.weight,
         }
-        told = {k: v for k, v in said.items() if v}
-        if self._said.get(key, {}) == told:
+        settings = {k: v for k, v in said.items() if v}
+        if self._said.get(key, {}) == settings:
             return
-        self._said = {k: v for k, v in self._said.items() if k != key and _is_there(k)} | ({key: told} if told else {})
+        self._said = {k: v for k, v in self._said.items() if k != key and _is_there(k)} | (
+            {key: settings} if settings else {}
+        )
         self._write()
 
     def _write(self) -> None:

@@ -359,10 +359,10 @@ class Manager:
         mine = [m for m in self.programs.by_id.values() if uid in (None, m.peer.uid)]
         text = str(which)
         if text.isdigit():
-            found = [m for m in mine if m.pid == int(text)]
+            selected = [m for m in mine if m.pid == int(text)]
         else:
-            found = [m for m in mine if any(fnmatch.fnmatchcase(n, text) for n in (m.about.name, m.about.exe.name))]
-        if not found:
+            selected = [m for m in mine if any(fnmatch.fnmatchcase(n, text) for n in (m.about.name, m.about.exe.name))]
+        if not selected:
             self._refuse_observed(text, uid)
             names = [m.about.name for m in mine]
             near = did_you_mean(text, names) or (
@@ -378,7 +378,7 @@ class Manager:
             if text.isdigit():
                 raise UsageError(f"there is no process {text}", hint=near)
             raise UsageError(f"the manager knows no program {text!r}", hint=near)
-        return found
+        return selected
 
     def _refuse_observed(self, text: str, uid: int | None) -> None:
         for program in self.observed:

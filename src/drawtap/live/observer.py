@@ -72,7 +72,7 @@ def _offsets(data: bytes, names: set[str]) -> dict[str, int]:
         kind, _, offset, address, _, length = struct.unpack_from("<IIQQQQ", data, programs + n * size)
         if kind == 1:
             loads.append((address, offset, length))
-    found: dict[str, int] = {}
+    offsets: dict[str, int] = {}
     for n in range(section_count):
         at = sections + n * section_size
         _, kind, _, _, offset, length, link = struct.unpack_from("<IIQQQQI", data, at)
@@ -86,8 +86,8 @@ def _offsets(data: bytes, names: set[str]) -> dict[str, int]:
             end = data.index(b"\0", texts + name)
             text = data[texts + name : end].decode("ascii", errors="replace")
             if text in names:
-                found[text] = next(value - a + o for a, o, size_ in loads if a <= value < a + size_)
-    return found
+                offsets[text] = next(value - a + o for a, o, size_ in loads if a <= value < a + size_)
+    return offsets
 
 
 @dataclass

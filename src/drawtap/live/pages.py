@@ -245,15 +245,15 @@ class StatsPage:
 
     def values(self, now_ns: int) -> dict[str, Value]:
         """Return the program's own numbers by name; none that are no numbers, or were set in the future."""
-        found: dict[str, Value] = {}
+        values_: dict[str, Value] = {}
         for at in range(_VALUES, _VALUES + VALUES * _VALUE.size, _VALUE.size):
             name, set_ns, sets, value = _VALUE.unpack_from(self._map, at)
             if not set_ns:
                 break  # places are taken in order
             if math.isfinite(value) and set_ns <= max(now_ns, time.monotonic_ns()):
                 text = name.partition(b"\0")[0].decode(errors="replace")
-                found[text] = Value(value, set_ns, sets & _COUNT)
-        return found
+                values_[text] = Value(value, set_ns, sets & _COUNT)
+        return values_
 
     def surfaces(self, now_ns: int) -> tuple[Surface, ...]:
         """Return the surfaces with their frames of the last seconds, the one shown first in front."""

@@ -175,13 +175,13 @@ def percentiles(values: NDArray[np.int64], *which: float) -> tuple[float, ...]:
     As numpy.percentile does, which takes 50 times as long for the frames of a second: managers ask often.
     """
     ordered = np.sort(values).tolist()
-    found = []
+    percentiles_ = []
     for percent in which:
         place = (len(ordered) - 1) * percent / 100
         at = int(place)
         low, high = ordered[at], ordered[min(at + 1, len(ordered) - 1)]
-        found.append(low + (high - low) * (place - at))
-    return tuple(found)
+        percentiles_.append(low + (high - low) * (place - at))
+    return tuple(percentiles_)
 
 
 @dataclass(slots=True)  # values, but not frozen: hundreds are made every second, and that would take four times as long

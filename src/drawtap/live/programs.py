@@ -326,11 +326,11 @@ class Programs:
 def _receive(connection: socket.socket, size: int) -> tuple[bytes, list[int]]:
     # One byte more than is wanted: what is longer is refused. Descriptors are ours to close, whatever comes with them.
     data, rights, _, _ = connection.recvmsg(size + 1, socket.CMSG_SPACE(4 * 8), socket.MSG_CMSG_CLOEXEC)
-    found = array.array("i")
+    descriptors = array.array("i")
     for level, kind, content in rights:
         if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
-            found.frombytes(content[: len(content) - len(content) % 4])
-    return data, list(found)
+            descriptors.frombytes(content[: len(content) - len(content) % 4])
+    return data, list(descriptors)
 
 
 def _text(raw: bytes) -> str:

@@ -73,7 +73,7 @@ def draw_costs(
     `runs_between` has the metrics of RUNS by their names, each by call.
     """
     texts = _Texts(trace)
-    found = []
+    costs = []
     for seq, program, given in trace.sql(
         "SELECT d.seq, coalesce(d.program, 0), d.vertices * greatest(coalesce(d.instances, 1), 1) FROM draws d "
         "WHERE d.kind = 'draw' ORDER BY d.seq"
@@ -84,7 +84,7 @@ def draw_costs(
         runs, transformed = fragments[at], vertices.get(at)
         each = {stage: texts.operations(int(program), stage, at) for stage in ("vertex", "fragment")}
         if each["vertex"] is None and each["fragment"] is None:
-            found.append(DrawCost(at, None, None, FIXED))
+            costs.append(DrawCost(at, None, None, FIXED))
             continue
         many = float(given) if transformed is None and given is not None else transformed
         vertex = None if many is None or each["vertex"] is None else round(many) * each["vertex"]
@@ -93,15 +93,15 @@ def draw_costs(
         if many is None and each["vertex"] is not None:
             why = "how many vertices it draws is not known"
         between, lacks = _between(texts, int(program), at, runs_between or {})
-        found.append(DrawCost(at, vertex, fragment, why or lacks, between))
-    return found
+        costs.append(DrawCost(at, vertex, fragment, why or lacks, between))
+    return costs
 
 
 def _between(
     texts: _Texts, program: int, seq: int, runs: Mapping[str, Mapping[int, float | None]]
 ) -> tuple[dict[str, int | None], str]:
     """Return the operations of the stages between that the program has, and why one is not known."""
-    found: dict[str, int | None] = {}
+    counts: dict[str, int | None] = {}
     why = ""
     for stage, metric in RUNS.items():
         operations = texts.operations(program, stage, seq)
@@ -111,23 +111,23 @@ def _between(
         many = runs.get(metric, {}).get(seq)
         times = texts.patch(program, seq) if stage == "tessellation control" else 1
         if many is None or times is None:
-            found[part] = None
+            counts[part] = None
             why = f"{metric} counts the runs of its {stage} shader, and was not measured with it"
             if times is None:
                 why = "its tessellation control shader does not give the number of vertices of its patches"
-        elif found.get(part, 0) is not None:
-            found[part] = (found.get(part) or 0) + round(many) * times * operations
-    return found, why
+        elif counts.get(part, 0) is not None:
+            counts[part] = (counts.get(part) or 0) + round(many) * times * operations
+    return counts, why
 
 
 def rows(costs: Iterable[DrawCost]) -> list[tuple[int, str, float | None, str | None]]:
     """Return rows (seq, metric, value, note) of the table `metrics`."""
-    found: list[tuple[int, str, float | None, str | None]] = []
+    rows_: list[tuple[int, str, float | None, str | None]] = []
     for cost in costs:
         parts = {VERTEX: cost.vertex, FRAGMENT: cost.fragment, **cost.between, TOTAL: cost.total}
         for id_, value in parts.items():
-            found.append((cost.seq, id_, value, None if value is not None else cost.why))
-    return found
+            rows_.append((cost.seq, id_, value, None if value is not None else cost.why))
+    return rows_
 
 
 class _Texts:

@@ -61,12 +61,12 @@ def _answers(lines: Iterable[Mapping[str, object]]) -> dict[str, Capabilities]:
             )
     return {
         name: Capabilities(
-            tuple(found.values()),
+            tuple(by_id.values()),
             refusals.get(name, {}),
             {spec: tuple(seen) for spec, seen in contexts.get(name, {}).items()},
             reasons.get(name, ""),
         )
-        for name, found in offers.items()
+        for name, by_id in offers.items()
     }
 
 
@@ -76,10 +76,10 @@ def chosen(known: Sequence[Metric], wanted: Sequence[str]) -> list[Metric]:
     A pattern takes those that can be had; an id takes the metric in any case. Raises UsageError for what names none.
     """
     by_id = {metric.id: metric for metric in known}
-    found: dict[str, Metric] = {}
+    by_word: dict[str, Metric] = {}
     for word in wanted:
         if word in by_id:
-            found[word] = by_id[word]
+            by_word[word] = by_id[word]
             continue
         matching = [metric for metric in known if fnmatch.fnmatchcase(metric.id, word)]
         if not matching:
@@ -88,18 +88,18 @@ def chosen(known: Sequence[Metric], wanted: Sequence[str]) -> list[Metric]:
         usable = [metric for metric in matching if not metric.missing]
         if not usable:
             raise UsageError(f"no metric of {word!r} can be measured here", hint=matching[0].missing)
-        found.update({metric.id: metric for metric in usable})
-    return [metric for metric in known if metric.id in found]
+        by_word.update({metric.id: metric for metric in usable})
+    return [metric for metric in known if metric.id in by_word]
 
 
 def named(known: Sequence[Metric], wanted: Sequence[str]) -> list[Metric]:
     """Return every metric that ids and patterns name, those that cannot be had too. Raises UsageError for what names
     none."""
-    found: dict[str, Metric] = {}
+    kept: dict[str, Metric] = {}
     for word in wanted:
         matching = [metric for metric in known if fnmatch.fnmatchcase(metric.id, word)]
         if not matching:
             hint = did_you_mean(word, [metric.id for metric in known]) or "drawtap profile --list has them"
             raise UsageError(f"there is no metric {word!r}", hint=hint)
-        found.update({metric.id: metric for metric in matching})
-    return [metric for metric in known if metric.id in found]
+        kept.update({metric.id: metric for metric in matching})
+    return [metric for metric in known if metric.id in kept]

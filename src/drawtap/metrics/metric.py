@@ -170,7 +170,7 @@ def offered(
     if not said.offers:
         why = said.reason or "the driver offers none"
         return [Metric(f"{backend_name}:*", "", "", "counter", "what the driver would name itself", "", why)]
-    found: list[Metric] = []
+    offers: list[Metric] = []
     seen: dict[str, int] = {}
     for offer in said.offers:
         base = f"{backend_name}:{slug(offer.group)}/{slug(offer.name)}"
@@ -178,7 +178,7 @@ def offered(
         id_ = base if seen[base] == 1 else f"{base}.{seen[base]}"
         unit = offer.unit or (units or {}).get(offer.type, "count")
         kind = kinds.get(offer.type, "counter")
-        found.append(
+        offers.append(
             Metric(id_, offer.name, unit, kind, offer.text or offer.name, offer.spec, "", said.where(offer.spec))
         )
-    return found
+    return offers

@@ -75,8 +75,10 @@ def plan(
         refused += made.refused
         if made.passes:
             return Plan(made.passes, tuple(refused), made.questions, made.planned_ns)
-    told = "; ".join(f"{metric.id}: {why}" for metric, why in refused[:3])
-    raise UnavailableError(f"nothing of it can be measured here: {told}", hint="drawtap profile --list says what can")
+    reasons = "; ".join(f"{metric.id}: {why}" for metric, why in refused[:3])
+    raise UnavailableError(
+        f"nothing of it can be measured here: {reasons}", hint="drawtap profile --list says what can"
+    )
 
 
 def request_text(

@@ -135,13 +135,13 @@ class _Runs:
 
     def _arguments(self) -> list[str]:
         frames = self.wanted.frames
-        found = ["--frames", f"{frames.start}:{frames.stop}"] if frames is not None else []
+        arguments = ["--frames", f"{frames.start}:{frames.stop}"] if frames is not None else []
         if self.trace.frame_end != "auto":
-            found += ["--frame-end", self.trace.frame_end]
+            arguments += ["--frame-end", self.trace.frame_end]
         if self.wanted.images:
             shown = len(frames) if frames is not None else len(self.trace.table(FrameRow))
-            found += ["--hashes", "--snapshot-at", f"frames:{max(shown // _IMAGES, 1)}"]
-        return found
+            arguments += ["--hashes", "--snapshot-at", f"frames:{max(shown // _IMAGES, 1)}"]
+        return arguments
 
 
 def _cost(line: Mapping[str, Any], number: int, repetition: int) -> Cost:
@@ -216,7 +216,7 @@ def readings(
             ).fetchall()
         finally:
             connection.close()
-    found = [
+    values = [
         Reading(
             str(per),
             int(n),
@@ -230,7 +230,7 @@ def readings(
         )
         for per, n, seq, metric, value, note, draws, unknown, least in rows
     ]
-    return found, runs.engine
+    return values, runs.engine
 
 
 def summary(made: Profile, wanted: ProfileOptions) -> dict[str, Any]:
@@ -427,15 +427,15 @@ def ranges(trace: Trace, kinds: Iterable[str], named: Sequence[Range] = ()) -> l
     """Return the ranges of calls of these kinds: `group` (debug groups), `pass` (draws to one render target), `range`
     (both, and `named`)."""
     wanted = set(kinds)
-    found: list[Range] = list(named) if "range" in wanted else []
+    ranges_: list[Range] = list(named) if "range" in wanted else []
     if wanted & {"group", "range"}:
         for row in trace.table(MarkerRow):
             if row["kind"] == "group" and row["end_seq"] is not None:
-                found.append(Range(f"group {row['text']}", row["seq"], row["end_seq"] + 1))
+                ranges_.append(Range(f"group {row['text']}", row["seq"], row["end_seq"] + 1))
     if wanted & {"pass", "range"}:
         rows = trace.sql(_TARGETS)
-        found += [Range(f"pass {name}", int(first), int(last) + 1) for name, first, last in rows]
-    return sorted(found, key=lambda r: (r.begin, -r.end))
+        ranges_ += [Range(f"pass {name}", int(first), int(last) + 1) for name, first, last in rows]
+    return sorted(ranges_, key=lambda r: (r.begin, -r.end))
 
 
 # Draws that follow each other in a frame and go to the same render target, with the calls that lead to them.
@@ -491,7 +491,7 @@ def overview(made: Profile) -> list[dict[str, Any]]:
     are not in it.
     """
     adds = {m.id for m in metrics_of(made) if m.fold == "sum"} | {*estimate.IDS}
-    found = []
+    entries = []
     for row in _ask(_OVERVIEW.format(file=quote_text(made.path))):
         entry = dict(zip(_OVERVIEW_COLUMNS, row, strict=True))
         if entry["metric"] not in adds:
@@ -500,8 +500,8 @@ def overview(made: Profile) -> list[dict[str, Any]]:
             entry["total"] = None  # the sum of the others is none of all
         else:
             entry["at_least"] = entry["unknown_draws"] = entry["draws"] = None
-        found.append(entry)
-    return sorted(found, key=lambda row: (str(row["per"]), numbered(str(row["metric"]))))
+        entries.append(entry)
+    return sorted(entries, key=lambda row: (str(row["per"]), numbered(str(row["metric"]))))
 
 
 def notes(made: Profile) -> list[tuple[object, ...]]:
@@ -537,7 +537,7 @@ class Disagreement:
 
 def disagreements(path: Path) -> list[Disagreement]:
     """Return where the driver counted otherwise than geometry did, in a stored run that has both."""
-    found = []
+    disagreements_ = []
     for metric, other in _ALIKE:
         rows = _ask(
             f"SELECT a.per, count(*), count(*) FILTER (a.value <> b.value) AS differ, "
@@ -550,8 +550,8 @@ def disagreements(path: Path) -> list[Disagreement]:
         )
         for per, count, differ, seq, theirs, ours in rows:
             numbers = (int(str(count)), int(str(differ)), int(str(seq)), float(str(theirs)), float(str(ours)))
-            found.append(Disagreement(metric, other, str(per), *numbers))
-    return found
+            disagreements_.append(Disagreement(metric, other, str(per), *numbers))
+    return disagreements_
 
 
 def export(stored: Path, output: Path) -> None:

@@ -38,14 +38,14 @@ def series(trace: Trace) -> list[Series]:
     was measured."""
     if not measured.files(trace.path):
         return []
-    found: dict[str, tuple[str, str, dict[int, float]]] = {}
+    entries: dict[str, tuple[str, str, dict[int, float]]] = {}
     for name, unit, engine, frame, value in trace.sql(
         "SELECT name, unit, engine, frame, value FROM metrics WHERE per = 'frame' AND value IS NOT NULL AND "
         "name NOT LIKE '%/start' QUALIFY run = max(run) OVER (PARTITION BY name) ORDER BY name, frame"
     ):
-        entry = found.setdefault(str(name), (str(unit), str(engine), {}))
+        entry = entries.setdefault(str(name), (str(unit), str(engine), {}))
         entry[2][int(frame)] = float(value)
-    return [Series(name, *entry) for name, entry in found.items()]
+    return [Series(name, *entry) for name, entry in entries.items()]
 
 
 #: The metrics that say how much a draw costs, the best first.

@@ -52,19 +52,19 @@ def read(name: str | None, file: Path | None) -> Set:
         known |= listed
         if name is None:
             return next(iter(listed.values()))
-    found = known.get(name or "overview")
-    if found is None:
+    chosen = known.get(name or "overview")
+    if chosen is None:
         hint = did_you_mean(str(name), known) or f"there are: {', '.join(known)}"
         raise UsageError(f"there is no set of metrics {name!r}", hint=hint)
-    return found
+    return chosen
 
 
 def _file(file: Path) -> dict[str, Set]:
     data = read_toml(file)
-    found = {name: _set(file, name, entry) for name, entry in data.items()}
-    if not found:
+    sets = {name: _set(file, name, entry) for name, entry in data.items()}
+    if not sets:
         raise InputError(f"{file} has no set", hint='[name]\nmetrics = ["gl:time/*"]')
-    return found
+    return sets
 
 
 def _set(file: Path, name: str, entry: object) -> Set:

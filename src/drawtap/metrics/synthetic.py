@@ -99,9 +99,9 @@ def measure(
         count = sum(1 for f in trace.table(FrameRow) if f["end_function"])
         first = min(content.loading(content.frame_stats(trace)), count - 1)
         within = frames if frames is not None else range(first, count)
-        told, missing = _play(trace, played, within, engine_name)
-        values |= {name: value for name, (value, _) in told.items()}
-        sources |= {name: id_ for name, (_, id_) in told.items()}
+        readings, missing = _play(trace, played, within, engine_name)
+        values |= {name: value for name, (value, _) in readings.items()}
+        sources |= {name: id_ for name, (_, id_) in readings.items()}
     return Measured(values, missing, sources)
 
 
@@ -116,13 +116,13 @@ def _play(
     except (UnavailableError, ChildError, InputError) as error:
         return {}, dict.fromkeys(names, f"it could not be played: {error}")
     chosen: dict[str, Metric] = {}
-    told: dict[str, tuple[float, str]] = {}
+    readings: dict[str, tuple[float, str]] = {}
     for name in names:
         there, why = _best(known, METRICS[name])
         if there is None and name == "texture_fetches":
             try:
                 value = _fetches(trace, frames, known, environment)
-                told[name] = (value, f"{_GENERATED} and the shaders' sources")
+                readings[name] = (value, f"{_GENERATED} and the shaders' sources")
             except (UnavailableError, ChildError) as error:
                 missing[name] = str(error)
         elif there is None:
@@ -130,7 +130,7 @@ def _play(
         else:
             chosen[name] = there
     if not chosen:
-        return told, missing
+        return readings, missing
     try:
         plan = passes.plan(
             trace.path, list(chosen.values()), ["frame"], environment=environment, frame_end=trace.frame_end
@@ -138,18 +138,18 @@ def _play(
         wanted = profile.ProfileOptions(frames, images=False)
         rows, _ = profile.readings(trace, plan, wanted, environment=environment)
     except (UnavailableError, ChildError) as error:
-        return told, missing | dict.fromkeys(chosen, str(error))
+        return readings, missing | dict.fromkeys(chosen, str(error))
     refused = {metric.id: why for metric, why in plan.refused}
     for name, metric in chosen.items():
         values = [row.value for row in rows if row.metric == metric.id]
         if values and None not in values:
-            told[name] = (sum(v or 0.0 for v in values) / len(values), metric.id)
+            readings[name] = (sum(v or 0.0 for v in values) / len(values), metric.id)
         else:
             notes = [row.note for row in rows if row.metric == metric.id and row.value is None and row.note]
             lacking = sum(row.metric == metric.id and row.value is None for row in rows)
             why = notes[0] if notes else "gave no value"
             missing[name] = refused.get(metric.id) or f"{metric.id}: {why} ({lacking} of {len(values)} frames)"
-    return told, missing
+    return readings, missing
 
 
 _GENERATED = "fragments:count/generated"
@@ -235,9 +235,9 @@ def _recorded(folder: Path, work: Path, engine_name: str) -> Path:
 
 
 def _held(trace: Trace, request: Request, engine_name: str) -> list[Row]:
-    found = measure(trace, request.asked, frames=range(1, request.frames + 1), engine_name=engine_name)
+    measured = measure(trace, request.asked, frames=range(1, request.frames + 1), engine_name=engine_name)
     return [
-        Row(name, asked, found.values.get(name), found.sources.get(name, ""), found.missing.get(name, ""))
+        Row(name, asked, measured.values.get(name), measured.sources.get(name, ""), measured.missing.get(name, ""))
         for name, asked in request.asked.items()
     ]
 
@@ -249,11 +249,11 @@ def request_of(
 
     Features that it lacks are not requested; what could not be measured neither (`Measured.missing` says why).
     """
-    found = measure(trace, FEATURES, frames=frames, engine_name=engine_name, play=play)
-    asked = {name: value for name, value in found.values.items() if value}
+    measured = measure(trace, FEATURES, frames=frames, engine_name=engine_name, play=play)
+    asked = {name: value for name, value in measured.values.items() if value}
     if not asked:
         raise DrawtapError(f"{trace.path.name} draws and changes nothing in these frames: there is nothing to repeat")
     for name in ("draws", "triangles", "clears"):
         asked.setdefault(name, 0.0)
     width, height = content.surface(trace) or (640, 480)
-    return Request(asked, width, height, out_frames, title=f"like {trace.path.name}"), found
+    return Request(asked, width, height, out_frames, title=f"like {trace.path.name}"), measured

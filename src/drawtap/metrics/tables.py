@@ -134,7 +134,7 @@ def tables(trace: Trace) -> list[Table]:
     if not frames:
         return []
     apis = {f["name"][:2] for f in trace.table(HistogramRow)}
-    found = []
+    tables_ = []
     values, notes = _measured(trace)
     stored = content.sensors(trace)
     rows = content.frame_stats(trace, stored) if stored else frames
@@ -151,8 +151,8 @@ def tables(trace: Trace) -> list[Table]:
             continue
         made = [_row(w, known) for w in wanted]
         lacks = any(row.missing == "not measured" for row in made)
-        found.append(Table(title, made, command.format(trace.path.name) if lacks else ""))
-    return found
+        tables_.append(Table(title, made, command.format(trace.path.name) if lacks else ""))
+    return tables_
 
 
 @dataclass(frozen=True)
@@ -190,8 +190,8 @@ def _row(wanted: _MetricChoice, known: _Known) -> TableRow:
 
 
 def _column(name: str, frames: Sequence[Mapping[str, object]]) -> list[float] | None:
-    found = [float(value) for row in frames if isinstance(value := row.get(name), int | float)] if name else []
-    return found or None
+    numbers = [float(value) for row in frames if isinstance(value := row.get(name), int | float)] if name else []
+    return numbers or None
 
 
 def _measured(trace: Trace) -> tuple[dict[str, dict[int, float]], dict[str, str]]:
@@ -247,7 +247,7 @@ def _texture_reads(trace: Trace) -> dict[int, float]:
     Empty where no draw's fragments were measured. Raises NotTold where a source does not tell its reads.
     """
     reads = of_programs(trace)
-    found: dict[int, float] = {}
+    sums: dict[int, float] = {}
     for frame, program, fragments in trace.sql(
         "SELECT m.frame, d.program, m.value FROM metrics m JOIN draws d ON d.seq = m.seq WHERE m.per = 'draw' AND "
         "d.kind = 'draw' AND m.name = 'fragments:count/generated' QUALIFY m.run = max(m.run) OVER ()"
@@ -258,8 +258,8 @@ def _texture_reads(trace: Trace) -> dict[int, float]:
         if count and fragments is None:
             raise NotTold("the fragments of a draw could not be counted")
         number = int(frame)
-        found[number] = found.get(number, 0.0) + count * float(fragments or 0)
-    return found
+        sums[number] = sums.get(number, 0.0) + count * float(fragments or 0)
+    return sums
 
 
 # ---- triangle sizes -------------------------------------------------------------------------------------------------
@@ -339,14 +339,14 @@ def heat_map(trace: Trace, *, columns: int = 400, rows: int = 250) -> HeatMap | 
     places: dict[int, list[tuple[int, str]]] = {}
     for seq, frame, function, _, _ in draws:
         places.setdefault(int(frame), []).append((int(seq), str(function)))
-    deepest = max(len(found) for found in places.values())
+    deepest = max(len(draws_) for draws_ in places.values())
     wide, deep = -(-(last - first + 1) // columns), -(-deepest // rows)
     frames = range(first, last + 1, wide)
 
     def column(start: int) -> list[list[tuple[int, str]]]:
         mine = [places.get(n, []) for n in range(start, min(start + wide, last + 1))]
-        longest = max(len(found) for found in mine)
-        return [[d for found in mine for d in found[at : at + deep]] for at in range(0, longest, deep)]
+        longest = max(len(draws_) for draws_ in mine)
+        return [[d for draws_ in mine for d in draws_[at : at + deep]] for at in range(0, longest, deep)]
 
     groups = [column(start) for start in frames]
     heats = [
@@ -368,10 +368,10 @@ def _rank(name: str) -> tuple[int, str]:
 def _draw_metrics(trace: Trace) -> dict[tuple[str, str], dict[int, float]]:
     if not measured.files(trace.path):
         return {}
-    found: dict[tuple[str, str], dict[int, float]] = {}
+    by_metric: dict[tuple[str, str], dict[int, float]] = {}
     for name, unit, seq, value in trace.sql(
         "SELECT name, unit, seq, value FROM metrics WHERE per = 'draw' AND value IS NOT NULL AND "
         "name NOT LIKE '%/start' QUALIFY run = max(run) OVER (PARTITION BY name)"
     ):
-        found.setdefault((str(name), str(unit)), {})[int(seq)] = float(value)
-    return {key: values for key, values in found.items() if any(values.values())}
+        by_metric.setdefault((str(name), str(unit)), {})[int(seq)] = float(value)
+    return {key: values for key, values in by_metric.items() if any(values.values())}

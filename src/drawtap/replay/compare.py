@@ -274,7 +274,7 @@ class Played:
             return ()
         first, end = row["first_seq"], row["end_seq"]
         functions = {f["name"]: f["flags"].split(",") for f in self.trace.table(FunctionRow)}
-        found, target = [], 0
+        draws, target = [], 0
         for seq, name in self.trace.sql(
             f"SELECT seq, name FROM calls WHERE seq >= {first} AND seq < {end} ORDER BY seq"
         ):
@@ -282,12 +282,12 @@ class Played:
             if _NEW_TARGET.intersection(flags) or str(name).startswith("glBindDrawFramebuffer"):
                 target += 1
             elif _DRAWS.intersection(flags) or name == "glBlitFramebuffer":
-                found.append((int(seq), target))
-        return [Draw(call, t, str(self.trace.calls[call])) for call, t in found]
+                draws.append((int(seq), target))
+        return [Draw(call, t, str(self.trace.calls[call])) for call, t in draws]
 
     def _executed(self, frame: int) -> Sequence[Draw]:
         # Command buffers may be recorded in any frame. The player pictures a command where a submission runs it first.
-        found: dict[tuple[int, int], int] = {}
+        targets: dict[tuple[int, int], int] = {}
         target, within = 0, None
         for seq, submit, name, in_pass in self.trace.sql(
             "SELECT seq, submit_seq, name, pass_number FROM executed"
@@ -298,8 +298,8 @@ class Played:
             target += subpass or in_pass != within
             within = in_pass
             if not subpass:
-                found.setdefault((int(seq), int(submit)), target)
-        return [Draw(call, t, str(self.trace.calls[call]), submit) for (call, submit), t in found.items()]
+                targets.setdefault((int(seq), int(submit)), target)
+        return [Draw(call, t, str(self.trace.calls[call]), submit) for (call, submit), t in targets.items()]
 
     def image_at(self, at: Place) -> Image | None:
         """Play on to a place; see FrameSource. The last images stay in memory."""
@@ -400,13 +400,13 @@ def compare(
             "there are no frames to compare", hint="drawtap frames lists them; --frame-end says what ends one"
         )
     unequal = [n for n in wanted if n in hashes_a and n in hashes_b and hashes_a[n] != hashes_b[n]]
-    found: dict[int, Difference] = {}
+    differences: dict[int, Difference] = {}
     kept: dict[int, tuple[Image, Image]] = {}
     for n, one, other in _pairs(a, b, unequal):
-        found[n] = difference(one, other)
-        if len(kept) < pictures and not tolerance.accepts(found[n]):
+        differences[n] = difference(one, other)
+        if len(kept) < pictures and not tolerance.accepts(differences[n]):
             kept[n] = (one, other)
-    results = [_result(n, hashes_a, hashes_b, found, tolerance) for n in wanted]
+    results = [_result(n, hashes_a, hashes_b, differences, tolerance) for n in wanted]
     names = (a.name, b.name)
     first = next((r for r in results if not r.same), None)
     if first is None or first.only is not None or not bisect:
@@ -420,14 +420,14 @@ def compare(
 
 
 def _result(
-    n: int, a: Mapping[int, str], b: Mapping[int, str], found: Mapping[int, Difference], tolerance: Tolerance
+    n: int, a: Mapping[int, str], b: Mapping[int, str], differences: Mapping[int, Difference], tolerance: Tolerance
 ) -> FrameResult:
     if n not in a or n not in b:
         return FrameResult(
             n, Difference(255, 255.0, 0.0, 1.0, "one side has no such frame"), False, "a" if n in a else "b"
         )
     lost = Difference(255, 255.0, 0.0, 1.0, "an image could not be had")
-    apart = found.get(n, Difference() if a[n] == b[n] else lost)
+    apart = differences.get(n, Difference() if a[n] == b[n] else lost)
     return FrameResult(n, apart, tolerance.accepts(apart))
 
 

@@ -83,10 +83,10 @@ def _softpipe() -> Mapping[str, str]:
 def _zink() -> Mapping[str, str]:
     """Mesa's OpenGL on Vulkan, on the processor (lavapipe)."""
     folders = [Path("/usr/share/vulkan/icd.d"), Path("/etc/vulkan/icd.d"), Path("/usr/local/share/vulkan/icd.d")]
-    found = sorted(path for folder in folders for path in folder.glob("lvp_icd*.json"))
-    if not found and "VK_ICD_FILENAMES" not in os.environ:
+    drivers = sorted(path for folder in folders for path in folder.glob("lvp_icd*.json"))
+    if not drivers and "VK_ICD_FILENAMES" not in os.environ:
         raise UnavailableError("there is no Vulkan driver lavapipe", hint="the package mesa-vulkan-drivers has it")
-    chosen = {} if "VK_ICD_FILENAMES" in os.environ else {"VK_ICD_FILENAMES": str(found[0])}
+    chosen = {} if "VK_ICD_FILENAMES" in os.environ else {"VK_ICD_FILENAMES": str(drivers[0])}
     return {**_SOFTWARE, "GALLIUM_DRIVER": "zink", **chosen, **_opengl("zink")}
 
 
@@ -178,12 +178,12 @@ def environment_of(name: str) -> Mapping[str, str]:
     return _lent[name] if name in _lent else ENGINES.get(name).environment()
 
 
-def ask(found: Engine) -> Answer:
+def ask(engine: Engine) -> Answer:
     """Ask an engine what it is; the reason why it does not work is in the answer."""
     try:
-        said = player.probe(found.environment())
+        said = player.probe(engine.environment())
     except UnavailableError as error:
-        return Answer(found, reason=str(error))
+        return Answer(engine, reason=str(error))
     if "error" in said:
-        return Answer(found, reason=str(said["error"]))
-    return Answer(found, str(said.get("renderer", "")), str(said.get("es", "")), str(said.get("gl", "")))
+        return Answer(engine, reason=str(said["error"]))
+    return Answer(engine, str(said.get("renderer", "")), str(said.get("es", "")), str(said.get("gl", "")))

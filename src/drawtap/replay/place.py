@@ -54,8 +54,8 @@ def place_of(trace: Trace, call: int) -> Place:
         return Place(call)
     ran = trace.sql(f"SELECT min(number), min_by(submit_seq, number) FROM executed WHERE seq = {call}").fetchall()[0]
     within = f"number <= {ran[0]} AND submit_seq = {ran[1]}" if ran[0] is not None else f"submit_seq = {call}"
-    found = _drawn(trace, within)
-    return Place(*found) if found else Place(call)
+    drawn = _drawn(trace, within)
+    return Place(*drawn) if drawn else Place(call)
 
 
 def _drawn(trace: Trace, where: str) -> tuple[int, int] | None:

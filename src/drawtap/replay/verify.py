@@ -85,36 +85,36 @@ def points_of(trace: Trace, every: int | None) -> list[int]:
 
 def verify(trace: Trace, points: Sequence[int], *, environment: Mapping[str, str] | None = None) -> Verified:
     """Play the recording and compare the state after each of `points`. Raises what `player.play` raises."""
-    found = Verified(sorted(set(points)))
+    verified = Verified(sorted(set(points)))
     with TemporaryDirectory(prefix="drawtap-") as folder:
         output = Path(folder) / "state"
-        state.query(trace.path, found.points, output, frame_end=trace.frame_end, environment=environment)
-        for seq, told in _answers(output):
-            _compare(trace, seq, told, found)
-    return found
+        state.query(trace.path, verified.points, output, frame_end=trace.frame_end, environment=environment)
+        for seq, answers in _answers(output):
+            _compare(trace, seq, answers, verified)
+    return verified
 
 
 def _answers(output: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """The driver's answers, call by call."""
-    current, told = -1, dict[str, str]()
+    current, answers = -1, dict[str, str]()
     with output.open(encoding="utf-8") as lines:
         for line in lines:
             number, path, value = json.loads(line)
             if number != current:
-                if told:
-                    yield current, told
-                current, told = number, {}
+                if answers:
+                    yield current, answers
+                current, answers = number, {}
             if not path.startswith(_ABOUT_DRIVER):
-                told[path] = value
-    if told:
-        yield current, told
+                answers[path] = value
+    if answers:
+        yield current, answers
 
 
-def _compare(trace: Trace, seq: int, told: Mapping[str, str], found: Verified) -> None:
+def _compare(trace: Trace, seq: int, answers: Mapping[str, str], verified: Verified) -> None:
     computed = computed_state(trace, seq)
     if not computed:
         return
-    for path, driver in told.items():
+    for path, driver in answers.items():
         ours = computed.get(path)
         if ours is None and path.endswith("]") and "_BUFFER_" not in path:
             # An array of which only the first element stands: the others are like it.
@@ -123,17 +123,17 @@ def _compare(trace: Trace, seq: int, told: Mapping[str, str], found: Verified) -
         if path == "context.in_begin":
             continue  # the player's own mirror
         if ours is None or "nan" in ours or _DRIVERS_OWN.get(path) == ours:
-            found.not_compared[_INDEX.sub("[]", path)] += 1
+            verified.not_compared[_INDEX.sub("[]", path)] += 1
             continue
-        found.compared += 1
-        found.variables.add(_INDEX.sub("[]", path))
+        verified.compared += 1
+        verified.variables.add(_INDEX.sub("[]", path))
         if ours == driver or _told_otherwise(path, ours, driver, computed):
             continue
         if not _alike(path, json.loads(ours), json.loads(driver)):
-            found.disagreements.append(Disagreement(seq, path, ours, driver))
+            verified.disagreements.append(Disagreement(seq, path, ours, driver))
     for path in computed:
-        if path not in told and f"{path}[0]" not in told:
-            found.only_computed[_INDEX.sub("[]", path)] += 1
+        if path not in answers and f"{path}[0]" not in answers:
+            verified.only_computed[_INDEX.sub("[]", path)] += 1
 
 
 def _told_otherwise(path: str, ours: str, driver: str, computed: Mapping[str, str]) -> bool:
@@ -168,12 +168,12 @@ def _alike(path: str, ours: Value, driver: Value) -> bool:
 
 
 def _same_bits(ours: Value, driver: Value) -> bool:
-    told = _number(driver)
-    if not isinstance(ours, int) or told is None:
+    theirs = _number(driver)
+    if not isinstance(ours, int) or theirs is None:
         return _same(ours, driver)
-    if math.isnan(told):  # which one is not told
+    if math.isnan(theirs):  # which one is not told
         return -(2**23) < ours < 0 or _same(ours, driver)
-    return struct.unpack("<i", struct.pack("<f", told))[0] == ours or _same(ours, driver)
+    return struct.unpack("<i", struct.pack("<f", theirs))[0] == ours or _same(ours, driver)
 
 
 def _clamped(value: Value) -> Value:

@@ -66,8 +66,8 @@ class Warm:
         """
         output.unlink(missing_ok=True)
         call, more = _asked(at, width)
-        found = _said(self._ask("image", call, file=output, **more))
-        return None if output.exists() else found or "there is no image to read back here"
+        why = _said(self._ask("image", call, file=output, **more))
+        return None if output.exists() else why or "there is no image to read back here"
 
     def attachments(self, at: Place | int, base: Path, *, width: int = 0) -> tuple[list[Path], str]:
         """Save colour, depth and stencil of what is drawn to after a call as BASE.png, BASE-color1.png, BASE-depth.png
@@ -85,10 +85,10 @@ class Warm:
         native/player/objects.h has the fields of `wanted`.
         """
         lines = self._ask("object", call, what=wanted, file=output)
-        found = next((line for line in lines if line["kind"] == "object"), None)
-        if found is None:
+        line_ = next((line for line in lines if line["kind"] == "object"), None)
+        if line_ is None:
             raise ChildError(f"no content at call {call}: {_said(lines)}")
-        return found
+        return line_
 
     def contents(
         self, at: Place | int, wanted: Sequence[Mapping[str, object]], folder: Path
@@ -102,10 +102,10 @@ class Warm:
         files = [(folder / f"held-{i}").absolute() for i in range(len(wanted))]
         what = [{**one, "file": str(file)} for one, file in zip(wanted, files, strict=True)]
         lines = self._ask("object", call, what=what, file="/dev/null", **more)
-        found = [line for line in lines if line["kind"] == "object"]
-        if len(found) != len(wanted):
+        objects = [line for line in lines if line["kind"] == "object"]
+        if len(objects) != len(wanted):
             raise ChildError(f"no content at call {call}: {_said(lines)}")
-        return list(zip(files, found, strict=True))
+        return list(zip(files, objects, strict=True))
 
     def look(self, first: int, last: int, request: Mapping[str, object]) -> tuple[Any, bytes]:
         """Return the player's findings about the calls from `first` to `last`, and bare data that belong to them.
@@ -120,9 +120,9 @@ class Warm:
         if not answer.exists() or not answer.stat().st_size:
             raise ChildError(f"nothing was found at call {last}: {why}")
         head, _, data = answer.read_bytes().partition(b"\n")
-        found = json.loads(head)
-        assert isinstance(found, dict)
-        return found, data
+        head_ = json.loads(head)
+        assert isinstance(head_, dict)
+        return head_, data
 
     def go_to(self, call: int) -> None:
         """Play up to a call and stay there."""

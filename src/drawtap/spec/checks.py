@@ -94,12 +94,12 @@ class StructChecks:
 
     def _leading(self) -> dict[str, list[str]]:
         """Return by structure those that have a pointer to it."""
-        found: dict[str, list[str]] = {}
+        structs: dict[str, list[str]] = {}
         for struct in self.known.values():
             for member in struct.members:
                 if member.type.base in self.known:
-                    found.setdefault(member.type.base, []).append(struct.name)
-        return found
+                    structs.setdefault(member.type.base, []).append(struct.name)
+        return structs
 
     def _paths(self, where: str, text: str, types: Mapping[str, str], outer: Iterable[str]) -> None:
         for root, *way in expr.paths(text):

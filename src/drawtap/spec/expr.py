@@ -79,12 +79,12 @@ class Scope:
 
 def function_parameters() -> dict[str, tuple[str, ...]]:
     """Return the parameter names of every function of FUNCTIONS."""
-    found: dict[str, tuple[str, ...]] = {}
+    parameters: dict[str, tuple[str, ...]] = {}
     for text in FUNCTIONS:
         match = _SIGNATURE.fullmatch(text)
         assert match is not None, text
-        found[match[1]] = tuple(part.strip() for part in match[2].split(","))
-    return found
+        parameters[match[1]] = tuple(part.strip() for part in match[2].split(","))
+    return parameters
 
 
 _PARAMETERS = function_parameters()
@@ -171,12 +171,12 @@ def tidy(text: str) -> str:
 @cache
 def paths(text: str) -> tuple[tuple[str, ...], ...]:
     """Return the members that a rule reads, each as the names on the way: ("pInfos", "geometryCount")."""
-    found = []
+    ways = []
     inner = {id(node.value) for node in ast.walk(parse(text)) if isinstance(node, ast.Attribute)}
     for node in ast.walk(parse(text)):
         if isinstance(node, ast.Attribute) and id(node) not in inner:
-            found.append(tuple(_way(node)))
-    return tuple(found)
+            ways.append(tuple(_way(node)))
+    return tuple(ways)
 
 
 def _way(node: ast.expr) -> Iterator[str]:

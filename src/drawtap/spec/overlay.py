@@ -316,17 +316,17 @@ class _Build:
         """Rules that the overlay gives a command or the one that it is an alias of."""
         if name in self._inherited:
             return self._inherited[name]
-        found: dict[str, Data] = {}
+        rules: dict[str, Data] = {}
         target = self._target(name)
         if target is not None and target not in seen:
             pairs = self._pairs(name, target)
             back = dict(pairs)
             for param, rule in self._explicit(target, (*seen, name)).items():
                 if param in back:
-                    found[back[param]] = _renamed(rule, tuple((o, n) for o, n in pairs if o != n))
-        found.update(self._own.get(name, {}))
-        self._inherited[name] = found
-        return found
+                    rules[back[param]] = _renamed(rule, tuple((o, n) for o, n in pairs if o != n))
+        rules.update(self._own.get(name, {}))
+        self._inherited[name] = rules
+        return rules
 
     def _target(self, name: str) -> str | None:
         target = self._aliases.get(name)
@@ -485,14 +485,14 @@ class _Names:
     def _glob(self, pattern: str) -> list[str]:
         prefix = re.split(r"[*?\[]", pattern, maxsplit=1)[0]
         match = re.compile(fnmatch.translate(pattern)).match
-        found = []
+        names = []
         for index in range(bisect_left(self._sorted, prefix), len(self._sorted)):
             name = self._sorted[index]
             if not name.startswith(prefix):
                 break
             if match(name):
-                found.append(name)
-        return found
+                names.append(name)
+        return names
 
 
 def _is_glob(pattern: str) -> bool:

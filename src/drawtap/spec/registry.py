@@ -176,12 +176,12 @@ class _Types:
         return self.scalar(match[1])
 
     def scalar(self, base: str) -> str:
-        found = self._scalars.get(base)
-        if found is None:
-            found = "struct" if base.startswith(("struct ", "union ")) else ""
-        if not found:
+        scalar = self._scalars.get(base)
+        if scalar is None:
+            scalar = "struct" if base.startswith(("struct ", "union ")) else ""
+        if not scalar:
             raise InputError(f"the registry uses the type {base!r}, which it does not declare")
-        return found
+        return scalar
 
     def ctype(self, before: str, after: str) -> CType:
         """Make a CType of a declaration's text before and after the name."""
@@ -295,12 +295,12 @@ def _listed(blocks: Iterable[ElementTree.Element]) -> tuple[dict[str, tuple[str,
 
 
 def _providers(features: Iterable[Feature]) -> dict[str, dict[str, None]]:
-    found: dict[str, dict[str, None]] = {}
+    providers: dict[str, dict[str, None]] = {}
     for feature in features:
         for names in feature.commands.values():
             for name in names:
-                found.setdefault(name, {})[feature.name] = None
-    return found
+                providers.setdefault(name, {})[feature.name] = None
+    return providers
 
 
 # ---- commands ---------------------------------------------------------------------------------------------

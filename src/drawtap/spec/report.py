@@ -213,8 +213,8 @@ def prototype(command: Command) -> str:
 
 def describe(name: str) -> str:
     """Return all that is known of a command or a structure as text. Raises UsageError for an unknown name."""
-    found, api = find(name)
-    return _describe_struct(found, api) if isinstance(found, StructType) else _describe_command(found, api)
+    described, api = find(name)
+    return _describe_struct(described, api) if isinstance(described, StructType) else _describe_command(described, api)
 
 
 def _describe_command(command: Command, api: Api) -> str:
@@ -244,9 +244,9 @@ def find(name: str, apis: Iterable[str] = (*APIS, "toy")) -> tuple[Command | Str
     known: list[str] = []
     for each in apis:
         api = load_api(each)
-        found = api.commands.get(name) or api.structs.get(name)
-        if found is not None:
-            return found, api
+        described = api.commands.get(name) or api.structs.get(name)
+        if described is not None:
+            return described, api
         known += [*api.commands, *api.structs]
     raise UsageError(f"no API has a command {name}", hint=did_you_mean(name, known))
 

@@ -381,15 +381,15 @@ _VOID = CType("void", "void", 0, const=False, scalar="void")
 @cache
 def tap_functions() -> tuple[tuple[int, Command, Layout], ...]:
     """Return the tap's own functions: id, description and layout."""
-    found = []
+    functions = []
     for number, name, params, bare in _TAP:
         command = Command(name=name, api="drawtap", returns=_VOID, params=params, flags=frozenset({"tap"}))
         places = layout(command)
         if bare:
             w8 = tuple(f for f in places.w8 if f.role == "data" or not command.param(f.param).type.indirection)
             places = Layout(w8, places.w4)
-        found.append((number, command, places))
-    return tuple(found)
+        functions.append((number, command, places))
+    return tuple(functions)
 
 
 def tap_signatures(groups: _Groups) -> Iterator[str]:

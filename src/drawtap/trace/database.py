@@ -298,12 +298,12 @@ class Database(ABC):
         return QueryError(message.replace("\n", " "), hint=hint)
 
     def _mentioned_columns(self, query: str) -> list[str]:
-        found: dict[str, None] = {}
+        columns: dict[str, None] = {}
         for word in _WORD.findall(without_text(query)):
             table = self.known(word)
             if table:
-                found.update(dict.fromkeys(c.name for c in self.columns(table)))
-        return list(found)
+                columns.update(dict.fromkeys(c.name for c in self.columns(table)))
+        return list(columns)
 
 
 def _kind(statement: object) -> str:

@@ -219,13 +219,13 @@ def _state_at(trace: Trace, seq: int) -> dict[str, str]:
         counts[collection] = counts.get(collection, 0) + 1
         names[collection, handle] = f"{collection}[*{counts[collection]}]"
     meant = {f'"{handle}"': name for (_, handle), name in names.items()}
-    found = {}
+    state = {}
     for path, (value, _) in values.items():
         match = _HANDLE.match(path)
         name = names[match[1], match[2]] + path[match.end() :] if match else path
         if not _BOUND_SURFACE.match(name):
-            found[name] = meant.get(value) or ("an address" if _is_address(name, value) else value)
-    return found
+            state[name] = meant.get(value) or ("an address" if _is_address(name, value) else value)
+    return state
 
 
 def _is_address(name: str, value: str) -> bool:

@@ -83,8 +83,8 @@ class Graph(Handle):
     def last_draw(self, seq: int) -> int | None:
         """Return the last call at or before `seq` that drew in the context that was current there."""
         draw = c_uint64()
-        found = self._lib.dt_graph_last_draw(self.handle, seq, byref(draw))
-        return draw.value if found else None
+        any_draw = self._lib.dt_graph_last_draw(self.handle, seq, byref(draw))
+        return draw.value if any_draw else None
 
     def closure(
         self,
@@ -134,9 +134,9 @@ class Graph(Handle):
     def crossed(self, roots: Sequence[int]) -> list[int]:
         """Return the contents that are drawn over from frame to frame, among what the roots need."""
         wanted = np.ascontiguousarray(roots, np.uint64)
-        found, count = (c_uint32 * _MOST_CROSSED)(), c_uint64(_MOST_CROSSED)
-        self._lib.dt_graph_crossed(self.handle, _roots(wanted), len(wanted), found, byref(count))
-        return list(found[: min(count.value, _MOST_CROSSED)])
+        locations, count = (c_uint32 * _MOST_CROSSED)(), c_uint64(_MOST_CROSSED)
+        self._lib.dt_graph_crossed(self.handle, _roots(wanted), len(wanted), locations, byref(count))
+        return list(locations[: min(count.value, _MOST_CROSSED)])
 
     def waste(self, *, answers: bool = False) -> npt.NDArray[np.uint8]:
         """Return for each call what it did for nothing, as `dt_graph_waste` numbers it; 0: nothing known.
@@ -154,17 +154,17 @@ class Graph(Handle):
         """
         count = c_uint64(0)
         self._lib.dt_graph_programs(self.handle, None, byref(count))
-        found = np.zeros((count.value, 2), np.uint64)
-        self._lib.dt_graph_programs(self.handle, _roots(found), byref(count))
-        return found
+        pairs = np.zeros((count.value, 2), np.uint64)
+        self._lib.dt_graph_programs(self.handle, _roots(pairs), byref(count))
+        return pairs
 
     def needs(self, seq: int) -> list[int]:
         """Return the calls that a call needs directly."""
         count = c_uint64(0)
         self._lib.dt_graph_needs(self.handle, seq, None, byref(count))
-        found = (c_uint64 * max(count.value, 1))()
-        self._lib.dt_graph_needs(self.handle, seq, found, byref(count))
-        return list(found[: count.value])
+        calls = (c_uint64 * max(count.value, 1))()
+        self._lib.dt_graph_needs(self.handle, seq, calls, byref(count))
+        return list(calls[: count.value])
 
     def size(self) -> dict[str, int]:
         """Return how large it is: `edges`, `gatherings`, `locations`."""

@@ -57,12 +57,12 @@ def current(trace: Trace, seq: int, api: str = "context") -> tuple[int, int] | N
 
 def roots(trace: Trace, seq: int) -> Iterator[tuple[str, str]]:
     """Yield the names of the state after a call (`context`, `share`, ...) with the paths of the index for them."""
-    if (found := current(trace, seq)) is not None:
-        yield "context", f"contexts[{found[0]}]"
-        yield "share", f"shares[{found[1]}]"
-    if (found := current(trace, seq, "vg_context")) is not None:
-        yield "vg_context", f"vg_contexts[{found[0]}]"
-        yield "vg_share", f"vg_shares[{found[1]}]"
+    if (context := current(trace, seq)) is not None:
+        yield "context", f"contexts[{context[0]}]"
+        yield "share", f"shares[{context[1]}]"
+    if (context := current(trace, seq, "vg_context")) is not None:
+        yield "vg_context", f"vg_contexts[{context[0]}]"
+        yield "vg_share", f"vg_shares[{context[1]}]"
 
 
 def _aliases(state: Mapping[str, str]) -> Iterator[tuple[str, str]]:

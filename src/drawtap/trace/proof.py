@@ -44,13 +44,13 @@ def note(side: Path, of: str) -> None:
     place = _place(of)
     place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with side.open("rb") as file:
-        told = {"stamp": of, "hash": _hash(file.fileno()), "file": _identity(os.fstat(file.fileno()))}
+        noted = {"stamp": of, "hash": _hash(file.fileno()), "file": _identity(os.fstat(file.fileno()))}
     part = place.with_name(f"{place.name}.{os.getpid()}.part")
     with contextlib.suppress(FileNotFoundError):
         part.unlink()
     made = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     with os.fdopen(made, "w", encoding="utf-8") as text:
-        json.dump(told, text)
+        json.dump(noted, text)
     part.replace(place)
 
 
@@ -66,12 +66,12 @@ def doubt(side: Path, of: str) -> str:
             return "others may have written it"
         if _others_write(side.parent) or os.path.lexists(side.with_name(side.name + ".wal")):
             return "others may write beside it"
-        told = _told(of)
-        if told is None:
+        noted = _told(of)
+        if noted is None:
             return "this user did not write it for this state of the recording"
-        if told["file"] != _identity(about):
+        if noted["file"] != _identity(about):
             # Moved or copied: then it is still what was written, byte for byte.
-            if told["hash"] != _hash(file):
+            if noted["hash"] != _hash(file):
                 return "it is not as it was written"
             with contextlib.suppress(OSError):
                 note(side, of)
@@ -89,13 +89,13 @@ def _told(of: str) -> dict[str, object] | None:
         about = os.fstat(file)
         if not _is_own_file(about):
             return None
-        found = json.loads(os.read(file, _MOST_NOTE))
+        noted = json.loads(os.read(file, _MOST_NOTE))
     except (OSError, ValueError, RecursionError):
         return None
     finally:
         os.close(file)
-    good = isinstance(found, dict) and found.get("stamp") == of and {"hash", "file"} <= found.keys()
-    return found if good else None
+    good = isinstance(noted, dict) and noted.get("stamp") == of and {"hash", "file"} <= noted.keys()
+    return noted if good else None
 
 
 def _place(of: str) -> Path:

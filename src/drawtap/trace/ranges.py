@@ -102,9 +102,9 @@ def frame_range(text: str | None, of: Trace | None = None) -> range | None:
 
 def frames_of(trace: Trace, text: str) -> range:
     """Return the frames that `text` names, as far as there are any. Raises UsageError as `frame_range` does."""
-    found = frame_range(text, trace)
-    assert found is not None
-    return range(found.start, min(found.stop, len(trace.frames)))
+    numbers = frame_range(text, trace)
+    assert numbers is not None
+    return range(numbers.start, min(numbers.stop, len(trace.frames)))
 
 
 def calls_of(trace: Trace, text: str) -> range:
@@ -112,11 +112,11 @@ def calls_of(trace: Trace, text: str) -> range:
     spans = selection(text, of=trace).spans
     if len(spans) != 1:
         raise UsageError(f"{text!r} is not one range of calls", hint=RANGE_HELP)
-    found = spans[0].numbers()
+    numbers = spans[0].numbers()
     if not spans[0].frames:
-        return range(found.start, min(found.stop, len(trace.calls)))
-    last = min(found.stop, len(trace.frames)) - 1
-    return range(trace.frames[found.start].first_seq, trace.frames[last].end_seq)
+        return range(numbers.start, min(numbers.stop, len(trace.calls)))
+    last = min(numbers.stop, len(trace.frames)) - 1
+    return range(trace.frames[numbers.start].first_seq, trace.frames[last].end_seq)
 
 
 def numbers_of(text: str, count: int, what: str) -> range:
@@ -133,13 +133,13 @@ def call_of(trace: Trace, text: str) -> int:
     For frames, it is the last call before the last frame is shown. Raises UsageError for anything else, and where the
     recording has no such call or frame.
     """
-    found = calls_of(trace, text)
+    calls = calls_of(trace, text)
     if "#" in text:
         for frame in reversed(trace.frames):
-            if frame.end_seq == found.stop:
+            if frame.end_seq == calls.stop:
                 # The back buffer after a swap is not the picture that the swap showed.
-                return found.stop - 2 if "Swap" in str(frame.end_function) else found.stop - 1
-    return found.stop - 1
+                return calls.stop - 2 if "Swap" in str(frame.end_function) else calls.stop - 1
+    return calls.stop - 1
 
 
 def frame_ends(trace: Trace) -> list[int]:

@@ -237,15 +237,15 @@ class RecordingDatabase(Database):
         if len(named) > 1:
             raise QueryError("calls of several traces do not become one", hint="drawtap join does that")
         of = named[0] if named else self
-        found = self.query(query, parameters)
-        names = [c.lower() for c in found.columns]
+        rows = self.query(query, parameters)
+        names = [c.lower() for c in rows.columns]
         if "seq" not in names and "event" not in names:
             raise QueryError("the query does not say which calls", hint="select seq, *, or event.seq FROM trace")
         at = names.index("seq") if "seq" in names else names.index("event")
         calls = of._trace.call_count
         keep = bytearray((calls + 7) // 8)
         count = 0
-        for row in found:
+        for row in rows:
             value = row[at]["seq"] if names[at] == "event" else row[at]
             if not isinstance(value, int) or not 0 <= value < calls:
                 raise QueryError(f"{value!r} is no number of a call", hint=f"the trace has {calls} calls")
@@ -430,10 +430,8 @@ class RecordingDatabase(Database):
     def _shadowed(self, cursor: duckdb.DuckDBPyConnection, name: str) -> bool:
         if not self._temporary:
             return False
-        found = cursor.execute(
-            "SELECT 1 FROM duckdb_tables() WHERE lower(table_name) = ? AND temporary", [name.lower()]
-        )
-        return bool(found.fetchall())
+        rows = cursor.execute("SELECT 1 FROM duckdb_tables() WHERE lower(table_name) = ? AND temporary", [name.lower()])
+        return bool(rows.fetchall())
 
     def _provide_whole(
         self, cursor: duckdb.DuckDBPyConnection, table: str, *, everything: bool, mentioned: set[str]

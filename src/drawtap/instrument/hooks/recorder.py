@@ -184,17 +184,17 @@ def _local(param: str) -> str:
 
 def _captured(f: Function) -> list[_Captured]:
     """The contents of a call in the order of their descriptors."""
-    found = []
+    captured = []
     for index, field in enumerate(f.layout.w8):
         if field.role != "data":
             continue
         at = f"(uint64_t*)(_r + {RECORD_HEADER_BYTES + 8 * index})"
         if field.param:
             parameter = f.command.param(field.param)
-            found.append(_content(f, field.param, parameter.type, parameter.data, at))
+            captured.append(_content(f, field.param, parameter.type, parameter.data, at))
         else:
-            found.append(_returned(f, f.command.returns_data, at))
-    return found
+            captured.append(_returned(f, f.command.returns_data, at))
+    return captured
 
 
 def _content(f: Function, name: str, ctype: CType, data: Data | None, at: str) -> _Captured:

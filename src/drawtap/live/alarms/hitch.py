@@ -30,7 +30,7 @@ class Hitch:
     def look(self, program: Program, now_ns: int, memory: object) -> Look:
         """Look at the frames since the last look; `memory` is the time of the last frame that was seen, by surface."""
         seen: dict[int, int] = dict(memory) if isinstance(memory, dict) else {}
-        found = []
+        lines = []
         for surface in program.surfaces:
             last = seen.get(surface.key)
             seen[surface.key] = surface.last_ns
@@ -53,8 +53,8 @@ class Hitch:
             long = first + np.flatnonzero(work[first:] >= least)
             for i, usual in zip(long, self._usual(work, long), strict=True):
                 if usual * self.times < work[i] <= self.most_ms * 1e6 and work[i] - usual >= self.least_ms * 1e6:
-                    found.append(f"a frame took {work[i] / 1e6:.1f} ms, {usual / 1e6:.1f} ms are usual")
-        return Look(memory=seen, happened=tuple(found[-3:]))
+                    lines.append(f"a frame took {work[i] / 1e6:.1f} ms, {usual / 1e6:.1f} ms are usual")
+        return Look(memory=seen, happened=tuple(lines[-3:]))
 
     def _usual(self, work: NDArray[np.int64], chosen: NDArray[np.intp]) -> list[float]:
         """Return the median of the frames before each of `chosen`: the upper one of the two middle ones."""

@@ -44,9 +44,9 @@ class DrmFdinfo:
         for pid in pids:
             shares: dict[str, float] = {}
             memory = 0
-            found = False
+            any_client = False
             for (device, client), values in self._of(pid).items():
-                found = True
+                any_client = True
                 key = (pid, device, client)
                 seen.add(key)
                 known = self._clients.setdefault(key, _Client())
@@ -54,7 +54,7 @@ class DrmFdinfo:
                     name = f"{device}/{engine}"
                     shares[name] = shares.get(name, 0.0) + share
                 memory += _memory(values)
-            if found and span:
+            if any_client and span:
                 draft.busy[pid] = min(1.0, max(shares.values(), default=0.0))
             if memory:
                 draft.memory_bytes[pid] = memory
@@ -109,7 +109,7 @@ def known_shares(known: _Client, values: dict[str, tuple[int, str]], span: int) 
 def _memory(values: dict[str, tuple[int, str]]) -> int:
     # drm-resident-* is what is there now, drm-memory-* its older spelling.
     for kind in ("resident-", "memory-"):
-        found = [value * _UNITS.get(unit, 1) for name, (value, unit) in values.items() if name.startswith(kind)]
-        if found:
-            return sum(found)
+        sizes = [value * _UNITS.get(unit, 1) for name, (value, unit) in values.items() if name.startswith(kind)]
+        if sizes:
+            return sum(sizes)
     return 0

@@ -30,8 +30,8 @@ class Pressure:
                 text = (self._folder / name).read_text()
             except OSError:
                 continue
-            for found in _LINE.finditer(text):
-                draft.pressure[f"{name} {found[1]}"] = min(float(found[2]), 100.0) / 100
+            for match in _LINE.finditer(text):
+                draft.pressure[f"{name} {match[1]}"] = min(float(match[2]), 100.0) / 100
 
     def close(self) -> None:
         """Nothing is held."""

@@ -20,10 +20,10 @@ class Sched:
     def __init__(self, root: Path) -> None:
         self._proc = str(root / "proc")
         try:
-            found = Path(f"{self._proc}/self/schedstat").read_text().split()
+            figures = Path(f"{self._proc}/self/schedstat").read_text().split()
         except OSError:
             raise UnavailableError("no /proc/PID/schedstat (kernel without CONFIG_SCHED_INFO)") from None
-        if len(found) < 2:
+        if len(figures) < 2:
             raise UnavailableError("/proc/self/schedstat is empty (kernel without CONFIG_SCHED_INFO)")
         self._then: dict[int, dict[str, tuple[int, int]]] = {}
         self._then_ns = 0

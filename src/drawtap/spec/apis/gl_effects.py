@@ -188,18 +188,18 @@ MANY = (
 
 
 def _expand(text: str) -> list[str]:
-    found = [text]
-    while any("{" in name for name in found):
+    texts = [text]
+    while any("{" in name for name in texts):
         wider = []
-        for name in found:
+        for name in texts:
             head, brace, rest = name.partition("{")
             if brace:
                 inner, _, tail = rest.partition("}")
                 wider += [head + word + tail for word in inner.split(",")]
             else:
                 wider.append(name)
-        found = wider
-    return found
+        texts = wider
+    return texts
 
 
 @cache
