@@ -314,7 +314,9 @@ class Editor:
             hint = did_you_mean(name, parameters) or f"its parameters: {names}"
             raise QueryError(f"{function} has no parameter {name}", hint=hint)
         if path and (inserted or seq in self._replaced):
-            raise QueryError(f"{name}{path}: members of a new call cannot be set", hint="change members of a recorded call")
+            raise QueryError(
+                f"{name}{path}: members of a new call cannot be set", hint="change members of a recorded call"
+            )
         try:
             if path:
                 tree = self._tree(seq, function, name)
