@@ -42,7 +42,7 @@ _TOKENS = re.compile(
     re.DOTALL,
 )
 #: Rooms of the native half whose comments are not held to the rules yet.
-_LATER = ("edit", "export", "player/vulkan", "runtime")
+_LATER = ("player/vulkan",)
 #: A comment that a tool reads.
 _ORDER = re.compile(r"^(?:NOLINT|clang-format|noqa|type: ignore|fmt: |eslint|ruff: |!|-\*-|pragma|SPDX)")
 #: A word of JSDoc at the begin of a line, with its type and name: the meaning behind them is a text of its own.

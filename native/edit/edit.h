@@ -51,19 +51,19 @@ typedef struct dt_write_options {
   int32_t level;          /* of zstd; 0: the default, 1 */
   const char* annotation; /* a JSON object to add; NULL: none */
   uint32_t forget;        /* 1: calls do not remember where they come from */
-  const char* signatures; /* signature text with functions that inserted calls may have; NULL: those of the sources */
+  const char* signatures; /* signature text with functions that inserted calls may have; NULL: the sources' own */
 } dt_write_options;
 
 /* Write a new, self-contained trace: the kept calls with everything that they refer to (arrays, memory, map writes,
  * natives, contexts, signatures), notes and annotations, and nothing else. Calls are numbered densely; each remembers
  * its seq in the recording it comes from (column `origin`). Times become ns. The file appears under its name when it is
- * whole; it may be that of a source. No source at all makes an empty trace. Whole sources that are parts of one
+ * whole; it may be the file of a source. No source at all makes an empty trace. Whole sources that are parts of one
  * recording (annotation `continues`) count as one source. `json`: {"calls", "kept", "changed", "inserted", "blobs",
  * "bytes", "lost", "problems": [...]}; until dt_blob_free(owner). */
 DT_API int dt_write(const dt_write_source* sources, uint32_t count, const dt_write_options* options, const char* path,
                     const char** json, uint64_t* length, void** owner);
 
-/* Which kept calls need something that only a call without a bit in `keep` made: an object, a current context, a
+/* Kept calls that need something that only a call without a bit in `keep` made: an object, a current context, a
  * mapping, a beginning. `json`: {"broken": [{"seq", "function", "cause", "cause_function", "text"}], "more"}; until
  * dt_blob_free(owner). */
 DT_API int dt_check(dt_trace* trace, const uint8_t* keep, const char** json, uint64_t* length, void** owner);
@@ -72,15 +72,15 @@ DT_API int dt_check(dt_trace* trace, const uint8_t* keep, const char** json, uin
  * `bits` has as many bytes as `keep` (calls / 8, rounded up). */
 DT_API int dt_check_all(dt_trace* trace, const uint8_t* keep, uint8_t* bits);
 
-/* Where a member stands in a content of a parameter that leads to structures. `path` goes on behind the parameter:
- * "[0].pRasterizationState.cullMode", ".pNext[0].flags". `json`: {"slot": place of the pointer that leads there, or 0,
- * "at": of the first element, "count", "kind": value, array, text, structure or structures, "many": whether a number
- * may follow, "width": bytes of a value, "form": i, u or f, "group": of enumerants, "first_bit", "bits": of a
- * bit-field}; until dt_blob_free(owner). A path that leads nowhere is DT_E_ARGUMENT. */
+/* The place of a member in a content of a parameter that leads to structures. `path` goes on behind the parameter:
+ * "[0].pRasterizationState.cullMode", ".pNext[0].flags". `json`: {"slot", "at", "count", "kind", "many", "width",
+ * "form", "group", "first_bit", "bits"}. "slot": the pointer that leads there, or 0; "at": the first element. "kind":
+ * value, array, text, structure or structures; "many": a number may follow. "width": bytes of a value; "form": i, u or
+ * f; "group": enumerants; "bits": a bit-field; until dt_blob_free(owner). A path to nowhere is DT_E_ARGUMENT. */
 DT_API int dt_place(dt_trace* trace, const char* function, const char* parameter, const uint8_t* content,
                     uint64_t bytes, const char* path, const char** json, uint64_t* length, void** owner);
 
-/* What an edit may change in place in the structures of calls: texts, bytes, code of shaders. A list of JSON, [seq,
+/* The places that an edit may change in the structures of calls: texts, bytes, code of shaders. A list of JSON, [seq,
  * function, parameter, [[STRUCTURE.MEMBER, place in the content, bytes, is it text?], ...]]; it lives until
  * dt_blob_free(owner). */
 DT_API int dt_plain_members(dt_trace* trace, const char** json, uint64_t* length, void** owner);
@@ -92,13 +92,13 @@ DT_API int dt_plain_members(dt_trace* trace, const char** json, uint64_t* length
 DT_API int dt_text_changes(dt_trace* trace, uint64_t first_seq, uint64_t end_seq, const char* text, uint64_t text_bytes,
                            const char** json, uint64_t* length, void** owner);
 
-/* What differs between the calls of two traces; see diff.h. `flags`: 1 what calls returned and wrote counts, too.
+/* The differences between the calls of two traces; see diff.h. `flags`: 1 results and outputs of calls count, too.
  * Frames from first to before end (0: the last) of both. `json`: {"calls_a", "calls_b", "frames_a", "frames_b",
- * "equal", "changed", "only_a", "only_b", "different_frames", "frames": [{"frame_a", "frame_b", "equal", "changed",
- * "only_a", "only_b"}], "differences": [{"kind": changed, only_a or only_b, "frame_a", "frame_b", "a", "b", and "text",
- * or "function" and "params": [{"name", "a", "b"}]}]}; `limit` is that of both lists.
- * Flag 2 adds "runs", the whole alignment: for each run of calls seven numbers, its kind (0 equal, 1 changed, 2 only_a,
- * 3 only_b), frames of a and b, thread, first calls in a and b, calls; -1 where a side has none. */
+ * "equal", "changed", "only_a", "only_b", "different_frames", "frames", "differences"}. "frames" is [{"frame_a",
+ * "frame_b", "equal", "changed", "only_a", "only_b"}]. "differences" is [{"kind": changed, only_a or only_b, "frame_a",
+ * "frame_b", "a", "b", and "text", or "function" and "params": [{"name", "a", "b"}]}]. `limit` is for both lists. Flag
+ * 2 adds "runs", the whole alignment. Each run of calls has seven numbers: its kind (0 equal, 1 changed, 2 only_a, 3
+ * only_b), frames of a and b, thread, first calls in a and b, calls; -1 where a side has none. */
 DT_API int dt_diff(dt_trace* a, dt_trace* b, uint64_t first_frame, uint64_t end_frame, uint64_t limit, uint32_t flags,
                    const char** json, uint64_t* length, void** owner);
 
@@ -115,8 +115,8 @@ DT_API int dt_pack(const uint8_t* raw, uint64_t bytes, int32_t level, const char
 DT_API int dt_unpack(const uint8_t* frame, uint64_t bytes, uint64_t expected, const char** raw, uint64_t* length,
                      void** owner);
 
-/* A recording from a skeleton: it is opened, gets its contents (32 hex digits, the content and one zstd frame of it),
- * and is finished with an annotation, a JSON object. Closed before that, it is no trace. */
+/* A recording from a skeleton: it is opened and gets its contents (32 hex digits, the content and one zstd frame of
+ * it). An annotation, a JSON object, finishes it. Closed before that, it is no trace. */
 typedef struct dt_restored dt_restored;
 DT_API int dt_restore_open(dt_trace* skeleton, const char* path, dt_restored** out);
 DT_API int dt_restore_add(dt_restored* restored, const char* hash, const uint8_t* raw, uint64_t bytes,

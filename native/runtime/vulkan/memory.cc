@@ -335,7 +335,7 @@ void before_vkQueueSubmit2(Thread* t, VkQueue handle, uint32_t count, const VkSu
     }
   }
 }
-// What was not submitted may be submitted again.
+// A submission that failed may be made again.
 void after_vkQueueSubmit(Thread*, VkQueue, uint32_t, const VkSubmitInfo*, VkFence, VkResult result) {
   if (result != SUCCESS) reach::all_are_named();
 }

@@ -12,7 +12,7 @@ using gl::lock, gl::unlock;
 uint64_t g_large;
 namespace {
 
-// How calls named a buffer so far. Of a small one that makes no difference.
+// The ways in which calls named a buffer so far. For a small buffer they make no difference.
 enum class Named : uint8_t { WHOLE, IN_PARTS, NEVER };
 struct Node {
   Node *next, *next_in_memory;
@@ -38,7 +38,7 @@ struct Large {
   Node* node;
 } large[MOST_LARGE];
 
-// What command buffers read that are submitted once and have not been submitted yet.
+// The reads of command buffers that are submitted once and have not been submitted yet.
 struct Part {
   uint64_t memory, begin, end;
 };
@@ -142,7 +142,7 @@ bool add_part(Commands* of, const Part& part) {
   return true;
 }
 
-// A node that lies in no memory is whoever's list it stands in: that one frees it.
+// A list owns a node that lies in no memory: this list frees it.
 template <typename Leaves> void leave_memory(Node** at, Leaves leaves) {
   while (Node* n = *at) {
     if (!leaves(*n)) {

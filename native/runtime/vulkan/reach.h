@@ -43,8 +43,8 @@ bool is_written(uint64_t memory, uint64_t last, uint64_t* from, uint64_t* end);
 // nothing does.
 bool is_used(uint64_t memory, uint64_t* from, uint64_t* end);
 
-// Of a large buffer that calls name for uniforms alone, and with their places, a submission reads those places.
-// Whatever else a call does with it, it may be read whole from then on.
+// For a large buffer that calls name for uniforms alone, and with their places, a submission reads those places. After
+// any other use it may be read whole from then on.
 extern uint64_t g_large;  // a bit by the handle of each large buffer that is not read whole
 void are_named_slow(const void* content, uint64_t words);
 // Each word of what a call hands over may be the handle of a buffer that the device may read whole.
@@ -55,7 +55,7 @@ static inline void are_named(const void* content, uint64_t words) {
 void all_are_named();
 // A command buffer begins. `once`: what is recorded into it is submitted once, and then no more.
 void begins(uint64_t commands, bool once);
-// What is recorded into the command buffer reads uniforms there.
+// Commands that are recorded into the command buffer read uniforms there.
 void is_read(uint64_t commands, uint64_t buffer, uint64_t offset, uint64_t bytes);
 // It is submitted: what it reads was looked at.
 void is_submitted(uint64_t commands);

@@ -19,7 +19,7 @@ void targets(uint32_t count, const VkWriteDescriptorSet* writes) {
   }
 }
 
-// What lies in a set may be read by whatever is submitted.
+// Any submission may read the content of a set.
 void targets(VkDescriptorUpdateTemplate update, const void* data) {
   const auto each = [](void*, const BufferPart& part, bool storage) {
     if (storage) reach::is_target(part.buffer, next_submission());
@@ -27,7 +27,7 @@ void targets(VkDescriptorUpdateTemplate update, const void* data) {
   };
   if (!each_buffer((uint64_t)(uintptr_t)update, data, nullptr, each)) reach::all_are_named();
 }
-// What is pushed into a command buffer is read by what is recorded there.
+// The commands recorded there read the data pushed into a command buffer.
 void pushed(VkCommandBuffer commands, VkDescriptorUpdateTemplate update, const void* data) {
   const auto each = [](void* to, const BufferPart& part, bool storage) {
     if (storage) {
