@@ -307,7 +307,7 @@ class Analyzer(cmd2.Cmd):
         self._guarded(lambda: show(self._traces(), as_json=False))
 
     def _traces(self) -> Rows:
-        found = [
+        rows = [
             (
                 "*" if one is self.workspace.current else "",
                 one.name,
@@ -317,7 +317,7 @@ class Analyzer(cmd2.Cmd):
             )
             for one in self.workspace
         ]
-        return Rows(("", "name", "calls", "frames", "file"), found, {"calls": "count", "frames": "count"})
+        return Rows(("", "name", "calls", "frames", "file"), rows, {"calls": "count", "frames": "count"})
 
     def do_new(self, statement: Statement) -> None:
         """Make an empty recording: new [NAME]."""

@@ -178,17 +178,17 @@ class Judge:
         open_ = [case for case in cases if case.answer is None]
         for size in sorted({len(case.ratios) for case in open_}):
             waiting = [case for case in open_ if len(case.ratios) == size]
-            found = tested(np.array([case.ratios for case in waiting]), self._rule.threshold)
+            test = tested(np.array([case.ratios for case in waiting]), self._rule.threshold)
             for i, case in enumerate(waiting):
-                case.answer = self._answer(case, "unknown", found, i)
+                case.answer = self._answer(case, "unknown", test, i)
                 yield case.answer
 
     def _suspects(self, waiting: Sequence[_Case]) -> list[_Case]:
         """Return the cases that more pairs may decide. Others stay as they are, which can only lose findings."""
         if not waiting:
             return []
-        found = tested(np.array([case.ratios for case in waiting]), self._rule.threshold)
-        return [case for i, case in enumerate(waiting) if min(found.slower[i], found.faster[i]) <= _SUSPECT]
+        test = tested(np.array([case.ratios for case in waiting]), self._rule.threshold)
+        return [case for i, case in enumerate(waiting) if min(test.slower[i], test.faster[i]) <= _SUSPECT]
 
     def _fill(self, cases: Sequence[_Case], pairs: int, measure: Measure | None = None) -> None:
         """Measure until each case has `pairs` pairs; the cases take turns, in a new order each round."""
@@ -213,40 +213,40 @@ class Judge:
                     case.ratios.append(ratio)
 
     def _look(self, cases: Sequence[_Case], waiting: Sequence[_Case], share: float) -> Iterator[Speed]:
-        found = tested(np.array([case.ratios for case in waiting]), self._rule.threshold)
+        test = tested(np.array([case.ratios for case in waiting]), self._rule.threshold)
         for i, case in enumerate(waiting):
-            case.p = min(case.p, float(found.slower[i]) / share)
-            case.faster = min(case.faster, float(found.faster[i]) / share)
+            case.p = min(case.p, float(test.slower[i]) / share)
+            case.faster = min(case.faster, float(test.faster[i]) / share)
         bound = float(np.log1p(self._rule.threshold))
         slower = dict(zip((c.trace for c in cases), corrected([c.p for c in cases]), strict=True))
         faster = dict(zip((c.trace for c in cases), corrected([c.faster for c in cases]), strict=True))
         for i, case in enumerate(waiting):
-            effect = float(found.effect[i])
+            effect = float(test.effect[i])
             if slower[case.trace] <= self._rule.error and effect > bound:
-                case.answer = self._confirmed(case, found, i, float(slower[case.trace]))
+                case.answer = self._confirmed(case, test, i, float(slower[case.trace]))
             elif faster[case.trace] <= self._rule.error and effect < -bound:
-                case.answer = self._answer(case, "faster", found, i, q=float(faster[case.trace]))
-            elif float(found.same[i]) / share <= self._rule.error:
-                case.answer = self._answer(case, "same", found, i)
+                case.answer = self._answer(case, "faster", test, i, q=float(faster[case.trace]))
+            elif float(test.same[i]) / share <= self._rule.error:
+                case.answer = self._answer(case, "same", test, i)
             if case.answer is not None:
                 yield case.answer
 
-    def _confirmed(self, case: _Case, found: Tested, i: int, q: float) -> Speed:
+    def _confirmed(self, case: _Case, test: Tested, i: int, q: float) -> Speed:
         """Measure as many fresh pairs: a regression is found twice."""
         fresh = _Case(case.trace)
         self._fill([fresh], len(case.ratios), self._confirm)
         if len(fresh.ratios) < len(case.ratios):
-            return self._answer(case, "unknown", found, i, q=q, detail="the pairs that should confirm it were lost")
+            return self._answer(case, "unknown", test, i, q=q, detail="the pairs that should confirm it were lost")
         again = tested(np.array([fresh.ratios]), self._rule.threshold)
         if float(again.slower[0]) > self._rule.error:
-            return self._answer(case, "unknown", found, i, q=q, detail="found once, not confirmed by fresh pairs")
+            return self._answer(case, "unknown", test, i, q=q, detail="found once, not confirmed by fresh pairs")
         # The pairs that found it are biased upwards: the confirming pairs say how much.
         return self._answer(fresh, "regression", again, 0, q=q)
 
     def _answer(
-        self, case: _Case, label: str, found: Tested, i: int, *, q: float | None = None, detail: str = ""
+        self, case: _Case, label: str, test: Tested, i: int, *, q: float | None = None, detail: str = ""
     ) -> Speed:
-        effect, low, high = (float(np.expm1(one[i])) for one in (found.effect, found.low, found.high))
+        effect, low, high = (float(np.expm1(one[i])) for one in (test.effect, test.low, test.high))
         detectable = max(self._rule.threshold, _POWER * (high - low) / 2)
         return Speed(case.trace, label, len(case.ratios), effect, low, high, q, detectable, detail)
 
@@ -257,9 +257,9 @@ def unsteady(ratios: Sequence[float], threshold: float) -> str | None:
     `ratios` are runs of one build against itself: log(second / first). A machine that gets hot, or whose clock follows
     something else, has second runs that are slower, or runs that differ too much.
     """
-    found = tested(np.array([ratios]), threshold)
-    effect, wide = float(np.expm1(found.effect[0])), _POWER * float(np.expm1(found.high[0] - found.low[0])) / 2
-    if min(float(found.slower[0]), float(found.faster[0])) <= _ONE_WAY and abs(effect) > threshold:
+    test = tested(np.array([ratios]), threshold)
+    effect, wide = float(np.expm1(test.effect[0])), _POWER * float(np.expm1(test.high[0] - test.low[0])) / 2
+    if min(float(test.slower[0]), float(test.faster[0])) <= _ONE_WAY and abs(effect) > threshold:
         return f"a second run of the same build is slower by {100 * effect:+.1f} %"
     if wide > max(_MOST_SPREAD, 5 * threshold):
         return f"runs of the same build differ so much that {100 * wide:.0f} % would not show"
@@ -308,17 +308,17 @@ def changes(groups: Sequence[Sequence[float]], threshold: float, error: float = 
     Groups are log ratios of builds to the same base, in order. The split that explains most is a change where a rank
     test finds it significant among all splits, and it is larger than `threshold`; both parts are looked at again.
     """
-    found: list[tuple[int, float]] = []
-    _split(groups, (0, len(groups)), (threshold, error), found)
-    found.sort()
-    bounds = [0, *(at for at, _ in found), len(groups)]
+    splits: list[tuple[int, float]] = []
+    _split(groups, (0, len(groups)), (threshold, error), splits)
+    splits.sort()
+    bounds = [0, *(at for at, _ in splits), len(groups)]
     middles = [
         float(np.median(np.concatenate([np.asarray(g, np.float64) for g in groups[a:b]])))
         for a, b in pairwise(bounds)
         if b > a
     ]
     return [
-        Change(at, float(np.expm1(middles[i])), float(np.expm1(middles[i + 1])), p) for i, (at, p) in enumerate(found)
+        Change(at, float(np.expm1(middles[i])), float(np.expm1(middles[i + 1])), p) for i, (at, p) in enumerate(splits)
     ]
 
 
@@ -326,7 +326,7 @@ def _split(
     groups: Sequence[Sequence[float]],
     part: tuple[int, int],
     limits: tuple[float, float],
-    found: list[tuple[int, float]],
+    splits: list[tuple[int, float]],
 ) -> None:
     low, high = part
     if high - low < 2:
@@ -345,9 +345,9 @@ def _split(
         return
     effect = float(np.expm1(np.median(after) - np.median(before)))
     if abs(effect) > limits[0]:
-        found.append((at, p))
-    _split(groups, (low, at), limits, found)
-    _split(groups, (at, high), limits, found)
+        splits.append((at, p))
+    _split(groups, (low, at), limits, splits)
+    _split(groups, (at, high), limits, splits)
 
 
 @dataclass(frozen=True)
@@ -377,8 +377,8 @@ def bisect(builds: Sequence[str], is_bad: Callable[[str], bool | None]) -> Culpr
             high = middle
         elif asked[middle] is False:
             low = middle
-    told = tuple((builds[i], said) for i, said in asked.items())
-    return Culprit(builds[low], builds[high], tuple(builds[low + 1 : high]), told)
+    answers = tuple((builds[i], said) for i, said in asked.items())
+    return Culprit(builds[low], builds[high], tuple(builds[low + 1 : high]), answers)
 
 
 def slower_than_half(ratio: Callable[[bool], float | None], effect: float, steps: int, rule: Rule) -> bool | None:
@@ -393,10 +393,10 @@ def slower_than_half(ratio: Callable[[bool], float | None], effect: float, steps
         judge._fill([case], pairs)
         if len(case.ratios) < pairs:
             return None
-        found = tested(np.array([case.ratios]) - half, rule.threshold)
+        test = tested(np.array([case.ratios]) - half, rule.threshold)
         limit = rule.error * share / (2 * max(1, steps))
-        if float(found.slower[0]) <= limit:
+        if float(test.slower[0]) <= limit:
             return True
-        if float(found.faster[0]) <= limit:
+        if float(test.faster[0]) <= limit:
             return False
     return None

@@ -176,15 +176,15 @@ def manifest_of(content: bytes, id_: str, where: str) -> Manifest:
     try:
         contents = tuple(Content(*row) for row in body.pop("contents"))
         lists: dict[str, Any] = {name: tuple(body.pop(name)) for name in ("incomplete", "damaged", "problems")}
-        found = Manifest(contents=contents, **lists, **body)
+        manifest = Manifest(contents=contents, **lists, **body)
         sound = all(_is_sound(c) for c in contents) and all(
-            name in FILED and re.fullmatch(f"{_HEX}{{64}}", sha) for name, sha in found.tables.items()
+            name in FILED and re.fullmatch(f"{_HEX}{{64}}", sha) for name, sha in manifest.tables.items()
         )
     except (TypeError, KeyError, ValueError, AttributeError):
         sound = False
-    if not sound or found.id != id_ or identity(found.skeleton_sha256, (c.sha256 for c in contents)) != id_:
+    if not sound or manifest.id != id_ or identity(manifest.skeleton_sha256, (c.sha256 for c in contents)) != id_:
         raise InputError(f"{where} is not the manifest of recording {id_[:12]}", hint="drawtap corpus check")
-    return found
+    return manifest
 
 
 def _is_sound(c: Content) -> bool:
@@ -217,7 +217,7 @@ def pack_of(frames: Iterable[tuple[str, int, bytes]]) -> tuple[bytes, dict[str, 
 def index_of(pack: str, size: int, tail: bytes) -> dict[str, Packed]:
     """Return the contents of a pack from its last bytes. Raises InputError where they are none, IndexError where more
     of them are needed."""
-    found: dict[str, Packed] = {}
+    packed: dict[str, Packed] = {}
     if len(tail) >= 16 and tail.endswith(_PACK_END):
         (length,) = struct.unpack_from("<Q", tail, len(tail) - 16)
         if length + 16 <= size:
@@ -228,8 +228,8 @@ def index_of(pack: str, size: int, tail: bytes) -> dict[str, Packed]:
                     one = Content("0" * 32, sha256, raw, stored, pack, offset)
                     if not _is_sound(one) or offset + stored > size:
                         raise ValueError
-                    found[sha256] = Packed(pack, offset, stored, raw)
-                return found
+                    packed[sha256] = Packed(pack, offset, stored, raw)
+                return packed
             except (ValueError, TypeError, RecursionError):
                 pass
     raise InputError(f"packs/{pack}.pack is damaged: its index makes no sense", hint="drawtap corpus check")
@@ -275,12 +275,12 @@ class Store:
 
     def recordings(self) -> dict[str, Listed]:
         """Return the recordings of the corpus by id, with the object of each manifest."""
-        found = {}
+        manifests = {}
         for entry in self.objects.listed("traces/"):
             match = KINDS["manifest"].fullmatch(entry.name)
             if match:
-                found[match["id"]] = entry
-        return found
+                manifests[match["id"]] = entry
+        return manifests
 
     def manifest(self, id_: str) -> Manifest:
         """Return the manifest of a recording, by its whole id."""
@@ -298,14 +298,14 @@ class Store:
                 f"{word!r} is no id of a recording", hint=f"at least {_LEAST} digits of what corpus ls shows"
             )
         known = self.recordings()
-        found = [id_ for id_ in known if id_.startswith(word)]
-        if not found and len(word) == 64:
-            found = [id_ for id_ in self.of_file(word) if id_ in known]
-        if len(found) != 1:
-            many = f"{len(found)} recordings begin with {word}"
+        ids = [id_ for id_ in known if id_.startswith(word)]
+        if not ids and len(word) == 64:
+            ids = [id_ for id_ in self.of_file(word) if id_ in known]
+        if len(ids) != 1:
+            many = f"{len(ids)} recordings begin with {word}"
             hint = did_you_mean(word, (id_[: len(word)] for id_ in known)) or "drawtap corpus ls lists them"
-            raise UsageError(many if found else f"there is no recording {word} in {self.where}", hint=hint)
-        return found[0]
+            raise UsageError(many if ids else f"there is no recording {word} in {self.where}", hint=hint)
+        return ids[0]
 
     def of_file(self, sha256: str) -> list[str]:
         """Return the ids of recordings that a file with this SHA-256 holds."""
@@ -322,18 +322,18 @@ class Store:
 
     def tags(self, id_: str | None = None) -> dict[str, dict[str, str]]:
         """Return the tags of every recording, or of one, by id."""
-        found: dict[str, dict[str, str]] = {}
+        tags_: dict[str, dict[str, str]] = {}
         prefix = f"tags/{id_}/" if id_ else "tags/"
         for match in filter(None, (KINDS["tag"].fullmatch(entry.name) for entry in self.objects.listed(prefix))):
             said = _tag_of(match["tag"])
             if said is None:
                 continue
             name, value = said
-            of = found.setdefault(match["id"], {})
+            of = tags_.setdefault(match["id"], {})
             of.pop(name, None)
             if value is not None:
                 of[name] = value
-        return found
+        return tags_
 
     def tag(self, id_: str, changes: Mapping[str, str | None]) -> None:
         """Set tags of a recording; None removes one. A tag that has the value already is not written again."""
@@ -369,18 +369,18 @@ class Store:
     def skeleton(self, manifest: Manifest) -> bytes:
         """Return the skeleton of a recording. Raises InputError where it is not what its SHA-256 says."""
         name = f"traces/{manifest.id}.dtap"
-        found = self.objects.get(name)
-        if hashlib.sha256(found).hexdigest() != manifest.skeleton_sha256:
+        content = self.objects.get(name)
+        if hashlib.sha256(content).hexdigest() != manifest.skeleton_sha256:
             raise InputError(f"{self.where}/{name} is damaged: its SHA-256 is another", hint="drawtap corpus check")
-        return found
+        return content
 
 
 def chosen(where: str | None) -> Store:
     """Return the corpus that an option names, or else $DRAWTAP_CORPUS."""
-    found = where or os.environ.get("DRAWTAP_CORPUS")
-    if not found:
+    place = where or os.environ.get("DRAWTAP_CORPUS")
+    if not place:
         raise UsageError("which corpus?", hint="--corpus STORE, or DRAWTAP_CORPUS=STORE in the environment")
-    return Store(found)
+    return Store(place)
 
 
 def create(where: str, tenant: str | None = None, signers: str | None = None) -> Store:
@@ -417,15 +417,15 @@ def _is_corpus(where: str) -> bool:
 
 def parse_tags(words: Iterable[str], *, removable: bool = False) -> dict[str, str | None]:
     """Return tags written as NAME=VALUE; `removable`: NAME= removes one."""
-    found: dict[str, str | None] = {}
+    tags: dict[str, str | None] = {}
     for word in words:
         name, equals, value = word.partition("=")
         if not equals or not _TAG.fullmatch(name) or (not value and not removable):
             raise UsageError(f"{word!r} is no tag", hint="NAME=VALUE, such as app=nav")
         if len(value.encode()) > 80 or not value.isprintable():
             raise UsageError(f"the value of {name} is too long or has control characters", hint="80 bytes at most")
-        found[name] = value or None
-    return found
+        tags[name] = value or None
+    return tags
 
 
 @functools.lru_cache(maxsize=1 << 16)  # many recordings have the same tags

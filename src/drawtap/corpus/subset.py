@@ -64,19 +64,19 @@ def _groups(
     if sum(length.values()) <= limit_ns:
         return dict.fromkeys(ids, 1)
     applications = [clusters.Application(Path(id_), 1, features[id_]) for id_ in ids]
-    found: dict[str, int] = {}
+    groups_of: dict[str, int] = {}
     low, high = 1, len(ids)
     while low <= high:  # more groups take longer, but for the lengths of single recordings
         count = (low + high) // 2
         tried = _typical(applications, count, length)
         if sum(length[id_] for id_ in tried) <= limit_ns:
-            found, low = tried, count + 1
+            groups_of, low = tried, count + 1
         else:
             high = count - 1
-    if not found:
+    if not groups_of:
         shortest = min(ids, key=lambda id_: length[id_])
-        found = {shortest: len(ids)} if length[shortest] <= limit_ns else {}
-    return found
+        groups_of = {shortest: len(ids)} if length[shortest] <= limit_ns else {}
+    return groups_of
 
 
 def _typical(applications: list[clusters.Application], count: int, length: dict[str, int]) -> dict[str, int]:

@@ -43,10 +43,10 @@ class Swept:
 
 def condemned(store: Store) -> set[str]:
     """Return the names of all objects that a sweep may delete."""
-    found: set[str] = set()
+    names_: set[str] = set()
     for _, names in _lists(store):
-        found.update(names)
-    return found
+        names_.update(names)
+    return names_
 
 
 def _lists(store: Store) -> Iterator[tuple[Listed, list[str]]]:
@@ -65,11 +65,11 @@ def _needed(store: Store) -> tuple[set[str], set[str], frozenset[str]]:
     from drawtap.corpus.search import generation
 
     recordings = store.recordings()
-    found = {name for id_ in recordings for name in store.manifest(id_).objects()}
+    objects = {name for id_ in recordings for name in store.manifest(id_).objects()}
     newest = generation(store)
     if newest is not None:
-        found.update(newest.objects())
-    return found, set(recordings), newest.recordings if newest else frozenset()
+        objects.update(newest.objects())
+    return objects, set(recordings), newest.recordings if newest else frozenset()
 
 
 def sweep(store: Store, age_s: float = LEAST_AGE_S) -> Swept:

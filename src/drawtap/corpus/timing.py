@@ -71,11 +71,11 @@ class Timer:
                 raise UnavailableError(f"{self._wanted} cannot be measured here: {why}")
             hint = did_you_mean(self._wanted, both) or "drawtap profile --list lists what can be measured"
             raise UsageError(f"there is no metric {self._wanted}", hint=hint)
-        found = self._wanted or next((name for name in METRICS if name in both), None)
-        if found is None:
+        metric = self._wanted or next((name for name in METRICS if name in both), None)
+        if metric is None:
             raise UnavailableError("nothing can be measured on both engines", hint="drawtap profile --list says why")
-        self._metric = found
-        return found
+        self._metric = metric
+        return metric
 
     def pair(self, trace: str, base_first: bool, *, keep: bool = False) -> float | None:
         """Measure a pair, write it into the corpus, and return log(new / base); None: it was lost.
@@ -89,17 +89,17 @@ class Timer:
         except (ChildError, InputError, UnavailableError) as error:
             self.lost[trace] = error.message
             return None
-        found = paired(values[self._base.key], values[self._new.key])
-        if found is None:
+        pairs = paired(values[self._base.key], values[self._new.key])
+        if pairs is None:
             self.lost[trace] = "no frame could be measured on both engines"
             return None
-        task = self._write(trace, found, started, base_first)
+        task = self._write(trace, pairs, started, base_first)
         if keep:
             sides = ("base", values[self._base.key]), ("new", values[self._new.key])
             self.kept.setdefault(trace, []).extend(
                 (task, trace, frame, side, self._metric, value) for side, of in sides for frame, value in of.items()
             )
-        return found.ratio
+        return pairs.ratio
 
     def again(self, trace: str) -> float | None:
         """Measure a recording on the base twice, and return log(second / first); None: it was lost."""
@@ -107,8 +107,8 @@ class Timer:
             first, second = (self._frames(trace, self._base) for _ in range(2))
         except (ChildError, InputError, UnavailableError):
             return None
-        found = paired(first, second)
-        return None if found is None else found.ratio
+        pairs = paired(first, second)
+        return None if pairs is None else pairs.ratio
 
     def _frames(self, trace: str, one: Engine) -> Mapping[int, float]:
         path, metric = self._files.get(trace), self._metric or self.choose(trace)
@@ -119,8 +119,8 @@ class Timer:
                 plan = passes.plan(path, known, ["frame"], environment=one.environment, frame_end=opened.frame_end)
                 self._plans[trace, one.key] = plan
             wanted = profile.ProfileOptions(images=False)
-            found, _ = profile.readings(opened, plan, wanted, environment=one.environment)
-        return {r.number: r.value for r in found if r.per == "frame" and r.metric == metric and r.value is not None}
+            readings, _ = profile.readings(opened, plan, wanted, environment=one.environment)
+        return {r.number: r.value for r in readings if r.per == "frame" and r.metric == metric and r.value is not None}
 
     def _write(self, trace: str, one: Pair, started: int, base_first: bool) -> str:
         new, base = self._new, self._base

@@ -63,18 +63,18 @@ def of_pictures(store: Store, traces: Sequence[str], new: Engine, base: Engine |
         pass
     compact(store)
     with Corpus(store) as tables:
-        found = judged(tables, traces, new, base)
-    doubtful = [one.trace for one in found if one.label == "differs"]
+        judgements = judged(tables, traces, new, base)
+    doubtful = [one.trace for one in judgements if one.label == "differs"]
     if doubtful and effort.repeats > 1:
         attempts = [f"repeat-{n}" for n in range(1, effort.repeats)]
         for _ in play_all(store, doubtful, engines, effort.limits, jobs=effort.jobs, attempts=attempts):
             pass
         with Corpus(store) as tables:
-            found = judged(tables, traces, new, base)
+            judgements = judged(tables, traces, new, base)
     with tempfile.TemporaryDirectory(prefix="drawtap-verdict-") as name:
         files = Files(store, Path(name))
         with activity.step("looking at what differs"):
-            done = [_looked_at(files, one, new, base, effort) for one in found]
+            done = [_looked_at(files, one, new, base, effort) for one in judgements]
     for one in done:
         _write(store, one, new, base)
     return done
@@ -242,16 +242,16 @@ def _write_diffs(store: Store, one: Judged, shots: Sequence[gallery.Shot | None]
         return
     with Corpus(store) as tables:
         known = {row[0] for row in tables.query("SELECT task FROM diffs WHERE trace = ?", (one.trace,)).fetchall()}
-    for found in gallery.apart(shots, base.key, new.key):
-        named = f"diff {one.trace} {found.frame} {base.key} {new.key} {found.a} {found.b}"
+    for apart_ in gallery.apart(shots, base.key, new.key):
+        named = f"diff {one.trace} {apart_.frame} {base.key} {new.key} {apart_.a} {apart_.b}"
         task = hashlib.sha256(named.encode()).hexdigest()
         if task in known:
             continue
-        row: dict[str, object] = {"task": task, "trace": one.trace, "frame": found.frame, "base": base.key}
-        row |= {"engine": new.key, "a": found.a, "b": found.b}
-        row["first_draw"] = one.first_seq if found.frame == one.frame else None
-        apart = found.difference
-        numbers = (apart.largest, found.pixels, apart.rmse, apart.ssim, found.masked)
+        row: dict[str, object] = {"task": task, "trace": one.trace, "frame": apart_.frame, "base": base.key}
+        row |= {"engine": new.key, "a": apart_.a, "b": apart_.b}
+        row["first_draw"] = one.first_seq if apart_.frame == one.frame else None
+        apart = apart_.difference
+        numbers = (apart.largest, apart_.pixels, apart.rmse, apart.ssim, apart_.masked)
         names = ("max", "pixels", "rmse", "ssim", "mask")
         row |= dict.fromkeys(names) if apart.sizes else dict(zip(names, numbers, strict=True))
         rows.write_task(store, task, {"diffs": (tuple(row), [tuple(row.values())])})

@@ -20,8 +20,8 @@ _LEVELS = {"error": "error", "warning": "warning", "note": "note"}
 
 def headline(asked: Checklist) -> str:
     """Return one line: how many findings of each severity, what passed, what was not checked."""
-    found = asked.findings
-    parts = [_count(sum(1 for j in found if j.rule.severity == s), s) for s in ("error", "warning", "note")]
+    findings = asked.findings
+    parts = [_count(sum(1 for j in findings if j.rule.severity == s), s) for s in ("error", "warning", "note")]
     text = ", ".join(p for p in parts if p) or "no findings"
     rest = [
         (_n(asked, "pass"), "passed"),
@@ -306,23 +306,23 @@ def rule_text(rule: Rule) -> str:
     return "\n".join([*lines, "", "question", textwrap.indent(rule.question.strip("\n"), "  ")]) + "\n"
 
 
-def share(found: Verdict, entry: ClassEvidence) -> str:
+def share(verdict: Verdict, entry: ClassEvidence) -> str:
     """Return the share of a class in a verdict; "?" where nobody looked."""
-    unknown = found.dominant is None or (entry.name == "engine" and len(found.engines) < 2)
+    unknown = verdict.dominant is None or (entry.name == "engine" and len(verdict.engines) < 2)
     return "?" if unknown else f"{100 * entry.share:.0f} %"
 
 
-def verdict_text(found: Verdict, name: str) -> str:
+def verdict_text(verdict: Verdict, name: str) -> str:
     """Return a verdict for a terminal."""
-    if found.dominant is None:
-        head = f"{name}: {found.why}"
+    if verdict.dominant is None:
+        head = f"{name}: {verdict.why}"
     else:
-        head = f"{name}: {CLASSES[found.dominant]} dominates: {found.why}"
+        head = f"{name}: {CLASSES[verdict.dominant]} dominates: {verdict.why}"
     lines = [head]
-    if found.fluent:
+    if verdict.fluent:
         lines.append("Above 50 frames a second after frame 0: nothing to fix.")
-    for entry in found.classes:
+    for entry in verdict.classes:
         bar = "█" * round(20 * entry.share)
-        lines += ["", f"{entry.title[0].upper()}{entry.title[1:]:<20} {share(found, entry):>5}  {bar}".rstrip()]
+        lines += ["", f"{entry.title[0].upper()}{entry.title[1:]:<20} {share(verdict, entry):>5}  {bar}".rstrip()]
         lines += [f"    {line}" for line in entry.evidence] or ["    nothing found"]
     return "\n".join(lines) + "\n"

@@ -81,8 +81,8 @@ def _collect(name: str, folder: Path, parts: dict[str, tuple[str, list[str]]]) -
             exported += re.findall(r"\w+", bound) if line.startswith("export") else []
             lines.append(f"const {bound} = {_variable(known['of'])};\n")
             continue
-        found = _EXPORT.match(line)
-        exported += [found[1]] if found else []
+        match = _EXPORT.match(line)
+        exported += [match[1]] if match else []
         lines.append(_EXPORT.sub("", line))
     parts[name] = "".join(lines), exported
 

@@ -103,11 +103,11 @@ def _records(data: Record, name: str) -> Sequence[Record]:
 
 def _worked(data: Record, name: str, usage: Mapping[str, Sequence[Record]]) -> list[Record]:
     window = data["window"]
-    found: list[Record] = []
+    records: list[Record] = []
     for record in _records(data, name):
         latency = record["percentiles"]["latency_ns"]
         queue = record.get("queue") or {}
-        found.append(
+        records.append(
             {
                 **record,
                 "p99_latency_ns": latency["p99"],
@@ -116,7 +116,7 @@ def _worked(data: Record, name: str, usage: Mapping[str, Sequence[Record]]) -> l
                 "usage": _sparkline(record, name, usage.get(name, ()), window),
             }
         )
-    return found
+    return records
 
 
 def _sparkline(record: Record, name: str, series: Sequence[Record], window: Record) -> str | None:

@@ -47,11 +47,11 @@ def collected(trace: KernelTrace, model: KernelModel, wanted: SystemReportOption
     a, b = levels.check_window(model, moment(wanted.begin, zero), moment(wanted.end, zero))
     buckets = levels.Buckets.of(a, b, _BUCKETS)
     data = metrics(model, begin=a, end=b)
-    found = findings(model, begin=a, end=b)
+    contentions = findings(model, begin=a, end=b)
     block = Block()
     on_cpus, owners = _on_cpus(model, block, (a, b))
     rows, hidden = _rows(model, block, buckets, wanted.threads, on_cpus)
-    moments = _moments(model, found, (a, b))
+    moments = _moments(model, contentions, (a, b))
     chosen = levels.windows(model, buckets, moments, wanted.spans)
     kept = [str(row["track"]) for row in rows]
     clients = _clients(data)
@@ -90,8 +90,8 @@ def collected(trace: KernelTrace, model: KernelModel, wanted: SystemReportOption
         subtitle=_subtitle(trace, (a, b), zero),
         tiles=_tiles(model, data, (a, b)),
         notes=_notes(trace, data),
-        findings=[_finding(f, a, b) for f in found],
-        findings_note=_findings_note(model, found),
+        findings=[_finding(f, a, b) for f in contentions],
+        findings_note=_findings_note(model, contentions),
         has_requests=bool(data["engines"]),
         has_cpus=bool(owners),
         panels=panels,
@@ -115,7 +115,7 @@ def _rows(
 ) -> tuple[list[dict[str, object]], int]:
     from drawtap.system import levels
 
-    found: dict[str, list[dict[str, object]]] = {}
+    parts_of: dict[str, list[dict[str, object]]] = {}
     thread_buckets = levels.Buckets.of(buckets.begin, buckets.end, _THREAD_BUCKETS)
     names, hidden = named_threads(model, (buckets.begin, buckets.end), most_threads)
     other = levels.tracks(model, buckets, threads=False) + levels.marks(model, buckets)
@@ -124,8 +124,10 @@ def _rows(
         for x in levels.tracks(model, thread_buckets, threads=True)
         if thread_of(x.name) in names
     ]:
-        found.setdefault(level.name, []).append({"kind": level.kind, "width": width, "column": block.ints(level.busy)})
-    rows = [*on_cpus, *(placed(track, parts, names) for track, parts in found.items())]
+        parts_of.setdefault(level.name, []).append(
+            {"kind": level.kind, "width": width, "column": block.ints(level.busy)}
+        )
+    rows = [*on_cpus, *(placed(track, parts, names) for track, parts in parts_of.items())]
     return sorted(rows, key=lambda r: order_of(str(r["track"]), list(names))), hidden
 
 
@@ -137,11 +139,11 @@ def _on_cpus(model: KernelModel, block: Block, window: tuple[int, int]) -> tuple
     shown, rest = ran[:_OWNERS], ran[_OWNERS:]
     others = f"others ({len(rest)})"
     buckets = levels.Buckets.of(*window, _THREAD_BUCKETS)
-    found: dict[str, list[dict[str, object]]] = {}
+    parts_of: dict[str, list[dict[str, object]]] = {}
     for level in levels.on_cpus(model, buckets, shown, others):
         part = {"kind": "running", "client": level.kind, "width": buckets.width, "column": block.ints(level.busy)}
-        found.setdefault(level.name, []).append(part)
-    return [placed(track, parts, {}) for track, parts in found.items()], [*shown, *([others] if rest else [])]
+        parts_of.setdefault(level.name, []).append(part)
+    return [placed(track, parts, {}) for track, parts in parts_of.items()], [*shown, *([others] if rest else [])]
 
 
 def named_threads(model: KernelModel, window: tuple[int, int], most: int) -> tuple[dict[str, str], int]:
@@ -286,19 +288,19 @@ def _usage(
 ) -> list[dict[str, object]]:
     from drawtap.system import levels
 
-    found = _few(sorted(levels.busy(model, group, buckets), key=lambda x: -int(x.busy.sum())), _SERIES)
+    shown_levels = _few(sorted(levels.busy(model, group, buckets), key=lambda x: -int(x.busy.sum())), _SERIES)
     if group == "vgpus":
-        found.sort(key=lambda x: (not x.name[0].isdigit(), int(re.sub(r"\D.*", "", x.name) or 0), x.name))
+        shown_levels.sort(key=lambda x: (not x.name[0].isdigit(), int(re.sub(r"\D.*", "", x.name) or 0), x.name))
     return [
         {
-            "label": _label(group, level, found),
+            "label": _label(group, level, shown_levels),
             "owner": _owner(group, level),
             "client": level.name.split("\t")[0] if group == "clients" else None,
             "track": "/".join(level.name.split("\t")[-2:]),
             "width": buckets.width,
             "column": block.ints(level.busy),
         }
-        for level in found
+        for level in shown_levels
     ]
 
 
@@ -313,14 +315,14 @@ def _label(group: str, level: Level, among: Sequence[Level]) -> str:
     return owner if len(engines) == 1 and len(devices) == 1 else f"{owner} · {engine}"
 
 
-def _few(found: list[Level], most: int) -> list[Level]:
+def _few(levels_: list[Level], most: int) -> list[Level]:
     # Those with less work together, for each engine: their sum, so nothing is lost.
     from drawtap.system.levels import Level
 
     rest: dict[str, list[Level]] = {}
-    for level in found[most:]:
+    for level in levels_[most:]:
         rest.setdefault(level.name.partition("\t")[2], []).append(level)
-    return found[:most] + [
+    return levels_[:most] + [
         Level(f"others ({len(some)})\t{engine}", "execution", sum((x.busy for x in some[1:]), some[0].busy))
         for engine, some in rest.items()
     ]
@@ -400,7 +402,7 @@ def _memory(
     from drawtap.system import levels
 
     devices = model.scalar("SELECT count(DISTINCT device) FROM memory_use")
-    found: list[tuple[str, list[dict[str, object]]]] = []
+    plots: list[tuple[str, list[dict[str, object]]]] = []
     for basis, title in _MEMORY_OF.items():
         for machines, owner in ((True, "virtual machine"), (False, "process")):
             source = levels.memory(machines, basis)
@@ -416,8 +418,8 @@ def _memory(
                 most -= len(points[0]) if points is not None else 0
                 drawn.append(_curve(block, level, name if devices == 1 else f"{name} · {device}", points))
             if drawn:
-                found.append((title.format(owner), drawn))
-    return found
+                plots.append((title.format(owner), drawn))
+    return plots
 
 
 def _counter_order(item: tuple[tuple[str, str], object]) -> tuple[bool, str, str]:
@@ -469,10 +471,10 @@ def _events(block: Block, events: Mapping[str, list[Any]]) -> dict[str, object]:
 # ---- what is worth a look -------------------------------------------------------------------------------------------
 
 
-def _moments(model: KernelModel, found: Sequence[Finding], window: tuple[int, int]) -> list[int]:
+def _moments(model: KernelModel, contentions: Sequence[Finding], window: tuple[int, int]) -> list[int]:
     """Return the times around which single spans are wanted: the worst of each finding, and the longest waits."""
     a, b = window
-    moments = [f.worst_at_ns for f in found if f.worst_at_ns is not None][:8]
+    moments = [f.worst_at_ns for f in contentions if f.worst_at_ns is not None][:8]
     rows = model.rows(
         f"""
         SELECT coalesce(created_ns, queued_ns) AS t FROM requests
@@ -508,10 +510,10 @@ def _finding(finding: Finding, begin: int, end: int) -> FindingCard:
     )
 
 
-def _findings_note(model: KernelModel, found: Sequence[Finding]) -> str:
+def _findings_note(model: KernelModel, contentions: Sequence[Finding]) -> str:
     if not model.drivers:
         return "no event of this trace is known to a driver: nothing could be looked for"
-    return "" if found else "nothing that costs 2 % of the time"
+    return "" if contentions else "nothing that costs 2 % of the time"
 
 
 # ---- words ----------------------------------------------------------------------------------------------------------

@@ -248,12 +248,12 @@ _PERCENTILES = (("median", 0.5), ("95 %", 0.95), ("99 %", 0.99))
 
 def environment() -> jinja2.Environment:
     """Return the templates of all pages, with the filters that they use."""
-    found = templates(trimmed=True)
-    found.filters.update(
+    environment_ = templates(trimmed=True)
+    environment_.filters.update(
         duration=lambda ns: "–" if ns is None else duration(ns), number=number, size=size, quantity=quantity, bars=bars,
         columns=columns,
     )  # fmt: skip
-    return found
+    return environment_
 
 
 def render(report: Report) -> str:

@@ -396,11 +396,11 @@ def _without_same(result: Rows) -> Rows:
     for name in names:
         at = result.columns.index(name)
         values = [row[at] for row in result.rows]
-        found = {value for value in values if value is not None}
-        if len(found) <= 1:
+        distinct = {value for value in values if value is not None}
+        if len(distinct) <= 1:
             left.remove(name)
             but = f", except for {counted(values.count(None), 'row')}" if None in values else ""
-            said += [f"{name.replace('_', ' ')}: {value}{but}" for value in found]
+            said += [f"{name.replace('_', ' ')}: {value}{but}" for value in distinct]
     keep = [result.columns.index(name) for name in left]
     rows = [[row[i] for i in keep] for row in result.rows]
     return replace(result, columns=tuple(left), rows=rows, note="; ".join(said) or None)

@@ -70,13 +70,13 @@ def correlate(api: Trace, model: KernelModel) -> Correlation:
     _helpers(model)
     _wakes(model)
     _frames(model)
-    found = model.query(
+    counts = model.query(
         "SELECT tier, kind, count(*) FROM links WHERE from_kind = 'call' OR to_kind = 'call' GROUP BY ALL ORDER BY ALL"
     ).fetchall()
     calls, covered = model.query("SELECT count(*), count(running_ns) FROM api_calls").fetchall()[0]
     if not model.scalar("SELECT count(*) FROM requests"):
         notes.append("the kernel trace has no GPU requests: links are those of threads")
-    return Correlation(begin, end, calls, covered, {(t, k): n for t, k, n in found}, tuple(notes))
+    return Correlation(begin, end, calls, covered, {(t, k): n for t, k, n in counts}, tuple(notes))
 
 
 def draw(model: KernelModel) -> None:

@@ -198,13 +198,13 @@ class _Reader:
         return tuple((low, high, str(name)) for name, ranges in mappings.items() for low, high in self._ranges(ranges))
 
     def _ranges(self, said: object) -> tuple[tuple[int, int], ...]:
-        found = []
+        ranges = []
         for pair in said if isinstance(said, list) else []:
             ends = pair if isinstance(pair, list) else [pair, pair]
             if len(ends) != 2 or not all(isinstance(end, int) for end in ends):
                 raise self._fail("a range is no pair of integers")
-            found.append((int(ends[0]), int(ends[1])))
-        return tuple(found)
+            ranges.append((int(ends[0]), int(ends[1])))
+        return tuple(ranges)
 
     def _encoding(self, said: _Object) -> tuple[int, bool]:
         name = str(said.get("encoding", "utf-8"))

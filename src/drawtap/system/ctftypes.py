@@ -188,9 +188,9 @@ def _structures(metadata: Metadata) -> Iterable[Structure | None]:
 
 def _extent(kind: Type, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
     # Fields and depth; a type that is used in many places is looked at once.
-    found = known.get(id(kind))
-    if found is not None:
-        return found
+    extent = known.get(id(kind))
+    if extent is not None:
+        return extent
     inner: list[Type] = []
     if isinstance(kind, Structure):
         inner = [t for _, t in kind.fields]
@@ -199,6 +199,6 @@ def _extent(kind: Type, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
     elif isinstance(kind, Array):
         inner = [kind.element]
     parts = [_extent(t, known) for t in inner]
-    found = 1 + sum(n for n, _ in parts), 1 + max((d for _, d in parts), default=0)
-    known[id(kind)] = found
-    return found
+    extent = 1 + sum(n for n, _ in parts), 1 + max((d for _, d in parts), default=0)
+    known[id(kind)] = extent
+    return extent

@@ -192,10 +192,10 @@ class Draft:
             raise InputError(f"the events {', '.join(names)} cannot be read: {error}".partition("\n")[0]) from None
         finally:
             self.connection.unregister("_stream")
-        found = self.connection.execute(f"SELECT event, count(*) FROM ev_{table} GROUP BY event").fetchall()
-        for name, number in found:
+        counts = self.connection.execute(f"SELECT event, count(*) FROM ev_{table} GROUP BY event").fetchall()
+        for name, number in counts:
             self._counts[name] = number
-        if not found:
+        if not counts:
             return False
         if self.driver not in self.used:
             self.used.append(self.driver)
@@ -207,10 +207,10 @@ class Draft:
 
     def forget(self) -> None:
         """Drop the tables of events: a driver does not see those of another one."""
-        found = self.connection.execute(
+        names = self.connection.execute(
             "SELECT table_name FROM duckdb_tables() WHERE table_name LIKE 'ev\\_%' ESCAPE '\\'"
         )
-        for (name,) in found.fetchall():
+        for (name,) in names.fetchall():
             self.connection.execute(f"DROP TABLE {name}")
 
     def run(self, sql: str) -> None:
@@ -294,8 +294,8 @@ def driver(name: str, *, order: int = 50) -> Callable[[DriverFunction], DriverFu
 
 def drivers(names: Collection[str] | None = None) -> list[Driver]:
     """Return the drivers in the order in which they run; `names` narrows them."""
-    found = [entry for name, entry in DRIVERS.items() if names is None or name in names]
-    return sorted(found, key=lambda d: (d.order, d.name))
+    chosen = [entry for name, entry in DRIVERS.items() if names is None or name in names]
+    return sorted(chosen, key=lambda d: (d.order, d.name))
 
 
 def _name(field: str) -> str:

@@ -173,9 +173,9 @@ def _position(path: str) -> tuple[object, ...]:
 
 
 def _names(model: KernelModel) -> dict[str, str]:
-    found = {"thread": "threads", "vcpu": "vCPUs", "api": "API calls"}
+    names = {"thread": "threads", "vcpu": "vCPUs", "api": "API calls"}
     for tid, comm, vm, vcpu in model.query("SELECT tid, comm, vm, vcpu FROM threads").fetchall():
-        found[f"thread/{tid}"] = found[f"api/{tid}"] = f"{comm} ({tid})" if comm else str(tid)
+        names[f"thread/{tid}"] = names[f"api/{tid}"] = f"{comm} ({tid})" if comm else str(tid)
         if vm:
-            found[f"vcpu/{tid}"] = f"{vm} vCPU {vcpu} ({tid})"
-    return found
+            names[f"vcpu/{tid}"] = f"{vm} vCPU {vcpu} ({tid})"
+    return names

@@ -84,17 +84,17 @@ def add_guest(model: KernelModel, guest: KernelModel, name: str, trace: str) -> 
     if model.query("SELECT 1 FROM guests WHERE guest = ?", [name]).fetchall():
         raise UsageError(f"two guests are called {name}", hint="--guest NAME=TRACE")
     _take(model, guest)
-    found = _clocked(model, guest.source, name, guest.window)
-    _pairs(model, guest.source, found.machine)
-    clock = found.clock
+    clocked = _clocked(model, guest.source, name, guest.window)
+    _pairs(model, guest.source, clocked.machine)
+    clock = clocked.clock
     model.connection.execute(
         "INSERT INTO guests VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [name, trace, found.machine.vm, found.machine.vgpu, *map(clock.host_time, guest.window), clock.zero_ns,
-         clock.offset_ns, clock.drift, clock.error_ns, clock.spread_ns, clock.contradiction_ns, found.guest_first,
-         found.host_first],
+        [name, trace, clocked.machine.vm, clocked.machine.vgpu, *map(clock.host_time, guest.window), clock.zero_ns,
+         clock.offset_ns, clock.drift, clock.error_ns, clock.spread_ns, clock.contradiction_ns, clocked.guest_first,
+         clocked.host_first],
     )  # fmt: skip
-    _requests(model, name, found)
-    _said(model, name, found, guest)
+    _requests(model, name, clocked)
+    _said(model, name, clocked, guest)
     _threads(model, name, clock)
     for table in ("guest_in", "guest_spans", "guest_named", "guest_said", "guest_pairs"):
         model.connection.execute(f"DROP TABLE {table}")
@@ -222,7 +222,7 @@ def _synchronised(model: KernelModel, guest: Source, inside: str, outside: str, 
     mine = "true"
     if machine.vm is not None:
         mine = f"h.tid IN (SELECT tid FROM threads WHERE vm = {quote_text(machine.vm)})"
-    found = _columns(
+    pairs = _columns(
         model,
         f"""
         SELECT g.t, h.t FROM sync_guest g JOIN sync_host h ON g.cnt = h.cnt AND g.vm_uid IS NOT DISTINCT FROM h.vm_uid
@@ -231,14 +231,14 @@ def _synchronised(model: KernelModel, guest: Source, inside: str, outside: str, 
     )
     for table in ("sync_guest", "sync_host"):
         model.connection.execute(f"DROP TABLE {table}")
-    return found
+    return pairs
 
 
 def _columns(model: KernelModel, sql: str) -> Pairs:
-    found = model.connection.execute(
+    columns = model.connection.execute(
         f"SELECT g, h FROM ({sql}) AS pairs(g, h) WHERE g IS NOT NULL AND h IS NOT NULL"
     ).fetchnumpy()
-    return Pairs(*(np.asarray(found[c], dtype=np.int64) for c in "gh"))
+    return Pairs(*(np.asarray(columns[c], dtype=np.int64) for c in "gh"))
 
 
 def _together(parts: Sequence[Pairs]) -> Pairs:
@@ -248,15 +248,15 @@ def _together(parts: Sequence[Pairs]) -> Pairs:
 # ---- requests -------------------------------------------------------------------------------------------------------
 
 
-def _requests(model: KernelModel, name: str, found: _Clocked) -> None:
+def _requests(model: KernelModel, name: str, clocked: _Clocked) -> None:
     """Fill `guest_requests`, and draw what only the guest knows: its own queue, and when it heard of the end."""
-    at: Callable[[str], str] = found.clock.sql
+    at: Callable[[str], str] = clocked.clock.sql
     run = model.connection.execute
     run(
         "CREATE OR REPLACE TABLE guest_pairs AS SELECT guest_id, host_id, 'number' AS joined_by, hosts, guests "
         "FROM guest_pairs"
     )
-    _by_order(model, found)
+    _by_order(model, clocked)
     begin, end = model.window
     run(
         f"""
@@ -283,18 +283,18 @@ def _requests(model: KernelModel, name: str, found: _Clocked) -> None:
     _draw(model, name)
 
 
-def _by_order(model: KernelModel, found: _Clocked) -> None:
+def _by_order(model: KernelModel, clocked: _Clocked) -> None:
     # Only requests of a virtual GPU whose events have no numbers of the guest. The host gets a request after it was
     # handed over, and the clock may be that wrong; so the nearest of each other are a pair.
-    error = found.clock.error_ns if found.clock.error_ns is not None else found.clock.spread_ns
+    error = clocked.clock.error_ns if clocked.clock.error_ns is not None else clocked.clock.spread_ns
     model.connection.execute(
         f"""
         INSERT INTO guest_pairs
         WITH h AS (
           SELECT id, engine, {_GOT} + {error} AS t FROM requests
-          WHERE {found.machine.requests} AND guest_seqno IS NULL AND {_GOT} IS NOT NULL
+          WHERE {clocked.machine.requests} AND guest_seqno IS NULL AND {_GOT} IS NOT NULL
         ), g AS (
-          SELECT id, engine, {found.clock.sql("handed")} AS t FROM guest_in
+          SELECT id, engine, {clocked.clock.sql("handed")} AS t FROM guest_in
           WHERE handed IS NOT NULL AND engine IS NOT NULL AND id NOT IN (SELECT guest_id FROM guest_pairs)
         ), before AS (
           SELECT h.id AS host_id, g.id AS guest_id FROM h ASOF JOIN g ON h.engine = g.engine AND h.t >= g.t
@@ -381,7 +381,7 @@ def _threads(model: KernelModel, name: str, clock: ClockFit) -> None:
     )
 
 
-def _said(model: KernelModel, name: str, found: _Clocked, guest: KernelModel) -> None:
+def _said(model: KernelModel, name: str, clocked: _Clocked, guest: KernelModel) -> None:
     """Add what could not be joined, and what the guest's own trace does not tell, to `unmatched`."""
     label = f"guest {name}"
     run = model.connection.execute
@@ -390,14 +390,14 @@ def _said(model: KernelModel, name: str, found: _Clocked, guest: KernelModel) ->
         "WHERE guest = ? AND unmatched IS NOT NULL GROUP BY unmatched",
         [label, name],
     )
-    a, b = (found.clock.host_time(t) for t in guest.window)
+    a, b = (clocked.clock.host_time(t) for t in guest.window)
     run(
         f"""
         INSERT INTO unmatched
         SELECT ?, 'request of the host', CASE WHEN {_HOST_END} < {a} THEN 'over before the guest''s trace begins'
                WHEN {_GOT} > {b} THEN 'came after the guest''s trace ends'
                ELSE 'no request of the guest goes with it' END AS reason, count(*)
-        FROM requests WHERE {found.machine.requests}
+        FROM requests WHERE {clocked.machine.requests}
           AND id NOT IN (SELECT host_request FROM guest_requests WHERE host_request IS NOT NULL) GROUP BY reason
         """,
         [label],
@@ -405,7 +405,7 @@ def _said(model: KernelModel, name: str, found: _Clocked, guest: KernelModel) ->
     run("INSERT INTO unmatched SELECT ? || ': ' || driver, event, reason, count FROM guest_said", [label])
     for problem in guest.source.problems:
         run("INSERT INTO unmatched VALUES (?, 'trace', ?, ?)", [label, problem.text, problem.count])
-    if found.clock.error_ns is None:
+    if clocked.clock.error_ns is None:
         run(
             "INSERT INTO unmatched VALUES (?, 'clock', 'all pairs of events have one direction: nothing bounds the "
             "error of its times', 0)",

@@ -41,9 +41,9 @@ def model_of(trace: KernelTrace, *, keep: bool = True, folder: Path | None = Non
     where = cache_folder("kernel") if folder is None else folder
     name = _name(trace)
     path = where / f"{name}.duckdb"
-    found = _opened(trace, path)
-    if found is not None:
-        return found
+    model = _opened(trace, path)
+    if model is not None:
+        return model
     return _made(trace, path, name) or build(trace)
 
 

@@ -94,8 +94,8 @@ def on_cpus(model: KernelModel, buckets: Buckets, shown: Sequence[str], others: 
 
     `Level.kind` is the owner. Owners are virtual machines and processes; see `drawtap.system.cpus`.
     """
-    found = _levels(model, buckets, cpus.pieces(shown, others))
-    return sorted(found, key=lambda x: (int(x.name.split("/")[1]), [*shown, others].index(x.kind)))
+    levels = _levels(model, buckets, cpus.pieces(shown, others))
+    return sorted(levels, key=lambda x: (int(x.name.split("/")[1]), [*shown, others].index(x.kind)))
 
 
 def marks(model: KernelModel, buckets: Buckets) -> list[Level]:
@@ -110,12 +110,12 @@ def marks(model: KernelModel, buckets: Buckets) -> list[Level]:
         """
     )
     names = cursor.execute("SELECT DISTINCT track FROM level_marks ORDER BY track").fetchall()
-    found = cursor.execute(
+    columns = cursor.execute(
         "SELECT dense_rank() OVER (ORDER BY track) - 1 AS series, bucket, n FROM level_marks"
     ).fetchnumpy()
     cursor.close()
     counts = np.zeros((len(names), buckets.count), dtype=np.int64)
-    counts[_ints(found["series"]), _ints(found["bucket"])] = _ints(found["n"])
+    counts[_ints(columns["series"]), _ints(columns["bucket"])] = _ints(columns["n"])
     return [Level(str(track), "mark", counts[i]) for i, (track,) in enumerate(names)]
 
 
@@ -166,19 +166,19 @@ def _levels(model: KernelModel, buckets: Buckets, pieces: str) -> list[Level]:
         """
     )
     names = cursor.execute("SELECT DISTINCT track, kind FROM level_edges ORDER BY track, kind").fetchall()
-    found = cursor.execute(
+    columns = cursor.execute(
         """
         SELECT dense_rank() OVER (ORDER BY track, kind) - 1 AS series, bucket, height, part FROM level_edges
         """
     ).fetchnumpy()
     cursor.execute("DROP TABLE level_edges")
     cursor.close()
-    series, at = _ints(found["series"]), _ints(found["bucket"])
+    series, at = _ints(columns["series"]), _ints(columns["bucket"])
     # One column more: what ends with the window ends where it would begin.
     parts = np.zeros((len(names), buckets.count + 1), dtype=np.int64)
     heights = np.zeros_like(parts)
-    parts[series, at] = _ints(found["part"])
-    heights[series, at] = _ints(found["height"])
+    parts[series, at] = _ints(columns["part"])
+    heights[series, at] = _ints(columns["height"])
     before = np.cumsum(heights, axis=1)[:, :-1]
     sums = parts[:, :-1].copy()
     sums[:, 1:] += buckets.width * before[:, :-1]
@@ -190,7 +190,7 @@ def counters(model: KernelModel, buckets: Buckets, source: str = "counters") -> 
     a, b = buckets.begin, buckets.end
     cursor = model.connection.cursor()
     names = cursor.execute(f"SELECT track, any_value(unit) FROM {source} GROUP BY track ORDER BY track").fetchall()
-    found = []
+    levels = []
     for track, unit in names:
         rows = cursor.execute(
             f"""
@@ -203,9 +203,9 @@ def counters(model: KernelModel, buckets: Buckets, source: str = "counters") -> 
             """,
             [track],
         ).fetchnumpy()
-        found.append(CounterLevel(str(track), str(unit), *_held(rows, buckets, nobody=unit == "count")))
+        levels.append(CounterLevel(str(track), str(unit), *_held(rows, buckets, nobody=unit == "count")))
     cursor.close()
-    return found
+    return levels
 
 
 def memory(machines: bool, basis: str) -> str:
@@ -249,7 +249,7 @@ def windows(model: KernelModel, buckets: Buckets, moments: Sequence[int], bound:
     """
     a, b, w = buckets.begin, buckets.end, buckets.width
     cursor = model.connection.cursor()
-    found = cursor.execute(
+    columns = cursor.execute(
         f"""
         SELECT greatest(begin_ns - {a}, 0) // {w} AS first, least(greatest(end_ns - 1, begin_ns) - {a},
                  {b - a} - 1) // {w} AS last, count(*) AS n
@@ -258,7 +258,7 @@ def windows(model: KernelModel, buckets: Buckets, moments: Sequence[int], bound:
         """
     ).fetchnumpy()
     cursor.close()
-    first, last, n = _ints(found["first"]), _ints(found["last"]), _ints(found["n"])
+    first, last, n = _ints(columns["first"]), _ints(columns["last"]), _ints(columns["n"])
     if int(n.sum()) <= bound:
         return [(a, b)]
     # A span costs in the first chosen bucket that it touches: counting it in each of them is a bound from above.
@@ -319,7 +319,7 @@ def spans(model: KernelModel, chosen: Sequence[tuple[int, int]], begin: int, kep
                    [result["bases"], len(result["bases"])])  # fmt: skip
     cursor.execute("CREATE OR REPLACE TEMP TABLE numbered AS SELECT unnest(?) AS track, unnest(range(?)) AS n",
                    [list(kept), len(kept)])  # fmt: skip
-    found = cursor.execute(
+    columns = cursor.execute(
         """
         SELECT t.n AS track, k.n AS kind, n.n AS base, s.number, s.b AS "begin", s.length,
                coalesce(s.request, -1) AS request, coalesce(s.vgpu, -1) AS vgpu
@@ -328,7 +328,7 @@ def spans(model: KernelModel, chosen: Sequence[tuple[int, int]], begin: int, kep
         """
     ).fetchnumpy()
     cursor.close()
-    return result | {"columns": {name: _ints(values) for name, values in found.items()}}
+    return result | {"columns": {name: _ints(values) for name, values in columns.items()}}
 
 
 def arrows(
@@ -343,7 +343,7 @@ def arrows(
     cursor = model.connection.cursor()
     cursor.execute("CREATE OR REPLACE TEMP TABLE numbered AS SELECT unnest(?) AS track, unnest(range(?)) AS n",
                    [list(kept), len(kept)])  # fmt: skip
-    found = cursor.execute(
+    columns = cursor.execute(
         f"""
         WITH firsts AS (
           SELECT request, arg_min(track, begin_ns) AS track, min(begin_ns) AS begin_ns,
@@ -377,7 +377,7 @@ def arrows(
         """
     ).fetchnumpy()
     cursor.close()
-    return {name: _ints(values) for name, values in found.items()}
+    return {name: _ints(values) for name, values in columns.items()}
 
 
 def points(
@@ -392,7 +392,7 @@ def points(
     """Return the steps of a counter in the chosen times, with the last before each; None where they are too many."""
     cursor = model.connection.cursor()
     inside = " OR ".join(f"(coalesce(next_ns, {b}) >= {a} AND t_ns < {b})" for a, b in chosen) or "false"
-    found = cursor.execute(
+    columns = cursor.execute(
         f"""
         SELECT t_ns - {begin} AS t, value FROM (
           SELECT t_ns, value, lead(t_ns) OVER (ORDER BY t_ns) AS next_ns FROM {source} WHERE track = ?
@@ -401,9 +401,9 @@ def points(
         [track],
     ).fetchnumpy()
     cursor.close()
-    if len(found["t"]) > most:
+    if len(columns["t"]) > most:
         return None
-    return _ints(found["t"]), np.asarray(found["value"], dtype=np.float64)
+    return _ints(columns["t"]), np.asarray(columns["value"], dtype=np.float64)
 
 
 def histograms(model: KernelModel, buckets: Buckets) -> list[tuple[str, str, str, Ints, Ints, Ints]]:

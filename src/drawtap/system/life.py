@@ -362,12 +362,12 @@ def _lives(connection: duckdb.DuckDBPyConnection) -> None:
     """Make the table `lives` of `steps`, numbered by the first time of each."""
     columns = [name for name in STEP_COLUMNS if name not in ("driver", "k1", "k2", "k3", "t", "phase")]
     (counts,) = connection.execute(f"SELECT {', '.join(f'count({name})' for name in columns)} FROM steps").fetchall()
-    told = {name for name, count in zip(columns, counts, strict=True) if count}
-    told |= {phase for (phase,) in connection.execute("SELECT DISTINCT phase FROM steps").fetchall()}
-    facts = [fact for fact in _FACTS if told.intersection(fact[3])]
+    known = {name for name, count in zip(columns, counts, strict=True) if count}
+    known |= {phase for (phase,) in connection.execute("SELECT DISTINCT phase FROM steps").fetchall()}
+    facts = [fact for fact in _FACTS if known.intersection(fact[3])]
     sums = "".join(f", {sql} AS {name}" for name, sql, _, _ in facts)
     # The sort carries the columns that have values; the others come behind it.
-    all_facts = ", ".join(name if told.intersection(needs) else f"{none} AS {name}" for name, _, none, needs in _FACTS)
+    all_facts = ", ".join(name if known.intersection(needs) else f"{none} AS {name}" for name, _, none, needs in _FACTS)
     connection.execute(
         f"CREATE TABLE lives AS SELECT row_number() OVER () - 1 AS id, driver, k1, k2, k3, {all_facts} FROM ("
         f"SELECT driver, k1, k2, k3, min(t) AS first_ns{sums} FROM steps GROUP BY driver, k1, k2, k3 "

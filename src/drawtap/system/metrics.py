@@ -184,16 +184,16 @@ def _group(
 ) -> Record:
     busy, total = row["busy_ns"], row["sum_ns"]
     known = isinstance(busy, int) and isinstance(total, int)
-    found: Record = {c: row[c] for c in columns}
-    found["jobs"] = row["jobs"]
-    found["ended"] = row["ended"]
-    found["utilisation_percent"] = 100 * int(busy) / duration if known else None
-    found["busy_ns"] = busy
-    found["summed_percent"] = 100 * int(total) / duration if known else None
-    found["preemptions"] = row["preemptions"]
+    record: Record = {c: row[c] for c in columns}
+    record["jobs"] = row["jobs"]
+    record["ended"] = row["ended"]
+    record["utilisation_percent"] = 100 * int(busy) / duration if known else None
+    record["busy_ns"] = busy
+    record["summed_percent"] = 100 * int(total) / duration if known else None
+    record["preemptions"] = row["preemptions"]
     for measure in _MEASURES:
-        found[f"mean_{measure}"] = row[f"mean_{measure}"]
-    found["percentiles"] = {
+        record[f"mean_{measure}"] = row[f"mean_{measure}"]
+    record["percentiles"] = {
         measure: {
             **{f"p{p}": row[f"{measure}_p{p}"] for p in _PERCENTILES},
             "max": row[f"{measure}_max"],
@@ -201,9 +201,9 @@ def _group(
         for measure in _MEASURES
     }
     if queue is not None:
-        found["queue"] = queue
-    found["unmatched"] = reasons.get(tuple(row[c] for c in columns), [])
-    return found
+        record["queue"] = queue
+    record["unmatched"] = reasons.get(tuple(row[c] for c in columns), [])
+    return record
 
 
 def _reasons(
@@ -220,10 +220,10 @@ def _reasons(
         ) GROUP BY ALL ORDER BY count DESC, reason
         """
     )
-    found: dict[tuple[object, ...], list[Record]] = {}
+    reasons: dict[tuple[object, ...], list[Record]] = {}
     for row in rows:
-        found.setdefault(tuple(row[c] for c in columns), []).append({"reason": row["reason"], "count": row["count"]})
-    return found
+        reasons.setdefault(tuple(row[c] for c in columns), []).append({"reason": row["reason"], "count": row["count"]})
+    return reasons
 
 
 def _queues(model: KernelModel, window: Window) -> dict[str, Record]:

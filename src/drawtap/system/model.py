@@ -202,10 +202,10 @@ def database_for(source: Source) -> tuple[duckdb.DuckDBPyConnection, tempfile.Te
 def _memory_limit(connection: duckdb.DuckDBPyConnection) -> float:
     """Return the bytes that DuckDB allows itself; it says them as `18.4 GiB`."""
     ((text,),) = connection.execute("SELECT current_setting('memory_limit')").fetchall()
-    found = re.fullmatch(r"([\d.]+) (\w*?)i?(?:B|bytes?)", str(text))
-    if found is None:
+    match = re.fullmatch(r"([\d.]+) (\w*?)i?(?:B|bytes?)", str(text))
+    if match is None:
         return 0.0
-    return float(found[1]) * 1024.0 ** " KMGTP".index(found[2] or " ")
+    return float(match[1]) * 1024.0 ** " KMGTP".index(match[2] or " ")
 
 
 def lock(connection: duckdb.DuckDBPyConnection) -> None:

@@ -113,24 +113,24 @@ class NativeTrace(Handle):
     def names(self) -> Mapping[str, Mapping[str, str]]:
         """Return the events that are described: name -> field -> DuckDB type."""
         if self._names is None:
-            found = self._describe(scan=False)["events"]
-            self._names = {e["name"]: dict(e["fields"]) for e in found}
+            events = self._describe(scan=False)["events"]
+            self._names = {e["name"]: dict(e["fields"]) for e in events}
         return self._names
 
     def event_types(self) -> dict[str, tuple[int, dict[str, str]]]:
         """Return the events with how often they occur: name -> (count, field -> DuckDB type)."""
-        found = self._describe(scan=True)["events"]
-        return {e["name"]: (e["count"], dict(e["fields"])) for e in found}
+        events = self._describe(scan=True)["events"]
+        return {e["name"]: (e["count"], dict(e["fields"])) for e in events}
 
     def bounds(self) -> tuple[int, int] | None:
         """Return the times of the first and the last event."""
-        found = self._describe(scan=True)
-        begin, end = found["begin"], found["end"]
+        described = self._describe(scan=True)
+        begin, end = described["begin"], described["end"]
         return None if begin is None or end is None else (begin, end)
 
     def _describe(self, *, scan: bool) -> dict[str, Any]:
-        found: dict[str, Any] = self._json(self._lib.dt_kernel_describe, int(scan))
-        return found
+        described: dict[str, Any] = self._json(self._lib.dt_kernel_describe, int(scan))
+        return described
 
     def problems(self) -> list[dict[str, Any]]:
         """Return what is missing or broken, as the values of `reader.Problem` by name."""
@@ -190,6 +190,6 @@ def lanes(
     The intervals are in order of track, then of begin.
     """
     columns = [np.ascontiguousarray(column, dtype=np.int64) for column in (track, begin, end)]
-    found = np.zeros(len(columns[0]), dtype=np.int32)
-    _library().dt_kernel_lanes(*(c.ctypes.data for c in columns), len(found), found.ctypes.data)
-    return found
+    rows = np.zeros(len(columns[0]), dtype=np.int32)
+    _library().dt_kernel_lanes(*(c.ctypes.data for c in columns), len(rows), rows.ctypes.data)
+    return rows

@@ -114,9 +114,9 @@ def survey(hosts: Mapping[str, KernelModel], *, thresholds: Thresholds, rules: R
     cells: dict[str, Cell] = {}
     machines: dict[str, Machine] = {}
     for host, model in hosts.items():
-        found = _cells(model, host, thresholds)
-        cells |= {cell.name: cell for cell, _ in found}
-        for cell, names in found:
+        cells_ = _cells(model, host, thresholds)
+        cells |= {cell.name: cell for cell, _ in cells_}
+        for cell, names in cells_:
             for machine in _machines(model, cell, names, thresholds, rules):
                 if machine.name in machines:
                     raise InputError(
@@ -252,10 +252,10 @@ def _windows(
         )
         .fetchall()
     )
-    found = [0.0] * count
+    shares = [0.0] * count
     for bin_, ns in rows:
-        found[int(bin_)] = min(1.0, int(ns) / (min(width, end - begin - int(bin_) * width) * scale))
-    return tuple(found)
+        shares[int(bin_)] = min(1.0, int(ns) / (min(width, end - begin - int(bin_) * width) * scale))
+    return tuple(shares)
 
 
 def classify(cpu: Sequence[float], gpu: Sequence[float], thresholds: Thresholds) -> str:
@@ -276,8 +276,8 @@ def classify(cpu: Sequence[float], gpu: Sequence[float], thresholds: Thresholds)
 
 
 def _needs(shares: Sequence[float], enter: float, leave: float) -> list[bool]:
-    found, on = [], False
+    needs, on = [], False
     for share in shares:
         on = share >= (leave if on else enter)
-        found.append(on)
-    return found
+        needs.append(on)
+    return needs

@@ -202,7 +202,7 @@ def _steps(
     """
     here = dict(start)
     open_ = sorted(n for n in start if start[n] != end[n])
-    found: list[Move] = []
+    moves: list[Move] = []
     while open_:
         groups: list[tuple[str, ...]] = [(n,) for n in open_]
         groups += [
@@ -217,11 +217,11 @@ def _steps(
             gains[group] = cost - expect.cost({**here, **{n: end[n] for n in group}})
         if gains[group] < expect.rules.least_gain_s:
             break
-        step = found[-1].step + 1 if found else 1
-        found += [_move(name, here, end, fleet, step=step, gain=gains[group], group=group) for name in group]
+        step = moves[-1].step + 1 if moves else 1
+        moves += [_move(name, here, end, fleet, step=step, gain=gains[group], group=group) for name in group]
         here |= {n: end[n] for n in group}
         open_ = [n for n in open_ if n not in group]
-    return found
+    return moves
 
 
 def _move(

@@ -124,7 +124,7 @@ def chosen_events(words: str, known: frozenset[str]) -> tuple[tuple[str, ...], t
     Raises UsageError where a word is neither, UnavailableError where nothing is chosen.
     """
     systems = {event.partition(":")[0] for event in known}
-    found: dict[str, None] = {}
+    chosen: dict[str, None] = {}
     without: list[str] = []
     for word in (w.strip() for w in words.split(",")):
         if not word:
@@ -137,13 +137,13 @@ def chosen_events(words: str, known: frozenset[str]) -> tuple[tuple[str, ...], t
             without.append(word)
             if "gpu_scheduler" not in systems:
                 continue
-        found.update(dict.fromkeys(members))
-    if not found:
+        chosen.update(dict.fromkeys(members))
+    if not chosen:
         raise UnavailableError(
             f"this kernel has none of the events of {words}",
             hint=f"is the driver loaded? (modprobe); sets: {', '.join(SETS)}",
         )
-    return tuple(found), tuple(without)
+    return tuple(chosen), tuple(without)
 
 
 def _members(word: str, known: frozenset[str], systems: set[str]) -> list[str] | None:

@@ -125,7 +125,7 @@ def findings(model: KernelModel, *, begin: int | None = None, end: int | None = 
     )
     for sql in (_LANES, _BUSY_WAITS, _WORK, _TAKEN):
         cursor.execute(sql.format(a=a, b=b))
-    found = []
+    findings_ = []
     for identity, entry in RULES.items():
         cursor.execute(
             f"SELECT culprit, victim, n, ns, begin_ns, worst_ns, what FROM ({entry.function()}) WHERE ns > 0"
@@ -133,11 +133,11 @@ def findings(model: KernelModel, *, begin: int | None = None, end: int | None = 
         for culprit, victim, n, ns, at, worst, what in cursor.fetchall():
             share = int(ns) / max(b - a, 1)
             if share >= LEAST_SHARE:
-                found.append(
+                findings_.append(
                     Finding(
                         identity, entry.title, culprit, victim, what, n, int(ns), share, at, worst, entry.why, entry.fix
                     )
                 )
     cursor.close()
     urgent = {identity for identity, entry in RULES.items() if entry.urgent}
-    return sorted(found, key=lambda f: (f.rule not in urgent, -f.cost_ns, f.rule, f.culprit, f.victim))
+    return sorted(findings_, key=lambda f: (f.rule not in urgent, -f.cost_ns, f.rule, f.culprit, f.victim))

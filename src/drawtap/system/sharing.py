@@ -69,10 +69,10 @@ class Expectation:
 
     def stolen(self, placement: Mapping[str, str]) -> dict[str, float]:
         """Return the stolen CPU seconds of every machine."""
-        found: dict[str, float] = {}
+        stolen_ns: dict[str, float] = {}
         for cell, names in by_cell(self.fleet, placement).items():
-            found |= self.cell(cell, names)[0]
-        return found
+            stolen_ns |= self.cell(cell, names)[0]
+        return stolen_ns
 
     def cost(self, placement: Mapping[str, str]) -> float:
         """Return the cost of a placement, in stolen seconds, without that of moving."""
@@ -81,7 +81,7 @@ class Expectation:
 
 def by_cell(fleet: Fleet, placement: Mapping[str, str]) -> dict[str, frozenset[str]]:
     """Return the machines of every place; empty places too."""
-    found: dict[str, set[str]] = {cell: set() for cell in fleet.cells}
+    names_of: dict[str, set[str]] = {cell: set() for cell in fleet.cells}
     for name, cell in placement.items():
-        found[cell].add(name)
-    return {cell: frozenset(names) for cell, names in found.items()}
+        names_of[cell].add(name)
+    return {cell: frozenset(names) for cell, names in names_of.items()}

@@ -406,13 +406,13 @@ class Simulation:
 
     def _choose(self) -> int:
         busy = [v for v in self._lru if self._states[v].pending()]
-        found = next((v for v in busy if self._states[v].left_ns > 0), 0)
-        if not found and self.rules.work_conserving and busy:
-            found = busy[0]
-        if found:
-            self._lru.remove(found)
-            self._lru.append(found)
-        return found
+        chosen = next((v for v in busy if self._states[v].left_ns > 0), 0)
+        if not chosen and self.rules.work_conserving and busy:
+            chosen = busy[0]
+        if chosen:
+            self._lru.remove(chosen)
+            self._lru.append(chosen)
+        return chosen
 
     def _charge(self) -> None:
         if self._current:

@@ -398,15 +398,15 @@ class _Parser:
             if self._now.text == "*" and self._scope.find(" ".join([*words, "*"])) is not None:
                 words.append(self._next().text)
         name = " ".join(words)
-        found = self._scope.find(name)
-        if found is None and len(words) > 1:
+        alias = self._scope.find(name)
+        if alias is None and len(words) > 1:
             self._at -= 1  # the last one was a name
             name = " ".join(words[:-1])
-            found = self._scope.find(name)
-        if found is None:
+            alias = self._scope.find(name)
+        if alias is None:
             self._fail(f"there is no type {name!r}")
             raise AssertionError
-        return found
+        return alias
 
     def _struct(self) -> Type:
         self._expect("struct")
@@ -440,14 +440,14 @@ class _Parser:
         kind = self._type()
         if self._accept(";"):  # a named type that is only declared
             return []
-        found = []
+        fields_ = []
         while True:
             name, whole = self._declarator(kind)
-            found.append((name, whole))
+            fields_.append((name, whole))
             if not self._accept(","):
                 break
         self._expect(";")
-        return found
+        return fields_
 
     def _declarator(self, kind: Type) -> tuple[str, Type]:
         while self._accept("*") or self._accept("const"):
@@ -477,11 +477,11 @@ class _Parser:
         return Reference(tuple(path))
 
     def _tagged(self, name: str) -> Type:
-        found = self._scope.find(name)
-        if found is None:
+        tagged = self._scope.find(name)
+        if tagged is None:
             self._fail(f"there is no type {name!r}")
             raise AssertionError
-        return found
+        return tagged
 
     def _variant(self) -> Type:
         self._expect("variant")
@@ -491,8 +491,8 @@ class _Parser:
             tag = self._reference()
             self._expect(">")
         if not self._is("{"):
-            found = self._tagged(f"variant {name}")
-            return replace(found, tag=tag) if isinstance(found, Variant) and tag.path else found
+            tagged = self._tagged(f"variant {name}")
+            return replace(tagged, tag=tag) if isinstance(tagged, Variant) and tag.path else tagged
         before = self._enter()
         self._expect("{")
         options: list[Option] = []

@@ -192,10 +192,10 @@ def load_scenario(name: str) -> Scenario:
 
 
 def _tables(path: Path, content: Mapping[str, object], key: str) -> list[Mapping[str, object]]:
-    found = content.get(key, [])
-    if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
+    entries = content.get(key, [])
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise InputError(f"{path}: {key} is no array of tables", hint=f"[[{key}]]")
-    return found
+    return entries
 
 
 def _vgpu(path: Path, entry: Mapping[str, object], number: int) -> Vgpu:
@@ -246,7 +246,7 @@ def _values(path: Path, entry: object, kind: type[Client | Vgpu | Scheduler]) ->
     if not isinstance(entry, dict):
         raise InputError(f"{path}: {kind.__name__.lower()} is no table")
     types = {f.name: str(f.type) for f in fields(kind) if f.name not in ("clients", "times_ns")}
-    found: dict[str, Any] = {}
+    values_: dict[str, Any] = {}
     for key, value in entry.items():
         name, scale = key, 1
         for suffix, unit in _UNITS.items():
@@ -256,11 +256,11 @@ def _values(path: Path, entry: object, kind: type[Client | Vgpu | Scheduler]) ->
             raise InputError(
                 f"{path}: {key} means nothing", hint=did_you_mean(key, types) or f"there are: {', '.join(types)}"
             )
-        found[name] = _value(path, key, value, types[name], scale)
-    missing = [f.name for f in fields(kind) if f.name in ("execution_ns", "gap_ns", "count") and f.name not in found]
+        values_[name] = _value(path, key, value, types[name], scale)
+    missing = [f.name for f in fields(kind) if f.name in ("execution_ns", "gap_ns", "count") and f.name not in values_]
     if missing and kind is Client:
         raise InputError(f"{path}: a client without {', '.join(missing)}")
-    return found
+    return values_
 
 
 def _value(path: Path, key: str, value: object, kind: str, scale: int) -> object:

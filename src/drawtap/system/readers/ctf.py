@@ -105,7 +105,9 @@ def _folders(path: Path) -> Iterator[Path]:
         yield path
         return
     for depth in range(1, 6):
-        yield from (found.parent for found in path.glob("/".join(["*"] * depth) + "/metadata") if found.is_file())
+        yield from (
+            metadata.parent for metadata in path.glob("/".join(["*"] * depth) + "/metadata") if metadata.is_file()
+        )
 
 
 def _load(folder: Path) -> Metadata:
@@ -330,10 +332,10 @@ class _Compiler:
             return clocks[stream.clock]
         names = _clocks_in(stream.event_header)
         names += _clocks_in(stream.packet_context)
-        found = next((clocks[name] for name in names if name in clocks), None)
-        if found is None and not self._v2 and len(clocks) == 1:
+        clock = next((clocks[name] for name in names if name in clocks), None)
+        if clock is None and not self._v2 and len(clocks) == 1:
             return next(iter(clocks.values()))
-        return found
+        return clock
 
     def _header_kind(self, stream: StreamClass) -> int:
         if self._v2 or self._metadata.big or stream.event_header is None:
@@ -475,26 +477,26 @@ class _Compiler:
 
     def _referred(self, reference: Reference) -> _Op:
         """Return the operation whose value is a length or a tag, and have it keep that value."""
-        found = self._find(reference)
-        if found is None:
+        operation = self._find(reference)
+        if operation is None:
             raise InputError(f"metadata refers to {'.'.join(str(p) for p in reference.path)!r}, which there is not")
-        if found.var < 0:
-            found.var = self._vars
+        if operation.var < 0:
+            operation.var = self._vars
             self._vars += 1
-        return found
+        return operation
 
     def _find(self, reference: Reference) -> _Op | None:
         path = [p for p in reference.path if p is not None]
         if reference.origin:
             return _follow(self._scopes.get(reference.origin), path)
         for names in reversed(self._stack):
-            found = _follow(names, path)
-            if found is not None:
-                return found
+            operation = _follow(names, path)
+            if operation is not None:
+                return operation
         for scope in reversed(list(self._scopes.values())):
-            found = _follow(scope, path)
-            if found is not None:
-                return found
+            operation = _follow(scope, path)
+            if operation is not None:
+                return operation
         return None
 
     # ---- numbers -----------------------------------------------------------------------------------------------
@@ -534,12 +536,12 @@ class _Compiler:
 
 
 def _follow(names: _Names | None, path: list[str]) -> _Op | None:
-    found: _Op | _Names | None = names
+    place: _Op | _Names | None = names
     for name in path:
-        if not isinstance(found, dict):
+        if not isinstance(place, dict):
             return None
-        found = found.get(name, found.get(f"_{name}"))
-    return found if isinstance(found, _Op) else None
+        place = place.get(name, place.get(f"_{name}"))
+    return place if isinstance(place, _Op) else None
 
 
 def _small(length: int) -> int:

@@ -139,8 +139,8 @@ def _attribute(data: bytes, order: str) -> _Attribute:
 
 
 def _ids(data: mmap.mmap, order: str, at: int, size: int) -> list[int]:
-    found = Cursor(data, order, at).bytes(size)
-    return [i[0] for i in struct.iter_unpack(order + "Q", found[: len(found) // 8 * 8])]
+    content = Cursor(data, order, at).bytes(size)
+    return [i[0] for i in struct.iter_unpack(order + "Q", content[: len(content) // 8 * 8])]
 
 
 def _feature(bit: int, cursor: Cursor, contents: _Contents) -> None:

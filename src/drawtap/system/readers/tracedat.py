@@ -79,9 +79,9 @@ class Cursor:
         """Return the next bytes."""
         if count < 0 or self.at + count > len(self.data):
             raise CutError
-        found = self.data[self.at : self.at + count]
+        content = self.data[self.at : self.at + count]
         self.at += count
-        return found
+        return content
 
     def number(self, size: int) -> int:
         """Return an unsigned integer of `size` bytes."""
@@ -326,9 +326,9 @@ def _event_formats(cursor: Cursor, contents: Formats) -> None:
 
 
 def _add_format(data: bytes, system: str, contents: Formats) -> None:
-    found = eventformat.parse(data.decode(errors="replace"), system)
-    if found is not None and found.id < 1 << 20:
-        contents.formats.append(found)
+    parsed = eventformat.parse(data.decode(errors="replace"), system)
+    if parsed is not None and parsed.id < 1 << 20:
+        contents.formats.append(parsed)
 
 
 def _cmdlines(cursor: Cursor, contents: Formats) -> None:

@@ -184,7 +184,7 @@ class _Pages:
 
 def running_threads() -> dict[int, tuple[str, int | None]]:
     """Return the threads that run now: tid -> (name, process)."""
-    found: dict[int, tuple[str, int | None]] = {}
+    threads: dict[int, tuple[str, int | None]] = {}
     for process in Path("/proc").iterdir():
         if not process.name.isdigit():
             continue
@@ -192,17 +192,17 @@ def running_threads() -> dict[int, tuple[str, int | None]]:
             for task in (process / "task").iterdir():
                 with contextlib.suppress(OSError):
                     comm = (task / "comm").read_text(errors="replace").strip("\n")
-                    found[int(task.name)] = (comm, int(process.name))
-    return found
+                    threads[int(task.name)] = (comm, int(process.name))
+    return threads
 
 
 def _saved(root: Path) -> dict[int, tuple[str, int | None]]:
-    found: dict[int, tuple[str, int | None]] = {}
+    threads: dict[int, tuple[str, int | None]] = {}
     for line in _text(root / "saved_cmdlines").splitlines():
         tid, _, comm = line.partition(" ")
         if tid.isdigit() and comm != "<...>":
-            found[int(tid)] = (comm, None)
-    return found
+            threads[int(tid)] = (comm, None)
+    return threads
 
 
 def _lost(statistics: str) -> int:
