@@ -30,7 +30,6 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
 _ARGUMENTS = {
     "export: apitrace": ("-f", "apitrace", "-o", "x.trace"),
     "export: c": ("-f", "c", "-o", "folder"),
-    "extract: minimize": ("--frames", "1", "--minimize", "-o", "folder"),
     "image: draws": ("2", "--pixel", "1,1"),
     "overdraw": ("-o", "folder"),
     "shaders: draws": ("--draws", "3"),

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from drawtap.analysis.extract import ExtractOptions, target
+from drawtap.analysis.vulkan_extract import cut_vulkan
 from drawtap.parts import RING, part
 from drawtap.replay.compare import decode_attachment
 from drawtap.trace.core import write
@@ -123,6 +125,49 @@ def test_draws_come_with_what_submits_them(draws: Path, tmp_path: Path) -> None:
     done = run_drawtap("extract", source, "--calls", "0:3", "-o", tmp_path / "none.dtap", environment=environment())
     assert (done.returncode, (tmp_path / "none.dtap").exists()) == (3, False)
     assert "there is no image after them" in done.stderr
+
+
+def test_a_minimal_recording_of_a_draw(draws: Path, tmp_path: Path) -> None:
+    """Draw 2 of draws.c stands alone in a secondary command buffer, and its pass clears what was drawn before."""
+    source, file = draws / "pass.dtap", tmp_path / "least.dtap"
+    words = ("extract", source, "--draws", "2", "--minimize", "-o", file, "--json")
+    done = run_drawtap(*words, environment=environment())
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["minimal"], found["oracle"], found["file"]["equal"]) == (True, "pixels", True)
+    with open_trace(file) as trace:
+        rows = trace.sql("SELECT name, count(*) FROM calls GROUP BY name").fetchall()
+    left = {str(name): int(str(calls)) for name, calls in rows}
+    for name in ("CmdDraw", "CmdBeginRenderPass", "CmdEndRenderPass", "CmdExecuteCommands", "CmdBindPipeline"):
+        assert left[f"vk{name}"] == 1, name
+    assert (left["vkBeginCommandBuffer"], left["vkEndCommandBuffer"], left["vkQueueSubmit"]) == (2, 2, 1)
+    for name in ("CmdCopyImageToBuffer", "CreateBuffer", "MapMemory", "GetImageMemoryRequirements", "QueueWaitIdle"):
+        assert f"vk{name}" not in left, name
+    verified = run_drawtap("verify", file, "--source", source, environment=environment())
+    assert verified.returncode == 0, verified.stdout
+
+
+def test_a_minimal_recording_by_another_property(draws: Path, tmp_path: Path) -> None:
+    """One draw is wanted. Nothing has to run; but what a draw needs to be recorded stays with it."""
+    with open_trace(draws / "pass.dtap") as trace:
+        wanted = target(trace, calls=f"0:{trace.info['calls']}")
+        wish = ExtractOptions(minimize=True, oracle="a draw", ask=lambda path: count(path, "name = 'vkCmdDraw'") > 0)
+        found = cut_vulkan(trace, wanted, tmp_path / "least.dtap", wish, on_line=lambda _: None)
+    assert found.reduction is not None and found.reduction.minimal
+    with open_trace(tmp_path / "least.dtap") as trace:
+        names = [str(name) for (name,) in trace.sql("SELECT name FROM calls ORDER BY seq").fetchall()]
+    commands = [name for name in names if name.startswith("vkCmd")]
+    # In the secondary command buffer the pass is not begun; of the two that draw there, the last needs least.
+    assert commands == ["vkCmdBindPipeline", "vkCmdSetScissor", "vkCmdPushConstants", "vkCmdDraw"]
+    assert names.count("vkBeginCommandBuffer") == 1
+    assert not {"vkQueueSubmit", "vkEndCommandBuffer", "vkCmdExecuteCommands", "vkMapMemory"} & set(names)
+
+
+def test_an_oracle_of_opengl_is_refused(draws: Path, tmp_path: Path) -> None:
+    words = ("--draws", "2", "--minimize", "--oracle", "gl-error", "-o", tmp_path / "no.dtap")
+    done = run_drawtap("extract", draws / "pass.dtap", *words)
+    assert (done.returncode, (tmp_path / "no.dtap").exists()) == (2, False)
+    assert "calls of Vulkan raise no GL errors" in done.stderr
 
 
 def test_a_cut_can_be_cut_again(past: Path, tmp_path: Path) -> None:

@@ -543,27 +543,10 @@ class Cutter:
     def _oracle(
         self, stage: Stage, reference: Outcome | None, keep: Calls, wish: ExtractOptions
     ) -> tuple[Oracle, bool]:
-        # The second: whether it is about something else than the pixels that the graph knows the needs of.
         def written(calls: Calls, path: Path) -> None:
             write([self.graph.part(self.trace, calls, images=np.ones_like(calls))], path)
 
-        if wish.ask is not None:
-            return Asked(wish.oracle, wish.ask, written), True
-        if wish.oracle == "pixels":
-            assert reference is not None
-            return SamePixels(stage, reference), False
-        if wish.oracle == "gl-error":
-            errors = sorted(stage.errors(None))
-            if not errors:
-                raise QueryError("no call of the recording raises a GL error here", hint="--oracle pixels")
-            return SameError(stage, errors[0]), True
-        if wish.oracle.startswith("engines="):
-            names = wish.oracle.removeprefix("engines=").split(",")
-            if len(names) != 2:
-                raise UsageError("two engines have to be named", hint="--oracle engines=llvmpipe,softpipe")
-            one, other = (Stage(self.trace, stage.shown, name.strip(), stored=stage.stored) for name in names)
-            return SameDifference(one, other), True
-        return Script(wish.oracle, written), True
+        return oracle_of(stage, reference, wish, written)
 
     def _reducible(self, keep: Calls, fixed: set[int]) -> Sequence[Sequence[int]]:
         return [unit for unit in self._units(keep) if not fixed.intersection(unit)]
@@ -616,6 +599,32 @@ class Cutter:
             "calls_kept": int(keep.sum()),
             "verified": "replay" if wish.verify else "no",
         }
+
+
+def oracle_of(
+    stage: Stage, reference: Outcome | None, wish: ExtractOptions, written: Callable[[Calls, Path], None]
+) -> tuple[Oracle, bool]:
+    """Return what must stay true, and whether that is something else than the pixels.
+
+    `written` writes the trace with some of its calls. Raises QueryError or UsageError where there is no such property.
+    """
+    if wish.ask is not None:
+        return Asked(wish.oracle, wish.ask, written), True
+    if wish.oracle == "pixels":
+        assert reference is not None
+        return SamePixels(stage, reference), False
+    if wish.oracle == "gl-error":
+        errors = sorted(stage.errors(None))
+        if not errors:
+            raise QueryError("no call of the recording raises a GL error here", hint="--oracle pixels")
+        return SameError(stage, errors[0]), True
+    if wish.oracle.startswith("engines="):
+        names = wish.oracle.removeprefix("engines=").split(",")
+        if len(names) != 2:
+            raise UsageError("two engines have to be named", hint="--oracle engines=llvmpipe,softpipe")
+        one, other = (Stage(stage.trace, stage.shown, name.strip(), stored=stage.stored) for name in names)
+        return SameDifference(one, other), True
+    return Script(wish.oracle, written), True
 
 
 def _proof_of(trace: Trace, stage: Stage, reference: Outcome | None, added: Sequence[int]) -> Row:

@@ -22,10 +22,13 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from drawtap.errors import ChildError, UnavailableError, UsageError
+from drawtap.errors import ChildError, InputError, UnavailableError, UsageError
 from drawtap.replay import compare, engine, player
 from drawtap.trace.apis import is_vulkan
+from drawtap.trace.core import Part, Row, write
 from drawtap.trace.graph import packed
+from drawtap.trace.ranges import frame_ends
+from drawtap.trace.vulkan_past import StoredRows
 
 if TYPE_CHECKING:
     from drawtap.trace.graph import Calls
@@ -58,7 +61,7 @@ class ShownImages:
 
 
 class Stage:
-    """Plays parts of one trace on one engine.
+    """Plays parts of one trace on one engine: of Vulkan as files of their own, which have these calls alone.
 
     `stored`: returns which rows of `map_writes` come with a set of calls (None: those right before them).
     """
@@ -79,17 +82,25 @@ class Stage:
         self.rounds = 0
         self._counting = threading.Lock()
         self._environment = engine.environment_of(engine_name)
-        self._asked = () if is_vulkan(trace) else ("--errors",)
+        self._vulkan = is_vulkan(trace)
+        self._asked = () if self._vulkan else ("--errors",)
+        self._ends = frame_ends(trace) if self._vulkan else []
+        self._rows: StoredRows | None = None
 
     def play(self, keep: Calls | None) -> Outcome | None:
         """Play the calls of `keep` (None: all). None where the player or its driver did not survive it."""
         with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
             image = Path(folder) / "image.png"
+            shown = self._shown(keep)
             try:
-                played = self._played(keep, Path(folder), [*self._asked, *self._wanted(image)])
+                played = self._played(keep, Path(folder), [*self._asked, *self._wanted(image, shown)])
             except ChildError:
                 return None
-            hashes = self._hashes(played, image)
+            except (InputError, UnavailableError):
+                if keep is None or not self._vulkan:
+                    raise
+                return None  # the player says by name what calls of Vulkan lack
+            hashes = self._hashes(played, image, shown)
         problems = frozenset((f.what, f.function, f.text) for f in played.findings if f.what in _WRONG)
         return Outcome(hashes, problems)
 
@@ -110,9 +121,9 @@ class Stage:
         """Return the last of the images that matter, as it is with the calls of `keep`."""
         with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
             at = Path(folder) / "image.png"
-            frames = self.shown.frames
-            wanted = ["--image", str(self.shown.call), str(at)]
-            if frames is not None:
+            shown = self._shown(keep)
+            wanted = self._wanted(at, shown)
+            if (frames := shown.frames) is not None:
                 wanted = ["--frames", f"{frames.stop - 1}:{frames.stop}", "--snapshots", f"{folder}/f"]
             try:
                 self._played(keep, Path(folder), wanted)
@@ -130,33 +141,55 @@ class Stage:
                 return frozenset()
         return frozenset((f.call, f.function, f.text) for f in played.findings if f.what == "gl-error")
 
-    def _wanted(self, image: Path) -> list[str]:
-        if self.shown.submit is not None:
-            at = f"calls:{self.shown.call}@{self.shown.submit}"
-            return ["--snapshots", f"{image.parent}/", "--snapshot-at", at]
+    def _shown(self, keep: Calls | None) -> ShownImages:
+        """Return which images of the calls of `keep` are those that matter, by the numbers of what is played."""
+        if keep is None or not self._vulkan:
+            return self.shown
         if self.shown.frames is None:
-            return ["--image", str(self.shown.call), str(image)]
-        return ["--frames", f"{self.shown.frames.start}:{self.shown.frames.stop}", "--hashes"]
+            submit = None if self.shown.submit is None else int(keep[: self.shown.submit].sum())
+            return ShownImages(None, int(keep[: self.shown.call].sum()), submit)
+        kept = [frame for frame, seq in enumerate(self._ends) if keep[seq]]
+        found = [number for number, frame in enumerate(kept) if frame in self.shown.frames]
+        return ShownImages(range(found[0], found[-1] + 1) if found else range(0), 0)
 
-    def _hashes(self, played: player.Replay, image: Path) -> tuple[str, ...]:
-        if self.shown.frames is not None:
-            return tuple(played.hashes[frame] for frame in sorted(played.hashes))
-        if self.shown.submit is not None:
+    def _wanted(self, image: Path, shown: ShownImages) -> list[str]:
+        if shown.submit is not None:
+            at = f"calls:{shown.call}@{shown.submit}"
+            return ["--snapshots", f"{image.parent}/", "--snapshot-at", at]
+        if shown.frames is None:
+            return ["--image", str(shown.call), str(image)]
+        return ["--frames", f"{shown.frames.start}:{shown.frames.stop}", "--hashes"] if shown.frames else []
+
+    def _hashes(self, played: player.Replay, image: Path, shown: ShownImages) -> tuple[str, ...]:
+        if shown.frames is not None:
+            return tuple(played.hashes[frame] for frame in sorted(played.hashes) if frame in shown.frames)
+        if shown.submit is not None:
             return tuple(image_hash(each) for each in sorted(image.parent.glob("*.png")))
         if not image.exists():
             return ()
         return (image_hash(image),)
+
+    def write(self, keep: Calls, path: Path, annotation: Row | None = None) -> Row:
+        """Write these calls of a recording of Vulkan, with what was stored in memory that they make."""
+        with self._counting:
+            self._rows = self._rows or StoredRows(self.trace)
+        part = Part(self.trace.core, keep=packed(keep).tobytes(), stored=self._rows.of(keep))
+        return write([part], path, annotation=annotation)
 
     def _played(self, keep: Calls | None, folder: Path, arguments: Sequence[str]) -> player.Replay:
         with self._counting:
             self.rounds += 1
         rule = [] if self.trace.frame_end == "auto" else ["--frame-end", self.trace.frame_end]
         kept: list[str] = []
-        if keep is not None:
+        path = self.trace.path
+        if keep is not None and self._vulkan:
+            path = folder / "trial.dtap"
+            self.write(keep, path)
+        elif keep is not None:
             bits = folder / "keep.bits"
             bits.write_bytes(packed(keep).tobytes() + (self.stored(keep).tobytes() if self.stored else b""))
             kept = ["--keep", str(bits)]
-        played = player.play(self.trace.path, [*arguments, *kept, *rule], environment=self._environment)
+        played = player.play(path, [*arguments, *kept, *rule], environment=self._environment)
         if keep is None:  # few calls may not even make a context
             self.renderer = played.engine
         return played

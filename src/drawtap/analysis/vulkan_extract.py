@@ -2,30 +2,41 @@
 
 `trace.vulkan_past` says which earlier calls they need. The player shows the written file and the whole recording. Where
 images differ, the file gets all earlier calls.
+
+To minimize it, `analysis.reduce` leaves out calls of the file, with the calls that then lack something
+(`dt_check_all`).
 """
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 import time
+from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from drawtap.analysis.certificate import source_of
-from drawtap.analysis.extract import Cut, ExtractOptions, Target, recorded_images, recorded_on
-from drawtap.analysis.reduce import Outcome, ShownImages, Stage
-from drawtap.tables.recording import FrameRow
+from drawtap.analysis.extract import Cut, ExtractOptions, Target, oracle_of, recorded_images, recorded_on
+from drawtap.analysis.reduce import Budget, Outcome, Reducer, Reduction, ShownImages, Stage
+from drawtap.errors import QueryError
+from drawtap.tables.recording import FrameRow, FunctionRow
 from drawtap.trace.core import write
+from drawtap.trace.graph import packed
 from drawtap.trace.ranges import frame_ends
 from drawtap.trace.trace import open_trace
 from drawtap.trace.vulkan_past import Past, all_before, vulkan_past
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from drawtap.trace.core import Row
+    from drawtap.trace.graph import Calls
     from drawtap.trace.trace import Trace
+
+_HEAVY = {"draw", "dispatch", "clear", "pass_begin", "submits", "commands_begin"}
 
 
 def cut_vulkan(
@@ -52,36 +63,40 @@ class _Cutter:
             self._first = int(rows[self._frames.start]["first_seq"])
             self._end = int(rows[self._frames.stop - 1]["end_seq"])
         self._said: list[str] = []
+        self._open = ExitStack()
+        self._least: tuple[Stage, Calls] | None = None
 
     def cut(self, output: Path) -> Cut:
+        with self._open, tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+            return self._cut(output, Path(folder))
+
+    def _cut(self, output: Path, folder: Path) -> Cut:
         started = time.monotonic()
         past = vulkan_past(self._trace, self._first, self._end)
         if past.whole:
             self._tell(f"all calls up to there are kept: {past.whole}")
         stage = Stage(self._trace, self._wanted.shown, self._wish.on)
-        reference = stage.reference() if self._wish.verify else None
+        pixels = self._wish.verify and not self._free
+        reference = stage.reference() if pixels else None
+        written = self._write(past, output, self._certificate(past, stage, reference))
+        if reference is not None and not past.whole and self._images(past, output) != reference.images:
+            self._tell("the calls that were found needed show other images: all calls up to there are kept")
+            past = all_before(self._trace, self._end)
+            written = self._write(past, output, self._certificate(past, stage, reference))
+        reduction = None
+        if self._wish.minimize:
+            shutil.copyfile(output, folder / "cut.dtap")
+            past, reduction = self._minimized(past, folder / "cut.dtap")
         certificate = self._certificate(past, stage, reference)
-        written = self._write(past, output, certificate)
+        if reduction is not None:
+            certificate |= {"oracle": self._wish.oracle, "minimal": reduction.minimal, "trials": reduction.trials}
+            if not reduction.minimal:
+                certificate["trials_ahead"] = reduction.ahead
+            written = self._write(past, output, certificate)
         equal = True
         if reference is not None:
-            images = self._images(past, output)
-            if images != reference.images and not past.whole:
-                self._tell("the calls that were found needed show other images: all calls up to there are kept")
-                past = all_before(self._trace, self._end)
-                certificate = self._certificate(past, stage, reference)
-                self._write(past, output, certificate)
-                images = self._images(past, output)
-            equal = images == reference.images
-            compared, different = recorded_images(output, self._wish.on)
-            certificate["file"] = {
-                "equal": equal,
-                "shown": _named(self._shown(past)),
-                "images": list(images),
-                "recorded_images_compared": compared,
-                "recorded_images_different": different,
-                "recorded_on": recorded_on(self._trace),
-                "own_configuration": "",
-            }
+            certificate["file"] = proof = self._proof(past, output, reference)
+            equal = proof["equal"] is True
             written = self._write(past, output, certificate)
         return Cut(
             past.keep,
@@ -89,10 +104,40 @@ class _Cutter:
             self._end,
             "replay" if self._wish.verify else "no",
             certificate,
+            reduction=reduction,
             seconds=time.monotonic() - started,
             equal=equal,
             written=written,
         )
+
+    @property
+    def _free(self) -> bool:
+        """Tell whether the oracle asks for something else than the pixels."""
+        return self._wish.minimize and self._wish.oracle != "pixels"
+
+    def _proof(self, past: Past, output: Path, reference: Outcome) -> Row:
+        images = self._images(past, output)
+        compared, different = recorded_images(output, self._wish.on)
+        return {
+            "equal": images == reference.images,
+            "shown": _named(self._shown(past)),
+            "images": list(images),
+            "recorded_images_compared": compared,
+            "recorded_images_different": different,
+            "recorded_on": recorded_on(self._trace),
+            "own_configuration": "",
+        }
+
+    def _minimized(self, past: Past, file: Path) -> tuple[Past, Reduction]:
+        """Leave out calls of the file while the oracle says yes. From then on `_write` writes what the trials had."""
+        rule = self._trace.frame_end
+        cut = self._open.enter_context(open_trace(file, frame_end=None if rule == "auto" else rule))
+        stage = Stage(cut, self._shown(past), self._wish.on)
+        found = _reduced(stage, self._wish, self._on_line)
+        self._least = stage, found.keep
+        keep = np.zeros_like(past.keep)
+        keep[np.flatnonzero(past.keep)[found.keep]] = True
+        return Past(keep, past.stored, past.whole), found
 
     def _tell(self, text: str) -> None:
         self._said.append(text)
@@ -117,6 +162,9 @@ class _Cutter:
         return played.images if played is not None else ()
 
     def _write(self, past: Past, output: Path, certificate: Row) -> Row:
+        if self._least is not None:
+            stage, keep = self._least
+            return stage.write(keep, output, certificate)
         images = np.zeros(self._trace.core.count(), np.bool_)
         if self._frames is not None:
             images[self._ends[self._frames.start : self._frames.stop]] = True
@@ -144,6 +192,41 @@ class _Cutter:
         if self._said:
             found["search"] = list(self._said)
         return found
+
+
+def _reduced(stage: Stage, wish: ExtractOptions, on_line: Callable[[str], None]) -> Reduction:
+    cut, shown = stage.trace, stage.shown
+    everything = np.ones(cut.core.count(), np.bool_)
+    fixed = np.zeros_like(everything)  # without them the images are no longer there
+    pixels = wish.oracle == "pixels" and wish.ask is None
+    reference = stage.play(everything) if pixels else None
+    if pixels and (reference is None or not reference.images):
+        raise QueryError("the cut shows no image", hint="drawtap replay plays it")
+
+    oracle, free = oracle_of(stage, reference, wish, lambda keep, path: _written(stage, keep, path))
+    if not free and shown.frames is not None:
+        fixed[frame_ends(cut)[shown.frames.start : shown.frames.stop]] = True
+    elif not free:
+        fixed[[shown.call, shown.submit or shown.call]] = True
+    if not oracle.holds(everything):
+        raise QueryError(f"it does not hold for what there is to begin with: {oracle.about}")
+
+    def without(now: Calls, removed: Calls) -> Calls:
+        left = cut.core.close_over(packed(now & ~removed).tobytes())
+        kept = np.unpackbits(np.frombuffer(left, np.uint8), bitorder="little")[: len(now)].astype(np.bool_)
+        return now if (fixed & ~kept).any() else kept  # as it was: nothing to try
+
+    reducer = Reducer(everything, without, oracle, budget=Budget(wish.seconds), on_line=on_line)
+    flags = {row["name"]: set(row["flags"].split(",")) for row in cut.table(FunctionRow)}
+    names = [str(name) for (name,) in cut.sql("SELECT name FROM calls ORDER BY seq").fetchall()]
+    units = [[seq] for seq in range(len(names)) if not fixed[seq]]
+    # A pass takes along all that it alone needs: the units that are left are fewer.
+    reducer.remove([unit for unit in units if flags[names[unit[0]]] & _HEAVY], once=True)
+    return reducer.remove(units)
+
+
+def _written(stage: Stage, keep: Calls, path: Path) -> None:
+    stage.write(keep, path)
 
 
 def _named(shown: ShownImages) -> Row:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from drawtap.commands import Opt, command
 from drawtap.errors import UsageError, check_target
 from drawtap.output.result import Verdict, Verdicts
-from drawtap.trace.apis import is_vulkan, refuse
+from drawtap.trace.apis import is_vulkan
 from drawtap.trace.ranges import FRAMES_HELP, RANGE_HELP
 
 if TYPE_CHECKING:
@@ -69,14 +69,15 @@ def extract(
     them. Where the images of a cut differ, all earlier calls stay.
 
     --minimize continues by delta debugging until no call can go, with its progress each minute. In an oracle's
-    command {} stands for the file to try; the oracles other than pixels do not keep the image. The exit code is 1 where
-    the written file does not draw the same, or not what the program showed on the same engine.
+    command {} stands for the file to try; the oracles other than pixels do not keep the image. A trial with Vulkan
+    never has a call that lacks what a missing call made, began, bound or signalled. The exit code is 1 where the
+    written file does not draw the same, or not what the program showed on the same engine.
     """
     from drawtap.analysis.extract import Cutter, ExtractOptions, target
 
     vulkan = is_vulkan(trace)
-    if minimize or oracle != "pixels":
-        refuse(trace, "extract: minimize")
+    if vulkan and oracle == "gl-error":
+        raise UsageError("calls of Vulkan raise no GL errors", hint="--oracle pixels, engines=A,B or a command")
     check_target(output, force=force, replaced=True)
     if oracle != "pixels" and not minimize:
         raise UsageError("an oracle is for --minimize")

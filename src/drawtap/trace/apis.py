@@ -29,7 +29,6 @@ _CALLS = "-f json, csv or parquet have the calls"
 
 # Verbs by name; formats of export and panels of the viewer as `verb: part`.
 WITHOUT_VULKAN: Mapping[str, Gap] = {
-    "extract: minimize": Gap("The search for calls that can go", "drawtap extract without --minimize"),
     "export: apitrace": Gap("A trace of apitrace", _CALLS),
     "export: c": Gap("C source", _CALLS),
     "image: draws": Gap("The history of a pixel, overlays and meshes", _SNAPSHOTS),

@@ -5,13 +5,17 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+from bisect import bisect_left
+from collections.abc import Sequence
 from ctypes import POINTER, byref, c_char_p, c_uint8, c_uint32, c_uint64, c_void_p
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from drawtap.parts import PAST, part
+from drawtap.tables.recording import DeviceWriteRow, FunctionRow, MemoryWriteRow
 from drawtap.trace.core import Part
 from drawtap.trace.graph import packed
 from drawtap.trace.library import Library
@@ -41,6 +45,41 @@ class Past:
             keep_images=packed(images).tobytes(),
             stored=self.stored,
         )
+
+
+class StoredRows:
+    """The rows of `memory_writes` and `device_writes` that come with a set of calls: those whose memory is there."""
+
+    def __init__(self, trace: Trace) -> None:
+        made = trace.sql("SELECT handle, created_seq FROM objects WHERE type = 'VkDeviceMemory'").fetchall()
+        mapped: list[tuple[object, ...]] = []
+        if any(function["name"] == "vkMapMemory" for function in trace.table(FunctionRow)):
+            mapped = trace.sql("SELECT memory, seq FROM vkMapMemory").fetchall()
+        self._needs = []
+        for table in (MemoryWriteRow, DeviceWriteRow):
+            rows = [(int(row["memory"]), int(row["seq"])) for row in trace.table(table)]
+            self._needs.append([_last_before(calls, rows) for calls in (made, mapped)])
+
+    def of(self, keep: Calls) -> tuple[bytes, bytes]:
+        """Return one bit a row of each table for the calls of `keep`."""
+        memory, device = (
+            packed(np.logical_and.reduce([(calls < 0) | keep[calls] for calls in needs])).tobytes()
+            for needs in self._needs
+        )
+        return memory, device
+
+
+def _last_before(calls: Sequence[tuple[object, ...]], rows: Sequence[tuple[int, int]]) -> npt.NDArray[np.int64]:
+    """Return for each row (memory, call) the last call about the memory that stands before; -1: there is none."""
+    by_memory: dict[int, list[int]] = {}
+    for memory, seq in sorted((int(str(memory)), int(str(seq))) for memory, seq in calls):
+        by_memory.setdefault(memory, []).append(seq)
+    found = []
+    for memory, seq in rows:
+        known = by_memory.get(memory, [])
+        at = bisect_left(known, seq)
+        found.append(known[at - 1] if at else -1)
+    return np.array(found, np.int64)
 
 
 def vulkan_past(trace: Trace, cut: int, end: int) -> Past:
