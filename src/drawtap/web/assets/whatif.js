@@ -159,9 +159,11 @@ async function sourceOf(ctx) {
     source: shader.source,
     about: ": assembly of SPIR-V, or GLSL that begins with #version",
     found: /pCode = (?:spirv|glsl)\((?:"\w+", )?(".*")\)/,
-    change: (/** @type {string} */ text) => `pCreateInfo.pCode = ${
-        / ^\s * #version /.test(text) ? `glsl("${suffix}", ${JSON.stringify(text)})` :
-                                        `spirv(${JSON.stringify(text)})`}`
+    change: (/** @type {string} */ text) => {
+      const word = JSON.stringify(text);
+      return `pCreateInfo.pCode = ${
+          text.trimStart().startsWith("#version") ? `glsl("${suffix}", ${word})` : `spirv(${word})`}`;
+    }
   } :
                                             null;
 }
