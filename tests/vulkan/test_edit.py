@@ -128,7 +128,7 @@ def test_a_shader_is_replaced(how: str, draws: Path, tmp_path: Path) -> None:
     assert picture(new, tmp_path, drawn(source)[0]) == [row(*[(255, 0, 0, 255)] * SIZE)] * SIZE
     file.write_text(GLSL.replace("vec4(1", "vec5(1"))
     done = run_drawtap("edit", source, "-o", new, "--force", "--set", f'{fragment} pCreateInfo.pCode = glsl("{file}")')
-    assert (done.returncode, "glslangValidator refuses the shader" in done.stderr) == (2, True)
+    assert (done.returncode, "glslangValidator refuses the shader: ERROR: 3: 'vec5'" in done.stderr) == (2, True)
 
 
 def test_without_a_compiler_a_shader_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

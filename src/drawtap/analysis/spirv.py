@@ -138,7 +138,9 @@ def module_of(source: ShaderText) -> bytes:
             raise UnavailableError(f"{tool} did not end in {_TIMEOUT_S} s") from None
         if done.returncode or not module.exists():
             lines = (done.stdout + done.stderr).replace(f"{file}:", "").splitlines()
-            said = [line.strip() for line in lines if "rror" in line] or [line for line in lines if line.strip()]
+            said = [line.strip() for line in lines if "error" in line.lower()] or [
+                line for line in lines if line.strip()
+            ]
             raise UsageError(f"{tool} refuses the shader: {' '.join(said[:3])}", hint="correct its text")
         return module.read_bytes()
 
