@@ -128,6 +128,7 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ("fragments_gl", "GL"),
             ("fragments_es1", "GLESv1_CM"),
             ("es1_cube", "GLESv1_CM"),
+            ("ff_lists", "GL", "2"),
             ("client_arrays_es2", "GLESv2", "3"),
         ):
             binary = folder / name

@@ -106,6 +106,47 @@ def test_a_finding_says_why_it_matters_and_what_to_do(opened, recordings):
     held.close()
 
 
+def test_display_lists_draw_where_they_are_called(opened, recordings):
+    with drawtap.open(recordings / "ff_lists.dtap") as trace:
+        draws = trace.sql(
+            "SELECT seq, frame, name FROM draws JOIN calls USING (seq, frame) WHERE kind = 'draw' ORDER BY seq"
+        ).fetchall()
+    assert {name for _, _, name in draws} >= {"glCallList", "glCallLists"}
+    held = Server(recordings / "ff_lists.dtap")
+    for frame in {frame for _, frame, _ in draws}:
+        outline = held.get(f"outline/{frame}")
+        shown = [seq for seq, kind in zip(outline["seqs"], outline["kinds"], strict=True) if kind == "draw"]
+        assert shown == [seq for seq, at, _ in draws if at == frame]
+    page = opened(of=held)
+    last = draws[-1][1]
+    page.until(f"drawtap.recording.frames.draws[{last}] === {sum(frame == last for _, frame, _ in draws)}")
+    for seq, _, _ in draws[:3]:
+        page.press("d")
+        page.wait(f"place.call === {seq}")
+    page.press("2")
+    page.wait("place.tab === 'state'")
+    page.press("u")
+    page.wait(f"place.tab === 'call' && place.call === {draws[2][0]}")
+    page.press("U")
+    page.wait("place.tab === 'state'")
+    held.close()
+
+
+def test_a_few_texels_are_enlarged(opened, recordings):
+    with drawtap.open(recordings / "formats.dtap") as trace:
+        query = (
+            "SELECT name, share_group, width FROM resources WHERE class = 'texture' AND height <= width AND width <= 48"
+        )
+        name, group, width = trace.sql(f"{query} ORDER BY name LIMIT 1").fetchone()
+        last = len(trace.calls) - 1
+    held = Server(recordings / "formats.dtap")
+    page = opened(f"call={last}&tab=texture&object=texture/{group}/{name}", of=held)
+    page.until("document.querySelector('#panel canvas[tabindex]')?.clientWidth")
+    shown = page.page.evaluate("document.querySelector('#panel canvas[tabindex]').clientWidth")
+    assert shown == width * (96 // width)
+    held.close()
+
+
 def test_kinds_of_a_function_lead_to_its_calls(opened, chain):
     with drawtap.open(chain) as trace:
         seq = next(call.seq for call in trace.calls if call.name == "glClear")
@@ -277,7 +318,9 @@ def test_every_slice_is_shown_and_a_texture_as_shaders_get_it(opened, recordings
             assert page.page.locator(".parts figure").count() == count
         page = opened(f"call={at}&tab=texture&sampled=yes&object=texture/1/7", server)  # GL_LUMINANCE
         page.page.wait_for_selector(".stack canvas")
-        page.page.locator(".stack canvas").first.hover(position={"x": 1, "y": 1})
+        canvas = page.page.locator(".stack canvas").first
+        texel = canvas.evaluate("(one) => one.clientWidth / one.width")  # pixels of the page
+        canvas.hover(position={"x": 1.5 * texel, "y": 1.5 * texel})
         page.reads(": 0.125 0.125 0.125 1")
         page = opened(f"call={at}&tab=texture&object=texture/1/23", server)  # four samples, and what they are together
         page.page.wait_for_selector(".parts canvas")

@@ -90,6 +90,9 @@ def opened(path: Path) -> Trace:
     return open_trace(path)
 
 
+_NOTES = ("call", "A", "B", "before")
+
+
 def _verdicts(found: Comparison, output: Path | None) -> list[Verdict]:
     different = [f for f in found.frames if not f.same]
     exact = sum(f.difference.exact for f in found.frames)
@@ -101,7 +104,8 @@ def _verdicts(found: Comparison, output: Path | None) -> list[Verdict]:
     lines += [Verdict("error", f"frame {f.frame}", _text(f)) for f in different[:_MOST_LINES]]
     if len(different) > _MOST_LINES:
         lines.append(Verdict("error", "frames", f"and {len(different) - _MOST_LINES} more differ"))
-    lines += [Verdict("error", key, text) for key, text in _draw(found)]
+    # These rows say where and from what, they are no faults themselves.
+    lines += [Verdict("note" if key in _NOTES else "error", key, text) for key, text in _draw(found)]
     if output is not None:
         lines.append(Verdict("ok", "page", str(output)))
     return lines

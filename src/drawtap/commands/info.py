@@ -120,6 +120,9 @@ _LOSSES = {
 }
 
 
+_TIMING = {"both": "begin and duration of each call", "start": "begin of each call", "none": "no times"}
+
+
 def facts(trace: Trace) -> dict[str, object]:
     """Return what the reader says of a trace, with the annotations as objects."""
     told = trace.info["annotations"]
@@ -254,7 +257,7 @@ def _recording(data: Mapping[str, object], notes: Mapping[str, Mapping[str, obje
         "threads": text("threads", data["threads"]),
         "duration": text("duration", data["duration"]),
         "content": f"{text('bytes', data['payload_bytes'])} in arrays",
-        "timing": data["timing"],
+        "timing": _TIMING.get(str(data["timing"]), data["timing"]),
     }
     when = notes.get("recording", {}).get("time_realtime_ns")
     if isinstance(when, int):

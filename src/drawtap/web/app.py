@@ -576,6 +576,7 @@ _OF_RECORDINGS: dict[str, Callable[[Recording, Request], object]] = {
         "more": r.time.looked(findings="findings" in q.query_params),
         "marks": r.time.marks(),
     },
+    "drawn": lambda r, _: r.draws_of_frames(),
     "thumbnails": lambda r, _: r.strip.frames(),
     "thumbnail/{frame:int}": lambda r, q: r.strip.answer(q.path_params["frame"]),
     "small/{seq:int}": lambda r, q: r.small.drawn(r.checked(q.path_params["seq"])),

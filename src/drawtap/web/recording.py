@@ -27,6 +27,7 @@ from drawtap.trace.trace import Trace, decode_content, open_trace, scalar
 from drawtap.web import filters, stages, vulkan
 from drawtap.web.answer import Answer, headed
 from drawtap.web.callset import CallSet
+from drawtap.web.drawn import draws_between, draws_of_frames, has_lists
 from drawtap.web.frames import Frames, Opening
 from drawtap.web.reference import kinds, pages
 from drawtap.web.saving import file_of
@@ -165,12 +166,16 @@ class Recording:
         first, end = self.range_of(frame)
         kinds = {name: kind for name, flags in self.vocabulary.functions.items() if (kind := _kind(flags))}
         found: list[tuple[int, str]] = []
+        if has_lists(self.vocabulary.functions.values()):
+            kinds = {name: kind for name, kind in kinds.items() if kind != "draw"}
+            with self.lent() as trace:
+                found = draws_between(trace, first, end, MOST_ANCHORS + 1)
         if kinds:
             with self.lent() as trace:
                 names = ", ".join(f"'{name}'" for name in kinds)
                 query = f"SELECT seq, name FROM calls WHERE seq >= {first} AND seq < {end} AND name IN ({names})"
                 rows = trace.sql(f"{query} ORDER BY seq LIMIT {MOST_ANCHORS + 1}").fetchall()
-            found = [(seq, kinds[name]) for seq, name in rows]
+            found += [(seq, kinds[name]) for seq, name in rows]
         markers = [m for m in self.trace.core.table_rows(MarkerRow) if first <= m["seq"] < end]
         found = sorted(found + [(m["seq"], "message") for m in markers if m["kind"] == "insert"])
         groups = [{"seq": m["seq"], "end": m["end_seq"], "text": m["text"]} for m in markers if m["kind"] == "group"]
@@ -182,6 +187,13 @@ class Recording:
             "groups": groups,
             "cut": len(found) > MOST_ANCHORS,
         }
+
+    def draws_of_frames(self) -> list[list[int]] | None:
+        """Return the draws of each frame that has any; None where the counts of `frames` hold."""
+        if not has_lists(self.vocabulary.functions.values()):
+            return None
+        with self.lent() as trace:
+            return draws_of_frames(trace)
 
     # ---- calls --------------------------------------------------------------------------------------------------
 

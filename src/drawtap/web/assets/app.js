@@ -327,6 +327,9 @@ class Page {
   /** Series for bars and columns, marks of findings. */
   async late() {
     const {recording} = this;
+    this.counting =
+        recording.countLists().then((has) => void (has && recording === this.recording && this.list.draw()));
+    this.counting.catch((error) => this.fail(error));
     await this.series.load();
     if (recording !== this.recording) return;
     this.list.columns =
@@ -512,6 +515,7 @@ class Page {
 
   /** The next draw behind the selected call, or the one before it. @param {1|-1} step */
   async draw(step) {
+    await this.counting;
     const row = this.list.model === this.tree ? this.tree.at(this.list.focus) : undefined;
     // A frame is selected by its last call: the next draw is its first one.
     const inFrame = row?.type === "frame" && step > 0;

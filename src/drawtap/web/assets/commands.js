@@ -48,6 +48,7 @@ export function allCommands(page, panels) {
     {alone: true, name: "frames with their draws", keys: ["t"], run: () => page.store.set({list: "tree"})},
     {alone: true, name: "all calls", keys: ["a"], run: () => page.store.set({list: "flat"})},
     {name: "undo: back to where I was", keys: ["u"], run: () => page.store.back()},
+    {name: "redo: forward again", keys: ["U"], run: () => page.store.forward()},
     {name: "into the list of calls", keys: ["l"], run: () => page.list.scroller.focus()},
     {name: "into the panel", keys: ["o"], run: () => element("panel").focus()},
     ...panels.map(

@@ -1,7 +1,7 @@
 // An image of any type of numbers: zoom, channels, range, histogram, NaN, and the exact value below the pointer.
 import {button, element, h, number} from "./dom.js";
 
-let zoom = 0;  // 0: the whole image, at most as large as it is
+let zoom = 0;  // 0: the whole image, as large as it is or smaller; few texels larger
 
 /** The panel's size until it changes: to ask an element for its size costs a layout of the page. */
 const room = {
@@ -25,7 +25,10 @@ function panelSize() {
 /** The scale at which all of an image is in view. @param {number} width @param {number} height */
 function whole(width, height) {
   const {wide, tall} = panelSize();
-  return Math.min(1, (wide - 28) / width, Math.min(0.65 * innerHeight, Math.max(tall - 28, 240)) / height);
+  // A few texels are enlarged by a whole number: else nobody sees them.
+  return Math.min(
+      Math.max(1, Math.floor(96 / Math.max(width, height, 1))), (wide - 28) / width,
+      Math.min(0.65 * innerHeight, Math.max(tall - 28, 240)) / height);
 }
 
 /** Take an answer apart: a JSON head, then bare data. @param {ArrayBuffer} answer */

@@ -179,6 +179,10 @@ function flicker(a, b) {
   return box;
 }
 
+/** Properties with the first digits of hashes; the cell's title has all of them. @param {string} text */
+const shortHashes = (text) =>
+    text.replaceAll("content_hash", "content").replace(/\b([0-9a-f]{8})[0-9a-f]{24}\b/g, "$1…");
+
 export const pairObjectsPanel = {
   id: "objects",
   name: "Objects",
@@ -201,7 +205,7 @@ export const pairObjectsPanel = {
                   ...answer,
                   rows: answer.rows.map((/** @type {any[]} */ row) => [row[0] === "-" ? "−" : row[0], ...row.slice(1)])
                 },
-                {go: ctx.go, goFrame: ctx.goFrame, name: "objects-a-b"}));
+                {go: ctx.go, goFrame: ctx.goFrame, name: "objects-a-b", written: {what: shortHashes}}));
   },
 };
 

@@ -33,6 +33,15 @@ export class Recording {
     });
   }
 
+  /** Count what display lists draw; tell whether the program has any. */
+  async countLists() {
+    const counts = await get(`${this.number}/drawn`);
+    if (!counts) return false;
+    this.frames.draws = new Float64Array(this.frameCount);
+    for (const [frame, count] of counts) this.frames.draws[frame] = count;
+    return true;
+  }
+
   /** The frame that a call belongs to. @param {number} seq */
   frameOf(seq) {
     let low = 0, high = this.frameCount - 1;

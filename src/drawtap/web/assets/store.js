@@ -163,6 +163,12 @@ export class Store {
     history.back();
   }
 
+  /** Take back an undo. */
+  forward() {
+    this.settle();
+    history.forward();
+  }
+
   /** @param {Place} next */
   apply(next) {
     const before = this.place;

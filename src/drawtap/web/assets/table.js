@@ -56,7 +56,8 @@ export function table(answer, on) {
     const leads = on.links?.[column]?.(row);
     if (leads) return h("td", {class: "n"}, link(on.written?.[column]?.(value) ?? String(value), leads));
     if (value === null) return h("td", {class: numeric[i] ? "n" : ""}, h("i", {text: "–"}));
-    if (on.written?.[column]) return h("td", {class: "n", text: on.written[column](value), title: String(value)});
+    if (on.written?.[column])
+      return h("td", {class: numeric[i] ? "n" : "mono", text: on.written[column](value), title: String(value)});
     if (typeof value === "number" && /(^|_)seq$/.test(column))
       return h("td", {class: "n"}, link(String(value), () => on.go(value)));
     if (typeof value === "number" && column === "frame")
