@@ -13,6 +13,7 @@ import pytest
 
 from drawtap.analysis.vulkan_held import COLOR, DEPTH, PLANE, STENCIL, block_of, values
 from drawtap.errors import UsageError
+from drawtap.replay.warm import Warm
 from drawtap.trace.trace import open_trace
 from drawtap.web.recording import Recording
 from shared import read_packed_png, run_drawtap
@@ -154,6 +155,29 @@ def test_the_page_shows_a_buffer(draws: Path) -> None:
         assert (head["rows"], head["bytes"], head["writes"]) == ([[6]], 512, submits(trace)[:1])
         with pytest.raises(UsageError, match="there is no buffer"):
             seen.buffers.window(made - 1, 0, buffer, form="", against=None, first=0, count=1)
+
+
+def test_clicks_on_commands_of_a_submission_start_no_player_anew(draws: Path, monkeypatch) -> None:
+    """A player waits where the frame begins; each click takes it, and another one goes there."""
+    started: list[Warm] = []
+    begin = Warm._start
+    monkeypatch.setattr(Warm, "_start", lambda self: (started.append(self), begin(self))[1])
+    trace = draws / "dispatch.dtap"
+    with contextlib.closing(Recording(trace)) as seen:
+        seen.environment = environment()
+        [*_, (image, _)] = seen.trace.sql(
+            "SELECT handle, created_seq FROM objects WHERE type = 'VkImage' ORDER BY created_seq"
+        ).fetchall()
+        dispatches = ran(trace, "dispatch")[:2]
+        for clicks, number in enumerate((0, 1, 0, 1), 1):
+            answer = seen.texture(dispatches[number], "image", 0, image)
+            assert answer[-4:] == bytes((number + 1, number + 1, 0, 255))
+            waiting = seen.pool._waiting
+            assert waiting is not None
+            assert waiting._thread is not None
+            waiting._thread.join()
+            assert len(started) == clicks + 1  # the one that waits; the answer's own was the one before
+            assert len(set(map(id, started))) == len(started)  # nobody began a second time
 
 
 @pytest.mark.parametrize(

@@ -114,6 +114,58 @@ class _FrameCut:
             self._parked.close()
 
 
+class _Waiting:
+    """A player of every call that waits where a frame begins, for whoever goes back inside of the frame."""
+
+    def __init__(self, start: Callable[[bytes | None, int], Warm]) -> None:
+        self._start = start
+        self._player: Warm | None = None
+        self._going: Warm | None = None
+        self._thread: threading.Thread | None = None
+        self._closed = False
+        self._lock = threading.Lock()
+
+    def taken(self, before: int) -> Warm | None:
+        """Return the player if it stands at or before a call; the caller has it from now on."""
+        with self._lock:
+            if self._player is None or self._player.position > before:
+                return None
+            player, self._player = self._player, None
+            return player
+
+    def park(self, call: int) -> None:
+        """Let a player go to a call while nobody waits; one that stands there already stays."""
+        with self._lock:
+            player = self._player
+            busy = self._thread is not None and self._thread.is_alive()
+            if self._closed or busy or (player is not None and player.position == call):
+                return
+            self._player, self._going = None, player or self._start(None, 0)
+            self._thread = threading.Thread(target=self._park, args=(self._going, call), daemon=True)
+            self._thread.start()
+
+    def _park(self, player: Warm, call: int) -> None:
+        with contextlib.suppress(DrawtapError, OSError, ValueError):  # whoever asks next hears it; or it was ended
+            player.go_to(call)
+            with self._lock:
+                self._going = None
+                if not self._closed:
+                    self._player = player
+                    return
+        player.close()
+
+    def close(self) -> None:
+        """End the player."""
+        with self._lock:
+            self._closed = True
+            going, player = self._going, self._player
+        for one in (going, player):
+            if one is not None:
+                one.close()
+        if self._thread is not None:
+            self._thread.join()
+
+
 class Pool:
     """Answers questions about what is drawn at calls of one recording; the newest question is served.
 
@@ -130,6 +182,8 @@ class Pool:
         # Those that watch draws are others: watching has its price.
         self._plain_looking = self._start(None, 0, looks=True)
         self._cut_looking: _FrameCut | None = None
+        # The graph knows no calls of Vulkan: steps back inside of a frame begin where the frame begins.
+        self._waiting = _Waiting(self._start) if apis.is_vulkan(trace) else None
         self._running: tuple[Warm, int] | None = None
         self._cut: _FrameCut | None = None
         self._graph: Graph | None = None
@@ -179,12 +233,19 @@ class Pool:
         return cut.keep if cut is not None and seq in cut.frame and cut.served.proof != "differs" else None
 
     def ask(
-        self, seq: int, question: Callable[[Warm], T], *, whole: bool = False, looks_from: int | None = None
+        self,
+        seq: int,
+        question: Callable[[Warm], T],
+        *,
+        whole: bool = False,
+        looks_from: int | None = None,
+        inside: bool = False,
     ) -> tuple[T, Served]:
         """Return what `question` gets from a player that can go to call `seq`, and which player that was.
 
         `whole` asks one that plays every call: the content of objects that the frame does not need. `looks_from` asks
-        one that has not played this call yet, and that may look.
+        one that has not played this call yet, and that may look. `inside` asks one that has not played `seq` yet: the
+        answer stands behind a command that this call submits.
         """
         self._newest = ticket = self._newest + 1
         running = self._running
@@ -199,6 +260,8 @@ class Pool:
                 cut = self._looking(cut)
             plain = self._plain if looks_from is None else self._plain_looking
             before = seq if looks_from is None else looks_from - 1
+            if plain is self._plain and self._waiting is not None:
+                plain = self._gone_back(before - inside)
             player, served = (plain, Served(False, 0)) if cut is None else (cut.player(before), cut.served)
             self._running = player, seq
             try:
@@ -211,7 +274,25 @@ class Pool:
                 self._running = None
             if cut is not None:
                 cut.park()
+            elif player is self._plain and self._waiting is not None:
+                self._waiting.park(max(self._frame_of(seq).start - 1, 0))
             return answer, served
+
+    def _gone_back(self, before: int) -> Warm:
+        """Return the player of every call; the one that waits takes its place where it went beyond `before`."""
+        assert self._waiting is not None
+        if self._plain.position > before and (waiting := self._waiting.taken(before)) is not None:
+            self._plain.close()
+            self._plain = waiting
+        return self._plain
+
+    def _frame_of(self, seq: int) -> range:
+        """Return the calls of a call's frame; those behind the last frame are one too."""
+        rows = self._trace.frames
+        number = bisect.bisect_right(rows, seq, key=lambda frame: frame.end_seq)
+        if number < len(rows):
+            return range(rows[number].first_seq, rows[number].end_seq)
+        return range(rows[-1].end_seq if rows else 0, len(self._trace.calls))
 
     def _cut_of(self, seq: int) -> _FrameCut | None:
         if self._cut is not None and seq in self._cut.frame:
@@ -293,6 +374,8 @@ class Pool:
         with self._busy:
             self._plain.close()
             self._plain_looking.close()
+            if self._waiting is not None:
+                self._waiting.close()
             for cut in (self._cut, self._cut_looking):
                 if cut is not None:
                     cut.close()

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from drawtap.analysis.held import HeldBuffer, buffer_life, held_buffer
 from drawtap.analysis.layout import Field, Layout, declared, parse
 from drawtap.errors import UsageError
+from drawtap.replay.place import Place
 from drawtap.web.answer import Answer, headed
 
 if TYPE_CHECKING:
@@ -126,7 +127,8 @@ class Buffers:
         with self._lock:
             known = {key: self._kept[key] for key in keys if key in self._kept}
         if len(known) < len(keys):
-            self._pool.ask(self._place(keys[-1][0]), question, whole=True)
+            place = self._place(keys[-1][0])
+            self._pool.ask(place.call, question, whole=True, inside=place.draw is not None)
             with self._lock:
                 known = {key: self._kept[key] for key in keys}
         with self._lock:
@@ -136,9 +138,9 @@ class Buffers:
                 self._kept.popitem(last=False)
         return known[seq, group, name], None if before is None else known[before, group, name].content
 
-    def _place(self, seq: int) -> int:
-        """Return the call that a player goes to for what is there after `seq`."""
-        return seq
+    def _place(self, seq: int) -> Place:
+        """Return the place that a player goes to for what is there after `seq`."""
+        return Place(seq)
 
     def _life(self, trace: Trace, seq: int, group: int, name: int) -> Mapping[str, Any]:
         return buffer_life(trace, at=seq, share_group=group, name=name)

@@ -132,7 +132,8 @@ def held(lent: Lent, pool: Pool, seq: int, name: int) -> HeldContent:
             with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
                 return held_image(trace, Path(folder), player, at=seq, name=name)
 
-        return pool.ask(place_of(trace, seq).call, question, whole=True)[0]
+        place = place_of(trace, seq)
+        return pool.ask(place.call, question, whole=True, inside=place.draw is not None)[0]
 
 
 def _in_words(values: Mapping[str, object]) -> str:

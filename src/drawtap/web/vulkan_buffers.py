@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from drawtap.analysis.held import HeldBuffer
 from drawtap.analysis.vulkan_held import held_buffer, place_of
 from drawtap.errors import UsageError
+from drawtap.replay.place import Place
 from drawtap.trace.vulkan_sets import UpTo
 from drawtap.web.buffers import Buffers
 
@@ -35,9 +36,9 @@ class VulkanBuffers(Buffers):
     when shaders stored something; the content has it.
     """
 
-    def _place(self, seq: int) -> int:
+    def _place(self, seq: int) -> Place:
         with self._lent() as trace:
-            return place_of(trace, seq).call
+            return place_of(trace, seq)
 
     def _life(self, trace: Trace, seq: int, group: int, name: int) -> Mapping[str, Any]:
         del group
