@@ -106,7 +106,7 @@ def test_the_panel_shows_fields_bytes_and_changes_by_keys(opened, recordings):
         page = opened(f"call={draw}", of=running, viewport={"width": 900, "height": 800}, color_scheme="dark")
         page.press("5")
         page.reads("Objects of the run")
-        page.page.locator("tr", has_text="buffer").filter(has_text="1024").get_by_role("link").first.click()
+        page.page.locator("tr", has_text="buffer").filter(has_text="1 KiB").get_by_role("link").first.click()
         page.wait("place.tab === 'buffer' && place.object === 'buffer/1/7'")
         page.reads("tint")
         assert "vec4" in page.text("#panel table")

@@ -128,3 +128,36 @@ def test_the_address_follows_steps_without_a_change_for_each(opened):
     page.page.wait_for_timeout(400)
     assert page.place()["call"] == place
     assert page.page.evaluate("location.hash").split("call=")[1].split("&")[0] == str(place)
+
+
+def test_a_small_picture_of_the_film_is_the_preview_of_its_call(opened, chain):
+    first, last = _two_draws(chain)
+    with drawtap.open(chain) as trace:
+        asked = f"SELECT frame FROM draws WHERE seq = {first}"
+        frame = trace.sql(asked).fetchall()[0][0]
+        far = trace.sql(f"SELECT max(seq) FROM draws WHERE kind = 'draw' AND frame > {frame}").fetchall()[0][0]
+    page = opened(f"call={last}&tab=picture")
+    _shown(page, last)
+    page.until(f"document.querySelector('[id^=\"film-{first}-\"] canvas') !== null")
+    pixels = "[...c.getContext('2d').getImageData(0, 0, c.width, c.height).data].join()"
+    of_film = page.page.evaluate(f"((c) => {pixels})(document.querySelector('[id^=\"film-{first}-\"] canvas'))")
+    page.page.evaluate(f"drawtap.go({far})")
+    _shown(page, far)
+    page.page.evaluate(
+        """() => {
+          const fetched = fetch;
+          globalThis.held = [];
+          globalThis.fetch = async (url, options) => {
+            if (url.includes("/picture/")) await new Promise((done) => held.push(done));
+            return fetched(url, options);
+          };
+        }"""
+    )
+    page.page.evaluate(f"drawtap.go({first})")
+    small = "document.querySelector('#panel .preview canvas')"
+    page.until(f"{small}?.getAttribute('aria-label') === 'preview of frame {frame}: this call, small'")
+    assert page.page.evaluate(f"((c) => {pixels})({small})") == of_film
+    assert sum(url.endswith(f"/small/{first}") for url in page.requests) == 1  # the film's own question
+    page.page.evaluate("held.pop()()")
+    _shown(page, first)
+    assert page.page.evaluate(f"{small} === null")
