@@ -137,6 +137,37 @@ def test_vertices_go_in_as_the_program_gave_them(recorded):
     assert look.mesh_obj(found).count("\nf ") == len(found.fates)
 
 
+def test_a_file_of_a_pass_has_each_draw_as_a_file_of_its_own_has_it(recorded, tmp_path, monkeypatch):
+    path = recorded["fragments_gl"]
+
+    def primitives(file: Path) -> list[str]:
+        return [line for line in file.read_text().splitlines() if line.startswith(("v ", "f ", "l ", "p "))]
+
+    with drawtap.open(path) as trace:
+        seq, *_ = every = _draws(trace)
+        asked = f"SELECT first_seq, last_seq FROM passes WHERE kind = 'draw' AND {seq} BETWEEN first_seq AND last_seq"
+        first, last = trace.sql(asked).fetchall()[0]
+        draws = [call for call in every if first <= call <= last]
+    assert len(draws) > 1
+    whole = tmp_path / "pass.obj"
+    answer = run_drawtap("image", path, str(seq), "--mesh", whole, "--whole-pass")
+    assert answer.returncode == 0, answer.stderr
+    expected, without = [], 0
+    for call in draws:
+        alone = run_drawtap("image", path, str(call), "--mesh", tmp_path / "one.obj")
+        assert alone.returncode in (0, 3), alone.stderr
+        without += alone.returncode == 3
+        expected += primitives(tmp_path / "one.obj") if alone.returncode == 0 else []
+    assert primitives(whole) == expected
+    assert whole.read_text().count("\n# call ") == len(draws)
+    assert (f"{without} draws are without" in answer.stdout) == (without > 0)
+    # What exceeds the size of a file is named, in the file and on the terminal.
+    monkeypatch.setattr("drawtap.commands.image._PASS_CORNERS", 1)
+    answer = run_drawtap("image", path, str(seq), "--mesh", whole, "--whole-pass")
+    assert f"{len(draws) - 1} draws are without" in answer.stdout
+    assert whole.read_text().count(": left out: with it the pass has more than 1 corners") == len(draws) - 1
+
+
 def test_a_call_that_draws_nothing_has_no_mask(recorded):
     with drawtap.open(recorded["fragments"]) as trace:
         clear = trace.sql("SELECT seq FROM calls WHERE name = 'glClear' LIMIT 1").fetchall()[0][0]
@@ -161,4 +192,6 @@ def test_the_verb_writes_masks_and_meshes(recorded, tmp_path):
         assert answer.returncode == 0, answer.stderr
         assert (tmp_path / target).read_text() == text
     assert run_drawtap("image", path, str(seq), "--mesh", "m.stl").returncode == 2
+    assert run_drawtap("image", path, str(seq), "--whole-pass", "--mesh", "m.csv").returncode == 2
+    assert run_drawtap("image", path, str(seq), "--whole-pass").returncode == 2
     assert run_drawtap("image", path, str(seq), "--overlay", "colour", "-o", "m.png").returncode == 2

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from drawtap.replay.warm import Warm
     from drawtap.trace.trace import Trace
 
+# Four million corners make a file of about 250 MB.
+_PASS_DRAWS, _PASS_CORNERS = 1 << 16, 1 << 22
+
 
 @command(
     section="replay",
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
         "drawtap image game.dtap '#10' --pixel 320,240    # who wrote it, and who failed to",
         "drawtap image game.dtap 1234 --overlay depth -o fails.png    # pixels where the depth test fails",
         "drawtap image game.dtap 1234 --mesh draw.obj",
+        "drawtap image game.dtap 1234 --mesh pass.obj --whole-pass",
         "drawtap image game.dtap 109@144 -o draw.png    # of Vulkan: draw 109 as call 144 submits it",
     ),
 )
@@ -48,6 +52,7 @@ def image(
     mesh: Annotated[
         Path | None, Opt("Write the draw's vertices: .csv what goes in, .obj what comes out.", metavar="FILE")
     ] = None,
+    whole_pass: Annotated[bool, Opt("With --mesh FILE.obj: all draws of the draw's pass, a group each.")] = False,
     on: Annotated[str, Opt("The engine; drawtap replay --engines lists them.", metavar="ENGINE")] = "system",
 ) -> Written | Sheets:
     """Save what the framebuffer that is drawn to holds after a call.
@@ -65,13 +70,17 @@ def image(
     from drawtap.replay.place import place
 
     environment = engine.environment_of(on)
+    if whole_pass and (mesh is None or mesh.suffix != ".obj" or pixel is not None):
+        raise UsageError("--whole-pass is for --mesh FILE.obj", hint="vertices that go in are a table of one draw")
     if pixel is not None or overlay is not None or mesh is not None:
         apis.refuse(trace, "image: draws")
         at = call_of(trace, call)
         with warm.Warm(Path(trace.path), environment=environment, frame_end=trace.frame_end, looks=True) as player:
             if pixel is not None:
                 return _history(trace, at, pixel, player)
-            return _mesh(trace, at, mesh, player) if mesh is not None else _overlay(trace, at, overlay, output, player)
+            if mesh is not None:
+                return (_pass if whole_pass else _mesh)(trace, at, mesh, player)
+            return _overlay(trace, at, overlay, output, player)
     where = place(trace, call)
     if output is None:
         raise UsageError("where does the picture go?", hint="-o FILE.png, or --pixel X,Y for the history of a pixel")
@@ -121,6 +130,22 @@ def _mesh(trace: Trace, call: int, output: Path, player: Warm) -> Written:
         output.write_text(look.mesh_obj(found))
         what = f"{len(found.fates)} primitives" + (f", {found.instances} instances," if found.instances > 1 else "")
     return Written(str(output), output.stat().st_size, f"{what} of call {call}")
+
+
+def _pass(trace: Trace, call: int, output: Path, player: Warm) -> Written:
+    from drawtap.replay import look
+
+    of = look.pass_draws(trace, call, _PASS_DRAWS)
+    found = look.pass_mesh(of, call, player.look, _PASS_CORNERS)
+    shown = [one.mesh for one in found if one.mesh is not None]
+    if not shown:
+        why = f": {found[0].why}" if found else ""
+        raise UnavailableError(f"no primitives of pass {of.number} are known{why}")
+    output.write_text(look.pass_obj(of, found))
+    without = len(found) - len(shown) + of.left_out
+    rest = f"; {without} draws are without, the file says why," if without else ""
+    what = f"{sum(len(mesh.fates) for mesh in shown)} primitives of {len(shown)} draws{rest} of pass {of.number}"
+    return Written(str(output), output.stat().st_size, what)
 
 
 def _overlay(trace: Trace, call: int, overlay: str | None, output: Path | None, player: Warm) -> Written:
