@@ -76,6 +76,7 @@ void semaphore_has(VkSemaphore semaphore, uint64_t value) {
 uint64_t all_done() {
   uint64_t least = __atomic_load_n(&submissions, __ATOMIC_ACQUIRE);
   for (const Queue& each : queues) {
+    if (!__atomic_load_n(&each.queue, __ATOMIC_ACQUIRE)) break;
     const uint64_t done = __atomic_load_n(&each.done, __ATOMIC_ACQUIRE);
     if (done < __atomic_load_n(&each.submitted, __ATOMIC_ACQUIRE) && done < least) least = done;
   }

@@ -36,11 +36,21 @@ def sources() -> dict[str, str]:
         "entries.S": generate.entries(functions, [*generate.default_hooks(), *sets]),
         "tap-vk.sig": signature_text([f.command for f in functions], [load_api(name) for name in APIS], numbers),
     }
-    for (stem, count), part in zip(UNITS.items(), generate.by_use(own, ("vk",)), strict=True):
+    for (stem, count), part in zip(UNITS.items(), _by_use(own), strict=True):
         for number, some in enumerate(_parts(part, count)):
             body = "\n\n".join(generate.wrapper(function, sets) for function in some)
             files[f"{stem}_{number}.cc"] = f'#include "module_vk.h"\n\n{body}\n'
     return files
+
+
+def _by_use(functions: Sequence[Function]) -> tuple[list[Function], list[Function]]:
+    """Return the functions that programs call often, and the others.
+
+    State of draws is set by extensions, too: zink makes 20 such calls in a frame.
+    """
+    versions, extensions = generate.by_use(functions, ("vk",))
+    often = [f for f in extensions if f.name.startswith(("vkCmdSet", "vkCmdDrawMulti"))]
+    return [*versions, *often], [f for f in extensions if f not in often]
 
 
 def _parts(functions: Sequence[Function], count: int) -> list[Sequence[Function]]:
