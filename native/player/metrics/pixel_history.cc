@@ -13,9 +13,6 @@
 namespace dt::play::metrics {
 namespace {
 
-constexpr const char* TEST_NAMES[PIXEL_TESTS] = {"covers",   "culling", "scissor", "discard",
-                                                 "coverage", "stencil", "depth"};
-
 // Calls that leave framebuffers, what is attached to them and which is bound as they are.
 bool is_harmless(const char* name) {
   static const char* const known[] = {"glUniform",     "glVertexAttrib", "glEnable",     "glDisable",    "glBindBuffer",
@@ -185,13 +182,6 @@ const char* masks() {
   return boolean(GL_DEPTH_WRITEMASK) && enabled(GL_DEPTH_TEST) ? "colour is masked" : "colour and depth are masked";
 }
 
-bool changed(const PixelValue& a, const PixelValue& b) { return !a.image.empty() && a.image == b.image && !a.same(b); }
-bool any_changed(const PixelEvent& e) {
-  for (size_t i = 0; i < std::min(e.before.colors.size(), e.after.colors.size()); ++i)
-    if (changed(e.before.colors[i], e.after.colors[i])) return true;
-  return changed(e.before.depth, e.after.depth) || changed(e.before.stencil, e.after.stencil);
-}
-
 }  // namespace
 
 void PixelHistory::see(const Call& call) {
@@ -337,66 +327,6 @@ void PixelHistory::played(uint64_t seq) {
   const bool seen = any_changed(e) || !e.tested || e.through[COVERS];
   if (!seen) events_.pop_back();
 }
-
-namespace {
-
-using Writer = JsonWriter<std::string>;
-
-void write_value(Writer& out, const char* name, const PixelValue& v) {
-  if (!v.count) return void(out.put(name, nullptr));
-  out.list(name);
-  for (int i = 0; i < v.count; ++i) {
-    const double n = v.numbers[static_cast<size_t>(i)];
-    if (std::isfinite(n))
-      out.value(n);
-    else
-      out.value(std::isnan(n) ? "nan" : n > 0 ? "inf" : "-inf");
-  }
-  out.end();
-}
-
-const PixelValue& color_of(const PixelValues& v, size_t buffer) {
-  static const PixelValue none;
-  return buffer < v.colors.size() ? v.colors[buffer] : none;
-}
-
-void write_values(Writer& out, const char* name, const PixelValues& v, size_t buffer) {
-  out.object(name);
-  write_value(out, "color", color_of(v, buffer));
-  write_value(out, "depth", v.depth);
-  write_value(out, "stencil", v.stencil);
-  out.end();
-}
-
-void write_event(Writer& out, const PixelEvent& e, size_t buffer) {
-  out.object().put("call", e.call).key("until");
-  if (e.until)
-    out.value(e.until);
-  else
-    out.value(nullptr);
-  out.put("kind", e.kind);
-  write_values(out, "before", e.before, buffer);
-  write_values(out, "after", e.after, buffer);
-  out.list("changed");
-  if (changed(color_of(e.before, buffer), color_of(e.after, buffer))) out.value("color");
-  if (changed(e.before.depth, e.after.depth)) out.value("depth");
-  if (changed(e.before.stencil, e.after.stencil)) out.value("stencil");
-  out.end().key("tests");
-  if (e.tested) {
-    out.object();
-    for (size_t t = 0; t < PIXEL_TESTS; ++t)
-      if (e.through[t] >= 0) out.put(TEST_NAMES[t], e.through[t]);
-    out.end();
-  } else {
-    out.value(nullptr);
-  }
-  const size_t failed =
-      static_cast<size_t>(std::find(std::begin(e.through), std::end(e.through), 0) - std::begin(e.through));
-  out.put("any", e.only_any).put("failed", e.tested && failed < PIXEL_TESTS ? TEST_NAMES[failed] : nullptr);
-  out.put("masked", e.masked).put("unknown", e.unknown).end();
-}
-
-}  // namespace
 
 void PixelHistory::write(FILE* to, unsigned buffer) {
   const PixelValues now = read_pixel(x_, y_);

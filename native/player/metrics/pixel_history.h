@@ -11,24 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "pixel_values.h"
+#include "pixel_events.h"
 #include "source.h"
 
 namespace dt::play::metrics {
-
-// The tests in their order; each lets through what all before it do, too.
-enum PixelTest : uint8_t { COVERS, CULLING, SCISSOR, DISCARD, COVERAGE, STENCIL, DEPTH, PIXEL_TESTS };
-
-struct PixelEvent {
-  uint64_t call = 0, until = 0;  // `until`: of a change that happened between two calls, the second of them
-  const char* kind = "draw";     // draw, clear, copy, upload, other, between
-  PixelValues before, after;
-  // Fragments (where `only_any`: 1 for any) that each prefix lets through; -1: nothing is left out by this test.
-  int64_t through[PIXEL_TESTS] = {-1, -1, -1, -1, -1, -1, -1};
-  bool only_any = false, tested = false;
-  const char* unknown = nullptr;  // why tests are not known
-  const char* masked = nullptr;   // what keeps a fragment that passes from being seen
-};
 
 class PixelHistory {
  public:

@@ -305,24 +305,32 @@ void Copier::pause(Pause& p) {
     DT_VK(device_, vkCmdNextSubpass)(to_, VK_SUBPASS_CONTENTS_INLINE);
 }
 
+void Copier::pause_at(size_t at, bool before) {
+  for (; next_ < pauses_.size() && pauses_[next_].at == at && pauses_[next_].before == before; ++next_) {
+    Pause& p = pauses_[next_];
+    p.plain ? copy(p.taken) : pause(p);
+    (p.pixel ? submission_.reads : submission_.taken).push_back(std::move(p.taken));
+  }
+}
+
 void Copier::record(VkCommandBuffer to) {
   to_ = to;
   VkCommandBufferBeginInfo info{};
   info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
   info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
   DT_VK(device_, vkBeginCommandBuffer)(to_, &info);
-  size_t next = 0;
+  make_rooms();
+  size_t tests = 0;
   for (size_t i = 0; i < stream_.size(); ++i) {
+    pause_at(i, true);
+    for (; tests < tests_.size() && tests_[tests].at == i; ++tests) test(tests_[tests]);
     if (stream_[i]->command->flags & FLAG_PASS_BEGIN) {
-      const bool whole = next >= pauses_.size() || pauses_[next].begin != i;
+      const bool whole = next_ >= pauses_.size() || pauses_[next_].begin != i;
       begin(i, FIRST, whole);
     } else {
       make(*stream_[i]);
     }
-    if (next < pauses_.size() && pauses_[next].at == i) {
-      pauses_[next].plain ? copy(pauses_[next].taken) : pause(pauses_[next]);
-      submission_.taken.push_back(std::move(pauses_[next++].taken));
-    }
+    pause_at(i, false);
   }
   if (DT_VK(device_, vkEndCommandBuffer)(to_) != VK_SUCCESS)
     throw Error(DT_E_ARGUMENT, "a command buffer that is pictured cannot be recorded again");

@@ -11,6 +11,11 @@ class Copier {
   // Plans a picture behind the command at this place of the stream; in ascending order. `why` of the result explains a
   // picture that is not possible.
   void want(size_t at, Taken taken);
+  // Plans a read of a pixel before or behind the command, in ascending order; returns why it is not possible.
+  std::string want_pixel(size_t at, bool before, Taken taken);
+  // Plans queries of what variants of the pipeline let through, before the command. `sets`: what gives dynamic state;
+  // `bound`: what binds the pipeline. `tested` has no queries yet.
+  void want_tests(size_t at, std::vector<VkPipeline> variants, std::vector<size_t> sets, size_t bound, Tested tested);
   void read(VkCommandBuffer to, Taken taken);  // now, outside of a copy
   void record(VkCommandBuffer to);
 
@@ -22,6 +27,13 @@ class Copier {
     Taken taken;
     bool last = false;   // of its render pass
     bool plain = false;  // outside of render passes
+    bool before = false, pixel = false;
+  };
+  struct Tests {
+    size_t at = 0, bound = 0;
+    std::vector<VkPipeline> variants;
+    std::vector<size_t> sets;
+    Tested tested;
   };
   // Where the walk through the commands is.
   struct Place {
@@ -57,6 +69,10 @@ class Copier {
   void make(const KeptCommand& command);
   void begin(size_t at, Variant which, bool whole);
   void pause(Pause& pause);
+  void pause_at(size_t at, bool before);
+  void make_rooms();
+  void test(const Tests& tests);
+  VkImage one_texel(const Shot& shot);
   void copy(Taken& taken);
   void copy_shot(const Shot& shot, VkBuffer buffer);
   void barrier(VkImage image, const VkImageSubresourceRange& range, VkImageLayout from, VkImageLayout to);
@@ -78,6 +94,9 @@ class Copier {
   Place place_;
   size_t walked_ = 0;
   std::vector<Pause> pauses_;
+  size_t next_ = 0;  // of them
+  std::vector<Tests> tests_;
+  std::map<VkFormat, VkImage> texels_;  // where samples of one pixel are resolved
 };
 
 }  // namespace dt::play::vk

@@ -124,6 +124,14 @@ void Copier::turn(const Taken& taken, bool back) {
   }
 }
 
+// Where samples are resolved: an image of the shot's size, for single pixels always the same one.
+VkImage Copier::one_texel(const Shot& shot) {
+  if (shot.width > 1 || shot.height > 1) return image_room(shot.format, shot, VK_IMAGE_USAGE_TRANSFER_DST_BIT).image;
+  VkImage& image = texels_[shot.format];
+  if (!image) image = image_room(shot.format, shot, VK_IMAGE_USAGE_TRANSFER_DST_BIT).image;
+  return image;
+}
+
 void Copier::copy_shot(const Shot& shot, VkBuffer buffer) {
   const bool color = shot.aspect == VK_IMAGE_ASPECT_COLOR_BIT;
   const bool converts = color && !shot.raw && !reads_plainly(shot.format) && !integers_of(shot.format).channels;
@@ -133,7 +141,8 @@ void Copier::copy_shot(const Shot& shot, VkBuffer buffer) {
   VkImageLayout layout =
       shot.layout == VK_IMAGE_LAYOUT_GENERAL ? VK_IMAGE_LAYOUT_GENERAL : VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
   VkImageSubresourceLayers part{shot.aspect, shot.level, shot.slice ? 0 : shot.layer, 1};
-  VkOffset3D offset{0, 0, shot.slice ? static_cast<int32_t>(shot.layer) : 0};
+  VkOffset3D offset{static_cast<int32_t>(shot.x), static_cast<int32_t>(shot.y),
+                    shot.slice ? static_cast<int32_t>(shot.layer) : 0};
   auto goes_on_with = [&](VkImage image) {
     from = image, layout = VK_IMAGE_LAYOUT_GENERAL, part = own, offset = {};
     barrier(nullptr, {}, 0, 0);
@@ -142,10 +151,10 @@ void Copier::copy_shot(const Shot& shot, VkBuffer buffer) {
     goes_on_with(resolve_depth(shot, layout));
     part.aspectMask = shot.aspect;
   } else if (shot.samples > 1) {
-    const Room room = image_room(shot.format, shot, VK_IMAGE_USAGE_TRANSFER_DST_BIT);
+    VkImage room = one_texel(shot);
     VkImageResolve region{part, offset, own, {}, extent};
-    DT_VK(device_, vkCmdResolveImage)(to_, from, layout, room.image, VK_IMAGE_LAYOUT_GENERAL, 1, &region);
-    goes_on_with(room.image);
+    DT_VK(device_, vkCmdResolveImage)(to_, from, layout, room, VK_IMAGE_LAYOUT_GENERAL, 1, &region);
+    goes_on_with(room);
   }
   if (converts) {
     const VkFormat plain = is_srgb(shot.format) ? VK_FORMAT_R8G8B8A8_SRGB : VK_FORMAT_R8G8B8A8_UNORM;
@@ -162,7 +171,7 @@ void Copier::copy_shot(const Shot& shot, VkBuffer buffer) {
 
 void Copier::copy(Taken& taken) {
   if (!taken.bytes) return;
-  taken.room = buffer_room(taken.bytes);
+  if (!taken.room.buffer) taken.room = buffer_room(taken.bytes);
   barrier(nullptr, {}, 0, 0);
   turn(taken, false);
   for (auto& shot : taken.shots) copy_shot(shot, taken.room.buffer);

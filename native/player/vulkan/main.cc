@@ -51,15 +51,16 @@ const OptionOf<CommandLine> OPTIONS[] = {
     {"--heartbeat", "FD", "a descriptor", positive<&Options::heartbeat>,
      "store the call that comes next in this shared memory, 8 bytes (options.h)"},
     {"--serve", "", "", option_flag<&Options::serve>, "take requests from standard input, JSON lines"},
+    {"--look", "", "", option_flag<&Options::look>, "those of --serve may ask for the history of a pixel"},
     {"--status", "FILE", "a file", option_word<&Options::status_path>,
      "JSON lines: progress, findings, result; - for standard output (default)"},
 };
 
 // The abilities of the player of the other APIs besides.
 std::string elsewhere(int argc, char** argv) {
-  static const std::set<std::string_view> known = {
-      "--loop",    "--x11",  "--config",      "--debug", "--query-state", "--query-path", "--query-file",
-      "--objects", "--look", "--as-recorded", "--keep",  "--errors",      "--shift-names"};
+  static const std::set<std::string_view> known = {"--loop",        "--x11",        "--config",     "--debug",
+                                                   "--query-state", "--query-path", "--query-file", "--objects",
+                                                   "--as-recorded", "--keep",       "--errors",     "--shift-names"};
   for (int i = 1; i < argc; ++i)
     if (known.contains(argv[i])) return argv[i];
   return "";

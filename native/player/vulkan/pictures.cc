@@ -9,7 +9,7 @@ namespace dt::play::vk {
 void Player::watch_pictures() {
   if (!options_.serve && (!options_.snapshots || options_.snapshot_at == Options::AT_FRAMES)) return;
   Snapshots::Host& host = *this;
-  snapshots_ = std::make_unique<Snapshots>(host, options_.attachments, options_.serve);
+  snapshots_ = std::make_unique<Snapshots>(host, options_.attachments, options_.serve, options_.look);
   executions_seen_.resize(options_.executions.size());
 }
 
@@ -51,6 +51,11 @@ void Player::pictured(const Taken& taken, const std::vector<AttachmentImage>& im
   snprintf(name, sizeof name, "submit%09llu-%05u-call%09llu", static_cast<unsigned long long>(taken.submit),
            taken.place, static_cast<unsigned long long>(taken.call));
   save(taken, images, options_.snapshot_prefix + name);
+}
+
+VkImage Player::image_of(uint64_t recorded) const {
+  const Object* object = objects_.find(OF_Image, recorded);
+  return object ? reinterpret_cast<VkImage>(object->now) : nullptr;
 }
 
 // Saves what BASE.png, BASE-color1.png, BASE-depth.png ... are of, and says why others are missing.

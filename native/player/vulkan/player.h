@@ -17,6 +17,7 @@
 #include "../blobs.h"
 #include "../findings.h"
 #include "../options.h"
+#include "history.h"
 #include "objects.h"
 #include "relocation.h"
 #include "snapshots.h"
@@ -50,6 +51,10 @@ struct Object {
 class Objects {
  public:
   void add(unsigned kind, uint64_t recorded, const Object& object);
+  const Object* find(unsigned kind, uint64_t recorded) const {
+    auto it = current_[kind].find(recorded);
+    return it == current_[kind].end() ? nullptr : &it->second;
+  }
   Object* find(unsigned kind, uint64_t recorded) {
     auto it = current_[kind].find(recorded);
     return it == current_[kind].end() ? nullptr : &it->second;
@@ -216,6 +221,7 @@ class Player final : Relocation::Host, Snapshots::Host {
   uint32_t memory_type_of(const Device& device, uint32_t bits, uint32_t wanted) const override {
     return memory_type(device, bits, wanted);
   }
+  VkImage image_of(uint64_t recorded) const override;
   void save(const Taken& taken, const std::vector<AttachmentImage>& images, const std::string& base);
   void tell_unseen();
 
@@ -224,6 +230,8 @@ class Player final : Relocation::Host, Snapshots::Host {
   bool read_request();
   bool stands_at(uint64_t next) const;
   void answer(uint64_t next);
+  void answer_look();
+  void forget_look();
 
   // ---- contents of images and buffers (held.cc)
   void parse_held(const Json& json);
@@ -268,6 +276,7 @@ class Player final : Relocation::Host, Snapshots::Host {
     std::vector<Held> held;
     bool met = false;  // the command whose contents are asked for
   };
+  std::unique_ptr<History> history_;  // of the pixel that was asked for last
   struct Served {
     Taken taken;
     std::vector<AttachmentImage> images;

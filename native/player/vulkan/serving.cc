@@ -21,6 +21,13 @@ bool Player::read_request() {
     json["draw"].read(request_.draw);
     json["width"].read(request_.small);
     if (request_.what == "object") parse_held(json["what"]);
+    if (request_.what == "look") {
+      snapshots_->collect();
+      forget_look();
+      history_ = std::make_unique<History>();
+      if (!options_.look || !history_->ask(json)) history_.reset();
+      request_.draw = NO_DRAW;
+    }
   }
   free(text);  // which the values lie in
   return asks;
@@ -28,10 +35,24 @@ bool Player::read_request() {
 
 // Returns whether the request can be answered without playing on.
 bool Player::stands_at(uint64_t next) const {
-  if (!next || request_.seq >= next) return false;
+  if (!next || request_.seq >= next || request_.what == "look") return false;
   if (request_.draw != NO_DRAW && request_.what == "object") return false;
   if (request_.draw != NO_DRAW) return request_.seq == answered_ && served_.contains(request_.draw);
   return request_.seq >= passed_;
+}
+
+void Player::forget_look() {
+  snapshots_->look(nullptr);
+  if (history_) history_->forget();
+  history_.reset();
+}
+
+void Player::answer_look() {
+  snapshots_->collect();
+  FILE* to = fopen(request_.file.c_str(), "wb");
+  if (to) history_->write(to);
+  if (!to || fclose(to)) report("image", request_.seq, "", request_.file + " cannot be written");
+  forget_look();
 }
 
 void Player::answer(uint64_t next) {
@@ -44,6 +65,8 @@ void Player::answer(uint64_t next) {
   if (next == UINT64_MAX && request_.seq > seq_) complain("the recording ends before");
   if (request_.what == "object")
     answer_held();
+  else if (request_.what == "look" && history_)
+    answer_look();
   else if (!shown && request_.file != "/dev/null")
     complain("the player of Vulkan has no " + request_.what + " yet");
   if (shown && request_.draw == NO_DRAW) {
@@ -91,6 +114,9 @@ bool Player::serve(uint64_t next) {
     if (!read_request()) return false;
     if (stands_at(next)) {
       answer(next);
+    } else if (history_ && next != 0 && history_->first < next) {
+      put_line(status_, JsonObject().put("kind", "behind").put("call", next == UINT64_MAX ? seq_ : next));
+      fflush(status_);
     } else if (request_.seq < next && next != 0 && next != UINT64_MAX) {
       put_line(status_, JsonObject().put("kind", "behind").put("call", next));
       fflush(status_);
@@ -99,6 +125,7 @@ bool Player::serve(uint64_t next) {
       fflush(status_);
     } else {
       served_.clear();
+      snapshots_->look(history_.get());
       waits_ = true;
     }
   }

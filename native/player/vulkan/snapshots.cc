@@ -6,6 +6,8 @@
 #include "../../core/error.h"
 #include "chain.h"
 #include "copier.h"
+#include "history.h"
+#include "pixel_plan.h"
 
 namespace dt::play::vk {
 namespace {
@@ -23,6 +25,8 @@ uint32_t readable(uint32_t usage, bool whole) {
 
 bool is_command(const Call& c) { return c.command.flags & FLAG_RECORDS; }
 
+}  // namespace
+
 void unfold(const KeptBuffer& buffer, Stream& stream, unsigned depth) {
   for (auto& each : buffer.commands) {
     if (each.inside.empty())
@@ -31,8 +35,6 @@ void unfold(const KeptBuffer& buffer, Stream& stream, unsigned depth) {
       for (auto& secondary : each.inside) unfold(*secondary, stream, depth + 1);
   }
 }
-
-}  // namespace
 
 // ---- what is kept ---------------------------------------------------------------------------------------------
 
@@ -94,7 +96,8 @@ void Snapshots::keep(Call& c, uint64_t seq, std::vector<std::unique_ptr<uint8_t[
                                     info->mipLevels,
                                     info->arrayLayers,
                                     info->initialLayout,
-                                    {}};
+                                    {},
+                                    (info->usage & VK_IMAGE_USAGE_STORAGE_BIT) != 0};
       return;
     }
     case vkCreateImageView: {
@@ -137,6 +140,8 @@ void Snapshots::keep(Call& c, uint64_t seq, std::vector<std::unique_ptr<uint8_t[
     case vkUpdateDescriptorSetWithTemplate:
     case vkUpdateDescriptorSetWithTemplateKHR: return keep_descriptors(c);
     case vkBeginCommandBuffer: buffers_[c.as<VkCommandBuffer>(0)] = std::make_shared<KeptBuffer>(); return;
+    case vkCreateShaderModule:
+    case vkCreateGraphicsPipelines: return keep_pipelines(c, rooms);
     case vkResetCommandBuffer: buffers_.erase(c.as<VkCommandBuffer>(0)); return;
     case vkQueueSubmit:
     case vkQueueSubmit2:
@@ -157,6 +162,13 @@ bool Snapshots::forget(unsigned kind, uint64_t now, Table& table) {
     case OF_DescriptorUpdateTemplate:  // commands that were recorded with it do not need it any more
       ended_.emplace_back(kind, now);
       return false;
+    case OF_ShaderModule:  // pipelines are made of it later
+      if (looks_) ended_.emplace_back(kind, now);
+      return !looks_;
+    case OF_Pipeline:
+      if (history_) collect(), history_->forget(reinterpret_cast<VkPipeline>(now));
+      pipelines_.erase(reinterpret_cast<VkPipeline>(now));
+      return true;
     case OF_Buffer: sizes_.erase(reinterpret_cast<VkBuffer>(now)); return true;
     case OF_DescriptorSet: sets_.erase(reinterpret_cast<VkDescriptorSet>(now)); return true;
     case OF_Image: images_.erase(reinterpret_cast<VkImage>(now)); return true;
@@ -166,6 +178,7 @@ bool Snapshots::forget(unsigned kind, uint64_t now, Table& table) {
     case OF_RenderPass:
       if (auto it = passes_.find(reinterpret_cast<VkRenderPass>(now)); it != passes_.end()) {
         collect();
+        if (history_) history_->forget(reinterpret_cast<VkRenderPass>(now));
         for (auto* each : it->second.variants)
           if (each) DT_VK(table, vkDestroyRenderPass)(table.device, each, nullptr);
         passes_.erase(it);
@@ -242,7 +255,7 @@ VkCommandBuffer Snapshots::copied(Submission& s, VkCommandBuffer of, VkQueue que
   auto it = buffers_.find(of);
   if (it == buffers_.end()) return of;
   Stream stream;
-  unfold(*it->second, stream, 0);
+  unfold(*it->second, stream);
   Copier copier(*this, s, stream);
   bool any = false;
   for (size_t i = 0; i < stream.size(); ++i) {
@@ -259,6 +272,25 @@ VkCommandBuffer Snapshots::copied(Submission& s, VkCommandBuffer of, VkQueue que
     place += counts;
   }
   if (!any) return of;
+  VkCommandBuffer made = commands(s, families_.contains(queue) ? families_.at(queue) : s.device->family);
+  copier.record(made);
+  return made;
+}
+
+// A copy that reads a pixel and tests draws, where something in it concerns the pixel.
+VkCommandBuffer Snapshots::looked_at(Submission& s, VkCommandBuffer of, VkQueue queue, uint64_t seq) {
+  auto it = buffers_.find(of);
+  if (it == buffers_.end()) return of;
+  Stream stream;
+  unfold(*it->second, stream);
+  Copier copier(*this, s, stream);
+  PixelPlan plan(*this, *s.device, *history_, copier, stream, seq);
+  for (size_t i = 0; i < stream.size(); ++i) {
+    plan.before(i);
+    follow(*stream[i]);
+    plan.behind(i);
+  }
+  if (!plan.any()) return of;
   VkCommandBuffer made = commands(s, families_.contains(queue) ? families_.at(queue) : s.device->family);
   copier.record(made);
   return made;
@@ -315,7 +347,10 @@ void Snapshots::submit(Call& c, uint64_t seq) {
   s.device = static_cast<Device*>(c.table);
   const auto queue = c.as<VkQueue>(0);
   uint32_t place = 0;
-  auto replace = [&](VkCommandBuffer& of) { of = copied(s, of, queue, seq, place); };
+  const bool looks = history_ && history_->wants(seq);
+  auto replace = [&](VkCommandBuffer& of) {
+    of = looks ? looked_at(s, of, queue, seq) : copied(s, of, queue, seq, place);
+  };
   for (uint64_t i = 0; i < c.arguments[1]; ++i) {
     if (c.number == number::vkQueueSubmit) {
       const auto& batch = c.at<VkSubmitInfo>(2)[i];
@@ -335,10 +370,13 @@ void Snapshots::submit(Call& c, uint64_t seq) {
 
 void Snapshots::end(Table& device) {
   collect();
+  if (history_) history_->forget();
   for (auto& [kind, object] : std::exchange(ended_, {})) {
-    const bool layout = kind == OF_PipelineLayout;
-    void* destroy = device.get(layout ? number::vkDestroyPipelineLayout : number::vkDestroyDescriptorUpdateTemplate);
-    if (!destroy && !layout) destroy = device.get(number::vkDestroyDescriptorUpdateTemplateKHR);
+    const bool template_of = kind == OF_DescriptorUpdateTemplate;
+    void* destroy = device.get(template_of               ? number::vkDestroyDescriptorUpdateTemplate
+                               : kind == OF_ShaderModule ? number::vkDestroyShaderModule
+                                                         : number::vkDestroyPipelineLayout);
+    if (!destroy && template_of) destroy = device.get(number::vkDestroyDescriptorUpdateTemplateKHR);
     reinterpret_cast<void (*)(VkDevice, uint64_t, const void*)>(destroy)(device.device, object, nullptr);
   }
 }
@@ -365,6 +403,8 @@ void Snapshots::collect() {
       host_.pictured(taken, images);
       free_room(device, taken.room);
     }
+    if (history_) history_->take(device, s.tested, s.reads);
+    for (auto* each : s.queries) DT_VK(device, vkDestroyQueryPool)(device.device, each, nullptr);
     for (auto& room : s.rooms) free_room(device, room);
     DT_VK(device, vkDestroyFence)(device.device, s.fence, nullptr);
     DT_VK(device, vkDestroyCommandPool)(device.device, s.pool, nullptr);

@@ -12,9 +12,11 @@
 
 #include "../image.h"
 #include "objects.h"
+#include "variants.h"
 
 namespace dt::play::vk {
 
+class History;
 struct KeptBuffer;
 // A command of a command buffer; it can be made again.
 struct KeptCommand {
@@ -41,6 +43,7 @@ struct KeptImage {
   uint32_t levels = 1, layers = 1;
   VkImageLayout initial = 0;
   std::vector<VkImageLayout> layouts;  // of levels, and in them of layers; none: all are in the initial one
+  bool stored = false;                 // shaders may store to it
   VkImageLayout layout(uint32_t level, uint32_t layer) const;
 };
 struct KeptView {
@@ -77,6 +80,7 @@ struct Shot {
   bool slice = false;  // the layer is one of depth
   bool raw = false;    // it is no picture: texels are copied as they are kept, all `depth` slices
   uint32_t depth = 1;
+  uint32_t x = 0, y = 0;  // where it begins in the image
   uint64_t at = 0;
 };
 // A wanted content: of a buffer, or of a level of an image.
@@ -118,6 +122,15 @@ struct Taken {
   std::vector<std::string> why;
   uint64_t bytes = 0;
   Room room;
+  static constexpr size_t NO_EVENT = SIZE_MAX;
+  size_t event = NO_EVENT, events = 0;  // of a pixel's history: which one it is behind, and how many are before it
+};
+// Occlusion queries of one draw, for a pixel's history.
+struct Tested {
+  size_t event = 0;
+  uint32_t first = 0, tests = 0;  // its queries in the pool; a bit for each test that has one
+  bool outside = false;           // the program's scissor leaves out the pixel
+  VkQueryPool pool = nullptr;
 };
 
 class Snapshots {
@@ -129,12 +142,16 @@ class Snapshots {
     // Says which contents are wanted, where these are no pictures.
     virtual void hold(Taken& taken, const Device& device) = 0;
     virtual void pictured(const Taken& taken, const std::vector<AttachmentImage>& images) = 0;
+    virtual VkImage image_of(uint64_t recorded) const = 0;  // nullptr: there is none now
 
    protected:
     ~Host() = default;
   };
   // `whole`: of all images and buffers, not of those alone that are drawn or stored to.
-  Snapshots(Host& host, unsigned attachments, bool whole) : host_(host), attachments_(attachments), whole_(whole) {}
+  // `looks`: pipelines are kept, for histories of pixels.
+  Snapshots(Host& host, unsigned attachments, bool whole, bool looks)
+      : host_(host), attachments_(attachments), whole_(whole), looks_(looks) {}
+  void look(History* history) { history_ = history; }  // from now on; nullptr: no more
 
   void prepare(Call& c, uint64_t seq);  // before a call is made: with what images are to be used for; other buffers
   void keep(Call& c, uint64_t seq, std::vector<std::unique_ptr<uint8_t[]>>& rooms);  // after it
@@ -152,12 +169,17 @@ class Snapshots {
 
  private:
   friend class Copier;
+  friend class History;
+  friend class PixelPlan;
   struct Submission {
     Device* device = nullptr;
     VkFence fence = nullptr;
     VkCommandPool pool = nullptr;
     std::vector<Taken> taken;
     std::vector<Room> rooms;
+    std::vector<Taken> reads;  // of one pixel; their room is one of `rooms`
+    std::vector<Tested> tested;
+    std::vector<VkQueryPool> queries;
     uint64_t bytes = 0;
   };
   void keep_command(Call& c, uint64_t seq, std::vector<std::unique_ptr<uint8_t[]>>& rooms);
@@ -171,6 +193,8 @@ class Snapshots {
   void turn(VkImage image, const VkImageSubresourceRange& range, VkImageLayout to);
   std::vector<VkImageView> views_of(const KeptCommand& begin) const;  // of a render pass
   VkCommandBuffer copied(Submission& s, VkCommandBuffer of, VkQueue queue, uint64_t seq, uint32_t& place);
+  VkCommandBuffer looked_at(Submission& s, VkCommandBuffer of, VkQueue queue, uint64_t seq);
+  void keep_pipelines(const Call& c, std::vector<std::unique_ptr<uint8_t[]>>& rooms);
   VkRenderPass variant(Table& table, VkRenderPass of, Variant which);
   VkCommandBuffer commands(Submission& s, uint32_t family);
   void fence(Submission& s);
@@ -178,7 +202,10 @@ class Snapshots {
 
   Host& host_;
   unsigned attachments_;
-  bool whole_;
+  bool whole_, looks_;
+  History* history_ = nullptr;
+  std::unordered_map<VkPipeline, KeptPipeline> pipelines_;
+  std::unordered_map<VkShaderModule, ShaderUse> modules_;
   std::unordered_map<VkCommandBuffer, std::shared_ptr<KeptBuffer>> buffers_;
   std::unordered_map<VkImage, KeptImage> images_;
   std::unordered_map<VkImageView, KeptView> views_;
@@ -208,5 +235,6 @@ const char* unreadable(Device& device, VkFormat format);
 AttachmentImage read_shot(const Shot& shot, const void* room);
 bool has_depth(VkFormat format);
 bool has_stencil(VkFormat format);
+void unfold(const KeptBuffer& buffer, Stream& stream, unsigned depth = 0);
 
 }  // namespace dt::play::vk

@@ -263,7 +263,7 @@ bool Player::read_converted(Picture& picture) {
   taken.shots = {shot};
   Snapshots::Host& host = *this;
   picture_ = &picture;
-  Snapshots(host, 0, false).read(device, std::move(taken));
+  Snapshots(host, 0, false, false).read(device, std::move(taken));
   picture_ = nullptr;
   return true;
 }

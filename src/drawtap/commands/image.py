@@ -10,10 +10,11 @@ from drawtap.commands import Opt, command
 from drawtap.errors import UnavailableError, UsageError
 from drawtap.output.result import Rows, Sheets, Written
 from drawtap.trace import apis
-from drawtap.trace.ranges import CALL_HELP, call_of
+from drawtap.trace.ranges import CALL_HELP
 
 if TYPE_CHECKING:
-    from drawtap.replay.look import PixelValues
+    from drawtap.replay.look import PixelEvent, PixelValues
+    from drawtap.replay.place import Place
     from drawtap.replay.warm import Warm
     from drawtap.trace.trace import Trace
 
@@ -31,6 +32,7 @@ _PASS_DRAWS, _PASS_CORNERS = 1 << 16, 1 << 22
         "drawtap image game.dtap 1234 --mesh draw.obj",
         "drawtap image game.dtap 1234 --mesh pass.obj --whole-pass",
         "drawtap image game.dtap 109@144 -o draw.png    # of Vulkan: draw 109 as call 144 submits it",
+        "drawtap image game.dtap 109@144 --pixel 320,240    # and the history of a pixel of it",
     ),
 )
 def image(
@@ -63,8 +65,9 @@ def image(
     --pixel lists the calls of the frame that wrote this pixel, with the values before and after. It also lists draws
     that cover the pixel and wrote nothing, with the first test that failed: face culling, scissor, discard, coverage
     (also the alpha test), stencil or depth. OpenGL ES 1 has no queries for the tests. There, only the values are known.
+    Commands of Vulkan are listed as the frame's submissions run them. Variants of the draw's pipeline tell the tests.
 
-    --overlay and --mesh show a draw: which pixels it reaches, which test keeps it from others, and its vertices.
+    --overlay and --mesh show a draw of OpenGL: which pixels it reaches, which test keeps it from others, its vertices.
     """
     from drawtap.replay import engine, warm
     from drawtap.replay.place import place
@@ -73,11 +76,13 @@ def image(
     if whole_pass and (mesh is None or mesh.suffix != ".obj" or pixel is not None):
         raise UsageError("--whole-pass is for --mesh FILE.obj", hint="vertices that go in are a table of one draw")
     if pixel is not None or overlay is not None or mesh is not None:
-        apis.refuse(trace, "image: draws")
-        at = call_of(trace, call)
+        if pixel is None:
+            apis.refuse(trace, "image: draws")
+        where = place(trace, call)
+        at = where.call
         with warm.Warm(Path(trace.path), environment=environment, frame_end=trace.frame_end, looks=True) as player:
             if pixel is not None:
-                return _history(trace, at, pixel, player)
+                return _history(trace, where, pixel, player)
             if mesh is not None:
                 return (_pass if whole_pass else _mesh)(trace, at, mesh, player)
             return _overlay(trace, at, overlay, output, player)
@@ -93,22 +98,28 @@ def image(
     return Written(str(output), output.stat().st_size, f"image after call {call}")
 
 
-def _history(trace: Trace, call: int, pixel: str, player: Warm) -> Sheets:
+def _history(trace: Trace, place: Place, pixel: str, player: Warm) -> Sheets:
     from drawtap.replay.look import OUTCOMES, pixel_history
 
     match = re.fullmatch(r"(\d{1,6}),(\d{1,6})", pixel)
     if match is None:
         raise UsageError(f"{pixel} is no pixel", hint="two numbers from the lower left corner, as 320,240")
-    found = pixel_history(trace, call, int(match[1]), int(match[2]), player.look)
+    found = pixel_history(trace, place, int(match[1]), int(match[2]), player.look)
     rows = [
-        (e["call"], e["name"], OUTCOMES[e["outcome"]], e["reason"], _values(e["before"]), _values(e["after"]))
+        (_place(e), e["name"], OUTCOMES[e["outcome"]], e["reason"], _values(e["before"]), _values(e["after"]))
         for e in found["events"]
     ]
+    call = place.call if place.draw is None else f"{place.draw}@{place.call}"
     title = f"pixel {pixel} after call {call}, {found['format']}: color, depth, stencil"
     kinds = {"call": "plain"}
     note = None if rows else "no call of the frame wrote or covered this pixel"
     table = Rows(("call", "name", "outcome", "reason", "before", "after"), rows, kinds, title=title, note=note)
     return Sheets((table,), found, () if rows else (str(note),))
+
+
+def _place(event: PixelEvent) -> int | str:
+    """Return the call of an event; of Vulkan also the one that submits it, as `place` takes it."""
+    return event["call"] if event["submit"] is None else f"{event['call']}@{event['submit']}"
 
 
 def _mesh(trace: Trace, call: int, output: Path, player: Warm) -> Written:

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from drawtap.errors import UnavailableError, UsageError
+from drawtap.replay.place import Place
+from drawtap.trace.apis import is_vulkan
+from drawtap.trace.vulkan_draw import DrawState
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,10 +34,14 @@ class PixelValues(TypedDict):
 
 
 class PixelEvent(TypedDict):
-    """A call that wrote a pixel, or that covers it. The last four values are of the recording."""
+    """A call that wrote a pixel, or that covers it. The last four values are of the recording.
+
+    `submit` is the call that submits a command of Vulkan, None for other APIs.
+    """
 
     call: int
-    until: int
+    until: int | None
+    submit: int | None
     kind: str
     changed: list[str]
     failed: str | None
@@ -132,8 +139,8 @@ PARTS: tuple[Literal["color", "depth", "stencil"], ...] = ("color", "depth", "st
 _TEXT = 300
 
 
-def pixel_history(trace: Trace, call: int, x: int, y: int, ask: Ask, *, buffer: int = 0) -> PixelHistory:
-    """Return what wrote a pixel of the image that is drawn to after a call, from the beginning of its frame on.
+def pixel_history(trace: Trace, at: Place | int, x: int, y: int, ask: Ask, *, buffer: int = 0) -> PixelHistory:
+    """Return what wrote a pixel of the image that is drawn to at a place, from the beginning of its frame on.
 
     `x` and `y` count pixels from the lower left corner, `buffer` the colours that are drawn to. The answer has the
     `format`, the values `now` and the `events`. An event has its call, name, text, kind, outcome (OUTCOMES) and the
@@ -141,14 +148,18 @@ def pixel_history(trace: Trace, call: int, x: int, y: int, ask: Ask, *, buffer: 
     lets through. Calls that write, and calls that cover the pixel without writing, are events. Raises UsageError where
     there is no such pixel, and what `ask` does.
     """
-    first = frame_begin(trace, call)
+    place = Place(at) if isinstance(at, int) else at
+    call, first = place.call, frame_begin(trace, place.call)
+    request: dict[str, object] = {"find": "history", "x": x, "y": y, "buffer": buffer}
+    if is_vulkan(trace):
+        request |= _vulkan_target(trace, place, buffer)
     found: PixelHistory
-    found, _ = ask(first, call, {"find": "history", "x": x, "y": y, "buffer": buffer})
+    found, _ = ask(first, call, request)
     if found["why"]:
         raise UnavailableError(
             f"no history of pixel {x},{y} at call {call}: {found['why']}", hint="choose another draw"
         )
-    if found["now"]["color"] is None and found["now"]["depth"] is None:
+    if found["now"]["color"] is None and found["now"]["depth"] is None and found["now"]["stencil"] is None:
         raise UsageError(f"there is no pixel {x},{y} at call {call}", hint="choose a draw, or the end of a frame")
     for event in found["events"]:
         made = trace.calls[event["call"]]
@@ -158,6 +169,17 @@ def pixel_history(trace: Trace, call: int, x: int, y: int, ask: Ask, *, buffer: 
         event["outcome"] = _outcome(event)
         event["reason"] = _reason(event)
     return {"call": call, "first": first, **found}
+
+
+def _vulkan_target(trace: Trace, place: Place, buffer: int) -> dict[str, object]:
+    """Return what a request says of the image that a draw of Vulkan draws to."""
+    if place.draw is None:
+        raise UnavailableError(f"call {place.call} submits no draw, and is none", hint="choose a draw")
+    colors, deep = DrawState(trace, place.draw, place.call).targets()
+    target = colors[buffer] if buffer < len(colors) else None if any(colors) else deep
+    if target is None:
+        raise UnavailableError(f"draw {place.draw} has no such image to draw to", hint="choose another draw")
+    return {"draw": place.draw, "image": target.image, "level": target.level, "layer": target.layer}
 
 
 def forget_unplayed(found: PixelHistory) -> None:

@@ -31,7 +31,7 @@ _CALLS = "-f json, csv or parquet have the calls"
 WITHOUT_VULKAN: Mapping[str, Gap] = {
     "export: apitrace": Gap("A trace of apitrace", _CALLS),
     "export: c": Gap("C source", _CALLS),
-    "image: draws": Gap("The history of a pixel, overlays and meshes", _SNAPSHOTS),
+    "image: draws": Gap("The overlays and meshes", _SNAPSHOTS),
     "overdraw": Gap("The count of fragments", "drawtap stats FILE counts draws and vertices"),
     "shaders: draws": Gap("The estimate of shaders", "drawtap shaders FILE has the modules and who uses them"),
     "redact: content": Gap(
@@ -41,7 +41,7 @@ WITHOUT_VULKAN: Mapping[str, Gap] = {
     "simplify": Gap("The search for calls that did nothing", "drawtap checklist FILE has rules for Vulkan"),
     "state: driver": Gap("State of a driver, and changes of state", "drawtap state FILE CALL without options"),
     "synthesize": Gap("A program like a recording", "--set names features without one"),
-    "view: pixels": Gap("The history of a pixel, overlays and meshes", _SNAPSHOTS),
+    "view: draws": Gap("The overlays and meshes", _SNAPSHOTS),
 }
 
 

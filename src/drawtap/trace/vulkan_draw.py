@@ -42,6 +42,15 @@ class CreatedObject:
     info: Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A part of an image that is drawn to: the image's handle, a level, and a layer or a slice of depth."""
+
+    image: int
+    level: int
+    layer: int
+
+
 def drawn_at(trace: Trace, call: int, submit: int | None = None) -> tuple[int, int | None] | None:
     """Return the command that a call names or submits, and the call that submits it (None: none does).
 
@@ -200,6 +209,50 @@ class DrawState:
             for path, value in flat(f"dynamic.{name}", values):
                 yield path, self._plain(path, value), seq
 
+    # ---- what is drawn to ---------------------------------------------------------------------------------------
+
+    def targets(self) -> tuple[list[Target | None], Target | None]:
+        """Return the images that the command draws to: its colours in their order, and its depth or stencil.
+
+        A place without an image is None. So is what the recording does not say.
+        """
+        begun, subpass = self._pass_begun()
+        call = self.trace.calls[begun] if begun is not None else None
+        if call is None or call.name == "vkBeginCommandBuffer":
+            return [], None
+        if call.name.startswith("vkCmdBeginRendering"):
+            info: Any = call.args.get("pRenderingInfo") or {}
+            colors = [self._target((one or {}).get("imageView")) for one in info.get("pColorAttachments") or []]
+            deep = [(info.get(key) or {}).get("imageView") for key in ("pDepthAttachment", "pStencilAttachment")]
+            return colors, next((self._target(one) for one in deep if one), None)
+        begin: Any = call.args.get("pRenderPassBegin") or {}
+        made = self.made("VkRenderPass", begin.get("renderPass"))
+        subpasses = (made.info.get("pSubpasses") or []) if made is not None else []
+        views = self._views(begin) or []
+        if subpass >= len(subpasses):
+            return [], None
+
+        def of(reference: Any) -> Target | None:
+            number = (reference or {}).get("attachment", len(views))
+            return self._target(views[number]) if 0 <= number < len(views) else None
+
+        uses = subpasses[subpass]
+        return [of(one) for one in uses.get("pColorAttachments") or []], of(uses.get("pDepthStencilAttachment"))
+
+    def _views(self, begin: Any) -> list[int] | None:
+        """Return the image views of a render pass that begins; None where the recording does not say."""
+        chain = [one for one in begin.get("pNext") or [] if isinstance(one, dict)]
+        views = next((one["pAttachments"] for one in chain if "pAttachments" in one), None)
+        frame = self.made("VkFramebuffer", begin.get("framebuffer"))
+        return views if views is not None or frame is None else frame.info.get("pAttachments")
+
+    def _target(self, view: object) -> Target | None:
+        made = self.made("VkImageView", view) if view else None
+        if made is None or not made.info.get("image"):
+            return None
+        part = made.info.get("subresourceRange") or {}
+        return Target(int(made.info["image"]), int(part.get("baseMipLevel", 0)), int(part.get("baseArrayLayer", 0)))
+
     # ---- the render pass ----------------------------------------------------------------------------------------
 
     def _pass(self) -> Values:
@@ -222,11 +275,7 @@ class DrawState:
         yield "pass.framebuffer", self._plain("framebuffer", begin.get("framebuffer")), begun
         yield "pass.subpass", subpass, begun
         yield from ((path, value, begun) for path, value in flat("pass.render_area", begin.get("renderArea")))
-        frame = self.made("VkFramebuffer", begin.get("framebuffer"))
-        chain = [one for one in begin.get("pNext") or [] if isinstance(one, dict)]
-        views = next((one["pAttachments"] for one in chain if "pAttachments" in one), None)
-        if views is None and frame is not None:
-            views = frame.info.get("pAttachments")
+        views = self._views(begin)
         clears = begin.get("pClearValues") or []
         for number, what in enumerate(made.info.get("pAttachments") or []):
             root = f"pass.attachments[{number}]"

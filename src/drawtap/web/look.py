@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from drawtap.replay import look
+from drawtap.trace import apis
 from drawtap.web.answer import Answer, headed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from drawtap.replay.place import Place
     from drawtap.replay.pool import Pool, Served
     from drawtap.trace.trace import Trace
 
@@ -21,16 +23,26 @@ if TYPE_CHECKING:
 class Looks:
     """Questions to the players that look. Raises what the functions of `drawtap.replay.look` raise.
 
-    `lent` gives a trace with tables for questions.
+    `lent` gives a trace with tables for questions, `place` where the picture of a call is taken.
     """
 
-    def __init__(self, trace: Trace, pool: Pool, lent: Callable[[], AbstractContextManager[Trace]]) -> None:
-        self._trace, self._pool, self._lent = trace, pool, lent
+    def __init__(
+        self,
+        trace: Trace,
+        pool: Pool,
+        lent: Callable[[], AbstractContextManager[Trace]],
+        place: Callable[[int], Place],
+    ) -> None:
+        self._trace, self._pool, self._lent, self._place = trace, pool, lent, place
         self._served: Served | None = None
 
     def _ask(self, first: int, last: int, request: Mapping[str, object]) -> tuple[Any, bytes]:
         answer, self._served = self._pool.look(first, last, request)
         return answer
+
+    def _ask_draws(self, first: int, last: int, request: Mapping[str, object]) -> tuple[Any, bytes]:
+        apis.refuse(self._trace, "view: draws")
+        return self._ask(first, last, request)
 
     def pixel(self, seq: int, of: str, x: int, y: int) -> Answer:
         """Return the history of a pixel of an attachment after a call, from the beginning of the frame on.
@@ -39,7 +51,9 @@ class Looks:
         """
         number = of.removeprefix("color")
         buffer = int(number) if number.isdigit() else 0
-        found = look.pixel_history(self._trace, seq, x, y, self._ask, buffer=buffer)
+        at = self._place(seq)
+        with self._lent() as trace:
+            found = look.pixel_history(trace, at, x, y, self._ask, buffer=buffer)
         assert self._served is not None
         if self._served.cut:
             look.forget_unplayed(found)
@@ -47,7 +61,7 @@ class Looks:
 
     def masks(self, seq: int) -> bytes:
         """Return a draw's fragments by pixel: a JSON head, then a byte a pixel for each name, lowest row first."""
-        found = look.masks(self._trace, seq, self._ask)
+        found = look.masks(self._trace, seq, self._ask_draws)
         head = {"width": found.width, "height": found.height, "viewport": found.viewport, "scissor": found.scissor}
         sums = {name: int(counts.sum()) for name, counts in found.counts.items()}
         data = b"".join(np.clip(counts, 0, 255).astype(np.uint8).tobytes() for counts in found.counts.values())
@@ -55,7 +69,7 @@ class Looks:
 
     def overdraw(self, seq: int) -> bytes:
         """Return the fragments of the frame's draws up to a call: a JSON head, then four bytes a pixel."""
-        counts, said = look.overdraw(self._trace, seq, self._ask)
+        counts, said = look.overdraw(self._trace, seq, self._ask_draws)
         head = {
             "width": counts.shape[1],
             "height": counts.shape[0],
@@ -68,7 +82,7 @@ class Looks:
 
     def mesh(self, seq: int) -> bytes:
         """Return a draw's vertices: a JSON head that says where each array begins in what follows, and its type."""
-        found = look.mesh(self._trace, seq, self._ask)
+        found = look.mesh(self._trace, seq, self._ask_draws)
         arrays: dict[str, NDArray[Any]] = {f"input{i}": one.values for i, one in enumerate(found.inputs)}
         arrays |= {
             name: getattr(found, name) for name in ("positions", "areas", "indices", "places", "vertices", "fates")
@@ -95,10 +109,11 @@ class Looks:
 
     def mesh_file(self, seq: int, kind: str) -> bytes:
         """Return the vertices that go in as CSV, or the primitives that come out as OBJ."""
-        found = look.mesh(self._trace, seq, self._ask)
+        found = look.mesh(self._trace, seq, self._ask_draws)
         return (look.mesh_obj(found) if kind == "obj" else look.mesh_csv(found)).encode()
 
     def _pass(self, seq: int) -> tuple[look.PassDraws, list[look.PassDraw]]:
+        apis.refuse(self._trace, "view: draws")
         with self._lent() as trace:
             of = look.pass_draws(trace, seq)
         if not of.draws:

@@ -613,8 +613,7 @@ class Recording:
         """Questions about pixels, fragments and vertices."""
         from drawtap.web.look import Looks
 
-        apis.refuse(self.trace, "view: pixels")
-        return Looks(self.trace, self.pool, self.lent)
+        return Looks(self.trace, self.pool, self.lent, self._place)
 
     @functools.cached_property
     def buffers(self) -> Buffers:

@@ -96,10 +96,14 @@ function values(event, format) {
   const lines = ["color", "depth", "stencil"].filter(
       (part) => after[part] && (changed.includes(part) || (!changed.length && part === "color")));
   return lines.map(
-      (part) =>
-          h("div", {}, ...(part === "color" ? [] : [`${part} `]),
-            ...(changed.includes(part) ? [...one(part, before[part], format), " → "] : []),
-            ...one(part, after[part], format)));
+      (part) => h(
+          "div", {}, ...(part === "color" ? [] : [`${part} `]),
+          ...(changed.includes(part) ?
+                  [
+                    ...(before[part] || event.submit === null ? one(part, before[part], format) : ["undefined"]), " → "
+                  ] :
+                  []),
+          ...one(part, after[part], format)));
 }
 
 /** @param {string} part @param {any} v @param {string} format @returns {(Node|string)[]} */

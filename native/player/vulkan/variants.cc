@@ -1,0 +1,238 @@
+#include "variants.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "chain.h"
+#include "snapshots.h"
+
+namespace dt::play::vk {
+namespace {
+
+// Instructions and storage classes of SPIR-V.
+enum Spirv : uint32_t {
+  OP_TYPE_POINTER = 32,
+  OP_FIRST_WITH_VALUE = 54,
+  OP_STORE = 62,
+  OP_COPY_MEMORY = 63,
+  OP_COPY_MEMORY_SIZED = 64,
+  OP_DECORATE = 71,
+  OP_IMAGE_WRITE = 99,
+  OP_ATOMIC_STORE = 228,
+  OP_ATOMIC_XOR = 242,
+  OP_KILL = 252,
+  OP_TERMINATE = 4416,
+  OP_DEMOTE = 5380,
+  OP_ATOMIC_FMIN = 5614,
+  OP_ATOMIC_FMAX = 5615,
+  OP_ATOMIC_FADD = 6035,
+  CLASS_UNIFORM = 2,
+  CLASS_STORAGE = 12,
+  CLASS_PHYSICAL = 5349,
+  BUILTIN = 11,
+  SAMPLE_MASK = 20,
+};
+constexpr size_t SPIRV_HEAD = 5;  // words before the instructions
+
+bool is_memory(uint32_t storage) {
+  return storage == CLASS_UNIFORM || storage == CLASS_STORAGE || storage == CLASS_PHYSICAL;
+}
+
+constexpr uint32_t NOT_FOR_VARIANTS = VK_PIPELINE_CREATE_ALLOW_DERIVATIVES_BIT | VK_PIPELINE_CREATE_DERIVATIVE_BIT |
+                                      VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT |
+                                      VK_PIPELINE_CREATE_EARLY_RETURN_ON_FAILURE_BIT;
+
+}  // namespace
+
+void ShaderUse::add(const ShaderUse& other) {
+  known = known && other.known;
+  discards |= other.discards, stores |= other.stores, masks |= other.masks;
+}
+
+ShaderUse use_of(const uint32_t* code, size_t words) {
+  ShaderUse use;
+  use.known = true;
+  std::unordered_map<uint32_t, uint32_t> pointers, classes;  // types, and values, by what they point to
+  for (size_t at = SPIRV_HEAD; at < words;) {
+    const uint32_t n = code[at] >> 16, op = code[at] & 0xffff;
+    if (!n || n > words - at) break;
+    auto word = [&](uint32_t i) { return i < n ? code[at + i] : 0; };
+    at += n;
+    if (op == OP_TYPE_POINTER) pointers[word(1)] = word(2);
+    if (op >= OP_FIRST_WITH_VALUE && op != OP_DECORATE)
+      if (auto type = pointers.find(code[at - n + (n > 1)]); type != pointers.end()) classes[word(2)] = type->second;
+    const bool stores = op == OP_STORE || op == OP_COPY_MEMORY || op == OP_COPY_MEMORY_SIZED;
+    if (stores)
+      if (auto to = classes.find(word(1)); to != classes.end()) use.stores |= is_memory(to->second);
+    use.stores |= op == OP_IMAGE_WRITE || (op >= OP_ATOMIC_STORE && op <= OP_ATOMIC_XOR) || op == OP_ATOMIC_FMIN ||
+                  op == OP_ATOMIC_FMAX || op == OP_ATOMIC_FADD;
+    use.discards |= op == OP_KILL || op == OP_TERMINATE || op == OP_DEMOTE;
+    use.masks |= op == OP_DECORATE && word(2) == BUILTIN && word(3) == SAMPLE_MASK;
+  }
+  return use;
+}
+
+void Snapshots::keep_pipelines(const Call& c, std::vector<std::unique_ptr<uint8_t[]>>& rooms) {
+  if (!looks_) return;
+  if (c.number == number::vkCreateShaderModule) {
+    const auto* info = c.at<VkShaderModuleCreateInfo>(1);
+    modules_[*c.at<VkShaderModule>(3)] = use_of(info->pCode, info->codeSize / 4);
+    return;
+  }
+  auto shared = std::make_shared<std::vector<std::unique_ptr<uint8_t[]>>>(std::move(rooms));
+  rooms.clear();
+  for (uint64_t i = 0; i < c.arguments[2]; ++i) {
+    const auto& info = c.at<VkGraphicsPipelineCreateInfo>(3)[i];
+    KeptPipeline kept{shared, &info, {}, false};
+    kept.use.known = true;
+    for (uint32_t k = 0; info.pStages && k < info.stageCount; ++k) {
+      const auto& stage = info.pStages[k];
+      kept.fragment |= stage.stage == VK_SHADER_STAGE_FRAGMENT_BIT;
+      const auto* own = chained<VkShaderModuleCreateInfo>(stage.pNext, VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
+      if (auto it = modules_.find(stage.module); it != modules_.end())
+        kept.use.add(it->second);
+      else
+        kept.use.add(own ? use_of(own->pCode, own->codeSize / 4) : ShaderUse());
+    }
+    if (VkPipeline made = c.at<VkPipeline>(5)[i]) pipelines_[made] = std::move(kept);
+  }
+}
+
+// ---- what a pipeline does -------------------------------------------------------------------------------------
+
+bool KeptPipeline::is_dynamic(VkDynamicState state) const {
+  const auto* dynamic = info->pDynamicState;
+  return dynamic && std::find(dynamic->pDynamicStates, dynamic->pDynamicStates + dynamic->dynamicStateCount, state) !=
+                        dynamic->pDynamicStates + dynamic->dynamicStateCount;
+}
+
+const char* KeptPipeline::refused() const {
+  const auto* made_of =
+      chained<VkPipelineLibraryCreateInfoKHR>(info->pNext, VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR);
+  if (made_of && made_of->libraryCount) return "its pipeline is linked of libraries";
+  if (!use.known) return "the words of its shaders are not known";
+  if (use.stores) return "its shaders write memory: drawn again, they would do so again";
+  return nullptr;
+}
+
+bool KeptPipeline::tests(metrics::PixelTest test) const {
+  const auto* raster = info->pRasterizationState;
+  const auto* many = info->pMultisampleState;
+  const auto* deep = info->pDepthStencilState;
+  switch (test) {
+    case metrics::COVERS: return true;
+    case metrics::CULLING: return is_dynamic(VK_DYNAMIC_STATE_CULL_MODE) || (raster && raster->cullMode);
+    case metrics::DISCARD: return fragment && use.discards;
+    case metrics::COVERAGE:
+      return is_dynamic(VK_DYNAMIC_STATE_ALPHA_TO_COVERAGE_ENABLE_EXT) ||
+             is_dynamic(VK_DYNAMIC_STATE_SAMPLE_MASK_EXT) || (fragment && use.masks) ||
+             (many && (many->alphaToCoverageEnable || many->pSampleMask));
+    case metrics::STENCIL: return is_dynamic(VK_DYNAMIC_STATE_STENCIL_TEST_ENABLE) || (deep && deep->stencilTestEnable);
+    case metrics::DEPTH:
+      return is_dynamic(VK_DYNAMIC_STATE_DEPTH_TEST_ENABLE) || is_dynamic(VK_DYNAMIC_STATE_DEPTH_BOUNDS_TEST_ENABLE) ||
+             (deep && (deep->depthTestEnable || deep->depthBoundsTestEnable));
+    default: return false;
+  }
+}
+
+const char* KeptPipeline::masked(uint32_t color, const VkColorComponentFlags* mask) const {
+  const auto* blend = info->pColorBlendState;
+  const auto* deep = info->pDepthStencilState;
+  if (!is_dynamic(VK_DYNAMIC_STATE_COLOR_WRITE_MASK_EXT)) {
+    if (!blend || !blend->pAttachments || color >= blend->attachmentCount) return nullptr;
+    mask = &blend->pAttachments[color].colorWriteMask;
+  }
+  if (!mask || *mask) return nullptr;
+  return deep && deep->depthTestEnable && deep->depthWriteEnable ? "colour is masked" : "colour and depth are masked";
+}
+
+// ---- variants -------------------------------------------------------------------------------------------------
+
+namespace {
+
+// The states of a variant, and which of them are not dynamic any more.
+struct Parts {
+  Parts(const KeptPipeline& of, const VariantWish& wish);
+  bool stays(VkDynamicState state) const { return std::find(fixed.begin(), fixed.end(), state) == fixed.end(); }
+  void test(const KeptPipeline& of, const VariantWish& wish);
+
+  std::vector<VkPipelineShaderStageCreateInfo> stages;
+  std::vector<VkRect2D> scissors;
+  std::vector<VkPipelineColorBlendAttachmentState> blends;
+  std::vector<VkDynamicState> dynamic, fixed;
+  VkPipelineViewportStateCreateInfo view{};
+  VkPipelineRasterizationStateCreateInfo raster{};
+  VkPipelineMultisampleStateCreateInfo many{};
+  VkPipelineDepthStencilStateCreateInfo deep{};
+  VkPipelineColorBlendStateCreateInfo blend{};
+  VkPipelineDynamicStateCreateInfo changes{};
+};
+
+void Parts::test(const KeptPipeline& of, const VariantWish& wish) {
+  using namespace metrics;
+  auto fix = [&](std::initializer_list<int64_t> states) {
+    for (int64_t each : states) fixed.push_back(static_cast<VkDynamicState>(each));
+  };
+  if (wish.last < CULLING) raster.cullMode = 0, fix({VK_DYNAMIC_STATE_CULL_MODE});
+  if (wish.last < COVERAGE) {
+    many.alphaToCoverageEnable = 0, many.pSampleMask = nullptr;
+    fix({VK_DYNAMIC_STATE_ALPHA_TO_COVERAGE_ENABLE_EXT, VK_DYNAMIC_STATE_SAMPLE_MASK_EXT});
+  }
+  if (wish.last < STENCIL) deep.stencilTestEnable = 0, fix({VK_DYNAMIC_STATE_STENCIL_TEST_ENABLE});
+  if (wish.last < DEPTH) {
+    deep.depthTestEnable = deep.depthBoundsTestEnable = 0;
+    fix({VK_DYNAMIC_STATE_DEPTH_TEST_ENABLE, VK_DYNAMIC_STATE_DEPTH_BOUNDS_TEST_ENABLE});
+  }
+  deep.depthWriteEnable = 0, deep.front.writeMask = deep.back.writeMask = 0;
+  fix({VK_DYNAMIC_STATE_DEPTH_WRITE_ENABLE, VK_DYNAMIC_STATE_STENCIL_WRITE_MASK, VK_DYNAMIC_STATE_SCISSOR,
+       VK_DYNAMIC_STATE_SCISSOR_WITH_COUNT, VK_DYNAMIC_STATE_COLOR_WRITE_MASK_EXT,
+       VK_DYNAMIC_STATE_COLOR_WRITE_ENABLE_EXT, VK_DYNAMIC_STATE_COLOR_BLEND_ENABLE_EXT,
+       VK_DYNAMIC_STATE_COLOR_BLEND_EQUATION_EXT, VK_DYNAMIC_STATE_COLOR_BLEND_ADVANCED_EXT,
+       VK_DYNAMIC_STATE_LOGIC_OP_ENABLE_EXT, VK_DYNAMIC_STATE_LOGIC_OP_EXT});
+  for (uint32_t i = 0; i < of.info->stageCount; ++i)
+    if (wish.last >= DISCARD || of.info->pStages[i].stage != VK_SHADER_STAGE_FRAGMENT_BIT)
+      stages.push_back(of.info->pStages[i]);
+}
+
+Parts::Parts(const KeptPipeline& of, const VariantWish& wish) {
+  const VkGraphicsPipelineCreateInfo& info = *of.info;
+  view.sType = VK_STRUCTURE_TYPE_PIPELINE_VIEWPORT_STATE_CREATE_INFO;
+  raster.sType = VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_STATE_CREATE_INFO;
+  many.sType = VK_STRUCTURE_TYPE_PIPELINE_MULTISAMPLE_STATE_CREATE_INFO;
+  many.rasterizationSamples = VK_SAMPLE_COUNT_1_BIT;
+  deep.sType = VK_STRUCTURE_TYPE_PIPELINE_DEPTH_STENCIL_STATE_CREATE_INFO;
+  blend.sType = VK_STRUCTURE_TYPE_PIPELINE_COLOR_BLEND_STATE_CREATE_INFO;
+  changes.sType = VK_STRUCTURE_TYPE_PIPELINE_DYNAMIC_STATE_CREATE_INFO;
+  if (info.pViewportState) view = *info.pViewportState;
+  if (info.pRasterizationState) raster = *info.pRasterizationState;
+  if (info.pMultisampleState) many = *info.pMultisampleState;
+  if (info.pDepthStencilState) deep = *info.pDepthStencilState;
+  scissors.assign(wish.scissors, wish.scissor);
+  view.scissorCount = wish.scissors, view.pScissors = scissors.data();
+  const uint32_t colors = info.pColorBlendState ? info.pColorBlendState->attachmentCount : 0;
+  blends.resize(std::max(colors, wish.colors));
+  blend.attachmentCount = static_cast<uint32_t>(blends.size()), blend.pAttachments = blends.data();
+  test(of, wish);
+  if (const auto* all = info.pDynamicState)
+    std::copy_if(all->pDynamicStates, all->pDynamicStates + all->dynamicStateCount, std::back_inserter(dynamic),
+                 [&](VkDynamicState each) { return stays(each); });
+  changes.dynamicStateCount = static_cast<uint32_t>(dynamic.size()), changes.pDynamicStates = dynamic.data();
+}
+
+}  // namespace
+
+VkPipeline make_variant(Device& device, const KeptPipeline& of, const VariantWish& wish) {
+  Parts parts(of, wish);
+  VkGraphicsPipelineCreateInfo info = *of.info;
+  info.flags &= ~NOT_FOR_VARIANTS;
+  info.stageCount = static_cast<uint32_t>(parts.stages.size()), info.pStages = parts.stages.data();
+  info.pViewportState = &parts.view, info.pRasterizationState = &parts.raster, info.pMultisampleState = &parts.many;
+  info.pDepthStencilState = &parts.deep, info.pColorBlendState = &parts.blend, info.pDynamicState = &parts.changes;
+  if (info.renderPass) info.renderPass = wish.pass, info.subpass = wish.subpass;
+  info.basePipelineHandle = nullptr, info.basePipelineIndex = -1;
+  VkPipeline made = nullptr;
+  const VkResult result = DT_VK(device, vkCreateGraphicsPipelines)(device.device, nullptr, 1, &info, nullptr, &made);
+  return result == VK_SUCCESS ? made : nullptr;
+}
+
+}  // namespace dt::play::vk

@@ -1,0 +1,384 @@
+/* What may happen to a pixel: draws that write it, draws that each fail another test, clears, an upload and a copy, to
+ * an image of 16 x 16 pixels. tests/vulkan/test_pixel_history.py has what each command does to the pixel (10, 12),
+ * counted from the lower left corner. Prints the pixel.
+ *
+ * Argument: "pass" render passes and pipelines with all state; "rendering" dynamic rendering and dynamic state; "query"
+ * as "pass", with a query around the draws. */
+#include "vk.h"
+#include "check.h"
+#include "draw_shaders.h"
+#include "images.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SIZE 16
+#define X 10
+#define Y (SIZE - 1 - 12)
+#define COLOR VK_FORMAT_R8G8B8A8_UNORM
+#define DEPTH VK_FORMAT_D32_SFLOAT_S8_UINT
+#define BOTH (VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT)
+
+static VkDevice device;
+static VkQueue queue;
+static VkRenderPass passes[2]; /* one that clears, one that loads */
+static VkFramebuffer framebuffer;
+static VkPipelineLayout layout;
+static VkShaderModule vertex, plain, discards;
+static VkQueryPool queries;
+static int rendering, query;
+
+struct Image {
+  VkImage image;
+  VkImageView view;
+} color, depth, other;
+
+static void start(void) {
+  VkApplicationInfo about = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .apiVersion = 1u << 22 | 3 << 12};
+  VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pApplicationInfo = &about};
+  VkInstance instance;
+  CHECK(vkCreateInstance(&info, 0, &instance));
+  uint32_t one = 1;
+  VkPhysicalDevice physical;
+  if (vkEnumeratePhysicalDevices(instance, &one, &physical) < 0) exit(77);
+  float priority = 1;
+  VkDeviceQueueCreateInfo family = {
+      .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1, .pQueuePriorities = &priority};
+  VkPhysicalDeviceVulkan13Features newer = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
+                                            .dynamicRendering = 1};
+  VkDeviceCreateInfo of = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+                           .pNext = rendering ? &newer : 0,
+                           .queueCreateInfoCount = 1,
+                           .pQueueCreateInfos = &family};
+  CHECK(vkCreateDevice(physical, &of, 0, &device));
+  vkGetDeviceQueue(device, 0, 0, &queue);
+}
+
+static struct Image image(VkFormat format, uint32_t usage, uint32_t aspects) {
+  struct Image made;
+  VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                            .imageType = VK_IMAGE_TYPE_2D,
+                            .format = format,
+                            .extent = {SIZE, SIZE, 1},
+                            .mipLevels = 1,
+                            .arrayLayers = 1,
+                            .samples = 1,
+                            .usage = usage};
+  CHECK(vkCreateImage(device, &info, 0, &made.image));
+  VkMemoryRequirements needs;
+  vkGetImageMemoryRequirements(device, made.image, &needs);
+  CHECK(vkBindImageMemory(device, made.image, room(device, needs), 0));
+  VkImageViewCreateInfo of = {.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
+                              .image = made.image,
+                              .viewType = VK_IMAGE_VIEW_TYPE_2D,
+                              .format = format,
+                              .subresourceRange = {aspects, 0, 1, 0, 1}};
+  CHECK(vkCreateImageView(device, &of, 0, &made.view));
+  return made;
+}
+
+static void make_passes(void) {
+  const VkImageLayout drawn = VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL;
+  const VkImageLayout deep = VK_IMAGE_LAYOUT_DEPTH_STENCIL_ATTACHMENT_OPTIMAL;
+  VkAttachmentReference to = {0, drawn}, below = {1, deep};
+  VkSubpassDescription part = {.colorAttachmentCount = 1, .pColorAttachments = &to, .pDepthStencilAttachment = &below};
+  for (int loads = 0; loads < 2; loads++) {
+    const VkAttachmentLoadOp load = loads ? VK_ATTACHMENT_LOAD_OP_LOAD : VK_ATTACHMENT_LOAD_OP_CLEAR;
+    VkAttachmentDescription of[2] = {
+        {.format = COLOR, .samples = 1, .loadOp = load, .initialLayout = loads ? drawn : 0, .finalLayout = drawn},
+        {.format = DEPTH,
+         .samples = 1,
+         .loadOp = load,
+         .stencilLoadOp = load,
+         .initialLayout = loads ? deep : 0,
+         .finalLayout = deep}};
+    VkRenderPassCreateInfo info = {.sType = VK_STRUCTURE_TYPE_RENDER_PASS_CREATE_INFO,
+                                   .attachmentCount = 2,
+                                   .pAttachments = of,
+                                   .subpassCount = 1,
+                                   .pSubpasses = &part};
+    CHECK(vkCreateRenderPass(device, &info, 0, &passes[loads]));
+  }
+  VkImageView views[] = {color.view, depth.view};
+  VkFramebufferCreateInfo with = {.sType = VK_STRUCTURE_TYPE_FRAMEBUFFER_CREATE_INFO,
+                                  .renderPass = passes[0],
+                                  .attachmentCount = 2,
+                                  .pAttachments = views,
+                                  .width = SIZE,
+                                  .height = SIZE,
+                                  .layers = 1};
+  CHECK(vkCreateFramebuffer(device, &with, 0, &framebuffer));
+}
+
+static VkShaderModule module(const uint32_t* code, size_t bytes) {
+  VkShaderModuleCreateInfo info = {
+      .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = bytes, .pCode = code};
+  VkShaderModule made;
+  CHECK(vkCreateShaderModule(device, &info, 0, &made));
+  return made;
+}
+
+/* What a draw does, unless it is 0. */
+struct Fate {
+  float rgba[4], depth;
+  VkRect2D box;  /* of the scissor, or all */
+  VkRect2D seen; /* the viewport, or all */
+  int culled, discards, masked, no_samples;
+  VkCompareOp deep; /* the depth test, or less */
+  int writes_no_depth;
+  VkStencilOpState stencil; /* the test is on where the write mask is not 0 */
+};
+
+static VkPipeline pipeline(const struct Fate* f) {
+  VkPipelineShaderStageCreateInfo stages[2] = {{.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+                                                .stage = VK_SHADER_STAGE_VERTEX_BIT,
+                                                .module = vertex,
+                                                .pName = "main"},
+                                               {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+                                                .stage = VK_SHADER_STAGE_FRAGMENT_BIT,
+                                                .module = f->discards ? discards : plain,
+                                                .pName = "main"}};
+  VkPipelineVertexInputStateCreateInfo none = {.sType = VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO};
+  VkPipelineInputAssemblyStateCreateInfo shape = {.sType = VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO,
+                                                  .topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST};
+  VkViewport seen = {f->seen.offset.x, f->seen.offset.y, f->seen.extent.width, f->seen.extent.height, 0, 1};
+  VkPipelineViewportStateCreateInfo view = {.sType = VK_STRUCTURE_TYPE_PIPELINE_VIEWPORT_STATE_CREATE_INFO,
+                                            .viewportCount = 1,
+                                            .pViewports = &seen,
+                                            .scissorCount = rendering ? 0 : 1,
+                                            .pScissors = &f->box};
+  VkPipelineRasterizationStateCreateInfo raster = {.sType = VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_STATE_CREATE_INFO,
+                                                   .cullMode = f->culled ? VK_CULL_MODE_FRONT_AND_BACK : 0,
+                                                   .lineWidth = 1};
+  const VkSampleMask no_samples = 0;
+  VkPipelineMultisampleStateCreateInfo many = {.sType = VK_STRUCTURE_TYPE_PIPELINE_MULTISAMPLE_STATE_CREATE_INFO,
+                                               .rasterizationSamples = 1,
+                                               .pSampleMask = f->no_samples ? &no_samples : 0};
+  VkPipelineDepthStencilStateCreateInfo tests = {.sType = VK_STRUCTURE_TYPE_PIPELINE_DEPTH_STENCIL_STATE_CREATE_INFO,
+                                                 .depthTestEnable = 1,
+                                                 .depthWriteEnable = !f->writes_no_depth,
+                                                 .depthCompareOp = f->deep ? f->deep : VK_COMPARE_OP_LESS,
+                                                 .stencilTestEnable = f->stencil.writeMask != 0,
+                                                 .front = f->stencil,
+                                                 .back = f->stencil};
+  VkPipelineColorBlendAttachmentState all = {.colorWriteMask = f->masked ? 0 : 15};
+  VkPipelineColorBlendStateCreateInfo blend = {
+      .sType = VK_STRUCTURE_TYPE_PIPELINE_COLOR_BLEND_STATE_CREATE_INFO, .attachmentCount = 1, .pAttachments = &all};
+  VkDynamicState changes[] = {VK_DYNAMIC_STATE_SCISSOR_WITH_COUNT, VK_DYNAMIC_STATE_CULL_MODE,
+                              VK_DYNAMIC_STATE_DEPTH_TEST_ENABLE,  VK_DYNAMIC_STATE_DEPTH_WRITE_ENABLE,
+                              VK_DYNAMIC_STATE_DEPTH_COMPARE_OP,   VK_DYNAMIC_STATE_STENCIL_TEST_ENABLE};
+  VkPipelineDynamicStateCreateInfo dynamic = {.sType = VK_STRUCTURE_TYPE_PIPELINE_DYNAMIC_STATE_CREATE_INFO,
+                                              .dynamicStateCount = rendering ? 6 : 0,
+                                              .pDynamicStates = changes};
+  VkFormat format = COLOR;
+  VkPipelineRenderingCreateInfo formats = {.sType = VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO,
+                                           .colorAttachmentCount = 1,
+                                           .pColorAttachmentFormats = &format,
+                                           .depthAttachmentFormat = DEPTH,
+                                           .stencilAttachmentFormat = DEPTH};
+  VkGraphicsPipelineCreateInfo info = {.sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO,
+                                       .pNext = rendering ? &formats : 0,
+                                       .stageCount = 2,
+                                       .pStages = stages,
+                                       .pVertexInputState = &none,
+                                       .pInputAssemblyState = &shape,
+                                       .pViewportState = &view,
+                                       .pRasterizationState = &raster,
+                                       .pMultisampleState = &many,
+                                       .pDepthStencilState = &tests,
+                                       .pColorBlendState = &blend,
+                                       .pDynamicState = &dynamic,
+                                       .layout = layout,
+                                       .renderPass = rendering ? 0 : passes[0]};
+  VkPipeline made;
+  CHECK(vkCreateGraphicsPipelines(device, 0, 1, &info, 0, &made));
+  return made;
+}
+
+static void draw(VkCommandBuffer to, struct Fate f) {
+  const VkRect2D all = {{0, 0}, {SIZE, SIZE}};
+  if (!f.box.extent.width) f.box = all;
+  if (!f.seen.extent.width) f.seen = all;
+  float push[5] = {f.rgba[0], f.rgba[1], f.rgba[2], f.rgba[3], f.depth};
+  vkCmdBindPipeline(to, VK_PIPELINE_BIND_POINT_GRAPHICS, pipeline(&f));
+  if (rendering) {
+    vkCmdSetScissorWithCount(to, 1, &f.box);
+    vkCmdSetCullMode(to, f.culled ? VK_CULL_MODE_FRONT_AND_BACK : 0);
+    vkCmdSetDepthTestEnable(to, 1);
+    vkCmdSetDepthWriteEnable(to, !f.writes_no_depth);
+    vkCmdSetDepthCompareOp(to, f.deep ? f.deep : VK_COMPARE_OP_LESS);
+    vkCmdSetStencilTestEnable(to, f.stencil.writeMask != 0);
+  }
+  vkCmdPushConstants(to, layout, VK_SHADER_STAGE_VERTEX_BIT | VK_SHADER_STAGE_FRAGMENT_BIT, 0, sizeof push, push);
+  vkCmdDraw(to, 3, 1, 0, 0);
+}
+
+static void begin(VkCommandBuffer to, int loads) {
+  VkClearValue clear[2] = {{.color = {.float32 = {0.2f, 0.4f, 0.6f, 1}}}, {.depthStencil = {1, 0}}};
+  VkRect2D all = {{0, 0}, {SIZE, SIZE}};
+  VkRenderPassBeginInfo info = {.sType = VK_STRUCTURE_TYPE_RENDER_PASS_BEGIN_INFO,
+                                .renderPass = passes[loads],
+                                .framebuffer = framebuffer,
+                                .renderArea = all,
+                                .clearValueCount = 2,
+                                .pClearValues = clear};
+  if (!rendering) return vkCmdBeginRenderPass(to, &info, VK_SUBPASS_CONTENTS_INLINE);
+  const VkAttachmentLoadOp load = loads ? VK_ATTACHMENT_LOAD_OP_LOAD : VK_ATTACHMENT_LOAD_OP_CLEAR;
+  VkRenderingAttachmentInfo drawn = {.sType = VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO,
+                                     .imageView = color.view,
+                                     .imageLayout = VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL,
+                                     .loadOp = load,
+                                     .clearValue = clear[0]};
+  VkRenderingAttachmentInfo deep = {.sType = VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO,
+                                    .imageView = depth.view,
+                                    .imageLayout = VK_IMAGE_LAYOUT_DEPTH_STENCIL_ATTACHMENT_OPTIMAL,
+                                    .loadOp = load,
+                                    .clearValue = clear[1]};
+  VkRenderingInfo parts = {.sType = VK_STRUCTURE_TYPE_RENDERING_INFO,
+                           .renderArea = all,
+                           .layerCount = 1,
+                           .colorAttachmentCount = 1,
+                           .pColorAttachments = &drawn,
+                           .pDepthAttachment = &deep,
+                           .pStencilAttachment = &deep};
+  vkCmdBeginRendering(to, &parts);
+}
+
+static void end(VkCommandBuffer to) { rendering ? vkCmdEndRendering(to) : vkCmdEndRenderPass(to); }
+
+static void clear(VkCommandBuffer to, VkRect2D box) {
+  VkClearAttachment what = {VK_IMAGE_ASPECT_COLOR_BIT, 0, {.color = {.float32 = {1, 1, 0, 1}}}};
+  VkClearRect where = {box, 0, 1};
+  vkCmdClearAttachments(to, 1, &what, 1, &where);
+}
+
+#define BLUE .rgba = {0, 0, 1, 1}, .depth = 0.25f
+#define RED .rgba = {1, 0, 0, 1}, .depth = 0.5f
+static void fates(VkCommandBuffer to) {
+  const VkRect2D corner = {{0, 0}, {4, 4}}, most = {{4, 0}, {12, 16}};
+  begin(to, 0);
+  draw(to, (struct Fate){RED});
+  draw(to, (struct Fate){.rgba = {0, 0, 1, 1}, .depth = 0.75f});
+  draw(to, (struct Fate){BLUE, .culled = 1});
+  draw(to, (struct Fate){BLUE, .box = corner});
+  draw(to, (struct Fate){BLUE, .seen = corner});
+  clear(to, corner);
+  draw(to, (struct Fate){.rgba = {0, 0, 1, 0}, .depth = 0.25f, .discards = 1});
+  draw(to, (struct Fate){BLUE, .no_samples = 1});
+  draw(to,
+       (struct Fate){
+           BLUE, .stencil = {.compareOp = VK_COMPARE_OP_EQUAL, .compareMask = 255, .writeMask = 255, .reference = 1}});
+  draw(to, (struct Fate){BLUE, .masked = 1, .writes_no_depth = 1});
+  if (query) vkCmdBeginQuery(to, queries, 0, 0);
+  draw(to, (struct Fate){RED, .deep = VK_COMPARE_OP_LESS_OR_EQUAL});
+  draw(to, (struct Fate){.rgba = {0, 1, 0, 1}, .depth = 0.375f, .discards = 1});
+  if (query) vkCmdEndQuery(to, queries, 0);
+  draw(to, (struct Fate){
+               BLUE, .masked = 1, .writes_no_depth = 1,
+               .stencil = {
+                   .passOp = VK_STENCIL_OP_INCREMENT_AND_CLAMP, .compareOp = VK_COMPARE_OP_ALWAYS, .writeMask = 255}});
+  draw(to, (struct Fate){BLUE, .stencil = {.failOp = VK_STENCIL_OP_INCREMENT_AND_CLAMP,
+                                           .compareOp = VK_COMPARE_OP_NEVER,
+                                           .writeMask = 255}});
+  clear(to, most);
+  end(to);
+}
+
+static void transfers(VkCommandBuffer to, VkBuffer texels) {
+  turn(to, color.image, VK_IMAGE_ASPECT_COLOR_BIT, VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL, VK_IMAGE_LAYOUT_GENERAL);
+  turn(to, other.image, VK_IMAGE_ASPECT_COLOR_BIT, 0, VK_IMAGE_LAYOUT_GENERAL);
+  VkImageSubresourceLayers part = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
+  VkBufferImageCopy texel = {.imageSubresource = part, .imageOffset = {X, Y, 0}, .imageExtent = {1, 1, 1}};
+  vkCmdCopyBufferToImage(to, texels, color.image, VK_IMAGE_LAYOUT_GENERAL, 1, &texel);
+  texel.imageOffset.x = 0;
+  vkCmdCopyBufferToImage(to, texels, color.image, VK_IMAGE_LAYOUT_GENERAL, 1, &texel);
+  VkClearColorValue white = {.float32 = {1, 1, 1, 1}};
+  VkImageSubresourceRange whole = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
+  vkCmdClearColorImage(to, other.image, VK_IMAGE_LAYOUT_GENERAL, &white, 1, &whole);
+  turn(to, other.image, VK_IMAGE_ASPECT_COLOR_BIT, VK_IMAGE_LAYOUT_GENERAL, VK_IMAGE_LAYOUT_GENERAL);
+  VkImageBlit region = {part, {{0, 0, 0}, {SIZE, SIZE, 1}}, part, {{SIZE, SIZE, 0}, {8, 0, 1}}};
+  vkCmdBlitImage(to, other.image, VK_IMAGE_LAYOUT_GENERAL, color.image, VK_IMAGE_LAYOUT_GENERAL, 1, &region, 0);
+  turn(to, color.image, VK_IMAGE_ASPECT_COLOR_BIT, VK_IMAGE_LAYOUT_GENERAL, VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL);
+}
+
+/* The last draw is submitted by itself. */
+static void record(VkCommandBuffer to, VkCommandBuffer last, VkBuffer texels, VkBuffer back) {
+  VkCommandBufferBeginInfo begins = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+  CHECK(vkBeginCommandBuffer(to, &begins));
+  if (query) vkCmdResetQueryPool(to, queries, 0, 1);
+  if (rendering) {
+    turn(to, color.image, VK_IMAGE_ASPECT_COLOR_BIT, 0, VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL);
+    turn(to, depth.image, BOTH, 0, VK_IMAGE_LAYOUT_DEPTH_STENCIL_ATTACHMENT_OPTIMAL);
+  }
+  fates(to);
+  transfers(to, texels);
+  CHECK(vkEndCommandBuffer(to));
+  to = last;
+  CHECK(vkBeginCommandBuffer(to, &begins));
+  begin(to, 1);
+  draw(to, (struct Fate){.rgba = {0, 1, 0, 1}, .depth = 0.125f});
+  end(to);
+  turn(to, color.image, VK_IMAGE_ASPECT_COLOR_BIT, VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL,
+       VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
+  VkBufferImageCopy texel = {
+      .imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1}, .imageOffset = {X, Y, 0}, .imageExtent = {1, 1, 1}};
+  vkCmdCopyImageToBuffer(to, color.image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, back, 1, &texel);
+  CHECK(vkEndCommandBuffer(to));
+}
+
+static VkBuffer buffer(uint8_t** at) {
+  VkBufferCreateInfo of = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                           .size = 64,
+                           .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT};
+  VkBuffer made;
+  CHECK(vkCreateBuffer(device, &of, 0, &made));
+  VkMemoryRequirements needs;
+  vkGetBufferMemoryRequirements(device, made, &needs);
+  VkDeviceMemory memory = room(device, needs);
+  CHECK(vkBindBufferMemory(device, made, memory, 0));
+  CHECK(vkMapMemory(device, memory, 0, ~0ull, 0, (void**)at));
+  return made;
+}
+
+int main(int argc, char** argv) {
+  const char* mode = argc > 1 ? argv[1] : "pass";
+  rendering = !strcmp(mode, "rendering"), query = !strcmp(mode, "query");
+  start();
+  const uint32_t target = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT, copied = VK_IMAGE_USAGE_TRANSFER_DST_BIT;
+  color = image(COLOR, target | copied | VK_IMAGE_USAGE_TRANSFER_SRC_BIT, VK_IMAGE_ASPECT_COLOR_BIT);
+  depth = image(DEPTH, VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT, BOTH);
+  other = image(COLOR, target | copied | VK_IMAGE_USAGE_TRANSFER_SRC_BIT, VK_IMAGE_ASPECT_COLOR_BIT);
+  if (!rendering) make_passes();
+  vertex = module(VERTEX, sizeof VERTEX), plain = module(FRAGMENT, sizeof FRAGMENT);
+  discards = module(DISCARDS, sizeof DISCARDS);
+  VkPushConstantRange push = {VK_SHADER_STAGE_VERTEX_BIT | VK_SHADER_STAGE_FRAGMENT_BIT, 0, 20};
+  VkPipelineLayoutCreateInfo with = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
+                                     .pushConstantRangeCount = 1,
+                                     .pPushConstantRanges = &push};
+  CHECK(vkCreatePipelineLayout(device, &with, 0, &layout));
+  VkQueryPoolCreateInfo asks = {
+      .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, .queryType = VK_QUERY_TYPE_OCCLUSION, .queryCount = 1};
+  CHECK(vkCreateQueryPool(device, &asks, 0, &queries));
+  uint8_t *given, *pixel;
+  VkBuffer texels = buffer(&given), back = buffer(&pixel);
+  memcpy(given, (uint8_t[]){1, 2, 3, 4}, 4);
+  VkCommandPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
+  VkCommandPool pool;
+  CHECK(vkCreateCommandPool(device, &info, 0, &pool));
+  VkCommandBuffer commands[2];
+  VkCommandBufferAllocateInfo one = {
+      .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = pool, .commandBufferCount = 2};
+  CHECK(vkAllocateCommandBuffers(device, &one, commands));
+  record(commands[0], commands[1], texels, back);
+  vkDestroyShaderModule(device, vertex, 0); /* pipelines that are there do not need them */
+  vkDestroyShaderModule(device, plain, 0);
+  vkDestroyShaderModule(device, discards, 0);
+  VkSubmitInfo work = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = commands};
+  CHECK(vkQueueSubmit(queue, 1, &work, 0));
+  work.pCommandBuffers++;
+  CHECK(vkQueueSubmit(queue, 1, &work, 0));
+  CHECK(vkQueueWaitIdle(queue));
+  printf("%d %d %d %d\n", pixel[0], pixel[1], pixel[2], pixel[3]);
+  return 0;
+}
