@@ -14,10 +14,14 @@ from drawtap.errors import UnavailableError
 from drawtap.parts import PLAYER_VULKAN, TAP_VULKAN, is_there
 from drawtap.replay import engine
 from drawtap.replay.compare import decode_attachment
+from drawtap.replay.look import pixel_history
+from drawtap.replay.place import Place
+from drawtap.replay.warm import Warm
 from drawtap.trace.core import write
 from drawtap.trace.trace import open_trace
 from drawtap.trace.vulkan_past import vulkan_past
 from gl.conftest import Bench
+from gl.test_pixel_history import FRAME, X, Y
 from shared import run_drawtap
 
 # The least number of read-backs to compare. The last one stores bytes in the device's memory and reads none.
@@ -82,3 +86,20 @@ def test_draws_leave_what_they_leave_in_opengl(programs: Bench, tmp_path: Path) 
         assert np.abs(one.astype(int) - other.astype(int)).max() <= 1  # both drivers round a colour between two
     for one, other in zip(opengl["depth"], vulkan_["depth"], strict=True):
         assert (one == other).all()
+
+
+def test_the_history_of_a_pixel_is_that_of_opengl(programs: Bench, tmp_path: Path) -> None:
+    """Each draw fails the test that the specification of OpenGL says; a clear outside of the scissor box is none."""
+    zink = zink_environment()
+    trace = tmp_path / "vk.dtap"
+    command = ["record", "-q", "--api", "vk", "-o", trace, "--", programs.programs / "pixel_history_gl", "core"]
+    assert run_drawtap(*command, environment={**programs.environment(), **zink}).returncode == 0
+    vulkan = {key: value for key, value in zink.items() if key.startswith("VK_")}
+    with open_trace(trace) as opened, Warm(trace, environment=vulkan, looks=True) as player:
+        rows = opened.sql("SELECT submit_seq, seq FROM executed WHERE kind = 'draw' ORDER BY number DESC LIMIT 2")
+        # The last draw is to a texture.
+        submit, draw = rows.fetchall()[-1]
+        events = pixel_history(opened, Place(int(submit), int(draw)), X, Y, player.look)["events"]
+    fates = [(e["kind"], e["changed"], e["failed"], e["after"]["color"]) for e in events]
+    assert fates == [fate for fate in FRAME if fate[0] != "clear" or fate[2] is None]
+    assert [e["outcome"] for e in events[7:9]] == ["masked", "same"]

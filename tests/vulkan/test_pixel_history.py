@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from drawtap.replay.place import Place, place
 from drawtap.replay.warm import Warm
 from drawtap.trace.trace import Trace, open_trace
 from drawtap.trace.vulkan_draw import DrawState
+from drawtap.web.recording import Recording
 from shared import once, run_drawtap
 from vulkan.conftest import HERE, Cube, build, environment
 from vulkan.test_snapshots import DRAWS, known
@@ -160,6 +162,21 @@ def test_the_pixel_of_a_window_is_the_pixel_of_its_picture(cube: Cube, tmp_path:
                 assert found["now"]["color"] == np.asarray(picture)[picture.shape[0] - 1 - y, x].tolist()
                 assert [e["kind"] for e in found["events"]] == (["clear", "draw"] if x == 150 else ["clear"])
                 assert {e["outcome"] for e in found["events"]} <= {"wrote", "same"}
+
+
+def test_the_page_has_the_same(fates: Path) -> None:
+    """The picture's pixels count from below; overlays say that they do not exist."""
+    path = fates / "pass.dtap"
+    with open_trace(path) as trace:
+        draw, submit = _draws(trace)[-1]
+        events = _history(trace, Place(submit, draw))["events"]
+    with contextlib.closing(Recording(path)) as seen:
+        seen.environment = environment()
+        answer = seen.looks.pixel(draw, "", X, Y)
+        assert (answer["events"], answer["cut"]) == (events, False)
+        assert seen.looks.pixel(submit, "depth", X, Y)["events"] == events
+        with pytest.raises(UnavailableError, match="overlays and meshes for Vulkan"):
+            seen.looks.overdraw(draw)
 
 
 def test_the_verb_prints_the_same(fates: Path) -> None:
