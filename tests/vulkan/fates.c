@@ -27,7 +27,8 @@ static VkFramebuffer framebuffer;
 static VkPipelineLayout layout;
 static VkShaderModule vertex, plain, discards;
 static VkQueryPool queries;
-static int rendering, query;
+static VkDescriptorSet set;
+static int rendering, query, stores;
 
 struct Image {
   VkImage image;
@@ -47,8 +48,10 @@ static void start(void) {
       .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1, .pQueuePriorities = &priority};
   VkPhysicalDeviceVulkan13Features newer = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
                                             .dynamicRendering = 1};
+  VkPhysicalDeviceFeatures features = {.fragmentStoresAndAtomics = 1};
   VkDeviceCreateInfo of = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                            .pNext = rendering ? &newer : 0,
+                           .pEnabledFeatures = stores ? &features : 0,
                            .queueCreateInfoCount = 1,
                            .pQueueCreateInfos = &family};
   CHECK(vkCreateDevice(physical, &of, 0, &device));
@@ -117,6 +120,41 @@ static VkShaderModule module(const uint32_t* code, size_t bytes) {
   VkShaderModule made;
   CHECK(vkCreateShaderModule(device, &info, 0, &made));
   return made;
+}
+
+/* A layout, with a set that has the buffer where shaders store. */
+static void make_layout(VkBuffer to) {
+  VkDescriptorSetLayoutBinding binding = {.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                          .descriptorCount = 1,
+                                          .stageFlags = VK_SHADER_STAGE_FRAGMENT_BIT};
+  VkDescriptorSetLayoutCreateInfo of = {
+      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO, .bindingCount = 1, .pBindings = &binding};
+  VkDescriptorSetLayout sets;
+  CHECK(vkCreateDescriptorSetLayout(device, &of, 0, &sets));
+  VkPushConstantRange push = {VK_SHADER_STAGE_VERTEX_BIT | VK_SHADER_STAGE_FRAGMENT_BIT, 0, 20};
+  VkPipelineLayoutCreateInfo with = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
+                                     .setLayoutCount = 1,
+                                     .pSetLayouts = &sets,
+                                     .pushConstantRangeCount = 1,
+                                     .pPushConstantRanges = &push};
+  CHECK(vkCreatePipelineLayout(device, &with, 0, &layout));
+  VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1};
+  VkDescriptorPoolCreateInfo from = {
+      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = 1, .poolSizeCount = 1, .pPoolSizes = &size};
+  VkDescriptorPool pool;
+  CHECK(vkCreateDescriptorPool(device, &from, 0, &pool));
+  VkDescriptorSetAllocateInfo one = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+                                     .descriptorPool = pool,
+                                     .descriptorSetCount = 1,
+                                     .pSetLayouts = &sets};
+  CHECK(vkAllocateDescriptorSets(device, &one, &set));
+  VkDescriptorBufferInfo what = {to, 0, 64};
+  VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                .dstSet = set,
+                                .descriptorCount = 1,
+                                .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                .pBufferInfo = &what};
+  vkUpdateDescriptorSets(device, 1, &write, 0, 0);
 }
 
 /* What a draw does, unless it is 0. */
@@ -210,6 +248,7 @@ static void draw(VkCommandBuffer to, struct Fate f) {
     vkCmdSetDepthCompareOp(to, f.deep ? f.deep : VK_COMPARE_OP_LESS);
     vkCmdSetStencilTestEnable(to, f.stencil.writeMask != 0);
   }
+  vkCmdBindDescriptorSets(to, VK_PIPELINE_BIND_POINT_GRAPHICS, layout, 0, 1, &set, 0, 0);
   vkCmdPushConstants(to, layout, VK_SHADER_STAGE_VERTEX_BIT | VK_SHADER_STAGE_FRAGMENT_BIT, 0, sizeof push, push);
   vkCmdDraw(to, 3, 1, 0, 0);
 }
@@ -330,7 +369,8 @@ static void record(VkCommandBuffer to, VkCommandBuffer last, VkBuffer texels, Vk
 static VkBuffer buffer(uint8_t** at) {
   VkBufferCreateInfo of = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                            .size = 64,
-                           .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT};
+                           .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                    VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
   VkBuffer made;
   CHECK(vkCreateBuffer(device, &of, 0, &made));
   VkMemoryRequirements needs;
@@ -344,24 +384,23 @@ static VkBuffer buffer(uint8_t** at) {
 int main(int argc, char** argv) {
   const char* mode = argc > 1 ? argv[1] : "pass";
   rendering = !strcmp(mode, "rendering"), query = !strcmp(mode, "query");
+  stores = !strcmp(mode, "stores");
   start();
   const uint32_t target = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT, copied = VK_IMAGE_USAGE_TRANSFER_DST_BIT;
   color = image(COLOR, target | copied | VK_IMAGE_USAGE_TRANSFER_SRC_BIT, VK_IMAGE_ASPECT_COLOR_BIT);
   depth = image(DEPTH, VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT, BOTH);
   other = image(COLOR, target | copied | VK_IMAGE_USAGE_TRANSFER_SRC_BIT, VK_IMAGE_ASPECT_COLOR_BIT);
   if (!rendering) make_passes();
-  vertex = module(VERTEX, sizeof VERTEX), plain = module(FRAGMENT, sizeof FRAGMENT);
+  vertex = module(VERTEX, sizeof VERTEX),
+  plain = stores ? module(STORES, sizeof STORES) : module(FRAGMENT, sizeof FRAGMENT);
   discards = module(DISCARDS, sizeof DISCARDS);
-  VkPushConstantRange push = {VK_SHADER_STAGE_VERTEX_BIT | VK_SHADER_STAGE_FRAGMENT_BIT, 0, 20};
-  VkPipelineLayoutCreateInfo with = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
-                                     .pushConstantRangeCount = 1,
-                                     .pPushConstantRanges = &push};
-  CHECK(vkCreatePipelineLayout(device, &with, 0, &layout));
   VkQueryPoolCreateInfo asks = {
       .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, .queryType = VK_QUERY_TYPE_OCCLUSION, .queryCount = 1};
   CHECK(vkCreateQueryPool(device, &asks, 0, &queries));
   uint8_t *given, *pixel;
   VkBuffer texels = buffer(&given), back = buffer(&pixel);
+  uint8_t* ignored;
+  make_layout(buffer(&ignored));
   memcpy(given, (uint8_t[]){1, 2, 3, 4}, 4);
   VkCommandPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
   VkCommandPool pool;

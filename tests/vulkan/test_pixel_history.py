@@ -55,7 +55,7 @@ def fates(header: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     def write(folder: Path) -> Path:
         program = build(header, HERE / "fates.c", folder / "fates", "-l:libvulkan.so.1")
-        for mode in ("pass", "rendering", "query"):
+        for mode in ("pass", "rendering", "query", "stores"):
             words = ("record", "-q", "-o", folder / f"{mode}.dtap", "--", program, mode)
             done = run_drawtap(*words, environment=environment())
             assert done.returncode == 0, done.stderr
@@ -120,6 +120,21 @@ def test_a_query_of_the_program_hides_tests_but_no_value(fates: Path) -> None:
     assert (between["call"], between["until"]) == (calls[8], calls[11])
     others = [e for e in events if e["kind"] != "between" and e["outcome"] != "unknown"]
     assert _fates(others) == FATES[:9] + FATES[11:]
+
+
+def test_a_draw_whose_shaders_store_is_not_performed_again(fates: Path) -> None:
+    """The values are known, the tests of those draws are not; the shader that discards stores nothing."""
+    with open_trace(fates / "stores.dtap") as trace:
+        draw, submit = _draws(trace)[-1]
+        events = _history(trace, Place(submit, draw))["events"]
+    draws = [e for e in events if e["kind"] == "draw"]
+    tested = [e for e in draws if e["tests"]]
+    assert [(e["failed"], e["outcome"]) for e in tested] == [("discard", "failed"), (None, "wrote")]
+    assert {e["unknown"] for e in draws if not e["tests"]} == {
+        "its shaders write memory: drawn again, they would do so again"
+    }
+    values = [e["after"]["color"] for e in events if e["outcome"] == "wrote"]
+    assert values == [fate[4] for fate in FATES if fate[3] == "wrote"]
 
 
 def test_a_history_ends_at_the_chosen_draw(draws: Path) -> None:

@@ -114,7 +114,7 @@ bool Player::serve(uint64_t next) {
     if (!read_request()) return false;
     if (stands_at(next)) {
       answer(next);
-    } else if (history_ && next != 0 && history_->first < next) {
+    } else if (request_.what == "look" && history_ && next != 0 && history_->first < next) {
       put_line(status_, JsonObject().put("kind", "behind").put("call", next == UINT64_MAX ? seq_ : next));
       fflush(status_);
     } else if (request_.seq < next && next != 0 && next != UINT64_MAX) {

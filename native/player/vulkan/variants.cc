@@ -56,11 +56,12 @@ ShaderUse use_of(const uint32_t* code, size_t words) {
   for (size_t at = SPIRV_HEAD; at < words;) {
     const uint32_t n = code[at] >> 16, op = code[at] & 0xffff;
     if (!n || n > words - at) break;
-    auto word = [&](uint32_t i) { return i < n ? code[at + i] : 0; };
+    const uint32_t* const words_of = code + at;
+    auto word = [&](uint32_t i) { return i < n ? words_of[i] : 0; };
     at += n;
     if (op == OP_TYPE_POINTER) pointers[word(1)] = word(2);
     if (op >= OP_FIRST_WITH_VALUE && op != OP_DECORATE)
-      if (auto type = pointers.find(code[at - n + (n > 1)]); type != pointers.end()) classes[word(2)] = type->second;
+      if (auto type = pointers.find(word(1)); type != pointers.end()) classes[word(2)] = type->second;
     const bool stores = op == OP_STORE || op == OP_COPY_MEMORY || op == OP_COPY_MEMORY_SIZED;
     if (stores)
       if (auto to = classes.find(word(1)); to != classes.end()) use.stores |= is_memory(to->second);

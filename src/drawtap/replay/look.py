@@ -176,7 +176,7 @@ def _vulkan_target(trace: Trace, place: Place, buffer: int) -> dict[str, object]
     if place.draw is None:
         raise UnavailableError(f"call {place.call} submits no draw, and is none", hint="choose a draw")
     colors, deep = DrawState(trace, place.draw, place.call).targets()
-    target = colors[buffer] if buffer < len(colors) else None if any(colors) else deep
+    target = deep if not any(colors) else colors[buffer] if buffer < len(colors) else None
     if target is None:
         raise UnavailableError(f"draw {place.draw} has no such image to draw to", hint="choose another draw")
     return {"draw": place.draw, "image": target.image, "level": target.level, "layer": target.layer}
