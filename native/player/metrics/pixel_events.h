@@ -1,4 +1,4 @@
-// What became of one pixel in a call, for OpenGL and Vulkan alike.
+// Events of one pixel: values and tests of each call, for OpenGL and Vulkan alike.
 #pragma once
 #include <cstdint>
 
