@@ -26,7 +26,7 @@ X, Y = 10, 12
 CLEARED, RED, GREEN, YELLOW = [51, 102, 153, 255], [255, 0, 0, 255], [0, 255, 0, 255], [255, 255, 0, 255]
 TEXEL, WHITE = [1, 2, 3, 4], [255, 255, 255, 255]
 Fate = tuple[str, list[str], str | None, str, list[int]]
-#: What happens to the pixel: kind, what changes, the first test that fails, the outcome, the colour behind it.
+#: The fates of the pixel: kind, what changes, the first test that fails, the outcome, the colour behind it.
 FATES: list[Fate] = [
     ("clear", ["color", "depth", "stencil"], None, "wrote", CLEARED),
     ("draw", ["color", "depth"], None, "wrote", RED),

@@ -1,8 +1,8 @@
 // The history of one pixel in the submissions of a frame: what wrote it, and which test kept draws from it.
 //
-// The pixel is read behind each command that may write the image, in copies of command buffers. Before a draw, variants
-// of its pipeline that write nothing are drawn into a scissor of this one pixel, for each prefix of the tests, under an
-// occlusion query: the first prefix that lets nothing through names the test that fails.
+// Copies of command buffers read the pixel behind each command that may write the image. Before a draw they draw
+// variants of its pipeline under occlusion queries: the variants write nothing, and their scissor is this pixel. Each
+// variant makes one more test, and the first one that lets nothing through names the test that fails.
 #pragma once
 #include <cstdio>
 #include <map>
@@ -36,7 +36,7 @@ class History {
   void forget(VkPipeline of);  // it ends, and what was made of it
   void forget(VkRenderPass of);
   void forget();
-  // What the queries and reads of a submission say, in the order of the commands.
+  // Takes the results of a submission's queries and reads, in the order of the commands.
   void take(Device& device, const std::vector<Tested>& tested, const std::vector<Taken>& reads);
   void set_why(const std::string& why) { why_ = why; }
   void write(FILE* to) const;

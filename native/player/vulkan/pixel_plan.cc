@@ -29,7 +29,7 @@ bool gives_state(std::string_view name) {
   return true;
 }
 
-// Whether two calls of a function give the same state.
+// True: two calls of a function give the same state.
 bool same_state(const KeptCommand& a, const KeptCommand& b) {
   if (a.number != b.number) return false;
   const Command& c = *a.command;

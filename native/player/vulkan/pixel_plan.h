@@ -1,4 +1,4 @@
-// What of a command buffer concerns one pixel: where it is read, and which draws are tested.
+// The plan for a command buffer and one pixel: where the copy reads the pixel, and which draws it tests.
 #pragma once
 #include "copier.h"
 #include "history.h"

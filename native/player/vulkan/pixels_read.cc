@@ -13,7 +13,7 @@ std::string Copier::want_pixel(size_t at, bool before, Taken taken) {
   if (!pause.plain) {
     if (const std::string why = whole_pass(pause, place_); !why.empty()) return why;
     bool loses = false;
-    // What the subpasses behind do not preserve is lost where the pass is interrupted.
+    // An interrupted pass loses the attachments that the subpasses behind do not preserve.
     const std::vector<VkImageView> views =
         is_rendering(pause.begin) ? std::vector<VkImageView>() : views_of(pause.begin);
     for (uint32_t i = 0; i < views.size(); ++i) {

@@ -7,7 +7,7 @@
 namespace dt::play::vk {
 namespace {
 
-// What a channel's bits mean, in the order of Vulkan's lists of formats.
+// The meaning of a channel's bits, in the order of Vulkan's lists of formats.
 enum Meaning : uint8_t { UNORM, SNORM, USCALED, SSCALED, UINT, SINT, SRGB, SFLOAT };
 struct Channels {
   uint32_t count = 0, bytes = 0;  // of a channel; 0: `bits` has the widths, from the lowest bit on

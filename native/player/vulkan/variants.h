@@ -9,7 +9,7 @@
 
 namespace dt::play::vk {
 
-// What shaders do, by their words.
+// The use of shaders, by their words.
 struct ShaderUse {
   bool known = false, discards = false, stores = false, masks = false;
   void add(const ShaderUse& other);
