@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from drawtap.corpus import engines, farm, search, verdicts
-from drawtap.corpus.playing import Limits, Run, tasks_of
+from drawtap.corpus.engines import Run
+from drawtap.corpus.playing import Limits, tasks_of
 from drawtap.corpus.store import Store
 from drawtap.errors import UnavailableError
 from gl.test_corpus_replay import fakes, store, triangle  # noqa: F401 - fixtures

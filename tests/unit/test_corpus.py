@@ -27,11 +27,10 @@ from drawtap.corpus import canaries, history, rows, search, verdicts
 from drawtap.corpus.adding import Adder, restore
 from drawtap.corpus.approvals import Decision, decide, families
 from drawtap.corpus.checking import check
-from drawtap.corpus.engines import Engine
+from drawtap.corpus.engines import Engine, Run
 from drawtap.corpus.gallery import Shot
 from drawtap.corpus.objects import opened
 from drawtap.corpus.pictures import Judged, outside
-from drawtap.corpus.playing import Run
 from drawtap.corpus.speed import Change, Speed
 from drawtap.corpus.store import SMALL_BYTES, Manifest, Store, create, identity, kind_of, sealed
 from drawtap.corpus.sweeping import LEAST_AGE_S, condemned, sweep

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from conftest import Answer
+from drawtap.corpus.names import Names
 from drawtap.corpus.redaction import redact
-from drawtap.corpus.renaming import Names
 from drawtap.corpus.texels import Mixer
 from drawtap.errors import InputError
 from drawtap.trace.edit import edit

@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING
 
 import drawtap
 from drawtap.corpus import rows
-from drawtap.corpus.engines import Engine, machine
+from drawtap.corpus.engines import Engine, Run, machine
 from drawtap.corpus.search import Corpus
 
 if TYPE_CHECKING:
-    from drawtap.corpus.playing import Run
     from drawtap.corpus.store import Store
 
 TAG = "canary"

@@ -45,6 +45,26 @@ class Engine:
     kernel: str
 
 
+@dataclass(frozen=True)
+class Run:
+    """The result of a task: `outcome`, at which call where one is to blame, and the hash of each frame's image."""
+
+    task: str
+    trace: str
+    engine: Engine
+    outcome: str
+    started_ns: int = 0
+    seconds: float = 0.0
+    frames: int = 0
+    calls: int = 0
+    signal: int | None = None
+    last_seq: int | None = None
+    function: str | None = None
+    detail: str = ""
+    log: str = ""
+    hashes: Mapping[int, str] | None = None
+
+
 def default_file() -> Path:
     """Return where engines are named unless an option says so."""
     return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "drawtap" / "engines.toml"

@@ -22,9 +22,9 @@ from typing import Any
 from drawtap import activity
 from drawtap.corpus.adding import restore
 from drawtap.corpus.canaries import Canaries
-from drawtap.corpus.engines import Engine, identified
+from drawtap.corpus.engines import Engine, Run, identified
 from drawtap.corpus.minimizing import Minimized, minimize
-from drawtap.corpus.playing import QUARANTINE, Limits, Run, Task, play_task
+from drawtap.corpus.playing import QUARANTINE, Limits, Task, play_task
 from drawtap.corpus.resets import Resets
 from drawtap.corpus.store import Store
 from drawtap.errors import DrawtapError, UnavailableError, UsageError

@@ -32,7 +32,7 @@ from drawtap import activity
 from drawtap.corpus import rows
 from drawtap.corpus.adding import restore
 from drawtap.corpus.canaries import Canaries
-from drawtap.corpus.engines import Engine
+from drawtap.corpus.engines import Engine, Run
 from drawtap.corpus.resets import Reset, Resets, turn
 from drawtap.corpus.search import done_tasks
 from drawtap.corpus.store import Store
@@ -59,26 +59,6 @@ class Limits:
     stall_s: float = 20.0
     seconds: float = 600.0
     memory_bytes: int = 4 << 30
-
-
-@dataclass(frozen=True)
-class Run:
-    """The result of a task: `outcome`, at which call where one is to blame, and the hash of each frame's image."""
-
-    task: str
-    trace: str
-    engine: Engine
-    outcome: str
-    started_ns: int = 0
-    seconds: float = 0.0
-    frames: int = 0
-    calls: int = 0
-    signal: int | None = None
-    last_seq: int | None = None
-    function: str | None = None
-    detail: str = ""
-    log: str = ""
-    hashes: Mapping[int, str] | None = None
 
 
 def task_key(trace: str, engine: Engine, attempt: str = "") -> str:

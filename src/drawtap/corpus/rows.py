@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 import drawtap
 from drawtap.analysis import clusters
 from drawtap.analysis.content import overview
-from drawtap.corpus.engines import machine
+from drawtap.corpus.engines import Run, machine
 from drawtap.tables.corpus import TABLES
 from drawtap.trace.result import connect
 from drawtap.trace.sql_text import quote, quote_text
 
 if TYPE_CHECKING:
-    from drawtap.corpus.playing import Run
     from drawtap.corpus.store import Manifest, Store
     from drawtap.trace.trace import Trace
 

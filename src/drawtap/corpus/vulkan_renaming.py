@@ -16,7 +16,7 @@ from drawtap.errors import InputError
 from drawtap.trace.sql_text import quote
 
 if TYPE_CHECKING:
-    from drawtap.corpus.renaming import Names
+    from drawtap.corpus.names import Names
     from drawtap.trace.edit import Editor
     from drawtap.trace.trace import Trace
 
