@@ -56,12 +56,14 @@ SCOPES = "-fsanitize-address-use-after-scope"
 ALIKE = ("common", "core", "drain", "edit", "export", "system")
 # The headers of all units together are a fourth of the work. More in a unit, and a compiler needs more than 1 GB.
 UNIT_BYTES = 4_000_000
+# Each part of the hash is compiled for other processors.
+HASH = tuple(ROOT / f"native/common/{name}.cc" for name in ("hash", "hash_avx2", "hash_avx512"))
 # One includes the system's EGL headers, the other those that are made for the player.
-ALONE = tuple(ROOT / f"native/player/{name}.cc" for name in ("windows", "special"))
+ALONE = (*(ROOT / f"native/player/{name}.cc" for name in ("windows", "special")), *HASH)
 # These are in several programs, so they are a unit of their own.
 READER = ("arrow", "chunk", "frames", "markers", "order", "signature", "structures", "text", "trace", "tree_text")
 READER += ("vulkan",)
-SHARED = tuple(ROOT / f"native/core/{name}.cc" for name in READER)
+SHARED = (*(ROOT / f"native/core/{name}.cc" for name in READER), *HASH)
 # What reads damaged files in loops: -Og runs as fast as -O1, and -O1 compiles half as long again. Large generated code
 # takes longer to optimise than it runs.
 HOT = ("common", "core", "drain", "openvg", "system")
@@ -103,7 +105,8 @@ def build(
     def compile_all(found: Unit) -> list[str]:
         unit = found.sources
         alike = _room(unit[0]) in ALIKE
-        speed = "-Og" if _room(unit[0]) in HOT else "-O0"
+        # With -Og functions that are always inlined are not, where a pointer leads to them.
+        speed = "-O1" if unit[0] in HASH else "-Og" if _room(unit[0]) in HOT else "-O0"
         scopes = (SCOPES,) if shared.issuperset(unit) and flags == FLAGS else ()
         made = _Unit(tool, unit, found.text(), (speed, *faster, *flags, *scopes), program.parent, cache)
         own_here, rooms_here = ((), (enums,)) if alike else (tuple(own), rooms)

@@ -12,8 +12,7 @@
 #include <cstring>
 #include <memory>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "hash.h"
 
 static_assert(sizeof(dt_file_header) == 32 && sizeof(dt_chunk_header) == 32 && sizeof(dt_block) == 24);
 static_assert(sizeof(dt_calls_function) == 48 && sizeof(dt_calls_meta) == 144);
@@ -29,7 +28,7 @@ constexpr uint64_t RESERVE_SLACK = 64 * 1024;  // for annotations, beside the fo
 std::string system_error(const std::string& what) { return what + ": " + strerror(errno); }
 
 uint32_t header_hash(const dt_chunk_header& header) {
-  return static_cast<uint32_t>(XXH3_64bits(&header, offsetof(dt_chunk_header, header_hash)));
+  return static_cast<uint32_t>(hash64(&header, offsetof(dt_chunk_header, header_hash)));
 }
 
 bool read_at(int fd, void* out, size_t bytes, uint64_t offset) {
@@ -62,7 +61,7 @@ std::span<const char> ChunkBuffer::seal(uint16_t type, uint16_t version, uint32_
   header.type = type;
   header.version = version;
   header.payload_bytes = payload_bytes();
-  header.payload_hash = XXH3_64bits(at(0), payload_bytes());
+  header.payload_hash = hash64(at(0), payload_bytes());
   header.meta_bytes = meta_bytes;
   header.header_hash = header_hash(header);
   memcpy(bytes_.data(), &header, sizeof header);
@@ -228,7 +227,7 @@ std::string ContainerWriter::adopt(const std::string& path,
     const dt_footer_entry& last = entries.back();
     payload.resize(last.header.payload_bytes);
     if (!read_at(fd, payload.data(), payload.size(), last.offset + sizeof last.header) ||
-        XXH3_64bits(payload.data(), payload.size()) != last.header.payload_hash) {
+        hash64(payload.data(), payload.size()) != last.header.payload_hash) {
       end = last.offset;
       entries.pop_back();
     }

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 #include <zstd.h>
+
+#include "../common/hash.h"
 
 namespace dt {
 namespace {
@@ -113,8 +113,7 @@ const CallsFunction* CallsChunk::find(unsigned function) const {
 OpenChunk::OpenChunk(const Trace& t, size_t i) : trace(t), index(i), info(t.calls_chunks[i]) {
   const ChunkInfo& chunk = trace.chunks[info.chunk];
   payload_ = trace.at(chunk.offset) + sizeof(dt_chunk_header);
-  if (XXH3_64bits(payload_, chunk.header.payload_bytes) != chunk.header.payload_hash)
-    broken("the checksum does not fit");
+  if (hash64(payload_, chunk.header.payload_bytes) != chunk.header.payload_hash) broken("the checksum does not fit");
   blocks_.resize(info.meta.blocks);
   if (!blocks_.empty())
     memcpy(blocks_.data(), payload_ + sizeof(dt_calls_meta) + info.functions.size() * sizeof(dt_calls_function),

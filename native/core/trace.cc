@@ -14,12 +14,10 @@
 #include <cstring>
 #include <set>
 
+#include "../common/hash.h"
 #include "../common/json.h"
 #include "chunk.h"
 #include "text.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 namespace dt {
 namespace {
@@ -28,7 +26,7 @@ constexpr uint64_t MAX_TEXT = 512ull << 20;  // raw bytes of one signature or an
 constexpr size_t MAX_PROBLEMS = 1000;
 
 bool header_ok(const dt_chunk_header& h) {
-  return h.magic == DT_CHUNK_MAGIC && static_cast<uint32_t>(XXH3_64bits(&h, 28)) == h.header_hash;
+  return h.magic == DT_CHUNK_MAGIC && static_cast<uint32_t>(hash64(&h, 28)) == h.header_hash;
 }
 
 }  // namespace
@@ -190,7 +188,7 @@ bool Trace::read_footer() {
       h.meta_bytes > h.payload_bytes || h.meta_bytes < sizeof(dt_footer_meta))
     return false;
   const uint8_t* payload = data_ + offset + sizeof h;
-  if (XXH3_64bits(payload, h.payload_bytes) != h.payload_hash) return false;
+  if (hash64(payload, h.payload_bytes) != h.payload_hash) return false;
   dt_footer_meta meta;
   memcpy(&meta, payload, sizeof meta);
   uint64_t entries = meta.chunks * static_cast<uint64_t>(sizeof(dt_footer_entry));
@@ -258,7 +256,7 @@ void Trace::scan() {
     }
     const uint8_t* payload = data_ + at + sizeof h;
     bool check = h.type == DT_TYPE_SIGNATURES || h.type == DT_TYPE_CALLS || h.type == DT_TYPE_ANNOTATION;
-    if (h.meta_bytes > h.payload_bytes || (check && XXH3_64bits(payload, h.payload_bytes) != h.payload_hash)) {
+    if (h.meta_bytes > h.payload_bytes || (check && hash64(payload, h.payload_bytes) != h.payload_hash)) {
       problem("checksum", at, h.payload_bytes + sizeof h, "a chunk's checksum does not fit; it was skipped");
     } else if (h.type == DT_TYPE_FOOTER) {
       footer_seen = true;
@@ -280,7 +278,7 @@ void Trace::read_signatures() {
     try {
       dt_block block;
       if (chunk.header.meta_bytes < sizeof block) throw Error(DT_E_FORMAT, "its description is cut off");
-      if (has_footer_ && XXH3_64bits(payload, chunk.header.payload_bytes) != chunk.header.payload_hash)
+      if (has_footer_ && hash64(payload, chunk.header.payload_bytes) != chunk.header.payload_hash)
         throw Error(DT_E_FORMAT, "its checksum does not fit");
       memcpy(&block, payload, sizeof block);
       uint64_t room = chunk.header.payload_bytes - chunk.header.meta_bytes;
@@ -513,8 +511,8 @@ std::vector<uint8_t> Trace::blob(const Hash128& hash, uint64_t limit) const {
     if (e.total != total) throw Error(DT_E_FORMAT, "parts of content " + hash_text(hash) + " disagree on its size");
     decompress(static_cast<uint16_t>(e.codec), part.stored, e.stored_bytes, content.data() + e.offset, e.bytes);
   }
-  XXH128_hash_t h = XXH3_128bits(content.data(), content.size());
-  if (h.low64 != hash.low || h.high64 != hash.high)
+  const Digest now = hash128(content.data(), content.size());
+  if (now.low != hash.low || now.high != hash.high)
     throw Error(DT_E_FORMAT, "content " + hash_text(hash) + " is damaged: its hash does not fit");
   return content;
 }

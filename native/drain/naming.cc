@@ -3,9 +3,7 @@
 #include <cstring>
 #include <optional>
 
-#define XXH_INLINE_ALL
-#define XXH_STATIC_LINKING_ONLY
-#include <xxhash.h>
+#include "../common/hash.h"
 
 namespace dt {
 namespace {
@@ -48,8 +46,7 @@ struct Walker {
 }  // namespace
 
 Naming::Outcome Naming::name(const TakenChunk& first, uint32_t begin, uint64_t number, bool ending) {
-  XXH3_state_t state;
-  XXH3_128bits_reset(&state);
+  Hasher content;
   std::vector<char*> parts;
   uint64_t have = 0, total = 0;
   std::optional<TakenChunk> chunk = first;
@@ -62,7 +59,7 @@ Naming::Outcome Naming::name(const TakenChunk& first, uint32_t begin, uint64_t n
       if (part.total != total || total > LARGEST || part.offset != have || part.bytes > total - have ||
           part.bytes > walker.bytes - FIXED)
         return Outcome::LOST;
-      XXH3_128bits_update(&state, walker.record() + FIXED, part.bytes);
+      content.update(walker.record() + FIXED, part.bytes);
       parts.push_back(walker.record());
       have += part.bytes;
       whole = have == total;
@@ -72,8 +69,8 @@ Naming::Outcome Naming::name(const TakenChunk& first, uint32_t begin, uint64_t n
     chunk = pool_.find(chunk->thread, chunk->serial + 1, &sealed);
     if (!chunk) return ending ? Outcome::LOST : Outcome::TO_COME;
   }
-  const XXH128_hash_t digest = XXH3_128bits_digest(&state);
-  const KnownBlobs::Hash hash{digest.low64, digest.high64};
+  const Digest digest = content.digest();
+  const KnownBlobs::Hash hash{digest.low, digest.high};
   if (blobs_.has(hash)) pool_.header()->repeats[number % DT_REPEAT_SLOTS].fetch_add(1, std::memory_order_relaxed);
   for (char* part : parts) {
     memcpy(part + sizeof(dt_record), &hash, sizeof hash);

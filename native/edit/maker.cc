@@ -1,13 +1,11 @@
 #include "maker.h"
 
+#include "../common/hash.h"
 #include "../core/structures.h"
 #include "stored.h"
 
 #include <algorithm>
 #include <cstring>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 namespace dt::edit {
 namespace {
@@ -105,8 +103,8 @@ void Maker::need_blob(const Trace& from, const Hash128& hash) {
 }
 
 Hash128 Maker::put_content(std::string_view content) {
-  XXH128_hash_t h = XXH3_128bits(content.data(), content.size());
-  Hash128 hash{h.low64, h.high64};
+  const Digest name = hash128(content.data(), content.size());
+  const Hash128 hash{name.low, name.high};
   if (!known_.insert(hash).second) return hash;
   ChunkBuffer buffer;
   int level = level_;

@@ -8,11 +8,9 @@
 #include <cstring>
 #include <set>
 
+#include "../common/hash.h"
 #include "../common/json.h"
 #include "stored.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 namespace dt::edit {
 namespace {
@@ -121,8 +119,8 @@ void Restored::copy(size_t first, size_t end) {
 }
 
 void Restored::add(const Hash128& hash, std::string_view raw, std::string_view frame) {
-  const XXH128_hash_t now = XXH3_128bits(raw.data(), raw.size());
-  if (now.low64 != hash.low || now.high64 != hash.high)
+  const Digest now = hash128(raw.data(), raw.size());
+  if (now.low != hash.low || now.high != hash.high)
     throw Error(DT_E_FORMAT, "a content is not the one with the hash " + hash_text(hash));
   const bool packed = frame.size() < raw.size();
   const std::string_view stored = packed ? frame : raw;

@@ -16,7 +16,7 @@ uint32_t g_hash_frames = 2;  // not asked yet
 namespace {
 
 void emit_hash(Thread* t, uint64_t surface, const gl::FrameImage& image, const void* pixels, size_t bytes) {
-  Hash128 hash = hash128(pixels, bytes);
+  Digest hash = hash128(pixels, bytes);
   char text[160];
   snprintf(text, sizeof text, "width=%d;height=%d;framebuffer=%u;format=rgba8;hash=%016llx%016llx", image.width,
            image.height, image.framebuffer, (unsigned long long)hash.high, (unsigned long long)hash.low);

@@ -53,7 +53,7 @@ constexpr unsigned MOST_PARTS = 24;
 struct Sending {
   const char* data;
   uint64_t bytes, number;
-  Hash128 hash;
+  Digest hash;
   char* parts[MOST_PARTS];  // so far, of what has a number
   unsigned count;
 };
@@ -91,7 +91,7 @@ bool send_parts(Thread* t, Sending* what) {
     char* at = t->cursor;
     if (what->number && what->count == MOST_PARTS) name_parts(what);
     put_header(at, DT_FN_BLOB | DT_RECORD_TAP, size, what->number);
-    const Hash128 name = what->number ? Hash128{what->number, DT_UNNAMED} : what->hash;
+    const Digest name = what->number ? Digest{what->number, DT_UNNAMED} : what->hash;
     dt_blob_part head = {name.low, name.high, bytes, done, part};
     memcpy(at + sizeof(dt_record), &head, sizeof head);
     memcpy(at + FIXED, what->data + done, part);
@@ -115,7 +115,7 @@ void follow_epoch() {
   memset(known, 0, sizeof known);
 }
 
-bool hand_over(Thread* t, const void* data, uint64_t bytes, Hash128 hash) {
+bool hand_over(Thread* t, const void* data, uint64_t bytes, Digest hash) {
   if (DT_UNLIKELY(t->keep != nullptr)) {
     uint8_t name[16];
     memcpy(name, &hash.low, 8);
@@ -195,7 +195,7 @@ bool send_unnamed(Thread* t, const void* data, uint64_t bytes, uint32_t slot, ui
   sending = &what;
   const bool sent = send_parts(t, &what);
   sending = nullptr;
-  const Hash128 hash = what.number ? Hash128{what.number, DT_UNNAMED} : what.hash;
+  const Digest hash = what.number ? Digest{what.number, DT_UNNAMED} : what.hash;
   memcpy(name, &hash.low, 8);
   memcpy(name + 8, &hash.high, 8);
   if (sent && !what.number) make_known(hash.low ? hash.low : 1);
@@ -207,7 +207,7 @@ bool send_unnamed(Thread* t, const void* data, uint64_t bytes, uint32_t slot, ui
 struct Waiting {
   const void* data;
   uint64_t bytes;
-  Hash128 hash;
+  Digest hash;
 };
 constexpr unsigned MOST_WAITING = 8;
 __thread Waiting waiting[MOST_WAITING] __attribute__((tls_model("initial-exec")));
@@ -256,7 +256,7 @@ void forget_blobs() {
 }
 
 bool put_blob(Thread* t, const void* data, uint64_t bytes, uint8_t hash[16]) {
-  Hash128 h = hash128(data, bytes);
+  Digest h = hash128(data, bytes);
   memcpy(hash, &h.low, 8);
   memcpy(hash + 8, &h.high, 8);
   return hand_over(t, data, bytes, h);
@@ -274,7 +274,7 @@ Data prepare_blob(Thread* t, const void* data, uint64_t bytes) {
   Data d = {DT_DATA(DT_DATA_BLOB, 2, bytes), nullptr, {}};
   if (DT_UNLIKELY(t->no_content)) {
     // Content that the drainer has already costs nothing.
-    const Hash128 h = hash128(data, bytes);
+    const Digest h = hash128(data, bytes);
     follow_epoch();
     if (!is_known(h.low ? h.low : 1) && leaves_content_out(t, bytes))
       return Data{DT_DATA(DT_DATA_UNKNOWN, 0, bytes), nullptr, {}};
@@ -294,7 +294,7 @@ Data prepare_long(Thread* t, const void* data, uint64_t bytes) {
   if (g.is_new) {
     sent = send_unnamed(t, data, bytes, g.slot, d.hash);
   } else {
-    const Hash128 h = hash128(data, bytes);
+    const Digest h = hash128(data, bytes);
     memcpy(d.hash, &h.low, 8);
     memcpy(d.hash + 8, &h.high, 8);
     learn(g, !is_known(h.low ? h.low : 1));
@@ -326,7 +326,7 @@ void fill_out_blob(Thread*, uint64_t* descriptor, char* at, const void* data, ui
     *descriptor = DT_DATA(DT_DATA_UNKNOWN, room, bytes);
     return;
   }
-  Hash128 h = hash128(data, bytes);
+  Digest h = hash128(data, bytes);
   memcpy(at, &h.low, 8);
   memcpy(at + 8, &h.high, 8);
   *descriptor = DT_DATA(DT_DATA_BLOB, room, bytes);

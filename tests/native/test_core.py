@@ -25,6 +25,7 @@ def fuzz_core(tmp_path_factory: pytest.TempPathFactory) -> Path:
         *sorted((ROOT / "native/core").glob("*.cc")),
         *(ROOT / f"native/abi/{name}.cc" for name in ("core", "export")),
         *sorted((ROOT / "native/export").glob("*.cc")),
+        *sanitized.HASH,
         ROOT / "native/common/container.cc",
         ROOT / "native/common/signatures.cc",
         *(

@@ -380,6 +380,7 @@ def _fuzz_import(folder: Path) -> Path:
     names += ["tcy2_import", "trace_writer"]
     sources = [
         *(ROOT / f"native/peers/{name}.cc" for name in names),
+        *sanitized.HASH,
         *(ROOT / f"native/common/{name}.cc" for name in ("container", "signatures", "encoder")),
         ROOT / "tests/native/fuzz_import.cc",
     ]

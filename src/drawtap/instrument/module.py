@@ -94,7 +94,8 @@ def _is_ours(output: str) -> bool:
 
 def _runtime() -> list[Path]:
     folders = (generate.runtime_folder(), generate.mirror_folder())
-    return sorted(path for folder in folders for path in folder.iterdir() if path.suffix in (".cc", ".S"))
+    sources = [path for folder in folders for path in folder.iterdir() if path.suffix in (".cc", ".S")]
+    return sorted([*sources, *(generate.runtime_folder().parent / "common").glob("hash*.cc")])
 
 
 def include_folders() -> list[Path]:

@@ -8,7 +8,7 @@
 #pragma GCC target("avx512f")
 #endif
 #define XXH_VECTOR XXH_AVX512
-#define HASH_NAME hash128_avx512
+#define HASH_NAME(what) what##_avx512
 #include "hash_vector.inc"
 #undef XXH_VECTOR
 #undef HASH_NAME

@@ -5,7 +5,7 @@
 #pragma GCC target("avx2")
 #endif
 #define XXH_VECTOR XXH_AVX2
-#define HASH_NAME hash128_avx2
+#define HASH_NAME(what) what##_avx2
 #include "hash_vector.inc"
 #undef XXH_VECTOR
 #undef HASH_NAME
