@@ -17,7 +17,8 @@
 
 namespace dt::play::vk {
 Player::Player(const Trace& trace, const Options& options, Meter* meter)
-    : trace_(trace), options_(options), meter_(meter), mapping_(map_functions(trace)) {
+    : Arguments(trace), options_(options), meter_(meter), mapping_(map_functions(trace)),
+      late_(trace.threads.size() > 1) {
   choose_handlers();
   ends_ = trace.frames()->ends;
   if (!ends_.empty()) end_seq_ = ends_.front();
@@ -111,19 +112,7 @@ void Player::choose_handlers() {
 
 // What cannot be played is said before anything is played.
 void Player::refuse_recording() const {
-  std::map<std::string, std::pair<uint64_t, std::string>> refused;
-  for (auto& f : trace_.signatures.functions) {
-    const int known = mapping_[static_cast<size_t>(f.index)].known;
-    const uint64_t n = trace_.calls_of(f.id);
-    if (known < 0 || !n || !COMMANDS[known].refused) continue;
-    auto& [count, name] = refused[COMMANDS[known].refused];
-    count += n;
-    if (name.empty()) name = f.name;
-  }
-  std::string text;
-  for (auto& [why, of] : refused)
-    text += (text.empty() ? "" : "; ") + why + " (" + std::to_string(of.first) +
-            (of.first == 1 ? " call, " : " calls, ") + of.second + ")";
+  const std::string text = refused_calls(trace_, mapping_);
   if (!text.empty()) throw Error(DT_E_ARGUMENT, "this cannot be played yet: " + text);
 }
 
@@ -183,46 +172,21 @@ void Player::frame_end() {
   progress();
 }
 
-// A wait of one thread lasts until another one has done something: it is played when it ended, not when it began.
-bool Player::is_late(Decoded* chunk, uint32_t record) {
-  const int known = chunk->known[chunk->order[record]];
-  if (!several_ || known < 0 || !(COMMANDS[known].flags & FLAG_BLOCKS)) return false;
-  uint64_t ticks = 0;
-  const uint64_t entry = chunk->open->entries()[record];
-  if (!entry || !chunk->open->duration(record, ticks)) return false;
-  late_.push_back({feed_->shared(), record, seq_, entry + ticks});
-  return true;
-}
-
-// Plays the waits that ended before something else began, or that their thread's next record follows.
-void Player::play_late(uint64_t before, uint32_t thread) {
-  while (!late_.empty()) {
-    auto due = std::min_element(late_.begin(), late_.end(), [](auto& a, auto& b) { return a.until < b.until; });
-    const bool own = std::any_of(late_.begin(), late_.end(), [&](auto& l) { return l.chunk->thread == thread; });
-    if (due->until > before && !own) return;
-    const Late now = *due;
-    late_.erase(due);
-    const uint64_t seq = std::exchange(seq_, now.seq);
-    play(now.chunk.get(), now.record);
-    seq_ = seq;
-  }
-}
-
 int Player::run() {
   started_ = now_seconds();
   if (!options_.first_frame) measured_from_ = started_;
-  several_ = trace_.threads.size() > 1;
   feed_ = std::make_unique<Feed>(trace_, mapping_, options_.preload ? 0 : options_.window);
   Decoded* chunk = nullptr;
   uint32_t record = 0;
   bool asked = true;
+  auto again = [&](Decoded* of, uint32_t late) { play(of, late); };
   auto ends = [&] { return frame_ >= options_.end_frame || (meter_ && meter_->answered()); };
   while (!ends() && feed_->next(chunk, record, seq_) && seq_ <= options_.stop_call) {
     if (options_.serve && !(asked = serve(seq_))) break;
-    if (!late_.empty()) play_late(chunk->open->entries()[record], chunk->thread);
-    if (!is_late(chunk, record)) play(chunk, record);
+    if (!late_.empty()) late_.play(chunk->open->entries()[record], chunk->thread, seq_, again);
+    if (!late_.keep(*feed_, chunk, record, seq_)) play(chunk, record);
   }
-  play_late(UINT64_MAX, 0);
+  late_.play(UINT64_MAX, 0, seq_, again);
   if (options_.serve && asked) serve(UINT64_MAX);
   if (snapshots_) snapshots_->collect(), tell_unseen();
   if (options_.image_at_call) save_picture(frame_, options_.snapshot_prefix);

@@ -116,7 +116,7 @@ void Player::take(Memory& memory, VkDeviceMemory of, uint64_t offset, std::strin
 void Player::compare(Device& device, const uint8_t* now, uint64_t offset, std::string_view bytes) {
   DT_VK(device, vkDeviceWaitIdle)(device.device);
   const bool equal = !memcmp(now, bytes.data(), bytes.size());
-  if (!equal && may_run()) return void(++uncompared_);
+  if (!equal && work_.may_run()) return void(++uncompared_);
   ++compared_;
   if (equal) return;
   ++different_;

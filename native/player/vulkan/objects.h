@@ -1,5 +1,7 @@
 // Tables of functions, and calls as they are made again.
 #pragma once
+#include <map>
+#include <unordered_map>
 #include <vector>
 
 #include "../../state/feed.h"
@@ -55,6 +57,44 @@ struct Call {
   uint64_t value(unsigned width, size_t slot) const {
     return width == 8 ? columns.w8[slot][row] : columns.w4[slot][row];
   }
+};
+
+struct Object {
+  uint64_t now = 0;
+  Table* owner = nullptr;
+  uint64_t parent = 0;  // the pool here
+};
+
+// Objects by kind and recorded handle. Drivers give equal objects one handle, and a handle may come again before the
+// call that ended the first one returns: the oldest object of a handle ends first.
+class Objects {
+ public:
+  void add(unsigned kind, uint64_t recorded, const Object& object);
+  const Object* find(unsigned kind, uint64_t recorded) const {
+    auto it = current_[kind].find(recorded);
+    return it == current_[kind].end() ? nullptr : &it->second;
+  }
+  Object* find(unsigned kind, uint64_t recorded) {
+    auto it = current_[kind].find(recorded);
+    return it == current_[kind].end() ? nullptr : &it->second;
+  }
+  bool take(unsigned kind, uint64_t recorded, Object& out);
+  template <class F> void each(F&& look) const {
+    for (unsigned kind = 0; kind < KINDS; ++kind) {
+      for (auto& one : current_[kind]) look(kind, one.second);
+      for (auto& one : older_[kind]) look(kind, one.second);
+    }
+  }
+  template <class F> void drop(F&& which) {
+    for (unsigned kind = 0; kind < KINDS; ++kind) {
+      std::erase_if(current_[kind], [&](auto& each) { return which(kind, each.second); });
+      std::erase_if(older_[kind], [&](auto& each) { return which(kind, each.second); });
+    }
+  }
+
+ private:
+  std::unordered_map<uint64_t, Object> current_[KINDS];
+  std::multimap<uint64_t, Object> older_[KINDS];
 };
 
 }  // namespace dt::play::vk

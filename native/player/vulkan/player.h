@@ -14,14 +14,13 @@
 
 #include "../../common/json.h"
 #include "../../state/feed.h"
-#include "../blobs.h"
 #include "../findings.h"
 #include "../options.h"
+#include "arguments.h"
 #include "history.h"
-#include "objects.h"
-#include "relocation.h"
+#include "late.h"
+#include "running.h"
 #include "snapshots.h"
-#include "stores.h"
 
 namespace dt::play::vk {
 
@@ -40,50 +39,6 @@ struct Swapchain {
   std::vector<uint64_t> recorded;  // handles of the images
 };
 
-struct Object {
-  uint64_t now = 0;
-  Table* owner = nullptr;
-  uint64_t parent = 0;  // the pool here
-};
-
-// Objects by kind and recorded handle. Drivers give equal objects one handle, and a handle may come again before the
-// call that ended the first one returns: the oldest object of a handle ends first.
-class Objects {
- public:
-  void add(unsigned kind, uint64_t recorded, const Object& object);
-  const Object* find(unsigned kind, uint64_t recorded) const {
-    auto it = current_[kind].find(recorded);
-    return it == current_[kind].end() ? nullptr : &it->second;
-  }
-  Object* find(unsigned kind, uint64_t recorded) {
-    auto it = current_[kind].find(recorded);
-    return it == current_[kind].end() ? nullptr : &it->second;
-  }
-  bool take(unsigned kind, uint64_t recorded, Object& out);
-  template <class F> void each(F&& look) const {
-    for (unsigned kind = 0; kind < KINDS; ++kind) {
-      for (auto& one : current_[kind]) look(kind, one.second);
-      for (auto& one : older_[kind]) look(kind, one.second);
-    }
-  }
-  template <class F> void drop(F&& which) {
-    for (unsigned kind = 0; kind < KINDS; ++kind) {
-      std::erase_if(current_[kind], [&](auto& each) { return which(kind, each.second); });
-      std::erase_if(older_[kind], [&](auto& each) { return which(kind, each.second); });
-    }
-  }
-
- private:
-  std::unordered_map<uint64_t, Object> current_[KINDS];
-  std::multimap<uint64_t, Object> older_[KINDS];
-};
-
-struct Content {
-  const uint8_t* data = nullptr;
-  uint64_t bytes = 0;
-  explicit operator bool() const { return data; }
-};
-
 struct Picture {
   int width = 0, height = 0;
   std::vector<uint8_t> pixels;  // RGBA, the lowest row first
@@ -91,7 +46,7 @@ struct Picture {
 
 class Meter;
 
-class Player final : Relocation::Host, Snapshots::Host {
+class Player final : Arguments, Snapshots::Host {
  public:
   // `meter` is shown what is played; nullptr: nothing is measured.
   Player(const Trace& trace, const Options& options, Meter* meter);
@@ -111,30 +66,18 @@ class Player final : Relocation::Host, Snapshots::Host {
   void call(Call& c);
   void generic(Call& c);
   void build(Call& c);
-  void argument(Call& c, int i);
-  void* structures(Call& c, int i, int64_t need);
   uint64_t invoke(Call& c);
   void made(Call& c);
-  // Whether a call can be made that made something in the recording.
-  static bool succeeded(const Call& c) { return !c.command.judged || c.result() >= 0; }
   void check(Call& c, VkResult now);
   void destroy(Call& c);
   void free_objects(Call& c);
   void reset_pool(Call& c);
   void skip(Call&) {}
-  Content content(const Call& c, int i);
-  template <class T> std::vector<T> recorded_array(const Call& c, int i);
   // The plain structure that a query answered with; nullptr: it was not recorded.
   template <class T> const T* answer(const Call& c, int i, size_t inside = 0);
-  [[noreturn]] void fail(int code, const std::string& what) const;
-  std::string where() const;
 
   // ---- what relocation asks
-  uint64_t handle(unsigned kind, uint64_t recorded, bool any) override;
-  bool stays(int32_t stype) override;
   void unknown(int32_t stype) override;
-  void* room(size_t bytes) override;
-  void described(uint64_t update, uint8_t* at, size_t bytes) override;
 
   // ---- instances and devices (setup.cc)
   void create_instance(Call& c);
@@ -174,10 +117,6 @@ class Player final : Relocation::Host, Snapshots::Host {
   void bind_memory(Call& c);
   void bind(Table& table, uint64_t resource, VkDeviceMemory& memory, uint64_t& offset, bool image);
   void watch_image(Call& c);
-  void watch_view(Call& c);
-  void watch_transfer(Call& c);
-  void watch_descriptors(Call& c);
-  void stored_by(VkDescriptorType type, const VkDescriptorBufferInfo* buffer, const VkBufferView* view);
 
   // ---- windows (swapchain.cc)
   void create_surface(Call& c);
@@ -209,10 +148,7 @@ class Player final : Relocation::Host, Snapshots::Host {
   void query_results(Call& c);
   void create_query_pool(Call& c);
   void watch_submit(Call& c);
-  void done(const VkFence* fences, uint64_t count);
-  void reached(uint64_t semaphore, uint64_t value);
   void queue_idle(Call& c);
-  bool may_run() const;  // whether something that was submitted may have run at this place of the recording
 
   // ---- pictures of what commands drew (pictures.cc)
   void watch_pictures();
@@ -252,22 +188,12 @@ class Player final : Relocation::Host, Snapshots::Host {
 
   bool in_range() const { return frame_ >= options_.first_frame && frame_ < options_.end_frame; }
 
-  struct Late {
-    std::shared_ptr<Decoded> chunk;
-    uint32_t record;
-    uint64_t seq, until;  // ticks
-  };
-  bool is_late(Decoded* chunk, uint32_t record);
-  void play_late(uint64_t before, uint32_t thread);
-
-  const Trace& trace_;
   const Options& options_;
   Meter* const meter_;
   std::vector<Mapping> mapping_;
   std::vector<Handler> handlers_, watchers_;  // instead of what is generic; after that
-  Stores stores_;
-  std::unique_ptr<Snapshots> snapshots_;  // where pictures of what commands drew are wanted
-  Picture* picture_ = nullptr;            // of what was shown, while that is read
+  std::unique_ptr<Snapshots> snapshots_;      // where pictures of what commands drew are wanted
+  Picture* picture_ = nullptr;                // of what was shown, while that is read
   uint64_t draws_seen_ = 0;
   std::vector<bool> executions_seen_;  // of options_.executions
   struct Request {
@@ -287,12 +213,8 @@ class Player final : Relocation::Host, Snapshots::Host {
   std::map<uint64_t, Served> served_;   // by draw: pictures of the submission that was asked for last
   uint64_t answered_ = 0, passed_ = 0;  // the call of the last answer; calls before this one are behind
   std::unique_ptr<Feed> feed_;
-  Blobs blobs_;
-  std::vector<Blobs::Bytes> held_;  // contents of the running call
-  std::vector<std::unique_ptr<uint8_t[]>> rooms_;
   std::vector<std::unique_ptr<Table>> tables_;
   Table global_;
-  Objects objects_;
   std::unordered_map<VkDeviceMemory, Memory> memory_;
   std::unordered_set<uint64_t> opaque_;                      // images whose bytes have a meaning for the driver alone
   std::unordered_map<uint64_t, VkDeviceMemory> own_memory_;  // by image: in place of the recorded one
@@ -301,31 +223,18 @@ class Player final : Relocation::Host, Snapshots::Host {
   uint32_t shown_index_ = 0;
   VkQueue shown_on_ = nullptr;
   uint64_t fakes_ = 0;
-  std::unordered_map<uint64_t, std::vector<std::pair<VkDescriptorType, uint32_t>>> templates_;
   std::unordered_map<uint64_t, VkQueryType> query_types_;
-  struct Queue {
-    Table* device = nullptr;
-    uint64_t submitted = 0, done = 0;
-  };
-  struct Signal {
-    Queue* queue = nullptr;
-    uint64_t number = 0;  // of the queue's submissions
-  };
-  std::unordered_map<uint64_t, Queue> queues_;
-  std::unordered_map<uint64_t, Signal> fences_;
-  std::unordered_map<uint64_t, std::map<uint64_t, Signal>> timelines_;  // by the value that a semaphore gets
-  struct Recorded {                                                     // what the recording says of a physical device
+  Running work_;
+  struct Recorded {  // what the recording says of a physical device
     std::string name;
     VkPhysicalDeviceType type = 0;
     VkPhysicalDeviceMemoryProperties memory{};
   };
   std::unordered_map<uint64_t, Recorded> recorded_;
   std::string engine_;
-  std::vector<Late> late_;
-  bool several_ = false;  // threads
+  LateWaits late_;
 
-  const char* running_ = "";
-  uint64_t seq_ = 0, end_seq_ = UINT64_MAX, frame_ = 0, frames_ = 0, calls_ = 0, skipped_ = 0;
+  uint64_t end_seq_ = UINT64_MAX, frame_ = 0, frames_ = 0, calls_ = 0, skipped_ = 0;
   uint64_t compared_ = 0, different_ = 0, uncompared_ = 0;
   std::vector<uint64_t> ends_;
   size_t next_end_ = 0;

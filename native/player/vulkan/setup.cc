@@ -8,10 +8,6 @@
 #include "meter.h"
 #include "player.h"
 
-namespace dt::size {
-extern std::unordered_set<uint64_t> g_secondary;
-}
-
 namespace dt::play::vk {
 namespace {
 
@@ -300,24 +296,10 @@ void Player::secondary_buffers(Call& c) {
       size::g_secondary.erase(c.at<uint64_t>(2)[i]);
 }
 
-// An update reads the content of a recording, where its parts stand one behind the other.
 void Player::create_template(Call& c) {
   if (!succeeded(c)) return;
   build(c);
-  auto* info = c.at<VkDescriptorUpdateTemplateCreateInfo>(1);
-  auto* entries = const_cast<VkDescriptorUpdateTemplateEntry*>(info->pDescriptorUpdateEntries);
-  std::vector<std::pair<VkDescriptorType, uint32_t>> parts;
-  uint64_t place = 0;
-  for (uint32_t i = 0; entries && i < info->descriptorUpdateEntryCount; ++i) {
-    auto& entry = entries[i];
-    const bool block = entry.descriptorType == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK;
-    const int64_t what = table::descriptor_content(entry.descriptorType);
-    const uint64_t width = block ? 1 : what == 1 || what == 2 ? 24 : 8;
-    entry.offset = place;
-    entry.stride = width;
-    place += width * entry.descriptorCount;
-    parts.emplace_back(entry.descriptorType, entry.descriptorCount);
-  }
+  TemplateParts parts = pack(*c.at<VkDescriptorUpdateTemplateCreateInfo>(1));
   invoke(c);
   made(c);
   templates_[*c.at<uint64_t>(3)] = std::move(parts);

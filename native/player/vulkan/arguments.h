@@ -1,0 +1,75 @@
+// Arguments of recorded calls as a driver takes them: what the player and the writer of C source share.
+#pragma once
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "../blobs.h"
+#include "objects.h"
+#include "relocation.h"
+#include "stores.h"
+
+namespace dt::size {
+// Command buffers of this thread's recording that are secondary ones.
+extern thread_local std::unordered_set<uint64_t> g_secondary;
+}  // namespace dt::size
+
+namespace dt::play::vk {
+
+struct Content {
+  const uint8_t* data = nullptr;
+  uint64_t bytes = 0;
+  explicit operator bool() const { return data; }
+};
+
+// Why a recording cannot be played, by kinds of calls; "": it can.
+std::string refused_calls(const Trace& trace, const std::vector<Mapping>& mapping);
+
+class Arguments : public Relocation::Host {
+ protected:
+  explicit Arguments(const Trace& trace) : trace_(trace) {}
+  ~Arguments() = default;
+  using Watcher = void (Arguments::*)(Call&);
+  // Who notes where the device stores by this command; nullptr: it stores nowhere that the program can see.
+  static Watcher watcher_of(uint16_t of);
+
+  using TemplateParts = std::vector<std::pair<VkDescriptorType, uint32_t>>;
+  static TemplateParts pack(VkDescriptorUpdateTemplateCreateInfo& info);
+
+  void argument(Call& c, int i);
+  void arguments(Call& c);  // all of them
+  void* structures(Call& c, int i, int64_t need);
+  Content content(const Call& c, int i);
+  template <class T> std::vector<T> recorded_array(const Call& c, int i);
+  // Whether a call can be made that made something in the recording.
+  static bool succeeded(const Call& c) { return !c.command.judged || c.result() >= 0; }
+  [[noreturn]] void fail(int code, const std::string& what) const;
+  std::string where() const;
+
+  // ---- what relocation asks
+  uint64_t handle(unsigned kind, uint64_t recorded, bool any) override;
+  bool stays(int32_t stype) override;
+  void* room(size_t bytes) override;
+  void described(uint64_t update, uint8_t* at, size_t bytes) override;
+
+  // ---- where the device may store
+  void watch_view(Call& c);
+  void watch_transfer(Call& c);
+  void watch_descriptors(Call& c);
+  void stored_by(VkDescriptorType type, const VkDescriptorBufferInfo* buffer, const VkBufferView* view);
+
+  const Trace& trace_;
+  Stores stores_;
+  Blobs blobs_;
+  std::vector<Blobs::Bytes> held_;  // contents of the running call
+  std::vector<std::unique_ptr<uint8_t[]>> rooms_;
+  Objects objects_;
+  std::unordered_map<uint64_t, TemplateParts> templates_;
+  const char* running_ = "";
+  uint64_t seq_ = 0;
+};
+
+}  // namespace dt::play::vk
