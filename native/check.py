@@ -26,7 +26,8 @@ FLOORS = (
     ("mirror",),
     ("preload", "runtime", "drain", "core"),
     ("state", "edit"),
-    ("extract", "peers", "export", "player", "system"),
+    ("extract", "peers", "player", "system"),
+    ("export",),
     ("abi",),
 )
 LIMIT = 80  # lines of a function

@@ -542,26 +542,7 @@ void Exporter::write_tables() {
     names.put(text);
   }
   names.put("\n#endif\n");
-  std::set<std::string> declared;
-  std::string table, declarations;
-  for (auto& f : frame_functions_) {
-    if (declared.insert(f).second) declarations += "void " + f + "(void);\n";
-    table += "  " + f + ",\n";
-  }
-  if (!rest_.empty() && declared.insert(rest_).second) declarations += "void " + rest_ + "(void);\n";
-  std::string setup_declarations;
-  for (size_t at = 0; at < setup_.size();) {
-    size_t end = setup_.find("();", at);
-    if (end == setup_.npos) break;
-    std::string name = setup_.substr(at + 2, end - at - 2);
-    if (declared.insert(name).second) declarations += "void " + name + "(void);\n";
-    at = setup_.find('\n', end) + 1;
-  }
-  calls.put("/* Which function plays which frame. */\n" + declarations +
-            "\nstatic void (*const play_frames[])(void) = {\n" + (table.empty() ? "  0,\n" : table) +
-            "};\nenum { PLAY_FRAMES = " + std::to_string(frame_functions_.size()) +
-            ", PLAY_FIRST_FRAME = " + std::to_string(options_.first_frame) + " };\n\nstatic void play_setup(void) {\n" +
-            setup_ + "}\nstatic void play_rest(void) {\n" + (rest_.empty() ? "" : "  " + rest_ + "();\n") + "}\n");
+  write_frame_list(calls, {frame_functions_, setup_, rest_, options_.first_frame});
   for (File* file : {&functions, &loader, &names, &calls}) file->close();
 }
 
@@ -580,7 +561,11 @@ std::string Exporter::run() {
   JsonWriter json(text);
   json.object().put("frames", frame_functions_.size()).put("repeated", frames_.repeated());
   json.values("files", frames_.files()).put("data_bytes", data_.bytes()).put("arrays", data_.count());
-  json.put("sources", texts_.count()).put("gl", uses_gl_).put("es", uses_es_).put("vg", uses_vector_);
+  json.put("sources", texts_.count())
+      .put("gl", uses_gl_)
+      .put("es", uses_es_)
+      .put("vg", uses_vector_)
+      .put("vulkan", false);
   json.object("left_out");
   for (auto& [name, n] : left_out_) json.put(name, n);
   json.end().end();

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <set>
 
 #define XXH_INLINE_ALL
 #include "../third_party/xxhash.h"
@@ -226,6 +227,29 @@ std::string Frames::end() {
 void Frames::close() {
   if (file_) file_->close();
   file_.reset();
+}
+
+void write_frame_list(File& file, const FrameList& list) {
+  std::set<std::string> declared;
+  std::string table, declarations;
+  for (auto& f : list.functions) {
+    if (declared.insert(f).second) declarations += "void " + f + "(void);\n";
+    table += "  " + f + ",\n";
+  }
+  if (!list.rest.empty() && declared.insert(list.rest).second) declarations += "void " + list.rest + "(void);\n";
+  std::string setup_declarations;
+  for (size_t at = 0; at < list.setup.size();) {
+    size_t end = list.setup.find("();", at);
+    if (end == list.setup.npos) break;
+    std::string name = list.setup.substr(at + 2, end - at - 2);
+    if (declared.insert(name).second) declarations += "void " + name + "(void);\n";
+    at = list.setup.find('\n', end) + 1;
+  }
+  file.put(
+      "/* Which function plays which frame. */\n" + declarations + "\nstatic void (*const play_frames[])(void) = {\n" +
+      (table.empty() ? "  0,\n" : table) + "};\nenum { PLAY_FRAMES = " + std::to_string(list.functions.size()) +
+      ", PLAY_FIRST_FRAME = " + std::to_string(list.first) + " };\n\nstatic void play_setup(void) {\n" + list.setup +
+      "}\nstatic void play_rest(void) {\n" + (list.rest.empty() ? "" : "  " + list.rest + "();\n") + "}\n");
 }
 
 }  // namespace dt::c

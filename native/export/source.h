@@ -88,6 +88,14 @@ class Frames {
   std::map<Hash128, std::string> seen_;
 };
 
+// Functions of frames in their order, lines that call those before the first one, the function of what comes behind.
+struct FrameList {
+  const std::vector<std::string>& functions;
+  const std::string &setup, &rest;
+  uint64_t first;
+};
+void write_frame_list(File& file, const FrameList& list);
+
 Hash128 hash_of(std::string_view content);
 
 }  // namespace dt::c

@@ -9,6 +9,7 @@
 #include "exporter.h"
 #include "egl_enums.h"
 #include "gl_enums.h"
+#include "numbers.h"
 
 namespace dt::c {
 namespace {
@@ -17,47 +18,6 @@ constexpr size_t MOST_ELEMENTS = 64;  // of an array that is written out
 constexpr size_t ELEMENTS_A_LINE = 8;
 constexpr uint64_t MOST_SCRATCH = 1ull << 31;
 constexpr uint64_t SCRATCH_STEP = 1 << 16;  // between the arrays that one call writes
-
-template <class T> T bits(const char* at) {
-  T v;
-  memcpy(&v, at, sizeof v);
-  return v;
-}
-
-std::string hex(uint64_t v, bool wide = false) {
-  char text[32];
-  snprintf(text, sizeof text, wide ? "0x%llxull" : "0x%04llX", static_cast<unsigned long long>(v));
-  return text;
-}
-
-std::string signed_text(int64_t v) {
-  if (v == INT32_MIN) return "(-2147483647 - 1)";
-  if (v == INT64_MIN) return "(-9223372036854775807ll - 1)";
-  std::string text = std::to_string(v);
-  return v > INT32_MAX || v < INT32_MIN ? text + "ll" : text;
-}
-std::string unsigned_text(uint64_t v) {
-  std::string text = std::to_string(v);
-  return v > UINT32_MAX ? text + "ull" : v > INT32_MAX ? text + "u" : text;
-}
-
-std::string real(double v, bool single) {
-  char text[64];
-  auto end = single ? std::to_chars(text, text + 60, static_cast<float>(v)).ptr : std::to_chars(text, text + 60, v).ptr;
-  std::string out(text, end);
-  if (out.find_first_of(".e") == out.npos) out += ".0";
-  return single ? out + "f" : out;
-}
-std::string f32_text(uint32_t bits) {
-  float v;
-  memcpy(&v, &bits, 4);
-  return std::isfinite(v) ? real(static_cast<double>(v), true) : "float_of(" + hex(bits) + "u)";
-}
-std::string f64_text(uint64_t bits) {
-  double v;
-  memcpy(&v, &bits, 8);
-  return std::isfinite(v) ? real(v, false) : "double_of(" + hex(bits, true) + ")";
-}
 
 // The element type of "const GLfloat *"; void: "".
 std::string base_type(const std::string& ctype) {

@@ -29,7 +29,6 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 _ARGUMENTS = {
     "export: apitrace": ("-f", "apitrace", "-o", "x.trace"),
-    "export: c": ("-f", "c", "-o", "folder"),
     "image: draws": ("2", "--overlay", "depth", "-o", "x.png"),
     "overdraw": ("-o", "folder"),
     "shaders: draws": ("--draws", "3"),

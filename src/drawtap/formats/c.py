@@ -1,4 +1,7 @@
-"""Write frames as C source: a folder that compiles with a C compiler, EGL and the GL headers, and nothing else."""
+"""Write frames as C source: a folder that compiles with a C compiler, EGL and the GL headers, and nothing else.
+
+Of recordings of Vulkan it is a folder that compiles with a C compiler, the headers of Vulkan and its loader.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,13 @@ from typing import TYPE_CHECKING
 
 import jinja2
 
-from drawtap.errors import InputError, UsageError
+from drawtap.errors import InputError, QueryError, UnavailableError, UsageError
 from drawtap.formats import export_format
+from drawtap.formats.c_vulkan import older_names
 from drawtap.instrument.generate_vg import headers as vg_headers
 from drawtap.spec.registry import load_api
 from drawtap.tables.recording import AnnotationRow, NativeRow
-from drawtap.trace import apis, core
+from drawtap.trace import core
 from drawtap.trace.ranges import ENDLESS, Selection
 
 if TYPE_CHECKING:
@@ -42,7 +46,7 @@ class Exported:
 
 @export_format("c", "")
 def write_c(trace: Trace, selection: Selection, path: Path) -> None:
-    """A folder of C source with a host that needs EGL only: compile it, run it, hand it to a driver's vendor.
+    """A folder of C source that needs EGL, or Vulkan, only: compile it, run it, hand it to a driver's vendor.
 
     One function a frame, constants and objects by name, shaders line by line, long arrays in a file beside it.
     With frames (`#3` or `#2-4`) the calls before them become set-up.
@@ -61,18 +65,25 @@ def export_c(
     """Write the frames (None: all) and what must stand before them into `folder`, which is made where it is missing.
 
     Files hold about `calls_per_file` calls and functions at most `calls_per_function`: compilers take long for more.
-    Raises UsageError for frames that the trace does not have, OSError where the folder cannot be written.
+    Raises UsageError for frames that the trace does not have, UnavailableError for calls that C source cannot make,
+    OSError where the folder cannot be written.
     """
-    apis.refuse(trace, "export: c")
     known = len(trace.frames)
     first, end = (0, None) if frames is None else (frames.start, min(frames.stop, known))
     if frames is not None and (first >= known or end == first):
         raise UsageError(
             f"there are no frames {_range_text(frames)}", hint=f"{trace.path.name} has frames 0 to {known - 1}"
         )
+    fresh = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     wanted = core.Selection(first_frame=first, end_frame=end)
-    said = trace.core.export_c(wanted, folder, calls_per_file, calls_per_function)
+    try:
+        said = trace.core.export_c(wanted, folder, calls_per_file, calls_per_function)
+    except QueryError as error:  # there are calls that C source cannot make
+        if fresh and not any(folder.iterdir()):
+            folder.rmdir()
+        raise UnavailableError(error.message, hint="-f json, csv or parquet have all calls") from None
+    vulkan = bool(said["vulkan"])
     left_out = said["left_out"]
     files = said["files"]
     if not isinstance(left_out, Mapping) or not isinstance(files, list):
@@ -86,7 +97,12 @@ def export_c(
         _int(said["sources"]),
         {str(k): _int(v) for k, v in left_out.items()},
     )
-    _write_templates(trace, folder, made, first, gl=bool(said["gl"]), vg=bool(said["vg"]))
+    _write_templates(trace, folder, made, first, said)
+    if vulkan:
+        enumerants, types = said["enumerants"], said["types"]
+        if isinstance(enumerants, Mapping) and isinstance(types, list):
+            text = older_names({str(name): _int(value) for name, value in enumerants.items()}, set(map(str, types)))
+            (folder / "names.h").write_text(text, encoding="utf-8")
     if said["vg"]:  # no distribution has them
         for name, text in vg_headers(load_api("vg")).items():
             (folder / name).parent.mkdir(exist_ok=True)
@@ -94,9 +110,10 @@ def export_c(
     return made
 
 
-def _write_templates(trace: Trace, folder: Path, made: Exported, first: int, *, gl: bool, vg: bool) -> None:
+def _write_templates(trace: Trace, folder: Path, made: Exported, first: int, said: Mapping[str, object]) -> None:
+    templates = _TEMPLATES / "vulkan" if said["vulkan"] else _TEMPLATES
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_TEMPLATES),
+        loader=jinja2.FileSystemLoader(templates),
         autoescape=False,
         undefined=jinja2.StrictUndefined,
         variable_start_string="@{",
@@ -109,19 +126,20 @@ def _write_templates(trace: Trace, folder: Path, made: Exported, first: int, *, 
     command = _command_line(trace)
     natives = [str(row["text"]) for row in trace.table(NativeRow) if row["kind"] == "driver"]
     about = dict(part.partition("=")[::2] for part in natives[0].split(";")) if natives else {}
+    driver = str(said.get("device", "")) or ", ".join(v for v in (about.get("renderer"), about.get("version")) if v)
     values = {
-        "title": _plain(f"{Path(command[0]).name if command else 'OpenGL calls'}, recorded in {trace.path.name}"),
+        "title": _plain(f"{Path(command[0]).name if command else 'recorded calls'}, recorded in {trace.path.name}"),
         "program": _plain(" ".join(command) or "not known"),
-        "driver": _plain(", ".join(v for v in (about.get("renderer"), about.get("version")) if v) or "not known"),
+        "driver": _plain(driver or "not known"),
         "frames": made.frames,
         "first_frame": first,
         "calls": info.get("calls"),
         "files": made.files,
         "left_out": made.left_out,
-        "gl": gl,
-        "vg": vg,
+        "gl": bool(said["gl"]),
+        "vg": bool(said["vg"]),
     }
-    for template in sorted(_TEMPLATES.iterdir()):
+    for template in sorted(templates.iterdir()):
         if template.is_file():
             (folder / template.name).write_text(
                 environment.get_template(template.name).render(values), encoding="utf-8"

@@ -30,7 +30,6 @@ _CALLS = "-f json, csv or parquet have the calls"
 # Verbs by name; formats of export and panels of the viewer as `verb: part`.
 WITHOUT_VULKAN: Mapping[str, Gap] = {
     "export: apitrace": Gap("A trace of apitrace", _CALLS),
-    "export: c": Gap("C source", _CALLS),
     "image: draws": Gap("The overlays and meshes", _SNAPSHOTS),
     "overdraw": Gap("The count of fragments", "drawtap stats FILE counts draws and vertices"),
     "shaders: draws": Gap("The estimate of shaders", "drawtap shaders FILE has the modules and who uses them"),
