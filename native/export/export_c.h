@@ -16,7 +16,7 @@ inline std::string export_source(const Trace& trace, const std::string& folder, 
 // data.{h,bin}. Throws before it writes anything where there are calls that the C program cannot make.
 std::string export_vulkan(const Trace& trace, const std::string& folder, const Options& options);
 
-// Whether all calls that draw are Vulkan's: the program may have looked what OpenGL is there.
+// True where Vulkan alone draws: the program may have looked what OpenGL is there.
 inline bool draws_with_vulkan(const Trace& trace) {
   constexpr uint64_t DRAWS =
       FLAG_DRAW | FLAG_STATEFUL_DRAW | FLAG_DISPATCH | FLAG_CLEAR | FLAG_FRAME_END | FLAG_READBACK;

@@ -21,7 +21,7 @@ std::string variable_word(std::string_view kind) {
   return out;
 }
 
-// What play.c calls itself.
+// Functions that device.c calls itself.
 const char* const OWN_FUNCTIONS[] = {"vkAllocateCommandBuffers",
                                      "vkAllocateMemory",
                                      "vkBeginCommandBuffer",
@@ -202,7 +202,7 @@ std::string VulkanExporter::array_text(Call& c, int i, const Field& field) {
   return values_.elements(field, {c.at<char>(i), n * c.param(i).element});
 }
 
-// What an update with a template reads: its parts one behind the other, as the template was made here.
+// The content that an update with a template reads: its parts one behind the other, as the template was made here.
 std::string VulkanExporter::template_text(Call& c, int i) {
   const auto* at = c.at<uint8_t>(i);
   std::string type, body;

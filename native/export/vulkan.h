@@ -1,7 +1,7 @@
 // A recording of Vulkan as C source: each call as the player would make it, printed instead of made.
 //
-// Objects become variables, structures become compound literals, contents lie in data.bin. What the player does besides
-// calls (it maps memory, chooses devices, makes windows of images) are functions of play.c.
+// Objects become variables, structures become compound literals, contents lie in data.bin. device.c has functions for
+// the work that the player does besides calls: it maps memory, chooses devices, makes windows of images.
 #pragma once
 #include <map>
 #include <set>

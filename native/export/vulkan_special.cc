@@ -99,7 +99,7 @@ template <class T> const T* VulkanExporter::answer(const Call& c, int i, size_t 
 
 // ---- instances and devices ----------------------------------------------------------------------
 
-// Windows are not shown: nothing is asked of a window system.
+// Windows are not shown, so the program leaves out the extensions of window systems.
 void VulkanExporter::create_instance(Call& c) {
   if (!succeeded(c)) return;
   arguments(c);
@@ -206,7 +206,7 @@ void VulkanExporter::create_template(Call& c) {
   templates_[*c.at<uint64_t>(3)] = std::move(parts);
 }
 
-// What a cache holds is a driver's own: pipelines are compiled by the driver that draws.
+// The content of a cache is a driver's own. The driver that draws compiles the pipelines.
 void VulkanExporter::create_pipeline_cache(Call& c) {
   if (!succeeded(c)) return;
   arguments(c);
@@ -222,7 +222,7 @@ void VulkanExporter::create_buffer(Call& c) {
   if (succeeded(c)) sizes_[*c.at<uint64_t>(3)] = c.at<VkBufferCreateInfo>(1)->size;
 }
 
-// How much memory buffers and images took says where the device may have stored.
+// The sizes of images in memory say where the device may have stored.
 void VulkanExporter::requirements(Call& c) {
   using namespace vk::number;
   const bool image = std::string_view(c.command.name).find("Image") != std::string_view::npos;

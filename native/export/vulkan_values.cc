@@ -36,7 +36,7 @@ bool is_zero(std::string_view bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](char c) { return !c; });
 }
 
-// Whether bits look like a number that somebody wrote as a real one.
+// True for bits of a number that somebody may have written as a real one.
 bool looks_real(uint32_t bits) {
   float v;
   memcpy(&v, &bits, 4);
@@ -66,7 +66,7 @@ void VulkanValues::named(const std::string& name, int64_t value) { enumerants_.e
 
 const std::string& VulkanValues::type_name(const StructType& type) { return *types_.insert(word(type.name)).first; }
 
-// What an address in the content leads to: relocation made it a place in memory.
+// The elements that an address in the content leads to. Relocation made the address a place in memory.
 Tree::Block VulkanValues::follow(size_t slot, size_t width) {
   Tree tree(content_);
   const uint64_t at = tree.load<uint64_t>(slot) - reinterpret_cast<uint64_t>(content_.data());
@@ -239,7 +239,7 @@ std::string VulkanValues::in_place(const StructType& outer, size_t outer_at, con
   return m.count ? joined(parts) : parts[0];
 }
 
-// The chosen member. Where nothing tells which one that is, it is one that has all bytes.
+// The chosen member. Without a selector the largest member has all bytes.
 std::string VulkanValues::union_body(const StructType& type, size_t at, const Choice& is_one) {
   const Tree tree(content_);
   const StructMember* best = nullptr;

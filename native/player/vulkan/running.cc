@@ -1,4 +1,4 @@
-// What of the submitted work may still have run at a place of the recording.
+// The submitted work that may still have run at a place of the recording.
 #include "running.h"
 
 #include <algorithm>
