@@ -1,6 +1,6 @@
 """Write frames as C source: a folder that compiles with a C compiler, EGL and the GL headers, and nothing else.
 
-Of recordings of Vulkan it is a folder that compiles with a C compiler, the headers of Vulkan and its loader.
+The folder of a recording of Vulkan compiles with a C compiler, the headers of Vulkan and its loader.
 """
 
 from __future__ import annotations
