@@ -15,8 +15,8 @@ from drawtap.output.result import Rows, Sheets
 from drawtap.units import duration_ns, size_bytes
 
 if TYPE_CHECKING:
+    from drawtap.corpus.engines import Run
     from drawtap.corpus.pictures import Judged
-    from drawtap.corpus.playing import Run
 
 
 @command(
