@@ -108,7 +108,12 @@ void VulkanExporter::record(play::Decoded* chunk, uint32_t number) {
     Call c{vk::COMMANDS[known], static_cast<uint16_t>(known), columns, chunk->ordinals[number]};
     running_ = c.command.name;
     if (columns.function->params.size() != c.command.params) fail(DT_E_ARGUMENT, "it has other parameters here");
-    call(c);
+    try {
+      call(c);
+    } catch (const Error& error) {
+      if (error.code != DT_E_FORMAT || std::string_view(error.what()).starts_with("call ")) throw;
+      fail(error.code, error.what());
+    }
   }
   running_ = "";
   if (frame_ < ends_.size() && ends_[frame_] == seq_) end_frame(true);

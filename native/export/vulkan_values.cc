@@ -10,6 +10,7 @@ namespace {
 
 using Of = StructMember::Kind;
 using Meaning = StructMember::Meaning;
+constexpr unsigned MOST_DEPTH = 200;   // of literals in each other: a chain of structures is that deep
 constexpr uint64_t MOST_WRITTEN = 32;  // elements of an array that is written out
 
 // A recording may come from anybody: what becomes C must be a name.
@@ -198,7 +199,7 @@ std::string VulkanValues::many(const StructType& type, Tree::Block block) {
 std::string VulkanValues::body(const StructType& type, size_t at) {
   if (type.is_union) return union_body(type, at, nullptr);
   spend(1);
-  if (depth_ >= Structures::DEPTH || at + type.bytes > content_.size()) spend(UINT64_MAX);
+  if (depth_ >= MOST_DEPTH || at + type.bytes > content_.size()) spend(UINT64_MAX);
   ++depth_;
   std::vector<std::string> parts;
   for (auto& m : type.members) {
