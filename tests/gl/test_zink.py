@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,8 @@ from drawtap.trace.vulkan_past import vulkan_past
 from gl.conftest import Bench
 from gl.test_pixel_history import FRAME, X, Y
 from shared import run_drawtap
+from vulkan.test_export_c import built, exported
+from vulkan.test_export_c import played as run
 
 # The least number of read-backs to compare. The last one stores bytes in the device's memory and reads none.
 PROGRAMS = {"readback": 10, "es2_triangle": 8, "mapped_frames": 0}
@@ -61,6 +64,17 @@ def test_what_the_program_read_back_is_drawn_again(program: str, programs: Bench
     played = run_drawtap("replay", tmp_path / "half.dtap", "--verify", "--json", environment={**os.environ, **vulkan})
     half = json.loads(played.stdout)
     assert (half["different"], half["findings"], half["skipped"]) == (0, [], 0)
+
+
+def test_c_source_reads_back_the_same(programs: Bench, tmp_path: Path) -> None:
+    """Zink switches features on in a long chain of structures, and updates descriptors by templates."""
+    zink = zink_environment()
+    command = ["record", "-q", "--api", "vk", "-o", tmp_path / "zink.dtap", "--", programs.programs / "es2_triangle"]
+    done = run_drawtap(*command, environment={**programs.environment(), **zink})
+    assert done.returncode == 0, done.stderr
+    played = run(built(exported(tmp_path / "zink.dtap", tmp_path / "c")))
+    found = re.search(r"(\d+) read-backs, 0 differ", played.stdout)
+    assert found and int(found[1]) >= 5, played.stderr
 
 
 def test_draws_leave_what_they_leave_in_opengl(programs: Bench, tmp_path: Path) -> None:
