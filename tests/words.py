@@ -41,8 +41,6 @@ _TOKENS = re.compile(
     r"""|(?P<line>//[^\n]*)|(?P<block>/\*.*?\*/)""",
     re.DOTALL,
 )
-#: Rooms of the native half whose comments are not held to the rules yet.
-_LATER = ("player/vulkan",)
 #: A comment that a tool reads.
 _ORDER = re.compile(r"^(?:NOLINT|clang-format|noqa|type: ignore|fmt: |eslint|ruff: |!|-\*-|pragma|SPDX)")
 #: A word of JSDoc at the begin of a line, with its type and name: the meaning behind them is a text of its own.
@@ -242,12 +240,6 @@ def spoken() -> list[Path]:
     native = [p for p in (ROOT / "native").rglob("*") if p.suffix in (".cc", ".h") and "third_party" not in p.parts]
     scripts = [p for p in (ROOT / "src" / "drawtap").glob("**/*.js") if "uplot" not in p.name.lower()]
     return sorted([*sources(), *native, *scripts])
-
-
-def commented() -> list[Path]:
-    """Return the sources whose comments are plain English: modules, scripts of pages, rooms of the native half."""
-    later = [ROOT / "native" / room for room in _LATER]
-    return [p for p in spoken() if not any(p.is_relative_to(room) for room in later)]
 
 
 def main(names: list[str]) -> int:

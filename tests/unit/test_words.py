@@ -12,7 +12,7 @@ def _faults() -> list[words.Fault]:
     pages = [fault for page in words.pages() for fault in words.of_page(page)]
     sources = [fault for source in words.sources() for fault in words.of_source(source)]
     messages = [fault for source in words.spoken() for fault in words.of_messages(source)]
-    comments = [fault for source in words.commented() for fault in words.of_comments(source)]
+    comments = [fault for source in words.spoken() for fault in words.of_comments(source)]
     return [*pages, *words.of_help("", _group()), *sources, *messages, *comments]
 
 

@@ -33,7 +33,7 @@ class Arguments : public Relocation::Host {
   explicit Arguments(const Trace& trace) : trace_(trace) {}
   ~Arguments() = default;
   using Watcher = void (Arguments::*)(Call&);
-  // Who notes where the device stores by this command; nullptr: it stores nowhere that the program can see.
+  // The function that notes where the device stores by this command; nullptr: the program can see no such place.
   static Watcher watcher_of(uint16_t of);
 
   using TemplateParts = std::vector<std::pair<VkDescriptorType, uint32_t>>;
@@ -44,7 +44,7 @@ class Arguments : public Relocation::Host {
   void* structures(Call& c, int i, int64_t need);
   Content content(const Call& c, int i);
   template <class T> std::vector<T> recorded_array(const Call& c, int i);
-  // Whether a call can be made that made something in the recording.
+  // A call can be made where the recorded one succeeded, or where nothing depends on its result.
   static bool succeeded(const Call& c) { return !c.command.judged || c.result() >= 0; }
   [[noreturn]] void fail(int code, const std::string& what) const;
   std::string where() const;

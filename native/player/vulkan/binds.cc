@@ -28,7 +28,7 @@ void Player::bind(Table& table, uint64_t resource, VkDeviceMemory& of, uint64_t&
   of = own_memory(table, resource, needs), offset = 0;
 }
 
-// Whether the bytes of a new image have a meaning for the driver alone.
+// Notes new images whose bytes have a meaning for the driver alone.
 void Player::watch_image(Call& c) {
   const auto& info = *c.at<VkImageCreateInfo>(1);
   const auto* shared =

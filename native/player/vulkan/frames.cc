@@ -110,7 +110,7 @@ void Player::choose_handlers() {
   watch_pictures();
 }
 
-// What cannot be played is said before anything is played.
+// A recording with a call that no player can make is refused before its first call.
 void Player::refuse_recording() const {
   const std::string text = refused_calls(trace_, mapping_);
   if (!text.empty()) throw Error(DT_E_ARGUMENT, "this cannot be played yet: " + text);

@@ -15,7 +15,7 @@ class LateWaits {
   explicit LateWaits(bool several_threads) : several_(several_threads) {}
   bool empty() const { return late_.empty(); }
 
-  // Whether a record is such a wait; it is kept until `play`.
+  // True: the record is such a wait, and it is kept until `play`.
   bool keep(const Feed& feed, Decoded* chunk, uint32_t record, uint64_t seq) {
     const int known = chunk->known[chunk->order[record]];
     if (!several_ || known < 0 || !(COMMANDS[known].flags & FLAG_BLOCKS)) return false;

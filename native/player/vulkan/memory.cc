@@ -44,17 +44,21 @@ void Player::enlarge(Device& device, VkMemoryAllocateInfo& info) {
 }
 
 // Memory for an image that does not fit into what the recording has for it.
-VkDeviceMemory Player::own_memory(Table& table, uint64_t image, const VkMemoryRequirements& needs) {
-  auto& device = static_cast<Device&>(table);
+VkDeviceMemory Player::allocate(Device& device, const VkMemoryRequirements& needs, VkMemoryPropertyFlags properties,
+                                const char* without) {
   VkMemoryAllocateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
   info.allocationSize = needs.size;
-  info.memoryTypeIndex = memory_type(device, needs.memoryTypeBits, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
-  VkDeviceMemory made_one = nullptr;
-  if (DT_VK(device, vkAllocateMemory)(device.device, &info, nullptr, &made_one) != VK_SUCCESS)
-    fail(DT_E_ARGUMENT, "there is no memory for an image");
-  own_memory_[image] = made_one;
-  return made_one;
+  info.memoryTypeIndex = memory_type(device, needs.memoryTypeBits, properties);
+  VkDeviceMemory memory = nullptr;
+  if (DT_VK(device, vkAllocateMemory)(device.device, &info, nullptr, &memory) != VK_SUCCESS)
+    fail(DT_E_ARGUMENT, std::string("there is no memory ") + without);
+  return memory;
+}
+
+VkDeviceMemory Player::own_memory(Table& table, uint64_t image, const VkMemoryRequirements& needs) {
+  return own_memory_[image] =
+             allocate(static_cast<Device&>(table), needs, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, "for an image");
 }
 
 void Player::free_own_memory(Table& table, uint64_t image) {

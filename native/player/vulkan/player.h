@@ -1,8 +1,8 @@
 // Plays a recording of Vulkan: what all its parts share.
 //
 // Each call is made again in the recorded order on one thread. Objects get the handles of the driver here. Windows are
-// images of the player's own. What the program stored in mapped memory is stored again before the call that it stands
-// before; what the device stored there is not: the device does so again, and `verify` compares.
+// images of the player's own. The player repeats the program's stores in mapped memory, each before its call in the
+// recording. It does not repeat the device's stores: the device does so itself, and `verify` compares.
 #pragma once
 #include <cstdio>
 #include <map>
@@ -101,6 +101,8 @@ class Player final : Arguments, Snapshots::Host {
   void allocate_memory(Call& c);
   void free_memory(Call& c);
   void enlarge(Device& device, VkMemoryAllocateInfo& info);
+  VkDeviceMemory allocate(Device& device, const VkMemoryRequirements& needs, VkMemoryPropertyFlags properties,
+                          const char* without);  // fails with "there is no memory", and what lacks it
   VkDeviceMemory own_memory(Table& table, uint64_t image, const VkMemoryRequirements& needs);
   void free_own_memory(Table& table, uint64_t image);
   void map_memory(Call& c);
@@ -200,9 +202,9 @@ class Player final : Arguments, Snapshots::Host {
     uint64_t seq = 0, draw = NO_DRAW, small = 0;  // how wide a picture may be; 0: as it is
     std::string what, file;
     std::vector<Held> held;
-    bool met = false;  // the command whose contents are asked for
+    bool met = false;  // the request's command ran
   };
-  std::unique_ptr<History> history_;  // of the pixel that was asked for last
+  std::unique_ptr<History> history_;  // of the last pixel of a request
   struct Served {
     Taken taken;
     std::vector<AttachmentImage> images;
@@ -210,7 +212,7 @@ class Player final : Arguments, Snapshots::Host {
   static constexpr uint64_t NO_DRAW = UINT64_MAX;
   Request request_;
   bool waits_ = false;                  // for the request's call
-  std::map<uint64_t, Served> served_;   // by draw: pictures of the submission that was asked for last
+  std::map<uint64_t, Served> served_;   // by draw: pictures of the last request's submission
   uint64_t answered_ = 0, passed_ = 0;  // the call of the last answer; calls before this one are behind
   std::unique_ptr<Feed> feed_;
   std::vector<std::unique_ptr<Table>> tables_;

@@ -1,4 +1,4 @@
-// What of the submitted work may still have run at a place of the recording: by its waits.
+// The waits of a recording tell which submitted work may still have run at a place.
 #pragma once
 #include <map>
 #include <unordered_map>

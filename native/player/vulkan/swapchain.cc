@@ -75,13 +75,7 @@ void Player::make_images(Swapchain& chain, size_t count) {
     chain.images.push_back(image);
     VkMemoryRequirements needs{};
     DT_VK(device, vkGetImageMemoryRequirements)(device.device, image, &needs);
-    VkMemoryAllocateInfo room{};
-    room.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
-    room.allocationSize = needs.size;
-    room.memoryTypeIndex = memory_type(device, needs.memoryTypeBits, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
-    VkDeviceMemory memory = nullptr;
-    if (DT_VK(device, vkAllocateMemory)(device.device, &room, nullptr, &memory) != VK_SUCCESS)
-      fail(DT_E_ARGUMENT, "there is no memory for the images of a window");
+    VkDeviceMemory memory = allocate(device, needs, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, "for the images of a window");
     chain.memory.push_back(memory);
     DT_VK(device, vkBindImageMemory)(device.device, image, memory, 0);
     if (!snapshots_) continue;
@@ -192,13 +186,8 @@ void Player::read_room(Device& device, uint64_t bytes) {
   DT_VK(device, vkCreateBuffer)(device.device, &info, nullptr, &device.buffer);
   VkMemoryRequirements needs{};
   DT_VK(device, vkGetBufferMemoryRequirements)(device.device, device.buffer, &needs);
-  VkMemoryAllocateInfo room{};
-  room.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
-  room.allocationSize = needs.size;
-  room.memoryTypeIndex = memory_type(device, needs.memoryTypeBits,
-                                     VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
-  if (DT_VK(device, vkAllocateMemory)(device.device, &room, nullptr, &device.room) != VK_SUCCESS)
-    fail(DT_E_ARGUMENT, "there is no memory to read an image into");
+  device.room = allocate(device, needs, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT,
+                         "to read an image into");
   DT_VK(device, vkBindBufferMemory)(device.device, device.buffer, device.room, 0);
   DT_VK(device, vkMapMemory)(device.device, device.room, 0, VK_WHOLE_SIZE, 0, &device.at);
   device.room_bytes = bytes;

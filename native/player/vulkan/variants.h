@@ -24,9 +24,10 @@ struct KeptPipeline {
   bool is_dynamic(VkDynamicState state) const;
   // Why it has no variants; nullptr: it has.
   const char* refused() const;
-  // Whether a test can leave something out.
+  // True: this test can keep fragments out.
   bool tests(metrics::PixelTest test) const;
-  // What keeps a fragment that passes from a colour; `mask` is the dynamic one of this colour, if it is known.
+  // The reason why a fragment that passes does not change a colour; `mask` is the dynamic one of this colour, if it is
+  // known.
   const char* masked(uint32_t color, const VkColorComponentFlags* mask) const;
 };
 
