@@ -37,6 +37,7 @@ def _built(folder: Path) -> Path:
         *sorted(generated.glob("*.cc")),
         *(native / "state" / f"{name}.cc" for name in MACHINE),
         *sanitized.SHARED,
+        native / "core" / "vulkan_call.cc",
         native / "state" / "feed.cc",
         *sorted((native / "extract").glob("vulkan_*.cc")),
         ROOT / "tests/native/state_tool.cc",

@@ -12,7 +12,7 @@
 namespace dt::play::vk {
 namespace {
 
-constexpr unsigned DEPTH = 8;          // of command buffers in each other
+constexpr unsigned DEEPEST = 8;        // of command buffers in each other
 constexpr size_t MOST_UNDER_WAY = 16;  // submissions whose pictures wait for the device
 constexpr uint32_t TARGETS =
     VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT | VK_IMAGE_USAGE_STORAGE_BIT;
@@ -31,7 +31,7 @@ void unfold(const KeptBuffer& buffer, Stream& stream, unsigned depth) {
   for (auto& each : buffer.commands) {
     if (each.inside.empty())
       stream.push_back(&each);
-    else if (depth < DEPTH)
+    else if (depth < DEEPEST)
       for (auto& secondary : each.inside) unfold(*secondary, stream, depth + 1);
   }
 }

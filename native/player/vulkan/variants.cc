@@ -170,17 +170,16 @@ struct Parts {
 };
 
 void Parts::test(const KeptPipeline& of, const VariantWish& wish) {
-  using namespace metrics;
   auto fix = [&](std::initializer_list<int64_t> states) {
     for (int64_t each : states) fixed.push_back(static_cast<VkDynamicState>(each));
   };
-  if (wish.last < CULLING) raster.cullMode = 0, fix({VK_DYNAMIC_STATE_CULL_MODE});
-  if (wish.last < COVERAGE) {
+  if (wish.last < metrics::CULLING) raster.cullMode = 0, fix({VK_DYNAMIC_STATE_CULL_MODE});
+  if (wish.last < metrics::COVERAGE) {
     many.alphaToCoverageEnable = 0, many.pSampleMask = nullptr;
     fix({VK_DYNAMIC_STATE_ALPHA_TO_COVERAGE_ENABLE_EXT, VK_DYNAMIC_STATE_SAMPLE_MASK_EXT});
   }
-  if (wish.last < STENCIL) deep.stencilTestEnable = 0, fix({VK_DYNAMIC_STATE_STENCIL_TEST_ENABLE});
-  if (wish.last < DEPTH) {
+  if (wish.last < metrics::STENCIL) deep.stencilTestEnable = 0, fix({VK_DYNAMIC_STATE_STENCIL_TEST_ENABLE});
+  if (wish.last < metrics::DEPTH) {
     deep.depthTestEnable = deep.depthBoundsTestEnable = 0;
     fix({VK_DYNAMIC_STATE_DEPTH_TEST_ENABLE, VK_DYNAMIC_STATE_DEPTH_BOUNDS_TEST_ENABLE});
   }
@@ -191,7 +190,7 @@ void Parts::test(const KeptPipeline& of, const VariantWish& wish) {
        VK_DYNAMIC_STATE_COLOR_BLEND_EQUATION_EXT, VK_DYNAMIC_STATE_COLOR_BLEND_ADVANCED_EXT,
        VK_DYNAMIC_STATE_LOGIC_OP_ENABLE_EXT, VK_DYNAMIC_STATE_LOGIC_OP_EXT});
   for (uint32_t i = 0; i < of.info->stageCount; ++i)
-    if (wish.last >= DISCARD || of.info->pStages[i].stage != VK_SHADER_STAGE_FRAGMENT_BIT)
+    if (wish.last >= metrics::DISCARD || of.info->pStages[i].stage != VK_SHADER_STAGE_FRAGMENT_BIT)
       stages.push_back(of.info->pStages[i]);
 }
 
