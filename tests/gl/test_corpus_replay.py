@@ -302,6 +302,7 @@ def _minimized(store: Store, fakes: Path, *words: object) -> dict[str, Any]:
     return one
 
 
+@pytest.mark.exhaustive  # make test has the page that shows this way
 def test_a_failing_recording_becomes_a_minimal_one(store: Store, fakes: Path, tmp_path: Path) -> None:
     out = tmp_path / "minimal.dtap"
     words = ("--new", "crash-1.0", "--seconds", steps(10, 60), "-o", out)
@@ -330,7 +331,8 @@ def test_a_failing_recording_becomes_a_minimal_one(store: Store, fakes: Path, tm
     ("engine", "label", "oracle"),
     [pytest.param("hang-1.0", "hang", "hang in glDrawArrays", marks=pytest.mark.exhaustive),
      pytest.param("eat-1.0", "oom", "oom in glDrawArrays", marks=pytest.mark.exhaustive),
-     ("error-1.0", "gl-error", "gl-error"), ("wrong-1.0", "rejected", "pixels")],
+     ("error-1.0", "gl-error", "gl-error"),
+     pytest.param("wrong-1.0", "rejected", "pixels", marks=pytest.mark.exhaustive)],
 )  # fmt: skip
 def test_every_failure_is_kept(store: Store, fakes: Path, engine: str, label: str, oracle: str) -> None:
     limits = replace(PATIENT, stall_s=2, memory_bytes=1 << 30)
@@ -389,6 +391,7 @@ def test_approved_and_rejected_images(store: Store, fakes: Path) -> None:
 # ---- speed -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive  # tests/unit/test_slower.py has the rules with given times
 def test_a_slow_build_is_found_and_an_equal_one_is_not(store: Store, fakes: Path) -> None:
     pytest.importorskip("scipy", reason="SciPy is an extra: pip install 'drawtap[fleet]'")
     words = ("corpus", "verdict", "--tag", "app=triangle", "--corpus", store.where, "--engines", fakes, "--speed")

@@ -147,6 +147,7 @@ def test_a_minimal_recording_of_a_draw(draws: Path, tmp_path: Path) -> None:
     assert verified.returncode == 0, verified.stdout
 
 
+@pytest.mark.exhaustive  # its search is that of the test before it
 def test_a_minimal_recording_by_another_property(draws: Path, tmp_path: Path) -> None:
     """One draw is wanted. Nothing has to run; but what a draw needs to be recorded stays with it."""
     with open_trace(draws / "pass.dtap") as trace:
