@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+from collections import OrderedDict
 
 import pytest
 from hypothesis import example, given, settings
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 
 import drawtap
 from drawtap.errors import UsageError
-from drawtap.web.filters import Vocabulary, condition
+from drawtap.web.callset import Growing
+from drawtap.web.filters import Vocabulary, condition, in_pieces
 from drawtap.web.recording import Recording
 from shared import run_drawtap, steps
 
@@ -170,6 +172,41 @@ def test_words_together_mean_what_logic_says(viewed, calls, answers, tree):
     kept, count = _kept(viewed, _text(tree))
     assert count == len(meant)
     assert kept == set(sorted(meant)[:512])
+
+
+@pytest.mark.parametrize("text", [*_MEANINGS, "fails", "uses:texture=1", "changes:blend"])
+def test_a_filter_that_is_asked_in_pieces_keeps_the_same_calls(viewed, monkeypatch, text):
+    whole, count = _kept(viewed, text)
+    total, seen = viewed.trace.info["calls"], []
+    monkeypatch.setattr("drawtap.web.recording.PIECE", 100)
+    monkeypatch.setattr(viewed, "_sets", OrderedDict())
+    grown = Growing.add
+
+    def add(growing, seqs, until):
+        grown(growing, seqs, until)
+        seen.append(viewed.found("q", 10))
+
+    monkeypatch.setattr(Growing, "add", add)
+    viewed.filter(text, "q")
+    assert _kept(viewed, text) == (whole, count)
+    assert [one["until"] for one in seen] == [*range(100, total, 100), total]
+    # What is found so far are the calls up to there, no more and no fewer.
+    (key,) = viewed._sets
+    calls = viewed.kept(key)
+    assert [one["count"] for one in seen] == [calls.rank(one["until"]) for one in seen]
+    assert [sum(one["density"]) for one in seen] == [one["count"] for one in seen]
+    assert seen[-1]["density"] == viewed.density(key, 10)
+    assert viewed.found("q", 10) == {"count": None}
+
+
+@pytest.mark.parametrize(
+    ("text", "cheap"),
+    [("is:draw OR width>2", True), ("sql: duration > 5", True), ("finding:x", False), ("is:draw -redundant", False),
+     ("sql: seq IN (Select seq FROM draws)", False)],
+)  # fmt: skip
+def test_what_is_computed_whole_is_not_asked_in_pieces(viewed, text, cheap):
+    words = Vocabulary(viewed.vocabulary.functions, {"width": (("glViewport", "number"),)})
+    assert in_pieces(text, condition(text, words)) == cheap
 
 
 def test_changes_means_the_text_and_no_pattern():

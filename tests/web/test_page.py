@@ -184,6 +184,22 @@ def test_incomplete_textures_stand_with_their_reason(opened, incomplete):
     page.wait("place.tab === 'texture' && place.object === 'texture/1/1'")
 
 
+def test_a_filter_says_what_it_has_found_so_far(opened):
+    page = opened("mode=dim&list=flat&call=5")
+    held = []
+    page.page.route("**/api/0/filter?*", lambda route: held.append(route))
+    so_far = {"count": 1234, "until": 30, "of": 40, "density": [3, 0, *[1] * 1022]}
+    page.page.route("**/api/0/filter/*", lambda route: route.fulfill(json=so_far))
+    page.page.evaluate("(drawtap.store.set({ filter: 'texture' }), 0)")
+    page.until("document.getElementById('filter-answer').innerText.includes('so far')")
+    assert page.text("#filter-answer") == "1\u202f234 so far, in 75 % of the calls …"
+    page.page.wait_for_selector("#density:visible")
+    page.wait("d.strip.density[0] === 3 && !d.set")
+    held[0].continue_()
+    page.wait("d.set && d.strip.density[0] !== 3")
+    page.wait("document.getElementById('filter-answer').innerText === `${d.set.count} calls`")
+
+
 def test_what_comes_while_a_filter_looks_stays(opened):
     page = opened("call=5")
     page.page.evaluate("(drawtap.store.set({ filter: 'texture', mode: 'dim' }), drawtap.store.set({ time: 'open' }))")

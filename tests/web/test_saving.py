@@ -72,6 +72,30 @@ def test_a_table_of_the_page_is_saved_with_its_types(server):
     assert empty.body.decode().split() == ["a"]
 
 
+def test_arguments_of_a_call_are_saved_with_every_element(server, chain):
+    with package.open(chain) as trace:
+        matrices = [seq for (seq,) in trace.sql('SELECT seq FROM "glBufferData" WHERE data_bytes > 16 ORDER BY seq')]
+        seq = matrices[0]
+        call = trace.calls[seq]
+        content = bytes(call.args["data"])
+    answer = server.ask(f"/api/0/call/{seq}/save/csv")
+    assert answer.status == 200, answer.body
+    rows = _table(answer.body)
+    assert [row["argument"] for row in rows if "[" not in row["argument"]] == [*call.args]
+    assert next(row["value"] for row in rows if row["argument"] == "target") == str(call.args["target"])
+    parts = [row for row in rows if row["argument"].startswith("data[")]
+    assert bytes.fromhex("".join(row["value"] for row in parts)) == content
+    assert parts[0]["argument"] == "data[0..15]"
+    assert server.ask(f"/api/0/call/{seq}/save/parquet").body.startswith(b"PAR1")
+    with tempfile.NamedTemporaryFile(suffix=".arrow") as file:
+        Path(file.name).write_bytes(server.ask(f"/api/0/call/{seq}/save/arrow").body)
+        with InputStream.from_path(file.name) as stream:
+            read = nanoarrow.ArrayStream(stream).read_all().to_pylist()
+    assert [row["argument"] for row in read] == [row["argument"] for row in rows]
+    assert server.ask(f"/api/0/call/{seq}/save/xlsx").status == 400
+    assert server.ask("/api/0/call/99999999/save/csv").status == 400
+
+
 def test_saving_stops(chain, tmp_path):
     over = threading.Event()
     with package.open(chain) as trace:
@@ -113,7 +137,11 @@ def test_every_view_is_saved_as_a_table(opened, server, chain):
         state = computed_state(trace, seq)
         asked = f"SELECT textures, buffers, program FROM draws WHERE seq = {seq}"
         textures, buffers, used = trace.sql(asked).fetchone()
-    page = opened(f"call={seq}&tab=objects", viewport={"width": 900, "height": 800})
+    page = opened(f"call={seq}&tab=call", viewport={"width": 900, "height": 800})
+    page.reads("Arguments")
+    name = page.text("#panel h2").split("\n")[0].split("call")[0].strip()
+    assert _table(_saved(page, f"{name}-{seq}"))[0]["argument"] == "mode"
+    page.page.evaluate("drawtap.store.set({ tab: 'objects' })")
     page.reads("Objects of the run")
     objects = _table(_saved(page, "objects"))
     assert len(objects) == count

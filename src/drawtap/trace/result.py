@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
@@ -73,20 +73,24 @@ def _save(rows: object, path: Path, form: str) -> None:
         connection.close()
 
 
-def save_rows(columns: Sequence[str], rows: Sequence[Sequence[object]], path: Path, form: str) -> None:
-    """Write rows of plain values to a file as `Result.save` does; types are those that the values have."""
+def save_rows(columns: Sequence[str], rows: Iterable[Sequence[object]], path: Path, form: str) -> None:
+    """Write rows of plain values to a file as `Result.save` does; types are those that the values have.
+
+    The rows are read once.
+    """
     import tempfile  # where rows are saved alone
 
     names = [f"{name or 'column'}{f'_{i}' if name in columns[:i] else ''}" for i, name in enumerate(columns)]
     connection = connect()
     try:
         with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as lines:
-            for row in rows:
+            count = 0
+            for count, row in enumerate(rows, 1):  # noqa: B007 -- their number is asked behind the loop
                 lines.write(json.dumps({f"c{i}": value for i, value in enumerate(row)}) + "\n")
             lines.flush()
             shown = ", ".join(f"c{i} AS {quote(name)}" for i, name in enumerate(names))
             source = f"read_json({quote_text(lines.name)}, format = 'newline_delimited', sample_size = -1)"
-            if not rows:
+            if not count:
                 shown, source = ", ".join(f"''::VARCHAR AS {quote(name)}" for name in names), "range(0)"
             _save(Stream(connection.sql(f"SELECT {shown} FROM {source}").__arrow_c_stream__), path, form)
     finally:

@@ -547,10 +547,12 @@ _OF_RECORDINGS: dict[str, Callable[[Recording, Request], object]] = {
     "outline/{frame:int}": lambda r, q: r.outline(q.path_params["frame"]),
     "calls": lambda r, q: r.calls(_numbers(q, "seqs"), q.query_params.get("set")),
     "call/{seq:int}": lambda r, q: r.call(q.path_params["seq"]),
+    "call/{seq:int}/save/{form}": lambda r, q: r.arguments(q.path_params["seq"], q.path_params["form"]),
     "content/{seq:int}/{name}": lambda r, q: r.content(q.path_params["seq"], q.path_params["name"]),
     "content/{seq:int}/{name}/fields": lambda r, q: r.buffers.fields(
         r.content(q.path_params["seq"], q.path_params["name"]), q.query_params.get("format", "")
     ),
+    "filter/{query}": lambda r, q: r.found(q.path_params["query"], _number(q, "buckets")),
     "set/{key}": lambda r, q: r.matches(q.path_params["key"], _number(q, "at"), _number(q, "count")),
     "set/{key}/place": lambda r, q: r.place(q.path_params["key"], _number(q, "seq")),
     "set/{key}/density": lambda r, q: r.density(q.path_params["key"], _number(q, "buckets")),

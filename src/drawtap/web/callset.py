@@ -15,10 +15,12 @@ class CallSet:
 
     def __init__(self, size: int, seqs: npt.NDArray[np.generic]) -> None:
         """`size`: calls of the recording. `seqs`: calls in any order; numbers beyond `size` are left out."""
+        growing = Growing(size)
+        growing.add(seqs, size)
+        self._keep(size, growing.bits)
+
+    def _keep(self, size: int, bits: npt.NDArray[np.bool_]) -> None:
         self.size = size
-        bits = np.zeros(-(-max(size, 1) // _BLOCK) * _BLOCK, dtype=bool)
-        numbers = np.asarray(seqs).astype(np.intp)
-        bits[numbers[numbers < size]] = True
         self._before = np.concatenate(([0], np.cumsum(bits.reshape(-1, _BLOCK).sum(axis=1, dtype=np.int64))))
         self._bytes = np.packbits(bits, bitorder="little")
 
@@ -68,3 +70,33 @@ class CallSet:
     def _bits(self, block: int) -> npt.NDArray[np.uint8]:
         start = block * _BLOCK // 8
         return np.unpackbits(self._bytes[start : start + _BLOCK // 8], bitorder="little")
+
+
+class Growing:
+    """The calls of a filter that still runs, of the first `until` calls. Other threads may look meanwhile."""
+
+    def __init__(self, size: int) -> None:
+        """`size`: calls of the recording."""
+        self.size = size
+        self.bits = np.zeros(-(-max(size, 1) // _BLOCK) * _BLOCK, dtype=bool)
+        self.count = 0
+        self.until = 0
+
+    def add(self, seqs: npt.NDArray[np.generic], until: int) -> None:
+        """Add calls that were not there, in any order, and say up to which call all are known now."""
+        numbers = np.asarray(seqs).astype(np.intp)
+        numbers = numbers[numbers < self.size]
+        self.bits[numbers] = True
+        self.count += len(numbers)
+        self.until = until
+
+    def density(self, buckets: int) -> list[int]:
+        """Return how many calls lie in each of `buckets` equal parts of the recording, as far as they are known."""
+        edges = [self.size * i // buckets for i in range(buckets + 1)]
+        return [int(np.count_nonzero(self.bits[a:b])) for a, b in itertools.pairwise(edges)]
+
+    def whole(self) -> CallSet:
+        """Return the set, once all calls are known."""
+        made = CallSet.__new__(CallSet)
+        made._keep(self.size, self.bits)
+        return made

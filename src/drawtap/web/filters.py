@@ -35,14 +35,10 @@ _USES = {
     "texture": "list_contains(textures, {})",
     "buffer": "(list_contains(buffers, {0}) OR index_buffer = {0})",
 }
-_ALONE = {
-    "fails": (
-        'seq IN (SELECT seq FROM "glGetError" WHERE result_value <> 0 UNION ALL '
-        'SELECT seq FROM "eglGetError" WHERE result_value <> 12288 UNION ALL '
-        'SELECT seq FROM "vgGetError" WHERE result_value <> 0)'
-    ),
-    "redundant": "seq IN (SELECT seq FROM redundancy)",
-}
+_GOOD = {"glGetError": 0, "eglGetError": 12288, "vgGetError": 0}
+_ALONE = ("fails", "redundant")
+# Tables that cost the same for few calls as for all, and questions of the user's own.
+_WHOLE = re.compile(r"\bFROM (findings|redundancy)\b|\bsql:.*\bselect\b", re.IGNORECASE | re.DOTALL)
 _WORDS = ("is:", "changes:", "uses:", "finding:", "sql:", *_ALONE)
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -75,12 +71,15 @@ class Vocabulary:
         return frozenset().union(*self.functions.values())
 
 
-def condition(text: str, vocabulary: Vocabulary) -> str:
-    """Return the SQL condition that `text` stands for; `true` for an empty one. Raises UsageError for a mistake."""
+def condition(text: str, vocabulary: Vocabulary, within: range | None = None) -> str:
+    """Return the SQL condition that `text` stands for; `true` for an empty one. Raises UsageError for a mistake.
+
+    `within`: the calls that matter. The condition does not leave the others out, but reads less for these.
+    """
     head, raw, rest = text.partition("sql:")
     parts = []
     if head.strip():
-        parts.append(_Parser(head, vocabulary).whole())
+        parts.append(_Parser(head, vocabulary, within).whole())
     if raw:
         if not rest.strip():
             raise UsageError("sql: has no condition behind it", hint="sql: duration > 1000 AND thread = 0")
@@ -88,11 +87,17 @@ def condition(text: str, vocabulary: Vocabulary) -> str:
     return " AND ".join(parts) or "true"
 
 
+def in_pieces(text: str, sql: str) -> bool:
+    """Tell whether a filter costs hardly more when it runs over a few calls at a time; `sql` is its meaning."""
+    return _WHOLE.search(f"{sql} {text[text.find('sql:') :] if 'sql:' in text else ''}") is None
+
+
 class _Parser:
-    def __init__(self, text: str, vocabulary: Vocabulary) -> None:
+    def __init__(self, text: str, vocabulary: Vocabulary, within: range | None) -> None:
         self._tokens = [*_tokens(text)]
         self._at = 0
         self._vocabulary = vocabulary
+        self._within = within
 
     def whole(self) -> str:
         """Return the condition of all tokens."""
@@ -135,14 +140,18 @@ class _Parser:
         if token["compare"]:
             return self._compared(token["left"], token["op"], token["right"].strip('"'))
         if token["named"]:
-            return _NAMED[token["kind"]](token["value"].strip('"'), self._vocabulary)
+            return _NAMED[token["kind"]](token["value"].strip('"'), self._vocabulary, self._within)
         if token["quoted"]:
             return _in_text(token["quoted"][1:-1])
         return self._word(token["word"])
 
     def _word(self, word: str) -> str:
-        if word in _ALONE:
-            return _ALONE[word]
+        if word == "redundant":
+            return "seq IN (SELECT seq FROM redundancy)"
+        if word == "fails":
+            part = _part(self._within)
+            asked = (f'SELECT seq FROM "{name}" WHERE result_value <> {good}{part}' for name, good in _GOOD.items())
+            return f"seq IN ({' UNION ALL '.join(asked)})"
         if word.endswith(":") or (":" in word and word.partition(":")[0].isalpha()):
             hint = did_you_mean(word.partition(":")[0] + ":", _WORDS) or "words with a colon: " + " ".join(_WORDS[:5])
             raise UsageError(f"the filter has no word {word!r}", hint=f'{hint}; quotes look for text: "{word}"')
@@ -163,10 +172,15 @@ class _Parser:
             hint = did_you_mean(left, known) or "columns: " + ", ".join(COLUMNS)
             raise UsageError(f"no function that was called has a parameter {left!r}", hint=hint)
         compared = ((f, _value(right, op, kind)) for f, kind in functions)
-        asked = [f'SELECT seq FROM "{f}" WHERE {quote(left)} {op} {v}' for f, v in compared if v is not None]
+        part = _part(self._within)
+        asked = [f'SELECT seq FROM "{f}" WHERE {quote(left)} {op} {v}{part}' for f, v in compared if v is not None]
         if not asked:
             raise UsageError(f"{left} is no text here, and {right!r} no number", hint=f"{left}=1, {left}>=2")
         return f"seq IN ({' UNION ALL '.join(asked)})"
+
+
+def _part(within: range | None, column: str = "seq") -> str:
+    return "" if within is None else f" AND {column} >= {within.start} AND {column} < {within.stop}"
 
 
 def _value(text: str, op: str, kind: str) -> str | None:
@@ -204,31 +218,32 @@ def _column(column: str, op: str, right: str) -> str:
     return f"{'NOT ' if op == '!=' else ''}({column} BETWEEN {values[0]} AND {values[1]})"
 
 
-def _is(flag: str, vocabulary: Vocabulary) -> str:
+def _is(flag: str, vocabulary: Vocabulary, _: range | None) -> str:
     if flag not in vocabulary.flags:
         hint = did_you_mean(flag, vocabulary.flags) or "here: " + ", ".join(sorted(vocabulary.flags))
         raise UsageError(f"no function of this recording is of the kind {flag!r}", hint=hint)
     return _one_of(name for name, flags in vocabulary.functions.items() if flag in flags)
 
 
-def _changes(path: str, _: Vocabulary) -> str:
+def _changes(path: str, _: Vocabulary, within: range | None) -> str:
     pattern = "%" + path.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
-    return f"seq IN (SELECT begin_seq FROM state WHERE path ILIKE {quote_text(pattern)} ESCAPE '\\')"
+    part = _part(within, "begin_seq")
+    return f"seq IN (SELECT begin_seq FROM state WHERE path ILIKE {quote_text(pattern)} ESCAPE '\\'{part})"
 
 
-def _uses(what: str, _: Vocabulary) -> str:
+def _uses(what: str, _: Vocabulary, within: range | None) -> str:
     kind, _equals, name = what.partition("=")
     if kind not in _USES or not name.isdigit():
         hint = did_you_mean(kind, _USES) or "uses:texture=7; " + ", ".join(_USES)
         raise UsageError(f"uses:{what} names no object", hint=hint)
-    return f"seq IN (SELECT seq FROM draws WHERE {_USES[kind].format(name)})"
+    return f"seq IN (SELECT seq FROM draws WHERE {_USES[kind].format(name)}{_part(within)})"
 
 
-def _finding(rule: str, _: Vocabulary) -> str:
+def _finding(rule: str, _: Vocabulary, __: range | None) -> str:
     return f"seq IN (SELECT seq FROM findings WHERE rule = {quote_text(rule)})"
 
 
-_NAMED: Mapping[str, Callable[[str, Vocabulary], str]] = {
+_NAMED: Mapping[str, Callable[[str, Vocabulary, range | None], str]] = {
     "is": _is,
     "changes": _changes,
     "uses": _uses,

@@ -15,22 +15,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-import numpy as np
-
 from drawtap.analysis.incomplete import incomplete
 from drawtap.errors import InputError, UsageError
 from drawtap.tables.recording import ContextRow, FunctionRow, MarkerRow, ParameterRow, ThreadRow
 from drawtap.trace import apis
 from drawtap.trace.core import Row
 from drawtap.trace.moment import computed_state, roots
-from drawtap.trace.trace import Trace, decode_content, open_trace, scalar
+from drawtap.trace.trace import Trace, open_trace
 from drawtap.web import filters, stages, vulkan
 from drawtap.web.answer import Answer, headed
-from drawtap.web.callset import CallSet
+from drawtap.web.arguments import as_c, preview, signature, value_text, whole
+from drawtap.web.callset import CallSet, Growing
 from drawtap.web.drawn import draws_between, draws_of_frames, has_lists
 from drawtap.web.frames import Frames, Opening
 from drawtap.web.reference import kinds, pages
-from drawtap.web.saving import file_of
+from drawtap.web.saving import file_of, file_of_rows
 
 if TYPE_CHECKING:
     from drawtap.analysis.held import HeldContent
@@ -52,13 +51,12 @@ MOST_ANCHORS = 200_000  # rows below one frame
 _TEXT = 600  # characters of a call in the list
 _NEAR = 64  # calls between two that are wanted and read with them: more cost as much as opening their part anew
 _SETS = 16
+PIECE = 4_000_000  # calls that a filter goes through at once; the page shows the matches so far in between
 STOP_S = 10  # how long a question may go on after it was stopped
 _IDLE = 3  # traces kept open for questions
 # The calls that stand for themselves in the list; the calls before it fold below it.
 _ANCHORS = {"draw": "draw", "dispatch": "dispatch", "clear": "clear", "readback": "read", "frame_end": "show"}
 _NAMED_VALUE = re.compile(r'(uniforms|attributes)\[("(?:[^"\\]|\\.)*")\]')
-_PREVIEW = 4096  # elements of an array
-_SIZES = {"i8": 1, "u8": 1, "i16": 2, "u16": 2, "i32": 4, "u32": 4, "f32": 4, "i64": 8, "u64": 8, "f64": 8}
 
 
 class Recording:
@@ -81,6 +79,7 @@ class Recording:
         self.trace = self._opening.trace
         self.path = path
         self._sets: OrderedDict[str, tuple[str, str, CallSet]] = OrderedDict()  # id -> filter, SQL, calls
+        self._growing: dict[str, Growing] = {}  # by the names of questions
         self._idle: list[Trace] = []
         self._running: dict[str, Trace] = {}
         self._lock = threading.Lock()
@@ -241,15 +240,15 @@ class Recording:
             "name": name,
             "t_start": row.t_start,
             "duration": row.duration,
-            "signature": _signature(name, parameters),
+            "signature": signature(name, parameters),
             "api": function.get("api"),
             "provided_by": function.get("provided_by"),
             "pages": pages(name, str(function.get("api")), str(function.get("provided_by") or "")),
             "kinds": kinds(str(function.get("flags") or "")),
             "args": arguments,
-            "result": None if details["result"] is None else _shown(details["result"]),
+            "result": None if details["result"] is None else value_text(details["result"]),
             "text": details["text"],
-            "c": _as_c(name, parameters, arguments),
+            "c": as_c(name, parameters, arguments),
             "sql": f'SELECT * FROM "{name}" WHERE seq = {seq}',
             "python": f"trace.calls[{seq}].args",
         }
@@ -257,7 +256,7 @@ class Recording:
     def _argument(self, argument: Row, inline: bytes, parameter: Mapping[str, object]) -> Answer:
         shown: Answer = {
             "name": argument["name"],
-            "value": _shown(argument),
+            "value": value_text(argument),
             "kind": argument["kind"],
             "class": parameter.get("class"),
             "group": parameter.get("group"),
@@ -268,7 +267,7 @@ class Recording:
             content = self._content(argument, inline)
             shown["bytes"], shown["element"] = len(content), argument["element"]
             tree = argument.get("tree")
-            shown["array"] = _preview(argument["element"], content) if tree is None else json.dumps(tree, indent=2)
+            shown["array"] = preview(argument["element"], content) if tree is None else json.dumps(tree, indent=2)
         elif kind is not None:
             shown["missing"] = "no content was recorded" if argument["value"] else None
         return shown
@@ -287,6 +286,18 @@ class Recording:
             if argument["name"] == name and argument.get("data") in ("inline", "blob"):
                 return self._content(argument, inline)
         raise UsageError(f"call {seq} has no recorded content in {name!r}", hint="choose another argument")
+
+    def arguments(self, seq: int, form: str) -> Path:
+        """Return a temporary file with a call's result and arguments, all elements of arrays and members too.
+
+        Raises UsageError for a form. The columns are those of `arguments.whole`.
+        """
+        self._check(seq)
+        details, inline = self.trace.core.call(seq)
+        name = self.trace.calls[seq].name
+        parameters = [p for p in self.trace.core.table_rows(ParameterRow) if p["function"] == name]
+        rows = whole(details, parameters, lambda argument: self._content(argument, inline))
+        return file_of_rows(("argument", "value", "type", "class", "bytes"), rows, form)
 
     def checked(self, seq: int) -> int:
         """Return the number of a call. Raises UsageError where there is none."""
@@ -320,22 +331,42 @@ class Recording:
     def filter(self, text: str, query: str) -> Answer:
         """Keep the calls that a filter names; return the id of the set, its size and the SQL.
 
-        `query` is the name under which `stop` finds it.
+        `query` is the name under which `stop` finds it, and `found` what is there meanwhile.
         """
         where = filters.condition(text, self.vocabulary)
         for key, (known, sql, calls) in self._sets.items():
             if known == text:
                 return {"id": key, "count": len(calls), "sql": sql}
         sql = f"SELECT seq FROM calls WHERE {where}"
-        with self.lent(query) as trace:
-            seqs = trace.sql(sql).numpy()["seq"]
-            calls = CallSet(trace.info["calls"], seqs)
+        growing = self._growing[query] = Growing(self.trace.info["calls"])
+        try:
+            with self.lent(query) as trace:
+                for part in [range(growing.size)] if not filters.in_pieces(text, where) else _pieces(growing.size):
+                    asked = sql
+                    if len(part) < growing.size:
+                        inner = filters.condition(text, self.vocabulary, part)
+                        asked = f"SELECT seq FROM calls WHERE ({inner}) AND seq >= {part.start} AND seq < {part.stop}"
+                    growing.add(trace.sql(asked).numpy()["seq"], part.stop)
+            calls = growing.whole()
+        finally:
+            self._growing.pop(query, None)
         key = secrets.token_urlsafe(9)
         with self._lock:
             self._sets[key] = (text, sql, calls)
             while len(self._sets) > _SETS:
                 self._sets.popitem(last=False)
         return {"id": key, "count": len(calls), "sql": sql}
+
+    def found(self, query: str, buckets: int) -> Answer:
+        """Return what a filter that still runs has found: `count`, and `density`, of the first `until` calls.
+
+        `count` is None where no filter of this name runs.
+        """
+        growing = self._growing.get(query)
+        if growing is None:
+            return {"count": None}
+        density = growing.density(max(1, min(buckets, 4096)))
+        return {"count": growing.count, "until": growing.until, "of": growing.size, "density": density}
 
     def kept(self, key: str) -> CallSet:
         """Return the calls of a filter. Raises UsageError where it is not kept any more."""
@@ -703,78 +734,13 @@ def _runs(seqs: Sequence[int]) -> Iterator[range]:
         yield range(start, end)
 
 
+def _pieces(count: int) -> list[range]:
+    return [range(first, min(first + PIECE, count)) for first in range(0, max(count, 1), PIECE)]
+
+
 def _object(path: str) -> str:
     """Return the object that a path is about: `share.textures[7]`, or `context`."""
     return path[: path.index("]") + 1] if path.startswith(("share.", "vg_share.")) and "]" in path else "context"
-
-
-def _signature(name: str, parameters: Sequence[ParameterRow]) -> str:
-    returns = next((p["type"] for p in parameters if not p["position"]), "void")
-    taken = sorted((p for p in parameters if p["position"]), key=lambda p: p["position"])
-    listed = ", ".join(f"{p['type']} {p['name']}" for p in taken)
-    return f"{returns} {name}({listed})"
-
-
-def _as_c(name: str, parameters: Sequence[ParameterRow], arguments: Sequence[Answer]) -> str:
-    """Return a call as a C expression; arrays are compound literals, which say what they leave out."""
-    types: dict[object, str] = {p["name"]: p["type"] for p in parameters}
-    given = []
-    for argument in arguments:
-        array, kept, kind = argument.get("array"), str(argument.get("element")), types.get(argument["name"], "")
-        element, size = kind.replace("*", "").strip(), int(str(argument.get("bytes", 0)))
-        if isinstance(array, str) and kept == "char":
-            given.append(json.dumps(array))
-        elif isinstance(array, str) and kept == "bytes":
-            content = [f"0x{byte:02x}" for byte in bytes.fromhex(array)]
-            given.append(_literal("const GLubyte", content, size - len(content)))
-        elif isinstance(array, list) and kept == "strings":
-            given.append(_literal("const GLchar *const", [json.dumps(text) for text in array], 0))
-        elif isinstance(array, list) and "void" not in element:
-            left_out = size // _SIZES.get(kept, size + 1) - len(array)
-            given.append(_literal(element, [_c_number(value, kept) for value in array], left_out))
-        elif argument["kind"] in ("ptr", "handle"):
-            given.append(f"(void *){argument['value']}" if argument["value"] != "NULL" else "NULL")
-        else:
-            given.append(_c_number(argument["value"], str(argument["kind"])))
-    return f"{name}({', '.join(given)})"
-
-
-def _literal(element: str, values: Sequence[str], more: int) -> str:
-    left_out = f" /* and {more} more */" if more > 0 else ""
-    return f"({element}[]){{{', '.join(values)}{left_out}}}"
-
-
-def _c_number(value: object, kind: str) -> str:
-    """Return a number as C spells it: a float has an f, and no more digits than lead back to it."""
-    if kind != "f32":
-        return str(value)
-    number = np.float32(str(value))
-    if np.isnan(number):
-        return "NAN"
-    return f"{number!s}f" if np.isfinite(number) else "INFINITY" if number > 0 else "-INFINITY"
-
-
-def _shown(argument: Row) -> str:
-    value = scalar(argument)
-    if value is None:
-        return "NULL"
-    if isinstance(value, bool):
-        return "GL_TRUE" if value else "GL_FALSE"
-    if argument["kind"] in ("ptr", "handle"):
-        return f"0x{value:x}"
-    return str(value)
-
-
-def _preview(element: str, content: bytes) -> object:
-    """Return the beginning of an array for people: text, numbers, or bytes in hexadecimal."""
-    decoded = decode_content(element, content)
-    if isinstance(decoded, str):
-        return decoded[: 16 * _PREVIEW]
-    if isinstance(decoded, bytes):
-        return decoded[:_PREVIEW].hex()
-    if isinstance(decoded, np.ndarray):
-        return [v if np.isfinite(v) else str(v) for v in decoded[:_PREVIEW].tolist()]
-    return decoded
 
 
 def answer(result: Result) -> Answer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,11 @@ def file_of_shown(text: str, form: str) -> Path:
         shaped = False
     if not shaped or not columns:
         raise UsageError("a table is a JSON object with columns and rows", hint="reload the page")
+    return file_of_rows(columns, rows, form)
+
+
+def file_of_rows(columns: Sequence[str], rows: Iterable[Sequence[object]], form: str) -> Path:
+    """Return the same of rows of plain values. The rows are read once."""
     from drawtap.trace.result import save_rows  # with DuckDB: the first rows do without
 
     target = _target(form)

@@ -1,7 +1,9 @@
 // The filter of the calls: its words, the set that they choose, and what the page shows of both.
 import {element, h, number} from "./dom.js";
 import {modal} from "./keys.js";
-import {ask, get} from "./net.js";
+import {ask, fresh, get} from "./net.js";
+
+const LOOK_MS = 300;  // between two looks at what a filter has found so far
 
 /**
  * The help as paragraphs and a table: lines that begin with blanks have a word and its meaning. @param {string} text
@@ -81,9 +83,14 @@ export class Filter {
     if (!page.pair) page.strip.density = [];
     if (place.filter.trim()) {
       answer.textContent = "looking …";
+      const done = new AbortController();
       try {
-        const [a, b] = await Promise.all([page.recording, page.pair && page.other].map(
-            (one) => one && ask(one.number, "filter", place.filter, signal)));
+        const sides = [page.recording, page.pair && page.other].filter(Boolean).map(
+            (one) => ({number: one.number, name: fresh()}));
+        void this.watch(sides, AbortSignal.any([signal, done.signal]));
+        const [a, b] =
+            await Promise.all(sides.map(({number: of, name}) => ask(of, "filter", place.filter, signal, name)));
+        done.abort();
         page.set = a;
         answer.textContent = b ? `${number(a.count)} calls of A, ${number(b.count)} of B` : `${number(a.count)} calls`;
         if (page.pair)
@@ -93,9 +100,12 @@ export class Filter {
       } catch (error) {
         if (signal.aborted) return;
         const e = /** @type {any} */ (error);
+        if (!page.pair) page.strip.density = [];  // of what was found before the mistake
         answer.className = "bad";
         answer.textContent = e.message;
         page.say(e.hint ?? "");
+      } finally {
+        done.abort();
       }
     } else
       answer.textContent = "";
@@ -107,6 +117,32 @@ export class Filter {
     this.showMode();
     const {call} = page.store.place;
     if (call !== null) await page.list.reveal(call);
+  }
+
+  /**
+   * Say what questions of a filter have found so far, again and again until they end.
+   * @param {{number: number, name: string}[]} sides by recording @param {AbortSignal} ended
+   */
+  async watch(sides, ended) {
+    const {page} = this, answer = element("filter-answer");
+    for (;;) {
+      await new Promise((done) => setTimeout(done, LOOK_MS));
+      if (ended.aborted) return;
+      const found =
+          await Promise.all(sides.map(({number: of, name}) => get(`${of}/filter/${name}?buckets=1024`, ended)))
+              .catch(() => []);
+      if (ended.aborted) return;
+      const known = found.filter((/** @type {any} */ one) => one.until);  // there is none before the first piece
+      if (!known.length) continue;
+      const sum = (/** @type {"count"|"until"|"of"} */ key) =>
+          known.reduce((/** @type {number} */ all, /** @type {any} */ one) => all + one[key], 0);
+      answer.textContent =
+          `${number(sum("count"))} so far, in ${Math.floor((100 * sum("until")) / sum("of"))} % of the calls …`;
+      if (page.pair) continue;
+      page.strip.density = known[0].density;
+      page.strip.draw();
+      this.drawDensity(true);
+    }
   }
 
   /** @param {string} sets @param {AbortSignal} signal */
@@ -131,10 +167,11 @@ export class Filter {
       element(id).hidden = !page.set || (id === "filter-mode" && Boolean(page.pair));
   }
 
-  drawDensity() {
+  /** Draw where the filter's calls are. @param {boolean} [looks] whether the filter still runs */
+  drawDensity(looks = false) {
     const {page} = this;
     const canvas = /** @type {HTMLCanvasElement} */ (this.density);
-    const dims = page.set && page.store.place.mode === "dim" && page.store.place.list === "flat";
+    const dims = (page.set || looks) && page.store.place.mode === "dim" && page.store.place.list === "flat";
     canvas.hidden = !dims;
     if (!dims) return;
     const counts = page.strip.density;

@@ -103,7 +103,7 @@ let asked = 0;
  * recording @param {AbortSignal} signal
  */
 export function stoppable(recording, signal) {
-  const name = `${Date.now()}-${asked++}`;
+  const name = fresh();
   signal.addEventListener(
       "abort",
       () => void request(`${recording}/query/${name}`, {method: "DELETE"})
@@ -113,12 +113,15 @@ export function stoppable(recording, signal) {
   return name;
 }
 
+/** A name for a question that nothing else has. */
+export const fresh = () => `${Date.now()}-${asked++}`;
+
 /**
  * Ask something that can take long. Aborting it also stops the work on the server.
  * @param {number} recording @param {string} what "sql" or "filter" @param {string} body @param {AbortSignal} signal
+ * @param {string} name
  */
-export async function ask(recording, what, body, signal) {
-  const name = `${Date.now()}-${asked++}`;
+export async function ask(recording, what, body, signal, name = fresh()) {
   const stop = () =>
       void request(`${recording}/query/${name}`, {method: "DELETE"}).then((answer) => answer.text()).catch(() => {});
   signal.addEventListener("abort", stop, {once: true});

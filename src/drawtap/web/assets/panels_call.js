@@ -1,7 +1,7 @@
 // One call: its arguments with what they point to, and the same as text, SQL, Python.
 import {button, bytes, download, duration, fill, h, number, numbered} from "./dom.js";
 import {get, getBytes} from "./net.js";
-import {link, table} from "./table.js";
+import {link, saving, table} from "./table.js";
 
 const FORMATS = ["list", "matrix", "hex", "struct"];
 
@@ -24,6 +24,10 @@ export const callPanel = {
         h("div", {class: "tools"}, h("i", {text: "copy as"}), copy("text", call.text), copy("C", `${call.c};`),
           copy("SQL", call.sql), copy("Python", call.python), copy("JSON", JSON.stringify(call, null, 1))),
         call.args.length > 0 && h("h2", {text: "Arguments"}),
+        saving({
+          name: `${call.name}-${call.seq}`,
+          file: (/** @type {string} */ form) => `${recording.number}/call/${call.seq}/save/${form}`
+        }),
         ...call.args.map((/** @type {any} */ argument) => argumentView(ctx, call, argument)),
         h("h2", {text: "The call"}),
         facts(call),
@@ -76,7 +80,8 @@ function argumentView(ctx, call, argument) {
       ctx.recording.overview.contexts.find((/** @type {any} */ one) => one.context === call.context)?.share_group;
   const content = argument.class === "buffer" && group !== undefined && /^[1-9]\d*$/.test(argument.value) &&
       link("content",
-           () => ctx.store.set({tab: "buffer", object: `buffer/${group}/${argument.value}`, fields: "", from: 0}));
+           () => ctx.store.set(
+               {tab: "buffer", object: `buffer/${group}/${argument.value}`, fields: "", from: 0, range: ""}));
   const head =
       h("tr", {}, h("th", {text: argument.name, scope: "row"}),
         h("td", {class: "mono wrap"}, value, content && " ", content),

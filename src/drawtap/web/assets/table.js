@@ -1,6 +1,6 @@
 // A table of an answer: sorted by a click, numbers of calls and frames are links, saved as CSV, Parquet or Arrow.
 import {button, download, fill, h, number} from "./dom.js";
-import {postForBytes, stoppable} from "./net.js";
+import {getBytes, postForBytes, stoppable} from "./net.js";
 
 const SHOWN = 200;
 
@@ -102,8 +102,10 @@ export function table(answer, on) {
 const inWords = (column) => column.replace(/(^|_)seq$/, "$1call").replaceAll("_", " ");
 
 /**
- * Buttons that save a table as a file: of `whole`, a question, the whole answer, else the rows that are here.
- * @param {{name: string, whole?: {recording: number, sql: string}, rows: () => Table|Promise<Table>}} of
+ * Buttons that save a table as a file: of `whole`, a question, the whole answer; of `file` what the server writes at
+ * this address; else the rows that are here.
+ * @param {{name: string, whole?: {recording: number, sql: string}, file?: (form: string) => string, rows?: () =>
+ *     Table|Promise<Table>}} of
  */
 export function saving(of) {
   /** @type {AbortController|undefined} */
@@ -111,11 +113,13 @@ export function saving(of) {
   const said = h("span", {role: "status"});
   const save = async (/** @type {string} */ form) => {
     running?.abort();
-    const {signal} = (running = new AbortController()), {whole} = of;
+    const {signal} = (running = new AbortController()), {whole, file} = of;
     fill(said, h("i", {text: `${form} is written …`}), button("stop", () => running?.abort()));
     try {
-      const {columns, rows} = whole ? {columns: [], rows: []} : await of .rows();
-      const data = whole ?
+      const {columns, rows} = (!whole && !file && await of .rows?.()) || {columns: [], rows: []};
+      const data = file ?
+          await getBytes(file(form), signal) :
+          whole ?
           await postForBytes(
               `${whole.recording}/save/${form}?query=${stoppable(whole.recording, signal)}`, whole.sql, signal) :
           await postForBytes(`save/${form}`, JSON.stringify({columns, rows}), signal);
