@@ -157,6 +157,33 @@ def test_the_page_shows_a_buffer(draws: Path) -> None:
             seen.buffers.window(made - 1, 0, buffer, form="", against=None, first=0, count=1)
 
 
+def test_a_range_of_a_buffer_has_its_transfers_and_stores(draws: Path, recorded: Path) -> None:
+    with contextlib.closing(Recording(recorded)) as seen:
+        query = (
+            "SELECT f.seq, f.dstBuffer, f.size, e.submit_seq FROM vkCmdFillBuffer f JOIN executed e ON e.seq = f.seq "
+            "ORDER BY e.submit_seq DESC LIMIT 1"
+        )
+        [(fill, buffer, size, submit)] = seen.trace.sql(query).fetchall()
+        answer = seen.buffers.touched(submit, 0, buffer, size - 4, size)
+        assert answer["writers"]["rows"][0] == [
+            submit, "vkCmdFillBuffer", f"command of call {fill}", 0, size - 1, "yes"
+        ]  # fmt: skip
+        copies = "SELECT c.seq, c.dstBuffer FROM vkCmdCopyBuffer c JOIN executed e ON e.seq = c.seq WHERE "
+        [(copy, target)] = seen.trace.sql(f"{copies} c.srcBuffer = {buffer} AND e.submit_seq = {submit}").fetchall()
+        found = [submit, "vkCmdCopyBuffer", f"command of call {copy}", 0, size - 1, "yes"]
+        assert answer["readers"]["rows"][-1] == found
+        assert seen.buffers.touched(submit, 0, target, 0, 4)["writers"]["rows"][0] == found
+        before = seen.buffers.touched(submit - 1, 0, buffer, 0, 4)["writers"]["rows"]
+        assert [row for row in answer["writers"]["rows"] if row[0] < submit] == before
+    with contextlib.closing(Recording(draws / "dispatch.dtap")) as seen:
+        [(buffer,)] = seen.trace.sql("SELECT handle FROM objects WHERE type = 'VkBuffer'").fetchall()
+        [(last,)] = seen.trace.sql("SELECT max(seq) FROM calls WHERE name = 'vkCmdDispatch'").fetchall()
+        rows = seen.buffers.touched(last, 0, buffer, 0, 512)["writers"]["rows"]
+        assert {(row[0], row[2], row[5]) for row in rows} == {
+            (submits(draws / "dispatch.dtap")[0], "stored through a mapping", "yes")
+        }
+
+
 def test_clicks_on_commands_of_a_submission_start_no_player_anew(draws: Path, monkeypatch) -> None:
     """A player waits where the frame begins; each click takes it, and another one goes there."""
     started: list[Warm] = []

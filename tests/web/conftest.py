@@ -123,6 +123,7 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ("pipeline", "GL"),
             ("modern", "GL"),
             ("held", "GL"),
+            ("transfers", "GL", "4"),
             ("formats", "GL"),
             ("formats_es", "GLESv2"),
             ("fragments_gl", "GL"),

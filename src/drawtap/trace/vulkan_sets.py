@@ -29,7 +29,7 @@ class UpTo:
     """Tables of a recording up to a call."""
 
     def __init__(self, trace: Trace, call: int) -> None:
-        self._trace, self._call = trace, call
+        self.trace, self._call = trace, call
         self._names = frozenset(trace.database.table_names())
 
     def named(self, beginning: str) -> list[str]:
@@ -45,7 +45,7 @@ class UpTo:
             return []
         query = f"SELECT {columns} FROM {quote(table)} WHERE {by} <= {self._call} AND {where} ORDER BY {by}"
         try:
-            return self._trace.sql(query).fetchall()
+            return self.trace.sql(query).fetchall()
         except QueryError:
             if table in self._names:
                 raise

@@ -394,6 +394,12 @@ def _buffer(recording: Recording, request: Request) -> bytes:
     )
 
 
+def _buffer_range(recording: Recording, request: Request) -> Answer:
+    with recording.named(request.query_params.get("query", "")):
+        of = _buffer_of(recording, request)
+        return recording.buffers.touched(*of, _number(request, "first"), _number(request, "end"))
+
+
 def _levels(recording: Seen, request: Request) -> bytes:
     with recording.named(request.query_params.get("query", "")):
         window = _number(request, "t0"), _number(request, "t1"), _number(request, "px")
@@ -586,6 +592,7 @@ _OF_RECORDINGS: dict[str, Callable[[Recording, Request], object]] = {
         r.checked(q.path_params["seq"]), *_object_of(q)[1:], q.query_params.get("path", "")
     ),
     "buffer/{seq:int}/{group:int}/{name:int}": _buffer,
+    "buffer/{seq:int}/{group:int}/{name:int}/range": _buffer_range,
     "buffer/{seq:int}/{group:int}/{name:int}/raw": lambda r, q: r.buffers.content(*_buffer_of(r, q)),
     "buffer/{seq:int}/{group:int}/{name:int}/csv": lambda r, q: r.buffers.csv(
         *_buffer_of(r, q), q.query_params.get("format", "")

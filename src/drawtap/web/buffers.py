@@ -7,7 +7,7 @@ import io
 import tempfile
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -24,6 +24,7 @@ from drawtap.web.answer import Answer, headed
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from drawtap.analysis.buffer_range import Touch
     from drawtap.replay.pool import Pool
     from drawtap.replay.warm import Warm
     from drawtap.trace.trace import Trace
@@ -36,6 +37,7 @@ _MOST_RANGES = 64
 _MOST_ELEMENTS = 32  # of an array in one cell
 _WRITES = 12  # around a call
 _KEPT = 6
+MOST_TOUCHES = 50  # writers of a range, and draws that may read it
 _CHUNK = 16384  # rows of a file that are made together
 
 
@@ -81,6 +83,37 @@ class Buffers:
         end = min(first + min(count, MOST_BYTES), len(content))
         part = slice(min(first, end), end)
         return headed(head | {"first": part.start}, content[part].tobytes() + differs[part].astype(np.uint8).tobytes())
+
+    def touched(self, seq: int, group: int, name: int, first: int, end: int) -> Answer:
+        """Return who wrote bytes from `first` to before `end` up to a call, and who reads them while they stand.
+
+        `writers` and `readers` are tables: call, function, way, first and last byte, whether that is certain. `said`
+        has sentences about what is not in them. Raises UsageError for an empty range.
+        """
+        if end <= first:
+            raise UsageError(f"bytes {first} to {end - 1} are no range", hint="the first byte comes before the last")
+        with self._lent() as trace:
+            return self._touched(trace, self._life(trace, seq, group, name), seq, first, end)
+
+    def _touched(self, trace: Trace, life: Any, seq: int, first: int, end: int) -> Answer:
+        from drawtap.analysis.buffer_range import readers, writers
+
+        wrote = writers(trace, life, seq, range(first, end), MOST_TOUCHES)
+        since = life["created_seq"] if wrote.since is None else wrote.since
+        last = life["deleted_seq"] if wrote.until is None else wrote.until
+        until = len(trace.calls) if last is None else int(last) + 1  # a copy reads before it writes
+        meanwhile = range(since, until)
+        read = readers(trace, life, seq, range(first, end), within=meanwhile, most=MOST_TOUCHES)
+        said = []
+        if wrote.count > len(wrote.touches):
+            said.append(f"{wrote.count:,} calls wrote here up to call {seq:,}, or may have: the newest are listed.")
+        if read.draws > read.looked:
+            said.append(f"{read.draws:,} draws use the buffer meanwhile: the {read.looked} nearest were looked at.")
+        said.append("Uploads of pixels out of the buffer and reads through a mapping are not among the readers.")
+        return {
+            "first": first, "end": end, "at": seq, "since": since, "until": until, "writers": listed(wrote.touches),
+            "readers": listed(read.touches), "said": said,
+        }  # fmt: skip
 
     @staticmethod
     def fields(content: bytes, form: str) -> Answer:
@@ -163,6 +196,16 @@ class Buffers:
         return None if found is None else str(found)
 
 
+def listed(touches: Iterable[Touch]) -> Answer:
+    """Return calls that touch a range as a table for the page."""
+    rows = [
+        [one.seq, one.function, one.how, one.first, None if one.end is None else one.end - 1,
+         "yes" if one.sure else "maybe"]
+        for one in touches
+    ]  # fmt: skip
+    return {"columns": ["seq", "function", "way", "first_byte", "last_byte", "certain"], "rows": rows}
+
+
 def _differing(content: npt.NDArray[np.uint8], old: bytes | None) -> Truths:
     if old is None:
         return np.zeros(len(content), bool)
@@ -195,7 +238,8 @@ def _rows(layout: Layout, content: npt.NDArray[np.uint8], differs: Truths, first
     made = [list(row) for row in zip(*columns, strict=True)]
     names = [field.name + (f"[{field.count}]" if field.count > 1 else "") for field in layout.fields]
     return {"fields": names, "types": [field.type for field in layout.fields], "rows": made, "changed": changed,
-            "first": first, "all": rows, "at": layout.at, "every": layout.every}  # fmt: skip
+            "first": first, "all": rows, "at": layout.at, "every": layout.every,
+            "places": [[field.offset, field.bytes] for field in layout.fields]}  # fmt: skip
 
 
 def _none(layout: Layout, size: int) -> Answer:
@@ -207,6 +251,7 @@ def _single(layout: Layout, content: npt.NDArray[np.uint8], differs: Truths, fir
     """Return a layout of one row as a row for each element of its fields."""
     rows: list[list[object]] = []
     changed: list[list[int]] = []
+    places: list[list[int]] = []
     begin = 0
     for field in layout.fields:
         low, high = max(first - begin, 0), min(first + min(count, MOST_ROWS) - begin, field.count)
@@ -215,9 +260,10 @@ def _single(layout: Layout, content: npt.NDArray[np.uint8], differs: Truths, fir
             if differs[offset : offset + field.one].any():
                 changed.append([len(rows), 3])
             rows.append([_element(field, i), field.type, offset, _value(field, value)])
+            places.append([offset, field.one])
         begin += field.count
     return {"fields": ["field", "type", "byte", "value"], "types": ["", "", "", ""], "rows": rows, "changed": changed,
-            "first": first, "all": begin, "at": layout.at, "every": 0}  # fmt: skip
+            "first": first, "all": begin, "at": layout.at, "every": 0, "places": places}  # fmt: skip
 
 
 def _elements(

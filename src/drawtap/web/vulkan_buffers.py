@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from drawtap.analysis.buffer_range import Touch
 from drawtap.analysis.held import HeldBuffer
 from drawtap.analysis.vulkan_held import held_buffer, place_of
 from drawtap.errors import UsageError
 from drawtap.replay.place import Place
+from drawtap.trace.vulkan_draw import DrawState, drawn_at
 from drawtap.trace.vulkan_sets import UpTo
-from drawtap.web.buffers import Buffers
+from drawtap.web.answer import Answer
+from drawtap.web.buffers import MOST_TOUCHES, Buffers, listed
 
 if TYPE_CHECKING:
     from drawtap.replay.warm import Warm
@@ -23,6 +26,13 @@ _TRANSFERS = (
     ("vkCmdCopyBuffer", "dstBuffer"), ("vkCmdUpdateBuffer", "dstBuffer"), ("vkCmdFillBuffer", "dstBuffer"),
     ("vkCmdCopyImageToBuffer", "dstBuffer"), ("vkCmdCopyQueryPoolResults", "dstBuffer"),
 )  # fmt: skip
+# Commands whose parts of buffers are known: the parameter of the buffer written, and of the one read.
+_RANGED = {
+    "vkCmdCopyBuffer": ("dstBuffer", "srcBuffer"), "vkCmdUpdateBuffer": ("dstBuffer", ""),
+    "vkCmdFillBuffer": ("dstBuffer", ""), "vkCmdCopyImageToBuffer": ("dstBuffer", ""),
+    "vkCmdCopyQueryPoolResults": ("dstBuffer", ""), "vkCmdCopyBufferToImage": ("", "srcBuffer"),
+}  # fmt: skip
+_WHOLE_SIZE = (1 << 64) - 1
 _TYPES = {
     "VK_INDEX_TYPE_UINT16": "GL_UNSIGNED_SHORT", "VK_INDEX_TYPE_UINT32": "GL_UNSIGNED_INT",
     "VK_INDEX_TYPE_UINT8": "GL_UNSIGNED_BYTE",
@@ -73,12 +83,75 @@ class VulkanBuffers(Buffers):
         before = [one for one in writes if one <= seq]
         return before[-_WRITES - 1 :] + [one for one in writes if one > seq][:_WRITES], before[-1] if before else None
 
-    def _index_type(self, seq: int) -> str | None:
-        from drawtap.trace.vulkan_draw import DrawState, drawn_at
+    def _touched(self, trace: Trace, life: Any, seq: int, first: int, end: int) -> Answer:
+        place = drawn_at(trace, seq)
+        at = seq if place is None or place[1] is None else place[1]  # a command runs when somebody submits it
+        tables = UpTo(trace, at)
+        found = [*_stores(trace, tables, life, first, end)]
+        read: list[Touch] = []
+        for function, (parameter, source) in _RANGED.items():
+            if parameter:
+                found += _transfers(tables, life, (function, parameter), range(first, end))
+            if source:
+                read += _transfers(tables, life, (function, source), range(first, end))
+        wrote = sorted((one for one in found if one.seq > life["created_seq"]), key=lambda one: -one.seq)
+        said = [
+            "In Vulkan the page does not look for draws that read a range, for shaders that store in it,",
+            "or for copies of later versions, as vkCmdCopyBuffer2.",
+        ]
+        if len(wrote) > MOST_TOUCHES:
+            said.append(f"{len(wrote):,} calls wrote here up to call {at:,}: the newest are listed.")
+        reads = sorted((one for one in read if one.seq > life["created_seq"]), key=lambda one: one.seq)
+        if len(reads) > MOST_TOUCHES:
+            said.append(f"{len(reads):,} copies read here up to call {at:,}: the newest are listed.")
+        return {
+            "first": first, "end": end, "at": at, "since": life["created_seq"], "until": at + 1,
+            "writers": listed(wrote[:MOST_TOUCHES]), "readers": listed(reads[-MOST_TOUCHES:]), "said": said,
+        }  # fmt: skip
 
+    def _index_type(self, seq: int) -> str | None:
         with self._lent() as trace:
             place = drawn_at(trace, seq)
             if place is None:
                 return None
             kinds = [value for path, value, _ in DrawState(trace, *place).values() if path == "index_buffer.indexType"]
         return _TYPES.get(str(kinds[0]).removesuffix("_KHR").removesuffix("_EXT")) if kinds else None
+
+
+def _stores(trace: Trace, tables: UpTo, life: Any, first: int, end: int) -> Iterator[Touch]:
+    """Yield the stores of the program in mapped memory that reach bytes of a buffer."""
+    if life["memory"] is None:
+        return
+    begin = life["memory_offset"] or 0
+    where = f'memory = {life["memory"]} AND "offset" < {begin + end} AND "offset" + data_bytes > {begin + first}'
+    for seq, offset, size in tables.rows("memory_writes", 'seq, "offset", data_bytes', where):
+        low = max(int(offset) - begin, 0)
+        name = trace.calls[seq].name
+        yield Touch(int(seq), name, "stored through a mapping", low, int(offset) + int(size) - begin, sure=True)
+
+
+def _transfers(tables: UpTo, life: Any, of: tuple[str, str], part: range) -> Iterator[Touch]:
+    """Yield the submissions up to a call whose commands reach bytes: `of` is a function and the buffer's parameter."""
+    function, parameter = of
+    commands = [int(row[0]) for row in tables.rows(function, "seq", f"{parameter} = {life['handle']}")]
+    if not commands:
+        return
+    listed_ = ", ".join(map(str, commands))
+    rows = tables.rows("executed", "submit_seq, seq", f"seq IN ({listed_})", "submit_seq")
+    for submit, command in rows:
+        for low, high in _parts(tables.trace.calls[command].args, function, parameter):
+            if low is None or (low < part.stop and (high is None or high > part.start)):
+                yield Touch(int(submit), function, f"command of call {command}", low, high, sure=low is not None)
+
+
+def _parts(args: Mapping[str, Any], function: str, parameter: str) -> Iterator[tuple[int | None, int | None]]:
+    """Yield the parts of a buffer that a command writes or reads: from, and end (None: the buffer's); None: unknown."""
+    if function == "vkCmdCopyBuffer":
+        for region in args.get("pRegions") or []:
+            start = int(region["srcOffset" if parameter == "srcBuffer" else "dstOffset"])
+            yield start, start + int(region["size"])
+    elif function in ("vkCmdUpdateBuffer", "vkCmdFillBuffer"):
+        start, size = int(args["dstOffset"]), int(args["dataSize" if function == "vkCmdUpdateBuffer" else "size"])
+        yield start, None if size == _WHOLE_SIZE else start + size
+    else:
+        yield None, None

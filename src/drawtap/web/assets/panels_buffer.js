@@ -3,10 +3,12 @@ import {button, bytes, download, fill, h, number} from "./dom.js";
 import {headed} from "./image.js";
 import {getBytes} from "./net.js";
 import {choice} from "./panels_more.js";
+import {chooser, rangeOf, touches} from "./panels_range.js";
 import {revisions} from "./revisions.js";
 import {link, saving} from "./table.js";
 
 const ROWS = 100, BYTES = 4096, LINE = 16;
+const PLACE = 10;  // characters before the bytes of a line
 
 export const bufferPanel = {
   id: "buffer",
@@ -52,7 +54,8 @@ export const bufferPanel = {
         ctx.fail(error);
       }
     });
-    const past = h("div");
+    const past = h("div"), touched = h("div"), range = rangeOf(place.range, head.bytes);
+    const pick = (/** @type {number} */ from, /** @type {number} */ to) => store.set({range: `${from}-${to}`});
     fill(
         element,
         h("h2", {text: `buffer ${shown}${head.label ? ` “${head.label}”` : ""}`},
@@ -75,9 +78,10 @@ export const bufferPanel = {
         changes(ctx, head, shows), writes(ctx, head),
         pages(ctx, shows ? head.all : head.bytes, shows ? ROWS : BYTES, shows ? "row" : "byte"),
         head.why  ? h("p", {class: "bad", text: head.why}) :
-            shows ? table(head) :
-                    hex(new Uint8Array(answer, at), head.first),
-        past);
+            shows ? table(head, pick) :
+                    hex(new Uint8Array(answer, at), head.first, range, pick),
+        chooser(range, head.bytes, pick), touched, past);
+    if (range) fill(touched, await touches(ctx, path, range, shown));
     fill(past, await revisions(ctx));
   },
 };
@@ -144,16 +148,19 @@ function pages(ctx, all, size, what) {
       button("↓", () => go(from + size), {disabled: from + size >= all, title: `the ${what}s behind`}));
 }
 
-/** @param {any} head */
-function table(head) {
+/** @param {any} head @param {(from: number, to: number) => void} pick chooses bytes */
+function table(head, pick) {
   const differs = new Set(head.changed.map(([row, column]) => `${row} ${column}`));
   const single = !head.every;
   const cells = (/** @type {any[]} */ row, /** @type {number} */ i) => row.map((value, k) => {
     const changed = differs.has(`${i} ${k}`), nested = Array.isArray(value) && Array.isArray(value[0]);
+    const [offset, size] = head.places[single ? i : k];
+    const from = single ? offset : head.at + (head.first + i) * head.every + offset;
     return h("td", {
-      class: `${typeof value === "number" ? "n" : "mono"}${changed ? " changed" : ""}`,
+      class: `pick ${typeof value === "number" ? "n" : "mono"}${changed ? " changed" : ""}`,
       text: nested ? value.map(written).join("; ") : written(value),
-      title: changed ? "differs" : null
+      title: `${changed ? "differs; " : ""}bytes ${from} to ${from + size - 1}: a click shows who wrote and reads them`,
+      on: {click: () => pick(from, from + size - 1)}
     });
   });
   return h(
@@ -181,10 +188,17 @@ function written(value) {
   return typeof value === "number" && !Number.isInteger(value) ? String(Number(value.toPrecision(7))) : String(value);
 }
 
-/** Bytes, then a 1 for each that differs. @param {Uint8Array} data @param {number} first */
-function hex(data, first) {
+/**
+ * Bytes, then a 1 for each that differs. @param {Uint8Array} data @param {number} first @param {[number, number]|null}
+ * range the chosen bytes @param {(from: number, to: number) => void} pick chooses those that somebody selects
+ */
+function hex(data, first, range, pick) {
   const count = data.length / 2, differs = data.subarray(count);
   const box = h("pre", {class: "hex"});
+  box.addEventListener("pointerup", () => {
+    const chosen = selectedIn(box);
+    if (chosen) pick(first + Math.min(chosen[0], count - 1), first + Math.min(chosen[1], count - 1));
+  });
   for (let at = 0; at < count; at += LINE) {
     box.append(`${(first + at).toString(16).padStart(8, "0")}  `);
     let text = "";
@@ -195,9 +209,29 @@ function hex(data, first) {
       }
       const byte = data[i], word = byte.toString(16).padStart(2, "0");
       text += byte > 31 && byte < 127 ? String.fromCharCode(byte) : ".";
-      box.append(differs[i] ? h("b", {class: "changed", text: word}) : word, " ");
+      const shown = differs[i] ? h("b", {class: "changed", text: word}) : word;
+      box.append(range && first + i >= range[0] && first + i <= range[1] ? h("mark", {}, shown) : shown, " ");
     }
     box.append(` ${text}\n`);
   }
   return box;
+}
+
+/** The first and last byte that somebody selected in lines of bytes. @param {HTMLElement} box */
+function selectedIn(box) {
+  const selection = getSelection();
+  if (!selection?.rangeCount || selection.isCollapsed) return null;
+  const range = selection.getRangeAt(0);
+  if (!box.contains(range.startContainer) || !box.contains(range.endContainer)) return null;
+  const byteAt = (/** @type {Node} */ node, /** @type {number} */ offset, /** @type {boolean} */ last) => {
+    const before = document.createRange();
+    before.setStart(box, 0);
+    before.setEnd(node, offset);
+    const lines = before.toString().split("\n"), column = lines[lines.length - 1].length - PLACE;
+    const at = last ? Math.ceil(column / 3) - 1 : Math.floor(column / 3);
+    return (lines.length - 1) * LINE + Math.max(last ? -1 : 0, Math.min(at, LINE - (last ? 1 : 0)));
+  };
+  const from = byteAt(range.startContainer, range.startOffset, false);
+  const to = byteAt(range.endContainer, range.endOffset, true);
+  return to < from ? null : [from, to];
 }

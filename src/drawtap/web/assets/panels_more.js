@@ -45,6 +45,7 @@ function vulkanObject(ctx, row) {
     layer: "",
     fields: "",
     from: 0,
+    range: "",
     ...(lives ? {} : {call: last})
   });
 }
@@ -76,6 +77,7 @@ function listed(ctx, answer, sql) {
       layer: "",
       fields: "",
       from: 0,
+      range: "",
       ...(lives ? {} : {call: used ?? created})
     });
   };

@@ -24,6 +24,7 @@
  * @property {""|"yes"} sampled whether a texture's channels stand as shaders get them
  * @property {string} fields the format of a buffer's fields; "": what the program declares, "bytes": bytes
  * @property {number} from the first row, or byte, of a buffer that is shown
+ * @property {string} range the chosen bytes of a buffer, "FIRST-LAST"
  * @property {string} bars the series of the bars; "": the frames' times
  * @property {string} time "open": the timeline is there
  * @property {string} view the window of the timeline, "FROM,TO" in ns
@@ -61,6 +62,7 @@ const FIRST = {
   sampled: "",
   fields: "",
   from: 0,
+  range: "",
   bars: "",
   time: "",
   view: "",
