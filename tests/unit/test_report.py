@@ -536,6 +536,32 @@ def test_progress_never_stands_at_100_percent():
     assert activity.now() == ("", 0, 0)
 
 
+def test_equal_steps_of_several_threads_are_named_once():
+    begun, over = threading.Barrier(3, timeout=30), threading.Event()
+
+    def play():
+        with activity.step("playing trial.dtap"):
+            activity.at(3, 10)
+            begun.wait()
+            over.wait(30)
+
+    threads = [threading.Thread(target=play) for _ in range(2)]
+    with activity.step("minimizing"):
+        for thread in threads:
+            thread.start()
+        begun.wait()
+        assert activity.now() == ("minimizing: playing trial.dtap (2 at once)", 0, 0)
+        with activity.step("looking"):
+            activity.at(1, 4)
+            assert activity.now() == ("minimizing: playing trial.dtap (2 at once): looking", 1, 4)
+        over.set()
+        for thread in threads:
+            thread.join()
+        activity.at(2, 5)
+        assert activity.now() == ("minimizing", 2, 5)
+    assert activity.now() == ("", 0, 0)
+
+
 def test_long_work_says_what_it_does_on_a_pipe(monkeypatch):
     err = io.StringIO()
     said = threading.Event()

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from drawtap import activity
 from drawtap.errors import ChildError, InputError, UnavailableError, UsageError
 from drawtap.replay import compare, engine, player
 from drawtap.trace.apis import is_vulkan
@@ -416,7 +417,7 @@ class Reducer:
         left = self._standing(units)
         size = max(len(left), 1)
         try:
-            with ThreadPoolExecutor(self._at_once) as pool:
+            with activity.step("minimizing"), ThreadPoolExecutor(self._at_once) as pool:
                 while size > 1:
                     left = self._round(pool, left, size)
                     size = max(min(size, len(left)) // _FINER, 1)
