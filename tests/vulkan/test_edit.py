@@ -64,6 +64,29 @@ def test_a_query_goes_with_its_end(draws: Path, tmp_path: Path) -> None:
     assert re.search(r"call \d+ vkEndCommandBuffer: query 0 of VkQueryPool 0x[0-9a-f]+ is not ended", done.stdout)
 
 
+def test_bytes_of_memory_that_no_call_makes_go_too(recorded: Path, tmp_path: Path) -> None:
+    """Of one memory among others, and of all: where the calls end before the first memory, what is left plays."""
+    both = "(SELECT memory FROM memory_writes UNION ALL SELECT memory FROM device_writes)"
+    rows = f"SELECT memory, count(*) FROM {both} GROUP BY memory"
+    with open_trace(recorded) as trace:
+        stored = dict(trace.sql(rows).fetchall())
+        memory, made = trace.sql(
+            "SELECT handle, created_seq FROM objects WHERE type = 'VkDeviceMemory'"
+            " AND handle IN (SELECT memory FROM memory_writes) ORDER BY created_seq LIMIT 1"
+        ).fetchall()[0]
+    assert stored[memory] > 0
+    less = tmp_path / "less.dtap"
+    done = run_drawtap("edit", recorded, "-o", less, "--drop", str(made))
+    assert done.returncode == 1  # calls that need the memory are named
+    assert f"{stored[memory]} row" in done.stdout, done.stdout
+    with open_trace(less) as trace:
+        assert dict(trace.sql(rows).fetchall()) == {of: count for of, count in stored.items() if of != memory}
+    done = run_drawtap("edit", recorded, "-o", less, "--force", "--keep", f"0:{made}")
+    assert (done.returncode, f"{sum(stored.values())} row" in done.stdout) == (0, True), done.stdout + done.stderr
+    done = run_drawtap("replay", less, environment=environment())
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 GLSL = "#version 450\nlayout(location = 0) out vec4 o;\nvoid main() { o = vec4(1, 0, 0, 1); }\n"
 
 

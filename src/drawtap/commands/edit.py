@@ -132,7 +132,8 @@ def _written(editor: Editor, output: Path, config: str | None, *, changed: bool,
                 trace = open_trace(path)
     first = done[0]  # the later steps change no call
     return dataclasses.replace(done[-1], kept=first.kept, changed=first.changed, inserted=first.inserted,
-                               lost=first.lost, problems=first.problems, broken=first.broken)  # fmt: skip
+                               lost=first.lost, problems=first.problems, broken=first.broken,
+                               stored=first.stored)  # fmt: skip
 
 
 def verdicts(saved: Saved, more: Iterable[Verdict] = ()) -> Verdicts:
@@ -145,6 +146,9 @@ def verdicts(saved: Saved, more: Iterable[Verdict] = ()) -> Verdicts:
     if saved.renamed:
         text = f"{number(saved.renamed)} contexts, surfaces, ... of several programs got names of their own"
         lines.append(Verdict("note", "renamed", text))
+    if saved.stored:
+        text = f"{counted(saved.stored, 'row')} of bytes stored in memory that no call makes any more"
+        lines.append(Verdict("note", "left out", text))
     if saved.lost:
         lines.append(Verdict("warning", "lost", f"{number(saved.lost)} calls that could not be read"))
     lines += [Verdict("warning", "damaged", text) for text in saved.problems]

@@ -17,7 +17,7 @@ import os
 import struct
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, SupportsFloat, SupportsIndex, runtime_checkable
@@ -25,6 +25,7 @@ from typing import Protocol, SupportsFloat, SupportsIndex, runtime_checkable
 from drawtap.errors import QueryError, UsageError, did_you_mean
 from drawtap.parts import SIGNATURES, part
 from drawtap.tables.recording import EnumRow, FunctionRow, ParameterRow
+from drawtap.trace.apis import is_vulkan
 from drawtap.trace.core import Change, Part, Row, write
 from drawtap.trace.members import Tree, split
 from drawtap.trace.trace import Call, Enum, Trace, open_trace
@@ -66,6 +67,7 @@ class Saved:
     """A written recording: its number of calls, and the fate of the old one's calls.
 
     `renamed` counts the handles (contexts, surfaces, ...) that several processes had and that are now told apart.
+    `stored` counts the rows of `memory_writes` and `device_writes` that went with the memory that they belong to.
     """
 
     path: Path
@@ -78,6 +80,7 @@ class Saved:
     problems: tuple[str, ...] = ()
     broken: tuple[Broken, ...] = ()
     renamed: int = 0
+    stored: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,11 +265,35 @@ class Editor:
         reset. Values, layouts of images and the reads of shaders are not looked at: playing the result is the proof
         (drawtap replay).
         """
+        found = self.trace.core.check(self._staying())["broken"]
+        return [Broken(**row) for row in found]
+
+    def _staying(self) -> bytearray:
+        """Return one bit a call: it stays, and stays a call of its function."""
         keep = bytearray(self._keep)
         for seq in self._replaced:
             keep[seq >> 3] &= ~(1 << (seq & 7))
-        found = self.trace.core.check(keep)["broken"]
-        return [Broken(**row) for row in found]
+        return keep
+
+    def _stored(self) -> tuple[tuple[bytes, bytes] | None, int]:
+        """Return which rows of what was stored in memory stay (None: all, see `Part`), and how many do not.
+
+        Bytes for memory that no staying call makes have no place to go to.
+        """
+        keep = self._staying()
+        if not is_vulkan(self.trace):
+            return None, 0
+        made = self.trace.sql("SELECT seq FROM calls WHERE name = 'vkAllocateMemory'").fetchall()
+        if all(keep[seq >> 3] >> (seq & 7) & 1 for (seq,) in made):
+            return None, 0
+        import numpy as np  # for edits of Vulkan alone
+
+        from drawtap.trace.vulkan_past import StoredRows
+
+        bits = np.unpackbits(np.frombuffer(keep, np.uint8), bitorder="little")[: self._calls].astype(np.bool_)
+        rows = StoredRows(self.trace)
+        found = rows.of_made(bits)
+        return found, rows.count - sum(byte.bit_count() for which in found for byte in which)
 
     def save(self, path: str | os.PathLike[str], *, operation: str = "edit", images: bool = True) -> Saved:
         """Write the edited recording. It may be the file that is edited.
@@ -277,8 +304,10 @@ class Editor:
         note: Row = {"kind": "edit", "operation": operation, "changes": len(self._changes)}
         signatures = part(SIGNATURES).read_bytes() if self._foreign else None
         shown = None if images else bytes(len(self._keep))
-        source = Part(self.trace.core, keep=self._keep, changes=tuple(self._changes), keep_images=shown)
-        return _saved(Path(path), write([source], path, annotation=note, signatures=signatures), broken)
+        stored, gone = self._stored()
+        source = Part(self.trace.core, keep=self._keep, changes=tuple(self._changes), keep_images=shown, stored=stored)
+        saved = _saved(Path(path), write([source], path, annotation=note, signatures=signatures), broken)
+        return replace(saved, stored=gone)
 
     # ---- values to bits ----------------------------------------------------------------------------------
 

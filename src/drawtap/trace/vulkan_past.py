@@ -59,11 +59,19 @@ class StoredRows:
         for table in (MemoryWriteRow, DeviceWriteRow):
             rows = [(int(row["memory"]), int(row["seq"])) for row in trace.table(table)]
             self._needs.append([_last_before(calls, rows) for calls in (made, mapped)])
+        self.count = sum(len(needs[0]) for needs in self._needs)  # rows of both tables
 
     def of(self, keep: Calls) -> tuple[bytes, bytes]:
         """Return one bit a row of each table for the calls of `keep`."""
+        return self._bits(keep, 2)
+
+    def of_made(self, keep: Calls) -> tuple[bytes, bytes]:
+        """Return the same for all rows whose memory is made, whether it is mapped or not."""
+        return self._bits(keep, 1)
+
+    def _bits(self, keep: Calls, kinds: int) -> tuple[bytes, bytes]:
         memory, device = (
-            packed(np.logical_and.reduce([(calls < 0) | keep[calls] for calls in needs])).tobytes()
+            packed(np.logical_and.reduce([(calls < 0) | keep[calls] for calls in needs[:kinds]])).tobytes()
             for needs in self._needs
         )
         return memory, device
