@@ -314,6 +314,7 @@ def test_describe_show_summarize(trace: Trace) -> None:
         ("SELECT mode FROM glDrawElements WHERE cont = 3", "no column cont.*count"),
         ("SELECT conut(*) FROM calls", "no SQL function conut.*count"),
         ("SELECT FROM WHERE", "syntax error"),
+        ("SELECT max(at) FROM (SELECT seq AS at FROM calls)", 'near "\\)".*write "at" with the double quotes'),
         ("", "empty"),
         ("DROP TABLE calls", "DROP is not possible"),
         ("INSERT INTO calls VALUES (1)", "INSERT is not possible"),

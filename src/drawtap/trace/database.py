@@ -9,6 +9,7 @@ The connection has no access to files, except for the target of `COPY ... TO` an
 from __future__ import annotations
 
 import atexit
+import functools
 import re
 import threading
 import weakref
@@ -42,6 +43,8 @@ _ALLOWED = (
     *("SELECT", "EXPLAIN", "PRAGMA", "SET", "VARIABLE_SET", "COPY", "CREATE"),
     *("RELATION", "CALL", "TRANSACTION", "PREPARE", "EXECUTE"),
 )
+_CLAUSES = frozenset({"select", "from", "where", "group", "order", "having", "limit", "with", "join", "on", "as"})
+_NAMED = re.compile(r'\bAS\s+"?([A-Za-z_]\w*)', re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -275,7 +278,21 @@ class Database(ABC):
                 f"no column {name}",
                 hint=did_you_mean(name, names) or ("columns: " + ", ".join(names) if names else None),
             )
-        return self._other_error(text)
+        error = self._other_error(text)
+        if "syntax error" in text and error.hint is None:
+            error.hint = self._quotes_missing(query)
+        return error
+
+    def _quotes_missing(self, query: str) -> str | None:
+        """Say which names of columns stand in a query as words of SQL."""
+        bare = re.sub(r'"[^"]*"', " ", without_text(query))
+        words = {word.lower() for word in _WORD.findall(bare)} - _CLAUSES
+        named = {*self._mentioned_columns(query), *_NAMED.findall(query)}
+        names = sorted(words & {name.lower() for name in named} & _reserved())
+        if not names:
+            return None
+        written = " and ".join(f'"{name}"' for name in names)
+        return f"write {written} with the double quotes: without them SQL takes the name for a word of its own"
 
     def _other_error(self, text: str) -> QueryError:
         message = re.sub(r"^\w+ Error: ", "", text.split("\n\n", 1)[0]).strip()
@@ -304,6 +321,19 @@ class Database(ABC):
             if table:
                 columns.update(dict.fromkeys(c.name for c in self.columns(table)))
         return list(columns)
+
+
+@functools.cache
+def _reserved() -> frozenset[str]:
+    """Return the words that SQL keeps for itself, in small letters."""
+    connection = connect()
+    try:
+        rows = connection.execute(
+            "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category <> 'unreserved'"
+        ).fetchall()
+    finally:
+        connection.close()
+    return frozenset(str(name) for (name,) in rows)
 
 
 def _kind(statement: object) -> str:
