@@ -147,6 +147,21 @@ def test_a_pass_is_the_sum_of_its_draws(recordings):
             recording.close()
 
 
+def test_vertices_of_a_display_list_are_counted(recordings):
+    """What glCallList draws in ff_lists.c: two triangles of a strip, whose four vertices glVertex3f gave."""
+    recording = Recording(recordings / "ff_lists.dtap")
+    try:
+        [(seq,)] = recording.trace.sql(
+            "SELECT min(seq) FROM draws WHERE kind = 'draw' AND function = 'glCallList'"
+        ).fetchall()
+        head, _ = _taken(recording.looks.mesh(seq))
+        assert (head["given"], head["why_in"]) == (4, "its vertices are given one by one")
+        assert sum(count for name, count in head["counts"].items() if name != "clipped") == 2
+        assert head["arrays"]["vertices"]["length"] == 0
+    finally:
+        recording.close()
+
+
 def test_a_pass_names_the_draws_that_it_cannot_show():
     of = look.PassDraws(3, 7, 1, 40, tuple((seq, "glDrawArrays") for seq in range(50, 57)), 0)
     size = {50: 4, 51: 0, 52: 5, 53: 1, 54: 9, 55: 1, 56: 30}
@@ -157,7 +172,7 @@ def test_a_pass_names_the_draws_that_it_cannot_show():
         n = size[last]
         head = {
             "found": last != 51, "inputs": [], "primitives": n, "corners": 3, "instances": 1, "base_instance": 0,
-            "indices": 0, "places": 0, "vertices": 0, "mode": 4, "viewport": [0, 0, 8, 8], "why_in": None,
+            "given": 0, "indices": 0, "places": 0, "vertices": 0, "mode": 4, "viewport": [0, 0, 8, 8], "why_in": None,
             "why": "its vertices are not in the recording" if last == 53 else None, "more": False,
         }  # fmt: skip
         return head, bytes(n * (48 + 4 + 1))

@@ -594,6 +594,7 @@ void GeometrySource::around(Draw& draw) {
   if (Mesh* mesh = wanted_mesh()) {
     const char* no = !known ? why : given.vertices > 0 ? "its vertices are given one by one" : nullptr;
     mesh->why_in = no;
+    if (given.vertices > 0) mesh->given += static_cast<uint64_t>(given.vertices);
     if (parts.size() == 1) mesh->instances = parts[0].instances, mesh->base_instance = parts[0].base_instance;
     std::vector<uint64_t> stream;
     for (auto& part : parts)

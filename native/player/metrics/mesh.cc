@@ -285,7 +285,7 @@ void write_mesh(FILE* to, const Mesh& m) {
   JsonObject line;
   line.put("found", m.drawn).put("why", m.why).put("why_in", m.why_in).put("mode", m.mode).put("corners", m.corners);
   line.put("more", m.more).values("viewport", m.viewport).put("primitives", m.fates.size());
-  line.put("instances", m.instances).put("base_instance", m.base_instance);
+  line.put("instances", m.instances).put("base_instance", m.base_instance).put("given", m.given);
   line.put("indices", m.indices.size()).put("places", m.places.size()).put("vertices", m.vertices.size());
   auto& out = line.writer().list("inputs");
   for (auto& input : m.inputs) {

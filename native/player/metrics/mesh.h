@@ -34,6 +34,7 @@ struct Mesh {
   uint32_t mode = 0;
   uint64_t corners = 3;  // of a primitive
   uint64_t instances = 1, base_instance = 0;
+  uint64_t given = 0;              // vertices that calls give one by one; `vertices` does not have them
   std::vector<float> positions;    // in clip coordinates, four numbers a corner
   std::vector<uint8_t> fates;      // of primitives
   std::vector<float> areas;        // of those that are rasterised, in pixels

@@ -107,6 +107,7 @@ class _MeshHead(TypedDict):
     corners: int
     instances: int
     base_instance: int
+    given: int
     indices: int
     places: int
     vertices: int
@@ -334,6 +335,7 @@ class Mesh:
     more: bool  # it has more primitives than are here
     instances: int = 1  # their primitives follow each other
     base_instance: int = 0
+    given: int = 0  # vertices that glVertex gave, which are in no array here
 
     def counts(self) -> dict[str, int]:
         """Return how many primitives have each fate; those that are clipped are rasterised too."""
@@ -378,6 +380,7 @@ def _mesh_of(call: int, first: int, ask: Ask) -> Mesh | None:
     return Mesh(
         head["mode"], tuple(head["viewport"]), positions, take(np.uint8, primitives), areas, indices, places, vertices,
         tuple(inputs), head["why"] or "", head["why_in"] or "", head["more"], head["instances"], head["base_instance"],
+        head["given"],
     )  # fmt: skip
 
 

@@ -89,7 +89,7 @@ class Looks:
         }
         head: Answer = {"why": found.why, "why_in": found.why_in, "mode": found.mode, "viewport": found.viewport}
         head |= {"corners": found.positions.shape[1], "more": found.more, "counts": found.counts()}
-        head |= {"instances": found.instances, "base_instance": found.base_instance}
+        head |= {"instances": found.instances, "base_instance": found.base_instance, "given": found.given}
         head["inputs"] = [
             {
                 "name": one.name,
@@ -133,7 +133,8 @@ class Looks:
             row: Answer = {"call": one.call, "function": one.function, "why": one.why, "primitives": 0}
             if (mesh := one.mesh) is not None:
                 row |= {"primitives": len(mesh.fates), "corners": mesh.positions.shape[1], "more": mesh.more}
-                row |= {"vertices": len(mesh.vertices), "instances": mesh.instances, "viewport": mesh.viewport}
+                row |= {"vertices": len(mesh.vertices) + mesh.given, "instances": mesh.instances}
+                row["viewport"] = mesh.viewport
                 row |= {"primitive": primitive, "corner": corner, "each": _of_an_instance(mesh)}
                 row["counts"] = mesh.counts()
                 primitive += len(mesh.fates)

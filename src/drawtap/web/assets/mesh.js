@@ -213,7 +213,7 @@ export const meshPanel = {
     fill(
         element,
         h("h2", {text: `Draw ${number(place.call)}`}, h("small", {
-            text: `${number(mesh.fates.length)} primitives, ${number(mesh.vertices.length)} vertices${
+            text: `${counted(mesh.fates.length, "primitive")}, ${verticesIn(mesh)}${
                 head.more ? "; it has more than are shown" : ""}`
           })),
         toolbar(ctx, side, save),
@@ -238,6 +238,15 @@ export const meshPanel = {
     rows?.mark(side === "out" ? marked : marked.flatMap((i) => (mesh.places.length ? verticesOf(mesh, i) : [])));
   },
 };
+
+/** The number of vertices that go in, or that it is not known. @param {any} mesh */
+function verticesIn({head, vertices}) {
+  const parts = [
+    vertices.length && counted(vertices.length, "vertex", "vertices"),
+    head.given && `${counted(head.given, "vertex", "vertices")} given one by one`
+  ].filter(Boolean);
+  return parts.join(" and ") || (head.why_in ? "vertices not known" : "no vertices");
+}
 
 /** @param {any} ctx @param {string} shows @param {...(HTMLElement|null)} more */
 function toolbar(ctx, shows, ...more) {
