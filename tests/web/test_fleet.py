@@ -219,6 +219,17 @@ def test_one_file_shows_the_same_without_a_server(browser, judged, fleet, tmp_pa
 
 
 @needs_browser
+def test_a_corpus_without_recordings_says_what_comes_next(opened, tmp_path):
+    server = Server("--corpus", create(str(tmp_path / "store")).where, verb=SERVE)
+    page = opened("", server)
+    page.reads("drawtap corpus add")
+    assert "0 recordings · 0 builds" in page.text("#what")
+    box = page.page.get_by_role("searchbox", name="find recordings")
+    assert box.evaluate("(e) => e.scrollWidth <= e.clientWidth")
+    assert server.close() == 0
+
+
+@needs_browser
 def test_many_recordings_are_a_page(opened, tmp_path):
     store = simulated(tmp_path / "many", MANY)
     server = Server("--corpus", store.where, verb=SERVE)

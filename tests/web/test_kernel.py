@@ -98,6 +98,12 @@ def test_the_page_of_a_kernel_trace_by_keys(opened, kernel, width, scheme):
     page.page.evaluate(
         "(() => { const g = drawtap.timeline.graph; g.focus = g.rows.find((r) => r.label === 'rcs0').id; })()"
     )
+    # No owner has a colour of the legend.
+    page.wait("d.timeline.graph.painter.hues.size > 1 && d.timeline.graph.legend().length > 1")
+    page.wait(
+        "(() => { const g = d.timeline.graph, of = new Set(g.painter.hues.values());"
+        " return g.legend().every(([, colour]) => !of.has(colour)); })()"
+    )
     page.press(".")
     page.wait("d.timeline.graph.way.length > 1")
     page.reads("Way of the request")

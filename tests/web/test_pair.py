@@ -211,6 +211,13 @@ def test_a_tour_by_keys(opened, both, pair, drawtap, form):
     rows = json.loads(drawtap("diff", *pair, "--json").out)
     page = opened("with=1", both, viewport={"width": width, "height": 800}, color_scheme=scheme)
     page.wait(f"place.call === {rows[0]['a']}")
+    heads = page.page.locator("#bar .heads .cell")
+    assert heads.all_inner_texts() == ["call of A", "call of B"]
+    for side in ("a", "b"):  # each above its column
+        right = f"document.querySelector(`${{where}} .cell.{side}`)?.getBoundingClientRect().right"
+        page.until(
+            f"(([a, b]) => Math.abs(a - b) <= 2)(['#bar .heads', '#list .row:not([hidden])'].map((where) => {right}))"
+        )
     assert f"− {sum(row[''] == '-' for row in rows)} only in A" in page.text("#counts").replace("\u202f", " ")
     first = next(row for row in rows if row[""] == "~")
     while page.place()["call"] != first["a"]:

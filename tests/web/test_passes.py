@@ -76,6 +76,11 @@ def test_passes_are_a_graph_and_a_table_and_lead_to_their_calls(opened, chain):
     assert page.page.locator(".flow .earlier").count() == len(earlier)
     assert page.page.locator(".flow .edge").count() == len(links)
     assert page.page.locator("#panel tbody tr").count() == len(passes)
+    # Every label stands on a background of its own, which covers it.
+    assert page.page.evaluate("""[...document.querySelectorAll(".flow .what")].every((text) => {
+        const behind = text.previousElementSibling, a = text.getBBox(), b = behind.getBBox();
+        return behind.matches(".behind") && b.x <= a.x + 1 && b.x + b.width >= a.x + a.width - 1;
+    })""")
     # Every link goes down.
     assert page.page.evaluate("""[...document.querySelectorAll(".flow .edge")].every((edge) => {
         const all = edge.getAttribute("d").match(/-?[\\d.]+/g).map(Number);

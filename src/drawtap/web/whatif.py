@@ -247,7 +247,8 @@ class WhatIf:
             with open_trace(self._file, frame_end=self._trace.frame_end) as changed:
                 place = place_of(changed, min(self._moved(seq), len(changed.calls) - 1))
             if place.draw is None and place_of(self._trace, seq).draw is not None:
-                raise UsageError(f"without these calls nothing is drawn up to call {seq}", hint="choose a later call")
+                said = f"without these calls nothing is drawn up to call {seq} in its command buffer"
+                raise UsageError(said, hint="choose a later call")
             self._at = seq, place
         return self._at[1]
 

@@ -3,7 +3,7 @@ import * as lengths from "./lengths.js";
 import {level, placeOf, pyramid, sumOver, unpacked} from "./packed.js";
 import {chart, stepped} from "./plots.js";
 import {eventList} from "./system_events.js";
-import {inLanes, TimeGraph} from "./timegraph.js";
+import {inLanes, swatch, TimeGraph} from "./timegraph.js";
 import {fitted} from "./timepaint.js";
 import {bytes, clock, count, css, duration, sortable} from "./units.js";
 
@@ -218,10 +218,9 @@ function select(request) {
     $("way-title").textContent = `Way of ${label(way[0])}: ${duration(end - first)}`;
     fill(
         $("way-steps"),
-        ...steps.map(
-            s =>
-                h("li", {}, h("i", {style: {background: `var(${s.colour})`}}),
-                  h("span", {text: `${s.what} (${s.row})`}), h("b", {text: duration(s.length)}))));
+        ...steps.map(s => h("li", {}, swatch("", s.colour), h("span", {text: `${s.what} (${s.row})`}), h("b", {
+                              text: duration(s.length)
+                            }))));
     $("way-zoom").onclick = () => look(first - (end - first) * 0.1, end + (end - first) * 0.1);
   }
   graph.draw();
@@ -232,10 +231,7 @@ function tell() {  // how the graph was drawn
   summed = shown.filter(l => !l.single).length;
   const legend = graph.legend(), text = legend.join();
   if (text !== $("keys").dataset.of)
-    fill(
-        $("keys"),
-        ...legend.map(
-            ([text, color]) => h("span", {}, h("i", {class: "key", style: {background: `var(${color})`}}), text)));
+    fill($("keys"), ...legend.map(([text, color]) => h("span", {}, swatch("key", color), text)));
   $("keys").dataset.of = text;
 }
 

@@ -2,7 +2,7 @@
 // it. It knows neither the server nor the page: `on` asks for levels and hears what the user chooses. The viewer
 // fetches them; the report of a kernel trace has them in its page.
 import {fill, h} from "./dom.js";
-import {HEAD, KINDS, Painter, RULER} from "./timepaint.js";
+import {HEAD, KINDS, Painter, RULER, STRIPED} from "./timepaint.js";
 import {amount, clock, duration} from "./units.js";
 
 const LEAST = 20;  // the shortest view in ns
@@ -94,6 +94,13 @@ export function inLanes(parts) {
     /** @type {Uint8Array} */ (of[k])[i] = lane;
   }
   return {lane: of, lanes: Math.max(ends.length, 1)};
+}
+
+/** A patch of a legend, as spans of the colour look. @param {string} cls @param {string} colour its name */
+export function swatch(cls, colour) {
+  const striped = STRIPED.has(colour), made = h("i", {class: `${cls}${striped ? " striped" : ""}`});
+  made.style.setProperty(striped ? "--stripe" : "background", `var(${colour})`);
+  return made;
 }
 
 export class TimeGraph {

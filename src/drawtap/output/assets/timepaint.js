@@ -12,27 +12,31 @@ export const KINDS = /** @type {Record<string, string>} */ ({
   draw: "--t0",
   call: "--t5",
   execution: "--t0",
-  running: "--t2",
-  guest: "--t0",
-  current: "--t2",
-  preempted: "--t6",
-  waking: "--t1",
+  running: "--run",
+  guest: "--run2",
+  current: "--run",
+  preempted: "--lost",
+  waking: "--woken",
   queued: "--pale",
   "vgpu queue": "--pale",
   blocked: "--pale2",
   ring: "--pale3",
   own: "--t5",
-  notify: "--t7",
-  "guest notice": "--t7",
+  notify: "--told",
+  "guest notice": "--told",
   "fence wait": "--pale2",
   "guest queue": "--pale",
-  "guest request": "--t3",
+  "guest request": "--asked",
   mark: "--ink",
   error: "--red",
   warning: "--orange",
   note: "--soft",
 });
 const PALE = new Set(["--pale", "--pale2", "--pale3"]);
+// Colours of kinds that owners do not have, with stripes: nobody needs to tell them apart by colour alone. The legend
+// has the same stripes (timegraph.css).
+export const STRIPED = new Set(["--woken", "--lost", "--told", "--asked"]);
+const STRIPE = 6;  // pixels from one stripe to the next
 
 /** @typedef {import("./timegraph.js").Row} Row */
 
@@ -68,19 +72,48 @@ export class Painter {
     this.graph = graph;
     /** @type {Map<string, string>} */
     this.colours = new Map();  // of the page, by name
+    /** @type {Map<string, CanvasPattern|string>} */
+    this.stripes = new Map();  // by name of a colour
     /** @type {Map<string, string>} */
     this.hues = new Map();  // names of colours, by name of an owner
     this.onWay = /** @type {Set<string>} */ (new Set());
   }
 
   /** The page has other colours now. */
-  forget() { this.colours.clear(); }
+  forget() {
+    this.colours.clear();
+    this.stripes.clear();
+  }
 
   /** @param {string} name */
   colour(name) {
     if (!this.colours.has(name))
       this.colours.set(name, getComputedStyle(document.documentElement).getPropertyValue(name).trim() || "#888");
     return /** @type {string} */ (this.colours.get(name));
+  }
+
+  /** The fill of a colour: plain, or striped. @param {CanvasRenderingContext2D} g @param {string} name */
+  fillOf(g, name) {
+    if (!STRIPED.has(name)) return this.colour(name);
+    const known = this.stripes.get(name);
+    if (known) return known;
+    const tile = document.createElement("canvas"), ratio = devicePixelRatio || 1, size = Math.round(STRIPE * ratio);
+    tile.width = tile.height = size;
+    const t = /** @type {CanvasRenderingContext2D} */ (tile.getContext("2d"));
+    t.fillStyle = this.colour("--card");
+    t.fillRect(0, 0, size, size);
+    t.strokeStyle = this.colour(name);
+    t.lineWidth = size / 2.4;
+    t.beginPath();
+    for (const from of [-size, 0, size]) {
+      t.moveTo(from - 1, size + 1);
+      t.lineTo(from + size + 1, -1);
+    }
+    t.stroke();
+    const made = g.createPattern(tile, "repeat") ?? this.colour(name);
+    if (typeof made !== "string") made.setTransform(new DOMMatrix().scale(1 / ratio));
+    this.stripes.set(name, made);
+    return made;
   }
 
   /** @param {Row} row @param {string} kind @param {string} name */
@@ -165,7 +198,7 @@ export class Painter {
       const chosen = this.onWay.has(`${row.id} ${part.id[i]}`) ||
           (graph.chosen && graph.chosen.row === row.id && graph.chosen.id === part.id[i]) ||
           (row.leads === "call" && graph.call && graph.call.seq === part.id[i]);
-      g.fillStyle = this.colour(colour);
+      g.fillStyle = this.fillOf(g, colour);
       if (row.shape === "marks") {
         g.beginPath();
         g.moveTo(x0, y + 2);
@@ -188,8 +221,13 @@ export class Painter {
         g.strokeRect(x0 + 1, top + 1, Math.max(w - 2, 1), tall - 2);
       }
       if (w > 30 && tall >= 11) {
-        g.fillStyle = this.colour(PALE.has(colour) ? "--ink" : "--card");
-        g.fillText(cut(g, name, w - 6), x0 + 4, top + tall / 2 + 0.5);
+        const text = cut(g, name, w - 6);
+        if (STRIPED.has(colour)) {
+          g.fillStyle = this.colour("--card");
+          g.fillRect(x0 + 2, top, g.measureText(text).width + 4, tall);
+        }
+        g.fillStyle = this.colour(PALE.has(colour) || STRIPED.has(colour) ? "--ink" : "--card");
+        g.fillText(text, x0 + 4, top + tall / 2 + 0.5);
       }
     }
   }
@@ -212,14 +250,14 @@ export class Painter {
       for (const p of sums) {
         if (row.shape === "marks" || (!p.busy[i] && p.count?.[i])) {
           if (p.count[i]) {
-            g.fillStyle = this.colour(this.kindColour(row, row.parts[p.part], row.names?.[p.part] ?? ""));
+            g.fillStyle = this.fillOf(g, this.kindColour(row, row.parts[p.part], row.names?.[p.part] ?? ""));
             g.fillRect(x, y + 2, w, high - 2);
           }
           continue;
         }
         if (!p.busy[i]) continue;
         const tall = Math.max(Math.min(p.busy[i] / most, 1) * high, 0.7);
-        g.fillStyle = this.colour(this.kindColour(row, row.parts[p.part], row.names?.[p.part] ?? ""));
+        g.fillStyle = this.fillOf(g, this.kindColour(row, row.parts[p.part], row.names?.[p.part] ?? ""));
         g.fillRect(x, base - tall, w, tall);
         base -= tall;
       }

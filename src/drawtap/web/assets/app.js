@@ -410,7 +410,11 @@ class Page {
           button("all frames", () => this.store.set({mode: "dim"}), {"aria-pressed": String(place.mode === "dim")}),
           h("span", {class: "gap"}), holds("a", "hold A"), holds("b", "hold B"),
           button("↑ difference", () => void this.differing(-1).catch((e) => this.fail(e)), {title: "N"}),
-          button("↓ difference", () => void this.differing(1).catch((e) => this.fail(e)), {title: "n"}));
+          button("↓ difference", () => void this.differing(1).catch((e) => this.fail(e)), {title: "n"}),
+          h("div", {class: "heads", "aria-hidden": "true"},
+            ...[["a", "A"], ["b", "B"]].map(
+                ([side, name]) => h("span", {class: `cell seq ${side}`, text: `call of ${name}`})),
+            h("span", {class: "what", text: "= equal, ~ changed, − only in A, + only in B"})));
     }
     fill(
         element("bar"),

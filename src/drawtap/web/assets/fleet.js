@@ -1,5 +1,5 @@
 // The page of a corpus: recordings beside builds, and what is known of one recording on one build.
-import {button, duration, fill, h, number} from "./dom.js";
+import {button, counted, duration, fill, h, number} from "./dom.js";
 import {historyPlot, pairPlot} from "./fleet_plots.js";
 import {Keys} from "./keys.js";
 import {get, getBytes, post} from "./net.js";
@@ -81,6 +81,7 @@ export class FleetPage {
     this.keys = new Keys(this.commands(), (error) => this.say(/** @type {Error} */ (error).message, true));
     this.find = /** @type {HTMLInputElement} */ (h("input", {
       type: "search",
+      size: 26,
       placeholder: "name, id, tag=value   ( / )",
       "aria-label": "find recordings",
       on: {input: () => this.go({find: this.find.value})}
@@ -146,7 +147,7 @@ export class FleetPage {
         this.by, h("option", {value: "", text: "the worst first"}),
         ...tags.map((one) => h("option", {value: one, text: `by ${one}`})));
     const notes = [
-      `${number(rows.length)} recordings`, `${builds.length} builds`,
+      counted(rows.length, "recording"), counted(builds.length, "build"),
       this.data.older && `${this.data.older} older ones left out`,
       this.data.stale && `${number(this.data.stale)} labels are older than decisions`,
       this.data.left_out && `details of ${number(this.data.left_out)} cells left out`
@@ -411,9 +412,7 @@ export class FleetPage {
     if (this.place.tab === "farm")
       fill(panel, this.farm(await this.source.machines()));
     else if (!this.place.trace)
-      fill(
-          panel, h("p", {text: "Choose a cell: what the build draws, how fast it is, and how to see it here."}),
-          this.legend());
+      fill(panel, h("p", {text: this.nextStep()}), this.legend());
     else {
       try {
         const cell = await this.source.cell(this.place.trace, this.place.build, signal);
@@ -428,6 +427,14 @@ export class FleetPage {
     panel.dataset.ready = "yes";
   }
 
+  /** The words of the panel where no cell is chosen. */
+  nextStep() {
+    const {rows, builds} = this.data;
+    if (!rows.length) return "The corpus has no recording yet: drawtap corpus add puts some in.";
+    if (!builds.length) return "No build has played these recordings yet: drawtap corpus replay plays them on builds.";
+    return "Choose a cell: what the build draws, how fast it is, and how to see it here.";
+  }
+
   legend() {
     const told = {
       approved: "somebody approved these images",
@@ -437,8 +444,8 @@ export class FleetPage {
       flaky: "a few pixels change from run to run",
       unknown: "nobody has said what is right",
       played: "played, and not judged",
-      regression: "slower, confirmed by fresh pairs",
-      faster: "faster"
+      regression: "it takes more time, and fresh pairs confirm that",
+      faster: "it takes less time than with the build that it was compared with"
     };
     return h(
         "ul", {class: "meaning"},

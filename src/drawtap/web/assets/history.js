@@ -85,7 +85,7 @@ function row(ctx, event, format) {
       h("td", {class: "wrap"}, h("b", {class: event.outcome, text: MARKS[event.outcome]}),
         event.outcome === "wrote" ? ` ${event.reason.replace("wrote ", "")}` : `: ${event.reason}`,
         tests && h("div", {class: "steps", text: tests}),
-        event.kind === "draw" &&
+        event.kind === "draw" && !ctx.recording.overview.vulkan &&
             h("div", {}, link("its primitives here", () => ctx.store.set({call: event.call, tab: "mesh"})))),
       h("td", {class: "mono"}, ...values(event, format)));
 }
@@ -112,10 +112,8 @@ function one(part, v, format) {
   if (part !== "color") return [short(v[0])];
   const scale = format === "unorm8" ? 1 : 255;
   const [r, g, b] = v.map((/** @type {any} */ n) => Math.max(0, Math.min(255, Math.round(Number(n) * scale))) || 0);
-  return [
-    h("span", {class: "patch", style: {background: `rgb(${r} ${g} ${b})`}, "aria-hidden": "true"}),
-    v.map(short).join(" ")
-  ];
+  const patch = h("span", {class: "patch", style: {background: `rgb(${r} ${g} ${b})`}, "aria-hidden": "true"});
+  return [h("span", {class: "whole"}, patch, v.map(short).join(" "))];
 }
 
 const short = (/** @type {any} */ v) =>

@@ -12,6 +12,7 @@ const BOX = {
   down: 44,
   margin: 12
 };
+const LETTER = 6;  // pixels: the width of a letter of a label, at most on average
 const SVG = "http://www.w3.org/2000/svg";
 
 /**
@@ -263,7 +264,10 @@ function graph(all, links, frame, here, go, goCall) {
     taken.push({x, y: at});
     const text = `${short(one.what[0], 18)}${one.what.length > 1 ? ` +${one.what.length - 1}` : ""}`;
     drawing.style.minWidth = `${Math.round(width * 0.8)}px`;
-    drawing.append(s("text", {x, y: at, class: "what", "text-anchor": "middle"}, text));
+    const wide = text.length * LETTER + 6;
+    drawing.append(
+        s("rect", {x: x - wide / 2, y: at - 10, width: wide, height: 13, rx: 3, class: "behind"}),
+        s("text", {x, y: at, class: "what", "text-anchor": "middle"}, text));
   }
   return drawing;
 }

@@ -3,7 +3,7 @@ import {button, duration, fill, h, number} from "./dom.js";
 import {get, getBytes, post, stoppable} from "./net.js";
 import {DURATION, START} from "./recording.js";
 import {link, saving} from "./table.js";
-import {read, TimeGraph} from "./timegraph.js";
+import {read, swatch, TimeGraph} from "./timegraph.js";
 import {amount, clock} from "./units.js";
 
 const KERNEL = ["contention", "figures", "lengths", "events"];  // panels about the window
@@ -237,10 +237,7 @@ export class Timeline {
     const parts = [`${clock(a, (b - a) / 100)} – ${clock(b, (b - a) / 100)}`, duration(b - a)];
     if (markers.a !== null && markers.b !== null) parts.push(`A to B: ${duration(Math.abs(markers.b - markers.a))}`);
     this.window.textContent = parts.join("; ");
-    fill(
-        this.key,
-        ...this.graph.legend().slice(0, 8).flatMap(
-            ([kind, colour]) => [h("i", {class: "swatch", style: {background: `var(${colour})`}}), kind]));
+    fill(this.key, ...this.graph.legend().slice(0, 8).flatMap(([kind, colour]) => [swatch("swatch", colour), kind]));
   }
 
   moved() {

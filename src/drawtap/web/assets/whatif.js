@@ -220,7 +220,7 @@ function shown(answer, name, old) {
         if (data[i] !== then[i] || data[i + 1] !== then[i + 1] || data[i + 2] !== then[i + 2] ||
             data[i + 3] !== then[i + 3])
           pixels++;
-      other = `: ${number(pixels)} pixels differ`;
+      other = `: ${number(pixels)} ${pixels === 1 ? "pixel differs" : "pixels differ"}`;
     }
   }
   return h(
