@@ -50,13 +50,13 @@ extern "C" {
 
 const char* dt_graph_last_error(void) { return g_error.c_str(); }
 
-int dt_graph_make(const char* path, const char* frame_end, uint32_t flags, dt_graph** out) {
+int dt_graph_make(const char* path, const char* frame_end, uint32_t flags, const uint32_t* stop, dt_graph** out) {
   return guarded([&] {
     need(path && out, "path");
     *out = nullptr;
     auto trace = std::make_shared<dt::Trace>(path);
     if (frame_end) trace->set_frame_end(frame_end);
-    *out = new dt_graph{{std::move(trace), (flags & DT_GRAPH_LEAN) != 0}};
+    *out = new dt_graph{{std::move(trace), (flags & DT_GRAPH_LEAN) != 0, stop}};
   });
 }
 
@@ -160,12 +160,13 @@ int dt_graph_needs(dt_graph* graph, uint64_t seq, uint64_t* needed, uint64_t* co
   });
 }
 
-int dt_graph_size(dt_graph* graph, uint64_t numbers[3]) {
+int dt_graph_size(dt_graph* graph, uint64_t numbers[4]) {
   return guarded([&] {
     need(graph && numbers, "graph");
     numbers[0] = graph->graph.edges();
     numbers[1] = graph->graph.gatherings();
     numbers[2] = graph->graph.locations();
+    numbers[3] = graph->graph.looks();
   });
 }
 

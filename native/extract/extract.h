@@ -12,8 +12,9 @@ typedef struct dt_graph dt_graph;
 enum { DT_GRAPH_LEAN = 1 }; /* calls that set, or upload, what was there already are nobody's need */
 
 DT_API const char* dt_graph_last_error(void);
-/* Walks the whole trace. `frame_end`: what ends a frame, as for dt_set_frame_end. */
-DT_API int dt_graph_make(const char* path, const char* frame_end, uint32_t flags, dt_graph** out);
+/* Walks the whole trace. `frame_end`: what ends a frame, as for dt_set_frame_end. `stop`: NULL, or a number that any
+ * thread may set to something else than 0; then this fails with DT_E_CANCELLED. */
+DT_API int dt_graph_make(const char* path, const char* frame_end, uint32_t flags, const uint32_t* stop, dt_graph** out);
 DT_API void dt_graph_close(dt_graph* graph);
 /* The facts about each call (graph.h, CallFlag); lives as long as the graph. */
 DT_API int dt_graph_flags(dt_graph* graph, const uint16_t** flags, uint64_t* calls);
@@ -56,8 +57,8 @@ DT_API void dt_graph_free_stream(struct ArrowArrayStream* stream);
 DT_API void dt_graph_release_capsule(void* capsule);
 /* The calls that `seq` needs directly. `needed` NULL: how many there are. */
 DT_API int dt_graph_needs(dt_graph* graph, uint64_t seq, uint64_t* needed, uint64_t* count);
-/* Edges, gatherings, locations. */
-DT_API int dt_graph_size(dt_graph* graph, uint64_t numbers[3]);
+/* Edges, gatherings, locations, and how many locations were looked at (again) for the edges. */
+DT_API int dt_graph_size(dt_graph* graph, uint64_t numbers[4]);
 
 #ifdef __cplusplus
 }

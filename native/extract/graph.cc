@@ -73,8 +73,8 @@ uint64_t name_of(const state::Node& node) {
 
 }  // namespace
 
-Graph::Graph(std::shared_ptr<const Trace> trace, bool lean)
-    : trace_(std::move(trace)), lean_(lean), calls_(trace_->calls), machine_(trace_) {
+Graph::Graph(std::shared_ptr<const Trace> trace, bool lean, const uint32_t* stop)
+    : trace_(std::move(trace)), lean_(lean), calls_(trace_->calls), stop_(stop), machine_(trace_) {
   if (calls_ >= MOST_NODES / 2)
     throw Error(DT_E_ARGUMENT,
                 "a trace of more than " + std::to_string(MOST_NODES / 2) + " calls cannot be cut at once");
@@ -83,6 +83,7 @@ Graph::Graph(std::shared_ptr<const Trace> trace, bool lean)
   machine_.walk(*this);
   std::stable_sort(brackets_.begin(), brackets_.end(), [](auto& a, auto& b) { return a.context < b.context; });
   seen_ = {};
+  met_ = {};
   uploads_.clear();
   names_.clear();
   open_.clear();
@@ -182,6 +183,11 @@ void Graph::remember(const state::CallEvent& e, state::Touch touch, Pushed& p) {
   std::sort(p.heads.begin(), p.heads.end());
 }
 
+// Returns whether the call had this access before, and nothing that it finds has changed since.
+bool Graph::met(const state::Access& a) {
+  return !met_.add(static_cast<uint64_t>(a.first) << 32 | static_cast<uint64_t>(a.count) << 2 | a.kind);
+}
+
 // A list draws, and leaves a color or a matrix behind. A reader of the color needs the list, and not the content that
 // the list was drawn over.
 void Graph::remainder(const state::CallEvent& e) {
@@ -189,19 +195,21 @@ void Graph::remainder(const state::CallEvent& e) {
   if (!lean_ || !(e.deeds & state::DEED_DRAW)) return;
   bool leaves = false;
   for (auto& a : e.accesses()) {
-    if (a.touch() == state::Touch::read) continue;
+    if (a.touch() == state::Touch::read || met(a)) continue;
     grow(a.first + a.count);
-    for (uint32_t l = a.first; l < a.first + a.count && !leaves; ++l)
+    for (uint32_t l = a.first; l < a.first + a.count && !leaves; ++l, ++looks_)
       leaves = kinds_[l] == PLAIN && (a.touch() == state::Touch::part || !stays(l)) &&
                std::none_of(steps_.begin(), steps_.end(), [&](auto& s) { return s.location == l && !s.stack; });
   }
+  met_.clear();
   if (!leaves) return;
   std::vector<uint32_t> edges;
   ++stamp_, seen_.clear();
   for (auto& a : e.accesses()) {
+    if (met(a)) continue;
     grow(a.first + a.count);
     const bool part = a.touch() == state::Touch::part;
-    for (uint32_t l = a.first; l < a.first + a.count; ++l) {
+    for (uint32_t l = a.first; l < a.first + a.count; ++l, ++looks_) {
       if (a.touch() == state::Touch::write) {
         written_[l] = stamp_;
         continue;
@@ -211,7 +219,7 @@ void Graph::remainder(const state::CallEvent& e) {
       if (seen_.add(node)) edges.push_back((kinds_[l] == EXISTENCE ? OBJECT : READ) | node);
     }
   }
-  ++stamp_, seen_.clear();
+  ++stamp_, seen_.clear(), met_.clear();
   remains_ = gathering(edges, e.seq, static_cast<uint32_t>(e.seq) + 1) + 1;
 }
 
@@ -294,7 +302,7 @@ uint32_t Graph::gathered(size_t block) {
 void Graph::read(state::Location first, state::Location end) {
   grow(end);
   if (kinds_[first] == EXISTENCE && heads_[first]) add(OBJECT, heads_[first] - 1);
-  for (state::Location l = first; l < end;) {
+  for (state::Location l = first; l < end; ++looks_) {
     if (l % BLOCK == 0 && end - l >= BLOCK) {
       uint32_t node = gathered(l / BLOCK);
       if (node != EMPTY) add(READ, node - 1);
@@ -400,6 +408,7 @@ bool Graph::still_there(state::Location l, uint64_t seq) const {
 void Graph::write(state::Location l, uint64_t seq, bool part, bool sets) {
   uint32_t& head = heads_[l];
   if (head == seq + 1 || (remains_ && head == remains_)) return;
+  met_.clear();
   uint32_t before = head;
   if (popped_ && !part) {
     auto at =
@@ -532,7 +541,8 @@ uint32_t flags_of(const state::CallEvent& e) {
 void Graph::call(const state::CallEvent& e) {
   const uint64_t seq = e.seq;
   if (seq >= calls_) return;
-  ++stamp_, seen_.clear();
+  if (stop_ && __atomic_load_n(stop_, __ATOMIC_RELAXED)) throw Error(DT_E_CANCELLED, "cancelled");
+  ++stamp_, seen_.clear(), met_.clear();
   own_.clear();
   taking_ = static_cast<uint32_t>(seq);
   const Touched touch = touched(e.accesses());
@@ -599,17 +609,19 @@ void Graph::take_in(const state::CallEvent& e, bool parts, bool sets) {
     if (section < e.sections.size() && i == e.sections[section].first) {
       const state::Section& alone = e.sections[section++];
       take_section(accesses.subspan(alone.first, alone.end - alone.first), seq);
+      met_.clear();
       i = alone.end - 1;
       continue;
     }
     auto& a = accesses[i];
+    if (met(a)) continue;
     if (a.touch() == state::Touch::read) {
       read(a.first, a.first + a.count);
       continue;
     }
     grow(a.first + a.count);
     const bool part = a.touch() == state::Touch::part;
-    for (uint32_t l = a.first; l < a.first + a.count; ++l)
+    for (uint32_t l = a.first; l < a.first + a.count; ++l, ++looks_)
       if (part || !each || popped_ || !stays(l)) write(l, seq, part, sets);
   }
   if (!popped_) return;

@@ -61,8 +61,9 @@ struct Fresh {
 class Graph final : public state::Visitor {
  public:
   // `lean`: a call that leaves a variable with its value does not count as its writer. A value popped from a stack is
-  // the pushed value: it depends on the setter at the push.
-  Graph(std::shared_ptr<const Trace> trace, bool lean);
+  // the pushed value: it depends on the setter at the push. `stop`: where another thread writes something else than 0,
+  // making it ends with DT_E_CANCELLED.
+  Graph(std::shared_ptr<const Trace> trace, bool lean, const uint32_t* stop = nullptr);
 
   uint64_t calls() const { return calls_; }
   const std::vector<uint16_t>& flags() const { return flags_; }
@@ -70,6 +71,7 @@ class Graph final : public state::Visitor {
   uint64_t gatherings() const { return gatherings_.size(); }
   uint64_t stores() const { return stores_.size(); }  // rows of map_writes
   uint64_t locations() const { return heads_.size(); }
+  uint64_t looks() const { return looks_; }  // how many locations, or blocks of them, were looked at for the edges
 
   // The calls that must be the same for a frame to be the same: the call that ends the frame. Where the end shows
   // nothing by itself, also the last call before it that drew in its context.
@@ -203,6 +205,7 @@ class Graph final : public state::Visitor {
   void remainder(const state::CallEvent& event);
   void remember(const state::CallEvent& event, state::Touch touch, Pushed& pushed);
   void stacks(const state::CallEvent& event);
+  bool met(const state::Access& access);
   bool repeats(uint64_t seq);
   uint64_t arguments_of(uint64_t seq);
 
@@ -222,7 +225,12 @@ class Graph final : public state::Visitor {
   std::vector<uint64_t> values_;   // per location: a hash of what stands there; 0: what stood there at first
   std::vector<uint32_t> own_;      // of the call that is being taken in
   std::vector<std::pair<uint32_t, uint32_t>> own_chains_;
-  Seen seen_;  // nodes to which what is taken in has an edge
+  Seen<uint32_t> seen_;  // nodes to which what is taken in has an edge
+  // Accesses of the call that is being taken in, since it last became a writer: the same access finds the same again.
+  // A list of vertices reads a thousand variables at each vertex.
+  Seen<uint64_t> met_;
+  uint64_t looks_ = 0;
+  const uint32_t* const stop_;
   uint32_t stamp_ = 0, taking_ = ~0u;
   std::vector<Change> changes_;  // by the call that is being taken in
   std::vector<Step> steps_;

@@ -6,8 +6,8 @@
 
 namespace dt::extract {
 
-// Nodes that were seen since the last `clear`, which takes no time.
-class Seen {
+// Numbers (nodes, accesses) that were seen since the last `clear`, which takes no time.
+template <class T> class Seen {
  public:
   void clear() {
     count_ = 0;
@@ -16,30 +16,31 @@ class Seen {
     stamp_ = 1;
   }
   // Returns whether it is new.
-  bool add(uint32_t node) {
+  bool add(T number) {
     if (2 * (count_ + 1) > slots_.size()) grow();
-    Slot& slot = place(node);
+    Slot& slot = place(number);
     if (slot.stamp == stamp_) return false;
-    slot = {node, stamp_};
+    slot = {number, stamp_};
     ++count_;
     return true;
   }
 
  private:
   struct Slot {
-    uint32_t node = 0, stamp = 0;
+    T number = 0;
+    uint32_t stamp = 0;
   };
-  Slot& place(uint32_t node) {
+  Slot& place(T number) {
     const size_t mask = slots_.size() - 1;
-    size_t i = (node * 0x9E3779B1u) >> 7 & mask;
-    while (slots_[i].stamp == stamp_ && slots_[i].node != node) i = (i + 1) & mask;
+    size_t i = (number * 0x9E3779B97F4A7C15u) >> 32 & mask;
+    while (slots_[i].stamp == stamp_ && slots_[i].number != number) i = (i + 1) & mask;
     return slots_[i];
   }
   void grow() {
     std::vector<Slot> before(std::max<size_t>(64, 2 * slots_.size()));
     before.swap(slots_);
     for (auto& slot : before)
-      if (slot.stamp == stamp_) place(slot.node) = slot;
+      if (slot.stamp == stamp_) place(slot.number) = slot;
   }
   std::vector<Slot> slots_;
   size_t count_ = 0;

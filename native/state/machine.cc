@@ -154,6 +154,7 @@ Node* Machine::add(const ClassInfo& cls, Node* parent, unsigned collection, uint
   place(&n);
   if (parent) {
     auto& c = parent->children[collection];
+    c.reads.clear();
     if (key < NEAR) {
       if (c.near.size() <= key) c.near.resize(std::max<size_t>(key + 1, std::min<size_t>(c.near.size() * 2, NEAR)));
       c.near[key] = &n;
@@ -209,6 +210,7 @@ Node* Machine::make(Node* parent, unsigned collection, uint64_t key) {
 
 void Machine::remove(Node* node) {
   auto& c = node->parent->children[node->collection];
+  c.reads.clear();
   if (node->key < NEAR) {
     if (node->key < c.near.size() && c.near[node->key] == node) c.near[node->key] = nullptr;
   } else {
@@ -242,20 +244,26 @@ bool Machine::usable(const Context& context) const {
 void Machine::read_children(Node* node, unsigned collection) {
   if (!node || !node->children) return;
   auto& c = node->children[collection];
-  Location first = 0, end = 0;
-  auto add_range = [&](const Node* n) {
-    if (end == n->base && end) {
+  if (c.reads.empty()) {  // every vertex of a list asks
+    Location first = 0, end = 0;
+    auto keep_range = [&] {
+      if (end > first) c.reads.push_back({first, end - first, static_cast<uint32_t>(Touch::read)});
+    };
+    auto add_range = [&](const Node* n) {
+      if (end == n->base && end) {
+        end = n->base + n->cls->locations;
+        return;
+      }
+      keep_range();
+      first = n->base;
       end = n->base + n->cls->locations;
-      return;
-    }
-    if (end > first) log(first, end - first, Touch::read);
-    first = n->base;
-    end = n->base + n->cls->locations;
-  };
-  for (Node* n : c.near)
-    if (n) add_range(n);
-  for (auto& [key, n] : c.far) add_range(n);
-  if (end > first) log(first, end - first, Touch::read);
+    };
+    for (Node* n : c.near)
+      if (n) add_range(n);
+    for (auto& [key, n] : c.far) add_range(n);
+    keep_range();
+  }
+  log_.insert(log_.end(), c.reads.begin(), c.reads.end());
 }
 
 int Machine::field_of(const Node* node, unsigned prefix, uint32_t enumerant) const {

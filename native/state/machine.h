@@ -33,6 +33,7 @@ class Node {
   struct Collection {
     std::vector<Node*> near;  // by key
     std::unordered_map<uint64_t, Node*> far;
+    std::vector<Access> reads;  // of all of them with all they have; empty: not yet known since one came or went
   };
   std::unique_ptr<Collection[]> children;
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from drawtap.trace.graph import Graph
+from drawtap.trace.graph import Graph, Stop
+from drawtap.trace.library import Cancelled
 from drawtap.trace.trace import Trace, open_trace
 from scene import Scene
 
@@ -101,3 +102,34 @@ def test_another_thread_sees_what_was_stored_when_the_storing_thread_calls(tmp_p
         keep = graph.closure([last_draw(trace)])
         assert "glIsEnabled" in names(trace, keep)  # it carries the bytes to before the draw
         assert rows_of(graph, keep) == [0]
+
+
+def test_a_list_of_many_vertices_looks_at_the_variables_of_a_vertex_once(tmp_path: Path):
+    # Of each vertex are read the current values: a thousand locations, which most vertices leave as they are.
+    looks, calls = [], []
+    for vertices in (40, 400):
+        s = Scene(api=1).eglMakeCurrent(0x10, 0x20, 0x20, 0x30, result=1)
+        s.glNewList(1, "GL_COMPILE").glBegin("GL_QUADS")
+        for i in range(vertices):
+            s.glNormal3f(0, 1, i).glVertex3f(i, 0, 0)
+        s.glEnd().glEndList()
+        for _ in range(20):
+            s.glClear("GL_COLOR_BUFFER_BIT").glCallList(1).frame()
+        with open_trace(s.write(tmp_path / f"{vertices}.dtap")) as trace:
+            graph = Graph(trace)
+            looks.append(graph.size()["looks"])
+            calls.append(graph.calls)
+            # What the last of the lists draws, and the list itself.
+            last = max(c.seq for c in trace.calls if c.name == "glCallList")
+            kept = names(trace, graph.closure([last]))
+            assert (kept.count("glNewList"), kept.count("glVertex3f")) == (1, vertices)
+    assert looks[1] - looks[0] <= 16 * (calls[1] - calls[0])  # those that the list keeps, as they go into it
+
+
+def test_a_graph_that_nobody_wants_any_more_is_not_made(tmp_path: Path):
+    stop = Stop()
+    with open_trace(drawn(started()).frame().write(tmp_path / "t.dtap")) as trace:
+        assert Graph(trace, stop=stop).calls == len(trace.calls)
+        stop.set()
+        with pytest.raises(Cancelled):
+            Graph(trace, stop=stop)

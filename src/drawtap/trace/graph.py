@@ -41,19 +41,31 @@ class _CFresh(ctypes.Structure):
     _fields_ = (("from", c_uint64), ("location", c_uint32), ("reserved", c_uint32))
 
 
+class Stop:
+    """A wish that the making of a graph ends; `set` it from any thread."""
+
+    def __init__(self) -> None:
+        self.flag = c_uint32()
+
+    def set(self) -> None:
+        """Let whoever makes the graph end soon, with Cancelled."""
+        self.flag.value = 1
+
+
 class Graph(Handle):
     """The graph of needs between the calls of a trace.
 
     `lean`: calls that set what was set already, or upload what was there already, are nobody's need. Making one walks
-    the whole trace once.
+    the whole trace once; it raises Cancelled once `stop` is set.
     """
 
     CLOSE, WHAT, HINT = "dt_graph_close", "the graph", "make it again"
 
-    def __init__(self, trace: Trace, *, lean: bool = True) -> None:
+    def __init__(self, trace: Trace, *, lean: bool = True, stop: Stop | None = None) -> None:
         library = _library()
         path, rule = os.fsencode(trace.path), trace.frame_end.encode()
-        super().__init__(library, library.dt_graph_make, path, rule, _LEAN if lean else 0)
+        flag = (stop or Stop()).flag
+        super().__init__(library, library.dt_graph_make, path, rule, _LEAN if lean else 0, byref(flag))
         flags, count = POINTER(c_uint16)(), c_uint64()
         library.dt_graph_flags(self.handle, byref(flags), byref(count))
         self.calls = count.value
@@ -167,10 +179,10 @@ class Graph(Handle):
         return list(calls[: count.value])
 
     def size(self) -> dict[str, int]:
-        """Return how large it is: `edges`, `gatherings`, `locations`."""
-        numbers = (c_uint64 * 3)()
+        """Return how large it is: `edges`, `gatherings`, `locations`; and `looks` at locations that its edges took."""
+        numbers = (c_uint64 * 4)()
         self._lib.dt_graph_size(self.handle, numbers)
-        return dict(zip(("edges", "gatherings", "locations"), numbers, strict=True))
+        return dict(zip(("edges", "gatherings", "locations", "looks"), numbers, strict=True))
 
     def _unpacked(self, bits: npt.NDArray[np.uint8]) -> Calls:
         return np.unpackbits(bits, bitorder="little")[: self.calls].astype(np.bool_)
@@ -200,7 +212,7 @@ def _roots(calls: npt.NDArray[np.uint64]) -> ctypes._Pointer[c_uint64]:
 def _library() -> Library:
     u64s, u8s = POINTER(c_uint64), POINTER(c_uint8)
     coded: dict[str, Signature] = {
-        "dt_graph_make": (c_char_p, c_char_p, c_uint32, POINTER(c_void_p)),
+        "dt_graph_make": (c_char_p, c_char_p, c_uint32, POINTER(c_uint32), POINTER(c_void_p)),
         "dt_graph_flags": (c_void_p, POINTER(POINTER(c_uint16)), u64s),
         "dt_graph_frame_roots": (c_void_p, c_uint64, c_uint64, u64s, u64s),
         "dt_graph_closure": (c_void_p, u64s, c_uint64, u8s, POINTER(_CFresh), c_uint64, u8s),
