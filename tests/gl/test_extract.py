@@ -24,7 +24,7 @@ from shared import run_drawtap
 
 if TYPE_CHECKING:
     from conftest import Bench
-    from drawtap.trace.graph import Calls
+    from drawtap.trace.graph import Calls, Stop
     from drawtap.trace.trace import Trace
 
 pytestmark = pytest.mark.gl
@@ -275,8 +275,8 @@ def _ends(trace: Trace) -> list[int]:
 class _Ignorant:
     """A graph that knows of no needs at all: what is missing has to be found by comparing."""
 
-    def __init__(self, trace: Trace, *, lean: bool = True) -> None:
-        self._known = Graph(trace, lean=lean)
+    def __init__(self, trace: Trace, *, lean: bool = True, stop: Stop | None = None) -> None:
+        self._known = Graph(trace, lean=lean, stop=stop)
         self.calls, self.flags = self._known.calls, self._known.flags
         self.frame_roots = self._known.frame_roots
         self.last_draw = self._known.last_draw

@@ -73,10 +73,11 @@ def headed(body: bytes) -> tuple[dict, bytes]:
 
 
 class Server:
-    """A running `drawtap view`, or another verb that serves the page."""
+    """A running `drawtap view`, or another verb that serves the page; `first` is Python code that runs before it."""
 
-    def __init__(self, *arguments: str | Path, verb: tuple[str, ...] = ("view",)) -> None:
-        command = [sys.executable, "-m", "drawtap", *verb, "--no-browser", *map(str, arguments)]
+    def __init__(self, *arguments: str | Path, verb: tuple[str, ...] = ("view",), first: str = "") -> None:
+        code = ["-c", f"{first}\nfrom drawtap.__main__ import main\nmain()"] if first else ["-m", "drawtap"]
+        command = [sys.executable, *code, *verb, "--no-browser", *map(str, arguments)]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         self.address = self.process.stdout.readline().strip()

@@ -87,6 +87,25 @@ def test_steps_back_start_no_player_anew_and_play_no_more_than_the_frame(recordi
             pool.close()
 
 
+def test_players_and_findings_have_one_graph(recordings, tmp_path, monkeypatch):
+    from drawtap.trace.graph import Graph
+
+    made = []
+    begin = Graph.__init__
+    monkeypatch.setattr(Graph, "__init__", lambda self, of, **more: (made.append(of), begin(self, of, **more))[1])
+    recording = Recording(recordings / "fbo_chain.dtap")
+    try:
+        recording.time.looked(findings=True)
+        _ready(recording.pool, 0, tmp_path)
+        recording.time._jobs["findings"].join()
+        assert recording.time.tracks.notes == []
+        with recording.lent() as trace, recording.lent() as other:
+            assert trace.graph is other.graph is recording.pool._graph
+        assert len(made) == 1
+    finally:
+        recording.close()
+
+
 def test_a_cut_is_proved_against_the_whole_recording(recordings, tmp_path):
     with drawtap.open(recordings / "fbo_chain.dtap") as trace:
         seq = trace.sql("SELECT max(seq) FROM draws WHERE frame = 5").fetchall()[0][0]

@@ -121,6 +121,35 @@ def test_frames_that_could_not_be_read_ahead_are_read_when_they_are_wanted(chain
         opening.close()
 
 
+def test_the_server_ends_though_the_graph_is_being_made(chain):
+    first = """
+import time
+import drawtap.trace.graph as graph
+from drawtap.trace.library import Cancelled
+class Endless:
+    begun = False
+    def __init__(self, trace, *, stop):
+        if not Endless.begun:
+            Endless.begun = True
+            print("making", flush=True)
+        while not stop.flag.value:
+            time.sleep(0.01)
+        raise Cancelled("cancelled")
+graph.Graph = Endless
+"""
+    with drawtap.open(chain) as trace:
+        draw = trace.sql("SELECT max(seq) FROM draws").fetchall()[0][0]
+    running = Server(chain, first=first)
+    try:
+        running.get("timeline?findings")
+        assert running.ask(f"/api/0/picture/{draw}").status == 200
+        assert running.process.stdout is not None
+        assert running.process.stdout.readline() == "making\n"
+    finally:
+        ended = running.close()
+    assert ended == 0
+
+
 def test_answers_are_sent_at_once():
     from drawtap.web.serve import _listen
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, TypeVar
 from drawtap.errors import ChildError, DrawtapError
 from drawtap.replay.warm import Warm
 from drawtap.trace import apis
+from drawtap.trace.library import Cancelled
 from drawtap.trace.trace import LONG
 
 if TYPE_CHECKING:
@@ -336,7 +337,7 @@ class Pool:
             self._making.start()
 
     def _make_graph(self) -> None:
-        with contextlib.suppress(DrawtapError):  # without it every call is played
+        with contextlib.suppress(DrawtapError, Cancelled):  # without it every call is played
             self._graph = self._trace.graph
 
     def _prove(self, cut: _FrameCut, bits: bytes) -> None:
@@ -379,5 +380,6 @@ class Pool:
             for cut in (self._cut, self._cut_looking):
                 if cut is not None:
                     cut.close()
-        if self._making is not None:
-            self._making.join()
+        while self._making is not None and self._making.is_alive():
+            self._trace.cancel()  # lost where the graph has not begun yet, or another thread's has just ended: again
+            self._making.join(0.02)

@@ -93,7 +93,11 @@ class FrameRow(TypedDict):
     t_end: Annotated[I64 | None, "when its last call ended", "ns"]
     duration: Annotated[I64 | None, "from `t_start` to `t_end`", "ns"]
     interval: Annotated[I64 | None, "from the end of the frame before to its own end", "ns"]
-    draws: Annotated[U64, "number of its draws"]
+    draws: Annotated[
+        U64,
+        "number of its draws; those in a display list count where the list is made (in `draws` and `content`: where it "
+        "is called)",
+    ]
     upload_bytes: Annotated[U64, "content that its calls handed over", "bytes"]
     end_function: Annotated[TEXT | None, "the function that ended it"]
 
@@ -493,7 +497,7 @@ class ContentRow(TypedDict):
 
     frame: Annotated[U32, "number of the frame, from 0"]
     calls: Annotated[U64, "calls"]
-    draws: Annotated[U64, "draws"]
+    draws: Annotated[U64, "draws; those in display lists count where the list is called"]
     indirect_draws: Annotated[U64, "draws whose counts lie in a buffer"]
     vertices: Annotated[U64, "vertices that draws name"]
     primitives: Annotated[U64, "primitives that draws make of them"]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from drawtap.trace.database import Parameters, Result
-    from drawtap.trace.graph import Graph
+    from drawtap.trace.graph import Graph, Stop
     from drawtap.trace.image import Image
     from drawtap.trace.recorded import RecordingDatabase
     from drawtap.trace.state import StateIndex
@@ -368,7 +368,9 @@ class Trace:
         self._state: StateIndex | None = None
         self._graph: Graph | None = None
         self._waste: tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint64]] | None = None
-        self._making_graph = threading.Lock()
+        self._making_graph = threading.RLock()
+        self._stop_graph: Stop | None = None  # of the graph that is being made
+        self._graph_of: Trace | None = None  # the trace that keeps the graph and its findings, where another does
         self._info: Row | None = None
         self._frames: Frames | None = None
 
@@ -426,14 +428,24 @@ class Trace:
 
     @property
     def graph(self) -> Graph:
-        """The graph of needs between calls; made when first asked for."""
+        """The graph of needs between calls; made when first asked for. Raises Cancelled after `cancel`."""
+        if self._graph_of is not None:
+            return self._graph_of.graph
         with self._making_graph:  # the viewer asks for it beside a thread that makes it
             if self._graph is None:
                 self.core.check_open()
-                from drawtap.trace.graph import Graph
+                from drawtap.trace.graph import Graph, Stop
 
-                self._graph = Graph(self)
+                self._stop_graph = Stop()
+                try:
+                    self._graph = Graph(self, stop=self._stop_graph)
+                finally:
+                    self._stop_graph = None
             return self._graph
+
+    def share_graph(self, of: Trace) -> None:
+        """Take graph and findings from another trace of the same file and frame ends, which stays open meanwhile."""
+        self._graph_of = of
 
     @property
     def waste(self) -> npt.NDArray[np.uint8]:
@@ -447,11 +459,14 @@ class Trace:
         return waste_table(*self._wasted())
 
     def _wasted(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint64]]:
-        if self._waste is None:
-            self._waste = self.graph.waste(), self.graph.programs()
-            if len(self._waste[0]) > LONG:  # the graph takes far more memory than its answers
-                self._graph = None
-        return self._waste
+        if self._graph_of is not None:
+            return self._graph_of._wasted()
+        with self._making_graph:
+            if self._waste is None:
+                self._waste = self.graph.waste(), self.graph.programs()
+                if len(self._waste[0]) > LONG:  # the graph takes far more memory than its answers
+                    self._graph = None
+            return self._waste
 
     def close(self) -> None:
         """Close the file and the database connection. Later reads raise InputError."""
@@ -596,6 +611,9 @@ class Trace:
     def cancel(self) -> None:
         """Stop running work on this trace (from another thread)."""
         self.core.cancel()
+        stop = self._stop_graph
+        if stop is not None:
+            stop.set()
         if self._database is not None:
             self._database.interrupt()
 

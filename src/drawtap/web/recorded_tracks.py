@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 Lent = Callable[[], contextlib.AbstractContextManager["Trace"]]
 _MOST_MARKS = 20_000
+_STOP_S = 10
 _CORRELATED = 5_000_000  # calls: a longer recording is drawn beside its kernel trace without arrows
 _CALLS = "SELECT {track} AS track, seq AS id, t_start AS b, t_start + coalesce(duration, 0) AS e, name FROM calls"
 _SEVERITIES = {"error": "✕ errors", "warning": "▲ warnings", "note": "● notes"}
@@ -38,7 +40,7 @@ class RecordedTracks:
         """`frames`: whoever opens the page has them already."""
         info = trace.info
         first, last = info["t_first"], (info["t_first"] or 0) + (info["duration"] or 0)
-        self._trace = trace
+        self._trace = self._asked = trace  # `_asked`: the trace that finds
         self._lent = lent
         self._known_frames = frames
         self._small = Small()
@@ -56,8 +58,12 @@ class RecordedTracks:
 
     def close(self) -> None:
         """Forget what was made; what still runs ends with its next question."""
-        for job in self._jobs.values():
-            job.join(timeout=10)
+        for name, job in self._jobs.items():
+            end = time.monotonic() + _STOP_S
+            while job.is_alive() and time.monotonic() < end:
+                for trace in (self._trace, self._asked) if name == "findings" else ():
+                    trace.cancel()  # lost where its next question has not begun yet: again
+                job.join(timeout=0.02)
         if self._model is not None:
             self._model.close()
         self._small.close()
@@ -267,6 +273,7 @@ class RecordedTracks:
 
     def _findings(self) -> None:
         with self._lent() as trace:
+            self._asked = trace
             found = self._copy(
                 "findings",
                 "SELECT f.severity, f.rule, f.seq AS id, c.t_start AS b, c.t_start AS e, "

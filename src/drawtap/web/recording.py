@@ -457,6 +457,7 @@ class Recording:
             trace = self._idle.pop() if self._idle else None
         if trace is None:
             trace = open_trace(self.path, frame_end=self.trace.frame_end)
+            trace.share_graph(self.trace)
             trace.database.make_safe()
         with self._lock:
             if query:
