@@ -38,7 +38,7 @@ _USES = {
 _GOOD = {"glGetError": 0, "eglGetError": 12288, "vgGetError": 0}
 _ALONE = ("fails", "redundant")
 # Tables that cost the same for few calls as for all, and questions of the user's own.
-_WHOLE = re.compile(r"\bFROM (findings|redundancy)\b|\bsql:.*\bselect\b", re.IGNORECASE | re.DOTALL)
+_WHOLE = re.compile(r"\bFROM (findings|redundancy|state|draws)\b|\bsql:.*\b(from|select)\b", re.IGNORECASE | re.DOTALL)
 _WORDS = ("is:", "changes:", "uses:", "finding:", "sql:", *_ALONE)
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -140,7 +140,7 @@ class _Parser:
         if token["compare"]:
             return self._compared(token["left"], token["op"], token["right"].strip('"'))
         if token["named"]:
-            return _NAMED[token["kind"]](token["value"].strip('"'), self._vocabulary, self._within)
+            return _NAMED[token["kind"]](token["value"].strip('"'), self._vocabulary)
         if token["quoted"]:
             return _in_text(token["quoted"][1:-1])
         return self._word(token["word"])
@@ -179,8 +179,8 @@ class _Parser:
         return f"seq IN ({' UNION ALL '.join(asked)})"
 
 
-def _part(within: range | None, column: str = "seq") -> str:
-    return "" if within is None else f" AND {column} >= {within.start} AND {column} < {within.stop}"
+def _part(within: range | None) -> str:
+    return "" if within is None else f" AND seq >= {within.start} AND seq < {within.stop}"
 
 
 def _value(text: str, op: str, kind: str) -> str | None:
@@ -218,32 +218,31 @@ def _column(column: str, op: str, right: str) -> str:
     return f"{'NOT ' if op == '!=' else ''}({column} BETWEEN {values[0]} AND {values[1]})"
 
 
-def _is(flag: str, vocabulary: Vocabulary, _: range | None) -> str:
+def _is(flag: str, vocabulary: Vocabulary) -> str:
     if flag not in vocabulary.flags:
         hint = did_you_mean(flag, vocabulary.flags) or "here: " + ", ".join(sorted(vocabulary.flags))
         raise UsageError(f"no function of this recording is of the kind {flag!r}", hint=hint)
     return _one_of(name for name, flags in vocabulary.functions.items() if flag in flags)
 
 
-def _changes(path: str, _: Vocabulary, within: range | None) -> str:
+def _changes(path: str, _: Vocabulary) -> str:
     pattern = "%" + path.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
-    part = _part(within, "begin_seq")
-    return f"seq IN (SELECT begin_seq FROM state WHERE path ILIKE {quote_text(pattern)} ESCAPE '\\'{part})"
+    return f"seq IN (SELECT begin_seq FROM state WHERE path ILIKE {quote_text(pattern)} ESCAPE '\\')"
 
 
-def _uses(what: str, _: Vocabulary, within: range | None) -> str:
+def _uses(what: str, _: Vocabulary) -> str:
     kind, _equals, name = what.partition("=")
     if kind not in _USES or not name.isdigit():
         hint = did_you_mean(kind, _USES) or "uses:texture=7; " + ", ".join(_USES)
         raise UsageError(f"uses:{what} names no object", hint=hint)
-    return f"seq IN (SELECT seq FROM draws WHERE {_USES[kind].format(name)}{_part(within)})"
+    return f"seq IN (SELECT seq FROM draws WHERE {_USES[kind].format(name)})"
 
 
-def _finding(rule: str, _: Vocabulary, __: range | None) -> str:
+def _finding(rule: str, _: Vocabulary) -> str:
     return f"seq IN (SELECT seq FROM findings WHERE rule = {quote_text(rule)})"
 
 
-_NAMED: Mapping[str, Callable[[str, Vocabulary, range | None], str]] = {
+_NAMED: Mapping[str, Callable[[str, Vocabulary], str]] = {
     "is": _is,
     "changes": _changes,
     "uses": _uses,

@@ -51,7 +51,7 @@ MOST_ANCHORS = 200_000  # rows below one frame
 _TEXT = 600  # characters of a call in the list
 _NEAR = 64  # calls between two that are wanted and read with them: more cost as much as opening their part anew
 _SETS = 16
-PIECE = 4_000_000  # calls that a filter goes through at once; the page shows the matches so far in between
+PIECE = 2_000_000  # calls that a filter goes through at once; the page shows the matches so far in between
 STOP_S = 10  # how long a question may go on after it was stopped
 _IDLE = 3  # traces kept open for questions
 # The calls that stand for themselves in the list; the calls before it fold below it.
