@@ -99,22 +99,28 @@ def image(
 
 
 def _history(trace: Trace, place: Place, pixel: str, player: Warm) -> Sheets:
-    from drawtap.replay.look import OUTCOMES, pixel_history
+    from drawtap.replay.look import pixel_history
 
     match = re.fullmatch(r"(\d{1,6}),(\d{1,6})", pixel)
     if match is None:
         raise UsageError(f"{pixel} is no pixel", hint="two numbers from the lower left corner, as 320,240")
     found = pixel_history(trace, place, int(match[1]), int(match[2]), player.look)
-    rows = [
-        (_place(e), e["name"], OUTCOMES[e["outcome"]], e["reason"], _values(e["before"]), _values(e["after"]))
-        for e in found["events"]
-    ]
+    rows = [(_place(e), e["name"], _became(e), _values(e["before"]), _values(e["after"])) for e in found["events"]]
     call = place.call if place.draw is None else f"{place.draw}@{place.call}"
     title = f"pixel {pixel} after call {call}, {found['format']}: color, depth, stencil"
     kinds = {"call": "plain"}
     note = None if rows else "no call of the frame wrote or covered this pixel"
-    table = Rows(("call", "name", "outcome", "reason", "before", "after"), rows, kinds, title=title, note=note)
+    table = Rows(("call", "name", "what became of it", "before", "after"), rows, kinds, title=title, note=note)
     return Sheets((table,), found, () if rows else (str(note),))
+
+
+def _became(event: PixelEvent) -> str:
+    """Say what the event did to the pixel, and why; in few words, for a terminal has room for few."""
+    from drawtap.replay.look import OUTCOMES
+
+    if event["outcome"] == "wrote":
+        return event["reason"]
+    return f"{OUTCOMES[event['outcome']]}: {event['reason']}"
 
 
 def _place(event: PixelEvent) -> int | str:

@@ -131,9 +131,9 @@ TESTS = {
 OUTCOMES = {
     "wrote": "wrote",
     "failed": "failed",
-    "masked": "passed, but masked",
-    "same": "wrote the same values",
-    "unknown": "tests not known",
+    "masked": "masked",
+    "same": "same",
+    "unknown": "not known",
 }
 #: The parts of a pixel.
 PARTS: tuple[Literal["color", "depth", "stencil"], ...] = ("color", "depth", "stencil")
