@@ -121,9 +121,12 @@ def test_frames_that_could_not_be_read_ahead_are_read_when_they_are_wanted(chain
         opening.close()
 
 
-def test_the_server_ends_though_the_graph_is_being_made(chain):
-    first = """
+def test_the_server_ends_though_the_graph_is_being_made(chain, tmp_path):
+    said = tmp_path / "said"
+    first = f"""
+import sys
 import time
+sys.stderr = open({str(said)!r}, "w")
 import drawtap.trace.graph as graph
 from drawtap.trace.library import Cancelled
 class Endless:
@@ -147,7 +150,7 @@ graph.Graph = Endless
         assert running.process.stdout.readline() == "making\n"
     finally:
         ended = running.close()
-    assert ended == 0
+    assert (ended, said.read_text(encoding="utf-8")) == (0, "")
 
 
 def test_answers_are_sent_at_once():

@@ -10,6 +10,7 @@ from typing import Protocol
 import duckdb
 
 from drawtap.errors import UsageError
+from drawtap.trace.library import Cancelled
 from drawtap.trace.result import Result, Stream, connect
 from drawtap.trace.sql_text import quote
 from drawtap.web.levels import Columns, CounterSource, SpanSource
@@ -45,10 +46,15 @@ class Small:
             raise UsageError(str(error).partition("\n")[0], hint="TRY_CAST leaves out values of another kind") from None
 
     def copy(self, name: str, sql: str, asked: Asked) -> int:
-        """Copy the rows of an answer into a table and return their number."""
+        """Copy the rows of an answer into a table and return their number. Raises Cancelled where it was stopped."""
         cursor = self.connection.cursor()
-        cursor.register("_rows", Stream(lambda: asked.sql(sql).__arrow_c_stream__()))
-        cursor.execute(f"CREATE OR REPLACE TABLE {quote(name)} AS SELECT * FROM _rows")
+        try:
+            cursor.register("_rows", Stream(lambda: asked.sql(sql).__arrow_c_stream__()))
+            cursor.execute(f"CREATE OR REPLACE TABLE {quote(name)} AS SELECT * FROM _rows")
+        except duckdb.Error as error:  # DuckDB makes the question's errors its own
+            if "Cancelled: " in str(error) or "INTERRUPT Error" in str(error):
+                raise Cancelled("cancelled") from None
+            raise
         cursor.unregister("_rows")
         return int(cursor.execute(f"SELECT count(*) FROM {quote(name)}").fetchall()[0][0])
 
