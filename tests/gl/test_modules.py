@@ -71,6 +71,7 @@ def _metrics(path: Path, name: str) -> list[float]:
     return [line["value"] for line in lines if line.get("metric") == name]
 
 
+@pytest.mark.exhaustive  # tests/unit/test_modules.py has its module
 def test_the_call_printer_of_the_paper(programs: Bench, built: Path) -> None:
     done = _run(programs, [_module(built, "call-printer")], ["es2_triangle"])
     assert done.returncode == 0

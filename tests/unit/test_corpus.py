@@ -286,6 +286,7 @@ def test_round_trip(tmp_path: Path) -> None:
     _round_trip(str(tmp_path / "store"), tmp_path)
 
 
+@pytest.mark.exhaustive  # continuous integration has a strict bucket
 def test_round_trip_in_a_bucket(bucket: str, tmp_path: Path) -> None:
     _round_trip(bucket, tmp_path)
 

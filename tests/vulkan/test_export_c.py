@@ -90,6 +90,7 @@ def test_frames_before_the_wanted_ones_are_set_up(cube: Cube, tmp_path: Path) ->
     same_frames(cube.trace, program.parent, 4, 6)
 
 
+@pytest.mark.exhaustive  # cuts and their C source have tests of their own
 def test_a_cut_is_written_too(cube: Cube, tmp_path: Path) -> None:
     cut = tmp_path / "cut.dtap"
     done = run_drawtap("extract", cube.trace, "--frames", "20", "-o", cut, environment=environment())

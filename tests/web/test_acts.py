@@ -53,6 +53,7 @@ _PLACES: dict[str, tuple[object, ...]] = {
     "area": ("", "0,500000,0,2", "x"),
     "ab": ("", "1000,90000", "7"),
     "own": ("", '["SELECT t_start AS begin, duration FROM calls", "SELECT 1 +"]', "[3", "3"),
+    "range": ("", "0-15", "9-2", "x", "0-99999999999"),
     "hold": ("", "a", "b"),
     "side": ("", "a", "b", "difference", "flicker"),
 }  # fmt: skip

@@ -232,7 +232,7 @@ _PLACES: dict[str, st.SearchStrategy[object]] = (
     | {key: st.integers(0, 10**15 - 1) for key in ("rec", "from")}
     | {key: st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
        for key in ("filter", "tab", "stage", "sql", "of", "px", "over", "mesh", "what", "object", "layer", "fields",
-                   "bars", "time", "view", "area", "ab", "own")}
+                   "bars", "time", "view", "area", "ab", "own", "range")}
     | {"mode": st.sampled_from(["hide", "dim"]), "list": st.sampled_from(["tree", "flat"]),
        "hold": st.sampled_from(["", "a", "b"]), "sampled": st.sampled_from(["", "yes"]),
        "side": st.sampled_from(["", "a", "b", "difference", "flicker"]),
