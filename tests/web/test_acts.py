@@ -103,7 +103,7 @@ class _Acts:
             key = self.dice.choice([*_PLACES])
             act = f"drawtap.store.set({json.dumps({key: self.dice.choice(_PLACES[key])})})"
         elif kind < 0.93:
-            act = self.dice.choice(("history.back()", "history.forward()"))
+            act = self.dice.choice(("drawtap.store.back()", "drawtap.store.forward()"))
         else:
             return self._click()
         self.page.page.evaluate(f"void {act}")

@@ -101,7 +101,9 @@ class Fleet:
         return data | {"kept": [*{one.digest for one in shots}, *own]}
 
     def _known(self, trace: str) -> str:
-        if not self._corpus().scalar("SELECT count(*) FROM traces WHERE trace = ?", (trace,)):
+        with self._lock:
+            known = self._corpus().scalar("SELECT count(*) FROM traces WHERE trace = ?", (trace,))
+        if not known:
             raise UsageError(f"the corpus has no recording {trace[:12]}", hint="drawtap corpus ls lists them")
         return trace
 
