@@ -143,33 +143,24 @@ void VulkanExporter::tap_record(play::Decoded* chunk, uint32_t number) {
 
 // Bytes of mapped memory that changed. `device`: while submitted work may have run.
 void VulkanExporter::memory_write(const FunctionColumns& c, uint32_t row, bool device) {
-  const Field *of = nullptr, *offset = nullptr, *data = nullptr;
-  if (!c.function) return;
-  for (auto& p : c.function->params) (p.name == "memory" ? of : p.name == "offset" ? offset : data) = &p;
-  if (!of || !offset || !data || !data->has_data()) return;
-  const uint64_t d = c.descriptor(*data, row), place = c.raw(*offset, row);
-  std::string_view bytes;
-  if (DT_DATA_KIND(d) == DT_DATA_INLINE) {
-    bytes = c.payload(*data, row);
-  } else if (DT_DATA_KIND(d) == DT_DATA_BLOB) {
-    held_.push_back(blobs_.get(trace_, c.hash(*data, row)));
-    bytes = {reinterpret_cast<const char*>(held_.back()->data()), held_.back()->size()};
-  } else {
+  Stored write;
+  if (!stored(c, row, write)) return;
+  if (write.missing) {
     ++left_out_["bytes that the program stored in mapped memory"];
     return;
   }
-  const uint64_t memory = handle(vk::OF_DeviceMemory, c.raw(*of, row), false);
-  if (place > sizes_[memory] || bytes.size() > sizes_[memory] - place)
+  const uint64_t memory = handle(vk::OF_DeviceMemory, write.memory, false);
+  if (write.offset > sizes_[memory] || write.bytes.size() > sizes_[memory] - write.offset)
     fail(DT_E_FORMAT, "bytes are stored behind the end of their memory");
   auto put = [&](const char* function, uint64_t from, uint64_t to) {
-    const std::string_view part = bytes.substr(from - place, to - from);
+    const std::string_view part = write.bytes.substr(from - write.offset, to - from);
     line(std::string(function) + "(" + variable(memory) + ", " + unsigned_text(from) + ", " +
          data_.add(part, "mapped memory") + ", " + std::to_string(part.size()) + ");");
   };
-  uint64_t at = place;
-  const uint64_t end = place + bytes.size();
+  uint64_t at = write.offset;
+  const uint64_t end = write.offset + write.bytes.size();
   if (device)
-    for (auto& [from, to] : stores_.in(memory, {place, end})) {
+    for (auto& [from, to] : stores_.in(memory, {write.offset, end})) {
       if (at < from) put("play_write", at, from);
       put(work_.may_run() ? "CHECK_UNSURE" : "CHECK_MEMORY", from, to);
       at = to;

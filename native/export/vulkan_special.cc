@@ -189,13 +189,7 @@ void VulkanExporter::get_queue(Call& c) {
 
 void VulkanExporter::secondary_buffers(Call& c) {
   generic(c);
-  if (!succeeded(c)) return;
-  const auto* info = c.at<VkCommandBufferAllocateInfo>(1);
-  for (uint32_t i = 0; i < info->commandBufferCount; ++i)
-    if (info->level == VK_COMMAND_BUFFER_LEVEL_SECONDARY)
-      size::g_secondary.insert(c.at<uint64_t>(2)[i]);
-    else
-      size::g_secondary.erase(c.at<uint64_t>(2)[i]);
+  if (succeeded(c)) note_levels(c);
 }
 
 void VulkanExporter::create_template(Call& c) {

@@ -330,6 +330,33 @@ void Arguments::watch_descriptors(Call& c) {
     }
 }
 
+void Arguments::note_levels(const Call& c) {
+  const auto* info = c.at<VkCommandBufferAllocateInfo>(1);
+  for (uint32_t i = 0; i < info->commandBufferCount; ++i)
+    if (info->level == VK_COMMAND_BUFFER_LEVEL_SECONDARY)
+      size::g_secondary.insert(c.at<uint64_t>(2)[i]);
+    else
+      size::g_secondary.erase(c.at<uint64_t>(2)[i]);
+}
+
+bool Arguments::stored(const FunctionColumns& c, uint32_t row, Stored& out) {
+  const Field *of = nullptr, *offset = nullptr, *data = nullptr;
+  if (!c.function) return false;
+  for (auto& p : c.function->params) (p.name == "memory" ? of : p.name == "offset" ? offset : data) = &p;
+  if (!of || !offset || !data || !data->has_data()) return false;
+  const uint64_t d = c.descriptor(*data, row);
+  out.memory = c.raw(*of, row), out.offset = c.raw(*offset, row);
+  if (DT_DATA_KIND(d) == DT_DATA_INLINE) {
+    out.bytes = c.payload(*data, row);
+  } else if (DT_DATA_KIND(d) == DT_DATA_BLOB) {
+    held_.push_back(blobs_.get(trace_, c.hash(*data, row)));
+    out.bytes = {reinterpret_cast<const char*>(held_.back()->data()), held_.back()->size()};
+  } else {
+    out.missing = true;
+  }
+  return true;
+}
+
 Arguments::Watcher Arguments::watcher_of(uint16_t of) {
   using namespace number;
   switch (of) {

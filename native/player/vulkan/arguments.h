@@ -46,6 +46,15 @@ class Arguments : public Relocation::Host {
   template <class T> std::vector<T> recorded_array(const Call& c, int i);
   // A call can be made where the recorded one succeeded, or where nothing depends on its result.
   static bool succeeded(const Call& c) { return !c.command.judged || c.result() >= 0; }
+  void note_levels(const Call& c);  // which of the new command buffers are secondary
+  // Bytes of mapped memory that changed: the recorded memory, the offset in it, the bytes (`missing`: they are not
+  // recorded). False: the record says nothing.
+  struct Stored {
+    uint64_t memory = 0, offset = 0;
+    std::string_view bytes;
+    bool missing = false;
+  };
+  bool stored(const FunctionColumns& c, uint32_t row, Stored& out);
   [[noreturn]] void fail(int code, const std::string& what) const;
   std::string where() const;
 

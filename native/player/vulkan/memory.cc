@@ -134,29 +134,20 @@ void Player::compare(Device& device, const uint8_t* now, uint64_t offset, std::s
 
 // Bytes of mapped memory that changed. `device`: while submitted work may have run.
 void Player::memory_write(const FunctionColumns& c, uint32_t row, bool device) {
-  const Field *of = nullptr, *offset = nullptr, *data = nullptr;
-  if (!c.function) return;
-  for (auto& p : c.function->params) (p.name == "memory" ? of : p.name == "offset" ? offset : data) = &p;
-  if (!of || !offset || !data || !data->has_data()) return;
-  const uint64_t d = c.descriptor(*data, row), place = c.raw(*offset, row);
-  std::string_view bytes;
-  if (DT_DATA_KIND(d) == DT_DATA_INLINE) {
-    bytes = c.payload(*data, row);
-  } else if (DT_DATA_KIND(d) == DT_DATA_BLOB) {
-    held_.push_back(blobs_.get(trace_, c.hash(*data, row)));
-    bytes = {reinterpret_cast<const char*>(held_.back()->data()), held_.back()->size()};
-  } else {
+  Stored write;
+  if (!stored(c, row, write)) return;
+  if (write.missing) {
     return report("recording", seq_, "", "bytes that the program stored in mapped memory are missing");
   }
-  const auto now = reinterpret_cast<VkDeviceMemory>(handle(OF_DeviceMemory, c.raw(*of, row), false));
+  const auto now = reinterpret_cast<VkDeviceMemory>(handle(OF_DeviceMemory, write.memory, false));
   Memory& memory = memory_.at(now);
-  if (place > memory.bytes || bytes.size() > memory.bytes - place)
+  if (write.offset > memory.bytes || write.bytes.size() > memory.bytes - write.offset)
     fail(DT_E_FORMAT, "bytes are stored behind the end of their memory");
-  if (!device) return take(memory, now, place, bytes);
-  uint64_t at = place;
-  const uint64_t end = place + bytes.size();
-  auto part = [&](uint64_t from, uint64_t to) { return bytes.substr(from - place, to - from); };
-  for (auto& [from, to] : stores_.in(reinterpret_cast<uint64_t>(now), {place, end})) {
+  if (!device) return take(memory, now, write.offset, write.bytes);
+  uint64_t at = write.offset;
+  const uint64_t end = write.offset + write.bytes.size();
+  auto part = [&](uint64_t from, uint64_t to) { return write.bytes.substr(from - write.offset, to - from); };
+  for (auto& [from, to] : stores_.in(reinterpret_cast<uint64_t>(now), {write.offset, end})) {
     if (at < from) take(memory, now, at, part(at, from));
     if (options_.verify) compare(*memory.device, mapped(memory, now) + from, from, part(from, to));
     at = to;
