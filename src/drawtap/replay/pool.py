@@ -20,7 +20,7 @@ from drawtap.errors import ChildError, DrawtapError
 from drawtap.replay.warm import Warm
 from drawtap.trace import apis
 from drawtap.trace.library import Cancelled
-from drawtap.trace.trace import LONG
+from drawtap.trace.opened import LONG
 
 if TYPE_CHECKING:
     from drawtap.replay.look import Ask

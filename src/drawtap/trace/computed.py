@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Any, Protocol
 
 from drawtap.plugins import Registry
 from drawtap.trace.core import Column
-
-if TYPE_CHECKING:
-    from drawtap.trace.trace import Trace
 
 
 class Answer(Protocol):
@@ -28,10 +25,10 @@ class Answer(Protocol):
 
 @dataclass(frozen=True)
 class ComputedTable:
-    """A registered table: `columns` needs no computation, `make` computes the rows once a trace."""
+    """A registered table: `columns` needs no computation, `make` computes the rows once a `Trace`."""
 
     columns: tuple[Column, ...]
-    make: Callable[[Trace], Answer]
+    make: Callable[[Any], Answer]  # its argument's type stands above this module, which the trace itself uses
 
 
 TABLES: Registry[ComputedTable] = Registry("computed table", "drawtap.analysis.tables")

@@ -20,7 +20,7 @@ from drawtap.trace.core import Part
 from drawtap.trace.library import Handle, Library, Signature
 
 if TYPE_CHECKING:
-    from drawtap.trace.trace import Trace
+    from drawtap.trace.opened import OpenRecording
 
 Calls: TypeAlias = npt.NDArray[np.bool_]
 
@@ -61,7 +61,7 @@ class Graph(Handle):
 
     CLOSE, WHAT, HINT = "dt_graph_close", "the graph", "make it again"
 
-    def __init__(self, trace: Trace, *, lean: bool = True, stop: Stop | None = None) -> None:
+    def __init__(self, trace: OpenRecording, *, lean: bool = True, stop: Stop | None = None) -> None:
         library = _library()
         path, rule = os.fsencode(trace.path), trace.frame_end.encode()
         flag = (stop or Stop()).flag
@@ -130,7 +130,7 @@ class Graph(Handle):
             self._lib.dt_graph_map_writes(self.handle, bits, _pointer(rows), byref(count))
         return rows
 
-    def part(self, trace: Trace, keep: Calls, *, images: Calls) -> Part:
+    def part(self, trace: OpenRecording, keep: Calls, *, images: Calls) -> Part:
         """Return these calls to be written, with what was stored through mappings for them.
 
         `images`: the calls whose image is still the program's.

@@ -13,7 +13,6 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import duckdb
 
@@ -23,14 +22,11 @@ from drawtap.trace import computed, measured, sensors, thesis_form
 from drawtap.trace.core import Column, Part, Selection, shipped_functions, write
 from drawtap.trace.database import MEMORY, Database
 from drawtap.trace.narrowing import Scope, Use
+from drawtap.trace.opened import LONG, OpenRecording
 from drawtap.trace.query_tree import bound, rename, walk
 from drawtap.trace.result import Parameters, Result, Stream, connect
 from drawtap.trace.side import SideDatabase
 from drawtap.trace.sql_text import quote, quote_text, without_comments, without_text
-from drawtap.trace.trace import LONG
-
-if TYPE_CHECKING:
-    from drawtap.trace.trace import Trace
 
 # A name of the kind that the registries give their commands.
 _FUNCTION_NAME = re.compile(r"^(gl|egl|vg|vk)\w+$", re.IGNORECASE)
@@ -43,7 +39,7 @@ class RecordingDatabase(Database):
 
     WHAT, FIRST, MORE = "recording", "calls, frames", ", and one for each function"
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: OpenRecording) -> None:
         super().__init__()
         self._trace = trace
         self._schemas: dict[str, list[Column]] = {}

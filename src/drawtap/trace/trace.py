@@ -20,6 +20,7 @@ from drawtap.errors import InputError, QueryError, did_you_mean
 from drawtap.tables import Row as TypedRow
 from drawtap.tables.recording import AnnotationRow, FrameRow
 from drawtap.trace.core import TABLES, CallRow, Column, CoreTrace, Row, Selection
+from drawtap.trace.opened import LONG
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from drawtap.trace.recorded import RecordingDatabase
     from drawtap.trace.state import StateIndex
 
-LONG = 6_000_000  # calls; what is made of more of them must not take memory that others need
 _PAGE = 1000  # calls fetched at once when iterating
 
 _DTYPES = {
