@@ -185,7 +185,7 @@ def test_a_filter_that_is_asked_in_pieces_keeps_the_same_calls(viewed, monkeypat
 
     def add(growing, seqs, until):
         grown(growing, seqs, until)
-        seen.append(viewed.found("q", 10))
+        seen.append(viewed.matches_so_far("q", 10))
 
     monkeypatch.setattr(Growing, "add", add)
     viewed.filter(text, "q")
@@ -197,7 +197,7 @@ def test_a_filter_that_is_asked_in_pieces_keeps_the_same_calls(viewed, monkeypat
     assert [one["count"] for one in seen] == [calls.rank(one["until"]) for one in seen]
     assert [sum(one["density"]) for one in seen] == [one["count"] for one in seen]
     assert seen[-1]["density"] == viewed.density(key, 10)
-    assert viewed.found("q", 10) == {"count": None}
+    assert viewed.matches_so_far("q", 10) == {"count": None}
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ def writers(trace: Trace, life: Mapping[str, Any], at: int, part: range, most: i
     rows = trace.sql(query).fetchall()
     count, since = next((int(row[1]), row[3]) for row in rows if row[0] == 1)
     until = next(row[1] for row in rows if row[0] == 2)
-    found: list[Touch] = []
+    touches: list[Touch] = []
     for _, seq, how, start, stop, sure in sorted((r for r in rows if r[0] == 0), key=lambda row: -row[1]):
         call = trace.calls[seq]
         touch = Touch(int(seq), call.name, how or "other", start, stop, bool(sure))
@@ -123,8 +123,8 @@ def writers(trace: Trace, life: Mapping[str, Any], at: int, part: range, most: i
             if reached:
                 (way, span), *_ = reached
                 touch = Touch(int(seq), call.name, way, *span, sure=False)
-        found.append(touch)
-    return Writers(tuple(found), count, since, until)
+        touches.append(touch)
+    return Writers(tuple(touches), count, since, until)
 
 
 def _hits(trace: Trace, life: Mapping[str, Any], part: range) -> str:
@@ -200,10 +200,10 @@ def readers(trace: Trace, life: Mapping[str, Any], at: int, part: range, *, with
         "UNION ALL SELECT 1, count(*), NULL, NULL, NULL, NULL FROM d"
     )
     rows = trace.sql(query).fetchall()
-    found = [touch for row in rows if row[0] == 0 for touch in _of_draw(trace, row[1:], name, part)]
-    found += _copies(trace, life, contexts, part, bounds)
+    touches = [touch for row in rows if row[0] == 0 for touch in _of_draw(trace, row[1:], name, part)]
+    touches += _copies(trace, life, contexts, part, bounds)
     draws = next(int(row[1]) for row in rows if row[0] == 1)
-    return Readers(tuple(sorted(found, key=lambda touch: touch.seq)), draws, sum(row[0] == 0 for row in rows))
+    return Readers(tuple(sorted(touches, key=lambda touch: touch.seq)), draws, sum(row[0] == 0 for row in rows))
 
 
 def _copies(trace: Trace, life: Mapping[str, Any], contexts: list[int], part: range, bounds: str) -> Iterator[Touch]:
@@ -244,17 +244,17 @@ def _asked(trace: Trace, source: str, of: tuple[str, str, str, str], part: range
 def _of_draw(trace: Trace, row: tuple[Any, ...], name: int, part: range) -> Iterator[Touch]:
     seq, context, vertex_array, index_buffer, instances = row
     call = trace.calls[seq]
-    found = [*_blocks_read(trace, call, name)]
+    reads = [*_blocks_read(trace, call, name)]
     if call.name.startswith("glDispatch"):
         vertex_array = None
     if vertex_array is not None:
         values = _below(trace, seq, f"contexts[{context}].vertex_arrays[{vertex_array}]")
-        found += _attributes(values, call, name, instances, part)
+        reads += _attributes(values, call, name, instances, part)
         if index_buffer == name:
-            found += _indices(call)
-    if not found:
+            reads += _indices(call)
+    if not reads:
         yield Touch(int(seq), call.name, "otherwise", None, None, sure=False)
-    for how, span, sure in found:
+    for how, span, sure in reads:
         if span[0] is None or _meet((span[0], span[1]), part):
             yield Touch(int(seq), call.name, how, *span, sure=sure)
 

@@ -110,8 +110,8 @@ def _draws(trace: Trace, text: str) -> Target:
         numbers = numbers_of(text, len(rows), "draw")
         return Target(f"draws {text}", ShownImages(None, *rows[numbers[-1]]), tuple(rows[i][1] for i in numbers))
     flagged = [f["name"] for f in trace.table(FunctionRow) if "draw" in f["flags"].split(",")]
-    found = trace.sql("SELECT seq FROM calls WHERE list_contains($names, name) ORDER BY seq", {"names": flagged})
-    seqs = [int(seq) for (seq,) in found]
+    calls = trace.sql("SELECT seq FROM calls WHERE list_contains($names, name) ORDER BY seq", {"names": flagged})
+    seqs = [int(seq) for (seq,) in calls]
     chosen = numbers_of(text, len(seqs), "draw")
     wanted = tuple(seqs[i] for i in chosen)
     return Target(f"draws {text}", ShownImages(None, wanted[-1]), wanted)
@@ -398,8 +398,8 @@ class Cutter:
 
         def alike(call: int) -> Sequence[Calls]:
             same = np.zeros_like(keep)
-            found = self.trace.sql("SELECT seq FROM calls WHERE name = $name", {"name": self.trace.calls[call].name})
-            same[[int(seq) for (seq,) in found]] = True
+            rows = self.trace.sql("SELECT seq FROM calls WHERE name = $name", {"name": self.trace.calls[call].name})
+            same[[int(seq) for (seq,) in rows]] = True
             same[_end_of(self.trace, wanted) :] = False
             return (same & near, same) if near[call] else (same,)
 
@@ -411,16 +411,16 @@ class Cutter:
             budget=self._budget,
             on_line=self._on_line,
         )
-        found = search.from_(keep)
-        if found.whole:
-            whole, seconds = ", ".join(found.whole), self._budget.elapsed
+        needed = search.from_(keep)
+        if needed.whole:
+            whole, seconds = ", ".join(needed.whole), self._budget.elapsed
             self._said.append(f"the search for missing calls ended after {seconds:.0f} s: {whole} are kept")
         else:
-            names = sorted({self.trace.calls[int(seq)].name for seq in np.flatnonzero(found.keep & ~keep)[:1000]})
+            names = sorted({self.trace.calls[int(seq)].name for seq in np.flatnonzero(needed.keep & ~keep)[:1000]})
             more = f" and {len(names) - _ADDED_NAMED} other functions" if len(names) > _ADDED_NAMED else ""
             named = ", ".join(names[:_ADDED_NAMED])
             self._said.append(f"the images need calls that the graph had left out: {named}{more}")
-        return found.keep
+        return needed.keep
 
     def _since(self, wanted: Target) -> Calls:
         """Return the calls of the wanted frames, or of the wanted call's frame up to it."""
@@ -537,8 +537,8 @@ class Cutter:
         flags = graphs.DRAWS | graphs.COPIES
         # Calls that only a draw needs go with the draw: without them first, the rest is less.
         reducer.remove([unit for unit in units if any(self.graph.flags[seq] & flags for seq in unit)], once=True)
-        found = reducer.remove(units)
-        return found.keep, found
+        reduction = reducer.remove(units)
+        return reduction.keep, reduction
 
     def _oracle(
         self, stage: Stage, reference: Outcome | None, keep: Calls, wish: ExtractOptions

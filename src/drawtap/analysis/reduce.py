@@ -130,8 +130,8 @@ class Stage:
                 self._played(keep, Path(folder), wanted)
             except ChildError:
                 return None
-            found = sorted(Path(folder).glob("*.png"))
-            return compare.read_png(found[-1]) if found else None
+            files = sorted(Path(folder).glob("*.png"))
+            return compare.read_png(files[-1]) if files else None
 
     def errors(self, keep: Calls | None) -> frozenset[tuple[int, str, str]]:
         """Return the GL errors: call, function, which."""
@@ -150,8 +150,8 @@ class Stage:
             submit = None if self.shown.submit is None else int(keep[: self.shown.submit].sum())
             return ShownImages(None, int(keep[: self.shown.call].sum()), submit)
         kept = [frame for frame, seq in enumerate(self._ends) if keep[seq]]
-        found = [number for number, frame in enumerate(kept) if frame in self.shown.frames]
-        return ShownImages(range(found[0], found[-1] + 1) if found else range(0), 0)
+        numbers = [number for number, frame in enumerate(kept) if frame in self.shown.frames]
+        return ShownImages(range(numbers[0], numbers[-1] + 1) if numbers else range(0), 0)
 
     def _wanted(self, image: Path, shown: ShownImages) -> list[str]:
         if shown.submit is not None:

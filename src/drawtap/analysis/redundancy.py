@@ -200,18 +200,18 @@ def _proved(
     def alike(call: int) -> Sequence[Calls]:
         row = trace.calls[call]
         same = np.zeros_like(removed)
-        found = trace.sql("SELECT seq FROM calls WHERE name = $name", {"name": row.name})
-        same[[int(seq) for (seq,) in found]] = True
+        rows = trace.sql("SELECT seq FROM calls WHERE name = $name", {"name": row.name})
+        same[[int(seq) for (seq,) in rows]] = True
         same &= removed
         return same & (kinds == kinds[call]), same
 
     # Content is heavy to play; a call that sets what is set already matters most easily, to a driver's habits.
     groups = [Group(f"all calls of the kind {name}", kinds == _NUMBERS[name]) for name in _LIGHT_FIRST]
     search = Search(oracle, groups, closed=lambda calls: calls, alike=alike, budget=Budget(_SEARCH_S), on_line=on_line)
-    found = search.from_(~removed)
-    if found.whole:
-        on_line(f"the search ended after {_SEARCH_S:.0f} s: put back are {', '.join(found.whole)}")
-    return ~found.keep
+    needed = search.from_(~removed)
+    if needed.whole:
+        on_line(f"the search ended after {_SEARCH_S:.0f} s: put back are {', '.join(needed.whole)}")
+    return ~needed.keep
 
 
 def _file_images(path: Path, like: Trace, frames: int, on: str) -> tuple[str, ...]:

@@ -85,12 +85,12 @@ FROM shaders s WHERE {where} ORDER BY s.seq, s.shader
 
 def modules(trace: Trace, where: str = "true") -> list[Module]:
     """Return the shader modules of a recording of Vulkan, in order of creation; `where` is a condition on `s`."""
-    found = []
+    listed = []
     for handle, seq, name, entries, size, pipelines, draws, code in trace.sql(_MODULES.format(where=where)).fetchall():
         content = None if code is None else bytes(code)
         instructions = None if content is None else counted(content).instructions
-        found.append(Module(handle, seq, name, entries or (), size, instructions, pipelines, int(draws), content))
-    return found
+        listed.append(Module(handle, seq, name, entries or (), size, instructions, pipelines, int(draws), content))
+    return listed
 
 
 def text(code: bytes) -> str:

@@ -133,11 +133,11 @@ class _Cutter:
         rule = self._trace.frame_end
         cut = self._open.enter_context(open_trace(file, frame_end=None if rule == "auto" else rule))
         stage = Stage(cut, self._shown(past), self._wish.on)
-        found = _reduced(stage, self._wish, self._on_line)
-        self._least = stage, found.keep
+        reduction = _reduced(stage, self._wish, self._on_line)
+        self._least = stage, reduction.keep
         keep = np.zeros_like(past.keep)
-        keep[np.flatnonzero(past.keep)[found.keep]] = True
-        return Past(keep, past.stored, past.whole), found
+        keep[np.flatnonzero(past.keep)[reduction.keep]] = True
+        return Past(keep, past.stored, past.whole), reduction
 
     def _tell(self, text: str) -> None:
         self._said.append(text)
@@ -149,8 +149,8 @@ class _Cutter:
             call, submit = self._wanted.shown.call, self._wanted.shown.submit
             return ShownImages(None, int(past.keep[:call].sum()), int(past.keep[:submit].sum()))
         kept = [frame for frame, seq in enumerate(self._ends) if past.keep[seq]]
-        found = [number for number, frame in enumerate(kept) if frame in self._frames]
-        return ShownImages(range(found[0], found[-1] + 1) if found else range(0), 0)
+        numbers = [number for number, frame in enumerate(kept) if frame in self._frames]
+        return ShownImages(range(numbers[0], numbers[-1] + 1) if numbers else range(0), 0)
 
     def _images(self, past: Past, output: Path) -> tuple[str, ...]:
         shown = self._shown(past)
@@ -173,7 +173,7 @@ class _Cutter:
     def _certificate(self, past: Past, stage: Stage, reference: Outcome | None) -> Row:
         import drawtap
 
-        found: Row = {
+        certificate: Row = {
             "kind": "certificate",
             "what": "extract",
             "version": drawtap.__version__,
@@ -187,11 +187,11 @@ class _Cutter:
             "verified": "replay" if self._wish.verify else "no",
         }
         if reference is not None:
-            found |= {"engine": stage.renderer, "images": list(reference.images), "replays": stage.rounds}
-            found |= {"added_calls": 0, "added": []}
+            certificate |= {"engine": stage.renderer, "images": list(reference.images), "replays": stage.rounds}
+            certificate |= {"added_calls": 0, "added": []}
         if self._said:
-            found["search"] = list(self._said)
-        return found
+            certificate["search"] = list(self._said)
+        return certificate
 
 
 def _reduced(stage: Stage, wish: ExtractOptions, on_line: Callable[[str], None]) -> Reduction:

@@ -36,7 +36,7 @@ class Leftover:
     in_use: bool = False
 
 
-def found() -> list[Leftover]:
+def leftovers() -> list[Leftover]:
     """Return the caches of this user, then what is left in the temporary folder of runs that were killed."""
     return [*_caches(), *_temporary()]
 

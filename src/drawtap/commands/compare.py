@@ -67,7 +67,7 @@ def compare(
     sides = (on[0], on[-1]) if on else ("system", "system")
     tolerance = comparing.Tolerance(max_difference, rmse, ssim)
     with lent(environments(on, engines)), opened(a) as one, opened(b or a) as other:
-        found = comparing.compare(
+        comparison = comparing.compare(
             comparing.Played(one, sides[0]),
             comparing.Played(other, sides[1]),
             tolerance=tolerance,
@@ -77,8 +77,8 @@ def compare(
     if output is not None:
         from drawtap.output.comparison import render
 
-        output.write_text(render(_page(found)), encoding="utf-8")
-    return Verdicts(_verdicts(found, output), data=_data(found))
+        output.write_text(render(_page(comparison)), encoding="utf-8")
+    return Verdicts(_verdicts(comparison, output), data=_data(comparison))
 
 
 def opened(path: Path) -> Trace:
@@ -93,19 +93,19 @@ def opened(path: Path) -> Trace:
 _NOTES = ("call", "A", "B", "before")
 
 
-def _verdicts(found: Comparison, output: Path | None) -> list[Verdict]:
-    different = [f for f in found.frames if not f.same]
-    exact = sum(f.difference.exact for f in found.frames)
+def _verdicts(comparison: Comparison, output: Path | None) -> list[Verdict]:
+    different = [f for f in comparison.frames if not f.same]
+    exact = sum(f.difference.exact for f in comparison.frames)
     lines = [
-        Verdict("ok", "a", found.a),
-        Verdict("ok", "b", found.b),
-        Verdict("ok", "frames", _counts(len(found.frames), exact, len(different))),
+        Verdict("ok", "a", comparison.a),
+        Verdict("ok", "b", comparison.b),
+        Verdict("ok", "frames", _counts(len(comparison.frames), exact, len(different))),
     ]
     lines += [Verdict("error", f"frame {f.frame}", _text(f)) for f in different[:_MOST_LINES]]
     if len(different) > _MOST_LINES:
         lines.append(Verdict("error", "frames", f"and {len(different) - _MOST_LINES} more differ"))
     # These rows say where and from what, they are no faults themselves.
-    lines += [Verdict("note" if key in _NOTES else "error", key, text) for key, text in _draw(found)]
+    lines += [Verdict("note" if key in _NOTES else "error", key, text) for key, text in _draw(comparison)]
     if output is not None:
         lines.append(Verdict("ok", "page", str(output)))
     return lines
@@ -128,14 +128,14 @@ def _apart(difference: Difference) -> str:
     if difference.exact:
         return "equal"
     share = f"{100 * difference.pixels:.2f} %" if difference.pixels >= 5e-5 else "less than 0.01 %"
-    told = f"largest difference {difference.largest}, RMSE {difference.rmse:.3f}, SSIM {difference.ssim:.5f}"
-    return f"{told}, {share} of the pixels"
+    measures = f"largest difference {difference.largest}, RMSE {difference.rmse:.3f}, SSIM {difference.ssim:.5f}"
+    return f"{measures}, {share} of the pixels"
 
 
-def _draw(found: Comparison) -> list[tuple[str, str]]:
-    draw, first = found.draw, found.first
-    if found.no_draw:
-        return [("first draw", found.no_draw)]
+def _draw(comparison: Comparison) -> list[tuple[str, str]]:
+    draw, first = comparison.draw, comparison.first
+    if comparison.no_draw:
+        return [("first draw", comparison.no_draw)]
     if draw is None or first is None:
         return []
     where = f"frame {first.frame}" + (", which differs already before its first draw" if draw.at_start else "")
@@ -152,26 +152,28 @@ def _call(draw: Draw) -> str:
     return f"{draw.call} {draw.text}" + (f", submitted by call {draw.submit}" if draw.submit is not None else "")
 
 
-def _data(found: Comparison) -> dict[str, object]:
-    first = found.first
+def _data(comparison: Comparison) -> dict[str, object]:
+    first = comparison.first
     return {
-        "a": found.a,
-        "b": found.b,
-        "same": found.same,
-        "tolerance": _tolerance(found.tolerance),
+        "a": comparison.a,
+        "b": comparison.b,
+        "same": comparison.same,
+        "tolerance": _tolerance(comparison.tolerance),
         "first_frame": first.frame if first else None,
         "first_draw": None
-        if found.draw is None
+        if comparison.draw is None
         else {
-            "a": {"call": found.draw.a.call, "text": found.draw.a.text, "submit": found.draw.a.submit},
-            "b": {"call": found.draw.b.call, "text": found.draw.b.text, "submit": found.draw.b.submit},
-            "before": None if found.draw.before is None else _numbers(found.draw.before),
-            "after": _numbers(found.draw.after),
-            "at_start": found.draw.at_start,
-            "images": found.draw.images,
+            "a": {"call": comparison.draw.a.call, "text": comparison.draw.a.text, "submit": comparison.draw.a.submit},
+            "b": {"call": comparison.draw.b.call, "text": comparison.draw.b.text, "submit": comparison.draw.b.submit},
+            "before": None if comparison.draw.before is None else _numbers(comparison.draw.before),
+            "after": _numbers(comparison.draw.after),
+            "at_start": comparison.draw.at_start,
+            "images": comparison.draw.images,
         },
-        "no_draw": found.no_draw or None,
-        "frames": [{"frame": f.frame, "same": f.same, "only": f.only, **_numbers(f.difference)} for f in found.frames],
+        "no_draw": comparison.no_draw or None,
+        "frames": [
+            {"frame": f.frame, "same": f.same, "only": f.only, **_numbers(f.difference)} for f in comparison.frames
+        ],
     }
 
 
@@ -198,30 +200,32 @@ def _word(frame: FrameResult) -> str:
     return f"only in {frame.only.upper()}" if frame.only else "differs"
 
 
-def _page(found: Comparison) -> ComparisonPage:
+def _page(comparison: Comparison) -> ComparisonPage:
     from drawtap.output.comparison import ComparedFrame, ComparisonPage, Pictures
 
-    first = found.first
-    exact = sum(f.difference.exact for f in found.frames)
-    worst = max((f.difference.largest for f in found.frames), default=0)
+    first = comparison.first
+    exact = sum(f.difference.exact for f in comparison.frames)
+    worst = max((f.difference.largest for f in comparison.frames), default=0)
     pictures = []
-    if found.draw is not None and found.draw_pictures is not None:
-        one, other = found.draw_pictures
-        pictures.append(Pictures("After the first draw that differs", _apart(found.draw.after), one, other))
-    by_number = {f.frame: f for f in found.frames}
-    pictures += [Pictures(f"Frame {n}", _text(by_number[n]), one, other) for n, (one, other) in found.pictures.items()]
+    if comparison.draw is not None and comparison.draw_pictures is not None:
+        one, other = comparison.draw_pictures
+        pictures.append(Pictures("After the first draw that differs", _apart(comparison.draw.after), one, other))
+    by_number = {f.frame: f for f in comparison.frames}
+    pictures += [
+        Pictures(f"Frame {n}", _text(by_number[n]), one, other) for n, (one, other) in comparison.pictures.items()
+    ]
     return ComparisonPage(
-        found.a,
-        found.b,
+        comparison.a,
+        comparison.b,
         "All frames are the same" if first is None else f"Frame {first.frame} is the first that differs",
-        found.same,
+        comparison.same,
         [
-            (str(len(found.frames)), "frames"),
+            (str(len(comparison.frames)), "frames"),
             (str(exact), "equal"),
-            (str(sum(not f.same for f in found.frames)), "differ"),
+            (str(sum(not f.same for f in comparison.frames)), "differ"),
             (str(worst), "largest difference"),
         ],
-        _draw(found),
+        _draw(comparison),
         pictures,
         [
             ComparedFrame(
@@ -239,6 +243,6 @@ def _page(found: Comparison) -> ComparisonPage:
                 f"{f.difference.ssim:.5f}",
                 f"{100 * f.difference.pixels:.2f} %",
             )
-            for f in found.frames
+            for f in comparison.frames
         ],
     )

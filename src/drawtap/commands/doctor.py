@@ -66,7 +66,7 @@ def doctor(
 def _cleaned(*, delete: bool) -> Verdicts:
     from drawtap.capture import leftovers
 
-    items = leftovers.found()
+    items = leftovers.leftovers()
     free = [item for item in items if not item.in_use]
     if delete:
         try:

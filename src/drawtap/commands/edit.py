@@ -210,15 +210,15 @@ def _seqs(trace: Trace, target: str | None, name: str | None = None) -> Iterator
     else:
         parts = [selection(target, name=name, of=trace)]
     where = " AND ".join(part.where() for part in parts)
-    found = [row[0] for row in trace.sql(f"SELECT seq FROM calls WHERE {where} ORDER BY seq").fetchall()]
-    if not found:
+    seqs = [row[0] for row in trace.sql(f"SELECT seq FROM calls WHERE {where} ORDER BY seq").fetchall()]
+    if not seqs:
         function = name or target or ""
         near = did_you_mean(function, (row["name"] for row in trace.table(FunctionRow) if row["calls"]))
         raise UsageError(
             f"{trace.path.name} never calls {function}" + (f" in {target}" if name and target else ""),
             hint=near or "drawtap histogram lists the functions that it calls",
         )
-    for seq in found:
+    for seq in seqs:
         assert isinstance(seq, int)
         yield seq
 
@@ -229,8 +229,8 @@ def _played(old: Path, new: Path) -> tuple[Verdict, ...]:
     environment = engine.environment_of("system")
     before = _wrong(player.play(old, environment=environment))
     after = _wrong(player.play(new, environment=environment))
-    found = [text for key, text in after.items() if key not in before]
-    return tuple(Verdict("error", "playing", text) for text in found) or (
+    losses = [text for key, text in after.items() if key not in before]
+    return tuple(Verdict("error", "playing", text) for text in losses) or (
         Verdict("ok", "playing", "nothing goes wrong"),
     )
 

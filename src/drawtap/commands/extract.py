@@ -104,7 +104,7 @@ def _lines(cut: Cut, output: Path) -> list[Verdict]:
     from drawtap.output.text import number
 
     size = output.stat().st_size
-    found = [
+    lines = [
         Verdict(
             "ok",
             "written",
@@ -113,22 +113,22 @@ def _lines(cut: Cut, output: Path) -> list[Verdict]:
         )
     ]
     if cut.added:
-        found.append(Verdict("note", "added", f"{number(len(cut.added))} calls that the images turned out to need"))
-    found += [Verdict("note", "search", line) for line in cut.search]
+        lines.append(Verdict("note", "added", f"{number(len(cut.added))} calls that the images turned out to need"))
+    lines += [Verdict("note", "search", line) for line in cut.search]
     if cut.reduction is not None:
         ahead, more = number(cut.reduction.ahead), cut.reduction.seconds_ahead
         how = "no call of them can go"
         if not cut.reduction.minimal:
             how = f"time was up: at least {ahead} more trials would settle it, about {more:.0f} s (--seconds)"
-        found.append(Verdict("ok", "minimized", f"after {number(cut.reduction.trials)} trials; {how}"))
+        lines.append(Verdict("ok", "minimized", f"after {number(cut.reduction.trials)} trials; {how}"))
     if cut.verified == "no":
-        found.append(Verdict("note", "not verified", "nothing was played; the certificate says so"))
+        lines.append(Verdict("note", "not verified", "nothing was played; the certificate says so"))
     elif "file" not in cut.certificate:
-        found.append(Verdict("note", "verified", f"by the oracle alone: {cut.certificate.get('oracle')}"))
+        lines.append(Verdict("note", "verified", f"by the oracle alone: {cut.certificate.get('oracle')}"))
     elif cut.equal:
         images = cut.certificate.get("images")
         compared = number(len(images) if isinstance(images, list) else 0)
-        found.append(
+        lines.append(
             Verdict(
                 "ok",
                 "verified",
@@ -136,8 +136,8 @@ def _lines(cut: Cut, output: Path) -> list[Verdict]:
             )
         )
     else:
-        found.append(Verdict("error", "verified", "the written file does not draw the same images"))
-    return [*found, *_as_shown(cut)]
+        lines.append(Verdict("error", "verified", "the written file does not draw the same images"))
+    return [*lines, *_as_shown(cut)]
 
 
 def _as_shown(cut: Cut) -> Iterator[Verdict]:

@@ -104,14 +104,14 @@ def _history(trace: Trace, place: Place, pixel: str, player: Warm) -> Sheets:
     match = re.fullmatch(r"(\d{1,6}),(\d{1,6})", pixel)
     if match is None:
         raise UsageError(f"{pixel} is no pixel", hint="two numbers from the lower left corner, as 320,240")
-    found = pixel_history(trace, place, int(match[1]), int(match[2]), player.look)
-    rows = [(_place(e), e["name"], _became(e), _values(e["before"]), _values(e["after"])) for e in found["events"]]
+    history = pixel_history(trace, place, int(match[1]), int(match[2]), player.look)
+    rows = [(_place(e), e["name"], _became(e), _values(e["before"]), _values(e["after"])) for e in history["events"]]
     call = place.call if place.draw is None else f"{place.draw}@{place.call}"
-    title = f"pixel {pixel} after call {call}, {found['format']}: color, depth, stencil"
+    title = f"pixel {pixel} after call {call}, {history['format']}: color, depth, stencil"
     kinds = {"call": "plain"}
     note = None if rows else "no call of the frame wrote or covered this pixel"
     table = Rows(("call", "name", "what became of it", "before", "after"), rows, kinds, title=title, note=note)
-    return Sheets((table,), found, () if rows else (str(note),))
+    return Sheets((table,), history, () if rows else (str(note),))
 
 
 def _became(event: PixelEvent) -> str:
@@ -133,19 +133,19 @@ def _mesh(trace: Trace, call: int, output: Path, player: Warm) -> Written:
 
     if output.suffix not in (".csv", ".obj"):
         raise UsageError(f"no mesh is written as {output.suffix or output.name}", hint="name it .csv or .obj")
-    found = look.mesh(trace, call, player.look)
-    why = found.why_in if output.suffix == ".csv" else found.why
+    mesh = look.mesh(trace, call, player.look)
+    why = mesh.why_in if output.suffix == ".csv" else mesh.why
     if why:
         raise UnavailableError(f"no vertices of call {call}: {why}")
     if output.suffix == ".csv":
-        output.write_text(look.mesh_csv(found))
-        what = f"{len(found.vertices)} vertices"
-        if found.instances > 1:
-            given = look.csv_instances(found)
-            what += f", instances 0 to {given - 1} of {found.instances},"
+        output.write_text(look.mesh_csv(mesh))
+        what = f"{len(mesh.vertices)} vertices"
+        if mesh.instances > 1:
+            given = look.csv_instances(mesh)
+            what += f", instances 0 to {given - 1} of {mesh.instances},"
     else:
-        output.write_text(look.mesh_obj(found))
-        what = f"{len(found.fates)} primitives" + (f", {found.instances} instances," if found.instances > 1 else "")
+        output.write_text(look.mesh_obj(mesh))
+        what = f"{len(mesh.fates)} primitives" + (f", {mesh.instances} instances," if mesh.instances > 1 else "")
     return Written(str(output), output.stat().st_size, f"{what} of call {call}")
 
 
@@ -153,13 +153,13 @@ def _pass(trace: Trace, call: int, output: Path, player: Warm) -> Written:
     from drawtap.replay import look
 
     of = look.pass_draws(trace, call, _PASS_DRAWS)
-    found = look.pass_mesh(of, call, player.look, _PASS_CORNERS)
-    shown = [one.mesh for one in found if one.mesh is not None]
+    draws = look.pass_mesh(of, call, player.look, _PASS_CORNERS)
+    shown = [one.mesh for one in draws if one.mesh is not None]
     if not shown:
-        why = f": {found[0].why}" if found else ""
+        why = f": {draws[0].why}" if draws else ""
         raise UnavailableError(f"no primitives of pass {of.number} are known{why}")
-    output.write_text(look.pass_obj(of, found))
-    without = len(found) - len(shown) + of.left_out
+    output.write_text(look.pass_obj(of, draws))
+    without = len(draws) - len(shown) + of.left_out
     rest = f"; {without} draws are without, the file says why," if without else ""
     what = f"{sum(len(mesh.fates) for mesh in shown)} primitives of {len(shown)} draws{rest} of pass {of.number}"
     return Written(str(output), output.stat().st_size, what)
@@ -178,10 +178,10 @@ def _overlay(trace: Trace, call: int, overlay: str | None, output: Path | None, 
     if overlay == "overdraw":
         counts = look.overdraw(trace, call, player.look)[0].astype(np.int64)
     else:
-        found = look.masks(trace, call, player.look)
-        if overlay in found.why:
-            raise UnavailableError(f"no overlay {overlay} of call {call}: {found.why[overlay]}")
-        counts = found.counts[overlay]
+        masks = look.masks(trace, call, player.look)
+        if overlay in masks.why:
+            raise UnavailableError(f"no overlay {overlay} of call {call}: {masks.why[overlay]}")
+        counts = masks.counts[overlay]
     if output.suffix == ".npy":
         np.save(output, counts)
     else:

@@ -27,7 +27,7 @@ def _of_kernel(trace: KernelTrace) -> Facts:
     types = trace.event_names()
     bounds = trace.bounds()
     clock = trace.clock
-    found = trace.problems
+    problems = trace.problems
     data = {
         "path": str(trace.path),
         "format": trace.format,
@@ -46,12 +46,12 @@ def _of_kernel(trace: KernelTrace) -> Facts:
         ],
         "problems": [
             {"kind": p.kind, "where": p.where, "text": p.text, "count": p.count, "begin": p.begin, "end": p.end}
-            for p in found
+            for p in problems
         ],
     }
-    notes = [f"{p.kind}: {p.where}: {p.text}" for p in found[:_SHOWN]]
-    if len(found) > _SHOWN:
-        notes.append(f"and {len(found) - _SHOWN} problems more; --json has all")
+    notes = [f"{p.kind}: {p.where}: {p.text}" for p in problems[:_SHOWN]]
+    if len(problems) > _SHOWN:
+        notes.append(f"and {len(problems) - _SHOWN} problems more; --json has all")
     about: dict[str, object] = {"format": trace.format, "events": data["events"]}
     if bounds:
         about["seconds"] = round((bounds[1] - bounds[0]) / 1e9, 6)
@@ -78,7 +78,7 @@ def info(trace: Trace) -> Facts:
 def groups(trace: Trace, data: Mapping[str, object]) -> dict[str, dict[str, object]]:
     """Return the facts that people want to see, by heading."""
     notes = {str(note.get("kind")): note for note in _maps(data["annotations"])}
-    found = {
+    by_title = {
         "program": _program(notes),
         "driver": _driver(trace),
         "machine": _machine(notes.get("recording", {})),
@@ -87,28 +87,28 @@ def groups(trace: Trace, data: Mapping[str, object]) -> dict[str, dict[str, obje
         "begun while it ran": _late(trace),
         "corpus": _restored(notes.get("restored")),
     }
-    return {title: group for title, group in found.items() if group}
+    return {title: group for title, group in by_title.items() if group}
 
 
 def problems(data: Mapping[str, object]) -> list[str]:
     """Return what is missing in a recording, one sentence each."""
-    found = [str(p["text"]) for p in _maps(data["problems"])]
+    texts = [str(p["text"]) for p in _maps(data["problems"])]
     end = next((note for note in _maps(data["annotations"]) if note.get("kind") == "end"), {})
     for name, what in _LOSSES.items():
         if end.get(name):
-            found.append(f"{what}: {text(name, end[name])}")
+            texts.append(f"{what}: {text(name, end[name])}")
     nested, calls = end.get("calls_nested"), end.get("calls")
     if isinstance(nested, int) and isinstance(calls, int) and nested > max(calls // 100, 100):
-        found.append(f"calls that were made inside of other calls, and are not recorded: {text('', nested)}")
+        texts.append(f"calls that were made inside of other calls, and are not recorded: {text('', nested)}")
     for lost in _maps(data.get("content_lost")):
         why = lost["why"] or f"data of calls was not recorded ({lost['code']})"
         place = f", first for call #{lost['seq']} ({lost['function']})" if lost["function"] else ""
-        found.append(f"{why}: {text('', lost['calls'])} times{place}")
+        texts.append(f"{why}: {text('', lost['calls'])} times{place}")
     for note in _maps(data["annotations"]):
         if note.get("kind") == "continues":
             before = text("bytes", note.get("bytes"))
-            found.append(f"this is the rest of a recording: the {before} before went to {note.get('of')}")
-    return found
+            texts.append(f"this is the rest of a recording: the {before} before went to {note.get('of')}")
+    return texts
 
 
 _LOSSES = {
@@ -125,9 +125,9 @@ _TIMING = {"both": "begin and duration of each call", "start": "begin of each ca
 
 def facts(trace: Trace) -> dict[str, object]:
     """Return what the reader says of a trace, with the annotations as objects."""
-    told = trace.info["annotations"]
-    assert isinstance(told, list)
-    annotations = [json.loads(str(note)) for note in told]
+    notes = trace.info["annotations"]
+    assert isinstance(notes, list)
+    annotations = [json.loads(str(note)) for note in notes]
     end: Mapping[str, object] = next((note for note in annotations if note.get("kind") == "end"), {})
     return {**trace.info, "annotations": annotations, "content_lost": _content_lost(trace, end.get("content_lost"))}
 
@@ -221,16 +221,16 @@ def _late(trace: Trace) -> dict[str, object]:
 def _driver(trace: Trace) -> dict[str, object]:
     from drawtap.tables.recording import NativeRow
 
-    found: dict[str, object] = {}
+    lines: dict[str, object] = {}
     for row in trace.table(NativeRow):
         if row["kind"] != "driver":
             continue
         said = dict(part.partition("=")[::2] for part in str(row["text"]).split(";"))
         context = said.pop("context", "")
         line = ", ".join(said[k] for k in ("renderer", "version", "vendor") if said.get(k))
-        if line not in found.values():
-            found[f"context {context}"] = line
-    return found
+        if line not in lines.values():
+            lines[f"context {context}"] = line
+    return lines
 
 
 def _machine(recording: Mapping[str, object]) -> dict[str, object]:

@@ -128,16 +128,16 @@ def _follow(client: Client, every: float) -> None:
     from drawtap.live.focus import Screen, program_of
 
     screen = Screen()
-    told: int | None = -1
+    told_pid: int | None = -1
     told_at = 0.0
     try:
         while True:
             pid = screen.focused_pid()
-            if pid != told or time.monotonic() - told_at >= _AGAIN_S:
+            if pid != told_pid or time.monotonic() - told_at >= _AGAIN_S:
                 known = [p["pid"] for p in client.ask("list")["programs"] if not p["observed"]]
                 chosen = program_of(pid, known) if pid else None
                 client.ask("focus", program=chosen, **({"unknown": True} if pid is None else {"held": True}))
-                told, told_at = pid, time.monotonic()
+                told_pid, told_at = pid, time.monotonic()
             time.sleep(every)
     except KeyboardInterrupt:
         pass

@@ -384,16 +384,16 @@ class _Measured:
         from drawtap.metrics import tables
 
         self.missing: dict[str, str] = {}
-        found = tables.tables(trace)
-        self.content = [_content(table) for table in found]
+        measured = tables.tables(trace)
+        self.content = [_content(table) for table in measured]
         self.sizes = tables.triangle_sizes(trace)
-        if not self.sizes and any(table.command and "geometry:" in table.command for table in found):
+        if not self.sizes and any(table.command and "geometry:" in table.command for table in measured):
             self.missing["sizes"] = (
                 f"They were not measured: drawtap profile {trace.path.name} --metrics 'geometry:*' --per frame"
             )
         self.heat = _heat(trace)
         self.overdraw: list[tuple[str, str, str]] = []
-        if found and wanted.pictures and any("geometry:" in t.command or t.title != "OpenVG" for t in found):
+        if measured and wanted.pictures and any("geometry:" in t.command or t.title != "OpenVG" for t in measured):
             self._draw_over(trace, [c.frame for c in shown.chosen], wanted)
 
     def _draw_over(self, trace: Trace, chosen: Sequence[int], wanted: ReportOptions) -> None:
@@ -471,10 +471,10 @@ class _Pictures:
         looked = [frames[i] for i in pictures.sampled(times, max(wanted.pictures, 2))] if frames else []
         if wanted.pictures and looked:
             numbers = [f.number for f in looked]
-            found = pictures.pictures(
+            taken = pictures.pictures(
                 trace, numbers, width=_PICTURE_WIDTH, engine=wanted.engine, seconds=wanted.seconds
             )
-            self.images, self.missing = found.images, found.missing
+            self.images, self.missing = taken.images, taken.missing
         elif frames:
             self.missing = "they were not wanted (--pictures 0)"
         self.chosen: Sequence[Chosen] = pictures.representatives(

@@ -90,7 +90,7 @@ def environments(words: Sequence[str], file: Path | None) -> dict[str, Mapping[s
 def _said_of(words: Sequence[str], file: Path | None) -> dict[str, tuple[str, Mapping[str, str]]]:
     """Return family ("": not named) and environment of each name."""
     listed = _read(file)
-    found: dict[str, tuple[str, Mapping[str, str]]] = {}
+    by_word: dict[str, tuple[str, Mapping[str, str]]] = {}
     for word in dict.fromkeys(words):
         if word not in listed and word not in engine.ENGINES.names():
             known = [*listed, *engine.ENGINES.names()]
@@ -100,15 +100,15 @@ def _said_of(words: Sequence[str], file: Path | None) -> dict[str, tuple[str, Ma
         own = body.get("env", {})
         assert isinstance(own, dict)
         environment = {**engine.environment_of(str(body.get("base", "system"))), **own}
-        found[word] = (str(body.get("family") or ""), environment)
-    return found
+        by_word[word] = (str(body.get("family") or ""), environment)
+    return by_word
 
 
 def _read(file: Path | None) -> dict[str, dict[str, object]]:
     path = default_file() if file is None else file
     if file is None and not path.exists():
         return {}
-    found: dict[str, dict[str, object]] = {}
+    bodies: dict[str, dict[str, object]] = {}
     for name, body in read_toml(path).items():
         if not _NAME.fullmatch(name):
             raise InputError(f"{path}: {name!r} is no name of an engine", hint='["mesa-26.1"]')
@@ -119,8 +119,8 @@ def _read(file: Path | None) -> dict[str, dict[str, object]]:
             raise InputError(f"{path}: env of {name} is no table of texts", hint='env = { NAME = "VALUE" }')
         if not all(isinstance(body.get(word, ""), str) for word in ("base", "family")):
             raise InputError(f"{path}: base and family of {name} are texts")
-        found[name] = body
-    return found
+        bodies[name] = body
+    return bodies
 
 
 def identified(name: str, family: str, environment: Mapping[str, str]) -> Engine:
@@ -151,11 +151,11 @@ def machine() -> str:
     """Return a name of this machine that says nothing about it."""
     for path in ("/etc/machine-id", "/proc/sys/kernel/random/boot_id"):
         try:
-            told = Path(path).read_bytes().strip()
+            identity = Path(path).read_bytes().strip()
         except OSError:
             continue
-        if told:
-            return hashlib.blake2b(told, key=b"drawtap", digest_size=8).hexdigest()
+        if identity:
+            return hashlib.blake2b(identity, key=b"drawtap", digest_size=8).hexdigest()
     return ""
 
 

@@ -131,8 +131,8 @@ def minimize_on(
 
 
 def _workers(client: Any) -> Mapping[str, Mapping[str, Any]]:
-    found: Mapping[str, Mapping[str, Any]] = client.scheduler_info(n_workers=-1)["workers"]
-    return found
+    workers: Mapping[str, Mapping[str, Any]] = client.scheduler_info(n_workers=-1)["workers"]
+    return workers
 
 
 def _lost(task: Task, outcome: str, detail: str) -> Run:

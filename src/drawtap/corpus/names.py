@@ -103,7 +103,7 @@ class Names:
 
     def name(self, text: str) -> str:
         """Return the new name of a uniform, attribute, block or varying: lights[0].color has three parts."""
-        return re.sub(r"[A-Za-z_]\w*", lambda found: self.identifier(found[0]), text)
+        return re.sub(r"[A-Za-z_]\w*", lambda match: self.identifier(match[0]), text)
 
     def source(self, text: str) -> str:
         """Return a shader with new identifiers and without comments; line numbers stay.
@@ -111,14 +111,14 @@ class Names:
         Raises InputError where words are put together from pieces: they cannot be renamed.
         """
         plain = re.sub(r"\\\r?\n", "", text)
-        if "##" in _TOKEN.sub(lambda found: "" if found["comment"] else found[0], plain):
+        if "##" in _TOKEN.sub(lambda match: "" if match["comment"] else match[0], plain):
             raise InputError("a shader puts names together from pieces (##)", hint="the level identity keeps shaders")
         return _TOKEN.sub(self._token, text)
 
-    def _token(self, found: re.Match[str]) -> str:
-        text = found[0]
-        if found["comment"] is not None:
+    def _token(self, match: re.Match[str]) -> str:
+        text = match[0]
+        if match["comment"] is not None:
             return "\n" * text.count("\n") or " "
-        if found["free"] is not None and not _PRAGMA.fullmatch(text):
+        if match["free"] is not None and not _PRAGMA.fullmatch(text):
             return ""
-        return self.identifier(text) if found["word"] is not None else text
+        return self.identifier(text) if match["word"] is not None else text

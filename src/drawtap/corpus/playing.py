@@ -262,15 +262,15 @@ def _after_reset(
 ) -> Run:
     """Return the result of a run, device-lost or victim where its device was reset."""
     lost = [line for line in lines if line.get("kind") == "finding" and "GL_CONTEXT_LOST" in str(line.get("text"))]
-    told = next((str(line["reset"]) for line in lines if "reset" in line), "")
-    if run.outcome == "machine-lost" or not (lost or told or resets):
+    status = next((str(line["reset"]) for line in lines if "reset" in line), "")
+    if run.outcome == "machine-lost" or not (lost or status or resets):
         return run
     pid, last = ended
     how = f"reset, recovered by {resets[0].recovery}" if resets else "the context was lost"
     blamed = {one.pid for one in resets} - {None}
-    if told == "guilty" or pid in blamed:
+    if status == "guilty" or pid in blamed:
         ours = True
-    elif told == "innocent" or blamed:
+    elif status == "innocent" or blamed:
         ours = False
     else:
         ours = alone
@@ -305,9 +305,9 @@ def _outcome(run: Run, code: int, lines: list[dict[str, object]], last: int | No
         int(str(line["frame"])): str(line["hash"]) for line in lines if line.get("kind") == "frame" and "hash" in line
     }
     run = replace(run, frames=_int(result, "frames"), calls=_int(result, "calls"), hashes=hashes)
-    found = [line for line in lines if line.get("kind") == "finding"]
-    errors = [line for line in found if line.get("what") in ("gl-error", "vg-error")]
-    wrong = [line for line in found if line.get("what") in ("frame", "read-back")]
+    findings = [line for line in lines if line.get("kind") == "finding"]
+    errors = [line for line in findings if line.get("what") in ("gl-error", "vg-error")]
+    wrong = [line for line in findings if line.get("what") in ("frame", "read-back")]
     if errors:
         first = min(errors, key=lambda line: _int(line, "call"))
         return replace(run, outcome="gl-error", last_seq=_int(first, "call") or None, detail=str(first.get("text")))

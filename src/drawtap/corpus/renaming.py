@@ -89,15 +89,15 @@ def _functions(trace: Trace) -> Iterator[str]:
 
 def _texts(trace: Trace) -> dict[str, dict[str, bool]]:
     """Return the parameters with text of functions that are called, and whether the driver fills them in."""
-    found: dict[str, dict[str, bool]] = {}
+    by_function: dict[str, dict[str, bool]] = {}
     called = set(_functions(trace))
     rows = trace.sql(
         "SELECT function, name, direction FROM params WHERE element IN ('char', 'strings') ORDER BY function, position"
     )
     for function, name, direction in rows.fetchall():
         if function in called:
-            found.setdefault(str(function), {})[str(name)] = direction != "in" or name == "result"
-    return found
+            by_function.setdefault(str(function), {})[str(name)] = direction != "in" or name == "result"
+    return by_function
 
 
 def _members(trace: Trace) -> Iterator[tuple[str, str]]:
@@ -134,19 +134,19 @@ def left(trace: Trace) -> Mapping[str, tuple[str, ...]]:
 
     Keys are FUNCTION.PARAMETER, STRUCTURE.MEMBER and SPIR-V.INSTRUCTION.
     """
-    found: dict[str, set[str]] = {}
+    by_place: dict[str, set[str]] = {}
     for structure, member in _members(trace):
         column, place = quote(member), f"{structure}.{member}"
         for (value,) in trace.sql(f"SELECT DISTINCT {column} FROM {quote(structure)}").fetchall():
-            told = value if isinstance(value, list) else [value]
-            found.setdefault(place, set()).update(t for t in told if isinstance(t, str) and t)
+            values = value if isinstance(value, list) else [value]
+            by_place.setdefault(place, set()).update(t for t in values if isinstance(t, str) and t)
     for place, text in _of_modules(trace):
-        found.setdefault(place, set()).update([text] if text else [])
+        by_place.setdefault(place, set()).update([text] if text else [])
     for function, parameters in _texts(trace).items():
         for (seq,) in trace.sql("SELECT seq FROM calls WHERE name = $name ORDER BY seq", {"name": function}).fetchall():
             call = trace.calls[int(seq)]
             for name in parameters:
                 value = call.result if name == "result" else call.args.get(name)
-                told = value if isinstance(value, list) else [value]
-                found.setdefault(f"{function}.{name}", set()).update(t for t in told if isinstance(t, str) and t)
-    return {place: tuple(sorted(texts)) for place, texts in sorted(found.items()) if texts}
+                values = value if isinstance(value, list) else [value]
+                by_place.setdefault(f"{function}.{name}", set()).update(t for t in values if isinstance(t, str) and t)
+    return {place: tuple(sorted(texts)) for place, texts in sorted(by_place.items()) if texts}

@@ -164,12 +164,12 @@ def _contents(manifest: Manifest) -> str:
 
 
 def _largest(surfaces: tuple[str, ...]) -> tuple[int | None, int | None]:
-    found = []
+    sizes = []
     for text in surfaces:
         words = text.split(" x ")
         if len(words) == 2 and all(w.strip().isdigit() for w in words):
-            found.append((int(words[0]), int(words[1])))
-    return max(found, key=lambda s: s[0] * s[1]) if found else (None, None)
+            sizes.append((int(words[0]), int(words[1])))
+    return max(sizes, key=lambda s: s[0] * s[1]) if sizes else (None, None)
 
 
 def _driver(trace: Trace) -> dict[str, str]:
@@ -181,8 +181,8 @@ def _driver(trace: Trace) -> dict[str, str]:
 
 def _annotations(trace: Trace) -> dict[str, dict[str, Any]]:
     notes: dict[str, dict[str, Any]] = {}
-    told = trace.info["annotations"]
-    for text in told if isinstance(told, list) else []:
+    texts = trace.info["annotations"]
+    for text in texts if isinstance(texts, list) else []:
         note = json.loads(str(text))
         notes.setdefault(str(note.get("kind")), note)
     return notes

@@ -102,8 +102,8 @@ def sealed(body: Mapping[str, Any]) -> bytes:
 def unsealed(content: bytes, where: str) -> dict[str, Any]:
     """Return what `sealed` was given. Raises InputError where a byte of it is another."""
     try:
-        found = json.loads(content)
-        body = found["body"]
+        envelope = json.loads(content)
+        body = envelope["body"]
         if isinstance(body, dict) and sealed(body) == content:
             return body
     except (ValueError, TypeError, KeyError, RecursionError):

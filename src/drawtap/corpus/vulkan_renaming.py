@@ -53,10 +53,10 @@ class InPlace:
 
     def text(self, text: bytes) -> bytes:
         """Return what stands for a text that only people read."""
-        told = text.decode(errors="replace")
-        if _OF_API.fullmatch(told):
+        old = text.decode(errors="replace")
+        if _OF_API.fullmatch(old):
             return text
-        new = self._names.text(told)
+        new = self._names.text(old)
         short = new.replace("ext-", "")
         fitting = next((one for one in (new, short) if len(one) <= len(text)), "x" * len(text))
         return fitting.encode().ljust(len(text), b"-")
@@ -82,7 +82,7 @@ class InPlace:
     def identifiers(self, text: bytes) -> bytes:
         """Return a text with new names for the words in it."""
         plain = bytes(byte if byte < 0x80 else ord("_") for byte in text)
-        return re.sub(rb"[A-Za-z_]\w*", lambda found: self.name(found[0]), plain)
+        return re.sub(rb"[A-Za-z_]\w*", lambda match: self.name(match[0]), plain)
 
     def module(self, code: bytes) -> bytes:
         """Return a module of SPIR-V with new names and without sources. Raises InputError for what is none."""
@@ -141,10 +141,10 @@ def rename(editor: Editor, names: Names) -> None:
             for event in editor.find(f"name = '{function}'"):
                 if isinstance(old := event.values[parameter], bytes):
                     event.values[parameter] = bytes(len(old))
-    found: dict[tuple[str, str], dict[int, list[tuple[str, int, int, bool]]]] = {}
+    by_parameter: dict[tuple[str, str], dict[int, list[tuple[str, int, int, bool]]]] = {}
     for seq, function, parameter, members in trace.core.plain_members():
-        found.setdefault((function, parameter), {})[seq] = members
-    for (function, parameter), calls in found.items():
+        by_parameter.setdefault((function, parameter), {})[seq] = members
+    for (function, parameter), calls in by_parameter.items():
         contents = _contents(trace, function, parameter)
         changed: dict[bytes, bytes] = {}
         for seq, members in calls.items():

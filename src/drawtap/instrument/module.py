@@ -46,7 +46,7 @@ def build_projects(
     user = generate.runtime_folder() / "user"
     files = {(f"{name}.sig" if file == "module.sig" else file): text for file, text in sources.files.items()}
     hooked = len(sources.hooked)
-    told = None if announce is None else lambda: announce(hooked)
+    announce_hooked = None if announce is None else lambda: announce(hooked)
     try:
         folder = compile_module(
             name,
@@ -57,7 +57,7 @@ def build_projects(
             own=own,
             own_include=source_folders(projects),
             user_runtime=[user / "user.cc"],
-            announce=told,
+            announce=announce_hooked,
         )
     except CompileError as error:
         written = [path for project in projects for path in (project.script, *project.sources, *project.headers)]

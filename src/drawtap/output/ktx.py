@@ -68,18 +68,18 @@ def ktx(content: HeldContent) -> bytes:
 
 
 def _levels(content: HeldContent) -> list[list[Part]]:
-    found: dict[int, dict[str, Part]] = {}
+    by_level: dict[int, dict[str, Part]] = {}
     for part in content.parts:
         match = _SUFFIX.fullmatch(part.suffix)
         if part.why or match is None or (part.pixels is None and part.blocks is None):
             name = part.suffix.strip("-") or "level 0"
             raise UsageError(f"{name} of {content.kind} {content.name} is not there: {part.why or 'no content'}")
-        found.setdefault(int(match[2] or 0), {})[match[1] or ""] = part
-    if not found:
+        by_level.setdefault(int(match[2] or 0), {})[match[1] or ""] = part
+    if not by_level:
         raise UsageError(f"{content.kind} {content.name} has no content: {content.why}")
     levels = []
-    for number in range(min(found), max(found) + 1):
-        parts = found.get(number, {})
+    for number in range(min(by_level), max(by_level) + 1):
+        parts = by_level.get(number, {})
         names = ("",) if "" in parts else _FACES
         if missing := [name or "the level" for name in names if name not in parts]:
             raise UsageError(f"level {number} lacks {', '.join(missing)}", hint="a KTX file has all levels and faces")

@@ -476,8 +476,8 @@ def first_draw(a: FrameSource, b: FrameSource, frame: int, tolerance: Tolerance)
         return looked[i]
 
     def differs(i: int) -> bool:
-        found = apart(i)
-        return found is not None and not tolerance.accepts(found)
+        difference = apart(i)
+        return difference is not None and not tolerance.accepts(difference)
 
     runs = list(_runs([one for one, _ in pairs]))
     run = next((run for run in runs if differs(run[-1])), None)
@@ -487,11 +487,11 @@ def first_draw(a: FrameSource, b: FrameSource, frame: int, tolerance: Tolerance)
     while low < high:
         # Several places at a time, rising: a player goes on from one to the next, and back only for the next round.
         places = sorted({low + (high - low) * i // _WAYS for i in range(1, _WAYS)} - {high})
-        found = next((i for i in places or [low] if differs(i)), None)
-        if found is None:
+        place = next((i for i in places or [low] if differs(i)), None)
+        if place is None:
             low = (places or [low])[-1] + 1
         else:
-            low, high = max([low, *(i + 1 for i in places if i < found)]), found
+            low, high = max([low, *(i + 1 for i in places if i < place)]), place
     at_start = False
     if high > run[0]:
         before = apart(high - 1)

@@ -154,22 +154,22 @@ def pixel_history(trace: Trace, at: Place | int, x: int, y: int, ask: Ask, *, bu
     request: dict[str, object] = {"find": "history", "x": x, "y": y, "buffer": buffer}
     if is_vulkan(trace):
         request |= _vulkan_target(trace, place, buffer)
-    found: PixelHistory
-    found, _ = ask(first, call, request)
-    if found["why"]:
+    history: PixelHistory
+    history, _ = ask(first, call, request)
+    if history["why"]:
         raise UnavailableError(
-            f"no history of pixel {x},{y} at call {call}: {found['why']}", hint="choose another draw"
+            f"no history of pixel {x},{y} at call {call}: {history['why']}", hint="choose another draw"
         )
-    if found["now"]["color"] is None and found["now"]["depth"] is None and found["now"]["stencil"] is None:
+    if history["now"]["color"] is None and history["now"]["depth"] is None and history["now"]["stencil"] is None:
         raise UsageError(f"there is no pixel {x},{y} at call {call}", hint="choose a draw, or the end of a frame")
-    for event in found["events"]:
+    for event in history["events"]:
         made = trace.calls[event["call"]]
         text = str(made)
         event["name"] = made.name
         event["text"] = text[:_TEXT] + ("…" if len(text) > _TEXT else "")
         event["outcome"] = _outcome(event)
         event["reason"] = _reason(event)
-    return {"call": call, "first": first, **found}
+    return {"call": call, "first": first, **history}
 
 
 def _vulkan_target(trace: Trace, place: Place, buffer: int) -> dict[str, object]:
@@ -183,10 +183,10 @@ def _vulkan_target(trace: Trace, place: Place, buffer: int) -> dict[str, object]
     return {"draw": place.draw, "image": target.image, "level": target.level, "layer": target.layer}
 
 
-def forget_unplayed(found: PixelHistory) -> None:
+def forget_unplayed(history: PixelHistory) -> None:
     """Take values out of a history that the player of a cut does not know: what a clear replaces and nothing reads."""
     known: set[str] = set()
-    for event in found["events"]:
+    for event in history["events"]:
         before = event["before"]
         if event["kind"] == "clear":
             for part in PARTS:
@@ -347,10 +347,10 @@ def mesh(trace: Trace, call: int, ask: Ask) -> Mesh:
 
     Raises UnavailableError where the call draws no primitives, and what `ask` raises.
     """
-    found = _mesh_of(call, frame_begin(trace, call), ask)
-    if found is None:
+    shape = _mesh_of(call, frame_begin(trace, call), ask)
+    if shape is None:
         raise UnavailableError(f"call {call} draws no primitives", hint=_DRAWS)
-    return found
+    return shape
 
 
 def _mesh_of(call: int, first: int, ask: Ask) -> Mesh | None:
@@ -365,9 +365,9 @@ def _mesh_of(call: int, first: int, ask: Ask) -> Mesh | None:
 
     def take(kind: type[np.generic], count: int) -> NDArray[Any]:
         nonlocal at
-        found = np.frombuffer(data, kind, count, at)
-        at += found.nbytes
-        return found
+        array = np.frombuffer(data, kind, count, at)
+        at += array.nbytes
+        return array
 
     inputs = []
     for one in head["inputs"]:
@@ -408,15 +408,15 @@ def pass_draws(trace: Trace, call: int, most: int = PASS_DRAWS) -> PassDraws:
 
     Raises UnavailableError where the call is in no pass that draws.
     """
-    found = trace.sql(
+    passes = trace.sql(
         "SELECT p.pass_number, p.framebuffer, p.context, p.first_seq, p.last_seq FROM passes p"
         f" WHERE p.kind = 'draw' AND {call} BETWEEN p.first_seq AND p.last_seq"
         f" ORDER BY p.context = coalesce((SELECT max(context) FROM calls WHERE seq = {call}), p.context) DESC, 1"
         " LIMIT 1"
     ).fetchall()
-    if not found:
+    if not passes:
         raise UnavailableError(f"call {call} is in no pass that draws", hint="choose a draw")
-    number, framebuffer, context, first, last = found[0]
+    number, framebuffer, context, first, last = passes[0]
     rows = trace.sql(
         f"SELECT seq, function FROM draws WHERE kind = 'draw' AND context = {context}"
         f" AND seq BETWEEN {first} AND {last} ORDER BY seq"
@@ -444,7 +444,7 @@ def pass_mesh(of: PassDraws, call: int, ask: Ask, most: int = PASS_CORNERS) -> l
     The draw `call` is there whatever its size. Draws that would exceed `most` have a reason instead. Calls `ask`
     at rising calls, and raises what it raises.
     """
-    found: list[PassDraw] = []
+    meshes: list[PassDraw] = []
     first, corners, full = of.begin, 0, False
     for seq, function in of.draws:
         mesh: Mesh | None = None
@@ -463,36 +463,36 @@ def pass_mesh(of: PassDraws, call: int, ask: Ask, most: int = PASS_CORNERS) -> l
                 corners += 0 if full else size
         if full and seq != call:
             mesh, why = None, f"left out: with it the pass has more than {most} corners"
-        found.append(PassDraw(seq, function, mesh, why))
-    return found
+        meshes.append(PassDraw(seq, function, mesh, why))
+    return meshes
 
 
 #: The most rows of vertices that `mesh_csv` gives.
 CSV_ROWS = 1 << 20
 
 
-def csv_instances(found: Mesh) -> int:
+def csv_instances(mesh: Mesh) -> int:
     """Return how many instances `mesh_csv` gives: those whose rows do not exceed CSV_ROWS, and the first one always."""
-    return max(1, min(found.instances, CSV_ROWS // max(len(found.indices), 1)))
+    return max(1, min(mesh.instances, CSV_ROWS // max(len(mesh.indices), 1)))
 
 
-def mesh_csv(found: Mesh, instance: int | None = None) -> str:
+def mesh_csv(mesh: Mesh, instance: int | None = None) -> str:
     """Return the vertices that go in as CSV: a row for each place in the draw, with its number and attributes.
 
     The column `instance` says whose attributes with a divisor these are: of one instance, or of `csv_instances` ones.
     """
     heads = ["place", "vertex", "instance"]
-    for one in found.inputs:
+    for one in mesh.inputs:
         heads += [f"{one.name}.{'xyzw'[i]}" for i in range(one.values.shape[1])]
     lines = [",".join(heads)]
-    rows = {int(v): i for i, v in enumerate(found.vertices)}
-    for number in range(csv_instances(found)) if instance is None else (instance,):
-        for place, vertex in enumerate(found.indices.tolist()):
+    rows = {int(v): i for i, v in enumerate(mesh.vertices)}
+    for number in range(csv_instances(mesh)) if instance is None else (instance,):
+        for place, vertex in enumerate(mesh.indices.tolist()):
             if vertex not in rows:
                 continue  # the end of a primitive
             row = [str(place), str(vertex), str(number)]
-            for one in found.inputs:
-                row += [repr(v) for v in one.of(rows[vertex], number, len(found.vertices))]
+            for one in mesh.inputs:
+                row += [repr(v) for v in one.of(rows[vertex], number, len(mesh.vertices))]
             lines.append(",".join(row))
     return "\n".join(lines) + "\n"
 
@@ -500,9 +500,9 @@ def mesh_csv(found: Mesh, instance: int | None = None) -> str:
 _OBJ_HEAD = "# clip coordinates divided by w"
 
 
-def mesh_obj(found: Mesh) -> str:
+def mesh_obj(mesh: Mesh) -> str:
     """Return the primitives that come out as Wavefront OBJ, in normalised device coordinates; a group by instance."""
-    return "\n".join([_OBJ_HEAD, *_obj_lines(found, "")]) + "\n"
+    return "\n".join([_OBJ_HEAD, *_obj_lines(mesh, "")]) + "\n"
 
 
 def pass_obj(of: PassDraws, draws: Sequence[PassDraw]) -> str:
@@ -517,15 +517,15 @@ def pass_obj(of: PassDraws, draws: Sequence[PassDraw]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _obj_lines(found: Mesh, group: str) -> Iterator[str]:
-    corners = found.positions.shape[1] or 3
+def _obj_lines(mesh: Mesh, group: str) -> Iterator[str]:
+    corners = mesh.positions.shape[1] or 3
     kind = {1: "p", 2: "l", 3: "f"}[corners]
-    each = len(found.places) // corners if found.instances > 1 else 0
-    if found.instances > 1 and not each:
-        yield f"# {found.instances} instances; which primitives are whose is not known"
-    if found.more:
+    each = len(mesh.places) // corners if mesh.instances > 1 else 0
+    if mesh.instances > 1 and not each:
+        yield f"# {mesh.instances} instances; which primitives are whose is not known"
+    if mesh.more:
         yield "# the draw has more primitives than these"
-    for i, primitive in enumerate(found.positions.tolist()):
+    for i, primitive in enumerate(mesh.positions.tolist()):
         if each and i % each == 0:
             yield f"g {group}instance-{i // each}"
         for x, y, z, w in primitive:

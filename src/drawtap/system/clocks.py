@@ -164,8 +164,8 @@ def _hull(points: tuple[Floats, Floats], *, lower: bool) -> tuple[Floats, Floats
             corners.pop()
         if not corners or corners[-1][0] != x:
             corners.append((x, y))
-    found: Any = np.array(corners, dtype=np.float64)
-    return found[:, 0], sign * found[:, 1]
+    hull: Any = np.array(corners, dtype=np.float64)
+    return hull[:, 0], sign * hull[:, 1]
 
 
 def _turns(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> bool:

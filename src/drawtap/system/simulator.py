@@ -364,7 +364,7 @@ class Simulation:
         self.events.notify(self._now, work, number)
         self.events.request("out", self._now + _OUT_NS, work, number=number, completed=1)
         self.events.workload("complete", self._now + _COMPLETE_NS, work)
-        self.events.told(self._now + _COMPLETE_NS, work)
+        self.events.answered(self._now + _COMPLETE_NS, work)
         key = (work.vgpu, work.client)
         self._open[key] -= 1
         client = self.scenario.vgpus[work.vgpu - 1].clients[work.client]
@@ -502,7 +502,7 @@ class _Recorder:
         self._inside("add", handed - self._late(10 * US), work)
         self._inside("in", handed, work, 0, 0)
 
-    def told(self, t: int, work: _Workload) -> None:
+    def answered(self, t: int, work: _Workload) -> None:
         """Record that a guest's driver hears of the end, by an interrupt."""
         self._inside("out", t + self._late(20 * US), work, 1)
 

@@ -271,8 +271,8 @@ def is_recording(path: Path) -> bool:
 
 def version() -> str:
     """Return the core's version."""
-    found: bytes = _library().dt_core_version()
-    return found.decode()
+    encoded: bytes = _library().dt_core_version()
+    return encoded.decode()
 
 
 class CoreTrace(Handle):
@@ -297,27 +297,27 @@ class CoreTrace(Handle):
     def read_ahead(self, table: type[TypedRow]) -> None:
         """Begin to read a small table in a thread of its own; `table_rows` of that table waits for it, once."""
         name = declared.rows[table]
-        found: list[bytes | BaseException] = []
+        answer: list[bytes | BaseException] = []
 
         def read() -> None:
             try:
-                found.append(self._text(self._lib.dt_table_json, name.encode()))
+                answer.append(self._text(self._lib.dt_table_json, name.encode()))
             except BaseException as error:  # for whoever asks for the table
-                found.append(error)
+                answer.append(error)
 
         thread = threading.Thread(target=read)
-        self._ahead = name, thread, found
+        self._ahead = name, thread, answer
         thread.start()
 
     def _read_already(self, name: str | None) -> bytes | None:
         """Return the text of a table if it was read ahead; None otherwise. No name: what was read is forgotten."""
         if self._ahead is None or (name or self._ahead[0]) != self._ahead[0]:
             return None
-        (_, thread, found), self._ahead = self._ahead, None
+        (_, thread, answer), self._ahead = self._ahead, None
         thread.join()
-        if name is not None and isinstance(found[0], BaseException):
-            raise found[0]
-        return found[0] if isinstance(found[0], bytes) else None
+        if name is not None and isinstance(answer[0], BaseException):
+            raise answer[0]
+        return answer[0] if isinstance(answer[0], bytes) else None
 
     def close(self) -> None:
         """Let go of it. A table that is read ahead is read to its end before."""
@@ -373,10 +373,10 @@ class CoreTrace(Handle):
         An item has the call, its function, the parameter, and a list of STRUCTURE.MEMBER, place in the content, bytes,
         and whether it is text.
         """
-        found: list[tuple[int, str, str, list[tuple[str, int, int, bool]]]] = json.loads(
+        rows: list[tuple[int, str, str, list[tuple[str, int, int, bool]]]] = json.loads(
             self._text(self._lib.dt_plain_members)
         )
-        return found
+        return rows
 
     @overload
     def table_rows(self, table: type[TypedRow]) -> list[TypedRow]: ...
@@ -597,8 +597,8 @@ def open_ahead(path: str, table: type[TypedRow]) -> None:
 
 
 def _object(text: bytes) -> Row:
-    found: Row = json.loads(text)
-    return found
+    row: Row = json.loads(text)
+    return row
 
 
 def _c_selection(s: Selection) -> _CSelection:

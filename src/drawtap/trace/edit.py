@@ -265,8 +265,8 @@ class Editor:
         reset. Values, layouts of images and the reads of shaders are not looked at: playing the result is the proof
         (drawtap replay).
         """
-        found = self.trace.core.check(self._staying())["broken"]
-        return [Broken(**row) for row in found]
+        broken = self.trace.core.check(self._staying())["broken"]
+        return [Broken(**row) for row in broken]
 
     def _staying(self) -> bytearray:
         """Return one bit a call: it stays, and stays a call of its function."""
@@ -292,8 +292,8 @@ class Editor:
 
         bits = np.unpackbits(np.frombuffer(keep, np.uint8), bitorder="little")[: self._calls].astype(np.bool_)
         rows = StoredRows(self.trace)
-        found = rows.of_made(bits)
-        return found, rows.count - sum(byte.bit_count() for which in found for byte in which)
+        staying_rows = rows.of_made(bits)
+        return staying_rows, rows.count - sum(byte.bit_count() for which in staying_rows for byte in which)
 
     def save(self, path: str | os.PathLike[str], *, operation: str = "edit", images: bool = True) -> Saved:
         """Write the edited recording. It may be the file that is edited.
@@ -319,20 +319,20 @@ class Editor:
         return self.trace.calls[seq]
 
     def _parameters(self, function: str) -> dict[str, Parameter]:
-        found = self._known.functions.get(function)
-        if found is None:
+        parameters = self._known.functions.get(function)
+        if parameters is None:
             if self._all is None:
                 self._all = signatures_of(part(SIGNATURES).read_text(encoding="utf-8"))
-            found = self._all.functions.get(function)
-            if found is None:
+            parameters = self._all.functions.get(function)
+            if parameters is None:
                 raise QueryError(f"no function {function}", hint=did_you_mean(function, self._all.functions))
             self._foreign = True
-            self._known.functions[function] = found
+            self._known.functions[function] = parameters
             for name, members in self._all.groups.items():
                 self._known.groups.setdefault(name, members)
             for name, value in self._all.anywhere.items():
                 self._known.anywhere.setdefault(name, value)
-        return found
+        return parameters
 
     def _change(self, seq: int, function: str, name: str, value: object, *, inserted: int = 0) -> Change:
         parameters = self._parameters(function)
@@ -551,30 +551,30 @@ def _saved(path: Path, said: Row, broken: tuple[Broken, ...]) -> Saved:
 
 
 def _from_trace(trace: Trace) -> Signatures:
-    found = Signatures()
+    signatures = Signatures()
     for row in trace.table(ParameterRow):
         name, group = row["name"], row["group"]
         parameter = Parameter(name, row["kind"], group, row["element"], group)
-        found.functions.setdefault(row["function"], {})[name] = parameter
+        signatures.functions.setdefault(row["function"], {})[name] = parameter
     for function in trace.table(FunctionRow):
-        found.functions.setdefault(function["name"], {})
+        signatures.functions.setdefault(function["name"], {})
     for member in trace.table(EnumRow):
         name, value = member["name"], member["value"]
-        found.groups.setdefault(member["group"], {})[name] = value
-        found.anywhere.setdefault(name, value)
-    return found
+        signatures.groups.setdefault(member["group"], {})[name] = value
+        signatures.anywhere.setdefault(name, value)
+    return signatures
 
 
 def signatures_of(text: str) -> Signatures:
     """Read signature text (docs/format.md, "Signature text")."""
-    found = Signatures()
+    signatures = Signatures()
     parameters: dict[str, Parameter] = {}
     members: dict[str, int] = {}
     last = ""
     for line in text.splitlines():
         words = line.split("\t")
         if words[0] == "F":
-            parameters = found.functions.setdefault(words[3], {})
+            parameters = signatures.functions.setdefault(words[3], {})
         elif words[0] in {"P", "R"}:
             at = 1 if words[0] == "P" else 0
             last = words[1] if at else "result"
@@ -585,11 +585,11 @@ def signatures_of(text: str) -> Signatures:
             element_group = None if words[4] == "-" else words[4]
             parameters[last] = Parameter(was.name, was.kind, was.group, words[2], element_group)
         elif words[0] == "G":
-            members = found.groups.setdefault(words[1], {})
+            members = signatures.groups.setdefault(words[1], {})
         elif words[0] == "E":
             members[words[1]] = int(words[2])
-            found.anywhere.setdefault(words[1], int(words[2]))
-    return found
+            signatures.anywhere.setdefault(words[1], int(words[2]))
+    return signatures
 
 
 __all__ = ["Blob", "Broken", "Editor", "Event", "Saved", "cut", "edit", "join", "merge", "renumber"]

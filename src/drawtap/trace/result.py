@@ -133,10 +133,10 @@ class Result:
 
     def detach(self) -> None:
         """Fetch what is left into memory, so that the connection is free."""
-        found = []
+        rest = []
         while rows := self._read(2048):
-            found += rows
-        self._rest = found
+            rest += rows
+        self._rest = rest
         self._done = True
 
     def _peek(self, count: int) -> list[Row]:
@@ -192,10 +192,10 @@ class Result:
         taken, self._done, self._rest = self._taken, True, []
         try:
             cursor = self._cursor if whole else self._relation()
-            found = cursor.fetchnumpy()
+            columns = cursor.fetchnumpy()
         except (duckdb.Error, RuntimeError) as error:
             raise self._translate(error) from None
-        return {_AS_WRITTEN.get(name, name): values[taken:] for name, values in found.items()}
+        return {_AS_WRITTEN.get(name, name): values[taken:] for name, values in columns.items()}
 
     def arrow(self) -> object:
         """Return an object with `__arrow_c_stream__`, for nanoarrow, pyarrow, polars... The query runs for it anew."""

@@ -124,11 +124,11 @@ def _read_log(connection: duckdb.DuckDBPyConnection, file: Path) -> None:
         "CREATE TABLE lines AS SELECT * FROM (SELECT NULL::BIGINT AS seq, '' AS sensor, 0.0 AS value) LIMIT 0"
     )
     connection.executemany("INSERT INTO lines VALUES (?, ?, ?)", list(_log_values(file)) or [[None, None, None]])
-    found = [
+    readings = [
         r[0]
         for r in connection.execute("SELECT DISTINCT sensor FROM lines WHERE sensor IS NOT NULL ORDER BY 1").fetchall()
     ]
-    if not found:
+    if not readings:
         raise InputError(f"{file} has no readings")
     connection.execute(
         "CREATE TABLE readings AS PIVOT lines ON sensor USING any_value(value) GROUP BY seq ORDER BY seq"

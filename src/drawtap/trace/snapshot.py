@@ -259,8 +259,8 @@ class _Names:
             return None
         if _FUNCTION.match(name):
             return name
-        found = self._database.known(name)
-        return None if found == "trace" else found
+        table = self._database.known(name)
+        return None if table == "trace" else table
 
     def columns(self, table: str) -> Sequence[Column]:
         return self._database.columns(table) if self._database.known(table) else ()

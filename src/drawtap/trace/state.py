@@ -83,9 +83,9 @@ class StateIndex(Handle):
         self._lib.dt_state_cancel()
 
     def _read(self, function: Callable[..., object], *arguments: object) -> list[Any]:
-        found = json.loads(self._lib.text(function, self.handle, *arguments))
-        assert isinstance(found, list)
-        return found
+        rows = json.loads(self._lib.text(function, self.handle, *arguments))
+        assert isinstance(rows, list)
+        return rows
 
 
 __all__ = ["Change", "StateIndex"]

@@ -43,11 +43,11 @@ def _state_join(table: str, index: int, words: Sequence[str]) -> str:
 
 def _state_values(states: Mapping[tuple[str, ...], bool]) -> dict[tuple[str, ...], str]:
     """Return SQL for what each variable was; a number where it is compared with one, else text."""
-    found = {}
+    values = {}
     for index, (words, number) in enumerate(states.items()):
         value = f"TRY_CAST(v{index}.value AS DOUBLE)" if number else f"v{index}.value"
-        found[words] = f"CASE WHEN c.seq < coalesce(v{index}.end_seq, c.seq + 1) THEN {value} END"
-    return found
+        values[words] = f"CASE WHEN c.seq < coalesce(v{index}.end_seq, c.seq + 1) THEN {value} END"
+    return values
 
 
 def _state_struct(values: Mapping[tuple[str, ...], str]) -> str:

@@ -91,8 +91,8 @@ class DrawState:
 
     def made(self, kind: str, handle: object) -> CreatedObject | None:
         """Return the last object of a handle; None where the recording does not say how it was made."""
-        found = self._objects.get((kind, int(str(handle or 0))))
-        return None if found is None else CreatedObject(found[0], found[1], json.loads(found[2]) if found[2] else {})
+        row = self._objects.get((kind, int(str(handle or 0))))
+        return None if row is None else CreatedObject(row[0], row[1], json.loads(row[2]) if row[2] else {})
 
     def _begun(self) -> int:
         """Return the call from which on the command buffer keeps state: it begins anew behind secondary ones."""
@@ -106,7 +106,7 @@ class DrawState:
 
     def given(self) -> list[tuple[int, str]]:
         """Return the calls that gave the buffer what it has before the command, the last of each kind, in order."""
-        found: list[tuple[int, str]] = []
+        commands: list[tuple[int, str]] = []
         for name in self.tables.named("vkCmd"):
             if not _GIVES.match(name):
                 continue
@@ -119,8 +119,8 @@ class DrawState:
             where = f"commandBuffer = {self.buffer} AND seq BETWEEN {self.begin} AND {self.command}"
             by = f" GROUP BY {', '.join(group)}" if group else ""
             query = f"SELECT max(seq) FROM {quote(name)} WHERE {where}{by}"
-            found += [(int(seq), name) for (seq,) in self.trace.sql(query).fetchall() if seq is not None]
-        return sorted(found)
+            commands += [(int(seq), name) for (seq,) in self.trace.sql(query).fetchall() if seq is not None]
+        return sorted(commands)
 
     # ---- paths --------------------------------------------------------------------------------------------------
 
@@ -295,9 +295,9 @@ class DrawState:
     def _rendering(self, args: Mapping[str, Any], seq: int) -> Values:
         info = args.get("pRenderingInfo") or {}
         yield from ((path, value, seq) for path, value in flat("pass.render_area", info.get("renderArea")))
-        found = [(f"color{i}", one) for i, one in enumerate(info.get("pColorAttachments") or [])]
-        found += [("depth", info.get("pDepthAttachment")), ("stencil", info.get("pStencilAttachment"))]
-        for name, what in found:
+        attachments = [(f"color{i}", one) for i, one in enumerate(info.get("pColorAttachments") or [])]
+        attachments += [("depth", info.get("pDepthAttachment")), ("stencil", info.get("pStencilAttachment"))]
+        for name, what in attachments:
             if what and what.get("imageView"):
                 root = f"pass.attachments[{name}]"
                 for path, value in flat(root, what):

@@ -82,12 +82,12 @@ def _last_before(calls: Sequence[tuple[object, ...]], rows: Sequence[tuple[int, 
     by_memory: dict[int, list[int]] = {}
     for memory, seq in sorted((int(str(memory)), int(str(seq))) for memory, seq in calls):
         by_memory.setdefault(memory, []).append(seq)
-    found = []
+    last = []
     for memory, seq in rows:
         known = by_memory.get(memory, [])
         at = bisect_left(known, seq)
-        found.append(known[at - 1] if at else -1)
-    return np.array(found, np.int64)
+        last.append(known[at - 1] if at else -1)
+    return np.array(last, np.int64)
 
 
 def vulkan_past(trace: Trace, cut: int, end: int) -> Past:
@@ -96,16 +96,16 @@ def vulkan_past(trace: Trace, cut: int, end: int) -> Past:
     past = c_void_p()
     library.dt_past_make(os.fsencode(trace.path), cut, end, byref(past))
     try:
-        found = []
+        sets = []
         for which in range(3):
             bits, length = POINTER(c_uint8)(), c_uint64()
             library.dt_past_bits(past, which, byref(bits), byref(length))
-            found.append(ctypes.string_at(bits, length.value))
+            sets.append(ctypes.string_at(bits, length.value))
         whole = library.dt_past_whole(past).decode()
     finally:
         library.dt_past_close(past)
-    keep = np.unpackbits(np.frombuffer(found[0], np.uint8), bitorder="little")[:count].astype(np.bool_)
-    return Past(keep, (found[1], found[2]), whole)
+    keep = np.unpackbits(np.frombuffer(sets[0], np.uint8), bitorder="little")[:count].astype(np.bool_)
+    return Past(keep, (sets[1], sets[2]), whole)
 
 
 def all_before(trace: Trace, end: int) -> Past:

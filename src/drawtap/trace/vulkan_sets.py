@@ -108,22 +108,22 @@ class DescriptorSets:
 
     def templated(self, data: object, template: int, seq: int) -> Content:
         """Return what a call gives that uses a template: `data` is what it handed over."""
-        found: Content = {}
+        content: Content = {}
         if not isinstance(data, bytes):
-            return found
+            return content
         at = 0  # the parts that the update reads stand one behind the other
         for entry in self._entries(template, seq):
             binding, element, kind = entry["dstBinding"], entry["dstArrayElement"], str(entry["descriptorType"])
             count = entry["descriptorCount"]
             if kind == _INLINE:
-                found[binding, element] = {"type": kind, "seq": seq, "bytes": count}
+                content[binding, element] = {"type": kind, "seq": seq, "bytes": count}
                 at += count
                 continue
             for i in range(count):
                 one, bytes_ = self._decoded(kind, data, at)
-                found[binding, element + i] = {"type": kind, "seq": seq, **one}
+                content[binding, element + i] = {"type": kind, "seq": seq, **one}
                 at += bytes_
-        return found
+        return content
 
     def _entries(self, template: int, seq: int) -> list[dict[str, Any]]:
         made = max((each for each in self._made[template] if each[0] <= seq), default=None)
@@ -159,15 +159,15 @@ class DescriptorSets:
 def written(write: Mapping[str, Any], seq: int) -> Content:
     """Return what a VkWriteDescriptorSet gives, of its members by name."""
     values: Iterable[Any] = next((each for name in _CONTENT if (each := write.get(name))), [])
-    found: Content = {}
+    content: Content = {}
     for i, value in enumerate(values):
         plain = value if isinstance(value, dict) else {"bufferView": value}
-        found[write["dstBinding"], write["dstArrayElement"] + i] = {
+        content[write["dstBinding"], write["dstArrayElement"] + i] = {
             "type": write["descriptorType"],
             "seq": seq,
             **plain,
         }
-    return found
+    return content
 
 
 def shown(content: Content) -> Iterator[tuple[str, object, int]]:

@@ -84,13 +84,13 @@ class _State:
     @functools.cached_property
     def _bound(self) -> dict[tuple[str, int], tuple[int, int, int]]:
         """Return the binding call, memory and offset of buffers and images, the last one of each handle."""
-        found: dict[tuple[str, int], tuple[int, int, int]] = {}
+        latest: dict[tuple[str, int], tuple[int, int, int]] = {}
         for table, column in _BOUND:
             kind = "VkBuffer" if column == "buffer" else "VkImage"
             for handle, *at in self._tables.rows(table, f"{column}, seq, memory, memoryOffset"):
-                if (kind, handle) not in found or found[kind, handle][0] <= at[0]:
-                    found[kind, handle] = (at[0], at[1], at[2])
-        return found
+                if (kind, handle) not in latest or latest[kind, handle][0] <= at[0]:
+                    latest[kind, handle] = (at[0], at[1], at[2])
+        return latest
 
     @functools.cached_property
     def _buffers(self) -> Any:

@@ -192,20 +192,16 @@ class _Routes:
         ]
 
     def _recording(self, request: Request) -> Recording:
-        found = self._of(request)
-        if not isinstance(found, Recording):
-            raise UsageError(
-                f"{found.path.name} is a kernel trace: it has no calls", hint="choose a recording of calls"
-            )
-        return found
+        view = self._of(request)
+        if not isinstance(view, Recording):
+            raise UsageError(f"{view.path.name} is a kernel trace: it has no calls", hint="choose a recording of calls")
+        return view
 
     def _kernel(self, request: Request) -> KernelView:
-        found = self._of(request)
-        if isinstance(found, Recording):
-            raise UsageError(
-                f"{found.path.name} is a recording of calls, no kernel trace", hint="choose a kernel trace"
-            )
-        return found
+        view = self._of(request)
+        if isinstance(view, Recording):
+            raise UsageError(f"{view.path.name} is a recording of calls, no kernel trace", hint="choose a kernel trace")
+        return view
 
     def _pair(self, request: Request) -> Pair:
         from drawtap.web.pair import Pair
@@ -455,12 +451,12 @@ def _json(value: object, status: int) -> Response:
 
 async def _body(request: Request, most: int = _MOST_BODY) -> bytes:
     """Return the body of a request, without what goes beyond `most` bytes."""
-    found = b""
+    body = b""
     async for part in request.stream():
-        found += part
-        if len(found) > most:
+        body += part
+        if len(body) > most:
             break
-    return found
+    return body
 
 
 def _number(request: Request, name: str) -> int:
@@ -472,15 +468,15 @@ def _number(request: Request, name: str) -> int:
 
 def _numbers(request: Request, name: str) -> list[int]:
     """Return numbers that are written `3,10-14`."""
-    found: list[int] = []
+    numbers: list[int] = []
     for item in request.query_params.get(name, "").split(","):
         first, _, last = item.partition("-")
         if not first.isdigit() or not (last or first).isdigit() or len(first) > 18 or len(last) > 18:
             raise UsageError(f"{name} is no list of numbers: {item[:40]!r}", hint="3,10-14")
         if int(last or first) - int(first) > 100_000:
             raise UsageError(f"{name} names too many calls", hint="at most 100,000")
-        found += range(int(first), int(last or first) + 1)
-    return found
+        numbers += range(int(first), int(last or first) + 1)
+    return numbers
 
 
 async def _save_shown(request: Request) -> Response:
@@ -492,7 +488,7 @@ async def _engines(request: Request) -> Response:
     def engines() -> object:
         from drawtap.replay.engine import ENGINES, ask
 
-        answers = [ask(found) for _, found in ENGINES.items()]
+        answers = [ask(engine) for _, engine in ENGINES.items()]
         names = ("name", "about", "works", "renderer", "reason")
         return [
             dict(zip(names, (a.engine.name, a.engine.about, a.works, a.renderer, a.reason), strict=True))
@@ -558,7 +554,7 @@ _OF_RECORDINGS: dict[str, Callable[[Recording, Request], object]] = {
     "content/{seq:int}/{name}/fields": lambda r, q: r.buffers.fields(
         r.content(q.path_params["seq"], q.path_params["name"]), q.query_params.get("format", "")
     ),
-    "filter/{query}": lambda r, q: r.found(q.path_params["query"], _number(q, "buckets")),
+    "filter/{query}": lambda r, q: r.matches_so_far(q.path_params["query"], _number(q, "buckets")),
     "set/{key}": lambda r, q: r.matches(q.path_params["key"], _number(q, "at"), _number(q, "count")),
     "set/{key}/place": lambda r, q: r.place(q.path_params["key"], _number(q, "seq")),
     "set/{key}/density": lambda r, q: r.density(q.path_params["key"], _number(q, "buckets")),

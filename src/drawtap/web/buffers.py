@@ -118,8 +118,8 @@ class Buffers:
     @staticmethod
     def fields(content: bytes, form: str) -> Answer:
         """Return the first rows of any bytes as a text of `analysis.layout` tells, as `window` does."""
-        found = np.frombuffer(content, np.uint8)
-        return _rows(parse(form).cut(len(found)), found, np.zeros(len(found), bool), 0, MOST_ROWS)
+        octets = np.frombuffer(content, np.uint8)
+        return _rows(parse(form).cut(len(octets)), octets, np.zeros(len(octets), bool), 0, MOST_ROWS)
 
     def csv(self, seq: int, group: int, name: int, form: str) -> bytes:
         """Return all rows of a format as CSV, a column a number."""
@@ -153,9 +153,9 @@ class Buffers:
             with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
                 for key in keys:
                     if key not in self._kept:
-                        found = self._read(Path(folder), player, key)
+                        held = self._read(Path(folder), player, key)
                         with self._lock:
-                            self._kept[key] = found
+                            self._kept[key] = held
 
         with self._lock:
             known = {key: self._kept[key] for key in keys if key in self._kept}
@@ -192,8 +192,8 @@ class Buffers:
         return writes, max((write for write in writes if write <= seq), default=None)
 
     def _index_type(self, seq: int) -> str | None:
-        found = self._trace.calls[seq].args.get("type")
-        return None if found is None else str(found)
+        kind = self._trace.calls[seq].args.get("type")
+        return None if kind is None else str(kind)
 
 
 def listed(touches: Iterable[Touch]) -> Answer:
@@ -286,8 +286,8 @@ def _value(field: Field, value: list[Any]) -> object:
     """Return an element for JSON: a number, or a list; what is no finite number as text."""
     if field.scalar.startswith("hex"):
         return f"0x{value[0]:0{2 * field.dtype.itemsize}x}"
-    found = [one if np.isfinite(one) else str(one) for one in value]
-    return found[0] if len(found) == 1 else found
+    values = [one if np.isfinite(one) else str(one) for one in value]
+    return values[0] if len(values) == 1 else values
 
 
 def _columns(field: Field) -> Iterator[str]:

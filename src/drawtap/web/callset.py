@@ -46,16 +46,16 @@ class CallSet:
     def select(self, position: int, count: int) -> list[int]:
         """Return the numbers of at most `count` calls from `position` on."""
         end = min(position + count, len(self))
-        found: list[int] = []
+        numbers: list[int] = []
         block = int(np.searchsorted(self._before, position, side="right")) - 1
         while position < end:
             seqs = np.flatnonzero(self._bits(block)) + block * _BLOCK
             skipped = position - int(self._before[block])
             part = seqs[skipped : skipped + end - position]
-            found += part.tolist()
+            numbers += part.tolist()
             position += len(part)
             block += 1
-        return found
+        return numbers
 
     def beside(self, seq: int, step: int) -> int | None:
         """Return the nearest call of the set behind `seq` (`step` 1) or before it (-1); None where there is none."""

@@ -101,10 +101,10 @@ class _Parser:
 
     def whole(self) -> str:
         """Return the condition of all tokens."""
-        found = self._either()
+        condition = self._either()
         if self._at < len(self._tokens):
             raise UsageError("there is a ) without its (", hint='a bracket to look for goes into quotes: "("')
-        return found
+        return condition
 
     def _either(self) -> str:
         parts = [self._all()]

@@ -155,8 +155,8 @@ class Fleet:
                 used = self._corpus().query("SELECT DISTINCT name FROM runs").fetchall()
                 for (name,) in used:
                     with contextlib.suppress(UsageError, UnavailableError):  # it is a build of another machine
-                        (found,) = named.named([str(name)], self._file)
-                        self._engines[found.key] = found
+                        (engine,) = named.named([str(name)], self._file)
+                        self._engines[engine.key] = engine
             return self._engines.get(key)
 
     def _file_of(self, trace: str) -> Path:
@@ -224,23 +224,23 @@ class Fleet:
 
 def _object(text: str) -> Answer:
     try:
-        found = json.loads(text)
+        body = json.loads(text)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        body = None
+    if not isinstance(body, dict):
         raise UsageError("the request is no JSON object", hint="reload the page")
-    return found
+    return body
 
 
 def _call(path: Path, said: matrix.Cell) -> int | None:
     """Return the call that a cell is about: the draw that differs, where the run ended, or the end of its frame."""
-    told = said.images["first_seq"] if said.images else None
-    if told is None and said.run is not None:
-        told = said.run["last_seq"]
+    seq = said.images["first_seq"] if said.images else None
+    if seq is None and said.run is not None:
+        seq = said.run["last_seq"]
     frame = said.judged.frame if said.judged else None
     with open_trace(path) as trace:
-        if told is not None and int(told) < trace.call_count:
-            return int(told)
+        if seq is not None and int(seq) < trace.call_count:
+            return int(seq)
         if frame is None:
             return None
         row = trace.sql("SELECT end_seq FROM frames WHERE frame = ?", (frame,)).fetchone()

@@ -152,10 +152,10 @@ def commands(one: Cell, store: str) -> list[str]:
     again += f" --base {shlex.quote(one.base.name)}" if one.base else ""
     if one.speed and not (one.images and one.images["label"] in WORTH_A_LOOK):
         return [f"{again} --speed {corpus}", f"drawtap corpus history {trace} {corpus}"]
-    told = [f"drawtap corpus get {trace} -o {trace}.dtap {corpus}"]
+    lines = [f"drawtap corpus get {trace} -o {trace}.dtap {corpus}"]
     if len(sides) == 2 and all(side in engine.ENGINES.names() for side in sides):
-        return [*told, f"drawtap compare {trace}.dtap --on {sides[0]} --on {sides[1]}"]
-    return [*told, f"{again} {corpus}"]
+        return [*lines, f"drawtap compare {trace}.dtap --on {sides[0]} --on {sides[1]}"]
+    return [*lines, f"{again} {corpus}"]
 
 
 # ---- pictures --------------------------------------------------------------------------------------------------------
@@ -202,15 +202,15 @@ def document(tables: Corpus, store: Store, made: Matrix) -> str:
     about = matrix_data(made, store.where, decide=False, play=False)
     about["machines"] = machine_data(tables)
     unknown = WORST.index("unknown")
-    found: list[tuple[int, int, int]] = []
+    worth_a_look: list[tuple[int, int, int]] = []
     for b, column in enumerate(made.columns):
         for r, (images, speed) in enumerate(zip(column.images.tolist(), column.speed.tolist(), strict=True)):
             ranks = [place for place in (images, speed) if place >= 0]
             if ranks and (speed >= 0 or min(ranks) < unknown):
-                found.append((min(ranks), r, b))
+                worth_a_look.append((min(ranks), r, b))
     cells: dict[str, Data] = {}
     left = _MOST_PICTURES
-    for _, r, b in sorted(found)[:_MOST_CELLS]:
+    for _, r, b in sorted(worth_a_look)[:_MOST_CELLS]:
         trace, key = made.rows[r].trace, made.builds[b].key
         one = cell(tables, trace, key)
         data = cell_data(one, store.where)
@@ -219,7 +219,7 @@ def document(tables: Corpus, store: Store, made: Matrix) -> str:
             left -= sum(len(text) for text in data["pictures"].values() if isinstance(text, str))
         cells[f"{trace}/{key}"] = data
     about["cells"] = cells
-    about["left_out"] = max(0, len(found) - _MOST_CELLS)
+    about["left_out"] = max(0, len(worth_a_look) - _MOST_CELLS)
     return _page(as_json(about))
 
 
@@ -233,11 +233,11 @@ def _pictures(store: Store, one: Cell) -> Mapping[str, object]:
     except InputError as error:
         return {"error": error.message}
     right, got = chosen(shots, looks.right), chosen(shots, looks.got, one.build.key) if looks.got else None
-    found: dict[str, object] = {n: _url(s.png) for n, s in (("right", right), ("got", got)) if s is not None}
+    urls: dict[str, object] = {n: _url(s.png) for n, s in (("right", right), ("got", got)) if s is not None}
     if right is not None and got is not None:
         png, masked = difference(right, got, shots)
-        found |= {"difference": _url(png), "masked": masked}
-    return found
+        urls |= {"difference": _url(png), "masked": masked}
+    return urls
 
 
 def _url(png: bytes) -> str:

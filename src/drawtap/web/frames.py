@@ -95,12 +95,12 @@ class Frames:
         """
         import numpy as np
 
-        found = np.full((len(_SHOWN), len(self)), np.nan, "<f8")
-        for column, name in zip(found, _SHOWN, strict=True):
+        columns = np.full((len(_SHOWN), len(self)), np.nan, "<f8")
+        for column, name in zip(columns, _SHOWN, strict=True):
             values, known = self._columns[name]
             column[: self._whole][known] = values[known]
-        found[:2, self._whole :] = np.array(self._ranges[self._whole :], "<f8").reshape(-1, 2).T
-        return found.tobytes()
+        columns[:2, self._whole :] = np.array(self._ranges[self._whole :], "<f8").reshape(-1, 2).T
+        return columns.tobytes()
 
 
 def _batches(trace: Trace) -> list[Any]:
@@ -114,7 +114,7 @@ def _columns(batches: list[Any], names: tuple[str, ...]) -> dict[str, _Column]:
     """Return columns of numbers by name: values, and whether there is one."""
     import numpy as np
 
-    found: dict[str, _Column] = {name: (np.zeros(0, np.int64), np.zeros(0, bool)) for name in names}
+    columns: dict[str, _Column] = {name: (np.zeros(0, np.int64), np.zeros(0, bool)) for name in names}
     for batch in batches:
         schema, view = batch.schema, batch.view()
         places = {schema.child(i).name: i for i in range(schema.n_children)}
@@ -122,5 +122,5 @@ def _columns(batches: list[Any], names: tuple[str, ...]) -> dict[str, _Column]:
             column = view.child(places[name])
             bits, values = (np.array(column.buffer(i)) for i in range(2))  # a view dies with its batch
             known = np.unpackbits(bits, count=column.length, bitorder="little").astype(bool)
-            found[name] = values, known if len(bits) else np.ones(column.length, bool)
-    return found
+            columns[name] = values, known if len(bits) else np.ones(column.length, bool)
+    return columns

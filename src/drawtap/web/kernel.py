@@ -130,8 +130,8 @@ class KernelView:
         """Return the figures of a window as `drawtap system metrics` has them: tables, and what their columns mean."""
         a, b = self._window(begin, end)
         data = metrics(self.model, begin=a, end=b)
-        found = [figures(replace(t, rows=list(t.rows)), MEANINGS) for t in tables(data, {})]
-        return {"tables": [asdict(table) for table in found if table.rows], "drivers": data["drivers"]}
+        with_meanings = [figures(replace(t, rows=list(t.rows)), MEANINGS) for t in tables(data, {})]
+        return {"tables": [asdict(table) for table in with_meanings if table.rows], "drivers": data["drivers"]}
 
     def lengths(self, begin: int, end: int) -> Answer:
         """Return how many requests took how long in a window, by measure, engine and client: steps and their counts.
@@ -139,10 +139,12 @@ class KernelView:
         A step is a number of quarter octaves: step s holds lengths from 2^(s/4) ns on.
         """
         a, b = self._window(begin, end)
-        found = levels.histograms(self.model, levels.Buckets.of(a, b, 1))
+        histograms = levels.histograms(self.model, levels.Buckets.of(a, b, 1))
         names = ("measure", "engine", "client", "bucket", "step", "n")
         return {
-            "rows": [dict(zip(names, (*row[:3], *(part.tolist() for part in row[3:])), strict=True)) for row in found]
+            "rows": [
+                dict(zip(names, (*row[:3], *(part.tolist() for part in row[3:])), strict=True)) for row in histograms
+            ]
         }
 
     def usage(self, begin: int, end: int) -> Answer:
@@ -153,21 +155,21 @@ class KernelView:
         a, b = self._window(begin, end)
         count = min(_BINS, b - a)
         width = -(-(b - a) // count)
-        found: dict[str, list[float]] = {}
+        by_series: dict[str, list[float]] = {}
         for row in series(self.model, "clients", bins=count, begin=a, end=b):
-            shares = found.setdefault(f"{row['client']} · {row['engine']}", [0.0] * count)
+            shares = by_series.setdefault(f"{row['client']} · {row['engine']}", [0.0] * count)
             shares[(row["t_ns"] - a) // width] += row["busy"]
-        return {"begin": begin, "width": width, "series": [[name, shares] for name, shares in found.items()]}
+        return {"begin": begin, "width": width, "series": [[name, shares] for name, shares in by_series.items()]}
 
     def contention(self, begin: int, end: int) -> Answer:
         """Return who kept whom waiting in a window, the costliest first, as `drawtap system diagnose` says it."""
         a, b = self._window(begin, end)
         zero = self.model.window[0]
-        found = [asdict(finding) for finding in rule.findings(self.model, begin=a, end=b)]
-        for row in found:
+        findings = [asdict(finding) for finding in rule.findings(self.model, begin=a, end=b)]
+        for row in findings:
             row["worst_at_ns"] = None if row["worst_at_ns"] is None else row["worst_at_ns"] - zero
         problems: list[Mapping[str, object]] = [asdict(problem) for problem in self.trace.problems]
-        return {"findings": found, "drivers": self.model.drivers, "problems": problems}
+        return {"findings": findings, "drivers": self.model.drivers, "problems": problems}
 
     def events(self, begin: int, end: int) -> Answer:
         """Return the first events of a window: ns, event, CPU, thread, name, fields as text; whether there are more."""

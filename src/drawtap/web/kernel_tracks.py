@@ -43,10 +43,10 @@ class KernelRows:
         self._calls = calls or {}
         self._numbers: dict[str, int] = {}
         base = len(tracks.tracks)
-        found, hidden = self._rows(tracks.length)
-        for number, (name, _) in enumerate(found):
+        named, hidden = self._rows(tracks.length)
+        for number, (name, _) in enumerate(named):
             self._numbers.setdefault(name, base + number)
-        tracks.add(track for _, track in found)
+        tracks.add(track for _, track in named)
         if hidden:
             tracks.notes.append(f"{hidden:,} threads that ran less have no row; ask for them in SQL")
         tracks.arrows, tracks.way = self.arrows, self.way
@@ -66,7 +66,7 @@ class KernelRows:
         series = sum(map(len, kinds.values()))
         spans = SpanSource(self.run, lambda *_: _SPANS, self._zero, length, series=series)
         on_cpus = SpanSource(self.run, lambda *_: _CPUS, self._zero, length, series=len(kinds))
-        found: list[tuple[str, Track]] = []
+        named: list[tuple[str, Track]] = []
         for track in sorted(kinds, key=lambda name: order_of(name, list(names))):
             row = placed(track, [{"kind": kind} for kind in kinds[track]], names)
             shape = {"line": "spans", "cpu": "spans"}.get(str(row["shape"]), str(row["shape"]))
@@ -77,8 +77,8 @@ class KernelRows:
             where = f"cpu = {track[4:]} AND kind = 'running'" if on_cpu else f"track = {quote_text(track)}"
             sql = f"SELECT begin_ns, end_ns, kind, name, request FROM spans WHERE {where} ORDER BY begin_ns LIMIT 1000"
             source = on_cpus if on_cpu else spans
-            found.append((track, Track(str(row["group"]), str(row["label"]), shape, source, parts, sql=sql)))
-        return found + self._counters(), hidden
+            named.append((track, Track(str(row["group"]), str(row["label"]), shape, source, parts, sql=sql)))
+        return named + self._counters(), hidden
 
     def _counters(self) -> list[tuple[str, Track]]:
         source = CounterSource(self.run, _COUNTERS, self._zero)
@@ -95,25 +95,25 @@ class KernelRows:
         """
         kept = list(self._numbers)
         numbers = [self._numbers[name] for name in kept]
-        found = levels.arrows(self._model, [(begin + self._zero, end + self._zero)], self._zero, kept, _ARROWS)
+        columns = levels.arrows(self._model, [(begin + self._zero, end + self._zero)], self._zero, kept, _ARROWS)
         kinds = ("asks", "waits", "wakes")
         rows: list[list[object]] = [
             [numbers[a], at, numbers[b], to, kinds[kind], request]
             for kind, a, at, b, to, request in zip(
-                *(found[name].tolist() for name in ("kind", "from", "from_ns", "to", "to_ns", "request")), strict=True
+                *(columns[name].tolist() for name in ("kind", "from", "from_ns", "to", "to_ns", "request")), strict=True
             )
         ]
         return rows + (self._from_calls(begin, end) if self._calls else [])
 
     def way(self, span: int) -> list[list[object]]:
         """Return the spans of the request that a span is of, in their order: row, id, begin, end (ns), kind, name."""
-        found = self._model.query(
+        stations = self._model.query(
             f"""
             SELECT track, id, begin_ns - {self._zero}, end_ns - {self._zero}, kind, name FROM spans
             WHERE request = (SELECT request FROM spans WHERE id = {span}) ORDER BY begin_ns, end_ns LIMIT {_ARROWS}
             """
         ).fetchall()
-        return [[self._numbers[track], *rest] for track, *rest in found if track in self._numbers]
+        return [[self._numbers[track], *rest] for track, *rest in stations if track in self._numbers]
 
     def _from_calls(self, begin: int, end: int) -> list[list[object]]:
         rows = self._model.query(

@@ -109,16 +109,16 @@ class SpanSource:
         """Return the sums of some series in a window; one that has nothing at all is left out."""
         with self._lock:
             if not self._kept:
-                found, ids = self._summed(self._whole, self._rows(None, None))
-                self._ids, self._kept = ids, [found]
+                summed, ids = self._summed(self._whole, self._rows(None, None))
+                self._ids, self._kept = ids, [summed]
             while window.shift >= self._shift + len(self._kept) and len(self._kept) <= self._whole.count.bit_length():
                 last = self._kept[-1]
                 if any(len(sums.busy) == 1 for sums in last.values()):
                     break
                 self._kept.append({name: sums.coarser() for name, sums in last.items()})
         if window.shift < self._shift:
-            found, _ = self._summed(window, self._between(window), series)
-            return found
+            summed, _ = self._summed(window, self._between(window), series)
+            return summed
         level = self._kept[min(window.shift - self._shift, len(self._kept) - 1)]
         return {name: level[name].part(window.first, window.count) for name in series if name in level}
 
@@ -142,7 +142,7 @@ class SpanSource:
         self, window: Window, rows: str, series: Sequence[str] = ()
     ) -> tuple[dict[str, Sums], tuple[Ints, Ints]]:
         a, w = window.begin, window.shift
-        found = self._run(
+        columns = self._run(
             f"""
             WITH clipped AS (
               SELECT track, id, greatest(b, {a}) AS t, b, least(e, {window.end}) AS e, e - b AS length
@@ -157,7 +157,7 @@ class SpanSource:
             FROM clipped GROUP BY ALL
             """
         )
-        names, which = np.unique(found["track"].astype(str), return_inverse=True)
+        names, which = np.unique(columns["track"].astype(str), return_inverse=True)
         made = {
             str(name): Sums(*(np.full(window.count, v, np.int64) for v in (0, 0, _NOBODY, _NOBODY))) for name in names
         }
@@ -165,7 +165,7 @@ class SpanSource:
         order = [*made.values()]
         for number, sums in enumerate(order):
             mine = np.flatnonzero(which == number)
-            _fill(sums, ids, window, {name: values[mine] for name, values in found.items()})
+            _fill(sums, ids, window, {name: values[mine] for name, values in columns.items()})
         return made, ids
 
     def spans(self, window: Window, series: Sequence[str], most: int) -> dict[str, Columns]:
@@ -173,13 +173,13 @@ class SpanSource:
         with self._lock:
             known = self._ids is not None
         rows = self._between(window) if known else self._rows(None, None)
-        found = self._run(
+        columns = self._run(
             f"SELECT track::VARCHAR AS track, id::BIGINT AS id, b, e, name FROM "
             f"({self._inside(window, rows, series)}) QUALIFY row_number() OVER (PARTITION BY track ORDER BY b, e) "
             f"<= {most} ORDER BY b, e"
         )
-        track = found["track"].astype(str)
-        return {name: {key: values[track == name] for key, values in found.items()} for name in series}
+        track = columns["track"].astype(str)
+        return {name: {key: values[track == name] for key, values in columns.items()} for name in series}
 
     def totals(self, begin: int, end: int, series: Sequence[str], most: int) -> list[tuple[Any, ...]]:
         """Return what a stretch of time has, longest first: (series, name, spans, busy ns inside, longest ns, its id).
@@ -190,7 +190,7 @@ class SpanSource:
         with self._lock:
             known = self._ids is not None
         rows = self._between(window) if known else self._rows(None, None)
-        found = self._run(
+        columns = self._run(
             f"""
             WITH inside AS (
               SELECT track::VARCHAR AS track, coalesce(name, '') AS name, id, b, e
@@ -205,31 +205,33 @@ class SpanSource:
             ORDER BY track, busy DESC, n DESC, name
             """
         )
-        return list(zip(*(found[key].tolist() for key in ("track", "name", "n", "busy", "longest", "id")), strict=True))
+        return list(
+            zip(*(columns[key].tolist() for key in ("track", "name", "n", "busy", "longest", "id")), strict=True)
+        )
 
     def beside(self, series: str, at: int, step: int) -> tuple[int, int, int, str] | None:
         """Return the first span of a series that begins from `at` ns on (`step` 1), or the last one before (-1)."""
         begin, order = (">=", "ASC") if step > 0 else ("<", "DESC")
         rows = self._rows(None, None)
-        found = self._run(
+        columns = self._run(
             f"SELECT id::BIGINT AS id, b - {self._zero} AS b, e - {self._zero} AS e, name FROM ({rows}) "
             f"WHERE track = {quote_text(series)} AND b {begin} {at + self._zero} ORDER BY b {order}, id {order} LIMIT 1"
         )
-        if not len(found["id"]):
+        if not len(columns["id"]):
             return None
-        return int(found["id"][0]), int(found["b"][0]), int(found["e"][0]), str(found["name"][0])
+        return int(columns["id"][0]), int(columns["b"][0]), int(columns["e"][0]), str(columns["name"][0])
 
 
-def _fill(sums: Sums, ids: tuple[Ints, Ints], window: Window, found: Columns) -> None:
+def _fill(sums: Sums, ids: tuple[Ints, Ints], window: Window, columns: Columns) -> None:
     """Put rows of one series, one a step, into its sums; what reaches over the end of its step goes on behind it."""
-    step = found["step"].astype(np.int64)
-    sums.busy[step] = found["busy"]
-    sums.count[step] = found["n"]
-    sums.longest[step] = found["longest"]
-    sums.length[step] = found["length"]
-    np.minimum.at(ids[0], step, found["least"].astype(np.int64))
-    np.maximum.at(ids[1], step, found["most"].astype(np.int64))
-    lists = found["beyond"]
+    step = columns["step"].astype(np.int64)
+    sums.busy[step] = columns["busy"]
+    sums.count[step] = columns["n"]
+    sums.longest[step] = columns["longest"]
+    sums.length[step] = columns["length"]
+    np.minimum.at(ids[0], step, columns["least"].astype(np.int64))
+    np.maximum.at(ids[1], step, columns["most"].astype(np.int64))
+    lists = columns["beyond"]
     there = np.flatnonzero(~np.ma.getmaskarray(lists) & np.array([x is not None for x in np.ma.getdata(lists)], bool))
     if not len(there):
         return
@@ -245,8 +247,8 @@ def _fill(sums: Sums, ids: tuple[Ints, Ints], window: Window, found: Columns) ->
     for i, far in zip(there, ends, strict=True):
         stop = min(int((int(far.max()) - window.begin) >> window.shift), window.count - 1) + 1
         reach = slice(int(step[i]) + 1, stop)
-        ids[0][reach] = np.minimum(ids[0][reach], int(found["least"][i]))
-        ids[1][reach] = np.maximum(ids[1][reach], int(found["most"][i]))
+        ids[0][reach] = np.minimum(ids[0][reach], int(columns["least"][i]))
+        ids[1][reach] = np.maximum(ids[1][reach], int(columns["most"][i]))
 
 
 class CounterSource:
@@ -262,21 +264,21 @@ class CounterSource:
         end = window.end + self._zero
         among = ", ".join(map(quote_text, series))
         step = f"((t - {self._zero}) >> {window.shift}) - {window.first}"
-        found = self._run(
+        columns = self._run(
             f"""
             SELECT track::VARCHAR AS track, greatest({step}, -1) AS step,
                    min(value)::DOUBLE AS low, max(value)::DOUBLE AS high, arg_max(value, t)::DOUBLE AS last
             FROM ({self._rows}) WHERE t < {end} AND track IN ({among}) GROUP BY ALL ORDER BY step
             """
         )
-        track = found["track"].astype(str)
-        return {name: _held(window.count, {k: v[track == name] for k, v in found.items()}) for name in series}
+        track = columns["track"].astype(str)
+        return {name: _held(window.count, {k: v[track == name] for k, v in columns.items()}) for name in series}
 
     def totals(self, begin: int, end: int, series: Sequence[str]) -> list[tuple[Any, ...]]:
         """Return what a stretch of time has: (series, values in it, least, mean over time, largest)."""
         a, b = begin + self._zero, end + self._zero
         among = ", ".join(map(quote_text, series))
-        found = self._run(
+        columns = self._run(
             f"""
             WITH held AS (
               SELECT track::VARCHAR AS track, t, value, lead(t, 1, {b}) OVER (PARTITION BY track ORDER BY t) AS until
@@ -288,13 +290,13 @@ class CounterSource:
             FROM held WHERE until > {a} GROUP BY track ORDER BY track
             """
         )
-        return list(zip(*(found[key].tolist() for key in ("track", "n", "low", "mean", "high")), strict=True))
+        return list(zip(*(columns[key].tolist() for key in ("track", "n", "low", "mean", "high")), strict=True))
 
 
-def _held(count: int, found: Columns) -> tuple[Floats, Floats]:
+def _held(count: int, columns: Columns) -> tuple[Floats, Floats]:
     low, high, last = (np.full(count + 1, np.nan) for _ in range(3))
-    at = found["step"].astype(np.int64) + 1  # the first cell is what held before
-    low[at], high[at], last[at] = found["low"], found["high"], found["last"]
+    at = columns["step"].astype(np.int64) + 1  # the first cell is what held before
+    low[at], high[at], last[at] = columns["low"], columns["high"], columns["last"]
     known = np.where(np.isnan(last), 0, np.arange(count + 1))
     held = last[np.maximum.accumulate(known)]
     before = held[:-1]

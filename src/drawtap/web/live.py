@@ -147,18 +147,18 @@ class Live:
                 done = record_running(client, str(pid), output, wanted, force=False, begun=lambda _: None)
             if not done.files:
                 raise UnavailableError("nothing was recorded", hint="; ".join(done.messages) or None)
-            found = {
+            outcome = {
                 "state": "done",
                 "name": done.name,
                 "file": str(done.files[0]),
                 "page": self._opened(done.files[0]),
             }
         except DrawtapError as error:
-            found = {"state": "failed", "error": error.message, "hint": error.hint}
+            outcome = {"state": "failed", "error": error.message, "hint": error.hint}
         except OSError as error:
-            found = {"state": "failed", "error": str(error), "hint": None}
+            outcome = {"state": "failed", "error": str(error), "hint": None}
         with self._lock:
-            job.update(found)
+            job.update(outcome)
             self._number += 1
 
     def close(self) -> None:

@@ -53,19 +53,19 @@ class Looks:
         buffer = int(number) if number.isdigit() else 0
         at = self._place(seq)
         with self._lent() as trace:
-            found = look.pixel_history(trace, at, x, y, self._ask, buffer=buffer)
+            history = look.pixel_history(trace, at, x, y, self._ask, buffer=buffer)
         assert self._served is not None
         if self._served.cut:
-            look.forget_unplayed(found)
-        return {**found, "cut": self._served.cut, "calls": self._served.calls}
+            look.forget_unplayed(history)
+        return {**history, "cut": self._served.cut, "calls": self._served.calls}
 
     def masks(self, seq: int) -> bytes:
         """Return a draw's fragments by pixel: a JSON head, then a byte a pixel for each name, lowest row first."""
-        found = look.masks(self._trace, seq, self._ask_draws)
-        head = {"width": found.width, "height": found.height, "viewport": found.viewport, "scissor": found.scissor}
-        sums = {name: int(counts.sum()) for name, counts in found.counts.items()}
-        data = b"".join(np.clip(counts, 0, 255).astype(np.uint8).tobytes() for counts in found.counts.values())
-        return headed({**head, "names": list(found.counts), "sums": sums, "why": found.why}, data)
+        masks = look.masks(self._trace, seq, self._ask_draws)
+        head = {"width": masks.width, "height": masks.height, "viewport": masks.viewport, "scissor": masks.scissor}
+        sums = {name: int(counts.sum()) for name, counts in masks.counts.items()}
+        data = b"".join(np.clip(counts, 0, 255).astype(np.uint8).tobytes() for counts in masks.counts.values())
+        return headed({**head, "names": list(masks.counts), "sums": sums, "why": masks.why}, data)
 
     def overdraw(self, seq: int) -> bytes:
         """Return the fragments of the frame's draws up to a call: a JSON head, then four bytes a pixel."""
@@ -82,14 +82,14 @@ class Looks:
 
     def mesh(self, seq: int) -> bytes:
         """Return a draw's vertices: a JSON head that says where each array begins in what follows, and its type."""
-        found = look.mesh(self._trace, seq, self._ask_draws)
-        arrays: dict[str, NDArray[Any]] = {f"input{i}": one.values for i, one in enumerate(found.inputs)}
+        mesh = look.mesh(self._trace, seq, self._ask_draws)
+        arrays: dict[str, NDArray[Any]] = {f"input{i}": one.values for i, one in enumerate(mesh.inputs)}
         arrays |= {
-            name: getattr(found, name) for name in ("positions", "areas", "indices", "places", "vertices", "fates")
+            name: getattr(mesh, name) for name in ("positions", "areas", "indices", "places", "vertices", "fates")
         }
-        head: Answer = {"why": found.why, "why_in": found.why_in, "mode": found.mode, "viewport": found.viewport}
-        head |= {"corners": found.positions.shape[1], "more": found.more, "counts": found.counts()}
-        head |= {"instances": found.instances, "base_instance": found.base_instance, "given": found.given}
+        head: Answer = {"why": mesh.why, "why_in": mesh.why_in, "mode": mesh.mode, "viewport": mesh.viewport}
+        head |= {"corners": mesh.positions.shape[1], "more": mesh.more, "counts": mesh.counts()}
+        head |= {"instances": mesh.instances, "base_instance": mesh.base_instance, "given": mesh.given}
         head["inputs"] = [
             {
                 "name": one.name,
@@ -98,7 +98,7 @@ class Looks:
                 "divisor": one.divisor,
                 "why": one.why,
             }
-            for one in found.inputs
+            for one in mesh.inputs
         ]
         places, at = {}, 0
         for name, array in arrays.items():
@@ -109,8 +109,8 @@ class Looks:
 
     def mesh_file(self, seq: int, kind: str) -> bytes:
         """Return the vertices that go in as CSV, or the primitives that come out as OBJ."""
-        found = look.mesh(self._trace, seq, self._ask_draws)
-        return (look.mesh_obj(found) if kind == "obj" else look.mesh_csv(found)).encode()
+        mesh = look.mesh(self._trace, seq, self._ask_draws)
+        return (look.mesh_obj(mesh) if kind == "obj" else look.mesh_csv(mesh)).encode()
 
     def _pass(self, seq: int) -> tuple[look.PassDraws, list[look.PassDraw]]:
         apis.refuse(self._trace, "view: draws")
@@ -118,18 +118,18 @@ class Looks:
             of = look.pass_draws(trace, seq)
         if not of.draws:
             return of, []
-        found, self._served = self._pool.look_on(of.begin, of.draws[-1][0], lambda ask: look.pass_mesh(of, seq, ask))
-        return of, found
+        draws, self._served = self._pool.look_on(of.begin, of.draws[-1][0], lambda ask: look.pass_mesh(of, seq, ask))
+        return of, draws
 
     def whole_pass(self, seq: int) -> bytes:
         """Return what comes out of the draws of a call's pass: a JSON head, positions of corners, fates of primitives.
 
         A draw of the head has the number of the first of its `primitives` and of its corners.
         """
-        of, found = self._pass(seq)
+        of, draws = self._pass(seq)
         rows: list[Answer] = []
         primitive = corner = 0
-        for one in found:
+        for one in draws:
             row: Answer = {"call": one.call, "function": one.function, "why": one.why, "primitives": 0}
             if (mesh := one.mesh) is not None:
                 row |= {"primitives": len(mesh.fates), "corners": mesh.positions.shape[1], "more": mesh.more}
@@ -142,7 +142,7 @@ class Looks:
             rows.append(row)
         head: Answer = {"pass": of.number, "framebuffer": of.framebuffer, "context": of.context}
         head |= {"draws": rows, "left_out": of.left_out, "primitives": primitive, "corners": corner}
-        meshes = [one.mesh for one in found if one.mesh is not None]
+        meshes = [one.mesh for one in draws if one.mesh is not None]
         parts = [mesh.positions.tobytes() for mesh in meshes] + [mesh.fates.tobytes() for mesh in meshes]
         return headed(head, b"".join(parts))
 

@@ -76,8 +76,10 @@ class Pair:
         only in B; calls on either side that the filters `keys` keep, without filters 0. `query` is the name under which
         `Recording.stop` of A finds the comparison.
         """
-        found = self._aligned(query).differences
-        counts = {name: getattr(found, name) for name in ("equal", "changed", "only_a", "only_b", "different_frames")}
+        differences = self._aligned(query).differences
+        counts = {
+            name: getattr(differences, name) for name in ("equal", "changed", "only_a", "only_b", "different_frames")
+        }
         kept = np.zeros(len(self._frames), np.int32)
         if sets := self._sets(keys):
             for k, (side, calls) in enumerate(zip((self.a, self.b), sets, strict=True)):
@@ -125,7 +127,7 @@ class Pair:
     def resources(self) -> Answer:
         """Return the objects that differ: mark, class, name in A and in B, what."""
         with self.a.lent() as one, self.b.lent() as other:
-            rows = [(found.mark, found.kind, found.a, found.b, found.line) for found in diff.resources(one, other)]
+            rows = [(row.mark, row.kind, row.a, row.b, row.line) for row in diff.resources(one, other)]
         return {"columns": ["", "kind", "A", "B", "what"], "rows": rows}
 
     # ---- pictures -----------------------------------------------------------------------------------------------
@@ -138,12 +140,12 @@ class Pair:
         """
         from drawtap.replay.compare import decode_attachment, difference
 
-        found = [side.pictures.attachments(side.checked(seq)) for side, seq in ((self.a, a), (self.b, b))]
-        names = [name for name in found[0][0] if name in found[1][0]]
+        attached = [side.pictures.attachments(side.checked(seq)) for side, seq in ((self.a, a), (self.b, b))]
+        names = [name for name in attached[0][0] if name in attached[1][0]]
         of = of if of in names else ""
         sides: list[Answer] = []
         images = []
-        for pictures, why, served in found:
+        for pictures, why, served in attached:
             side: Answer = {"why": why, "cut": served.cut, "calls": served.calls, "proof": served.proof}
             if of in pictures:
                 image = decode_attachment(pictures[of], "the picture")
@@ -182,7 +184,7 @@ class Pair:
 
 def _filtered(runs: npt.NDArray[np.int64], sets: tuple[CallSet, CallSet]) -> npt.NDArray[np.int64]:
     """Return the parts of runs that have a call in either set, with the last calls of both sides up to each part."""
-    found: list[list[int]] = []
+    kept_runs: list[list[int]] = []
     last = [-1, -1]
     for run in runs.tolist():
         begins, calls = run[A : B + 1], run[CALLS]
@@ -197,9 +199,9 @@ def _filtered(runs: npt.NDArray[np.int64], sets: tuple[CallSet, CallSet]) -> npt
             for first, end in parts:
                 here = [begin + first if begin >= 0 else -1 for begin in begins]
                 before = [begin + end - 1 if begin >= 0 else at for begin, at in zip(begins, last, strict=True)]
-                found.append([*run[:A], *here, end - first, *before])
+                kept_runs.append([*run[:A], *here, end - first, *before])
         last = [begin + calls - 1 if begin >= 0 else at for begin, at in zip(begins, last, strict=True)]
-    return np.array(found, np.int64).reshape(-1, CALLS + 3)
+    return np.array(kept_runs, np.int64).reshape(-1, CALLS + 3)
 
 
 class Comparing:

@@ -57,16 +57,16 @@ class Pictures:
         """
         from drawtap.replay.compare import decode_attachment
 
-        found, why, served = self.attachments(seq)
-        if of not in found:
+        pictures, why, served = self.attachments(seq)
+        if of not in pictures:
             raise UsageError(why or f"there is no {of} to read back here", hint="choose a draw, or the end of a frame")
-        pixels = decode_attachment(found[of], f"the picture after call {seq}")
-        number, base = self._numbered(found[of], on)
+        pixels = decode_attachment(pictures[of], f"the picture after call {seq}")
+        number, base = self._numbered(pictures[of], on)
         first, end = 0, len(pixels)
         if base is not None:
             first, end = _differing(pixels, decode_attachment(base, "a picture that was sent"))
         head = {
-            "names": list(found),
+            "names": list(pictures),
             "why": why,
             "width": pixels.shape[1],
             "height": pixels.shape[0],
@@ -94,10 +94,10 @@ class Pictures:
 
     def png(self, seq: int, of: str) -> bytes:
         """Return the same picture as PNG."""
-        found, why, _ = self.attachments(seq)
-        if of not in found:
+        pictures, why, _ = self.attachments(seq)
+        if of not in pictures:
             raise UsageError(why or f"there is no {of} to read back here", hint="choose a draw, or the end of a frame")
-        return found[of]
+        return pictures[of]
 
     def attachments(self, seq: int) -> tuple[dict[str, bytes], str, Served]:
         """Return the PNGs of what is drawn to after a call, by name, why others are missing, and who drew them."""
@@ -120,8 +120,8 @@ class Pictures:
 
     def _keep(self, pictures: Mapping[int, tuple[dict[str, bytes], str]], served: Served) -> None:
         with self._lock:
-            for seq, (found, why) in pictures.items():
-                self._kept[seq] = found, why, served
+            for seq, (shown, why) in pictures.items():
+                self._kept[seq] = shown, why, served
             while len(self._kept) > _PICTURES:
                 self._kept.popitem(last=False)
 
@@ -130,9 +130,9 @@ class Pictures:
 
     def _foresee(self, draws: Sequence[int]) -> None:
         """Take pictures of draws that the next steps back come to, while nobody waits."""
-        found = self._pool.prepare(draws[-1], lambda player: _pictures(player, draws))
-        if found is not None:
-            self._keep(*found)
+        prepared = self._pool.prepare(draws[-1], lambda player: _pictures(player, draws))
+        if prepared is not None:
+            self._keep(*prepared)
 
     def _draws_before(self, seq: int) -> list[int]:
         """Return the last draws and clears before a call in its frame, in order."""

@@ -193,15 +193,15 @@ class RecordedTracks:
             yield from self._counted("sensors", "Sensors", "")
 
     def _problems(self) -> Iterator[Track]:
-        found = {seq: text for seq, severity, text in self.marks() if severity == "problem"}
-        if not found:
+        texts = {seq: text for seq, severity, text in self.marks() if severity == "problem"}
+        if not texts:
             return
         with self._lent() as trace:
-            begins = trace.sql(f"SELECT seq, t_start FROM calls WHERE seq IN ({', '.join(map(str, found))})").fetchall()
+            begins = trace.sql(f"SELECT seq, t_start FROM calls WHERE seq IN ({', '.join(map(str, texts))})").fetchall()
         self._small.connection.cursor().execute(
             "CREATE TABLE problems AS SELECT 'problems' AS track, * FROM (SELECT unnest(?::BIGINT[]) AS id, "
             "unnest(?::BIGINT[]) AS b, unnest(?::BIGINT[]) AS e, unnest(?::VARCHAR[]) AS name) WHERE b IS NOT NULL",
-            [[seq for seq, _ in begins], *[[t for _, t in begins]] * 2, [str(found[seq]) for seq, _ in begins]],
+            [[seq for seq, _ in begins], *[[t for _, t in begins]] * 2, [str(texts[seq]) for seq, _ in begins]],
         )
         source, series = self._spans("problems"), (("problems", "error"),)
         yield Track("Problems", "✖ problems", "marks", source, series, "call", sql="SELECT * FROM problems")
@@ -274,7 +274,7 @@ class RecordedTracks:
     def _findings(self) -> None:
         with self._lent() as trace:
             self._asked = trace
-            found = self._copy(
+            any_rows = self._copy(
                 "findings",
                 "SELECT f.severity, f.rule, f.seq AS id, c.t_start AS b, c.t_start AS e, "
                 "f.rule || ': ' || f.what AS name, 'findings ' || f.severity AS track "
@@ -292,20 +292,20 @@ class RecordedTracks:
         self.tracks.add(
             Track("Findings", label, "marks", source, ((f"findings {name}", name),), "call", sql=sql.format(name))
             for name, label in _SEVERITIES.items()
-            if found and any(row[1] == name for row in rows)
+            if any_rows and any(row[1] == name for row in rows)
         )
 
     def marks(self) -> list[list[object]]:
         """Return calls with a mark: number, severity, and the rule that found it or the kind of a problem."""
         problems = self._trace.info["problems"] if self._trace.info["calls"] else []
         chunks = self._trace.core.table_rows("chunks") if problems else []
-        found = list(self._marks)
+        marks = list(self._marks)
         for problem in problems:
             # The damaged part lies before the next whole chunk of calls.
             after = [c for c in chunks if c["type"] == "calls" and c["offset"] >= (problem.get("offset") or 0)]
             first = min(after, key=lambda c: int(c["offset"]), default=None)
-            found.append([first["first_call"] if first else self._trace.info["calls"] - 1, "problem", problem["text"]])
-        return found
+            marks.append([first["first_call"] if first else self._trace.info["calls"] - 1, "problem", problem["text"]])
+        return marks
 
     def own(self, sql: str) -> int:
         """Add a row for a question of the user's and return its number."""

@@ -164,27 +164,27 @@ class Recording:
             raise UsageError(f"there is no frame {frame}", hint=f"there are {len(self._frames)}")
         first, end = self.range_of(frame)
         kinds = {name: kind for name, flags in self.vocabulary.functions.items() if (kind := _kind(flags))}
-        found: list[tuple[int, str]] = []
+        anchors: list[tuple[int, str]] = []
         if has_lists(self.vocabulary.functions.values()):
             kinds = {name: kind for name, kind in kinds.items() if kind != "draw"}
             with self.lent() as trace:
-                found = draws_between(trace, first, end, MOST_ANCHORS + 1)
+                anchors = draws_between(trace, first, end, MOST_ANCHORS + 1)
         if kinds:
             with self.lent() as trace:
                 names = ", ".join(f"'{name}'" for name in kinds)
                 query = f"SELECT seq, name FROM calls WHERE seq >= {first} AND seq < {end} AND name IN ({names})"
                 rows = trace.sql(f"{query} ORDER BY seq LIMIT {MOST_ANCHORS + 1}").fetchall()
-            found += [(seq, kinds[name]) for seq, name in rows]
+            anchors += [(seq, kinds[name]) for seq, name in rows]
         markers = [m for m in self.trace.core.table_rows(MarkerRow) if first <= m["seq"] < end]
-        found = sorted(found + [(m["seq"], "message") for m in markers if m["kind"] == "insert"])
+        anchors = sorted(anchors + [(m["seq"], "message") for m in markers if m["kind"] == "insert"])
         groups = [{"seq": m["seq"], "end": m["end_seq"], "text": m["text"]} for m in markers if m["kind"] == "group"]
         return {
             "first": first,
             "end": end,
-            "seqs": [seq for seq, _ in found[:MOST_ANCHORS]],
-            "kinds": [kind for _, kind in found[:MOST_ANCHORS]],
+            "seqs": [seq for seq, _ in anchors[:MOST_ANCHORS]],
+            "kinds": [kind for _, kind in anchors[:MOST_ANCHORS]],
             "groups": groups,
-            "cut": len(found) > MOST_ANCHORS,
+            "cut": len(anchors) > MOST_ANCHORS,
         }
 
     def draws_of_frames(self) -> list[list[int]] | None:
@@ -201,7 +201,7 @@ class Recording:
         if len(seqs) > MOST_CALLS:
             raise UsageError(f"{len(seqs)} calls are more than a page", hint=f"at most {MOST_CALLS}")
         marks = self.kept(marked_by) if marked_by else None
-        found: list[list[object]] = []
+        listed: list[list[object]] = []
         wanted = sorted(set(seqs))
         core = self.trace.core
         rows = {row["seq"]: row for run in _runs(wanted) for row in core.rows_with_text(run.start, run.stop)}
@@ -213,8 +213,8 @@ class Recording:
             plain: list[object] = [
                 row[key] for key in ("seq", "frame", "thread", "context", "name", "t_start", "duration")
             ]
-            found.append([*plain, text[:_TEXT] + ("…" if len(text) > _TEXT else ""), marks is None or seq in marks])
-        return found
+            listed.append([*plain, text[:_TEXT] + ("…" if len(text) > _TEXT else ""), marks is None or seq in marks])
+        return listed
 
     def _unreadable(self, seq: int) -> str:
         try:
@@ -331,7 +331,7 @@ class Recording:
     def filter(self, text: str, query: str) -> Answer:
         """Keep the calls that a filter names; return the id of the set, its size and the SQL.
 
-        `query` is the name under which `stop` finds it, and `found` what is there meanwhile.
+        `query` is the name under which `stop` finds it, and `matches_so_far` what is there meanwhile.
         """
         where = filters.condition(text, self.vocabulary)
         for key, (known, sql, calls) in self._sets.items():
@@ -357,7 +357,7 @@ class Recording:
                 self._sets.popitem(last=False)
         return {"id": key, "count": len(calls), "sql": sql}
 
-    def found(self, query: str, buckets: int) -> Answer:
+    def matches_so_far(self, query: str, buckets: int) -> Answer:
         """Return what a filter that still runs has found: `count`, and `density`, of the first `until` calls.
 
         `count` is None where no filter of this name runs.
@@ -516,14 +516,14 @@ class Recording:
         """
         at = self.trace.calls[seq].context
         context = next((row for row in self.trace.core.table_rows(ContextRow) if row["context"] == at), None)
-        if context is None or not (found := incomplete(values, es=context["api"] == "gles")):
+        if context is None or not (textures := incomplete(values, es=context["api"] == "gles")):
             return []
         with self.lent() as trace:
             rows = trace.sql(f"SELECT textures FROM draws WHERE seq = {seq} AND kind = 'draw'").fetchall()
         group = context["share_group"]
         return [
             [group, one.unit, one.target, one.texture, one.why, one.mend, one.texture in rows[0][0] if rows else None]
-            for one in found
+            for one in textures
         ]
 
     def program(self, seq: int) -> Answer:
@@ -566,25 +566,25 @@ class Recording:
         # A program goes on with the sources it was linked with, whatever becomes of its shaders.
         values = computed_state(self.trace, linked)
         since = self._since(linked, dict(roots(self.trace, linked)))
-        found: list[Answer] = []
+        sources: list[Answer] = []
         for shader in json.loads(values.get(f"share.programs[{program}].shaders", "[]")):
             path = f"share.shaders[{shader}]."
             seq = since.get(f"{path}source")
             text = self.trace.calls[seq].args.get("string") if seq is not None else None
             stage = json.loads(values.get(f"{path}GL_SHADER_TYPE", '""'))
             source = "".join(map(str, text)) if isinstance(text, list) else text
-            found.append({"name": shader, "stage": stage, "seq": seq, "source": source})
-        return found
+            sources.append({"name": shader, "stage": stage, "seq": seq, "source": source})
+        return sources
 
     def _since(self, seq: int, known: Mapping[str, str]) -> dict[str, int]:
         with self.lent() as trace:
             query = f"SELECT path, begin_seq FROM state WHERE begin_seq <= {seq} AND end_seq > {seq}"
             rows = trace.sql(query).fetchall()
-        found: dict[str, int] = {}
+        set_by: dict[str, int] = {}
         for kind, root in known.items():
             cut = len(root)
-            found |= {kind + p[cut:]: s for p, s in rows if p.startswith(root)}
-        return found
+            set_by |= {kind + p[cut:]: s for p, s in rows if p.startswith(root)}
+        return set_by
 
     def _baseline(self, seq: int) -> dict[str, str]:
         # The state when the context was first used.

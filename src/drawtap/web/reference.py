@@ -14,7 +14,7 @@ def pages(name: str, api: str, provided_by: str) -> list[str]:
     if api == "vk":
         return [f"{_KHRONOS}/vulkan/specs/latest/man/html/{name}.html"]
     providers = [word.strip() for word in provided_by.split(",") if word.strip()]
-    found = []
+    urls = []
     for prefix, page in (
         ("EGL_VERSION", f"EGL/sdk/docs/man/html/{name}.xhtml"),
         ("GL_VERSION", "OpenGL-Refpages/gl4/"),
@@ -23,10 +23,10 @@ def pages(name: str, api: str, provided_by: str) -> list[str]:
         ("VG", "OpenVG/"),
     ):
         if any(word.startswith(f"{prefix}_") for word in providers):
-            found.append(f"{_KHRONOS}/{page}")
-    if not found:
-        found = [f"{_KHRONOS}/{page}" for page in map(_extension, providers) if page is not None]
-    return found[:_MOST]
+            urls.append(f"{_KHRONOS}/{page}")
+    if not urls:
+        urls = [f"{_KHRONOS}/{page}" for page in map(_extension, providers) if page is not None]
+    return urls[:_MOST]
 
 
 def kinds(flags: str) -> list[tuple[str, str]]:

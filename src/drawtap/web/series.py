@@ -55,17 +55,17 @@ class AllSeries:
 
     def values(self, key: str) -> tuple[dict[str, object], bytes]:
         """Return a head and the values: numbers of frames or calls (u32), blanks to a multiple of 8, doubles."""
-        found = next((series for series in self._all() if series.key == key), None)
-        if found is None:
+        chosen = next((series for series in self._all() if series.key == key), None)
+        if chosen is None:
             raise UsageError(f"there is no series {key[:80]!r}", hint="drawtap profile measures more")
         with self._lent() as trace:
-            columns = trace.sql(f"SELECT * FROM ({found.sql}) ORDER BY k LIMIT {MOST_VALUES + 1}").numpy()
+            columns = trace.sql(f"SELECT * FROM ({chosen.sql}) ORDER BY k LIMIT {MOST_VALUES + 1}").numpy()
         more = len(columns["k"]) > MOST_VALUES
         keys = np.ascontiguousarray(columns["k"][:MOST_VALUES], "<u4")
         values = np.ascontiguousarray(np.ma.filled(columns["v"][:MOST_VALUES].astype(float), np.nan), "<f8")
         raw = keys.tobytes()
         raw += b"\0" * (-len(raw) % 8)
-        head = {"key": key, "name": found.name, "per": found.per, "unit": found.unit, "n": len(keys), "more": more}
+        head = {"key": key, "name": chosen.name, "per": chosen.per, "unit": chosen.unit, "n": len(keys), "more": more}
         return head, raw + values.tobytes()
 
     def of_program(self, program: int, context: int) -> dict[str, object]:

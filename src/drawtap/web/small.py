@@ -113,13 +113,13 @@ class Small:
 
         def image() -> Image:
             with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
-                found = held_object(
+                held = held_object(
                     self._trace, Path(folder), self._player(None),
                     at=seq, kind=kind, share_group=share_group, name=name, only=only, texels=True,
                 )  # fmt: skip
-            if not found.parts:
-                raise UsageError(found.why or f"{path} has no picture then", hint="choose a later call")
-            return shown(found.parts[0], found.format, bottom_first=kind == "texture")
+            if not held.parts:
+                raise UsageError(held.why or f"{path} has no picture then", hint="choose a later call")
+            return shown(held.parts[0], held.format, bottom_first=kind == "texture")
 
         return self._once((seq, kind, share_group, name, only), image)
 
@@ -142,11 +142,11 @@ class Small:
 
 def _suffix(path: str) -> str:
     """Return the suffix of a part (`analysis.held.Part`) whose path belongs to an image in `state`."""
-    found = _LEVEL.search(path)
-    if found is None:
+    match = _LEVEL.search(path)
+    if match is None:
         return ""
-    face = f"-{found[1].lower()}" if found[1] else ""
-    return face + (f"-level{found[2]}" if found[2] != "0" else "")
+    face = f"-{match[1].lower()}" if match[1] else ""
+    return face + (f"-level{match[2]}" if match[2] != "0" else "")
 
 
 def shown(part: Part, form: str, *, bottom_first: bool) -> Image:

@@ -94,13 +94,13 @@ STAGES = (
 def stage_of(state: Mapping[str, str]) -> dict[str, str]:
     """Return the stage that each variable belongs to, path to key; a variable of no stage is left out."""
     rules = [(stage.key, re.compile(filled)) for stage in STAGES for p in stage.patterns if (filled := _fill(p, state))]
-    found: dict[str, str] = {}
+    stages: dict[str, str] = {}
     for path in state:
         for key, rule in rules:
             if rule.match(path):
-                found[path] = key
+                stages[path] = key
                 break
-    return found
+    return stages
 
 
 def always_shown() -> frozenset[str]:

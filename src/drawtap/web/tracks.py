@@ -107,10 +107,10 @@ class Tracks:
             mine = [track for track in tracks if track.source is source]
             series = list(dict.fromkeys(name for track in mine for name, _ in track.parts))
             if isinstance(source, CounterSource):
-                sums |= {(id(source), name): found for name, found in source.extremes(window, series).items()}
+                sums |= {(id(source), name): held for name, held in source.extremes(window, series).items()}
                 continue
             summed = source.sums(window, series)
-            sums |= {(id(source), name): found for name, found in summed.items()}
+            sums |= {(id(source), name): of_part for name, of_part in summed.items()}
             few = [
                 name
                 for track in mine
@@ -119,8 +119,8 @@ class Tracks:
                 if name in summed and (summed[name].busy.any() or summed[name].count.any())
             ]
             if few:
-                found = source.spans(window, few, bound)
-                spans |= {(id(source), name): columns for name, columns in found.items()}
+                by_name = source.spans(window, few, bound)
+                spans |= {(id(source), name): columns for name, columns in by_name.items()}
         return sums, spans
 
     def area(self, ids: Sequence[int], begin: int, end: int) -> Answer:
@@ -145,8 +145,8 @@ class Tracks:
         (track,) = self._of([number])
         if isinstance(track.source, CounterSource):
             return {"span": None}
-        found = [span for name, _ in track.parts if (span := track.source.beside(name, at, step)) is not None]
-        best = min(found, key=lambda span: span[1] * step, default=None)
+        spans = [span for name, _ in track.parts if (span := track.source.beside(name, at, step)) is not None]
+        best = min(spans, key=lambda span: span[1] * step, default=None)
         return {"span": None if best is None else list(best)}
 
     def arrowed(self, begin: int, end: int) -> list[list[object]]:
@@ -180,26 +180,26 @@ class _Packed:
                 parts.append(
                     {"part": place, "as": "values", "at": self._put(low, "<f8"), "high": self._put(high, "<f8")}
                 )
-            elif (found := sums[key]).busy.any() or found.count.any():
+            elif (summed := sums[key]).busy.any() or summed.count.any():
                 if len(track.parts) > 1:
-                    parts.append({"part": place, "as": "shares", "at": self._put(found.busy, "<f4")})
+                    parts.append({"part": place, "as": "shares", "at": self._put(summed.busy, "<f4")})
                 else:
-                    at = self._put(found.busy, "<f8")
-                    ids = np.where(found.longest < 0, 0xFFFFFFFF, found.longest)
-                    counts = self._put(np.concatenate((found.count, ids)), "<u4")
+                    at = self._put(summed.busy, "<f8")
+                    ids = np.where(summed.longest < 0, 0xFFFFFFFF, summed.longest)
+                    counts = self._put(np.concatenate((summed.count, ids)), "<u4")
                     parts.append(
                         {"part": place, "as": "sums", "at": at, "count": counts, "longest": counts + 4 * len(ids)}
                     )
         self._rows.append({"id": number, "parts": parts})
 
-    def _spans(self, found: Columns) -> Answer:
-        names, which = np.unique(np.ma.filled(found["name"], "").astype(str), return_inverse=True)
+    def _spans(self, columns: Columns) -> Answer:
+        names, which = np.unique(np.ma.filled(columns["name"], "").astype(str), return_inverse=True)
         return {
             "as": "spans",
             "n": len(which),
-            "at": self._put(found["b"], "<f8"),
-            "length": self._put(found["e"] - found["b"], "<f8"),
-            "id": self._put(found["id"], "<u4"),
+            "at": self._put(columns["b"], "<f8"),
+            "length": self._put(columns["e"] - columns["b"], "<f8"),
+            "id": self._put(columns["id"], "<u4"),
             "name": self._put(which, "<u4"),
             "names": [str(name) for name in names],
         }

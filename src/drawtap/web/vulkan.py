@@ -68,11 +68,11 @@ def _state(trace: Trace, seq: int, everything: bool) -> Answer:
     made = {path.rpartition(".")[0]: value for path, value in objects if path.endswith("].created_seq")}
     buffer = trace.calls[seq].args.get("commandBuffer")
     own = f"VkCommandBuffer[{buffer:#x}" if isinstance(buffer, int) else "none"
-    for path, found in objects:
+    for path, facts in objects:
         root = path[: path.index("]") + 1]
         differs = made.get(root) == seq or root.startswith(own)
         if everything or differs:
-            rows.append([path, json.dumps(found), made.get(root), None, differs])
+            rows.append([path, json.dumps(facts), made.get(root), None, differs])
     named = [[key, name] for key, name, _ in _STAGES]
     counted = len(drawn) + len(objects)
     return {"seq": seq, "rows": rows, "variables": counted, "stages": named, "always": [], "incomplete": []}
@@ -146,7 +146,7 @@ def _in_words(values: Mapping[str, object]) -> str:
 
 def _stages(trace: Trace, info: Mapping[str, object], made: int) -> list[Answer]:
     listed = info.get("pStages") or ([info["stage"]] if info.get("stage") else [])
-    found: list[Answer] = []
+    stages: list[Answer] = []
     for stage in listed if isinstance(listed, list) else []:
         if not isinstance(stage, dict):
             continue
@@ -155,8 +155,8 @@ def _stages(trace: Trace, info: Mapping[str, object], made: int) -> list[Answer]
         known = modules(trace, f"s.shader = {handle} AND s.seq < {made}")[-1:] if handle else []
         shown: Answer = {"name": f"{handle:#x} {stage.get('pName') or ''}".strip(), "stage": name}
         shown |= {"seq": known[0].seq, "source": known[0].text} if known else {"seq": None, "source": None}
-        found.append(shown)
-    return found
+        stages.append(shown)
+    return stages
 
 
 def _attributes(info: Mapping[str, object], seq: int | None) -> list[list[object]]:

@@ -57,10 +57,10 @@ class VulkanBuffers(Buffers):
             f"FROM objects WHERE type = 'VkBuffer' AND handle = {name} AND created_seq <= {seq} "
             f"AND (destroyed_seq IS NULL OR destroyed_seq > {seq}) ORDER BY created_seq DESC LIMIT 1"
         )
-        found = list(rows.dicts())
-        if not found:
+        lives = list(rows.dicts())
+        if not lives:
             raise UsageError(f"there is no buffer {name:#x} after call {seq}", hint="the table objects has all lives")
-        return {**found[0], "first_use_seq": None, "last_use_seq": None}
+        return {**lives[0], "first_use_seq": None, "last_use_seq": None}
 
     def _read(self, folder: Path, player: Warm, key: tuple[int, int, int]) -> HeldBuffer:
         with self._lent() as trace:
@@ -68,18 +68,18 @@ class VulkanBuffers(Buffers):
 
     def _writes(self, trace: Trace, life: Any, seq: int) -> tuple[list[int], int | None]:
         end = life["deleted_seq"] if life["deleted_seq"] is not None else len(trace.calls)
-        tables, found = UpTo(trace, end), set[int]()
+        tables, seqs = UpTo(trace, end), set[int]()
         if life["memory"] is not None:
             begin, size = life["memory_offset"] or 0, life["bytes"] or 0
             where = f'memory = {life["memory"]} AND "offset" < {begin + size} AND "offset" + data_bytes > {begin}'
-            found |= {int(row[0]) for row in tables.rows("memory_writes", "seq", where)}
+            seqs |= {int(row[0]) for row in tables.rows("memory_writes", "seq", where)}
         for function, parameter in _TRANSFERS:
             ran = [int(row[0]) for row in tables.rows(function, "seq", f"{parameter} = {life['handle']}")]
             if ran:
                 listed = ", ".join(map(str, ran))
                 rows = trace.sql(f"SELECT DISTINCT submit_seq FROM executed WHERE seq IN ({listed})").fetchall()
-                found |= {int(row[0]) for row in rows}
-        writes = sorted(one for one in found if life["created_seq"] <= one < end)
+                seqs |= {int(row[0]) for row in rows}
+        writes = sorted(one for one in seqs if life["created_seq"] <= one < end)
         before = [one for one in writes if one <= seq]
         return before[-_WRITES - 1 :] + [one for one in writes if one > seq][:_WRITES], before[-1] if before else None
 
@@ -87,14 +87,14 @@ class VulkanBuffers(Buffers):
         place = drawn_at(trace, seq)
         at = seq if place is None or place[1] is None else place[1]  # a command runs when somebody submits it
         tables = UpTo(trace, at)
-        found = [*_stores(trace, tables, life, first, end)]
+        touches = [*_stores(trace, tables, life, first, end)]
         read: list[Touch] = []
         for function, (parameter, source) in _RANGED.items():
             if parameter:
-                found += _transfers(tables, life, (function, parameter), range(first, end))
+                touches += _transfers(tables, life, (function, parameter), range(first, end))
             if source:
                 read += _transfers(tables, life, (function, source), range(first, end))
-        wrote = sorted((one for one in found if one.seq > life["created_seq"]), key=lambda one: -one.seq)
+        wrote = sorted((one for one in touches if one.seq > life["created_seq"]), key=lambda one: -one.seq)
         said = [
             "In Vulkan the page does not look for draws that read a range, for shaders that store in it,",
             "or for copies of later versions, as vkCmdCopyBuffer2.",

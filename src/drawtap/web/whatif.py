@@ -129,10 +129,10 @@ class WhatIf:
             )
         inserted: list[int] = []
         for seq, context, on, x, y in self._limited(ranges, dropped):
-            found = self._trace.state_index.at(seq, f"contexts[{context}].GL_SCISSOR_BOX")
-            if not found:
+            boxes = self._trace.state_index.at(seq, f"contexts[{context}].GL_SCISSOR_BOX")
+            if not boxes:
                 raise UsageError(f"the scissor box at call {seq} is not known", hint="drop leaves out a draw instead")
-            box = dict(zip(("x", "y", "width", "height"), json.loads(found[0][1]), strict=True))
+            box = dict(zip(("x", "y", "width", "height"), json.loads(boxes[0][1]), strict=True))
             if on and not (box["width"] and box["height"]):
                 continue  # no pixel is drawn
             corner = (box["x"], box["y"]) if on else (x, y)
@@ -198,17 +198,17 @@ class WhatIf:
         for seq, kind, name in sorted(set(asked)):
             assert self._player is not None
             wanted = {"class": kind, "name": name} | dict.fromkeys(("target", "face", "level", "width", "height"), 0)
-            found = self._player.content(self._moved(seq), {**wanted, "depth": 1, "points": 0}, file)
-            text = str(found["why"]) if found["why"] else file.read_bytes().decode(errors="replace").strip("\0\n ")
-            logs.append({"kind": kind, "name": name, "call": seq, "good": found["format"] == 1, "text": text})
+            content = self._player.content(self._moved(seq), {**wanted, "depth": 1, "points": 0}, file)
+            text = str(content["why"]) if content["why"] else file.read_bytes().decode(errors="replace").strip("\0\n ")
+            logs.append({"kind": kind, "name": name, "call": seq, "good": content["format"] == 1, "text": text})
         return logs
 
     def _first(self, question: str) -> int | None:
         try:
-            found = self._trace.sql(question).fetchall()[0][0]
+            seq = self._trace.sql(question).fetchall()[0][0]
         except QueryError:  # it has no such call at all
             return None
-        return None if found is None else int(found)
+        return None if seq is None else int(seq)
 
     def _moved(self, seq: int) -> int:
         """Return the number of a call in the changed recording."""
@@ -281,8 +281,8 @@ class WhatIf:
             per = ["frame", "draw"]
             self._plan = passes.plan(trace.path, known, per, environment=self._environment, frame_end=trace.frame_end)
         wanted = profile.ProfileOptions(frames=range(frame, frame + 1), isolate=True, images=False)
-        found, engine = profile.readings(trace, self._plan, wanted, environment=self._environment)
-        value = next((r.value for r in found if r.per == "frame" and r.number == frame), None)
+        readings, engine = profile.readings(trace, self._plan, wanted, environment=self._environment)
+        value = next((r.value for r in readings if r.per == "frame" and r.number == frame), None)
         if not value:
             raise UnavailableError(
                 f"the player measured no time of frame {frame}", hint="choose a call of a whole frame"
