@@ -69,7 +69,9 @@ def find(*, software: bool = False) -> Gpu | None:
 
 
 def _ask(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(drawtap(*words), capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
+    # Lines about the progress of long work would stand where the answer is looked for.
+    quiet = {**os.environ, "DRAWTAP_PROGRESS": "off"}
+    return subprocess.run(drawtap(*words), env=quiet, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
 
 
 def _last(done: subprocess.CompletedProcess[str]) -> str:
@@ -174,7 +176,7 @@ def _measured(trace: Path, api: str, back_end: str, truth: Mapping[str, int]) ->
         yield Row("counters", f"{api}: {back_end}", "failed", 0.0, goal=Goal(least=1), note=_last(done))
         return
     query = "SELECT name, count(*) AS draws, count(value) AS known, median(value) AS value, any_value(note) AS note"
-    drawn = "seq IN (SELECT seq FROM draws WHERE name <> 'glClear')"
+    drawn = "seq IN (SELECT draws.seq FROM draws WHERE draws.kind = 'draw')"
     of = f"FROM metrics WHERE per = 'draw' AND {drawn} GROUP BY name ORDER BY name"
     answer = _ask("sql", str(trace), f"{query} {of}", "--json")
     for row in json.loads(answer.stdout):
@@ -225,7 +227,7 @@ def run(setup: Setup, console: Console) -> list[Row]:
 _PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>
 body{{font:15px/1.45 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#1c1e21}}
 table{{border-collapse:collapse;width:100%}}td,th{{padding:.3rem .6rem;border-bottom:1px solid #ddd;text-align:left;
-vertical-align:top}}td.n{{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}}
+vertical-align:top}}td.n,td.n+td+td{{white-space:nowrap}}td.n{{text-align:right;font-variant-numeric:tabular-nums}}
 .good{{color:#17692e}}.bad{{color:#a8201a;font-weight:600}}h2{{margin-top:2rem}}</style>
 <h1>{title}</h1><p>{facts}</p>{tables}</html>"""
 
@@ -276,10 +278,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.output.mkdir(parents=True, exist_ok=True)
     stored = options.output / f"{stem}.json"
     stored.write_text(json.dumps({"machine": facts, "rows": [row.record() for row in rows]}, indent=1))
-    text = ", ".join(f"{key} {value}" for key, value in facts.items() if value)
-    stored.with_suffix(".html").write_text(page(f"drawtap on {gpu.renderer}", text, rows))
+    stored.with_suffix(".html").write_text(page(f"drawtap on {gpu.renderer}", _facts(facts), rows))
     console.print(f"{stored}, and the page {stored.with_suffix('.html').name}")
     return 1 if any(map(_is_wrong, rows)) else 0
+
+
+def _facts(facts: Mapping[str, object]) -> str:
+    """Return the facts about a machine as a sentence for its page."""
+    memory, load = facts["memory_bytes"], facts["load"]
+    assert isinstance(memory, int)
+    told = {**facts, "memory_bytes": None, "memory": f"{memory / (1 << 30):.1f} GiB", "load": f"{load:.1f}"}
+    return ", ".join(f"{key} {value}" for key, value in told.items() if value)
 
 
 def _print(rows: Sequence[Row], console: Console) -> None:
@@ -291,7 +300,7 @@ def _print(rows: Sequence[Row], console: Console) -> None:
             figure = "" if row.unit == "equal" or row.drawtap is None else f" {number(row.drawtap)} {row.unit}"
             goal = "" if row.unit == "equal" or not str(row.goal) else f" ({row.goal})"
             note = f"  [dim]{escape(row.note)}[/]" if row.note else ""
-            console.print(f"{mark} {escape(row.name)}{figure}{goal}{note}", highlight=False)
+            console.print(f"{mark} {escape(row.name)}{figure}{goal}{note}", highlight=False, soft_wrap=True)
 
 
 def _is_wrong(row: Row) -> bool:

@@ -51,6 +51,39 @@ def test_the_proofs_of_a_program_hold(tmp_path):
     assert all(row.met for row in rows), rows
 
 
+@pytest.mark.gl
+@pytest.mark.slow
+def test_clears_are_no_draws_of_the_counters(tmp_path):
+    from bench import gpu
+    from bench.setup import Setup
+
+    setup, trace = Setup(tmp_path, quick=True), tmp_path / "counted.dtap"
+    # A frame is a clear and a triangle of 256 x 128 pixels.
+    gpu._ask("record", "-q", "-o", str(trace), "--", setup.program("gpu_scene"), "fill", "256x128", "64", "x3")
+    rows = list(gpu._measured(trace, "OpenGL ES", "fragments", gpu._TRUTH))
+    proved = {row.name: row.met for row in rows if row.group == "proofs"}
+    assert proved == {"fragments:count/generated": True, "fragments:count/written": True}
+    assert all("of 3 draws" in row.note for row in rows if ":count/" in row.name and row.group == "counters")
+
+
+def test_lines_of_progress_are_no_answer(monkeypatch):
+    from bench import gpu
+
+    told = {}
+    monkeypatch.setattr(gpu.subprocess, "run", lambda words, **options: told.update(options))
+    monkeypatch.setenv("DRAWTAP_PROGRESS", "on")
+    gpu._ask("info")
+    assert told["env"]["DRAWTAP_PROGRESS"] == "off"
+
+
+def test_the_page_tells_the_machine_with_units():
+    from bench import gpu
+
+    assert gpu._facts({"cores": 2, "mesa": None, "memory_bytes": 3 << 29, "load": 1.0625}) == (
+        "cores 2, load 1.1, memory 1.5 GiB"
+    )
+
+
 def test_what_fails_is_wrong_in_the_page_and_in_the_exit_code():
     from bench import gpu
 
