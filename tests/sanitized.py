@@ -105,10 +105,8 @@ def build(
     def compile_all(found: Unit) -> list[str]:
         unit = found.sources
         alike = _room(unit[0]) in ALIKE
-        # With -Og functions that are always inlined are not, where a pointer leads to them.
-        speed = "-O1" if unit[0] in HASH else "-Og" if _room(unit[0]) in HOT else "-O0"
         scopes = (SCOPES,) if shared.issuperset(unit) and flags == FLAGS else ()
-        made = _Unit(tool, unit, found.text(), (speed, *faster, *flags, *scopes), program.parent, cache)
+        made = _Unit(tool, unit, found.text(), (_speed(unit[0]), *faster, *flags, *scopes), program.parent, cache)
         own_here, rooms_here = ((), (enums,)) if alike else (tuple(own), rooms)
         try:
             return [str(made.built(own_here, rooms_here))]
@@ -122,12 +120,23 @@ def build(
 
     sources = list(sources)
     shared = set(SHARED) if set(SHARED) <= set(sources) else set()
-    units = joined(sources, UNIT_BYTES, alone=ALONE, key=lambda one: (one.parent, one.suffix, one in shared))
+    # Rooms that are compiled alike are one unit: each would read the same headers again.
+    units = joined(
+        sources,
+        UNIT_BYTES,
+        alone=ALONE,
+        key=lambda one: (_room(one) in ALIKE or one.parent, _speed(one), one.suffix, one in shared),
+    )
     with ThreadPoolExecutor(2) as pool:
         objects = [name for names in pool.map(compile_all, units) for name in names]
     names = [f"-l{name}" for name in libraries]
     subprocess.run([tool, *flags, *link, *objects, "-o", str(program), *names], check=True)
     return program
+
+
+def _speed(source: Path) -> str:
+    # With -Og functions that are always inlined are not, where a pointer leads to them.
+    return "-O1" if source in HASH else "-Og" if _room(source) in HOT else "-O0"
 
 
 def _room(source: Path) -> str:

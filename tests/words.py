@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import sys
 import tokenize
@@ -113,8 +114,13 @@ def of_source(path: Path) -> list[Fault]:
     """Return the faults in the docstrings of a module, private ones included."""
     place = str(path.relative_to(ROOT))
     documented = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-    return [fault for node in nodes if isinstance(node, documented) for fault in _of_docstring(place, node)]
+    return [fault for node in _nodes(path) if isinstance(node, documented) for fault in _of_docstring(place, node)]
+
+
+@functools.lru_cache(1)
+def _nodes(path: Path) -> list[ast.AST]:
+    """Return all nodes of a module, outer ones first: its docstrings and its strings are looked for in turn."""
+    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
 
 
 def _of_docstring(
@@ -143,7 +149,7 @@ def _is_prose(text: str) -> bool:
 def _python_strings(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the strings of a module with their lines; a value within one is code. Docstrings are left out."""
     left_out: set[int] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in _nodes(path):
         if isinstance(node, ast.Expr):
             left_out.add(id(node.value))
         elif isinstance(node, ast.JoinedStr):
@@ -187,8 +193,10 @@ def _python_comments(path: Path) -> Iterator[tuple[int, int, bool, str]]:
     """Yield line, column and text of the comments of a module, and whether no code stands before them."""
     with path.open("rb") as file:
         for token in tokenize.tokenize(file.readline):
+            if token.type != tokenize.COMMENT:
+                continue
             text = re.sub(r"^#:? ?", "", token.string)
-            if token.type == tokenize.COMMENT and not _ORDER.match(text):
+            if not _ORDER.match(text):
                 yield *token.start, not token.line[: token.start[1]].strip(), text
 
 
@@ -230,6 +238,12 @@ def pages() -> list[Path]:
     )
 
 
+def of_spoken(path: Path) -> list[Fault]:
+    """Return the faults of a source: of its docstrings in Python, its messages, its comments."""
+    docstrings = of_source(path) if path.suffix == ".py" else []
+    return [*docstrings, *of_messages(path), *of_comments(path)]
+
+
 def sources() -> list[Path]:
     """Return the modules of the package."""
     return sorted(p for p in (ROOT / "src" / "drawtap").glob("**/*.py") if "_native" not in p.parts)
@@ -245,8 +259,7 @@ def spoken() -> list[Path]:
 def main(names: list[str]) -> int:
     """Print the faults of files, by default of all pages and sources."""
     paths = [Path(n).resolve() for n in names] or [*pages(), *spoken()]
-    checks = {".md": (of_page,), ".py": (of_source, of_messages, of_comments)}
-    faults = [f for p in paths for check in checks.get(p.suffix, (of_messages, of_comments)) for f in check(p)]
+    faults = [f for p in paths for f in (of_page if p.suffix == ".md" else of_spoken)(p)]
     print("\n".join(str(f) for f in faults))
     return 1 if faults else 0
 

@@ -10,10 +10,8 @@ from drawtap.cli import _group
 
 def _faults() -> list[words.Fault]:
     pages = [fault for page in words.pages() for fault in words.of_page(page)]
-    sources = [fault for source in words.sources() for fault in words.of_source(source)]
-    messages = [fault for source in words.spoken() for fault in words.of_messages(source)]
-    comments = [fault for source in words.spoken() for fault in words.of_comments(source)]
-    return [*pages, *words.of_help("", _group()), *sources, *messages, *comments]
+    sources = [fault for source in words.spoken() for fault in words.of_spoken(source)]
+    return [*pages, *words.of_help("", _group()), *sources]
 
 
 def test_sentences_are_plain():

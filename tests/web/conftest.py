@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from shared import once
+from shared import once, run_drawtap
 
 MOST_ROWS = 200
 # The words whose contrast to what is behind them is below that of WCAG's level AA.
@@ -134,12 +134,11 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ("client_arrays_es2", "GLESv2", "3"),
         ):
             binary = folder / name
-            build = ["cc", "-O1", "-o", str(binary), str(PROGRAMS / f"{name}.c"), "-lEGL", f"-l{libraries}", "-lm"]
+            build = ["cc", "-o", str(binary), str(PROGRAMS / f"{name}.c"), "-lEGL", f"-l{libraries}", "-lm"]
             subprocess.run(build, check=True, capture_output=True, timeout=TIMEOUT_S)
-            record = [sys.executable, "-m", "drawtap", "record", "-q", "-o", str(folder / f"{name}.dtap"), "--"]
-            subprocess.run(
-                [*record, str(binary), *arguments], check=True, capture_output=True, env=environment, timeout=TIMEOUT_S
-            )
+            record = ("record", "-q", "-o", folder / f"{name}.dtap", "--", binary, *arguments)
+            made = run_drawtap(*record, environment=environment)
+            assert made.returncode == 0, made.stderr
         return folder
 
     return once(tmp_path_factory, "viewed", fill)
