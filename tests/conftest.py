@@ -17,7 +17,7 @@ import hypothesis
 import pytest
 
 import schedule
-from shared import BROWSER, WHOLE, of_all_workers, run_drawtap
+from shared import BROWSER, BROWSER_MS, WHOLE, of_all_workers, run_drawtap
 
 # A busy machine is slow: how long an example takes says nothing.
 hypothesis.settings.register_profile(
@@ -143,7 +143,9 @@ def browser():
     with sync_playwright() as driver:
         # Without a GPU, drawn by its own software alone: a stand-in for a GPU takes a fourth of the browser's time.
         without_gpu = ["--disable-gpu", "--disable-software-rasterizer"]
-        running = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox", *without_gpu])
+        running = driver.chromium.launch(
+            executable_path=BROWSER, args=["--no-sandbox", *without_gpu], timeout=BROWSER_MS
+        )
         yield running
         running.close()
 

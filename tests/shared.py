@@ -33,6 +33,8 @@ WHOLE = os.environ.get("DRAWTAP_TESTS") == "all"
 #: What shows pages without a window, None where there is none. The shell takes half of the browser's processor time.
 _BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 BROWSER = next(filter(None, map(shutil.which, _BROWSERS)), None)
+#: How long a browser may take for one thing: on a busy machine Playwright's own 30 s are too few for a page.
+BROWSER_MS = 300_000
 T = TypeVar("T")
 _LOCK_S = 900
 _DISPLAY_S = 60
@@ -58,6 +60,18 @@ def run_alone(work: Callable[[], Coroutine[object, object, T]]) -> T:
     """Run a coroutine in a thread of its own: the browser of other tests keeps a loop running in this one."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(lambda: asyncio.run(work())).result()
+
+
+def scenes(size: str, *names: str) -> list[str]:
+    """Return options of glmark2 for scenes that end after their frames, and not after ten seconds of a busy machine."""
+    return ["-s", size, *(word for name in (":duration=1000", *names) for word in ("-b", name))]
+
+
+def new_page(browser):
+    """Return a new page of a browser, or of a context of one, which waits as long as a busy machine needs."""
+    page = browser.new_page()
+    page.set_default_timeout(BROWSER_MS)
+    return page
 
 
 def of_all_workers(factory: pytest.TempPathFactory) -> Path:

@@ -109,7 +109,7 @@ def test_programs_of_ours(name: str, programs: Bench, compared: Callable[..., Co
 @pytest.mark.parametrize(("api", "program"), [("egl", "glmark2-es2"), ("gl", "glmark2")])
 @pytest.mark.parametrize("scene", SCENES)
 def test_glmark2(api: str, program: str, scene: str, compared: Callable[..., Comparison]) -> None:
-    argv = [program, "--size", "64x64", "-b", f"{scene}:nframes=2"]
+    argv = [program, "--size", "64x64", "-b", f"{scene}:duration=1000:nframes=2"]
     comparison = compared(api, argv, display=True)
     differences = list(comparison.differences())
     assert [d for d in differences if _unexplained(d) and not _by_the_clock(d)] == []

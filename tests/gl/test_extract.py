@@ -20,7 +20,7 @@ from drawtap.replay import player
 from drawtap.trace import graph as graphs
 from drawtap.trace.core import Part, write
 from drawtap.trace.graph import Graph, packed
-from shared import run_drawtap
+from shared import run_drawtap, scenes
 
 if TYPE_CHECKING:
     from conftest import Bench
@@ -234,10 +234,10 @@ def test_draws_calls_and_times(recordings: Mapping[str, Path], tmp_path: Path) -
         pytest.param("es2gears_x11", [], marks=pytest.mark.exhaustive),
         pytest.param(
             "glmark2-es2",
-            ["-s", "160x120", "-b", "desktop:effect=shadow:nframes=20", "-b", "terrain:nframes=8"],
+            scenes("160x120", "desktop:effect=shadow:nframes=20", "terrain:nframes=8"),
             marks=pytest.mark.exhaustive,
         ),
-        ("glmark2", ["-s", "160x120", "-b", "desktop:effect=blur:nframes=20", "-b", "buffer:nframes=20:columns=20"]),
+        ("glmark2", scenes("160x120", "desktop:effect=blur:nframes=20", "buffer:nframes=20:columns=20")),
     ],
 )
 def test_frames_of_programs(program: str, arguments: list[str], programs: Bench, tmp_path: Path) -> None:

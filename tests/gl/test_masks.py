@@ -15,7 +15,7 @@ from drawtap.metrics import listing, passes, profile
 from drawtap.replay import look, player
 from drawtap.replay.warm import Warm
 from drawtap.trace.trace import open_trace
-from shared import run_drawtap, steps
+from shared import run_drawtap, scenes, steps
 
 if TYPE_CHECKING:
     from conftest import Bench
@@ -100,8 +100,8 @@ def test_meshes_add_up_to_the_metrics(recorded, name):
 def test_masks_of_real_scenes_add_up(programs: Bench, tmp_path: Path):
     if shutil.which("glmark2-es2") is None or programs.display is None:
         pytest.skip("glmark2-es2 or Xvfb is not installed")
-    scenes = ["-b", "shading:nframes=2", "-b", "refract:nframes=2", "-b", "desktop:nframes=2"]
-    recorded = programs.recorded([str(shutil.which("glmark2-es2")), "-s", "128x96", *scenes], tmp_path)
+    options = scenes("128x96", "shading:nframes=2", "refract:nframes=2", "desktop:nframes=2")
+    recorded = programs.recorded([str(shutil.which("glmark2-es2")), *options], tmp_path)
     assert recorded.result.returncode == 0, recorded.result.stdout + recorded.result.stderr
     [path] = recorded.traces
     metrics = _metrics(path, "fragments:count/*")

@@ -416,7 +416,7 @@ def test_what_glxgears_draws_is_what_its_text_says(programs: Bench, tmp_path: Pa
 def test_what_a_real_program_draws_adds_up(programs: Bench, tmp_path: Path):
     if shutil.which("glmark2-es2") is None or programs.display is None:
         pytest.skip("glmark2-es2 or Xvfb is not installed")
-    scenes = ["-b", "build:use-vbo=false:nframes=3", "-b", "refract:nframes=2"]
+    scenes = ["-b", "build:use-vbo=false:duration=1000:nframes=3", "-b", "refract:duration=1000:nframes=2"]
     recorded = programs.recorded([str(shutil.which("glmark2-es2")), "-s", "128x96", *scenes], tmp_path)
     assert recorded.result.returncode == 0, recorded.result.stdout + recorded.result.stderr
     [trace] = recorded.traces

@@ -56,7 +56,7 @@ class Program:
 
 
 def _glmark(program: str, scenes: Sequence[str], *options: str) -> tuple[str, ...]:
-    benchmarks = [word for scene in scenes for word in ("-b", f"{scene}:nframes={FRAMES}")]
+    benchmarks = [word for scene in scenes for word in ("-b", f"{scene}:duration=1000:nframes={FRAMES}")]
     return (program, "--size", "64x64", *options, *benchmarks)
 
 

@@ -16,7 +16,7 @@ import pytest
 
 import drawtap
 from drawtap.replay import player
-from shared import run_drawtap
+from shared import run_drawtap, scenes
 
 if TYPE_CHECKING:
     from conftest import Bench
@@ -98,8 +98,8 @@ def test_threads_can_be_played_on_one(programs: Bench, tmp_path: Path) -> None:
     [
         ("glxgears", []),
         pytest.param("es2gears_x11", [], marks=pytest.mark.exhaustive),
-        ("glmark2-es2", ["-s", "320x240", "-b", "build:nframes=10", "-b", "desktop:nframes=10"]),
-        ("glmark2", ["-s", "320x240", "-b", "buffer:update-method=map:nframes=10", "-b", "texture:nframes=10"]),
+        ("glmark2-es2", scenes("320x240", "build:nframes=10", "desktop:nframes=10")),
+        ("glmark2", scenes("320x240", "buffer:update-method=map:nframes=10", "texture:nframes=10")),
     ],
 )
 def test_windows_are_played_as_pbuffers(program: str, arguments: list[str], programs: Bench, tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def test_as_much_as_glmark2(programs: Bench, tmp_path: Path, scene: str) -> None
         pytest.skip("glmark2-es2 or Xvfb is not installed")
     environment = programs.environment()
     environment.pop("EGL_PLATFORM")
-    command = ["glmark2-es2", "-s", "120x90", "-b", f"{scene}:nframes=4"]
+    command = ["glmark2-es2", "-s", "120x90", "-b", f"{scene}:duration=1000:nframes=4"]
     source = programs.recorded_as(command, tmp_path, environment)
     said = _synthesize(programs, source, "-o", tmp_path / "like", "--length", "6")
     assert said["met"] is True, said["features"]

@@ -18,9 +18,7 @@ from drawtap.system.ctf_writer import write_ctf
 from drawtap.system.model import build
 from drawtap.system.simulator import MS, Client, GuestClock, Scenario, Scheduler, Vgpu, simulate
 from kernel_events import MemoryTrace
-from shared import steps
-
-LOADED_MS = 150_000
+from shared import new_page, steps
 
 
 def page(drawtap, trace, folder, *options):
@@ -483,12 +481,12 @@ def opened(browser):
     """Return what opens a page: its document once it drew itself, and what it said to the console."""
 
     def load(path: Path, hash_: str = "", then=lambda view: None) -> tuple[str, list[str]]:
-        view = browser.new_page()
+        view = new_page(browser)
         complaints: list[str] = []
         view.on("console", lambda message: complaints.append(message.text))
         view.on("pageerror", lambda error: complaints.append(str(error)))
         view.goto(f"file://{path}{hash_}")
-        view.wait_for_selector("#loading", state="detached", timeout=LOADED_MS)  # what it says after its first drawing
+        view.wait_for_selector("#loading", state="detached")  # what it says after its first drawing
         view.evaluate("new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
         then(view)
         document = view.content()

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from shared import once, run_drawtap
+from shared import new_page, once, run_drawtap
 
 MOST_ROWS = 200
 # The words whose contrast to what is behind them is below that of WCAG's level AA.
@@ -162,7 +162,7 @@ class Page:
     """A page of the viewer that notes what it asked for and what went wrong."""
 
     def __init__(self, context, server: Server, place: str = "", *, viewport=None, color_scheme="light") -> None:
-        self.page = context.new_page()
+        self.page = new_page(context)
         if viewport:
             self.page.set_viewport_size(viewport)
         self.scheme = color_scheme

@@ -19,7 +19,7 @@ from drawtap.corpus.store import Store, create
 from drawtap.corpus.sweeping import sweep
 from gl.conftest import display, programs  # noqa: F401 - fixtures
 from gl.test_corpus_replay import AT, draw, fakes, triangle  # noqa: F401 - fixtures
-from shared import BROWSER, run_drawtap, steps
+from shared import BROWSER, new_page, run_drawtap, steps
 from web.conftest import MOST_ROWS, Server
 
 needs_browser = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
@@ -202,7 +202,7 @@ def test_one_file_shows_the_same_without_a_server(browser, judged, fleet, tmp_pa
     file = tmp_path / "page.html"
     assert run_drawtap("corpus", "serve", "--corpus", judged.where, "-o", file).returncode == 0
     assert run_drawtap("corpus", "serve", "--corpus", judged.where, "-o", file).returncode == 2
-    page = browser.new_page()
+    page = new_page(browser)
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)

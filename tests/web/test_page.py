@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import drawtap
 from drawtap.web.answer import headed as packed
-from shared import BROWSER, run_drawtap, steps
+from shared import BROWSER, new_page, run_drawtap, steps
 from state_traces import Recording
 from web.conftest import Server, headed
 from writer import NULL
@@ -282,7 +282,7 @@ def test_an_address_leads_to_its_place_and_holds_no_token(opened, server):
 
 
 def test_a_page_without_the_token_says_what_to_do(context, server):
-    page = context.new_page()
+    page = new_page(context)
     page.goto(server.root)
     page.wait_for_selector(".stop")
     assert "drawtap view" in page.inner_text("body")

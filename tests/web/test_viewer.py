@@ -11,7 +11,7 @@ import pytest
 
 import drawtap as library
 from drawtap.errors import DrawtapError, UsageError
-from shared import BROWSER
+from shared import BROWSER, new_page
 
 needs_browser = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
 
@@ -23,7 +23,7 @@ def viewer(chain):
 
 
 def opened(browser, address):
-    page = browser.new_page()
+    page = new_page(browser)
     errors = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto(address)
@@ -51,7 +51,7 @@ def test_python_sends_the_page_somewhere_and_hears_where_it_goes(browser, viewer
     assert viewer.call == 40  # what is not named stays
     page.evaluate("drawtap.store.set({ call: 60 })")
     with moved:
-        assert moved.wait_for(lambda: any(place.get("call") == "60" for place in places), timeout=60)
+        assert moved.wait_for(lambda: any(place.get("call") == "60" for place in places), timeout=300)
     assert viewer.call == 60
     assert viewer.place["tab"] == "state"
     assert not errors
@@ -76,7 +76,7 @@ def test_a_page_of_this_machine_may_frame_it_and_no_other(browser, viewer):
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Notebook) as notebook:
         notebook.shown = viewer._repr_html_()
         threading.Thread(target=notebook.serve_forever, daemon=True).start()
-        page = browser.new_page()
+        page = new_page(browser)
         page.goto(f"http://localhost:{notebook.server_port}/")
         frame = page.frame_locator("iframe")
         frame.locator("body[data-ready]").wait_for()
@@ -90,7 +90,7 @@ def test_a_page_of_this_machine_may_frame_it_and_no_other(browser, viewer):
 
 def answer(viewer, path, method="GET", body=None, **headers):
     split = urlsplit(viewer.address)
-    connection = http.client.HTTPConnection(split.netloc, timeout=60)
+    connection = http.client.HTTPConnection(split.netloc, timeout=300)
     token = split.fragment.partition("&")[0].removeprefix("token=")
     connection.request(method, path, body=body, headers={"Authorization": f"Bearer {token}"} | headers)
     found = connection.getresponse()
