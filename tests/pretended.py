@@ -14,7 +14,7 @@ from collections.abc import Callable
 from drawtap.live import pages
 from drawtap.live.folder import Folder
 
-PATIENCE_S = 30.0
+PATIENCE_S = 300.0
 
 
 def wait_for(condition: Callable[[], object], what: str = "it") -> None:

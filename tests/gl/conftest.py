@@ -19,7 +19,7 @@ from shared import once, run_drawtap, x_server
 
 TRAPS = Path(__file__).parent / "traps"
 PROGRAMS = Path(__file__).parent / "programs"
-TIMEOUT_S = 180
+TIMEOUT_S = 300
 
 
 def _environment(extra: Mapping[str, str]) -> dict[str, str]:

@@ -23,7 +23,7 @@ Value = object  # None, int, float, str (a name), Text, Blob, list of Value
 Argument = dict[str, object]
 
 _ADDRESS = 1 << 20  # numbers above are addresses, which differ from run to run; below, offsets into buffers
-_TIMEOUT_S = 120
+_TIMEOUT_S = 300
 
 
 @dataclass(frozen=True)

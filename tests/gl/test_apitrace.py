@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.gl
 
-TIMEOUT_S = 180
+TIMEOUT_S = 300
 # apitrace's own tracer does not survive the programs that put their arrays at the end of a page.
 TRACED = ("es2_triangle", "es1_cube", "readback", "maps", "shared_contexts", "debug_markers")
 ALL = (*TRACED, "client_arrays_es2", "client_arrays_gl1", "pixels")

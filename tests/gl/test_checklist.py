@@ -58,7 +58,7 @@ def test_a_report_of_a_real_program_has_its_pictures(programs: Bench, tmp_path: 
     command = [str(programs.programs / "habits"), "texture-loading", "bad", "30"]
     trace = programs.recorded_as(command, tmp_path, programs.environment())
     line = [sys.executable, "-m", "drawtap", "report", str(trace), "-o", str(tmp_path / "r.html"), "--pictures", "8"]
-    done = subprocess.run(line, capture_output=True, text=True, env=programs.environment(), timeout=120)
+    done = subprocess.run(line, capture_output=True, text=True, env=programs.environment(), timeout=300)
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "r.html").read_text()
     data = json.loads(page.split('id="data">')[1].split("</script>")[0])
@@ -74,7 +74,7 @@ def test_engines_are_compared(programs: Bench, tmp_path: Path) -> None:
     command = [str(programs.programs / "habits"), "small-draws", "bad", "30"]
     trace = programs.recorded_as(command, tmp_path, programs.environment())
     line = [sys.executable, "-m", "drawtap", "verdict", str(trace), "--json", "--on", "softpipe", "--on", "llvmpipe"]
-    done = subprocess.run(line, capture_output=True, text=True, env=programs.environment(), timeout=120)
+    done = subprocess.run(line, capture_output=True, text=True, env=programs.environment(), timeout=300)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert [e["engine"] for e in told["engines"]] == ["softpipe", "llvmpipe"]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.gl
 
-TIMEOUT_S = 180
+TIMEOUT_S = 300
 SOFTWARE = {"EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1"}
 # Program, a late frame, and the most of the calls up to there that may be kept.
 PROGRAMS = {

@@ -138,12 +138,12 @@ class Bench:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
         )
         if receiver is not None:
             if not (here / "r.dtap").exists():
                 receiver.terminate()
-            receiver.communicate(timeout=60)
+            receiver.communicate(timeout=300)
         said = [line for line in done.stderr.splitlines() if line.startswith(("!", "\u2717", "drawtap: "))]
         recorded, missing = 0, list[str]()
         for file in sorted(here.glob("*.dtap")):
@@ -190,7 +190,7 @@ class Bench:
                 }
                 environment |= of["tap"] if fault.where == "tap" else {}
                 program = [str(self.folder / "fault_calls"), f"{here}/progress", str(CALLS)]
-                code = subprocess.run(program, env=environment, stdout=said, stderr=said, timeout=60).returncode
+                code = subprocess.run(program, env=environment, stdout=said, stderr=said, timeout=300).returncode
                 self._let_end(here, drainer)
                 drainer_code = drainer.wait(30)
             finally:

@@ -159,7 +159,7 @@ def _built(folder: Path, source: Path) -> Path:
 )
 def test_every_way_to_end_keeps_every_call(killed: Killed, end: str, code: int) -> None:
     recorder = killed.start(end, threads=2, calls=30_000)
-    _, said = recorder.communicate(timeout=60)
+    _, said = recorder.communicate(timeout=300)
     assert recorder.returncode == code, said
     killed.check(2)
 
@@ -173,7 +173,7 @@ def test_killed_program_loses_no_call(killed: Killed) -> None:
         killed.wait_for(threads, 1)
         time.sleep(moments.random() * 0.2)
         os.kill(_child_named(recorder.pid, "kill_calls"), signal.SIGKILL)
-        _, said = recorder.communicate(timeout=60)
+        _, said = recorder.communicate(timeout=300)
         assert recorder.returncode == 137, said
         killed.check(threads)
 
@@ -185,7 +185,7 @@ def test_killed_drainer_loses_no_call(killed: Killed) -> None:
         killed.wait_for(1, moment)
         _wait_for(lambda: _drainer_of(killed.trace) > 0)
         os.kill(_drainer_of(killed.trace), signal.SIGKILL)
-    recorder.communicate(timeout=60)
+    recorder.communicate(timeout=300)
     _wait_for(lambda: killed.trace.exists() and killed.trace.read_bytes().endswith(b"DTAPEND\n"))
     killed.check(2)
 
@@ -216,7 +216,7 @@ def test_drainer_and_program_killed_together_lose_no_call(killed: Killed) -> Non
     os.kill(program, signal.SIGSTOP)  # so that it does not get another drainer
     os.kill(drainer, signal.SIGKILL)
     os.kill(program, signal.SIGKILL)
-    _, said = recorder.communicate(timeout=60)
+    _, said = recorder.communicate(timeout=300)
     assert recorder.returncode == 137, said
     assert "killed.dtap: " in said and "was not written" not in said
     assert "ended by signal 9 (SIGKILL): what it had not written was saved" in " ".join(said.split())
@@ -229,7 +229,7 @@ def test_a_drainer_of_the_programs_own_is_waited_for(killed: Killed) -> None:
     recorder = killed.start("return", threads=2, calls=300_000)
     killed.wait_for(2, 30_000)
     os.kill(_drainer_of(killed.trace), signal.SIGKILL)
-    _, said = recorder.communicate(timeout=60)
+    _, said = recorder.communicate(timeout=300)
     assert recorder.returncode == 0, said
     assert "killed.dtap: " in said and "was not written" not in said
     assert killed.info()["problems"] == []
@@ -250,7 +250,7 @@ def test_a_stopped_drainer_holds_the_program_for_a_while_only(killed: Killed) ->
     limit = killed.counts(1)[0] + 500_000
     _wait_for(lambda: killed.counts(1)[0] > limit, 60)
     os.kill(_child_named(recorder.pid, "kill_calls"), signal.SIGKILL)
-    _, said = recorder.communicate(timeout=60)
+    _, said = recorder.communicate(timeout=300)
     assert recorder.returncode == 137, said
     end, returned = killed.end(), killed.counts(1)[0]
     shown = returned // 5000
@@ -281,11 +281,11 @@ def test_a_drainer_that_stands_still_after_the_program_is_not_waited_for(killed:
     _wait_for(lambda: Path(f"/proc/{program}/stat").read_text().rpartition(")")[2].split()[0] == "T")
     os.kill(program, signal.SIGCONT)
     try:
-        recorder.wait(timeout=60)
+        recorder.wait(timeout=300)
     finally:
         if not dies:
             os.kill(drainer, signal.SIGKILL)  # it has this pipe as well
-    _, said = recorder.communicate(timeout=60)
+    _, said = recorder.communicate(timeout=300)
     words, returned = " ".join(said.split()), killed.counts(1)[0]
     assert returned == 30_000
     if dies:
@@ -312,7 +312,7 @@ def test_a_full_disk_is_said_and_every_call_is_counted(killed: Killed, noise: Pa
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limits),
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
         )
         return done.returncode, " ".join(done.stderr.split())
 
@@ -334,7 +334,7 @@ def test_a_full_disk_is_said_and_every_call_is_counted(killed: Killed, noise: Pa
 def test_a_process_that_cannot_be_recorded_is_named(killed: Killed) -> None:
     (killed.folder / "bad.sig").write_text("\n")
     recorder = killed.start("return", 1, 1000, DRAWTAP_SIGNATURES=str(killed.folder / "bad.sig"))
-    _, said = recorder.communicate(timeout=60)
+    _, said = recorder.communicate(timeout=300)
     assert recorder.returncode == 1, said  # the program's own is 0
     assert "not recorded" in said and "(kill_calls): " in said and "no function is described" in said
 
@@ -345,14 +345,14 @@ def test_calls_reach_the_disk_while_the_program_runs(killed: Killed) -> None:
     # At most 200 calls a second of 32 bytes: a chunk would be full in 80 seconds.
     _wait_for(lambda: killed.trace.exists() and int(killed.ask("SELECT count(*) AS n FROM calls")[0]["n"]) >= 20)
     os.killpg(recorder.pid, signal.SIGKILL)
-    recorder.communicate(timeout=60)
+    recorder.communicate(timeout=300)
 
 
 def test_a_preloaded_tap_records_only_where_it_is_told_to(killed: Killed) -> None:
     environment = {k: v for k, v in os.environ.items() if not k.startswith("DRAWTAP_") or k == "DRAWTAP_NATIVE"}
     environment |= {"EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1", "LD_PRELOAD": str(part(TAP))}
     line = [str(killed.program), "progress", "return", "1", "2000"]
-    run = functools.partial(subprocess.run, line, cwd=killed.folder, text=True, timeout=60, stderr=subprocess.PIPE)
+    run = functools.partial(subprocess.run, line, cwd=killed.folder, text=True, timeout=300, stderr=subprocess.PIPE)
     done = run(env=environment)
     assert done.returncode == 0
     assert done.stderr.count("not recording") == 1 and "DRAWTAP_OUTPUT" in done.stderr
@@ -380,7 +380,7 @@ def test_a_drainer_of_the_programs_own_leaves_its_files_alone(killed: Killed) ->
     drainer = Path(f"/proc/{_drainer_of(output)}/fd")
     assert [str((drainer / n).readlink()) for n in "01"] == ["/dev/null", "/dev/null"]
     program.kill()
-    program.communicate(timeout=60)
+    program.communicate(timeout=300)
     with os.fdopen(reading, "rb") as pipe:
         assert (
             select.select([pipe], [], [], 60)[0] and pipe.read() == b""

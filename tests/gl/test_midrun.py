@@ -76,7 +76,7 @@ class Paused:
     def end(self) -> Path:
         """Kill the program, and return the recording."""
         os.kill(self.pid, signal.SIGKILL)
-        _, said = self.recorder.communicate(timeout=120)
+        _, said = self.recorder.communicate(timeout=300)
         assert self.trace.exists(), said
         return self.trace
 

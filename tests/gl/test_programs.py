@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.gl
 
-TIMEOUT_S = 180
+TIMEOUT_S = 300
 LIBRARIES = Path("/usr/lib") / f"{os.uname().machine}-linux-gnu"
 SCENES_OFF_SCREEN = ("build", "texture", "shading", "bump", "effect2d", "ideas", "refract", "shadow")
 SCENES_ON_SCREEN = (

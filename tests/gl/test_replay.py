@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.gl
 
-TIMEOUT_S = 180
+TIMEOUT_S = 300
 SOFTWARE = {"EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1"}
 # Every program, and how many images and read-backs there are to compare: a hash a frame, and what it reads itself.
 PROGRAMS = {

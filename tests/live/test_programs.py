@@ -100,7 +100,7 @@ class Desktop:
             [sys.executable, "-m", "drawtap", *words],
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             env=self.environment,
             check=False,
         )

@@ -337,7 +337,7 @@ def test_processes_that_start_at_the_same_moment_are_all_recorded(bench: Bench) 
             line.sendall(hello)
         drain.process.send_signal(signal.SIGCONT)  # all of them have said hello when it looks again
         for line in lines:
-            line.settimeout(60)
+            line.settimeout(300)
         # magic, version, accepted
         assert [struct.unpack_from("<3I", line.recv(4096))[2] for line in lines] == [1] * len(lines)
     drain.process.terminate()
@@ -521,7 +521,7 @@ def test_pool_of_a_dead_pair_is_recovered_by_descriptor(bench: Bench) -> None:
         status = bench.folder / "recovered"
         command = [str(bench.tools.drain), "--output", str(bench.folder / "other.dtap"), "--adopt-fd", str(pool)]
         subprocess.run(
-            [*command, "--status", str(status)], pass_fds=[pool], check=True, timeout=20, stdin=subprocess.DEVNULL
+            [*command, "--status", str(status)], pass_fds=[pool], check=True, timeout=300, stdin=subprocess.DEVNULL
         )
     finally:
         os.close(pool)
@@ -543,7 +543,7 @@ def test_pool_of_a_program_that_lives_is_taken_where_its_recording_is_to_end(ben
         drain.process.wait()
         committed = bench.progress(2)
         command = [str(bench.tools.drain), "--output", str(drain.trace), "--adopt-fd", str(pool), "--end-it", "yes"]
-        subprocess.run(command, pass_fds=[pool], check=True, timeout=60, stdin=subprocess.DEVNULL)
+        subprocess.run(command, pass_fds=[pool], check=True, timeout=300, stdin=subprocess.DEVNULL)
     finally:
         os.close(pool)
     trace = read_container(drain.trace, bench.tools.hashes)
@@ -709,6 +709,6 @@ def test_values_that_an_option_does_not_take_are_refused(
 ) -> None:
     command = [str(bench.tools.drain), "--socket", str(bench.folder / "s"), "--output", str(bench.folder / "x.dtap")]
     for value in values:
-        done = subprocess.run([*command, option, value], capture_output=True, text=True, timeout=20, check=False)
+        done = subprocess.run([*command, option, value], capture_output=True, text=True, timeout=300, check=False)
         assert done.returncode == 2
         assert done.stderr.startswith(f"drawtap-drain: {option} {value}: expected {expected}"), done.stderr

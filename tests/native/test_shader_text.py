@@ -42,7 +42,7 @@ def counting(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "main.cc").write_text(MAIN)
     sources = [str(METRICS / f"{name}.cc") for name in ("shader_text", "shader_words")]
     command = [compiler, "-std=c++20", f"-I{METRICS}", str(folder / "main.cc"), *sources]
-    subprocess.run([*command, "-o", str(folder / "made")], check=True, timeout=120)
+    subprocess.run([*command, "-o", str(folder / "made")], check=True, timeout=300)
     return folder / "made"
 
 

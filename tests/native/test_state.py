@@ -31,5 +31,5 @@ def test_state_as_it_is_optimised(tmp_path: Path) -> None:
 
 
 def _runs(program: Path) -> None:
-    run = subprocess.run([str(program)], capture_output=True, text=True, timeout=120, check=False)
+    run = subprocess.run([str(program)], capture_output=True, text=True, timeout=300, check=False)
     assert (run.returncode, run.stdout) == (0, "ok\n"), run.stdout + run.stderr

@@ -53,7 +53,7 @@ def recorded(program: Callable[[str], Path], environment: dict[str, str], tmp_pa
         trace = tmp_path / f"{'-'.join((name, *arguments))}.dtap"
         command = [sys.executable, "-m", "drawtap", "record", "--openvg", *options, "-o", trace, "--"]
         command += [program(name), *arguments]
-        subprocess.run(command, check=True, capture_output=True, timeout=120)
+        subprocess.run(command, check=True, capture_output=True, timeout=300)
         return trace
 
     return record

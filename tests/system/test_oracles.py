@@ -20,7 +20,7 @@ from kernel_files import RICH_METADATA, lttng_trace, rich_stream
 def output_of(*command):
     if shutil.which(command[0]) is None:
         pytest.skip(f"{command[0]} is not installed")
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout
 
@@ -113,7 +113,7 @@ def test_a_recording_of_perf_is_what_perf_prints(tmp_path):
         pytest.skip("perf is not installed")
     record = ["perf", "record", "-q", "-k", "CLOCK_MONOTONIC", "-e", "sched:sched_switch,sched:sched_waking", "-a"]
     done = subprocess.run(
-        [*record, "-o", str(path), "--", "sleep", "0.2"], capture_output=True, text=True, timeout=60, check=False
+        [*record, "-o", str(path), "--", "sleep", "0.2"], capture_output=True, text=True, timeout=300, check=False
     )
     if done.returncode or not path.exists():
         pytest.skip(f"perf may not record here: {done.stderr.strip()[:200]}")
@@ -161,7 +161,12 @@ def ust_trace(tmp_path):
 
     def do(*words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            ["lttng", "--no-sessiond", *words], capture_output=True, text=True, timeout=60, env=environment, check=False
+            ["lttng", "--no-sessiond", *words],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            env=environment,
+            check=False,
         )
 
     # One may run already; then this one ends at once and that one serves.

@@ -42,7 +42,7 @@ def root() -> Path:
 def run(*arguments, **options):
     env = {**os.environ, "PYTHONPATH": str(SOURCE)}
     command = [sys.executable, "-m", "drawtap", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=120, check=False, **options)
+    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=300, check=False, **options)
 
 
 def instances(root: Path) -> list[str]:
@@ -190,7 +190,7 @@ def test_without_rights(tmp_path):
     code = "import sys; from drawtap.cli import run; sys.exit(run(sys.argv[1:]))"
     command = [*nobody, sys.executable, "-c", code, "system", "record", "-o", str(tmp_path / "k.dat"), "--", "true"]
     env = {**os.environ, "PYTHONPATH": str(SOURCE), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=300, check=False)
     if "No module named" in done.stderr or "Permission denied: '" in done.stderr:
         pytest.skip("nobody else may read the sources here")
     assert done.returncode == 3, done.stderr

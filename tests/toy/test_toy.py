@@ -40,7 +40,7 @@ class Toy:
             env=dict(os.environ, DRAWTAP_NATIVE=str(self.native)),
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
             check=False,
         )
 
@@ -99,7 +99,7 @@ def test_every_kind_of_argument_reads_back_as_written(toy: Toy, tmp_path: Path) 
 
 
 def test_the_program_cannot_tell(toy: Toy, tmp_path: Path) -> None:
-    plain = subprocess.run([str(toy.program)], capture_output=True, text=True, timeout=60, check=True)
+    plain = subprocess.run([str(toy.program)], capture_output=True, text=True, timeout=300, check=True)
     assert toy.record(tmp_path / "toy.dtap").stdout == plain.stdout
 
 

@@ -34,7 +34,7 @@ SOURCE = Path(__file__).parents[2] / "src"
 def shell(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     env = {**os.environ, "PYTHONPATH": str(SOURCE), **environment}
     return subprocess.run(
-        [sys.executable, "-m", "drawtap", *arguments], capture_output=True, text=True, env=env, timeout=60
+        [sys.executable, "-m", "drawtap", *arguments], capture_output=True, text=True, env=env, timeout=300
     )
 
 

@@ -223,7 +223,7 @@ def record(
 ) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "drawtap", "record", "-o", str(output), *options, "--", *map(str, program)]
     env = {**os.environ, "PYTHONPATH": str(SOURCE)}
-    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=60, **more)
+    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=300, **more)
 
 
 @needs_parts
@@ -290,7 +290,7 @@ def test_ctrl_c_is_the_programs(tmp_path):
         assert process.stdout.readline() == "ready\n"
         time.sleep(0.1)
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the recorder and the program
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (3, "caught\n"), err
     assert "Traceback" not in err
 
@@ -315,7 +315,7 @@ def test_sigterm_is_passed_on(tmp_path):
         assert process.stdout.readline() == "ready\n"
         time.sleep(0.1)
         process.terminate()
-        process.communicate(timeout=20)
+        process.communicate(timeout=300)
     assert process.returncode == 143
 
 

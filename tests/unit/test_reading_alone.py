@@ -37,7 +37,7 @@ def test_they_read_and_play_and_say_that_they_do_no_more(tmp_path: Path, monkeyp
 
     def run(*words: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "drawtap", *words]
-        return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
+        return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
 
     answer = run("sql", str(recording), "SELECT count(*) AS n FROM calls", "--json")
     assert (answer.returncode, '"n": 1' in answer.stdout) == (0, True), answer.stderr
@@ -54,7 +54,7 @@ def test_they_read_and_play_and_say_that_they_do_no_more(tmp_path: Path, monkeyp
     assert answer.returncode == 3 and f"{PLAYER} is missing from" in answer.stderr, answer.stderr
     assert "hint: make build" in answer.stderr
     for asked in (["--metrics"], ["--serve", "--look", str(recording)]):
-        answer = subprocess.run([alone, *asked], capture_output=True, text=True, env=environment, timeout=120)
+        answer = subprocess.run([alone, *asked], capture_output=True, text=True, env=environment, timeout=300)
         assert (answer.returncode, "was built for playing alone" in answer.stderr) == (3, True), answer.stderr
     monkeypatch.setenv("DRAWTAP_NATIVE", str(native))
     assert parts.player().name == PLAYER_ONLY

@@ -71,7 +71,7 @@ def guarded(tmp_path: Path) -> Iterator[Receiver]:
 
 def connect(receiver: Receiver) -> socket.socket:
     host, port = receiver.address.removeprefix("tcp://").split(":")
-    return socket.create_connection((host, int(port)), timeout=60)
+    return socket.create_connection((host, int(port)), timeout=300)
 
 
 def say(receiver: Receiver, *parts: bytes) -> None:
@@ -290,7 +290,7 @@ def test_a_stopped_receiver_tells_the_recorder(tmp_path: Path) -> None:
     with Receiver(stream.parse(f"unix:{tmp_path}/s"), tmp_path / "a.dtap") as receiver:
         line = socket.socket(socket.AF_UNIX)
         line.connect(str(tmp_path / "s"))
-        line.settimeout(60)
+        line.settimeout(300)
         line.sendall(hello(b"") + b"".join(session()[:4]))
         wait_for(lambda: receiver.streams and receiver.streams[0].bytes == 1400)
     said = b""

@@ -87,7 +87,7 @@ def test_as_many_questions_are_asked_at_once_as_there_are_processors():
 
         def holds(self, keep):
             if len(keep) - keep.sum() == 1:  # of single units, three at a time meet
-                self.barrier.wait(timeout=60)
+                self.barrier.wait(timeout=300)
             return super().holds(keep)
 
     with pytest.MonkeyPatch.context() as patch:

@@ -537,7 +537,7 @@ def test_progress_never_stands_at_100_percent():
 
 
 def test_equal_steps_of_several_threads_are_named_once():
-    begun, over = threading.Barrier(3, timeout=30), threading.Event()
+    begun, over = threading.Barrier(3, timeout=300), threading.Event()
 
     def play():
         with activity.step("playing trial.dtap"):

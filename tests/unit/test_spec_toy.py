@@ -36,7 +36,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _run(built: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([built / "toy_app", *arguments], capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run([built / "toy_app", *arguments], capture_output=True, text=True, check=False, timeout=300)
 
 
 def test_it_has_twelve_commands_with_every_kind_of_argument() -> None:

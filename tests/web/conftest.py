@@ -48,9 +48,9 @@ _BARE_COLOURS = """() => [...document.querySelectorAll(".swatch, [style*=backgro
   const beside = e.nextSibling ?? e.parentElement.nextSibling;
   return !beside?.textContent.trim();
 }).map((e) => e.outerHTML.slice(0, 100))"""
-WAIT_S = 60
+WAIT_S = 300
 PROGRAMS = Path(__file__).parents[1] / "gl" / "programs"
-TIMEOUT_S = 120
+TIMEOUT_S = 300
 
 
 @dataclass(frozen=True)
