@@ -200,6 +200,7 @@ def _errors() -> Iterator[str]:
         errors.UnavailableError,
         errors.InputError,
         errors.ChildError,
+        errors.ExhaustedError,
     )
     for kind in classes:
         yield f"| {kind.exit_code} | `{kind.__name__}` | {(kind.__doc__ or '').partition(chr(10))[0]} |\n"

@@ -1,8 +1,8 @@
 """The door: turn the arguments of a process into one call of a command, its result into output, errors into exit codes.
 
-Exit codes: 0 ok, 1 findings or differences, 2 usage, 3 not available here, 4 input broken, 5 child failed;
-`record` passes on the code of the program, 128 + n where signal n ended it. Data goes to standard output,
-everything else to standard error. `DRAWTAP_DEBUG=1` shows the traceback of an error.
+Exit codes: 0 ok, 1 findings or differences, 2 usage, 3 not available here, 4 input broken, 5 child failed,
+6 memory or a disk is full; `record` passes on the code of the program, 128 + n where signal n ended it. Data goes to
+standard output, everything else to standard error. `DRAWTAP_DEBUG=1` shows the traceback of an error.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ def run(arguments: Sequence[str]) -> int:
     except DrawtapError as error:
         return _fail(error)
     except OSError as error:
-        return _fail(InputError(_os_message(error)))
+        return _fail(_exhausted(error) or InputError(_os_message(error)))
     except Exception as error:
-        if (ours := original(error)) is not None:
+        if (ours := original(error) or _exhausted(error)) is not None:
             return _fail(ours)
         _trace_if_wanted()
         say(f"error: internal: {type(error).__name__}: {error}")
@@ -210,6 +210,12 @@ def _completion(ctx: click.Context, param: click.Parameter, value: Literal["bash
     if value:
         click.echo(completion(value).text, nl=False)
         ctx.exit()
+
+
+def _exhausted(error: Exception) -> DrawtapError | None:
+    from drawtap.trace.memory import exhausted  # where something is wrong alone
+
+    return exhausted(error)
 
 
 def _os_message(error: OSError) -> str:

@@ -6,6 +6,7 @@
     +-- UnavailableError       3   not on this machine: driver, compiler, rights, library, drawtap part
     +-- InputError             4   a file that is missing, broken, unknown or from a newer version
     +-- ChildError             5   a program that drawtap started failed
+    +-- ExhaustedError         6   memory or a disk is full
     Findings                   1   no error: a question was answered with findings or differences
 
 The number is the exit code of the `drawtap` command. An error says what happened and where; `hint` says
@@ -65,6 +66,12 @@ class ChildError(DrawtapError):
     """Report that a program which drawtap started failed."""
 
     exit_code = 5
+
+
+class ExhaustedError(DrawtapError):
+    """Report that memory or a disk is full."""
+
+    exit_code = 6
 
 
 class Findings(DrawtapError):

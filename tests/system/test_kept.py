@@ -9,8 +9,12 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from drawtap.system import kept, reader
+from drawtap.system import kept, model, reader
 from drawtap.system.metrics import metrics
+from drawtap.trace import memory
+from shared import run_drawtap
+
+_FEW_BYTES = 2_000_000  # in which no model of a trace fits
 
 
 @pytest.fixture(autouse=True)
@@ -35,6 +39,35 @@ def test_a_kept_model_says_what_the_new_one_said(
     monkeypatch.setattr(kept, "assembled", None)  # whoever makes a model again fails
     assert _asked(kvm_traces[0], tmp_path / "c") == first
     assert _files(tmp_path / "c") == [name]
+
+
+def test_a_large_trace_takes_the_memory_that_it_needs(
+    kvm_traces: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = _asked(kvm_traces[0], tmp_path / "c", keep=False)
+    monkeypatch.setattr(model, "_LARGE_BYTES", 0)
+    monkeypatch.setattr(model, "_LEAST_MEMORY_BYTES", _FEW_BYTES)
+    monkeypatch.setattr(model, "size", lambda _: 1)
+    makers: list[bool] = []
+    monkeypatch.setattr(kept, "build", lambda _: makers.append(True))
+    assert _asked(kvm_traces[0], tmp_path / "c") == first
+    assert not makers  # the model that is kept is the first one that was made
+
+
+def test_a_machine_without_the_memory_for_a_trace_says_so(
+    kvm_traces: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model, "_LARGE_BYTES", 0)
+    monkeypatch.setattr(model, "_LEAST_MEMORY_BYTES", _FEW_BYTES)
+    monkeypatch.setattr(memory, "limit_of", lambda _: 2.0 * _FEW_BYTES)
+    monkeypatch.setattr(memory, "_set", lambda c, _: c.execute(f"SET memory_limit = '{_FEW_BYTES} bytes'"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(model, "size", lambda _: 1)
+    done = run_drawtap("report", kvm_traces[0], "-o", tmp_path / "page.html", "--force")
+    assert done.returncode == 6
+    assert "memory" in done.stderr
+    assert "hint: " in done.stderr
+    assert not (tmp_path / "page.html").exists()
 
 
 def test_nothing_is_looked_for_or_kept_if_that_is_not_wanted(kvm_traces: tuple[Path, Path], tmp_path: Path) -> None:

@@ -18,12 +18,22 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import click
+import duckdb
 import pytest
 
 from drawtap import cli, command_line
 from drawtap.commands import COMMANDS, FIRST, GROUPS, SECTIONS, Command, Opt, Options, _parameters
 from drawtap.commands.toolkit import ALIASES, OLD_NAMES, find
-from drawtap.errors import ChildError, DrawtapError, Findings, InputError, QueryError, UnavailableError, UsageError
+from drawtap.errors import (
+    ChildError,
+    DrawtapError,
+    ExhaustedError,
+    Findings,
+    InputError,
+    QueryError,
+    UnavailableError,
+    UsageError,
+)
 from drawtap.output.progress import cancelled_by_ctrl_c
 from drawtap.output.result import ExitStatus, Rows, Verdict, Verdicts
 from writer import Writer
@@ -204,7 +214,12 @@ def test_a_file_that_is_no_recording(drawtap, tmp_path, content):
         (UnavailableError("x"), 3),
         (InputError("x"), 4),
         (ChildError("x"), 5),
-        (OSError(28, "No space left on device", "/x"), 4),
+        (ExhaustedError("x"), 6),
+        (OSError(28, "No space left on device", "/x"), 6),
+        (OSError(13, "Permission denied", "/x"), 4),
+        (MemoryError("out of memory"), 6),
+        (duckdb.OutOfMemoryException("Out of Memory Error: failed to pin block (5.0 MiB/5.0 MiB used)"), 6),
+        (duckdb.IOException("IO Error: Could not write file x: No space left on device"), 6),
         (KeyboardInterrupt(), 130),
         (BrokenPipeError(), 141),
         (ZeroDivisionError("x"), 70),
@@ -220,7 +235,8 @@ def test_exit_codes(drawtap, monkeypatch, error, code):
     assert answer.code == code
     assert "Traceback" not in answer.err
     if isinstance(error, OSError) and error.filename:
-        assert "/x: No space left on device" in answer.err
+        assert f"/x: {error.strerror}" in answer.err
+    assert ("internal" in answer.err) == (code == 70)
 
 
 def test_debug_shows_the_traceback(drawtap, monkeypatch):

@@ -832,6 +832,7 @@ def test_memory_for_a_large_trace_is_bounded_and_never_beyond_the_machines(monke
     import duckdb
 
     from drawtap.system import model as models
+    from drawtap.trace.memory import limit_of
 
     trace = MemoryTrace([job(0, "drm_sched_job", 16)])
     trace.path = tmp_path / "trace.dat"
@@ -842,7 +843,7 @@ def test_memory_for_a_large_trace_is_bounded_and_never_beyond_the_machines(monke
     ((own,),) = duckdb.connect().execute(ask).fetchall()
     for text, size in (("18.4 GiB", 18.4 * 2**30), ("953.6 MiB", 953.6 * 2**20), ("12 bytes", 12), ("1.0 KiB", 1024)):
         fake = type("C", (), {"execute": lambda s, _, t=text: s, "fetchall": lambda s, t=text: [(t,)]})()
-        assert models._memory_limit(fake) == size
+        assert limit_of(fake) == size
     with build(trace) as model:
         ((found,),) = model.connection.execute(ask).fetchall()
-    assert found == (limit if limit and models._memory_limit(duckdb.connect()) > wanted else own)
+    assert found == (limit if limit and limit_of(duckdb.connect()) > wanted else own)

@@ -22,6 +22,7 @@ import duckdb
 
 from drawtap.errors import InputError
 from drawtap.plugins import Registry
+from drawtap.trace.memory import exhausted
 from drawtap.trace.sql_text import quote_text
 
 if TYPE_CHECKING:
@@ -189,7 +190,8 @@ class Draft:
                 f"CREATE OR REPLACE TABLE ev_{table} AS SELECT {', '.join(['t', event, *base, *casts])} FROM _stream"
             )
         except (duckdb.Error, RuntimeError) as error:
-            raise InputError(f"the events {', '.join(names)} cannot be read: {error}".partition("\n")[0]) from None
+            unreadable = InputError(f"the events {', '.join(names)} cannot be read: {error}".partition("\n")[0])
+            raise exhausted(error) or unreadable from None
         finally:
             self.connection.unregister("_stream")
         counts = self.connection.execute(f"SELECT event, count(*) FROM ev_{table} GROUP BY event").fetchall()

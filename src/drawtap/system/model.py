@@ -28,6 +28,7 @@ from drawtap.system.reader import BASE_COLUMNS
 from drawtap.tables.kernel import TABLES
 from drawtap.trace.core import Column
 from drawtap.trace.database import Database
+from drawtap.trace.memory import bounded
 from drawtap.trace.result import Parameters, Stream, connect
 from drawtap.trace.sql_text import quote, quote_text
 
@@ -191,21 +192,9 @@ def database_for(source: Source) -> tuple[duckdb.DuckDBPyConnection, tempfile.Te
         return connect(), None
     scratch = tempfile.TemporaryDirectory(prefix="drawtap-")
     connection = connect(Path(scratch.name) / "kernel.duckdb")
-    # DuckDB would keep all of its file in memory where that is free: what is beyond is on disk, and read again. Its own
-    # limit follows the machine's memory, and is never raised.
+    # DuckDB would keep all of its file in memory where that is free: what is beyond is on disk, and read again.
     wanted = max(_LEAST_MEMORY_BYTES, size(source) * 7 // 10)
-    if wanted < _memory_limit(connection):
-        connection.execute(f"SET memory_limit = '{wanted // 1_000_000}MB'")
-    return connection, scratch
-
-
-def _memory_limit(connection: duckdb.DuckDBPyConnection) -> float:
-    """Return the bytes that DuckDB allows itself; it says them as `18.4 GiB`."""
-    ((text,),) = connection.execute("SELECT current_setting('memory_limit')").fetchall()
-    match = re.fullmatch(r"([\d.]+) (\w*?)i?(?:B|bytes?)", str(text))
-    if match is None:
-        return 0.0
-    return float(match[1]) * 1024.0 ** " KMGTP".index(match[2] or " ")
+    return bounded(connection, wanted), scratch
 
 
 def lock(connection: duckdb.DuckDBPyConnection) -> None:

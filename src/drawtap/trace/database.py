@@ -19,22 +19,21 @@ from typing import Any, ClassVar
 
 import duckdb
 
-from drawtap.errors import InputError, QueryError, did_you_mean, original
+from drawtap.errors import ExhaustedError, InputError, QueryError, did_you_mean, original
 from drawtap.trace.core import Column
 from drawtap.trace.library import Cancelled
+from drawtap.trace.memory import bound, exhausted
 from drawtap.trace.result import Parameters, Result, Stream, connect
 from drawtap.trace.sql_text import (
     copy_target,
     into,
-    quote_text,
     without_comments,
     without_leading_comments,
     without_text,
 )
 
-MEMORY = "2GB"  # of DuckDB, for long recordings and for questions of strangers
+MEMORY_BYTES = 2_000_000_000  # of DuckDB, for long recordings at first, and for questions of strangers
 _SAFE = (
-    f"memory_limit = {quote_text(MEMORY)}",
     "max_temp_directory_size = '0KB'",
     "autoload_known_extensions = false",
     "allow_community_extensions = false",
@@ -116,6 +115,8 @@ class Database(ABC):
 
     def _bound(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Bound what questions of strangers take."""
+        connection.execute("RESET memory_limit")
+        bound(connection, MEMORY_BYTES)
         for setting in _SAFE:
             connection.execute(f"SET {setting}")
 
@@ -138,7 +139,7 @@ class Database(ABC):
         """Answer a query. Raises QueryError, with near misses for names."""
         try:
             return self._query(query, parameters)
-        except (duckdb.Error, RuntimeError) as error:
+        except (duckdb.Error, RuntimeError, ExhaustedError) as error:
             raise self._translated(error, query) from None
 
     def rows(self, query: str, parameters: Parameters = ()) -> list[dict[str, Any]]:
@@ -259,6 +260,9 @@ class Database(ABC):
         interrupted = isinstance(error, duckdb.InterruptException) or "INTERRUPT Error" in text
         if interrupted or ("cancelled" in text and "rror" in text):
             return Cancelled(text)
+        full = error if isinstance(error, ExhaustedError) else exhausted(error)
+        if full is not None:  # what strangers may have is not what there is
+            return QueryError(full.message, hint=full.hint) if self._safe else full
         if (ours := original(error)) is not None:
             return ours
         missing = re.search(r"Table with name (\S+) does not exist", text)
@@ -349,4 +353,4 @@ def _close_all() -> None:
         database.close()
 
 
-__all__ = ["MEMORY", "Database", "Parameters", "Result", "Stream"]
+__all__ = ["MEMORY_BYTES", "Database", "Parameters", "Result", "Stream"]

@@ -48,6 +48,10 @@ def _leave() -> None:
     if _codes:
         sys.stdout.flush()
         sys.stderr.flush()
+        for folder in filter(os.path.isdir, _spills):
+            import shutil  # where a question did not fit into memory alone
+
+            shutil.rmtree(folder, ignore_errors=True)
         os._exit(_codes[-1])
 
 
@@ -74,7 +78,17 @@ def connect(path: Path | None) -> duckdb.DuckDBPyConnection:
         if opening.connection is not None:
             _Opening.taken = True
             return opening.connection
-    return duckdb.connect(":memory:")
+    return _in_memory()
+
+
+def _in_memory() -> duckdb.DuckDBPyConnection:
+    import duckdb
+
+    # What does not fit into memory: DuckDB makes this folder when it needs one, by itself in the folder of the user,
+    # and takes it away when the database is closed.
+    folder = f"{os.environ.get('TMPDIR') or '/tmp'}/drawtap-{os.getpid()}-{os.urandom(6).hex()}"
+    _spills.append(folder)
+    return duckdb.connect(":memory:", config={"temp_directory": folder})
 
 
 class _Opening(threading.Thread):
@@ -84,9 +98,7 @@ class _Opening(threading.Thread):
     def run(self) -> None:
         with contextlib.suppress(Exception):  # whoever needs a database gets the error
             _map_engine()
-            import duckdb
-
-            self.connection = duckdb.connect(":memory:")
+            self.connection = _in_memory()
 
 
 def _map_engine() -> None:
@@ -103,6 +115,7 @@ def _map_engine() -> None:
 
 _ahead: list[_Opening] = []
 _codes: list[int] = []  # of the process that ends
+_spills: list[str] = []  # folders that databases in memory may have made
 
 
 class _Finder:

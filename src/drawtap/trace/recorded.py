@@ -20,7 +20,8 @@ from drawtap.errors import QueryError, did_you_mean
 from drawtap.tables.recording import FunctionRow, HistogramRow, StructureRow, declared
 from drawtap.trace import computed, measured, sensors, thesis_form
 from drawtap.trace.core import Column, Part, Selection, shipped_functions, write
-from drawtap.trace.database import MEMORY, Database
+from drawtap.trace.database import MEMORY_BYTES, Database
+from drawtap.trace.memory import bounded
 from drawtap.trace.narrowing import Scope, Use
 from drawtap.trace.opened import LONG, OpenRecording
 from drawtap.trace.query_tree import bound, rename, walk
@@ -66,8 +67,8 @@ class RecordingDatabase(Database):
 
             # Data that does not fit goes to files.
             self._spill = Path(tempfile.mkdtemp(prefix="drawtap-"))
-            connection.execute(f"SET memory_limit = {quote_text(MEMORY)}")
             connection.execute(f"SET temp_directory = {quote_text(self._spill / 'spill')}")
+            connection = bounded(connection, MEMORY_BYTES)
         # allowed_directories would open whole folders: files are closed off, COPY goes through a connection of its own.
         path = self.side.proved() if self._trace.frame_end == "auto" else None
         if path is not None:

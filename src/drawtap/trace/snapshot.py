@@ -25,6 +25,7 @@ from drawtap.errors import DrawtapError, QueryError, original
 from drawtap.tables.recording import declared
 from drawtap.trace.core import Column, Selection
 from drawtap.trace.library import Cancelled
+from drawtap.trace.memory import bounded, exhausted
 from drawtap.trace.narrowing import Names, Scope
 from drawtap.trace.result import Row, Stream, connect
 from drawtap.trace.sql_text import quote, quote_text, without_text
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
 
 _IN_MEMORY = 1_000_000  # calls, whose tables take some 250 MB: those of more go to a file
-_MEMORY = "400MB"  # of DuckDB then
+_MEMORY_BYTES = 400_000_000  # of DuckDB then, at first
 _FUNCTION = re.compile(r"^(gl|egl|glX|vg|vgu|vk)[A-Z]\w*$")
 _SUFFIXES = ("", "ARB", "EXT", "OES", "KHR", "APPLE", "NV", "SGI", "MESA")
 _SHARED = ("seq", "frame", "thread", "context", "t_start", "duration", "t_end", "payload_bytes")
@@ -172,8 +173,8 @@ class Snapshot:
         else:
             self._folder = Path(tempfile.mkdtemp(prefix="drawtap-"))
             connection = connect(self._folder / "snapshot.duckdb")
-            connection.execute(f"SET memory_limit = '{_MEMORY}'")
             connection.execute(f"SET temp_directory = {quote_text(self._folder / 'spill')}")
+            connection = bounded(connection, _MEMORY_BYTES)
         connection.execute("SET python_enable_replacements = false")
         connection.execute("SET autoinstall_known_extensions = false")
         return connection
@@ -235,7 +236,7 @@ class Snapshot:
 
 
 def _failed(error: Exception) -> BaseException:
-    if (ours := original(error)) is not None:
+    if (ours := original(error) or exhausted(error)) is not None:
         return ours
     text = str(error)
     return Cancelled(text) if "cancelled" in text else QueryError(text.split("\n\n", 1)[0])

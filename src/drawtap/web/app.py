@@ -21,7 +21,7 @@ from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import Route
 
 import drawtap
-from drawtap.errors import DrawtapError, InputError, UnavailableError, UsageError, no_file
+from drawtap.errors import DrawtapError, ExhaustedError, InputError, UnavailableError, UsageError, no_file
 from drawtap.output.data import dumps
 from drawtap.trace.library import Cancelled
 from drawtap.web.answer import Answer, Encoded, headed
@@ -50,6 +50,7 @@ _MOST_BODY = MOST_BYTES + 4096
 _STATUS: tuple[tuple[type[BaseException], int], ...] = (
     (UsageError, 400),
     (UnavailableError, 501),
+    (ExhaustedError, 507),
     (InputError, 422),
     (DrawtapError, 500),
 )
