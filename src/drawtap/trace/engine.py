@@ -84,8 +84,8 @@ def connect(path: Path | None) -> duckdb.DuckDBPyConnection:
 def _in_memory() -> duckdb.DuckDBPyConnection:
     import duckdb
 
-    # What does not fit into memory: DuckDB makes this folder when it needs one, by itself in the folder of the user,
-    # and takes it away when the database is closed.
+    # DuckDB makes this folder when data do not fit into memory, and removes it when the database is closed. Without
+    # this setting DuckDB makes a folder in the user's current one.
     folder = f"{os.environ.get('TMPDIR') or '/tmp'}/drawtap-{os.getpid()}-{os.urandom(6).hex()}"
     _spills.append(folder)
     return duckdb.connect(":memory:", config={"temp_directory": folder})

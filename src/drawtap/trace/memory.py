@@ -1,9 +1,9 @@
 """Memory and disk of questions: a limit that rises where a question needs more, and an error where nothing is left.
 
-DuckDB writes what does not fit into its memory to files, but not all of it: tables of hashes and the state of some sums
-stay in memory. A limit of ours keeps a process small, and is no bound on what can be asked. So a question that
-does not fit is asked again with twice the memory, until it fits or DuckDB has what it allows itself (four fifths of
-the machine's memory, or of the container's).
+DuckDB writes most data that do not fit into its memory to files. Tables of hashes and the states of some sums stay in
+memory. Our limit keeps a process small, and shall stop no question. This module runs a question that does not fit
+again with twice the memory. It goes on until the question fits, or DuckDB has all the memory that it allows itself:
+four fifths of the memory of the machine or the container.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class _Limit:
 
 
 class _Growing:
-    """A connection whose questions are asked again with more memory."""
+    """Run the questions of a connection, and run one again with more memory where it does not fit."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, limit: _Limit) -> None:
         self._connection = connection
