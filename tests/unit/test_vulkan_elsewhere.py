@@ -29,7 +29,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 _ARGUMENTS = {
     "export: apitrace": ("-f", "apitrace", "-o", "x.trace"),
-    "image: draws": ("2", "--overlay", "depth", "-o", "x.png"),
+    "image: meshes": ("2", "--mesh", "x.obj"),
     "overdraw": ("-o", "folder"),
     "shaders: draws": ("--draws", "3"),
     "redact: content": ("-o", "folder", "--level", "content"),
@@ -155,8 +155,8 @@ def test_the_page_shows_structures_and_refuses_what_it_lacks(recording: Path) ->
         assert isinstance(arguments, list)
         [argument] = [a for a in arguments if a["name"] == "pCreateInfo"]
         assert '"width": 64' in argument["array"]
-        with pytest.raises(UnavailableError, match=r"The overlays and meshes for Vulkan"):
-            seen.looks.masks(2)
+        with pytest.raises(UnavailableError, match=r"The mesh(es| of a pass) for Vulkan"):
+            seen.looks.whole_pass(2)
         assert seen.overview()["vulkan"] is True
 
 

@@ -126,6 +126,22 @@ class Cube:
 
 
 @pytest.fixture(scope="session")
+def fates(header: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a recording of fates.c in each of its modes."""
+    environment()
+
+    def write(folder: Path) -> Path:
+        program = build(header, HERE / "fates.c", folder / "fates", "-l:libvulkan.so.1")
+        for mode in ("pass", "rendering", "query", "stores", "many", "indexed"):
+            words = ("record", "-q", "-o", folder / f"{mode}.dtap", "--", program, mode)
+            done = run_drawtap(*words, environment=environment())
+            assert done.returncode == 0, done.stderr
+        return folder
+
+    return once(tmp_path_factory, "vulkan-fates", write)
+
+
+@pytest.fixture(scope="session")
 def cube(tmp_path_factory: pytest.TempPathFactory) -> Cube:
     if shutil.which("vkcube") is None:
         pytest.skip("vkcube is not installed (Debian: vulkan-tools)")

@@ -3,7 +3,8 @@
  * counted from the lower left corner. Prints the pixel.
  *
  * Argument: "pass" render passes and pipelines with all state; "rendering" dynamic rendering and dynamic state; "query"
- * as "pass", with a query around the draws. */
+ * as "pass", with a query around the draws; "many" as "pass", each draw of three instances; "indexed" as "pass", each
+ * draw a strip of indices, which begins anew once, of two instances. */
 #include "vk.h"
 #include "check.h"
 #include "draw_shaders.h"
@@ -27,8 +28,9 @@ static VkFramebuffer framebuffer;
 static VkPipelineLayout layout;
 static VkShaderModule vertex, plain, discards;
 static VkQueryPool queries;
+static VkBuffer shape;
 static VkDescriptorSet set;
-static int rendering, query, stores;
+static int rendering, query, stores, many, indexed;
 
 struct Image {
   VkImage image;
@@ -177,9 +179,18 @@ static VkPipeline pipeline(const struct Fate* f) {
                                                 .stage = VK_SHADER_STAGE_FRAGMENT_BIT,
                                                 .module = f->discards ? discards : plain,
                                                 .pName = "main"}};
-  VkPipelineVertexInputStateCreateInfo none = {.sType = VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO};
-  VkPipelineInputAssemblyStateCreateInfo shape = {.sType = VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO,
-                                                  .topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST};
+  const VkVertexInputBindingDescription by[] = {{0, 8, VK_VERTEX_INPUT_RATE_VERTEX},
+                                                {1, 4, VK_VERTEX_INPUT_RATE_INSTANCE}};
+  const VkVertexInputAttributeDescription of[] = {{0, 0, VK_FORMAT_R32G32_SFLOAT, 0}, {1, 1, COLOR, 0}};
+  VkPipelineVertexInputStateCreateInfo given = {.sType = VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO,
+                                                .vertexBindingDescriptionCount = indexed ? 2 : 0,
+                                                .pVertexBindingDescriptions = by,
+                                                .vertexAttributeDescriptionCount = indexed ? 2 : 0,
+                                                .pVertexAttributeDescriptions = of};
+  VkPipelineInputAssemblyStateCreateInfo shape = {
+      .sType = VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO,
+      .topology = indexed ? VK_PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP : VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST,
+      .primitiveRestartEnable = indexed};
   VkViewport seen = {f->seen.offset.x, f->seen.offset.y, f->seen.extent.width, f->seen.extent.height, 0, 1};
   VkPipelineViewportStateCreateInfo view = {.sType = VK_STRUCTURE_TYPE_PIPELINE_VIEWPORT_STATE_CREATE_INFO,
                                             .viewportCount = 1,
@@ -219,7 +230,7 @@ static VkPipeline pipeline(const struct Fate* f) {
                                        .pNext = rendering ? &formats : 0,
                                        .stageCount = 2,
                                        .pStages = stages,
-                                       .pVertexInputState = &none,
+                                       .pVertexInputState = &given,
                                        .pInputAssemblyState = &shape,
                                        .pViewportState = &view,
                                        .pRasterizationState = &raster,
@@ -250,7 +261,11 @@ static void draw(VkCommandBuffer to, struct Fate f) {
   }
   vkCmdBindDescriptorSets(to, VK_PIPELINE_BIND_POINT_GRAPHICS, layout, 0, 1, &set, 0, 0);
   vkCmdPushConstants(to, layout, VK_SHADER_STAGE_VERTEX_BIT | VK_SHADER_STAGE_FRAGMENT_BIT, 0, sizeof push, push);
-  vkCmdDraw(to, 3, 1, 0, 0);
+  if (!indexed) return vkCmdDraw(to, 3, many ? 3 : 1, 0, 0);
+  VkDeviceSize at[] = {8, 72};
+  vkCmdBindVertexBuffers(to, 0, 2, (VkBuffer[]){shape, shape}, at);
+  vkCmdBindIndexBuffer(to, shape, 96, VK_INDEX_TYPE_UINT16);
+  vkCmdDrawIndexed(to, 8, 2, 1, 1, 1);
 }
 
 static void begin(VkCommandBuffer to, int loads) {
@@ -368,9 +383,10 @@ static void record(VkCommandBuffer to, VkCommandBuffer last, VkBuffer texels, Vk
 
 static VkBuffer buffer(uint8_t** at) {
   VkBufferCreateInfo of = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                           .size = 64,
+                           .size = 128,
                            .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                                    VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
+                                    VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_VERTEX_BUFFER_BIT |
+                                    VK_BUFFER_USAGE_INDEX_BUFFER_BIT};
   VkBuffer made;
   CHECK(vkCreateBuffer(device, &of, 0, &made));
   VkMemoryRequirements needs;
@@ -381,17 +397,29 @@ static VkBuffer buffer(uint8_t** at) {
   return made;
 }
 
+/* Vertex i at (i / 8 - 0.5, 0.5 or -0.25), instance i moved up by i - 1; strips of vertices 1 to 4 and 5 to 7. */
+static void make_shape(void) {
+  uint8_t* to;
+  shape = buffer(&to);
+  float places[16];
+  for (int i = 0; i < 8; i++) places[2 * i] = i / 8.0f - 0.5f, places[2 * i + 1] = i & 1 ? 0.5f : -0.25f;
+  memcpy(to + 8, places, sizeof places);
+  memcpy(to + 72, (uint8_t[]){9, 9, 9, 9, 0, 0, 51, 255, 0, 255, 102, 255}, 12);
+  memcpy(to + 96, (uint16_t[]){7, 0, 1, 2, 3, 0xffff, 4, 5, 6}, 18);
+}
+
 int main(int argc, char** argv) {
   const char* mode = argc > 1 ? argv[1] : "pass";
   rendering = !strcmp(mode, "rendering"), query = !strcmp(mode, "query");
-  stores = !strcmp(mode, "stores");
+  stores = !strcmp(mode, "stores"), many = !strcmp(mode, "many"), indexed = !strcmp(mode, "indexed");
   start();
   const uint32_t target = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT, copied = VK_IMAGE_USAGE_TRANSFER_DST_BIT;
   color = image(COLOR, target | copied | VK_IMAGE_USAGE_TRANSFER_SRC_BIT, VK_IMAGE_ASPECT_COLOR_BIT);
   depth = image(DEPTH, VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT, BOTH);
   other = image(COLOR, target | copied | VK_IMAGE_USAGE_TRANSFER_SRC_BIT, VK_IMAGE_ASPECT_COLOR_BIT);
   if (!rendering) make_passes();
-  vertex = module(VERTEX, sizeof VERTEX),
+  if (indexed) make_shape();
+  vertex = indexed ? module(PLACED, sizeof PLACED) : module(VERTEX, sizeof VERTEX);
   plain = stores ? module(STORES, sizeof STORES) : module(FRAGMENT, sizeof FRAGMENT);
   discards = module(DISCARDS, sizeof DISCARDS);
   VkQueryPoolCreateInfo asks = {

@@ -18,8 +18,8 @@ from drawtap.replay.warm import Warm
 from drawtap.trace.trace import Trace, open_trace
 from drawtap.trace.vulkan_draw import DrawState
 from drawtap.web.recording import Recording
-from shared import once, run_drawtap
-from vulkan.conftest import HERE, Cube, build, environment
+from shared import run_drawtap
+from vulkan.conftest import Cube, environment
 from vulkan.test_snapshots import DRAWS, known
 
 X, Y = 10, 12
@@ -46,22 +46,6 @@ FATES: list[Fate] = [
     ("copy", ["color"], None, "wrote", WHITE),
     ("draw", ["color", "depth"], None, "wrote", GREEN),
 ]
-
-
-@pytest.fixture(scope="session")
-def fates(header: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a recording of fates.c in each of its modes."""
-    environment()
-
-    def write(folder: Path) -> Path:
-        program = build(header, HERE / "fates.c", folder / "fates", "-l:libvulkan.so.1")
-        for mode in ("pass", "rendering", "query", "stores"):
-            words = ("record", "-q", "-o", folder / f"{mode}.dtap", "--", program, mode)
-            done = run_drawtap(*words, environment=environment())
-            assert done.returncode == 0, done.stderr
-        return folder
-
-    return once(tmp_path_factory, "vulkan-fates", write)
 
 
 def _draws(trace: Trace) -> list[tuple[int, int]]:
@@ -180,7 +164,7 @@ def test_the_pixel_of_a_window_is_the_pixel_of_its_picture(cube: Cube, tmp_path:
 
 
 def test_the_page_has_the_same(fates: Path) -> None:
-    """The picture's pixels count from below; overlays say that they do not exist."""
+    """The picture's pixels count from below; meshes say that they do not exist."""
     path = fates / "pass.dtap"
     with open_trace(path) as trace:
         draw, submit = _draws(trace)[-1]
@@ -190,8 +174,8 @@ def test_the_page_has_the_same(fates: Path) -> None:
         answer = seen.looks.pixel(draw, "", X, Y)
         assert (answer["events"], answer["cut"]) == (events, False)
         assert seen.looks.pixel(submit, "depth", X, Y)["events"] == events
-        with pytest.raises(UnavailableError, match="overlays and meshes for Vulkan"):
-            seen.looks.overdraw(draw)
+        with pytest.raises(UnavailableError, match="meshes for Vulkan"):
+            seen.looks.mesh(draw)
 
 
 def test_the_verb_prints_the_same(fates: Path) -> None:

@@ -299,10 +299,12 @@ void Copier::pause(Pause& p) {
     for (uint32_t i = p.subpass + 1; i < count; ++i) DT_VK(device_, vkCmdNextSubpass)(to_, VK_SUBPASS_CONTENTS_INLINE);
     DT_VK(device_, vkCmdEndRenderPass)(to_);
   }
+  if (p.counting) count(p);
   copy(p.taken);
   begin(p.begin, p.last ? LAST : MIDDLE, false);
   for (uint32_t i = 0; i < p.subpass && !rendering; ++i)
     DT_VK(device_, vkCmdNextSubpass)(to_, VK_SUBPASS_CONTENTS_INLINE);
+  if (p.counting) give_back(*p.counting);
 }
 
 void Copier::pause_at(size_t at, bool before) {

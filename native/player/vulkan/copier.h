@@ -16,6 +16,32 @@ class Copier {
   // Plans queries of what variants of the pipeline let through, before the command. `sets`: what gives dynamic state;
   // `bound`: what binds the pipeline. `tested` has no queries yet.
   void want_tests(size_t at, std::vector<VkPipeline> variants, std::vector<size_t> sets, size_t bound, Tested tested);
+  // Plans that a draw is performed once more before the command, outside of the render pass, into images of our own;
+  // returns why it is not possible. Steps go one after the other.
+  struct Counting {
+    struct Step {
+      VkPipeline variant = nullptr;
+      VkRenderPass pass = nullptr;
+      VkFramebuffer framebuffer = nullptr;
+      VkImage deep = nullptr;       // gets the content of `deep` before
+      VkBuffer captured = nullptr;  // gets what transform feedback captures
+      uint64_t bytes = 0;           // of it
+      VkQueryPool queries = nullptr;
+    };
+    size_t bound = 0;          // what binds the pipeline
+    std::vector<size_t> sets;  // what gives dynamic state
+    std::vector<Step> steps;
+    Taken deep;  // the depth and stencil that are drawn to
+    VkExtent2D size{};
+  };
+  std::string want_count(size_t at, Counting counting);
+  void read_behind_count(Taken taken);  // of the last planned one
+  // An image of our own that is drawn to, and a view of it; both live as the submission.
+  std::pair<VkImage, VkImageView> own_image(VkFormat format, VkExtent2D size, uint32_t usage);
+  VkFramebuffer own_framebuffer(VkRenderPass pass, const std::vector<VkImageView>& views, VkExtent2D size);
+  // A buffer and queries of our own, which live as the submission.
+  Room own_buffer(uint64_t bytes, uint32_t usage);
+  VkQueryPool own_queries(VkQueryType type, uint32_t count);
   void read(VkCommandBuffer to, Taken taken);  // now, outside of a copy
   void record(VkCommandBuffer to);
 
@@ -28,6 +54,7 @@ class Copier {
     bool last = false;   // of its render pass
     bool plain = false;  // outside of render passes
     bool before = false, pixel = false;
+    std::shared_ptr<const Counting> counting = nullptr;
   };
   struct Tests {
     size_t at = 0, bound = 0;
@@ -69,6 +96,10 @@ class Copier {
   void make(const KeptCommand& command);
   void begin(size_t at, Variant which, bool whole);
   void pause(Pause& pause);
+  void count(const Pause& pause);
+  void perform(const Counting::Step& step, const KeptCommand& draw);
+  void give_back(const Counting& counting);
+  bool loses(const Pause& pause) const;
   void pause_at(size_t at, bool before);
   void make_rooms();
   void test(const Tests& tests);
@@ -82,7 +113,7 @@ class Copier {
   VkRenderPass resolving_pass(const Shot& shot, VkImageLayout layout);
   VkImageView view_of(VkImage image, VkFormat format, uint32_t level, uint32_t layer);
   VkImage resolve_depth(const Shot& shot, VkImageLayout layout);
-  Room buffer_room(uint64_t bytes);
+  Room buffer_room(uint64_t bytes, uint32_t usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT);
   VkDeviceMemory memory_for(const VkMemoryRequirements& needs, uint32_t properties);
   bool is_rendering(size_t begin) const;
 

@@ -43,12 +43,12 @@ VkDeviceMemory Copier::memory_for(const VkMemoryRequirements& needs, uint32_t pr
   return memory;
 }
 
-Room Copier::buffer_room(uint64_t bytes) {
+Room Copier::buffer_room(uint64_t bytes, uint32_t usage) {
   Room room;
   VkBufferCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
   info.size = bytes;
-  info.usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  info.usage = usage;
   if (DT_VK(device_, vkCreateBuffer)(device_.device, &info, nullptr, &room.buffer) != VK_SUCCESS)
     throw Error(DT_E_ARGUMENT, "there is no memory for pictures");
   VkMemoryRequirements needs{};

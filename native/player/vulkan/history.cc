@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "../line.h"
+#include "pixel_plan.h"
 #include "texels.h"
 
 namespace dt::play::vk {
@@ -12,9 +13,12 @@ using metrics::PixelValue;
 using metrics::PixelValues;
 
 bool History::ask(const Json& request) {
-  return request["find"].text() == "history" && request["first"].read(first) && request["call"].read(last) &&
-         request["draw"].read(draw) && request["image"].read(image) && request["level"].read(level) &&
-         request["layer"].read(layer) && request["x"].read(x) && request["y"].read(y) && x >= 0 && y >= 0;
+  return Question::ask(request) && request["x"].read(x) && request["y"].read(y) && x >= 0 && y >= 0;
+}
+
+std::unique_ptr<Plan> History::plan(Snapshots& snapshots, Device& device, Copier& copier, const Stream& stream,
+                                    uint64_t submit) {
+  return std::make_unique<PixelPlan>(snapshots, device, *this, copier, stream, submit);
 }
 
 size_t History::add(const char* kind, uint64_t call, uint64_t submit, bool only_changed) {
@@ -23,33 +27,6 @@ size_t History::add(const char* kind, uint64_t call, uint64_t submit, bool only_
   events_.push_back(e);
   only_changed_.push_back(only_changed);
   return events_.size() - 1;
-}
-
-// ---- variants of pipelines --------------------------------------------------------------------------------------
-
-VkPipeline History::variant(Device& device, VkPipeline of, const KeptPipeline& kept, const VariantWish& wish) {
-  auto [it, fresh] = variants_.try_emplace({of, wish.last, wish.pass, wish.subpass, wish.scissors}, &device, nullptr);
-  if (fresh) it->second.second = make_variant(device, kept, wish);
-  return it->second.second;
-}
-
-template <class F> void History::drop(F&& which) {
-  std::erase_if(variants_, [&](auto& each) {
-    if (!which(each.first)) return false;
-    auto& [device, pipeline] = each.second;
-    if (pipeline) DT_VK(*device, vkDestroyPipeline)(device->device, pipeline, nullptr);
-    return true;
-  });
-}
-
-void History::forget(VkPipeline of) {
-  drop([&](const Key& key) { return std::get<0>(key) == of; });
-}
-void History::forget(VkRenderPass of) {
-  drop([&](const Key& key) { return std::get<2>(key) == of; });
-}
-void History::forget() {
-  drop([](const Key&) { return true; });
 }
 
 // ---- what was found ---------------------------------------------------------------------------------------------

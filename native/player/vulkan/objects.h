@@ -38,6 +38,7 @@ struct Device : Table {
   VkDeviceMemory room = nullptr;
   uint64_t room_bytes = 0;
   void* at = nullptr;
+  bool captures = false;  // it has transform feedback
 };
 
 // A recorded call, and what becomes of it.

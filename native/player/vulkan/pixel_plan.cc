@@ -12,66 +12,19 @@ namespace {
 
 const char* const UNDEFINED = "its load operation leaves the content undefined";
 
-bool begins_rendering(const KeptCommand& command) {
-  return command.number == number::vkCmdBeginRendering || command.number == number::vkCmdBeginRenderingKHR;
-}
-
-bool goes_on(uint16_t n) {
-  return n == number::vkCmdNextSubpass || n == number::vkCmdNextSubpass2 || n == number::vkCmdNextSubpass2KHR;
-}
-
-// Commands that give dynamic state of graphics.
-bool gives_state(std::string_view name) {
-  if (!name.starts_with("vkCmdSet")) return false;
-  for (std::string_view other :
-       {"Event", "Rendering", "Descriptor", "Device", "Performance", "Checkpoint", "RayTracing"})
-    if (name.substr(8).starts_with(other)) return false;
-  return true;
-}
-
-// True: two calls of a function give the same state.
-bool same_state(const KeptCommand& a, const KeptCommand& b) {
-  if (a.number != b.number) return false;
-  const Command& c = *a.command;
-  if (c.params <= 2 || PARAMS[c.first + 1].way != VALUE) return true;
-  if (std::string_view(c.name).find("WithCount") != std::string_view::npos) return true;
-  return a.arguments[1] == b.arguments[1] && (c.params <= 3 || a.arguments[2] == b.arguments[2]);
-}
-
 }  // namespace
 
 PixelPlan::PixelPlan(Snapshots& snapshots, Device& device, History& history, Copier& copier, const Stream& stream,
                      uint64_t submit)
-    : s_(snapshots), device_(device), history_(history), copier_(copier), stream_(stream), submit_(submit) {
-  image_ = s_.host_.image_of(history.image);
+    : Walk(snapshots, device, history, copier, stream, submit), history_(history) {
   const KeptImage* of = target();
   if (!of) return;
-  deep_ = has_depth(of->format) || has_stencil(of->format);
   const uint32_t width = std::max(of->extent.width >> history.level, 1u);
   const uint32_t height = std::max(of->extent.height >> history.level, 1u);
   x_ = static_cast<uint32_t>(history.x), y_ = height - 1 - static_cast<uint32_t>(history.y);
   if (x_ < width && y_ < height) return;
   history.set_why("the image has " + std::to_string(width) + " x " + std::to_string(height) + " pixels");
   image_ = nullptr;
-}
-
-const KeptImage* PixelPlan::target() const { return s_.image(image_); }
-
-const KeptView* PixelPlan::view(VkImageView of) const {
-  auto it = s_.views_.find(of);
-  return it == s_.views_.end() ? nullptr : &it->second;
-}
-
-bool PixelPlan::is_target(VkImageView of) const {
-  const KeptView* v = of ? view(of) : nullptr;
-  return v && v->image == image_ && v->range.baseMipLevel == history_.level &&
-         v->range.baseArrayLayer == history_.layer;
-}
-
-bool PixelPlan::is_target(VkImage image, const VkImageSubresourceLayers& of) const {
-  return image == image_ && of.mipLevel == history_.level &&
-         (target()->type == VK_IMAGE_TYPE_3D ||
-          (history_.layer >= of.baseArrayLayer && history_.layer - of.baseArrayLayer < of.layerCount));
 }
 
 bool PixelPlan::has_pixel(int32_t x, int32_t y, int32_t right, int32_t bottom) const {
@@ -84,81 +37,6 @@ bool PixelPlan::has_pixel(const VkRect2D& box) const {
   const int64_t x = x_, y = y_;
   return x >= box.offset.x && y >= box.offset.y && x < int64_t{box.offset.x} + box.extent.width &&
          y < int64_t{box.offset.y} + box.extent.height;
-}
-
-// ---- render passes ----------------------------------------------------------------------------------------------
-
-template <class Info>
-void PixelPlan::add_pass(FlatPass& pass, const Info& info, const std::vector<VkImageView>& views) const {
-  for (uint32_t i = 0; i < info.attachmentCount; ++i)
-    pass.attachments.push_back({i < views.size() ? views[i] : nullptr, info.pAttachments[i].loadOp,
-                                info.pAttachments[i].stencilLoadOp, VK_IMAGE_LAYOUT_GENERAL});
-  auto view_of = [&](uint32_t i) { return i < views.size() ? views[i] : nullptr; };
-  for (uint32_t i = 0; i < info.subpassCount; ++i) {
-    const auto& each = info.pSubpasses[i];
-    FlatPass::Subpass& out = pass.subpasses.emplace_back();
-    for (uint32_t k = 0; k < each.colorAttachmentCount; ++k) out.colors.push_back(each.pColorAttachments[k].attachment);
-    if (each.pDepthStencilAttachment) out.depth = out.stencil = each.pDepthStencilAttachment->attachment;
-    for (uint32_t k = 0; each.pResolveAttachments && k < each.colorAttachmentCount; ++k)
-      out.resolves.push_back(view_of(each.pResolveAttachments[k].attachment));
-    if constexpr (requires { each.viewMask; }) {
-      out.views = each.viewMask;
-      const auto* deep = chained<VkSubpassDescriptionDepthStencilResolve>(
-          each.pNext, VK_STRUCTURE_TYPE_SUBPASS_DESCRIPTION_DEPTH_STENCIL_RESOLVE);
-      if (deep && deep->pDepthStencilResolveAttachment)
-        out.resolves.push_back(view_of(deep->pDepthStencilResolveAttachment->attachment));
-    }
-  }
-  if constexpr (requires { info.pSubpasses[0].viewMask; }) return;
-  const auto* several =
-      chained<VkRenderPassMultiviewCreateInfo>(info.pNext, VK_STRUCTURE_TYPE_RENDER_PASS_MULTIVIEW_CREATE_INFO);
-  for (uint32_t i = 0; several && i < several->subpassCount && i < pass.subpasses.size(); ++i)
-    pass.subpasses[i].views = several->pViewMasks[i];
-}
-
-FlatPass PixelPlan::flat(size_t begin) const {
-  FlatPass pass;
-  const KeptCommand& command = *stream_[begin];
-  if (!begins_rendering(command)) {
-    pass.area = command.at<VkRenderPassBeginInfo>(1)->renderArea;
-    auto it = s_.passes_.find(command.at<VkRenderPassBeginInfo>(1)->renderPass);
-    if (it == s_.passes_.end()) return pass;
-    const std::vector<VkImageView> views = s_.views_of(command);
-    it->second.one ? add_pass(pass, *it->second.one, views) : add_pass(pass, *it->second.two, views);
-    return pass;
-  }
-  const auto& info = *command.at<VkRenderingInfo>(1);
-  pass.rendering = true, pass.area = info.renderArea;
-  FlatPass::Subpass& out = pass.subpasses.emplace_back();
-  out.views = info.viewMask;
-  auto add = [&](const VkRenderingAttachmentInfo* a) {
-    if (!a || !a->imageView) return static_cast<uint32_t>(VK_ATTACHMENT_UNUSED);
-    if (a->resolveMode && a->resolveImageView) out.resolves.push_back(a->resolveImageView);
-    pass.attachments.push_back({a->imageView, a->loadOp, a->loadOp, a->imageLayout});
-    return static_cast<uint32_t>(pass.attachments.size() - 1);
-  };
-  for (uint32_t i = 0; i < info.colorAttachmentCount; ++i) out.colors.push_back(add(&info.pColorAttachments[i]));
-  out.depth = add(info.pDepthAttachment), out.stencil = add(info.pStencilAttachment);
-  if (info.flags & VK_RENDERING_RESUMING_BIT)
-    for (auto& each : pass.attachments) each.load = each.stencil_load = VK_ATTACHMENT_LOAD_OP_LOAD;
-  return pass;
-}
-
-uint32_t PixelPlan::color() const {
-  if (begin_ == NONE || subpass_ >= pass_.subpasses.size()) return VK_ATTACHMENT_UNUSED;
-  const auto& colors = pass_.subpasses[subpass_].colors;
-  for (uint32_t i = 0; i < colors.size(); ++i)
-    if (colors[i] < pass_.attachments.size() && is_target(pass_.attachments[colors[i]].view)) return i;
-  return VK_ATTACHMENT_UNUSED;
-}
-
-bool PixelPlan::draws_to_target() const {
-  if (begin_ == NONE || subpass_ >= pass_.subpasses.size()) return false;
-  if (color() != VK_ATTACHMENT_UNUSED) return true;
-  const auto& of = pass_.subpasses[subpass_];
-  for (uint32_t each : {of.depth, of.stencil})
-    if (each < pass_.attachments.size() && is_target(pass_.attachments[each].view)) return true;
-  return false;
 }
 
 void PixelPlan::begin_pass(size_t at) {
@@ -200,53 +78,6 @@ void PixelPlan::begin_pass(size_t at) {
     e.tested = e.only_any = true, e.through[metrics::COVERS] = 1;
 }
 
-// ---- the state of the command buffer ------------------------------------------------------------------------------
-
-void PixelPlan::follow(size_t at) {
-  const KeptCommand& command = *stream_[at];
-  const std::string_view name = command.command->name;
-  if (command.number == number::vkCmdBindPipeline) {
-    if (command.arguments[1] == VK_PIPELINE_BIND_POINT_GRAPHICS) bound_ = at, shader_objects_ = false;
-  } else if (name.starts_with("vkCmdBindPipelineShaderGroup") || name == "vkCmdBindShadersEXT") {
-    shader_objects_ = true;
-  } else if (gives_state(name)) {
-    std::erase_if(sets_, [&](size_t each) { return same_state(*stream_[each], command); });
-    sets_.push_back(at);
-  } else if (!(command.command->flags & (FLAG_PASS_BEGIN | FLAG_PASS_END | FLAG_MARKER))) {
-    if (name.starts_with("vkCmdBegin")) open_.emplace_back(name.substr(10));
-    if (name.starts_with("vkCmdEnd"))
-      if (auto it = std::find(open_.rbegin(), open_.rend(), name.substr(8)); it != open_.rend())
-        open_.erase(std::next(it).base());
-  }
-}
-
-const KeptCommand* PixelPlan::last_set(std::initializer_list<uint16_t> numbers) const {
-  for (auto it = sets_.rbegin(); it != sets_.rend(); ++it)
-    if (std::find(numbers.begin(), numbers.end(), stream_[*it]->number) != numbers.end()) return stream_[*it];
-  return nullptr;
-}
-
-// The box of the first viewport, and how many there are.
-VkRect2D PixelPlan::scissor(const KeptPipeline& kept, uint32_t& count) const {
-  using namespace number;
-  VkRect2D box{};
-  const auto* view = kept.info->pViewportState;
-  count = std::max(view ? std::max(view->scissorCount, view->viewportCount) : 1, 1u);
-  if (view && view->scissorCount && view->pScissors) box = view->pScissors[0];
-  if (kept.is_dynamic(VK_DYNAMIC_STATE_SCISSOR_WITH_COUNT) || kept.is_dynamic(VK_DYNAMIC_STATE_VIEWPORT_WITH_COUNT)) {
-    const KeptCommand* boxes = last_set({vkCmdSetScissorWithCount, vkCmdSetScissorWithCountEXT});
-    const KeptCommand* views = last_set({vkCmdSetViewportWithCount, vkCmdSetViewportWithCountEXT});
-    if (views) count = static_cast<uint32_t>(views->arguments[1]);
-    if (boxes && boxes->arguments[1]) box = *boxes->at<VkRect2D>(2);
-    if (boxes && !views) count = static_cast<uint32_t>(boxes->arguments[1]);
-  }
-  if (kept.is_dynamic(VK_DYNAMIC_STATE_SCISSOR))
-    for (size_t each : sets_)
-      if (stream_[each]->number == vkCmdSetScissor && !stream_[each]->arguments[1] && stream_[each]->arguments[2])
-        box = *stream_[each]->at<VkRect2D>(3);
-  return box;
-}
-
 const VkColorComponentFlags* PixelPlan::dynamic_mask() const {
   const KeptCommand* set = last_set({number::vkCmdSetColorWriteMaskEXT});
   const uint64_t first = set ? set->arguments[1] : 0;
@@ -275,18 +106,6 @@ void PixelPlan::draw(size_t at) {
   if (stale_) stale_ = !read(at, true, Taken::NO_EVENT).empty();
   event_ = history_.add("draw", stream_[at]->seq, submit_);
   test(at, history_.events()[event_]);
-}
-
-// Why a draw may not be performed once more; empty: it may.
-std::string PixelPlan::untestable(const KeptPipeline*& kept) const {
-  if (!open_.empty()) return open_.back() + " of the program runs: the draw is not performed once more";
-  if (pass_.subpasses[subpass_].views) return "its render pass draws several views at once";
-  if (shader_objects_) return "shader objects draw it";
-  if (bound_ == NONE) return "no pipeline is bound in this command buffer";
-  auto it = s_.pipelines_.find(reinterpret_cast<VkPipeline>(stream_[bound_]->arguments[2]));
-  if (it == s_.pipelines_.end()) return "it is not known how its pipeline was made";
-  kept = &it->second;
-  return kept->refused() ? kept->refused() : "";
 }
 
 void PixelPlan::test(size_t at, metrics::PixelEvent& e) {
@@ -411,8 +230,7 @@ void PixelPlan::before(size_t at) {
 void PixelPlan::behind(size_t at) {
   if (!image_ || history_.met) return;
   const KeptCommand& command = *stream_[at];
-  if (command.command->flags & FLAG_PASS_BEGIN) begin_ = at, subpass_ = 0;
-  if (goes_on(command.number)) ++subpass_;
+  passed(at);
   if (command.command->flags & FLAG_PASS_END && begin_ != NONE) {
     begin_ = NONE;
     bool resolves = false, used = false;

@@ -17,7 +17,7 @@
 #include "../findings.h"
 #include "../options.h"
 #include "arguments.h"
-#include "history.h"
+#include "question.h"
 #include "late.h"
 #include "running.h"
 #include "snapshots.h"
@@ -204,7 +204,7 @@ class Player final : Arguments, Snapshots::Host {
     std::vector<Held> held;
     bool met = false;  // the request's command ran
   };
-  std::unique_ptr<History> history_;  // of the last pixel of a request
+  std::unique_ptr<Question> question_;  // of the last request that looks
   struct Served {
     Taken taken;
     std::vector<AttachmentImage> images;

@@ -70,10 +70,11 @@ VkImageView Copier::view_of(VkImage image, VkFormat format, uint32_t level, uint
   uint32_t aspects = 0;
   if (has_depth(format)) aspects |= VK_IMAGE_ASPECT_DEPTH_BIT;
   if (has_stencil(format)) aspects |= VK_IMAGE_ASPECT_STENCIL_BIT;
+  if (!aspects) aspects = VK_IMAGE_ASPECT_COLOR_BIT;
   info.subresourceRange = {aspects, level, 1, layer, 1};
   VkImageView made = nullptr;
   if (DT_VK(device_, vkCreateImageView)(device_.device, &info, nullptr, &made) != VK_SUCCESS)
-    throw Error(DT_E_ARGUMENT, "a view of depth cannot be made");
+    throw Error(DT_E_ARGUMENT, "a view of an image cannot be made");
   return made;
 }
 

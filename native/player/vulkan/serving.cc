@@ -24,8 +24,7 @@ bool Player::read_request() {
     if (request_.what == "look") {
       snapshots_->collect();
       forget_look();
-      history_ = std::make_unique<History>();
-      if (!options_.look || !history_->ask(json)) history_.reset();
+      if (options_.look) question_ = question_of(json);
       request_.draw = NO_DRAW;
     }
   }
@@ -43,14 +42,14 @@ bool Player::stands_at(uint64_t next) const {
 
 void Player::forget_look() {
   snapshots_->look(nullptr);
-  if (history_) history_->forget();
-  history_.reset();
+  if (question_) question_->forget();
+  question_.reset();
 }
 
 void Player::answer_look() {
   snapshots_->collect();
   FILE* to = fopen(request_.file.c_str(), "wb");
-  if (to) history_->write(to);
+  if (to) question_->write(to);
   if (!to || fclose(to)) report("image", request_.seq, "", request_.file + " cannot be written");
   forget_look();
 }
@@ -65,7 +64,7 @@ void Player::answer(uint64_t next) {
   if (next == UINT64_MAX && request_.seq > seq_) complain("the recording ends before");
   if (request_.what == "object")
     answer_held();
-  else if (request_.what == "look" && history_)
+  else if (request_.what == "look" && question_)
     answer_look();
   else if (!shown && request_.file != "/dev/null")
     complain("the player of Vulkan has no " + request_.what + " yet");
@@ -114,7 +113,7 @@ bool Player::serve(uint64_t next) {
     if (!read_request()) return false;
     if (stands_at(next)) {
       answer(next);
-    } else if (request_.what == "look" && history_ && next != 0 && history_->first < next) {
+    } else if (request_.what == "look" && question_ && next != 0 && question_->first < next) {
       put_line(status_, JsonObject().put("kind", "behind").put("call", next == UINT64_MAX ? seq_ : next));
       fflush(status_);
     } else if (request_.seq < next && next != 0 && next != UINT64_MAX) {
@@ -125,7 +124,7 @@ bool Player::serve(uint64_t next) {
       fflush(status_);
     } else {
       served_.clear();
-      snapshots_->look(history_.get());
+      snapshots_->look(question_.get());
       waits_ = true;
     }
   }

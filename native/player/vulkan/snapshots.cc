@@ -6,8 +6,7 @@
 #include "../../core/error.h"
 #include "chain.h"
 #include "copier.h"
-#include "history.h"
-#include "pixel_plan.h"
+#include "question.h"
 
 namespace dt::play::vk {
 namespace {
@@ -166,7 +165,7 @@ bool Snapshots::forget(unsigned kind, uint64_t now, Table& table) {
       if (looks_) ended_.emplace_back(kind, now);
       return !looks_;
     case OF_Pipeline:
-      if (history_) collect(), history_->forget(reinterpret_cast<VkPipeline>(now));
+      if (question_) collect(), question_->forget(reinterpret_cast<VkPipeline>(now));
       pipelines_.erase(reinterpret_cast<VkPipeline>(now));
       return true;
     case OF_Buffer: sizes_.erase(reinterpret_cast<VkBuffer>(now)); return true;
@@ -178,7 +177,7 @@ bool Snapshots::forget(unsigned kind, uint64_t now, Table& table) {
     case OF_RenderPass:
       if (auto it = passes_.find(reinterpret_cast<VkRenderPass>(now)); it != passes_.end()) {
         collect();
-        if (history_) history_->forget(reinterpret_cast<VkRenderPass>(now));
+        if (question_) question_->forget(reinterpret_cast<VkRenderPass>(now));
         for (auto* each : it->second.variants)
           if (each) DT_VK(table, vkDestroyRenderPass)(table.device, each, nullptr);
         passes_.erase(it);
@@ -277,20 +276,21 @@ VkCommandBuffer Snapshots::copied(Submission& s, VkCommandBuffer of, VkQueue que
   return made;
 }
 
-// A copy that reads a pixel and tests draws, where something in it concerns the pixel.
+// A copy that does more where something in it concerns the question.
 VkCommandBuffer Snapshots::looked_at(Submission& s, VkCommandBuffer of, VkQueue queue, uint64_t seq) {
   auto it = buffers_.find(of);
   if (it == buffers_.end()) return of;
   Stream stream;
   unfold(*it->second, stream);
   Copier copier(*this, s, stream);
-  PixelPlan plan(*this, *s.device, *history_, copier, stream, seq);
+  const std::unique_ptr<Plan> plan = question_->plan(*this, *s.device, copier, stream, seq);
   for (size_t i = 0; i < stream.size(); ++i) {
-    plan.before(i);
+    plan->before(i);
     follow(*stream[i]);
-    plan.behind(i);
+    plan->behind(i);
   }
-  if (!plan.any()) return of;
+  plan->end();
+  if (!plan->any()) return of;
   VkCommandBuffer made = commands(s, families_.contains(queue) ? families_.at(queue) : s.device->family);
   copier.record(made);
   return made;
@@ -347,7 +347,7 @@ void Snapshots::submit(Call& c, uint64_t seq) {
   s.device = static_cast<Device*>(c.table);
   const auto queue = c.as<VkQueue>(0);
   uint32_t place = 0;
-  const bool looks = history_ && history_->wants(seq);
+  const bool looks = question_ && question_->wants(seq);
   auto replace = [&](VkCommandBuffer& of) {
     of = looks ? looked_at(s, of, queue, seq) : copied(s, of, queue, seq, place);
   };
@@ -370,7 +370,7 @@ void Snapshots::submit(Call& c, uint64_t seq) {
 
 void Snapshots::end(Table& device) {
   collect();
-  if (history_) history_->forget();
+  if (question_) question_->forget();
   for (auto& [kind, object] : std::exchange(ended_, {})) {
     const bool template_of = kind == OF_DescriptorUpdateTemplate;
     void* destroy = device.get(template_of               ? number::vkDestroyDescriptorUpdateTemplate
@@ -403,7 +403,7 @@ void Snapshots::collect() {
       host_.pictured(taken, images);
       free_room(device, taken.room);
     }
-    if (history_) history_->take(device, s.tested, s.reads);
+    if (question_) question_->take(device, s.tested, s.reads);
     for (auto* each : s.queries) DT_VK(device, vkDestroyQueryPool)(device.device, each, nullptr);
     for (auto& room : s.rooms) free_room(device, room);
     DT_VK(device, vkDestroyFence)(device.device, s.fence, nullptr);

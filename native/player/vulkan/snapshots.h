@@ -16,7 +16,7 @@
 
 namespace dt::play::vk {
 
-class History;
+class Question;
 struct KeptBuffer;
 // A command of a command buffer; it can be made again.
 struct KeptCommand {
@@ -148,10 +148,10 @@ class Snapshots {
     ~Host() = default;
   };
   // `whole`: of all images and buffers, not of those alone that are drawn or stored to.
-  // `looks`: pipelines are kept, for histories of pixels.
+  // `looks`: pipelines are kept, for questions about draws.
   Snapshots(Host& host, unsigned attachments, bool whole, bool looks)
       : host_(host), attachments_(attachments), whole_(whole), looks_(looks) {}
-  void look(History* history) { history_ = history; }  // from now on; nullptr: no more
+  void look(Question* question) { question_ = question; }  // from now on; nullptr: no more
 
   void prepare(Call& c, uint64_t seq);  // before a call is made: with what images are to be used for; other buffers
   void keep(Call& c, uint64_t seq, std::vector<std::unique_ptr<uint8_t[]>>& rooms);  // after it
@@ -169,8 +169,11 @@ class Snapshots {
 
  private:
   friend class Copier;
-  friend class History;
+  friend class Question;
   friend class PixelPlan;
+  friend class CountPlan;
+  friend class VertexPlan;
+  friend class Walk;
   struct Submission {
     Device* device = nullptr;
     VkFence fence = nullptr;
@@ -203,7 +206,7 @@ class Snapshots {
   Host& host_;
   unsigned attachments_;
   bool whole_, looks_;
-  History* history_ = nullptr;
+  Question* question_ = nullptr;
   std::unordered_map<VkPipeline, KeptPipeline> pipelines_;
   std::unordered_map<VkShaderModule, ShaderUse> modules_;
   std::unordered_map<VkCommandBuffer, std::shared_ptr<KeptBuffer>> buffers_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "chain.h"
 #include "snapshots.h"
@@ -11,8 +12,13 @@ namespace {
 
 // Instructions and storage classes of SPIR-V.
 enum Spirv : uint32_t {
+  OP_TYPE_FLOAT = 22,
+  OP_TYPE_VECTOR = 23,
+  OP_TYPE_IMAGE = 25,
+  OP_TYPE_ARRAY = 28,
   OP_TYPE_POINTER = 32,
   OP_FIRST_WITH_VALUE = 54,
+  OP_VARIABLE = 59,
   OP_STORE = 62,
   OP_COPY_MEMORY = 63,
   OP_COPY_MEMORY_SIZED = 64,
@@ -27,10 +33,16 @@ enum Spirv : uint32_t {
   OP_ATOMIC_FMAX = 5615,
   OP_ATOMIC_FADD = 6035,
   CLASS_UNIFORM = 2,
+  CLASS_OUTPUT = 3,
   CLASS_STORAGE = 12,
   CLASS_PHYSICAL = 5349,
   BUILTIN = 11,
   SAMPLE_MASK = 20,
+  FRAG_DEPTH = 22,
+  FRAG_STENCIL = 5014,
+  LOCATION = 30,
+  INDEX = 32,
+  SUBPASS_DATA = 6,
 };
 constexpr size_t SPIRV_HEAD = 5;  // words before the instructions
 
@@ -47,18 +59,29 @@ constexpr uint32_t NOT_FOR_VARIANTS = VK_PIPELINE_CREATE_ALLOW_DERIVATIVES_BIT |
 void ShaderUse::add(const ShaderUse& other) {
   known = known && other.known;
   discards |= other.discards, stores |= other.stores, masks |= other.masks;
+  depths |= other.depths, reads_target |= other.reads_target, float_color |= other.float_color;
 }
 
 ShaderUse use_of(const uint32_t* code, size_t words) {
   ShaderUse use;
   use.known = true;
   std::unordered_map<uint32_t, uint32_t> pointers, classes;  // types, and values, by what they point to
+  std::unordered_set<uint32_t> floats, at_first, seconds;    // types; by location 0, by index 1
   for (size_t at = SPIRV_HEAD; at < words;) {
     const uint32_t n = code[at] >> 16, op = code[at] & 0xffff;
     if (!n || n > words - at) break;
     const uint32_t* const words_of = code + at;
     auto word = [&](uint32_t i) { return i < n ? words_of[i] : 0; };
     at += n;
+    if (op == OP_TYPE_FLOAT) floats.insert(word(1));
+    if ((op == OP_TYPE_VECTOR || op == OP_TYPE_ARRAY) && floats.contains(word(2))) floats.insert(word(1));
+    if (op == OP_TYPE_POINTER && floats.contains(word(3))) floats.insert(word(1));
+    if (op == OP_DECORATE && word(2) == LOCATION && !word(3)) at_first.insert(word(1));
+    if (op == OP_DECORATE && word(2) == INDEX && word(3)) seconds.insert(word(1));
+    if (op == OP_VARIABLE && word(3) == CLASS_OUTPUT)
+      use.float_color |= floats.contains(word(1)) && at_first.contains(word(2)) && !seconds.contains(word(2));
+    use.depths |= op == OP_DECORATE && word(2) == BUILTIN && (word(3) == FRAG_DEPTH || word(3) == FRAG_STENCIL);
+    use.reads_target |= op == OP_TYPE_IMAGE && word(3) == SUBPASS_DATA;
     if (op == OP_TYPE_POINTER) pointers[word(1)] = word(2);
     if (op >= OP_FIRST_WITH_VALUE && op != OP_DECORATE)
       if (auto type = pointers.find(word(1)); type != pointers.end()) classes[word(2)] = type->second;
@@ -84,16 +107,18 @@ void Snapshots::keep_pipelines(const Call& c, std::vector<std::unique_ptr<uint8_
   rooms.clear();
   for (uint64_t i = 0; i < c.arguments[2]; ++i) {
     const auto& info = c.at<VkGraphicsPipelineCreateInfo>(3)[i];
-    KeptPipeline kept{shared, &info, {}, false};
+    KeptPipeline kept{shared, &info, {}};
     kept.use.known = true;
     for (uint32_t k = 0; info.pStages && k < info.stageCount; ++k) {
       const auto& stage = info.pStages[k];
       kept.fragment |= stage.stage == VK_SHADER_STAGE_FRAGMENT_BIT;
       const auto* own = chained<VkShaderModuleCreateInfo>(stage.pNext, VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
-      if (auto it = modules_.find(stage.module); it != modules_.end())
-        kept.use.add(it->second);
-      else
-        kept.use.add(own ? use_of(own->pCode, own->codeSize / 4) : ShaderUse());
+      const auto it = modules_.find(stage.module);
+      const ShaderUse use = it != modules_.end() ? it->second
+                            : own                ? use_of(own->pCode, own->codeSize / 4)
+                                                 : ShaderUse();
+      kept.use.add(use);
+      if (stage.stage == VK_SHADER_STAGE_FRAGMENT_BIT) kept.float_color = use.float_color;
     }
     if (VkPipeline made = c.at<VkPipeline>(5)[i]) pipelines_[made] = std::move(kept);
   }
@@ -136,6 +161,11 @@ bool KeptPipeline::tests(metrics::PixelTest test) const {
   }
 }
 
+bool KeptPipeline::needs_fragment(metrics::PixelTest last) const {
+  if (!fragment || last < metrics::DISCARD) return false;
+  return use.discards || tests(metrics::COVERAGE) || (last >= metrics::STENCIL && use.depths);
+}
+
 const char* KeptPipeline::masked(uint32_t color, const VkColorComponentFlags* mask) const {
   const auto* blend = info->pColorBlendState;
   const auto* deep = info->pDepthStencilState;
@@ -156,6 +186,7 @@ struct Parts {
   Parts(const KeptPipeline& of, const VariantWish& wish);
   bool stays(VkDynamicState state) const { return std::find(fixed.begin(), fixed.end(), state) == fixed.end(); }
   void test(const KeptPipeline& of, const VariantWish& wish);
+  void count();
 
   std::vector<VkPipelineShaderStageCreateInfo> stages;
   std::vector<VkRect2D> scissors;
@@ -183,15 +214,35 @@ void Parts::test(const KeptPipeline& of, const VariantWish& wish) {
     deep.depthTestEnable = deep.depthBoundsTestEnable = 0;
     fix({VK_DYNAMIC_STATE_DEPTH_TEST_ENABLE, VK_DYNAMIC_STATE_DEPTH_BOUNDS_TEST_ENABLE});
   }
-  deep.depthWriteEnable = 0, deep.front.writeMask = deep.back.writeMask = 0;
-  fix({VK_DYNAMIC_STATE_DEPTH_WRITE_ENABLE, VK_DYNAMIC_STATE_STENCIL_WRITE_MASK, VK_DYNAMIC_STATE_SCISSOR,
-       VK_DYNAMIC_STATE_SCISSOR_WITH_COUNT, VK_DYNAMIC_STATE_COLOR_WRITE_MASK_EXT,
-       VK_DYNAMIC_STATE_COLOR_WRITE_ENABLE_EXT, VK_DYNAMIC_STATE_COLOR_BLEND_ENABLE_EXT,
-       VK_DYNAMIC_STATE_COLOR_BLEND_EQUATION_EXT, VK_DYNAMIC_STATE_COLOR_BLEND_ADVANCED_EXT,
-       VK_DYNAMIC_STATE_LOGIC_OP_ENABLE_EXT, VK_DYNAMIC_STATE_LOGIC_OP_EXT});
+  fix({VK_DYNAMIC_STATE_COLOR_WRITE_MASK_EXT, VK_DYNAMIC_STATE_COLOR_WRITE_ENABLE_EXT,
+       VK_DYNAMIC_STATE_COLOR_BLEND_ENABLE_EXT, VK_DYNAMIC_STATE_COLOR_BLEND_EQUATION_EXT,
+       VK_DYNAMIC_STATE_COLOR_BLEND_ADVANCED_EXT, VK_DYNAMIC_STATE_LOGIC_OP_ENABLE_EXT, VK_DYNAMIC_STATE_LOGIC_OP_EXT});
+  if (wish.counts) {
+    fix({VK_DYNAMIC_STATE_BLEND_CONSTANTS});
+  } else {
+    deep.depthWriteEnable = 0, deep.front.writeMask = deep.back.writeMask = 0;
+    fix({VK_DYNAMIC_STATE_DEPTH_WRITE_ENABLE, VK_DYNAMIC_STATE_STENCIL_WRITE_MASK, VK_DYNAMIC_STATE_SCISSOR,
+         VK_DYNAMIC_STATE_SCISSOR_WITH_COUNT});
+  }
+  const bool own = wish.counts && !of.needs_fragment(wish.last);
   for (uint32_t i = 0; i < of.info->stageCount; ++i)
-    if (wish.last >= metrics::DISCARD || of.info->pStages[i].stage != VK_SHADER_STAGE_FRAGMENT_BIT)
+    if ((wish.last >= metrics::DISCARD && !own) || of.info->pStages[i].stage != VK_SHADER_STAGE_FRAGMENT_BIT)
       stages.push_back(of.info->pStages[i]);
+  if (!own) return;
+  VkPipelineShaderStageCreateInfo& writes = stages.emplace_back();
+  writes.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
+  writes.stage = VK_SHADER_STAGE_FRAGMENT_BIT, writes.module = wish.fragment, writes.pName = "main";
+}
+
+// Each fragment multiplies its pixel by a constant, whatever the fragment shader gives.
+void Parts::count() {
+  blends.assign(1, {});
+  VkPipelineColorBlendAttachmentState& by = blends.front();
+  by.blendEnable = 1;
+  by.srcColorBlendFactor = by.srcAlphaBlendFactor = VK_BLEND_FACTOR_ZERO;
+  by.dstColorBlendFactor = VK_BLEND_FACTOR_CONSTANT_COLOR, by.dstAlphaBlendFactor = VK_BLEND_FACTOR_ONE;
+  by.colorWriteMask = VK_COLOR_COMPONENT_R_BIT;
+  std::fill(std::begin(blend.blendConstants), std::end(blend.blendConstants), COUNT_FACTOR);
 }
 
 Parts::Parts(const KeptPipeline& of, const VariantWish& wish) {
@@ -208,9 +259,9 @@ Parts::Parts(const KeptPipeline& of, const VariantWish& wish) {
   if (info.pMultisampleState) many = *info.pMultisampleState;
   if (info.pDepthStencilState) deep = *info.pDepthStencilState;
   scissors.assign(wish.scissors, wish.scissor);
-  view.scissorCount = wish.scissors, view.pScissors = scissors.data();
+  if (!wish.counts) view.scissorCount = wish.scissors, view.pScissors = scissors.data();
   const uint32_t colors = info.pColorBlendState ? info.pColorBlendState->attachmentCount : 0;
-  blends.resize(std::max(colors, wish.colors));
+  wish.counts ? count() : blends.resize(std::max(colors, wish.colors));
   blend.attachmentCount = static_cast<uint32_t>(blends.size()), blend.pAttachments = blends.data();
   test(of, wish);
   if (const auto* all = info.pDynamicState)
@@ -228,7 +279,7 @@ VkPipeline make_variant(Device& device, const KeptPipeline& of, const VariantWis
   info.stageCount = static_cast<uint32_t>(parts.stages.size()), info.pStages = parts.stages.data();
   info.pViewportState = &parts.view, info.pRasterizationState = &parts.raster, info.pMultisampleState = &parts.many;
   info.pDepthStencilState = &parts.deep, info.pColorBlendState = &parts.blend, info.pDynamicState = &parts.changes;
-  if (info.renderPass) info.renderPass = wish.pass, info.subpass = wish.subpass;
+  if (info.renderPass || wish.counts) info.renderPass = wish.pass, info.subpass = wish.subpass;
   info.basePipelineHandle = nullptr, info.basePipelineIndex = -1;
   VkPipeline made = nullptr;
   const VkResult result = DT_VK(device, vkCreateGraphicsPipelines)(device.device, nullptr, 1, &info, nullptr, &made);

@@ -67,7 +67,8 @@ def image(
     (also the alpha test), stencil or depth. OpenGL ES 1 has no queries for the tests. There, only the values are known.
     Commands of Vulkan are listed as the frame's submissions run them. Variants of the draw's pipeline tell the tests.
 
-    --overlay and --mesh show a draw of OpenGL: which pixels it reaches, which test keeps it from others, its vertices.
+    --overlay shows which pixels a draw reaches, and which test keeps it from others. --mesh shows the vertices of a
+    draw of OpenGL.
     """
     from drawtap.replay import engine, warm
     from drawtap.replay.place import place
@@ -76,8 +77,8 @@ def image(
     if whole_pass and (mesh is None or mesh.suffix != ".obj" or pixel is not None):
         raise UsageError("--whole-pass is for --mesh FILE.obj", hint="vertices that go in are a table of one draw")
     if pixel is not None or overlay is not None or mesh is not None:
-        if pixel is None:
-            apis.refuse(trace, "image: draws")
+        if mesh is not None and pixel is None:
+            apis.refuse(trace, "image: meshes")
         where = place(trace, call)
         at = where.call
         with warm.Warm(Path(trace.path), environment=environment, frame_end=trace.frame_end, looks=True) as player:
@@ -85,7 +86,7 @@ def image(
                 return _history(trace, where, pixel, player)
             if mesh is not None:
                 return (_pass if whole_pass else _mesh)(trace, at, mesh, player)
-            return _overlay(trace, at, overlay, output, player)
+            return _overlay(trace, where, overlay, output, player)
     where = place(trace, call)
     if output is None:
         raise UsageError("where does the picture go?", hint="-o FILE.png, or --pixel X,Y for the history of a pixel")
@@ -165,7 +166,7 @@ def _pass(trace: Trace, call: int, output: Path, player: Warm) -> Written:
     return Written(str(output), output.stat().st_size, what)
 
 
-def _overlay(trace: Trace, call: int, overlay: str | None, output: Path | None, player: Warm) -> Written:
+def _overlay(trace: Trace, place: Place, overlay: str | None, output: Path | None, player: Warm) -> Written:
     import numpy as np
 
     from drawtap.output.picture import png
@@ -175,10 +176,11 @@ def _overlay(trace: Trace, call: int, overlay: str | None, output: Path | None, 
         raise UsageError(f"there is no overlay {overlay}", hint=f"{', '.join(look.MASKS)} or overdraw")
     if output is None or output.suffix not in (".png", ".npy"):
         raise UsageError("where does the overlay go?", hint="-o FILE.png, or -o FILE.npy for the numbers")
+    call = place.call if place.draw is None else place.draw
     if overlay == "overdraw":
-        counts = look.overdraw(trace, call, player.look)[0].astype(np.int64)
+        counts = look.overdraw(trace, place, player.look)[0].astype(np.int64)
     else:
-        masks = look.masks(trace, call, player.look)
+        masks = look.masks(trace, place, player.look)
         if overlay in masks.why:
             raise UnavailableError(f"no overlay {overlay} of call {call}: {masks.why[overlay]}")
         counts = masks.counts[overlay]

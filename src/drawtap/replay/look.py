@@ -149,11 +149,9 @@ def pixel_history(trace: Trace, at: Place | int, x: int, y: int, ask: Ask, *, bu
     lets through. Calls that write, and calls that cover the pixel without writing, are events. Raises UsageError where
     there is no such pixel, and what `ask` does.
     """
-    place = Place(at) if isinstance(at, int) else at
+    place = _place(at)
     call, first = place.call, frame_begin(trace, place.call)
-    request: dict[str, object] = {"find": "history", "x": x, "y": y, "buffer": buffer}
-    if is_vulkan(trace):
-        request |= _vulkan_target(trace, place, buffer)
+    request = {"find": "history", "x": x, "y": y, "buffer": buffer} | _target(trace, place, buffer)
     history: PixelHistory
     history, _ = ask(first, call, request)
     if history["why"]:
@@ -172,8 +170,14 @@ def pixel_history(trace: Trace, at: Place | int, x: int, y: int, ask: Ask, *, bu
     return {"call": call, "first": first, **history}
 
 
-def _vulkan_target(trace: Trace, place: Place, buffer: int) -> dict[str, object]:
-    """Return what a request says of the image that a draw of Vulkan draws to."""
+def _place(at: Place | int) -> Place:
+    return Place(at) if isinstance(at, int) else at
+
+
+def _target(trace: Trace, place: Place, buffer: int = 0) -> dict[str, object]:
+    """Return what a request says of the image that a draw of Vulkan draws to; nothing of other APIs."""
+    if not is_vulkan(trace):
+        return {}
     if place.draw is None:
         raise UnavailableError(f"call {place.call} submits no draw, and is none", hint="choose a draw")
     colors, deep = DrawState(trace, place.draw, place.call).targets()
@@ -219,7 +223,7 @@ MASKS = {
 FATES = ("degenerate", "frustum", "backface", "discarded", "rasterised", "clipped")
 
 
-_DRAWS = "choose a draw of OpenGL; what stands in a display list is drawn by glCallList"
+_DRAWS = "choose a draw; what stands in a display list is drawn by glCallList"
 
 
 @dataclass(frozen=True)
@@ -238,28 +242,30 @@ class Masks:
     why: Mapping[str, str]
 
 
-def masks(trace: Trace, call: int, ask: Ask) -> Masks:
+def masks(trace: Trace, at: Place | int, ask: Ask) -> Masks:
     """Return which pixels a draw reaches, and which test keeps its fragments from others.
 
     Raises UnavailableError where the call draws no primitives, and what `ask` raises.
     """
     import numpy as np
 
+    place = _place(at)
+    call = place.call if place.draw is None else place.draw
     head: _MasksHead
-    head, data = ask(frame_begin(trace, call), call, {"find": "masks"})
+    head, data = ask(frame_begin(trace, place.call), place.call, {"find": "masks"} | _target(trace, place))
     if not head["found"]:
         raise UnavailableError(f"call {call} draws no primitives", hint=_DRAWS)
     width, height = head["width"], head["height"]
     planes: dict[str, NDArray[np.int64]] = {}
     why: dict[str, str] = {}
-    at = 0
+    begin = 0
     for plane in head["planes"]:
         name, size = plane["name"], plane["bytes"]
         if size:
-            planes[name] = np.frombuffer(data, np.uint8, size, at).reshape(height, width).astype(np.int64)
+            planes[name] = np.frombuffer(data, np.uint8, size, begin).reshape(height, width).astype(np.int64)
         else:
             why[name] = plane["why"] or "not known"
-        at += size
+        begin += size
     counts, missing = {}, {}
     for name, (more, fewer) in MASKS.items():
         lost = [why[plane] for plane in (more, fewer) if plane in why]
@@ -271,17 +277,19 @@ def masks(trace: Trace, call: int, ask: Ask) -> Masks:
     return Masks(width, height, tuple(head["viewport"]), None if box is None else tuple(box), counts, missing)
 
 
-def overdraw(trace: Trace, call: int, ask: Ask) -> tuple[NDArray[np.uint32], OverdrawRemarks]:
-    """Return how many fragments the frame's draws have made at each pixel, up to a call, and the player's remarks.
+def overdraw(trace: Trace, at: Place | int, ask: Ask) -> tuple[NDArray[np.uint32], OverdrawRemarks]:
+    """Return how many fragments the frame's draws have made at each pixel, up to a place, and the player's remarks.
 
     The array has the shape (height, width), the lowest row first, and belongs to the image that is drawn to at the
-    call. The remarks have `draws`, `unknown` (draws that are missing) and `why`. Raises UnavailableError where there
+    place. The remarks have `draws`, `unknown` (draws that are missing) and `why`. Raises UnavailableError where there
     is no such image.
     """
     import numpy as np
 
+    place = _place(at)
+    call = place.call if place.draw is None else place.draw
     head: OverdrawRemarks
-    head, data = ask(frame_begin(trace, call), call, {"find": "overdraw"})
+    head, data = ask(frame_begin(trace, place.call), place.call, {"find": "overdraw"} | _target(trace, place))
     width, height = head["width"], head["height"]
     if not width:
         raise UnavailableError(

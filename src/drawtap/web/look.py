@@ -41,7 +41,7 @@ class Looks:
         return answer
 
     def _ask_draws(self, first: int, last: int, request: Mapping[str, object]) -> tuple[Any, bytes]:
-        apis.refuse(self._trace, "view: draws")
+        apis.refuse(self._trace, "view: meshes")
         return self._ask(first, last, request)
 
     def pixel(self, seq: int, of: str, x: int, y: int) -> Answer:
@@ -61,7 +61,9 @@ class Looks:
 
     def masks(self, seq: int) -> bytes:
         """Return a draw's fragments by pixel: a JSON head, then a byte a pixel for each name, lowest row first."""
-        masks = look.masks(self._trace, seq, self._ask_draws)
+        at = self._place(seq)
+        with self._lent() as trace:
+            masks = look.masks(trace, at, self._ask)
         head = {"width": masks.width, "height": masks.height, "viewport": masks.viewport, "scissor": masks.scissor}
         sums = {name: int(counts.sum()) for name, counts in masks.counts.items()}
         data = b"".join(np.clip(counts, 0, 255).astype(np.uint8).tobytes() for counts in masks.counts.values())
@@ -69,7 +71,9 @@ class Looks:
 
     def overdraw(self, seq: int) -> bytes:
         """Return the fragments of the frame's draws up to a call: a JSON head, then four bytes a pixel."""
-        counts, said = look.overdraw(self._trace, seq, self._ask_draws)
+        at = self._place(seq)
+        with self._lent() as trace:
+            counts, said = look.overdraw(trace, at, self._ask)
         head = {
             "width": counts.shape[1],
             "height": counts.shape[0],
@@ -113,7 +117,7 @@ class Looks:
         return (look.mesh_obj(mesh) if kind == "obj" else look.mesh_csv(mesh)).encode()
 
     def _pass(self, seq: int) -> tuple[look.PassDraws, list[look.PassDraw]]:
-        apis.refuse(self._trace, "view: draws")
+        apis.refuse(self._trace, "view: meshes")
         with self._lent() as trace:
             of = look.pass_draws(trace, seq)
         if not of.draws:

@@ -177,7 +177,9 @@ export function covering(mesh, px, py) {
 function pixelOf(mesh, n) {
   const {viewport} = mesh.head, p = mesh.positions.subarray(n * 4, n * 4 + 4);
   const at = [0, 1].map((c) => Math.floor(viewport[c] + ((p[c] / p[3] + 1) / 2) * viewport[c + 2]));
-  return p[3] > 0 && at.every((v, c) => v >= viewport[c] && v < viewport[c] + viewport[c + 2]) ? at : null;
+  // A view of a negative height hangs down from its upper edge.
+  const low = [viewport[0], Math.min(viewport[1], viewport[1] + viewport[3])];
+  return p[3] > 0 && at.every((v, c) => v >= low[c] && v < low[c] + Math.abs(viewport[c + 2])) ? at : null;
 }
 
 export const meshPanel = {
@@ -532,8 +534,10 @@ function space(mesh, side, marked, picked, colour = (i) => FATES[mesh.fates[i] ?
   const found = mesh.found ?? (side === "in" ? given(mesh) : shown(mesh));
   let turn = side === "in" ? 0.5 : 0, tilt = side === "in" ? 0.35 : 0, zoom = 1, chosen = -1;
   const context = canvas.getContext("2d");
+  const up = side === "out" && mesh.head.viewport?.[3] < 0 ? -1 : 1;  // y of Vulkan's positions points down
   const point = (/** @type {number} */ k) => {
-    const [x, y, z] = [0, 1, 2].map((c) => (found.points[k * 3 + c] - found.middle[c]) / found.reach);
+    const [x, down, z] = [0, 1, 2].map((c) => (found.points[k * 3 + c] - found.middle[c]) / found.reach);
+    const y = down * up;
     const x2 = x * Math.cos(turn) + z * Math.sin(turn), z2 = z * Math.cos(turn) - x * Math.sin(turn);
     const scale = zoom * Math.min(canvas.width, canvas.height) * 0.45;
     return [canvas.width / 2 + x2 * scale, canvas.height / 2 - (y * Math.cos(tilt) - z2 * Math.sin(tilt)) * scale];

@@ -1,0 +1,104 @@
+// Copies of command buffers that perform draws once more into images of our own, which count fragments by pixel.
+#include "../../core/error.h"
+#include "copier.h"
+
+namespace dt::play::vk {
+
+// Returns whether an interrupted pass loses something that the subpass draws to.
+bool Copier::loses(const Pause& pause) const {
+  if (is_rendering(pause.begin)) return false;
+  const KeptPass& pass = *pass_of(pause.begin);
+  auto look = [&](const auto& info) {
+    if (pause.subpass >= info.subpassCount) return true;
+    const auto& of = info.pSubpasses[pause.subpass];
+    bool lost = of.pDepthStencilAttachment && of.pDepthStencilAttachment->attachment != VK_ATTACHMENT_UNUSED &&
+                !is_kept(pause, of.pDepthStencilAttachment->attachment);
+    for (uint32_t i = 0; i < of.colorAttachmentCount; ++i)
+      if (const uint32_t each = of.pColorAttachments[i].attachment; each != VK_ATTACHMENT_UNUSED)
+        lost |= !is_kept(pause, each);
+    return lost;
+  };
+  return pass.one ? look(*pass.one) : look(*pass.two);
+}
+
+std::string Copier::want_count(size_t at, Counting counting) {
+  for (; walked_ < at; ++walked_) step(place_, walked_);
+  Pause pause{at, place_.begin, place_.subpass, {}, true};
+  pause.before = pause.pixel = true;
+  if (pause.begin == OUTSIDE) return "the render pass that it draws in does not begin in this command buffer";
+  if (const std::string why = whole_pass(pause, place_); !why.empty()) return why;
+  if (loses(pause)) return "the render pass does not preserve what it draws to";
+  if (!pauses_.empty() && pauses_.back().begin == pause.begin) pauses_.back().last = false;
+  pause.counting = std::make_shared<Counting>(std::move(counting));
+  pauses_.push_back(std::move(pause));
+  return "";
+}
+
+void Copier::read_behind_count(Taken taken) { pauses_.back().taken = std::move(taken); }
+
+std::pair<VkImage, VkImageView> Copier::own_image(VkFormat format, VkExtent2D size, uint32_t usage) {
+  Shot of;
+  of.width = size.width, of.height = size.height;
+  Room room = image_room(format, of, usage);
+  room.views[0] = view_of(room.image, format, 0, 0);
+  submission_.rooms.push_back(room);
+  return {room.image, room.views[0]};
+}
+
+VkFramebuffer Copier::own_framebuffer(VkRenderPass pass, const std::vector<VkImageView>& views, VkExtent2D size) {
+  VkFramebufferCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_FRAMEBUFFER_CREATE_INFO;
+  info.renderPass = pass;
+  info.attachmentCount = static_cast<uint32_t>(views.size()), info.pAttachments = views.data();
+  info.width = size.width, info.height = size.height, info.layers = 1;
+  Room room;
+  if (DT_VK(device_, vkCreateFramebuffer)(device_.device, &info, nullptr, &room.framebuffer) != VK_SUCCESS)
+    throw Error(DT_E_ARGUMENT, "a framebuffer that counts fragments cannot be made");
+  submission_.rooms.push_back(room);
+  return room.framebuffer;
+}
+
+void Copier::count(const Pause& pause) {
+  const Counting& of = *pause.counting;
+  for (auto& step : of.steps) {
+    barrier(nullptr, {}, 0, 0);
+    if (step.deep) {
+      turn(of.deep, false);
+      uint32_t aspects = 0;
+      for (auto& shot : of.deep.shots) aspects |= shot.aspect;
+      barrier(step.deep, {aspects, 0, 1, 0, 1}, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_GENERAL);
+      for (auto& shot : of.deep.shots) {
+        const VkImageCopy region{{shot.aspect, shot.level, shot.layer, 1},
+                                 {},
+                                 {shot.aspect, 0, 0, 1},
+                                 {},
+                                 {of.size.width, of.size.height, 1}};
+        const VkImageLayout layout =
+            shot.layout == VK_IMAGE_LAYOUT_GENERAL ? VK_IMAGE_LAYOUT_GENERAL : VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
+        DT_VK(device_, vkCmdCopyImage)(to_, shot.image, layout, step.deep, VK_IMAGE_LAYOUT_GENERAL, 1, &region);
+      }
+      turn(of.deep, true);
+      barrier(nullptr, {}, 0, 0);
+    }
+    for (size_t each : of.sets) make(*stream_[each]);
+    DT_VK(device_, vkCmdBindPipeline)(to_, VK_PIPELINE_BIND_POINT_GRAPHICS, step.variant);
+    VkClearValue empty{};
+    empty.color.float32[0] = 0x1p-126f;
+    VkRenderPassBeginInfo begins{};
+    begins.sType = VK_STRUCTURE_TYPE_RENDER_PASS_BEGIN_INFO;
+    begins.renderPass = step.pass, begins.framebuffer = step.framebuffer;
+    begins.renderArea.extent = of.size;
+    begins.clearValueCount = 1, begins.pClearValues = &empty;
+    DT_VK(device_, vkCmdBeginRenderPass)(to_, &begins, VK_SUBPASS_CONTENTS_INLINE);
+    make(*stream_[pause.at]);
+    DT_VK(device_, vkCmdEndRenderPass)(to_);
+  }
+}
+
+// Gives the program its pipeline and its state again: a pipeline that has a state fixed leaves it undefined.
+void Copier::give_back(const Counting& counting) {
+  for (size_t each : counting.sets) make(*stream_[each]);
+  make(*stream_[counting.bound]);
+}
+
+}  // namespace dt::play::vk

@@ -1,0 +1,204 @@
+#include "walk.h"
+
+#include <algorithm>
+
+#include "chain.h"
+
+namespace dt::play::vk {
+namespace {
+
+bool begins_rendering(const KeptCommand& command) {
+  return command.number == number::vkCmdBeginRendering || command.number == number::vkCmdBeginRenderingKHR;
+}
+
+bool goes_on(uint16_t n) {
+  return n == number::vkCmdNextSubpass || n == number::vkCmdNextSubpass2 || n == number::vkCmdNextSubpass2KHR;
+}
+
+// Commands that give dynamic state of graphics.
+bool gives_state(std::string_view name) {
+  if (!name.starts_with("vkCmdSet")) return false;
+  for (std::string_view other :
+       {"Event", "Rendering", "Descriptor", "Device", "Performance", "Checkpoint", "RayTracing"})
+    if (name.substr(8).starts_with(other)) return false;
+  return true;
+}
+
+// True: two calls of a function give the same state.
+bool same_state(const KeptCommand& a, const KeptCommand& b) {
+  if (a.number != b.number) return false;
+  const Command& c = *a.command;
+  if (c.params <= 2 || PARAMS[c.first + 1].way != VALUE) return true;
+  if (std::string_view(c.name).find("WithCount") != std::string_view::npos) return true;
+  return a.arguments[1] == b.arguments[1] && (c.params <= 3 || a.arguments[2] == b.arguments[2]);
+}
+
+}  // namespace
+
+Walk::Walk(Snapshots& snapshots, Device& device, Question& question, Copier& copier, const Stream& stream,
+           uint64_t submit)
+    : s_(snapshots), device_(device), copier_(copier), stream_(stream), submit_(submit), question_(question) {
+  image_ = s_.host_.image_of(question.image);
+  if (const KeptImage* of = target()) deep_ = has_depth(of->format) || has_stencil(of->format);
+}
+
+const KeptImage* Walk::target() const { return s_.image(image_); }
+
+const KeptView* Walk::view(VkImageView of) const {
+  auto it = s_.views_.find(of);
+  return it == s_.views_.end() ? nullptr : &it->second;
+}
+
+bool Walk::is_target(VkImageView of) const {
+  const KeptView* v = of ? view(of) : nullptr;
+  return v && v->image == image_ && v->range.baseMipLevel == question_.level &&
+         v->range.baseArrayLayer == question_.layer;
+}
+
+bool Walk::is_target(VkImage image, const VkImageSubresourceLayers& of) const {
+  return image == image_ && of.mipLevel == question_.level &&
+         (target()->type == VK_IMAGE_TYPE_3D ||
+          (question_.layer >= of.baseArrayLayer && question_.layer - of.baseArrayLayer < of.layerCount));
+}
+
+// ---- render passes ----------------------------------------------------------------------------------------------
+
+template <class Info>
+void Walk::add_pass(FlatPass& pass, const Info& info, const std::vector<VkImageView>& views) const {
+  for (uint32_t i = 0; i < info.attachmentCount; ++i)
+    pass.attachments.push_back({i < views.size() ? views[i] : nullptr, info.pAttachments[i].loadOp,
+                                info.pAttachments[i].stencilLoadOp, VK_IMAGE_LAYOUT_GENERAL});
+  auto view_of = [&](uint32_t i) { return i < views.size() ? views[i] : nullptr; };
+  for (uint32_t i = 0; i < info.subpassCount; ++i) {
+    const auto& each = info.pSubpasses[i];
+    FlatPass::Subpass& out = pass.subpasses.emplace_back();
+    for (uint32_t k = 0; k < each.colorAttachmentCount; ++k) out.colors.push_back(each.pColorAttachments[k].attachment);
+    if (each.pDepthStencilAttachment) out.depth = out.stencil = each.pDepthStencilAttachment->attachment;
+    for (uint32_t k = 0; each.pResolveAttachments && k < each.colorAttachmentCount; ++k)
+      out.resolves.push_back(view_of(each.pResolveAttachments[k].attachment));
+    if constexpr (requires { each.viewMask; }) {
+      out.views = each.viewMask;
+      const auto* deep = chained<VkSubpassDescriptionDepthStencilResolve>(
+          each.pNext, VK_STRUCTURE_TYPE_SUBPASS_DESCRIPTION_DEPTH_STENCIL_RESOLVE);
+      if (deep && deep->pDepthStencilResolveAttachment)
+        out.resolves.push_back(view_of(deep->pDepthStencilResolveAttachment->attachment));
+    }
+  }
+  if constexpr (requires { info.pSubpasses[0].viewMask; }) return;
+  const auto* several =
+      chained<VkRenderPassMultiviewCreateInfo>(info.pNext, VK_STRUCTURE_TYPE_RENDER_PASS_MULTIVIEW_CREATE_INFO);
+  for (uint32_t i = 0; several && i < several->subpassCount && i < pass.subpasses.size(); ++i)
+    pass.subpasses[i].views = several->pViewMasks[i];
+}
+
+FlatPass Walk::flat(size_t begin) const {
+  FlatPass pass;
+  const KeptCommand& command = *stream_[begin];
+  if (!begins_rendering(command)) {
+    pass.area = command.at<VkRenderPassBeginInfo>(1)->renderArea;
+    auto it = s_.passes_.find(command.at<VkRenderPassBeginInfo>(1)->renderPass);
+    if (it == s_.passes_.end()) return pass;
+    const std::vector<VkImageView> views = s_.views_of(command);
+    it->second.one ? add_pass(pass, *it->second.one, views) : add_pass(pass, *it->second.two, views);
+    return pass;
+  }
+  const auto& info = *command.at<VkRenderingInfo>(1);
+  pass.rendering = true, pass.area = info.renderArea;
+  FlatPass::Subpass& out = pass.subpasses.emplace_back();
+  out.views = info.viewMask;
+  auto add = [&](const VkRenderingAttachmentInfo* a) {
+    if (!a || !a->imageView) return static_cast<uint32_t>(VK_ATTACHMENT_UNUSED);
+    if (a->resolveMode && a->resolveImageView) out.resolves.push_back(a->resolveImageView);
+    pass.attachments.push_back({a->imageView, a->loadOp, a->loadOp, a->imageLayout});
+    return static_cast<uint32_t>(pass.attachments.size() - 1);
+  };
+  for (uint32_t i = 0; i < info.colorAttachmentCount; ++i) out.colors.push_back(add(&info.pColorAttachments[i]));
+  out.depth = add(info.pDepthAttachment), out.stencil = add(info.pStencilAttachment);
+  if (info.flags & VK_RENDERING_RESUMING_BIT)
+    for (auto& each : pass.attachments) each.load = each.stencil_load = VK_ATTACHMENT_LOAD_OP_LOAD;
+  return pass;
+}
+
+uint32_t Walk::color() const {
+  if (begin_ == NONE || subpass_ >= pass_.subpasses.size()) return VK_ATTACHMENT_UNUSED;
+  const auto& colors = pass_.subpasses[subpass_].colors;
+  for (uint32_t i = 0; i < colors.size(); ++i)
+    if (colors[i] < pass_.attachments.size() && is_target(pass_.attachments[colors[i]].view)) return i;
+  return VK_ATTACHMENT_UNUSED;
+}
+
+bool Walk::draws_to_target() const {
+  if (begin_ == NONE || subpass_ >= pass_.subpasses.size()) return false;
+  if (color() != VK_ATTACHMENT_UNUSED) return true;
+  const auto& of = pass_.subpasses[subpass_];
+  for (uint32_t each : {of.depth, of.stencil})
+    if (each < pass_.attachments.size() && is_target(pass_.attachments[each].view)) return true;
+  return false;
+}
+
+void Walk::passed(size_t at) {
+  const KeptCommand& command = *stream_[at];
+  if (command.command->flags & FLAG_PASS_BEGIN) begin_ = at, subpass_ = 0;
+  if (goes_on(command.number)) ++subpass_;
+}
+
+// ---- the state of the command buffer ------------------------------------------------------------------------------
+
+void Walk::follow(size_t at) {
+  const KeptCommand& command = *stream_[at];
+  const std::string_view name = command.command->name;
+  if (command.number == number::vkCmdBindPipeline) {
+    if (command.arguments[1] == VK_PIPELINE_BIND_POINT_GRAPHICS) bound_ = at, shader_objects_ = false;
+  } else if (name.starts_with("vkCmdBindPipelineShaderGroup") || name == "vkCmdBindShadersEXT") {
+    shader_objects_ = true;
+  } else if (gives_state(name)) {
+    std::erase_if(sets_, [&](size_t each) { return same_state(*stream_[each], command); });
+    sets_.push_back(at);
+  } else if (!(command.command->flags & (FLAG_PASS_BEGIN | FLAG_PASS_END | FLAG_MARKER))) {
+    if (name.starts_with("vkCmdBegin")) open_.emplace_back(name.substr(10));
+    if (name.starts_with("vkCmdEnd"))
+      if (auto it = std::find(open_.rbegin(), open_.rend(), name.substr(8)); it != open_.rend())
+        open_.erase(std::next(it).base());
+  }
+}
+
+const KeptCommand* Walk::last_set(std::initializer_list<uint16_t> numbers) const {
+  for (auto it = sets_.rbegin(); it != sets_.rend(); ++it)
+    if (std::find(numbers.begin(), numbers.end(), stream_[*it]->number) != numbers.end()) return stream_[*it];
+  return nullptr;
+}
+
+// The box of the first viewport, and how many there are.
+VkRect2D Walk::scissor(const KeptPipeline& kept, uint32_t& count) const {
+  using namespace number;
+  VkRect2D box{};
+  const auto* view = kept.info->pViewportState;
+  count = std::max(view ? std::max(view->scissorCount, view->viewportCount) : 1, 1u);
+  if (view && view->scissorCount && view->pScissors) box = view->pScissors[0];
+  if (kept.is_dynamic(VK_DYNAMIC_STATE_SCISSOR_WITH_COUNT) || kept.is_dynamic(VK_DYNAMIC_STATE_VIEWPORT_WITH_COUNT)) {
+    const KeptCommand* boxes = last_set({vkCmdSetScissorWithCount, vkCmdSetScissorWithCountEXT});
+    const KeptCommand* views = last_set({vkCmdSetViewportWithCount, vkCmdSetViewportWithCountEXT});
+    if (views) count = static_cast<uint32_t>(views->arguments[1]);
+    if (boxes && boxes->arguments[1]) box = *boxes->at<VkRect2D>(2);
+    if (boxes && !views) count = static_cast<uint32_t>(boxes->arguments[1]);
+  }
+  if (kept.is_dynamic(VK_DYNAMIC_STATE_SCISSOR))
+    for (size_t each : sets_)
+      if (stream_[each]->number == vkCmdSetScissor && !stream_[each]->arguments[1] && stream_[each]->arguments[2])
+        box = *stream_[each]->at<VkRect2D>(3);
+  return box;
+}
+
+// Why a draw may not be performed once more; empty: it may.
+std::string Walk::untestable(const KeptPipeline*& kept) const {
+  if (!open_.empty()) return open_.back() + " of the program runs: the draw is not performed once more";
+  if (pass_.subpasses[subpass_].views) return "its render pass draws several views at once";
+  if (shader_objects_) return "shader objects draw it";
+  if (bound_ == NONE) return "no pipeline is bound in this command buffer";
+  auto it = s_.pipelines_.find(reinterpret_cast<VkPipeline>(stream_[bound_]->arguments[2]));
+  if (it == s_.pipelines_.end()) return "it is not known how its pipeline was made";
+  kept = &it->second;
+  return kept->refused() ? kept->refused() : "";
+}
+
+}  // namespace dt::play::vk

@@ -1,0 +1,67 @@
+// The walk through the commands of one command buffer, for a question about an image that they draw to.
+#pragma once
+#include "copier.h"
+#include "question.h"
+
+namespace dt::play::vk {
+
+// A render pass, whichever commands begin it.
+struct FlatPass {
+  struct Attachment {
+    VkImageView view = nullptr;
+    VkAttachmentLoadOp load = VK_ATTACHMENT_LOAD_OP_LOAD, stencil_load = VK_ATTACHMENT_LOAD_OP_LOAD;
+    VkImageLayout layout = VK_IMAGE_LAYOUT_GENERAL;  // while it runs
+  };
+  struct Subpass {
+    std::vector<uint32_t> colors;  // numbers of attachments, or VK_ATTACHMENT_UNUSED
+    uint32_t depth = VK_ATTACHMENT_UNUSED, stencil = VK_ATTACHMENT_UNUSED;
+    std::vector<VkImageView> resolves;
+    uint32_t views = 0;  // the mask of several views
+  };
+  std::vector<Attachment> attachments;
+  std::vector<Subpass> subpasses;
+  VkRect2D area{};
+  bool rendering = false;
+};
+
+class Walk : public Plan {
+ protected:
+  Walk(Snapshots& snapshots, Device& device, Question& question, Copier& copier, const Stream& stream, uint64_t submit);
+  static constexpr size_t NONE = SIZE_MAX;
+  FlatPass flat(size_t begin) const;
+  const KeptView* view(VkImageView of) const;
+  const KeptImage* target() const;
+  bool is_target(VkImageView of) const;
+  bool is_target(VkImage image, const VkImageSubresourceLayers& of) const;
+  uint32_t color() const;  // the target's place among the subpass's colours, or VK_ATTACHMENT_UNUSED
+  bool draws_to_target() const;
+  void follow(size_t at);  // before a command: the state that it gives
+  void passed(size_t at);  // behind it: which subpass runs
+  // Why a draw may not be performed once more; empty: it may.
+  std::string untestable(const KeptPipeline*& kept) const;
+  // The box of the first scissor, and how many there are.
+  VkRect2D scissor(const KeptPipeline& kept, uint32_t& count) const;
+  VkViewport viewport(const KeptPipeline& kept) const;  // the first one
+  const KeptCommand* last_set(std::initializer_list<uint16_t> numbers) const;
+
+  Snapshots& s_;
+  Device& device_;
+  Copier& copier_;
+  const Stream& stream_;
+  const uint64_t submit_;
+  VkImage image_ = nullptr;
+  bool deep_ = false;  // the target is a depth image
+  FlatPass pass_;
+  size_t begin_ = NONE;  // of the pass that runs
+  uint32_t subpass_ = 0;
+  size_t bound_ = NONE;  // what binds the pipeline
+  bool shader_objects_ = false;
+  std::vector<size_t> sets_;       // what gives dynamic state, the last of each kind
+  std::vector<std::string> open_;  // queries and the like that run
+
+ private:
+  template <class Info> void add_pass(FlatPass& pass, const Info& info, const std::vector<VkImageView>& views) const;
+  Question& question_;
+};
+
+}  // namespace dt::play::vk
