@@ -29,7 +29,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 _ARGUMENTS = {
     "export: apitrace": ("-f", "apitrace", "-o", "x.trace"),
-    "image: meshes": ("2", "--mesh", "x.obj"),
+    "image: passes": ("2", "--mesh", "x.obj", "--whole-pass"),
     "overdraw": ("-o", "folder"),
     "shaders: draws": ("--draws", "3"),
     "redact: content": ("-o", "folder", "--level", "content"),

@@ -42,7 +42,7 @@ struct Mesh {
   std::vector<uint32_t> places;    // of the corners of one instance in `indices`; empty: not known
   std::vector<uint32_t> vertices;  // all that are named there, ascending
   std::vector<VertexInput> inputs;
-  int viewport[4] = {};
+  int viewport[4] = {};          // from below; of a negative height where y of the positions points down
   const char* why = nullptr;     // positions are not known
   const char* why_in = nullptr;  // nor are the vertices
   bool more = false;             // there are more than MOST

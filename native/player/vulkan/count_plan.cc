@@ -47,20 +47,9 @@ std::string CountPlan::uncountable(const KeptPipeline*& kept) const {
 
 // The boxes of the draw, which count from the lower left corner.
 void CountPlan::measure(const KeptPipeline& kept) {
-  using namespace number;
   uint32_t count = 0;
   const VkRect2D box = scissor(kept, count);
-  const auto* state = kept.info->pViewportState;
-  VkViewport seen{};
-  if (state && state->viewportCount && state->pViewports) seen = state->pViewports[0];
-  if (kept.is_dynamic(VK_DYNAMIC_STATE_VIEWPORT_WITH_COUNT)) {
-    const KeptCommand* given = last_set({vkCmdSetViewportWithCount, vkCmdSetViewportWithCountEXT});
-    if (given && given->arguments[1]) seen = *given->at<VkViewport>(2);
-  }
-  if (kept.is_dynamic(VK_DYNAMIC_STATE_VIEWPORT))
-    for (size_t each : sets_)
-      if (stream_[each]->number == vkCmdSetViewport && !stream_[each]->arguments[1] && stream_[each]->arguments[2])
-        seen = *stream_[each]->at<VkViewport>(3);
+  VkViewport seen = viewport(kept);
   if (seen.height < 0) seen.y += seen.height, seen.height = -seen.height;
   auto put = [&](int* to, double x, double y, double width, double height) {
     const double values[4] = {x, size_.height - y - height, width, height};
@@ -151,6 +140,10 @@ std::string CountPlan::count_masks(size_t at, const KeptPipeline& kept) {
   auto plane = [&](Counts::Plane which, bool own, Counts::Plane other, metrics::PixelTest last) {
     if (!own) return counts_.as_[which] = counts_.as_[other], counts_.why_[which] = counts_.why_[other], void();
     counts_.as_[which] = which;
+    // The copy has a stencil then, and the draw none.
+    if (last == metrics::DEPTH && kept.tests(metrics::STENCIL) && !has(VK_IMAGE_ASPECT_STENCIL_BIT) &&
+        has_stencil(deep_format_))
+      return counts_.why_[which] = "it tests a stencil that its render pass does not have", void();
     if (smaller && last >= metrics::STENCIL)
       return counts_.why_[which] = "its depth image is smaller than the target", void();
     if (!(counts_.why_[which] = step(kept, last, counting, true)).empty()) return;

@@ -58,14 +58,44 @@ VkFramebuffer Copier::own_framebuffer(VkRenderPass pass, const std::vector<VkIma
   return room.framebuffer;
 }
 
+Room Copier::own_buffer(uint64_t bytes, uint32_t usage) {
+  submission_.rooms.push_back(buffer_room(bytes, usage));
+  return submission_.rooms.back();
+}
+
+VkQueryPool Copier::own_queries(VkQueryType type, uint32_t count) {
+  VkQueryPoolCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO;
+  info.queryType = type, info.queryCount = count;
+  VkQueryPool pool = nullptr;
+  if (DT_VK(device_, vkCreateQueryPool)(device_.device, &info, nullptr, &pool) != VK_SUCCESS)
+    throw Error(DT_E_ARGUMENT, "there is no memory for queries");
+  submission_.queries.push_back(pool);
+  return pool;
+}
+
+// The draw, whose positions go into a buffer where the step has one.
+void Copier::perform(const Counting::Step& step, const KeptCommand& draw) {
+  if (!step.captured) return make(draw);
+  const VkDeviceSize from = 0;
+  DT_VK(device_, vkCmdBindTransformFeedbackBuffersEXT)(to_, 0, 1, &step.captured, &from, &step.bytes);
+  DT_VK(device_, vkCmdBeginQuery)(to_, step.queries, 0, 0);
+  DT_VK(device_, vkCmdBeginTransformFeedbackEXT)(to_, 0, 0, nullptr, nullptr);
+  make(draw);
+  DT_VK(device_, vkCmdEndTransformFeedbackEXT)(to_, 0, 0, nullptr, nullptr);
+  DT_VK(device_, vkCmdEndQuery)(to_, step.queries, 0);
+}
+
 void Copier::count(const Pause& pause) {
   const Counting& of = *pause.counting;
   for (auto& step : of.steps) {
     barrier(nullptr, {}, 0, 0);
     if (step.deep) {
       turn(of.deep, false);
+      const VkFormat format = of.deep.shots.front().format;
       uint32_t aspects = 0;
-      for (auto& shot : of.deep.shots) aspects |= shot.aspect;
+      if (has_depth(format)) aspects |= VK_IMAGE_ASPECT_DEPTH_BIT;
+      if (has_stencil(format)) aspects |= VK_IMAGE_ASPECT_STENCIL_BIT;
       barrier(step.deep, {aspects, 0, 1, 0, 1}, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_GENERAL);
       for (auto& shot : of.deep.shots) {
         const VkImageCopy region{{shot.aspect, shot.level, shot.layer, 1},
@@ -80,6 +110,7 @@ void Copier::count(const Pause& pause) {
       turn(of.deep, true);
       barrier(nullptr, {}, 0, 0);
     }
+    if (step.queries) DT_VK(device_, vkCmdResetQueryPool)(to_, step.queries, 0, 1);
     for (size_t each : of.sets) make(*stream_[each]);
     DT_VK(device_, vkCmdBindPipeline)(to_, VK_PIPELINE_BIND_POINT_GRAPHICS, step.variant);
     VkClearValue empty{};
@@ -90,7 +121,7 @@ void Copier::count(const Pause& pause) {
     begins.renderArea.extent = of.size;
     begins.clearValueCount = 1, begins.pClearValues = &empty;
     DT_VK(device_, vkCmdBeginRenderPass)(to_, &begins, VK_SUBPASS_CONTENTS_INLINE);
-    make(*stream_[pause.at]);
+    perform(step, *stream_[pause.at]);
     DT_VK(device_, vkCmdEndRenderPass)(to_);
   }
 }

@@ -43,6 +43,7 @@ void Copier::make_rooms() {
   for (auto& each : pauses_)
     if (each.pixel) {
       for (auto& shot : each.taken.shots) shot.at += bytes;
+      for (auto& part : each.taken.stored) part.at += bytes;
       bytes += each.taken.bytes;
     }
   if (bytes) {

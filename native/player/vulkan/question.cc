@@ -2,6 +2,7 @@
 
 #include "counts.h"
 #include "history.h"
+#include "vertices.h"
 
 namespace dt::play::vk {
 
@@ -9,6 +10,7 @@ std::unique_ptr<Question> question_of(const Json& request) {
   const std::string what = request["find"].text();
   std::unique_ptr<Question> made;
   if (what == "history") made = std::make_unique<History>();
+  if (what == "mesh") made = std::make_unique<Vertices>();
   if (what == "masks" || what == "overdraw") made = std::make_unique<Counts>(what == "masks");
   return made && made->ask(request) ? std::move(made) : nullptr;
 }

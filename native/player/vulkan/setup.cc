@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include "../../core/error.h"
 #include "../../core/structures.h"
+#include "chain.h"
 #include "meter.h"
 #include "player.h"
 
@@ -208,6 +210,30 @@ void Player::supported_features(Call& c, VkDeviceCreateInfo& info) {
   }
 }
 
+// Questions about vertices need transform feedback, whether the program asked for it or not. Returns whether it is on.
+static bool add_capture(Table& instance, VkPhysicalDevice physical, VkDeviceCreateInfo& info,
+                        std::vector<const char*>& extensions, const std::vector<VkExtensionProperties>& there,
+                        VkPhysicalDeviceTransformFeedbackFeaturesEXT& own) {
+  const std::string_view name = "VK_EXT_transform_feedback";
+  if (std::none_of(there.begin(), there.end(), [&](auto& each) { return each.extensionName == name; })) return false;
+  auto ask = DT_VK(instance, vkGetPhysicalDeviceFeatures2);
+  if (!ask) ask = DT_VK(instance, vkGetPhysicalDeviceFeatures2KHR);
+  if (!ask) return false;
+  own.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_FEATURES_EXT;
+  VkPhysicalDeviceFeatures2 all{};
+  all.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, all.pNext = &own;
+  ask(physical, &all);
+  if (!own.transformFeedback) return false;
+  if (std::none_of(extensions.begin(), extensions.end(), [&](const char* each) { return each == name; }))
+    extensions.push_back(name.data());
+  own.geometryStreams = 0;
+  if (auto* given = chained<VkPhysicalDeviceTransformFeedbackFeaturesEXT>(info.pNext, own.sType))
+    return const_cast<VkPhysicalDeviceTransformFeedbackFeaturesEXT*>(given)->transformFeedback = 1, true;
+  own.pNext = const_cast<void*>(info.pNext);
+  info.pNext = &own;
+  return true;
+}
+
 void Player::create_device(Call& c) {
   if (!succeeded(c)) return;
   build(c);
@@ -226,11 +252,14 @@ void Player::create_device(Call& c) {
   info->enabledLayerCount = 0;
   supported_features(c, *info);
   if (meter_) meter_->device(instance, c.as<VkPhysicalDevice>(0), *info, kept);
+  VkPhysicalDeviceTransformFeedbackFeaturesEXT capture{};
+  const bool captures = options_.look && add_capture(instance, c.as<VkPhysicalDevice>(0), *info, kept, there, capture);
   info->enabledExtensionCount = static_cast<uint32_t>(kept.size());
   info->ppEnabledExtensionNames = kept.data();
   invoke(c);
   auto device = std::make_unique<Device>();
   device->instance = instance.instance;
+  device->captures = captures;
   // The instance's function returns the functions of devices, once the device is known.
   device->functions[number::vkGetDeviceProcAddr] = instance.get(number::vkGetDeviceProcAddr);
   device->device = *c.at<VkDevice>(3);

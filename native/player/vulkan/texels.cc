@@ -122,6 +122,16 @@ void read_color(metrics::PixelValue& to, const Channels& of, const uint8_t* from
 
 uint32_t color_bytes(VkFormat format) { return channels_of(format).whole; }
 
+uint32_t color_channels(VkFormat format) { return channels_of(format).count; }
+
+void read_numbers(VkFormat format, const uint8_t* from, double* to) {
+  const Channels of = channels_of(format);
+  metrics::PixelValue value;
+  read_color(value, of, from);
+  const double by = std::string_view(value.kind) == "unorm8" ? 255 : 1;
+  for (uint32_t i = 0; i < of.count; ++i) to[i] = value.numbers[i] / by;
+}
+
 metrics::PixelValue read_texel(const Shot& shot, const uint8_t* from) {
   metrics::PixelValue to;
   to.image = std::to_string(reinterpret_cast<uint64_t>(shot.image)) + " " + std::to_string(shot.level) + " " +

@@ -65,6 +65,7 @@ void ShaderUse::add(const ShaderUse& other) {
 ShaderUse use_of(const uint32_t* code, size_t words) {
   ShaderUse use;
   use.known = true;
+  use.words = std::make_shared<std::vector<uint32_t>>(code, code + words);
   std::unordered_map<uint32_t, uint32_t> pointers, classes;  // types, and values, by what they point to
   std::unordered_set<uint32_t> floats, at_first, seconds;    // types; by location 0, by index 1
   for (size_t at = SPIRV_HEAD; at < words;) {
@@ -107,7 +108,8 @@ void Snapshots::keep_pipelines(const Call& c, std::vector<std::unique_ptr<uint8_
   rooms.clear();
   for (uint64_t i = 0; i < c.arguments[2]; ++i) {
     const auto& info = c.at<VkGraphicsPipelineCreateInfo>(3)[i];
-    KeptPipeline kept{shared, &info, {}};
+    KeptPipeline kept;
+    kept.rooms = shared, kept.info = &info;
     kept.use.known = true;
     for (uint32_t k = 0; info.pStages && k < info.stageCount; ++k) {
       const auto& stage = info.pStages[k];
@@ -118,6 +120,7 @@ void Snapshots::keep_pipelines(const Call& c, std::vector<std::unique_ptr<uint8_
                             : own                ? use_of(own->pCode, own->codeSize / 4)
                                                  : ShaderUse();
       kept.use.add(use);
+      kept.modules.push_back({stage.stage, stage.pName ? stage.pName : "", use.words});
       if (stage.stage == VK_SHADER_STAGE_FRAGMENT_BIT) kept.float_color = use.float_color;
     }
     if (VkPipeline made = c.at<VkPipeline>(5)[i]) pipelines_[made] = std::move(kept);
@@ -187,6 +190,7 @@ struct Parts {
   bool stays(VkDynamicState state) const { return std::find(fixed.begin(), fixed.end(), state) == fixed.end(); }
   void test(const KeptPipeline& of, const VariantWish& wish);
   void count();
+  void capture(const KeptPipeline& of, const VariantWish& wish);
 
   std::vector<VkPipelineShaderStageCreateInfo> stages;
   std::vector<VkRect2D> scissors;
@@ -234,6 +238,23 @@ void Parts::test(const KeptPipeline& of, const VariantWish& wish) {
   writes.stage = VK_SHADER_STAGE_FRAGMENT_BIT, writes.module = wish.fragment, writes.pName = "main";
 }
 
+// Without the rasteriser, and with the shader that captures.
+void Parts::capture(const KeptPipeline& of, const VariantWish& wish) {
+  raster.rasterizerDiscardEnable = 1;
+  fixed.push_back(VK_DYNAMIC_STATE_RASTERIZER_DISCARD_ENABLE);
+  blend.attachmentCount = 0;
+  for (uint32_t i = 0; i < of.info->stageCount; ++i) {
+    VkPipelineShaderStageCreateInfo stage = of.info->pStages[i];
+    if (stage.stage == VK_SHADER_STAGE_FRAGMENT_BIT) continue;
+    if (stage.stage == wish.captures) {
+      stage.module = wish.fragment;
+      if (chained<VkShaderModuleCreateInfo>(stage.pNext, VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO))
+        stage.pNext = nullptr;
+    }
+    stages.push_back(stage);
+  }
+}
+
 // Each fragment multiplies its pixel by a constant, whatever the fragment shader gives.
 void Parts::count() {
   blends.assign(1, {});
@@ -263,7 +284,7 @@ Parts::Parts(const KeptPipeline& of, const VariantWish& wish) {
   const uint32_t colors = info.pColorBlendState ? info.pColorBlendState->attachmentCount : 0;
   wish.counts ? count() : blends.resize(std::max(colors, wish.colors));
   blend.attachmentCount = static_cast<uint32_t>(blends.size()), blend.pAttachments = blends.data();
-  test(of, wish);
+  wish.captures ? capture(of, wish) : test(of, wish);
   if (const auto* all = info.pDynamicState)
     std::copy_if(all->pDynamicStates, all->pDynamicStates + all->dynamicStateCount, std::back_inserter(dynamic),
                  [&](VkDynamicState each) { return stays(each); });
@@ -279,7 +300,7 @@ VkPipeline make_variant(Device& device, const KeptPipeline& of, const VariantWis
   info.stageCount = static_cast<uint32_t>(parts.stages.size()), info.pStages = parts.stages.data();
   info.pViewportState = &parts.view, info.pRasterizationState = &parts.raster, info.pMultisampleState = &parts.many;
   info.pDepthStencilState = &parts.deep, info.pColorBlendState = &parts.blend, info.pDynamicState = &parts.changes;
-  if (info.renderPass || wish.counts) info.renderPass = wish.pass, info.subpass = wish.subpass;
+  if (info.renderPass || wish.counts || wish.captures) info.renderPass = wish.pass, info.subpass = wish.subpass;
   info.basePipelineHandle = nullptr, info.basePipelineIndex = -1;
   VkPipeline made = nullptr;
   const VkResult result = DT_VK(device, vkCreateGraphicsPipelines)(device.device, nullptr, 1, &info, nullptr, &made);

@@ -189,6 +189,22 @@ VkRect2D Walk::scissor(const KeptPipeline& kept, uint32_t& count) const {
   return box;
 }
 
+VkViewport Walk::viewport(const KeptPipeline& kept) const {
+  using namespace number;
+  const auto* state = kept.info->pViewportState;
+  VkViewport seen{};
+  if (state && state->viewportCount && state->pViewports) seen = state->pViewports[0];
+  if (kept.is_dynamic(VK_DYNAMIC_STATE_VIEWPORT_WITH_COUNT)) {
+    const KeptCommand* given = last_set({vkCmdSetViewportWithCount, vkCmdSetViewportWithCountEXT});
+    if (given && given->arguments[1]) seen = *given->at<VkViewport>(2);
+  }
+  if (kept.is_dynamic(VK_DYNAMIC_STATE_VIEWPORT))
+    for (size_t each : sets_)
+      if (stream_[each]->number == vkCmdSetViewport && !stream_[each]->arguments[1] && stream_[each]->arguments[2])
+        seen = *stream_[each]->at<VkViewport>(3);
+  return seen;
+}
+
 // Why a draw may not be performed once more; empty: it may.
 std::string Walk::untestable(const KeptPipeline*& kept) const {
   if (!open_.empty()) return open_.back() + " of the program runs: the draw is not performed once more";

@@ -67,8 +67,7 @@ def image(
     (also the alpha test), stencil or depth. OpenGL ES 1 has no queries for the tests. There, only the values are known.
     Commands of Vulkan are listed as the frame's submissions run them. Variants of the draw's pipeline tell the tests.
 
-    --overlay shows which pixels a draw reaches, and which test keeps it from others. --mesh shows the vertices of a
-    draw of OpenGL.
+    --overlay and --mesh show a draw: which pixels it reaches, which test keeps it from others, its vertices.
     """
     from drawtap.replay import engine, warm
     from drawtap.replay.place import place
@@ -77,15 +76,14 @@ def image(
     if whole_pass and (mesh is None or mesh.suffix != ".obj" or pixel is not None):
         raise UsageError("--whole-pass is for --mesh FILE.obj", hint="vertices that go in are a table of one draw")
     if pixel is not None or overlay is not None or mesh is not None:
-        if mesh is not None and pixel is None:
-            apis.refuse(trace, "image: meshes")
+        if whole_pass:
+            apis.refuse(trace, "image: passes")
         where = place(trace, call)
-        at = where.call
         with warm.Warm(Path(trace.path), environment=environment, frame_end=trace.frame_end, looks=True) as player:
             if pixel is not None:
                 return _history(trace, where, pixel, player)
             if mesh is not None:
-                return (_pass if whole_pass else _mesh)(trace, at, mesh, player)
+                return _pass(trace, where.call, mesh, player) if whole_pass else _mesh(trace, where, mesh, player)
             return _overlay(trace, where, overlay, output, player)
     where = place(trace, call)
     if output is None:
@@ -129,12 +127,13 @@ def _place(event: PixelEvent) -> int | str:
     return event["call"] if event["submit"] is None else f"{event['call']}@{event['submit']}"
 
 
-def _mesh(trace: Trace, call: int, output: Path, player: Warm) -> Written:
+def _mesh(trace: Trace, place: Place, output: Path, player: Warm) -> Written:
     from drawtap.replay import look
 
     if output.suffix not in (".csv", ".obj"):
         raise UsageError(f"no mesh is written as {output.suffix or output.name}", hint="name it .csv or .obj")
-    mesh = look.mesh(trace, call, player.look)
+    call = place.call if place.draw is None else place.draw
+    mesh = look.mesh(trace, place, player.look)
     why = mesh.why_in if output.suffix == ".csv" else mesh.why
     if why:
         raise UnavailableError(f"no vertices of call {call}: {why}")

@@ -327,6 +327,7 @@ class Mesh:
     `fates` a number of FATES for each primitive, `areas` pixels of those that are rasterised. `indices` are the numbers
     of vertices in the order of the draw (0xFFFFFFFF ends a primitive), `vertices` all of them once. `places` has for
     each corner of the first instance its place in `indices`; it is empty where the stages make primitives of their own.
+    `viewport` counts from the lower left corner; its height is negative where y of the positions points down (Vulkan).
     """
 
     mode: int
@@ -350,23 +351,28 @@ class Mesh:
         return {name: int((self.fates == i).sum()) for i, name in enumerate(FATES)}
 
 
-def mesh(trace: Trace, call: int, ask: Ask) -> Mesh:
+def mesh(trace: Trace, at: Place | int, ask: Ask) -> Mesh:
     """Return the vertices that go into a draw, and the primitives that come out.
 
     Raises UnavailableError where the call draws no primitives, and what `ask` raises.
     """
-    shape = _mesh_of(call, frame_begin(trace, call), ask)
+    place = _place(at)
+    shape = _mesh_of(place.call, frame_begin(trace, place.call), ask, _target(trace, place))
     if shape is None:
+        call = place.call if place.draw is None else place.draw
         raise UnavailableError(f"call {call} draws no primitives", hint=_DRAWS)
     return shape
 
 
-def _mesh_of(call: int, first: int, ask: Ask) -> Mesh | None:
-    """Return the mesh of a draw whose vertices begin at call `first` or later; None where it draws no primitives."""
+def _mesh_of(call: int, first: int, ask: Ask, of: Mapping[str, object] | None = None) -> Mesh | None:
+    """Return the mesh of a draw whose vertices begin at call `first` or later; None where it draws no primitives.
+
+    `of` is what the request says of a draw of Vulkan.
+    """
     import numpy as np
 
     head: _MeshHead
-    head, data = ask(first, call, {"find": "mesh"})
+    head, data = ask(first, call, {"find": "mesh", **(of or {})})
     if not head["found"]:
         return None
     at = 0
@@ -506,11 +512,13 @@ def mesh_csv(mesh: Mesh, instance: int | None = None) -> str:
 
 
 _OBJ_HEAD = "# clip coordinates divided by w"
+_DOWN = "# y points down, and z goes from 0 to 1"
 
 
 def mesh_obj(mesh: Mesh) -> str:
     """Return the primitives that come out as Wavefront OBJ, in normalised device coordinates; a group by instance."""
-    return "\n".join([_OBJ_HEAD, *_obj_lines(mesh, "")]) + "\n"
+    down = [_DOWN] if mesh.viewport[3] < 0 else []
+    return "\n".join([_OBJ_HEAD, *down, *_obj_lines(mesh, "")]) + "\n"
 
 
 def pass_obj(of: PassDraws, draws: Sequence[PassDraw]) -> str:

@@ -24,13 +24,13 @@ class Gap:
     hint: str
 
 
-_SNAPSHOTS = "drawtap image FILE CALL has the picture after a draw"
+_MESHES = "drawtap image FILE CALL --mesh DRAW.obj has the mesh of a draw"
 _CALLS = "-f json, csv or parquet have the calls"
 
 # Verbs by name; formats of export and panels of the viewer as `verb: part`.
 WITHOUT_VULKAN: Mapping[str, Gap] = {
     "export: apitrace": Gap("A trace of apitrace", _CALLS),
-    "image: meshes": Gap("The meshes", _SNAPSHOTS),
+    "image: passes": Gap("The mesh of a pass", _MESHES),
     "overdraw": Gap("The count of fragments", "drawtap stats FILE counts draws and vertices"),
     "shaders: draws": Gap("The estimate of shaders", "drawtap shaders FILE has the modules and who uses them"),
     "redact: content": Gap(
@@ -40,7 +40,7 @@ WITHOUT_VULKAN: Mapping[str, Gap] = {
     "simplify": Gap("The search for calls that did nothing", "drawtap checklist FILE has rules for Vulkan"),
     "state: driver": Gap("State of a driver, and changes of state", "drawtap state FILE CALL without options"),
     "synthesize": Gap("A program like a recording", "--set names features without one"),
-    "view: meshes": Gap("The meshes", _SNAPSHOTS),
+    "view: passes": Gap("The mesh of a pass", _MESHES),
 }
 
 

@@ -40,9 +40,10 @@ class Looks:
         answer, self._served = self._pool.look(first, last, request)
         return answer
 
-    def _ask_draws(self, first: int, last: int, request: Mapping[str, object]) -> tuple[Any, bytes]:
-        apis.refuse(self._trace, "view: meshes")
-        return self._ask(first, last, request)
+    def _mesh(self, seq: int) -> look.Mesh:
+        at = self._place(seq)
+        with self._lent() as trace:
+            return look.mesh(trace, at, self._ask)
 
     def pixel(self, seq: int, of: str, x: int, y: int) -> Answer:
         """Return the history of a pixel of an attachment after a call, from the beginning of the frame on.
@@ -86,7 +87,7 @@ class Looks:
 
     def mesh(self, seq: int) -> bytes:
         """Return a draw's vertices: a JSON head that says where each array begins in what follows, and its type."""
-        mesh = look.mesh(self._trace, seq, self._ask_draws)
+        mesh = self._mesh(seq)
         arrays: dict[str, NDArray[Any]] = {f"input{i}": one.values for i, one in enumerate(mesh.inputs)}
         arrays |= {
             name: getattr(mesh, name) for name in ("positions", "areas", "indices", "places", "vertices", "fates")
@@ -113,11 +114,11 @@ class Looks:
 
     def mesh_file(self, seq: int, kind: str) -> bytes:
         """Return the vertices that go in as CSV, or the primitives that come out as OBJ."""
-        mesh = look.mesh(self._trace, seq, self._ask_draws)
+        mesh = self._mesh(seq)
         return (look.mesh_obj(mesh) if kind == "obj" else look.mesh_csv(mesh)).encode()
 
     def _pass(self, seq: int) -> tuple[look.PassDraws, list[look.PassDraw]]:
-        apis.refuse(self._trace, "view: meshes")
+        apis.refuse(self._trace, "view: passes")
         with self._lent() as trace:
             of = look.pass_draws(trace, seq)
         if not of.draws:
