@@ -11,9 +11,13 @@ namespace {
 
 constexpr uint64_t MOST_READ = 64 << 20;  // bytes of a buffer
 
+bool is_multi(uint16_t n) { return n == number::vkCmdDrawMultiEXT || n == number::vkCmdDrawMultiIndexedEXT; }
 bool is_direct(uint16_t n) { return n == number::vkCmdDraw || n == number::vkCmdDrawIndexed; }
 bool is_indirect(uint16_t n) { return n == number::vkCmdDrawIndirect || n == number::vkCmdDrawIndexedIndirect; }
-bool is_indexed(uint16_t n) { return n == number::vkCmdDrawIndexed || n == number::vkCmdDrawIndexedIndirect; }
+bool is_indexed(uint16_t n) {
+  return n == number::vkCmdDrawIndexed || n == number::vkCmdDrawIndexedIndirect ||
+         n == number::vkCmdDrawMultiIndexedEXT;
+}
 
 uint32_t model_of(VkShaderStageFlagBits stage) {
   return stage == VK_SHADER_STAGE_GEOMETRY_BIT ? 3 : stage == VK_SHADER_STAGE_VERTEX_BIT ? 0 : 2;
@@ -70,6 +74,8 @@ std::string VertexPlan::numbers(size_t at, Taken& taken) {
     vertices_.numbers_ = {word(1), word(2), word(3), word(4), 0};
   else if (c.number == number::vkCmdDrawIndexed)
     vertices_.numbers_ = {word(1), word(2), word(3), word(5), static_cast<int32_t>(word(4))};
+  else if (is_multi(c.number))
+    return multi(c);
   else if (!is_indirect(c.number))
     return std::string(c.command->name) + ": which vertices it draws is not followed";
   else if (c.arguments[3] != 1)
@@ -77,6 +83,22 @@ std::string VertexPlan::numbers(size_t at, Taken& taken) {
   else
     vertices_.indirect_ = part({reinterpret_cast<VkBuffer>(c.arguments[1]), c.arguments[2]}, 20, taken);
   if (is_indirect(c.number) && vertices_.indirect_.bytes < 16) return "the buffer of its numbers is not known";
+  return "";
+}
+
+// Drivers of OpenGL above Vulkan make single draws with these, too.
+std::string VertexPlan::multi(const KeptCommand& c) {
+  if (c.arguments[1] != 1) return "it makes several draws at once";
+  Vertices::Numbers& to = vertices_.numbers_;
+  to.instances = static_cast<uint32_t>(c.arguments[3]), to.base_instance = static_cast<uint32_t>(c.arguments[4]);
+  if (c.number == number::vkCmdDrawMultiEXT) {
+    const auto& of = *c.at<VkMultiDrawInfoEXT>(2);
+    to.first = of.firstVertex, to.count = of.vertexCount;
+  } else {
+    const auto& of = *c.at<VkMultiDrawIndexedInfoEXT>(2);
+    to.first = of.firstIndex, to.count = of.indexCount;
+    to.added = c.arguments[6] ? *c.at<int32_t>(6) : of.vertexOffset;
+  }
   return "";
 }
 
@@ -175,7 +197,14 @@ void VertexPlan::raster(const KeptPipeline& kept) {
   const VkViewport seen = viewport(kept);
   const bool down = seen.height >= 0;  // y of clip coordinates points down
   to.width = static_cast<double>(seen.width), to.height = std::abs(static_cast<double>(seen.height));
-  to.zero_to_one = true, to.depth_clamp = clamps;
+  const auto* ranges = kept.info->pViewportState
+                           ? chained<VkPipelineViewportDepthClipControlCreateInfoEXT>(
+                                 kept.info->pViewportState->pNext,
+                                 VK_STRUCTURE_TYPE_PIPELINE_VIEWPORT_DEPTH_CLIP_CONTROL_CREATE_INFO_EXT)
+                           : nullptr;
+  uint64_t both = ranges && ranges->negativeOneToOne;
+  given(VK_DYNAMIC_STATE_DEPTH_CLIP_NEGATIVE_ONE_TO_ONE_EXT, {vkCmdSetDepthClipNegativeOneToOneEXT}, both);
+  to.zero_to_one = !both, to.depth_clamp = clamps;
   to.cull_front = cull & VK_CULL_MODE_FRONT_BIT, to.cull_back = cull & VK_CULL_MODE_BACK_BIT;
   to.front_clockwise = (front == VK_FRONT_FACE_COUNTER_CLOCKWISE) == down;
   to.discards = to.discards_all = discards;
@@ -227,7 +256,8 @@ std::string VertexPlan::capture(size_t at, const KeptPipeline& kept, Copier::Cou
   // No topology makes more primitives than there are vertices.
   const uint64_t each = vertices_.mesh_.corners * 16;
   uint64_t most = metrics::Mesh::MOST;
-  if (is_direct(stream_[at]->number) && !vertices_.own_primitives_)
+  const bool told = is_direct(stream_[at]->number) || (is_multi(stream_[at]->number) && vertices_.why_in_.empty());
+  if (told && !vertices_.own_primitives_)
     most = std::min<uint64_t>(most, uint64_t{vertices_.numbers_.count} * vertices_.numbers_.instances + 1);
   const Room room = copier_.own_buffer(most * each, VK_BUFFER_USAGE_TRANSFORM_FEEDBACK_BUFFER_BIT_EXT);
   step.captured = room.buffer, step.bytes = vertices_.room_ = most * each;

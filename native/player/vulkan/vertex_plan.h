@@ -21,6 +21,7 @@ class VertexPlan : public Walk {
   void draw(size_t at);
   std::string capture(size_t at, const KeptPipeline& kept, Copier::Counting& to);
   std::string numbers(size_t at, Taken& taken);
+  std::string multi(const KeptCommand& command);
   std::string indices(size_t at, Taken& taken);
   void attributes(size_t at, const KeptPipeline& kept, Taken& taken);
   void raster(const KeptPipeline& kept);

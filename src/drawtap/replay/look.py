@@ -512,7 +512,7 @@ def mesh_csv(mesh: Mesh, instance: int | None = None) -> str:
 
 
 _OBJ_HEAD = "# clip coordinates divided by w"
-_DOWN = "# y points down, and z goes from 0 to 1"
+_DOWN = "# y points down"
 
 
 def mesh_obj(mesh: Mesh) -> str:
