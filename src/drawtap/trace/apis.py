@@ -31,7 +31,7 @@ _CALLS = "-f json, csv or parquet have the calls"
 WITHOUT_VULKAN: Mapping[str, Gap] = {
     "export: apitrace": Gap("A trace of apitrace", _CALLS),
     "image: passes": Gap("The mesh of a pass", _MESHES),
-    "overdraw": Gap("The count of fragments", "drawtap stats FILE counts draws and vertices"),
+    "overdraw": Gap("The count of fragments", "drawtap image FILE CALL --overlay overdraw counts them up to a draw"),
     "shaders: draws": Gap("The estimate of shaders", "drawtap shaders FILE has the modules and who uses them"),
     "redact: content": Gap(
         "The mixing of texels",
