@@ -8,20 +8,24 @@ from __future__ import annotations
 
 import ctypes
 import json
+import mmap
 import os
 import struct
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from drawtap.spec import expr
 from drawtap.spec.model import Api, Array, Chain, Each, Member, Opaque, String, Strings, StructType, Tree
 from drawtap.spec.registry import load_api
+from drawtap.trace.trace import Trace, open_trace
+from drawtap.trace.vulkan_past import StoredRows
 from shared import run_drawtap
 
 BYTES = {"i8": 1, "u8": 1, "i16": 2, "u16": 2, "i32": 4, "u32": 4, "f32": 4, "i64": 8, "u64": 8, "f64": 8, "ptr": 8}
@@ -233,14 +237,57 @@ def child(loader: str, out: str) -> None:
         start = filled.block(bytes(head))
         create(None, start, None, filled.block(bytes(16)))
         expected.append({"name": name, "content": bytes(want.out).hex()})
-    Path(out).write_text(json.dumps({"expected": expected, "skipped": skipped}))
+    barriers = [barrier(library, api, *case) for case in BARRIERS]
+    numbers(library)
+    map_and_store(library, api)
+    Path(out).write_text(json.dumps({"expected": expected, "skipped": skipped, "barriers": barriers}))
+
+
+# How many structures, and how many bytes before the end of a page they begin; 0: they begin with a page.
+BARRIERS = ((1, 0), (3, 0), (1, 8), (2, 100), (3, 168), (20, 0), (30, 900))
+COMMANDS, MEMORY = 0x7F0000001230, 0x7F0000004560
+
+
+def barrier(library: ctypes.CDLL, api: Api, count: int, before: int) -> str:
+    """Call vkCmdPipelineBarrier with structures whose pointers are null; return what the recording must have."""
+    of = api.structs["VkBufferMemoryBarrier"]
+    filled = Filled(api)
+    content = b"".join(filled.structure(of) for _ in range(count))
+    pages = mmap.mmap(-1, 3 * mmap.PAGESIZE)
+    at = (-before) % mmap.PAGESIZE
+    pages[at : at + len(content)] = content
+    address = ctypes.addressof(ctypes.c_char.from_buffer(pages)) + at
+    word, pointer = ctypes.c_uint32, ctypes.c_void_p
+    library.vkCmdPipelineBarrier(pointer(COMMANDS), *map(word, (1, 2, 0, 0)), pointer(0), word(count),
+                                 pointer(address), word(0), pointer(0))  # fmt: skip
+    return (struct.pack("<Q", count) + content + bytes(-len(content) % 8)).hex()
+
+
+def numbers(library: ctypes.CDLL) -> None:
+    """Make calls that have no more than a handle and numbers."""
+    commands = ctypes.c_void_p(COMMANDS)
+    library.vkCmdSetPatchControlPointsEXT(commands, ctypes.c_uint32(0xFFFFFFF0))
+    for face, reference in ((1, 7), (3, 0xFFFFFFFF)):
+        library.vkCmdSetStencilReference(commands, ctypes.c_uint32(face), ctypes.c_uint32(reference))
+
+
+def map_and_store(library: ctypes.CDLL, api: Api) -> None:
+    """Map memory with vkMapMemory2, store in it, and unmap it."""
+    room = ctypes.create_string_buffer(64)
+    to = ctypes.c_void_p(ctypes.addressof(room))
+    head = [api.enums[api.structs[f"VkMemory{name}Info"].stype or ""] for name in ("Map", "Unmap")]
+    info = struct.pack("<IxxxxQIxxxxQQQ", head[0], 0, 0, MEMORY, 0, 64)
+    library.vkMapMemory2(ctypes.c_void_p(1), info, ctypes.byref(to))
+    room[0:4] = b"data"
+    library.vkUnmapMemory2(ctypes.c_void_p(1), struct.pack("<IxxxxQIxxxxQ", head[1], 0, 0, MEMORY))
 
 
 @pytest.fixture(scope="module")
 def loader(header: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A libvulkan.so.1 whose functions do nothing."""
     folder = tmp_path_factory.mktemp("loader")
-    names = ["vkCreateFence", "vkCreateInstance", "vkGetInstanceProcAddr"]
+    names = ["vkCreateFence", "vkCreateInstance", "vkGetInstanceProcAddr", "vkCmdPipelineBarrier", "vkMapMemory2"]
+    names += ["vkCmdSetPatchControlPointsEXT", "vkCmdSetStencilReference", "vkUnmapMemory2"]
     (folder / "fake.c").write_text("\n".join(f"long {name}(void) {{ return 0; }}" for name in names))
     made = folder / "libvulkan.so.1"
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", made, folder / "fake.c", "-Wl,-soname,libvulkan.so.1"], check=True)
@@ -262,3 +309,21 @@ def test_every_structure_is_recorded_as_it_is(loader: Path, tmp_path: Path) -> N
     assert not different
     assert len(told["expected"]) > 1150
     assert len(told["skipped"]) < 12, told["skipped"]
+    with open_trace(trace) as recorded:
+        check_calls(recorded, told["barriers"])
+
+
+def check_calls(trace: Trace, barriers: Sequence[str]) -> None:
+    """Hold the calls of `barrier`, `numbers` and `map_and_store` against what they were given."""
+    rows = trace.sql('SELECT hex(pBufferMemoryBarriers_data) FROM "vkCmdPipelineBarrier" ORDER BY seq').fetchall()
+    assert [str(data).lower() for (data,) in rows] == barriers
+    points = trace.sql('SELECT commandBuffer, patchControlPoints FROM "vkCmdSetPatchControlPointsEXT"').fetchall()
+    assert points == [(COMMANDS, 0xFFFFFFF0)]
+    references = 'SELECT commandBuffer, reference FROM "vkCmdSetStencilReference" ORDER BY seq'
+    assert trace.sql(references).fetchall() == [(COMMANDS, 7), (COMMANDS, 0xFFFFFFFF)]
+    # What was stored stays out of a part of the recording that does not map the memory.
+    [(mapped,)] = trace.sql("SELECT seq FROM calls WHERE name = 'vkMapMemory2'").fetchall()
+    keep = np.ones(trace.core.count(), np.bool_)
+    with_it = StoredRows(trace).of(keep)
+    keep[int(str(mapped))] = False
+    assert (with_it, StoredRows(trace).of(keep)) == ((b"\1", b"\0"), (b"\0", b"\0"))

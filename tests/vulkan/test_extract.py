@@ -125,6 +125,10 @@ def test_draws_come_with_what_submits_them(draws: Path, tmp_path: Path) -> None:
     done = run_drawtap("extract", source, "--calls", "0:3", "-o", tmp_path / "none.dtap", environment=environment())
     assert (done.returncode, (tmp_path / "none.dtap").exists()) == (3, False)
     assert "there is no image after them" in done.stderr
+    words = ("extract", source, "--frames", "0", "--minimize", "-o", tmp_path / "none.dtap")
+    done = run_drawtap(*words, environment=environment())
+    assert (done.returncode, (tmp_path / "none.dtap").exists()) == (3, False)
+    assert "--calls" in done.stderr and "--no-verify" not in done.stderr
 
 
 def test_a_minimal_recording_of_a_draw(draws: Path, tmp_path: Path) -> None:

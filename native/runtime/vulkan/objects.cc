@@ -89,12 +89,12 @@ const Template* template_of(const VkDescriptorUpdateTemplateCreateInfo& info) {
   return made;
 }
 
-void copy_pieces(uint64_t update, const void* data, char* to) {
-  const Template* known_one = (const Template*)known(update, PIECES);
-  for (uint64_t i = 0; i < known_one->pieces; i++) {
-    const Piece& piece = known_one->piece[i];
+void copy_pieces(const void* pieces, const void* data, char* to) {
+  const Template* of = (const Template*)pieces;
+  for (uint64_t i = 0; i < of->pieces; i++) {
+    const Piece& piece = of->piece[i];
     for (uint64_t k = 0; k < piece.count; k++, to += piece.bytes)
-      memcpy(to, (const char*)data + piece.offset + k * piece.stride, piece.bytes);
+      tree::copy_words(to, (const char*)data + piece.offset + k * piece.stride, piece.bytes);
   }
 }
 
@@ -150,7 +150,7 @@ bool each_buffer(uint64_t update, const void* data, void* user,
 tree::Gathered tree::gathered(uint64_t update) {
   const Template* of = (const Template*)known(update, PIECES);
   if (!of) lacks("an update with a descriptor template that was made unseen: its descriptors were not recorded");
-  return Gathered{of ? of->bytes : 0, copy_pieces};
+  return Gathered{of ? of->bytes : 0, of, copy_pieces};
 }
 
 namespace size {

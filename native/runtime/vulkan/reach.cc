@@ -30,6 +30,20 @@ Node* by_memory[MEMORIES];
 uint32_t g_lock;
 unsigned g_dead;  // nodes in a memory whose resource is gone
 
+// The answers of is_used() and is_written() as far as nodes alone decide them. Every submission asks, and hardly ever
+// has a node changed. Reading a kept answer takes no lock: a lock waits for all stores before it, those of records too.
+struct Answer {
+  uint64_t memory, changes, beginning;
+  uint64_t from, end;
+  uint64_t latest;  // number of the last submission that makes a difference
+};
+constexpr unsigned ANSWERS = 16;
+struct Kept {
+  uint64_t version;  // odd while the answer is written
+  Answer answer;
+} used_of[ANSWERS], written_of[ANSWERS];
+uint64_t g_changes;  // of nodes
+
 // Buffers that are not read whole, as far as calls named them.
 constexpr unsigned MOST_LARGE = 16;
 constexpr uint64_t LEAST_LARGE = 64 << 10;
@@ -45,6 +59,7 @@ struct Part {
 constexpr unsigned COMMANDS = 64, PROBES = 8, MOST_PARTS = 10;
 struct Commands {
   uint64_t handle;     // 0: none
+  bool begun;          // and not submitted yet; if not, another command buffer may take the place
   uint64_t beginning;  // of recording
   unsigned parts;
   Part part[MOST_PARTS];
@@ -73,6 +88,7 @@ void unlink_resource(Node* node) {
 }
 
 void put_in_memory(Node* node, uint64_t memory, uint64_t offset, uint64_t since) {
+  g_changes++;
   node->memory = memory;
   node->begin = offset;
   if (is_written_unnamed(*node)) node->since = since;
@@ -104,24 +120,26 @@ void forget_large(Large* of) {
   __atomic_store_n(&g_large, all, __ATOMIC_RELAXED);
 }
 void becomes_whole(Large* of) {
+  g_changes++;
   of->node->named = Named::WHOLE;
   forget_large(of);
 }
 Large* large_of(uint64_t buffer) {
   for (Large& each : large)
-    if (each.buffer == buffer) return &each;
+    if (__atomic_load_n(&each.buffer, __ATOMIC_RELAXED) == buffer) return &each;
   return nullptr;
 }
 Commands* find_commands(uint64_t handle) {
   const unsigned first = bucket(handle, COMMANDS);
   for (unsigned i = 0; i < PROBES; i++)
-    if (Commands& each = commands_of[(first + i) % COMMANDS]; each.handle == handle) return &each;
+    if (Commands& each = commands_of[(first + i) % COMMANDS]; __atomic_load_n(&each.handle, __ATOMIC_ACQUIRE) == handle)
+      return &each;
   return nullptr;
 }
 Commands* find_free(uint64_t handle) {
   const unsigned first = bucket(handle, COMMANDS);
   for (unsigned i = 0; i < PROBES; i++)
-    if (Commands& each = commands_of[(first + i) % COMMANDS]; !each.handle) return &each;
+    if (Commands& each = commands_of[(first + i) % COMMANDS]; !each.begun) return &each;
   return nullptr;
 }
 void drop_parts(Commands* of) {
@@ -142,6 +160,27 @@ bool add_part(Commands* of, const Part& part) {
   return true;
 }
 
+bool take(Kept* kept, uint64_t memory, uint64_t beginning, uint64_t last, Answer* answer) {
+  const uint64_t version = __atomic_load_n(&kept->version, __ATOMIC_ACQUIRE);
+  const Answer& a = kept->answer;
+  answer->from = __atomic_load_n(&a.from, __ATOMIC_RELAXED);
+  answer->end = __atomic_load_n(&a.end, __ATOMIC_RELAXED);
+  const bool fits = __atomic_load_n(&a.memory, __ATOMIC_RELAXED) == memory &&
+                    __atomic_load_n(&a.beginning, __ATOMIC_RELAXED) == beginning &&
+                    __atomic_load_n(&a.latest, __ATOMIC_RELAXED) <= last &&
+                    __atomic_load_n(&a.changes, __ATOMIC_RELAXED) == __atomic_load_n(&g_changes, __ATOMIC_RELAXED);
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  return fits && !(version & 1) && __atomic_load_n(&kept->version, __ATOMIC_RELAXED) == version;
+}
+// With the lock held.
+void keep(Kept* kept, const Answer& answer) {
+  const uint64_t version = kept->version;
+  __atomic_store_n(&kept->version, version + 1, __ATOMIC_RELAXED);
+  __atomic_thread_fence(__ATOMIC_RELEASE);
+  kept->answer = answer;
+  __atomic_store_n(&kept->version, version + 2, __ATOMIC_RELEASE);
+}
+
 // A list owns a node that lies in no memory: this list frees it.
 template <typename Leaves> void leave_memory(Node** at, Leaves leaves) {
   while (Node* n = *at) {
@@ -149,6 +188,7 @@ template <typename Leaves> void leave_memory(Node** at, Leaves leaves) {
       at = &n->next_in_memory;
       continue;
     }
+    g_changes++;
     *at = n->next_in_memory;
     n->memory = 0;
     if (n->died) g_dead--;
@@ -179,7 +219,7 @@ void made(uint64_t resource, Kind kind, uint64_t bytes, uint64_t usage) {
 
 void has_bytes(uint64_t resource, uint64_t bytes) {
   lock(&g_lock);
-  if (Node* n = find(resource)) n->bytes = bytes;
+  if (Node* n = find(resource)) n->bytes = bytes, g_changes++;
   unlock(&g_lock);
 }
 
@@ -227,11 +267,12 @@ void memory_gone(uint64_t memory) {
 void is_target(uint64_t buffer, uint64_t since) {
   lock(&g_lock);
   Node* n = find(buffer);
-  if (n && !n->since) n->since = since;
+  if (n && !n->since) n->since = since, g_changes++;
   unlock(&g_lock);
 }
 
 void forget_until(uint64_t submission) {
+  if (!__atomic_load_n(&g_dead, __ATOMIC_RELAXED)) return;
   lock(&g_lock);
   if (g_dead)
     for (Node*& head : by_memory)
@@ -279,42 +320,70 @@ bool is_within(uint64_t memory, uint64_t last) {
   return within;
 }
 
-bool is_written(uint64_t memory, uint64_t last, uint64_t* from, uint64_t* end) {
+// With the lock held: from where to where the device may write, whatever the submission.
+static Answer find_written(uint64_t memory, uint64_t last) {
   constexpr unsigned MOST_IMAGES = 16;  // each is compared with all that lies beside it
   unsigned images = 0;
-  *from = ~0ull, *end = 0;
-  lock(&g_lock);
+  Answer found = {memory, g_changes, 0, ~0ull, 0, 0};
   const Node* const first = by_memory[bucket(memory, MEMORIES)];
   for (const Node* n = first; n; n = n->next_in_memory) {
-    if (n->memory != memory || !n->since || n->since > last) continue;
+    if (n->memory != memory || !n->since) continue;
+    if (n->since > found.latest) found.latest = n->since;
+    if (n->since > last) continue;
     bool counts = n->kind != OPAQUE_IMAGE || !n->bytes || ++images > MOST_IMAGES;
     for (const Node* o = first; o && !counts; o = o->next_in_memory)
       counts = o->memory == memory && o->kind != OPAQUE_IMAGE && o->begin < end_of(*n) && n->begin < end_of(*o);
     if (!counts) continue;
-    if (n->begin < *from) *from = n->begin;
-    if (end_of(*n) > *end) *end = end_of(*n);
+    if (n->begin < found.from) found.from = n->begin;
+    if (end_of(*n) > found.end) found.end = end_of(*n);
   }
-  unlock(&g_lock);
+  return found;
+}
+
+bool is_written(uint64_t memory, uint64_t last, uint64_t* from, uint64_t* end) {
+  Kept* const kept = &written_of[bucket(memory, ANSWERS)];
+  Answer found;
+  if (!take(kept, memory, 0, last, &found)) {
+    lock(&g_lock);
+    found = find_written(memory, last);
+    if (last >= found.latest) keep(kept, found);
+    unlock(&g_lock);
+  }
+  *from = found.from, *end = found.end;
   return *from < *end;
 }
 
-bool is_used(uint64_t memory, uint64_t* from, uint64_t* end) {
-  *from = ~0ull, *end = 0;
-  lock(&g_lock);
+// With the lock held.
+static Answer find_used(uint64_t memory, uint64_t beginning) {
+  Answer found = {memory, g_changes, beginning, ~0ull, 0, 0};
   for (const Node* n = by_memory[bucket(memory, MEMORIES)]; n; n = n->next_in_memory) {
     if (n->memory != memory || (n->kind == OPAQUE_IMAGE && n->bytes) || !is_whole(*n)) continue;
-    if (n->begin < *from) *from = n->begin;
-    if (end_of(*n) > *end) *end = end_of(*n);
+    if (n->begin < found.from) found.from = n->begin;
+    if (end_of(*n) > found.end) found.end = end_of(*n);
   }
-  for (uint64_t left = g_reading; left; left &= left - 1) {
+  return found;
+}
+
+bool is_used(uint64_t memory, uint64_t* from, uint64_t* end) {
+  const uint64_t beginning = beginnings_of_recording();
+  Kept* const kept = &used_of[bucket(memory, ANSWERS)];
+  Answer found;
+  if (!take(kept, memory, beginning, 0, &found)) {
+    lock(&g_lock);
+    keep(kept, found = find_used(memory, beginning));
+    unlock(&g_lock);
+  }
+  *from = found.from, *end = found.end;
+  // Other threads may record other command buffers meanwhile. Whatever is read of theirs, more is looked at, not less.
+  for (uint64_t left = __atomic_load_n(&g_reading, __ATOMIC_RELAXED); left; left &= left - 1) {
     const Commands& of = commands_of[__builtin_ctzll(left)];
-    for (unsigned i = 0; i < of.parts; i++) {
+    const unsigned parts = __atomic_load_n(&of.parts, __ATOMIC_RELAXED);
+    for (unsigned i = 0; i < parts && i < MOST_PARTS; i++) {
       if (of.part[i].memory != memory) continue;
       if (of.part[i].begin < *from) *from = of.part[i].begin;
       if (of.part[i].end > *end) *end = of.part[i].end;
     }
   }
-  unlock(&g_lock);
   return *from < *end;
 }
 
@@ -323,7 +392,7 @@ void are_named_slow(const void* content, uint64_t words) {
   for (uint64_t i = 0; i < words; i++) {
     uint64_t word;
     memcpy(&word, (const char*)content + i * 8, 8);
-    if (!word || !(bits & bit_of(word))) continue;
+    if (!word || !(bits & bit_of(word)) || !large_of(word)) continue;
     lock(&g_lock);
     if (Large* of = large_of(word)) becomes_whole(of);
     unlock(&g_lock);
@@ -337,15 +406,20 @@ void all_are_named() {
   unlock(&g_lock);
 }
 
+// A program hands a command buffer to one thread at a time: that thread needs no lock for what belongs to it alone.
 void begins(uint64_t handle, bool once) {
   if (!handle) return;
-  lock(&g_lock);
   Commands* of = find_commands(handle);
-  if (of) drop_parts(of);
-  if (!of && once && (of = find_free(handle))) of->handle = handle;
-  if (of && !once) of->handle = 0;
-  if (of) of->beginning = beginnings_of_recording();
-  unlock(&g_lock);
+  if (!of && !once) return;
+  if (!of || !once || of->parts) {
+    lock(&g_lock);
+    of = find_commands(handle);
+    if (of) drop_parts(of);
+    if (!of && once && (of = find_free(handle))) __atomic_store_n(&of->handle, handle, __ATOMIC_RELEASE);
+    if (of) of->begun = once;
+    unlock(&g_lock);
+  }
+  if (of) of->begun = once, of->beginning = beginnings_of_recording();
 }
 
 void is_read(uint64_t handle, uint64_t buffer, uint64_t offset, uint64_t bytes) {
@@ -354,20 +428,25 @@ void is_read(uint64_t handle, uint64_t buffer, uint64_t offset, uint64_t bytes) 
   if (Large* of = large_of(buffer)) {
     Node* const n = of->node;
     Commands* const by = find_commands(handle);
-    if (!n->memory || !by || by->beginning != beginnings_of_recording() || offset > n->bytes ||
+    if (!n->memory || !by || !by->begun || by->beginning != beginnings_of_recording() || offset > n->bytes ||
         !add_part(by, {n->memory, n->begin + offset,
                        n->begin + offset + (bytes < n->bytes - offset ? bytes : n->bytes - offset)}))
       becomes_whole(of);
-    else
-      n->named = Named::IN_PARTS;
+    else if (n->named != Named::IN_PARTS)
+      n->named = Named::IN_PARTS, g_changes++;
   }
   unlock(&g_lock);
 }
 
 void is_submitted(uint64_t handle) {
-  lock(&g_lock);
-  if (Commands* of = find_commands(handle)) drop_parts(of), of->handle = 0;
-  unlock(&g_lock);
+  Commands* const of = find_commands(handle);
+  if (!of || !of->begun) return;
+  if (of->parts) {
+    lock(&g_lock);
+    drop_parts(of);
+    unlock(&g_lock);
+  }
+  of->begun = false;
 }
 
 }  // namespace dt::reach

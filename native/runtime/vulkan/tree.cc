@@ -165,7 +165,7 @@ struct Walk {
   size_t from_template(const char* at, uint64_t update) {
     const Gathered of = gathered(update);
     const size_t place = of.bytes ? block(of.bytes, of.bytes) : 0;
-    if (place) of.copy(update, at, arena.at + place);
+    if (place) of.copy(of.pieces, at, arena.at + place);
     return place;
   }
   void link(size_t slot, size_t place) const { put(slot, place ? offset(place) : NOT_CAPTURED); }
@@ -286,6 +286,35 @@ void Walk::members(const Type& type, size_t place, const char* self, const void*
   depth--;
 }
 
+// The buffers that structures name, of which `words` are at `content`.
+inline void tell_names(uint16_t type, const char* content, size_t words) {
+  constexpr int32_t ALLOCATES = 5, BINDS = 1000157000, ASKS = 1000146000;  // whose buffers are not read because of them
+  if (STYPES[type] != ALLOCATES && STYPES[type] != BINDS && STYPES[type] != ASKS) reach::are_named(content, words);
+}
+
+// A few structures within a page whose pointers lead nowhere. Nothing has to be put together: the record gets them from
+// where the program has them. Structures with several pointers are hardly ever such.
+inline bool is_flat(const Type& type, const char* at, int64_t count, int64_t stride) {
+  constexpr uint16_t MOST_POINTERS = 2;
+  const size_t bytes = (size_t)count * type.size;
+  if (type.members > MOST_POINTERS || (uint64_t)count > 64 || (stride > 0 && stride != type.size) ||
+      bytes + 16 > g_inline_limit || bytes > PAGE - (uintptr_t)at % PAGE || !may_point((uintptr_t)at))
+    return false;
+  for (int64_t i = 0; i < count; i++, at += type.size)
+    for (uint16_t k = 0; k < type.members; k++) {
+      const Member& m = MEMBERS[type.first + k];
+      uint64_t value;
+      memcpy(&value, at + m.offset, 8);
+      if (m.kind == EMBEDDED || value) return false;
+    }
+  return true;
+}
+
+// Flat structures have their number and their bytes where other contents have a hash.
+struct Flat {
+  uint64_t count, bytes;
+};
+
 // Returns the content, nullptr: nothing of it could be had.
 inline const char* content(Thread* t, const void* at, int64_t count, uint16_t type, int64_t stride, const void* outer,
                            bool out, size_t* bytes) {
@@ -304,9 +333,7 @@ inline const char* content(Thread* t, const void* at, int64_t count, uint16_t ty
       emit_note(t, "tree-cut", "structures point to memory that cannot be read, or are too many: parts are left out");
   }
   *bytes = arena.used - begin;
-  constexpr int32_t ALLOCATES = 5, BINDS = 1000157000, ASKS = 1000146000;  // whose buffers are not read because of them
-  if (!out && STYPES[type] != ALLOCATES && STYPES[type] != BINDS && STYPES[type] != ASKS)
-    reach::are_named(arena.at + begin, *bytes / 8);
+  if (!out) tell_names(type, arena.at + begin, *bytes / 8);
   return root ? arena.at + begin : nullptr;
 }
 
@@ -321,10 +348,38 @@ void give_back() {
 }
 
 Data prepare_some(Thread* t, const void* at, int64_t count, uint16_t type, int64_t stride, const void* outer) {
+  const Type& of = TYPES[type];
+  if (is_flat(of, (const char*)at, count, stride)) {
+    const Flat flat = {(uint64_t)count, (uint64_t)count * of.size};
+    const uint64_t whole = (flat.bytes + 15) & ~7ull;
+    tell_names(type, (const char*)at, flat.bytes / 8);
+    Data d = {DT_DATA(DT_DATA_INLINE, whole / 8, whole), at, {}};
+    static_assert(sizeof flat == sizeof d.hash);
+    memcpy(d.hash, &flat, sizeof flat);
+    return d;
+  }
   size_t bytes = 0;
   const char* made = content(t, at, count, type, stride, outer, false, &bytes);
   if (!made) return Data{DT_DATA(DT_DATA_FAULT, 0, 0), nullptr, {}};
   return dt::prepare(t, made, (int64_t)bytes);
+}
+
+char* copy_some(char* at, const Data& d) {
+  char* const end = at + d.room();
+  if (DT_DATA_KIND(d.descriptor) == DT_DATA_BLOB) {
+    memcpy(at, d.hash, 16);
+  } else if (d.content) {
+    Flat flat;
+    memcpy(&flat, d.hash, sizeof flat);
+    if (flat.count) {
+      put8(at, flat.count);
+      put8(end - 8, (uint64_t)0);  // equal structures are equal bytes
+      copy_words(at + 8, (const char*)d.content, flat.bytes);
+    } else {
+      memcpy(at, d.content, DT_DATA_LENGTH(d.descriptor));
+    }
+  }
+  return end;
 }
 
 Data prepare_out(const void* at, int64_t count, uint16_t number) {
@@ -354,6 +409,6 @@ dt::Data dt::prepare_template(Thread* t, const void* data, int64_t update) {
     return Data{DT_DATA(DT_DATA_FAULT, 0, 0), nullptr, {}};
   char* const to = tree::arena.at + tree::arena.used;
   tree::arena.used += (of.bytes + 7) & ~7ull;
-  of.copy((uint64_t)update, data, to);
+  of.copy(of.pieces, data, to);
   return prepare(t, to, (int64_t)of.bytes);
 }

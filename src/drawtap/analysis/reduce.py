@@ -113,9 +113,10 @@ class Stage:
                 "the recording itself cannot be played to its end here", hint="drawtap replay says where; --no-verify"
             )
         if not reference.images:
-            raise UnavailableError(
-                "there is no image to compare", hint="--no-verify writes the cut without comparing anything"
-            )
+            hint = "--no-verify writes the cut without comparing anything"
+            if self._vulkan and self.shown.frames is not None:
+                hint = "these frames present nothing: --calls or --draws compares the image after the last draw"
+            raise UnavailableError("there is no image to compare", hint=hint)
         return reference
 
     def image(self, keep: Calls | None) -> compare.Image | None:

@@ -225,6 +225,13 @@ def _is_kept(function: Function, hook_sets: Sequence[Hooks]) -> bool:
     return bool(_lookup(function) or _boundary(function) or _unseen(function) or _always(function, hook_sets))
 
 
+def is_recorded_only(function: Function, hook_sets: Sequence[Hooks]) -> bool:
+    """Tell whether the tap does nothing at calls of the function but record them, without an exact order."""
+    others = [hooks for hooks in hook_sets if hooks.name != "recorder"]
+    ordered = function.has("sync", "make_current", "context")
+    return not (ordered or _is_kept(function, hook_sets) or any(_hook_code(function, others)))
+
+
 def _entering(command: Command, *, always: bool, kept: bool) -> str:
     if always:
         return f"static inline {_prototype(command, 'dt_tap_')}"

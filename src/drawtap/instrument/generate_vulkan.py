@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from drawtap.instrument import generate, generate_driver, generate_trees
-from drawtap.instrument.hook import Function
+from drawtap.instrument.hook import Function, Hooks
 from drawtap.instrument.hooks import capture_state, live, recorder
 from drawtap.spec import expr
 from drawtap.spec.registry import load_api
@@ -20,6 +20,7 @@ APIS = (*generate.DEFAULT_APIS, "vk")
 # The number of units with wrappers of commands that a version has, and of commands that extensions alone have. The
 # build names the files before they are made (CMakeLists.txt).
 UNITS = {"wrappers_vk": 2, "wrappers_vk_rare": 2}
+_MOST_NUMBERS = 2
 
 
 def sources() -> dict[str, str]:
@@ -38,7 +39,7 @@ def sources() -> dict[str, str]:
     }
     for (stem, count), part in zip(UNITS.items(), _by_use(own), strict=True):
         for number, some in enumerate(_parts(part, count)):
-            body = "\n\n".join(generate.wrapper(function, sets) for function in some)
+            body = "\n\n".join(_plain(function, sets) or generate.wrapper(function, sets) for function in some)
             files[f"{stem}_{number}.cc"] = f'#include "module_vk.h"\n\n{body}\n'
     return files
 
@@ -51,6 +52,29 @@ def _by_use(functions: Sequence[Function]) -> tuple[list[Function], list[Functio
     versions, extensions = generate.by_use(functions, ("vk",))
     often = [f for f in extensions if f.name.startswith(("vkCmdSet", "vkCmdDrawMulti"))]
     return [*versions, *often], [f for f in extensions if f not in often]
+
+
+def _plain(function: Function, sets: Sequence[Hooks]) -> str:
+    """Return the code of a function whose calls are recorded by what many share, "" for any other: see plain.h."""
+    command = function.command
+    handle, *numbers = command.params or (None,)
+    fields = [field.param for field in (*function.layout.w8, *function.layout.w4)]
+    if (
+        handle is None
+        or function.returns_value
+        or fields != [param.name for param in command.params]
+        or len(function.layout.w8) != 1
+        or not 1 <= len(numbers) <= _MOST_NUMBERS
+        or any(param.type.scalar not in ("i32", "u32") or param.type.indirection for param in numbers)
+        or not generate.is_recorded_only(function, sets)
+    ):
+        return ""
+    parameters = ", ".join(f"{param.type.spelling} {param.name}" for param in command.params)
+    values = ", ".join((f"(void*){handle.name}", *(f"(uint32_t){param.name}" for param in numbers), str(function.id)))
+    return "\n".join(
+        f"DT_INNER {cold}void dt_{way}_{function.name}({parameters}) {{ dt::plain::{way}({values}); }}"
+        for way, cold in (("enter", ""), ("slow", "DT_COLD "))
+    )
 
 
 def _parts(functions: Sequence[Function], count: int) -> list[Sequence[Function]]:
@@ -71,6 +95,7 @@ def _header() -> str:
         expr.prototypes_to_cpp(),
         expr.tables_to_cpp(api),
         generate_trees.numbers(api),
+        '#include "plain.h"',
         '#include "tree.h"',
         '#include "vulkan.h"',
     ]

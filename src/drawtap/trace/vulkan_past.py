@@ -25,6 +25,14 @@ if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
 
 
+# The calls that map memory, with the column that names it.
+_MAPS = {
+    "vkMapMemory": "memory",
+    "vkMapMemory2": "pMemoryMapInfo.memory",
+    "vkMapMemory2KHR": "pMemoryMapInfo.memory",
+}
+
+
 @dataclass(frozen=True)
 class Past:
     """The calls that a part of a recording is made of.
@@ -53,8 +61,9 @@ class StoredRows:
     def __init__(self, trace: Trace) -> None:
         made = trace.sql("SELECT handle, created_seq FROM objects WHERE type = 'VkDeviceMemory'").fetchall()
         mapped: list[tuple[object, ...]] = []
-        if any(function["name"] == "vkMapMemory" for function in trace.table(FunctionRow)):
-            mapped = trace.sql("SELECT memory, seq FROM vkMapMemory").fetchall()
+        there = {function["name"] for function in trace.table(FunctionRow)}
+        for name in there & _MAPS.keys():
+            mapped += trace.sql(f"SELECT {_MAPS[name]}, seq FROM {name}").fetchall()
         self._needs = []
         for table in (MemoryWriteRow, DeviceWriteRow):
             rows = [(int(row["memory"]), int(row["seq"])) for row in trace.table(table)]

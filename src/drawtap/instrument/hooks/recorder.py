@@ -93,7 +93,8 @@ def _before(f: Function) -> str:
     lines += [f"  {store}" for store in _stores(f)]
     if captured:
         lines.append(f"  char* _tail = _r + {fixed};")
-        lines += [f"  _tail = dt::copy_data(_tail, {c.local});" for c in captured]
+        copy = "dt::tree::copy_data" if _has_trees(f) else "dt::copy_data"
+        lines += [f"  _tail = {copy}(_tail, {c.local});" for c in captured]
         lines.append("  (void)_tail;")
     lines += [
         "  uint64_t _stamp;",
