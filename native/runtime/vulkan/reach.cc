@@ -374,7 +374,7 @@ bool is_used(uint64_t memory, uint64_t* from, uint64_t* end) {
     unlock(&g_lock);
   }
   *from = found.from, *end = found.end;
-  // Other threads may record other command buffers meanwhile. Whatever is read of theirs, more is looked at, not less.
+  // Other threads may record other command buffers meanwhile. A look then compares more, never less.
   for (uint64_t left = __atomic_load_n(&g_reading, __ATOMIC_RELAXED); left; left &= left - 1) {
     const Commands& of = commands_of[__builtin_ctzll(left)];
     const unsigned parts = __atomic_load_n(&of.parts, __ATOMIC_RELAXED);
