@@ -1,15 +1,13 @@
-/* A program whose frames are slowed in one known way, to see whether what is said of the cause is true. What this
- * thread does by itself takes so much of a processor, however busy the machine is.
- * slowed WAY [FRAMES]; WAY: nothing, draws, shader, uploads, mipmaps, binds, state, processor, vertices, readbacks,
- * draws-then-finish */
+/* A program whose frames are slowed in one known way, to see whether what is said of the cause is true.
+ * slowed WAY [FRAMES [PIECES]]: so many pieces of work a frame, however long they take; WAY: nothing, draws, shader,
+ * uploads, mipmaps, binds, state, processor, vertices, readbacks, draws-then-finish */
 #define GL_GLEXT_PROTOTYPES
 #include <GL/gl.h>
 #include <GL/glext.h>
-#include <time.h>
 #include "egl_start.h"
 #include "shader.h"
 
-enum { SIDE = 256, TEXELS = 256, BIG = 1024, MUCH_NS = 20000000 };
+enum { SIDE = 256, TEXELS = 256, BIG = 1024 };
 
 static GLuint program_of(int rounds) {
   char fragment[600];
@@ -26,22 +24,6 @@ static GLuint program_of(int rounds) {
       fragment, names, 1);
 }
 
-static int64_t processor_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-/* Whether to go on: asked once before each piece of work. The first frame finds out how many pieces are much; later
- * ones do as many, and ask no clock: a program that asks the kernel is slowed outside of the API. */
-static int64_t first_end, pieces, done;
-static int goes_on(int frame) {
-  if (!frame && !first_end) first_end = processor_ns() + MUCH_NS;
-  if (frame ? done >= pieces : processor_ns() >= first_end) return 0;
-  frame ? ++done : ++pieces;
-  return 1;
-}
-
 static void draw(int times) {
   for (int i = 0; i < times; i++) glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
 }
@@ -49,6 +31,7 @@ static void draw(int times) {
 int main(int argc, char** argv) {
   const char* way = argc > 1 ? argv[1] : "nothing";
   int frames = argc > 2 ? atoi(argv[2]) : 8;
+  int pieces = argc > 3 ? atoi(argv[3]) : 1;
 #define IS(name) (!strcmp(way, name))
   EGLDisplay display = start_display();
   EGLConfig config = start_config(display, EGL_OPENGL_BIT);
@@ -74,12 +57,12 @@ int main(int argc, char** argv) {
   glEnableVertexAttribArray(0);
   glViewport(0, 0, SIDE, SIDE);
   for (int frame = 0; frame < frames; frame++) {
-    done = 0;
+    int left = pieces;
     glUseProgram(program);
     glBindTexture(GL_TEXTURE_2D, textures[0]);
     glClear(GL_COLOR_BUFFER_BIT);
     if (IS("uploads")) {
-      for (int i = 0; goes_on(frame); i++) {
+      for (int i = 0; i < pieces; i++) {
         glBindTexture(GL_TEXTURE_2D, textures[2]);
         glTexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, BIG, BIG, GL_BGRA, GL_UNSIGNED_BYTE, texels + 4 * (i & 7));
       }
@@ -91,21 +74,21 @@ int main(int argc, char** argv) {
       for (int i = 0; i < 16; i++) glGenerateMipmap(GL_TEXTURE_2D);
       glBindTexture(GL_TEXTURE_2D, textures[0]);
     }
-    while (IS("state") && goes_on(frame))
+    while (IS("state") && left-- > 0)
       for (int i = 0; i < 100; i++) { /* calls that take longer than recording them */
         glPushAttrib(GL_TEXTURE_BIT);
         glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, i & 1 ? GL_NEAREST : GL_LINEAR);
         glPopAttrib();
       }
-    while (IS("binds") && goes_on(frame))
+    while (IS("binds") && left-- > 0)
       for (int i = 0; i < 100; i++) glUseProgram(i & 1 ? program : second);
-    while (IS("processor") && goes_on(frame))
+    while (IS("processor") && left-- > 0)
       for (volatile int i = 0; i < 100000; i++) {}
     if (IS("vertices")) {
       glUseProgram(0); /* nothing of it is seen: only handing it over takes time */
       glEnable(GL_CULL_FACE);
       glCullFace(GL_FRONT_AND_BACK);
-      while (goes_on(frame)) {
+      while (left-- > 0) {
         glBegin(GL_TRIANGLES);
         for (int i = 0; i < 3000; i++) {
           glColor3f((float)(i & 255) / 255, 0.5f, 0);
@@ -117,7 +100,7 @@ int main(int argc, char** argv) {
       glUseProgram(program);
     }
     draw(IS("draws") || IS("draws-then-finish") ? 300 : 1);
-    while (IS("readbacks") && goes_on(frame))
+    while (IS("readbacks") && left-- > 0)
       for (int i = 0; i < 10; i++) glReadPixels(0, 0, SIDE, SIDE, GL_RGBA, GL_UNSIGNED_BYTE, pixels);
     if (!IS("readbacks")) glReadPixels(0, 0, 1, 1, GL_RGBA, GL_UNSIGNED_BYTE, pixels);
     if (IS("draws-then-finish")) glFinish();
