@@ -226,7 +226,12 @@ def test_a_forced_configuration(programs: Bench, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "program",
-    ["glxgears", pytest.param("es2gears_x11", marks=pytest.mark.exhaustive), "resized_window", "es2_triangle"],
+    [
+        pytest.param("glxgears", marks=pytest.mark.exhaustive),  # it draws as many frames as it can for two seconds
+        pytest.param("es2gears_x11", marks=pytest.mark.exhaustive),
+        "resized_window",
+        "es2_triangle",
+    ],
 )
 def test_windows_are_shown(program: str, programs: Bench, tmp_path: Path) -> None:
     if programs.display is None:
