@@ -77,8 +77,9 @@ demo: ## record two programs without a display, answer three questions, write a 
 	@test -f src/drawtap/_native/libdrawtap-system.so || echo "make build compiles the rest: measuring, edits, exports, the readers of kernel traces \
 	and of apitrace's, the flight recorder, the OpenVG engine."
 
-# The tests start drawtap hundreds of times: Python may keep what it compiles.
-COMPILED = env -u PYTHONDONTWRITEBYTECODE
+# The tests start drawtap hundreds of times: Python may keep what it compiles, and numpy starts no threads of its own,
+# which look for work at each start.
+COMPILED = env -u PYTHONDONTWRITEBYTECODE OPENBLAS_NUM_THREADS=1
 # A file stays with one worker, which sets its fixtures up once; tests/conftest.py puts the longest first.
 SHARED_OUT = --dist loadfile --no-loadscope-reorder
 # Tests wait for programs a fourth of their time: two workers more have something to do meanwhile.
@@ -93,14 +94,25 @@ test: $(VENV)/.dev build ## run all tests
 test-all: export DRAWTAP_TESTS = all
 test-all: test ## run all tests with every case and every step (make test takes a sample of the longest)
 
+# Types take as long as all other checks together, so checks run beside each other; each prints at its end.
+CHECKS = check-types check-imports check-layout check-lint check-native check-pages
 .PHONY: check
 check: $(VENV)/.dev ## lint, format (Python, C++, JavaScript), types, import directions, fresh reference pages
+	@$(MAKE) --no-print-directory -j $(JOBS) --output-sync=target $(CHECKS)
+
+.PHONY: $(CHECKS)
+check-types:
+	$(VENV)/bin/mypy src
+check-imports:
+	$(VENV)/bin/lint-imports
+check-layout:
+	@git ls-files $(FORMATTED) | xargs $(VENV)/bin/clang-format --dry-run -Werror
+check-lint:
 	$(VENV)/bin/ruff check src tests docs native/*.py
 	$(VENV)/bin/ruff format --check src tests docs native/*.py
-	@git ls-files $(FORMATTED) | xargs $(VENV)/bin/clang-format --dry-run -Werror
-	$(VENV)/bin/mypy src
-	$(VENV)/bin/lint-imports
+check-native:
 	$(PY) native/check.py
+check-pages:
 	$(PY) docs/reference.py --check
 
 .PHONY: format

@@ -8,6 +8,8 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,32 @@ from writer import small_trace
 
 BUILD = Path(__file__).parents[2] / "build/native"
 _SOFTWARE = {"EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1"}
+
+
+_ASKED = """
+import json, sys
+from shared import run_drawtap
+done = [run_drawtap(*words) for words in json.load(sys.stdin)]
+json.dump([(answer.returncode, answer.stdout, answer.stderr) for answer in done], sys.stdout)
+"""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What `drawtap WORDS` did."""
+
+    code: int
+    out: str
+    err: str
+
+
+def _ask(environment: Mapping[str, str], *words: list[str]) -> list[Answer]:
+    """Run command lines in another process: this one may have loaded the parts."""
+    tests = str(Path(__file__).parents[1])
+    command = [sys.executable, "-c", _ASKED]
+    variables = {**environment, "PYTHONPATH": tests}
+    done = subprocess.run(command, input=json.dumps(words), capture_output=True, text=True, env=variables, check=True)
+    return [Answer(*answer) for answer in json.loads(done.stdout)]
 
 
 def test_they_read_and_play_and_say_that_they_do_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,24 +63,23 @@ def test_they_read_and_play_and_say_that_they_do_no_more(tmp_path: Path, monkeyp
         shutil.copy(file, native)
     environment = {**os.environ, **_SOFTWARE, "DRAWTAP_NATIVE": str(native)}
 
-    def run(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "drawtap", *words]
-        return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
-
-    answer = run("sql", str(recording), "SELECT count(*) AS n FROM calls", "--json")
-    assert (answer.returncode, '"n": 1' in answer.stdout) == (0, True), answer.stderr
     target = tmp_path / "x.dtap"
-    for words in (("edit", "--keep", "#0"), ("export", "-f", "apitrace"), ("join", str(recording))):
-        answer = run(words[0], str(recording), *words[1:], "-o", str(target))
-        assert answer.returncode == 3, answer.stdout
-        assert "was built for reading alone" in answer.stderr and "hint: make build" in answer.stderr
-        assert not target.exists()
-
-    answer = run("replay", str(recording))
-    assert (answer.returncode, "played   15 calls" in answer.stdout) == (0, True), (answer.stdout, answer.stderr)
-    answer = run("profile", str(recording), "--list")
-    assert answer.returncode == 3 and f"{PLAYER} is missing from" in answer.stderr, answer.stderr
-    assert "hint: make build" in answer.stderr
+    refused = (["edit", "--keep", "#0"], ["export", "-f", "apitrace"], ["join", str(recording)])
+    rows, *answers, played, listed = _ask(
+        environment,
+        ["sql", str(recording), "SELECT count(*) AS n FROM calls", "--json"],
+        *([verb, str(recording), *options, "-o", str(target)] for verb, *options in refused),
+        ["replay", str(recording)],
+        ["profile", str(recording), "--list"],
+    )
+    assert (rows.code, '"n": 1' in rows.out) == (0, True), rows.err
+    for answer in answers:
+        assert answer.code == 3, answer.out
+        assert "was built for reading alone" in answer.err and "hint: make build" in answer.err
+    assert not target.exists()
+    assert (played.code, "played   15 calls" in played.out) == (0, True), (played.out, played.err)
+    assert listed.code == 3 and f"{PLAYER} is missing from" in listed.err, listed.err
+    assert "hint: make build" in listed.err
     for asked in (["--metrics"], ["--serve", "--look", str(recording)]):
         answer = subprocess.run([alone, *asked], capture_output=True, text=True, env=environment, timeout=300)
         assert (answer.returncode, "was built for playing alone" in answer.stderr) == (3, True), answer.stderr
@@ -79,12 +106,6 @@ _LACKING = (
     "record --ring 10s -o new -- true",
     "synthesize --set triangles=10 -o new",
 )
-_ASKED = """
-import json, sys
-from shared import run_drawtap
-done = [run_drawtap(*words) for words in json.load(sys.stdin)]
-json.dump([(answer.returncode, answer.stderr) for answer in done], sys.stdout)
-"""
 
 
 def test_verbs_name_the_part_that_they_lack(tmp_path: Path) -> None:
@@ -98,16 +119,11 @@ def test_verbs_name_the_part_that_they_lack(tmp_path: Path) -> None:
         [word.replace("FILE", str(recording)).replace("new", str(tmp_path / f"new{i}")) for word in line.split()]
         for i, line in enumerate(_LACKING)
     ]
-    # Another process: this one may have loaded the parts.
-    tests = str(Path(__file__).parents[1])
-    environment = {**os.environ, "DRAWTAP_NATIVE": str(native), "PYTHONPATH": tests}
-    command = [sys.executable, "-c", _ASKED]
-    done = subprocess.run(command, input=json.dumps(words), capture_output=True, text=True, env=environment, check=True)
-    answers = json.loads(done.stdout)
+    answers = _ask({**os.environ, "DRAWTAP_NATIVE": str(native)}, *words)
     assert len(answers) == len(_LACKING)
-    for line, (code, text) in zip(_LACKING, answers, strict=True):
-        assert code == 3, (line, text)
+    for line, answer in zip(_LACKING, answers, strict=True):
+        assert answer.code == 3, (line, answer.err)
         assert re.match(
-            r"drawtap: error: (libdrawtap-\w+\.so|drawtap-\w+) is missing from .*\nhint: make build", text
+            r"drawtap: error: (libdrawtap-\w+\.so|drawtap-\w+) is missing from .*\nhint: make build", answer.err
         ), line
     assert not list(tmp_path.glob("new*"))
