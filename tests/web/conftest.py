@@ -195,7 +195,7 @@ class Page:
         end = time.monotonic() + WAIT_S
         while not self.page.evaluate(expression):
             assert time.monotonic() < end, f"{expression} does not come true; the page says {self.text('#message')!r}"
-            self.page.wait_for_timeout(20)
+            self.page.wait_for_timeout(50)  # each question wakes three processes
 
     def reads(self, words: str) -> None:
         """Wait until the panel has these words."""
