@@ -102,6 +102,33 @@ def test_a_picture_that_comes_again_shows_all_channels_again(opened, chain):
     assert page.page.locator("#panel code", has_text="from below").count() == 1
 
 
+def test_a_step_leaves_the_tools_where_they_are_and_they_are_of_the_new_picture(opened, chain):
+    before, last = _two_draws(chain)
+    page = opened(f"call={before}&tab=picture")
+    _shown(page, before)
+    for key, seq in (("d", last), ("D", before)):
+        page.press(key)
+        _shown(page, seq)
+        page.page.evaluate(_REST)
+    page.page.locator("#panel .stack canvas").hover(position={"x": 3, "y": 2})
+    words = page.page.locator("#panel code", has_text="from below")
+    told = words.inner_text()
+    place, _, first = told.partition(" from below: ")
+    x, y = (int(word.split()[1]) for word in place.split(", "))
+    of_pixel = f"""(() => {{ const c = {_CANVAS};
+      return [...c.getContext('2d').getImageData({x}, c.height - 1 - {y}, 1, 1).data].slice(0, 3).join(' '); }})()"""
+    assert first.rpartition(" ")[0] == page.page.evaluate(of_pixel)
+    page.page.evaluate("""() => { globalThis.tools = [...document.querySelectorAll('#panel .tools')].at(-1); }""")
+    page.press("d")
+    _shown(page, last)
+    assert page.page.evaluate("tools.isConnected")
+    again, _, second = words.inner_text().partition(" from below: ")
+    assert (again, second.rpartition(" ")[0]) == (place, page.page.evaluate(of_pixel))
+    with page.page.expect_download() as download:
+        page.page.locator("#panel").get_by_role("button", name="save", exact=True).click()
+    assert download.value.suggested_filename == f"call-{last}.png"
+
+
 def test_the_address_follows_steps_without_a_change_for_each(opened):
     page = opened("call=0")
     page.page.evaluate(

@@ -576,9 +576,12 @@ class Page {
     const {place} = this.store;
     this.panelOf = format(place);
     const panel = this.chosenPanel;
-    for (const tab of element("tabs").children) tab.setAttribute("aria-selected", String(tab.id === `tab-${panel.id}`));
-    const box = element("panel");
-    box.setAttribute("aria-labelledby", `tab-${panel.id}`);
+    const box = element("panel"), label = `tab-${panel.id}`;
+    for (const tab of element("tabs").children) {
+      const chosen = String(tab.id === label);
+      if (tab.ariaSelected !== chosen) tab.setAttribute("aria-selected", chosen);
+    }
+    if (box.getAttribute("aria-labelledby") !== label) box.setAttribute("aria-labelledby", label);
     if (this.panelShown !== panel.id) fill(box);
     this.panelShown = panel.id;
     this.asking?.abort();

@@ -145,144 +145,229 @@ function first(image) {
  */
 
 /**
- * @param {Image} image
- * @param {{name: string, tools?: Node[], small?: boolean, plain?: boolean, fit?: boolean, over?: HTMLCanvasElement[],
- *     tell?: (x: number, y: number) => string, chosen?: string, pick?: (x: number, y: number) => void,
- *     painted?: Painted}} how
- * `fit`: from 0 to the largest value at first; `over`: canvases of the same size that lie upon it; `tell`: what they
- * have at a pixel from below; `chosen`: a pixel "X,Y" from below; `pick`: what a click on one does; `painted`: what an
- * earlier view of this image has painted, which this view takes over
+ * @typedef {object} How
+ * @property {string} name
+ * @property {Node[]} [tools]
+ * @property {boolean} [small]
+ * @property {boolean} [plain]
+ * @property {boolean} [fit] from 0 to the largest value at first
+ * @property {HTMLCanvasElement[]} [over] canvases of the same size that lie upon the image
+ * @property {(x: number, y: number) => string} [tell] what they have at a pixel from below
+ * @property {string} [chosen] a pixel "X,Y" from below
+ * @property {(x: number, y: number) => void} [pick] what a click on a pixel does
+ * @property {Painted} [painted] what an earlier view of this image has painted, which this view takes over
  */
-export function imageView(image, how) {
-  const {width, height, channels} = image;
-  const stats = span(image);
-  let [low, high] = how.fit ? [0, stats.most || 1] : first(image);
-  let only = "";
-  /** @type {HTMLElement[]} */
-  let tools = [];
-  const {painted = {}} = how;
-  const canvas =
-      (painted.canvas ??= /** @type {HTMLCanvasElement} */ (h("canvas", {width, height, role: "img", tabindex: "0"})));
-  canvas.setAttribute("aria-label", how.name);
-  const value =
-      h("code", {text: how.pick ? "point at a pixel; click, or arrows and Enter: its history" : "point at a pixel"});
-  const frame = h("div", {class: "cursor", hidden: true});
-  let [px, py] = how.chosen ? how.chosen.split(",").map(Number) : [-1, -1];
-  const paint = () => {
-    canvas.style.width =
-        `${width * (how.small ? Math.max(1, Math.min(4, 96 / width)) : zoom || whole(width, height))}px`;
+
+/** The element that shows an image. @param {Image} image @param {How} how */
+export const imageView = (image, how) => new ImageView(image, how).element;
+
+/** An image with its tools. Another image of the same size and channels may take its place. */
+export class ImageView {
+  /** @param {Image} image @param {How} how */
+  constructor(image, how) {
+    this.how = how;
+    this.begin(image, how.painted ?? {});
+    this.canvas.setAttribute("aria-label", how.name);
+    /** @type {HTMLElement[]} */
+    this.tools = [];
+    this.frame = h("div", {class: "cursor", hidden: true});
+    [this.px, this.py] = how.chosen ? how.chosen.split(",").map(Number) : [-1, -1];
+    if (how.plain || how.small) {
+      this.paint();
+      if (how.plain) this.canvas.style.width = "";
+      this.element = h("div", {class: "picture"}, this.canvas);
+      return;
+    }
+    this.value =
+        h("code", {text: how.pick ? "point at a pixel; click, or arrows and Enter: its history" : "point at a pixel"});
+    this.stack = this.stacked();
+    this.tools = this.buttons();
+    this.limits = [
+      this.limit(this.low, (v) => (this.low = v), "value shown darkest"),
+      this.limit(this.high, (v) => (this.high = v), "value shown brightest")
+    ];
+    const fit = button("fit", () => {
+      this.range(this.stats.least, this.stats.most);
+      this.paint();
+    }, {title: "range from the least to the largest value"});
+    this.said = h("i", {text: this.words()});
+    this.bars = this.histogram();
+    this.paint();
+    this.element =
+        h("div", {},
+          h("div", {class: "tools"}, ...this.tools, h("i", {text: "range"}), ...this.limits, fit, ...(how.tools ?? [])),
+          h("div", {class: "picture", data: {picks: how.pick ? "yes" : ""}}, this.stack), h("p", {}, this.value),
+          h("p", {}, this.said), this.bars);
+  }
+
+  /** Take an image with what was painted of it. @param {Image} image @param {Painted} painted */
+  begin(image, painted) {
+    const {width, height} = image;
+    this.image = image;
+    this.painted = painted;
+    this.stats = span(image);
+    [this.low, this.high] = this.how.fit ? [0, this.stats.most || 1] : first(image);
+    this.only = "";
+    this.canvas =
+        (painted.canvas ??=
+             /** @type {HTMLCanvasElement} */ (h("canvas", {width, height, role: "img", tabindex: "0"})));
+  }
+
+  /**
+   * Show another image of the same size and channels in place of this one. The page lays out what changes alone: a
+   * step between two pictures is as fast as that. @param {Image} image @param {string} name @param {Painted} painted
+   */
+  change(image, name, painted) {
+    const before = this.canvas, focused = document.activeElement === before;
+    this.begin(image, painted);
+    this.paint();
+    if (this.canvas !== before) before.replaceWith(this.canvas);
+    this.canvas.setAttribute("aria-label", name);
+    if (focused) this.canvas.focus({preventScroll: true});
+    this.range(this.low, this.high);
+    if (this.pointed) this.tell(...this.pointed);
+  }
+
+  /** What tells of the image beside its picture; a step shows the picture first. */
+  changeRest() {
+    const words = this.words(), bars = this.histogram();
+    if (this.said && this.said.textContent !== words) this.said.textContent = words;
+    if (this.bars !== bars) this.bars?.replaceWith(bars);
+    this.bars = bars;
+  }
+
+  /** @param {number} low @param {number} high */
+  range(low, high) {
+    [this.low, this.high] = [low, high];
+    [low, high].forEach((value, i) => {
+      const input = /** @type {HTMLInputElement|undefined} */ (this.limits?.[i]);
+      if (input && input.value !== String(value)) input.value = String(value);
+    });
+  }
+
+  words() {
+    const {least, most, odd} = this.stats;
+    return `values from ${least} to ${most}${odd ? `; ${number(odd)} are no numbers, shown magenta` : ""}`;
+  }
+
+  paint() {
+    const {canvas, image: {width, height}, how} = this;
+    const wide = how.small ? Math.max(1, Math.min(4, 96 / width)) : zoom || whole(width, height);
+    const style = `${width * wide}px`;
+    if (canvas.style.width !== style) canvas.style.width = style;
     canvas.style.imageRendering = parseFloat(canvas.style.width) < width ? "auto" : "";
-    const as = [only, low, high].join();
-    if (painted.as !== as) canvas.getContext("2d")?.putImageData(shown(image, only, low, high), 0, 0);
-    painted.as = as;
+    const as = [this.only, this.low, this.high].join();
+    if (this.painted.as !== as)
+      canvas.getContext("2d")?.putImageData(shown(this.image, this.only, this.low, this.high), 0, 0);
+    this.painted.as = as;
     for (const one of how.over ?? []) {
       one.style.width = canvas.style.width;
       one.style.height = `${(height / width) * parseFloat(canvas.style.width)}px`;
       /** @type {any} */ (one).drawAt?.(parseFloat(canvas.style.width) / width);
     }
-    place();
-    tools.forEach(
-        (b) => b.setAttribute(
-            "aria-pressed",
-            String(b.textContent === only.toUpperCase() || b.textContent === (zoom ? `${zoom}×` : "whole"))));
-  };
-  /** @param {number} x @param {number} below */
-  const tell = (x, below) => {
-    const at = ((image.bottomFirst ? below : height - 1 - below) * width + x) * channels.length;
-    value.textContent = `x ${x}, y ${below} from below: ${
-            [...image.data.subarray(at, at + channels.length)].join(" ")}${how.tell?.(x, below) ?? ""}`;
-  };
-  const place = () => {
-    const by = parseFloat(canvas.style.width) / width;
-    frame.hidden = px < 0 || px >= width || py < 0 || py >= height;
+    this.place();
+    for (const b of this.tools) {
+      const pressed =
+          String(b.textContent === this.only.toUpperCase() || b.textContent === (zoom ? `${zoom}×` : "whole"));
+      if (b.getAttribute("aria-pressed") !== pressed) b.setAttribute("aria-pressed", pressed);
+    }
+  }
+
+  /** Say the values of a pixel. @param {number} x @param {number} below */
+  tell(x, below) {
+    const {width, height, channels, data, bottomFirst} = this.image;
+    const at = ((bottomFirst ? below : height - 1 - below) * width + x) * channels.length;
+    this.pointed = /** @type {[number, number]} */ ([x, below]);
+    if (this.value)
+      this.value.textContent = `x ${x}, y ${below} from below: ${
+              [...data.subarray(at, at + channels.length)].join(" ")}${this.how.tell?.(x, below) ?? ""}`;
+  }
+
+  /** Mark the chosen pixel. */
+  place() {
+    const {frame, px, py, image: {width, height}} = this, hidden = !this.inside(px, py);
+    if (frame.hidden && hidden) return;
+    const by = parseFloat(this.canvas.style.width) / width;
+    frame.hidden = hidden;
     Object.assign(
         frame.style, {left: `${px * by}px`, top: `${(height - 1 - py) * by}px`, width: `${by}px`, height: `${by}px`});
-  };
-  /** @param {MouseEvent} event */
-  const below = (event) =>
-      [Math.floor((event.offsetX / canvas.clientWidth) * width),
-       height - 1 - Math.floor((event.offsetY / canvas.clientHeight) * height)];
-  const inside = (/** @type {number} */ x, /** @type {number} */ y) => x >= 0 && y >= 0 && x < width && y < height;
-  if (how.plain || how.small) {
-    paint();
-    if (how.plain) canvas.style.width = "";
-    return h("div", {class: "picture"}, canvas);
   }
-  // Listeners of this view alone: the next one may take the canvas over. Nothing else in here gets the pointer.
-  const stack = h("div", {class: "stack"}, canvas, ...(how.over ?? []), frame);
-  stack.addEventListener("mousemove", (event) => {
-    const [x, y] = below(event);
-    if (inside(x, y)) tell(x, y);
-  });
-  const {pick: picked} = how;
-  if (picked) {
+
+  /** @param {number} x @param {number} y */
+  inside(x, y) { return x >= 0 && y >= 0 && x < this.image.width && y < this.image.height; }
+
+  /** @param {MouseEvent} event @returns {[number, number]} */
+  below({offsetX, offsetY}) {
+    const {canvas, image: {width, height}} = this;
+    return [
+      Math.floor((offsetX / canvas.clientWidth) * width),
+      height - 1 - Math.floor((offsetY / canvas.clientHeight) * height)
+    ];
+  }
+
+  /** The canvas with what lies upon it. Listeners are of the view: the canvas may go to the next one. */
+  stacked() {
+    const stack = h("div", {class: "stack"}, this.canvas, ...(this.how.over ?? []), this.frame);
+    stack.addEventListener("mousemove", (event) => {
+      const at = this.below(event);
+      if (this.inside(...at)) this.tell(...at);
+    });
+    const {pick} = this.how;
+    if (!pick) return stack;
     stack.addEventListener("click", (event) => {
-      const [x, y] = below(event);
-      if (inside(x, y)) picked(x, y);
+      const at = this.below(event);
+      if (this.inside(...at)) pick(...at);
     });
     stack.addEventListener("keydown", (event) => {
       const step = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1]}[event.key];
-      if (event.key === "Enter" && inside(px, py)) picked(px, py);
+      if (event.key === "Enter" && this.inside(this.px, this.py)) pick(this.px, this.py);
       if (!step) return;
       event.preventDefault();
-      const by = event.shiftKey ? 10 : 1;
-      [px, py] = px < 0 ?
-          [width >> 1, height >> 1] :
-          [Math.max(0, Math.min(width - 1, px + step[0] * by)), Math.max(0, Math.min(height - 1, py + step[1] * by))];
-      place();
-      tell(px, py);
+      const by = event.shiftKey ? 10 : 1, {width, height} = this.image;
+      [this.px, this.py] = this.px < 0 ? [width >> 1, height >> 1] : [
+        Math.max(0, Math.min(width - 1, this.px + step[0] * by)),
+        Math.max(0, Math.min(height - 1, this.py + step[1] * by))
+      ];
+      this.place();
+      this.tell(this.px, this.py);
     });
+    return stack;
   }
-  const pick = (/** @type {string} */ letter) => button(letter.toUpperCase(), () => {
-    only = only === letter ? "" : letter;
-    paint();
-  });
-  tools = [
-    ...(channels.length > 1 ? [...channels].map(pick) : []),
-    ...[0, 0.5, 1, 2, 4, 8].map(
-        (by) => button(
-            by ? `${by}×` : "whole",
-            () => {
-              zoom = by;
-              paint();
-            },
-            {title: by ? null : "as large as the panel, at most 1×"}))
-  ];
-  const limit = (/** @type {number} */ now, /** @type {(v: number) => void} */ set, /** @type {string} */ name) => {
+
+  /** Buttons for the channels and the scale. */
+  buttons() {
+    const {channels} = this.image;
+    const pick = (/** @type {string} */ letter) => button(letter.toUpperCase(), () => {
+      this.only = this.only === letter ? "" : letter;
+      this.paint();
+    });
+    const scales = [0, 0.5, 1, 2, 4, 8].map((by) => button(by ? `${by}×` : "whole", () => {
+                                              zoom = by;
+                                              this.paint();
+                                            }, {title: by ? null : "as large as the panel, at most 1×"}));
+    return [...(channels.length > 1 ? [...channels].map(pick) : []), ...scales];
+  }
+
+  /** @param {number} now @param {(v: number) => void} set @param {string} name */
+  limit(now, set, name) {
     const input = /** @type {HTMLInputElement} */ (
         h("input", {type: "number", step: "any", value: String(now), "aria-label": name}));
     input.addEventListener("input", () => {
       set(Number(input.value));
-      paint();
+      this.paint();
     });
     return input;
-  };
-  const limits =
-      [limit(low, (v) => (low = v), "value shown darkest"), limit(high, (v) => (high = v), "value shown brightest")];
-  const fit = button("fit", () => {
-    low = stats.least;
-    high = stats.most;
-    limits[0].value = String(low);
-    limits[1].value = String(high);
-    paint();
-  }, {title: "range from the least to the largest value"});
-  const bars = painted.bars ?? /** @type {HTMLCanvasElement} */ (h("canvas", {
-                 width: 256,
-                 height: 60,
-                 role: "img",
-                 "aria-label": `histogram from ${stats.least} to ${stats.most}`
-               }));
-  paint();
-  if (!painted.bars) setTimeout(() => histogram(bars, image, stats));  // the picture comes first
-  painted.bars = bars;
-  return h(
-      "div", {}, h("div", {class: "tools"}, ...tools, h("i", {text: "range"}), ...limits, fit, ...(how.tools ?? [])),
-      h("div", {class: "picture", data: {picks: how.pick ? "yes" : ""}}, stack), h("p", {}, value),
-      h("p", {}, h("i", {
-          text: `values from ${stats.least} to ${stats.most}${
-              stats.odd ? `; ${number(stats.odd)} are no numbers, shown magenta` : ""}`
-        })),
-      bars);
+  }
+
+  histogram() {
+    const {painted, image, stats} = this;
+    if (painted.bars) return painted.bars;
+    const bars = /** @type {HTMLCanvasElement} */ (
+        h("canvas",
+          {width: 256, height: 60, role: "img", "aria-label": `histogram from ${stats.least} to ${stats.most}`}));
+    setTimeout(() => histogram(bars, image, stats));  // the picture comes first
+    return (painted.bars = bars);
+  }
 }
 
 /** @param {Image} image @param {string} only @param {number} low @param {number} high */

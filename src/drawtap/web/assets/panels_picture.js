@@ -2,7 +2,7 @@
 import {button, download, fill, h, number} from "./dom.js";
 import {cameFrom, Film} from "./film.js";
 import {pixelHistory} from "./history.js";
-import {headed, imageView, values} from "./image.js";
+import {headed, ImageView, imageView, values} from "./image.js";
 import {getBytes, insist} from "./net.js";
 import {overlays} from "./overlays.js";
 import {choice} from "./panels_more.js";
@@ -143,47 +143,102 @@ async function renewed(ctx, seq, known) {
   }
 }
 
+/**
+ * The picture that is there, and what its tools were made for. Where a step changes none of that, the step changes the
+ * picture and its words alone.
+ * @type {{as: string, seq: number, view: ImageView|null, of: string, names: HTMLElement|null}}
+ */
+const now = {
+  as: "",
+  seq: 0,
+  view: null,
+  of: "",
+  names: null
+};
+
 /** @param {any} ctx @param {number} seq @param {{head: any, image: any}} of */
 async function paint(ctx, seq, {head, image}) {
-  const {recording, place, element, store} = ctx, {of} = place, {channels} = image;
+  const {recording, place: {of, over, px}, element} = ctx, {channels, width, height} = image;
   const shown = channels === "rgba" ? (head.names.includes(of) && of !== "depth" ? of : "") :
       channels === "d"              ? "depth" :
                                       "stencil";
-  const save = button(
-      "save",
-      async () => download(
-          `call-${seq}${shown && `-${shown}`}.png`,
-          await getBytes(`${recording.number}/picture/${seq}/png?of=${shown}`), "image/png"));
-  const names = head.names.map(
-      (/** @type {string} */ name) =>
-          button(name || "color", () => store.set({of: name}), {"aria-pressed": String(name === shown)}));
   const by = head.cut ? `played ${number(head.calls)} of ${number(recording.calls)} calls${PROOFS[head.proof]}` :
                         "played every call before it";
-  const upon = overlays(ctx, seq, image.width, image.height);
-  if (!painted.has(image.data)) painted.set(image.data, {});
-  const view = imageView(image, {
-    painted: painted.get(image.data),
-    over: upon.over,
-    tell: upon.tell,
-    name: `picture after call ${seq}`,
-    tools: [save],
-    chosen: place.px,
-    pick: (x, y) => store.set({px: `${x},${y}`})
-  });
+  const name = `picture after call ${seq}`, title = `After call ${number(seq)}`,
+        small = `${head.width} × ${head.height}, ${head.bytes === 2 ? 16 : 8} bits a channel; ${by}`;
   const frame = `${recording.number}/${recording.frameOf(seq)}`;
+  if (!painted.has(image.data)) painted.set(image.data, {});
+  const drawn = /** @type {import("./image.js").Painted} */ (painted.get(image.data));
+  const as = JSON.stringify([frame, shown, width, height, channels, over, px]);
+  const {view} = now, stays = view !== null && now.as === as && !over && !px && element.contains(view.element);
+  Object.assign(now, {as, seq});
+  if (stays) {
+    view.change(image, name, drawn);
+    const words = /** @type {HTMLElement} */ (element.querySelector("h2[data-frame]"));
+    /** @type {Text} */ (words.firstChild).data = title;
+    /** @type {Text} */ (/** @type {Element} */ (words.lastChild).firstChild).data = small;
+    nextFrame(() => {
+      if (now.seq !== seq || now.view !== view) return;
+      view.changeRest();
+      attachments(ctx, shown, head);
+    });
+    return await draws(ctx, /** @type {Element} */ (element.querySelector(":scope > .draws")), frame);
+  }
   // Within a frame the film stays where it is: what is taken out of a page forgets how far it was scrolled.
   const film = frameIn(element) === frame && element.querySelector(":scope > .draws") || h("div", {class: "draws"});
   for (const child of [...element.children])
     if (child !== film) child.remove();
   if (!film.isConnected) element.append(film);
-  film.before(
-      h("h2", {text: `After call ${number(seq)}`, data: {frame}},
-        h("small", {text: `${head.width} × ${head.height}, ${head.bytes === 2 ? 16 : 8} bits a channel; ${by}`})));
-  film.after(
-      h("div", {class: "tools", role: "toolbar", "aria-label": "attachments"}, ...names,
-        head.why && h("i", {text: head.why})),
-      upon.tools, upon.legend, view, ...(/^\d+,\d+$/.test(place.px) ? [pixelHistory(ctx, seq, shown, place.px)] : []));
+  film.before(h("h2", {text: title, data: {frame}}, h("small", {text: small})));
+  film.after(...below(ctx, seq, shown, {head, image, name, drawn}));
   await draws(ctx, film, frame);
+}
+
+/** Run after the next frame, which shows what is more urgent. @param {() => void} run */
+const nextFrame = (run) => void requestAnimationFrame(() => setTimeout(run));
+
+/**
+ * The tools of a picture, the picture, and the history of its pixel. The tools are of the picture that is there, which
+ * may be another one later. @param {any} ctx @param {number} seq @param {string} shown @param {{head: any, image: any,
+ * name: string, drawn: import("./image.js").Painted}} of
+ */
+function below(ctx, seq, shown, {head, image, name, drawn}) {
+  const {recording, place, store} = ctx;
+  const save = button(
+      "save",
+      async () => download(
+          `call-${now.seq}${shown && `-${shown}`}.png`,
+          await getBytes(`${recording.number}/picture/${now.seq}/png?of=${shown}`), "image/png"));
+  const upon = overlays(ctx, seq, image.width, image.height);
+  now.view = new ImageView(image, {
+    painted: drawn,
+    over: upon.over,
+    tell: upon.tell,
+    name,
+    tools: [save],
+    chosen: place.px,
+    pick: (x, y) => store.set({px: `${x},${y}`})
+  });
+  return [
+    attachments(ctx, shown, head), upon.tools, upon.legend, now.view.element,
+    ...(/^\d+,\d+$/.test(place.px) ? [pixelHistory(ctx, seq, shown, place.px)] : [])
+  ];
+}
+
+/**
+ * Buttons for the attachments that a picture is of; they stay where these are the same. @param {any} ctx @param
+ * {string} shown @param {any} head
+ */
+function attachments(ctx, shown, {names, why}) {
+  const of = JSON.stringify([names, why]);
+  if (now.of === of && now.names && ctx.element.contains(now.names)) return now.names;
+  const buttons = names.map(
+      (/** @type {string} */ one) =>
+          button(one || "color", () => ctx.store.set({of: one}), {"aria-pressed": String(one === shown)}));
+  const made =
+      h("div", {class: "tools", role: "toolbar", "aria-label": "attachments"}, ...buttons, why && h("i", {text: why}));
+  if (now.names && ctx.element.contains(now.names)) now.names.replaceWith(made);
+  return Object.assign(now, {of, names: made}).names;
 }
 
 /** The frame whose picture an element has. @param {HTMLElement} element */
@@ -199,6 +254,9 @@ async function draws(ctx, box, frame) {
   const {recording, place} = ctx;
   const {seqs, kinds} = await recording.outline(recording.frameOf(place.call));
   if (ctx.signal.aborted) return;
+  const chosen = (/** @type {any[]} */ items) => items.findLastIndex(({seq}) => seq <= place.call);
+  if (last.frame === frame && last.film?.element.parentElement === box)
+    return last.film.choose(chosen(last.film.items));
   const items = seqs.flatMap(
       (/** @type {number} */ seq, /** @type {number} */ i) => ["draw", "clear"].includes(kinds[i]) ? [{
         seq,
@@ -208,10 +266,8 @@ async function draws(ctx, box, frame) {
       }] :
                                                                                                      []);
   if (items.length < 2) return fill(box);
-  const chosen = items.findLastIndex((/** @type {any} */ {seq}) => seq <= place.call);
-  if (last.frame === frame && last.film?.element.parentElement === box) return last.film.choose(chosen);
   const label = "draws of the frame: arrows choose, Enter goes to the call";
-  last = {frame, film: new Film(items, {label, chosen, go: (item) => ctx.go(item.seq)})};
+  last = {frame, film: new Film(items, {label, chosen: chosen(items), go: (item) => ctx.go(item.seq)})};
   fill(box, /** @type {Film} */ (last.film).element);
 }
 

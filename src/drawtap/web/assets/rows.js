@@ -147,8 +147,10 @@ export class CallList {
               this.model.missing(row) :
               row.type !== "frame" && row.type !== "group" && (row.seq < 0 || !this.recording.seen.has(row.seq)))
         missing.push(row.seq);
-      if (all || element.id !== `row-${index}` || element.ariaSelected !== String(this.isChosen(index, row)))
+      if (all || element.id !== `row-${index}`)
         this.fillRow(element, index, row);
+      else
+        this.markRow(element, this.isChosen(index, row));
     }
     const active = this.made[this.focus - first];
     if (active && !active.hidden)
@@ -183,6 +185,13 @@ export class CallList {
    * Where the filter leaves the selected call out, no row is the selected one. @param {number} index @param {any} row
    */
   isChosen(index, row) { return index === this.focus && (this.selected === undefined || row.seq === this.selected); }
+
+  /** @param {HTMLElement} element @param {boolean} chosen */
+  markRow(element, chosen) {
+    if (element.ariaSelected === String(chosen)) return;
+    element.classList.toggle("chosen", chosen);
+    element.setAttribute("aria-selected", String(chosen));
+  }
 
   /** @param {HTMLElement} element @param {number} index @param {import("./models.js").ListRow} row */
   fillRow(element, index, row) {

@@ -100,13 +100,20 @@ export function parse(text) {
   return place;
 }
 
+/** Places do not change; a step asks for the text of each several times. @type {WeakMap<Place, string>} */
+const texts = new WeakMap();
+
 /** @param {Place} place */
 export function format(place) {
-  const parts = new URLSearchParams();
-  for (const [key, value] of Object.entries(place)) {
-    if (value !== FIRST[/** @type {keyof Place} */ (key)] && value !== null) parts.set(key, String(value));
+  let text = texts.get(place);
+  if (text === undefined) {
+    const parts = new URLSearchParams();
+    for (const [key, value] of Object.entries(place)) {
+      if (value !== FIRST[/** @type {keyof Place} */ (key)] && value !== null) parts.set(key, String(value));
+    }
+    texts.set(place, text = parts.toString());
   }
-  return parts.toString();
+  return text;
 }
 
 // Milliseconds until the address follows the page. A browser repaints its own window for each change of the address.

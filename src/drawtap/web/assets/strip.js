@@ -245,7 +245,10 @@ export class Strip {
   /** Show which bar is selected: a step through the list draws no bar again. */
   mark() {
     this.marker.hidden = this.frame === undefined || !this.count;
-    if (!this.marker.hidden) this.marker.style.left = `calc(${(100 * (this.at + 0.5)) / this.count}% - 1px)`;
+    const left = `${(100 * (this.at + 0.5)) / this.count}%`;
+    if (this.marker.hidden || this.left === left) return;
+    this.marker.style.left = `calc(${left} - 1px)`;
+    this.left = left;
   }
 
   draw() {
