@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import struct
+from collections import Counter
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
@@ -117,6 +118,10 @@ def test_display_lists_draw_where_they_are_called(opened, recordings):
         outline = held.get(f"outline/{frame}")
         shown = [seq for seq, kind in zip(outline["seqs"], outline["kinds"], strict=True) if kind == "draw"]
         assert shown == [seq for seq, at, _ in draws if at == frame]
+    listed = held.get("timeline")
+    row = next(row for of in listed["groups"] for row in of["tracks"] if row["label"] == "draws")
+    area = held.get(f"area?ids={row['id']}&t0=0&t1={listed['length']}")
+    assert {(name, count) for _, _, name, count, *_ in area["rows"]} == set(Counter(n for *_, n in draws).items())
     page = opened(of=held)
     last = draws[-1][1]
     page.until(f"drawtap.recording.frames.draws[{last}] === {sum(frame == last for _, frame, _ in draws)}")

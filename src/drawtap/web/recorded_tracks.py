@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from drawtap.errors import DrawtapError, UsageError
 from drawtap.trace import sensors
 from drawtap.trace.sql_text import quote, quote_text
+from drawtap.web.drawn import has_lists
 from drawtap.web.levels import Columns, CounterSource, SpanSource
 from drawtap.web.own_tracks import OwnTracks, Small
 from drawtap.web.series import is_number
@@ -86,10 +87,12 @@ class RecordedTracks:
             series=series,
         )  # fmt: skip
 
-    def _calls(self, track: str, where: str, series: int) -> SpanSource:
+    def _calls(self, track: str, within: Callable[[str], str], series: int) -> SpanSource:
+        """Return the calls that a condition chooses; `within` makes it of bounds of seq: "" or " AND ..."."""
+
         def rows(first: int | None, end: int | None) -> str:
             bounds = "" if first is None else f" AND seq >= {first} AND seq < {end}"
-            return f"{_CALLS.format(track=track)} WHERE t_start IS NOT NULL{where}{bounds}"
+            return f"{_CALLS.format(track=track)} WHERE t_start IS NOT NULL AND {within(bounds)}{bounds}"
 
         return SpanSource(self._run, rows, self.tracks.zero, self.tracks.length, series=series)
 
@@ -135,15 +138,20 @@ class RecordedTracks:
             yield Track("Recording", label, shape, source, ((str(name), kind),), "call", sql=sql)
 
     def _draws(self) -> Iterator[Track]:
-        functions = self._trace.core.table_rows("functions")
-        draws = sorted(str(f["name"]) for f in functions if f["calls"] and "draw" in str(f["flags"]).split(","))
-        if draws:
-            names = ", ".join(map(quote_text, draws))
-            sql = (
-                f"SELECT seq, frame, t_start, duration, name FROM calls WHERE name IN ({names}) ORDER BY seq LIMIT 1000"
-            )
-            source = self._calls("'draws'", f" AND name IN ({names})", 1)
-            yield Track("Recording", "draws", "spans", source, (("draws", "draw"),), "call", sql=sql)
+        functions = [f for f in self._trace.core.table_rows("functions") if f["calls"]]
+        flags = {str(f["name"]): frozenset(str(f["flags"]).split(",")) for f in functions}
+        names = ", ".join(map(quote_text, sorted(name for name, of in flags.items() if "draw" in of)))
+        if not names:
+            return
+        # The call of a list draws, not the calls that the list keeps: the table of draws knows.
+        lists = has_lists(flags.values())
+
+        def within(bounds: str) -> str:
+            return f"seq IN (SELECT seq FROM draws WHERE kind = 'draw'{bounds})" if lists else f"name IN ({names})"
+
+        sql = f"SELECT seq, frame, t_start, duration, name FROM calls WHERE {within('')} ORDER BY seq LIMIT 1000"
+        source = self._calls("'draws'", within, 1)
+        yield Track("Recording", "draws", "spans", source, (("draws", "draw"),), "call", sql=sql)
 
     def _thread(self, number: int) -> str:
         row = next((t for t in self._trace.core.table_rows("threads") if t["thread"] == number), None)
@@ -151,7 +159,7 @@ class RecordedTracks:
 
     def _threads(self) -> Iterator[Track]:
         threads = [t for t in self._trace.core.table_rows("threads") if t["calls"]]
-        source = self._calls("thread::VARCHAR", "", len(threads))
+        source = self._calls("thread::VARCHAR", lambda _: "true", len(threads))
         for row in threads:
             number = row["thread"]
             sql = f"SELECT seq, t_start, duration, name FROM calls WHERE thread = {number} ORDER BY seq LIMIT 1000"

@@ -430,7 +430,7 @@ class Page {
         ...this.list.series.map(
             (one) =>
                 button(one.name, () => this.column(one.key), {"aria-pressed": "true", title: `no column ${one.name}`})),
-        this.series?.list.length &&
+        Boolean(this.series?.list.length) &&
             h("select", {
               class: "more",
               "aria-label": "one column more",

@@ -30,9 +30,12 @@ export class Strip {
       title: "small pictures of frames (i)",
       style: {position: "absolute", left: "64px", top: "2px", fontSize: "11px", padding: "0 6px"}
     });
-    this.choice = /** @type {HTMLSelectElement} */ (
-        h("select",
-          {class: "bars", "aria-label": "what the bars are", on: {change: () => on.series(this.choice.value)}}));
+    this.choice = /** @type {HTMLSelectElement} */ (h("select", {
+      class: "bars",
+      hidden: true,
+      "aria-label": "what the bars are",
+      on: {change: () => on.series(this.choice.value)}
+    }));
     this.marker = h("span", {
       hidden: true,
       style:
@@ -99,6 +102,7 @@ export class Strip {
   /** The series to choose from. @param {{key: string, name: string}[]} list @param {string} chosen */
   offer(list, chosen) {
     const key = chosen || "frame:duration";
+    this.choice.hidden = !list.length;
     fill(this.choice, ...list.map((one) => h("option", {value: one.key, text: one.name, selected: one.key === key})));
   }
 
