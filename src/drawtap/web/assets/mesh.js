@@ -390,17 +390,18 @@ function covers(ctx, mesh, side, pixel, marked, choose) {
  * row of a key, -1 where it has none @param {number} [each] rows of a key
  */
 function growing(heads, count, row, rowOf, each = 1) {
-  const body = h("tbody");
+  const body = /** @type {HTMLTableSectionElement} */ (h("tbody"));
+  const titles = heads.map((text) => h("th", {text, scope: "col"}));
   const more = h("p");
   let shown = 0;
   const grow = (upTo = shown + ROWS) => {
     for (const end = Math.min(count, upTo); shown < end; shown++) body.append(row(shown));
     fill(more, shown < count && button(`more (${number(count - shown)})`, () => grow()));
   };
-  const scroll =
-      h("div", {class: "scroll rows-of-mesh"},
-        h("table", {}, h("thead", {}, h("tr", {}, ...heads.map((text) => h("th", {text, scope: "col"})))), body));
+  const scroll = h("div", {class: "scroll rows-of-mesh"}, h("table", {}, h("thead", {}, h("tr", {}, ...titles)), body));
   grow();
+  // Heads stand above their numbers.
+  [...(body.rows[0]?.cells ?? [])].forEach((cell, i) => titles[i]?.classList.toggle("n", cell.classList.contains("n")));
   const mark = (/** @type {number[]} */ keys) => {
     for (const old of body.querySelectorAll("[aria-current]")) old.removeAttribute("aria-current");
     const places = keys.slice(0, ROWS).map(rowOf).filter((n) => n >= 0);

@@ -1,5 +1,5 @@
 // A table of an answer: sorted by a click, numbers of calls and frames are links, saved as CSV, Parquet or Arrow.
-import {button, download, fill, h, number} from "./dom.js";
+import {button, counted, download, fill, h, number} from "./dom.js";
 import {getBytes, postForBytes, stoppable} from "./net.js";
 
 const SHOWN = 200;
@@ -85,7 +85,8 @@ export function table(answer, on) {
     const left = rows.length - shown;
     fill(
         note,
-        h("i", {text: `${number(rows.length)} rows${answer.more ? "; there are more: add LIMIT or conditions" : ""} `}),
+        h("i",
+          {text: `${counted(rows.length, "row")}${answer.more ? "; there are more: add LIMIT or conditions" : ""} `}),
         left > 0 && button(`show ${number(Math.min(left, 1000))} more`, () => {
           shown += 1000;
           draw();
