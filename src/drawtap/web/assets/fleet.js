@@ -454,7 +454,10 @@ export class FleetPage {
                 h("li", {}, h("b", {class: sign(label)[1], text: sign(label)[0]}),
                   h("span", {text: `${label}: ${text}`}))),
         h("li", {}, h("b", {class: "red", text: "!"}),
-          h("span", {text: "crash, hang, oom, device-lost, gl-error, skipped-calls: how the run failed"})));
+          h("span", {text: "crash, hang, oom, device-lost, gl-error, skipped-calls: how the run failed"})),
+        h("li", {}, h("b", {class: "warn", text: "!"}),
+          h("span",
+            {text: "unsupported, timeout, infrastructure, machine-lost: the run says nothing about the build"})));
   }
 
   /** @param {any[]} machines */
