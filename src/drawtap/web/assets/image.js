@@ -228,7 +228,7 @@ export class ImageView {
     if (this.pointed) this.tell(...this.pointed);
   }
 
-  /** What tells of the image beside its picture; a step shows the picture first. */
+  /** Update the words and the histogram, which a step shows after its picture. */
   changeRest() {
     const words = this.words(), bars = this.histogram();
     if (this.said && this.said.textContent !== words) this.said.textContent = words;
