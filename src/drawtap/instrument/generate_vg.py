@@ -13,8 +13,6 @@ from drawtap.instrument.generate import command_line, write_files
 from drawtap.spec.model import Api, Command
 from drawtap.spec.registry import load_api
 
-_VERSIONS = {"VG_VERSION_1_0": "OPENVG_VERSION_1_0", "VG_VERSION_1_1": "OPENVG_VERSION_1_1"}
-
 
 def _prototype(command: Command, name: str = "") -> str:
     params = ", ".join(f"{param.type.spelling} {param.name}".replace("* ", "*") for param in command.params) or "void"

@@ -28,22 +28,10 @@ from drawtap.trace.sql_text import quote_text
 if TYPE_CHECKING:
     from drawtap.system.reader import Clock, Field, Problem
 
-# A life in order. `blocked` and `ready`: waits for a dependency, and has it. `submitted`: handed to the hardware, which
-# may still work on something else. `begin` and `preempted` may come several times. `end`: off the engine. `done`: the
-# owner got the news. `retired`: the driver forgot it, an upper bound of the end.
-PHASES = (
-    "created",
-    "queued",
-    "blocked",
-    "ready",
-    "submitted",
-    "begin",
-    "preempted",
-    "end",
-    "done",
-    "retired",
-)
-
+# The phases of a life, in order: created, queued, blocked, ready, submitted, begin, preempted, end, done, retired.
+# `blocked` and `ready`: waits for a dependency, and has it. `submitted`: handed to the hardware, which may still work
+# on something else. `begin` and `preempted` may come several times. `end`: off the engine. `done`: the owner got the
+# news. `retired`: the driver forgot it, an upper bound of the end.
 STEP_COLUMNS: Mapping[str, str] = {
     "driver": "VARCHAR",
     "k1": "UBIGINT",  # the three together name a request of that driver

@@ -42,7 +42,7 @@ const STEPS = /** @type {Record<string, string>} */ ({
  * The length of a step, as a power of two of ns: the same rule as the server's. @param {number} span @param {number}
  * most
  */
-export function shiftOf(span, most) {
+function shiftOf(span, most) {
   const steps = Math.floor(Math.max(span, 1) / Math.max(most - 1, 1));
   return steps ? Math.floor(Math.log2(steps)) + 1 : 0;
 }

@@ -24,7 +24,7 @@ function settle(box, ...children) {
 }
 
 /** The last frame times of one surface; what came between two looks and did not fit is a gap. */
-export class FrameTimes {
+class FrameTimes {
   constructor() {
     /** @type {{ms: number, end: number}[]} by the time they ended, ms of the manager's clock */
     this.frames = [];

@@ -56,7 +56,7 @@ async function fetchPass(ctx, seq) {
  * One instance of a draw: its primitives, and what it has of attributes with a divisor. For all instances (null),
  * attributes come from the first. @param {any} mesh @param {number|null} instance
  */
-export function ofInstance(mesh, instance) {
+function ofInstance(mesh, instance) {
   const {head} = mesh, {corners} = head;
   const inputs = mesh.inputs.map((/** @type {any} */ one) => {
     if (!one.divisor || !one.values.length) return one;

@@ -423,7 +423,7 @@ function one(data, format, channel) {
  * The four values that a shader gets of each texel: what the format has not is 0, alpha 1; depth stands as red.
  * @param {any} image @param {string} swizzle @param {string} format
  */
-export function asSampled(image, swizzle, format) {
+function asSampled(image, swizzle, format) {
   const {channels, data, width, height} = image, n = channels.length;
   /** @param {string} letter */
   const place = (letter) => {
