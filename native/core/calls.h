@@ -30,6 +30,9 @@ struct ColumnSpec {
 
 std::vector<ColumnSpec> calls_schema(const Trace& trace, const Function* function);
 
+// Whether a call makes a fence: each that returns one does, also where FLAG_CREATE does not count it.
+inline bool makes_sync(const Function& f) { return f.result && f.result->object_class == "sync"; }
+
 struct Selection {
   const Function* function = nullptr;
   std::string columns;

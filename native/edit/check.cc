@@ -13,7 +13,6 @@ namespace dt::edit {
 namespace {
 
 bool is_set(const uint8_t* bits, uint64_t i) { return bits[i >> 3] >> (i & 7) & 1; }
-bool starts(std::string_view text, std::string_view part) { return text.substr(0, part.size()) == part; }
 
 // The parameters of a function that name objects, and whether it makes or only uses them.
 struct Uses {
@@ -25,27 +24,24 @@ struct Uses {
 
 Uses uses_of(const Function& f) {
   Uses u;
-  std::string_view n = f.name;
   u.gl = f.api == "gl";
-  u.creates = n.find("Gen") != n.npos ? starts(n, "glGen") && !starts(n, "glGenerate")
-                                      : n.find("Create") != n.npos || n.find("FenceSync") != n.npos;
-  u.deletes = n.find("Delete") != n.npos || n.find("Destroy") != n.npos;
+  u.creates = f.flags & FLAG_CREATE || makes_sync(f);
+  u.deletes = f.flags & FLAG_DELETE;
   u.begin = f.flags & (FLAG_VERTICES_BEGIN | FLAG_LIST_BEGIN);
   u.end = f.flags & (FLAG_VERTICES_END | FLAG_LIST_END);
   u.map = f.flags & FLAG_MAP, u.unmap = f.flags & FLAG_UNMAP;
   u.make_current = f.flags & FLAG_MAKE_CURRENT;
   auto object = [&](const Field& p) {
-    // Configurations and displays are found, not made; queries return the current ones.
+    // Configurations and displays are there before any call.
     if (!p.object_class.empty() && p.object_class != "config" && p.object_class != "display") u.fields.push_back(&p);
   };
   for (auto& p : f.params) {
     object(p);
     if (p.name == "target" || p.name == "buffer") u.key = &p;
   }
-  if (f.result) object(*f.result);
-  if (!u.creates && !u.deletes &&
-      (starts(n, "glGet") || starts(n, "eglGetCurrent") || starts(n, "glXGetCurrent") || starts(n, "glIs")))
-    u.fields.clear();
+  // Calls of the window system that leave nothing behind return what is current; queries of OpenGL do no harm.
+  if (f.result && (u.creates || !(f.flags & FLAG_LEAVES_NOTHING))) object(*f.result);
+  if (u.gl && f.flags & FLAG_QUERY) u.fields.clear();
   u.wanted = !u.fields.empty() || u.begin || u.end || u.map || u.unmap || u.make_current;
   return u;
 }

@@ -162,14 +162,14 @@ Exporter::Info& Exporter::info(const Function& f) {
   i.swap = i.special == &Exporter::swap;
   i.vector = f.api == "vg";
   i.plain = f.api == "gl" || i.vector;
+  // Texts about the driver are nobody's need, and every driver has its own.
   i.dropped =
       (!i.plain && !i.special) || f.name == "glGetString" || f.name == "glGetStringi" || f.name == "vgGetString";
+  // A child image is part of its parent: FLAG_CREATE counts no new image, and yet the call returns a name.
   const bool generates = i.plain && (f.flags & FLAG_CREATE || f.name == "vgChildImage");
   for (auto& p : f.params)
     i.makes_names = i.makes_names || (generates && p.out && object_class(p.object_class, f.name));
-  i.makes_result =
-      f.result && !f.result->object_class.empty() &&
-      (generates || f.name == "glFenceSync" || f.name == "glImportSyncEXT" || f.name == "glFenceSyncAPPLE");
+  i.makes_result = f.result && !f.result->object_class.empty() && (generates || makes_sync(f));
   return i;
 }
 
@@ -315,15 +315,7 @@ void Exporter::begin_frame() {
 }
 
 void Exporter::end_frame(bool whole) {
-  if (frame_open_) {
-    std::string function = frames_.end();
-    if (in_setup_)
-      setup_ += "  " + function + "();\n";
-    else if (whole)
-      frame_functions_.push_back(function);
-    else
-      rest_ = function;
-  }
+  if (frame_open_) frame_list_.add(frames_.end(), in_setup_, whole);
   frame_open_ = false;
   ++frame_;
 }
@@ -542,7 +534,7 @@ void Exporter::write_tables() {
     names.put(text);
   }
   names.put("\n#endif\n");
-  write_frame_list(calls, {frame_functions_, setup_, rest_, options_.first_frame});
+  write_frame_list(calls, frame_list_, options_.first_frame);
   for (File* file : {&functions, &loader, &names, &calls}) file->close();
 }
 
@@ -559,7 +551,7 @@ std::string Exporter::run() {
   write_tables();
   std::string text;
   JsonWriter json(text);
-  json.object().put("frames", frame_functions_.size()).put("repeated", frames_.repeated());
+  json.object().put("frames", frame_list_.functions.size()).put("repeated", frames_.repeated());
   json.values("files", frames_.files()).put("data_bytes", data_.bytes()).put("arrays", data_.count());
   json.put("sources", texts_.count())
       .put("gl", uses_gl_)

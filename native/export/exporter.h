@@ -227,9 +227,8 @@ class Exporter {
   Current emitted_, emitted_vector_;
   bool shares_images_ = false;  // OpenVG and OpenGL see the same
   bool uses_gl_ = false, uses_es_ = false, uses_vector_ = false, binds_attributes_ = false;
-  std::vector<std::string> frame_functions_;
+  FrameList frame_list_;
   std::vector<uint64_t> ends_;
-  std::string setup_, rest_;
   uint64_t frame_ = 0, calls_ = 0;
   bool in_setup_ = false, frame_open_ = false;
   std::string frame_name_;

@@ -229,7 +229,16 @@ void Frames::close() {
   file_.reset();
 }
 
-void write_frame_list(File& file, const FrameList& list) {
+void FrameList::add(const std::string& function, bool in_setup, bool whole) {
+  if (in_setup)
+    setup += "  " + function + "();\n";
+  else if (whole)
+    functions.push_back(function);
+  else
+    rest = function;
+}
+
+void write_frame_list(File& file, const FrameList& list, uint64_t first_frame) {
   std::set<std::string> declared;
   std::string table, declarations;
   for (auto& f : list.functions) {
@@ -248,7 +257,7 @@ void write_frame_list(File& file, const FrameList& list) {
   file.put(
       "/* Which function plays which frame. */\n" + declarations + "\nstatic void (*const play_frames[])(void) = {\n" +
       (table.empty() ? "  0,\n" : table) + "};\nenum { PLAY_FRAMES = " + std::to_string(list.functions.size()) +
-      ", PLAY_FIRST_FRAME = " + std::to_string(list.first) + " };\n\nstatic void play_setup(void) {\n" + list.setup +
+      ", PLAY_FIRST_FRAME = " + std::to_string(first_frame) + " };\n\nstatic void play_setup(void) {\n" + list.setup +
       "}\nstatic void play_rest(void) {\n" + (list.rest.empty() ? "" : "  " + list.rest + "();\n") + "}\n");
 }
 

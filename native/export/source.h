@@ -90,11 +90,12 @@ class Frames {
 
 // Functions of frames in their order, lines that call those before the first one, the function of what comes behind.
 struct FrameList {
-  const std::vector<std::string>& functions;
-  const std::string &setup, &rest;
-  uint64_t first;
+  std::vector<std::string> functions;
+  std::string setup, rest;
+  // Takes a function that `Frames::end` names; `whole`: the recording has the frame's end.
+  void add(const std::string& function, bool in_setup, bool whole);
 };
-void write_frame_list(File& file, const FrameList& list);
+void write_frame_list(File& file, const FrameList& list, uint64_t first_frame);
 
 Hash128 hash_of(std::string_view content);
 

@@ -80,13 +80,7 @@ void VulkanExporter::begin_frame() {
 void VulkanExporter::end_frame(bool whole) {
   if (frame_open_) {
     if (whole && !in_setup_) line("host_frame(play_current);");
-    const std::string function = frames_.end();
-    if (in_setup_)
-      setup_ += "  " + function + "();\n";
-    else if (whole)
-      frame_functions_.push_back(function);
-    else
-      rest_ = function;
+    frame_list_.add(frames_.end(), in_setup_, whole);
   }
   frame_open_ = false;
   ++frame_;
@@ -375,7 +369,7 @@ void VulkanExporter::write_tables() {
   }
   functions.put("\n#endif\n");
   loader.put("\nvoid play_load_functions(VkInstance instance) {\n" + load + "}\n");
-  write_frame_list(list, {frame_functions_, setup_, rest_, options_.first_frame});
+  write_frame_list(list, frame_list_, options_.first_frame);
   for (File* file : {&functions, &loader, &list}) file->close();
 }
 
@@ -398,7 +392,7 @@ std::string VulkanExporter::run() {
   for (auto& problem : feed.problems()) ++left_out_[problem];
   std::string text;
   JsonWriter json(text);
-  json.object().put("frames", frame_functions_.size()).put("repeated", frames_.repeated());
+  json.object().put("frames", frame_list_.functions.size()).put("repeated", frames_.repeated());
   json.values("files", frames_.files()).put("data_bytes", data_.bytes()).put("arrays", data_.count());
   json.put("sources", 0).put("gl", false).put("es", false).put("vg", false).put("vulkan", true);
   json.object("left_out");

@@ -132,9 +132,9 @@ class VulkanExporter final : vk::Arguments, VulkanValues::Host {
   vk::LateWaits late_;
   std::set<std::string> used_;  // functions
   std::map<std::string, uint64_t> left_out_;
-  std::vector<std::string> frame_functions_;
+  FrameList frame_list_;
   std::vector<uint64_t> ends_;
-  std::string setup_, rest_, frame_name_;
+  std::string frame_name_;
   uint64_t frame_ = 0;
   bool in_setup_ = false, frame_open_ = false;
 };

@@ -13,49 +13,14 @@
 namespace dt::play::metrics {
 namespace {
 
-// Calls that leave framebuffers, what is attached to them and which is bound as they are.
-bool is_harmless(const char* name) {
-  static const char* const known[] = {"glUniform",     "glVertexAttrib", "glEnable",     "glDisable",    "glBindBuffer",
-                                      "glBindTexture", "glActive",       "glUseProgram", "glBufferData", "glBufferSub",
-                                      "glColorMask",   "glDepth",        "glStencil",    "glBlend",      "glCull",
-                                      "glFrontFace",   "glViewport",     "glScissor",    "glTexParam",   "glGet",
-                                      "glBindVertex",  "glLoad",         "glMatrix",     "glMult",       "glPush",
-                                      "glPop",         "glTranslate",    "glRotate",     "glScale",      "glColor",
-                                      "glVertex",      "glNormal",       "glTexCoord",   "glLight",      "glMaterial",
-                                      "glClearColor",  "glClearDep",     "glClearSt",    "glPolygon",    "glAlphaFunc",
-                                      "glCheckFrame",  "glShadeModel",   "glHint",       "glBegin",      "glEnd",
-                                      "glDrawArrays",  "glDrawElements", "glDrawRange",  "glClear"};
-  // Those of objects write to other images.
-  if (shapes_of(name) & SHAPE_CLEAR_OBJECT) return false;
-  return std::any_of(std::begin(known), std::end(known), [&](const char* k) { return starts(name, k); });
-}
-
 // The kind of a call that may change images, or which of them are bound, without drawing; nullptr: it does not.
-const char* other_kind(const char* name) {
-  static const struct {
-    const char *with, *kind;
-  } known[] = {{"glTexImage", "upload"},
-               {"glTexSub", "upload"},
-               {"glTexStorage", "other"},
-               {"glTextureSub", "upload"},
-               {"glCompressed", "upload"},
-               {"glCopyTex", "copy"},
-               {"glCopyImage", "copy"},
-               {"glBlit", "copy"},
-               {"glGenerate", "other"},
-               {"glDispatch", "other"},
-               {"glClearTex", "clear"},
-               {"glClearNamed", "clear"},
-               {"glInvalidate", "other"},
-               {"glDiscardFrame", "other"},
-               {"glRenderbufferStorage", "other"},
-               {"glEGLImage", "other"},
-               {"glBindFramebuffer", "between"},
-               {"glCallList", "draw"},
-               {"eglMakeCurrent", "between"}};
-  for (auto& k : known)
-    if (starts(name, k.with)) return k.kind;
-  return nullptr;
+const char* other_kind(const Call& call, uint32_t shapes) {
+  if (shapes & SHAPE_IMAGE_UPLOAD) return "upload";
+  if (shapes & SHAPE_IMAGE_COPY) return "copy";
+  if (shapes & SHAPE_CLEAR_OBJECT) return "clear";
+  if (shapes & SHAPE_IMAGE_CHANGE) return "other";
+  if (call.flags & (FLAG_FRAMEBUFFER_BIND | FLAG_MAKE_CURRENT)) return "between";
+  return call.flags & FLAG_LIST_CALL ? "draw" : nullptr;
 }
 
 // Draws are seen at one pixel alone, and write nothing.
@@ -185,8 +150,9 @@ const char* masks() {
 }  // namespace
 
 void PixelHistory::see(const Call& call) {
-  if (!is_harmless(call.name)) stale_ = true;
-  const char* kind = other_kind(call.name);
+  const uint32_t shapes = shapes_of(call.name);
+  if (!(shapes & SHAPE_KEEPS_IMAGES)) stale_ = true;
+  const char* kind = other_kind(call, shapes);
   other_ = {call.seq, kind != nullptr, kind, !strcmp(call.name, "glBlitFramebuffer") && within(call, x_, y_)};
 }
 

@@ -134,34 +134,22 @@ void PixelPlan::test(size_t at, metrics::PixelEvent& e) {
   any_ = true;
 }
 
-template <class Regions> bool PixelPlan::copies(const Regions* regions, uint64_t count, VkImage image) const {
-  for (uint64_t i = 0; i < count; ++i) {
-    const auto& r = regions[i];
-    if (is_target(image, r.dstSubresource) &&
-        has_pixel(r.dstOffset.x, r.dstOffset.y, r.dstOffset.x + static_cast<int32_t>(r.extent.width),
-                  r.dstOffset.y + static_cast<int32_t>(r.extent.height)))
-      return true;
-  }
-  return false;
-}
-
-template <class Regions> bool PixelPlan::stretches(const Regions* regions, uint64_t count, VkImage image) const {
-  for (uint64_t i = 0; i < count; ++i) {
-    const auto& [from, to] = regions[i].dstOffsets;
-    if (is_target(image, regions[i].dstSubresource) && has_pixel(from.x, from.y, to.x, to.y)) return true;
-  }
-  return false;
-}
-
-template <class Regions> bool PixelPlan::uploads(const Regions* regions, uint64_t count, VkImage image) const {
-  for (uint64_t i = 0; i < count; ++i) {
-    const auto& r = regions[i];
-    if (is_target(image, r.imageSubresource) &&
-        has_pixel(r.imageOffset.x, r.imageOffset.y, r.imageOffset.x + static_cast<int32_t>(r.imageExtent.width),
-                  r.imageOffset.y + static_cast<int32_t>(r.imageExtent.height)))
-      return true;
-  }
-  return false;
+// Regions of copies and resolves, of blits, and of uploads.
+template <class Region> bool PixelPlan::writes(const Region* regions, uint64_t count, VkImage image) const {
+  auto concerns = [&](const VkImageSubresourceLayers& of, const VkOffset3D& from, const VkOffset3D& to) {
+    return is_target(image, of) && has_pixel(from.x, from.y, to.x, to.y);
+  };
+  auto behind = [](const VkOffset3D& at, const VkExtent3D& size) {
+    return VkOffset3D{at.x + static_cast<int32_t>(size.width), at.y + static_cast<int32_t>(size.height), 0};
+  };
+  return std::any_of(regions, regions + count, [&](const Region& r) {
+    if constexpr (requires { r.dstOffsets; })
+      return concerns(r.dstSubresource, r.dstOffsets[0], r.dstOffsets[1]);
+    else if constexpr (requires { r.imageOffset; })
+      return concerns(r.imageSubresource, r.imageOffset, behind(r.imageOffset, r.imageExtent));
+    else
+      return concerns(r.dstSubresource, r.dstOffset, behind(r.dstOffset, r.extent));
+  });
 }
 
 bool PixelPlan::clears(const VkImageSubresourceRange* ranges, uint64_t count) const {
@@ -175,31 +163,26 @@ const char* PixelPlan::transfer(size_t at, bool& covers) const {
   using namespace number;
   const KeptCommand& c = *stream_[at];
   auto image = [&](int i) { return reinterpret_cast<VkImage>(c.arguments[i]); };
-  auto found = [&](const char* kind, bool has) { return covers = has, has ? kind : nullptr; };
-  auto of = [&](const char* kind, const auto* info, auto&& look) {
-    return found(kind, look(info->pRegions, info->regionCount, info->dstImage));
+  auto when = [&](const char* kind, bool has) { return covers = has, has ? kind : nullptr; };
+  auto of = [&](const char* kind, const auto* info) {
+    return when(kind, writes(info->pRegions, info->regionCount, info->dstImage));
   };
   switch (c.number) {
     case vkCmdClearColorImage:
     case vkCmdClearDepthStencilImage:
-      return found("clear", image(1) == image_ && clears(c.at<VkImageSubresourceRange>(5), c.arguments[4]));
-    case vkCmdCopyImage: return found("copy", copies(c.at<VkImageCopy>(6), c.arguments[5], image(3)));
-    case vkCmdResolveImage: return found("copy", copies(c.at<VkImageResolve>(6), c.arguments[5], image(3)));
-    case vkCmdBlitImage: return found("copy", stretches(c.at<VkImageBlit>(6), c.arguments[5], image(3)));
-    case vkCmdCopyBufferToImage: return found("upload", uploads(c.at<VkBufferImageCopy>(5), c.arguments[4], image(2)));
+      return when("clear", image(1) == image_ && clears(c.at<VkImageSubresourceRange>(5), c.arguments[4]));
+    case vkCmdCopyImage: return when("copy", writes(c.at<VkImageCopy>(6), c.arguments[5], image(3)));
+    case vkCmdResolveImage: return when("copy", writes(c.at<VkImageResolve>(6), c.arguments[5], image(3)));
+    case vkCmdBlitImage: return when("copy", writes(c.at<VkImageBlit>(6), c.arguments[5], image(3)));
+    case vkCmdCopyBufferToImage: return when("upload", writes(c.at<VkBufferImageCopy>(5), c.arguments[4], image(2)));
     case vkCmdCopyImage2:
-    case vkCmdCopyImage2KHR:
-      return of("copy", c.at<VkCopyImageInfo2>(1), [&](auto* r, auto n, VkImage to) { return copies(r, n, to); });
+    case vkCmdCopyImage2KHR: return of("copy", c.at<VkCopyImageInfo2>(1));
     case vkCmdResolveImage2:
-    case vkCmdResolveImage2KHR:
-      return of("copy", c.at<VkResolveImageInfo2>(1), [&](auto* r, auto n, VkImage to) { return copies(r, n, to); });
+    case vkCmdResolveImage2KHR: return of("copy", c.at<VkResolveImageInfo2>(1));
     case vkCmdBlitImage2:
-    case vkCmdBlitImage2KHR:
-      return of("copy", c.at<VkBlitImageInfo2>(1), [&](auto* r, auto n, VkImage to) { return stretches(r, n, to); });
+    case vkCmdBlitImage2KHR: return of("copy", c.at<VkBlitImageInfo2>(1));
     case vkCmdCopyBufferToImage2:
-    case vkCmdCopyBufferToImage2KHR:
-      return of("upload", c.at<VkCopyBufferToImageInfo2>(1),
-                [&](auto* r, auto n, VkImage to) { return uploads(r, n, to); });
+    case vkCmdCopyBufferToImage2KHR: return of("upload", c.at<VkCopyBufferToImageInfo2>(1));
     default: return c.command->flags & FLAG_DISPATCH && target()->stored ? "other" : nullptr;
   }
 }

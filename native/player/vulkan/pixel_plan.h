@@ -22,9 +22,7 @@ class PixelPlan : public Walk {
   void test(size_t at, metrics::PixelEvent& event);
   const VkColorComponentFlags* dynamic_mask() const;
   const char* transfer(size_t at, bool& covers) const;  // its kind, where it writes the image
-  template <class Regions> bool copies(const Regions* regions, uint64_t count, VkImage image) const;
-  template <class Regions> bool stretches(const Regions* regions, uint64_t count, VkImage image) const;
-  template <class Regions> bool uploads(const Regions* regions, uint64_t count, VkImage image) const;
+  template <class Region> bool writes(const Region* regions, uint64_t count, VkImage image) const;
   bool clears(const VkImageSubresourceRange* ranges, uint64_t count) const;
   std::string read(size_t at, bool before, size_t event);
   void add_shot(Taken& taken, VkImage image, uint32_t aspect, uint32_t level, uint32_t layer, VkImageLayout layout);

@@ -450,6 +450,10 @@ SHAPES: Mapping[str, str] = {
     "pixels": "draws pixels, which are no primitives",
     "clear_object": "clears an object by its name, and not the framebuffer that is bound",
     "draw_input": "sets uniforms of the program in use, or an array of vertices: an input of draws alone",
+    "keeps_images": "leaves images, framebuffers and the choice of framebuffer as they are, but for draws and clears",
+    "image_upload": "hands texels over, or lets go of what an image held",
+    "image_copy": "copies between images",
+    "image_change": "changes images in another way: by a shader, by new storage, by letting the content go",
 }
 
 

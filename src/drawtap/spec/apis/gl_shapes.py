@@ -1,4 +1,4 @@
-"""The ways in which the player treats calls of OpenGL (`model.SHAPES`): in display lists, and where it counts draws."""
+"""The ways in which the player treats calls of OpenGL (`model.SHAPES`): lists, counted draws, images."""
 
 from __future__ import annotations
 
@@ -55,3 +55,26 @@ o.shapes("pixels", "glDrawPixels* glBitmap* glCopyPixels*")
 o.shapes("clear_object", "glClearNamed* glClearTex*")
 o.shapes("draw_input", "glUniform*", without="glUniformSub* glUniformBlock* *Handle*")
 o.shapes("draw_input", "glVertexAttribPointer glEnableVertexAttribArray glDisableVertexAttribArray")
+
+# ---- what becomes of images, for the history of a pixel -----------------------------------------------------------
+
+o.shapes(
+    "keeps_images",
+    "glUniform* glVertexAttrib* glEnable* glDisable* glBindBuffer* glBindTexture* glActive* glUseProgram* "
+    "glBufferData* glBufferSub* glColor* glDepth* glStencil* glBlend* glCull* glFrontFace* glViewport* glScissor* "
+    "glTexParam* glGet* glBindVertex* glLoad* glMatrix* glMultMatrix* glMultTranspose* glMultiTexCoord* glMultiTexEnv* "
+    "glMultiTexGen* glMultiTexParam* glMultiDraw* glMultiMode* glPush* glPop* glTranslate* glRotate* glScale* "
+    "glVertex* glNormal* glTexCoord* glLight* glMaterial* glClear* glPolygon* glAlphaFunc* glCheckFrame* "
+    "glShadeModel* glHint* glBegin* glEnd* glDrawArrays* glDrawElements* glDrawRange*",
+    without="glClearNamed* glClearTex*",
+)
+o.shapes(
+    "image_upload",
+    "glTexImage* glTexSubImage* glTextureImage* glTextureSubImage* glMultiTexImage* glMultiTexSubImage* glCompressed*",
+)
+o.shapes("image_copy", "glCopyTex* glCopyMultiTex* glCopyImage* glBlit*")
+o.shapes(
+    "image_change",
+    "glTexStorage* glTextureStorage* glGenerate* glDispatch* glInvalidate* glDiscardFrame* glRenderbufferStorage* "
+    "glNamedRenderbufferStorage* glEGLImage*",
+)
