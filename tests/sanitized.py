@@ -53,7 +53,7 @@ OPTIONS = "hard_rss_limit_mb=1024:allocator_may_return_null=1:detect_leaks=1"
 OPTIONS += "" if WHOLE else ":quarantine_size_mb=16"
 SCOPES = "-fsanitize-address-use-after-scope"
 # Sources in these folders include by relative path alone. They are compiled alike for all programs.
-ALIKE = ("common", "core", "drain", "edit", "export", "system")
+ALIKE = ("common", "core", "drain", "edit", "system")
 # The headers of all units together are a fourth of the work. More in a unit, and a compiler needs more than 1 GB.
 UNIT_BYTES = 4_000_000
 # Each part of the hash is compiled for other processors.

@@ -94,6 +94,14 @@ void put_cell(JsonWriter<Bytes>& out, const Column& column, size_t i) {
       out.value(digits);
       return;
     }
+    case Type::list: {
+      int32_t from, to;
+      memcpy(&from, column.offsets.data() + i * 4, 4);
+      memcpy(&to, column.offsets.data() + i * 4 + 4, 4);
+      out.list();
+      for (; from < to; ++from) put_cell(out, *column.child, static_cast<size_t>(from));
+      return void(out.end());
+    }
     default: out.value(get(uint64_t{}));
   }
 }

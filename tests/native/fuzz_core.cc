@@ -2,7 +2,7 @@
 //
 // With libFuzzer:  clang++ -fsanitize=fuzzer,address,undefined -DFUZZER tests/native/fuzz_core.cc native/core/*.cc ...
 // Without: `fuzz_core MODE FILE [STEP [SEED]]` does it in one process, deterministically: MODE is read (the file as it
-// is), or one of hostile.h.
+// is), chance (STEP files of hostile_chance.h, as C source and cut by chance), or one of hostile.h.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -20,13 +20,11 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "../../native/core/border.h"
+#include "../../native/edit/check.h"
+#include "../../native/edit/vulkan_check.h"
 #include "../../native/export/export_c.h"
-#include "hostile.h"
-
-// The writer of Vulkan's calls needs the player's tables, which this program does without.
-std::string dt::c::export_vulkan(const Trace&, const std::string&, const Options&) {
-  throw Error(DT_E_ARGUMENT, "not here");
-}
+#include "hostile_chance.h"
 
 namespace {
 
@@ -176,6 +174,26 @@ void exercise(const uint8_t* data, size_t size, uint32_t threads) {
   dt_close(trace);
 }
 
+// What reads structures of Vulkan: the writer of C source, and the editor's search for what a cut would break.
+void exercise_vulkan(const hostile::File& file, const char* folder, uint64_t run) {
+  static int fd = memfd_create("vulkan", MFD_CLOEXEC);
+  if (ftruncate(fd, 0) || pwrite(fd, file.data(), file.size(), 0) != static_cast<ssize_t>(file.size())) abort();
+  std::string said;
+  const int code = dt::at_border(said, [&] {
+    const dt::Trace trace("/proc/self/fd/" + std::to_string(fd));
+    ++g_opened;
+    const int written = dt::at_border(said, [&] { dt::c::export_vulkan(trace, folder, {}); });
+    g_rows += !written;
+    if (written && said.empty()) abort();
+    std::vector<uint8_t> keep(trace.calls / 8 + 1);
+    std::mt19937_64 rng(run);
+    for (uint8_t& bits : keep) bits = static_cast<uint8_t>(rng() | rng() | rng());
+    dt::edit::check(trace, keep.data());
+    dt::edit::close_vulkan(trace, keep);
+  });
+  if (code && said.empty()) abort();
+}
+
 }  // namespace
 
 #ifdef FUZZER
@@ -194,7 +212,17 @@ int main(int argc, char** argv) {
   auto run = [&](const hostile::File& bytes, uint32_t threads = 1) {
     exercise(bytes.data(), bytes.size(), threads), ++runs;
   };
-  const int code = hostile::files(argc, argv, "read", [&](const hostile::File& file) { run(file), run(file, 3); }, run);
+  auto whole = [&](const hostile::File& file) { run(file), run(file, 3); };
+  auto changed = [&](const hostile::File& file) {
+    const size_t count = argc > 3 ? strtoul(argv[3], nullptr, 10) : 1;
+    const uint64_t seed = argc > 4 ? strtoul(argv[4], nullptr, 10) : 0;
+    const char* folder = getenv("FUZZ_EXPORT");
+    if (!folder) exit(2);
+    hostile::by_chance(file, count, seed, [&](const hostile::File& each) { exercise_vulkan(each, folder, runs++); });
+  };
+  const bool chance = argc > 1 && !strcmp(argv[1], "chance");
+  const int code =
+      chance ? hostile::files(argc, argv, "chance", changed, run) : hostile::files(argc, argv, "read", whole, run);
   if (code) return code;
   printf("runs %llu opened %llu rows %llu\n", static_cast<unsigned long long>(runs),
          static_cast<unsigned long long>(g_opened), static_cast<unsigned long long>(g_rows));

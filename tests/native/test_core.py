@@ -13,6 +13,7 @@ import pytest
 
 import sanitized
 import writer
+from drawtap.instrument import generate_player_vk
 from shared import once, steps
 from writer import Writer, blob, f32, small_trace, strings, text
 
@@ -21,25 +22,29 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="session")
 def fuzz_core(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return once(tmp_path_factory, "fuzz_core", build)
+
+
+def build(folder: Path) -> Path:
+    """Build the program in `folder`."""
+    native, generated = ROOT / "native", folder / "play-vk"
+    generate_player_vk.main(["--output", str(generated)])
     sources = [
-        *sorted((ROOT / "native/core").glob("*.cc")),
-        *(ROOT / f"native/abi/{name}.cc" for name in ("core", "export")),
-        *sorted(each for each in (ROOT / "native/export").glob("*.cc") if not each.name.startswith("vulkan")),
+        *sorted((native / "core").glob("*.cc")),
+        *(native / f"abi/{name}.cc" for name in ("core", "export")),
+        *sorted((native / "export").glob("*.cc")),
+        *(native / f"edit/{name}.cc" for name in ("check", "vulkan_check", "vulkan_check_commands")),
+        *(native / f"player/vulkan/{name}.cc" for name in ("arguments", "relocation", "running", "stores")),
+        *sorted(generated.glob("*.cc")),
         *sanitized.HASH,
-        ROOT / "native/common/container.cc",
-        ROOT / "native/common/signatures.cc",
-        *(
-            ROOT / f"native/peers/{name}.cc"
-            for name in ("apitrace_export", "apitrace_values", "apitrace_writer", "snappy")
-        ),
+        native / "state/feed.cc",
+        native / "common/container.cc",
+        native / "common/signatures.cc",
+        *(native / f"peers/{name}.cc" for name in ("apitrace_export", "apitrace_values", "apitrace_writer", "snappy")),
         ROOT / "tests/native/fuzz_core.cc",
     ]
-    libraries = ("zstd", "pthread", "dl")
-    return once(
-        tmp_path_factory,
-        "fuzz_core",
-        lambda folder: sanitized.build(folder / "fuzz_core", sources, libraries=libraries),
-    )
+    rooms = (generated, *(native / room for room in ("player/vulkan", "mirror", "third_party")))
+    return sanitized.build(folder / "fuzz_core", sources, libraries=("zstd", "pthread", "dl"), includes=rooms)
 
 
 def tiny(*, codec: int = writer.STORE) -> Writer:
@@ -65,10 +70,10 @@ def tiny(*, codec: int = writer.STORE) -> Writer:
     return w
 
 
-def run(program: Path, mode: str, path: Path, step: int = 1) -> dict[str, int]:
+def run(program: Path, mode: str, path: Path, step: int = 1, seed: int = 0) -> dict[str, int]:
     environment = os.environ | {"ASAN_OPTIONS": sanitized.OPTIONS}
     done = subprocess.run(
-        [str(program), mode, str(path), str(step)],
+        [str(program), mode, str(path), str(step), str(seed)],
         env=environment,
         capture_output=True,
         text=True,

@@ -74,6 +74,10 @@ def test_what_ran_is_what_was_submitted(tmp_path: Path) -> None:
             (1, 4, 2, 0, 9),
             (0, 2, 1, 0, 0),
         ]
+        # The same rows as JSON: lists in them, too.
+        assert [row["command_buffers"] for row in trace.table("submits")] == [
+            list(row[0]) for row in trace.sql("SELECT command_buffers FROM submits")
+        ]
 
 
 def test_what_was_reset_or_freed_does_not_run(tmp_path: Path) -> None:

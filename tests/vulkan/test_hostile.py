@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from shared import run_drawtap
+from native import test_core
+from shared import once, run_drawtap, steps
+from vulkan.conftest import MODES
 from writer import Data, Writer, blob, table
 
 SIGNATURES = table("""\
@@ -100,3 +102,33 @@ def test_many_ways_to_the_same_text(tmp_path: Path) -> None:
     text, tree = shown(tmp_path, content + bytes(8) + struct.pack("<Q", size) + b"x" * size, long=True)
     assert len(text) < 4 << 20
     assert len(str(tree["pNext"])) < 4 << 20
+
+
+@pytest.fixture(scope="session")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The reader, the writer of C source and the editor's checks, built with AddressSanitizer and UBSan."""
+    return once(tmp_path_factory, "fuzz_core", test_core.build)
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("mode", MODES)
+def test_recordings_with_words_changed_by_chance(
+    reader: Path, draws: Path, mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """C source and the checks of an edit: a count, an offset, a handle or a type that lies is refused or written."""
+    monkeypatch.setenv("FUZZ_EXPORT", str(tmp_path))
+    count = steps(150, 3000)
+    counts = test_core.run(reader, "chance", draws / f"{mode}.dtap", count, seed=MODES.index(mode))
+    assert counts["runs"] == counts["opened"] == count
+    assert count // 5 < counts["rows"] < count  # recordings that became C source: not all, and not none
+    assert (tmp_path / "frame_list.h").exists()
+
+
+def test_recordings_that_are_cut_off(
+    reader: Path, draws: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FUZZ_EXPORT", str(tmp_path))
+    path, step = draws / "pass.dtap", steps(1999, 97)
+    counts = test_core.run(reader, "truncate", path, step)
+    assert counts["runs"] == len(range(0, path.stat().st_size, step))
+    assert counts["opened"] > counts["runs"] * 0.9
