@@ -235,6 +235,10 @@ void Copy::collect_edits() {
   std::map<uint32_t, std::pair<uint64_t, size_t>> inserted;  // number -> place
   uint32_t number = 0;
   for (auto& c : source_.changes) {
+    if (c.what == DT_CHANGE_STORED) {
+      collect_stored(c);
+      continue;
+    }
     if (c.seq > trace_.calls || (c.seq == trace_.calls && c.what != DT_CHANGE_INSERT && !c.inserted))
       throw Error(DT_E_ARGUMENT,
                   "no call " + std::to_string(c.seq) + ": the trace has " + std::to_string(trace_.calls));
@@ -253,6 +257,41 @@ void Copy::collect_edits() {
     }
   }
   for (auto& [seq, e] : by_seq) edits_.push_back(std::move(e));
+}
+
+void Copy::collect_stored(const dt_change& change) {
+  const std::string_view table = change.name ? change.name : "";
+  const unsigned id = table == "memory_writes" ? DT_FN_MEMORY_WRITE : DT_FN_DEVICE_WRITE;
+  if (id == DT_FN_DEVICE_WRITE && table != "device_writes")
+    throw Error(DT_E_ARGUMENT, "no table of stored bytes is called " + std::string(table));
+  uint64_t rows = 0;
+  for (auto& chunk : trace_.calls_chunks)
+    if (auto* records = chunk.find(id | DT_RECORD_TAP)) rows += records->count;
+  if (change.seq >= rows)
+    throw Error(DT_E_ARGUMENT, "no row " + std::to_string(change.seq) + " of " + std::string(table) + ": it has " +
+                                   std::to_string(rows));
+  stored_[id][change.seq] = &change;
+  if (!stored_rows_.count(id)) stored_rows_[id] = trace_.tap_rows(id);
+}
+
+void Copy::change_stored(Waiting& record, uint64_t row) {
+  auto& of = stored_[record.id];
+  auto it = of.find(row);
+  if (it == of.end()) return;
+  const dt_change& change = *it->second;
+  const std::string_view bytes(reinterpret_cast<const char*>(change.data), change.bytes);
+  for (auto& p : record.row.payloads) {
+    if (p.length != bytes.size())
+      throw Error(DT_E_ARGUMENT, "row " + std::to_string(row) + " of " + change.name + " has " +
+                                     std::to_string(p.length) + " bytes, not " + std::to_string(bytes.size()));
+    if (bytes.size() <= INLINE_LIMIT) {
+      p = {DT_DATA_INLINE, bytes.size(), bytes};
+      continue;
+    }
+    const Hash128 hash = maker_.put_content(bytes);
+    p = {DT_DATA_BLOB, bytes.size(), record.hash.assign(reinterpret_cast<const char*>(&hash), 16)};
+  }
+  ++changed_;
 }
 
 const Translation& Copy::translate(const Function& f) {
@@ -386,6 +425,7 @@ void Copy::wait(OpenChunk& chunk, ThreadState& state, uint32_t record) {
   const Function& to = *t.to;
   take(t, c, i);
   w.row = row_;
+  if (auto rows = stored_rows_.find(id); rows != stored_rows_.end()) change_stored(w, rows->second[chunk.index] + i);
   // The writer takes blobs later, with the record.
   for (auto& p : w.row.payloads) p.bytes = w.store.emplace_back(p.bytes);
   if (id == DT_FN_NATIVE) {

@@ -76,6 +76,7 @@ struct Waiting {
   unsigned id = 0;
   Row row;
   std::deque<std::string> store;  // the payloads' bytes
+  std::string hash;               // of content that was changed
   uint64_t entry = 0;
   bool with_next = false;  // it says something about the next call alone
   bool image = false;      // what the frame looked like that the next call ends
@@ -143,6 +144,9 @@ class Copy {
   void advance(uint32_t thread, size_t to);
 
   void wait(OpenChunk& chunk, ThreadState& state, uint32_t record);
+  void collect_stored(const dt_change& change);
+  // Gives a record the content of a change, where there is one.
+  void change_stored(Waiting& record, uint64_t row);
   // Everything that waited goes before the call that is written now.
   void release(ThreadState& state, OpenChunk& chunk, uint32_t record, bool with_call);
   void emit(ThreadState& state);
@@ -164,6 +168,9 @@ class Copy {
   std::vector<ThreadState> threads_;
   // By tap function: which rows of its table are wanted, and per chunk its first row.
   std::map<unsigned, std::pair<const uint8_t*, std::vector<uint64_t>>> chosen_rows_;
+  // Likewise: which of its rows get other content.
+  std::map<unsigned, std::map<uint64_t, const dt_change*>> stored_;
+  std::map<unsigned, std::vector<uint64_t>> stored_rows_;
   std::set<std::string> said_;
   std::unique_ptr<Walker> walker_;
   Row row_;

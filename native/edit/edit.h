@@ -18,7 +18,9 @@ enum {
   /* a call of function `name` is put before call `seq` (the number of calls: at the end), on that call's
      thread; later changes with `inserted` = the running number of this insertion (from 1) apply to it */
   DT_CHANGE_INSERT = 5,
-  DT_CHANGE_BLOB = 6
+  DT_CHANGE_BLOB = 6,
+  DT_CHANGE_STORED =
+      7 /* content of row `seq` of the table `name`, memory_writes or device_writes, of the same length */
 };
 typedef struct dt_change {
   uint32_t what;

@@ -32,7 +32,6 @@ _ARGUMENTS = {
     "image: passes": ("2", "--mesh", "x.obj", "--whole-pass"),
     "overdraw": ("-o", "folder"),
     "shaders: draws": ("--draws", "3"),
-    "redact: content": ("-o", "folder", "--level", "content"),
     "simplify": ("--dry-run",),
     "state: driver": ("2", "--changes"),
     "synthesize": ("-o", "folder"),

@@ -9,7 +9,6 @@ from drawtap.commands import Opt, command
 from drawtap.commands.options import ENGINES_FILE
 from drawtap.errors import DrawtapError, InputError, UsageError, check_target
 from drawtap.output.result import Verdict, Verdicts
-from drawtap.trace.apis import refuse
 
 if TYPE_CHECKING:
     from drawtap.corpus.redaction import Proven, Redacted
@@ -55,8 +54,9 @@ def redact(
     must be equal; where none is shown, everything that is read back.
 
     --level content also mixes the colours of textures within 8 x 8 texels, and blanks read-backs. There the counts of
-    calls, errors, primitives and fragments must be equal in every frame; textures that would change them stay. At both
-    levels nothing is written without the proof. The level content refuses recordings of Vulkan.
+    calls, errors, primitives and fragments must be equal in every frame; textures that would change them stay. Texels
+    of Vulkan are those that submits copy from memory to images, and those of images that the program maps. At both
+    levels nothing is written without the proof.
 
     --oracle names a property that the redacted recording must still have. Two engines draw a frame differently; an
     engine fails (crash, hang, oom, gl-error, skipped-calls, differs); or a command exits with 0. The output lists every
@@ -66,7 +66,7 @@ def redact(
 
     if output.exists() and trace.path.exists() and output.samefile(trace.path):
         raise UsageError("the recording itself is not replaced", hint="-o names another file")
-    refuse(trace, f"redact: {level}", partly=True)  # before anything is played
+    redaction.check_level(trace, level)  # before anything is played
     check_target(output, force=force, replaced=True)
     words = _words(deny) if deny is not None else []
     proof = None if unproven else _Proof(trace.path, level, on, oracle, engines)

@@ -19,10 +19,12 @@ import numpy as np
 from drawtap.analysis.reduce import Budget, Script
 from drawtap.corpus import engines, playing
 from drawtap.corpus.texels import Mixer
+from drawtap.corpus.vulkan_hiding import Texels
 from drawtap.errors import ChildError, DrawtapError, UnavailableError, UsageError
 from drawtap.metrics import listing, passes, profile
 from drawtap.replay import player
 from drawtap.tables.recording import FrameRow
+from drawtap.trace.apis import is_vulkan
 from drawtap.trace.edit import edit
 from drawtap.trace.trace import open_trace
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 #: Tells whether a redacted recording may be handed on.
 Holds = Callable[[Path], bool]
 _COUNTED = ("geometry:primitives/*", "fragments:count/*")
+_COUNTED_OF_VULKAN = ("vk:samples/samples_passed", "vk:pipeline/*")
 _MOST_TRIALS = 200
 
 
@@ -49,11 +52,19 @@ def hide(named: Path, made: Path, key: bytes, holds: Holds | None, seconds: floa
     Raises DrawtapError where `holds` says no without any change of texels.
     """
     with open_trace(named) as trace:
+        texels = Texels(trace) if is_vulkan(trace) else None
         mixed, kept = _mixed(trace, Mixer(key))
         blanked = _read_backs(trace)
+    units = sorted(mixed) if texels is None else texels.units
+    if texels is not None:
+        kept += texels.kept
 
     def write(chosen: Sequence[int], path: Path) -> None:
         with edit(named) as editor:
+            if texels is not None:
+                texels.write(editor, chosen, key)
+                editor.save(path, images=False)
+                return
             for seq, parameter, content in blanked:
                 editor.set(seq, **{parameter: content})
             for seq in chosen:
@@ -62,11 +73,11 @@ def hide(named: Path, made: Path, key: bytes, holds: Holds | None, seconds: floa
             editor.save(path, images=False)
 
     if holds is None:
-        write(sorted(mixed), made)
-        return Hidden(len(mixed), dict(kept))
-    good = _searched(sorted(mixed), holds, write, made, seconds)
-    if len(good) < len(mixed):
-        kept["steers what is drawn, or the time was over"] += len(mixed) - len(good)
+        write(units, made)
+        return Hidden(len(units), dict(kept))
+    good = _searched(units, holds, write, made, seconds)
+    if len(good) < len(units):
+        kept["steers what is drawn, or the time was over"] += len(units) - len(good)
     return Hidden(len(good), dict(kept))
 
 
@@ -161,11 +172,13 @@ class Work:
     def __init__(self, recording: Path, environment: Mapping[str, str]) -> None:
         """Play it. Raises UnavailableError where nothing can be counted here, and what `player.play` raises."""
         self._environment = environment
-        known = [m for m in listing.chosen(listing.metrics(recording, environment=environment), _COUNTED)
-                 if not m.missing]  # fmt: skip
         with open_trace(recording) as trace:
+            vulkan = is_vulkan(trace)
             self._frame_end = trace.frame_end
             draws = sum(row["draws"] or 0 for row in trace.table(FrameRow))
+        known = [m for m in listing.chosen(listing.metrics(recording, environment=environment),
+                                            _COUNTED_OF_VULKAN if vulkan else _COUNTED) if not m.missing]  # fmt: skip
+        self._asked = [] if vulkan else ["--errors"]  # a call of Vulkan that fails ends the replay
         self._plan = passes.plan(recording, known, ["frame"], environment=environment, frame_end=self._frame_end)
         self.engine = ""
         self._counts, self._errors, self.frames = self._of(recording)
@@ -177,7 +190,7 @@ class Work:
             readings, self.engine = profile.readings(
                 trace, self._plan, profile.ProfileOptions(images=False), environment=self._environment
             )
-        played = player.play(path, ["--errors"], environment=self._environment)
+        played = player.play(path, self._asked, environment=self._environment)
         errors = sorted((f.call, f.function, f.text) for f in played.findings if f.what in ("gl-error", "vg-error"))
         counts = {(r.number, r.metric): (r.value, r.at_least, r.unknown_draws) for r in readings if r.per == "frame"}
         return (

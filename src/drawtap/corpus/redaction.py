@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from drawtap.corpus import hiding, renaming
-from drawtap.errors import DrawtapError, InputError, whole_file
+from drawtap.errors import DrawtapError, InputError, UnavailableError, whole_file
 from drawtap.replay import player
-from drawtap.trace.apis import refuse
+from drawtap.trace.apis import is_vulkan
 from drawtap.trace.edit import edit
 from drawtap.trace.sql_text import quote
 from drawtap.trace.trace import Trace, open_trace
@@ -90,11 +90,10 @@ def redact(
     `salt` makes pseudonyms of programs, and mixes; a fresh one by default. Where `holds` is given, `content` mixes what
     it allows, and looks for that at most `seconds`.
 
-    Raises UnavailableError for calls of Vulkan at the other levels. Raises InputError for a damaged recording, for
-    programs that cannot be renamed, and where a word of `deny` is left.
+    Raises UnavailableError for the level `content` of recordings that draw with OpenGL and call Vulkan. Raises
+    InputError for a damaged recording, for programs that cannot be renamed, and where a word of `deny` is left.
     """
-    refuse(trace, f"redact: {level}", partly=True)
-    refuse(trace, f"redact: {level}", partly=True)
+    check_level(trace, level)
     if level == "identity":
         return _redacted(trace, path, level, deny, salt)
     salt = secrets.token_bytes(16) if salt is None else salt
@@ -110,6 +109,14 @@ def redact(
         with open_trace(last) as renamed:
             made = _redacted(renamed, path, level, deny, salt)
     return replace(made, dropped=_dropped(_notes(trace)), hidden=hidden)
+
+
+def check_level(trace: Trace, level: str) -> None:
+    """Raise UnavailableError where texels of two APIs would have to be mixed."""
+    if level == "content" and "vk" in trace.info["apis"] and not is_vulkan(trace):
+        raise UnavailableError(
+            "The mixing of texels of OpenGL and Vulkan in one recording does not exist yet", hint="--level names"
+        )
 
 
 def _redacted(trace: Trace, path: Path, level: str, deny: Sequence[str], salt: bytes | None) -> Redacted:

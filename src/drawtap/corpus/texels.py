@@ -17,7 +17,7 @@ import numpy.typing as npt
 Bytes = npt.NDArray[np.uint8]
 Places = npt.NDArray[np.int64]
 
-_SIDE = 8
+SIDE = 8
 _SUFFIX = re.compile(r"_(EXT|ANGLE|OES|ARB|WEBGL|NV|APPLE|KHR)$")
 _CHANNELS = {
     "RGBA": "rgba", "BGRA": "bgra", "ABGR": "abgr", "RGB": "rgb", "BGR": "bgr", "RED": "r", "GREEN": "g", "BLUE": "b",
@@ -78,15 +78,15 @@ def _pixels(
         if len(content) in (stride * lines, stride * (lines - 1) + tight):
             padded = np.frombuffer(content.ljust(stride * lines, b"\0"), np.uint8).reshape(lines, stride).copy()
             texels = padded[:, :tight].reshape(-1, bytes_)
-            padded[:, :tight] = _kept(texels, _moved(_tiles(width, lines, size[1]), rng), alpha).reshape(lines, tight)
+            padded[:, :tight] = kept(texels, moved(tiles_of(width, lines, size[1]), rng), alpha).reshape(lines, tight)
             return padded.tobytes()[: len(content)]
     # Rows of a larger image: which of its bytes are texels is not said here. All that the driver may read is mixed.
     count = len(content) // bytes_
     if not count:
         return None
     texels = np.frombuffer(content, np.uint8, count * bytes_).reshape(count, bytes_)
-    tiles = np.arange(count) // (_SIDE * _SIDE)
-    out[: count * bytes_] = _kept(texels, _moved(tiles, rng), alpha).tobytes()
+    tiles = np.arange(count) // (SIDE * SIDE)
+    out[: count * bytes_] = kept(texels, moved(tiles, rng), alpha).tobytes()
     return bytes(out)
 
 
@@ -122,7 +122,7 @@ def _vg_texel(format_: str) -> tuple[int, Bytes] | None:
     return sum(bits) // 8, np.frombuffer(kept.to_bytes(sum(bits) // 8, "little"), np.uint8)
 
 
-def _tiles(width: int, lines: int, height: int, side: int = _SIDE) -> Places:
+def tiles_of(width: int, lines: int, height: int, side: int = SIDE) -> Places:
     """Return the number of the tile of each texel; tiles do not reach into the next image of a deep one."""
     y, x = np.divmod(np.arange(width * lines), width)
     z, y = np.divmod(y, height)
@@ -130,7 +130,7 @@ def _tiles(width: int, lines: int, height: int, side: int = _SIDE) -> Places:
     return np.asarray((z * down + y // side) * across + x // side, np.int64)
 
 
-def _moved(tiles: Places, rng: np.random.Generator) -> Places:
+def moved(tiles: Places, rng: np.random.Generator) -> Places:
     """Return where the colour of each place comes from: another place of its tile."""
     here = np.argsort(tiles, kind="stable")
     there = np.lexsort((rng.random(len(tiles)), tiles))
@@ -139,7 +139,7 @@ def _moved(tiles: Places, rng: np.random.Generator) -> Places:
     return source
 
 
-def _kept(texels: Bytes, source: Places, alpha: Bytes) -> Bytes:
+def kept(texels: Bytes, source: Places, alpha: Bytes) -> Bytes:
     return np.asarray((texels[source] & ~alpha) | (texels & alpha), np.uint8)
 
 
@@ -161,13 +161,13 @@ def _blocks(content: bytes, size: tuple[int, int, int], format_: str, rng: np.ra
         return None
     whole = np.frombuffer(content, np.uint8).reshape(count, bytes_).copy()
     part = whole[:, 8:] if halves else whole
-    tiles = _tiles(across, down * size[2], down, 2)
+    tiles = tiles_of(across, down * size[2], down, 2)
     holes = np.zeros(count, np.bool_)
     if s3tc and not halves:  # blocks with holes stay where they are, and so do the holes
         ends = part[:, :4].copy().view("<u2")
         holes = ends[:, 0] <= ends[:, 1]
         tiles = np.where(holes, tiles.max() + 1 + np.arange(count), tiles)
-    part[:] = part[_moved(tiles, rng)]
+    part[:] = part[moved(tiles, rng)]
     if s3tc:
         part[:, 4:] = _indices(part[:, 4:], holes, rng)
     elif etc:

@@ -33,10 +33,6 @@ WITHOUT_VULKAN: Mapping[str, Gap] = {
     "image: passes": Gap("The mesh of a pass", _MESHES),
     "overdraw": Gap("The count of fragments", "drawtap image FILE CALL --overlay overdraw counts them up to a draw"),
     "shaders: draws": Gap("The estimate of shaders", "drawtap shaders FILE has the modules and who uses them"),
-    "redact: content": Gap(
-        "The mixing of texels",
-        "submits copy texels from memory that is recorded as it is, and fragments are not counted; --level names",
-    ),
     "simplify": Gap("The search for calls that did nothing", "drawtap checklist FILE has rules for Vulkan"),
     "state: driver": Gap("State of a driver, and changes of state", "drawtap state FILE CALL without options"),
     "synthesize": Gap("A program like a recording", "--set names features without one"),
@@ -60,8 +56,8 @@ def is_vulkan(trace: Trace) -> bool:
     )
 
 
-def refuse(trace: Trace, work: str, *, partly: bool = False) -> None:
-    """Raise UnavailableError where Vulkan alone draws (`partly`: is called) and `work` is in WITHOUT_VULKAN."""
+def refuse(trace: Trace, work: str) -> None:
+    """Raise UnavailableError where Vulkan alone draws and `work` is in WITHOUT_VULKAN."""
     gap = WITHOUT_VULKAN.get(work)
-    if gap is not None and ("vk" in trace.info["apis"] if partly else is_vulkan(trace)):
+    if gap is not None and is_vulkan(trace):
         raise UnavailableError(f"{gap.wanted} for Vulkan does not exist yet", hint=gap.hint)

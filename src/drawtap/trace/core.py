@@ -110,6 +110,7 @@ class _CSelection(ctypes.Structure):
 class Change:
     """One change to a call, as `native/edit/edit.h` has it: `kind` is value, content, null, function, insert or blob.
 
+    A change of the kind stored gives row `seq` of the table `name` other bytes of the same number.
     `value` are the bits of a number, `data` is content (or, for `blob`, a hash). `inserted` counts the insertions of
     the list from 1; 0 means the call `seq` itself.
     """
@@ -142,7 +143,7 @@ class Part:
     stored: tuple[bytes, bytes] | None = None
 
 
-_CHANGES = {"value": 1, "content": 2, "null": 3, "function": 4, "insert": 5, "blob": 6}
+_CHANGES = {"value": 1, "content": 2, "null": 3, "function": 4, "insert": 5, "blob": 6, "stored": 7}
 
 
 class _CChange(ctypes.Structure):

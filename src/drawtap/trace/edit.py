@@ -258,6 +258,13 @@ class Editor:
         self._changes.append(Change("insert", before, function))
         self._changes += [self._change(before, function, k, v, inserted=self._inserted) for k, v in values.items()]
 
+    def store(self, table: str, row: int, content: bytes) -> None:
+        """Change the bytes of a row of `memory_writes` or `device_writes`, rows counted from 0.
+
+        Saving raises QueryError where there is no such row, or where it has another number of bytes.
+        """
+        self._changes.append(Change("stored", row, table, data=content))
+
     def problems(self) -> list[Broken]:
         """Return the calls that need an object, a context, a mapping or a beginning that only a dropped call made.
 
