@@ -7,4 +7,9 @@
 #define XXH_VECTOR XXH_AVX2
 #define HASH_NAME(what) what##_avx2
 #include "hash_vector.inc"
+#undef XXH_VECTOR
+#undef HASH_NAME
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
 #endif

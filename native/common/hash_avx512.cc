@@ -10,4 +10,9 @@
 #define XXH_VECTOR XXH_AVX512
 #define HASH_NAME(what) what##_avx512
 #include "hash_vector.inc"
+#undef XXH_VECTOR
+#undef HASH_NAME
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
 #endif

@@ -30,7 +30,7 @@ struct ColumnSpec {
 
 std::vector<ColumnSpec> calls_schema(const Trace& trace, const Function* function);
 
-// Whether a call makes a fence: each that returns one does, also where FLAG_CREATE does not count it.
+// Return whether a call makes a fence. FLAG_CREATE does not count some calls that return one.
 inline bool makes_sync(const Function& f) { return f.result && f.result->object_class == "sync"; }
 
 struct Selection {
