@@ -108,7 +108,7 @@ void VulkanExporter::create_instance(Call& c) {
   auto** names = const_cast<const char**>(info->ppEnabledExtensionNames);
   uint32_t kept = 0;
   for (uint32_t i = 0; names && i < info->enabledExtensionCount; ++i)
-    if (const std::string_view name = names[i]; !name.ends_with("_surface") || name == "VK_KHR_surface")
+    if (const std::string_view name = names[i] ? names[i] : ""; !name.ends_with("_surface") || name == "VK_KHR_surface")
       names[kept++] = names[i];
   info->enabledExtensionCount = kept;
   if (names) memcpy(reinterpret_cast<char*>(names) - 8, &(const uint64_t&)uint64_t{kept}, 8);
@@ -369,6 +369,7 @@ void VulkanExporter::wait_semaphores(Call& c) {
   c.arguments[2] = vk::LONG_NS;
   print(c, c.command.name);
   const auto* info = c.at<VkSemaphoreWaitInfo>(1);
+  if (!info->pSemaphores || !info->pValues) return;
   if (!(info->flags & VK_SEMAPHORE_WAIT_ANY_BIT) || info->semaphoreCount == 1)
     for (uint32_t i = 0; i < info->semaphoreCount; ++i)
       work_.reached(reinterpret_cast<uint64_t>(info->pSemaphores[i]), info->pValues[i]);

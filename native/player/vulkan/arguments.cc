@@ -219,6 +219,8 @@ void Arguments::argument(Call& c, int i) {
   const uint64_t recorded = c.recorded(i);
   if (p.way == VALUE) return void(out = recorded);
   if (p.way == HANDLE) return void(out = handle(p.type, recorded, false));
+  if (!recorded && p.needed && (p.count == tree::ALWAYS || count_of(p.count, c.arguments) > 0))
+    fail(DT_E_FORMAT, "an argument that it needs is NULL");
   if (!recorded || p.way == NOTHING) return;
   if (p.way == WORDS || p.way == TEMPLATE_DATA) {
     const Content in = content(c, i);
@@ -293,7 +295,8 @@ void Arguments::watch_transfer(Call& c) {
     case vkCmdCopyImageToBuffer2:
     case vkCmdCopyImageToBuffer2KHR: {
       const auto* info = c.at<VkCopyImageToBufferInfo2>(1);
-      for (uint32_t i = 0; i < info->regionCount; ++i) rest(info->dstBuffer, info->pRegions[i].bufferOffset);
+      for (uint32_t i = 0; info->pRegions && i < info->regionCount; ++i)
+        rest(info->dstBuffer, info->pRegions[i].bufferOffset);
       return;
     }
     case vkCmdCopyQueryPoolResults: return rest(c.as<VkBuffer>(4), c.arguments[5]);

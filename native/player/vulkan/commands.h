@@ -31,6 +31,7 @@ struct Param {
   uint16_t element;   // bytes; of TREE: 1 where rules of the structures read the command's parameters
   uint16_t count;     // a rule (count_of)
   bool late;          // the rule looks behind another pointer
+  bool needed;        // NULL stands for no elements alone
   int8_t stride;      // the parameter that says how far structures are apart; -1: none does
 };
 struct Command {

@@ -21,7 +21,7 @@ void Running::submit(const Call& c, uint64_t device) {
   if (c.number != number::vkQueueSubmit && c.number != number::vkQueueBindSparse) {
     for (uint64_t i = 0; i < c.arguments[1]; ++i) {
       const auto& batch = c.at<VkSubmitInfo2>(2)[i];
-      for (uint32_t k = 0; k < batch.signalSemaphoreInfoCount; ++k)
+      for (uint32_t k = 0; batch.pSignalSemaphoreInfos && k < batch.signalSemaphoreInfoCount; ++k)
         timelines_[(uint64_t)batch.pSignalSemaphoreInfos[k].semaphore][batch.pSignalSemaphoreInfos[k].value] = signal;
     }
     return;
@@ -32,6 +32,7 @@ void Running::submit(const Call& c, uint64_t device) {
     for (auto* at = static_cast<const Chained*>(batch.pNext); at; at = at->next) {
       if (at->stype != VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO) continue;
       auto* values = reinterpret_cast<const VkTimelineSemaphoreSubmitInfo*>(at);
+      if (!batch.pSignalSemaphores || !values->pSignalSemaphoreValues) continue;
       for (uint32_t k = 0; k < batch.signalSemaphoreCount && k < values->signalSemaphoreValueCount; ++k)
         timelines_[(uint64_t)batch.pSignalSemaphores[k]][values->pSignalSemaphoreValues[k]] = signal;
     }

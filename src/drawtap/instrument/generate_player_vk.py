@@ -45,6 +45,7 @@ _REFUSED = (
 _QUERIES = re.compile(r"^vkGetPhysicalDevice|^vkEnumerate")
 _PLAIN = {"i32": "int32_t", "u16": "uint16_t", "u32": "uint32_t", "u64": "uint64_t", "f32": "float", "ptr": "uint64_t"}
 _ALWAYS = 0xFFFF
+_NEEDED = frozenset(("TREE", "ARRAY", "HANDLES", "MADE"))  # ways of pointers that a call follows
 
 
 def generate() -> dict[str, str]:
@@ -164,7 +165,8 @@ class _Commands:
             at = f.layout.slot(p.name, "data").split(":")[1] if has_data else "-1"
             payload = data.index(p.name) if has_data else -1
             place = names[stride] if stride else -1
-            values = (way, width, slot, at, payload, type_, element, rule, "true" if late else "false", place)
+            needed = way in _NEEDED and not p.optional
+            values = (way, width, slot, at, payload, type_, element, rule, *map(_word, (late, needed)), place)
             yield p, "{" + ", ".join(map(str, values)) + "}"
 
     def _way(self, f: Function, p: Param, kinds: dict[str, int]) -> tuple[str, int | str, int, str | None, str | None]:
@@ -240,6 +242,10 @@ class _Commands:
             body = f"{call}; return 0;" if returns == "void" else f"return (uint64_t){call};"
             yield f"uint64_t shape_{number}(void* f, [[maybe_unused]] const uint64_t* a) {{ {body} }}"
         yield "}  // namespace"
+
+
+def _word(truth: bool) -> str:
+    return "true" if truth else "false"
 
 
 def _fields(f: Function, width: int) -> str:

@@ -212,6 +212,7 @@ class Param:
     kind: str | None = None  # the registry's `kind` attribute
     registry_len: str | None = None  # the registry's `len` attribute, unread
     data: Data | None = None
+    optional: bool = False  # the registry lets a pointer be NULL
 
     @property
     def is_pointer(self) -> bool:

@@ -391,6 +391,7 @@ class _Build:
             kind=param.kind,
             registry_len=param.registry_len,
             data=rule or self._default(command, param, other),
+            optional=param.optional,
         )
 
     def _default(self, command: Command, param: Param, other: Param | None) -> Data | None:

@@ -448,6 +448,7 @@ class _Reader:
             object_class=self._class(declared.type),
             registry_len=declared.element.get("len"),
             data=data,
+            optional=declared.element.get("optional", "").startswith("true"),
         )
 
     # -- C text
