@@ -7,6 +7,7 @@ import itertools
 import os
 import pickle
 import shutil
+import threading
 from pathlib import Path
 
 import duckdb
@@ -15,6 +16,7 @@ import pytest
 from drawtap.errors import InputError, QueryError
 from drawtap.trace import proof
 from drawtap.trace.core import TABLES
+from drawtap.trace.library import Cancelled
 from drawtap.trace.trace import Trace, open_trace
 from writer import Writer, blob, f32, small_trace
 
@@ -535,3 +537,25 @@ def test_other_traces(tmp_path: Path) -> None:
             a.sql("SELECT 1 FROM c.calls")
         with pytest.raises(QueryError, match="several traces do not become one"):
             a.sql("SELECT x.seq INTO n FROM a.calls AS x, b.calls AS y")
+
+
+def test_a_recording_is_closed_while_another_thread_asks(trace: Trace) -> None:
+    database = trace.database
+    ended: list[BaseException] = []
+    begun = threading.Event()
+
+    def ask() -> None:
+        begun.set()
+        try:
+            trace.sql("SELECT count(*) FROM range(100000000000) AS t(n) WHERE n % 7 = 3").fetchall()
+        except Cancelled as error:
+            ended.append(error)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    begun.wait()
+    while not database._running:  # until DuckDB has the question
+        assert asking.is_alive()
+    trace.close()
+    asking.join(60)
+    assert not asking.is_alive() and len(ended) == 1

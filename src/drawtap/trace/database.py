@@ -12,6 +12,7 @@ import atexit
 import functools
 import re
 import threading
+import time
 import weakref
 from abc import ABC, abstractmethod
 from pathlib import Path
@@ -33,6 +34,7 @@ from drawtap.trace.sql_text import (
 )
 
 MEMORY_BYTES = 2_000_000_000  # of DuckDB, for long recordings at first, and for questions of strangers
+_PATIENCE_S = 10  # for queries of other threads, when a database is closed
 _SAFE = (
     "max_temp_directory_size = '0KB'",
     "autoload_known_extensions = false",
@@ -127,11 +129,19 @@ class Database(ABC):
                 cursor.interrupt()
 
     def close(self) -> None:
-        """Close the connection."""
-        self._running.clear()
+        """Close the connection. A query of another thread ends before, and raises Cancelled there."""
         connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close()
+        begun = time.monotonic()
+        while connection is not None:
+            self.interrupt()
+            try:
+                connection.close()
+                connection = None
+            except duckdb.Error as error:  # DuckDB closes no connection whose query runs
+                if "busy" not in str(error) or time.monotonic() - begun > _PATIENCE_S:
+                    raise
+                time.sleep(0.005)
+        self._running.clear()
 
     # ---- queries -----------------------------------------------------------------------------------------
 
