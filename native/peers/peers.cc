@@ -16,14 +16,19 @@ namespace {
 thread_local std::string g_error, g_json;
 std::atomic<uint64_t> g_total{0};
 
+// Between two imports there is no progress: the next one does not begin with the figures of the last.
+struct Progress {
+  explicit Progress(uint64_t bytes) { g_total = bytes; }
+  ~Progress() { g_done = 0, g_total = 0; }
+};
+
 int run(std::string (*import)(const dt_import&), const dt_import* options, const char** json) {
   return at_border(g_error, [&] {
     need(options && options->input && options->output && options->signatures && json, "a path");
     std::error_code unknown;
     const auto bytes = std::filesystem::file_size(options->input, unknown);
     g_cancel = false;
-    g_done = 0;
-    g_total = unknown ? 0 : bytes;
+    const Progress progress(unknown ? 0 : bytes);
     g_json = import(*options);
     *json = g_json.c_str();
   });

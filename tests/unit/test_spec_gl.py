@@ -195,7 +195,8 @@ def test_shapes_of_calls_in_lists(gl: Api) -> None:
 def test_shapes_are_a_table_of_the_player(gl: Api) -> None:
     text = generate_flags.shapes([gl])
     assert '{"glRectf", SHAPE_LISTED | SHAPE_RECT},' in text
-    assert '"glShadeModelFoo"' not in text and '"glDispatchCompute"' not in text
+    assert '{"glDispatchCompute", SHAPE_IMAGE_CHANGE},' in text
+    assert '"glShadeModelFoo"' not in text and '"glMemoryBarrier"' not in text
 
 
 @pytest.mark.parametrize("flag", FLAGS)
