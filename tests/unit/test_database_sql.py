@@ -8,6 +8,7 @@ import os
 import pickle
 import shutil
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import duckdb
@@ -559,3 +560,15 @@ def test_a_recording_is_closed_while_another_thread_asks(trace: Trace) -> None:
     trace.close()
     asking.join(60)
     assert not asking.is_alive() and len(ended) == 1
+
+
+def test_threads_share_one_database(trace: Trace) -> None:
+    together = threading.Barrier(8)
+
+    def ask() -> tuple[int, int]:
+        together.wait()
+        return id(trace.database), id(trace.database.connection)
+
+    with ThreadPoolExecutor(8) as threads:
+        answers = [future.result() for future in [threads.submit(ask) for _ in range(8)]]
+    assert len(set(answers)) == 1

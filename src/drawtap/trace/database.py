@@ -60,6 +60,7 @@ class Database(ABC):
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._temporary = False  # the user has made temporary tables: they live in the connection itself
         self._last: weakref.ref[Result] | None = None
+        self._opening = threading.RLock()  # of the connection, which several threads may ask for
         self._running: dict[int, duckdb.DuckDBPyConnection] = {}  # by thread: what it asks with
         self._safe = False  # questions are those of strangers
         _live.add(self)
@@ -108,7 +109,9 @@ class Database(ABC):
     def connection(self) -> duckdb.DuckDBPyConnection:
         """The connection, opened when first used."""
         if self._connection is None:
-            self._connection = self._connected()
+            with self._opening:
+                if self._connection is None:
+                    self._connection = self._connected()
         return self._connection
 
     def make_safe(self) -> None:

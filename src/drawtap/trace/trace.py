@@ -365,6 +365,7 @@ class Trace:
             self.core.know_uncalled()  # a window may begin before the first call that ends a frame
             self._set_frame_end(asked=frame_end is not None)
         self._database: RecordingDatabase | None = None
+        self._opening = threading.Lock()  # of the database, which several threads may ask for
         self._state: StateIndex | None = None
         self._graph: Graph | None = None
         self._waste: tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint64]] | None = None
@@ -531,12 +532,13 @@ class Trace:
     @property
     def database(self) -> RecordingDatabase:
         """The DuckDB database over this trace."""
-        if self._database is None:
-            self.core.check_open()
-            from drawtap.trace.recorded import RecordingDatabase
+        with self._opening:
+            if self._database is None:
+                self.core.check_open()
+                from drawtap.trace.recorded import RecordingDatabase
 
-            self._database = RecordingDatabase(self)
-        return self._database
+                self._database = RecordingDatabase(self)
+            return self._database
 
     def sql(self, query: str, parameters: Parameters = ()) -> Result:
         """Ask in DuckDB's SQL.
