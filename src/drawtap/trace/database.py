@@ -62,6 +62,7 @@ class Database(ABC):
         self._last: weakref.ref[Result] | None = None
         self._opening = threading.RLock()  # of the connection, which several threads may ask for
         self._running: dict[int, duckdb.DuckDBPyConnection] = {}  # by thread: what it asks with
+        self._closed = False  # what a question fails with then is no fault of the question
         self._safe = False  # questions are those of strangers
         _live.add(self)
 
@@ -112,6 +113,7 @@ class Database(ABC):
             with self._opening:
                 if self._connection is None:
                     self._connection = self._connected()
+                    self._closed = False
         return self._connection
 
     def make_safe(self) -> None:
@@ -134,6 +136,7 @@ class Database(ABC):
     def close(self) -> None:
         """Close the connection. A query of another thread ends before, and raises Cancelled there."""
         connection, self._connection = self._connection, None
+        self._closed = connection is not None
         begun = time.monotonic()
         while connection is not None:
             self.interrupt()
@@ -271,7 +274,7 @@ class Database(ABC):
     def _translated(self, error: Exception, query: str) -> BaseException:
         text = str(error)
         interrupted = isinstance(error, duckdb.InterruptException) or "INTERRUPT Error" in text
-        if interrupted or ("cancelled" in text and "rror" in text):
+        if self._closed or interrupted or ("cancelled" in text and "rror" in text):
             return Cancelled(text)
         full = error if isinstance(error, ExhaustedError) else exhausted(error)
         if full is not None:  # what strangers may have is not what there is
