@@ -132,6 +132,7 @@ def test_outcomes_are_values(store: Store, fakes: Path, triangle: Path) -> None:
         assert differing.fetchall() == [(AT,)]
 
 
+@pytest.mark.exhaustive
 def test_a_hang_is_named_by_its_call(store: Store, fakes: Path, triangle: Path) -> None:
     found = played(store, fakes, "hang-1.0", "stop-1.0", limits=Limits(stall_s=4, seconds=600))
     for run in found.values():

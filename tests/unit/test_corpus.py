@@ -454,6 +454,7 @@ def test_tenants_share_nothing(tmp_path: Path) -> None:
         create(str(tmp_path), "../b")
 
 
+@pytest.mark.exhaustive
 def test_a_budget_leaves_recordings_out_by_name(tmp_path: Path) -> None:
     store = create(str(tmp_path / "store"))
     for number in range(6):

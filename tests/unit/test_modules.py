@@ -216,6 +216,7 @@ def test_helpers_in_a_header_know_the_context_too(tmp_path: Path) -> None:
 
 
 @needs_compiler
+@pytest.mark.exhaustive
 def test_a_project_may_have_sources_and_headers(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()

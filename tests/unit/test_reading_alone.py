@@ -48,6 +48,7 @@ def _ask(environment: Mapping[str, str], *words: list[str]) -> list[Answer]:
     return [Answer(*answer) for answer in json.loads(done.stdout)]
 
 
+@pytest.mark.exhaustive
 def test_they_read_and_play_and_say_that_they_do_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if not (BUILD / "build.ninja").is_file():
         pytest.skip(f"{BUILD} is not configured: make build does it")

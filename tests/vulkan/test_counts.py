@@ -52,6 +52,7 @@ def _sums(found: look.Masks) -> dict[str, int]:
     return {name: int(counts.sum()) for name, counts in found.counts.items() if counts.any()}
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("mode", ["pass", "rendering", "many"])
 def test_overlays_count_the_fragments_that_each_test_leaves_out(mode: str, fates: Path) -> None:
     with open_trace(fates / f"{mode}.dtap") as trace:

@@ -330,6 +330,7 @@ def test_a_picture_is_the_pixels_of_the_image_verb(opened, chain, drawtap, tmp_p
     )
 
 
+@pytest.mark.exhaustive
 def test_a_page_that_has_a_picture_asks_for_the_rows_that_differ(opened, recordings):
     running = Server(recordings / "es1_cube.dtap")
     shown = (
