@@ -146,9 +146,10 @@ export class FleetPage {
     fill(
         this.by, h("option", {value: "", text: "the worst first"}),
         ...tags.map((one) => h("option", {value: one, text: `by ${one}`})));
+    const cuts = rows.filter((/** @type {any} */ _, /** @type {number} */ r) => this.isBareCut(r)).length;
     const notes = [
-      counted(rows.length, "recording"), counted(builds.length, "build"),
-      this.data.older && `${this.data.older} older ones left out`,
+      counted(rows.length - cuts, "recording"), cuts && `${counted(cuts, "cut")} of them`,
+      counted(builds.length, "build"), this.data.older && `${this.data.older} older ones left out`,
       this.data.stale && `${number(this.data.stale)} labels are older than decisions`,
       this.data.left_out && `details of ${number(this.data.left_out)} cells left out`
     ].filter(Boolean);
@@ -158,6 +159,9 @@ export class FleetPage {
         this.head, h("span", {class: "name", role: "columnheader", text: "recording"}),
         ...builds.map((/** @type {any} */ b, /** @type {number} */ i) => this.headOf(b, columns[i])));
   }
+
+  /** Is the recording a cut of a verdict, which no build has played? @param {number} r */
+  isBareCut(r) { return this.worst[r] === this.data.labels.length && "cut_of" in this.data.rows[r][3]; }
 
   /** The outcomes of all recordings on a build. @param {any} build @param {any} column */
   headOf(build, column) {
@@ -227,6 +231,7 @@ export class FleetPage {
     const words = find.toLowerCase().split(" ").filter(Boolean), wanted = labels.indexOf(label);
     const fits = (/** @type {number} */ r) => {
       const [trace, file, , tags] = rows[r];
+      if (!find && !by && this.isBareCut(r)) return false;
       const text = () => `${file} ${Object.entries(tags).map(([n, v]) => `${n}=${v}`).join(" ")}`.toLowerCase();
       if (words.length && !words.every((/** @type {string} */ word) => trace.startsWith(word) || text().includes(word)))
         return false;
@@ -236,7 +241,9 @@ export class FleetPage {
     const key = JSON.stringify([find, label, by]);
     if (key === this.arranged && this.view.of === this.data) return this.draw();
     this.arranged = key;
-    const chosen = rows.map((/** @type {any} */ _, /** @type {number} */ r) => r).filter(fits);
+    /** @type {number[]} */
+    const all = rows.map((/** @type {any} */ _, /** @type {number} */ r) => r);
+    const chosen = all.filter(fits), cuts = all.filter((r) => this.isBareCut(r)).length;
     const order = (/** @type {number} */ a, /** @type {number} */ b) => this.worst[a] - this.worst[b] ||
         (rows[a][1] < rows[b][1]     ? -1 :
              rows[a][1] > rows[b][1] ? 1 :
@@ -250,7 +257,12 @@ export class FleetPage {
     } else
       this.view = chosen.sort(order);
     Object.assign(this.view, {of: this.data});
-    fill(this.count, chosen.length === rows.length ? "" : `${number(chosen.length)} of ${number(rows.length)}`);
+    const listed = find || by ? rows.length : rows.length - cuts;
+    fill(
+        this.count,
+        chosen.length < listed ? `${number(chosen.length)} of ${number(listed)}` :
+            listed < rows.length ? `find cut_of for ${counted(cuts, "cut")}` :
+                                   "");
     this.spacer.style.height = `${this.view.length * ROW}px`;
     this.drawn = "";
     this.draw();
