@@ -11,7 +11,7 @@ struct CaptureShader {
   uint32_t corners = 0;  // of a primitive that the stage itself makes; 0: the topology says so
   std::string why;       // there is none
 };
-// `model`: of the entry point, as SPIR-V has it (0 vertex, 2 evaluation, 3 geometry).
+// `model`: of the entry point, a `spirv::Model`.
 CaptureShader capture_shader(const std::vector<uint32_t>& words, const std::string& entry, uint32_t model);
 
 // The names of a vertex shader's inputs, by location; those without a name are not there.

@@ -16,9 +16,7 @@ bool blends_floats(const Device& device) {
 
 }  // namespace
 
-CountPlan::CountPlan(Snapshots& snapshots, Device& device, Counts& counts, Copier& copier, const Stream& stream,
-                     uint64_t submit)
-    : Walk(snapshots, device, counts, copier, stream, submit), counts_(counts) {
+CountPlan::CountPlan(const Submitted& submitted, Counts& counts) : Walk(submitted, counts), counts_(counts) {
   const KeptImage* of = target();
   if (!of) return;
   size_ = {std::max(of->extent.width >> counts.level, 1u), std::max(of->extent.height >> counts.level, 1u)};
@@ -180,7 +178,7 @@ void CountPlan::before(size_t at) {
   const KeptCommand& command = *stream_[at];
   if (command.command->flags & FLAG_PASS_BEGIN) pass_ = flat(at);
   if (!(command.command->flags & FLAG_DRAW) || !draws_to_target()) return;
-  const bool last = command.seq == counts_.draw && submit_ == counts_.last;
+  const bool last = is_last(command);
   if (counts_.masks_ && !last) return;
   counts_.found_ |= last;
   const KeptPipeline* kept = nullptr;
@@ -194,11 +192,7 @@ void CountPlan::before(size_t at) {
 }
 
 void CountPlan::behind(size_t at) {
-  if (!image_ || counts_.met) return;
-  passed(at);
-  const KeptCommand& command = *stream_[at];
-  if (command.command->flags & FLAG_PASS_END) begin_ = NONE;
-  if (command.seq == counts_.draw && submit_ == counts_.last) counts_.met = true;
+  if (image_) Walk::behind(at);
 }
 
 // All draws of the command buffer share an image: it is read once, behind the last of them.

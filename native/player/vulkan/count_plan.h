@@ -7,8 +7,7 @@ namespace dt::play::vk {
 
 class CountPlan : public Walk {
  public:
-  CountPlan(Snapshots& snapshots, Device& device, Counts& counts, Copier& copier, const Stream& stream,
-            uint64_t submit);
+  CountPlan(const Submitted& of, Counts& counts);
   void before(size_t at) override;
   void behind(size_t at) override;
   void end() override;

@@ -33,21 +33,16 @@ constexpr uint32_t WRITES_ONE[] = {
     3 << 16 | 62, 5, 7,                    // OpStore %5 %7
     1 << 16 | 253, 1 << 16 | 56};          // OpReturn, OpFunctionEnd
 /* clang-format on */
-// OpReturn, OpFunctionEnd
 
 }  // namespace
 
-std::unique_ptr<Plan> Counts::plan(Snapshots& snapshots, Device& device, Copier& copier, const Stream& stream,
-                                   uint64_t submit) {
-  device_ = &device;
-  return std::make_unique<CountPlan>(snapshots, device, *this, copier, stream, submit);
-}
+std::unique_ptr<Plan> Counts::plan(const Submitted& of) { return std::make_unique<CountPlan>(of, *this); }
 
 VkShaderModule Counts::shader(Device& device) {
   VkShaderModuleCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
   info.codeSize = sizeof WRITES_ONE, info.pCode = WRITES_ONE;
-  if (!shader_) DT_VK(device, vkCreateShaderModule)(device.device, &info, nullptr, &shader_);
+  make(device, info, shader_);
   return shader_;
 }
 
@@ -72,17 +67,8 @@ VkRenderPass Counts::pass(Device& device, VkFormat deep, bool clears) {
   info.sType = VK_STRUCTURE_TYPE_RENDER_PASS_CREATE_INFO;
   info.attachmentCount = deep ? 2 : 1, info.pAttachments = attachments;
   info.subpassCount = 1, info.pSubpasses = &part;
-  if (DT_VK(device, vkCreateRenderPass)(device.device, &info, nullptr, &made) != VK_SUCCESS) made = nullptr;
+  make(device, info, made);
   return made;
-}
-
-void Counts::forget() {
-  Question::forget();
-  for (auto& each : passes_)
-    if (each.second) DT_VK(*device_, vkDestroyRenderPass)(device_->device, each.second, nullptr);
-  passes_.clear();
-  if (shader_) DT_VK(*device_, vkDestroyShaderModule)(device_->device, shader_, nullptr);
-  shader_ = nullptr;
 }
 
 void Counts::add(const Taken& read, const Shot& shot, Plane plane) {

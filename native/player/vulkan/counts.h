@@ -16,12 +16,9 @@ class Counts : public Question {
  public:
   enum Plane : uint8_t { FACING_ANY, GENERATED, KEPT, STENCILLED, PASSED, PLANES };
   explicit Counts(bool masks) : masks_(masks) {}
-  std::unique_ptr<Plan> plan(Snapshots& snapshots, Device& device, Copier& copier, const Stream& stream,
-                             uint64_t submit) override;
+  std::unique_ptr<Plan> plan(const Submitted& of) override;
   void take(Device& device, const std::vector<Tested>& tested, const std::vector<Taken>& reads) override;
   void write(FILE* to) const override;
-  void forget() override;
-  using Question::forget;
 
  private:
   friend class CountPlan;
@@ -44,7 +41,6 @@ class Counts : public Question {
   std::string why_unknown_;  // of the last one
   std::map<std::pair<VkFormat, bool>, VkRenderPass> passes_;
   VkShaderModule shader_ = nullptr;
-  Device* device_ = nullptr;
 };
 
 }  // namespace dt::play::vk

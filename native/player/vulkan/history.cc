@@ -16,10 +16,7 @@ bool History::ask(const Json& request) {
   return Question::ask(request) && request["x"].read(x) && request["y"].read(y) && x >= 0 && y >= 0;
 }
 
-std::unique_ptr<Plan> History::plan(Snapshots& snapshots, Device& device, Copier& copier, const Stream& stream,
-                                    uint64_t submit) {
-  return std::make_unique<PixelPlan>(snapshots, device, *this, copier, stream, submit);
-}
+std::unique_ptr<Plan> History::plan(const Submitted& of) { return std::make_unique<PixelPlan>(of, *this); }
 
 size_t History::add(const char* kind, uint64_t call, uint64_t submit, bool only_changed) {
   PixelEvent e;

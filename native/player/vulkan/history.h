@@ -18,8 +18,7 @@ class History : public Question {
  public:
   // The request has x and y too, from the lower left corner.
   bool ask(const Json& request) override;
-  std::unique_ptr<Plan> plan(Snapshots& snapshots, Device& device, Copier& copier, const Stream& stream,
-                             uint64_t submit) override;
+  std::unique_ptr<Plan> plan(const Submitted& of) override;
   int x = 0, y = 0;
 
   std::vector<metrics::PixelEvent>& events() { return events_; }

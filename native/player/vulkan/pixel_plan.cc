@@ -14,9 +14,7 @@ const char* const UNDEFINED = "its load operation leaves the content undefined";
 
 }  // namespace
 
-PixelPlan::PixelPlan(Snapshots& snapshots, Device& device, History& history, Copier& copier, const Stream& stream,
-                     uint64_t submit)
-    : Walk(snapshots, device, history, copier, stream, submit), history_(history) {
+PixelPlan::PixelPlan(const Submitted& submitted, History& history) : Walk(submitted, history), history_(history) {
   const KeptImage* of = target();
   if (!of) return;
   const uint32_t width = std::max(of->extent.width >> history.level, 1u);
@@ -230,7 +228,7 @@ void PixelPlan::behind(size_t at) {
     if (stale_ && !e.unknown) e.unknown = metrics::lasting(why);
     if (stale_) e.tested = false;
   }
-  if (command.seq == history_.draw && submit_ == history_.last) history_.met = true;
+  if (is_last(command)) history_.met = true;
 }
 
 // ---- reads --------------------------------------------------------------------------------------------------------

@@ -7,8 +7,7 @@ namespace dt::play::vk {
 
 class PixelPlan : public Walk {
  public:
-  PixelPlan(Snapshots& snapshots, Device& device, History& history, Copier& copier, const Stream& stream,
-            uint64_t submit);
+  PixelPlan(const Submitted& of, History& history);
   void before(size_t at) override;
   void behind(size_t at) override;
 

@@ -1,5 +1,7 @@
 #include "question.h"
 
+#include <utility>
+
 #include "counts.h"
 #include "history.h"
 #include "vertices.h"
@@ -46,6 +48,18 @@ void Question::forget(VkRenderPass of) {
 }
 void Question::forget() {
   drop([](const Key&) { return true; });
+  for (auto& end : std::exchange(ends_, {})) end();
+}
+
+void Question::make(Device& device, const VkShaderModuleCreateInfo& info, VkShaderModule& made) {
+  if (made || DT_VK(device, vkCreateShaderModule)(device.device, &info, nullptr, &made) != VK_SUCCESS) return;
+  ends_.emplace_back(
+      [&] { DT_VK(device, vkDestroyShaderModule)(device.device, std::exchange(made, nullptr), nullptr); });
+}
+
+void Question::make(Device& device, const VkRenderPassCreateInfo& info, VkRenderPass& made) {
+  if (made || DT_VK(device, vkCreateRenderPass)(device.device, &info, nullptr, &made) != VK_SUCCESS) return;
+  ends_.emplace_back([&] { DT_VK(device, vkDestroyRenderPass)(device.device, std::exchange(made, nullptr), nullptr); });
 }
 
 }  // namespace dt::play::vk

@@ -283,7 +283,7 @@ VkCommandBuffer Snapshots::looked_at(Submission& s, VkCommandBuffer of, VkQueue 
   Stream stream;
   unfold(*it->second, stream);
   Copier copier(*this, s, stream);
-  const std::unique_ptr<Plan> plan = question_->plan(*this, *s.device, copier, stream, seq);
+  const std::unique_ptr<Plan> plan = question_->plan({*this, *s.device, copier, stream, seq});
   for (size_t i = 0; i < stream.size(); ++i) {
     plan->before(i);
     follow(*stream[i]);

@@ -6,48 +6,13 @@
 
 #include "chain.h"
 #include "snapshots.h"
+#include "spirv.h"
 
 namespace dt::play::vk {
 namespace {
 
-// Instructions and storage classes of SPIR-V.
-enum Spirv : uint32_t {
-  OP_TYPE_FLOAT = 22,
-  OP_TYPE_VECTOR = 23,
-  OP_TYPE_IMAGE = 25,
-  OP_TYPE_ARRAY = 28,
-  OP_TYPE_POINTER = 32,
-  OP_FIRST_WITH_VALUE = 54,
-  OP_VARIABLE = 59,
-  OP_STORE = 62,
-  OP_COPY_MEMORY = 63,
-  OP_COPY_MEMORY_SIZED = 64,
-  OP_DECORATE = 71,
-  OP_IMAGE_WRITE = 99,
-  OP_ATOMIC_STORE = 228,
-  OP_ATOMIC_XOR = 242,
-  OP_KILL = 252,
-  OP_TERMINATE = 4416,
-  OP_DEMOTE = 5380,
-  OP_ATOMIC_FMIN = 5614,
-  OP_ATOMIC_FMAX = 5615,
-  OP_ATOMIC_FADD = 6035,
-  CLASS_UNIFORM = 2,
-  CLASS_OUTPUT = 3,
-  CLASS_STORAGE = 12,
-  CLASS_PHYSICAL = 5349,
-  BUILTIN = 11,
-  SAMPLE_MASK = 20,
-  FRAG_DEPTH = 22,
-  FRAG_STENCIL = 5014,
-  LOCATION = 30,
-  INDEX = 32,
-  SUBPASS_DATA = 6,
-};
-constexpr size_t SPIRV_HEAD = 5;  // words before the instructions
-
 bool is_memory(uint32_t storage) {
-  return storage == CLASS_UNIFORM || storage == CLASS_STORAGE || storage == CLASS_PHYSICAL;
+  return storage == spirv::UNIFORM || storage == spirv::STORAGE || storage == spirv::PHYSICAL;
 }
 
 constexpr uint32_t NOT_FOR_VARIANTS = VK_PIPELINE_CREATE_ALLOW_DERIVATIVES_BIT | VK_PIPELINE_CREATE_DERIVATIVE_BIT |
@@ -63,37 +28,34 @@ void ShaderUse::add(const ShaderUse& other) {
 }
 
 ShaderUse use_of(const uint32_t* code, size_t words) {
+  using namespace spirv;
   ShaderUse use;
   use.known = true;
   use.words = std::make_shared<std::vector<uint32_t>>(code, code + words);
   std::unordered_map<uint32_t, uint32_t> pointers, classes;  // types, and values, by what they point to
   std::unordered_set<uint32_t> floats, at_first, seconds;    // types; by location 0, by index 1
-  for (size_t at = SPIRV_HEAD; at < words;) {
-    const uint32_t n = code[at] >> 16, op = code[at] & 0xffff;
-    if (!n || n > words - at) break;
-    const uint32_t* const words_of = code + at;
-    auto word = [&](uint32_t i) { return i < n ? words_of[i] : 0; };
-    at += n;
-    if (op == OP_TYPE_FLOAT) floats.insert(word(1));
-    if ((op == OP_TYPE_VECTOR || op == OP_TYPE_ARRAY) && floats.contains(word(2))) floats.insert(word(1));
-    if (op == OP_TYPE_POINTER && floats.contains(word(3))) floats.insert(word(1));
-    if (op == OP_DECORATE && word(2) == LOCATION && !word(3)) at_first.insert(word(1));
-    if (op == OP_DECORATE && word(2) == INDEX && word(3)) seconds.insert(word(1));
-    if (op == OP_VARIABLE && word(3) == CLASS_OUTPUT)
-      use.float_color |= floats.contains(word(1)) && at_first.contains(word(2)) && !seconds.contains(word(2));
-    use.depths |= op == OP_DECORATE && word(2) == BUILTIN && (word(3) == FRAG_DEPTH || word(3) == FRAG_STENCIL);
-    use.reads_target |= op == OP_TYPE_IMAGE && word(3) == SUBPASS_DATA;
-    if (op == OP_TYPE_POINTER) pointers[word(1)] = word(2);
+  each_instruction(code, words, [&](const Instruction& i) {
+    const uint32_t op = i.op;
+    if (op == OP_TYPE_FLOAT) floats.insert(i[1]);
+    if ((op == OP_TYPE_VECTOR || op == OP_TYPE_ARRAY) && floats.contains(i[2])) floats.insert(i[1]);
+    if (op == OP_TYPE_POINTER && floats.contains(i[3])) floats.insert(i[1]);
+    if (op == OP_DECORATE && i[2] == LOCATION && !i[3]) at_first.insert(i[1]);
+    if (op == OP_DECORATE && i[2] == INDEX && i[3]) seconds.insert(i[1]);
+    if (op == OP_VARIABLE && i[3] == OUTPUT)
+      use.float_color |= floats.contains(i[1]) && at_first.contains(i[2]) && !seconds.contains(i[2]);
+    use.depths |= op == OP_DECORATE && i[2] == BUILTIN && (i[3] == FRAG_DEPTH || i[3] == FRAG_STENCIL);
+    use.reads_target |= op == OP_TYPE_IMAGE && i[3] == SUBPASS_DATA;
+    if (op == OP_TYPE_POINTER) pointers[i[1]] = i[2];
     if (op >= OP_FIRST_WITH_VALUE && op != OP_DECORATE)
-      if (auto type = pointers.find(word(1)); type != pointers.end()) classes[word(2)] = type->second;
+      if (auto type = pointers.find(i[1]); type != pointers.end()) classes[i[2]] = type->second;
     const bool stores = op == OP_STORE || op == OP_COPY_MEMORY || op == OP_COPY_MEMORY_SIZED;
     if (stores)
-      if (auto to = classes.find(word(1)); to != classes.end()) use.stores |= is_memory(to->second);
+      if (auto to = classes.find(i[1]); to != classes.end()) use.stores |= is_memory(to->second);
     use.stores |= op == OP_IMAGE_WRITE || (op >= OP_ATOMIC_STORE && op <= OP_ATOMIC_XOR) || op == OP_ATOMIC_FMIN ||
                   op == OP_ATOMIC_FMAX || op == OP_ATOMIC_FADD;
     use.discards |= op == OP_KILL || op == OP_TERMINATE || op == OP_DEMOTE;
-    use.masks |= op == OP_DECORATE && word(2) == BUILTIN && word(3) == SAMPLE_MASK;
-  }
+    use.masks |= op == OP_DECORATE && i[2] == BUILTIN && i[3] == SAMPLE_MASK;
+  });
   return use;
 }
 

@@ -5,6 +5,7 @@
 
 #include "capture_shader.h"
 #include "chain.h"
+#include "spirv.h"
 
 namespace dt::play::vk {
 namespace {
@@ -20,7 +21,8 @@ bool is_indexed(uint16_t n) {
 }
 
 uint32_t model_of(VkShaderStageFlagBits stage) {
-  return stage == VK_SHADER_STAGE_GEOMETRY_BIT ? 3 : stage == VK_SHADER_STAGE_VERTEX_BIT ? 0 : 2;
+  if (stage == VK_SHADER_STAGE_GEOMETRY_BIT) return spirv::GEOMETRY;
+  return stage == VK_SHADER_STAGE_VERTEX_BIT ? spirv::VERTEX : spirv::EVALUATION;
 }
 
 // As OpenGL numbers it, for the answer has OpenGL's form.
@@ -238,10 +240,9 @@ std::string VertexPlan::capture(size_t at, const KeptPipeline& kept, Copier::Cou
   VkShaderModuleCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
   info.codeSize = shader.words.size() * 4, info.pCode = shader.words.data();
-  VkShaderModule module = nullptr;
-  if (DT_VK(device_, vkCreateShaderModule)(device_.device, &info, nullptr, &module) != VK_SUCCESS)
-    return "the driver refuses the shader that captures";
-  vertices_.modules_.push_back(module);
+  VkShaderModule& module = vertices_.modules_.emplace_back();
+  vertices_.make(device_, info, module);
+  if (!module) return "the driver refuses the shader that captures";
   vertices_.own_primitives_ = last->stage != VK_SHADER_STAGE_VERTEX_BIT;
   if (vertices_.own_primitives_ && shader.corners) vertices_.mesh_.corners = shader.corners;
   VariantWish wish;
@@ -306,18 +307,10 @@ void VertexPlan::before(size_t at) {
   follow(at);
   const KeptCommand& command = *stream_[at];
   if (command.command->flags & FLAG_PASS_BEGIN) pass_ = flat(at);
-  if (command.seq != vertices_.draw || submit_ != vertices_.last || !(command.command->flags & FLAG_DRAW)) return;
+  if (!is_last(command) || !(command.command->flags & FLAG_DRAW)) return;
   vertices_.mesh_.drawn = true;
   if (begin_ != NONE && subpass_ < pass_.subpasses.size()) return draw(at);
   vertices_.why_ = vertices_.why_in_ = "the render pass that it draws in does not begin in this command buffer";
-}
-
-void VertexPlan::behind(size_t at) {
-  if (vertices_.met) return;
-  passed(at);
-  const KeptCommand& command = *stream_[at];
-  if (command.command->flags & FLAG_PASS_END) begin_ = NONE;
-  if (command.seq == vertices_.draw && submit_ == vertices_.last) vertices_.met = true;
 }
 
 }  // namespace dt::play::vk

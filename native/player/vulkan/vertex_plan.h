@@ -7,11 +7,8 @@ namespace dt::play::vk {
 
 class VertexPlan : public Walk {
  public:
-  VertexPlan(Snapshots& snapshots, Device& device, Vertices& vertices, Copier& copier, const Stream& stream,
-             uint64_t submit)
-      : Walk(snapshots, device, vertices, copier, stream, submit), vertices_(vertices) {}
+  VertexPlan(const Submitted& of, Vertices& vertices) : Walk(of, vertices), vertices_(vertices) {}
   void before(size_t at) override;
-  void behind(size_t at) override;
 
  private:
   struct Bound {

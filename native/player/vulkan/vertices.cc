@@ -12,27 +12,15 @@ namespace dt::play::vk {
 
 using metrics::Mesh;
 
-std::unique_ptr<Plan> Vertices::plan(Snapshots& snapshots, Device& device, Copier& copier, const Stream& stream,
-                                     uint64_t submit) {
-  device_ = &device;
-  return std::make_unique<VertexPlan>(snapshots, device, *this, copier, stream, submit);
-}
+std::unique_ptr<Plan> Vertices::plan(const Submitted& of) { return std::make_unique<VertexPlan>(of, *this); }
 
 VkRenderPass Vertices::pass(Device& device) {
   VkSubpassDescription part{};
   VkRenderPassCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_RENDER_PASS_CREATE_INFO;
   info.subpassCount = 1, info.pSubpasses = &part;
-  if (!pass_ && DT_VK(device, vkCreateRenderPass)(device.device, &info, nullptr, &pass_) != VK_SUCCESS) pass_ = nullptr;
+  make(device, info, pass_);
   return pass_;
-}
-
-void Vertices::forget() {
-  Question::forget();
-  for (auto* each : modules_) DT_VK(*device_, vkDestroyShaderModule)(device_->device, each, nullptr);
-  modules_.clear();
-  if (pass_) DT_VK(*device_, vkDestroyRenderPass)(device_->device, pass_, nullptr);
-  pass_ = nullptr;
 }
 
 // ---- what goes in -----------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 // The copy of the command buffer reads the buffers that the draw reads, and performs the draw once more with a variant
 // of its pipeline whose positions transform feedback captures.
 #pragma once
+#include <list>
 #include <string>
 #include <vector>
 
@@ -13,12 +14,9 @@ namespace dt::play::vk {
 
 class Vertices : public Question {
  public:
-  std::unique_ptr<Plan> plan(Snapshots& snapshots, Device& device, Copier& copier, const Stream& stream,
-                             uint64_t submit) override;
+  std::unique_ptr<Plan> plan(const Submitted& of) override;
   void take(Device& device, const std::vector<Tested>& tested, const std::vector<Taken>& reads) override;
   void write(FILE* to) const override;
-  void forget() override;
-  using Question::forget;
 
  private:
   friend class VertexPlan;
@@ -58,9 +56,8 @@ class Vertices : public Question {
   uint64_t room_ = 0;  // of what is captured
   VkQueryPool queries_ = nullptr;
   metrics::Raster raster_;
-  Device* device_ = nullptr;
   VkRenderPass pass_ = nullptr;
-  std::vector<VkShaderModule> modules_;
+  std::list<VkShaderModule> modules_;  // which stay where they are
 };
 
 }  // namespace dt::play::vk

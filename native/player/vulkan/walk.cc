@@ -35,11 +35,19 @@ bool same_state(const KeptCommand& a, const KeptCommand& b) {
 
 }  // namespace
 
-Walk::Walk(Snapshots& snapshots, Device& device, Question& question, Copier& copier, const Stream& stream,
-           uint64_t submit)
-    : s_(snapshots), device_(device), copier_(copier), stream_(stream), submit_(submit), question_(question) {
+Walk::Walk(const Submitted& of, Question& question)
+    : s_(of.snapshots), device_(of.device), copier_(of.copier), stream_(of.stream), submit_(of.submit),
+      question_(question) {
   image_ = s_.host_.image_of(question.image);
-  if (const KeptImage* of = target()) deep_ = has_depth(of->format) || has_stencil(of->format);
+  if (const KeptImage* image = target()) deep_ = has_depth(image->format) || has_stencil(image->format);
+}
+
+void Walk::behind(size_t at) {
+  if (question_.met) return;
+  passed(at);
+  const KeptCommand& command = *stream_[at];
+  if (command.command->flags & FLAG_PASS_END) begin_ = NONE;
+  if (is_last(command)) question_.met = true;
 }
 
 const KeptImage* Walk::target() const { return s_.image(image_); }

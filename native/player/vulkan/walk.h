@@ -26,7 +26,8 @@ struct FlatPass {
 
 class Walk : public Plan {
  protected:
-  Walk(Snapshots& snapshots, Device& device, Question& question, Copier& copier, const Stream& stream, uint64_t submit);
+  Walk(const Submitted& of, Question& question);
+  void behind(size_t at) override;  // it follows passes, and says when the last command ran
   static constexpr size_t NONE = SIZE_MAX;
   FlatPass flat(size_t begin) const;
   const KeptView* view(VkImageView of) const;
@@ -35,8 +36,11 @@ class Walk : public Plan {
   bool is_target(VkImage image, const VkImageSubresourceLayers& of) const;
   uint32_t color() const;  // the target's place among the subpass's colours, or VK_ATTACHMENT_UNUSED
   bool draws_to_target() const;
-  void follow(size_t at);  // before a command: the state that it gives
-  void passed(size_t at);  // behind it: which subpass runs
+  void follow(size_t at);                           // before a command: the state that it gives
+  void passed(size_t at);                           // behind it: which subpass runs
+  bool is_last(const KeptCommand& command) const {  // of what the question is about
+    return command.seq == question_.draw && submit_ == question_.last;
+  }
   // Why a draw may not be performed once more; empty: it may.
   std::string untestable(const KeptPipeline*& kept) const;
   // The box of the first scissor, and how many there are.
