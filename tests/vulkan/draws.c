@@ -14,7 +14,7 @@
 #include "check.h"
 #include "compute_shader.h"
 #include "draw_shaders.h"
-#include "images.h"
+#include "device.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,9 +44,6 @@ static const uint32_t INVERTS[] = {
 #define COLOR (integers ? VK_FORMAT_R16G16B16A16_UINT : VK_FORMAT_B8G8R8A8_UNORM)
 #define DEPTH VK_FORMAT_D32_SFLOAT_S8_UINT
 
-static VkDevice device;
-static VkPhysicalDevice physical;
-static VkQueue queue;
 static VkRenderPass pass;
 static VkPipelineLayout layout;
 static VkDescriptorSet set;
@@ -55,52 +52,10 @@ static VkFramebuffer framebuffer;
 static VkQueryPool queries;
 static int rendering, samples, subpasses, query, integers;
 
-struct Image {
-  VkImage image;
-  VkImageView view;
-} color, depth, resolved, inverse;
-
-static void start(void) {
-  VkApplicationInfo about = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .apiVersion = 1u << 22 | 3 << 12};
-  VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pApplicationInfo = &about};
-  VkInstance instance;
-  CHECK(vkCreateInstance(&info, 0, &instance));
-  uint32_t one = 1;
-  if (vkEnumeratePhysicalDevices(instance, &one, &physical) < 0) exit(77);
-  float priority = 1;
-  VkDeviceQueueCreateInfo family = {
-      .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1, .pQueuePriorities = &priority};
-  VkPhysicalDeviceVulkan13Features newer = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
-                                            .dynamicRendering = 1};
-  VkDeviceCreateInfo of = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
-                           .pNext = rendering ? &newer : 0,
-                           .queueCreateInfoCount = 1,
-                           .pQueueCreateInfos = &family};
-  CHECK(vkCreateDevice(physical, &of, 0, &device));
-  vkGetDeviceQueue(device, 0, 0, &queue);
-}
+static struct Image color, depth, resolved, inverse;
 
 static struct Image image(VkFormat format, uint32_t usage, uint32_t aspects, uint32_t count) {
-  struct Image made;
-  VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                            .imageType = VK_IMAGE_TYPE_2D,
-                            .format = format,
-                            .extent = {SIZE, SIZE, 1},
-                            .mipLevels = 1,
-                            .arrayLayers = 1,
-                            .samples = count,
-                            .usage = usage};
-  CHECK(vkCreateImage(device, &info, 0, &made.image));
-  VkMemoryRequirements needs;
-  vkGetImageMemoryRequirements(device, made.image, &needs);
-  CHECK(vkBindImageMemory(device, made.image, room(device, needs), 0));
-  VkImageViewCreateInfo of = {.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
-                              .image = made.image,
-                              .viewType = VK_IMAGE_VIEW_TYPE_2D,
-                              .format = format,
-                              .subresourceRange = {aspects, 0, 1, 0, 1}};
-  CHECK(vkCreateImageView(device, &of, 0, &made.view));
-  return made;
+  return make_image(format, SIZE, usage, aspects, count);
 }
 
 static void make_images(void) {
@@ -164,21 +119,6 @@ static void make_pass(void) {
   CHECK(vkCreateFramebuffer(device, &with, 0, &framebuffer));
 }
 
-/* The set, from a pool of its own. */
-static void allocate_set(VkDescriptorSetLayout layout_of_set, const VkDescriptorPoolSize* sizes, uint32_t kinds) {
-  VkDescriptorPoolCreateInfo from = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
-                                     .maxSets = 1,
-                                     .poolSizeCount = kinds,
-                                     .pPoolSizes = sizes};
-  VkDescriptorPool pool;
-  CHECK(vkCreateDescriptorPool(device, &from, 0, &pool));
-  VkDescriptorSetAllocateInfo one = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
-                                     .descriptorPool = pool,
-                                     .descriptorSetCount = 1,
-                                     .pSetLayouts = &layout_of_set};
-  CHECK(vkAllocateDescriptorSets(device, &one, &set));
-}
-
 static void make_layout(void) {
   VkDescriptorSetLayoutBinding binding = {.descriptorType = VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT,
                                           .descriptorCount = 1,
@@ -195,7 +135,7 @@ static void make_layout(void) {
                                      .pPushConstantRanges = &push};
   CHECK(vkCreatePipelineLayout(device, &info, 0, &layout));
   if (!subpasses) return;
-  allocate_set(sets, (VkDescriptorPoolSize[]){{VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT, 1}}, 1);
+  set = make_set(sets, (VkDescriptorPoolSize[]){{VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT, 1}}, 1);
   VkDescriptorImageInfo what = {0, color.view, VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL};
   VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
                                 .dstSet = set,
@@ -205,23 +145,15 @@ static void make_layout(void) {
   vkUpdateDescriptorSets(device, 1, &write, 0, 0);
 }
 
-static VkShaderModule module(const uint32_t* code, size_t bytes) {
-  VkShaderModuleCreateInfo info = {
-      .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = bytes, .pCode = code};
-  VkShaderModule made;
-  CHECK(vkCreateShaderModule(device, &info, 0, &made));
-  return made;
-}
-
 static VkPipeline pipeline(int subpass) {
   VkPipelineShaderStageCreateInfo stages[2] = {
       {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
        .stage = VK_SHADER_STAGE_VERTEX_BIT,
-       .module = module(VERTEX, sizeof VERTEX),
+       .module = make_module(VERTEX, sizeof VERTEX),
        .pName = "main"},
       {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
        .stage = VK_SHADER_STAGE_FRAGMENT_BIT,
-       .module = subpass ? module(INVERTS, sizeof INVERTS) : module(FRAGMENT, sizeof FRAGMENT),
+       .module = subpass ? make_module(INVERTS, sizeof INVERTS) : make_module(FRAGMENT, sizeof FRAGMENT),
        .pName = "main"}};
   VkPipelineVertexInputStateCreateInfo none = {.sType = VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO};
   VkPipelineInputAssemblyStateCreateInfo shape = {.sType = VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO,
@@ -385,7 +317,7 @@ static void make_linear(void) {
   CHECK(vkCreateImage(device, &info, 0, &made));
   VkMemoryRequirements needs;
   vkGetImageMemoryRequirements(device, made, &needs);
-  VkDeviceMemory memory = room(device, needs);
+  VkDeviceMemory memory = room(needs);
   CHECK(vkBindImageMemory(device, made, memory, 0));
   VkImageSubresource whole = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0};
   VkSubresourceLayout layout;
@@ -421,7 +353,7 @@ static void record_dispatches(VkCommandBuffer to, VkBuffer buffer) {
   CHECK(vkCreatePipelineLayout(device, &with, 0, &layout));
   VkDescriptorPoolSize sizes[2] = {{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC, 1},
                                    {VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, 1}};
-  allocate_set(sets, sizes, 2);
+  set = make_set(sets, sizes, 2);
   VkDescriptorBufferInfo words = {buffer, 0, 32};
   VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
                                 .dstSet = set,
@@ -445,12 +377,11 @@ static void record_dispatches(VkCommandBuffer to, VkBuffer buffer) {
   VkComputePipelineCreateInfo info = {.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
                                       .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
                                                 .stage = VK_SHADER_STAGE_COMPUTE_BIT,
-                                                .module = module(COMPUTE, sizeof COMPUTE),
+                                                .module = make_module(COMPUTE, sizeof COMPUTE),
                                                 .pName = "main"},
                                       .layout = layout};
   CHECK(vkCreateComputePipelines(device, 0, 1, &info, 0, pipelines));
-  VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-  CHECK(vkBeginCommandBuffer(to, &begin));
+  begin_commands(to, 0);
   turn(to, stored.image, VK_IMAGE_ASPECT_COLOR_BIT, 0, VK_IMAGE_LAYOUT_GENERAL);
   vkCmdBindPipeline(to, VK_PIPELINE_BIND_POINT_COMPUTE, pipelines[0]);
   uint32_t behind = 256;
@@ -468,7 +399,9 @@ int main(int argc, char** argv) {
   rendering = !strcmp(mode, "rendering"), samples = !strcmp(mode, "samples");
   subpasses = !strcmp(mode, "subpasses"), query = !strcmp(mode, "query");
   integers = !strcmp(mode, "integers");
-  start();
+  const VkPhysicalDeviceVulkan13Features newer = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
+                                                  .dynamicRendering = 1};
+  start_with((struct Wanted){.minor = 3, .newer = rendering ? &newer : 0});
   make_images();
   if (!rendering) make_pass();
   const int dispatch = !strcmp(mode, "dispatch");
@@ -477,36 +410,17 @@ int main(int argc, char** argv) {
   VkQueryPoolCreateInfo asks = {
       .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, .queryType = VK_QUERY_TYPE_OCCLUSION, .queryCount = 1};
   CHECK(vkCreateQueryPool(device, &asks, 0, &queries));
-  VkBufferCreateInfo of = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                           .size = 512,
-                           .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
-  VkBuffer back;
-  CHECK(vkCreateBuffer(device, &of, 0, &back));
-  VkMemoryRequirements needs;
-  vkGetBufferMemoryRequirements(device, back, &needs);
-  VkDeviceMemory memory = room(device, needs);
-  CHECK(vkBindBufferMemory(device, back, memory, 0));
-  const uint32_t* pixels;
-  CHECK(vkMapMemory(device, memory, 0, ~0ull, 0, (void**)&pixels));
-  VkCommandPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
-  VkCommandPool pool;
-  CHECK(vkCreateCommandPool(device, &info, 0, &pool));
-  VkCommandBuffer buffers[2];
-  VkCommandBufferAllocateInfo with = {
-      .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = pool, .commandBufferCount = 1};
-  CHECK(vkAllocateCommandBuffers(device, &with, &buffers[0]));
-  with.level = VK_COMMAND_BUFFER_LEVEL_SECONDARY;
-  CHECK(vkAllocateCommandBuffers(device, &with, &buffers[1]));
+  struct Buffer back = make_buffer(512, VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT);
+  VkCommandPool pool = make_pool(0);
+  VkCommandBuffer first = make_commands(pool, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+  VkCommandBuffer second = make_commands(pool, VK_COMMAND_BUFFER_LEVEL_SECONDARY);
   if (dispatch)
-    record_dispatches(buffers[0], back);
+    record_dispatches(first, back.buffer);
   else
-    record(buffers[0], buffers[1], back);
+    record(first, second, back.buffer);
   vkDestroyPipelineLayout(device, layout, 0); /* what is recorded does not need it */
-  VkSubmitInfo work = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = buffers};
-  for (int i = 0; i < 2; i++) {
-    CHECK(vkQueueSubmit(queue, 1, &work, 0));
-    CHECK(vkQueueWaitIdle(queue));
-  }
+  for (int i = 0; i < 2; i++) submit_and_wait(first);
+  const uint32_t* pixels = (const uint32_t*)back.at;
   for (int i = 0; i < SIZE; i++) printf("%08x%s", pixels[i], i < SIZE - 1 ? " " : "\n");
   return 0;
 }

@@ -8,7 +8,7 @@
 #include "vk.h"
 #include "check.h"
 #include "draw_shaders.h"
-#include "images.h"
+#include "device.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +21,6 @@
 #define DEPTH VK_FORMAT_D32_SFLOAT_S8_UINT
 #define BOTH (VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT)
 
-static VkDevice device;
-static VkQueue queue;
 static VkRenderPass passes[2]; /* one that clears, one that loads */
 static VkFramebuffer framebuffer;
 static VkPipelineLayout layout;
@@ -32,56 +30,7 @@ static VkBuffer shape;
 static VkDescriptorSet set;
 static int rendering, query, stores, many, indexed;
 
-struct Image {
-  VkImage image;
-  VkImageView view;
-} color, depth, other;
-
-static void start(void) {
-  VkApplicationInfo about = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .apiVersion = 1u << 22 | 3 << 12};
-  VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pApplicationInfo = &about};
-  VkInstance instance;
-  CHECK(vkCreateInstance(&info, 0, &instance));
-  uint32_t one = 1;
-  VkPhysicalDevice physical;
-  if (vkEnumeratePhysicalDevices(instance, &one, &physical) < 0) exit(77);
-  float priority = 1;
-  VkDeviceQueueCreateInfo family = {
-      .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1, .pQueuePriorities = &priority};
-  VkPhysicalDeviceVulkan13Features newer = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
-                                            .dynamicRendering = 1};
-  VkPhysicalDeviceFeatures features = {.fragmentStoresAndAtomics = 1};
-  VkDeviceCreateInfo of = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
-                           .pNext = rendering ? &newer : 0,
-                           .pEnabledFeatures = stores ? &features : 0,
-                           .queueCreateInfoCount = 1,
-                           .pQueueCreateInfos = &family};
-  CHECK(vkCreateDevice(physical, &of, 0, &device));
-  vkGetDeviceQueue(device, 0, 0, &queue);
-}
-
-static struct Image image(VkFormat format, uint32_t usage, uint32_t aspects) {
-  struct Image made;
-  VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                            .imageType = VK_IMAGE_TYPE_2D,
-                            .format = format,
-                            .extent = {SIZE, SIZE, 1},
-                            .mipLevels = 1,
-                            .arrayLayers = 1,
-                            .samples = 1,
-                            .usage = usage};
-  CHECK(vkCreateImage(device, &info, 0, &made.image));
-  VkMemoryRequirements needs;
-  vkGetImageMemoryRequirements(device, made.image, &needs);
-  CHECK(vkBindImageMemory(device, made.image, room(device, needs), 0));
-  VkImageViewCreateInfo of = {.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
-                              .image = made.image,
-                              .viewType = VK_IMAGE_VIEW_TYPE_2D,
-                              .format = format,
-                              .subresourceRange = {aspects, 0, 1, 0, 1}};
-  CHECK(vkCreateImageView(device, &of, 0, &made.view));
-  return made;
-}
+static struct Image color, depth, other;
 
 static void make_passes(void) {
   const VkImageLayout drawn = VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL;
@@ -116,14 +65,6 @@ static void make_passes(void) {
   CHECK(vkCreateFramebuffer(device, &with, 0, &framebuffer));
 }
 
-static VkShaderModule module(const uint32_t* code, size_t bytes) {
-  VkShaderModuleCreateInfo info = {
-      .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = bytes, .pCode = code};
-  VkShaderModule made;
-  CHECK(vkCreateShaderModule(device, &info, 0, &made));
-  return made;
-}
-
 /* A layout, with a set that has the buffer where shaders store. */
 static void make_layout(VkBuffer to) {
   VkDescriptorSetLayoutBinding binding = {.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
@@ -140,16 +81,7 @@ static void make_layout(VkBuffer to) {
                                      .pushConstantRangeCount = 1,
                                      .pPushConstantRanges = &push};
   CHECK(vkCreatePipelineLayout(device, &with, 0, &layout));
-  VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1};
-  VkDescriptorPoolCreateInfo from = {
-      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = 1, .poolSizeCount = 1, .pPoolSizes = &size};
-  VkDescriptorPool pool;
-  CHECK(vkCreateDescriptorPool(device, &from, 0, &pool));
-  VkDescriptorSetAllocateInfo one = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
-                                     .descriptorPool = pool,
-                                     .descriptorSetCount = 1,
-                                     .pSetLayouts = &sets};
-  CHECK(vkAllocateDescriptorSets(device, &one, &set));
+  set = make_set(sets, (VkDescriptorPoolSize[]){{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1}}, 1);
   VkDescriptorBufferInfo what = {to, 0, 64};
   VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
                                 .dstSet = set,
@@ -358,8 +290,7 @@ static void transfers(VkCommandBuffer to, VkBuffer texels) {
 
 /* The last draw is submitted by itself. */
 static void record(VkCommandBuffer to, VkCommandBuffer last, VkBuffer texels, VkBuffer back) {
-  VkCommandBufferBeginInfo begins = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-  CHECK(vkBeginCommandBuffer(to, &begins));
+  begin_commands(to, 0);
   if (query) vkCmdResetQueryPool(to, queries, 0, 1);
   if (rendering) {
     turn(to, color.image, VK_IMAGE_ASPECT_COLOR_BIT, 0, VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL);
@@ -369,7 +300,7 @@ static void record(VkCommandBuffer to, VkCommandBuffer last, VkBuffer texels, Vk
   transfers(to, texels);
   CHECK(vkEndCommandBuffer(to));
   to = last;
-  CHECK(vkBeginCommandBuffer(to, &begins));
+  begin_commands(to, 0);
   begin(to, 1);
   draw(to, (struct Fate){.rgba = {0, 1, 0, 1}, .depth = 0.125f});
   end(to);
@@ -381,26 +312,17 @@ static void record(VkCommandBuffer to, VkCommandBuffer last, VkBuffer texels, Vk
   CHECK(vkEndCommandBuffer(to));
 }
 
-static VkBuffer buffer(uint8_t** at) {
-  VkBufferCreateInfo of = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                           .size = 128,
-                           .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                                    VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_VERTEX_BUFFER_BIT |
-                                    VK_BUFFER_USAGE_INDEX_BUFFER_BIT};
-  VkBuffer made;
-  CHECK(vkCreateBuffer(device, &of, 0, &made));
-  VkMemoryRequirements needs;
-  vkGetBufferMemoryRequirements(device, made, &needs);
-  VkDeviceMemory memory = room(device, needs);
-  CHECK(vkBindBufferMemory(device, made, memory, 0));
-  CHECK(vkMapMemory(device, memory, 0, ~0ull, 0, (void**)at));
-  return made;
+static struct Buffer buffer(void) {
+  return make_buffer(128, VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                              VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_VERTEX_BUFFER_BIT |
+                              VK_BUFFER_USAGE_INDEX_BUFFER_BIT);
 }
 
 /* Vertex i at (i / 8 - 0.5, 0.5 or -0.25), instance i moved up by i - 1; strips of vertices 1 to 4 and 5 to 7. */
 static void make_shape(void) {
-  uint8_t* to;
-  shape = buffer(&to);
+  const struct Buffer made = buffer();
+  uint8_t* to = made.at;
+  shape = made.buffer;
   float places[16];
   for (int i = 0; i < 8; i++) places[2 * i] = i / 8.0f - 0.5f, places[2 * i + 1] = i & 1 ? 0.5f : -0.25f;
   memcpy(to + 8, places, sizeof places);
@@ -412,40 +334,34 @@ int main(int argc, char** argv) {
   const char* mode = argc > 1 ? argv[1] : "pass";
   rendering = !strcmp(mode, "rendering"), query = !strcmp(mode, "query");
   stores = !strcmp(mode, "stores"), many = !strcmp(mode, "many"), indexed = !strcmp(mode, "indexed");
-  start();
+  const VkPhysicalDeviceVulkan13Features newer = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
+                                                  .dynamicRendering = 1};
+  const VkPhysicalDeviceFeatures features = {.fragmentStoresAndAtomics = 1};
+  start_with((struct Wanted){.minor = 3, .newer = rendering ? &newer : 0, .features = stores ? &features : 0});
   const uint32_t target = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT, copied = VK_IMAGE_USAGE_TRANSFER_DST_BIT;
-  color = image(COLOR, target | copied | VK_IMAGE_USAGE_TRANSFER_SRC_BIT, VK_IMAGE_ASPECT_COLOR_BIT);
-  depth = image(DEPTH, VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT, BOTH);
-  other = image(COLOR, target | copied | VK_IMAGE_USAGE_TRANSFER_SRC_BIT, VK_IMAGE_ASPECT_COLOR_BIT);
+  color = make_image(COLOR, SIZE, target | copied | VK_IMAGE_USAGE_TRANSFER_SRC_BIT, VK_IMAGE_ASPECT_COLOR_BIT, 1);
+  depth = make_image(DEPTH, SIZE, VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT, BOTH, 1);
+  other = make_image(COLOR, SIZE, target | copied | VK_IMAGE_USAGE_TRANSFER_SRC_BIT, VK_IMAGE_ASPECT_COLOR_BIT, 1);
   if (!rendering) make_passes();
   if (indexed) make_shape();
-  vertex = indexed ? module(PLACED, sizeof PLACED) : module(VERTEX, sizeof VERTEX);
-  plain = stores ? module(STORES, sizeof STORES) : module(FRAGMENT, sizeof FRAGMENT);
-  discards = module(DISCARDS, sizeof DISCARDS);
+  vertex = indexed ? make_module(PLACED, sizeof PLACED) : make_module(VERTEX, sizeof VERTEX);
+  plain = stores ? make_module(STORES, sizeof STORES) : make_module(FRAGMENT, sizeof FRAGMENT);
+  discards = make_module(DISCARDS, sizeof DISCARDS);
   VkQueryPoolCreateInfo asks = {
       .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, .queryType = VK_QUERY_TYPE_OCCLUSION, .queryCount = 1};
   CHECK(vkCreateQueryPool(device, &asks, 0, &queries));
-  uint8_t *given, *pixel;
-  VkBuffer texels = buffer(&given), back = buffer(&pixel);
-  uint8_t* ignored;
-  make_layout(buffer(&ignored));
-  memcpy(given, (uint8_t[]){1, 2, 3, 4}, 4);
-  VkCommandPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
-  VkCommandPool pool;
-  CHECK(vkCreateCommandPool(device, &info, 0, &pool));
-  VkCommandBuffer commands[2];
-  VkCommandBufferAllocateInfo one = {
-      .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = pool, .commandBufferCount = 2};
-  CHECK(vkAllocateCommandBuffers(device, &one, commands));
-  record(commands[0], commands[1], texels, back);
+  const struct Buffer texels = buffer(), back = buffer();
+  make_layout(buffer().buffer);
+  memcpy(texels.at, (uint8_t[]){1, 2, 3, 4}, 4);
+  VkCommandPool pool = make_pool(0);
+  VkCommandBuffer most = make_commands(pool, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+  VkCommandBuffer last = make_commands(pool, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+  record(most, last, texels.buffer, back.buffer);
   vkDestroyShaderModule(device, vertex, 0); /* pipelines that are there do not need them */
   vkDestroyShaderModule(device, plain, 0);
   vkDestroyShaderModule(device, discards, 0);
-  VkSubmitInfo work = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = commands};
-  CHECK(vkQueueSubmit(queue, 1, &work, 0));
-  work.pCommandBuffers++;
-  CHECK(vkQueueSubmit(queue, 1, &work, 0));
-  CHECK(vkQueueWaitIdle(queue));
-  printf("%d %d %d %d\n", pixel[0], pixel[1], pixel[2], pixel[3]);
+  submit(most);
+  submit_and_wait(last);
+  printf("%d %d %d %d\n", back.at[0], back.at[1], back.at[2], back.at[3]);
   return 0;
 }

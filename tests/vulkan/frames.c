@@ -2,36 +2,15 @@
  * fences alone, `none` with nothing. */
 #include "vk.h"
 #include "check.h"
+#include "device.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static VkDevice make_device(VkInstance* instance) {
-  const char* labels = "VK_EXT_debug_utils";
-  VkInstanceCreateInfo info = {
-      .sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .enabledExtensionCount = 1, .ppEnabledExtensionNames = &labels};
-  CHECK(vkCreateInstance(&info, 0, instance));
-  uint32_t one = 1;
-  VkPhysicalDevice physical;
-  VkResult found = vkEnumeratePhysicalDevices(*instance, &one, &physical);
-  if (found != VK_SUCCESS && found != VK_INCOMPLETE) exit(77);
-  float priority = 1;
-  VkDeviceQueueCreateInfo queue = {
-      .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1, .pQueuePriorities = &priority};
-  VkDeviceCreateInfo of = {
-      .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .queueCreateInfoCount = 1, .pQueueCreateInfos = &queue};
-  VkDevice device;
-  CHECK(vkCreateDevice(physical, &of, 0, &device));
-  return device;
-}
-
 int main(int count, char** words) {
   const char* mode = count > 1 ? words[1] : "none";
-  VkInstance instance;
-  VkDevice device = make_device(&instance);
-  VkQueue queue;
-  vkGetDeviceQueue(device, 0, 0, &queue);
+  start_with((struct Wanted){.instance_extensions = {"VK_EXT_debug_utils"}});
   __typeof__(&vkQueueBeginDebugUtilsLabelEXT) begin =
       (void*)vkGetInstanceProcAddr(instance, "vkQueueBeginDebugUtilsLabelEXT");
   __typeof__(&vkQueueEndDebugUtilsLabelEXT) end =

@@ -11,13 +11,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static VkDevice device;
 static VkBuffer buffer;
 static volatile uint64_t* returned;
 static uint64_t calls;
 
 static void start(void) {
-  device = make_device(0);
+  start_with((struct Wanted){0});
   VkBufferCreateInfo bytes = {
       .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = 4096, .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
   CHECK(vkCreateBuffer(device, &bytes, 0, &buffer));
@@ -25,17 +24,10 @@ static void start(void) {
 
 static void* work(void* which) {
   const uint64_t thread = (uint64_t)which;
-  VkCommandPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-                                  .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT};
-  VkCommandPool pool;
-  CHECK(vkCreateCommandPool(device, &info, 0, &pool));
-  VkCommandBufferAllocateInfo one = {
-      .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = pool, .commandBufferCount = 1};
-  VkCommandBuffer commands;
-  CHECK(vkAllocateCommandBuffers(device, &one, &commands));
-  VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+  VkCommandBuffer commands =
+      make_commands(make_pool(VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT), VK_COMMAND_BUFFER_LEVEL_PRIMARY);
   for (uint64_t i = 0;; i++) {
-    if (i % 10000 == 0) CHECK(vkBeginCommandBuffer(commands, &begin));
+    if (i % 10000 == 0) begin_commands(commands, 0);
     VkBufferMemoryBarrier of = {.sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER,
                                 .srcQueueFamilyIndex = thread,
                                 .dstQueueFamilyIndex = thread,

@@ -24,28 +24,17 @@ enum {
   RING = 40
 };
 
-static VkDevice device;
-static VkQueue queue;
 static VkDeviceMemory memory, ring;
 
 static void start(void) {
-  device = make_device(1);
-  vkGetDeviceQueue(device, 0, 0, &queue);
+  start_with((struct Wanted){.minor = 1});
   VkMemoryAllocateInfo room = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = BYTES};
   CHECK(vkAllocateMemory(device, &room, 0, &memory));
   CHECK(vkAllocateMemory(device, &room, 0, &ring));
 }
 
-static VkBuffer place_buffer(VkDeviceMemory memory, uint64_t at, uint64_t bytes) {
-  VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                             .size = bytes,
-                             .usage = VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT};
-  VkBuffer buffer;
-  CHECK(vkCreateBuffer(device, &info, 0, &buffer));
-  VkMemoryRequirements needs;
-  vkGetBufferMemoryRequirements(device, buffer, &needs);
-  CHECK(vkBindBufferMemory(device, buffer, memory, at));
-  return buffer;
+static VkBuffer bind_buffer(VkDeviceMemory* to, uint64_t at, uint64_t bytes) {
+  return place_buffer(to, at, bytes, VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT);
 }
 
 static VkImage place_image(uint64_t at) {
@@ -68,8 +57,7 @@ static VkImage place_image(uint64_t at) {
 static VkBuffer filled;
 
 static void write_commands(VkCommandBuffer commands, VkImage image, int i) {
-  VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-  CHECK(vkBeginCommandBuffer(commands, &begin));
+  begin_commands(commands, 0);
   if (image) {
     VkClearColorValue colour = {.float32 = {(float)(i + 1) / (SUBMITS + 1), 0.5f, 0.25f, 1}};
     VkImageSubresourceRange all = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
@@ -81,9 +69,7 @@ static void write_commands(VkCommandBuffer commands, VkImage image, int i) {
 
 static void clear(VkCommandBuffer commands, VkImage image, int i) {
   write_commands(commands, image, i);
-  VkSubmitInfo work = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &commands};
-  CHECK(vkQueueSubmit(queue, 1, &work, 0));
-  CHECK(vkQueueWaitIdle(queue));
+  submit_and_wait(commands);
 }
 
 static long faults(void) {
@@ -94,15 +80,9 @@ static long faults(void) {
 
 int main(void) {
   start();
-  VkCommandPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-                                  .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT};
-  VkCommandPool pool;
-  CHECK(vkCreateCommandPool(device, &info, 0, &pool));
-  VkCommandBufferAllocateInfo one = {
-      .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = pool, .commandBufferCount = 1};
-  VkCommandBuffer commands;
-  CHECK(vkAllocateCommandBuffers(device, &one, &commands));
-  place_buffer(memory, 0, SIDE * SIDE * 4);
+  VkCommandBuffer commands =
+      make_commands(make_pool(VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT), VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+  bind_buffer(&memory, 0, SIDE * SIDE * 4);
   VkImage image = place_image(PLACE);
   unsigned char *at, *of_ring;
   CHECK(vkMapMemory(device, memory, 0, ~0ull, 0, (void**)&at));
@@ -114,14 +94,14 @@ int main(void) {
   }
   printf("%ld %d ", faults() - before, SIDE * SIDE * 4 / 4096);
   vkDestroyImage(device, image, 0);
-  place_buffer(memory, PLACE, SIDE * SIDE * 4);
+  bind_buffer(&memory, PLACE, SIDE * SIDE * 4);
   clear(commands, 0, 0);
   memset(at + PLACE + 8192 + 64, 0xee, 4); /* the image's third page, and no other */
   memset(at + LATE, 0xdd, 4);
   clear(commands, 0, 0);
-  place_buffer(memory, LATE, 4096);
+  bind_buffer(&memory, LATE, 4096);
   clear(commands, 0, 0);
-  place_buffer(ring, 0, RING * 4096);
+  bind_buffer(&ring, 0, RING * 4096);
   CHECK(vkMapMemory(device, ring, 0, ~0ull, 0, (void**)&of_ring));
   for (int i = 0; i < 2 * RING * 2; i++) {
     if (i == RING * 2) before = faults();
@@ -129,7 +109,7 @@ int main(void) {
     clear(commands, 0, 0);
   }
   printf("%ld %d\n", faults() - before, RING);
-  VkBuffer again = filled = place_buffer(memory, FILL, 4096);
+  VkBuffer again = filled = bind_buffer(&memory, FILL, 4096);
   write_commands(commands, 0, 0); /* never submitted */
   filled = 0;
   memset(at + FILL, 0xab, 16 * 4096);

@@ -17,7 +17,7 @@
 #include "vk.h"
 #include "check.h"
 #include "compute_shader.h"
-#include "images.h"
+#include "device.h"
 
 #include <dlfcn.h>
 #include <string.h>
@@ -28,10 +28,6 @@
 #define FRAMES 16
 
 static int fresh;
-static VkInstance instance;
-static VkPhysicalDevice physical;
-static VkDevice device;
-static VkQueue queue;
 static VkSurfaceKHR surface;
 static VkSwapchainKHR chain;
 static VkImage shown[8];
@@ -40,43 +36,7 @@ static const VkImageSubresourceRange ALL = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 
 static const VkImageSubresourceLayers LAYER = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
 static const uint32_t ANY = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
 
-struct Image {
-  VkImage image;
-  VkImageView view;
-  VkDeviceMemory memory;
-} tiles[TILES];
-
-struct Buffer {
-  VkBuffer buffer;
-  VkDeviceMemory memory;
-  uint8_t* at;
-};
-
-static void start(void) {
-  const char* extensions[] = {"VK_KHR_surface", "VK_KHR_xlib_surface"};
-  VkApplicationInfo about = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .apiVersion = 1u << 22 | 3 << 12};
-  VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
-                               .pApplicationInfo = &about,
-                               .enabledExtensionCount = 2,
-                               .ppEnabledExtensionNames = extensions};
-  CHECK(vkCreateInstance(&info, 0, &instance));
-  uint32_t one = 1;
-  if (vkEnumeratePhysicalDevices(instance, &one, &physical) < 0) exit(77);
-  float priority = 1;
-  VkDeviceQueueCreateInfo family = {
-      .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1, .pQueuePriorities = &priority};
-  const char* swapchains = "VK_KHR_swapchain";
-  VkPhysicalDeviceVulkan12Features newer = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
-                                            .timelineSemaphore = 1};
-  VkDeviceCreateInfo of = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
-                           .pNext = &newer,
-                           .queueCreateInfoCount = 1,
-                           .pQueueCreateInfos = &family,
-                           .enabledExtensionCount = 1,
-                           .ppEnabledExtensionNames = &swapchains};
-  CHECK(vkCreateDevice(physical, &of, 0, &device));
-  vkGetDeviceQueue(device, 0, 0, &queue);
-}
+static struct Image tiles[TILES];
 
 static void open_window(void) {
   void* x = dlopen("libX11.so.6", RTLD_NOW);
@@ -120,48 +80,22 @@ static void open_window(void) {
 }
 
 static struct Buffer buffer(uint32_t bytes) {
-  struct Buffer made;
-  VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                             .size = bytes,
-                             .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
-                                      VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
-  CHECK(vkCreateBuffer(device, &info, 0, &made.buffer));
-  VkMemoryRequirements needs;
-  vkGetBufferMemoryRequirements(device, made.buffer, &needs);
-  made.memory = room(device, needs);
-  CHECK(vkBindBufferMemory(device, made.buffer, made.memory, 0));
-  CHECK(vkMapMemory(device, made.memory, 0, VK_WHOLE_SIZE, 0, (void**)&made.at));
-  return made;
+  return make_buffer(
+      bytes, VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT);
 }
 
-static VkCommandBuffer allocate(VkCommandPool from, VkCommandBufferLevel level) {
-  VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                      .commandPool = from,
-                                      .level = level,
-                                      .commandBufferCount = 1};
-  VkCommandBuffer made;
-  CHECK(vkAllocateCommandBuffers(device, &info, &made));
-  return made;
-}
-
-static void begin(VkCommandBuffer commands) {
-  VkCommandBufferInheritanceInfo inherits = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO};
-  VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, .pInheritanceInfo = &inherits};
-  CHECK(vkBeginCommandBuffer(commands, &info));
-}
+static void begin(VkCommandBuffer commands) { begin_commands(commands, 0); }
 
 /* Work of a command buffer that ends with it. */
 static VkCommandBuffer begin_once(void) {
-  VkCommandBuffer commands = allocate(transient, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+  VkCommandBuffer commands = make_commands(transient, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
   begin(commands);
   return commands;
 }
 
 static void end_once(VkCommandBuffer commands) {
   CHECK(vkEndCommandBuffer(commands));
-  VkSubmitInfo work = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &commands};
-  CHECK(vkQueueSubmit(queue, 1, &work, 0));
-  CHECK(vkQueueWaitIdle(queue));
+  submit_and_wait(commands);
   vkFreeCommandBuffers(device, transient, 1, &commands);
 }
 
@@ -175,27 +109,10 @@ static void fence_off(VkCommandBuffer in) {
 
 /* An image in the layout GENERAL. */
 static struct Image image(void) {
-  struct Image made;
-  VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                            .imageType = VK_IMAGE_TYPE_2D,
-                            .format = VK_FORMAT_R8G8B8A8_UNORM,
-                            .extent = {SIZE, SIZE, 1},
-                            .mipLevels = 1,
-                            .arrayLayers = 1,
-                            .samples = 1,
-                            .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT |
-                                     VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_STORAGE_BIT};
-  CHECK(vkCreateImage(device, &info, 0, &made.image));
-  VkMemoryRequirements needs;
-  vkGetImageMemoryRequirements(device, made.image, &needs);
-  made.memory = room(device, needs);
-  CHECK(vkBindImageMemory(device, made.image, made.memory, 0));
-  VkImageViewCreateInfo of = {.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
-                              .image = made.image,
-                              .viewType = VK_IMAGE_VIEW_TYPE_2D,
-                              .format = info.format,
-                              .subresourceRange = ALL};
-  CHECK(vkCreateImageView(device, &of, 0, &made.view));
+  struct Image made = make_image(VK_FORMAT_R8G8B8A8_UNORM, SIZE,
+                                 VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT |
+                                     VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_STORAGE_BIT,
+                                 VK_IMAGE_ASPECT_COLOR_BIT, 1);
   VkCommandBuffer commands = begin_once();
   turn(commands, made.image, VK_IMAGE_ASPECT_COLOR_BIT, 0, VK_IMAGE_LAYOUT_GENERAL);
   end_once(commands);
@@ -319,10 +236,7 @@ static void make_shader(void) {
                                      .pushConstantRangeCount = 1,
                                      .pPushConstantRanges = &push};
   CHECK(vkCreatePipelineLayout(device, &with, 0, &layout));
-  VkShaderModuleCreateInfo code = {
-      .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = sizeof COMPUTE, .pCode = COMPUTE};
-  VkShaderModule module;
-  CHECK(vkCreateShaderModule(device, &code, 0, &module));
+  VkShaderModule module = make_module(COMPUTE, sizeof COMPUTE);
   VkComputePipelineCreateInfo info = {.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
                                       .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
                                                 .stage = VK_SHADER_STAGE_COMPUTE_BIT,
@@ -446,25 +360,22 @@ static VkSemaphore acquired[IN_FLIGHT], drawn[IN_FLIGHT];
 static struct Buffer mapped;
 
 static void setup(void) {
-  VkCommandPoolCreateInfo of = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-                                .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT};
-  CHECK(vkCreateCommandPool(device, &of, 0, &pool));
-  CHECK(vkCreateCommandPool(device, &of, 0, &transient));
-  of.flags = 0;
-  CHECK(vkCreateCommandPool(device, &of, 0, &reset_pool));
+  pool = make_pool(VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT);
+  transient = make_pool(VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT);
+  reset_pool = make_pool(0);
   for (int i = 0; i < TILES; i++)
     if (i != 1) tiles[i] = image();
   make_pass();
   make_shader();
   mapped = buffer(SIZE * SIZE * 4);
   filled = buffer(SIZE * SIZE * 4);
-  fills = allocate(reset_pool, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+  fills = make_commands(reset_pool, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
   VkFenceCreateInfo done = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO, .flags = VK_FENCE_CREATE_SIGNALED_BIT};
   VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
                                     .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
   VkSemaphoreCreateInfo plain = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO};
   for (int i = 0; i < IN_FLIGHT; i++) {
-    mains[i] = allocate(pool, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+    mains[i] = make_commands(pool, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
     CHECK(vkCreateFence(device, &done, 0, &fences[i]));
     CHECK(vkCreateSemaphore(device, &plain, 0, &acquired[i]));
     CHECK(vkCreateSemaphore(device, &plain, 0, &drawn[i]));
@@ -483,7 +394,7 @@ static void happen(int frame) {
   if (frame % 4 == 0 && frame < 12) made_anew(frame);
   if (frame % 4 == 1 && frame < 12) inverted(frame);
   if (frame == 2) {
-    secondary = allocate(pool, VK_COMMAND_BUFFER_LEVEL_SECONDARY);
+    secondary = make_commands(pool, VK_COMMAND_BUFFER_LEVEL_SECONDARY);
     begin(secondary);
     copy(secondary, tiles[0].image, tiles[6].image, 0);
     CHECK(vkEndCommandBuffer(secondary));
@@ -547,7 +458,12 @@ static void show(int frame) {
 
 int main(int count, char** arguments) {
   fresh = count > 1 && !strcmp(arguments[1], "fresh");
-  start();
+  const VkPhysicalDeviceVulkan12Features newer = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+                                                  .timelineSemaphore = 1};
+  start_with((struct Wanted){.minor = 3,
+                             .instance_extensions = {"VK_KHR_surface", "VK_KHR_xlib_surface"},
+                             .extension = "VK_KHR_swapchain",
+                             .newer = &newer});
   open_window();
   setup();
   for (int frame = 0; frame < FRAMES; frame++) show(frame);

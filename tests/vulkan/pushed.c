@@ -15,8 +15,6 @@
 
 enum { BYTES = 1 << 20, PAGE = 4096, PAGES = 20, PLACE = 200 };
 
-static VkDevice device;
-static VkQueue queue;
 static VkCommandPool pool;
 static VkDescriptorSetLayout pushed, kept;
 static VkPipelineLayout layout;
@@ -35,12 +33,9 @@ static VkDescriptorSetLayout make_set_layout(VkFlags flags) {
 }
 
 static void start(void) {
-  device = make_device_with(1, "VK_KHR_push_descriptor");
-  vkGetDeviceQueue(device, 0, 0, &queue);
+  start_with((struct Wanted){.minor = 1, .extension = "VK_KHR_push_descriptor"});
   push_with = (void*)vkGetDeviceProcAddr(device, "vkCmdPushDescriptorSetWithTemplateKHR");
-  VkCommandPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-                                  .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT};
-  CHECK(vkCreateCommandPool(device, &info, 0, &pool));
+  pool = make_pool(VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT);
   pushed = make_set_layout(VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR);
   kept = make_set_layout(0);
   VkPipelineLayoutCreateInfo shape = {
@@ -57,18 +52,6 @@ static void start(void) {
   CHECK(vkCreateDescriptorUpdateTemplate(device, &update, 0, &by));
 }
 
-static VkCommandBuffer make_commands(void) {
-  VkCommandBufferAllocateInfo one = {
-      .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = pool, .commandBufferCount = 1};
-  VkCommandBuffer made;
-  CHECK(vkAllocateCommandBuffers(device, &one, &made));
-  return made;
-}
-
-static void begin(VkCommandBuffer commands, VkFlags flags) {
-  VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, .flags = flags};
-  CHECK(vkBeginCommandBuffer(commands, &info));
-}
 static void push(VkCommandBuffer commands, VkBuffer buffer, int page) {
   struct {
     uint64_t other;
@@ -76,50 +59,28 @@ static void push(VkCommandBuffer commands, VkBuffer buffer, int page) {
   } data = {0, {buffer, (uint64_t)page * PAGE, 256}};
   push_with(commands, by, layout, 0, &data);
 }
-static void submit(VkCommandBuffer commands) {
-  VkSubmitInfo work = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &commands};
-  CHECK(vkQueueSubmit(queue, 1, &work, 0));
-  CHECK(vkQueueWaitIdle(queue));
-}
 static void push_and_submit(VkCommandBuffer commands, VkBuffer buffer, int page) {
-  begin(commands, VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT);
+  begin_commands(commands, VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT);
   push(commands, buffer, page);
   CHECK(vkEndCommandBuffer(commands));
-  submit(commands);
+  submit_and_wait(commands);
 }
 
-static VkBuffer make_buffer(VkDeviceMemory memory) {
-  VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                             .size = BYTES,
-                             .usage = VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                                      VK_BUFFER_USAGE_TRANSFER_DST_BIT};
-  VkBuffer buffer;
-  CHECK(vkCreateBuffer(device, &info, 0, &buffer));
-  VkMemoryRequirements needs;
-  vkGetBufferMemoryRequirements(device, buffer, &needs);
-  CHECK(vkBindBufferMemory(device, buffer, memory, 0));
-  return buffer;
+static VkBuffer bind_buffer(VkDeviceMemory memory) {
+  return place_buffer(
+      &memory, 0, BYTES,
+      VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT);
 }
 static VkBuffer make_part(VkDeviceMemory* memory, unsigned char** at) {
   VkMemoryAllocateInfo room = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = BYTES};
   CHECK(vkAllocateMemory(device, &room, 0, memory));
   CHECK(vkMapMemory(device, *memory, 0, ~0ull, 0, (void**)at));
-  return make_buffer(*memory);
+  return bind_buffer(*memory);
 }
 static void store(unsigned char* at, int page, int value) { memset(at + page * PAGE + 32, value, 4); }
 
 static void describe(VkBuffer buffer) {
-  VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, 1};
-  VkDescriptorPoolCreateInfo info = {
-      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = 1, .poolSizeCount = 1, .pPoolSizes = &size};
-  VkDescriptorPool sets;
-  CHECK(vkCreateDescriptorPool(device, &info, 0, &sets));
-  VkDescriptorSetAllocateInfo one = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
-                                     .descriptorPool = sets,
-                                     .descriptorSetCount = 1,
-                                     .pSetLayouts = &kept};
-  VkDescriptorSet set;
-  CHECK(vkAllocateDescriptorSets(device, &one, &set));
+  VkDescriptorSet set = make_set(kept, (VkDescriptorPoolSize[]){{VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, 1}}, 1);
   VkDescriptorBufferInfo all = {buffer, 0, 4096};
   VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
                                 .dstSet = set,
@@ -131,11 +92,12 @@ static void describe(VkBuffer buffer) {
 
 int main(void) {
   start();
-  VkCommandBuffer commands = make_commands(), other = make_commands();
+  VkCommandBuffer commands = make_commands(pool, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+  VkCommandBuffer other = make_commands(pool, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
   VkDeviceMemory memory;
   unsigned char* at;
   VkBuffer buffer = make_part(&memory, &at), target;
-  make_buffer(memory);
+  bind_buffer(memory);
   for (int i = 0; i < 2 * PAGES; i++) {
     store(at, i % PAGES, i + 1);
     store(at, PLACE, i + 1);
@@ -144,30 +106,30 @@ int main(void) {
   VkDeviceMemory far;
   unsigned char* far_at;
   target = make_part(&far, &far_at);
-  begin(commands, VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT);
+  begin_commands(commands, VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT);
   VkBufferCopy all = {0, 0, BYTES};
   vkCmdCopyBuffer(commands, buffer, target, 1, &all);
   CHECK(vkEndCommandBuffer(commands));
-  submit(commands);
+  submit_and_wait(commands);
 
   buffer = make_part(&memory, &at);
-  begin(commands, 0);
+  begin_commands(commands, 0);
   push(commands, buffer, 0);
   CHECK(vkEndCommandBuffer(commands));
   for (int i = 0; i < 4; i++) {
     store(at, 0, i + 1);
-    submit(commands);
+    submit_and_wait(commands);
   }
 
   buffer = make_part(&memory, &at);
-  begin(commands, VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT);
+  begin_commands(commands, VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT);
   push(commands, buffer, 1);
   CHECK(vkEndCommandBuffer(commands));
   store(at, 1, 1);
   store(at, 3, 2);
   push_and_submit(other, buffer, 3);
   store(at, 1, 3);
-  submit(commands);
+  submit_and_wait(commands);
 
   buffer = make_part(&memory, &at);
   store(at, 0, 1);
