@@ -166,8 +166,8 @@ def _place(one: Declared, opened: set[str]) -> str:
 
 
 def python_faults() -> Iterator[str]:
-    """Yield the functions and files of the Python half that are too long."""
-    for path in sorted((NATIVE.parent / "src").rglob("*.py")):
+    """Yield the functions and files of the Python half and of the tests that are too long."""
+    for path in sorted(path for half in ("src", "tests") for path in (NATIVE.parent / half).rglob("*.py")):
         text, name = path.read_text(encoding="utf-8"), path.relative_to(NATIVE.parent)
         if text.count("\n") > FILE:
             yield f"{name} has {text.count(chr(10))} lines; {FILE} are the limit: split it"
@@ -178,11 +178,12 @@ def python_faults() -> Iterator[str]:
                     yield f"{name}:{node.lineno}: {node.name} has {lines} lines; {LIMIT} are the limit: split it"
 
 
-def script_faults() -> Iterator[str]:
-    """Yield the scripts of pages that are too long; those of others come as one line."""
-    for path in sorted((NATIVE.parent / "src").rglob("*.js")):
-        if not path.name.endswith(".min.js"):
-            yield from too_long(str(path.relative_to(NATIVE.parent)), path.read_text(encoding="utf-8"))
+def other_faults() -> Iterator[str]:
+    """Yield the scripts of pages and the programs of tests that are too long; scripts of others come as one line."""
+    for half, kinds in (("src", ("*.js",)), ("tests", ("*.c", "*.h", "*.cc"))):
+        for path in sorted(path for kind in kinds for path in (NATIVE.parent / half).rglob(kind)):
+            if not path.name.endswith(".min.js"):
+                yield from too_long(str(path.relative_to(NATIVE.parent)), path.read_text(encoding="utf-8"))
 
 
 def too_long(name: str, text: str) -> Iterator[str]:
@@ -210,7 +211,7 @@ def main(arguments: list[str]) -> int:
         return 0
     for folder in sorted({path.parent for path in sources()}):
         faults += names_that_meet([path for path in sources() if path.parent == folder and path.suffix == ".cc"])
-    faults += [*grown(DEEP, deep), *python_faults(), *script_faults()]
+    faults += [*grown(DEEP, deep), *python_faults(), *other_faults()]
     print("\n".join(faults), end="\n" if faults else "")
     return 1 if faults else 0
 

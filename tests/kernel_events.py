@@ -8,6 +8,8 @@ from types import SimpleNamespace
 
 import duckdb
 
+from drawtap.system.model import build
+
 _BASE = {"t": "BIGINT", "cpu": "INTEGER", "tid": "INTEGER", "pid": "INTEGER", "comm": "VARCHAR"}
 
 
@@ -120,3 +122,36 @@ def _type(values: Sequence[object]) -> str:
     if any(isinstance(v, str) for v in known):
         return "VARCHAR"
     return "UBIGINT" if any(isinstance(v, int) and v > 2**63 - 1 for v in known) else "BIGINT"
+
+
+MS = 1_000_000
+APP = 100  # the thread that asks
+OTHER = 7  # a kernel thread
+
+
+def requests(*rows, pids=None):
+    """Return the model of these events, and its requests in order."""
+    model = build(MemoryTrace(rows, pids=pids))
+    return model, model.rows("SELECT * FROM requests ORDER BY id")
+
+
+def reasons(model):
+    """Return how many events found no partner, by event and reason."""
+    return {(r["event"], r["reason"]): r["count"] for r in model.rows("SELECT * FROM unmatched")}
+
+
+def job(t, event, fence, *, entity=1, number=1, tid=APP, ring="gfx"):
+    """Return an event of the kernel's GPU scheduler."""
+    return (t, event, 0, tid, "app", {"entity": entity, "fence": fence, "name": ring, "id": number})
+
+
+def switch(t, cpu, prev, next_, *, state=0):
+    """Return a switch of threads on a processor."""
+    return (t, "sched_switch", cpu, prev, f"t{prev}", {
+        "prev_comm": f"t{prev}", "prev_pid": prev, "prev_state": state, "next_comm": f"t{next_}", "next_pid": next_,
+    })  # fmt: skip
+
+
+def kvm(t, kind, tid, comm="VM", **more):
+    """Return an event of a virtual processor."""
+    return (t, f"kvm_x86_{kind}", 0, tid, comm, {"vcpu_id": 123456, **more})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import struct
 from dataclasses import dataclass, field
@@ -12,6 +13,8 @@ from drawtap.instrument.generate import functions_of
 from drawtap.spec.model import Command
 from drawtap.spec.registry import load_api
 from drawtap.spec.signature import signature_text
+from drawtap.trace.moment import computed_state
+from drawtap.trace.trace import Trace, open_trace
 from writer import NULL, PENDING, Data, Thread, Writer
 
 DISPLAY, SURFACE, CONTEXT = 0x10, 0x20, 0x30
@@ -149,3 +152,14 @@ class Hostile:
         if kind < 0.4:
             content = content[: self._random.randrange(0, len(content) + 1)]
         return Data(content, kind=2 if kind > 0.95 and content else 1)
+
+
+def opened(recording: Recording, tmp_path: Path) -> Trace:
+    """Write a recording and open it."""
+    return open_trace(recording.write(tmp_path / "t.dtap"))
+
+
+def value(trace: Trace, seq: int, path: str) -> object:
+    """Return what the state has at a path after a call; None: nothing is there."""
+    found = computed_state(trace, seq)
+    return json.loads(found[path]) if path in found else None

@@ -70,16 +70,20 @@ def test_long_files_say_why(check: ModuleType) -> None:
     assert list(check.too_long("a.cc", "// A table.\n// In one file: it is one table.\n" + long)) == []
 
 
-def test_scripts_of_pages_are_measured_too(check: ModuleType, tmp_path: Path) -> None:
-    assets = tmp_path / "src/assets"
-    assets.mkdir(parents=True)
-    for name in ("short.js", "long.js", "plots.min.js"):
-        (assets / name).write_text("f();\n" * (10 if name == "short.js" else 801), encoding="utf-8")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(check, "NATIVE", tmp_path / "native")
-        assert list(check.script_faults()) == [
-            "src/assets/long.js has 801 lines; 800 are the limit: split it, or say why at its top"
-        ]
+def test_scripts_of_pages_and_tests_are_measured_too(
+    check: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check, "NATIVE", tmp_path / "native")
+    for name, lines in {"src/short.js": 800, "src/long.js": 801, "src/plots.min.js": 801, "tests/long.c": 801}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("f();\n" * lines, encoding="utf-8")
+    said = "has 801 lines; 800 are the limit: split it, or say why at its top"
+    assert list(check.other_faults()) == [f"src/long.js {said}", f"tests/long.c {said}"]
+    for name, lines in {"src/a.py": 801, "tests/unit/test_a.py": 801, "tests/test_b.py": 800}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("f()\n" * lines, encoding="utf-8")
+    said = "has 801 lines; 800 are the limit: split it"
+    assert list(check.python_faults()) == [f"src/a.py {said}", f"tests/unit/test_a.py {said}"]
 
 
 def test_includes_lead_downwards(check: ModuleType) -> None:
