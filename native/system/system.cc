@@ -6,9 +6,14 @@
 #include "export.h"
 #include "kernel.h"
 #include "lanes.h"
+#include "span_order.h"
+#include "thread_spans.h"
 
 struct dt_kernel {
   std::shared_ptr<dt::kernel::Trace> trace;
+};
+struct dt_kernel_facts {
+  std::shared_ptr<dt::kernel::ThreadFacts> facts;
 };
 
 namespace {
@@ -163,6 +168,47 @@ int dt_kernel_decompress(int method, const uint8_t* data, uint64_t length, uint8
 
 void dt_kernel_lanes(const int64_t* track, const int64_t* begin, const int64_t* end, uint64_t count, int32_t* lane) {
   guarded([&] { dt::kernel::assign_lanes(track, begin, end, count, lane); });
+}
+
+int dt_kernel_facts_new(dt_kernel_facts** out) {
+  return guarded([&] {
+    need(out, "facts");
+    *out = new dt_kernel_facts{std::make_shared<dt::kernel::ThreadFacts>()};
+  });
+}
+
+void dt_kernel_facts_close(dt_kernel_facts* facts) { delete facts; }
+
+int dt_kernel_facts_text(dt_kernel_facts* facts, const char** json, uint64_t* length, void** owner) {
+  return guarded([&] {
+    need(facts && json && length && owner, "facts");
+    hand_out(facts->facts->json(), json, length, owner);
+  });
+}
+
+int dt_kernel_thread_spans(const uint8_t* plan, uint64_t length, struct ArrowArrayStream* switches,
+                           struct ArrowArrayStream* wakes, dt_kernel_facts* facts, struct ArrowArrayStream* out) {
+  return guarded([&] {
+    need(plan && switches && facts && out, "plan");
+    dt::kernel::Plan items(plan, length);
+    dt::kernel::ThreadsPlan about;
+    about.begin = items.number();
+    about.end = items.number();
+    about.whole = items.number() != 0;
+    about.most_waiting = static_cast<size_t>(items.number());
+    dt::kernel::export_thread_spans(about, switches, wakes, facts->facts, out);
+  });
+}
+
+int dt_kernel_span_order(const uint8_t* plan, uint64_t length, struct ArrowArrayStream* threads,
+                         struct ArrowArrayStream* others, struct ArrowArrayStream* out) {
+  return guarded([&] {
+    need(plan && threads && others && out, "plan");
+    dt::kernel::Plan items(plan, length);
+    std::vector<std::string> names;
+    for (size_t n = items.count(); n; --n) names.push_back(items.text());
+    dt::kernel::export_span_order(std::move(names), threads, others, out);
+  });
 }
 
 struct ArrowArrayStream* dt_kernel_new_stream(void) { return dt::new_stream(); }

@@ -50,6 +50,18 @@ DT_API int dt_kernel_decompress(int method, const uint8_t* data, uint64_t length
 DT_API void dt_kernel_lanes(const int64_t* track, const int64_t* begin, const int64_t* end, uint64_t count,
                             int32_t* lane);
 
+/* Spans of threads (thread_spans.h has the plan). `wakes` may be NULL; both streams are used up. The facts are complete
+ * when `out` has ended. */
+typedef struct dt_kernel_facts dt_kernel_facts;
+DT_API int dt_kernel_facts_new(dt_kernel_facts** out);
+DT_API void dt_kernel_facts_close(dt_kernel_facts* facts);
+DT_API int dt_kernel_facts_text(dt_kernel_facts* facts, const char** json, uint64_t* length, void** owner);
+DT_API int dt_kernel_thread_spans(const uint8_t* plan, uint64_t length, struct ArrowArrayStream* switches,
+                                  struct ArrowArrayStream* wakes, dt_kernel_facts* facts, struct ArrowArrayStream* out);
+/* All spans in order of time (span_order.h). The plan: number of texts, kinds and names in turn. */
+DT_API int dt_kernel_span_order(const uint8_t* plan, uint64_t length, struct ArrowArrayStream* threads,
+                                struct ArrowArrayStream* others, struct ArrowArrayStream* out);
+
 DT_API struct ArrowArrayStream* dt_kernel_new_stream(void);
 DT_API void dt_kernel_free_stream(struct ArrowArrayStream* stream);
 /* Destructor of the Python capsule "arrow_array_stream" around one. */

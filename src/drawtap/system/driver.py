@@ -14,7 +14,8 @@ The columns of `steps` are in `STEP_COLUMNS`; a column that a driver leaves out 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -22,7 +23,9 @@ import duckdb
 
 from drawtap.errors import InputError
 from drawtap.plugins import Registry
+from drawtap.system.native import ThreadFacts, ThreadSpans
 from drawtap.trace.memory import exhausted
+from drawtap.trace.result import Stream
 from drawtap.trace.sql_text import quote_text
 
 if TYPE_CHECKING:
@@ -123,7 +126,7 @@ class Draft:
         # Most of a trace of a busy machine: without text, and written once, when they are in order.
         connection.execute(
             "CREATE TABLE thread_spans (tid INTEGER, cpu INTEGER, begin_ns BIGINT, end_ns BIGINT, "
-            f"kind ENUM({', '.join(map(quote_text, THREAD_KINDS))}), is_open BOOLEAN)"
+            f"kind ENUM({', '.join(map(quote_text, THREAD_KINDS))}), is_open BOOLEAN, waker INTEGER, sorted BOOLEAN)"
         )
         connection.execute(
             "CREATE TABLE waits (tid INTEGER, cpu INTEGER, begin_ns BIGINT, end_ns BIGINT, context UBIGINT, "
@@ -166,9 +169,7 @@ class Draft:
             return False
         wanted = [*keys, *ints, *texts]
         base = ["cpu", "tid", "pid", "comm"]
-        stream = self.source.events(names, [*base, *wanted])
-        try:
-            self.connection.register("_stream", stream)
+        with self._reading(self.source.events(names, [*base, *wanted]), *names):
             types = dict(self.connection.execute("SELECT column_name, column_type FROM (DESCRIBE _stream)").fetchall())
             event = "event" if "event" in types else f"'{names[0]}' AS event"
             casts = [_key(_name(f), types) for f in keys]
@@ -177,23 +178,82 @@ class Draft:
             self.connection.execute(
                 f"CREATE OR REPLACE TABLE ev_{table} AS SELECT {', '.join(['t', event, *base, *casts])} FROM _stream"
             )
-        except (duckdb.Error, RuntimeError) as error:
-            unreadable = InputError(f"the events {', '.join(names)} cannot be read: {error}".partition("\n")[0])
-            raise exhausted(error) or unreadable from None
-        finally:
-            self.connection.unregister("_stream")
         counts = self.connection.execute(f"SELECT event, count(*) FROM ev_{table} GROUP BY event").fetchall()
         for name, number in counts:
-            self._counts[name] = number
+            self._used(name, number)
         if not counts:
             return False
-        if self.driver not in self.used:
-            self.used.append(self.driver)
         self.connection.execute(
             f"INSERT INTO seen SELECT tid, any_value(pid), arg_max(comm, t), max(t) FROM ev_{table} "
             "WHERE tid > 0 GROUP BY tid"
         )
         return True
+
+    def _used(self, event: str, count: int) -> None:
+        self._counts[event] = count
+        if self.driver not in self.used:
+            self.used.append(self.driver)
+
+    @contextlib.contextmanager
+    def _reading(self, stream: object, *events: str) -> Iterator[None]:
+        """Have a stream of events as the table `_stream`. Raises InputError where they cannot be read."""
+        try:
+            self.connection.register("_stream", stream)
+            yield
+        except (duckdb.Error, RuntimeError) as error:
+            unreadable = InputError(f"the events {', '.join(events)} cannot be read: {error}".partition("\n")[0])
+            raise exhausted(error) or unreadable from None
+        finally:
+            self.connection.unregister("_stream")
+
+    def has(self, event: str) -> bool:
+        """Tell whether an event of this name stands in the trace. Reads up to the first one."""
+        if not self.source.knows(event):
+            return False
+        with self._reading(self.source.events([event], []), event):
+            return bool(self.connection.execute("SELECT t FROM _stream LIMIT 1").fetchall())
+
+    def threads(self, event: str, *, wakes: str | None, whole: bool) -> ThreadFacts:
+        """Make what threads did of switches, in one pass in order of time; see `drawtap.system.drivers.sched`.
+
+        `wakes`: a table with `t`, `wakee` and `tid` in order of `t`, None where nobody knows. `whole`: the trace has
+        not lost events. The spans come into the table `thread_spans`, names of threads to those that were seen.
+        """
+        both = ("prev_tid=prev_pid|prev_tid", "next_tid=next_pid|next_tid")
+        names = ("prev_state", "prev_comm", "next_comm")
+        switches = self.source.events([event], ["cpu", "tid", "pid", "comm", *both, *names])
+        ((begin, end),) = self.connection.execute("SELECT begin_ns, end_ns FROM trace_window").fetchall()
+        woken = None if wakes is None else self._table(f"SELECT t, wakee, tid FROM {wakes}")
+        spans = ThreadSpans(switches, woken, (begin, end), whole=whole)
+        try:
+            self._take(spans, event)
+        except InputError:
+            if spans.in_order:
+                raise
+            self._sort(switches, event)
+            woken = None if wakes is None else self._table(f"SELECT t, wakee, tid FROM {wakes} ORDER BY t")
+            spans = ThreadSpans(self._table("SELECT * FROM ev_sorted ORDER BY t"), woken, (begin, end), whole=whole)
+            self._take(spans, event)
+        facts = spans.facts
+        self._used(event, facts.switches)
+        for rows in (facts.contexts, facts.named):
+            self.connection.execute(
+                "INSERT INTO seen SELECT unnest(?::INTEGER[]), unnest(?::INTEGER[]), unnest(?::VARCHAR[]), "
+                "unnest(?::BIGINT[])",
+                [list(column) for column in zip(*rows, strict=True)] or [[], [], [], []],
+            )
+        return facts
+
+    def _take(self, spans: ThreadSpans, event: str) -> None:
+        with self._reading(spans, event):
+            self.connection.execute("INSERT INTO thread_spans BY NAME SELECT * FROM _stream")
+
+    def _sort(self, events: object, event: str) -> None:
+        with self._reading(events, event):
+            self.connection.execute("CREATE OR REPLACE TABLE ev_sorted AS SELECT * FROM _stream")
+
+    def _table(self, sql: str) -> Stream:
+        return Stream(lambda: self.connection.cursor().sql(sql).__arrow_c_stream__())
 
     def forget(self) -> None:
         """Drop the tables of events: a driver does not see those of another one."""

@@ -25,6 +25,7 @@ import numpy as np
 
 from drawtap.system import native
 from drawtap.system.driver import STEP_COLUMNS, THREAD_KINDS
+from drawtap.trace.result import Stream
 from drawtap.trace.sql_text import quote_text
 
 # The facts that steps tell about a request: name, sum, value without any such step, and the columns or phases of the
@@ -387,26 +388,34 @@ def _order_spans(connection: duckdb.DuckDBPyConnection, kept: str | None) -> Non
     columns = connection.execute("SELECT number, b, e FROM parts ORDER BY n").fetchnumpy()
     rows = native.lanes(columns["number"], columns["b"], columns["e"]) if len(columns["b"]) else np.zeros(0, np.int32)
     connection.register("_rows", {"n": np.arange(len(rows)), "row": rows})
-    # By time, so that a question to a window reads the rows of that window. Only spans of requests are looked up.
-    # Spans of threads get their text behind the sort.
+    # By time, so that a question to a window reads the rows of that window. Most spans of threads are in this order
+    # already: a sort of these would take more than all else.
     names = " ".join(f"WHEN '{kind}' THEN {quote_text(name)}" for kind, name in THREAD_KINDS.items())
     connection.execute(
-        f"CREATE OR REPLACE TABLE {f'{kept}.' if kept else ''}spans AS "
-        "SELECT row_number() OVER () - 1 AS id, CASE WHEN doing IS NULL THEN track ELSE 'thread/' || tid END AS track, "
-        f"begin_ns, end_ns, CASE doing WHEN 'running' THEN 'CPU ' || cpu {names} ELSE name END AS name, "
-        "coalesce(doing::VARCHAR, kind) AS kind, request, tid, cpu, vgpu, lane, is_open FROM ("
-        "SELECT * REPLACE (NULL::VARCHAR AS kind), kind AS doing FROM thread_spans UNION ALL BY NAME "
-        "SELECT * FROM spans WHERE request IS NULL UNION ALL BY NAME "
+        "CREATE TABLE others AS "
+        "SELECT track, begin_ns, end_ns, name, kind, request, tid, cpu, vgpu, lane, is_open FROM ("
+        "SELECT 'thread/' || tid AS track, begin_ns, end_ns, CASE kind WHEN 'running' THEN 'CPU ' || cpu "
+        f"{names} END AS name, kind::VARCHAR AS kind, tid, cpu, is_open FROM thread_spans WHERE sorted IS NOT TRUE "
+        "UNION ALL BY NAME SELECT * FROM spans WHERE request IS NULL UNION ALL BY NAME "
         "SELECT s.* EXCLUDE (number) REPLACE (r.row::INTEGER AS lane) "
         "FROM (SELECT spans.*, number FROM spans JOIN numbered USING (track) WHERE request IS NOT NULL) s "
-        "JOIN (SELECT number, request, row FROM parts JOIN _rows USING (n)) r USING (number, request) "
-        "ORDER BY begin_ns, end_ns)"
+        "JOIN (SELECT number, request, row FROM parts JOIN _rows USING (n)) r USING (number, request)) "
+        "ORDER BY begin_ns, end_ns"
     )
     connection.unregister("_rows")
+    threads = _table(connection, "SELECT tid, cpu, begin_ns, end_ns, kind, is_open FROM thread_spans WHERE sorted")
+    connection.register("_ordered", native.OrderedSpans(THREAD_KINDS, threads, _table(connection, "FROM others")))
+    connection.execute(f"CREATE OR REPLACE TABLE {f'{kept}.' if kept else ''}spans AS SELECT * FROM _ordered")
+    connection.unregister("_ordered")
     if kept:
         connection.execute("DROP TABLE spans")
         connection.execute(f"CREATE VIEW spans AS SELECT * FROM {kept}.spans")
-    connection.execute("DROP TABLE parts; DROP TABLE numbered")
+    connection.execute("DROP TABLE others; DROP TABLE parts; DROP TABLE numbered")
+
+
+def _table(connection: duckdb.DuckDBPyConnection, sql: str) -> Stream:
+    # A connection of its own: it is read while the other one writes.
+    return Stream(lambda: connection.cursor().sql(sql).__arrow_c_stream__())
 
 
 # QEMU calls the threads of its vCPUs so, of all machines alike.

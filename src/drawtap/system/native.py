@@ -12,6 +12,7 @@ import os
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from ctypes import POINTER, byref, c_char_p, c_int, c_uint64, c_void_p
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -63,11 +64,16 @@ def _library() -> Library:
         "dt_kernel_problems": (c_void_p, *TEXT),
         "dt_kernel_columns": (c_void_p, c_char_p, c_uint64, *TEXT),
         "dt_kernel_events": (c_void_p, c_char_p, c_uint64, c_void_p),
+        "dt_kernel_facts_new": (voids,),
+        "dt_kernel_facts_text": (c_void_p, *TEXT),
+        "dt_kernel_thread_spans": (c_char_p, c_uint64, c_void_p, c_void_p, c_void_p, c_void_p),
+        "dt_kernel_span_order": (c_char_p, c_uint64, c_void_p, c_void_p, c_void_p),
     }
     closing: Signature = (c_void_p,)
     plain: dict[str, tuple[object, Signature]] = {
         "dt_kernel_lanes": (None, (c_void_p, c_void_p, c_void_p, c_uint64, c_void_p)),
         "dt_kernel_close": (None, closing),
+        "dt_kernel_facts_close": (None, closing),
         "dt_kernel_cancel": (None, closing),
         "dt_kernel_progress": (None, (c_void_p, u64s, u64s)),
     }
@@ -193,3 +199,91 @@ def lanes(
     rows = np.zeros(len(columns[0]), dtype=np.int32)
     _library().dt_kernel_lanes(*(c.ctypes.data for c in columns), len(rows), rows.ctypes.data)
     return rows
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadFacts:
+    """Results of a pass over switches beside its spans.
+
+    `late`: CPUs (None: not told) that begin late, and by how many ns. `edges`: turns of threads that the begin or the
+    end of the trace cuts off. `lost`: turns that another thread ended than began them. `contexts` and `named` are rows
+    of tid, pid, name, last time: of threads that ran at an event, and of threads that an event names.
+    """
+
+    switches: int
+    lost: int
+    edges: int
+    in_order: bool
+    is_whole: bool
+    late: list[tuple[int | None, int]]
+    contexts: list[list[Any]]
+    named: list[list[Any]]
+
+
+class _Facts(Handle):
+    CLOSE, WHAT = "dt_kernel_facts_close", "the pass"
+
+    def __init__(self) -> None:
+        library = _library()
+        super().__init__(library, library.dt_kernel_facts_new)
+
+    def read(self) -> ThreadFacts:
+        text = self._lib.text(self._lib.dt_kernel_facts_text, self.handle)
+        return ThreadFacts(**json.loads(text))
+
+
+class ThreadSpans:
+    """Spans of threads as a table with `__arrow_c_stream__`; `native/system/thread_spans.h` says the columns.
+
+    `switches` and `wakes` are tables too. `window`: begin and end of the trace in ns. `whole`: it has not lost events.
+    A span comes out of the order of begins where more than `waiting` spans began before its end. Each reading makes the
+    spans anew.
+    """
+
+    def __init__(
+        self, switches: object, wakes: object | None, window: tuple[int, int], *, whole: bool, waiting: int = 1 << 18
+    ) -> None:
+        self._switches = switches
+        self._wakes = wakes
+        self._plan = Plan().number(*window, whole, waiting).bytes()
+        self._facts: list[_Facts] = []
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        capsules = [cast(_Stream, t).__arrow_c_stream__() for t in (self._switches, self._wakes) if t is not None]
+        pointers = [stream_pointer(capsule) for capsule in capsules]
+        wakes = pointers[1] if len(pointers) > 1 else None
+        library, facts = _library(), _Facts()
+        self._facts.append(facts)
+        fill = library.dt_kernel_thread_spans
+        return library.stream(fill, self._plan, len(self._plan), pointers[0], wakes, facts.handle)
+
+    @property
+    def in_order(self) -> bool:
+        """False where a reading met events that are not in order of time, and failed."""
+        return all(facts.read().in_order for facts in self._facts)
+
+    @property
+    def facts(self) -> ThreadFacts:
+        """Results of the last reading that came to the end."""
+        return next(found for found in (facts.read() for facts in reversed(self._facts)) if found.is_whole)
+
+
+class OrderedSpans:
+    """Spans of threads and others, both in order of time, as the table `spans`: it has `__arrow_c_stream__`.
+
+    `names`: kinds of threads' spans and their names. `native/system/span_order.h` says the columns of both tables.
+    """
+
+    def __init__(self, names: Mapping[str, str], threads: object, others: object) -> None:
+        self._tables = (threads, others)
+        plan = Plan().number(2 * len(names))
+        for pair in names.items():
+            for text in pair:
+                plan.text(text)
+        self._plan = plan.bytes()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        library = _library()
+        capsules = [cast(_Stream, table).__arrow_c_stream__() for table in self._tables]
+        pointers = [stream_pointer(capsule) for capsule in capsules]
+        return library.stream(library.dt_kernel_span_order, self._plan, len(self._plan), *pointers)
