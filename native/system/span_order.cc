@@ -1,5 +1,7 @@
 #include "span_order.h"
 
+#include <charconv>
+
 namespace dt::kernel {
 namespace {
 
@@ -14,6 +16,7 @@ class Words {
     if (is_new) words_.emplace_back(word);
     return last_ = found->second;
   }
+  const std::string& word(uint32_t number) const { return words_[number]; }
   // For a batch: those known when it is finished.
   std::shared_ptr<const std::vector<std::string>> shared() {
     if (!shared_ || shared_->size() != words_.size())
@@ -28,38 +31,57 @@ class Words {
   uint32_t last_ = 0;
 };
 
-// One of the two tables, at a row.
+// One of the tables, at a row.
 class Ordered {
  public:
-  Ordered(ArrowArrayStream* stream) : table_(stream), begin_(table_.need("begin_ns")), end_(table_.need("end_ns")) {}
+  Ordered(ArrowArrayStream* stream, std::initializer_list<const char*> columns)
+      : table_(stream), begin_(table_.need("begin_ns")), end_(table_.need("end_ns")) {
+    for (auto* name : columns) columns_.push_back(table_.need(name));
+  }
   bool next() {
     if (!table_.next()) return there_ = false;
-    const int64_t before = begin, before_end = end;
-    begin = table_.integer(begin_);
-    end = table_.integer(end_);
-    if (there_ && (begin < before || (begin == before && end < before_end)))
-      throw Error(DT_E_ARGUMENT, "spans are not in order of time");
+    const std::pair before = time;
+    time = {table_.integer(begin_), table_.integer(end_)};
+    if (there_ && time < before) throw Error(DT_E_ARGUMENT, "spans are not in order of time");
     return there_ = true;
   }
+  bool is_before(const Ordered& other) const { return there_ && (!other.there_ || time <= other.time); }
   bool is_there() const { return there_; }
-  const TableReader& table() const { return table_; }
-  int64_t begin = 0, end = 0;
+  // By the place of the column in the list.
+  bool is_null(size_t column) const { return table_.is_null(columns_[column]); }
+  int64_t integer(size_t column) const { return table_.integer(columns_[column]); }
+  std::string_view text(size_t column) const { return table_.text(columns_[column]); }
+  size_t below(size_t column, size_t limit) const {
+    const auto value = static_cast<uint64_t>(integer(column));
+    if (is_null(column) || value >= limit) throw Error(DT_E_ARGUMENT, "a number of the spans is out of range");
+    return static_cast<size_t>(value);
+  }
+  std::pair<int64_t, int64_t> time{0, 0};
 
  private:
   TableReader table_;
   int begin_, end_;
+  std::vector<int> columns_;
   bool there_ = false;
+};
+
+struct Owner {
+  uint64_t seqno = 0;
+  uint32_t name = 0;
+  int32_t tid = 0, vgpu = 0;
+  bool has_seqno = false, has_tid = false, has_vgpu = false;
 };
 
 class SpanOrder : public BatchSource {
  public:
-  SpanOrder(std::vector<std::string> names, ArrowArrayStream* threads, ArrowArrayStream* others)
-      : names_(std::move(names)), threads_(threads), others_(others) {
-    static const char* const of_threads[] = {"tid", "cpu", "kind", "is_open"};
-    static const char* const of_others[] = {"track", "name", "kind", "request", "tid",
-                                            "cpu",   "vgpu", "lane", "is_open"};
-    for (int i = 0; i < 4; ++i) thread_column_[i] = threads_.table().need(of_threads[i]);
-    for (int i = 0; i < 9; ++i) other_column_[i] = others_.table().need(of_others[i]);
+  SpanOrder(SpanWords words, const SpanTables& tables)
+      : words_(std::move(words)), threads_(tables.threads, {"tid", "cpu", "kind", "is_open"}),
+        requests_(tables.requests, {"track", "kind", "request", "lane", "is_open"}),
+        others_(tables.others, {"track", "name", "kind", "request", "tid", "cpu", "vgpu", "lane", "is_open"}),
+        owners_in_(std::make_unique<TableReader>(tables.owners)) {
+    for (auto& kind : words_.thread_kinds) thread_kinds_.push_back(kinds_.number(kind));
+    for (auto& kind : words_.request_kinds) request_kinds_.push_back(kinds_.number(kind));
+    for (auto& track : words_.request_tracks) request_tracks_.push_back(tracks_.number(track));
   }
 
   static std::vector<NamedType> columns() {
@@ -69,26 +91,15 @@ class SpanOrder : public BatchSource {
   }
 
   bool next(Batch& batch) override {
-    if (!started_) {
-      started_ = true;
-      threads_.next();
-      others_.next();
+    if (owners_in_) {
+      read_owners();
+      for (Ordered* table : {&threads_, &requests_, &others_}) table->next();
     }
     batch.rows = 0;
     batch.columns.clear();
     for (auto& column : columns()) batch.columns.emplace_back(column.type);
     columns_ = batch.columns.data();
-    while (batch.rows < static_cast<int64_t>(k_ordered_rows) && (threads_.is_there() || others_.is_there())) {
-      columns_[to_id].value(id_++);
-      const bool is_thread = threads_.is_there() && (!others_.is_there() || std::pair(threads_.begin, threads_.end) <=
-                                                                                std::pair(others_.begin, others_.end));
-      Ordered& from = is_thread ? threads_ : others_;
-      columns_[to_begin].value(from.begin);
-      columns_[to_end].value(from.end);
-      is_thread ? put_thread() : put_other();
-      from.next();
-      ++batch.rows;
-    }
+    while (batch.rows < static_cast<int64_t>(k_ordered_rows) && put_next()) ++batch.rows;
     columns_[to_track].words = tracks_.shared();
     columns_[to_kind].words = kinds_.shared();
     return batch.rows > 0;
@@ -110,86 +121,143 @@ class SpanOrder : public BatchSource {
     to_open
   };
 
-  void put_thread() {
-    const TableReader& table = threads_.table();
-    const auto tid = static_cast<int32_t>(table.integer(thread_column_[0]));
-    const bool has_cpu = !table.is_null(thread_column_[1]);
-    const auto cpu = has_cpu ? static_cast<int32_t>(table.integer(thread_column_[1])) : 0;
-    const std::string_view kind = table.text(thread_column_[2]);
-    columns_[to_track].value(track_of(tid));
-    put_name(kind, has_cpu, cpu);
-    columns_[to_kind].value(kinds_.number(kind));
-    columns_[to_tid].value(tid);
-    has_cpu ? columns_[to_cpu].value(cpu) : columns_[to_cpu].null();
-    for (To null : {to_request, to_vgpu, to_lane}) columns_[null].null();
-    put_open(table, thread_column_[3]);
-  }
-  uint32_t track_of(int32_t tid) {
-    auto [found, is_new] = track_of_.try_emplace(tid, 0);
-    if (is_new) found->second = tracks_.number("thread/" + std::to_string(tid));
-    return found->second;
-  }
-  // Names come in pairs: a kind, its name. The name of the first kind has the number of the CPU behind it.
-  void put_name(std::string_view kind, bool has_cpu, int32_t cpu) {
-    if (kind == names_[0]) {
-      if (!has_cpu) return columns_[to_name].null();
-      auto& name = cpu_name_[cpu];
-      if (name.empty()) name = names_[1] + std::to_string(cpu);
-      return columns_[to_name].text(name);
+  void read_owners() {
+    const auto in = std::move(owners_in_);
+    const int name = in->need("name"), seqno = in->need("seqno"), tid = in->need("tid"), vgpu = in->need("vgpu");
+    while (in->next()) {
+      Owner owner;
+      owner.name = names_.number(in->text(name));
+      owner.has_seqno = !in->is_null(seqno);
+      owner.has_tid = !in->is_null(tid);
+      owner.has_vgpu = !in->is_null(vgpu);
+      if (owner.has_seqno) owner.seqno = static_cast<uint64_t>(in->integer(seqno));
+      if (owner.has_tid) owner.tid = static_cast<int32_t>(in->integer(tid));
+      if (owner.has_vgpu) owner.vgpu = static_cast<int32_t>(in->integer(vgpu));
+      owners_.push_back(owner);
     }
-    for (size_t i = 2; i + 1 < names_.size(); i += 2)
-      if (kind == names_[i]) return columns_[to_name].text(names_[i + 1]);
-    columns_[to_name].null();
-  }
-  void put_other() {
-    const TableReader& table = others_.table();
-    auto word = [&](To to, int column, Words& words) {
-      table.is_null(column) ? columns_[to].null() : columns_[to].value(words.number(table.text(column)));
-    };
-    word(to_track, other_column_[0], tracks_);
-    if (table.is_null(other_column_[1]))
-      columns_[to_name].null();
-    else
-      columns_[to_name].text(table.text(other_column_[1]));
-    word(to_kind, other_column_[2], kinds_);
-    if (table.is_null(other_column_[3]))
-      columns_[to_request].null();
-    else
-      columns_[to_request].value(table.integer(other_column_[3]));
-    static const To numbers[] = {to_tid, to_cpu, to_vgpu, to_lane};
-    for (int i = 0; i < 4; ++i) {
-      const int column = other_column_[4 + i];
-      if (table.is_null(column))
-        columns_[numbers[i]].null();
-      else
-        columns_[numbers[i]].value(static_cast<int32_t>(table.integer(column)));
-    }
-    put_open(table, other_column_[8]);
-  }
-  void put_open(const TableReader& table, int column) {
-    if (table.is_null(column))
-      columns_[to_open].null();
-    else
-      columns_[to_open].boolean(table.integer(column) != 0);
   }
 
-  const std::vector<std::string> names_;
-  Ordered threads_, others_;
-  int thread_column_[4] = {}, other_column_[9] = {};
+  bool put_next() {
+    if (threads_.is_before(requests_) && threads_.is_before(others_)) {
+      begin_row(threads_);
+      put_thread();
+      threads_.next();
+    } else if (requests_.is_before(others_)) {
+      begin_row(requests_);
+      put_request();
+      requests_.next();
+    } else if (others_.is_there()) {
+      begin_row(others_);
+      put_other();
+      others_.next();
+    } else {
+      return false;
+    }
+    return true;
+  }
+  void begin_row(const Ordered& from) {
+    columns_[to_id].value(id_++);
+    columns_[to_begin].value(from.time.first);
+    columns_[to_end].value(from.time.second);
+  }
+  void put(To to, bool there, int32_t value) { there ? columns_[to].value(value) : columns_[to].null(); }
+  void put(To to, const Ordered& from, size_t column) {
+    const bool there = !from.is_null(column);
+    put(to, there, there ? static_cast<int32_t>(from.integer(column)) : 0);
+  }
+  void put_request_number(const Ordered& from, size_t column) {
+    if (from.is_null(column))
+      columns_[to_request].null();
+    else
+      columns_[to_request].value(from.integer(column));
+  }
+  void put_open(const Ordered& from, size_t column) {
+    if (from.is_null(column))
+      columns_[to_open].null();
+    else
+      columns_[to_open].boolean(from.integer(column) != 0);
+  }
+
+  void put_thread() {
+    const auto tid = static_cast<int32_t>(threads_.integer(0));
+    const bool has_cpu = !threads_.is_null(1);
+    const auto cpu = has_cpu ? static_cast<int32_t>(threads_.integer(1)) : 0;
+    const size_t kind = threads_.below(2, thread_kinds_.size());
+    auto [track, is_new] = track_of_.try_emplace(tid, 0);
+    if (is_new) track->second = tracks_.number("thread/" + std::to_string(tid));
+    columns_[to_track].value(track->second);
+    if (kind) {
+      columns_[to_name].text(words_.thread_names[kind]);
+    } else if (has_cpu) {
+      auto& name = cpu_name_[cpu];
+      if (name.empty()) name = words_.thread_names[0] + std::to_string(cpu);
+      columns_[to_name].text(name);
+    } else {
+      columns_[to_name].null();
+    }
+    columns_[to_kind].value(thread_kinds_[kind]);
+    columns_[to_tid].value(tid);
+    put(to_cpu, has_cpu, cpu);
+    for (To null : {to_request, to_vgpu, to_lane}) columns_[null].null();
+    put_open(threads_, 3);
+  }
+  void put_request() {
+    const size_t request = requests_.below(2, owners_.size());
+    const Owner& owner = owners_[request];
+    columns_[to_track].value(request_tracks_[requests_.below(0, request_tracks_.size())]);
+    columns_[to_kind].value(request_kinds_[requests_.below(1, request_kinds_.size())]);
+    columns_[to_request].value(static_cast<int64_t>(request));
+    Column& name = columns_[to_name];
+    name.data.put(names_.word(owner.name));
+    if (owner.has_seqno) {
+      char number[24];
+      const auto end = std::to_chars(number, number + sizeof number, owner.seqno).ptr;
+      name.data.put(" #");
+      name.data.put(std::string_view(number, static_cast<size_t>(end - number)));
+    }
+    name.end_text();
+    put(to_tid, owner.has_tid, owner.tid);
+    put(to_vgpu, owner.has_vgpu, owner.vgpu);
+    columns_[to_cpu].null();
+    put(to_lane, requests_, 3);
+    put_open(requests_, 4);
+  }
+  void put_other() {
+    auto word = [&](To to, size_t column, Words& words) {
+      others_.is_null(column) ? columns_[to].null() : columns_[to].value(words.number(others_.text(column)));
+    };
+    word(to_track, 0, tracks_);
+    if (others_.is_null(1))
+      columns_[to_name].null();
+    else
+      columns_[to_name].text(others_.text(1));
+    word(to_kind, 2, kinds_);
+    put_request_number(others_, 3);
+    put(to_tid, others_, 4);
+    put(to_cpu, others_, 5);
+    put(to_vgpu, others_, 6);
+    put(to_lane, others_, 7);
+    put_open(others_, 8);
+  }
+
+  const SpanWords words_;
+  Ordered threads_, requests_, others_;
+  std::unique_ptr<TableReader> owners_in_;  // until the first row
+  std::vector<Owner> owners_;
+  std::vector<uint32_t> thread_kinds_, request_kinds_, request_tracks_;
   Column* columns_ = nullptr;
-  bool started_ = false;
   int64_t id_ = 0;
-  Words tracks_, kinds_;
+  Words tracks_, kinds_, names_;
   std::unordered_map<int32_t, uint32_t> track_of_;
   std::unordered_map<int32_t, std::string> cpu_name_;
 };
 
 }  // namespace
 
-void export_span_order(std::vector<std::string> names, ArrowArrayStream* threads, ArrowArrayStream* others,
-                       ArrowArrayStream* out) {
-  auto order = std::make_unique<SpanOrder>(std::move(names), threads, others);
-  export_stream(SpanOrder::columns(), std::move(order), out);
+void export_span_order(SpanWords words, const SpanTables& tables, ArrowArrayStream* out) {
+  if (words.thread_names.size() != words.thread_kinds.size())
+    throw Error(DT_E_ARGUMENT, "each kind of threads' spans has a name");
+  export_stream(SpanOrder::columns(), std::make_unique<SpanOrder>(std::move(words), tables), out);
 }
 
 }  // namespace dt::kernel

@@ -201,13 +201,15 @@ int dt_kernel_thread_spans(const uint8_t* plan, uint64_t length, struct ArrowArr
 }
 
 int dt_kernel_span_order(const uint8_t* plan, uint64_t length, struct ArrowArrayStream* threads,
-                         struct ArrowArrayStream* others, struct ArrowArrayStream* out) {
+                         struct ArrowArrayStream* requests, struct ArrowArrayStream* others,
+                         struct ArrowArrayStream* owners, struct ArrowArrayStream* out) {
   return guarded([&] {
-    need(plan && threads && others && out, "plan");
+    need(plan && threads && requests && others && owners && out, "plan");
     dt::kernel::Plan items(plan, length);
-    std::vector<std::string> names;
-    for (size_t n = items.count(); n; --n) names.push_back(items.text());
-    dt::kernel::export_span_order(std::move(names), threads, others, out);
+    dt::kernel::SpanWords words;
+    for (auto* texts : {&words.thread_kinds, &words.thread_names, &words.request_kinds, &words.request_tracks})
+      for (size_t n = items.count(); n; --n) texts->push_back(items.text());
+    dt::kernel::export_span_order(std::move(words), {threads, requests, others, owners}, out);
   });
 }
 

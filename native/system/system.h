@@ -58,9 +58,10 @@ DT_API void dt_kernel_facts_close(dt_kernel_facts* facts);
 DT_API int dt_kernel_facts_text(dt_kernel_facts* facts, const char** json, uint64_t* length, void** owner);
 DT_API int dt_kernel_thread_spans(const uint8_t* plan, uint64_t length, struct ArrowArrayStream* switches,
                                   struct ArrowArrayStream* wakes, dt_kernel_facts* facts, struct ArrowArrayStream* out);
-/* All spans in order of time (span_order.h). The plan: number of texts, kinds and names in turn. */
+/* All spans in order of time (span_order.h). The plan: the lists of texts, each a number and then the texts. */
 DT_API int dt_kernel_span_order(const uint8_t* plan, uint64_t length, struct ArrowArrayStream* threads,
-                                struct ArrowArrayStream* others, struct ArrowArrayStream* out);
+                                struct ArrowArrayStream* requests, struct ArrowArrayStream* others,
+                                struct ArrowArrayStream* owners, struct ArrowArrayStream* out);
 
 DT_API struct ArrowArrayStream* dt_kernel_new_stream(void);
 DT_API void dt_kernel_free_stream(struct ArrowArrayStream* stream);

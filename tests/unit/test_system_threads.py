@@ -157,24 +157,43 @@ def test_events_that_are_not_in_order_of_time_are_sorted():
 
 
 def test_spans_come_in_order_of_time():
-    threads = "SELECT * FROM (VALUES (5, 1, 10, 20, 'running', false), (6, NULL, 10, 30, 'running', false), "
-    threads += "(5, 1, 20, 90, 'blocked', true)) t(tid, cpu, begin_ns, end_ns, kind, is_open)"
-    others = "SELECT * FROM (VALUES ('a/b', 0, 5, 'x #1', 'ring', 3, 7, NULL, 2, 0, false), "
-    others += "('a/b', 10, 20, NULL, 'ring', NULL, NULL, 4, NULL, 1, true)) "
-    others += "t(track, begin_ns, end_ns, name, kind, request, tid, cpu, vgpu, lane, is_open)"
     connection = duckdb.connect()
-    streams = [Stream(lambda sql=sql: connection.cursor().sql(sql).__arrow_c_stream__()) for sql in (threads, others)]
-    names = {"running": "CPU ", "blocked": "waits"}
-    assert made(OrderedSpans(names, *streams)) == [
-        (0, "a/b", 0, 5, "x #1", "ring", 3, 7, None, 2, 0, False),
+
+    def rows(columns, *values):
+        sql = f"SELECT * FROM (VALUES {', '.join(values)}) t({columns})"
+        return Stream(lambda: connection.cursor().sql(sql).__arrow_c_stream__())
+
+    def ordered(*of_requests):
+        return OrderedSpans(
+            {"running": "CPU ", "blocked": "waits"},
+            ["ring", "execution"],
+            ["a/b", "a/c"],
+            threads=rows(
+                "tid, cpu, begin_ns, end_ns, kind, is_open",
+                *("(5, 1, 10, 20, 0, false)", "(6, NULL, 10, 30, 0, false)", "(5, 1, 20, 90, 1, true)"),
+            ),
+            requests=rows("track, begin_ns, end_ns, kind, request, lane, is_open", *of_requests),
+            others=rows(
+                "track, begin_ns, end_ns, name, kind, request, tid, cpu, vgpu, lane, is_open",
+                "('x', 10, 20, NULL::VARCHAR, 'mark', NULL::INT, NULL::INT, 4, NULL::INT, 1, true)",
+            ),
+            owners=rows(
+                "name, seqno, tid, vgpu",
+                "('app', 18446744073709551615::UBIGINT, 7, NULL)",
+                "('context 3', NULL, NULL, 2)",
+            ),
+        )
+
+    first, second = "(0, 0, 5, 0, 0, 0, false)", "(1, 10, 20, 1, 1, 2, true)"
+    assert made(ordered(first, second)) == [
+        (0, "a/b", 0, 5, "app #18446744073709551615", "ring", 0, 7, None, None, 0, False),
         (1, "thread/5", 10, 20, "CPU 1", "running", None, 5, 1, None, None, False),
-        (2, "a/b", 10, 20, None, "ring", None, None, 4, None, 1, True),
-        (3, "thread/6", 10, 30, None, "running", None, 6, None, None, None, False),
-        (4, "thread/5", 20, 90, "waits", "blocked", None, 5, 1, None, None, True),
+        (2, "a/c", 10, 20, "context 3", "execution", 1, None, None, 2, 2, True),
+        (3, "x", 10, 20, None, "mark", None, None, 4, None, 1, True),
+        (4, "thread/6", 10, 30, None, "running", None, 6, None, None, None, False),
+        (5, "thread/5", 20, 90, "waits", "blocked", None, 5, 1, None, None, True),
     ]
     with pytest.raises(duckdb.Error, match="order of time"):
-        made(
-            OrderedSpans(
-                names, streams[0], Stream(lambda: connection.sql(f"{others} ORDER BY 2 DESC").__arrow_c_stream__())
-            )
-        )
+        made(ordered(second, first))
+    with pytest.raises(duckdb.Error, match="out of range"):
+        made(ordered("(0, 0, 5, 0, 2, 0, false)"))

@@ -233,38 +233,49 @@ FROM requests WHERE begin_from = 'overlap' GROUP BY driver, engine
 """
 
 # The parts of a wait, in the order in which they follow each other. Parts that are open last to the end of the trace;
-# another part whose end is not known is left out.
+# another part whose end is not known is left out. Tracks and kinds are numbers here: texts come behind the sort.
+_PARTS = ("vgpu queue", "blocked", "queued", "ring", "notify", "execution")
+_TRACKS = """
+CREATE TYPE request_track AS ENUM (
+  SELECT DISTINCT track FROM (
+    SELECT 'vgpu/' || vgpu || '/queue' AS track FROM (SELECT DISTINCT vgpu FROM requests)
+    UNION ALL
+    SELECT device || '/' || engine || part
+    FROM (SELECT device, engine FROM requests UNION SELECT device, engine FROM executions),
+         (VALUES (''), ('/queue'), ('/notify')) AS p(part)
+  ) WHERE track IS NOT NULL ORDER BY track
+)
+"""
 _SPANS = """
-INSERT INTO spans BY NAME
+CREATE TABLE request_spans AS
 WITH r AS (
-  SELECT *, device || '/' || engine || '/queue' AS queue, CASE WHEN is_open THEN w.trace_end_ns END AS last_ns
+  SELECT id, vgpu, engine, created_ns, queued_ns, ready_ns, submitted_ns, begin_ns, end_ns, done_ns,
+         device || '/' || engine || '/queue' AS queue, device || '/' || engine || '/notify' AS notify,
+         coalesce(queued_ns, CASE WHEN vgpu IS NULL THEN created_ns END) AS asked_ns,
+         CASE WHEN is_open THEN w.trace_end_ns END AS last_ns
   FROM requests, (SELECT end_ns AS trace_end_ns FROM trace_window) w
 ), parts AS (
   SELECT id, 'vgpu/' || vgpu || '/queue' AS track, created_ns AS begin_ns,
-         coalesce(queued_ns, submitted_ns, begin_ns) AS end_ns, 'vgpu queue' AS kind FROM r
+         coalesce(queued_ns, submitted_ns, begin_ns) AS end_ns, 'vgpu queue' AS kind, last_ns FROM r
   WHERE vgpu IS NOT NULL AND created_ns IS NOT NULL
   UNION ALL
-  SELECT id, queue, coalesce(CASE WHEN vgpu IS NULL THEN created_ns END, queued_ns), ready_ns, 'blocked' FROM r
+  SELECT id, queue, coalesce(CASE WHEN vgpu IS NULL THEN created_ns END, queued_ns), ready_ns, 'blocked', last_ns FROM r
   WHERE engine IS NOT NULL AND ready_ns IS NOT NULL
   UNION ALL
   SELECT id, queue, greatest(coalesce(CASE WHEN vgpu IS NULL THEN created_ns END, queued_ns), coalesce(ready_ns, 0)),
-         coalesce(submitted_ns, begin_ns), 'queued' FROM r
-  WHERE engine IS NOT NULL AND coalesce(queued_ns, CASE WHEN vgpu IS NULL THEN created_ns END) IS NOT NULL
+         coalesce(submitted_ns, begin_ns), 'queued', last_ns FROM r
+  WHERE engine IS NOT NULL AND asked_ns IS NOT NULL
   UNION ALL
-  SELECT id, queue, submitted_ns, begin_ns, 'ring' FROM r WHERE engine IS NOT NULL AND submitted_ns IS NOT NULL
+  SELECT id, queue, submitted_ns, begin_ns, 'ring', last_ns FROM r WHERE engine IS NOT NULL AND submitted_ns IS NOT NULL
   UNION ALL
-  SELECT id, device || '/' || engine || '/notify', end_ns, done_ns, 'notify' FROM r
-  WHERE engine IS NOT NULL AND done_ns IS NOT NULL
+  SELECT id, notify, end_ns, done_ns, 'notify', last_ns FROM r WHERE engine IS NOT NULL AND done_ns IS NOT NULL
 ), ended AS (
-  SELECT id, track, p.begin_ns, coalesce(p.end_ns, r.last_ns) AS end_ns, p.kind, p.end_ns IS NULL AS is_open
-  FROM parts p JOIN r USING (id)
+  SELECT id, track, begin_ns, coalesce(end_ns, last_ns) AS end_ns, kind, end_ns IS NULL AS is_open FROM parts
   UNION ALL
   SELECT request, device || '/' || engine, begin_ns, end_ns, 'execution', is_open FROM executions
 )
-SELECT track, e.begin_ns, e.end_ns,
-       coalesce(client, 'context ' || context, 'request') || coalesce(' #' || seqno, '') AS name, kind,
-       id AS request, tid, vgpu, e.is_open
-FROM ended e JOIN requests USING (id) WHERE e.end_ns > e.begin_ns OR (kind = 'execution' AND e.end_ns >= e.begin_ns)
+SELECT track::request_track AS track, begin_ns, end_ns, kind::request_part AS kind, id AS request, is_open
+FROM ended WHERE track IS NOT NULL AND (end_ns > begin_ns OR (kind = 'execution' AND end_ns >= begin_ns))
 """
 
 # Waiters and the requests that they wait for. Each request is one that is known to have stopped waiting at a time, or
@@ -346,6 +357,8 @@ def assemble(
         connection.execute(sql)
     connection.execute("ALTER TABLE executions DROP COLUMN begin_known")
     _name_machines(connection, prefix)
+    connection.execute(_TRACKS)
+    connection.execute(f"CREATE TYPE request_part AS ENUM ({', '.join(map(quote_text, _PARTS))})")
     connection.execute(_SPANS)
     _order_spans(connection, kept)
     connection.execute(_MEMORY)
@@ -379,38 +392,55 @@ def _lives(connection: duckdb.DuckDBPyConnection) -> None:
 def _order_spans(connection: duckdb.DuckDBPyConnection, kept: str | None) -> None:
     # The parts of a request's wait follow each other: they keep its row. Only numbers go through Python.
     connection.execute(
-        "CREATE TABLE numbered AS SELECT track, row_number() OVER (ORDER BY track) AS number "
-        "FROM (SELECT DISTINCT track FROM spans WHERE request IS NOT NULL);"
         "CREATE TABLE parts AS SELECT row_number() OVER () - 1 AS n, * FROM ("
-        "SELECT number, request, min(begin_ns) AS b, max(end_ns) AS e FROM spans JOIN numbered USING (track) "
-        "WHERE request IS NOT NULL GROUP BY number, request ORDER BY number, b, e, request)"
+        "SELECT track, request, min(begin_ns) AS b, max(end_ns) AS e FROM request_spans "
+        "GROUP BY track, request ORDER BY track, b, e, request)"
     )
-    columns = connection.execute("SELECT number, b, e FROM parts ORDER BY n").fetchnumpy()
-    rows = native.lanes(columns["number"], columns["b"], columns["e"]) if len(columns["b"]) else np.zeros(0, np.int32)
+    columns = connection.execute("SELECT enum_code(track)::BIGINT AS track, b, e FROM parts ORDER BY n").fetchnumpy()
+    rows = native.lanes(columns["track"], columns["b"], columns["e"]) if len(columns["b"]) else np.zeros(0, np.int32)
     connection.register("_rows", {"n": np.arange(len(rows)), "row": rows})
-    # By time, so that a question to a window reads the rows of that window. Most spans of threads are in this order
-    # already: a sort of these would take more than all else.
+    # By time, so that a question to a window reads the rows of that window.
+    connection.execute(
+        "CREATE TABLE ordered AS SELECT enum_code(track) AS track, begin_ns, end_ns, enum_code(kind) AS kind, request, "
+        "lane, is_open FROM request_spans JOIN (SELECT track, request, row AS lane FROM parts JOIN _rows USING (n)) "
+        "USING (track, request) ORDER BY begin_ns, end_ns"
+    )
+    connection.unregister("_rows")
     names = " ".join(f"WHEN '{kind}' THEN {quote_text(name)}" for kind, name in THREAD_KINDS.items())
     connection.execute(
         "CREATE TABLE others AS "
         "SELECT track, begin_ns, end_ns, name, kind, request, tid, cpu, vgpu, lane, is_open FROM ("
         "SELECT 'thread/' || tid AS track, begin_ns, end_ns, CASE kind WHEN 'running' THEN 'CPU ' || cpu "
         f"{names} END AS name, kind::VARCHAR AS kind, tid, cpu, is_open FROM thread_spans WHERE sorted IS NOT TRUE "
-        "UNION ALL BY NAME SELECT * FROM spans WHERE request IS NULL UNION ALL BY NAME "
-        "SELECT s.* EXCLUDE (number) REPLACE (r.row::INTEGER AS lane) "
-        "FROM (SELECT spans.*, number FROM spans JOIN numbered USING (track) WHERE request IS NOT NULL) s "
-        "JOIN (SELECT number, request, row FROM parts JOIN _rows USING (n)) r USING (number, request)) "
-        "ORDER BY begin_ns, end_ns"
+        "UNION ALL BY NAME SELECT * FROM spans) ORDER BY begin_ns, end_ns"
     )
-    connection.unregister("_rows")
-    threads = _table(connection, "SELECT tid, cpu, begin_ns, end_ns, kind, is_open FROM thread_spans WHERE sorted")
-    connection.register("_ordered", native.OrderedSpans(THREAD_KINDS, threads, _table(connection, "FROM others")))
-    connection.execute(f"CREATE OR REPLACE TABLE {f'{kept}.' if kept else ''}spans AS SELECT * FROM _ordered")
-    connection.unregister("_ordered")
+    tracks = connection.execute("SELECT unnest(enum_range(NULL::request_track))").fetchall()
+    connection.register(
+        "_spans",
+        native.OrderedSpans(
+            THREAD_KINDS,
+            _PARTS,
+            [track for (track,) in tracks],
+            threads=_table(
+                connection,
+                "SELECT tid, cpu, begin_ns, end_ns, enum_code(kind) AS kind, is_open FROM thread_spans WHERE sorted",
+            ),
+            requests=_table(connection, "FROM ordered"),
+            others=_table(connection, "FROM others"),
+            owners=_table(
+                connection,
+                "SELECT coalesce(client, 'context ' || context, 'request') AS name, seqno, tid, vgpu FROM requests "
+                "ORDER BY id",
+            ),
+        ),
+    )
+    connection.execute(f"CREATE OR REPLACE TABLE {f'{kept}.' if kept else ''}spans AS SELECT * FROM _spans")
+    connection.unregister("_spans")
     if kept:
         connection.execute("DROP TABLE spans")
         connection.execute(f"CREATE VIEW spans AS SELECT * FROM {kept}.spans")
-    connection.execute("DROP TABLE others; DROP TABLE parts; DROP TABLE numbered")
+    connection.execute("DROP TABLE ordered; DROP TABLE others; DROP TABLE parts; DROP TABLE request_spans")
+    connection.execute("DROP TYPE request_track; DROP TYPE request_part")
 
 
 def _table(connection: duckdb.DuckDBPyConnection, sql: str) -> Stream:

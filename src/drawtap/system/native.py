@@ -67,7 +67,7 @@ def _library() -> Library:
         "dt_kernel_facts_new": (voids,),
         "dt_kernel_facts_text": (c_void_p, *TEXT),
         "dt_kernel_thread_spans": (c_char_p, c_uint64, c_void_p, c_void_p, c_void_p, c_void_p),
-        "dt_kernel_span_order": (c_char_p, c_uint64, c_void_p, c_void_p, c_void_p),
+        "dt_kernel_span_order": (c_char_p, c_uint64, *(c_void_p,) * 5),
     }
     closing: Signature = (c_void_p,)
     plain: dict[str, tuple[object, Signature]] = {
@@ -269,16 +269,28 @@ class ThreadSpans:
 
 
 class OrderedSpans:
-    """Spans of threads and others, both in order of time, as the table `spans`: it has `__arrow_c_stream__`.
+    """Spans of threads, of requests and others, all in order of time, as the table `spans`: has `__arrow_c_stream__`.
 
-    `names`: kinds of threads' spans and their names. `native/system/span_order.h` says the columns of both tables.
+    `thread_kinds`: kinds of threads' spans and their names. `request_kinds` and `request_tracks` are texts of numbers.
+    `native/system/span_order.h` says the columns of the tables.
     """
 
-    def __init__(self, names: Mapping[str, str], threads: object, others: object) -> None:
-        self._tables = (threads, others)
-        plan = Plan().number(2 * len(names))
-        for pair in names.items():
-            for text in pair:
+    def __init__(
+        self,
+        thread_kinds: Mapping[str, str],
+        request_kinds: Sequence[str],
+        request_tracks: Sequence[str],
+        *,
+        threads: object,
+        requests: object,
+        others: object,
+        owners: object,
+    ) -> None:
+        self._tables = (threads, requests, others, owners)
+        plan = Plan()
+        for texts in (list(thread_kinds), list(thread_kinds.values()), request_kinds, request_tracks):
+            plan.number(len(texts))
+            for text in texts:
                 plan.text(text)
         self._plan = plan.bytes()
 
