@@ -22,6 +22,14 @@ std::string_view VulkanCall::content(const Field& field) {
   return *held;
 }
 
+bool VulkanCall::is_whole(const Field& field) {
+  if (!field.has_data()) return true;
+  const uint64_t descriptor = columns_.descriptor(field, row_);
+  const unsigned kind = DT_DATA_KIND(descriptor);
+  if (kind == DT_DATA_BLOB) return !DT_DATA_LENGTH(descriptor) || !content(field).empty();
+  return kind == DT_DATA_NONE || kind == DT_DATA_INLINE;
+}
+
 std::vector<uint64_t> VulkanCall::words(std::string_view name) {
   const Field* field = param(name);
   const std::string_view bytes = field ? content(*field) : std::string_view();

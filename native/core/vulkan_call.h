@@ -40,6 +40,7 @@ class VulkanCall {
   uint64_t value(std::string_view param) const;
   uint64_t value(const Field& field) const { return columns_.raw(field, row_); }
   std::string_view content(const Field& field);
+  bool is_whole(const Field& field);                    // whether the recording has what the call was given
   std::vector<uint64_t> words(std::string_view param);  // an array of 64-bit values
   std::vector<Node> trees(std::string_view param);
   Node tree(std::string_view param);  // the first one

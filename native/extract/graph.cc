@@ -681,7 +681,7 @@ void Graph::frame_roots(uint64_t first, uint64_t end, std::vector<uint64_t>& roo
 
 const char* waste_name(unsigned waste) {
   static const char* const names[] = {
-      "", "same value", "repeated upload", "unused upload", "unseen draw", "unread state"};
+      "", "same value", "repeated upload", "unused upload", "unseen draw", "unread state", "unused object"};
   return names[waste < sizeof names / sizeof *names ? waste : 0];
 }
 

@@ -3,6 +3,7 @@
 
 #include "../core/border.h"
 #include "vulkan_past.h"
+#include "vulkan_repeats.h"
 
 struct dt_past {
   dt::extract::VulkanPast::Kept kept;
@@ -30,6 +31,17 @@ int dt_past_make(const char* path, uint64_t cut, uint64_t end, dt_past** out) {
     const dt::Trace trace(path);
     dt::extract::VulkanPast past(trace, end);
     *out = new dt_past{past.from(cut), past.whole_because()};
+  });
+}
+
+int dt_past_waste(const char* path, const uint64_t* ends, uint64_t count, uint8_t* kinds, dt_past** out) {
+  return at_past([&] {
+    need(path && kinds && out && (ends || !count), "path");
+    *out = nullptr;
+    const dt::Trace trace(path);
+    dt::extract::VulkanRepeats repeats(kinds);
+    dt::extract::VulkanPast past(trace, trace.calls, [&](auto& call) { repeats.take(call); });
+    *out = new dt_past{past.shown(ends, count, kinds), past.whole_because()};
   });
 }
 

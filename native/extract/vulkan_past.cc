@@ -21,11 +21,13 @@ constexpr std::string_view NOT_FOLLOWED[] = {
 
 VulkanPast::~VulkanPast() = default;
 
-VulkanPast::VulkanPast(const Trace& trace, uint64_t end) : trace_(trace), end_(std::min(end, trace.calls)) {
+VulkanPast::VulkanPast(const Trace& trace, uint64_t end, Watch watch)
+    : trace_(trace), end_(std::min(end, trace.calls)), watch_(std::move(watch)) {
   if (trace.calls >= NOBODY / 4) throw Error(DT_E_MEMORY, "the recording has too many calls to be cut");
   nodes_ = static_cast<uint32_t>(trace.calls);
   threads_.resize(trace.calls);
   submits_.resize(trace.calls);
+  if (watch_) roles_.resize(trace.calls);
   for (uint32_t kind = 0; kind < KNOWN_KINDS; ++kind) kinds_[VULKAN_KINDS[kind]] = kind;
   auto rows = [&](unsigned id, std::vector<uint64_t>& first) {
     first = trace.tap_rows(id);
@@ -110,9 +112,12 @@ void VulkanPast::take(VulkanCall& call) {
   threads_[call.seq()] = call.thread();
   submits_[call.seq()] = f.flags & FLAG_SUBMITS;
   if (f.api != "vk") return others_.push_back(call.node());
+  if (watch_) watch_(call);
   if (!whole_because_.empty()) return;  // all of it is kept
   auto known = chosen_.find(&f);
   if (known == chosen_.end()) known = chosen_.emplace(&f, choose(f)).first;
+  if (watch_) roles_[call.seq()] = role_of(call, known->second);
+  if (watch_ && !call.failed()) answers(call, known->second);
   refer(call);
   if (!call.failed()) (this->*known->second)(call);
 }
@@ -270,7 +275,7 @@ VulkanPast::Kept VulkanPast::everything() const {
   return all;
 }
 
-VulkanPast::Kept VulkanPast::close(std::vector<uint32_t> roots, uint64_t cut) {
+VulkanPast::Kept VulkanPast::close(std::vector<uint32_t> roots, uint64_t cut, std::vector<bool>* reached) {
   if (!whole_because_.empty()) return everything();
   roots.insert(roots.end(), always_.begin(), always_.end());
   for (auto& span : labels_)
@@ -291,6 +296,7 @@ VulkanPast::Kept VulkanPast::close(std::vector<uint32_t> roots, uint64_t cut) {
   for (size_t i = 0; i < rows_.size(); ++i)
     if (auto& row = rows_[i]; !over[i] && (!row.memory || seen[row.memory->node]))
       put((row.device ? kept.device_writes : kept.memory_writes).data(), row.row);
+  if (reached) *reached = std::move(seen);
   return kept;
 }
 

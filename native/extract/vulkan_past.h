@@ -6,6 +6,7 @@
 // without a rule in this file are kept, as far as their objects are kept.
 #pragma once
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -20,14 +21,20 @@ namespace dt::extract {
 
 class VulkanPast {
  public:
+  // Sees each call before its effects are followed.
+  using Watch = std::function<void(VulkanCall&)>;
   // Walks the calls before `end`.
-  VulkanPast(const Trace& trace, uint64_t end);
+  VulkanPast(const Trace& trace, uint64_t end, Watch watch = {});
   ~VulkanPast();
 
   struct Kept {  // bits: calls by seq, rows of the tables memory_writes and device_writes
     std::vector<uint8_t> calls, memory_writes, device_writes;
   };
   Kept from(uint64_t cut);  // all calls from there on, and what they need
+  // The calls behind what was shown: images after the calls `ends`, and presented ones. The program's own answers count
+  // too: results of queries, and bytes that the device stored in mapped memory. Where nothing was presented, all work
+  // counts. `kinds` gets the useless work of each other call, beside what is known of it (vulkan_repeats.h).
+  Kept shown(const uint64_t* ends, size_t count, uint8_t* kinds);
   // The objects at the end, and their origins. No calls of other APIs are among them.
   Kept alive();
   const std::vector<uint32_t>& others() const { return others_; }  // calls of other APIs
@@ -95,11 +102,18 @@ class VulkanPast {
     if (from != to && from != NOBODY && to != NOBODY) edges_.emplace_back(from, to);
   }
   void together(uint32_t a, uint32_t b) { edge(a, b), edge(b, a); }
-  Kept close(std::vector<uint32_t> roots, uint64_t cut);
+  Kept close(std::vector<uint32_t> roots, uint64_t cut, std::vector<bool>* reached = nullptr);
   std::vector<bool> reach(const std::vector<uint32_t>& roots);
   bool more_roots(const std::vector<bool>& seen, uint64_t cut, std::vector<uint32_t>& roots) const;
   std::vector<bool> written_over(const std::vector<bool>& seen) const;
   Kept everything() const;
+
+  // ---- useless calls (vulkan_waste.cc)
+  // The deed of a call, as far as that says why it was useless; `always`: it never is.
+  enum class Role : uint8_t { stays, always, works, uploads, waits, updates };
+  Role role_of(VulkanCall& call, Does does) const;
+  void answers(const VulkanCall& call, Does does);
+  bool lacks(uint32_t call, const std::vector<bool>& seen, bool calls) const;
 
   // ---- objects (vulkan_objects.cc)
   uint32_t kind_of(std::string_view name);
@@ -196,12 +210,16 @@ class VulkanPast {
 
   const Trace& trace_;
   const uint64_t end_;
+  const Watch watch_;
   uint32_t nodes_;
   static constexpr uint64_t MOST_EXECUTED = 1 << 22;
   uint64_t executed_ = 0;  // accesses that the recordings that are held have from secondary command buffers
   std::vector<std::pair<uint32_t, uint32_t>> edges_;
   std::vector<size_t> starts_;             // of the edges of each node, once they are sorted
   std::vector<uint32_t> always_, others_;  // calls that are kept always; calls of other APIs
+  std::vector<uint32_t> answers_;          // calls that present, or ask for results of work
+  bool presents_ = false;                  // whether any does
+  std::vector<Role> roles_;                // of each call, where somebody watches
   std::vector<uint32_t> threads_;          // of each call
   std::vector<bool> submits_;              // of each call: whether it hands work to a queue
   std::vector<Row> rows_;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "../../native/extract/vulkan_past.h"
+#include "../../native/extract/vulkan_repeats.h"
 #include "../../native/state/index.h"
 
 using namespace dt;
@@ -95,6 +96,11 @@ void choose(const char* path) {
     extract::VulkanPast first(trace, trace.calls), second(trace, trace.calls);
     size_t bytes = first.alive().calls.size();
     for (uint64_t cut : {uint64_t{0}, trace.calls / 2, trace.calls}) bytes += second.from(cut).memory_writes.size();
+    std::vector<uint8_t> kinds(trace.calls);
+    extract::VulkanRepeats repeats(kinds.data());
+    extract::VulkanPast third(trace, trace.calls, [&](auto& call) { repeats.take(call); });
+    const uint64_t ends[] = {trace.calls / 2, trace.calls};
+    bytes += third.shown(ends, 2, kinds.data()).calls.size();
     printf("chosen %zu %s\n", bytes, first.whole_because().c_str());
   } catch (const Error& e) {
     if (!*e.what()) abort();

@@ -138,8 +138,8 @@ def _as_source(said: Mapping[str, Any], here: tuple[str, ...], source: Trace, on
 
 
 def _part(said: Mapping[str, object], *, in_file: bool) -> Row | None:
-    if said.get("what") == "simplify":
-        return None
+    if said.get("what") == "simplify" and "shown" not in said:
+        return None  # all frames
     about = said.get("file") if in_file else said
     shown = about.get("shown") if isinstance(about, dict) else None
     return shown if isinstance(shown, dict) else {}

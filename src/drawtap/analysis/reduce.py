@@ -64,7 +64,8 @@ class ShownImages:
 class Stage:
     """Plays parts of one trace on one engine: of Vulkan as files of their own, which have these calls alone.
 
-    `stored`: returns which rows of `map_writes` come with a set of calls (None: those right before them).
+    `stored`: returns which rows of `map_writes` come with a set of calls (None: those right before them). `rows`: the
+    rows of `memory_writes` and `device_writes` that may come with calls of Vulkan, one bit a row (None: any).
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class Stage:
         engine_name: str,
         *,
         stored: Callable[[Calls], npt.NDArray[np.uint8]] | None = None,
+        rows: tuple[bytes, bytes] | None = None,
     ) -> None:
         self.trace = trace
         self.stored = stored
@@ -87,12 +89,13 @@ class Stage:
         self._asked = () if self._vulkan else ("--errors",)
         self._ends = frame_ends(trace) if self._vulkan else []
         self._rows: StoredRows | None = None
+        self._among = rows
 
     def play(self, keep: Calls | None) -> Outcome | None:
         """Play the calls of `keep` (None: all). None where the player or its driver did not survive it."""
         with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
             image = Path(folder) / "image.png"
-            shown = self._shown(keep)
+            shown = self.shown_in(keep)
             try:
                 played = self._played(keep, Path(folder), [*self._asked, *self._wanted(image, shown)])
             except ChildError:
@@ -123,7 +126,7 @@ class Stage:
         """Return the last of the images that matter, as it is with the calls of `keep`."""
         with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
             at = Path(folder) / "image.png"
-            shown = self._shown(keep)
+            shown = self.shown_in(keep)
             wanted = self._wanted(at, shown)
             if (frames := shown.frames) is not None:
                 wanted = ["--frames", f"{frames.stop - 1}:{frames.stop}", "--snapshots", f"{folder}/f"]
@@ -143,7 +146,7 @@ class Stage:
                 return frozenset()
         return frozenset((f.call, f.function, f.text) for f in played.findings if f.what == "gl-error")
 
-    def _shown(self, keep: Calls | None) -> ShownImages:
+    def shown_in(self, keep: Calls | None) -> ShownImages:
         """Return which images of the calls of `keep` are those that matter, by the numbers of what is played."""
         if keep is None or not self._vulkan:
             return self.shown
@@ -173,10 +176,17 @@ class Stage:
 
     def write(self, keep: Calls, path: Path, annotation: Row | None = None) -> Row:
         """Write these calls of a recording of Vulkan, with what was stored in memory that they make."""
+        return write([self.part(keep)], path, annotation=annotation)
+
+    def part(self, keep: Calls, images: Calls | None = None) -> Part:
+        """Return these calls of a recording of Vulkan to be written. `images`: calls whose image is the program's."""
         with self._counting:
             self._rows = self._rows or StoredRows(self.trace)
-        part = Part(self.trace.core, keep=packed(keep).tobytes(), stored=self._rows.of(keep))
-        return write([part], path, annotation=annotation)
+        memory, device = self._rows.of(keep)
+        if self._among is not None:
+            memory, device = (_both(a, b) for a, b in zip((memory, device), self._among, strict=True))
+        shown = None if images is None else packed(images).tobytes()
+        return Part(self.trace.core, keep=packed(keep).tobytes(), keep_images=shown, stored=(memory, device))
 
     def _played(self, keep: Calls | None, folder: Path, arguments: Sequence[str]) -> player.Replay:
         with self._counting:
@@ -195,6 +205,10 @@ class Stage:
         if keep is None:  # few calls may not even make a context
             self.renderer = played.engine
         return played
+
+
+def _both(one: bytes, other: bytes) -> bytes:
+    return bytes(a & b for a, b in zip(one, other, strict=False))
 
 
 def image_hash(image: Path) -> str:

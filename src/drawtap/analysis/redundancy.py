@@ -1,7 +1,8 @@
 """The useless calls of a recording, and the recording without them.
 
 A call is counted once, as the first of KINDS that it is. The graph of calls decides, seen from all outputs: shown
-frames and content that was read back. Calls that no output needs are useless.
+frames and content that was read back. Calls that no output needs are useless. For Vulkan, `trace.vulkan_waste`
+decides by command buffers, submissions and objects.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,15 +20,20 @@ from drawtap.analysis.certificate import digest_of, source_of
 from drawtap.analysis.missing import Group, Search
 from drawtap.analysis.reduce import Budget, Outcome, SamePixels, ShownImages, Stage
 from drawtap.errors import QueryError, UnavailableError
+from drawtap.tables.recording import MemoryWriteRow
+from drawtap.trace.apis import is_vulkan
 from drawtap.trace.core import Row, Selection, write
+from drawtap.trace.graph import packed
 from drawtap.trace.ranges import frame_ends
 from drawtap.trace.result import Stream, connect
+from drawtap.trace.vulkan_waste import vulkan_waste
 
 if TYPE_CHECKING:
     import duckdb
     import numpy.typing as npt
 
-    from drawtap.trace.graph import Calls
+    from drawtap.trace.core import Part
+    from drawtap.trace.graph import Calls, Graph
     from drawtap.trace.trace import Trace
 
 #: Kinds of calls that did nothing, by the name that tables have for them, and what they mean.
@@ -36,10 +43,11 @@ KINDS: Mapping[str, str] = {
     "unused upload": "brought content that nothing read",
     "unseen draw": "drew what was overwritten, or never shown or read",
     "unread state": "set what no call read before it was set again",
+    "unused object": "made, bound or ended an object that nothing shown needs",
 }
 
 _NUMBERS: Mapping[str, int] = {name: number + 1 for number, name in enumerate(KINDS)}  # as Graph.waste numbers them
-_LIGHT_FIRST = ("same value", "unread state", "unseen draw", "repeated upload", "unused upload")
+_LIGHT_FIRST = ("same value", "unread state", "unused object", "unseen draw", "repeated upload", "unused upload")
 _SEARCH_S = 600.0  # what the search for calls that matter may take: after it, whole kinds are put back
 _AT_ONCE = 500_000  # calls
 _KEYS = {"kind": "kind", "function": "name", "frame": "frame"}
@@ -110,6 +118,45 @@ class Simplified:
     frames: int
     seconds: float
     certificate: Row = field(default_factory=dict)
+    unread_stores: int = 0
+    whole: str = ""
+    shown: str = "frames"
+
+
+@dataclass(frozen=True)
+class _Useless:
+    # The useless calls of a recording; `part` makes a set of calls ready to be written, `closed` adds what calls need
+    # (OpenGL) or takes away those that lack something (Vulkan).
+    kinds: npt.NDArray[np.uint8]
+    stage: Stage
+    part: Callable[[Calls, Calls], Part]
+    closed: Callable[[Calls], Calls]
+    unread_stores: int = 0
+    whole: str = ""
+
+
+def _useless(trace: Trace, on: str) -> _Useless:
+    shown = ShownImages(range(len(trace.frames)), 0)
+    if not is_vulkan(trace):
+        graph = trace.graph
+        stage = Stage(trace, shown, on, stored=graph.map_writes)
+        part = partial(_part_of, graph, trace)
+        return _Useless(graph.waste(answers=True), stage, part, lambda calls: calls)
+    waste = vulkan_waste(trace)
+    stage = Stage(trace, shown, on, rows=waste.stored)
+
+    def closed(keep: Calls) -> Calls:
+        left = trace.core.close_over(packed(keep).tobytes())
+        return np.unpackbits(np.frombuffer(left, np.uint8), bitorder="little")[: len(keep)].astype(np.bool_)
+
+    rows = len(trace.table(MemoryWriteRow))
+    needed = np.unpackbits(np.frombuffer(waste.stored[0], np.uint8), bitorder="little")[:rows]
+    unread = rows - int(needed.sum())
+    return _Useless(waste.kinds, stage, stage.part, closed, unread, waste.whole)
+
+
+def _part_of(graph: Graph, trace: Trace, keep: Calls, images: Calls) -> Part:
+    return graph.part(trace, keep, images=images)
 
 
 def simplify(
@@ -122,18 +169,17 @@ def simplify(
 ) -> Simplified:
     """Write the recording without calls that did nothing, and prove by all its frames that they did nothing.
 
-    Calls that only query, wait, show or read back stay, and so do calls outside of OpenGL.
+    Calls that only query, wait, show or read back stay, and so do calls outside of OpenGL and Vulkan.
     """
     started = time.monotonic()
-    graph = trace.graph
-    kinds = graph.waste(answers=True)
+    useless = _useless(trace, on)
+    kinds, stage = useless.kinds, useless.stage
     removed = kinds != 0
     frames = len(trace.frames)
-    stage = Stage(trace, ShownImages(range(frames), 0), on, stored=graph.map_writes)
     reference = None
     if verify:
-        reference = _reference(stage)
-        removed = _proved(trace, stage, reference, kinds, on_line)
+        reference = _reference(trace, stage)
+        removed = _proved(trace, useless, reference, on_line)
     put_back = int((kinds != 0).sum() - removed.sum())
     keep = ~removed
     by_kind = {name: int((removed & (kinds == number)).sum()) for name, number in _NUMBERS.items()}
@@ -157,11 +203,17 @@ def simplify(
         }
     images = np.zeros_like(keep)  # of frames; what waits in between may have seen draws that no frame shows
     images[frame_ends(trace)] = True
-    part = graph.part(trace, keep, images=images)
+    part = useless.part(keep, images)
     write([part], output, annotation=certificate)
     equal = True
     if reference is not None:
-        equal = _file_images(output, trace, frames, on) == reference.images
+        shown = stage.shown_in(keep)
+        if shown.frames is None:
+            certificate["shown"] = {"call": stage.shown.call, "submit": stage.shown.submit}
+            certificate["file"] = {"shown": {"call": shown.call, "submit": shown.submit}}
+        else:
+            shown = ShownImages(range(frames), 0)
+        equal = _file_images(output, trace, shown, on) == reference.images
         certificate["file_equal"] = equal
         write([part], output, annotation=certificate)
     return Simplified(
@@ -174,11 +226,21 @@ def simplify(
         frames,
         time.monotonic() - started,
         certificate,
+        useless.unread_stores,
+        useless.whole,
+        "frames" if stage.shown.frames is not None else "last draw",
     )
 
 
-def _reference(stage: Stage) -> Outcome:
+_LAST_DRAW = "SELECT seq, submit_seq FROM executed WHERE kind = 'draw' ORDER BY number DESC LIMIT 1"
+
+
+def _reference(trace: Trace, stage: Stage) -> Outcome:
     reference = stage.play(None)
+    if reference is not None and not reference.images and is_vulkan(trace):
+        for call, submit in trace.sql(_LAST_DRAW).fetchall():  # a program without a window
+            stage.shown = ShownImages(None, int(call), int(submit))
+            reference = stage.play(None)
     if reference is None or not reference.images:
         raise UnavailableError(
             "the recording's frames cannot be played here", hint="--no-verify writes it without comparing anything"
@@ -186,11 +248,10 @@ def _reference(stage: Stage) -> Outcome:
     return reference
 
 
-def _proved(
-    trace: Trace, stage: Stage, reference: Outcome, kinds: npt.NDArray[np.uint8], on_line: Callable[[str], None]
-) -> Calls:
-    """Return those calls of `kinds` without which every frame is the same: all of them, or what a search leaves."""
-    oracle = SamePixels(stage, reference)
+def _proved(trace: Trace, useless: _Useless, reference: Outcome, on_line: Callable[[str], None]) -> Calls:
+    """Return those useless calls without which every frame is the same: all of them, or what a search leaves."""
+    kinds, stage = useless.kinds, useless.stage
+    oracle = _Closed(SamePixels(stage, reference), useless.closed)
     removed: Calls = kinds != 0
     if oracle.holds(~removed):
         return removed
@@ -211,12 +272,24 @@ def _proved(
     needed = search.from_(~removed)
     if needed.whole:
         on_line(f"the search ended after {_SEARCH_S:.0f} s: put back are {', '.join(needed.whole)}")
-    return ~needed.keep
+    return ~useless.closed(needed.keep)
 
 
-def _file_images(path: Path, like: Trace, frames: int, on: str) -> tuple[str, ...]:
+class _Closed:
+    """An oracle whose calls first lose those that lack something."""
+
+    together = True
+
+    def __init__(self, oracle: SamePixels, closed: Callable[[Calls], Calls]) -> None:
+        self.about, self._oracle, self._closed = oracle.about, oracle, closed
+
+    def holds(self, keep: Calls) -> bool:
+        return self._oracle.holds(self._closed(keep))
+
+
+def _file_images(path: Path, like: Trace, shown: ShownImages, on: str) -> tuple[str, ...]:
     from drawtap.trace.trace import open_trace
 
     with open_trace(path, frame_end=None if like.frame_end == "auto" else like.frame_end) as trace:
-        outcome = Stage(trace, ShownImages(range(frames), 0), on).play(None)
+        outcome = Stage(trace, shown, on).play(None)
     return outcome.images if outcome is not None else ()

@@ -44,6 +44,9 @@ def simplify(
     (`unread state`). --dry-run counts these calls, with their share, driver time and bytes; the table `redundancy` has
     each of them.
 
+    A recording of Vulkan also loses objects that nothing shown needs (`unused object`). Its draws go with their whole
+    submission. Barriers and other synchronization of kept work stay.
+
     Both recordings are played and every frame is compared; a call that turns out to matter is put back. The new file
     carries a certificate of what was compared (the annotation `certificate`). The exit code is 1 if the written file
     does not draw the same.
@@ -68,10 +71,20 @@ def _lines(done: Simplified, output: Path) -> list[Verdict]:
         Verdict("ok", "written", f"{output}: {number(done.kept)} of {number(done.calls)} calls{share}"),
         *(Verdict("ok", "left out", f"{number(n)} x {kind}") for kind, n in done.removed.items() if n),
     ]
+    if done.unread_stores:
+        lines.append(
+            Verdict("ok", "left out", f"{number(done.unread_stores)} x bytes in mapped memory that no work read")
+        )
+    if done.whole:
+        lines.append(
+            Verdict("note", "not followed", f"{done.whole}: only commands that repeat a state were looked for")
+        )
     if done.put_back:
         lines.append(Verdict("note", "put back", f"{number(done.put_back)} calls that turned out to matter"))
     if done.verified == "no":
         lines.append(Verdict("note", "not verified", "nothing was played"))
+    elif done.equal and done.shown != "frames":
+        lines.append(Verdict("ok", "verified", "no frame shows an image; the image after the last draw is the same"))
     elif done.equal:
         lines.append(Verdict("ok", "verified", f"all {number(done.frames)} frames are the same, pixel for pixel"))
     else:

@@ -8,12 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from drawtap.errors import UnavailableError
 
 if TYPE_CHECKING:
-    from drawtap.trace.trace import Trace
+    from drawtap.trace.core import CoreTrace, Row
+
+
+class Known(Protocol):
+    """A recording that is open."""
+
+    core: CoreTrace
+
+    @property
+    def info(self) -> Row:
+        """The facts that `drawtap info` prints."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +43,6 @@ WITHOUT_VULKAN: Mapping[str, Gap] = {
     "image: passes": Gap("The mesh of a pass", _MESHES),
     "overdraw": Gap("The count of fragments", "drawtap image FILE CALL --overlay overdraw counts them up to a draw"),
     "shaders: draws": Gap("The estimate of shaders", "drawtap shaders FILE has the modules and who uses them"),
-    "simplify": Gap("The search for calls that did nothing", "drawtap checklist FILE has rules for Vulkan"),
     "state: driver": Gap("State of a driver, and changes of state", "drawtap state FILE CALL without options"),
     "synthesize": Gap("A program like a recording", "--set names features without one"),
     "view: passes": Gap("The mesh of a pass", _MESHES),
@@ -44,7 +53,7 @@ WITHOUT_VULKAN: Mapping[str, Gap] = {
 _DRAWS = frozenset(("draw", "stateful_draw", "dispatch", "clear", "frame_end", "readback"))
 
 
-def is_vulkan(trace: Trace) -> bool:
+def is_vulkan(trace: Known) -> bool:
     """Return whether all calls that draw are Vulkan's: the program may have looked what OpenGL is there."""
     if "vk" not in trace.info["apis"] or list(trace.info["apis"]) == ["vk"]:
         return "vk" in trace.info["apis"]
@@ -56,7 +65,7 @@ def is_vulkan(trace: Trace) -> bool:
     )
 
 
-def refuse(trace: Trace, work: str) -> None:
+def refuse(trace: Known, work: str) -> None:
     """Raise UnavailableError where Vulkan alone draws and `work` is in WITHOUT_VULKAN."""
     gap = WITHOUT_VULKAN.get(work)
     if gap is not None and is_vulkan(trace):

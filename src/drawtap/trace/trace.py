@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, ClassVar, overload
 from drawtap.errors import InputError, QueryError, did_you_mean
 from drawtap.tables import Row as TypedRow
 from drawtap.tables.recording import AnnotationRow, FrameRow
+from drawtap.trace.apis import is_vulkan
 from drawtap.trace.core import TABLES, CallRow, Column, CoreTrace, Row, Selection
 from drawtap.trace.opened import LONG
 
@@ -463,7 +464,11 @@ class Trace:
         if self._graph_of is not None:
             return self._graph_of._wasted()
         with self._making_graph:
-            if self._waste is None:
+            if self._waste is None and is_vulkan(self):
+                from drawtap.trace.vulkan_waste import NO_PROGRAMS, vulkan_waste
+
+                self._waste = vulkan_waste(self).kinds, NO_PROGRAMS
+            elif self._waste is None:
                 self._waste = self.graph.waste(), self.graph.programs()
                 if len(self._waste[0]) > LONG:  # the graph takes far more memory than its answers
                     self._graph = None

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import ctypes
-import functools
 import os
 from bisect import bisect_left
 from collections.abc import Sequence
-from ctypes import POINTER, byref, c_char_p, c_uint8, c_uint32, c_uint64, c_void_p
+from ctypes import byref, c_void_p
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from drawtap.parts import PAST, part
 from drawtap.tables.recording import DeviceWriteRow, FunctionRow, MemoryWriteRow
 from drawtap.trace.core import Part
 from drawtap.trace.graph import packed
-from drawtap.trace.library import Library
+from drawtap.trace.vulkan_waste import library, taken
 
 if TYPE_CHECKING:
     from drawtap.trace.graph import Calls
@@ -101,20 +98,12 @@ def _last_before(calls: Sequence[tuple[object, ...]], rows: Sequence[tuple[int, 
 
 def vulkan_past(trace: Trace, cut: int, end: int) -> Past:
     """Return the calls from `cut` to before `end`, and the earlier ones that they need. It walks the trace once."""
-    library, count = _library(), trace.core.count()
+    count = trace.core.count()
     past = c_void_p()
-    library.dt_past_make(os.fsencode(trace.path), cut, end, byref(past))
-    try:
-        sets = []
-        for which in range(3):
-            bits, length = POINTER(c_uint8)(), c_uint64()
-            library.dt_past_bits(past, which, byref(bits), byref(length))
-            sets.append(ctypes.string_at(bits, length.value))
-        whole = library.dt_past_whole(past).decode()
-    finally:
-        library.dt_past_close(past)
-    keep = np.unpackbits(np.frombuffer(sets[0], np.uint8), bitorder="little")[:count].astype(np.bool_)
-    return Past(keep, (sets[1], sets[2]), whole)
+    library().dt_past_make(os.fsencode(trace.path), cut, end, byref(past))
+    calls, memory, device, whole = taken(past)
+    keep = np.unpackbits(np.frombuffer(calls, np.uint8), bitorder="little")[:count].astype(np.bool_)
+    return Past(keep, (memory, device), whole)
 
 
 def all_before(trace: Trace, end: int) -> Past:
@@ -123,13 +112,3 @@ def all_before(trace: Trace, end: int) -> Past:
     keep[:end] = True
     rows = vulkan_past(trace, 0, end).stored
     return Past(keep, rows)
-
-
-@functools.cache
-def _library() -> Library:
-    coded = {
-        "dt_past_make": (c_char_p, c_uint64, c_uint64, POINTER(c_void_p)),
-        "dt_past_bits": (c_void_p, c_uint32, POINTER(POINTER(c_uint8)), POINTER(c_uint64)),
-    }
-    plain = {"dt_past_whole": (c_char_p, (c_void_p,)), "dt_past_close": (None, (c_void_p,))}
-    return Library(part(PAST), "dt_past", coded, plain, streams=False)
