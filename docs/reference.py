@@ -108,7 +108,8 @@ def _commands() -> Iterator[str]:
     yield "`DRAWTAP_NATIVE` names a folder to take the native parts from.\n\n"
     yield "Verbs read recordings of every graphics API. For recordings of Vulkan this work is missing:\n\n"
     yield "| verb | missing for Vulkan | instead |\n|---|---|---|\n"
-    yield from (f"| `{work}` | {gap.wanted} | {gap.hint} |\n" for work, gap in WITHOUT_VULKAN.items())
+    for work, gap in WITHOUT_VULKAN.items():
+        yield f"| `{work}` | {gap.wanted}{f' ({gap.never})' if gap.never else ''} | {gap.hint} |\n"
     yield "\n"
     for section, title in SECTIONS.items():
         yield f"## {title}\n\n"

@@ -32,7 +32,8 @@ _ARGUMENTS = {
     "image: passes": ("2", "--mesh", "x.obj", "--whole-pass"),
     "overdraw": ("-o", "folder"),
     "shaders: draws": ("--draws", "3"),
-    "state: driver": ("2", "--changes"),
+    "state: changes": ("2", "--changes"),
+    "state: driver": ("2", "--from-driver"),
     "synthesize": ("-o", "folder"),
 }
 
@@ -42,9 +43,18 @@ def test_no_empty_success(work: str, recording: Path, tmp_path: Path) -> None:
     arguments = (tmp_path / word if word in ("folder", "x.trace") else word for word in _ARGUMENTS[work])
     done = run_drawtap(work.partition(":")[0], recording, *arguments)
     assert (done.returncode, done.stdout) == (3, "")
-    assert f"{WITHOUT_VULKAN[work].wanted} for Vulkan does not exist yet" in done.stderr
+    assert f"{WITHOUT_VULKAN[work].refusal}\n" in done.stderr
     assert WITHOUT_VULKAN[work].hint in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_what_never_exists_gets_its_reason(recording: Path, tmp_path: Path) -> None:
+    done = run_drawtap("export", recording, "-f", "apitrace", "-o", tmp_path / "x.trace")
+    assert "apitrace's format has no calls of Vulkan" in done.stderr
+    assert "yet" not in done.stderr
+    done = run_drawtap("state", recording, "2", "--on", "llvmpipe")
+    assert "drivers of Vulkan answer no questions about state" in done.stderr
+    assert "yet" not in done.stderr
 
 
 def test_a_redaction_names_texts_of_structures_and_of_shaders(tmp_path: Path) -> None:

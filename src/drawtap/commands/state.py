@@ -55,7 +55,7 @@ def state(
     seq = call_of(trace, call.partition("@")[0] if apis.is_vulkan(trace) else call)
     if apis.is_vulkan(trace) and not (changes or from_driver or on):
         return Tree(_shown(_of_vulkan(trace, call, seq, path), path, call))
-    apis.refuse(trace, "state: driver")
+    apis.refuse(trace, "state: changes" if changes and not (from_driver or on) else "state: driver")
     if changes:
         return _changes(trace, call, seq, path)
     asks = bool(from_driver or on or path.startswith(("limits", "driver")))

@@ -28,22 +28,36 @@ class Known(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Work that does not exist for Vulkan: its name as the subject of a sentence, and a hint at what does instead."""
+    """Work that does not exist for Vulkan: its name as the subject of a sentence, and a hint at what does instead.
+
+    `never` is the reason where such work cannot exist.
+    """
 
     wanted: str
     hint: str
+    never: str = ""
+
+    @property
+    def refusal(self) -> str:
+        """Return the sentence that refuses it."""
+        return f"{self.wanted} for Vulkan does not exist{f': {self.never}' if self.never else ' yet'}"
 
 
 _MESHES = "drawtap image FILE CALL --mesh DRAW.obj has the mesh of a draw"
-_CALLS = "-f json, csv or parquet have the calls"
+_CALLS = "-f c writes a program with the calls, -f json, csv and parquet write tables of them"
 
 # Verbs by name; formats of export and panels of the viewer as `verb: part`.
 WITHOUT_VULKAN: Mapping[str, Gap] = {
-    "export: apitrace": Gap("A trace of apitrace", _CALLS),
+    "export: apitrace": Gap("A trace of apitrace", _CALLS, "apitrace's format has no calls of Vulkan"),
     "image: passes": Gap("The mesh of a pass", _MESHES),
     "overdraw": Gap("The count of fragments", "drawtap image FILE CALL --overlay overdraw counts them up to a draw"),
     "shaders: draws": Gap("The estimate of shaders", "drawtap shaders FILE has the modules and who uses them"),
-    "state: driver": Gap("State of a driver, and changes of state", "drawtap state FILE CALL without options"),
+    "state: changes": Gap("The list of changes of state", "drawtap state FILE CALL shows the state after a call"),
+    "state: driver": Gap(
+        "State of a driver",
+        "drawtap state FILE CALL without --from-driver and --on computes it",
+        "drivers of Vulkan answer no questions about state",
+    ),
     "synthesize": Gap("A program like a recording", "--set names features without one"),
     "view: passes": Gap("The mesh of a pass", _MESHES),
 }
@@ -69,4 +83,4 @@ def refuse(trace: Known, work: str) -> None:
     """Raise UnavailableError where Vulkan alone draws and `work` is in WITHOUT_VULKAN."""
     gap = WITHOUT_VULKAN.get(work)
     if gap is not None and is_vulkan(trace):
-        raise UnavailableError(f"{gap.wanted} for Vulkan does not exist yet", hint=gap.hint)
+        raise UnavailableError(gap.refusal, hint=gap.hint)
