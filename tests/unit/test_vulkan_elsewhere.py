@@ -31,7 +31,6 @@ _ARGUMENTS = {
     "export: apitrace": ("-f", "apitrace", "-o", "x.trace"),
     "image: passes": ("2", "--mesh", "x.obj", "--whole-pass"),
     "overdraw": ("-o", "folder"),
-    "shaders: draws": ("--draws", "3"),
     "state: changes": ("2", "--changes"),
     "state: driver": ("2", "--from-driver"),
     "synthesize": ("-o", "folder"),

@@ -421,7 +421,7 @@ class _Functions:
 _MAGIC = 0x07230203
 _IMAGE_FIRST, _IMAGE_LAST = 87, 99  # OpImageSampleImplicitLod to OpImageWrite
 _FUNCTION, _FUNCTION_END = 54, 56
-_NOTHING = frozenset({55, 59, 248, 8, 317})  # parameters, variables, labels, lines
+NOTHING = frozenset({55, 59, 248, 8, 317})  # instructions of SPIR-V: parameters, variables, labels, lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -482,7 +482,7 @@ def counted(module: bytes) -> Spirv:
             inside = True
         elif opcode == _FUNCTION_END:
             inside = False
-        elif inside and opcode not in _NOTHING:
+        elif inside and opcode not in NOTHING:
             instructions += 1
             fetches += _IMAGE_FIRST <= opcode <= _IMAGE_LAST
         at += length

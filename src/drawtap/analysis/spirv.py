@@ -11,12 +11,12 @@ import shutil
 import struct
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from drawtap.analysis.glsl import GLSLANG, counted
+from drawtap.analysis.glsl import GLSLANG, NOTHING, counted
 from drawtap.errors import UnavailableError, UsageError
 from drawtap.formats.editable import ShaderText
 
@@ -44,6 +44,8 @@ _MAGIC = 0x07230203
 _HEADER = 5  # words
 _TIMEOUT_S = 20
 _NAME, _MEMBER_NAME, _ENTRY_POINT, _DECORATE = 5, 6, 15, 71
+_FUNCTION, _FUNCTION_END, _FUNCTION_CALL, _EXECUTION_MODE, _OUTPUT_VERTICES = 54, 56, 57, 16, 26
+_STAGES_OF_RUNS = ("vertex", "tess_control", "tess_evaluation", "geometry", "fragment", "compute")
 _STAGES = ("vertex", "tessellation control", "tessellation evaluation", "geometry", "fragment", "compute")
 _DECORATIONS = {1: "SpecId", 30: "Location", 33: "Binding", 34: "DescriptorSet"}
 
@@ -148,6 +150,66 @@ def module_of(source: ShaderText) -> bytes:
 def translated(value: object) -> object:
     """Return a written value with the text of a shader as the module that it makes. Raises what `module_of` raises."""
     return module_of(value) if isinstance(value, ShaderText) else value
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry point of a module: instructions of a run, and vertices that a tessellation control shader puts out."""
+
+    instructions: int
+    output_vertices: int | None = None
+
+
+def entries(code: bytes) -> dict[tuple[str, str], Entry]:
+    """Return the entry points of a module by stage and name; none where the code is no SPIR-V.
+
+    Called functions count with each call; both sides of a branch count, and a loop counts once.
+    """
+    own: dict[int, int] = {}
+    calls: dict[int, list[int]] = {}
+    points: dict[int, list[tuple[str, str]]] = {}
+    vertices: dict[int, int] = {}
+    inside = 0
+    for operation, operands in _instructions(_words(code) or ()):
+        if operation == _ENTRY_POINT and len(operands) > 2 and operands[0] < len(_STAGES_OF_RUNS):
+            point = (_STAGES_OF_RUNS[operands[0]], _string(operands[2:])[0])
+            points.setdefault(operands[1], []).append(point)
+        elif operation == _EXECUTION_MODE and len(operands) > 2 and operands[1] == _OUTPUT_VERTICES:
+            vertices[operands[0]] = operands[2]
+        elif operation == _FUNCTION and len(operands) > 1:
+            inside = operands[1]
+            own[inside], calls[inside] = 0, []
+        elif operation == _FUNCTION_END:
+            inside = 0
+        elif inside and operation not in NOTHING:
+            own[inside] += 1
+            if operation == _FUNCTION_CALL and len(operands) > 2:
+                calls[inside].append(operands[2])
+    counts: dict[int, int] = {}
+    for function in _callees_first(calls):
+        counts[function] = own[function] + sum(counts.get(called, 0) for called in calls[function])
+    return {
+        point: Entry(counts[function], vertices.get(function))
+        for function, named in points.items()
+        if function in counts
+        for point in named
+    }
+
+
+def _callees_first(calls: Mapping[int, Sequence[int]]) -> list[int]:
+    """Return functions behind those that they call; a function that calls itself, against the rules, comes once."""
+    order: dict[int, None] = {}
+    begun: set[int] = set()
+    for first in calls:
+        open_ = [first]
+        while open_:
+            function = open_[-1]
+            begun.add(function)
+            ahead = [one for one in calls[function] if one in calls and one not in begun]
+            open_ += ahead[:1]
+            if not ahead:
+                order.setdefault(open_.pop())
+    return list(order)
 
 
 def described(code: bytes, why: str) -> str:

@@ -24,6 +24,7 @@ _COLUMNS = (
         "drawtap shaders game.dtap",
         "drawtap profile game.dtap -m fragments:count/generated --per draw && drawtap shaders game.dtap",
         "drawtap shaders game.dtap --draws 20",
+        "drawtap profile cube.dtap -m 'vk:pipeline/*' --per draw && drawtap shaders cube.dtap --draws 20",
         "drawtap shaders cube.dtap --code 0x55d0c8    # of Vulkan: the text of a module",
     ),
 )
@@ -37,7 +38,10 @@ def shaders(
 
     A recording of Vulkan has its shader modules listed: entry points, instructions in the functions of the SPIR-V,
     pipelines that were made of each, and their draws and dispatches. --code prints a module as spirv-dis
-    writes it, or, where this tool is missing, its entry points, names and bindings. The rest here is about OpenGL.
+    writes it, or, where this tool is missing, its entry points, names and bindings. --draws has one row for each
+    executed draw or dispatch: instructions of a run times runs. `drawtap profile -m 'vk:pipeline/*' --per draw`
+    measures the runs. Without a measurement, vertices and workgroups come from the calls, and runs of other stages are
+    not known. The rest here is about OpenGL.
 
     operations counts the text of one run: each operator and each call of a built-in function is one, and both sides of
     a branch count. Loops with plain bounds count as often as they run, others (unbounded) once. fetches counts reads of
@@ -81,7 +85,7 @@ def _of_vulkan(trace: Trace, draws: int | None, code: str) -> Rows | Text:
     from drawtap.analysis.spirv import modules
 
     if draws is not None:
-        apis.refuse(trace, "shaders: draws")
+        return _executed(trace, draws)
     if not code:
         rows = [
             (f"{one.handle:#x}", one.name, one.seq, ", ".join(one.entry_points), one.size, one.instructions,
@@ -102,6 +106,27 @@ def _of_vulkan(trace: Trace, draws: int | None, code: str) -> Rows | Text:
     return Text("".join(texts).rstrip("\n"), {"shader": handle, "modules": texts})
 
 
+def _executed(trace: Trace, count: int) -> Rows:
+    from drawtap.analysis.vulkan_cost import STAGES, UNMEASURED, executed_costs
+
+    _check(count)
+    costs = executed_costs(trace, count)
+    rows = [
+        (one.seq, one.submit_seq, one.frame, one.function, one.pipeline, *(one.by_stage[stage] for stage in STAGES),
+         one.total, one.share, one.why or None) for one in costs
+    ]  # fmt: skip
+    columns = ("seq", "submit_seq", "frame", "function", "pipeline", *STAGES, "total", "share", "note")
+    units = dict.fromkeys((*STAGES, "total"), "count") | {"share": "percent"}
+    unknown = any(one.why == UNMEASURED for one in costs)
+    note = "drawtap profile -m 'vk:pipeline/*' --per draw measures the runs of shaders" if unknown else None
+    return Rows(columns, rows, units, note=note)
+
+
+def _check(count: int) -> None:
+    if count < 1:
+        raise UsageError(f"--draws {count} makes no sense", hint="--draws 20 shows twenty")
+
+
 _MOST = """
 SELECT e.seq, e.frame, c.name, d.program, e.vertex, e.tessellation, e.geometry, e.fragment, e.total,
        round(100 * e.total / sum(e.total) OVER (), 2)
@@ -120,8 +145,7 @@ ORDER BY e.total DESC NULLS LAST, e.seq LIMIT $count
 def _draws(trace: Trace, count: int) -> Rows:
     from drawtap.trace import measured
 
-    if count < 1:
-        raise UsageError(f"--draws {count} makes no sense", hint="--draws 20 shows twenty")
+    _check(count)
     rows = trace.sql(_MOST, {"count": count}).fetchall() if measured.files(trace.path) else []
     shown = [(*row[:4], *(None if cell is None else round(float(cell)) for cell in row[4:9]), row[9]) for row in rows]
     note = "drawtap profile -m fragments:count/generated --per draw measures what it takes" if not rows else None

@@ -51,7 +51,6 @@ WITHOUT_VULKAN: Mapping[str, Gap] = {
     "export: apitrace": Gap("A trace of apitrace", _CALLS, "apitrace's format has no calls of Vulkan"),
     "image: passes": Gap("The mesh of a pass", _MESHES),
     "overdraw": Gap("The count of fragments", "drawtap image FILE CALL --overlay overdraw counts them up to a draw"),
-    "shaders: draws": Gap("The estimate of shaders", "drawtap shaders FILE has the modules and who uses them"),
     "state: changes": Gap("The list of changes of state", "drawtap state FILE CALL shows the state after a call"),
     "state: driver": Gap(
         "State of a driver",
