@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import argparse
 import compileall
+import functools
 import json
 import os
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
@@ -96,7 +98,10 @@ _WIDTH = 150
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measure, print the table, store the figures. Returns 0 whatever they are; 1 where something did not run."""
+    """Measure, print the table, store the figures. Returns 0 whatever they are; 1 where something did not run.
+
+    The figures are stored after each group. A group that fails is named, and the next one follows.
+    """
     words = sys.argv[1:] if arguments is None else arguments
     if words[:1] == ["exact"]:
         return exact.main(words[1:])
@@ -122,21 +127,23 @@ def main(arguments: list[str] | None = None) -> int:
     failed: list[str] = []
     started = time.monotonic()
     about = machine.facts()
+    target = options.output or ROOT / "bench" / "results" / f"{date.today().isoformat()}.json"
+    store = functools.partial(_store, target, rows, about, failed, options.quick, started)
     with tempfile.TemporaryDirectory(prefix="drawtap-bench-") as folder:
         setup = Setup(Path(folder), options.quick)
         try:
             for name in chosen:
                 with progress.status(name):
                     failed += _measure({**GROUPS, **ALONE}[name](setup), name, rows)
+                store()
         except KeyboardInterrupt:
             failed.append("interrupted")
     print_table(rows, console)
     _explain(console, setup, about)
     for problem in failed:
         progress.print(f"not measured: {problem}", style="red", markup=False, highlight=False)
-    seconds = time.monotonic() - started
-    path = _store(options.output, rows, about | {"quick": options.quick, "seconds": round(seconds)}, failed)
-    console.print(f"{len(rows)} figures in {seconds:.0f} s, stored in {path}", highlight=False)
+    seconds = store()
+    console.print(f"{len(rows)} figures in {seconds:.0f} s, stored in {target}", highlight=False)
     return 1 if failed else 0
 
 
@@ -147,6 +154,11 @@ def _measure(group: Iterator[Row], name: str, rows: list[Row]) -> list[str]:
             rows.append(row)
     except BenchError as error:
         return [f"{name}: {error}"]
+    except Exception as error:  # of a fault in the group itself: the other groups have figures all the same
+        traceback.print_exc()
+        said = getattr(error, "stderr", None) or ""  # of a program that ended otherwise than it should
+        last = (said if isinstance(said, str) else said.decode(errors="replace")).strip()[-500:]
+        return [f"{name}: {type(error).__name__}: {error}{f': {last}' if last else ''}"]
     return []
 
 
@@ -177,12 +189,18 @@ def _explain(console: Console, setup: Setup, about: dict[str, object]) -> None:
     )
 
 
-def _store(wanted: Path | None, rows: list[Row], about: dict[str, object], failed: list[str]) -> Path:
-    path = wanted or ROOT / "bench" / "results" / f"{date.today().isoformat()}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
+def _store(
+    path: Path, rows: list[Row], about: dict[str, object], failed: list[str], quick: bool, started: float
+) -> float:
+    """Write what is measured until now, in place of what was there, and return the seconds that it took."""
+    seconds = time.monotonic() - started
+    about = about | {"quick": quick, "seconds": round(seconds)}
     content = {"machine": about, "rows": [row.record() for row in rows], "not_measured": failed}
-    path.write_text(json.dumps(content, indent=1) + "\n")
-    return path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.part")
+    part.write_text(json.dumps(content, indent=1) + "\n")
+    part.replace(path)
+    return seconds
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -277,3 +279,40 @@ class TestViewedPage:
             self._event("b", 50_000, "0x3", "KEY_PRESSED"),  # no frame came of it
         ]
         assert key_latencies(events[::-1]) == [12.5, 16.0]
+
+
+def test_a_group_that_fails_is_named_and_the_others_are_measured_and_stored(monkeypatch, tmp_path, capsys):
+    from bench import __main__ as bench
+    from bench.row import Row
+
+    target, seen = tmp_path / "results" / "figures.json", []
+
+    def begun(_):
+        yield Row("begun", "first", "s", drawtap=1.0)
+        subprocess.run([sys.executable, "-c", "import sys; sys.exit('no disk')"], check=True, capture_output=True)
+
+    def whole(_):
+        seen.append(json.loads(target.read_text()))  # what the group before has measured is stored
+        yield Row("whole", "second", "s", drawtap=2.0)
+
+    def stopped(_):
+        yield Row("stopped", "third", "s", drawtap=3.0)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(bench, "GROUPS", {"begun": begun, "whole": whole, "stopped": stopped, "never": whole})
+    monkeypatch.setattr(bench.machine, "facts", lambda: {"processor": "p", "cores": 1, "load": 0.0})
+    monkeypatch.setattr(bench.compileall, "compile_dir", lambda *_, **__: None)
+    monkeypatch.setenv("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
+    assert bench.main(["--output", str(target)]) == 1
+    stored = json.loads(target.read_text())
+    assert [row["name"] for row in stored["rows"]] == ["first", "second", "third"]
+    assert [row["name"] for row in seen[0]["rows"]] == ["first"]
+    failed, interrupted = stored["not_measured"]
+    assert failed.startswith("begun: CalledProcessError: ") and failed.endswith(": no disk")
+    assert interrupted == "interrupted"
+    said = capsys.readouterr()
+    assert "not measured: begun: CalledProcessError" in said.err and "Traceback" in said.err
+    assert "3 figures in" in said.out
+    assert [*target.parent.iterdir()] == [target]
+    monkeypatch.setattr(bench, "GROUPS", {"whole": whole})
+    assert bench.main(["--output", str(target)]) == 0
