@@ -12,16 +12,14 @@ of the command line.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING
+TYPE_CHECKING = False  # type checkers take it for that of typing, which takes long to load
 
 __version__ = "0.1.0"
 __all__ = ["DrawtapError", "Image", "Trace", "__version__", "edit", "image", "open", "record", "view"]
 
-from drawtap.errors import DrawtapError
-
 if TYPE_CHECKING:
     from drawtap.capture.python import record
+    from drawtap.errors import DrawtapError
     from drawtap.replay.picture import image
     from drawtap.trace.edit import edit
     from drawtap.trace.image import Image
@@ -29,8 +27,10 @@ if TYPE_CHECKING:
     from drawtap.trace.trace import open_trace as open  # noqa: A004
     from drawtap.web.viewer import view
 
-# The reader loads DuckDB and a native library: only when asked for.
+# The reader loads DuckDB and a native library: only when asked for. Not even errors are loaded before: `__main__`
+# begins to load DuckDB first.
 _LAZY = {
+    "DrawtapError": ("drawtap.errors", "DrawtapError"),
     "Image": ("drawtap.trace.image", "Image"),
     "Trace": ("drawtap.trace.trace", "Trace"),
     "edit": ("drawtap.trace.edit", "edit"),
@@ -44,6 +44,8 @@ _LAZY = {
 def __getattr__(name: str) -> object:
     if name not in _LAZY:
         raise AttributeError(f"module 'drawtap' has no attribute {name!r}")
+    import importlib
+
     module, attribute = _LAZY[name]
     return getattr(importlib.import_module(module), attribute)
 

@@ -165,6 +165,35 @@ def test_neighbours_of_calls_are_not_sorted_where_they_come_in_order(tmp_path, w
     assert trace.sql(asked).fetchall() == found
 
 
+@pytest.mark.parametrize(
+    ("compared", "by_number"),
+    [
+        ("target = lag(target) OVER w", True),
+        ("b.target <> lead(b.target) OVER (ORDER BY b.seq)", True),
+        ("lag(TARGET) OVER w IS DISTINCT FROM target", True),
+        ("target IS NOT DISTINCT FROM lag(target) OVER (PARTITION BY texture ORDER BY seq)", True),
+        ("target < lag(target) OVER w", False),  # names have another order
+        ("target = lag(target, 2) OVER w", False),
+        ("target = lag(target, 1, 'GL_TEXTURE_2D') OVER w", False),
+        ("target = lag(texture::VARCHAR) OVER w", False),
+        ("target = first_value(target) OVER w", False),
+    ],
+)
+def test_enumerants_and_their_neighbours_are_compared_by_their_numbers(tmp_path, compared, by_number):
+    w = Writer()
+    t = w.thread()
+    for i, target in enumerate((3553, 3553, 34067, 99, 99, 98, 0, 3553, 34067, 34067)):  # 98 and 99 have no names
+        t.call("glBindTexture", target=target, texture=i // 3, start=1000 + i * 100, duration=1)
+    trace = open_trace(w.write(tmp_path / "binds.dtap"))
+    query = f"SELECT seq, {compared} AS found FROM glBindTexture b WINDOW w AS (ORDER BY seq)"
+    ready = trace.database._prepared(trace.database.connection.cursor(), query, ())
+    assert ("target_value" in ready) is by_number
+    names = "(SELECT seq, texture, target || '' AS target FROM glBindTexture)"  # words, whatever they stand for
+    assert trace.sql(f"{query} ORDER BY seq").fetchall() == (
+        trace.sql(f"{query.replace('glBindTexture', names)} ORDER BY seq").fetchall()
+    )
+
+
 @pytest.mark.parametrize("query", QUERIES)
 def test_query(trace: Trace, query: str) -> None:
     if "AS c(s, f)" in query:

@@ -291,8 +291,11 @@ class CoreTrace(Handle):
 
     @classmethod
     def opened(cls, path: str | os.PathLike[str]) -> CoreTrace:
-        """Open a trace, or return the trace that `open_ahead` opened of this path; that once."""
-        ahead = _ahead.pop(os.fspath(path), None)
+        """Open a trace, or return the one that `open_ahead` or `open_beside` opened of this path; that once."""
+        thread, opened = _beside.pop(os.fspath(path), (None, []))
+        if thread is not None:
+            thread.join()
+        ahead = opened[0] if opened else _ahead.pop(os.fspath(path), None)
         return cls(path) if ahead is None else ahead
 
     def read_ahead(self, table: type[TypedRow]) -> None:
@@ -582,6 +585,7 @@ def write(
 
 _LARGE = 1 << 26  # bytes
 _ahead: dict[str | bytes, CoreTrace] = {}
+_beside: dict[str | bytes, tuple[threading.Thread | None, list[CoreTrace]]] = {}
 
 
 def open_ahead(path: str, table: type[TypedRow]) -> None:
@@ -595,6 +599,20 @@ def open_ahead(path: str, table: type[TypedRow]) -> None:
             trace = CoreTrace(path)
             trace.read_ahead(table)
             _ahead[path] = trace
+
+
+def open_beside(path: str) -> None:
+    """Open a trace in a thread of its own, which `CoreTrace.opened` waits for. Otherwise as `open_ahead`."""
+    opened: list[CoreTrace] = []
+
+    def read() -> None:
+        with contextlib.suppress(DrawtapError, OSError, MemoryError):
+            if Path(path).stat().st_size < _LARGE:
+                opened.append(CoreTrace(path))
+
+    thread = threading.Thread(target=read)
+    _beside[path] = thread, opened
+    thread.start()
 
 
 def _object(text: bytes) -> Row:

@@ -14,11 +14,13 @@ import sys
 import threading
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
-from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # type checkers take it for that of typing, which takes long to load
 if TYPE_CHECKING:
+    from pathlib import Path
+    from types import ModuleType
+    from typing import Any
+
     import duckdb
 
 _PACKAGE, _ENGINE = "duckdb", "_duckdb"
@@ -55,12 +57,25 @@ def _leave() -> None:
         os._exit(_codes[-1])
 
 
+def map_ahead() -> None:
+    """Map DuckDB's engine into memory, in a thread of its own; `open_ahead` waits for it."""
+    if not _mapping:
+        _mapping.append(threading.Thread(target=_map_engine))
+        _mapping[-1].start()
+
+
 def open_ahead() -> None:
     """Load DuckDB and open a database in memory, in a thread of its own; `connect` waits for it.
 
-    Another call before `connect` does nothing.
+    Another call before `connect` does nothing. DuckDB's Python is loaded here, since two threads that load modules wait
+    for each other. The database is opened beside whatever comes next, and needs no Python.
     """
-    if not _ahead:
+    if _ahead:
+        return
+    map_ahead()
+    _mapping[-1].join()
+    with contextlib.suppress(Exception):  # whoever needs a database gets the error
+        importlib.import_module(_PACKAGE)
         _ahead.append(_Opening())
         _ahead[-1].start()
 
@@ -96,8 +111,7 @@ class _Opening(threading.Thread):
     connection: duckdb.DuckDBPyConnection | None = None
 
     def run(self) -> None:
-        with contextlib.suppress(Exception):  # whoever needs a database gets the error
-            _map_engine()
+        with contextlib.suppress(Exception):
             self.connection = _in_memory()
 
 
@@ -105,7 +119,9 @@ def _map_engine() -> None:
     # While Python itself maps an extension, 7 ms for this one, all other threads wait. An engine that comes with this
     # part of its package calls nothing of Python when it is mapped: others are left to Python.
     spec = PathFinder.find_spec(_ENGINE)
-    if spec is None or spec.origin is None or not (Path(spec.origin).parent / _PACKAGE / "_sources").is_dir():
+    if spec is None or spec.origin is None:
+        return
+    if PathFinder.find_spec("_sources", [f"{spec.origin.rpartition('/')[0]}/{_PACKAGE}"]) is None:
         return
     import ctypes  # with the engine: help does without
 
@@ -113,6 +129,7 @@ def _map_engine() -> None:
         ctypes.CDLL(None).dlopen(os.fsencode(spec.origin), os.RTLD_NOW)
 
 
+_mapping: list[threading.Thread] = []
 _ahead: list[_Opening] = []
 _codes: list[int] = []  # of the process that ends
 _spills: list[str] = []  # folders that databases in memory may have made

@@ -19,6 +19,7 @@ from drawtap.trace.query_tree import (
     is_number,
     keep_order,
     one_less,
+    own_neighbours,
     text_of,
     walk_queries,
 )
@@ -240,10 +241,13 @@ class Scope:
     # ---- enumerants --------------------------------------------------------------------------------------
 
     def _enumerants(self, node: Node, visible: list[Use]) -> None:
-        """`mode = 4`, `4 < mode`, `mode IN (4, 5)`, `mode BETWEEN 1 AND 4`: use the column with the numbers."""
+        """`mode = 4`, `4 < mode`, `mode IN (4, 5)`, `mode BETWEEN 1 AND 4`: use the column with the numbers.
+
+        `mode = lag(mode) OVER w`: numbers are equal where names are, and take less time.
+        """
         columns, others = compared(node)
-        if not columns or not others or not all(is_integer(p) for p in others):
-            return
+        if not others or not all(is_integer(p) for p in others):
+            columns = own_neighbours(node)
         for column in columns:
             names = column["column_names"]
             for use in visible:

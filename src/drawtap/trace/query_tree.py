@@ -74,6 +74,23 @@ def compared(node: Node) -> tuple[list[Node], list[Node]]:
     return columns, [p for p in parts if p.get("class") != "COLUMN_REF"]
 
 
+_EQUALITY = ("COMPARE_EQUAL", "COMPARE_NOTEQUAL", "COMPARE_DISTINCT_FROM", "COMPARE_NOT_DISTINCT_FROM")
+
+
+def own_neighbours(node: Node) -> list[Node]:
+    """Return both mentions of a column that is compared with its own neighbour, as in `x = lag(x) OVER w`."""
+    columns, others = compared(node)
+    if node.get("type") not in _EQUALITY or (len(columns), len(others)) != (1, 1):
+        return []
+    window = others[0]
+    inner = arguments(window) if window.get("type") in ("WINDOW_LAG", "WINDOW_LEAD") else []
+    if len(inner) != 1 or not isinstance(inner[0], dict) or window.get("default_expr"):
+        return []
+    both = [columns[0], inner[0]]
+    names = [[str(name).lower() for name in column.get("column_names") or ()] for column in both]
+    return both if inner[0].get("class") == "COLUMN_REF" and names[0] == names[1] else []
+
+
 def conjuncts(node: object) -> Iterator[Node]:
     """Yield the conditions that all must hold, of a WHERE clause."""
     if not isinstance(node, dict):
