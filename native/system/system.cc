@@ -213,6 +213,13 @@ int dt_kernel_span_order(const uint8_t* plan, uint64_t length, struct ArrowArray
   });
 }
 
+int dt_kernel_lane_table(struct ArrowArrayStream* intervals, struct ArrowArrayStream* out) {
+  return guarded([&] {
+    need(intervals && out, "intervals");
+    dt::kernel::export_lanes(intervals, out);
+  });
+}
+
 struct ArrowArrayStream* dt_kernel_new_stream(void) { return dt::new_stream(); }
 void dt_kernel_free_stream(struct ArrowArrayStream* stream) { dt::free_stream(stream); }
 void dt_kernel_release_capsule(void* capsule) { dt::release_capsule(capsule); }

@@ -49,6 +49,8 @@ DT_API int dt_kernel_decompress(int method, const uint8_t* data, uint64_t length
 /* The row of each interval, so that those of one row of a track do not overlap. In order of track, then of begin. */
 DT_API void dt_kernel_lanes(const int64_t* track, const int64_t* begin, const int64_t* end, uint64_t count,
                             int32_t* lane);
+/* The same of a table, which is used up (lanes.h). */
+DT_API int dt_kernel_lane_table(struct ArrowArrayStream* intervals, struct ArrowArrayStream* out);
 
 /* Spans of threads (thread_spans.h has the plan). `wakes` may be NULL; both streams are used up. The facts are complete
  * when `out` has ended. */

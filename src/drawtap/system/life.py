@@ -21,7 +21,6 @@ import re
 from collections.abc import Mapping
 
 import duckdb
-import numpy as np
 
 from drawtap.system import native
 from drawtap.system.driver import STEP_COLUMNS, THREAD_KINDS
@@ -274,7 +273,8 @@ WITH r AS (
   UNION ALL
   SELECT request, device || '/' || engine, begin_ns, end_ns, 'execution', is_open FROM executions
 )
-SELECT track::request_track AS track, begin_ns, end_ns, kind::request_part AS kind, id AS request, is_open
+SELECT enum_code(track::request_track) AS track, begin_ns, end_ns, enum_code(kind::request_part) AS kind,
+       id AS request, is_open
 FROM ended WHERE track IS NOT NULL AND (end_ns > begin_ns OR (kind = 'execution' AND end_ns >= begin_ns))
 """
 
@@ -390,22 +390,19 @@ def _lives(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _order_spans(connection: duckdb.DuckDBPyConnection, kept: str | None) -> None:
-    # The parts of a request's wait follow each other: they keep its row. Only numbers go through Python.
+    # The parts of a request's wait follow each other: they keep its row.
     connection.execute(
-        "CREATE TABLE parts AS SELECT row_number() OVER () - 1 AS n, * FROM ("
-        "SELECT track, request, min(begin_ns) AS b, max(end_ns) AS e FROM request_spans "
-        "GROUP BY track, request ORDER BY track, b, e, request)"
+        "CREATE TABLE parts AS SELECT track, request, min(begin_ns) AS b, max(end_ns) AS e FROM request_spans "
+        "GROUP BY track, request ORDER BY track, b, e, request"
     )
-    columns = connection.execute("SELECT enum_code(track)::BIGINT AS track, b, e FROM parts ORDER BY n").fetchnumpy()
-    rows = native.lanes(columns["track"], columns["b"], columns["e"]) if len(columns["b"]) else np.zeros(0, np.int32)
-    connection.register("_rows", {"n": np.arange(len(rows)), "row": rows})
+    connection.register("_lanes", native.Lanes(_table(connection, "FROM parts")))
     # By time, so that a question to a window reads the rows of that window.
     connection.execute(
-        "CREATE TABLE ordered AS SELECT enum_code(track) AS track, begin_ns, end_ns, enum_code(kind) AS kind, request, "
-        "lane, is_open FROM request_spans JOIN (SELECT track, request, row AS lane FROM parts JOIN _rows USING (n)) "
-        "USING (track, request) ORDER BY begin_ns, end_ns"
+        "CREATE TABLE ordered AS SELECT track, begin_ns, end_ns, kind, request, lane, is_open "
+        "FROM request_spans JOIN _lanes USING (track, request) ORDER BY begin_ns, end_ns"
     )
-    connection.unregister("_rows")
+    connection.unregister("_lanes")
+    connection.execute("DROP TABLE parts; DROP TABLE request_spans")
     names = " ".join(f"WHEN '{kind}' THEN {quote_text(name)}" for kind, name in THREAD_KINDS.items())
     connection.execute(
         "CREATE TABLE others AS "
@@ -439,7 +436,7 @@ def _order_spans(connection: duckdb.DuckDBPyConnection, kept: str | None) -> Non
     if kept:
         connection.execute("DROP TABLE spans")
         connection.execute(f"CREATE VIEW spans AS SELECT * FROM {kept}.spans")
-    connection.execute("DROP TABLE ordered; DROP TABLE others; DROP TABLE parts; DROP TABLE request_spans")
+    connection.execute("DROP TABLE ordered; DROP TABLE others")
     connection.execute("DROP TYPE request_track; DROP TYPE request_part")
 
 

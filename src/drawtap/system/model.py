@@ -127,7 +127,7 @@ _NAMES = re.compile(r'"((?:[^"]|"")+)"|([A-Za-z_]\w*)')
 # The tables of a trace take about nine times its size in memory. In a file they take what DuckDB may have, and up to a
 # quarter more time of the processor.
 _LARGE_BYTES = 30_000_000
-_LEAST_MEMORY_BYTES = 600_000_000
+_MEMORY_BYTES = 600_000_000
 
 
 def files(source: Source) -> list[Path]:
@@ -193,8 +193,7 @@ def database_for(source: Source) -> tuple[duckdb.DuckDBPyConnection, tempfile.Te
     scratch = tempfile.TemporaryDirectory(prefix="drawtap-")
     connection = connect(Path(scratch.name) / "kernel.duckdb")
     # DuckDB would keep all of its file in memory where that is free: what is beyond is on disk, and read again.
-    wanted = max(_LEAST_MEMORY_BYTES, size(source) * 7 // 10)
-    return bounded(connection, wanted), scratch
+    return bounded(connection, _MEMORY_BYTES), scratch
 
 
 def lock(connection: duckdb.DuckDBPyConnection) -> None:

@@ -67,6 +67,7 @@ def _library() -> Library:
         "dt_kernel_facts_new": (voids,),
         "dt_kernel_facts_text": (c_void_p, *TEXT),
         "dt_kernel_thread_spans": (c_char_p, c_uint64, c_void_p, c_void_p, c_void_p, c_void_p),
+        "dt_kernel_lane_table": (c_void_p, c_void_p),
         "dt_kernel_span_order": (c_char_p, c_uint64, *(c_void_p,) * 5),
     }
     closing: Signature = (c_void_p,)
@@ -266,6 +267,21 @@ class ThreadSpans:
     def facts(self) -> ThreadFacts:
         """Results of the last reading that came to the end."""
         return next(found for found in (facts.read() for facts in reversed(self._facts)) if found.is_whole)
+
+
+class Lanes:
+    """The row of each interval as a table (track, request, lane), as `lanes` finds it: it has `__arrow_c_stream__`.
+
+    `intervals`: a table with the columns track, request, b, e in order of track, then of b.
+    """
+
+    def __init__(self, intervals: object) -> None:
+        self._intervals = intervals
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        library = _library()
+        capsule = cast(_Stream, self._intervals).__arrow_c_stream__()
+        return library.stream(library.dt_kernel_lane_table, stream_pointer(capsule))
 
 
 class OrderedSpans:
