@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import grp
 import json
 import os
@@ -15,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from drawtap.errors import DrawtapError, UnavailableError, UsageError
+from drawtap.live.accepting import Acceptor
 from drawtap.live.folder import Folder
 from drawtap.live.identity import Peer, groups_of, is_admin, peer_of
 from drawtap.live.journal import Journal
@@ -38,7 +38,7 @@ class Clients:
         self._journal = journal
         self._open: dict[asyncio.Task[None], _Client] = {}
         self._shares = Shares()
-        self._listening: socket.socket | None = None
+        self._acceptor: Acceptor | None = None
 
     async def start(self, folder: Folder) -> None:
         """Listen. Raises UnavailableError where that cannot be."""
@@ -49,38 +49,22 @@ class Clients:
             raise UnavailableError(f"there is no group {group!r}", hint="[manager] admin_group") from None
         # The asking user decides the rights: a system's manager shows everybody programs of their own.
         made = bind(folder.clients, socket.SOCK_STREAM, 0o666 if self._manager.shared else 0o600)
-        made.setblocking(False)
-        made.listen(128)
-        self._listening = made
-        asyncio.get_running_loop().add_reader(made, self._accept, made)
+        self._acceptor = Acceptor(made, 64, self._accept, self._journal, "clients")
 
     async def close(self, folder: Folder) -> None:
         """Hang up."""
-        if self._listening:
-            asyncio.get_running_loop().remove_reader(self._listening)
-            self._listening.close()
+        if self._acceptor:
+            self._acceptor.close()
         tasks = list(self._open)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         folder.clients.unlink(missing_ok=True)
 
-    def _accept(self, listening: socket.socket) -> None:
-        for _ in range(64):
-            try:
-                connection, _ = listening.accept()
-            except BlockingIOError:
-                return
-            except OSError as error:
-                if error.errno in (errno.EMFILE, errno.ENFILE):
-                    self._journal.say_seldom("no-descriptors", "clients", "warning")
-                    loop = asyncio.get_running_loop()
-                    loop.remove_reader(listening)  # it would wake us at once, again and again
-                    loop.call_later(0.5, loop.add_reader, listening, self._accept, listening)
-                return
-            connection.setblocking(False)
-            if not self._admit(connection):
-                connection.close()
+    def _accept(self, connection: socket.socket) -> None:
+        connection.setblocking(False)
+        if not self._admit(connection):
+            connection.close()
 
     def _admit(self, connection: socket.socket) -> bool:
         try:

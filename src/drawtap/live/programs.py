@@ -9,7 +9,6 @@ from __future__ import annotations
 import array
 import asyncio
 import contextlib
-import errno
 import os
 import socket
 import struct
@@ -21,6 +20,7 @@ from typing import Any
 
 from drawtap.errors import DrawtapError, InputError, UnavailableError
 from drawtap.live import pages
+from drawtap.live.accepting import Acceptor
 from drawtap.live.config import Profile
 from drawtap.live.identity import About, Peer, about, peer_of, pidfd_of
 from drawtap.live.journal import Journal
@@ -135,43 +135,22 @@ class Programs:
         self._next = 1
         self._waiting: set[_Waiting] = set()
         self._shares = Shares()
-        self._listening: socket.socket | None = None
+        self._acceptor: Acceptor | None = None
 
     def listen(self, listening: socket.socket) -> None:
         """Accept programs at a bound socket."""
-        listening.setblocking(False)
-        listening.listen(128)
-        self._listening = listening
-        asyncio.get_running_loop().add_reader(listening, self._accept, listening)
+        self._acceptor = Acceptor(listening, 32, self._greet, self._journal, "accept")
 
     def close(self) -> None:
         """Free all programs and stop to listen."""
-        loop = asyncio.get_running_loop()
-        if self._listening:
-            loop.remove_reader(self._listening)
-            self._listening.close()
+        if self._acceptor:
+            self._acceptor.close()
         for waiting in list(self._waiting):
             self._drop(waiting)
         for program in list(self.by_id.values()):
             self._let_go(program)
 
     # ---- connections -----------------------------------------------------------------------------------------
-
-    def _accept(self, listening: socket.socket) -> None:
-        for _ in range(32):
-            try:
-                connection, _ = listening.accept()
-            except BlockingIOError:
-                return
-            except OSError as error:
-                if error.errno in (errno.EMFILE, errno.ENFILE):
-                    self._journal.say_seldom("no-descriptors", "accept", "warning")
-                    # The connection stays in the queue and would wake us at once, again and again.
-                    loop = asyncio.get_running_loop()
-                    loop.remove_reader(listening)
-                    loop.call_later(0.5, loop.add_reader, listening, self._accept, listening)
-                return
-            self._greet(connection)
 
     def _greet(self, connection: socket.socket) -> None:
         connection.setblocking(False)
