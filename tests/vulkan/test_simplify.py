@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from drawtap.analysis import redundancy
+from drawtap.analysis.vulkan_cost import hidden_draws
 from drawtap.trace.trace import open_trace
 from drawtap.trace.vulkan_waste import VulkanWaste, vulkan_waste
 from shared import run_drawtap
 from vulkan.conftest import Cube, environment
+from vulkan.test_counts import COUNTS
 from vulkan.test_extract import hashes
 
 
@@ -84,3 +87,43 @@ def test_nothing_to_compare_is_said(draws: Path, tmp_path: Path) -> None:
     done = run_drawtap(*words, "--no-verify", environment=environment())
     assert done.returncode == 0, done.stderr
     assert "nothing was played" in done.stdout
+
+
+UNDRAWN = [number for number, counts in enumerate(COUNTS) if "drawn" not in counts]
+
+
+@pytest.mark.parametrize(("mode", "numbers"), [("pass", UNDRAWN), ("query", []), ("stores", [5])])
+def test_draws_of_which_no_sample_passes(mode: str, numbers: list[int], fates: Path, tmp_path: Path) -> None:
+    """COUNTS knows by construction which draws of fates.c draw nothing. Queries count draws that draw nothing as well,
+    and shaders store where no sample passes; of these only draw 5 has a shader that does not."""
+    file = shutil.copyfile(fates / f"{mode}.dtap", tmp_path / "t.dtap")
+    with open_trace(file) as trace:
+        assert hidden_draws(trace) == []  # nothing is measured
+    done = run_drawtap("profile", file, "-m", "vk:samples/samples_passed", "--per", "draw", environment=environment())
+    assert done.returncode == 0, done.stderr
+    with open_trace(file) as trace:
+        draws = [seq for (seq,) in trace.sql("SELECT seq FROM executed WHERE kind = 'draw' ORDER BY number").fetchall()]
+        hidden = hidden_draws(trace)
+    assert hidden == [draws[number] for number in numbers]
+
+
+def test_hidden_draws_of_a_program_go_with_proof(cube: Cube, tmp_path: Path) -> None:
+    """vkcube behind a scissor without an extent: its window shows the colour of the clear."""
+    whole, blind = cube.trace, tmp_path / "blind.dtap"
+    with open_trace(whole) as trace:
+        scissors = [seq for (seq,) in trace.sql("SELECT seq FROM vkCmdSetScissor ORDER BY seq").fetchall()]
+    changes = [word for seq in scissors for word in ("--set", f"{seq} pScissors[0].extent.width = 0")]
+    done = run_drawtap("edit", whole, *changes, "-o", blind)
+    assert done.returncode == 0, done.stderr
+    done = run_drawtap("profile", blind, "-m", "vk:samples/samples_passed", "--per", "draw", environment=environment())
+    assert done.returncode == 0, done.stderr
+    lean = tmp_path / "lean.dtap"
+    done = run_drawtap("simplify", blind, "-o", lean, "--json", environment=environment())
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["put_back"] == 0
+    with open_trace(lean) as trace:
+        [(draws, submits)] = trace.sql(
+            "SELECT count(*) FILTER (name = 'vkCmdDraw'), count(*) FILTER (name = 'vkQueueSubmit') FROM calls"
+        ).fetchall()
+    assert (draws, submits > 0) == (0, True)
+    assert hashes(lean) == hashes(blind) != hashes(whole)

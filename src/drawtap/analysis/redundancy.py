@@ -20,7 +20,7 @@ from drawtap.analysis.certificate import digest_of, source_of
 from drawtap.analysis.missing import Group, Search
 from drawtap.analysis.reduce import Budget, Outcome, SamePixels, ShownImages, Stage
 from drawtap.errors import QueryError, UnavailableError
-from drawtap.tables.recording import MemoryWriteRow
+from drawtap.tables.recording import FrameRow, MemoryWriteRow
 from drawtap.trace.apis import is_vulkan
 from drawtap.trace.core import Row, Selection, write
 from drawtap.trace.graph import packed
@@ -69,8 +69,9 @@ def account(trace: Trace, by: str) -> list[dict[str, object]]:
             f"CREATE TABLE parts (key {'UINTEGER' if by == 'frame' else 'VARCHAR'}, kind VARCHAR, calls BIGINT, "
             "duration HUGEINT, bytes HUGEINT)"
         )
+        kinds = with_hidden_draws(trace, trace.waste)
         for first in range(0, trace.call_count, _AT_ONCE):
-            _add_part(connection, trace, "" if by == "kind" else key, first)
+            _add_part(connection, trace, "" if by == "kind" else key, kinds[first : first + _AT_ONCE], first)
         most = "" if by == "kind" else ", arg_max(kind, calls) AS kind"
         rows = connection.execute(
             "WITH wasted AS (SELECT key, kind, sum(calls)::BIGINT AS calls, sum(duration) AS duration, "
@@ -87,9 +88,10 @@ def account(trace: Trace, by: str) -> list[dict[str, object]]:
         connection.close()
 
 
-def _add_part(connection: duckdb.DuckDBPyConnection, trace: Trace, key: str, first: int) -> None:
+def _add_part(
+    connection: duckdb.DuckDBPyConnection, trace: Trace, key: str, numbers: npt.NDArray[np.uint8], first: int
+) -> None:
     """Add up `_AT_ONCE` calls from `first` on: all calls of a long recording at once would not fit into memory."""
-    numbers = trace.waste[first : first + _AT_ONCE]
     columns = tuple(filter(None, ("seq", key, "duration", "payload_bytes")))
     calls = Selection(columns=columns, first_seq=first, end_seq=first + len(numbers))
     wasted = np.flatnonzero(numbers)
@@ -143,6 +145,7 @@ def _useless(trace: Trace, on: str) -> _Useless:
         part = partial(_part_of, graph, trace)
         return _Useless(graph.waste(answers=True), stage, part, lambda calls: calls)
     waste = vulkan_waste(trace)
+    kinds = with_hidden_draws(trace, waste.kinds)
     stage = Stage(trace, shown, on, rows=waste.stored)
 
     def closed(keep: Calls) -> Calls:
@@ -152,7 +155,23 @@ def _useless(trace: Trace, on: str) -> _Useless:
     rows = len(trace.table(MemoryWriteRow))
     needed = np.unpackbits(np.frombuffer(waste.stored[0], np.uint8), bitorder="little")[:rows]
     unread = rows - int(needed.sum())
-    return _Useless(waste.kinds, stage, stage.part, closed, unread, waste.whole)
+    return _Useless(kinds, stage, stage.part, closed, unread, waste.whole)
+
+
+def with_hidden_draws(trace: Trace, kinds: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+    """Return the kinds of a recording's calls with draws of Vulkan of which no sample passed.
+
+    They are known where `drawtap profile -m vk:samples/samples_passed --per draw` counted samples, and frames show it.
+    """
+    from drawtap.analysis.vulkan_cost import hidden_draws
+
+    shows = any("Present" in (row["end_function"] or "") for row in trace.table(FrameRow))
+    hidden = hidden_draws(trace) if shows and is_vulkan(trace) else []
+    if not hidden:
+        return kinds
+    known = kinds.copy()
+    known[[seq for seq in hidden if not kinds[seq]]] = _NUMBERS["unseen draw"]
+    return known
 
 
 def _part_of(graph: Graph, trace: Trace, keep: Calls, images: Calls) -> Part:

@@ -45,6 +45,7 @@ _HEADER = 5  # words
 _TIMEOUT_S = 20
 _NAME, _MEMBER_NAME, _ENTRY_POINT, _DECORATE = 5, 6, 15, 71
 _FUNCTION, _FUNCTION_END, _FUNCTION_CALL, _EXECUTION_MODE, _OUTPUT_VERTICES = 54, 56, 57, 16, 26
+_POINTER, _IMAGE_WRITE, _ATOMICS, _BUFFER_BLOCK, _STORED = 32, 99, range(227, 243), 3, (12, 5349)
 _STAGES_OF_RUNS = ("vertex", "tess_control", "tess_evaluation", "geometry", "fragment", "compute")
 _STAGES = ("vertex", "tessellation control", "tessellation evaluation", "geometry", "fragment", "compute")
 _DECORATIONS = {1: "SpecId", 30: "Location", 33: "Binding", 34: "DescriptorSet"}
@@ -194,6 +195,17 @@ def entries(code: bytes) -> dict[tuple[str, str], Entry]:
         if function in counts
         for point in named
     }
+
+
+def may_store(code: bytes) -> bool:
+    """Tell whether a module may store to buffers or images, or is no SPIR-V."""
+    words = _words(code)
+    for operation, operands in _instructions(words or ()):
+        buffer = operation == _POINTER and len(operands) > 1 and operands[1] in _STORED
+        block = operation == _DECORATE and len(operands) > 1 and operands[1] == _BUFFER_BLOCK
+        if buffer or block or operation == _IMAGE_WRITE or operation in _ATOMICS:
+            return True
+    return words is None
 
 
 def _callees_first(calls: Mapping[int, Sequence[int]]) -> list[int]:

@@ -9,13 +9,16 @@ each invocation of its workgroups. The runs of other stages are not known. The e
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from drawtap.analysis.spirv import entries
+from drawtap.analysis.spirv import entries, may_store
+from drawtap.tables.recording import FunctionRow
+from drawtap.trace import measured
 from drawtap.trace.sql_text import quote_text
 
 if TYPE_CHECKING:
@@ -112,6 +115,39 @@ def executed_costs(trace: Trace, most: int) -> list[ExecutedCost]:
     return [
         ExecutedCost(row[0], row[1], row[2], row[3], row[4], by_stage, row[11], row[12], row[13])
         for row, by_stage in zip(rows, stages_of, strict=True)
+    ]
+
+
+# Draws of which no execution had a sample that passed; one execution without a count says nothing.
+_HIDDEN = """
+SELECT e.seq, list(DISTINCT e.pipeline) FROM executed e
+LEFT JOIN (FROM executed_metrics WHERE per = 'draw' AND metric = 'vk:samples/samples_passed'
+           QUALIFY run = max(run) OVER (PARTITION BY number)) m ON m.number = e.number
+WHERE e.kind = 'draw' GROUP BY e.seq HAVING count(m.value) = count(*) AND max(m.value) = 0 ORDER BY e.seq
+"""
+_COUNTING = re.compile("vkCmdBegin(Query|TransformFeedback)")
+
+
+def hidden_draws(trace: Trace) -> list[int]:
+    """Return the calls of draws of which no sample passed, where `drawtap profile` counted them, and that only draw.
+
+    Draws whose shaders may store are not among them. Where the program counts or captures, none is.
+    """
+    if not measured.files(trace.path) or any(
+        _COUNTING.match(row["name"]) for row in trace.table(FunctionRow) if row["calls"]
+    ):
+        return []
+    codes = {(int(s), int(seq)): None if code is None else bytes(code) for s, seq, code in trace.sql(_CODES).fetchall()}
+    stores = cache(lambda at: may_store(codes[at] or b""))
+    only_draw: dict[int, bool] = {}
+    for pipeline, seq, _, shaders, _ in trace.sql(_PIPELINES).fetchall():
+        lives = [max((key for key in codes if key[0] == int(s) and key[1] < int(seq)), default=None) for s in shaders]
+        plain = bool(lives) and all(at is not None and not stores(at) for at in lives)
+        only_draw[int(pipeline)] = plain and only_draw.get(int(pipeline), True)
+    return [
+        int(seq)
+        for seq, pipelines in trace.sql(_HIDDEN).fetchall()
+        if all(only_draw.get(pipeline, False) for pipeline in pipelines)
     ]
 
 
