@@ -30,7 +30,6 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
 _ARGUMENTS = {
     "export: apitrace": ("-f", "apitrace", "-o", "x.trace"),
     "image: passes": ("2", "--mesh", "x.obj", "--whole-pass"),
-    "overdraw": ("-o", "folder"),
     "state: changes": ("2", "--changes"),
     "state: driver": ("2", "--from-driver"),
     "synthesize": ("-o", "folder"),

@@ -132,7 +132,7 @@ def fates(header: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     def write(folder: Path) -> Path:
         program = build(header, HERE / "fates.c", folder / "fates", "-l:libvulkan.so.1")
-        for mode in ("pass", "rendering", "query", "stores", "many", "indexed"):
+        for mode in ("pass", "rendering", "query", "stores", "many", "indexed", "early"):
             words = ("record", "-q", "-o", folder / f"{mode}.dtap", "--", program, mode)
             done = run_drawtap(*words, environment=environment())
             assert done.returncode == 0, done.stderr

@@ -4,7 +4,8 @@
  *
  * Argument: "pass" render passes and pipelines with all state; "rendering" dynamic rendering and dynamic state; "query"
  * as "pass", with a query around the draws; "many" as "pass", each draw of three instances; "indexed" as "pass", each
- * draw a strip of indices, which begins anew once, of two instances. */
+ * draw a strip of indices, which begins anew once, of two instances; "early" as "pass", the shader that discards tests
+ * before. */
 #include "vk.h"
 #include "check.h"
 #include "draw_shaders.h"
@@ -28,7 +29,7 @@ static VkShaderModule vertex, plain, discards;
 static VkQueryPool queries;
 static VkBuffer shape;
 static VkDescriptorSet set;
-static int rendering, query, stores, many, indexed;
+static int rendering, query, stores, many, indexed, early;
 
 static struct Image color, depth, other;
 
@@ -63,6 +64,17 @@ static void make_passes(void) {
                                   .height = SIZE,
                                   .layers = 1};
   CHECK(vkCreateFramebuffer(device, &with, 0, &framebuffer));
+}
+
+/* The shader that discards, with its execution mode EarlyFragmentTests behind the first one. */
+static VkShaderModule early_module(void) {
+  uint32_t words[sizeof DISCARDS / 4 + 3];
+  size_t at = 5;
+  while ((DISCARDS[at] & 0xffff) != 16) at += DISCARDS[at] >> 16;
+  memcpy(words, DISCARDS, at * 4);
+  memcpy(words + at, (uint32_t[]){3 << 16 | 16, DISCARDS[at + 1], 9}, 12);
+  memcpy(words + at + 3, DISCARDS + at, sizeof DISCARDS - at * 4);
+  return make_module(words, sizeof words);
 }
 
 /* A layout, with a set that has the buffer where shaders store. */
@@ -334,6 +346,7 @@ int main(int argc, char** argv) {
   const char* mode = argc > 1 ? argv[1] : "pass";
   rendering = !strcmp(mode, "rendering"), query = !strcmp(mode, "query");
   stores = !strcmp(mode, "stores"), many = !strcmp(mode, "many"), indexed = !strcmp(mode, "indexed");
+  early = !strcmp(mode, "early");
   const VkPhysicalDeviceVulkan13Features newer = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
                                                   .dynamicRendering = 1};
   const VkPhysicalDeviceFeatures features = {.fragmentStoresAndAtomics = 1};
@@ -346,7 +359,7 @@ int main(int argc, char** argv) {
   if (indexed) make_shape();
   vertex = indexed ? make_module(PLACED, sizeof PLACED) : make_module(VERTEX, sizeof VERTEX);
   plain = stores ? make_module(STORES, sizeof STORES) : make_module(FRAGMENT, sizeof FRAGMENT);
-  discards = make_module(DISCARDS, sizeof DISCARDS);
+  discards = early ? early_module() : make_module(DISCARDS, sizeof DISCARDS);
   VkQueryPoolCreateInfo asks = {
       .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, .queryType = VK_QUERY_TYPE_OCCLUSION, .queryCount = 1};
   CHECK(vkCreateQueryPool(device, &asks, 0, &queries));

@@ -92,6 +92,8 @@ class Fragments : public Backend {
     std::vector<std::pair<std::string, std::string>> out;
     for (auto& k : FRAGMENT_METRICS)
       if (std::string why = no_metric(k.what); !why.empty()) out.emplace_back(k.spec, why);
+    for (auto* spec : {"culled", "failed_stencil", "failed_depth"})
+      out.emplace_back(spec, "draws of OpenGL have it one by one: drawtap image FILE CALL --overlay");
     return out;
   }
   std::unique_ptr<Source> source(const std::vector<RequestedMetric>& all, const std::vector<int>& numbers,

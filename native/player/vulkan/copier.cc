@@ -1,6 +1,7 @@
 #include "copier.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "../../core/error.h"
@@ -325,13 +326,20 @@ void Copier::record(VkCommandBuffer to) {
   size_t tests = 0;
   for (size_t i = 0; i < stream_.size(); ++i) {
     pause_at(i, true);
-    for (; tests < tests_.size() && tests_[tests].at == i; ++tests) test(tests_[tests]);
+    const Tested* around = nullptr;
+    for (; tests < tests_.size() && tests_[tests].at == i; ++tests) {
+      test(tests_[tests]);
+      if (tests_[tests].tested.around) around = &tests_[tests].tested;
+    }
+    const uint32_t last = around ? around->first + static_cast<uint32_t>(std::popcount(around->tests)) : 0;
+    if (around) begin_query(*around, last);
     if (stream_[i]->command->flags & FLAG_PASS_BEGIN) {
       const bool whole = next_ >= pauses_.size() || pauses_[next_].begin != i;
       begin(i, FIRST, whole);
     } else {
       make(*stream_[i]);
     }
+    if (around) DT_VK(device_, vkCmdEndQuery)(to_, around->pool, last);
     pause_at(i, false);
   }
   if (DT_VK(device_, vkEndCommandBuffer)(to_) != VK_SUCCESS)

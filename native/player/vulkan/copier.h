@@ -103,6 +103,7 @@ class Copier {
   void pause_at(size_t at, bool before);
   void make_rooms();
   void test(const Tests& tests);
+  void begin_query(const Tested& tested, uint32_t query);
   VkImage one_texel(const Shot& shot);
   void copy(Taken& taken);
   void copy_shot(const Shot& shot, VkBuffer buffer);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "fragments.h"
+
 namespace dt::play::vk {
 namespace {
 
@@ -62,6 +64,38 @@ class Gpu : public Backend {
     return g_here->statistics ? "" : "the device lacks pipelineStatisticsQuery";
   }
 } g_gpu;
+
+// The same metrics as OpenGL's, and the tests that keep fragments out one by one.
+class FragmentCounts : public Backend {
+ public:
+  FragmentCounts() : Backend("fragments") {}
+  std::string reason() override { return g_here ? "" : NO_DEVICE; }
+  std::vector<Offer> offers() override {
+    std::vector<Offer> out;
+    for (auto* spec : Fragments::SPECS)
+      if (refusal(spec).empty())
+        out.push_back({spec, is_of_frames(spec) ? "overdraw" : "count", spec, "sum", "count", ""});
+    return out;
+  }
+  std::vector<std::pair<std::string, std::string>> refusals() override {
+    std::vector<std::pair<std::string, std::string>> out;
+    for (auto* spec : Fragments::SPECS)
+      if (std::string why = refusal(spec); !why.empty()) out.emplace_back(spec, why);
+    for (auto* spec : {"fetches", "vertex_fetches"})
+      out.emplace_back(spec, "texture reads of Vulkan's shaders are not counted");
+    return out;
+  }
+  std::unique_ptr<Source> source(const std::vector<RequestedMetric>&, const std::vector<int>&, std::string&) override {
+    return nullptr;
+  }
+
+ private:
+  static bool is_of_frames(const char* spec) { return Fragments::find(spec) >= Fragments::MEAN; }
+  static std::string refusal(const char* spec) {
+    if (is_of_frames(spec)) return g_here->blends ? "" : "the driver does not blend numbers of 32 bits, which count";
+    return g_here->precise ? "" : "the device lacks occlusionQueryPrecise";
+  }
+} g_fragments;
 
 std::string spec_of(const VkPerformanceCounterKHR& counter) {
   std::string text;
@@ -163,6 +197,9 @@ Abilities abilities_of(Table& instance, VkPhysicalDevice physical, uint32_t fami
   DT_VK(instance, vkGetPhysicalDeviceFeatures)(physical, &can);
   here.statistics = can.pipelineStatisticsQuery;
   here.precise = can.occlusionQueryPrecise;
+  VkFormatProperties properties{};
+  DT_VK(instance, vkGetPhysicalDeviceFormatProperties)(physical, VK_FORMAT_R32_SFLOAT, &properties);
+  here.blends = properties.optimalTilingFeatures & VK_FORMAT_FEATURE_COLOR_ATTACHMENT_BLEND_BIT;
   auto list = DT_VK(instance, vkEnumerateDeviceExtensionProperties);
   list(physical, nullptr, &n, nullptr);
   std::vector<VkExtensionProperties> there(n);

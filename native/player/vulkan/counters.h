@@ -20,6 +20,7 @@ struct Abilities {
   std::vector<VkQueueFamilyProperties> families;
   uint32_t family = 0;  // whose counters those are
   bool statistics = false, precise = false, calibrated = false;
+  bool blends = false;  // numbers of 32 bits, which count fragments by pixel
   std::vector<VkPerformanceCounterKHR> counters;
   std::vector<VkPerformanceCounterDescriptionKHR> words;
   std::string no_counters;

@@ -71,9 +71,9 @@ VkRenderPass Counts::pass(Device& device, VkFormat deep, bool clears) {
   return made;
 }
 
-void Counts::add(const Taken& read, const Shot& shot, Plane plane) {
+std::string Counts::add_counts(const Taken& read, const Shot& shot, std::vector<uint32_t>& to) {
   const auto* from = static_cast<const uint8_t*>(read.room.at) + shot.at;
-  auto& to = counts_[plane];
+  std::string why;
   const size_t width = shot.width, height = shot.height;
   to.resize(width * height);
   for (size_t y = 0; y < height; ++y)
@@ -84,15 +84,19 @@ void Counts::add(const Taken& read, const Shot& shot, Plane plane) {
       const double count =
           (std::log(static_cast<double>(power)) + 126 * std::log(2.0)) / std::log(static_cast<double>(COUNT_FACTOR));
       if (!(count < MOST))
-        why_[plane] = "a pixel has more fragments than are counted";
+        why = "a pixel has more fragments than are counted";
       else
         to[(height - 1 - y) * width + x] += static_cast<uint32_t>(std::lround(count));
     }
+  return why;
 }
 
 void Counts::take(Device&, const std::vector<Tested>&, const std::vector<Taken>& reads) {
   for (auto& read : reads)
-    for (size_t i = 0; i < read.shots.size(); ++i) add(read, read.shots[i], masks_ ? order_.at(i) : GENERATED);
+    for (size_t i = 0; i < read.shots.size(); ++i) {
+      const Plane plane = masks_ ? order_.at(i) : GENERATED;
+      if (const std::string why = add_counts(read, read.shots[i], counts_[plane]); !why.empty()) why_[plane] = why;
+    }
 }
 
 void Counts::write(FILE* to) const { masks_ ? write_masks(to) : write_sum(to); }

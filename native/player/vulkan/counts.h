@@ -20,12 +20,15 @@ class Counts : public Question {
   void take(Device& device, const std::vector<Tested>& tested, const std::vector<Taken>& reads) override;
   void write(FILE* to) const override;
 
- private:
+ protected:
   friend class CountPlan;
+  // Adds what an image of ours counts, the lowest row first; returns why a pixel lacks something.
+  static std::string add_counts(const Taken& read, const Shot& shot, std::vector<uint32_t>& to);
+
+ private:
   // A render pass with the image that counts, and depth (VK_FORMAT_UNDEFINED: none); nullptr: the driver refuses it.
   VkRenderPass pass(Device& device, VkFormat deep, bool clears);
   VkShaderModule shader(Device& device);  // it writes 1
-  void add(const Taken& read, const Shot& shot, Plane plane);
   void write_masks(FILE* to) const;
   void write_sum(FILE* to) const;
 

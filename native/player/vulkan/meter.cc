@@ -64,6 +64,12 @@ void Meter::prepare() {
     const auto m = static_cast<size_t>(pass.metrics[i]);
     place_[m] = static_cast<int>(i);
     if (request_.metrics[m].backend.starts_with("vk")) continue;
+    if (request_.metrics[m].backend == "fragments") {
+      counted_.emplace_back(i, Fragments::find(request_.metrics[m].spec));
+      if (counted_.back().second == Fragments::WHATS)
+        throw Error(DT_E_ARGUMENT, request_.metrics[m].id + " is not counted of Vulkan");
+      continue;
+    }
     cpu_.emplace_back(i, pass.metrics[i]);
     by[request_.metrics[m].backend].push_back(pass.metrics[i]);
   }
@@ -73,6 +79,14 @@ void Meter::prepare() {
     auto source = backend ? backend->source(request_.metrics, numbers, why) : nullptr;
     if (!source) throw Error(DT_E_ARGUMENT, why);
     sources_.push_back(std::move(source));
+  }
+  if (!counted_.empty()) {
+    auto any = [&](bool of_frames) {
+      return std::any_of(counted_.begin(), counted_.end(),
+                         [&](auto& each) { return (each.second >= Fragments::MEAN) == of_frames; });
+    };
+    fragments_ = std::make_unique<Fragments>(any(false), any(true));
+    wishes_.fragments = true;
   }
   std::stable_sort(sources_.begin(), sources_.end(), [](auto& a, auto& b) { return a->order() < b->order(); });
   rows_ = std::make_unique<metrics::Rows>(output_, request_.metrics, pass, true);
@@ -169,6 +183,7 @@ Meter::Scope Meter::scope(metrics::At at, uint64_t number, uint64_t seq) const {
 
 void Meter::put(Scope& scope, uint64_t end_seq) {
   scope.end_seq = end_seq;
+  if (scope.at == metrics::AT_FRAME) count(scope);
   if (!scope.t_end) scope.t_end = metrics::now_ns();
   for (auto& sum : scope.sums)
     if (sum.unknown == ALL) sum.unknown = scope.draws;
@@ -223,6 +238,7 @@ void Meter::frame_end(uint64_t next, uint64_t seq) {
     it->second.end_seq = seq + 1;
     it->second.t_end = metrics::now_ns();
   }
+  if (fragments_) drawn_over_[frame_] = fragments_->over(frame_);
   frame_ = next;
   if (in_frames(next)) frames_.emplace(next, scope(metrics::AT_FRAME, next, seq + 1));
   for (auto it = frames_.begin(); it != frames_.end();) {
@@ -243,6 +259,7 @@ void Meter::finish(uint64_t seq, bool frames) {
   stop();
   finished_ = true;
   for (auto& [device, gauge] : gauges_) collect(*gauge, true);
+  if (fragments_) drawn_over_[frame_] = fragments_->over(frame_);
   for (auto& [number, s] : frames_) {
     // Calls behind the last frame's end are no frame; a recording without any is one.
     if (!s.ended && frames) continue;
@@ -268,9 +285,15 @@ void Meter::answer() {
   const auto fits = [&](const std::vector<int>& numbers, std::string& why) {
     std::vector<uint32_t> counters;
     std::map<std::string, std::vector<int>> others;
+    const auto fragments = static_cast<size_t>(std::count_if(numbers.begin(), numbers.end(), [&](int n) {
+      return request_.metrics[static_cast<size_t>(n)].backend == "fragments";
+    }));
+    // Copies of command buffers have no queries of ours, and processors would measure the copying.
+    if (fragments && fragments < numbers.size()) return why = "fragments are counted in a replay of their own", false;
     for (int n : numbers) {
       auto& m = request_.metrics[static_cast<size_t>(n)];
       QueryUse wish;
+      if (m.backend == "fragments") continue;
       if (!m.backend.starts_with("vk"))
         others[m.backend].push_back(n);
       else if (!here || !find_query_use(*here, m.backend, m.spec, wish))

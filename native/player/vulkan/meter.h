@@ -11,6 +11,7 @@
 
 #include "../metrics/measure.h"
 #include "counters.h"
+#include "fragments.h"
 #include "tapes.h"
 
 namespace dt::play::vk {
@@ -36,7 +37,8 @@ class Meter : metrics::Sink {
   void query_pool(VkQueryPool pool, VkQueryType type) { query_types_[pool] = type; }
   void frame_end(uint64_t next, uint64_t seq);
   void finish(uint64_t seq, bool frames);
-  bool answered() const { return answered_; }  // nothing more is to be played
+  bool answered() const { return answered_; }         // nothing more is to be played
+  Question* fragments() { return fragments_.get(); }  // what counts fragments in copies of command buffers; nullptr
 
  private:
   static constexpr uint64_t ALL = ~0ull;  // draws of a scope that has no value by its kind
@@ -117,6 +119,8 @@ class Meter : metrics::Sink {
   static double clock_of(const Gauge& gauge, uint32_t family, uint64_t ticks);
   double value_of(const Gauge& gauge, const Tape& tape, const Item& item, const Results& results,
                   const QueryUse& wish) const;
+  void count(const Submission& done, const Item& item, const std::vector<Scope*>& scopes);
+  void count(Scope& frame);
   bool belongs(const QueryUse& wish, const Item& item, metrics::At at, const char*& never) const;
   static void synchronise(Gauge& gauge);
 
@@ -127,8 +131,11 @@ class Meter : metrics::Sink {
   const uint64_t first_frame_, end_frame_;
   Role roles_[number::COMMANDS] = {};
   Wishes wishes_;
-  std::vector<std::pair<size_t, int>> cpu_;  // places and numbers of metrics that the processor has
-  std::vector<int> place_;                   // of a metric among the pass's, -1
+  std::vector<std::pair<size_t, int>> cpu_;                  // places and numbers of metrics that the processor has
+  std::vector<int> place_;                                   // of a metric among the pass's, -1
+  std::vector<std::pair<size_t, Fragments::What>> counted_;  // places of metrics of fragments
+  std::unique_ptr<Fragments> fragments_;
+  std::map<uint64_t, Fragments::Overdraw> drawn_over_;  // of frames that ended
   unsigned at_ = 0;
   std::vector<std::unique_ptr<metrics::Source>> sources_;
   std::unique_ptr<metrics::Rows> rows_;

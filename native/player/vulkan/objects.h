@@ -79,6 +79,12 @@ class Objects {
     auto it = current_[kind].find(recorded);
     return it == current_[kind].end() ? nullptr : &it->second;
   }
+  // The recorded handle of an object here; 0: there is none.
+  uint64_t recorded(unsigned kind, uint64_t now) const {
+    for (auto& [recorded, object] : current_[kind])
+      if (object.now == now) return recorded;
+    return 0;
+  }
   bool take(unsigned kind, uint64_t recorded, Object& out);
   template <class F> void each(F&& look) const {
     for (unsigned kind = 0; kind < KINDS; ++kind) {

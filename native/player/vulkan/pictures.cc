@@ -1,15 +1,19 @@
 // The choice of pictured draws, and the fate of the pictures.
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
+#include "meter.h"
 #include "player.h"
 
 namespace dt::play::vk {
 
 void Player::watch_pictures() {
-  if (!options_.serve && (!options_.snapshots || options_.snapshot_at == Options::AT_FRAMES)) return;
+  Question* counted = meter_ ? meter_->fragments() : nullptr;
+  if (!options_.serve && !counted && (!options_.snapshots || options_.snapshot_at == Options::AT_FRAMES)) return;
   Snapshots::Host& host = *this;
-  snapshots_ = std::make_unique<Snapshots>(host, options_.attachments, options_.serve, options_.look);
+  snapshots_ = std::make_unique<Snapshots>(host, options_.attachments, options_.serve, options_.look || counted);
+  if (counted) snapshots_->look(counted);
   executions_seen_.resize(options_.executions.size());
 }
 
@@ -56,6 +60,12 @@ void Player::pictured(const Taken& taken, const std::vector<AttachmentImage>& im
 VkImage Player::image_of(uint64_t recorded) const {
   const Object* object = objects_.find(OF_Image, recorded);
   return object ? reinterpret_cast<VkImage>(object->now) : nullptr;
+}
+
+uint64_t Player::name_of(VkImage image) const {
+  for (auto& chain : swapchains_)
+    if (std::find(chain->images.begin(), chain->images.end(), image) != chain->images.end()) return 0;
+  return objects_.recorded(OF_Image, reinterpret_cast<uint64_t>(image));
 }
 
 // Saves what BASE.png, BASE-color1.png, BASE-depth.png ... are of, and says why others are missing.

@@ -76,13 +76,6 @@ void PixelPlan::begin_pass(size_t at) {
     e.tested = e.only_any = true, e.through[metrics::COVERS] = 1;
 }
 
-const VkColorComponentFlags* PixelPlan::dynamic_mask() const {
-  const KeptCommand* set = last_set({number::vkCmdSetColorWriteMaskEXT});
-  const uint64_t first = set ? set->arguments[1] : 0;
-  if (!set || color() < first || color() - first >= set->arguments[2]) return nullptr;
-  return set->at<VkColorComponentFlags>(3) + (color() - first);
-}
-
 // ---- commands that write the image ------------------------------------------------------------------------------
 
 void PixelPlan::clear_attachments(size_t at) {
@@ -109,7 +102,7 @@ void PixelPlan::draw(size_t at) {
 void PixelPlan::test(size_t at, metrics::PixelEvent& e) {
   const KeptPipeline* kept = nullptr;
   const std::string why = untestable(kept);
-  if (kept) e.masked = deep_ ? nullptr : kept->masked(color(), dynamic_mask());
+  if (kept) e.masked = deep_ ? nullptr : kept->masked(color(), dynamic_mask(color()));
   if (!why.empty()) return e.unknown = metrics::lasting(why), void();
   VariantWish wish;
   const VkRect2D box = scissor(*kept, wish.scissors);

@@ -19,7 +19,6 @@ class PixelPlan : public Walk {
   void clear_attachments(size_t at);
   void draw(size_t at);
   void test(size_t at, metrics::PixelEvent& event);
-  const VkColorComponentFlags* dynamic_mask() const;
   const char* transfer(size_t at, bool& covers) const;  // its kind, where it writes the image
   template <class Region> bool writes(const Region* regions, uint64_t count, VkImage image) const;
   bool clears(const VkImageSubresourceRange* ranges, uint64_t count) const;

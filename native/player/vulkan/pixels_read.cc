@@ -53,7 +53,10 @@ void Copier::make_rooms() {
       if (each.pixel) each.taken.room.buffer = room.buffer, each.taken.room.at = room.at;
   }
   uint32_t queries = 0;
-  for (auto& each : tests_) each.tested.first = queries, queries += static_cast<uint32_t>(each.variants.size());
+  for (auto& each : tests_) {
+    each.tested.first = queries;
+    queries += static_cast<uint32_t>(each.variants.size()) + each.tested.around;
+  }
   if (!queries) return;
   VkQueryPoolCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO;
@@ -70,6 +73,11 @@ void Copier::make_rooms() {
   }
 }
 
+void Copier::begin_query(const Tested& tested, uint32_t query) {
+  const VkQueryControlFlags exactly = tested.around ? VkQueryControlFlags(VK_QUERY_CONTROL_PRECISE_BIT) : 0;
+  DT_VK(device_, vkCmdBeginQuery)(to_, tested.pool, query, exactly);
+}
+
 // Dynamic state is given anew before each pipeline is bound: one that has it fixed leaves it undefined.
 void Copier::test(const Tests& tests) {
   uint32_t query = tests.tested.first;
@@ -79,7 +87,7 @@ void Copier::test(const Tests& tests) {
   for (VkPipeline variant : tests.variants) {
     give();
     DT_VK(device_, vkCmdBindPipeline)(to_, VK_PIPELINE_BIND_POINT_GRAPHICS, variant);
-    DT_VK(device_, vkCmdBeginQuery)(to_, tests.tested.pool, query, 0);
+    begin_query(tests.tested, query);
     make(*stream_[tests.at]);
     DT_VK(device_, vkCmdEndQuery)(to_, tests.tested.pool, query++);
   }

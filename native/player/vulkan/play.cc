@@ -63,8 +63,8 @@ void Player::made(Call& c) {
 void Player::generic(Call& c) {
   if (!succeeded(c)) return;  // what failed left nothing behind
   build(c);
+  if (meter_) meter_->before(c, seq_, frame_);  // which looks for the program's command buffers, not for copies
   if (snapshots_) snapshots_->prepare(c, seq_);
-  if (meter_) meter_->before(c, seq_, frame_);
   invoke(c);
   made(c);
   if (meter_) meter_->after(c);
@@ -93,7 +93,10 @@ void Player::destroy(Call& c) {
     });
   if (kind == OF_DescriptorUpdateTemplate) templates_.erase(object.now);
   if (kind == OF_Buffer || kind == OF_Image) stores_.forget(object.now);
-  if (!snapshots_ || snapshots_->forget(kind, object.now, *c.table)) invoke(c);
+  if (!snapshots_ || snapshots_->forget(kind, object.now, *c.table))
+    invoke(c);
+  else if (meter_)
+    meter_->enter(seq_), meter_->leave();  // for whoever measures, the call is made
   if (kind == OF_Image) free_own_memory(*c.table, object.now);
 }
 

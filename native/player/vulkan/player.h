@@ -160,6 +160,7 @@ class Player final : Arguments, Snapshots::Host {
     return memory_type(device, bits, wanted);
   }
   VkImage image_of(uint64_t recorded) const override;
+  uint64_t name_of(VkImage image) const override;
   void save(const Taken& taken, const std::vector<AttachmentImage>& images, const std::string& base);
   void tell_unseen();
 

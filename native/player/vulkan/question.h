@@ -45,7 +45,7 @@ class Question {
   // The request's members: first, call (the last submission), draw (its last command), image (the recorded handle),
   // level, layer. False: it makes no sense.
   virtual bool ask(const Json& request);
-  bool wants(uint64_t submit) const { return submit >= first && submit <= last && !met; }
+  virtual bool wants(uint64_t submit) const { return submit >= first && submit <= last && !met; }
   virtual std::unique_ptr<Plan> plan(const Submitted& of) = 0;
   // Takes the results of a submission's queries and reads, in the order of the commands.
   virtual void take(Device& device, const std::vector<Tested>& tested, const std::vector<Taken>& reads) = 0;
@@ -55,7 +55,7 @@ class Question {
   VkPipeline variant(Device& device, VkPipeline of, const KeptPipeline& kept, const VariantWish& wish);
   void forget(VkPipeline of);  // it ends, and what was made of it
   void forget(VkRenderPass of);
-  void forget();  // all of it, and objects of the question's own
+  virtual void forget();  // all of it, and objects of the question's own
   // Makes an object of the question's own, unless `made` has one. It stays nullptr where the driver refuses.
   void make(Device& device, const VkShaderModuleCreateInfo& info, VkShaderModule& made);
   void make(Device& device, const VkRenderPassCreateInfo& info, VkRenderPass& made);

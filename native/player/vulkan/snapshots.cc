@@ -344,7 +344,7 @@ void Snapshots::read(Device& device, Taken taken) {
 void Snapshots::submit(Call& c, uint64_t seq) {
   if (under_way_.size() >= MOST_UNDER_WAY) collect();
   Submission s;
-  s.device = static_cast<Device*>(c.table);
+  s.device = static_cast<Device*>(c.table), s.seq = seq;
   const auto queue = c.as<VkQueue>(0);
   uint32_t place = 0;
   const bool looks = question_ && question_->wants(seq);
@@ -391,24 +391,34 @@ void Snapshots::free_room(Device& device, Room& room) {
   if (room.memory) DT_VK(device, vkFreeMemory)(device.device, room.memory, nullptr);
 }
 
-void Snapshots::collect() {
-  for (auto& s : std::exchange(under_way_, {})) {
-    Device& device = *s.device;
-    if (DT_VK(device, vkWaitForFences)(device.device, 1, &s.fence, 1, LONG_NS) != VK_SUCCESS)
-      throw Error(DT_E_ARGUMENT, "a submission whose draws are pictured does not end");
-    for (auto& taken : s.taken) {
-      std::vector<AttachmentImage> images;
-      for (auto& shot : taken.shots)
-        if (!shot.raw) images.push_back(read_shot(shot, taken.room.at));
-      host_.pictured(taken, images);
-      free_room(device, taken.room);
-    }
-    if (question_) question_->take(device, s.tested, s.reads);
-    for (auto* each : s.queries) DT_VK(device, vkDestroyQueryPool)(device.device, each, nullptr);
-    for (auto& room : s.rooms) free_room(device, room);
-    DT_VK(device, vkDestroyFence)(device.device, s.fence, nullptr);
-    DT_VK(device, vkDestroyCommandPool)(device.device, s.pool, nullptr);
+void Snapshots::take(Submission& s) {
+  Device& device = *s.device;
+  if (DT_VK(device, vkWaitForFences)(device.device, 1, &s.fence, 1, LONG_NS) != VK_SUCCESS)
+    throw Error(DT_E_ARGUMENT, "a submission whose draws are pictured does not end");
+  for (auto& taken : s.taken) {
+    std::vector<AttachmentImage> images;
+    for (auto& shot : taken.shots)
+      if (!shot.raw) images.push_back(read_shot(shot, taken.room.at));
+    host_.pictured(taken, images);
+    free_room(device, taken.room);
   }
+  if (question_) question_->take(device, s.tested, s.reads);
+  for (auto* each : s.queries) DT_VK(device, vkDestroyQueryPool)(device.device, each, nullptr);
+  for (auto& room : s.rooms) free_room(device, room);
+  DT_VK(device, vkDestroyFence)(device.device, s.fence, nullptr);
+  DT_VK(device, vkDestroyCommandPool)(device.device, s.pool, nullptr);
+}
+
+void Snapshots::collect() {
+  for (auto& s : std::exchange(under_way_, {})) take(s);
+}
+
+void Snapshots::collect(uint64_t submit) {
+  const auto it = std::find_if(under_way_.begin(), under_way_.end(), [&](auto& s) { return s.seq == submit; });
+  if (it == under_way_.end()) return;
+  Submission s = std::move(*it);
+  under_way_.erase(it);
+  take(s);
 }
 
 }  // namespace dt::play::vk

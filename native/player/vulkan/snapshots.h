@@ -130,6 +130,7 @@ struct Tested {
   size_t event = 0;
   uint32_t first = 0, tests = 0;  // its queries in the pool; a bit for each test that has one
   bool outside = false;           // the program's scissor leaves out the pixel
+  bool around = false;            // a last one counts what the draw itself lets through; all of them count exactly
   VkQueryPool pool = nullptr;
 };
 
@@ -143,6 +144,7 @@ class Snapshots {
     virtual void hold(Taken& taken, const Device& device) = 0;
     virtual void pictured(const Taken& taken, const std::vector<AttachmentImage>& images) = 0;
     virtual VkImage image_of(uint64_t recorded) const = 0;  // nullptr: there is none now
+    virtual uint64_t name_of(VkImage image) const = 0;      // the recorded handle; 0: a window's
 
    protected:
     ~Host() = default;
@@ -165,6 +167,7 @@ class Snapshots {
   void add_queue(VkQueue queue, uint32_t family) { families_[queue] = family; }
   void read(Device& device, Taken taken);  // as it is now: all that was submitted ends first
   void collect();                          // waits for pictures that are under way, and hands them on
+  void collect(uint64_t submit);           // pictures of one submission alone
   void end(Table& device);                 // before it is destroyed
 
  private:
@@ -172,6 +175,7 @@ class Snapshots {
   friend class Question;
   friend class PixelPlan;
   friend class CountPlan;
+  friend class FragmentPlan;
   friend class VertexPlan;
   friend class Walk;
   struct Submission {
@@ -183,7 +187,7 @@ class Snapshots {
     std::vector<Taken> reads;  // of one pixel; their room is one of `rooms`
     std::vector<Tested> tested;
     std::vector<VkQueryPool> queries;
-    uint64_t bytes = 0;
+    uint64_t bytes = 0, seq = 0;
   };
   void keep_command(Call& c, uint64_t seq, std::vector<std::unique_ptr<uint8_t[]>>& rooms);
   void more_use(Call& c);
@@ -201,6 +205,7 @@ class Snapshots {
   VkRenderPass variant(Table& table, VkRenderPass of, Variant which);
   VkCommandBuffer commands(Submission& s, uint32_t family);
   void fence(Submission& s);
+  void take(Submission& s);
   void free_room(Device& device, Room& room);
 
   Host& host_;

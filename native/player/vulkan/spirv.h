@@ -35,6 +35,7 @@ enum Op : uint32_t {
 enum Capability : uint32_t { TRANSFORM_FEEDBACK = 53 };
 enum Model : uint32_t { VERTEX = 0, EVALUATION = 2, GEOMETRY = 3 };
 enum Mode : uint32_t {
+  EARLY_TESTS = 9,
   POINT_MODE = 10,
   XFB = 11,
   TRIANGLES = 22,

@@ -96,7 +96,8 @@ void Meter::device(Table& instance, VkPhysicalDevice physical, VkDeviceCreateInf
   if (first) wish(here);
   if (wishes_.statistics && here.statistics)
     switch_on(info, features_, &VkPhysicalDeviceFeatures::pipelineStatisticsQuery);
-  if (wishes_.samples && here.precise) switch_on(info, features_, &VkPhysicalDeviceFeatures::occlusionQueryPrecise);
+  if ((wishes_.samples || wishes_.fragments) && here.precise)
+    switch_on(info, features_, &VkPhysicalDeviceFeatures::occlusionQueryPrecise);
   if (here.calibrated) add_extension(extensions, "VK_EXT_calibrated_timestamps");
   if (wishes_.counters.empty() || here.counters.empty()) return;
   add_extension(extensions, "VK_KHR_performance_query");
@@ -176,6 +177,7 @@ void Meter::before(Call& c, uint64_t seq, uint64_t frame) {
   if (!gauge) return;
   if (role == SUBMIT) {
     stop();
+    if (fragments_) fragments_->enter(frame, in_frames(frame));
     submit(c, *gauge);
     start();
     return;
@@ -289,8 +291,7 @@ void Meter::commanded(Tape& tape, Call& c, uint64_t flags) {
 // ---- submissions --------------------------------------------------------------------------------
 
 void Meter::run(Submission& to, const std::shared_ptr<Tape>& tape, uint64_t number, uint64_t passes, uint64_t pass) {
-  if (std::any_of(std::begin(tape->used), std::end(tape->used), [](uint32_t n) { return n > 0; }) &&
-      std::any_of(to.ran.begin(), to.ran.end(), [&](auto& each) { return each.tape == tape; }))
+  if (tape->queries() && std::any_of(to.ran.begin(), to.ran.end(), [&](auto& each) { return each.tape == tape; }))
     throw Error(DT_E_ARGUMENT, "call " + std::to_string(seq_) +
                                    ": a command buffer runs twice in one submission, which cannot be measured");
   to.ran.push_back({tape, number, passes, pass});
@@ -322,8 +323,8 @@ void Meter::submit(Call& c, Gauge& gauge) {
     }
   }
   if (made.ran.empty()) return;
-  for (auto& each : made.ran)
-    if (each.tape->pending) collect(gauge, true, each.tape->pending);
+  for (auto& each : made.ran)  // whose queries serve again
+    if (each.tape->pending && each.tape->queries()) collect(gauge, true, each.tape->pending);
   collect(gauge, false);
   made.family = made.ran[0].tape->family;
   for (auto& each : made.ran) each.tape->pending = made.number;
@@ -339,10 +340,7 @@ void Meter::submit(Call& c, Gauge& gauge) {
 // pass from its beginning on, where a reset is not possible.
 void Meter::reset(Gauge& gauge, VkQueue queue) {
   Device& device = gauge.pools.device;
-  auto uses = [](const Ran& ran) {
-    return std::any_of(std::begin(ran.tape->used), std::end(ran.tape->used), [](uint32_t n) { return n > 0; });
-  };
-  if (std::none_of(now_->ran.begin(), now_->ran.end(), uses)) return;
+  if (std::none_of(now_->ran.begin(), now_->ran.end(), [](const Ran& ran) { return ran.tape->queries(); })) return;
   auto& pool = gauge.resetting[now_->family];
   if (!pool) {
     VkCommandPoolCreateInfo info{};
@@ -469,10 +467,46 @@ void Meter::take(Gauge& gauge, const Submission& done, const Ran& ran, const std
     }
     if (own) to.push_back(&*own);
     take(gauge, tape, item, results, to);
+    if (fragments_ && item.what == Item::DRAW) count(done, item, to);
     Scope* timed = own ? &*own : item.what == Item::PASS && wishes_.pass_rows ? &open_passes_.at(in) : nullptr;
     if (timed) date(*timed, gauge, done, tape, item, results);
     if (own && rows) put(*own, item.seq + 1);
   }
+}
+
+// Adds the fragments of one execution of a draw; clears and dispatches have none.
+void Meter::count(const Submission& done, const Item& item, const std::vector<Scope*>& scopes) {
+  static const char* const OF_FRAMES = "overdraw is of a whole frame: --per frame";
+  Fragments::Drawn drawn;
+  std::fill(std::begin(drawn.through), std::end(drawn.through), 0);
+  const bool draws = std::any_of(counted_.begin(), counted_.end(), [](auto& c) { return c.second < Fragments::MEAN; });
+  if (item.graphics && draws) drawn = fragments_->next(done.seq, item.seq);
+  for (auto& [place, what] : counted_) {
+    const char* why = nullptr;
+    const double value = what < Fragments::MEAN ? drawn.value(what, why) : 0;
+    for (Scope* scope : scopes) {
+      metrics::Sum& sum = scope->sums[place];
+      if (what >= Fragments::MEAN) {
+        if (scope->at != metrics::AT_FRAME) sum.why = OF_FRAMES, sum.unknown = ALL;
+      } else if (why) {
+        sum.why = why, ++sum.unknown;
+      } else {
+        metrics::add(sum, metrics::Fold::SUM, value, 1, 0);
+      }
+    }
+  }
+}
+
+void Meter::count(Scope& frame) {
+  auto it = drawn_over_.find(frame.number);
+  if (it == drawn_over_.end()) return;
+  for (auto& [place, what] : counted_) {
+    if (what < Fragments::MEAN) continue;
+    metrics::Sum& sum = frame.sums[place];
+    metrics::add(sum, metrics::Fold::LAST, it->second.value(what), 1, 1);
+    if (it->second.why) sum.why = it->second.why, sum.unknown = it->second.unknown;
+  }
+  drawn_over_.erase(it);
 }
 
 // When it ran: by its time stamps where the device's clock is known, else between its submission and its end.

@@ -3,6 +3,8 @@
 // A tape is what one vkBeginCommandBuffer began. The pools of its queries are reset before each submission and read
 // after it. A command buffer that is submitted again waits for that: one set of queries serves all its submissions.
 #pragma once
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <unordered_map>
@@ -34,9 +36,10 @@ struct Wishes {
   bool draw_rows = false, pass_rows = false;  // draws and passes are answered one by one
   VkQueryPipelineStatisticFlags statistics = 0;
   bool samples = false;
+  bool fragments = false;  // copies of the command buffers count them
   std::vector<uint32_t> counters;
   VkPerformanceCounterScopeKHR scope = 0;  // of the counters
-  bool items() const { return draw_rows || statistics || samples || !counters.empty(); }
+  bool items() const { return draw_rows || statistics || samples || fragments || !counters.empty(); }
 };
 
 struct Tape;
@@ -84,6 +87,9 @@ struct Tape {
   VkQueryPool pool(QueryKind kind, int query) const { return own[kind][static_cast<size_t>(query) / QueryPools::SIZE]; }
   static uint32_t number(int query) { return static_cast<uint32_t>(query) % QueryPools::SIZE; }
   Results results(const Wishes& wishes) const;
+  bool queries() const {
+    return std::any_of(std::begin(used), std::end(used), [](uint32_t n) { return n > 0; });
+  }
 
   QueryPools& pools;
   const uint32_t family;

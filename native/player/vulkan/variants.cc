@@ -24,7 +24,7 @@ constexpr uint32_t NOT_FOR_VARIANTS = VK_PIPELINE_CREATE_ALLOW_DERIVATIVES_BIT |
 void ShaderUse::add(const ShaderUse& other) {
   known = known && other.known;
   discards |= other.discards, stores |= other.stores, masks |= other.masks;
-  depths |= other.depths, reads_target |= other.reads_target, float_color |= other.float_color;
+  early |= other.early, depths |= other.depths, reads_target |= other.reads_target, float_color |= other.float_color;
 }
 
 ShaderUse use_of(const uint32_t* code, size_t words) {
@@ -45,6 +45,7 @@ ShaderUse use_of(const uint32_t* code, size_t words) {
       use.float_color |= floats.contains(i[1]) && at_first.contains(i[2]) && !seconds.contains(i[2]);
     use.depths |= op == OP_DECORATE && i[2] == BUILTIN && (i[3] == FRAG_DEPTH || i[3] == FRAG_STENCIL);
     use.reads_target |= op == OP_TYPE_IMAGE && i[3] == SUBPASS_DATA;
+    use.early |= op == OP_EXECUTION_MODE && i[2] == EARLY_TESTS;
     if (op == OP_TYPE_POINTER) pointers[i[1]] = i[2];
     if (op >= OP_FIRST_WITH_VALUE && op != OP_DECORATE)
       if (auto type = pointers.find(i[1]); type != pointers.end()) classes[i[2]] = type->second;
@@ -187,8 +188,8 @@ void Parts::test(const KeptPipeline& of, const VariantWish& wish) {
     fix({VK_DYNAMIC_STATE_BLEND_CONSTANTS});
   } else {
     deep.depthWriteEnable = 0, deep.front.writeMask = deep.back.writeMask = 0;
-    fix({VK_DYNAMIC_STATE_DEPTH_WRITE_ENABLE, VK_DYNAMIC_STATE_STENCIL_WRITE_MASK, VK_DYNAMIC_STATE_SCISSOR,
-         VK_DYNAMIC_STATE_SCISSOR_WITH_COUNT});
+    fix({VK_DYNAMIC_STATE_DEPTH_WRITE_ENABLE, VK_DYNAMIC_STATE_STENCIL_WRITE_MASK});
+    if (!wish.everywhere) fix({VK_DYNAMIC_STATE_SCISSOR, VK_DYNAMIC_STATE_SCISSOR_WITH_COUNT});
   }
   const bool own = wish.counts && !of.needs_fragment(wish.last);
   for (uint32_t i = 0; i < of.info->stageCount; ++i)
@@ -242,7 +243,7 @@ Parts::Parts(const KeptPipeline& of, const VariantWish& wish) {
   if (info.pMultisampleState) many = *info.pMultisampleState;
   if (info.pDepthStencilState) deep = *info.pDepthStencilState;
   scissors.assign(wish.scissors, wish.scissor);
-  if (!wish.counts) view.scissorCount = wish.scissors, view.pScissors = scissors.data();
+  if (!wish.counts && !wish.everywhere) view.scissorCount = wish.scissors, view.pScissors = scissors.data();
   const uint32_t colors = info.pColorBlendState ? info.pColorBlendState->attachmentCount : 0;
   wish.counts ? count() : blends.resize(std::max(colors, wish.colors));
   blend.attachmentCount = static_cast<uint32_t>(blends.size()), blend.pAttachments = blends.data();

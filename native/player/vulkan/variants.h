@@ -14,6 +14,7 @@ struct ShaderUse {
   bool known = false, discards = false, stores = false, masks = false;
   bool depths = false;                                 // it gives depth or stencil itself
   bool reads_target = false;                           // as an input attachment
+  bool early = false;                                  // it tests before the shader runs
   bool float_color = false;                            // it has an output at location 0 of floating-point numbers
   std::shared_ptr<const std::vector<uint32_t>> words;  // of one shader
   void add(const ShaderUse& other);
@@ -55,6 +56,7 @@ struct VariantWish {
   // Fragments are counted: each one multiplies the only colour by COUNT_FACTOR. Depth and stencil are written, and the
   // scissor is the program's. `fragment` stands for the fragment shader where this is not needed.
   bool counts = false;
+  bool everywhere = false;  // the scissor is the program's, too, where nothing is drawn
   VkShaderModule fragment = nullptr;
   // Nothing is rasterised: transform feedback captures what this stage gives, and `fragment` stands for its shader.
   VkShaderStageFlagBits captures{};

@@ -176,6 +176,13 @@ const KeptCommand* Walk::last_set(std::initializer_list<uint16_t> numbers) const
   return nullptr;
 }
 
+const VkColorComponentFlags* Walk::dynamic_mask(uint32_t color) const {
+  const KeptCommand* set = last_set({number::vkCmdSetColorWriteMaskEXT});
+  const uint64_t first = set ? set->arguments[1] : 0;
+  if (!set || color < first || color - first >= set->arguments[2]) return nullptr;
+  return set->at<VkColorComponentFlags>(3) + (color - first);
+}
+
 // The box of the first viewport, and how many there are.
 VkRect2D Walk::scissor(const KeptPipeline& kept, uint32_t& count) const {
   using namespace number;

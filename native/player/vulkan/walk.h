@@ -47,6 +47,8 @@ class Walk : public Plan {
   VkRect2D scissor(const KeptPipeline& kept, uint32_t& count) const;
   VkViewport viewport(const KeptPipeline& kept) const;  // the first one
   const KeptCommand* last_set(std::initializer_list<uint16_t> numbers) const;
+  // The dynamic write mask of a colour; nullptr: it is not known.
+  const VkColorComponentFlags* dynamic_mask(uint32_t color) const;
 
   Snapshots& s_;
   Device& device_;

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
-from drawtap.errors import InputError, UsageError
+from drawtap.errors import InputError, UnavailableError, UsageError
 from drawtap.output.result import Rows
 from drawtap.trace.ranges import FRAMES_HELP
 
@@ -53,14 +53,20 @@ def overdraw(
     targets = counting.overdraw(trace, within, environment=engine.environment_of(on))
     if not targets:
         raise InputError("nothing was drawn in these frames", hint="drawtap frames lists the frames")
+    if not any(one.counts.size for one in targets):
+        raise UnavailableError(f"no draw of these frames is counted: {targets[0].why}", hint="--frames names others")
     output.mkdir(parents=True, exist_ok=True)
-    rows, numbers = [], dict[int, int]()
+    rows: list[tuple[object, ...]] = []
+    numbers = dict[int, int]()
     for one in targets:
+        if not one.counts.size:
+            rows.append((one.frame, one.target, None, None, None, None, "", one.lacks))
+            continue
         number = numbers[one.frame] = numbers.get(one.frame, -1) + 1
-        target = "window" if one.framebuffer == 0 else f"framebuffer {one.framebuffer}"
         name = f"frame{one.frame:06}.png" if number == 0 else f"frame{one.frame:06}-{number}.png"
         (output / name).write_bytes(png(picture(one.counts)))
         covered = 100 * int((one.counts > 0).sum()) / one.counts.size
         cells = (round(one.mean, 3), int(one.counts.max()), round(covered, 2), int(one.counts.sum()))
-        rows.append((one.frame, target, *cells, str(output / name), one.lacks))
-    return Rows(_COLUMNS, rows, {"fragments": "count"}, note=f"{counted(len(rows), 'picture')} in {output}")
+        rows.append((one.frame, one.target, *cells, str(output / name), one.lacks))
+    saved = sum(one.counts.size > 0 for one in targets)
+    return Rows(_COLUMNS, rows, {"fragments": "count"}, note=f"{counted(saved, 'picture')} in {output}")

@@ -413,8 +413,9 @@ class _Measured:
                     self.missing["overdraw"] = f"the {wanted.seconds:g} s for pictures were over (--seconds)"
                     break
                 targets = overdraw(trace, range(frame, frame + 1), environment=environment)
-                for one in sorted(targets, key=lambda o: o.framebuffer)[:_MOST_TARGETS]:
-                    where = f", framebuffer {one.framebuffer}" if one.framebuffer else ""
+                seen = [one for one in targets if one.counts.size]
+                for one in sorted(seen, key=lambda o: o.framebuffer)[:_MOST_TARGETS]:
+                    where = f", {one.target}" if one.framebuffer else ""
                     most = int(one.counts.max(initial=0))
                     text = f"{one.mean:.2f} fragments a covered pixel, {number(most)} at most"
                     text += f"; {one.lacks}" if one.why else ""

@@ -24,9 +24,11 @@ _METRIC = "fragments:overdraw/mean"
 
 @dataclass(frozen=True)
 class Overdraw:
-    """Fragments by pixel of one target in one frame: `counts` is height x width, uint32, the top row first.
+    """Fragments by pixel of one target in one frame: `counts` is height x width, uint32, the top row first. It is empty
+    where no draw of the frame could be counted.
 
-    `framebuffer` is the driver's name of the target, 0 the window. `why` says what is not in it, "" where all is: then
+    `framebuffer` is the driver's name of the target, 0 the window; for Vulkan, the recorded image. `level` and `layer`
+    are the image's parts that are drawn to, None for OpenGL. `why` says what is not in it, "" where all is: then
     `unknown` of the frame's `draws`, whatever they drew to, are missing or not whole.
     """
 
@@ -36,6 +38,18 @@ class Overdraw:
     why: str = ""
     draws: int = 0
     unknown: int = 0
+    level: int | None = None
+    layer: int | None = None
+
+    @property
+    def target(self) -> str:
+        """Return the target as people call it."""
+        if not self.framebuffer:
+            return "window" if self.counts.size else "not known"
+        if self.level is None:
+            return f"framebuffer {self.framebuffer}"
+        parts = [f"{name} {n}" for name, n in (("level", self.level), ("layer", self.layer)) if n]
+        return ", ".join([f"image {self.framebuffer:#x}", *parts])
 
     @property
     def lacks(self) -> str:
@@ -89,4 +103,6 @@ def _read(file: Path) -> Overdraw:
     width, height, framebuffer, draws, unknown, why = line.decode().split(" ", 5)
     counts = np.frombuffer(data, np.uint32).reshape(int(height), int(width))
     pixels = np.ascontiguousarray(counts[::-1])
-    return Overdraw(_place(file)[0], int(framebuffer), pixels, why, int(draws), int(unknown))
+    name, level, layer = (int(part) if part else None for part in f"{framebuffer}..".split(".")[:3])
+    assert name is not None
+    return Overdraw(_place(file)[0], name, pixels, why, int(draws), int(unknown), level, layer)

@@ -25,6 +25,7 @@ from drawtap.metrics.passes import Pass, Plan, Range, request_text
 from drawtap.replay import player
 from drawtap.tables.recording import FrameRow, MarkerRow, ThreadRow
 from drawtap.trace import measured
+from drawtap.trace.apis import is_vulkan
 from drawtap.trace.result import connect
 from drawtap.trace.sql_text import quote_text
 
@@ -374,8 +375,8 @@ def _estimate(trace: Trace, connection: duckdb.DuckDBPyConnection) -> None:
         [asked],
     ).fetchall():
         known[str(metric)][int(seq)] = None if value is None else float(value)
-    if not known[estimate.FRAGMENTS]:
-        return
+    if not known[estimate.FRAGMENTS] or is_vulkan(trace):
+        return  # the estimate reads GLSL
     costs = estimate.draw_costs(trace, known[estimate.FRAGMENTS], known[estimate.VERTICES], known)
     _insert(connection, "metrics", [(id_, id_, "count") for id_ in estimate.IDS])
     connection.execute("CREATE TABLE estimated (seq UBIGINT, metric VARCHAR, value DOUBLE, note VARCHAR)")

@@ -39,7 +39,7 @@ BUILT_IN = (
         vulkan=("vk:time/elapsed", "vk:samples/*", "cpu:time/wall", "cpu:time/thread", "cpu:time/process")),
     Set("pipeline", ("gl:primitives/*", "gl:samples/*", "gl:pipeline/*"), ("frame", "draw"),
         vulkan=("vk:samples/*", "vk:pipeline/*")),
-    Set("content", ("geometry:*", "fragments:*"), ("frame", "draw")),
+    Set("content", ("geometry:*", "fragments:*"), ("frame", "draw"), vulkan=("fragments:*",)),
     Set("cpu", ("cpu:*",)),
 )  # fmt: skip
 

@@ -50,7 +50,6 @@ _CALLS = "-f c writes a program with the calls, -f json, csv and parquet write t
 WITHOUT_VULKAN: Mapping[str, Gap] = {
     "export: apitrace": Gap("A trace of apitrace", _CALLS, "apitrace's format has no calls of Vulkan"),
     "image: passes": Gap("The mesh of a pass", _MESHES),
-    "overdraw": Gap("The count of fragments", "drawtap image FILE CALL --overlay overdraw counts them up to a draw"),
     "state: changes": Gap("The list of changes of state", "drawtap state FILE CALL shows the state after a call"),
     "state: driver": Gap(
         "State of a driver",

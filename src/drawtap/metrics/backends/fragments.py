@@ -11,6 +11,7 @@ _HOW = (
 )
 _SAMPLES = "in samples, of a target with several a pixel (as many as fragments where there is one)"
 _FRAME = "so far in the frame, over all targets that it draws to; tests are off, so hidden fragments count too"
+_VULKAN = "Of Vulkan alone"
 _KNOWN = (
     Fixed(
         "count", "generated", "count", "counter",
@@ -53,6 +54,15 @@ _KNOWN = (
         "the same by vertex, tessellation and geometry shaders, as often as this driver runs them: what it finds in "
         "its cache of vertices is not read again",
     ),
+    Fixed("count", "culled", "count", "counter", f"fragments that there would be without face culling. {_VULKAN}"),
+    Fixed(
+        "count", "failed_stencil", "count", "counter",
+        f"of those that were not discarded, how many the stencil test left out. {_VULKAN}",
+    ),
+    Fixed(
+        "count", "failed_depth", "count", "counter",
+        f"of those that passed the stencil test, how many the depth test or depth bounds left out. {_VULKAN}",
+    ),
     Fixed("overdraw", "mean", "count", "gauge", f"fragments a covered pixel, {_FRAME}"),
     Fixed("overdraw", "most", "count", "gauge", f"the most fragments that one pixel had, {_FRAME}"),
     Fixed("overdraw", "covered", "count", "gauge", f"pixels that had any fragment, {_FRAME}"),
@@ -66,5 +76,6 @@ _KNOWN = (
 @backend("fragments")
 def fragments(said: Capabilities) -> Iterable[Metric]:
     """Each draw performed once more before it is played, with what it could change switched off. The fragments of a
-    program that discards are made by a copy of it whose fragment shader does nothing."""
+    program that discards are made by a copy of it whose fragment shader does nothing. Draws of Vulkan are repeated with
+    variants of their pipelines when they run."""
     return fixed("fragments", _KNOWN, said)
