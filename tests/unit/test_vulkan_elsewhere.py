@@ -29,14 +29,13 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 _ARGUMENTS = {
     "export: apitrace": ("-f", "apitrace", "-o", "x.trace"),
-    "image: passes": ("2", "--mesh", "x.obj", "--whole-pass"),
     "state: changes": ("2", "--changes"),
     "state: driver": ("2", "--from-driver"),
     "synthesize": ("-o", "folder"),
 }
 
 
-@pytest.mark.parametrize("work", [work for work in WITHOUT_VULKAN if not work.startswith("view: ")])
+@pytest.mark.parametrize("work", list(WITHOUT_VULKAN))
 def test_no_empty_success(work: str, recording: Path, tmp_path: Path) -> None:
     arguments = (tmp_path / word if word in ("folder", "x.trace") else word for word in _ARGUMENTS[work])
     done = run_drawtap(work.partition(":")[0], recording, *arguments)
@@ -156,13 +155,13 @@ def test_arguments_in_python_are_structures(recording: Path) -> None:
         assert submits[0]["pCommandBuffers"] == [CB]
 
 
-def test_the_page_shows_structures_and_refuses_what_it_lacks(recording: Path) -> None:
+def test_the_page_shows_structures(recording: Path) -> None:
     with contextlib.closing(Recording(recording)) as seen:
         arguments = seen.call(0)["args"]
         assert isinstance(arguments, list)
         [argument] = [a for a in arguments if a["name"] == "pCreateInfo"]
         assert '"width": 64' in argument["array"]
-        with pytest.raises(UnavailableError, match=r"The mesh(es| of a pass) for Vulkan"):
+        with pytest.raises(UnavailableError, match="no such image to draw to"):
             seen.looks.whole_pass(2)
         assert seen.overview()["vulkan"] is True
 

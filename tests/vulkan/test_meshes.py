@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import struct
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from drawtap.errors import UnavailableError
 from drawtap.replay import look
 from drawtap.replay.place import Place
 from drawtap.replay.warm import Warm
@@ -100,3 +103,63 @@ def test_page_and_verb_have_the_same(fates: Path, tmp_path: Path) -> None:
     rows = look.mesh_csv(mesh).splitlines()
     assert rows[0] == "place,vertex,instance,place.x,place.y,tint.x,tint.y,tint.z,tint.w"
     assert len(rows) == 1 + 7 * 2
+
+
+@pytest.mark.parametrize(("mode", "of"), [("many", "fates"), ("pass", "draws")])
+def test_a_whole_pass_has_the_meshes_of_its_draws(mode: str, of: str, fates: Path, draws: Path, tmp_path: Path) -> None:
+    """In one answer of the player; draws of secondary command buffers too."""
+    path = (fates if of == "fates" else draws) / f"{mode}.dtap"
+    with open_trace(path) as trace, Warm(path, environment=environment(), looks=True) as asked:
+        places = _draws(trace)
+        rows = trace.sql("SELECT seq, pass_number FROM executed WHERE kind = 'draw' ORDER BY number").fetchall()
+        own = [int(seq) for seq, number in rows if number == rows[0][1]]
+        whole = look.pass_draws(trace, places[0])
+        found = look.pass_mesh(whole, places[0].draw or 0, asked.look)
+        part = look.pass_draws(trace, places[1], most=1)
+        single = {i: look.mesh(trace, places[i], asked.look) for i in range(0, len(own), 7)}
+        few = look.pass_mesh(whole, own[1], asked.look, most=0)
+    assert [one.call for one in found] == own
+    assert whole.left_out == 0
+    assert [one.why for one in found] == [""] * len(own)
+    for i, mesh in single.items():
+        one = found[i]
+        assert one.mesh is not None
+        assert np.array_equal(one.mesh.positions, mesh.positions)
+        assert np.array_equal(one.mesh.fates, mesh.fates)
+        assert np.array_equal(one.mesh.places, mesh.places)
+        assert (one.mesh.instances, one.mesh.viewport) == (mesh.instances, mesh.viewport)
+    assert ([seq for seq, _ in part.draws], part.left_out) == ([own[1]], len(own) - 1)
+    assert [one.mesh is not None for one in few] == [call == own[1] for call in own]
+    words = ("image", path, str(own[0]), "--mesh", tmp_path / "p.obj", "--whole-pass")
+    done = run_drawtap(*words, environment=environment())
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "p.obj").read_text()
+    assert text == look.pass_obj(whole, found)
+    assert [line for line in text.splitlines() if line.startswith("g call-") and " " not in line[2:]] == [
+        f"g call-{call}" for call in own
+    ]
+    assert text.count("\nv ") == 3 * len(own) * len(single[0].fates)
+
+
+def test_the_page_has_the_pass_of_indexed_draws(fates: Path) -> None:
+    path = fates / "indexed.dtap"
+    with open_trace(path) as trace:
+        place = _draws(trace)[1]
+    [mesh] = _meshes(path, 1)
+    with contextlib.closing(Recording(path)) as seen:
+        seen.environment = environment()
+        answer = seen.looks.whole_pass(place.draw or 0)
+    (length,) = struct.unpack_from("<I", answer)
+    head = json.loads(answer[4 : 4 + length])
+    assert (head["submit"], len(head["draws"]), head["left_out"]) == (place.call, 13, 0)
+    row = head["draws"][1]
+    assert (row["call"], row["vertices"], row["instances"], row["each"], row["primitives"]) == (place.draw, 7, 2, 3, 6)
+    assert row["counts"] == mesh.counts()
+    positions = np.frombuffer(answer, np.float32, head["corners"] * 4, 4 + length + -(4 + length) % 8)
+    begin = row["corner"] * 4
+    assert np.array_equal(positions[begin : begin + mesh.positions.size], mesh.positions.ravel())
+
+
+def test_a_draw_outside_of_a_pass_has_none(recorded: Path) -> None:
+    with open_trace(recorded) as trace, pytest.raises(UnavailableError, match="no such image to draw to"):
+        look.pass_draws(trace, Place(0, 0))

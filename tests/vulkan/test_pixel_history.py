@@ -164,7 +164,7 @@ def test_the_pixel_of_a_window_is_the_pixel_of_its_picture(cube: Cube, tmp_path:
 
 
 def test_the_page_has_the_same(fates: Path) -> None:
-    """The picture's pixels count from below; the mesh of a pass says that it does not exist."""
+    """The picture's pixels count from below."""
     path = fates / "pass.dtap"
     with open_trace(path) as trace:
         draw, submit = _draws(trace)[-1]
@@ -174,8 +174,6 @@ def test_the_page_has_the_same(fates: Path) -> None:
         answer = seen.looks.pixel(draw, "", X, Y)
         assert (answer["events"], answer["cut"]) == (events, False)
         assert seen.looks.pixel(submit, "depth", X, Y)["events"] == events
-        with pytest.raises(UnavailableError, match="mesh of a pass for Vulkan"):
-            seen.looks.whole_pass(draw)
 
 
 def test_the_verb_prints_the_same(fates: Path) -> None:

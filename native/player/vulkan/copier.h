@@ -24,9 +24,10 @@ class Copier {
       VkRenderPass pass = nullptr;
       VkFramebuffer framebuffer = nullptr;
       VkImage deep = nullptr;       // gets the content of `deep` before
-      VkBuffer captured = nullptr;  // gets what transform feedback captures
-      uint64_t bytes = 0;           // of it
+      VkBuffer captured = nullptr;  // gets what transform feedback captures, in this part
+      uint64_t from = 0, bytes = 0;
       VkQueryPool queries = nullptr;
+      uint32_t query = 0;
     };
     size_t bound = 0;          // what binds the pipeline
     std::vector<size_t> sets;  // what gives dynamic state

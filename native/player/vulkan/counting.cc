@@ -77,13 +77,12 @@ VkQueryPool Copier::own_queries(VkQueryType type, uint32_t count) {
 // The draw, whose positions go into a buffer where the step has one.
 void Copier::perform(const Counting::Step& step, const KeptCommand& draw) {
   if (!step.captured) return make(draw);
-  const VkDeviceSize from = 0;
-  DT_VK(device_, vkCmdBindTransformFeedbackBuffersEXT)(to_, 0, 1, &step.captured, &from, &step.bytes);
-  DT_VK(device_, vkCmdBeginQuery)(to_, step.queries, 0, 0);
+  DT_VK(device_, vkCmdBindTransformFeedbackBuffersEXT)(to_, 0, 1, &step.captured, &step.from, &step.bytes);
+  DT_VK(device_, vkCmdBeginQuery)(to_, step.queries, step.query, 0);
   DT_VK(device_, vkCmdBeginTransformFeedbackEXT)(to_, 0, 0, nullptr, nullptr);
   make(draw);
   DT_VK(device_, vkCmdEndTransformFeedbackEXT)(to_, 0, 0, nullptr, nullptr);
-  DT_VK(device_, vkCmdEndQuery)(to_, step.queries, 0);
+  DT_VK(device_, vkCmdEndQuery)(to_, step.queries, step.query);
 }
 
 void Copier::count(const Pause& pause) {
@@ -110,7 +109,7 @@ void Copier::count(const Pause& pause) {
       turn(of.deep, true);
       barrier(nullptr, {}, 0, 0);
     }
-    if (step.queries) DT_VK(device_, vkCmdResetQueryPool)(to_, step.queries, 0, 1);
+    if (step.queries) DT_VK(device_, vkCmdResetQueryPool)(to_, step.queries, step.query, 1);
     for (size_t each : of.sets) make(*stream_[each]);
     DT_VK(device_, vkCmdBindPipeline)(to_, VK_PIPELINE_BIND_POINT_GRAPHICS, step.variant);
     VkClearValue empty{};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "capture_shader.h"
 #include "chain.h"
@@ -10,7 +11,12 @@
 namespace dt::play::vk {
 namespace {
 
-constexpr uint64_t MOST_READ = 64 << 20;  // bytes of a buffer
+constexpr uint64_t MOST_READ = 64 << 20;       // bytes of a buffer
+constexpr uint64_t MOST_OF_MANY = 4 << 20;     // of indices, where a pass is read
+constexpr uint64_t MOST_CAPTURED = 512 << 20;  // by all draws of a pass
+constexpr uint64_t MOST_UNTOLD = 1 << 16;      // primitives of a draw of a pass whose numbers are in a buffer
+constexpr uint64_t CHUNK_OF_ROOMS = 16 << 20;  // where draws of a pass capture
+constexpr uint32_t QUERIES_OF_POOL = 256;
 
 bool is_multi(uint16_t n) { return n == number::vkCmdDrawMultiEXT || n == number::vkCmdDrawMultiIndexedEXT; }
 bool is_direct(uint16_t n) { return n == number::vkCmdDraw || n == number::vkCmdDrawIndexed; }
@@ -71,11 +77,11 @@ std::map<uint32_t, VertexPlan::Bound> VertexPlan::bound(size_t at) const {
 std::string VertexPlan::numbers(size_t at, Taken& taken) {
   const KeptCommand& c = *stream_[at];
   auto word = [&](int i) { return static_cast<uint32_t>(c.arguments[i]); };
-  vertices_.indexed_ = is_indexed(c.number);
+  now_->indexed = is_indexed(c.number);
   if (c.number == number::vkCmdDraw)
-    vertices_.numbers_ = {word(1), word(2), word(3), word(4), 0};
+    now_->numbers = {word(1), word(2), word(3), word(4), 0};
   else if (c.number == number::vkCmdDrawIndexed)
-    vertices_.numbers_ = {word(1), word(2), word(3), word(5), static_cast<int32_t>(word(4))};
+    now_->numbers = {word(1), word(2), word(3), word(5), static_cast<int32_t>(word(4))};
   else if (is_multi(c.number))
     return multi(c);
   else if (!is_indirect(c.number))
@@ -83,15 +89,15 @@ std::string VertexPlan::numbers(size_t at, Taken& taken) {
   else if (c.arguments[3] != 1)
     return "it makes several draws at once";
   else
-    vertices_.indirect_ = part({reinterpret_cast<VkBuffer>(c.arguments[1]), c.arguments[2]}, 20, taken);
-  if (is_indirect(c.number) && vertices_.indirect_.bytes < 16) return "the buffer of its numbers is not known";
+    now_->indirect = part({reinterpret_cast<VkBuffer>(c.arguments[1]), c.arguments[2]}, 20, taken);
+  if (is_indirect(c.number) && now_->indirect.bytes < 16) return "the buffer of its numbers is not known";
   return "";
 }
 
 // Drivers of OpenGL above Vulkan make single draws with these, too.
 std::string VertexPlan::multi(const KeptCommand& c) {
   if (c.arguments[1] != 1) return "it makes several draws at once";
-  Vertices::Numbers& to = vertices_.numbers_;
+  Vertices::Numbers& to = now_->numbers;
   to.instances = static_cast<uint32_t>(c.arguments[3]), to.base_instance = static_cast<uint32_t>(c.arguments[4]);
   if (c.number == number::vkCmdDrawMultiEXT) {
     const auto& of = *c.at<VkMultiDrawInfoEXT>(2);
@@ -117,8 +123,12 @@ std::string VertexPlan::indices(size_t at, Taken& taken) {
     type = c.arguments[newer ? 4 : 3];
   }
   if (!of.buffer) return "no buffer of indices is bound in this command buffer";
-  vertices_.index_bytes_ = type == VK_INDEX_TYPE_UINT16 ? 2 : type == VK_INDEX_TYPE_UINT32 ? 4 : 1;
-  vertices_.indices_ = part(of, MOST_READ, taken);
+  const uint64_t width = now_->index_bytes = type == VK_INDEX_TYPE_UINT16 ? 2 : type == VK_INDEX_TYPE_UINT32 ? 4 : 1;
+  if (now_->indirect.bytes) return now_->indices = part(of, vertices_.many_ ? MOST_OF_MANY : MOST_READ, taken), "";
+  // The indices of this draw alone: all draws of a pass may share a large buffer.
+  const uint64_t begin = now_->indices_begin = now_->numbers.first;
+  of.from += begin * width, of.bytes -= of.bytes == VK_WHOLE_SIZE ? 0 : std::min(of.bytes, begin * width);
+  now_->indices = part(of, std::max<uint64_t>(now_->numbers.count * width, 1), taken);
   return "";
 }
 
@@ -134,7 +144,7 @@ void VertexPlan::attributes(size_t at, const KeptPipeline& kept, Taken& taken) {
   const auto* state = kept.info->pVertexInputState;
   if (kept.is_dynamic(VK_DYNAMIC_STATE_VERTEX_INPUT_EXT)) {
     const KeptCommand* given = last_set({vkCmdSetVertexInputEXT});
-    if (!given) return vertices_.why_in_ = "its vertex input is given in no command of this command buffer", void();
+    if (!given) return now_->why_in = "its vertex input is given in no command of this command buffer", void();
     for (uint64_t i = 0; i < given->arguments[1]; ++i) {
       const auto& each = given->at<VkVertexInputBindingDescription2EXT>(2)[i];
       bindings[each.binding] = {each.stride, each.inputRate == VK_VERTEX_INPUT_RATE_INSTANCE, each.divisor};
@@ -159,7 +169,7 @@ void VertexPlan::attributes(size_t at, const KeptPipeline& kept, Taken& taken) {
   const bool strides = kept.is_dynamic(VK_DYNAMIC_STATE_VERTEX_INPUT_BINDING_STRIDE);
   std::map<uint32_t, Vertices::Part> parts;
   for (auto& each : list) {
-    Vertices::Attribute& to = vertices_.attributes_.emplace_back();
+    Vertices::Attribute& to = now_->attributes.emplace_back();
     to.name = "location " + std::to_string(each.location);
     for (auto& stage : kept.modules)
       if (stage.stage == VK_SHADER_STAGE_VERTEX_BIT && stage.words)
@@ -183,7 +193,7 @@ void VertexPlan::attributes(size_t at, const KeptPipeline& kept, Taken& taken) {
 
 void VertexPlan::raster(const KeptPipeline& kept) {
   using namespace number;
-  metrics::Raster& to = vertices_.raster_;
+  metrics::Raster& to = now_->raster;
   const auto* fixed = kept.info->pRasterizationState;
   uint64_t cull = fixed ? fixed->cullMode : 0, front = fixed ? static_cast<uint64_t>(fixed->frontFace) : 0;
   uint64_t clamps = fixed ? fixed->depthClampEnable : 0, discards = fixed ? fixed->rasterizerDiscardEnable : 0;
@@ -220,50 +230,82 @@ void VertexPlan::raster(const KeptPipeline& kept) {
   const double top = std::min(static_cast<double>(seen.y), static_cast<double>(seen.y + seen.height));
   const double box[4] = {static_cast<double>(seen.x), down ? height - top : height - top - to.height, to.width,
                          down ? -to.height : to.height};
-  for (int i = 0; i < 4; ++i)
-    vertices_.mesh_.viewport[i] = static_cast<int>(std::lround(std::clamp(box[i], -1e9, 1e9)));
+  for (int i = 0; i < 4; ++i) now_->mesh.viewport[i] = static_cast<int>(std::lround(std::clamp(box[i], -1e9, 1e9)));
+}
+
+// The last stage before the rasteriser as one that captures; its `why`: there is none.
+const Vertices::Captures& VertexPlan::shader(const KeptPipeline& kept, const KeptModule*& last) {
+  auto none = [](const char* why) {
+    Vertices::Captures made;
+    made.why = why;
+    return made;
+  };
+  static const Vertices::Captures MESHES = none("a mesh shader makes its primitives");
+  static const Vertices::Captures UNKNOWN = none("the words of its shaders are not known");
+  for (auto& each : kept.modules) {
+    if (each.stage == VK_SHADER_STAGE_MESH_BIT_EXT || each.stage == VK_SHADER_STAGE_TASK_BIT_EXT) return MESHES;
+    if (each.stage == VK_SHADER_STAGE_FRAGMENT_BIT || each.stage == VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT) continue;
+    if (!last || each.stage > last->stage) last = &each;
+  }
+  if (!last || !last->words) return UNKNOWN;
+  const uint32_t model = model_of(last->stage);
+  for (auto& each : vertices_.shaders_)
+    if (each.words == last->words && each.entry == last->entry && each.model == model) return each;
+  Vertices::Captures& made = vertices_.shaders_.emplace_back();
+  made.words = last->words, made.entry = last->entry, made.model = model;
+  const CaptureShader shader = capture_shader(*last->words, last->entry, model);
+  made.why = shader.why, made.corners = shader.corners;
+  if (!made.why.empty()) return made;
+  VkShaderModuleCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
+  info.codeSize = shader.words.size() * 4, info.pCode = shader.words.data();
+  vertices_.make(device_, info, made.module);
+  if (!made.module) made.why = "the driver refuses the shader that captures";
+  return made;
+}
+
+// The most primitives that the draw makes. No topology makes more of them than there are vertices.
+uint64_t VertexPlan::most_primitives(size_t at) const {
+  const uint64_t most = vertices_.many_ ? MOST_UNTOLD : metrics::Mesh::MOST;
+  const bool told = is_direct(stream_[at]->number) || (is_multi(stream_[at]->number) && now_->why_in.empty());
+  if (!told || now_->own_primitives) return most;
+  const uint64_t each = now_->topology == VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST ? 3 : 1;
+  return std::min<uint64_t>(metrics::Mesh::MOST, now_->numbers.count / each * now_->numbers.instances + 1);
 }
 
 // Adds the step that captures positions; returns why there is none.
 std::string VertexPlan::capture(size_t at, const KeptPipeline& kept, Copier::Counting& to) {
   if (!device_.captures) return "the driver here does not have VK_EXT_transform_feedback";
   const KeptModule* last = nullptr;
-  for (auto& each : kept.modules) {
-    if (each.stage == VK_SHADER_STAGE_MESH_BIT_EXT || each.stage == VK_SHADER_STAGE_TASK_BIT_EXT)
-      return "a mesh shader makes its primitives";
-    if (each.stage == VK_SHADER_STAGE_FRAGMENT_BIT || each.stage == VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT) continue;
-    if (!last || each.stage > last->stage) last = &each;
-  }
-  if (!last || !last->words) return "the words of its shaders are not known";
-  const CaptureShader shader = capture_shader(*last->words, last->entry, model_of(last->stage));
-  if (!shader.why.empty()) return shader.why;
-  VkShaderModuleCreateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
-  info.codeSize = shader.words.size() * 4, info.pCode = shader.words.data();
-  VkShaderModule& module = vertices_.modules_.emplace_back();
-  vertices_.make(device_, info, module);
-  if (!module) return "the driver refuses the shader that captures";
-  vertices_.own_primitives_ = last->stage != VK_SHADER_STAGE_VERTEX_BIT;
-  if (vertices_.own_primitives_ && shader.corners) vertices_.mesh_.corners = shader.corners;
+  const Vertices::Captures& made = shader(kept, last);
+  if (!made.why.empty()) return made.why;
+  now_->own_primitives = last->stage != VK_SHADER_STAGE_VERTEX_BIT;
+  if (now_->own_primitives && made.corners) now_->mesh.corners = made.corners;
   VariantWish wish;
-  wish.last = metrics::COVERS, wish.captures = last->stage, wish.fragment = module;
+  wish.last = metrics::COVERS, wish.captures = last->stage, wish.fragment = made.module;
   Copier::Counting::Step step;
   wish.pass = step.pass = vertices_.pass(device_);
   if (!wish.pass) return "the driver refuses a render pass without images";
   step.variant = vertices_.variant(device_, reinterpret_cast<VkPipeline>(stream_[bound_]->arguments[2]), kept, wish);
   if (!step.variant) return "the driver refuses a variant of its pipeline";
+  const uint64_t bytes = most_primitives(at) * now_->mesh.corners * 16;
+  if (vertices_.many_ && vertices_.captured_ + bytes > MOST_CAPTURED)
+    return "left out: with it the pass has more vertices than are captured at once";
+  vertices_.captured_ += bytes;
   to.bound = bound_, to.sets = sets_, to.size = {1, 1};
-  step.framebuffer = copier_.own_framebuffer(step.pass, {}, to.size);
-  // No topology makes more primitives than there are vertices.
-  const uint64_t each = vertices_.mesh_.corners * 16;
-  uint64_t most = metrics::Mesh::MOST;
-  const bool told = is_direct(stream_[at]->number) || (is_multi(stream_[at]->number) && vertices_.why_in_.empty());
-  if (told && !vertices_.own_primitives_)
-    most = std::min<uint64_t>(most, uint64_t{vertices_.numbers_.count} * vertices_.numbers_.instances + 1);
-  const Room room = copier_.own_buffer(most * each, VK_BUFFER_USAGE_TRANSFORM_FEEDBACK_BUFFER_BIT_EXT);
-  step.captured = room.buffer, step.bytes = vertices_.room_ = most * each;
-  vertices_.captured_ = room.at;
-  step.queries = vertices_.queries_ = copier_.own_queries(VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT, 1);
+  if (!framebuffer_) framebuffer_ = copier_.own_framebuffer(step.pass, {}, to.size);
+  step.framebuffer = framebuffer_;
+  if (!chunk_.buffer || chunk_bytes_ - chunk_used_ < bytes) {
+    chunk_bytes_ = vertices_.many_ ? std::max(bytes, CHUNK_OF_ROOMS) : bytes, chunk_used_ = 0;
+    chunk_ = copier_.own_buffer(chunk_bytes_, VK_BUFFER_USAGE_TRANSFORM_FEEDBACK_BUFFER_BIT_EXT);
+  }
+  step.captured = chunk_.buffer, step.from = chunk_used_, step.bytes = now_->room = bytes;
+  now_->captured = static_cast<const uint8_t*>(chunk_.at) + chunk_used_;
+  chunk_used_ += bytes;
+  if (!queries_ || queries_used_ == QUERIES_OF_POOL)
+    queries_ = copier_.own_queries(VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT, vertices_.many_ ? QUERIES_OF_POOL : 1),
+    queries_used_ = 0;
+  step.queries = now_->queries = queries_, step.query = now_->query = queries_used_++;
   to.steps.push_back(step);
   return "";
 }
@@ -273,8 +315,8 @@ void VertexPlan::draw(size_t at) {
   const KeptPipeline* kept = nullptr;
   const std::string why = untestable(kept);
   Taken taken;
-  taken.event = 0;
-  if (!kept) return vertices_.why_ = vertices_.why_in_ = why, void();
+  taken.event = static_cast<size_t>(number_);
+  if (!kept) return now_->why = now_->why_in = why, void();
   const auto* shape = kept->info->pInputAssemblyState;
   uint64_t topology = shape ? static_cast<uint64_t>(shape->topology) : 0;
   uint64_t restarts = shape ? shape->primitiveRestartEnable : 0;
@@ -284,33 +326,54 @@ void VertexPlan::draw(size_t at) {
   if (kept->is_dynamic(VK_DYNAMIC_STATE_PRIMITIVE_RESTART_ENABLE))
     if (const KeptCommand* set = last_set({vkCmdSetPrimitiveRestartEnable, vkCmdSetPrimitiveRestartEnableEXT}))
       restarts = set->arguments[1];
-  vertices_.topology_ = static_cast<uint32_t>(topology), vertices_.restarts_ = restarts;
-  vertices_.mesh_.mode = mode_of(vertices_.topology_),
-  vertices_.mesh_.corners = corners_of_topology(vertices_.topology_);
+  now_->topology = static_cast<uint32_t>(topology), now_->restarts = restarts;
+  now_->mesh.mode = mode_of(now_->topology), now_->mesh.corners = corners_of_topology(now_->topology);
   raster(*kept);
-  vertices_.why_in_ = numbers(at, taken);
-  if (vertices_.why_in_.empty() && vertices_.indexed_) vertices_.why_in_ = indices(at, taken);
-  if (vertices_.why_in_.empty()) attributes(at, *kept, taken);
+  now_->why_in = numbers(at, taken);
+  if (now_->why_in.empty() && now_->indexed) now_->why_in = indices(at, taken);
+  if (now_->why_in.empty() && !vertices_.many_) attributes(at, *kept, taken);
   Copier::Counting counting;
-  vertices_.why_ = why.empty() ? capture(at, *kept, counting) : why;
+  now_->why = why.empty() ? capture(at, *kept, counting) : why;
   if (counting.steps.empty()) counting.bound = bound_, counting.sets = sets_;
   const std::string obstacle = copier_.want_count(at, std::move(counting));
-  if (!obstacle.empty()) return vertices_.why_ = vertices_.why_in_ = obstacle, void();
+  if (!obstacle.empty()) return now_->why = now_->why_in = obstacle, void();
   copier_.read_behind_count(std::move(taken));
   any_ = true;
 }
 
 // ---- the walk -----------------------------------------------------------------------------------------------------
 
+// The next draw of those asked for that this command is, where it is one.
+bool VertexPlan::is_asked(const KeptCommand& command) {
+  if (submit_ != vertices_.last || !(command.command->flags & FLAG_DRAW)) return false;
+  if (!numbers_known_) {
+    numbers_known_ = true;
+    for (size_t i = 0; i < vertices_.draws_.size(); ++i)
+      asked_[{vertices_.draws_[i].draw, vertices_.draws_[i].again}] = i;
+  }
+  auto it = asked_.find({command.seq, vertices_.seen_[command.seq]++});
+  if (it == asked_.end()) return false;
+  number_ = it->second, now_ = &vertices_.draws_[number_];
+  return true;
+}
+
 void VertexPlan::before(size_t at) {
   if (vertices_.met) return;
   follow(at);
   const KeptCommand& command = *stream_[at];
   if (command.command->flags & FLAG_PASS_BEGIN) pass_ = flat(at);
-  if (!is_last(command) || !(command.command->flags & FLAG_DRAW)) return;
-  vertices_.mesh_.drawn = true;
+  if (!is_asked(command)) return;
+  now_->mesh.drawn = true;
   if (begin_ != NONE && subpass_ < pass_.subpasses.size()) return draw(at);
-  vertices_.why_ = vertices_.why_in_ = "the render pass that it draws in does not begin in this command buffer";
+  now_->why = now_->why_in = "the render pass that it draws in does not begin in this command buffer";
+}
+
+void VertexPlan::behind(size_t at) {
+  if (vertices_.met) return;
+  passed(at);
+  const KeptCommand& command = *stream_[at];
+  if (command.command->flags & FLAG_PASS_END) begin_ = NONE;
+  if (std::exchange(now_, nullptr)) vertices_.met = !--vertices_.left_;
 }
 
 }  // namespace dt::play::vk

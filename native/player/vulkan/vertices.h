@@ -1,9 +1,10 @@
-// The vertices of one draw: what goes into its pipeline, and the positions behind the last stage before the rasteriser.
+// The vertices of one draw, or of all draws of a render pass: what goes into the pipeline, and the positions behind the
+// last stage before the rasteriser.
 //
-// The copy of the command buffer reads the buffers that the draw reads, and performs the draw once more with a variant
+// The copy of the command buffer reads the buffers that a draw reads, and performs the draw once more with a variant
 // of its pipeline whose positions transform feedback captures.
 #pragma once
-#include <list>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@ namespace dt::play::vk {
 
 class Vertices : public Question {
  public:
+  // The request may have `draws` of one submission: objects with draw, and `again`: how often it runs there before.
+  bool ask(const Json& request) override;
   std::unique_ptr<Plan> plan(const Submitted& of) override;
   void take(Device& device, const std::vector<Tested>& tested, const std::vector<Taken>& reads) override;
   void write(FILE* to) const override;
@@ -37,27 +40,46 @@ class Vertices : public Question {
     uint32_t count = 0, instances = 0, first = 0, base_instance = 0;
     int32_t added = 0;  // to indices
   };
-  void take_inputs(const uint8_t* room);
-  bool take_indices(const uint8_t* room);
-  void take_attribute(const Attribute& of, const uint8_t* room);
-  void take_positions(Device& device);
-  void place();
+  struct Drawn {
+    uint64_t draw = 0, again = 0;
+    metrics::Mesh mesh;
+    std::string why, why_in;
+    std::vector<Attribute> attributes;
+    Numbers numbers;
+    bool indexed = false, restarts = false;
+    Part indirect, indices;      // the first: where the numbers are, else they are known
+    uint64_t indices_begin = 0;  // the index that the part begins with
+    uint32_t index_bytes = 0, topology = 0;
+    bool own_primitives = false;  // later stages make them
+    const void* captured = nullptr;
+    uint64_t room = 0;  // of what is captured
+    VkQueryPool queries = nullptr;
+    uint32_t query = 0;
+    metrics::Raster raster;
+    void take(Device& device, const uint8_t* from);
+
+   private:
+    bool take_indices(const uint8_t* from);
+    void take_attribute(const Attribute& of, const uint8_t* from);
+    void take_positions(Device& device);
+    void place();
+  };
+  // A shader that captures, and what it is made of.
+  struct Captures {
+    std::shared_ptr<const std::vector<uint32_t>> words;
+    std::string entry, why;
+    uint32_t model = 0, corners = 0;
+    VkShaderModule module = nullptr;
+  };
   VkRenderPass pass(Device& device);  // without images; nullptr: the driver refuses it
 
-  metrics::Mesh mesh_;
-  std::string why_, why_in_;
-  std::vector<Attribute> attributes_;
-  Numbers numbers_;
-  bool indexed_ = false, restarts_ = false;
-  Part indirect_, indices_;  // the first: where the numbers are, else they are known
-  uint32_t index_bytes_ = 0, topology_ = 0;
-  bool own_primitives_ = false;  // later stages make them
-  const void* captured_ = nullptr;
-  uint64_t room_ = 0;  // of what is captured
-  VkQueryPool queries_ = nullptr;
-  metrics::Raster raster_;
+  bool many_ = false;  // draws of a pass, without attributes
+  std::deque<Drawn> draws_;
+  std::map<uint64_t, uint64_t> seen_;  // how often each draw ran in the submission
+  size_t left_ = 0;                    // draws that did not run yet
+  uint64_t captured_ = 0;              // bytes, in all
   VkRenderPass pass_ = nullptr;
-  std::list<VkShaderModule> modules_;  // which stay where they are
+  std::deque<Captures> shaders_;
 };
 
 }  // namespace dt::play::vk

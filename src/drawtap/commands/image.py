@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 from drawtap.commands import Opt, command
 from drawtap.errors import UnavailableError, UsageError
 from drawtap.output.result import Rows, Sheets, Written
-from drawtap.trace import apis
 from drawtap.trace.ranges import CALL_HELP
 
 if TYPE_CHECKING:
@@ -76,14 +75,12 @@ def image(
     if whole_pass and (mesh is None or mesh.suffix != ".obj" or pixel is not None):
         raise UsageError("--whole-pass is for --mesh FILE.obj", hint="vertices that go in are a table of one draw")
     if pixel is not None or overlay is not None or mesh is not None:
-        if whole_pass:
-            apis.refuse(trace, "image: passes")
         where = place(trace, call)
         with warm.Warm(Path(trace.path), environment=environment, frame_end=trace.frame_end, looks=True) as player:
             if pixel is not None:
                 return _history(trace, where, pixel, player)
             if mesh is not None:
-                return _pass(trace, where.call, mesh, player) if whole_pass else _mesh(trace, where, mesh, player)
+                return _pass(trace, where, mesh, player) if whole_pass else _mesh(trace, where, mesh, player)
             return _overlay(trace, where, overlay, output, player)
     where = place(trace, call)
     if output is None:
@@ -149,10 +146,11 @@ def _mesh(trace: Trace, place: Place, output: Path, player: Warm) -> Written:
     return Written(str(output), output.stat().st_size, f"{what} of call {call}")
 
 
-def _pass(trace: Trace, call: int, output: Path, player: Warm) -> Written:
+def _pass(trace: Trace, place: Place, output: Path, player: Warm) -> Written:
     from drawtap.replay import look
 
-    of = look.pass_draws(trace, call, _PASS_DRAWS)
+    of = look.pass_draws(trace, place, _PASS_DRAWS)
+    call = place.call if place.draw is None else place.draw
     draws = look.pass_mesh(of, call, player.look, _PASS_CORNERS)
     shown = [one.mesh for one in draws if one.mesh is not None]
     if not shown:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from drawtap.errors import UnavailableError, UsageError
@@ -369,13 +370,14 @@ def _mesh_of(call: int, first: int, ask: Ask, of: Mapping[str, object] | None = 
 
     `of` is what the request says of a draw of Vulkan.
     """
-    import numpy as np
-
     head: _MeshHead
     head, data = ask(first, call, {"find": "mesh", **(of or {})})
-    if not head["found"]:
-        return None
-    at = 0
+    return _read_mesh(head, data)[0]
+
+
+def _read_mesh(head: _MeshHead, data: bytes, at: int = 0) -> tuple[Mesh | None, int]:
+    """Return the mesh that a head is of, whose arrays begin at a byte, and where they end."""
+    import numpy as np
 
     def take(kind: type[np.generic], count: int) -> NDArray[Any]:
         nonlocal at
@@ -391,11 +393,12 @@ def _mesh_of(call: int, first: int, ask: Ask, of: Mapping[str, object] | None = 
     positions = take(np.float32, primitives * corners * 4).reshape(primitives, corners, 4)
     areas = take(np.float32, primitives)
     indices, places, vertices = (take(np.uint32, n) for n in (head["indices"], head["places"], head["vertices"]))
-    return Mesh(
+    mesh = Mesh(
         head["mode"], tuple(head["viewport"]), positions, take(np.uint8, primitives), areas, indices, places, vertices,
         tuple(inputs), head["why"] or "", head["why_in"] or "", head["more"], head["instances"], head["base_instance"],
         head["given"],
     )  # fmt: skip
+    return (mesh if head["found"] else None), at
 
 
 #: The most draws, and corners of primitives, of the mesh of a pass. The chosen draw is there whatever its size.
@@ -406,7 +409,9 @@ PASS_DRAWS, PASS_CORNERS = 500, 1 << 20
 class PassDraws:
     """The draws of a pass in one frame: calls and functions in order, and how many more the pass has.
 
-    `framebuffer` is the one that is drawn to, 0 for the window's; `begin` the first call of the frame.
+    `framebuffer` is the one that is drawn to, 0 for the window's; `begin` the first call of the frame. A render pass of
+    Vulkan has neither framebuffer nor context here: `submit` is the call that submits it, None for other APIs. `asked`
+    and `target` are the parts of a request for the meshes of these draws.
     """
 
     number: int
@@ -415,13 +420,20 @@ class PassDraws:
     begin: int
     draws: tuple[tuple[int, str], ...]
     left_out: int
+    submit: int | None = None
+    asked: tuple[Mapping[str, int], ...] = ()
+    target: Mapping[str, object] = field(default_factory=dict)
 
 
-def pass_draws(trace: Trace, call: int, most: int = PASS_DRAWS) -> PassDraws:
-    """Return the draws of the pass that a call belongs to: `most` of them, about the call.
+def pass_draws(trace: Trace, at: Place | int, most: int = PASS_DRAWS) -> PassDraws:
+    """Return the draws of the pass that a call, or a draw of Vulkan, belongs to: `most` of them, about the call.
 
     Raises UnavailableError where the call is in no pass that draws.
     """
+    place = _place(at)
+    if is_vulkan(trace):
+        return _render_pass(trace, place, most)
+    call = place.call
     passes = trace.sql(
         "SELECT p.pass_number, p.framebuffer, p.context, p.first_seq, p.last_seq FROM passes p"
         f" WHERE p.kind = 'draw' AND {call} BETWEEN p.first_seq AND p.last_seq"
@@ -442,6 +454,26 @@ def pass_draws(trace: Trace, call: int, most: int = PASS_DRAWS) -> PassDraws:
     return PassDraws(number, framebuffer or 0, context, begin, shown, len(rows) - len(shown))
 
 
+def _render_pass(trace: Trace, place: Place, most: int) -> PassDraws:
+    """Return the draws of the render pass that a draw runs in, where it runs first in its submission."""
+    target = _target(trace, place)
+    ran = f"submit_seq = {place.call}"
+    rows = trace.sql(
+        f"WITH e AS (SELECT *, row_number() OVER (PARTITION BY seq ORDER BY number) - 1 AS again FROM executed "
+        f"WHERE {ran} AND kind = 'draw'), own AS (SELECT min_by(pass_number, number) AS p FROM e WHERE "
+        f"seq = {place.draw}) SELECT p, seq, name, again FROM e, own WHERE pass_number = p ORDER BY number"
+    ).fetchall()
+    if not rows:
+        raise UnavailableError(f"draw {place.draw} is in no render pass that the recording has whole", hint=_DRAWS)
+    where = next(i for i, row in enumerate(rows) if row[1] == place.draw)
+    at = max(0, min(where - most // 2, len(rows) - most))
+    shown = rows[at : at + most]
+    draws = tuple((int(seq), str(name)) for _, seq, name, _ in shown)
+    asked = tuple({"draw": int(seq), "again": int(n)} for _, seq, _, n in shown)
+    begin, left_out = frame_begin(trace, place.call), len(rows) - len(shown)
+    return PassDraws(int(rows[0][0]), 0, 0, begin, draws, left_out, place.call, asked, target)
+
+
 @dataclass(frozen=True)
 class PassDraw:
     """A draw of a pass: its mesh, or the reason `why` there is none."""
@@ -460,11 +492,12 @@ def pass_mesh(of: PassDraws, call: int, ask: Ask, most: int = PASS_CORNERS) -> l
     """
     meshes: list[PassDraw] = []
     first, corners, full = of.begin, 0, False
-    for seq, function in of.draws:
+    together = _meshes_of(of, ask) if of.submit is not None else []
+    for number, (seq, function) in enumerate(of.draws):
         mesh: Mesh | None = None
         why = ""
         if not full or seq == call:
-            mesh = _mesh_of(seq, first, ask)
+            mesh = together[number] if together else _mesh_of(seq, first, ask)
             first = seq + 1
             if mesh is None:
                 why = "the player knows no primitives of it"
@@ -478,6 +511,20 @@ def pass_mesh(of: PassDraws, call: int, ask: Ask, most: int = PASS_CORNERS) -> l
         if full and seq != call:
             mesh, why = None, f"left out: with it the pass has more than {most} corners"
         meshes.append(PassDraw(seq, function, mesh, why))
+    return meshes
+
+
+def _meshes_of(of: PassDraws, ask: Ask) -> list[Mesh | None]:
+    """Return the meshes of all draws of a render pass of Vulkan, which the player has in one answer."""
+    assert of.submit is not None
+    request = {"find": "mesh", **of.target, "draws": of.asked}
+    head, data = ask(of.begin, of.submit, request)
+    meshes: list[Mesh | None] = []
+    at = 0
+    for _ in range(head["meshes"]):
+        end = data.index(b"\n", at)
+        mesh, at = _read_mesh(json.loads(data[at:end]), data, end + 1)
+        meshes.append(mesh)
     return meshes
 
 
@@ -523,7 +570,10 @@ def mesh_obj(mesh: Mesh) -> str:
 
 def pass_obj(of: PassDraws, draws: Sequence[PassDraw]) -> str:
     """Return the primitives of a pass as Wavefront OBJ: a group by draw, and a remark where there is none."""
-    lines = [_OBJ_HEAD, f"# pass {of.number}, framebuffer {of.framebuffer}"]
+    where = f"framebuffer {of.framebuffer}" if of.submit is None else f"submitted by call {of.submit}"
+    lines = [_OBJ_HEAD, f"# pass {of.number}, {where}"]
+    if any(one.mesh is not None and one.mesh.viewport[3] < 0 for one in draws):
+        lines.append(_DOWN)
     if of.left_out:
         lines.append(f"# {of.left_out} more draws of the pass are left out")
     for one in draws:

@@ -43,13 +43,11 @@ class Gap:
         return f"{self.wanted} for Vulkan does not exist{f': {self.never}' if self.never else ' yet'}"
 
 
-_MESHES = "drawtap image FILE CALL --mesh DRAW.obj has the mesh of a draw"
 _CALLS = "-f c writes a program with the calls, -f json, csv and parquet write tables of them"
 
 # Verbs by name; formats of export and panels of the viewer as `verb: part`.
 WITHOUT_VULKAN: Mapping[str, Gap] = {
     "export: apitrace": Gap("A trace of apitrace", _CALLS, "apitrace's format has no calls of Vulkan"),
-    "image: passes": Gap("The mesh of a pass", _MESHES),
     "state: changes": Gap("The list of changes of state", "drawtap state FILE CALL shows the state after a call"),
     "state: driver": Gap(
         "State of a driver",
@@ -57,7 +55,6 @@ WITHOUT_VULKAN: Mapping[str, Gap] = {
         "drivers of Vulkan answer no questions about state",
     ),
     "synthesize": Gap("A program like a recording", "--set names features without one"),
-    "view: passes": Gap("The mesh of a pass", _MESHES),
 }
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from drawtap.replay import look
-from drawtap.trace import apis
 from drawtap.web.answer import Answer, headed
 
 if TYPE_CHECKING:
@@ -28,12 +27,11 @@ class Looks:
 
     def __init__(
         self,
-        trace: Trace,
         pool: Pool,
         lent: Callable[[], AbstractContextManager[Trace]],
         place: Callable[[int], Place],
     ) -> None:
-        self._trace, self._pool, self._lent, self._place = trace, pool, lent, place
+        self._pool, self._lent, self._place = pool, lent, place
         self._served: Served | None = None
 
     def _ask(self, first: int, last: int, request: Mapping[str, object]) -> tuple[Any, bytes]:
@@ -118,12 +116,14 @@ class Looks:
         return (look.mesh_obj(mesh) if kind == "obj" else look.mesh_csv(mesh)).encode()
 
     def _pass(self, seq: int) -> tuple[look.PassDraws, list[look.PassDraw]]:
-        apis.refuse(self._trace, "view: passes")
+        at = self._place(seq)
         with self._lent() as trace:
-            of = look.pass_draws(trace, seq)
+            of = look.pass_draws(trace, at)
         if not of.draws:
             return of, []
-        draws, self._served = self._pool.look_on(of.begin, of.draws[-1][0], lambda ask: look.pass_mesh(of, seq, ask))
+        call = seq if at.draw is None else at.draw
+        last = of.draws[-1][0] if of.submit is None else of.submit
+        draws, self._served = self._pool.look_on(of.begin, last, lambda ask: look.pass_mesh(of, call, ask))
         return of, draws
 
     def whole_pass(self, seq: int) -> bytes:
@@ -145,7 +145,7 @@ class Looks:
                 primitive += len(mesh.fates)
                 corner += len(mesh.fates) * mesh.positions.shape[1]
             rows.append(row)
-        head: Answer = {"pass": of.number, "framebuffer": of.framebuffer, "context": of.context}
+        head: Answer = {"pass": of.number, "framebuffer": of.framebuffer, "context": of.context, "submit": of.submit}
         head |= {"draws": rows, "left_out": of.left_out, "primitives": primitive, "corners": corner}
         meshes = [one.mesh for one in draws if one.mesh is not None]
         parts = [mesh.positions.tobytes() for mesh in meshes] + [mesh.fates.tobytes() for mesh in meshes]

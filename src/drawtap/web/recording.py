@@ -645,7 +645,7 @@ class Recording:
         """Questions about pixels, fragments and vertices."""
         from drawtap.web.look import Looks
 
-        return Looks(self.trace, self.pool, self.lent, self._place)
+        return Looks(self.pool, self.lent, self._place)
 
     @functools.cached_property
     def buffers(self) -> Buffers:

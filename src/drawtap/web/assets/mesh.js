@@ -263,6 +263,12 @@ function toolbar(ctx, shows, ...more) {
 
 const SELECTED = [215, 60, 30], OTHER = [110, 130, 165];
 
+/** The target of a pass; of Vulkan, the call that submits it. @param {any} head */
+function target({submit, framebuffer}) {
+  if (submit !== null) return `submitted by call ${number(submit)}`;
+  return framebuffer ? `framebuffer ${framebuffer}` : "window";
+}
+
 /** All draws of the pass, in one view. @param {any} ctx */
 async function showPass(ctx) {
   const {recording, place, element} = ctx;
@@ -306,9 +312,8 @@ async function showPass(ctx) {
         text);
   fill(
       element, h("h2", {text: `Pass ${number(pass.head.pass)}`}, h("small", {
-                   text: `${pass.head.framebuffer ? `framebuffer ${pass.head.framebuffer}` : "window"}: ${
-                       counted(draws.length + left, "draw")}, ${counted(sum("primitives"), "primitive")}, ${
-                       counted(sum("vertices"), "vertex", "vertices")}`
+                   text: `${target(pass.head)}: ${counted(draws.length + left, "draw")}, ${
+                       counted(sum("primitives"), "primitive")}, ${counted(sum("vertices"), "vertex", "vertices")}`
                  })),
       toolbar(ctx, "pass", save),
       h("ul", {class: "legend"},
