@@ -29,7 +29,7 @@ int dt_past_make(const char* path, uint64_t cut, uint64_t end, dt_past** out) {
     need(path && out, "path");
     *out = nullptr;
     const dt::Trace trace(path);
-    dt::extract::VulkanPast past(trace, end);
+    dt::extract::VulkanPast past(trace, end, cut);
     *out = new dt_past{past.from(cut), past.whole_because()};
   });
 }

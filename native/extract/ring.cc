@@ -399,7 +399,7 @@ class Keeper {
   }
 
   void choose_vulkan() {
-    extract::VulkanPast chooser(*past_, past_->calls);
+    extract::VulkanPast chooser(*past_, past_->calls, past_->calls);
     auto kept = chooser.alive();
     whole_because_ = chooser.whole_because();
     // The state machine says nothing of Vulkan: what it keeps of other APIs comes on top.

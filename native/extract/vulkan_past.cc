@@ -21,8 +21,11 @@ constexpr std::string_view NOT_FOLLOWED[] = {
 
 VulkanPast::~VulkanPast() = default;
 
-VulkanPast::VulkanPast(const Trace& trace, uint64_t end, Watch watch)
-    : trace_(trace), end_(std::min(end, trace.calls)), watch_(std::move(watch)) {
+VulkanPast::VulkanPast(const Trace& trace, uint64_t end, uint64_t cut, size_t most_edges)
+    : VulkanPast(trace, end, Watch(), cut, most_edges) {}
+
+VulkanPast::VulkanPast(const Trace& trace, uint64_t end, Watch watch, uint64_t cut, size_t most_edges)
+    : trace_(trace), end_(std::min(end, trace.calls)), cut_(cut), most_edges_(most_edges), watch_(std::move(watch)) {
   if (trace.calls >= NOBODY / 4) throw Error(DT_E_MEMORY, "the recording has too many calls to be cut");
   nodes_ = static_cast<uint32_t>(trace.calls);
   threads_.resize(trace.calls);
@@ -75,6 +78,7 @@ void VulkanPast::group(size_t number) {
     if (!columns.function) continue;
     VulkanCall call(trace_, columns, chunk.ordinals()[place.record], place.seq, chunk.info.thread);
     take(call);
+    if (edges_.size() > most_edges_ && place.seq < cut_) forget();
   }
 }
 
@@ -214,6 +218,7 @@ std::vector<bool> VulkanPast::reach(const std::vector<uint32_t>& roots) {
 // The nodes that must be kept because of the bytes that are written again. `seen`: the nodes kept so far.
 bool VulkanPast::more_roots(const std::vector<bool>& seen, uint64_t cut, std::vector<uint32_t>& roots) const {
   const size_t before = roots.size();
+  const auto over = written_over(seen);
   std::vector<std::vector<uint64_t>> kept(trace_.threads.size());  // by thread
   std::vector<uint64_t> works;                                     // of all threads: what hands work to a queue
   for (uint64_t seq = 0; seq < end_; ++seq)
@@ -221,8 +226,9 @@ bool VulkanPast::more_roots(const std::vector<bool>& seen, uint64_t cut, std::ve
       kept[threads_[seq]].push_back(seq);
       if (submits_[seq]) works.push_back(seq);
     }
-  for (auto& row : rows_) {
-    if (!row.memory || !seen[row.memory->node]) continue;
+  for (size_t i = 0; i < rows_.size(); ++i) {
+    auto& row = rows_[i];
+    if (over[i] || !row.memory || !seen[row.memory->node]) continue;
     // The player takes these bytes where no work stored them: all that stored there is kept, or nothing.
     for (auto& [resource, by] : row.stored)
       if (seen[resource->node] && !seen[by]) roots.push_back(by);
@@ -292,7 +298,7 @@ VulkanPast::Kept VulkanPast::close(std::vector<uint32_t> roots, uint64_t cut, st
   kept.device_writes.assign(device_row_count_ / 8 + 1, 0);
   for (uint64_t seq = 0; seq < end_; ++seq)
     if (seen[seq]) put(kept.calls.data(), seq);
-  const auto over = written_over(seen);
+  const auto over = written_over(seen);  // as seen by more_roots
   for (size_t i = 0; i < rows_.size(); ++i)
     if (auto& row = rows_[i]; !over[i] && (!row.memory || seen[row.memory->node]))
       put((row.device ? kept.device_writes : kept.memory_writes).data(), row.row);
@@ -309,6 +315,13 @@ VulkanPast::Kept VulkanPast::from(uint64_t cut) {
 }
 
 VulkanPast::Kept VulkanPast::alive() {
+  auto roots = living();
+  starts_.clear();
+  return close(std::move(roots), end_);
+}
+
+// The nodes of all objects that exist, and of what is in them.
+std::vector<uint32_t> VulkanPast::living() {
   std::vector<uint32_t> roots;
   auto root = [&](uint32_t node) {
     if (node != NOBODY) roots.push_back(node);
@@ -339,8 +352,50 @@ VulkanPast::Kept VulkanPast::alive() {
       default: break;
     }
   }
+  return roots;
+}
+
+// New edges lead to new nodes or to nodes that the state at this call has. So edges from nodes that the state does not
+// lead to go, and rows of memory that is gone.
+void VulkanPast::forget() {
+  auto roots = living();
+  auto root = [&](uint32_t node) {
+    if (node != NOBODY) roots.push_back(node);
+  };
+  for (Object& o : objects_) {
+    if (!o.alive) continue;
+    // Resources that ended may have left something in the same memory.
+    if (o.kind == OF_IMAGE || o.kind == OF_BUFFER)
+      for (Object* other : state<Resource>(o).aliases) root(state<Resource>(*other).content);
+    if (o.kind == OF_MEMORY)
+      for (Object* other : state<Memory>(o).bound) root(state<Resource>(*other).content);
+    if (o.kind == OF_SEMAPHORE)
+      for (auto& signal : state<Semaphore>(o).signals) root(signal.by);
+  }
+  roots.insert(roots.end(), always_.begin(), always_.end());
+  roots.insert(roots.end(), others_.begin(), others_.end());
+  for (auto* spans : {&mapped_, &labels_})
+    for (auto& span : *spans)
+      if (span.end == NOBODY) root(span.begin);
+  std::vector<bool> seen, gone;
+  for (size_t known = roots.size() + 1; known != roots.size();) {
+    known = roots.size();
+    starts_.clear();
+    seen = reach(roots), gone = written_over(seen);
+    for (size_t i = 0; i < rows_.size(); ++i) {
+      auto& row = rows_[i];
+      gone[i] = gone[i] || (row.memory && !row.memory->alive && !seen[row.memory->node]);
+      if (gone[i]) continue;
+      if (row.before < end_ && !seen[row.before]) root(static_cast<uint32_t>(row.before));
+      for (auto& [resource, by] : row.stored)
+        if (!seen[by]) root(by);
+    }
+  }
   starts_.clear();
-  return close(std::move(roots), end_);
+  std::erase_if(edges_, [&](auto& edge) { return !seen[edge.first]; });
+  size_t at = 0;
+  std::erase_if(rows_, [&](auto&) { return gone[at++]; });
+  most_edges_ = std::max(most_edges_, 2 * edges_.size());
 }
 
 }  // namespace dt::extract

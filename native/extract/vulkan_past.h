@@ -24,7 +24,11 @@ class VulkanPast {
   // Sees each call before its effects are followed.
   using Watch = std::function<void(VulkanCall&)>;
   // Walks the calls before `end`.
-  VulkanPast(const Trace& trace, uint64_t end, Watch watch = {});
+  VulkanPast(const Trace& trace, uint64_t end, Watch watch) : VulkanPast(trace, end, std::move(watch), 0, 0) {}
+  // Later calls of `from` give this `cut` or a later call; `alive` needs `end` here. Before the cut the walk forgets
+  // edges that no later call can need, whenever there are more than `most_edges`.
+  static constexpr size_t MOST_EDGES = 1 << 20;
+  VulkanPast(const Trace& trace, uint64_t end, uint64_t cut, size_t most_edges = MOST_EDGES);
   ~VulkanPast();
 
   struct Kept {  // bits: calls by seq, rows of the tables memory_writes and device_writes
@@ -42,6 +46,7 @@ class VulkanPast {
   const std::string& whole_because() const { return whole_because_; }
 
  private:
+  VulkanPast(const Trace& trace, uint64_t end, Watch watch, uint64_t cut, size_t most_edges);
   struct State {
     virtual ~State() = default;
   };
@@ -103,6 +108,8 @@ class VulkanPast {
   }
   void together(uint32_t a, uint32_t b) { edge(a, b), edge(b, a); }
   Kept close(std::vector<uint32_t> roots, uint64_t cut, std::vector<bool>* reached = nullptr);
+  std::vector<uint32_t> living();
+  void forget();
   std::vector<bool> reach(const std::vector<uint32_t>& roots);
   bool more_roots(const std::vector<bool>& seen, uint64_t cut, std::vector<uint32_t>& roots) const;
   std::vector<bool> written_over(const std::vector<bool>& seen) const;
@@ -209,7 +216,8 @@ class VulkanPast {
   void finished(uint32_t wait, Object* queue, uint32_t last);
 
   const Trace& trace_;
-  const uint64_t end_;
+  const uint64_t end_, cut_;
+  size_t most_edges_;
   const Watch watch_;
   uint32_t nodes_;
   static constexpr uint64_t MOST_EXECUTED = 1 << 22;

@@ -89,13 +89,26 @@ void exercise(const char* path) {
   }
 }
 
+void same(const extract::VulkanPast::Kept& one, const extract::VulkanPast::Kept& other) {
+  if (one.calls != other.calls || one.memory_writes != other.memory_writes || one.device_writes != other.device_writes)
+    abort();  // what was forgotten mattered
+}
+
 // Which earlier calls of Vulkan matter.
 void choose(const char* path) {
   try {
     const Trace trace(path);
-    extract::VulkanPast first(trace, trace.calls), second(trace, trace.calls);
-    size_t bytes = first.alive().calls.size();
-    for (uint64_t cut : {uint64_t{0}, trace.calls / 2, trace.calls}) bytes += second.from(cut).memory_writes.size();
+    extract::VulkanPast first(trace, trace.calls, 0);
+    const auto alive = first.alive();
+    size_t bytes = alive.calls.size();
+    extract::VulkanPast short_of_memory(trace, trace.calls, trace.calls, 16);
+    same(alive, short_of_memory.alive());
+    for (uint64_t cut : {uint64_t{0}, trace.calls / 2, trace.calls}) {
+      extract::VulkanPast second(trace, trace.calls, 0), forgets(trace, trace.calls, cut, 16);
+      const auto kept = second.from(cut);
+      bytes += kept.memory_writes.size();
+      same(kept, forgets.from(cut));
+    }
     std::vector<uint8_t> kinds(trace.calls);
     extract::VulkanRepeats repeats(kinds.data());
     extract::VulkanPast third(trace, trace.calls, [&](auto& call) { repeats.take(call); });
