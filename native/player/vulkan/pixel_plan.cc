@@ -131,7 +131,9 @@ template <class Region> bool PixelPlan::writes(const Region* regions, uint64_t c
     return is_target(image, of) && has_pixel(from.x, from.y, to.x, to.y);
   };
   auto behind = [](const VkOffset3D& at, const VkExtent3D& size) {
-    return VkOffset3D{at.x + static_cast<int32_t>(size.width), at.y + static_cast<int32_t>(size.height), 0};
+    // A recording may lie: the sum wraps as the device's would.
+    auto sum = [](int32_t a, uint32_t b) { return static_cast<int32_t>(static_cast<uint32_t>(a) + b); };
+    return VkOffset3D{sum(at.x, size.width), sum(at.y, size.height), 0};
   };
   return std::any_of(regions, regions + count, [&](const Region& r) {
     if constexpr (requires { r.dstOffsets; })

@@ -18,8 +18,10 @@ std::unique_ptr<Question> question_of(const Json& request) {
 }
 
 bool Question::ask(const Json& request) {
+  constexpr uint32_t MOST_LEVELS = 32;  // sizes have 32 bits
   return request["first"].read(first) && request["call"].read(last) && request["draw"].read(draw) &&
-         request["image"].read(image) && request["level"].read(level) && request["layer"].read(layer);
+         request["image"].read(image) && request["level"].read(level) && request["layer"].read(layer) &&
+         level < MOST_LEVELS;
 }
 
 // ---- variants of pipelines --------------------------------------------------------------------------------------
