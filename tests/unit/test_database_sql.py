@@ -15,7 +15,7 @@ import duckdb
 import pytest
 
 from drawtap.errors import InputError, QueryError
-from drawtap.trace import proof
+from drawtap.trace import database, proof
 from drawtap.trace.core import TABLES
 from drawtap.trace.library import Cancelled
 from drawtap.trace.trace import Trace, open_trace
@@ -589,6 +589,57 @@ def test_a_recording_is_closed_while_another_thread_asks(trace: Trace) -> None:
     trace.close()
     asking.join(60)
     assert not asking.is_alive() and len(ended) == 1
+
+
+class _Refusing:
+    """A connection that refuses to be closed so many times."""
+
+    def __init__(self, errors: list[Exception]) -> None:
+        self.errors = errors
+        self.closed = 0
+
+    def close(self) -> None:
+        self.closed += 1
+        if self.errors:
+            raise self.errors.pop()
+
+
+def test_a_connection_in_use_is_closed_later_whatever_duckdb_says(trace: Trace) -> None:
+    refusing = _Refusing([duckdb.ResourceInUseException("no"), duckdb.ResourceInUseException("not yet")])
+    trace.database._connection = refusing  # type: ignore[assignment]
+    trace.close()
+    assert refusing.closed == 3
+
+
+def test_no_other_error_makes_the_closing_wait(trace: Trace) -> None:
+    refusing = _Refusing([duckdb.IOException("the disk is busy")])
+    trace.database._connection = refusing  # type: ignore[assignment]
+    with pytest.raises(duckdb.IOException):
+        trace.database.close()
+    assert refusing.closed == 1
+
+
+def test_files_are_written_with_one_engine(trace: Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = []
+    connect = database.connect
+    trace.sql("SELECT 1").fetchall()
+    monkeypatch.setattr(database, "connect", lambda: opened.append(connect()) or opened[-1])
+    for name, asked, expected in (
+        ("a", "SELECT seq FROM calls ORDER BY seq LIMIT 2", ["seq", "0", "1"]),
+        ("b", "SELECT count(*) AS n FROM glDrawElements", ["n", "1"]),
+        ("c", "SELECT seq FROM calls ORDER BY seq LIMIT 1", ["seq", "0"]),
+    ):
+        trace.sql(f"COPY ({asked}) TO '{tmp_path / name}.csv' (HEADER)")
+        assert (tmp_path / f"{name}.csv").read_text().split() == expected
+    with pytest.raises(QueryError):
+        trace.sql(f"COPY (SELECT nothing FROM calls) TO '{tmp_path / 'd'}.csv'")
+    assert len(opened) == 1
+    # Nothing of a COPY is there for the next one, and no question reaches its engine.
+    assert opened[0].execute("SELECT count(*) FROM duckdb_views() WHERE NOT internal").fetchall() == [(0,)]
+    assert opened[0].execute("SELECT count(*) FROM duckdb_tables()").fetchall() == [(0,)]
+    trace.close()
+    with pytest.raises(duckdb.ConnectionException):
+        opened[0].execute("SELECT 1")
 
 
 def test_threads_share_one_database(trace: Trace) -> None:

@@ -77,6 +77,24 @@ def test_rows_that_were_given_out_are_not_given_out_again(connection, monkeypatc
         asked.fetchall()
 
 
+def test_a_limit_that_is_locked_stays(connection):
+    asked = bounded(connection, _SMALL)
+    connection.execute("SET lock_configuration = true")
+    with pytest.raises(ExhaustedError):
+        asked.execute(_LARGE).fetchall()
+
+
+def test_no_other_error_is_taken_for_a_locked_limit(connection, monkeypatch):
+    asked = bounded(connection, _SMALL)
+
+    def stop(*_):
+        raise KeyError("a mistake of ours")
+
+    monkeypatch.setattr(memory, "_set", stop)
+    with pytest.raises(KeyError):
+        asked.execute(_LARGE).fetchall()
+
+
 def test_other_errors_stay_what_they_are(connection):
     asked = bounded(connection, _SMALL)
     with pytest.raises(duckdb.CatalogException):

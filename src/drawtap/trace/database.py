@@ -58,6 +58,7 @@ class Database(ABC):
 
     def __init__(self) -> None:
         self._connection: duckdb.DuckDBPyConnection | None = None
+        self._writing: duckdb.DuckDBPyConnection | None = None  # what COPY writes files with, opened when first used
         self._temporary = False  # the user has made temporary tables: they live in the connection itself
         self._last: weakref.ref[Result] | None = None
         self._opening = threading.RLock()  # of the connection, which several threads may ask for
@@ -144,10 +145,20 @@ class Database(ABC):
                 connection.close()
                 connection = None
             except duckdb.Error as error:  # DuckDB closes no connection whose query runs
-                if "busy" not in str(error) or time.monotonic() - begun > _PATIENCE_S:
+                if not isinstance(error, _in_use()) or time.monotonic() - begun > _PATIENCE_S:
                     raise
                 time.sleep(0.005)
         self._running.clear()
+        writing, self._writing = self._writing, None
+        if writing is not None:
+            writing.close()
+
+    def _writer(self) -> duckdb.DuckDBPyConnection:
+        """Return a connection of its own that may write files; whoever asks closes it."""
+        with self._opening:
+            if self._writing is None:
+                self._writing = connect()
+            return self._writing.cursor()
 
     # ---- queries -----------------------------------------------------------------------------------------
 
@@ -259,7 +270,7 @@ class Database(ABC):
         else:
             if not re.match(r"\s*(\(|select|with|from|values)", inner, re.IGNORECASE):
                 inner = f"SELECT * FROM {inner}"
-            writer = connect()
+            writer = self._writer()
             try:
                 writer.execute("SET python_enable_replacements = false")
                 ready, given = self._copied(writer, inner, parameters)
@@ -354,6 +365,12 @@ def _reserved() -> frozenset[str]:
     finally:
         connection.close()
     return frozenset(str(name) for (name,) in rows)
+
+
+def _in_use() -> tuple[type[Exception], ...]:
+    """Return the error of a DuckDB that closes no connection whose query runs; versions before 2.0 close all."""
+    refusal = getattr(duckdb, "ResourceInUseException", None)
+    return () if refusal is None else (refusal,)
 
 
 def _kind(statement: object) -> str:

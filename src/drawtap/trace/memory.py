@@ -93,6 +93,8 @@ class _Limit:
 
     def raised(self, connection: duckdb.DuckDBPyConnection, then: float) -> bool:
         """Raise the limit above what it was `then`; False where that is not possible."""
+        import duckdb  # whoever has a connection has loaded it; others ask this module what an error means
+
         with self._lock:
             if self.now > then:  # somebody else has raised it
                 return True
@@ -100,7 +102,7 @@ class _Limit:
                 return False
             try:
                 _set(connection, min(self.now * 2, self.most))
-            except Exception:  # the settings are locked: strangers ask
+            except duckdb.Error:  # the settings are locked: strangers ask
                 return False
             self.now = min(self.now * 2, self.most)
             return True
