@@ -127,7 +127,7 @@ _NAMES = re.compile(r'"((?:[^"]|"")+)"|([A-Za-z_]\w*)')
 # The tables of a trace take about nine times its size in memory. In a file they take what DuckDB may have, and up to a
 # quarter more time of the processor.
 _LARGE_BYTES = 30_000_000
-_MEMORY_BYTES = 600_000_000
+_MEMORY_BYTES = 500_000_000
 
 
 def files(source: Source) -> list[Path]:
