@@ -39,6 +39,9 @@ T = TypeVar("T")
 _LOCK_S = 900
 _DISPLAY_S = 60
 
+#: What makes EGL draw with Mesa's software renderer, without a window system.
+SOFTWARE = {"EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1"}
+
 
 def steps(sample: int, whole: int) -> int:
     """Return how often a test does something: `whole` where all tests were asked for."""

@@ -26,12 +26,10 @@ from drawtap.errors import DrawtapError, InputError, UnavailableError, UsageErro
 from drawtap.replay import player
 from drawtap.trace.trace import open_trace
 from gl.conftest import Bench
-from shared import run_drawtap, steps
+from shared import SOFTWARE, run_drawtap, steps
 from writer import Writer
 
 pytestmark = pytest.mark.gl
-
-SOFTWARE = {"EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1"}
 
 
 @pytest.fixture(scope="module")

@@ -18,13 +18,13 @@ import pytest
 import drawtap
 import drawtap as package
 from drawtap.replay import player
+from shared import SOFTWARE
 
 if TYPE_CHECKING:
     from conftest import Bench
 
 pytestmark = pytest.mark.gl
 
-SOFTWARE = {"EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1"}
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SIDE = 64
 

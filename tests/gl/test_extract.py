@@ -20,7 +20,7 @@ from drawtap.replay import player
 from drawtap.trace import graph as graphs
 from drawtap.trace.core import Part, write
 from drawtap.trace.graph import Graph, packed
-from shared import run_drawtap, scenes
+from shared import SOFTWARE, run_drawtap, scenes
 
 if TYPE_CHECKING:
     from conftest import Bench
@@ -31,7 +31,6 @@ pytestmark = pytest.mark.gl
 
 TIMEOUT_S = 300
 OF_OPENGL = set(redundancy.KINDS) - {"unused object"}
-SOFTWARE = {"EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1"}
 # Program, a late frame, and the most of the calls up to there that may be kept.
 PROGRAMS = {
     "ff_lit": (26, 0.1),

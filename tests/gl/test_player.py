@@ -18,7 +18,7 @@ import drawtap
 from drawtap.commands.replay import _summary
 from drawtap.errors import UnavailableError
 from drawtap.replay import player
-from shared import run_drawtap
+from shared import SOFTWARE, run_drawtap
 
 if TYPE_CHECKING:
     from conftest import Bench
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.gl
 
 TIMEOUT_S = 300
-SOFTWARE = {"EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1"}
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -16,7 +16,7 @@ import pytest
 
 import drawtap
 from drawtap.replay import player
-from shared import run_drawtap, scenes
+from shared import SOFTWARE, run_drawtap, scenes
 
 if TYPE_CHECKING:
     from conftest import Bench
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.gl
 
 TIMEOUT_S = 300
-SOFTWARE = {"EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1"}
 # Every program, and how many images and read-backs there are to compare: a hash a frame, and what it reads itself.
 PROGRAMS = {
     "es2_triangle": 22,

@@ -13,7 +13,7 @@ import pytest
 
 from drawtap.errors import InputError
 from drawtap.replay import player, state, warm
-from shared import run_drawtap
+from shared import SOFTWARE, run_drawtap
 
 if TYPE_CHECKING:
     from conftest import Bench
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.gl
 
 TIMEOUT_S = 300
-SOFTWARE = {"EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1"}
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -16,7 +16,7 @@ from drawtap.parts import STATE, part
 from drawtap.replay import player
 from drawtap.replay.verify import points_of, verify
 from drawtap.trace.trace import open_trace
-from shared import run_drawtap
+from shared import SOFTWARE, run_drawtap
 
 if TYPE_CHECKING:
     from conftest import Bench
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.gl
 
 TIMEOUT_S = 300
-SOFTWARE = {"EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1"}
 # And how many variables of the program's state are compared at least.
 PROGRAMS = {
     "es2_triangle": 140,

@@ -10,13 +10,13 @@ import pytest
 import drawtap
 from drawtap.replay import player
 from drawtap.trace.core import Part, write
+from shared import SOFTWARE
 
 if TYPE_CHECKING:
     from conftest import Bench
 
 pytestmark = pytest.mark.gl
 
-SOFTWARE = {"EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1"}
 TABLES = ("frames", "contexts", "memory", "map_writes", "natives", "notes", "libraries", "blobs", "markers")
 # Every program, and how many images and read-backs there are to compare.
 PROGRAMS = {

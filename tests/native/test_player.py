@@ -11,11 +11,10 @@ import pytest
 import writer
 from drawtap.errors import InputError
 from drawtap.replay import player
+from shared import SOFTWARE
 from writer import MANY, Data, Writer, f32, i32
 
 pytestmark = pytest.mark.gl
-
-SOFTWARE = {"EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1"}
 
 
 @pytest.fixture(autouse=True)

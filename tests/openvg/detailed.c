@@ -1,5 +1,5 @@
 // Draws a simple and a detailed path, each large and small.
-#include <EGL/egl.h>
+#include "vg_start.h"
 #include <VG/openvg.h>
 #include <VG/vgu.h>
 #include <math.h>
@@ -8,18 +8,8 @@
 enum { POINTS = 12 };
 
 int main(void) {
-  EGLDisplay display = eglGetDisplay(EGL_DEFAULT_DISPLAY);
-  EGLConfig config;
-  EGLint count = 0;
-  const EGLint wanted[] = {
-      EGL_RENDERABLE_TYPE, EGL_OPENVG_BIT, EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_RED_SIZE, 8, EGL_NONE};
-  const EGLint size[] = {EGL_WIDTH, 64, EGL_HEIGHT, 64, EGL_NONE};
-  eglInitialize(display, NULL, NULL);
-  eglBindAPI(EGL_OPENVG_API);
-  if (!eglChooseConfig(display, wanted, &config, 1, &count) || !count) return 2;
-  EGLSurface surface = eglCreatePbufferSurface(display, config, size);
-  EGLContext context = eglCreateContext(display, config, EGL_NO_CONTEXT, NULL);
-  if (!eglMakeCurrent(display, surface, surface, context)) return 3;
+  EGLDisplay display = start_vg_display();
+  EGLSurface surface = start_vg(display, start_vg_config(display), 64, 64);
 
   VGPath square = vgCreatePath(VG_PATH_FORMAT_STANDARD, VG_PATH_DATATYPE_F, 1, 0, 0, 0, VG_PATH_CAPABILITY_ALL);
   VGPath star = vgCreatePath(VG_PATH_FORMAT_STANDARD, VG_PATH_DATATYPE_F, 1, 0, 0, 0, VG_PATH_CAPABILITY_ALL);

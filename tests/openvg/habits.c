@@ -1,5 +1,5 @@
 // What checklists look for in programs of OpenVG: `habits HABIT bad|good`, ten frames of it.
-#include <EGL/egl.h>
+#include "vg_start.h"
 #include <VG/openvg.h>
 #include <stdio.h>
 #include <string.h>
@@ -70,15 +70,8 @@ static const struct {
 
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
-  EGLDisplay display = eglGetDisplay(EGL_DEFAULT_DISPLAY);
-  eglInitialize(display, NULL, NULL);
-  eglBindAPI(EGL_OPENVG_API);
-  EGLint wanted[] = {EGL_RENDERABLE_TYPE, EGL_OPENVG_BIT, EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_NONE};
-  EGLint size[] = {EGL_WIDTH, SIDE, EGL_HEIGHT, SIDE, EGL_NONE}, count;
-  EGLConfig config;
-  if (!eglChooseConfig(display, wanted, &config, 1, &count) || count != 1) return 2;
-  EGLSurface surface = eglCreatePbufferSurface(display, config, size);
-  if (!eglMakeCurrent(display, surface, surface, eglCreateContext(display, config, EGL_NO_CONTEXT, NULL))) return 2;
+  EGLDisplay display = start_vg_display();
+  EGLSurface surface = start_vg(display, start_vg_config(display), SIDE, SIDE);
   g_path = zigzag(40);
   g_image = picture(1000);
   for (size_t i = 0; i < sizeof g_habits / sizeof *g_habits; i++)

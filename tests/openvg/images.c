@@ -1,22 +1,14 @@
 /* Images of OpenVG with known pixels: formats of 8 bits and fewer, a child, one that is destroyed, one that is cleared.
  */
-#include <EGL/egl.h>
+#include "vg_start.h"
 #include <EGL/eglext.h>
 #include <VG/openvg.h>
 #include <stdio.h>
 
 int main(void) {
-  EGLDisplay display = eglGetDisplay(EGL_DEFAULT_DISPLAY);
-  if (!eglInitialize(display, NULL, NULL)) return 1;
-  eglBindAPI(EGL_OPENVG_API);
-  const EGLint wanted[] = {EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_RENDERABLE_TYPE, EGL_OPENVG_BIT, EGL_NONE};
-  const EGLint size[] = {EGL_WIDTH, 16, EGL_HEIGHT, 16, EGL_NONE};
-  EGLConfig config;
-  EGLint count = 0;
-  if (!eglChooseConfig(display, wanted, &config, 1, &count) || !count) return 2;
-  EGLSurface surface = eglCreatePbufferSurface(display, config, size);
-  EGLContext context = eglCreateContext(display, config, EGL_NO_CONTEXT, NULL);
-  if (!eglMakeCurrent(display, surface, surface, context)) return 3;
+  EGLDisplay display = start_vg_display();
+  EGLConfig config = start_vg_config(display);
+  EGLSurface surface = start_vg(display, config, 16, 16);
 
   /* Rows from the bottom: red and green, then blue and a half transparent white. */
   const unsigned words[] = {0xff0000ff, 0x00ff00ff, 0x0000ffff, 0xffffff80};

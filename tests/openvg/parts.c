@@ -1,5 +1,5 @@
 // Parts of paths are changed that came about in every way there is. Prints how many bytes each change reads.
-#include <EGL/egl.h>
+#include "vg_start.h"
 #include <VG/openvg.h>
 #include <VG/vgu.h>
 #include <stdio.h>
@@ -35,15 +35,8 @@ static void change(VGPath path, int first, int segments, int coordinates) {
 }
 
 int main(void) {
-  EGLDisplay display = eglGetDisplay(EGL_DEFAULT_DISPLAY);
-  EGLConfig config;
-  EGLint count = 0, wanted[] = {EGL_RENDERABLE_TYPE, EGL_OPENVG_BIT, EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_NONE};
-  EGLint size[] = {EGL_WIDTH, WIDTH, EGL_HEIGHT, HEIGHT, EGL_NONE};
-  if (!eglInitialize(display, NULL, NULL) || !eglBindAPI(EGL_OPENVG_API)) return 2;
-  if (!eglChooseConfig(display, wanted, &config, 1, &count) || !count) return 2;
-  EGLSurface surface = eglCreatePbufferSurface(display, config, size);
-  EGLContext context = eglCreateContext(display, config, EGL_NO_CONTEXT, NULL);
-  if (!eglMakeCurrent(display, surface, surface, context)) return 2;
+  EGLDisplay display = start_vg_display();
+  EGLSurface surface = start_vg(display, start_vg_config(display), WIDTH, HEIGHT);
   vgClear(0, 0, WIDTH, HEIGHT);
   VGfloat points[] = {10, 10, 60, 20, 90, 90};
 

@@ -14,6 +14,7 @@ import pytest
 from drawtap.parts import TAP_VULKAN, is_there
 from drawtap.spec.registry import load_api
 from shared import once, run_drawtap, x_server
+from writer import Writer, table
 
 HERE = Path(__file__).parent
 MODES = ("pass", "rendering", "samples", "subpasses", "query", "integers", "dispatch")  # of draws.c
@@ -180,3 +181,20 @@ def past(header: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         return folder
 
     return once(tmp_path_factory, "vulkan-past", write)
+
+
+RAYS = "vkCmdSetRayTracingPipelineStackSizeKHR"  # a command that nothing here plays
+
+
+@pytest.fixture
+def rays(tmp_path: Path) -> Path:
+    """A recording with such a command."""
+    w = Writer(
+        table(f"""\
+F  1  vk  {RAYS}  1  1  -  -
+P  commandBuffer  VkCommandBuffer  handle  8:0  -  -
+P  pipelineStackSize  uint32_t  u32  4:0  -  -
+""")
+    )
+    w.thread().call(RAYS, start=1000, duration=5, commandBuffer=1, pipelineStackSize=64).flush()
+    return w.write(tmp_path / "rays.dtap")

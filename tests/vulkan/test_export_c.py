@@ -15,9 +15,8 @@ from drawtap.formats.c import export_c
 from drawtap.parts import PLAYER_VULKAN, part
 from drawtap.trace.trace import open_trace
 from shared import run_drawtap
-from vulkan.conftest import MODES, Cube, environment
+from vulkan.conftest import MODES, RAYS, Cube, environment
 from vulkan_scene import DEVICE, VulkanScene
-from writer import Writer, table
 
 FLAGS = "-O0 -Wall -Wextra -Werror -pedantic -DPLAY_CHECK -DPLAY_SNAPSHOT"
 
@@ -154,19 +153,10 @@ def test_another_device_is_refused(recorded: Path, tmp_path: Path) -> None:
     assert "there is no device with the name that $PLAY_DEVICE has" in done.stderr
 
 
-def test_what_cannot_be_written_is_refused_by_name(tmp_path: Path) -> None:
-    name = "vkCmdSetRayTracingPipelineStackSizeKHR"
-    w = Writer(
-        table(f"""\
-F  1  vk  {name}  1  1  -  -
-P  commandBuffer  VkCommandBuffer  handle  8:0  -  -
-P  pipelineStackSize  uint32_t  u32  4:0  -  -
-""")
-    )
-    w.thread().call(name, start=1000, duration=5, commandBuffer=1, pipelineStackSize=64).flush()
-    done = run_drawtap("export", w.write(tmp_path / "rays.dtap"), "-f", "c", "-o", tmp_path / "c")
+def test_what_cannot_be_written_is_refused_by_name(rays: Path, tmp_path: Path) -> None:
+    done = run_drawtap("export", rays, "-f", "c", "-o", tmp_path / "c")
     assert (done.returncode, done.stdout) == (3, "")
-    assert f"this cannot be written as C: ray tracing (1 call, {name})" in done.stderr
+    assert f"this cannot be written as C: ray tracing (1 call, {RAYS})" in done.stderr
     assert not (tmp_path / "c").exists()
 
 

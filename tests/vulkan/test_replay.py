@@ -23,8 +23,7 @@ from drawtap.trace.trace import open_trace
 from drawtap.web.recording import Recording
 from sanitized import ROOT
 from shared import run_drawtap, steps
-from vulkan.conftest import HERE, SIZE, Cube, environment
-from writer import Writer, table
+from vulkan.conftest import HERE, RAYS, SIZE, Cube, environment
 
 
 def pictures(trace: Path, folder: Path, *more: str) -> list[bytes]:
@@ -179,19 +178,10 @@ def test_what_needs_other_memory_here_is_refused(recorded: Path, tmp_path: Path)
     assert "a buffer needs more or other memory" in done.stderr
 
 
-def test_what_cannot_be_played_is_refused_by_name(tmp_path: Path) -> None:
-    name = "vkCmdSetRayTracingPipelineStackSizeKHR"
-    w = Writer(
-        table(f"""\
-F  1  vk  {name}  1  1  -  -
-P  commandBuffer  VkCommandBuffer  handle  8:0  -  -
-P  pipelineStackSize  uint32_t  u32  4:0  -  -
-""")
-    )
-    w.thread().call(name, start=1000, duration=5, commandBuffer=1, pipelineStackSize=64).flush()
-    done = run_drawtap("replay", w.write(tmp_path / "rays.dtap"))
+def test_what_cannot_be_played_is_refused_by_name(rays: Path) -> None:
+    done = run_drawtap("replay", rays)
     assert done.returncode == 3
-    assert f"ray tracing (1 call, {name})" in done.stderr
+    assert f"ray tracing (1 call, {RAYS})" in done.stderr
 
 
 def test_relocation_of_contents_by_chance(tmp_path: Path) -> None:

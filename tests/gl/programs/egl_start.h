@@ -19,8 +19,9 @@ static EGLDisplay start_display(void) {
   return display;
 }
 
-/* `renderable`: EGL_OPENGL_ES2_BIT and its kind. */
-static EGLConfig start_config(EGLDisplay display, EGLint renderable) {
+/* `renderable`: EGL_OPENGL_ES2_BIT and its kind; `depth` and `stencil`: at least so many bits. */
+static EGLConfig start_deep_config(EGLDisplay display, EGLint renderable, EGLint depth, EGLint stencil) {
+  /* clang-format off: a row is a name and its value */
   const EGLint wanted[] = {EGL_SURFACE_TYPE,
                            EGL_PBUFFER_BIT,
                            EGL_RENDERABLE_TYPE,
@@ -34,8 +35,11 @@ static EGLConfig start_config(EGLDisplay display, EGLint renderable) {
                            EGL_ALPHA_SIZE,
                            8,
                            EGL_DEPTH_SIZE,
-                           16,
+                           depth,
+                           EGL_STENCIL_SIZE,
+                           stencil,
                            EGL_NONE};
+  /* clang-format on */
   EGLConfig config;
   EGLint count = 0;
   if (!eglChooseConfig(display, wanted, &config, 1, &count) || count < 1) {
@@ -43,6 +47,10 @@ static EGLConfig start_config(EGLDisplay display, EGLint renderable) {
     exit(77);
   }
   return config;
+}
+
+static EGLConfig start_config(EGLDisplay display, EGLint renderable) {
+  return start_deep_config(display, renderable, 16, 0);
 }
 
 static EGLSurface start_pbuffer(EGLDisplay display, EGLConfig config, int width, int height) {

@@ -9,22 +9,7 @@ enum { SIDE = 72 };
 int main(int argc, char** argv) {
   int frames = argc > 1 ? atoi(argv[1]) : 30;
   EGLDisplay display = start_display();
-  const EGLint wanted[] = {EGL_SURFACE_TYPE,
-                           EGL_PBUFFER_BIT,
-                           EGL_RENDERABLE_TYPE,
-                           EGL_OPENGL_BIT,
-                           EGL_RED_SIZE,
-                           8,
-                           EGL_ALPHA_SIZE,
-                           8,
-                           EGL_DEPTH_SIZE,
-                           16,
-                           EGL_STENCIL_SIZE,
-                           8,
-                           EGL_NONE};
-  EGLConfig config;
-  EGLint count = 0;
-  if (!eglChooseConfig(display, wanted, &config, 1, &count) || count < 1) return 77;
+  EGLConfig config = start_deep_config(display, EGL_OPENGL_BIT, 16, 8);
   EGLSurface surface = start_pbuffer(display, config, SIDE, SIDE);
   start_current(display, surface, start_gl(display, config, 0, 0, 0, EGL_NO_CONTEXT));
   glViewport(0, 0, SIDE, SIDE);

@@ -24,24 +24,7 @@ static void quads(int layers) {
 int main(int argc, char** argv) {
   int frames = argc > 1 ? atoi(argv[1]) : 2;
   EGLDisplay display = start_display();
-  EGLConfig config = start_config(display, EGL_OPENGL_ES_BIT);
-  const EGLint deep[] = {EGL_SURFACE_TYPE,
-                         EGL_PBUFFER_BIT,
-                         EGL_RENDERABLE_TYPE,
-                         EGL_OPENGL_ES_BIT,
-                         EGL_RED_SIZE,
-                         8,
-                         EGL_GREEN_SIZE,
-                         8,
-                         EGL_BLUE_SIZE,
-                         8,
-                         EGL_ALPHA_SIZE,
-                         8,
-                         EGL_DEPTH_SIZE,
-                         24,
-                         EGL_NONE};
-  EGLint count = 0;
-  if (!eglChooseConfig(display, deep, &config, 1, &count) || count < 1) return 77;
+  EGLConfig config = start_deep_config(display, EGL_OPENGL_ES_BIT, 24, 0);
   start_current(display, start_pbuffer(display, config, WIDTH, HEIGHT),
                 start_es(display, config, 1, 0, EGL_NO_CONTEXT));
   GLuint texture;

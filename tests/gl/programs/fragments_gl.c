@@ -34,24 +34,7 @@ static void quad(float depth) {
 int main(int argc, char** argv) {
   int frames = argc > 1 ? atoi(argv[1]) : 2;
   EGLDisplay display = start_display();
-  const EGLint wanted[] = {EGL_SURFACE_TYPE,
-                           EGL_PBUFFER_BIT,
-                           EGL_RENDERABLE_TYPE,
-                           EGL_OPENGL_BIT,
-                           EGL_RED_SIZE,
-                           8,
-                           EGL_ALPHA_SIZE,
-                           8,
-                           EGL_DEPTH_SIZE,
-                           24,
-                           EGL_STENCIL_SIZE,
-                           8,
-                           EGL_SAMPLES,
-                           0,
-                           EGL_NONE};
-  EGLConfig config;
-  EGLint found = 0;
-  if (!eglChooseConfig(display, wanted, &config, 1, &found) || !found) return 77;
+  EGLConfig config = start_deep_config(display, EGL_OPENGL_BIT, 24, 8);
   EGLSurface window = start_pbuffer(display, config, WIDTH, HEIGHT);
   start_current(display, window, start_gl(display, config, 0, 0, 0, EGL_NO_CONTEXT));
   GLuint discarding = link_program(VERTEX, DISCARDING, NULL, 0), captured = link_program(VERTEX, PLAIN, NULL, 0);

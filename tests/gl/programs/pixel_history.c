@@ -154,26 +154,8 @@ int main(int argc, char** argv) {
   const char* profile = argc > 1 ? argv[1] : "es3";
   EGLDisplay display = start_display();
   const int desktop = !strcmp(profile, "core") || !strcmp(profile, "compat");
-  const EGLint wanted[] = {EGL_SURFACE_TYPE,
-                           EGL_PBUFFER_BIT,
-                           EGL_RENDERABLE_TYPE,
-                           desktop                   ? EGL_OPENGL_BIT
-                           : !strcmp(profile, "es1") ? EGL_OPENGL_ES_BIT
-                                                     : EGL_OPENGL_ES2_BIT,
-                           EGL_RED_SIZE,
-                           8,
-                           EGL_ALPHA_SIZE,
-                           8,
-                           EGL_DEPTH_SIZE,
-                           24,
-                           EGL_STENCIL_SIZE,
-                           8,
-                           EGL_SAMPLES,
-                           0,
-                           EGL_NONE};
-  EGLConfig config;
-  EGLint found = 0;
-  if (!eglChooseConfig(display, wanted, &config, 1, &found) || !found) return 77;
+  const EGLint kind = desktop ? EGL_OPENGL_BIT : !strcmp(profile, "es1") ? EGL_OPENGL_ES_BIT : EGL_OPENGL_ES2_BIT;
+  EGLConfig config = start_deep_config(display, kind, 24, 8);
   EGLSurface window = start_pbuffer(display, config, SIDE, SIDE);
   EGLContext context = desktop ? start_gl(display, config, 3, 3, !strcmp(profile, "core"), EGL_NO_CONTEXT)
                                : start_es(display, config, profile[2] - '0', 0, EGL_NO_CONTEXT);

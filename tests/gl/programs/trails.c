@@ -92,30 +92,6 @@ static void draw_tested(int frame, int i, GLint move, GLint color, const float* 
   glDisable(GL_DEPTH_TEST);
   glDisable(GL_STENCIL_TEST);
 }
-static EGLConfig config_with_depth(EGLDisplay display, EGLint renderable) {
-  const EGLint wanted[] = {EGL_SURFACE_TYPE,
-                           EGL_PBUFFER_BIT,
-                           EGL_RENDERABLE_TYPE,
-                           renderable,
-                           EGL_RED_SIZE,
-                           8,
-                           EGL_GREEN_SIZE,
-                           8,
-                           EGL_BLUE_SIZE,
-                           8,
-                           EGL_ALPHA_SIZE,
-                           8,
-                           EGL_DEPTH_SIZE,
-                           24,
-                           EGL_STENCIL_SIZE,
-                           8,
-                           EGL_NONE};
-  EGLConfig config;
-  EGLint count = 0;
-  if (!eglChooseConfig(display, wanted, &config, 1, &count) || count < 1)
-    fprintf(stderr, "no config with depth and stencil\n"), exit(77);
-  return config;
-}
 static void layer_target(GLenum target, int layer) {
   GLuint name = texture(target);
   glTexImage3D(target, 0, GL_RGBA8, SIDE, SIDE, 3, 0, GL_RGBA, GL_UNSIGNED_BYTE, NULL);
@@ -134,7 +110,11 @@ int main(int argc, char** argv) {
   const char* kind = argc > 1 ? argv[1] : "es2";
   const int frames = argc > 2 ? atoi(argv[2]) : 0, gl = !strcmp(kind, "gl"), three = gl || !strcmp(kind, "es3");
   EGLDisplay display = start_display();
-  EGLConfig config = config_with_depth(display, gl ? EGL_OPENGL_BIT : three ? EGL_OPENGL_ES3_BIT : EGL_OPENGL_ES2_BIT);
+  EGLConfig config = start_deep_config(display,
+                                       gl      ? EGL_OPENGL_BIT
+                                       : three ? EGL_OPENGL_ES3_BIT
+                                               : EGL_OPENGL_ES2_BIT,
+                                       24, 8);
   EGLContext context = gl ? start_gl(display, config, 0, 0, 0, EGL_NO_CONTEXT)
                           : start_es(display, config, three ? 3 : 2, 0, EGL_NO_CONTEXT);
   EGLSurface surface = start_pbuffer(display, config, WINDOW, WINDOW);
