@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import duckdb
@@ -134,9 +133,10 @@ def test_a_database_in_memory_spills_into_the_folder_for_temporary_files(tmp_pat
     connection.execute("CREATE TABLE t AS SELECT hash(i) AS a, hash(i + 1) AS b FROM range(1000000) r(i)")
     assert [p.name for p in tmp_path.iterdir()] == ["t"]
     (folder,) = (tmp_path / "t").iterdir()
-    assert folder.name.startswith(f"drawtap-{os.getpid()}-")
+    assert folder.name.startswith("drawtap-scratch-")
+    assert len(list(folder.iterdir())) == 1
     connection.close()
-    assert list((tmp_path / "t").iterdir()) == []
+    assert list(folder.iterdir()) == []
 
 
 @pytest.mark.parametrize("own", [1e9, 1e12])

@@ -12,10 +12,11 @@ import re
 import shutil
 import struct
 import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from drawtap.scratch import Scratch
 
 GLSLANG = "glslangValidator"
 _SUFFIXES = {
@@ -449,7 +450,7 @@ def spirv(source: str, stage: str) -> Spirv:
     suffix = _SUFFIXES.get(stage)
     if suffix is None:
         return Spirv(why="the kind of shader is not known")
-    with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+    with Scratch() as folder:
         file, module = Path(folder) / f"shader.{suffix}", Path(folder) / "module"
         file.write_text(source, encoding="utf-8")
         try:

@@ -6,7 +6,6 @@ Images are numpy arrays of uint8, height x width x 4 (RGBA), the top row first.
 from __future__ import annotations
 
 import math
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drawtap.errors import DrawtapError
+from drawtap.scratch import Scratch
 from drawtap.tables.recording import FrameRow
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def pictures(
     why = None
     try:
         with (
-            tempfile.TemporaryDirectory(prefix="drawtap-") as folder,
+            Scratch() as folder,
             Warm(trace.path, environment=environment_of(engine), frame_end=trace.frame_end) as player,
         ):
             file = Path(folder) / "frame.png"

@@ -10,7 +10,6 @@ import hashlib
 import os
 import shlex
 import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -25,6 +24,7 @@ import numpy.typing as npt
 from drawtap import activity
 from drawtap.errors import ChildError, InputError, UnavailableError, UsageError
 from drawtap.replay import compare, engine, player
+from drawtap.scratch import Scratch
 from drawtap.trace.apis import is_vulkan
 from drawtap.trace.core import Part, Row, write
 from drawtap.trace.graph import packed
@@ -93,7 +93,7 @@ class Stage:
 
     def play(self, keep: Calls | None) -> Outcome | None:
         """Play the calls of `keep` (None: all). None where the player or its driver did not survive it."""
-        with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+        with Scratch() as folder:
             image = Path(folder) / "image.png"
             shown = self.shown_in(keep)
             try:
@@ -124,7 +124,7 @@ class Stage:
 
     def image(self, keep: Calls | None) -> compare.Image | None:
         """Return the last of the images that matter, as it is with the calls of `keep`."""
-        with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+        with Scratch() as folder:
             at = Path(folder) / "image.png"
             shown = self.shown_in(keep)
             wanted = self._wanted(at, shown)
@@ -139,7 +139,7 @@ class Stage:
 
     def errors(self, keep: Calls | None) -> frozenset[tuple[int, str, str]]:
         """Return the GL errors: call, function, which."""
-        with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+        with Scratch() as folder:
             try:
                 played = self._played(keep, Path(folder), ["--errors"])
             except ChildError:
@@ -316,7 +316,7 @@ class Asked:
 
     def holds(self, keep: Calls) -> bool:
         """Write the trace and ask about it."""
-        with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+        with Scratch() as folder:
             path = Path(folder) / "trial.dtap"
             self._write(keep, path)
             return self._ask(path)
@@ -338,7 +338,7 @@ class Script:
 
     def holds(self, keep: Calls) -> bool:
         """Write the trace and run the command on it."""
-        with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+        with Scratch() as folder:
             path = Path(folder) / "trial.dtap"
             self._write(keep, path)
             words = [word.replace("{}", str(path)) for word in self._words]

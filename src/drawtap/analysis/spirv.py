@@ -10,7 +10,6 @@ import re
 import shutil
 import struct
 import subprocess
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING
 from drawtap.analysis.glsl import GLSLANG, NOTHING, counted
 from drawtap.errors import UnavailableError, UsageError
 from drawtap.formats.editable import ShaderText
+from drawtap.scratch import Scratch
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
@@ -125,7 +125,7 @@ def module_of(source: ShaderText) -> bytes:
         )
     if source.language == "glsl" and source.stage not in STAGES:
         raise UsageError(f"{source.stage!r} is no stage of a shader", hint=f"one of {', '.join(STAGES)}")
-    with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+    with Scratch() as folder:
         file, module = Path(folder) / "shader", Path(folder) / "module"
         file.write_text(source.text, encoding="utf-8")
         options = ["-V", "-S", source.stage]

@@ -11,7 +11,6 @@ import base64
 import json
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any
 import drawtap
 from drawtap.analysis.certificate import source_of
 from drawtap.errors import InputError, UnavailableError, UsageError, whole_file
+from drawtap.scratch import Scratch
 from drawtap.trace.trace import Trace
 
 NAMESPACE = "drawtap"  # a signature made for something else does not count
@@ -131,7 +131,7 @@ def _encoded(payload: bytes, kind: str = _PAYLOAD) -> bytes:
 
 def signer_of(payload: bytes, signature: bytes, signers: Path, kind: str = _PAYLOAD) -> str:
     """Return the name of the allowed signer whose signature this is, "" where it is nobody's."""
-    with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+    with Scratch() as folder:
         file = Path(folder) / "signature"
         file.write_bytes(signature)
         of = ["-f", str(signers), "-s", str(file)]

@@ -10,7 +10,6 @@ To minimize it, `analysis.reduce` leaves out calls of the file, with the calls t
 from __future__ import annotations
 
 import shutil
-import tempfile
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -22,6 +21,7 @@ from drawtap.analysis.certificate import source_of
 from drawtap.analysis.extract import Cut, ExtractOptions, Target, oracle_of, recorded_images, recorded_on
 from drawtap.analysis.reduce import Budget, Outcome, Reducer, Reduction, ShownImages, Stage
 from drawtap.errors import QueryError
+from drawtap.scratch import Scratch
 from drawtap.tables.recording import FrameRow, FunctionRow
 from drawtap.trace.core import write
 from drawtap.trace.graph import packed
@@ -67,7 +67,7 @@ class _Cutter:
         self._least: tuple[Stage, Calls] | None = None
 
     def cut(self, output: Path) -> Cut:
-        with self._open, tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+        with self._open, Scratch() as folder:
             return self._cut(output, Path(folder))
 
     def _cut(self, output: Path, folder: Path) -> Cut:

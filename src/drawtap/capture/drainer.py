@@ -48,7 +48,10 @@ class Drainer:
         output: Path | None,
         about: Mapping[str, Any],
         options: Sequence[str],
+        *,
+        lock: int | None = None,
     ) -> None:
+        # `lock` of the folder with the socket: that one stays as long as the drainer, even if this process is killed.
         self.files: list[Path] = []
         self.messages: list[str] = []
         self.sent: list[Sent] = []
@@ -86,7 +89,7 @@ class Drainer:
             arguments,
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
-            pass_fds=(ready, status.fileno()),
+            pass_fds=(ready, status.fileno(), *([] if lock is None else [lock])),
             start_new_session=True,
         )
         os.close(ready)

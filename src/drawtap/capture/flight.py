@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from drawtap import units
 from drawtap.errors import DrawtapError, UsageError
+from drawtap.scratch import Scratch
 
 _MOST = 1e18  # of ns, and of bytes: a number of 64 bits
 _LEAST_LIMIT, _USUAL_LIMIT = 16 << 20, 4 << 30
@@ -76,7 +76,7 @@ def _check_question(question: str) -> None:
     from drawtap.trace.core import write
     from drawtap.trace.trace import open_trace
 
-    with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+    with Scratch() as folder:
         write([], Path(folder) / "empty.dtap")
         with open_trace(Path(folder) / "empty.dtap") as empty:
             empty.sql(question).fetchall()

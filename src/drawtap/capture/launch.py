@@ -11,7 +11,6 @@ import select
 import shutil
 import signal
 import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,6 +25,7 @@ from drawtap.capture.elf import behind_scripts, is_musl, read_elf
 from drawtap.capture.stream import Streaming
 from drawtap.errors import ChildError, InputError, UsageError, check_target, did_you_mean
 from drawtap.parts import DRAINER, SIGNATURES, SIGNATURES_VULKAN, TAP, TAP_VULKAN, is_there, part, preloadable
+from drawtap.scratch import Scratch
 
 if TYPE_CHECKING:
     from drawtap.capture.flight import Ring, Watch
@@ -179,9 +179,9 @@ def record(
         spill = _checked_output(how.streaming.spill, force=force)
         how = replace(how, streaming=replace(how.streaming, spill=spill))
     about = _annotation(program, executable, how)
-    with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+    with (scratch := Scratch()) as folder:
         socket = Path(folder) / "socket"
-        with Drainer(drainer, socket, output, about, how.options()) as drain:
+        with Drainer(drainer, socket, output, about, how.options(), lock=scratch.lock) as drain:
             environment = {**_inherited(), "DRAWTAP_SOCKET": str(socket), **how.environment(), **(settings or {})}
             environment |= _token_file(Path(folder)) if how.streaming else {}
             environment |= _layered(Path(folder), tap, modules) if how.layer else loading(executable, [*modules, tap])
@@ -354,10 +354,12 @@ def run_with(program: Sequence[str], modules: Sequence[Path], settings: Mapping[
     executable = find_program(program[0])
     environment = {**_inherited(), **(settings or {}), **loading(executable, modules)}
     # The runtime leaves a letter here at a process's first call. (A program that has become somebody else may not.)
-    with tempfile.NamedTemporaryFile(prefix="drawtap-") as letters:
-        environment["DRAWTAP_CALLED"] = letters.name
+    with Scratch() as folder:
+        letters = Path(folder) / "letters"
+        letters.touch()
+        environment["DRAWTAP_CALLED"] = str(letters)
         status, loaded, libraries = _run(executable, program, environment, modules[0], lambda pid: None)
-        called = Path(letters.name).stat().st_size > 0
+        called = letters.stat().st_size > 0
     code, killed_by = (128 - status, -status) if status < 0 else (status, None)
     return Run(executable, code, killed_by, libraries, loaded, called)
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from drawtap import scratch
 from drawtap.instrument.compile import module_folder
 from drawtap.parts import cache_folder
 
@@ -21,7 +22,7 @@ _CACHES = {
     "side": "checked certificates",
     "engines": "links to engines",
 }
-# As tempfile makes them; and sockets of taps that started their own drainer: drawtap-PID-TIME.
+# As earlier versions made them; and sockets of taps that started their own drainer: drawtap-PID-TIME.
 _TEMPORARY = re.compile(r"\.?drawtap-(?:[a-z0-9_]{8}(?:\.calls)?|[0-9]+-[0-9a-f]+)")
 _LOADED = re.compile(r"/(?:libdrawtap-[a-z]+\.so|drawtap-(?:drain|play|ring))(?: \(deleted\))?$", re.MULTILINE)
 
@@ -66,13 +67,14 @@ def _caches() -> Iterator[Leftover]:
 def _temporary() -> Iterator[Leftover]:
     started = min(_starts(), default=None)
     for entry in sorted(os.scandir(tempfile.gettempdir()), key=lambda e: e.name):
-        if not _TEMPORARY.fullmatch(entry.name):
+        is_scratch = entry.name.startswith(scratch.PREFIX)
+        if not is_scratch and not _TEMPORARY.fullmatch(entry.name):
             continue
         about = entry.stat(follow_symlinks=False)
         if about.st_uid != os.geteuid() or stat.S_ISLNK(about.st_mode):
             continue
         # The process that made it had started before it was changed for the last time.
-        in_use = started is not None and started <= about.st_mtime
+        in_use = scratch.is_held(entry.path) if is_scratch else started is not None and started <= about.st_mtime
         yield Leftover(Path(entry.path), "left by a run that was killed", _size(Path(entry.path)), in_use)
 
 

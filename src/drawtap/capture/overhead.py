@@ -11,7 +11,6 @@ import os
 import re
 import statistics
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ import drawtap
 from drawtap.capture import launch
 from drawtap.errors import ChildError, UsageError
 from drawtap.parts import TAP, part
+from drawtap.scratch import Scratch
 
 VARIANTS = ("without", "off", "recorded")
 FEWEST = 3
@@ -113,7 +113,7 @@ def measure(
     started or fails, and where recording makes no call.
     """
     executable = launch.find_program(program[0])
-    with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+    with Scratch() as folder:
         place = Path(folder)
         _run(executable, program, {}, place, figure)  # caches of disk and driver are warm after it
         measured = Overhead()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 from drawtap.capture import pools
 from drawtap.errors import UnavailableError
 from drawtap.parts import DRAINER, RING, part
+from drawtap.scratch import Scratch
 
 REASON = "recorder"
 # The counts of calls, by their words in the last annotation of a recording.
@@ -55,12 +55,13 @@ def _written(
 ) -> Mapping[str, Any]:
     files = {"base": window.base, "frames_in": window.frames, "raw": window.raw}
     paths = {name: f"/proc/self/fd/{descriptor}" for name, descriptor in files.items() if descriptor is not None}
-    with tempfile.NamedTemporaryFile("w", prefix="drawtap-", suffix=".job") as job:
-        json.dump({**window.job, **paths, "out": str(target), "about": about, "after": [end]}, job)
-        job.flush()
+    with Scratch() as folder:
+        job = Path(folder) / "job"
+        said = json.dumps({**window.job, **paths, "out": str(target), "about": about, "after": [end]})
+        job.write_text(said, encoding="utf-8")
         given = [descriptor for descriptor in files.values() if descriptor is not None]
         done = subprocess.run(
-            [part(RING), "save", job.name], pass_fds=given, stdin=subprocess.DEVNULL, capture_output=True, check=False
+            [part(RING), "save", job], pass_fds=given, stdin=subprocess.DEVNULL, capture_output=True, check=False
         )
     try:
         answer = json.loads(done.stdout)

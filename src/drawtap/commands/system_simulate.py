@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from drawtap.commands import Opt, command
 from drawtap.errors import UsageError, check_target, did_you_mean
 from drawtap.output.result import Rows, Sheets
+from drawtap.scratch import Scratch
 
 if TYPE_CHECKING:
     from drawtap.system.simulator import Scenario
@@ -90,7 +90,7 @@ def system_simulate(
         seed=seed,
     )
     names = _variants(what_if, list(VARIANTS))
-    with tempfile.TemporaryDirectory(prefix="drawtap-") as scratch:
+    with Scratch() as scratch:
         runs = [_run(chosen, name, record or Path(scratch), until, guests=guests) for name in names]
     if output is not None:
         output.write_text(_page(chosen, runs), encoding="utf-8")

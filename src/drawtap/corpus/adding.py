@@ -36,6 +36,7 @@ from drawtap.corpus.store import (
 from drawtap.corpus.sweeping import LONGEST_ADD_S, condemned
 from drawtap.errors import DrawtapError, InputError, no_file
 from drawtap.parts import cache_folder
+from drawtap.scratch import Scratch
 from drawtap.trace import foreign
 from drawtap.trace.core import CoreTrace, Restored, is_recording, pack
 from drawtap.trace.trace import open_trace
@@ -109,7 +110,7 @@ class Adder:
         return self.store.objects.about(f"traces/{id_}.json") is not None
 
     def _added(self, file: Path, digest: str) -> Added:
-        with tempfile.TemporaryDirectory(prefix="drawtap-corpus-") as name, open_trace(file) as trace:
+        with Scratch() as name, open_trace(file) as trace:
             folder = Path(name)
             skeleton = folder / "skeleton.dtap"
             made = trace.core.skeleton(skeleton)

@@ -14,7 +14,6 @@ import getpass
 import hashlib
 import json
 import re
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -26,6 +25,7 @@ from drawtap.analysis import statement
 from drawtap.corpus.store import KINDS, sealed, unsealed
 from drawtap.errors import InputError, UsageError, whole_file
 from drawtap.parts import cache_folder
+from drawtap.scratch import Scratch
 
 if TYPE_CHECKING:
     from drawtap.corpus.store import Store
@@ -111,7 +111,7 @@ def _signers(store: Store) -> Iterator[Path | None]:
     if not text:
         yield None
         return
-    with tempfile.TemporaryDirectory(prefix="drawtap-signers-") as folder:
+    with Scratch() as folder:
         file = Path(folder) / "allowed_signers"
         file.write_text(str(text), encoding="utf-8")
         yield file

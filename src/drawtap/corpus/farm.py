@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
-import tempfile
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,6 +27,7 @@ from drawtap.corpus.playing import QUARANTINE, Limits, Task, play_task
 from drawtap.corpus.resets import Resets
 from drawtap.corpus.store import Store
 from drawtap.errors import DrawtapError, UnavailableError, UsageError
+from drawtap.scratch import Scratch
 
 _KEPT = 4  # recordings that a worker keeps as files
 _RETRIES = 2
@@ -148,7 +148,7 @@ class _Kept:
     def __init__(self, where: str) -> None:
         self.store, self._resets = Store(where), Resets()
         self._canaries = Canaries(self.store)
-        self._temporary = tempfile.TemporaryDirectory(prefix="drawtap-farm-")  # as long as the worker lives
+        self._temporary = Scratch()  # as long as the worker lives
         self.folder = Path(self._temporary.name)
         self._files: OrderedDict[str, Path] = OrderedDict()
         self._lock = threading.Lock()

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from drawtap import activity
 from drawtap.corpus.store import Store
+from drawtap.scratch import Scratch
 
 
 @contextlib.contextmanager
 def skeletons(store: Store, ids: Sequence[str]) -> Iterator[dict[str, Path]]:
     """Yield files with the skeletons of recordings, by id."""
-    with tempfile.TemporaryDirectory(prefix="drawtap-corpus-") as name:
+    with Scratch() as name:
 
         def fetch(id_: str) -> Path:
             path = Path(name) / f"{id_}.dtap"

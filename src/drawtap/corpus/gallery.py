@@ -6,7 +6,6 @@ A verdict keeps what it looked at. Several pictures of one frame by one engine s
 from __future__ import annotations
 
 import hashlib
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ import numpy.typing as npt
 from drawtap.corpus.store import KINDS
 from drawtap.errors import InputError
 from drawtap.replay import compare, player
+from drawtap.scratch import Scratch
 
 if TYPE_CHECKING:
     from drawtap.corpus.engines import Engine
@@ -42,7 +42,7 @@ class Shot:
 
 def shoot(path: Path, one: Engine, frame: int) -> Shot | None:
     """Play a recording up to a frame and return its picture, None where the frame shows nothing."""
-    with tempfile.TemporaryDirectory(prefix="drawtap-shot-") as name:
+    with Scratch() as name:
         wanted = ["--frames", f"{frame}:{frame + 1}", "--hashes", "--snapshots", f"{name}/"]
         played = player.play(path, wanted, environment=one.environment)
         file = next(iter(Path(name).glob("*.png")), None)

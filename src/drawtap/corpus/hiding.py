@@ -7,7 +7,6 @@ replay counts primitives and fragments of each frame, and a bisection finds text
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from drawtap.corpus.vulkan_hiding import Texels
 from drawtap.errors import ChildError, DrawtapError, UnavailableError, UsageError
 from drawtap.metrics import listing, passes, profile
 from drawtap.replay import player
+from drawtap.scratch import Scratch
 from drawtap.tables.recording import FrameRow
 from drawtap.trace.apis import is_vulkan
 from drawtap.trace.edit import edit
@@ -229,7 +229,7 @@ def oracle(text: str, file: Path | None) -> Holds:
         (bad,) = engines.named([names.strip()], file)
 
         def ends(path: Path) -> bool:
-            with tempfile.TemporaryDirectory(prefix="drawtap-") as home:
+            with Scratch() as home:
                 return playing.play(path, bad, playing.Limits(), Path(home)).outcome == word
 
         return ends

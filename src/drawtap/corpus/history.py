@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ import numpy as np
 from drawtap.corpus import pictures, rows, speed, timing, verdicts
 from drawtap.corpus.playing import Files
 from drawtap.errors import UsageError
+from drawtap.scratch import Scratch
 
 if TYPE_CHECKING:
     from drawtap.corpus.engines import Engine
@@ -137,7 +137,7 @@ def bisect_speed(
     """
     good = named(builds[0])
     steps = max(1, (len(builds) - 1).bit_length())
-    with tempfile.TemporaryDirectory(prefix="drawtap-bisect-") as name:
+    with Scratch() as name:
         files = Files(store, Path(name))
         timer = timing.Timer(files, named(builds[-1]), good)
         metric = timer.choose(trace)

@@ -21,6 +21,7 @@ from drawtap.corpus.resets import turn
 from drawtap.corpus.search import Corpus
 from drawtap.errors import QueryError, UsageError
 from drawtap.replay import engine
+from drawtap.scratch import Scratch
 from drawtap.trace.trace import open_trace
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def minimize(
     label = str(verdict["label"])
     starts = [*([str(verdict["cut"])] if verdict["cut"] in store.recordings() else []), trace]
     why: QueryError | UsageError | None = None
-    with tempfile.TemporaryDirectory(prefix="drawtap-minimize-") as name:
+    with Scratch() as name:
         for start in starts:  # the frame alone may not fail: then the whole recording is tried
             path, out = Path(name) / f"{start[:12]}.dtap", Path(name) / f"{trace[:12]}-minimal.dtap"
             restore(store, start, path)

@@ -37,6 +37,7 @@ from drawtap.corpus.resets import Reset, Resets, turn
 from drawtap.corpus.search import done_tasks
 from drawtap.corpus.store import Store
 from drawtap.replay import player
+from drawtap.scratch import Scratch
 from drawtap.trace.trace import open_trace
 
 #: Outcomes that say something about the driver, from bad to good; the others say that nothing was found out.
@@ -126,7 +127,7 @@ def play_all(
     """
     traces = traces if again else free(store, traces)
     tasks = tasks_of(store, traces, engines, (str(time.time_ns()),) if again else attempts)
-    with tempfile.TemporaryDirectory(prefix="drawtap-play-") as name, ThreadPoolExecutor(jobs) as pool:
+    with Scratch() as name, ThreadPoolExecutor(jobs) as pool:
         files = Files(store, Path(name))
         running: set[Future[Run]] = set()
         finished = 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ import drawtap
 from drawtap.analysis import clusters
 from drawtap.analysis.content import overview
 from drawtap.corpus.engines import Run, machine
+from drawtap.scratch import Scratch
 from drawtap.tables.corpus import TABLES
 from drawtap.trace.result import connect
 from drawtap.trace.sql_text import quote, quote_text
@@ -92,7 +92,7 @@ def write_task(
     store: Store, task: str, tables: Mapping[str, tuple[tuple[str, ...], Sequence[tuple[object, ...]]]]
 ) -> None:
     """Write rows of a task, as columns and rows by table, in this order: with the last ones the others count."""
-    with tempfile.TemporaryDirectory(prefix="drawtap-corpus-") as name, connect() as connection:
+    with Scratch() as name, connect() as connection:
         for table, (columns, rows) in tables.items():
             path = Path(name) / f"{table}.parquet"
             cells = ", ".join(f"CAST({quote(c.name)} AS {c.type}) AS {quote(c.name)}" for c in TABLES[table].columns)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -23,6 +22,7 @@ from drawtap.corpus.objects import client_options
 from drawtap.corpus.rows import ADDED_LATER
 from drawtap.corpus.store import KINDS, Store, parse_tags, sealed, unsealed
 from drawtap.errors import QueryError, UnavailableError, UsageError
+from drawtap.scratch import Scratch
 from drawtap.tables.corpus import COUNT_WITH, FILED, OF_TASKS, TABLES, VIEWS
 from drawtap.trace.core import Column, Selection
 from drawtap.trace.database import Database
@@ -268,7 +268,7 @@ def compact(store: Store) -> Generation | None:
     before = generation(store)
     number = before.number + 1 if before else 0
     files: dict[str, str] = {}
-    with Corpus(store) as corpus, tempfile.TemporaryDirectory(prefix="drawtap-corpus-") as name:
+    with Corpus(store) as corpus, Scratch() as name:
         tasks = (f" UNION SELECT task FROM {quote(name)}" for name in OF_TASKS if name not in COUNT_WITH)
         ids = f"SELECT trace FROM traces{''.join(tasks)} ORDER BY 1"
         recordings = [row[0] for row in corpus.query(ids).fetchall()]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -27,6 +26,7 @@ from drawtap.corpus.playing import FAILED, Files, Limits, machine_fault, play_al
 from drawtap.corpus.search import Corpus, compact
 from drawtap.corpus.speed import Speed
 from drawtap.errors import DrawtapError
+from drawtap.scratch import Scratch
 from drawtap.tables.corpus import TABLES
 from drawtap.trace.trace import open_trace
 
@@ -71,7 +71,7 @@ def of_pictures(store: Store, traces: Sequence[str], new: Engine, base: Engine |
             pass
         with Corpus(store) as tables:
             judgements = judged(tables, traces, new, base)
-    with tempfile.TemporaryDirectory(prefix="drawtap-verdict-") as name:
+    with Scratch() as name:
         files = Files(store, Path(name))
         with activity.step("looking at what differs"):
             done = [_looked_at(files, one, new, base, effort) for one in judgements]
@@ -109,7 +109,7 @@ def of_speed(
         for id_ in traces
         if id_ not in plays
     }
-    with tempfile.TemporaryDirectory(prefix="drawtap-verdict-") as name, activity.step("measuring pairs"):
+    with Scratch() as name, activity.step("measuring pairs"):
         files = Files(store, Path(name))
         timer = timing.Timer(files, new, base, metric)
         if plays:

@@ -25,6 +25,7 @@ from pathlib import Path
 from drawtap.errors import DrawtapError, UnavailableError
 from drawtap.instrument.generate import RARE
 from drawtap.parts import cache_folder
+from drawtap.scratch import Scratch
 
 COMPILE_FLAGS = (
     # In C++20, <atomic> brings strings and streams along, which take longer to read than what a source has itself.
@@ -109,7 +110,7 @@ def compile_c_program(folder: Path, program: Path) -> None:
     Raises CompileError with what the compiler said, UnavailableError where there is none.
     """
     compiler = find_c_compiler()
-    with tempfile.TemporaryDirectory(prefix="drawtap-") as work:
+    with Scratch() as work:
 
         def one(unit: Path) -> str:
             made = f"{work}/{unit.name}.o"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from drawtap.errors import UnavailableError
 from drawtap.metrics import listing
 from drawtap.metrics.passes import Pass, request_text
 from drawtap.replay import player
+from drawtap.scratch import Scratch
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
@@ -79,7 +79,7 @@ def overdraw(
         raise UnavailableError(
             f"overdraw cannot be counted here: {metric.missing}", hint="drawtap profile --list says more"
         )
-    with tempfile.TemporaryDirectory(prefix="drawtap-") as name:
+    with Scratch() as name:
         folder = Path(name)
         request = folder / "request"
         text = request_text(known, ["frame"], passes=[Pass((metric,), ("frame",))], pictures=folder)

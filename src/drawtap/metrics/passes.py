@@ -8,7 +8,6 @@ range; all else is measured for all of them at once.
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 from drawtap.errors import ChildError, UnavailableError
 from drawtap.metrics.metric import Metric
 from drawtap.replay import player
+from drawtap.scratch import Scratch
 
 _LETTERS = {"frame": "f", "draw": "d", "call": "c", "range": "r", "pass": "p"}
 _WORDS = {letter: word for word, letter in _LETTERS.items()}
@@ -62,7 +62,7 @@ def plan(
     wanted = [metric for metric in metrics if not metric.missing]
     refused = [(metric, metric.missing) for metric in metrics if metric.missing]
     if wanted:
-        with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+        with Scratch() as folder:
             request = Path(folder) / "request"
             request.write_text(request_text(wanted, per), encoding="utf-8")
             rule = [] if frame_end in (None, "auto") else ["--frame-end", str(frame_end)]

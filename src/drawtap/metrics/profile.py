@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 import statistics
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -23,6 +22,7 @@ from drawtap.metrics import estimate
 from drawtap.metrics.metric import Metric, numbered
 from drawtap.metrics.passes import Pass, Plan, Range, request_text
 from drawtap.replay import player
+from drawtap.scratch import Scratch
 from drawtap.tables.recording import FrameRow, MarkerRow, ThreadRow
 from drawtap.trace import measured
 from drawtap.trace.apis import is_vulkan
@@ -157,7 +157,7 @@ def profile(
 ) -> Profile:
     """Play a recording by a plan and store what was measured. Raises what `player.play` raises."""
     _check(trace, plan, wanted)
-    with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+    with Scratch() as folder:
         runs = _Runs(trace, Path(folder), wanted, environment)
         for repetition in range(wanted.repeat):
             if wanted.restart:
@@ -203,7 +203,7 @@ def readings(
     Nothing is stored. Raises what `player.play` raises.
     """
     _check(trace, plan, wanted)
-    with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+    with Scratch() as folder:
         runs = _Runs(trace, Path(folder), wanted, environment)
         for repetition in range(wanted.repeat):
             for number, one in enumerate(plan.passes):

@@ -6,7 +6,6 @@ recording is played, with whatever back-end can.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from drawtap.instrument.compile import CompileError, compile_c_program
 from drawtap.metrics import listing, passes, profile
 from drawtap.metrics.metric import Metric
 from drawtap.replay import engine
+from drawtap.scratch import Scratch
 from drawtap.tables.recording import FrameRow
 from drawtap.trace.trace import Trace, open_trace
 
@@ -214,7 +214,7 @@ def check(
     notes: list[str] = []
     if compiled:
         try:
-            with tempfile.TemporaryDirectory(prefix="drawtap-") as work:
+            with Scratch() as work:
                 made = _recorded(folder, Path(work), engine_name)
                 with open_trace(made) as trace:
                     rows = _held(trace, request, engine_name)

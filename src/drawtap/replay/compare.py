@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import struct
-import tempfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ import numpy.typing as npt
 from drawtap.errors import InputError, UsageError
 from drawtap.replay import engine, player, warm
 from drawtap.replay.place import Place
+from drawtap.scratch import Scratch
 from drawtap.tables.recording import FrameRow, FunctionRow
 from drawtap.trace import apis
 
@@ -254,7 +254,7 @@ class Played:
 
     def images(self, first: int, end: int) -> Iterator[tuple[int, Image]]:
         """Play up to the last of them and yield what they show; see FrameSource."""
-        with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+        with Scratch() as folder:
             self._play(["--frames", f"{first}:{end}", "--snapshots", f"{folder}/"])
             for path in sorted(Path(folder).glob("*.png")):
                 image = read_png(path)
@@ -304,7 +304,7 @@ class Played:
     def image_at(self, at: Place) -> Image | None:
         """Play on to a place; see FrameSource. The last images stay in memory."""
         if at not in self._at:
-            with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+            with Scratch() as folder:
                 path = Path(folder) / "image.png"
                 warm.shared(self.trace.path, environment=self._environment, frame_end=self.trace.frame_end).image(
                     at, path

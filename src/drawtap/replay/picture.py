@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from drawtap.errors import UnavailableError
 from drawtap.replay import engine, warm
 from drawtap.replay.place import place
+from drawtap.scratch import Scratch
 from drawtap.trace.image import Image
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def image(trace: Trace, call: int | str, *, on: str = "system") -> Image:
     """
     at = place(trace, str(call))
     asked = warm.shared(Path(trace.path), environment=engine.environment_of(on), frame_end=trace.frame_end)
-    with tempfile.TemporaryDirectory() as folder:
+    with Scratch() as folder:
         target = Path(folder) / "image.png"
         if why := asked.image(at, target):
             raise UnavailableError(f"no image at call {call}: {why}")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import bisect
 import contextlib
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from drawtap.errors import ChildError, DrawtapError
 from drawtap.replay.warm import Warm
+from drawtap.scratch import Scratch
 from drawtap.trace import apis
 from drawtap.trace.library import Cancelled
 from drawtap.trace.opened import LONG
@@ -344,7 +344,7 @@ class Pool:
         """Hold what the cut draws against what the whole recording draws, as the frame is shown."""
         pictures = []
         last = max(cut.frame.stop - 2, cut.frame.start)
-        with tempfile.TemporaryDirectory(prefix="drawtap-") as folder, contextlib.suppress(DrawtapError):
+        with Scratch() as folder, contextlib.suppress(DrawtapError):
             for i, keep in enumerate((bits, None)):
                 file = Path(folder) / f"{i}.rgba"
                 with self._start(keep, POLITE) as player:

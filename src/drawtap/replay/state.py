@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 from drawtap.errors import UsageError
 from drawtap.replay import player
+from drawtap.scratch import Scratch
 
 
 def query(
@@ -27,10 +27,10 @@ def query(
     if not calls:
         raise UsageError("name at least one call for the state")
     rule = [] if frame_end in (None, "auto") else ["--frame-end", str(frame_end)]
-    with NamedTemporaryFile("w", prefix="drawtap-", suffix=".calls") as listed:
-        listed.write("\n".join(str(call) for call in sorted(set(calls))))
-        listed.flush()
+    with Scratch() as folder:
+        listed = Path(folder) / "calls"
+        listed.write_text("\n".join(str(call) for call in sorted(set(calls))), encoding="utf-8")
         stop = ["--stop-at", str(max(calls))]
         wanted = ["--query-path", path] if path else []
-        ask = ["--query-state", f"@{listed.name}", "--query-file", str(output)]
+        ask = ["--query-state", f"@{listed}", "--query-file", str(output)]
         return player.play(trace, [*ask, *wanted, *stop, *rule], environment=environment)

@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from drawtap.replay import state
+from drawtap.scratch import Scratch
 from drawtap.spec.registry import load_api
 from drawtap.tables.recording import FrameRow
 from drawtap.trace.moment import computed_state
@@ -86,7 +86,7 @@ def points_of(trace: Trace, every: int | None) -> list[int]:
 def verify(trace: Trace, points: Sequence[int], *, environment: Mapping[str, str] | None = None) -> Verified:
     """Play the recording and compare the state after each of `points`. Raises what `player.play` raises."""
     verified = Verified(sorted(set(points)))
-    with TemporaryDirectory(prefix="drawtap-") as folder:
+    with Scratch() as folder:
         output = Path(folder) / "state"
         state.query(trace.path, verified.points, output, frame_end=trace.frame_end, environment=environment)
         for seq, answers in _answers(output):

@@ -9,7 +9,6 @@ import atexit
 import contextlib
 import json
 import subprocess
-import tempfile
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any
 from drawtap.errors import ChildError, InputError, UnavailableError
 from drawtap.replay import player
 from drawtap.replay.place import Place
+from drawtap.scratch import Scratch
 
 _KEPT = 2
 _ALL = "color,depth,stencil"
@@ -54,7 +54,7 @@ class Warm:
         self._environment = dict(environment or {})
         self._frame_end = frame_end
         self._child: subprocess.Popen[str] | None = None
-        self._folder = tempfile.TemporaryDirectory(prefix="drawtap-")
+        self._folder = Scratch()
         self._keep = None if keep is None else Path(self._folder.name) / "keep"
         if self._keep is not None and keep is not None:
             self._keep.write_bytes(keep)

@@ -16,12 +16,12 @@ of a guest with a joined trace).
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import duckdb
 
+from drawtap.scratch import Scratch
 from drawtap.system import life, timeline
 from drawtap.system.driver import Draft, Source, drivers
 from drawtap.system.reader import BASE_COLUMNS
@@ -49,7 +49,7 @@ class KernelModel(Database):
         source: Source,
         window: tuple[int, int],
         names: Sequence[str],
-        scratch: tempfile.TemporaryDirectory[str] | None = None,
+        scratch: Scratch | None = None,
     ) -> None:
         super().__init__()
         self._connection = connection
@@ -186,11 +186,11 @@ def assembled(
     return KernelModel(connection, source, window, draft.used, scratch)
 
 
-def database_for(source: Source) -> tuple[duckdb.DuckDBPyConnection, tempfile.TemporaryDirectory[str] | None]:
+def database_for(source: Source) -> tuple[duckdb.DuckDBPyConnection, Scratch | None]:
     """Return an empty database in memory, or for a large trace in a temporary folder, which comes with it."""
     if size(source) <= _LARGE_BYTES:
         return connect(), None
-    scratch = tempfile.TemporaryDirectory(prefix="drawtap-")
+    scratch = Scratch()
     connection = connect(Path(scratch.name) / "kernel.duckdb")
     # DuckDB would keep all of its file in memory where that is free: what is beyond is on disk, and read again.
     return bounded(connection, _MEMORY_BYTES), scratch

@@ -15,6 +15,8 @@ import threading
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 
+from drawtap import scratch
+
 TYPE_CHECKING = False  # type checkers take it for that of typing, which takes long to load
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,10 +52,6 @@ def _leave() -> None:
     if _codes:
         sys.stdout.flush()
         sys.stderr.flush()
-        for folder in filter(os.path.isdir, _spills):
-            import shutil  # where a question did not fit into memory alone
-
-            shutil.rmtree(folder, ignore_errors=True)
         os._exit(_codes[-1])
 
 
@@ -101,9 +99,10 @@ def _in_memory() -> duckdb.DuckDBPyConnection:
 
     # DuckDB makes this folder when data do not fit into memory, and removes it when the database is closed. Without
     # this setting DuckDB makes a folder in the user's current one.
-    folder = f"{os.environ.get('TMPDIR') or '/tmp'}/drawtap-{os.getpid()}-{os.urandom(6).hex()}"
-    _spills.append(folder)
-    return duckdb.connect(":memory:", config={"temp_directory": folder})
+    parent = os.environ.get("TMPDIR") or "/tmp"
+    with contextlib.suppress(OSError):  # DuckDB says so, where it needs the folder
+        parent = scratch.of_process(parent).name
+    return duckdb.connect(":memory:", config={"temp_directory": f"{parent}/spill-{os.urandom(6).hex()}"})
 
 
 class _Opening(threading.Thread):
@@ -132,7 +131,6 @@ def _map_engine() -> None:
 _mapping: list[threading.Thread] = []
 _ahead: list[_Opening] = []
 _codes: list[int] = []  # of the process that ends
-_spills: list[str] = []  # folders that databases in memory may have made
 
 
 class _Finder:

@@ -47,7 +47,6 @@ class RecordingDatabase(Database):
         self._functions: dict[str, str] | None = None  # lower case -> name
         self._structures: dict[str, str] | None = None
         self._registered: list[str] = []
-        self._spill: Path | None = None  # where what does not fit into memory goes
         self._number = 0
         self._answers: dict[str, computed.Answer] = {}  # of computed tables, by name
         self.side = SideDatabase(trace.path)
@@ -62,12 +61,7 @@ class RecordingDatabase(Database):
         connection = connect()
         connection.execute("SET python_enable_replacements = false")
         connection.execute("SET autoinstall_known_extensions = false")
-        if self._trace.call_count > LONG:
-            import tempfile  # for long recordings alone
-
-            # Data that does not fit goes to files.
-            self._spill = Path(tempfile.mkdtemp(prefix="drawtap-"))
-            connection.execute(f"SET temp_directory = {quote_text(self._spill / 'spill')}")
+        if self._trace.call_count > LONG:  # data that does not fit goes to files
             connection = bounded(connection, MEMORY_BYTES)
         # allowed_directories would open whole folders: files are closed off, COPY goes through a connection of its own.
         path = self.side.proved() if self._trace.frame_end == "auto" else None
@@ -94,11 +88,6 @@ class RecordingDatabase(Database):
             answer.close()
         self._answers.clear()
         super().close()
-        spill, self._spill = self._spill, None
-        if spill is not None:
-            import shutil
-
-            shutil.rmtree(spill, ignore_errors=True)
 
     def materialise(self, names: Sequence[str] | None = None) -> Path:
         """Write the side database; see `Trace.materialise`."""

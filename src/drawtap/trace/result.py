@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 import duckdb
 
 from drawtap.errors import UnavailableError, carried
+from drawtap.scratch import Scratch
 from drawtap.trace import engine
 from drawtap.trace.sql_text import quote, quote_text
 
@@ -78,18 +79,16 @@ def save_rows(columns: Sequence[str], rows: Iterable[Sequence[object]], path: Pa
 
     The rows are read once.
     """
-    import tempfile  # where rows are saved alone
-
     names = [f"{name or 'column'}{f'_{i}' if name in columns[:i] else ''}" for i, name in enumerate(columns)]
     connection = connect()
     try:
-        with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as lines:
-            count = 0
-            for count, row in enumerate(rows, 1):  # noqa: B007 -- their number is asked behind the loop
-                lines.write(json.dumps({f"c{i}": value for i, value in enumerate(row)}) + "\n")
-            lines.flush()
+        with Scratch() as folder:
+            rows_file, count = Path(folder) / "rows.json", 0
+            with rows_file.open("w", encoding="utf-8") as lines:
+                for count, row in enumerate(rows, 1):  # noqa: B007 -- their number is asked behind the loop
+                    lines.write(json.dumps({f"c{i}": value for i, value in enumerate(row)}) + "\n")
             shown = ", ".join(f"c{i} AS {quote(name)}" for i, name in enumerate(names))
-            source = f"read_json({quote_text(lines.name)}, format = 'newline_delimited', sample_size = -1)"
+            source = f"read_json({quote_text(rows_file)}, format = 'newline_delimited', sample_size = -1)"
             if not count:
                 shown, source = ", ".join(f"''::VARCHAR AS {quote(name)}" for name in names), "range(0)"
             _save(Stream(connection.sql(f"SELECT {shown} FROM {source}").__arrow_c_stream__), path, form)

@@ -12,8 +12,6 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +20,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from drawtap.errors import DrawtapError, QueryError, original
+from drawtap.scratch import Scratch
 from drawtap.tables.recording import declared
 from drawtap.trace.core import Column, Selection
 from drawtap.trace.library import Cancelled
@@ -66,7 +65,7 @@ class Snapshot:
     ) -> None:
         self._trace = trace
         self._views = dict(views or {})
-        self._folder: Path | None = None
+        self._folder: Scratch | None = None
         self._made: set[str] = set()
         self._uses: dict[str, set[str]] = {}
         self._tables: dict[str, set[str]] = {}  # by question, once it was read
@@ -96,7 +95,7 @@ class Snapshot:
         """Forget the tables."""
         self._connection.close()
         if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder.cleanup()
             self._folder = None
 
     def ask(self, question: str, most: int | None = None) -> tuple[tuple[str, ...], list[Row]]:
@@ -171,9 +170,9 @@ class Snapshot:
         if self._trace.call_count <= _IN_MEMORY:
             connection = connect()
         else:
-            self._folder = Path(tempfile.mkdtemp(prefix="drawtap-"))
-            connection = connect(self._folder / "snapshot.duckdb")
-            connection.execute(f"SET temp_directory = {quote_text(self._folder / 'spill')}")
+            self._folder = Scratch()
+            connection = connect(Path(self._folder.name) / "snapshot.duckdb")
+            connection.execute(f"SET temp_directory = {quote_text(f'{self._folder.name}/spill')}")
             connection = bounded(connection, _MEMORY_BYTES)
         connection.execute("SET python_enable_replacements = false")
         connection.execute("SET autoinstall_known_extensions = false")

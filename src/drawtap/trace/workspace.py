@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import shutil
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
 from drawtap.errors import UsageError, did_you_mean, no_file, whole_file
+from drawtap.scratch import Scratch
 from drawtap.trace.edit import empty
 from drawtap.trace.trace import Trace, open_trace
 
@@ -36,7 +36,7 @@ class Workspace:
 
     def __init__(self, *, frame_end: str | None = None) -> None:
         self._loaded: dict[str, Loaded] = {}
-        self._folder = tempfile.TemporaryDirectory(prefix="drawtap-")
+        self._folder = Scratch()
         self._frame_end = frame_end
         self._made = 0
         self.current: Loaded | None = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import tempfile
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,6 +18,7 @@ from drawtap.analysis.held import HeldBuffer, buffer_life, held_buffer
 from drawtap.analysis.layout import Field, Layout, declared, parse
 from drawtap.errors import UsageError
 from drawtap.replay.place import Place
+from drawtap.scratch import Scratch
 from drawtap.web.answer import Answer, headed
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class Buffers:
         keys = [(at, group, name) for at in sorted({seq, seq if before is None else before})]
 
         def question(player: Warm) -> None:
-            with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+            with Scratch() as folder:
                 for key in keys:
                     if key not in self._kept:
                         held = self._read(Path(folder), player, key)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +17,7 @@ from drawtap.corpus.store import Store
 from drawtap.errors import DrawtapError, UnavailableError, UsageError
 from drawtap.output.data import dumps
 from drawtap.replay import engine
+from drawtap.scratch import Scratch
 from drawtap.trace.trace import open_trace
 from drawtap.web.answer import Answer, Encoded
 from drawtap.web.fleet_data import cell_data, chosen, difference, machine_data, matrix_data
@@ -49,7 +49,7 @@ class Fleet:
         self._decides = decides and (key is not None or not approvals.signed(store))
         self._lock = threading.RLock()
         self._ends = contextlib.ExitStack()
-        self._folder = Path(self._ends.enter_context(tempfile.TemporaryDirectory(prefix="drawtap-fleet-")))
+        self._folder = Path(self._ends.enter_context(Scratch()))
         self._tables: Corpus | None = None
         self._matrix: Encoded | None = None
         self._engines: dict[str, Engine] | None = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bisect
 import itertools
-import tempfile
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +14,7 @@ import numpy as np
 
 from drawtap.errors import UsageError
 from drawtap.replay.place import Place
+from drawtap.scratch import Scratch
 from drawtap.web.answer import headed
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def _pictures(player: Warm, calls: Sequence[int]) -> dict[int, tuple[dict[str, b
 
 def _picture(player: Warm, place: Place) -> tuple[dict[str, bytes], str]:
     """Return the attachments as PNG at a place, and why others are missing."""
-    with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+    with Scratch() as folder:
         paths, why = player.attachments(place, Path(folder) / "of")
         names = {path: path.stem.removeprefix("of").removeprefix("-") for path in paths}
         return {name: path.read_bytes() for path, name in names.items()}, why

@@ -7,7 +7,6 @@ import functools
 import json
 import re
 import secrets
-import tempfile
 import threading
 import time
 from collections import OrderedDict
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, cast
 
 from drawtap.analysis.incomplete import incomplete
 from drawtap.errors import InputError, UsageError
+from drawtap.scratch import Scratch
 from drawtap.tables.recording import ContextRow, FunctionRow, MarkerRow, ParameterRow, ThreadRow
 from drawtap.trace import apis
 from drawtap.trace.core import Row
@@ -686,7 +686,7 @@ class Recording:
             return vulkan.held(self.lent, self.pool, seq, name)
 
         def question(player: Warm) -> HeldContent:
-            with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+            with Scratch() as folder:
                 given = self.trace, Path(folder), player
                 return held_object(*given, at=seq, kind=kind, share_group=share_group, name=name, texels=texels)
 

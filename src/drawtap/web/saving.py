@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import tempfile
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from drawtap import scratch
 from drawtap.errors import UsageError
 
 if TYPE_CHECKING:
@@ -59,5 +60,4 @@ def _target(form: str) -> Path:
 
     if form not in FORMS:
         raise UsageError(f"there is no form {form[:40]!r}", hint=f"there are: {', '.join(FORMS)}")
-    with tempfile.NamedTemporaryFile(prefix="drawtap-", suffix=f".{form}", delete=False) as file:
-        return Path(file.name)
+    return Path(scratch.of_process().name) / f"{os.urandom(8).hex()}.{form}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -16,6 +15,7 @@ from drawtap.analysis.pictures import Image, shrunk
 from drawtap.errors import UsageError
 from drawtap.replay.pool import POLITE, SupersededError
 from drawtap.replay.warm import Warm
+from drawtap.scratch import Scratch
 from drawtap.web.answer import headed
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Small:
         def image() -> Image:
             from drawtap.replay.compare import decode_attachment
 
-            with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+            with Scratch() as folder:
                 player = self._player(self._pool.calls_for(place.call))
                 files, why = player.attachments(place, Path(folder) / "of", width=WIDTH)
                 if not files:
@@ -112,7 +112,7 @@ class Small:
         only = _suffix(path)
 
         def image() -> Image:
-            with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+            with Scratch() as folder:
                 held = held_object(
                     self._trace, Path(folder), self._player(None),
                     at=seq, kind=kind, share_group=share_group, name=name, only=only, texels=True,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +11,7 @@ from drawtap.analysis.pictures import Image, ends_of, sampled, shrunk
 from drawtap.errors import DrawtapError, UsageError
 from drawtap.replay.pool import POLITE
 from drawtap.replay.warm import Warm
+from drawtap.scratch import Scratch
 from drawtap.trace.library import Cancelled
 from drawtap.web.small import WIDTH, encoded
 
@@ -51,7 +51,7 @@ class Strip:
         try:
             frames = self._trace.frames
             calls = ends_of(self._trace, sampled([frame.duration for frame in frames], _MOST))
-            with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+            with Scratch() as folder:
                 file = Path(folder) / "frame.png"
                 for frame in sorted(calls):
                     self._why = self._player.image(calls[frame], file, width=WIDTH) or self._why

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from drawtap.analysis.spirv import modules
 from drawtap.errors import UsageError
+from drawtap.scratch import Scratch
 from drawtap.trace.vulkan_draw import DrawState, drawn_at
 from drawtap.trace.vulkan_state import vulkan_state
 
@@ -129,7 +129,7 @@ def held(lent: Lent, pool: Pool, seq: int, name: int) -> HeldContent:
     with lent() as trace:
 
         def question(player: Warm) -> HeldContent:
-            with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+            with Scratch() as folder:
                 return held_image(trace, Path(folder), player, at=seq, name=name)
 
         place = place_of(trace, seq)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import tempfile
 import threading
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
@@ -21,6 +20,7 @@ from drawtap.replay.compare import decode_attachment
 from drawtap.replay.place import Place, place_of
 from drawtap.replay.pool import SupersededError
 from drawtap.replay.warm import Warm
+from drawtap.scratch import Scratch
 from drawtap.trace.apis import is_vulkan
 from drawtap.trace.edit import Editor
 from drawtap.trace.trace import open_trace
@@ -49,7 +49,7 @@ class WhatIf:
     def __init__(self, trace: Trace, *, environment: Mapping[str, str] | None = None) -> None:
         self._trace, self._environment = trace, environment
         self._vulkan = is_vulkan(trace)
-        self._folder = tempfile.TemporaryDirectory(prefix="drawtap-")
+        self._folder = Scratch()
         self._busy = threading.Lock()
         self._newest = 0
         self._text: str | None = None
