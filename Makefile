@@ -63,7 +63,7 @@ PLAYER = $(if $(wildcard src/drawtap/_native/drawtap-play),play,play-only)
 first-parts: PART = $(READER)
 first-parts: TARGETS = tap preload_tap drawtap-drain
 demo-parts: PART = $(PLAYER)
-demo-parts: TARGETS = drawtap-state drawtap-extract
+demo-parts: TARGETS = drawtap-state
 .PHONY: first-parts demo-parts
 first-parts demo-parts: %-parts: configure
 	@cmake --build build/native -j $(JOBS) --target $(TARGETS) drawtap-$(PART)

@@ -1,4 +1,4 @@
-/* C ABI of the graph of which calls need which (graph.h): libdrawtap-extract.so. Functions return 0, or a DT_E_* code
+/* C ABI of the graph of which calls need which (graph.h), in libdrawtap-state.so. Functions return 0, or a DT_E_* code
  * of core.h with a message in dt_graph_last_error() (thread-local). Sets of calls are one bit a call by seq, the lowest
  * of a byte first. */
 #ifndef DRAWTAP_EXTRACT_H

@@ -1,4 +1,4 @@
-/* C ABI of the calls of a recording of Vulkan that a part of it needs (vulkan_past.h): libdrawtap-past.so. Functions
+/* C ABI of the calls of a recording of Vulkan that a part of it needs (vulkan_past.h), in libdrawtap-core.so. Functions
  * return 0, or a DT_E_* code of core.h with a message in dt_past_last_error() (thread-local). */
 #ifndef DRAWTAP_PAST_H
 #define DRAWTAP_PAST_H

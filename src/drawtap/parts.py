@@ -23,9 +23,7 @@ PLAYER_ONLY = "drawtap-play-only"  # it measures nothing: all that `make demo` m
 PLAYER_VULKAN = "drawtap-play-vk"  # what the player hands recordings of Vulkan to
 PEERS = "libdrawtap-peers.so"
 SYSTEM = "libdrawtap-system.so"
-STATE = "libdrawtap-state.so"
-EXTRACT = "libdrawtap-extract.so"
-PAST = "libdrawtap-past.so"  # which calls of Vulkan a cut needs
+STATE = "libdrawtap-state.so"  # the state machine, and which calls need which
 OPENVG = "openvg/libOpenVG.so.1"
 RING = "drawtap-ring"
 PARTS = (
@@ -40,8 +38,6 @@ PARTS = (
     PEERS,
     SYSTEM,
     STATE,
-    EXTRACT,
-    PAST,
     RING,
 )
 

@@ -84,7 +84,7 @@ def test_nothing_is_in_it_twice_and_nothing_is_missing(wheel):
 
 def test_it_needs_an_old_c_library_and_nothing_else(unpacked):
     found = _binaries(unpacked)
-    assert len(found) == 16
+    assert len(found) == 14
     for file in found:
         needed = set(re.findall(r"\(NEEDED\).*\[(.+)\]", _read("-d", file)))
         assert needed <= _SYSTEM | ({"libEGL.so.1"} if file.name == "drawtap-play" else set()), file.name

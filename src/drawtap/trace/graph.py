@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from drawtap.parts import EXTRACT, part
+from drawtap.parts import STATE, part
 from drawtap.trace.core import Part
 from drawtap.trace.library import Handle, Library, Signature
 
@@ -228,4 +228,4 @@ def _library() -> Library:
         "dt_graph_last_draw": (c_int, (c_void_p, c_uint64, u64s)),
         "dt_graph_close": (None, (c_void_p,)),
     }
-    return Library(part(EXTRACT), "dt_graph", coded, plain)
+    return Library(part(STATE), "dt_graph", coded, plain)

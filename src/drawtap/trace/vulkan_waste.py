@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from drawtap.parts import PAST, part
+from drawtap.parts import CORE, part
 from drawtap.tables.recording import FrameRow
 from drawtap.trace.graph import packed
 from drawtap.trace.library import Library
@@ -86,4 +86,4 @@ def library() -> Library:
         "dt_past_bits": (c_void_p, c_uint32, POINTER(POINTER(c_uint8)), POINTER(c_uint64)),
     }
     plain = {"dt_past_whole": (c_char_p, (c_void_p,)), "dt_past_close": (None, (c_void_p,))}
-    return Library(part(PAST), "dt_past", coded, plain, streams=False)
+    return Library(part(CORE), "dt_past", coded, plain, streams=False)
