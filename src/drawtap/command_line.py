@@ -17,6 +17,7 @@ from drawtap.errors import DrawtapError, InputError, UsageError, no_file, record
 from drawtap.trace.engine import open_ahead
 
 if TYPE_CHECKING:
+    from drawtap.output.result import Prompt
     from drawtap.trace.trace import Trace
 
 
@@ -209,7 +210,8 @@ def _callback(command: Command, trace: object | None, printer: Printer) -> Calla
                     result = command.function(*positional, **values)
                     progress.stop()
                 return printer(result, as_json=as_json)
-            return _show_with_progress(opened, lambda: command.function(*positional, **values), as_json=as_json)
+            result = _show_with_progress(opened, lambda: command.function(*positional, **values), as_json=as_json)
+            return result if isinstance(result, int) else printer(result, as_json=as_json)
         except BrokenPipeError as error:
             raise PipeClosedError from error  # click would turn it into exit code 1
         finally:
@@ -219,16 +221,17 @@ def _callback(command: Command, trace: object | None, printer: Printer) -> Calla
     return call
 
 
-def _show_with_progress(trace: Any, answer: Callable[[], object], *, as_json: bool) -> int:
+def _show_with_progress(trace: Any, answer: Callable[[], object], *, as_json: bool) -> int | Prompt:
+    """Show the answer and return the exit code; return a prompt, which has a Ctrl-C of its own."""
     from drawtap.output.progress import Progress, cancelled_by_ctrl_c
-    from drawtap.output.result import Rows
+    from drawtap.output.result import Prompt, Rows
 
     with cancelled_by_ctrl_c(trace.cancel), Progress(trace.progress) as progress:
         result = answer()
         if isinstance(result, Rows) and not isinstance(result.rows, Sequence):
             return show(replace(result, rows=progress.until_first(result.rows)), as_json=as_json)
         progress.stop()
-        return show(result, as_json=as_json)
+        return result if isinstance(result, Prompt) else show(result, as_json=as_json)
 
 
 def show(result: object, *, as_json: bool) -> int:

@@ -15,6 +15,7 @@ import sys
 import threading
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Annotated, Literal
 
 import click
@@ -516,6 +517,15 @@ def test_options_that_belong_together_are_options_of_their_own(capsys):
     assert spread("door", dry=True) == f"door {_Paint()} True"
     with pytest.raises(TypeError, match="gloss"):
         spread("door", gloss=True)
+
+
+def test_sql_without_a_question_is_a_prompt_on_a_terminal(large, monkeypatch, drawtap):
+    asked = []
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setattr("drawtap.prompt.prompt", lambda wanted: asked.append(wanted.recordings) or 7)
+    answer = drawtap("sql", large)
+    assert (answer.code, answer.out, answer.err) == (7, "", "")
+    assert asked == [(str(large),)]
 
 
 def test_ctrl_c_stops_the_reader_while_it_works():
