@@ -528,6 +528,18 @@ def test_sql_without_a_question_is_a_prompt_on_a_terminal(large, monkeypatch, dr
     assert asked == [(str(large),)]
 
 
+def test_record_says_on_a_terminal_what_it_records_and_where_to(tmp_path):
+    words = [sys.executable, "-m", "drawtap", "record", "-o", "x.dtap", "--", "true"]
+    env = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    first = "drawtap: recording true to x.dtap; Ctrl-C ends the program"
+    reader, terminal = os.openpty()
+    subprocess.run(words, cwd=tmp_path, env=env, stdout=subprocess.DEVNULL, stderr=terminal, check=True)
+    assert os.read(reader, 65536).decode().splitlines()[0] == first
+    os.close(terminal), os.close(reader)
+    done = subprocess.run(words, cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
+    assert "no calls" in done.stderr and first not in done.stderr
+
+
 def test_ctrl_c_stops_the_reader_while_it_works():
     begun, stopped = threading.Event(), threading.Event()
 

@@ -339,6 +339,10 @@ def _launched(
     modules = _libraries(around.module)
     settings = openvg_environment() if around.openvg else None
     with _kernel(program, target, wanted=around.system, force=force, quiet=quiet):
+        if not quiet and sys.stderr.isatty():  # the program may say nothing of itself, and never end
+            to = "" if target is None or how.ring else f" to {target}"
+            name = Path(program[0]).name
+            print(f"drawtap: recording {name}{to}; Ctrl-C ends the program", file=sys.stderr, flush=True)
         return launch.record(program, target, how, force=force, modules=modules, settings=settings)
 
 
