@@ -16,6 +16,7 @@ import pstats
 import re
 import runpy
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ import cmd2
 from cmd2 import Completions, Statement
 
 import drawtap
-from drawtap.command_line import PipeClosedError, click_command, from_click, kernel_trace, show
+from drawtap.command_line import HELP_WIDTH, PipeClosedError, click_command, from_click, kernel_trace, show
 from drawtap.commands import COMMANDS, GROUPS, Command
 from drawtap.commands.sql import rows
 from drawtap.commands.toolkit import ALIASES, OLD_NAMES, find
@@ -426,9 +427,9 @@ class Analyzer(cmd2.Cmd):
         for title, entries in (("Verbs", verbs), ("At this prompt", own)):
             print(f"{title}:")
             for name, text in entries:
-                print(f"  {name:<{wide}}  {text}")
-        print(f"Old names: {', '.join(name for name in ALIASES if self._full_name(name))}")
-        print("! runs a command of the shell, @ a file of commands; | and > hand output on. Anything else is SQL.")
+                _folded(text, f"  {name:<{wide}}  ")
+        _folded(", ".join(name for name in ALIASES if self._full_name(name)), "Old names: ", indent=2)
+        _folded("! runs a command of the shell, @ a file of commands; | and > hand output on. Anything else is SQL.")
 
     # ---- what goes wrong ---------------------------------------------------------------------------------
 
@@ -535,6 +536,11 @@ class Analyzer(cmd2.Cmd):
 for _name in _UNWANTED:
     if hasattr(Analyzer, _name) and _name != "do_shell":
         setattr(Analyzer, _name, None)
+
+
+def _folded(text: str, head: str = "", *, indent: int | None = None) -> None:
+    behind = " " * (len(head) if indent is None else indent)
+    print(textwrap.fill(text, HELP_WIDTH, initial_indent=head, subsequent_indent=behind, break_on_hyphens=False))
 
 
 def _verb_of(name: str) -> Command:

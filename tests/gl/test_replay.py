@@ -204,6 +204,7 @@ def test_commands(triangle: Path, tmp_path: Path) -> None:
     image = tmp_path / "frame.png"
     done = _drawtap("image", str(triangle), "#3", "-o", str(image), "--on", "llvmpipe")
     assert done.returncode == 0, done.stderr
+    assert "image of frame 3" in done.stdout
     _drawtap("replay", str(triangle), "--snapshots", str(tmp_path / "all"), "--on", "llvmpipe")
     assert image.read_bytes() == (tmp_path / "all" / "000003.png").read_bytes()
     done = _drawtap("replay", str(triangle), "--on", "lvmpipe")

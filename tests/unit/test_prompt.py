@@ -174,6 +174,7 @@ def test_help_and_reload(path: Path) -> None:
     out = done.stdout
     for name in ("stats", "profiling", "call-histogram"):
         assert name in out
+    assert max(map(len, out.partition("load FILE")[0].splitlines())) <= 80
     assert "load FILE [as NAME]" in out
     assert "Usage: edit" in out
     assert "modules were read again" in out

@@ -69,7 +69,7 @@ def image(
     --overlay and --mesh show a draw: which pixels it reaches, which test keeps it from others, its vertices.
     """
     from drawtap.replay import engine, warm
-    from drawtap.replay.place import place
+    from drawtap.replay.place import named, place
 
     environment = engine.environment_of(on)
     if whole_pass and (mesh is None or mesh.suffix != ".obj" or pixel is not None):
@@ -90,8 +90,9 @@ def image(
     asked = warm.shared(Path(trace.path), environment=environment, frame_end=trace.frame_end)
     why = asked.image(where, output)
     if why:
-        raise UnavailableError(f"no image at call {call}: {why}")
-    return Written(str(output), output.stat().st_size, f"image after call {call}")
+        raise UnavailableError(f"no image at {named(call)}: {why}")
+    how = "of" if call.startswith("#") else "after"
+    return Written(str(output), output.stat().st_size, f"image {how} {named(call)}")
 
 
 def _history(trace: Trace, place: Place, pixel: str, player: Warm) -> Sheets:

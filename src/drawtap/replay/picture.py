@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from drawtap.errors import UnavailableError
 from drawtap.replay import engine, warm
-from drawtap.replay.place import place
+from drawtap.replay.place import named, place
 from drawtap.scratch import Scratch
 from drawtap.trace.image import Image
 
@@ -26,5 +26,5 @@ def image(trace: Trace, call: int | str, *, on: str = "system") -> Image:
     with Scratch() as folder:
         target = Path(folder) / "image.png"
         if why := asked.image(at, target):
-            raise UnavailableError(f"no image at call {call}: {why}")
+            raise UnavailableError(f"no image at {named(call)}: {why}")
         return Image(at.call if at.draw is None else at.draw, target.read_bytes())

@@ -44,6 +44,12 @@ def place(trace: Trace, text: str) -> Place:
     return Place(submit, draw)
 
 
+def named(call: int | str) -> str:
+    """Return what a sentence calls the place that `place` takes: "frame 3" for "#3", else "call 3"."""
+    text = str(call)
+    return f"frame {text[1:]}" if text.startswith("#") else f"call {text}"
+
+
 def place_of(trace: Trace, call: int) -> Place:
     """Return the place of a call's picture.
 
