@@ -128,6 +128,16 @@ def test_why_nothing_was_recorded(build, libraries, tapped, words):
     assert checks[0].advice
 
 
+@pytest.mark.parametrize("libraries", [(), ("libEGL.so.1.1.0",)])
+def test_a_program_without_calls_may_lack_a_display(build, libraries, monkeypatch):
+    program = build("plain", "int main(void) { return 0; }")
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    assert "xvfb-run" in str(doctor.missing_calls(program, libraries, None)[-1].advice)
+    monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
+    assert not [check for check in doctor.missing_calls(program, libraries, None) if check.subject == "display"]
+
+
 @pytest.mark.parametrize(
     ("libraries", "loaded", "words"),
     [

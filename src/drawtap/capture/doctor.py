@@ -157,7 +157,8 @@ def missing_calls(
                 if counted
                 else "no graphics library was seen in the program: nothing of it was tapped",
                 "did it stop before it opened a window? run it by itself first; does it need DISPLAY?",
-            )
+            ),
+            *_no_display(),
         ]
     if graphics and not whole:
         return []
@@ -169,7 +170,8 @@ def missing_calls(
                 f"the program loaded {', '.join(graphics)} but "
                 + ("called nothing in it" if counted else "no call in it was seen"),
                 "did it stop before it drew? run it by itself first",
-            )
+            ),
+            *_no_display(),
         ]
     return [
         Check(
@@ -179,8 +181,15 @@ def missing_calls(
             if counted
             else "the program ended before a graphics library could be seen in it: it hardly made a graphics call",
             f"run it by itself first; drawtap doctor {executable.name} says what it links",
-        )
+        ),
+        *_no_display(),
     ]
+
+
+def _no_display() -> Iterator[Check]:
+    """Yield a check where this machine has no display that programs could open windows on."""
+    if not os.environ.get("DISPLAY") and not os.environ.get("WAYLAND_DISPLAY"):
+        yield Check("note", "display", "none set", "programs with windows: xvfb-run drawtap record ... (package xvfb)")
 
 
 def missing_frames(calls: int, why: str) -> Check:
@@ -252,8 +261,8 @@ def _drivers() -> Iterator[Check]:
     display = os.environ.get("DISPLAY")
     if display:
         yield _driver(f"EGL on {display}", "x11")
-    elif not os.environ.get("WAYLAND_DISPLAY"):
-        yield Check("note", "display", "none set", "programs with windows: xvfb-run drawtap record ... (package xvfb)")
+    else:
+        yield from _no_display()
 
 
 def _driver(subject: str, how: str) -> Check:
