@@ -101,6 +101,7 @@ struct Totals {
   std::atomic<uint64_t> calls{0}, records{0}, bytes_raw{0}, bytes_file{0}, chunks{0}, invalid_records{0},
       invalid_bytes{0}, calls_lost{0}, chunks_lost{0}, in_flight{0}, blobs_bytes{0}, worker_cpu_ns{0}, pool_peak{0},
       pool_now{0};
+  void add(const Encoded& chunk);
 };
 
 class Session {

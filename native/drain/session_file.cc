@@ -199,16 +199,19 @@ std::string Session::new_signatures(const Encoded& out) {
   return groups + text;
 }
 
+void Totals::add(const Encoded& chunk) {
+  calls += chunk.calls_count;
+  records += chunk.records;
+  in_flight += chunk.in_flight;
+  bytes_raw += chunk.raw_bytes;
+  chunks++;
+}
+
 void Session::write(const Job& job, Encoded* out) {
   std::string error;
   if (ring_ && !discarding_.load()) {
     if (out->records || out->blobs_meta_bytes) ring_->add(new_signatures(*out), *out);
-    totals_.calls += out->calls_count;
-    totals_.records += out->records;
-    totals_.in_flight += out->in_flight;
-    totals_.bytes_raw += out->raw_bytes;
-    totals_.chunks++;
-    return;
+    return totals_.add(*out);
   }
   if (!discarding_.load()) {
     // A process that made no call leaves no file. A chunk without records still says that none is missing.
@@ -220,12 +223,7 @@ void Session::write(const Job& job, Encoded* out) {
       error = append(out->blobs.seal(DT_TYPE_BLOBS, 1, out->blobs_meta_bytes));
     if (error.empty()) error = append(out->calls.seal(DT_TYPE_CALLS, 1, out->calls_meta_bytes));
     if (error.empty()) {
-      totals_.calls += out->calls_count;
-      totals_.records += out->records;
-      totals_.in_flight += out->in_flight;
-      totals_.bytes_raw += out->raw_bytes;
-      totals_.chunks++;
-      return;
+      return totals_.add(*out);
     }
     fail(error);
   }

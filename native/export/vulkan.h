@@ -33,11 +33,6 @@ class VulkanExporter final : vk::Arguments, VulkanValues::Host {
     std::string name;
     unsigned kind = 0;
   };
-  struct Recorded {  // what the recording says of a physical device
-    std::string name;
-    VkPhysicalDeviceType type = VK_PHYSICAL_DEVICE_TYPE_OTHER;
-    VkPhysicalDeviceMemoryProperties memory{};
-  };
 
   // ---- walking (vulkan.cc)
   void choose_handlers();
@@ -80,8 +75,6 @@ class VulkanExporter final : vk::Arguments, VulkanValues::Host {
   void enumerate_devices(Call& c);
   void enumerate_groups(Call& c);
   void physical(uint64_t instance, uint64_t recorded, size_t number);
-  void properties(Call& c);
-  void memory_properties(Call& c);
   void create_device(Call& c);
   void destroy_device(Call& c);
   void get_queue(Call& c);
@@ -111,7 +104,6 @@ class VulkanExporter final : vk::Arguments, VulkanValues::Host {
   void queue_idle(Call& c);
   void create_query_pool(Call& c);
   void query_results(Call& c);
-  template <class T> const T* answer(const Call& c, int i, size_t inside = 0);
 
   std::string folder_;
   Options options_;
@@ -124,7 +116,6 @@ class VulkanExporter final : vk::Arguments, VulkanValues::Host {
   std::vector<Variable> variables_of_;                          // by number - 1
   std::map<unsigned, std::vector<uint64_t>> free_;              // numbers that may be used again
   std::map<unsigned, unsigned> counts_;                         // variables of a kind
-  std::unordered_map<uint64_t, Recorded> recorded_;             // by recorded handle
   std::unordered_map<uint64_t, uint64_t> sizes_;                // of memory, buffers and images
   std::unordered_map<uint64_t, VkQueryType> query_types_;       // of pools
   std::unordered_map<uint64_t, std::vector<uint64_t>> images_;  // recorded ones of swapchains

@@ -88,15 +88,6 @@ void VulkanExporter::choose_handlers() {
   for (auto& [of, handler] : special) handlers_[of] = handler;
 }
 
-// The plain structure that a query answered with; nullptr: it was not recorded.
-template <class T> const T* VulkanExporter::answer(const Call& c, int i, size_t inside) {
-  const vk::Content in = content(c, i);
-  if (!in || in.bytes < 8 || inside >= (in.bytes - 8) / sizeof(T)) return nullptr;
-  auto* copy = static_cast<T*>(room(sizeof(T)));
-  memcpy(copy, in.data + 8 + inside * sizeof(T), sizeof(T));
-  return copy;
-}
-
 // ---- instances and devices ----------------------------------------------------------------------
 
 // Windows are not shown, so the program leaves out the extensions of window systems.
@@ -134,30 +125,9 @@ void VulkanExporter::enumerate_groups(Call& c) {
   if (!succeeded(c)) return;
   argument(c, 0);
   size_t i = 0;
-  for (size_t k = 0; const auto* group = answer<VkPhysicalDeviceGroupProperties>(c, 2, k); ++k)
+  for (size_t k = 0; const auto* group = answer_of<VkPhysicalDeviceGroupProperties>(c, 2, k); ++k)
     for (uint32_t d = 0; d < group->physicalDeviceCount && d < 32; ++d)
       physical(c.arguments[0], reinterpret_cast<uint64_t>(group->physicalDevices[d]), i++);
-}
-
-void VulkanExporter::properties(Call& c) {
-  const VkPhysicalDeviceProperties* of = nullptr;
-  if (c.number == vk::number::vkGetPhysicalDeviceProperties)
-    of = answer<VkPhysicalDeviceProperties>(c, 1);
-  else if (auto* more = answer<VkPhysicalDeviceProperties2>(c, 1))
-    of = &more->properties;
-  if (!of) return;
-  Recorded& known = recorded_[c.recorded(0)];
-  known.name.assign(of->deviceName, strnlen(of->deviceName, sizeof of->deviceName));
-  known.type = of->deviceType;
-}
-
-void VulkanExporter::memory_properties(Call& c) {
-  const VkPhysicalDeviceMemoryProperties* of = nullptr;
-  if (c.number == vk::number::vkGetPhysicalDeviceMemoryProperties)
-    of = answer<VkPhysicalDeviceMemoryProperties>(c, 1);
-  else if (auto* more = answer<VkPhysicalDeviceMemoryProperties2>(c, 1))
-    of = &more->memoryProperties;
-  if (of) recorded_[c.recorded(0)].memory = *of;
 }
 
 void VulkanExporter::create_device(Call& c) {
@@ -222,11 +192,11 @@ void VulkanExporter::requirements(Call& c) {
   const bool image = std::string_view(c.command.name).find("Image") != std::string_view::npos;
   if (c.number == vkGetImageMemoryRequirements || c.number == vkGetBufferMemoryRequirements) {
     argument(c, 1);
-    if (const auto* of = answer<VkMemoryRequirements>(c, 2); of && image) sizes_[c.arguments[1]] = of->size;
+    if (const auto* of = answer_of<VkMemoryRequirements>(c, 2); of && image) sizes_[c.arguments[1]] = of->size;
     return;
   }
   arguments(c);
-  if (const auto* of = answer<VkMemoryRequirements2>(c, 2); of && image)
+  if (const auto* of = answer_of<VkMemoryRequirements2>(c, 2); of && image)
     sizes_[reinterpret_cast<uint64_t>(c.at<VkImageMemoryRequirementsInfo2>(1)->image)] = of->memoryRequirements.size;
 }
 

@@ -16,6 +16,8 @@ namespace dt::peers {
 namespace to_apitrace {
 namespace {
 
+// Calls that are written in a way of their own. The reader has a list with more kinds: it also follows what apitrace
+// leaves out, as contexts and memory, and tells two drawables of GLX apart.
 Special special_of(const Function& f) {
   static const std::unordered_map<std::string_view, Special> names = {
       {"glBindBuffer", Special::bind_buffer},

@@ -88,6 +88,22 @@ std::set<std::string> loaded_libraries() {
 
 }  // namespace
 
+// A small pbuffer with a context that is current, on a display and for an API; false: the driver makes none.
+struct Tried {
+  EGLConfig config = nullptr;
+  EGLSurface surface = nullptr;
+  EGLContext context = nullptr;
+};
+static bool make_current(EGLDisplay display, EGLenum api, EGLint renderable, const EGLint* version, Tried& to) {
+  const EGLint wanted[] = {EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_RENDERABLE_TYPE, renderable, EGL_NONE};
+  const EGLint size[] = {EGL_WIDTH, 16, EGL_HEIGHT, 16, EGL_NONE};
+  EGLint count = 0;
+  if (!eglBindAPI(api) || !eglChooseConfig(display, wanted, &to.config, 1, &count) || count < 1) return false;
+  to.context = eglCreateContext(display, to.config, EGL_NO_CONTEXT, version);
+  to.surface = eglCreatePbufferSurface(display, to.config, size);
+  return to.context && to.surface && eglMakeCurrent(display, to.surface, to.surface, to.context);
+}
+
 std::string probe() {
   EGLDisplay display = open_display();
   JsonObject answer;
@@ -99,15 +115,9 @@ std::string probe() {
   } tries[] = {{"es", EGL_OPENGL_ES_API, EGL_OPENGL_ES2_BIT, 2}, {"gl", EGL_OPENGL_API, EGL_OPENGL_BIT, 0}};
   std::string renderer;
   for (auto& t : tries) {
-    const EGLint wanted[] = {EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_RENDERABLE_TYPE, t.renderable, EGL_NONE};
     const EGLint version[] = {t.version ? EGL_CONTEXT_MAJOR_VERSION : EGL_NONE, t.version, EGL_NONE};
-    const EGLint size[] = {EGL_WIDTH, 16, EGL_HEIGHT, 16, EGL_NONE};
-    EGLConfig config = nullptr;
-    EGLint count = 0;
-    if (!eglBindAPI(t.api) || !eglChooseConfig(display, wanted, &config, 1, &count) || count < 1) continue;
-    EGLContext context = eglCreateContext(display, config, EGL_NO_CONTEXT, version);
-    EGLSurface surface = eglCreatePbufferSurface(display, config, size);
-    if (!context || !surface || !eglMakeCurrent(display, surface, surface, context)) continue;
+    Tried tried;
+    if (!make_current(display, t.api, t.renderable, version, tried)) continue;
     auto word = [&](uint32_t name) {
       const unsigned char* s = driver::glGetString ? driver::glGetString(name) : nullptr;
       return std::string(s ? reinterpret_cast<const char*>(s) : "");
@@ -137,21 +147,15 @@ void list_metrics(FILE* to) {
   EGLenum done = 0;
   for (auto& t : tries) {
     if (done == t.api) continue;
-    const EGLint wanted[] = {EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_RENDERABLE_TYPE, t.renderable, EGL_NONE};
     const EGLint version[] = {t.major ? EGL_CONTEXT_MAJOR_VERSION : EGL_NONE, t.major, EGL_CONTEXT_MINOR_VERSION,
                               t.minor, EGL_NONE};
-    const EGLint size[] = {EGL_WIDTH, 16, EGL_HEIGHT, 16, EGL_NONE};
-    EGLConfig config = nullptr;
-    EGLint count = 0;
-    if (!eglBindAPI(t.api) || !eglChooseConfig(display, wanted, &config, 1, &count) || count < 1) continue;
-    EGLContext context = eglCreateContext(display, config, EGL_NO_CONTEXT, version);
-    EGLSurface surface = eglCreatePbufferSurface(display, config, size);
-    if (!context || !surface || !eglMakeCurrent(display, surface, surface, context)) continue;
+    Tried tried;
+    if (!make_current(display, t.api, t.renderable, version, tried)) continue;
     done = t.api;
-    hook::after_eglCreateContext(&tls, display, config, EGL_NO_CONTEXT, version, context);
-    hook::after_eglMakeCurrent(&tls, display, surface, surface, context, EGL_TRUE);
+    hook::after_eglCreateContext(&tls, display, tried.config, EGL_NO_CONTEXT, version, tried.context);
+    hook::after_eglMakeCurrent(&tls, display, tried.surface, tried.surface, tried.context, EGL_TRUE);
     const unsigned char* text = driver::glGetString ? driver::glGetString(GL_VERSION) : nullptr;
-    list_metrics_of(context, text ? reinterpret_cast<const char*>(text) : "", to);
+    list_metrics_of(tried.context, text ? reinterpret_cast<const char*>(text) : "", to);
     eglMakeCurrent(display, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
     hook::after_eglMakeCurrent(&tls, display, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT, EGL_TRUE);
   }

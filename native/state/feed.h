@@ -1,5 +1,6 @@
 // The calls of a trace in their total order, decoded ahead on a thread of its own.
 #pragma once
+#include <bit>
 #include <condition_variable>
 #include <deque>
 #include <memory>
@@ -22,6 +23,16 @@ struct Columns {
   std::vector<const uint64_t*> w8;
   std::vector<const uint32_t*> w4;
   std::vector<const uint64_t*> starts;  // per array
+};
+
+// The arguments of one recorded call.
+struct Cells {
+  const Columns* columns;
+  uint32_t i;  // row in the columns
+  uint64_t w8(int slot) const { return columns->w8[static_cast<size_t>(slot)][i]; }
+  uint32_t w4(int slot) const { return columns->w4[static_cast<size_t>(slot)][i]; }
+  float f32(int slot) const { return std::bit_cast<float>(w4(slot)); }
+  double f64(int slot) const { return std::bit_cast<double>(w8(slot)); }
 };
 
 // A chunk with everything decoded that playing needs.

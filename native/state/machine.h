@@ -104,24 +104,7 @@ struct Array {
 };
 
 // One recorded call: where its arguments stand.
-struct Row {
-  const play::Columns* columns;
-  uint32_t i;
-  uint64_t w8(int slot) const { return columns->w8[static_cast<size_t>(slot)][i]; }
-  uint32_t w4(int slot) const { return columns->w4[static_cast<size_t>(slot)][i]; }
-  float f32(int slot) const {
-    float v;
-    uint32_t raw = w4(slot);
-    memcpy(&v, &raw, 4);
-    return v;
-  }
-  double f64(int slot) const {
-    double v;
-    uint64_t raw = w8(slot);
-    memcpy(&v, &raw, 8);
-    return v;
-  }
-};
+using Row = play::Cells;
 
 // A command that the machine was generated for; numbers are those of play::g_known.
 enum : uint32_t {

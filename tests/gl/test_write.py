@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.gl
 
 TABLES = ("frames", "contexts", "memory", "map_writes", "natives", "notes", "libraries", "blobs", "markers")
-# Every program, and how many images and read-backs there are to compare.
+# Programs, and how many images and read-backs there are to compare: some of those of test_replay.py, which plays all.
 PROGRAMS = {
     "es2_triangle": 22,
     "client_arrays_es2": 2,

@@ -3,7 +3,7 @@
  * it.
  *
  * With OPENED the functions are looked up, of the library DRIVER if the environment names one; without, the program is
- * linked to the loader. */
+ * linked to the loader. The start is not that of device.h, which looks no function up. */
 #include "vk.h"
 #include "check.h"
 

@@ -1,6 +1,8 @@
 #include "shader_words.h"
 
 #include <cctype>
+#include <iterator>
+#include <sstream>
 
 namespace dt::play::metrics {
 
@@ -83,123 +85,31 @@ std::string reading(std::string_view name, bool old) {
   return std::string(kind == "shadow" ? "texture" : kind) + what;
 }
 
+// The words of a list with blanks between them.
+static std::set<std::string, std::less<>> words_in(const char* list) {
+  std::istringstream words(list);
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
 const std::set<std::string, std::less<>>& new_words() {
-  static const std::set<std::string, std::less<>> all{"texture",
-                                                      "textureProj",
-                                                      "textureLod",
-                                                      "textureProjLod",
-                                                      "textureGrad",
-                                                      "textureProjGrad",
-                                                      "texelFetch",
-                                                      "atomicAdd",
-                                                      "sample",
-                                                      "buffer",
-                                                      "shared",
-                                                      "coherent",
-                                                      "volatile",
-                                                      "restrict",
-                                                      "readonly",
-                                                      "writeonly",
-                                                      "patch",
-                                                      "precise",
-                                                      "subroutine",
-                                                      "layout",
-                                                      "centroid",
-                                                      "flat",
-                                                      "smooth",
-                                                      "noperspective",
-                                                      "uint",
-                                                      "uvec2",
-                                                      "uvec3",
-                                                      "uvec4",
-                                                      "mat2x2",
-                                                      "mat2x3",
-                                                      "mat2x4",
-                                                      "mat3x2",
-                                                      "mat3x3",
-                                                      "mat3x4",
-                                                      "mat4x2",
-                                                      "mat4x3",
-                                                      "mat4x4",
-                                                      "case",
-                                                      "switch",
-                                                      "default",
-                                                      "sampler3D",
-                                                      "samplerBuffer",
-                                                      "isamplerBuffer",
-                                                      "usamplerBuffer",
-                                                      "samplerCubeArray",
-                                                      "samplerCubeShadow",
-                                                      "sampler2DArray",
-                                                      "sampler2DArrayShadow",
-                                                      "isampler2D",
-                                                      "isampler3D",
-                                                      "isamplerCube",
-                                                      "isampler2DArray",
-                                                      "usampler2D",
-                                                      "usampler3D",
-                                                      "usamplerCube",
-                                                      "usampler2DArray",
-                                                      "sampler2DMS",
-                                                      "isampler2DMS",
-                                                      "usampler2DMS",
-                                                      "sampler2DMSArray",
-                                                      "image2D",
-                                                      "iimage2D",
-                                                      "uimage2D",
-                                                      "image3D",
-                                                      "imageCube",
-                                                      "image2DArray",
-                                                      "imageBuffer",
-                                                      "atomic_uint",
-                                                      "common",
-                                                      "partition",
-                                                      "active",
-                                                      "filter",
-                                                      "resource",
-                                                      "superp"};
+  static const std::set<std::string, std::less<>> all = words_in(
+      "texture textureProj textureLod textureProjLod textureGrad textureProjGrad texelFetch atomicAdd "
+      "sample buffer shared coherent volatile restrict readonly writeonly patch precise subroutine layout "
+      "centroid flat smooth noperspective uint uvec2 uvec3 uvec4 mat2x2 mat2x3 mat2x4 mat3x2 mat3x3 mat3x4 "
+      "mat4x2 mat4x3 mat4x4 case switch default sampler3D samplerBuffer isamplerBuffer usamplerBuffer "
+      "samplerCubeArray samplerCubeShadow sampler2DArray sampler2DArrayShadow isampler2D isampler3D "
+      "isamplerCube isampler2DArray usampler2D usampler3D usamplerCube usampler2DArray sampler2DMS "
+      "isampler2DMS usampler2DMS sampler2DMSArray image2D iimage2D uimage2D image3D imageCube image2DArray "
+      "imageBuffer atomic_uint common partition active filter resource superp");
   return all;
 }
 const std::set<std::string, std::less<>>& words_of_300() {
-  static const std::set<std::string, std::less<>> all{"texture",
-                                                      "textureProj",
-                                                      "textureLod",
-                                                      "textureProjLod",
-                                                      "textureGrad",
-                                                      "textureProjGrad",
-                                                      "texelFetch",
-                                                      "layout",
-                                                      "centroid",
-                                                      "flat",
-                                                      "smooth",
-                                                      "uint",
-                                                      "uvec2",
-                                                      "uvec3",
-                                                      "uvec4",
-                                                      "mat2x2",
-                                                      "mat2x3",
-                                                      "mat2x4",
-                                                      "mat3x2",
-                                                      "mat3x3",
-                                                      "mat3x4",
-                                                      "mat4x2",
-                                                      "mat4x3",
-                                                      "mat4x4",
-                                                      "case",
-                                                      "switch",
-                                                      "default",
-                                                      "sampler3D",
-                                                      "samplerCubeShadow",
-                                                      "sampler2DArray",
-                                                      "sampler2DArrayShadow",
-                                                      "isampler2D",
-                                                      "isampler3D",
-                                                      "isamplerCube",
-                                                      "isampler2DArray",
-                                                      "usampler2D",
-                                                      "usampler3D",
-                                                      "usamplerCube",
-                                                      "usampler2DArray"};
+  static const std::set<std::string, std::less<>> all = words_in(
+      "texture textureProj textureLod textureProjLod textureGrad textureProjGrad texelFetch layout "
+      "centroid flat smooth uint uvec2 uvec3 uvec4 mat2x2 mat2x3 mat2x4 mat3x2 mat3x3 mat3x4 mat4x2 mat4x3 "
+      "mat4x4 case switch default sampler3D samplerCubeShadow sampler2DArray sampler2DArrayShadow "
+      "isampler2D isampler3D isamplerCube isampler2DArray usampler2D usampler3D usamplerCube "
+      "usampler2DArray");
   return all;
 }
 

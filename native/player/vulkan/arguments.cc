@@ -199,6 +199,27 @@ template <class T> std::vector<T> Arguments::recorded_array(const Call& c, int i
 template std::vector<uint64_t> Arguments::recorded_array(const Call& c, int i);
 template std::vector<uint32_t> Arguments::recorded_array(const Call& c, int i);
 
+void Arguments::properties(Call& c) {
+  const VkPhysicalDeviceProperties* of = nullptr;
+  if (c.number == number::vkGetPhysicalDeviceProperties)
+    of = answer_of<VkPhysicalDeviceProperties>(c, 1);
+  else if (auto* more = answer_of<VkPhysicalDeviceProperties2>(c, 1))
+    of = &more->properties;
+  if (!of) return;
+  Recorded& known = recorded_[c.recorded(0)];
+  known.name.assign(of->deviceName, strnlen(of->deviceName, sizeof of->deviceName));
+  known.type = of->deviceType;
+}
+
+void Arguments::memory_properties(Call& c) {
+  const VkPhysicalDeviceMemoryProperties* of = nullptr;
+  if (c.number == number::vkGetPhysicalDeviceMemoryProperties)
+    of = answer_of<VkPhysicalDeviceMemoryProperties>(c, 1);
+  else if (auto* more = answer_of<VkPhysicalDeviceMemoryProperties2>(c, 1))
+    of = &more->memoryProperties;
+  if (of) recorded_[c.recorded(0)].memory = *of;
+}
+
 void* Arguments::structures(Call& c, int i, int64_t need) {
   const Param& p = c.param(i);
   const Content in = content(c, i);

@@ -1,5 +1,6 @@
 // Arguments of recorded calls as a driver takes them: what the player and the writer of C source share.
 #pragma once
+#include <cstring>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -44,6 +45,16 @@ class Arguments : public Relocation::Host {
   void* structures(Call& c, int i, int64_t need);
   Content content(const Call& c, int i);
   template <class T> std::vector<T> recorded_array(const Call& c, int i);
+  // The plain structure that a query answered with; nullptr: it was not recorded.
+  template <class T> const T* answer_of(const Call& c, int i, size_t inside = 0) {
+    const Content in = content(c, i);
+    if (!in || in.bytes < 8 || inside >= (in.bytes - 8) / sizeof(T)) return nullptr;
+    auto* copy = static_cast<T*>(room(sizeof(T)));
+    memcpy(copy, in.data + 8 + inside * sizeof(T), sizeof(T));
+    return copy;
+  }
+  void properties(Call& c);  // of a physical device: it notes the recorded ones
+  void memory_properties(Call& c);
   // A call can be made where the recorded one succeeded, or where nothing depends on its result.
   static bool succeeded(const Call& c) { return !c.command.judged || c.result() >= 0; }
   void note_levels(const Call& c);  // which of the new command buffers are secondary
@@ -70,7 +81,14 @@ class Arguments : public Relocation::Host {
   void watch_descriptors(Call& c);
   void stored_by(VkDescriptorType type, const VkDescriptorBufferInfo* buffer, const VkBufferView* view);
 
+  struct Recorded {  // what the recording says of a physical device
+    std::string name;
+    VkPhysicalDeviceType type = VK_PHYSICAL_DEVICE_TYPE_OTHER;
+    VkPhysicalDeviceMemoryProperties memory{};
+  };
+
   const Trace& trace_;
+  std::unordered_map<uint64_t, Recorded> recorded_;  // by recorded handle
   Stores stores_;
   Blobs blobs_;
   std::vector<Blobs::Bytes> held_;  // contents of the running call

@@ -73,8 +73,6 @@ class Player final : Arguments, Snapshots::Host {
   void free_objects(Call& c);
   void reset_pool(Call& c);
   void skip(Call&) {}
-  // The plain structure that a query answered with; nullptr: it was not recorded.
-  template <class T> const T* answer(const Call& c, int i, size_t inside = 0);
 
   // ---- what relocation asks
   void unknown(int32_t stype) override;
@@ -87,8 +85,6 @@ class Player final : Arguments, Snapshots::Host {
   void create_device(Call& c);
   void destroy_device(Call& c);
   void get_queue(Call& c);
-  void properties(Call& c);
-  void memory_properties(Call& c);
   void choose_physical(Call& c, VkDeviceCreateInfo& info);
   void supported_features(Call& c, VkDeviceCreateInfo& info);
   uint32_t supported(std::vector<const char*>& kept, const char* const* names, uint32_t count,
@@ -228,12 +224,6 @@ class Player final : Arguments, Snapshots::Host {
   uint64_t fakes_ = 0;
   std::unordered_map<uint64_t, VkQueryType> query_types_;
   Running work_;
-  struct Recorded {  // what the recording says of a physical device
-    std::string name;
-    VkPhysicalDeviceType type = 0;
-    VkPhysicalDeviceMemoryProperties memory{};
-  };
-  std::unordered_map<uint64_t, Recorded> recorded_;
   std::string engine_;
   LateWaits late_;
 

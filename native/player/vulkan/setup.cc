@@ -99,41 +99,12 @@ void Player::enumerate_groups(Call& c) {
   argument(c, 0);
   auto* instance = static_cast<Instance*>(objects_.find(OF_Instance, c.recorded(0))->owner);
   size_t i = 0;
-  for (size_t k = 0; const auto* group = answer<VkPhysicalDeviceGroupProperties>(c, 2, k); ++k)
+  for (size_t k = 0; const auto* group = answer_of<VkPhysicalDeviceGroupProperties>(c, 2, k); ++k)
     for (uint32_t d = 0; d < group->physicalDeviceCount && d < 32; ++d) {
       auto* now = instance->physical[std::min(i++, instance->physical.size() - 1)];
       const auto recorded = reinterpret_cast<uint64_t>(group->physicalDevices[d]);
       if (recorded) objects_.add(OF_PhysicalDevice, recorded, {reinterpret_cast<uint64_t>(now), instance, 0});
     }
-}
-
-template <class T> const T* Player::answer(const Call& c, int i, size_t inside) {
-  const Content in = content(c, i);
-  if (!in || in.bytes < 8 || inside >= (in.bytes - 8) / sizeof(T)) return nullptr;
-  auto* copy = static_cast<T*>(room(sizeof(T)));
-  memcpy(copy, in.data + 8 + inside * sizeof(T), sizeof(T));
-  return copy;
-}
-
-void Player::properties(Call& c) {
-  const VkPhysicalDeviceProperties* of = nullptr;
-  if (c.number == number::vkGetPhysicalDeviceProperties)
-    of = answer<VkPhysicalDeviceProperties>(c, 1);
-  else if (auto* more = answer<VkPhysicalDeviceProperties2>(c, 1))
-    of = &more->properties;
-  if (!of) return;
-  Recorded& known = recorded_[c.recorded(0)];
-  known.name.assign(of->deviceName, strnlen(of->deviceName, sizeof of->deviceName));
-  known.type = of->deviceType;
-}
-
-void Player::memory_properties(Call& c) {
-  const VkPhysicalDeviceMemoryProperties* of = nullptr;
-  if (c.number == number::vkGetPhysicalDeviceMemoryProperties)
-    of = answer<VkPhysicalDeviceMemoryProperties>(c, 1);
-  else if (auto* more = answer<VkPhysicalDeviceMemoryProperties2>(c, 1))
-    of = &more->memoryProperties;
-  if (of) recorded_[c.recorded(0)].memory = *of;
 }
 
 // The physical device: the one that $DRAWTAP_VULKAN_DEVICE names, else of the recorded name, else of the recorded kind.
