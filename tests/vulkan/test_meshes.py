@@ -160,6 +160,22 @@ def test_the_page_has_the_pass_of_indexed_draws(fates: Path) -> None:
     assert np.array_equal(positions[begin : begin + mesh.positions.size], mesh.positions.ravel())
 
 
+def test_the_page_says_which_draws_read_a_range(fates: Path) -> None:
+    """Instances 1 and 2 of an attribute with four bytes from byte 72 on; eight indices of two bytes behind byte 96."""
+    path = fates / "indexed.dtap"
+    with open_trace(path) as trace:
+        place = _draws(trace)[1]
+        [(shape,)] = trace.sql('SELECT DISTINCT buffer FROM "vkCmdBindIndexBuffer"').fetchall()
+    with contextlib.closing(Recording(path)) as seen:
+        answers = [seen.buffers.touched(place.call, 0, int(shape), first, first + 1) for first in (76, 99)]
+    for answer, what in zip(answers, ("attribute 1, instances 1", "indices 1 to 8"), strict=True):
+        rows = answer["readers"]["rows"]  # type: ignore[index]
+        assert {row[0] for row in rows} == {place.call}
+        certain = [row for row in rows if row[-1] == "yes"]
+        assert len(certain) == 13
+        assert f"{what}, call {place.draw}" in [row[2] for row in certain]
+
+
 def test_a_draw_outside_of_a_pass_has_none(recorded: Path) -> None:
     with open_trace(recorded) as trace, pytest.raises(UnavailableError, match="no such image to draw to"):
         look.pass_draws(trace, Place(0, 0))

@@ -315,18 +315,16 @@ def _attributes(values: Mapping[str, str], call: Call, name: int, instances: int
         offset = int(binding.get("GL_VERTEX_BINDING_OFFSET", 0)) + int(of.get("GL_VERTEX_ATTRIB_RELATIVE_OFFSET", 0))
         stride, divisor = (int(binding.get(f"GL_VERTEX_BINDING_{key}", 0)) for key in ("STRIDE", "DIVISOR"))
         rows, what = (spans, "vertices") if not divisor else (_instances(call, instances, divisor), "instances")
-        yield from _strided(f"attribute {number}", what, rows, (offset, stride, size), part)
+        yield from strided(f"attribute {number}", what, rows, (offset, stride, size), part)
     for array, of in sorted(arrays.items()):
         if not of.get("enabled") or int(of.get("buffer", 0)) != name:
             continue
         size = _size(of.get("type", "GL_FLOAT"), of.get("size", 4))
         place = (_integer(of.get("pointer")) or 0, int(of.get("stride", 0)) or size, size)
-        yield from _strided(array, "vertices", spans, place, part)
+        yield from strided(array, "vertices", spans, place, part)
 
 
-def _strided(
-    array: str, what: str, rows: list[Span] | None, place: tuple[int, int, int], part: range
-) -> Iterator[Read]:
+def strided(array: str, what: str, rows: list[Span] | None, place: tuple[int, int, int], part: range) -> Iterator[Read]:
     """Yield what an array reads of the bytes: rows of `size` bytes at `offset`, `stride` apart. None: unknown rows."""
     offset, stride, size = place
     reached: list[tuple[int, int]] = []

@@ -104,11 +104,14 @@ class DrawState:
         rows = self.tables.rows("vkCmdExecuteCommands", "seq", where)
         return int(rows[-1][0]) if rows else begin
 
-    def given(self) -> list[tuple[int, str]]:
-        """Return the calls that gave the buffer what it has before the command, the last of each kind, in order."""
+    def given(self, kinds: re.Pattern[str] = _GIVES) -> list[tuple[int, str]]:
+        """Return the calls that gave the buffer what it has before the command, the last of each kind, in order.
+
+        `kinds` matches the functions of these calls.
+        """
         commands: list[tuple[int, str]] = []
         for name in self.tables.named("vkCmd"):
-            if not _GIVES.match(name):
+            if not kinds.match(name):
                 continue
             columns = {column.name for column in self.trace.database.columns(name)}
             group = [quote(part) for part in _PARTS if part in columns]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from drawtap.analysis.buffer_range import Touch
 from drawtap.analysis.held import HeldBuffer
 from drawtap.analysis.vulkan_held import held_buffer, place_of
+from drawtap.analysis.vulkan_reads import MOST_DRAWS, reads
 from drawtap.errors import UsageError
 from drawtap.replay.place import Place
 from drawtap.trace.vulkan_draw import DrawState, drawn_at
@@ -94,19 +95,25 @@ class VulkanBuffers(Buffers):
                 touches += _transfers(tables, life, (function, parameter), range(first, end))
             if source:
                 read += _transfers(tables, life, (function, source), range(first, end))
+        drawn, use = reads(trace, int(life["handle"]), range(first, end), within=range(life["created_seq"], at + 1))
+        read += drawn
         wrote = sorted((one for one in touches if one.seq > life["created_seq"]), key=lambda one: -one.seq)
         said = [
-            "In Vulkan the page does not look for draws that read a range, for shaders that store in it,",
-            "or for copies of later versions, as vkCmdCopyBuffer2.",
+            "In Vulkan the page does not look for reads through addresses of buffers, for shaders that store in a",
+            "range, or for copies of later versions, as vkCmdCopyBuffer2.",
         ]
+        if use > MOST_DRAWS:
+            said.append(
+                f"{use:,} draws and dispatches use the buffer up to call {at:,}: the last {MOST_DRAWS} were looked at."
+            )
         if len(wrote) > MOST_TOUCHES:
             said.append(f"{len(wrote):,} calls wrote here up to call {at:,}: the newest are listed.")
-        reads = sorted((one for one in read if one.seq > life["created_seq"]), key=lambda one: one.seq)
-        if len(reads) > MOST_TOUCHES:
-            said.append(f"{len(reads):,} copies read here up to call {at:,}: the newest are listed.")
+        reading = sorted((one for one in read if one.seq > life["created_seq"]), key=lambda one: one.seq)
+        if len(reading) > MOST_TOUCHES:
+            said.append(f"{len(reading):,} calls read here up to call {at:,}: the newest are listed.")
         return {
             "first": first, "end": end, "at": at, "since": life["created_seq"], "until": at + 1,
-            "writers": listed(wrote[:MOST_TOUCHES]), "readers": listed(reads[-MOST_TOUCHES:]), "said": said,
+            "writers": listed(wrote[:MOST_TOUCHES]), "readers": listed(reading[-MOST_TOUCHES:]), "said": said,
         }  # fmt: skip
 
     def _index_type(self, seq: int) -> str | None:
