@@ -16,8 +16,8 @@ from drawtap.replay.place import Place
 from drawtap.replay.warm import Warm
 from drawtap.trace.trace import Trace, open_trace
 from drawtap.web.recording import Recording
-from shared import run_drawtap
-from vulkan.conftest import environment
+from shared import once, run_drawtap
+from vulkan.conftest import HERE, build, environment
 
 BACKFACE, RASTERISED, CLIPPED = (look.FATES.index(name) for name in ("backface", "rasterised", "clipped"))
 END = 0xFFFFFFFF
@@ -158,6 +158,50 @@ def test_the_page_has_the_pass_of_indexed_draws(fates: Path) -> None:
     positions = np.frombuffer(answer, np.float32, head["corners"] * 4, 4 + length + -(4 + length) % 8)
     begin = row["corner"] * 4
     assert np.array_equal(positions[begin : begin + mesh.positions.size], mesh.positions.ravel())
+
+
+@pytest.fixture(scope="session")
+def stages(header: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A recording of stages.c."""
+    environment()
+
+    def write(folder: Path) -> Path:
+        program = build(header, HERE / "stages.c", folder / "stages", "-l:libvulkan.so.1")
+        done = run_drawtap("record", "-q", "-o", folder / "s.dtap", "--", program, environment=environment())
+        assert done.returncode == 0, done.stderr
+        return folder / "s.dtap"
+
+    return once(tmp_path_factory, "vulkan-stages", write)
+
+
+def test_stages_that_make_vertices(stages: Path) -> None:
+    """Geometry, tessellation, numbers in a buffer, and vertex input of a command."""
+    quads, halves, indirect, given = _meshes(stages, 0, 1, 2, 3)
+    assert [one.why for one in (quads, halves, indirect, given)] == [""] * 4
+    place = np.array([(i / 8 - 0.5, 0.25 if i & 1 else -0.25) for i in range(8)])
+    # A strip of four corners at each point: two triangles, which meet in the second and the third corner.
+    corners = [place[i] + [(k & 1) * 0.5, (k >> 1) * 0.5] for i in (0, 1) for k in range(4)]
+    expected = [{tuple(corners[i + k]) for k in three} for i in (0, 4) for three in ((0, 1, 2), (1, 2, 3))]
+    assert [{tuple(corner[:2]) for corner in one.tolist()} for one in quads.positions] == expected
+    assert (quads.places.size, quads.inputs[0].values.tolist()) == (0, place[:2].tolist())
+    # Edges in two parts make an inner level of two: six triangles about the centre, as large as the patch together.
+    patch = place[:3]
+    known = {tuple(np.round(at, 4)) for at in (*patch, *((patch + np.roll(patch, 1, 0)) / 2), patch.mean(0))}
+    xy = halves.positions[..., :2].astype(float)
+    assert len(xy) == 6
+    assert {tuple(np.round(at, 4)) for at in xy.reshape(-1, 2)} == known
+    assert np.isclose(sum(_area(one) for one in xy), _area(patch), rtol=1e-3)
+    # Two instances of vertices 2 to 4.
+    assert (indirect.instances, indirect.indices.tolist(), indirect.places.tolist()) == (2, [2, 3, 4], [0, 1, 2])
+    assert np.array_equal(indirect.positions[..., :2], [place[2:5]] * 2)
+    # A stride of two vertices.
+    assert np.array_equal(given.positions[0, :, :2], place[:6:2])
+    assert given.inputs[0].values.tolist() == place[:6:2].tolist()
+
+
+def _area(corners: np.ndarray) -> float:
+    (ax, ay), (bx, by), (cx, cy) = corners
+    return abs((bx - ax) * (cy - ay) - (cx - ax) * (by - ay)) / 2
 
 
 def test_the_page_says_which_draws_read_a_range(fates: Path) -> None:
