@@ -7,17 +7,20 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from drawtap.analysis.extract import ExtractOptions, target
+from drawtap.analysis.reduce import ShownImages, Stage
 from drawtap.analysis.vulkan_extract import cut_vulkan
+from drawtap.errors import InputError
 from drawtap.parts import RING, part
 from drawtap.replay.compare import decode_attachment
 from drawtap.trace.core import write
 from drawtap.trace.trace import open_trace
 from drawtap.trace.vulkan_past import vulkan_past
 from shared import run_drawtap
-from vulkan.conftest import Cube, environment
+from vulkan.conftest import Cube, environment, swiftshader
 from vulkan.test_snapshots import SIZE, known
 from vulkan_scene import CB, DEVICE, POOL, QUEUE, VulkanScene
 
@@ -166,6 +169,42 @@ def test_a_minimal_recording_by_another_property(draws: Path, tmp_path: Path) ->
     assert commands == ["vkCmdBindPipeline", "vkCmdSetScissor", "vkCmdPushConstants", "vkCmdDraw"]
     assert names.count("vkBeginCommandBuffer") == 1
     assert not {"vkQueueSubmit", "vkEndCommandBuffer", "vkCmdExecuteCommands", "vkMapMemory"} & set(names)
+
+
+def test_images_of_trials(cube: Cube, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trial that lacks the wanted frame, or what a call of its needs, has no image."""
+    monkeypatch.setattr("drawtap.analysis.reduce.engine.environment_of", lambda name: environment())
+    with open_trace(cube.trace) as trace:
+        stage = Stage(trace, ShownImages(range(5, 6), 0), "system")
+        everything = np.ones(trace.core.count(), np.bool_)
+        presents = trace.sql("SELECT seq FROM vkQueuePresentKHR").fetchall()
+        unshown = everything.copy()
+        unshown[[int(str(seq)) for (seq,) in presents]] = False
+        whole = stage.image(None)
+        assert whole is not None
+        assert np.array_equal(whole, stage.image(everything))
+        assert stage.image(unshown) is None
+
+        def lacking(*_: object) -> None:
+            raise InputError("call 46 vkQueuePresentKHR: an image is shown that is none")
+
+        monkeypatch.setattr(stage, "_played", lacking)
+        assert stage.image(everything) is None
+        with pytest.raises(InputError):
+            stage.image(None)
+
+
+@pytest.mark.exhaustive
+def test_two_engines_still_differ(cube: Cube, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drivers = {"lavapipe": environment(), "swiftshader": swiftshader()}
+    monkeypatch.setattr("drawtap.analysis.reduce.engine.environment_of", lambda name: drivers[name])
+    with open_trace(cube.trace) as trace:
+        wish = ExtractOptions("lavapipe", True, True, "engines=lavapipe,swiftshader", 300)
+        found = cut_vulkan(trace, target(trace, frames="5:6"), tmp_path / "bug.dtap", wish, on_line=lambda _: None)
+        assert found.reduction is not None
+        assert found.reduction.minimal
+        assert found.kept < found.before / 2
+    assert count(tmp_path / "bug.dtap", "name = 'vkCmdDraw'") == 1
 
 
 def test_an_oracle_of_opengl_is_refused(draws: Path, tmp_path: Path) -> None:
