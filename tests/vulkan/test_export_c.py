@@ -15,7 +15,7 @@ from drawtap.formats.c import export_c
 from drawtap.parts import PLAYER_VULKAN, part
 from drawtap.trace.trace import open_trace
 from shared import run_drawtap
-from vulkan.conftest import MODES, RAYS, Cube, environment
+from vulkan.conftest import HERE, MODES, RAYS, Cube, build, environment
 from vulkan_scene import DEVICE, VulkanScene
 
 FLAGS = "-O0 -Wall -Wextra -Werror -pedantic -DPLAY_CHECK -DPLAY_SNAPSHOT"
@@ -196,3 +196,17 @@ def test_the_source_is_readable(cube: Cube, tmp_path: Path) -> None:
     assert "vkcube" in (folder / "README.md").read_text().splitlines()[0]
     whole = "".join(path.read_text() for path in folder.iterdir() if path.suffix in {".c", ".h", ".md", ".txt"})
     assert "drawtap" not in whole  # it stands alone
+
+
+def test_threads_that_record_at_the_same_time(header: Path, tmp_path: Path) -> None:
+    """Three threads fill parts of a buffer, and a fourth submits. In the export one thread makes all calls."""
+    program = build(header, HERE / "threads.c", tmp_path / "threads", "-l:libvulkan.so.1", "-lpthread")
+    trace = tmp_path / "t.dtap"
+    done = run_drawtap("record", "-q", "-o", trace, "--", program, environment=environment())
+    assert done.returncode == 0, done.stderr
+    with open_trace(trace) as recorded:
+        [(threads,)] = recorded.sql("SELECT count(DISTINCT thread) FROM vkCmdFillBuffer").fetchall()
+    assert threads == 3
+    done = played(built(exported(trace, tmp_path / "c")))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "2 read-backs, 0 differ" in done.stdout
