@@ -17,6 +17,19 @@ constexpr uint64_t RELIEF_NS = 250000000;  // so long draws alone are left out
 constexpr int FAST_LEVEL = -5;             // when the application is ahead of us
 constexpr uint32_t WAKE_EVERY = 16;        // chunks given back, while more are to come
 
+uint64_t inode_of(int fd) {
+  struct stat written{};
+  return fd >= 0 && fstat(fd, &written) == 0 ? written.st_ino : 0;
+}
+
+// The inode and the time tell the finished file from another one that took its name; inode 0: that happened already.
+void put_stamp(JsonObject* line, const std::string& path, uint64_t inode) {
+  struct stat there{};
+  const bool is_there = stat(path.c_str(), &there) == 0 && there.st_ino == inode;
+  const auto s = static_cast<uint64_t>(there.st_mtim.tv_sec), ns = static_cast<uint64_t>(there.st_mtim.tv_nsec);
+  line->put("inode", is_there ? inode : 0).put("changed_ns", s * 1000000000u + ns);
+}
+
 }  // namespace
 
 uint64_t clock_ns(clockid_t clock) {
@@ -547,15 +560,18 @@ std::string Session::end_json(bool wait) {
 void Session::finish() {
   if (ring_) end_ring();
   std::string error;
+  uint64_t inode = 0;
   if (file_.is_open()) {
     const std::string last = end_json();
     file_.use_reserve();
     error = append_remarks();
     std::string second = append_json(last);
+    inode = inode_of(file_.descriptor());
     if (error.empty()) error = second;
     second = file_.finish();
     if (!second.empty() && stream_) {
       second = spill(second);
+      inode = inode_of(file_.descriptor());
       if (second.empty()) second = file_.finish();
     } else if (stream_) {
       stream_taken_ = file_.size();
@@ -570,7 +586,7 @@ void Session::finish() {
   if (place.empty() || is_address(place))
     line.json("file", "null");
   else
-    line.put("file", place);
+    put_stamp(&line.put("file", place), place, inode);
   if (settings_.receivers) {
     line.put("stream", settings_.receivers->settings().to).put("taken", stream_taken_);
     line.put("stream_error", stream_error_);

@@ -18,6 +18,7 @@ def main() -> NoReturn:
     For a question about a file a database is opened beside the modules of the command line: either takes 20 ms. The
     core reads the table of frames beside them.
     """
+    _open_closed_streams()
     words = sys.argv[1:]
     files = [*filter(os.path.isfile, words)]
     if files and words[0] == "sql":
@@ -36,6 +37,21 @@ def main() -> NoReturn:
     from drawtap import cli  # behind the start of that
 
     cli.main()
+
+
+def _open_closed_streams() -> None:
+    """Put something in the place of standard streams that are closed, before a file or a socket takes their numbers.
+
+    A socket without a peer takes the place of standard output: writes to it, and to /dev/stdout, get an error.
+    """
+    if sys.stdin is None:
+        sys.stdin = os.fdopen(os.open(os.devnull, os.O_RDONLY), closefd=False, encoding="utf-8")
+    if sys.stdout is None:
+        import socket  # where something is odd alone
+
+        sys.stdout = os.fdopen(socket.socket(socket.AF_UNIX).detach(), "w", closefd=False, encoding="utf-8")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", closefd=False, encoding="utf-8")
 
 
 def _frames_ahead(path: str) -> None:

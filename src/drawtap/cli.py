@@ -7,6 +7,7 @@ standard output, everything else to standard error. `DRAWTAP_DEBUG=1` shows the 
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import sys
@@ -67,9 +68,9 @@ def run(arguments: Sequence[str]) -> int:
     except DrawtapError as error:
         return _fail(error)
     except OSError as error:
-        return _fail(_exhausted(error) or InputError(_os_message(error)))
+        return _fail(_exhausted(error) or _of_surroundings(error) or InputError(_os_message(error)))
     except Exception as error:
-        if (ours := original(error) or _exhausted(error)) is not None:
+        if (ours := original(error) or _exhausted(error) or _of_bytes(arguments)) is not None:
             return _fail(ours)
         _trace_if_wanted()
         say(f"error: internal: {type(error).__name__}: {error}")
@@ -216,6 +217,28 @@ def _exhausted(error: Exception) -> DrawtapError | None:
     from drawtap.trace.memory import exhausted  # where something is wrong alone
 
     return exhausted(error)
+
+
+def _of_bytes(arguments: Sequence[str]) -> DrawtapError | None:
+    # JSON, DuckDB and pages take text alone. Most verbs take such names all the same.
+    for word in arguments:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            what = f"{word!r} has bytes that are no UTF-8, which this verb cannot take"
+            return UsageError(what, hint="name it in UTF-8")
+    return None
+
+
+def _of_surroundings(error: OSError) -> DrawtapError | None:
+    if error.errno == errno.ENOTCONN or (error.errno == errno.ENXIO and error.filename == "/dev/stdout"):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains at exit
+        return UsageError("standard output is closed", hint="> FILE or > /dev/null takes what is printed")
+    try:
+        Path.cwd()
+    except OSError:
+        return UsageError("the folder in which drawtap runs was deleted", hint="cd to another one")
+    return None
 
 
 def _os_message(error: OSError) -> str:

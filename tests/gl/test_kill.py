@@ -339,6 +339,46 @@ def test_a_process_that_cannot_be_recorded_is_named(killed: Killed) -> None:
     assert "not recorded" in said and "(kill_calls): " in said and "no function is described" in said
 
 
+def test_a_file_that_another_one_replaces_before_the_end_is_said(killed: Killed) -> None:
+    moved = killed.folder / "moved.dtap"
+    until_there = f"until test -s {killed.trace}; do sleep 0.01; done"
+    script = f'"$@" && {until_there} && mv {killed.trace} {moved} && cp {moved} {killed.trace}'
+    done = _recorded(killed, "-o", str(killed.trace), "--force", "--", "sh", "-c", script, "sh", *_returning(killed))
+    assert done.returncode == 1, done.stderr  # the program's own is 0
+    assert "not recorded" in done.stderr and "were in killed.dtap, which was moved, deleted or replaced" in done.stderr
+    assert "\u2713" not in done.stderr
+    killed.check(1, trace=moved)
+
+
+def test_names_need_not_be_text_and_folders_may_be_deep(killed: Killed) -> None:
+    deep = killed.folder / ("deep" * 30)
+    deep.mkdir(exist_ok=True)
+    name = os.fsdecode(b"\xff.dtap")
+    done = _recorded(killed, "-o", name, "--force", "--", *_returning(killed), os.fsdecode(b"\xfe"), TMPDIR=str(deep))
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("\u2713 recorded") and "!" not in done.stderr
+    (killed.folder / name).rename(killed.trace)
+    assert "\ufffd" in str(killed.info()["annotations"])
+    assert not list(deep.iterdir())
+
+
+def _returning(killed: Killed) -> list[str]:
+    (killed.folder / "progress").unlink(missing_ok=True)
+    return [str(killed.program), str(killed.folder / "progress"), "return", "1", "2000", "0"]
+
+
+def _recorded(killed: Killed, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "drawtap", "record", *words],
+        cwd=killed.folder,
+        env=_environment() | environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
 def test_calls_reach_the_disk_while_the_program_runs(killed: Killed) -> None:
     """With --sync a program that makes few calls hands them over all the same."""
     recorder = killed.start("slow", 1, 0, "--sync", "0.2", frame=2)

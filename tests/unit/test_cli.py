@@ -283,6 +283,41 @@ def test_closed_pipe_is_no_error(large, verb):
     assert done.stdout.splitlines()[-1] == "141"
 
 
+@pytest.mark.parametrize(
+    ("typed", "code", "said"),
+    [
+        ("info {} >&-", 2, "error: standard output is closed\nhint: > FILE"),
+        ("--version >&-", 2, "error: standard output is closed\nhint: > FILE"),
+        ("export {} -f csv >&-", 2, '"/dev/stdout"'),
+        ("info no-such-file 2>&- >&- <&-", 4, ""),
+        ("info {} > /dev/full", 6, "error: No space left on device"),
+    ],
+)
+def test_standard_streams_may_be_closed_or_full(large, typed, code, said):
+    done = _in_shell(f"{sys.executable} -m drawtap {typed.format(large)}")
+    assert done.returncode == code, done.stderr
+    assert said in done.stderr and "internal" not in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_folder_that_was_deleted_is_named(tmp_path):
+    place = tmp_path / "gone"
+    place.mkdir()
+    done = _in_shell(f"cd {place}; rmdir {place}; {sys.executable} -m drawtap record -o x.dtap -- true")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("drawtap: error: the folder in which drawtap runs was deleted\nhint: ")
+
+
+def test_bytes_that_are_no_text_are_a_mistake_of_the_asker(drawtap, large):
+    answer = drawtap("sql", large, "SELECT '\udcff'")
+    assert (answer.code, answer.out) == (2, "")
+    assert "has bytes that are no UTF-8" in answer.err
+
+
+def _in_shell(script):
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    return subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=environment)
+
+
 def loaded_by(*arguments):
     code = (
         "import sys, drawtap.cli as c; c.run(sys.argv[1:]);"

@@ -7,7 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from drawtap.errors import ExhaustedError
+from drawtap.errors import ExhaustedError, InputError
 from drawtap.trace import memory, result
 from drawtap.trace.database import MEMORY_BYTES
 from drawtap.trace.memory import bounded, exhausted, limit_of
@@ -107,6 +107,9 @@ def test_other_errors_stay_what_they_are(connection):
     [
         (OSError(28, "No space left on device", "/x/y"), "/x/y: No space left on device"),
         (OSError(122, "Disk quota exceeded"), "Disk quota exceeded"),
+        (OSError(27, "File too large", "/x"), "/x: File too large"),
+        (OSError(24, "Too many open files"), "Too many open files"),
+        (InputError("x.part: File too large"), "could not be written: File too large"),
         (duckdb.IOException('IO Error: Could not write file "/x": No space left on device'), "No space left"),
         (duckdb.OutOfMemoryException("Out of Memory Error: set by the 'max_temp_directory_size' setting"), "folder"),
         (duckdb.IOException('IO Error: Failed to create directory "/x/spill": Permission denied'), "/x/spill"),

@@ -53,6 +53,7 @@ class Drainer:
     ) -> None:
         # `lock` of the folder with the socket: that one stays as long as the drainer, even if this process is killed.
         self.files: list[Path] = []
+        self._written: dict[Path, Mapping[str, Any]] = {}
         self.messages: list[str] = []
         self.sent: list[Sent] = []
         self._errors: list[Mapping[str, Any]] = []
@@ -273,7 +274,8 @@ class Drainer:
                 self.left_out.append(name)
         elif event == "file":
             if entry.get("file"):
-                self.files.append(Path(str(entry["file"])))
+                self.files.append(self._path(str(entry["file"])))
+                self._written[self.files[-1]] = entry
             if why := entry.get("write_error"):
                 self._hear_unwritten(entry, str(why))
             if entry.get("stream") and (entry.get("calls") or entry.get("taken")):
@@ -289,7 +291,7 @@ class Drainer:
             self.messages.append(str(entry.get("text")))
         elif event == "saved":
             self.saved.append(entry)
-            self.files.append(Path(str(entry["file"])))
+            self.files.append(self._path(str(entry["file"])))
         elif event == "ring":
             self.kept.append(entry)
         elif event == "peek":
@@ -307,6 +309,22 @@ class Drainer:
         if not entry.get("file") or not Path(str(entry["file"])).exists():
             calls = sum(int(entry.get(name) or 0) for name in ("calls_lost", "calls_unrecorded"))
             self.refused.append(_refused({**entry, "text": f"{calls:,} calls: {why}"}))
+
+    def _path(self, told: str) -> Path:
+        """Return the path of a file that the drainer tells as text, which the name of a file need not be."""
+        stem = str(self._output.with_suffix(""))
+        as_told = stem.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        return Path(stem + told.removeprefix(as_told) if told.startswith(as_told) else told)
+
+    def look_for_files(self) -> frozenset[Path]:
+        """Return the files that are gone since they were written, or that are others by now, and say so."""
+        gone = {file: entry for file, entry in self._written.items() if not _is_as_written(file, entry)}
+        for file, entry in gone.items():
+            calls = f"{int(entry.get('calls') or 0):,} calls"
+            text = f"{calls} were in {file.name}, which was moved, deleted or replaced before drawtap ended"
+            self.refused.append(_refused({**entry, "text": text}))
+        self.files[:] = [file for file in self.files if file not in gone]
+        return frozenset(gone)
 
     def _hear_unfinished(self, entry: Mapping[str, Any]) -> None:
         file = Path(str(entry.get("file") or ""))
@@ -343,6 +361,16 @@ class Drainer:
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):
             self._process.stdin.close()
+
+
+def _is_as_written(file: Path, entry: Mapping[str, Any]) -> bool:
+    if "inode" not in entry or entry.get("write_error"):  # it has other words about it
+        return True
+    try:
+        now = file.stat()
+    except OSError:
+        return False
+    return (now.st_ino, now.st_mtime_ns) == (entry["inode"], entry["changed_ns"])
 
 
 def _sent(entry: Mapping[str, Any]) -> Sent:

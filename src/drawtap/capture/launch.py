@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import errno
 import functools
 import json
 import os
@@ -11,6 +12,7 @@ import select
 import shutil
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -57,6 +59,7 @@ _LOOKS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
 _ADDRESS_SANITIZER = ("libasan.so", "libclang_rt.asan")
 _OPTIONS_OF_PROGRAM = b"__asan_default_options"
 _ANY_ORDER = "verify_asan_link_order=0"
+_LONGEST_FOLDER = 64  # in bytes: a folder of drawtap's and the socket in it come behind
 _LAST_LINES = 20  # of what a command said that failed aside
 
 
@@ -179,7 +182,7 @@ def record(
         spill = _checked_output(how.streaming.spill, force=force)
         how = replace(how, streaming=replace(how.streaming, spill=spill))
     about = _annotation(program, executable, how)
-    with (scratch := Scratch()) as folder:
+    with (scratch := Scratch(_socket_folder())) as folder:
         socket = Path(folder) / "socket"
         with Drainer(drainer, socket, output, about, how.options(), lock=scratch.lock) as drain:
             environment = {**_inherited(), "DRAWTAP_SOCKET": str(socket), **how.environment(), **(settings or {})}
@@ -193,7 +196,8 @@ def record(
     code, killed_by = (128 - status, -status) if status < 0 else (status, None)
     # The program's own file first, then the files of its children.
     asked = output if how.ring is None else None
-    unheard = [asked] if asked is not None and asked.exists() else []  # there, though nobody could say so
+    gone = drain.look_for_files()
+    unheard = [asked] if asked is not None and asked not in gone and asked.exists() else []  # nobody could say so
     files = sorted(dict.fromkeys([*drain.files, *unheard]), key=lambda path: path != output)
     tapped = True if drain.processes else tapped
     messages = tuple(drain.messages)
@@ -507,6 +511,12 @@ def _inherited() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name != "DRAWTAP_TOKEN"}
 
 
+def _socket_folder() -> str:
+    # A socket's name has 107 bytes at most.
+    folder = tempfile.gettempdir()
+    return folder if len(os.fsencode(folder)) <= _LONGEST_FOLDER else "/tmp"
+
+
 def _token_file(folder: Path) -> dict[str, str]:
     # Should the drainer die, the one that the tap starts in its place reads the word from there.
     token = os.environb.get(b"DRAWTAP_TOKEN")
@@ -531,7 +541,16 @@ def _annotation(program: Sequence[str], executable: Path, how: RecordOptions) ->
         }
     if how.frame_end and how.frame_end != "auto":
         about["frame_end"] = how.frame_end
-    return about
+    # Names of files and arguments may be bytes that are no text; the recording has JSON, which is text.
+    text = json.dumps(about, ensure_ascii=False).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    readable: dict[str, object] = json.loads(text)
+    return readable
+
+
+_WHY_NO_START = {
+    errno.ENOEXEC: "a script needs a #! line",
+    errno.ENOENT: "the program is there, but not its interpreter: for a script, see its #! line",
+}
 
 
 def _run(
@@ -557,7 +576,7 @@ def _run(
         try:
             child = subprocess.Popen(list(program), executable=str(executable), env=dict(environment))
         except OSError as error:
-            hint = "a script needs a #! line" if error.errno == 8 else None
+            hint = _WHY_NO_START.get(error.errno or 0)
             raise _no_start(f"{executable} does not start: {error.strerror}", 126, hint) from error
         started(child.pid)
         tapped, libraries = (None, frozenset()) if tap is None else _watch(child.pid, tap.name)

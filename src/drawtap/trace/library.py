@@ -12,7 +12,8 @@ from ctypes import POINTER, byref, c_char_p, c_int, c_uint64, c_void_p
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn, TypeAlias, cast
 
-from drawtap.errors import InputError, QueryError, UnavailableError
+from drawtap.errors import ExhaustedError, InputError, QueryError, UnavailableError
+from drawtap.trace.memory import exhausted
 
 _E_CANCELLED, _E_MEMORY, _E_ARGUMENT = 5, 4, 3  # of DT_E_* in core.h
 _CAPSULE_NAME = b"arrow_array_stream"  # capsules keep the pointer: it must live for ever
@@ -118,7 +119,8 @@ def raise_coded(code: int, said: bytes) -> NoReturn:
         raise MemoryError(message)
     if code == _E_ARGUMENT:
         raise QueryError(message)
-    raise InputError(message)
+    full = exhausted(InputError(message))
+    raise InputError(message) if full is None else ExhaustedError(message, hint=full.hint)
 
 
 def stream_pointer(capsule: object) -> int:

@@ -23,16 +23,23 @@ if TYPE_CHECKING:
 
 _SMALLER = "ask for a part, such as a few frames or seconds, or end other programs"
 _FOLDER = "free some, or name another folder for temporary files in TMPDIR"
-_FULL = (errno.ENOSPC, errno.EDQUOT)
-_FULL_TEXT = re.compile("|".join(os.strerror(number) for number in _FULL))
+_LIMITS = {
+    errno.ENOSPC: _FOLDER,
+    errno.EDQUOT: _FOLDER,
+    errno.EFBIG: "ulimit -f raises the limit on the size of a file",
+    errno.EMFILE: "ulimit -n raises the limit on open files",
+    errno.ENFILE: "the whole machine has too many open files: end other programs",
+}
+_FULL = {os.strerror(number): hint for number, hint in _LIMITS.items()}
+_FULL_TEXT = re.compile("|".join(_FULL))
 
 
 def exhausted(error: BaseException) -> ExhaustedError | None:
-    """Return what to raise for an error that says that memory or a disk is full; None for all others."""
+    """Return what to raise for an error that says that memory, a disk or a limit is used up; None for all others."""
     text = str(error)
-    if isinstance(error, OSError) and error.errno in _FULL:
+    if isinstance(error, OSError) and error.errno in _LIMITS:
         where = f"{error.filename}: " if error.filename else ""
-        return ExhaustedError(f"{where}{error.strerror}", hint=_FOLDER)
+        return ExhaustedError(f"{where}{error.strerror}", hint=_LIMITS[error.errno])
     if "max_temp_directory_size" in text:
         return ExhaustedError("neither memory nor the folder for temporary files has room for this", hint=_FOLDER)
     if isinstance(error, MemoryError) or "Out of Memory Error" in text:
@@ -40,7 +47,8 @@ def exhausted(error: BaseException) -> ExhaustedError | None:
         had = f", DuckDB had {used[2]}" if used else ""
         return ExhaustedError(f"this takes more memory than there is{had}", hint=_SMALLER)
     if full := _FULL_TEXT.search(text):
-        return ExhaustedError(f"a file could not be written: {full[0]}", hint=_FOLDER)
+        what = "a file could not be opened" if "open files" in full[0] else "a file could not be written"
+        return ExhaustedError(f"{what}: {full[0]}", hint=_FULL[full[0]])
     if folder := re.search(r'Failed to create directory "([^"]*)"', text):
         what = f"memory has no room for this, and {folder[1]} for temporary files cannot be made"
         return ExhaustedError(what, hint="name a folder for temporary files in TMPDIR")
