@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -201,6 +202,8 @@ def _callback(command: Command, trace: object | None, printer: Printer) -> Calla
                     positional.append(values.pop(param.name))
                 elif param.kind == "rest":
                     positional.extend(values.pop(param.name))
+            if not (command.name == "info" or command.serves):  # these say so in their own words
+                _say_unfinished([*([Path(opened.path)] if opened is not None else []), *positional])
             if as_json and not command.json and opened is not None and opened.KIND == RECORDING:
                 raise UsageError(f"{command.name} --json is for traces of the kernel, and this is a recording")
             if opened is None:
@@ -219,6 +222,19 @@ def _callback(command: Command, trace: object | None, printer: Printer) -> Calla
                 opened.close()
 
     return call
+
+
+def _say_unfinished(files: Sequence[object]) -> None:
+    """Say which recordings have no end: an answer about what is left looks like one about the whole run."""
+    from drawtap.trace.core import is_finished, is_recording
+
+    for file in dict.fromkeys(files):
+        if not isinstance(file, Path) or not file.is_file():
+            continue
+        with contextlib.suppress(OSError):
+            if is_recording(file) and not is_finished(file):
+                text = f"{file} has no end: it was cut off, or is still written; drawtap info {file} says what is there"
+                say(text, mark="warning")
 
 
 def _show_with_progress(trace: Any, answer: Callable[[], object], *, as_json: bool) -> int | Prompt:

@@ -318,6 +318,26 @@ def _in_shell(script):
     return subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=environment)
 
 
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "sql {half} FROM|frames",
+        "frames {half}",
+        "diff {whole} {half}",
+        "edit {half} --keep :5 -o {new}",
+        "stats {half}",
+    ],
+)
+def test_verbs_say_that_a_recording_has_no_end(drawtap, large, tmp_path, typed):
+    half = tmp_path / "half.dtap"
+    half.write_bytes(large.read_bytes()[:-40])
+    answer = drawtap(*(word.format(half=half, whole=large, new=tmp_path / "new").replace("|", " ")
+                       for word in typed.split()))  # fmt: skip
+    assert answer.code in (0, 1), answer.err
+    assert answer.err.count("has no end: it was cut off, or is still written") == 1
+    assert f"drawtap info {half} says" in answer.err
+
+
 def loaded_by(*arguments):
     code = (
         "import sys, drawtap.cli as c; c.run(sys.argv[1:]);"

@@ -50,7 +50,7 @@ class TextRow(CallRow):
 
 
 TABLES = declared.named("reader")
-_MAGIC = b"DTAP\r\n\x1a\n"
+_MAGIC, _END = b"DTAP\r\n\x1a\n", b"DTAPEND\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +268,14 @@ def is_recording(path: Path) -> bool:
         return False
     with path.open("rb") as file:
         return file.read(len(_MAGIC)) == _MAGIC
+
+
+def is_finished(path: Path) -> bool:
+    """Tell whether a recording has its end: a recorder may still write it, or it was cut off. Raises OSError."""
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - len(_END)))
+        return file.read() == _END
 
 
 def version() -> str:
