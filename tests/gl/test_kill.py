@@ -22,6 +22,7 @@ from typing import Any
 
 import pytest
 
+from drawtap.capture import launch
 from drawtap.parts import TAP, part
 from shared import run_drawtap, steps
 
@@ -337,6 +338,31 @@ def test_a_process_that_cannot_be_recorded_is_named(killed: Killed) -> None:
     _, said = recorder.communicate(timeout=300)
     assert recorder.returncode == 1, said  # the program's own is 0
     assert "not recorded" in said and "(kill_calls): " in said and "no function is described" in said
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="changes its user, or its root folder: takes root")
+@pytest.mark.parametrize(
+    ("leaves", "said"), [("setuid(65534)", "user 65534"), ("chroot('/sys')", "root folder to /sys")]
+)
+def test_a_process_that_cannot_reach_the_recorder_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, leaves: str, said: str
+) -> None:
+    look = launch._stranger
+
+    def look_and_end(pid: int) -> dict[int, tuple[str, str]]:
+        if found := look(pid):
+            os.kill(pid, signal.SIGKILL)
+        return found
+
+    monkeypatch.setattr(launch, "_stranger", look_and_end)
+    monkeypatch.setattr(launch, "_LOOKS", (0.01,) * 3000)
+    monkeypatch.setenv("DRAWTAP_QUIET", "1")
+    program = f"import ctypes, os, time; ctypes.CDLL('libEGL.so.1'); os.{leaves}; time.sleep(300)"
+    recording = launch.record([sys.executable, "-c", program], tmp_path / "t.dtap")
+    assert recording.signal == signal.SIGKILL
+    assert recording.files == ()
+    (why,) = recording.refused
+    assert said in why and "(python" in why
 
 
 def test_a_file_that_another_one_replaces_before_the_end_is_said(killed: Killed) -> None:

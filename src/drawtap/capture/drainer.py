@@ -57,7 +57,7 @@ class Drainer:
         self.messages: list[str] = []
         self.sent: list[Sent] = []
         self._errors: list[Mapping[str, Any]] = []
-        self.processes = 0
+        self.pids: set[int] = set()  # of processes that were taken in
         self.left_out: list[str] = []
         self.foreign: list[str] = []
         self.saved: list[Mapping[str, Any]] = []
@@ -208,7 +208,7 @@ class Drainer:
             self.pools.close()
             return
         if not len(self.pools):
-            if self.processes:
+            if self.pids:
                 self.messages.append(f"{by}; every recording was finished")
             else:
                 self.refused.append(f"{by} before a program came")
@@ -267,7 +267,7 @@ class Drainer:
     def _hear(self, entry: Mapping[str, Any]) -> None:
         event = entry.get("event")
         if event == "process":
-            self.processes += 1
+            self.pids.add(int(entry.get("pid") or 0))
         elif event == "left out":
             name = Path(str(entry.get("program"))).name
             if name not in self.left_out:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import errno
+import fnmatch
 import functools
 import json
 import os
@@ -190,7 +191,7 @@ def record(
             environment |= _layered(Path(folder), tap, modules) if how.layer else loading(executable, [*modules, tap])
             started = time.monotonic()
             with _flight(how, drain) as watched:
-                status, tapped, libraries = _run(executable, program, environment, tap, drain.watch)
+                status, seen = _run(executable, program, environment, tap, drain.watch)
             seconds = time.monotonic() - started
             drain.finish(status)
     code, killed_by = (128 - status, -status) if status < 0 else (status, None)
@@ -199,7 +200,12 @@ def record(
     gone = drain.look_for_files()
     unheard = [asked] if asked is not None and asked not in gone and asked.exists() else []  # nobody could say so
     files = sorted(dict.fromkeys([*drain.files, *unheard]), key=lambda path: path != output)
-    tapped = True if drain.processes else tapped
+    tapped = True if drain.pids else seen.tapped
+    strangers = tuple(
+        f"process {pid} ({name}): {why}"
+        for pid, (name, why) in seen.strangers.items()
+        if pid not in drain.pids and fnmatch.fnmatchcase(name, how.process or "*")
+    )
     messages = tuple(drain.messages)
     if watched is not None and watched.failed:
         of = watched.asked + watched.failed
@@ -211,7 +217,7 @@ def record(
         killed_by,
         seconds,
         tuple(files),
-        libraries,
+        seen.libraries,
         tapped,
         messages,
         tuple(drain.sent),
@@ -219,7 +225,7 @@ def record(
         tuple(drain.kept),
         watched,
         tuple(drain.left_out),
-        tuple(drain.refused),
+        (*drain.refused, *strangers),
         tuple(dict.fromkeys(drain.foreign)),
     )
 
@@ -290,7 +296,7 @@ def run(program: Sequence[str]) -> int:
     Signals go as in `record`. Raises ChildError with code 127 or 126 where it cannot be started.
     """
     executable = find_program(program[0])
-    status, _, _ = _run(executable, program, _inherited(), None, lambda pid: None)
+    status, _ = _run(executable, program, _inherited(), None, lambda pid: None)
     return 128 - status if status < 0 else status
 
 
@@ -362,10 +368,10 @@ def run_with(program: Sequence[str], modules: Sequence[Path], settings: Mapping[
         letters = Path(folder) / "letters"
         letters.touch()
         environment["DRAWTAP_CALLED"] = str(letters)
-        status, loaded, libraries = _run(executable, program, environment, modules[0], lambda pid: None)
+        status, seen = _run(executable, program, environment, modules[0], lambda pid: None)
         called = letters.stat().st_size > 0
     code, killed_by = (128 - status, -status) if status < 0 else (status, None)
-    return Run(executable, code, killed_by, libraries, loaded, called)
+    return Run(executable, code, killed_by, seen.libraries, seen.tapped, called)
 
 
 def loading(executable: Path, modules: Sequence[Path]) -> dict[str, str]:
@@ -559,7 +565,7 @@ def _run(
     environment: Mapping[str, str],
     tap: Path | None,
     started: Callable[[int], None],
-) -> tuple[int, bool | None, frozenset[str]]:
+) -> tuple[int, _Seen]:
     child: subprocess.Popen[bytes] | None = None
 
     def pass_on(number: int, frame: FrameType | None) -> None:
@@ -579,14 +585,28 @@ def _run(
             hint = _WHY_NO_START.get(error.errno or 0)
             raise _no_start(f"{executable} does not start: {error.strerror}", 126, hint) from error
         started(child.pid)
-        tapped, libraries = (None, frozenset()) if tap is None else _watch(child.pid, tap.name)
-        return child.wait(), tapped, libraries
+        seen = _Seen() if tap is None else _watch(child.pid, tap.name)
+        return child.wait(), seen
 
 
-def _watch(pid: int, tap: str) -> tuple[bool | None, frozenset[str]]:
+@dataclass(frozen=True)
+class _Seen:
+    """The looks at a program and its children while they ran.
+
+    `tapped` and `libraries` as in `Recording`. `strangers` are processes with the tap that could not reach the
+    recorder: their number, with the name and the reason.
+    """
+
+    tapped: bool | None = None
+    libraries: frozenset[str] = frozenset()
+    strangers: Mapping[int, tuple[str, str]] = field(default_factory=dict)
+
+
+def _watch(pid: int, tap: str) -> _Seen:
     # Until the program ends, see which graphics libraries it has: afterwards nobody can tell.
     seen: set[str] = set()
     tapped: bool | None = None
+    strangers: dict[int, tuple[str, str]] = {}
     end = os.pidfd_open(pid)
     try:
         poll = select.poll()
@@ -599,9 +619,28 @@ def _watch(pid: int, tap: str) -> tuple[bool | None, frozenset[str]]:
                 if names:
                     tapped = bool(tapped) or tap in names
                     seen |= names
+                if tap in names and any(name.startswith(_GRAPHICS_LIBRARIES) for name in names):
+                    strangers |= _stranger(process)
     finally:
         os.close(end)
-    return tapped, frozenset(name for name in seen if name.startswith(_GRAPHICS_LIBRARIES))
+    return _Seen(tapped, frozenset(name for name in seen if name.startswith(_GRAPHICS_LIBRARIES)), strangers)
+
+
+def _stranger(pid: int) -> dict[int, tuple[str, str]]:
+    """Say why a process cannot reach the recorder unless it did so before; empty: it can."""
+    place = Path(f"/proc/{pid}")
+    try:
+        name = (place / "comm").read_text(errors="replace").strip()
+        user, root, own = place.stat().st_uid, (place / "root").readlink(), Path("/proc/self/root").readlink()
+    except OSError:
+        return {}
+    if user != os.geteuid():
+        why = f"it changed to user {user} before its first call, and the recorder takes only its own user's processes"
+    elif root != own:
+        why = f"it changed its root folder to {root} before its first call, where the recorder cannot be reached"
+    else:
+        return {}
+    return {pid: (name, why)}
 
 
 _GRAPHICS_LIBRARIES = (
