@@ -46,7 +46,7 @@ def test_a_large_trace_takes_the_memory_that_it_needs(
 ) -> None:
     first = _asked(kvm_traces[0], tmp_path / "c", keep=False)
     monkeypatch.setattr(model, "_LARGE_BYTES", 0)
-    monkeypatch.setattr(model, "_LEAST_MEMORY_BYTES", _FEW_BYTES)
+    monkeypatch.setattr(model, "_MEMORY_BYTES", _FEW_BYTES)
     monkeypatch.setattr(model, "size", lambda _: 1)
     makers: list[bool] = []
     monkeypatch.setattr(kept, "build", lambda _: makers.append(True))
@@ -58,7 +58,7 @@ def test_a_machine_without_the_memory_for_a_trace_says_so(
     kvm_traces: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(model, "_LARGE_BYTES", 0)
-    monkeypatch.setattr(model, "_LEAST_MEMORY_BYTES", _FEW_BYTES)
+    monkeypatch.setattr(model, "_MEMORY_BYTES", _FEW_BYTES)
     monkeypatch.setattr(memory, "limit_of", lambda _: 2.0 * _FEW_BYTES)
     monkeypatch.setattr(memory, "_set", lambda c, _: c.execute(f"SET memory_limit = '{_FEW_BYTES} bytes'"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

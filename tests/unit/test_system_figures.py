@@ -280,7 +280,7 @@ def test_memory_for_a_large_trace_is_bounded_and_never_beyond_the_machines(monke
     trace.path = tmp_path / "trace.dat"
     trace.path.write_bytes(b"x" * 100)
     monkeypatch.setattr(models, "_LARGE_BYTES", 50)
-    monkeypatch.setattr(models, "_LEAST_MEMORY_BYTES", wanted)
+    monkeypatch.setattr(models, "_MEMORY_BYTES", wanted)
     ask = "SELECT current_setting('memory_limit')"
     ((own,),) = duckdb.connect().execute(ask).fetchall()
     for text, size in (("18.4 GiB", 18.4 * 2**30), ("953.6 MiB", 953.6 * 2**20), ("12 bytes", 12), ("1.0 KiB", 1024)):
