@@ -364,6 +364,15 @@ def test_a_table_fits_the_terminal():
     assert "x" * 200 in shown(Rows(("a", "b"), [("x" * 200, 1)]))
 
 
+def test_names_that_begin_alike_stay_apart_on_a_narrow_terminal():
+    names = [f"geometry:triangles/{end}" for end in ("culled", "clipped", "degenerate", "area_below_1")]
+    table = Rows(("per", "metric", *"abcdef"), [("draw", name, *["a value or so"] * 6) for name in names])
+    lines = shown(table, width=60).splitlines()
+    assert max(map(len, lines)) <= 60
+    assert len({line.split()[1] for line in lines[1:5]}) == 4
+    assert "--json has them: " in " ".join(lines[5:])
+
+
 def test_columns_that_do_not_fit_are_named():
     names = [f"column_{i}" for i in range(9)]
     table = Rows(names, [[f"a longer value {i}" for i in range(9)]])

@@ -35,6 +35,7 @@ WIDE = 100  # of paragraphs, where nothing says how wide
 _HANG = 4
 _TIME = re.compile(r"(?<=\d) (?=(?:[nuµm]?s|min|[KMG]iB|B|%)\b)")
 _LEAST_BAR = 8
+_LEAST, _LEAST_DISTINCT = 12, 36  # characters of a cell that is cut; of names that begin alike
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _LEVELS = "▁▂▃▄▅▆▇█"
 
@@ -337,9 +338,11 @@ class TextView:
             if kind == "bar":
                 beyond = sum(widths) + 2 * (len(widths) - 1) - self.width
                 widths[i] = max(min(widths[i], _LEAST_BAR), widths[i] - max(beyond, 0))
-        while sum(widths) + 2 * (len(widths) - 1) > self.width and max(widths, default=0) > 12:
-            widest = widths.index(max(widths))
-            widths[widest] -= 1
+        beyond = sum(widths) + 2 * (len(widths) - 1) - self.width
+        least = [_distinct([row[i] for row in cells]) for i in range(len(columns))] if beyond > 0 else widths
+        while beyond > 0 and (longer := [i for i, width in enumerate(widths) if width > least[i]]):
+            widths[max(longer, key=lambda i: widths[i])] -= 1
+            beyond -= 1
         return widths
 
     def _fitting(self, widths: Sequence[int]) -> int:
@@ -385,6 +388,13 @@ class TextView:
                 "↑" if cut and value > top and row == rows else _column(value / top * rows, row) for value in buckets
             )
             self._line(f"{label:>9} ┤{self.paint(line, 'bar')}")
+
+
+def _distinct(cells: Sequence[str]) -> int:
+    """Return the least width of a column: cells that differ differ there too, as far as that is possible."""
+    different = len({*cells})
+    widths = range(_LEAST, _LEAST_DISTINCT)
+    return next((wide for wide in widths if len({cell[: wide - 1] for cell in cells}) == different), _LEAST_DISTINCT)
 
 
 def _without_same(result: Rows) -> Rows:
