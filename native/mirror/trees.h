@@ -20,9 +20,10 @@ enum Kind : uint8_t {
   HANDLE     // no pointer: handles of a type, in place. The player's tables alone have these
 };
 enum : uint8_t {
-  PROBE = 1,   // nothing tells whether the pointer counts: the memory is probed
-  OUT = 2,     // the driver fills in what is behind it
-  HANDLES = 4  // elements are handles of a type. The player's tables alone say so
+  PROBE = 1,    // nothing tells whether the pointer counts: the memory is probed
+  OUT = 2,      // the driver fills in what is behind it
+  HANDLES = 4,  // elements are handles of a type. The player's tables alone say so, and the next
+  NEEDED = 8    // NULL stands for no elements alone
 };
 constexpr uint16_t ALWAYS = 0xffff;  // no rule: it counts, or there is one
 struct Member {

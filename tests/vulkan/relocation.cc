@@ -2,6 +2,8 @@
 // sanitizers: python -m pytest tests/vulkan/test_replay.py -k relocation
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <iterator>
 #include <memory>
 #include <random>
 #include <vector>
@@ -36,9 +38,44 @@ struct Host final : Relocation::Host {
   }
 };
 
+// Whether a structure is refused, which stands alone in its content.
+template <class T> bool is_refused(uint16_t type, const T& structure) {
+  const size_t words = 1 + sizeof(T) / 8;
+  const std::unique_ptr<uint64_t[]> content(new uint64_t[words]);
+  content[0] = 1;
+  memcpy(&content[1], &structure, sizeof structure);
+  Host host;
+  try {
+    Relocation(host, reinterpret_cast<uint8_t*>(content.get()), words * 8).root(type, 1, nullptr);
+    return false;
+  } catch (const dt::Error&) {
+    return true;
+  }
+}
+
+// NULL in place of elements is refused where the specification has no such case. Returns the number of what goes wrong.
+int null_members() {
+  VkSemaphoreWaitInfo waits{};
+  waits.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;
+  int wrong = is_refused(dt::tree::TYPE_VkSemaphoreWaitInfo, waits);  // of no semaphores
+  waits.semaphoreCount = 1;
+  wrong += !is_refused(dt::tree::TYPE_VkSemaphoreWaitInfo, waits);
+  VkSubmitInfo submit{};
+  submit.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, submit.commandBufferCount = 2;
+  wrong += !is_refused(dt::tree::TYPE_VkSubmitInfo, submit);
+  VkPipelineViewportStateCreateInfo views{};  // whose boxes may be dynamic
+  views.sType = VK_STRUCTURE_TYPE_PIPELINE_VIEWPORT_STATE_CREATE_INFO;
+  views.viewportCount = views.scissorCount = 1;
+  wrong += is_refused(dt::tree::TYPE_VkPipelineViewportStateCreateInfo, views);
+  VkApplicationInfo about{};  // whose names may be missing
+  about.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO;
+  return wrong + is_refused(dt::tree::TYPE_VkApplicationInfo, about);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (const int wrong = null_members()) return fprintf(stderr, "%d members that are NULL\n", wrong), 1;
   std::mt19937_64 chance(argc > 2 ? strtoul(argv[2], nullptr, 10) : 1);
   const uint16_t types[] = {dt::tree::TYPE_VkGraphicsPipelineCreateInfo,
                             dt::tree::TYPE_VkDeviceCreateInfo,
@@ -47,6 +84,7 @@ int main(int argc, char** argv) {
                             dt::tree::TYPE_VkInstanceCreateInfo,
                             dt::tree::TYPE_VkRenderPassCreateInfo2,
                             dt::tree::TYPE_VkCommandBufferBeginInfo,
+                            dt::tree::TYPE_VkSemaphoreWaitInfo,
                             dt::tree::TYPE_VkPushDescriptorSetWithTemplateInfo};
   unsigned whole = 0, refused = 0;
   for (unsigned long n = strtoul(argc > 1 ? argv[1] : "1000", nullptr, 10); n-- > 0;) {
@@ -62,7 +100,8 @@ int main(int argc, char** argv) {
     const uint64_t outer[16] = {chance() % 2};
     Host host;
     try {
-      Relocation(host, reinterpret_cast<uint8_t*>(content.get()), words * 8).root(types[chance() % 8], 1, outer);
+      Relocation(host, reinterpret_cast<uint8_t*>(content.get()), words * 8)
+          .root(types[chance() % std::size(types)], 1, outer);
       ++whole;
     } catch (const dt::Error&) {
       ++refused;

@@ -110,8 +110,10 @@ void Relocation::members(const tree::Type& type, size_t at, const void* outer, b
 
 void Relocation::member(const tree::Member& m, size_t slot, const void* self, const void* outer) {
   const uint64_t at = load(slot);
-  if (!at) return;
+  if (!at && !(m.flags & tree::NEEDED)) return;
   const int64_t need = needed(m, self, outer);
+  if (!at && need) broken("has NULL in place of elements that it counts");
+  if (!at) return;
   if (at != NOT_CAPTURED) return followed(m, slot, need, self);
   if (m.flags & tree::OUT) {
     const auto width = static_cast<int64_t>(width_of(m));

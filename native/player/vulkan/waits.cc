@@ -36,6 +36,7 @@ void Player::wait_semaphores(Call& c) {
   if (invoke(c) == VK_TIMEOUT)
     fail(DT_E_ARGUMENT, "semaphores that were signalled in the recording are not signalled here");
   const auto* info = c.at<VkSemaphoreWaitInfo>(1);
+  if (!info->pSemaphores || !info->pValues) return;
   if (!(info->flags & VK_SEMAPHORE_WAIT_ANY_BIT) || info->semaphoreCount == 1)
     for (uint32_t i = 0; i < info->semaphoreCount; ++i) work_.reached((uint64_t)info->pSemaphores[i], info->pValues[i]);
 }

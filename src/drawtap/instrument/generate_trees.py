@@ -141,6 +141,8 @@ class _Tables:
             return
         flags = "PROBE" if member.unsure and member.when is None else "0"
         flags += " | OUT" if getattr(data, "out", False) and not isinstance(data, Chain) else ""
+        sure = not (member.unsure or member.optional or "OUT" in flags) and member in struct.members
+        flags += " | NEEDED" if self.handles and sure and not isinstance(data, Chain) else ""
         row = _Row(member, offset, condition, flags)
         match data:
             case Chain():

@@ -272,7 +272,8 @@ class Member:
 
     `offset` and `size` are the bytes that it takes on 64-bit Linux; `lengths` are the dimensions of a fixed array,
     `bits` the first bit and the width of a bit-field, counted from `offset`. `data` says what a pointer points to,
-    `when` (an expression over the members) where that holds; a pointer that is `unsure` has no such rule, though the
+    `when` (an expression over the members) where that holds; the registry lets a pointer be NULL that is `optional`. A
+    pointer that is `unsure` has no such rule, though the
     API ignores the pointer at times: a recorder must probe the memory before it reads. A handle that is `unsure` may
     be anything at times. A union's member is the one in use where the structure's `selector` has a value of
     `selections`.
@@ -289,6 +290,7 @@ class Member:
     data: Data | None = None
     when: str | None = None
     unsure: bool = False
+    optional: bool = False
     selector: str | None = None
     selections: tuple[str, ...] = ()
 

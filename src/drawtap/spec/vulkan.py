@@ -325,6 +325,7 @@ class _Reader:
             unsure=element.get("noautovalidity") == "true"
             and (declared.type.indirection > 0 or declared.type.base in self.handles)
             and declared.name != "pNext",
+            optional=element.get("optional", "").startswith("true"),
             selector=element.get("selector"),
             selections=tuple(s for s in element.get("selection", "").split(",") if s),
         )
