@@ -202,8 +202,10 @@ def _callback(command: Command, trace: object | None, printer: Printer) -> Calla
                     positional.append(values.pop(param.name))
                 elif param.kind == "rest":
                     positional.extend(values.pop(param.name))
+            read = [*([Path(opened.path)] if opened is not None else []), *positional]
+            _check_not_read(values.get("output"), [*read, values.get("base")])
             if not (command.name == "info" or command.serves):  # these say so in their own words
-                _say_unfinished([*([Path(opened.path)] if opened is not None else []), *positional])
+                _say_unfinished(read)
             if as_json and not command.json and opened is not None and opened.KIND == RECORDING:
                 raise UsageError(f"{command.name} --json is for traces of the kernel, and this is a recording")
             if opened is None:
@@ -222,6 +224,15 @@ def _callback(command: Command, trace: object | None, printer: Printer) -> Calla
                 opened.close()
 
     return call
+
+
+def _check_not_read(output: object, files: Sequence[object]) -> None:
+    """Refuse to write over a file that is read meanwhile, by whatever name and link, with --force too."""
+    if not isinstance(output, Path) or not output.exists():
+        return
+    for file in files:
+        if isinstance(file, Path) and file.is_file() and output.samefile(file):
+            raise UsageError("the recording itself is not replaced", hint=f"-o names another file than {output}")
 
 
 def _say_unfinished(files: Sequence[object]) -> None:

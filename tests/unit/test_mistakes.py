@@ -84,7 +84,21 @@ TOUR = [
     ("--completion csh", 2, "'csh' is not one of", ""),
     ("limit game fast", 2, "'fast' is no number", "drawtap limit PROGRAM 60"),
     # targets
-    ("edit game.dtap --keep #0 -o game.dtap", 2, "game.dtap exists", "--force replaces it"),
+    ("edit game.dtap --keep #0 -o full/one.dtap", 2, "full/one.dtap exists", "--force replaces it"),
+    ("edit game.dtap --keep #0 -o game.dtap", 2, "the recording itself is not replaced", "-o names another file"),
+    ("report game.dtap -o ./game.dtap --force", 2, "the recording itself is not replaced", "-o names another file"),
+    (
+        "export game.dtap -f csv -o game.dtap --force",
+        2,
+        "the recording itself is not replaced",
+        "-o names another file",
+    ),
+    (
+        "join game.dtap full/one.dtap -o full/one.dtap --force",
+        2,
+        "the recording itself is not",
+        "-o names another file",
+    ),
     ("image game.dtap 1 -o frame.jpg", 2, "no picture is written as .jpg", ".png, .ppm or .rgba"),
     ("edit game.dtap --keep #0 -o nowhere/x.dtap", 2, "there is no folder", "mkdir -p"),
     # ranges

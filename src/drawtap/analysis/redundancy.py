@@ -261,8 +261,9 @@ def _reference(trace: Trace, stage: Stage) -> Outcome:
             stage.shown = ShownImages(None, int(call), int(submit))
             reference = stage.play(None)
     if reference is None or not reference.images:
+        what = "cannot be played here" if reference is None else "show no image that could be compared"
         raise UnavailableError(
-            "the recording's frames cannot be played here", hint="--no-verify writes it without comparing anything"
+            f"the recording's frames {what}", hint="--no-verify writes it without comparing anything"
         )
     return reference
 
