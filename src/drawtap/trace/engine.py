@@ -15,8 +15,6 @@ import threading
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 
-from drawtap import scratch
-
 TYPE_CHECKING = False  # type checkers take it for that of typing, which takes long to load
 if TYPE_CHECKING:
     from pathlib import Path
@@ -96,6 +94,8 @@ def connect(path: Path | None) -> duckdb.DuckDBPyConnection:
 
 def _in_memory() -> duckdb.DuckDBPyConnection:
     import duckdb
+
+    from drawtap import scratch
 
     # DuckDB makes this folder when data do not fit into memory, and removes it when the database is closed. Without
     # this setting DuckDB makes a folder in the user's current one.
