@@ -17,7 +17,6 @@ from drawtap.commands.options import CALLS, GUEST, NO_CACHE
 from drawtap.errors import DrawtapError, UsageError, check_folder, check_target
 from drawtap.formats import FORMATS
 from drawtap.output.result import Text, Written
-from drawtap.scratch import Scratch
 from drawtap.trace.ranges import FRAMES_HELP, RANGE_HELP, Selection, selection
 from drawtap.units import moment
 
@@ -230,6 +229,8 @@ def _to_stdout(trace: Trace, name: str, wanted: Selection, *, sensors: bool) -> 
     sys.stdout.flush()
     if stat.S_ISREG(os.fstat(sys.stdout.fileno()).st_mode):
         # A process that opens standard output by a file name begins the file anew: its earlier content would be lost.
+        from drawtap.scratch import Scratch
+
         with Scratch() as folder:
             part = Path(folder) / "calls"
             _write(trace, name, wanted, part, sensors=sensors)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 from drawtap.commands import Opt, command
 from drawtap.errors import UsageError, check_target, did_you_mean
 from drawtap.output.result import Rows, Sheets
-from drawtap.scratch import Scratch
 
 if TYPE_CHECKING:
     from drawtap.system.simulator import Scenario
@@ -90,6 +89,8 @@ def system_simulate(
         seed=seed,
     )
     names = _variants(what_if, list(VARIANTS))
+    from drawtap.scratch import Scratch
+
     with Scratch() as scratch:
         runs = [_run(chosen, name, record or Path(scratch), until, guests=guests) for name in names]
     if output is not None:
