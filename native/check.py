@@ -1,4 +1,6 @@
-"""Check the sources: functions keep to 80 lines, files to 800; native ones to five levels, and includes lead down.
+"""Check the sources: functions keep to 80 lines, files to 800, lines to 120 columns; native code to five levels.
+
+Includes of native code lead down.
 
 Sources of a folder are compiled as one unit (join_sources.py), so no two of them give the same name at file level.
 
@@ -32,6 +34,7 @@ FLOORS = (
 )
 LIMIT = 80  # lines of a function
 FILE = 800  # lines of a file
+COLUMNS = 120  # of a line
 NESTED = 5  # levels of statements
 # Functions whose statements are nested deeper, with their levels: they may become flatter, not deeper.
 DEEP = {
@@ -193,6 +196,17 @@ def too_long(name: str, text: str) -> Iterator[str]:
         yield f"{name} has {lines} lines; {FILE} are the limit: split it, or say why at its top"
 
 
+def wide_lines() -> Iterator[str]:
+    """Yield the lines of the sources that are too wide, but for those of others."""
+    kinds = (".py", ".js", ".css", ".cc", ".c", ".h", ".inc")
+    for path in sorted(path for half in ("src", "native") for path in (NATIVE.parent / half).rglob("*")):
+        if path.suffix not in kinds or {"third_party", "_native"} & {*path.parts} or ".min." in path.name:
+            continue
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if len(line) > COLUMNS:
+                yield f"{path.relative_to(NATIVE.parent)}:{number} has {len(line)} columns; {COLUMNS} are the limit"
+
+
 def main(arguments: list[str]) -> int:
     """Print every fault, or the deep functions. Return the exit status."""
     faults: list[str] = []
@@ -211,7 +225,7 @@ def main(arguments: list[str]) -> int:
         return 0
     for folder in sorted({path.parent for path in sources()}):
         faults += names_that_meet([path for path in sources() if path.parent == folder and path.suffix == ".cc"])
-    faults += [*grown(DEEP, deep), *python_faults(), *other_faults()]
+    faults += [*grown(DEEP, deep), *python_faults(), *other_faults(), *wide_lines()]
     print("\n".join(faults), end="\n" if faults else "")
     return 1 if faults else 0
 

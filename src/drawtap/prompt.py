@@ -38,7 +38,8 @@ from drawtap.trace.core import TABLES
 from drawtap.trace.workspace import Loaded, Workspace
 
 _SQL = re.compile(
-    r"\s*(\(|(select|with|from|values|describe|show(?!\s+(plugins|state)\b)|summarize|explain|pivot|pragma|set|create|copy)"
+    r"\s*(\(|(select|with|from|values|describe|show(?!\s+(plugins|state)\b)|summarize"
+    r"|explain|pivot|pragma|set|create|copy)"
     r"(?![\w-]))",  # show-state is a verb
     re.IGNORECASE,
 )

@@ -35,7 +35,8 @@ _VERTEX = (
 )
 _MATRIX = (
     "^(gl|vg)(LoadIdentity|LoadMatrix|MultMatrix|LoadTransposeMatrix|MultTransposeMatrix|Rotate|Scale[dfx]|Scale$|"
-    "Translate|Shear|Frustum|Ortho|PushMatrix|PopMatrix|Matrix(Load|Mult|Rotate|Scale|Translate|Ortho|Frustum|Push|Pop))"
+    "Translate|Shear|Frustum|Ortho|PushMatrix|PopMatrix|"
+    "Matrix(Load|Mult|Rotate|Scale|Translate|Ortho|Frustum|Push|Pop))"
 )
 
 # The part of every function that was called. The longer conditions stand before those that they are part of.

@@ -28,7 +28,8 @@ _STENCIL_BITS = re.compile(r"context\.GL_STENCIL_(BACK_)?(VALUE_MASK|WRITEMASK)$
 
 # Values that a driver clamps in its answers, as long as colours are clamped.
 _CLAMPED = re.compile(
-    r"context\.(GL_(FOG_COLOR|COLOR_CLEAR_VALUE|BLEND_COLOR|ALPHA_TEST_REF)|texture_units\[\d+\]\.env\.GL_TEXTURE_ENV_COLOR)$"
+    r"context\.(GL_(FOG_COLOR|COLOR_CLEAR_VALUE|BLEND_COLOR|ALPHA_TEST_REF)"
+    r"|texture_units\[\d+\]\.env\.GL_TEXTURE_ENV_COLOR)$"
 )
 # Values whose answers are whole numbers.
 _ROUNDED = re.compile(r"context\.GL_VIEWPORT(\[\d+\])?$")

@@ -67,7 +67,8 @@ class Tree:
         if isinstance(value, bytes | bytearray):
             data = bytes(value)
         else:
-            data = b"".join(self._encoded(place, one) for one in ([value] if single else list(value)))  # type: ignore[call-overload]
+            values = [value] if single else list(value)  # type: ignore[call-overload]
+            data = b"".join(self._encoded(place, one) for one in values)
         room = place["count"] * place["width"]
         if len(data) == room:
             self._put(place["at"], data)

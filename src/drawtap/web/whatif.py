@@ -38,7 +38,8 @@ _LINE = re.compile(r"(drop|set|pixel)\s+(\d{1,15})(?::(\d{1,15}))?\s*(.*)")
 _DRAWS = re.compile(r"gl(Multi)?Draw(Range)?(Arrays|Elements)\w*")
 # With one of these changed, a later draw has another scissor box than the recording says.
 _BOXES = re.compile(
-    r"gl(Scissor|Enable(?!Vertex|Client)|Disable(?!Vertex|Client)|PushAttrib|PopAttrib|CallList)\w*|\w+Make\w*Current\w*"
+    r"gl(Scissor|Enable(?!Vertex|Client)|Disable(?!Vertex|Client)|PushAttrib|PopAttrib"
+    r"|CallList)\w*|\w+Make\w*Current\w*"
 )
 _APART = "^gl(Scissor(Indexed|Array)|(Enable|Disable)(i|Indexed))"  # each viewport has a box of its own
 

@@ -10,7 +10,7 @@
 
 /* The content of data.bin. */
 #ifdef PLAY_DATA_FILE
-extern const unsigned char *play_data;
+extern const unsigned char* play_data;
 #else
 extern const unsigned char play_data[];
 #endif
@@ -23,7 +23,8 @@ extern const unsigned char play_data[];
 #endif
 
 /* Stands for the program's own call-backs: prints what the driver says. */
-void PLAY_CALL play_debug_message(GLenum source, GLenum type, GLuint id, GLenum severity, GLsizei length, const GLchar *message, const void *user);
+void PLAY_CALL play_debug_message(GLenum source, GLenum type, GLuint id, GLenum severity, GLsizei length,
+                                  const GLchar* message, const void* user);
 
 /* Numbers that C has no literals for: infinities and what is not a number. */
 static inline GLfloat float_of(uint32_t bits) {

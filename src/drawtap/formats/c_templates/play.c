@@ -11,13 +11,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const unsigned char *play_data;
+const unsigned char* play_data;
 
 static void load_data(void) {
-  const char *path = getenv("PLAY_DATA") ? getenv("PLAY_DATA") : PLAY_DATA_FILE;
+  const char* path = getenv("PLAY_DATA") ? getenv("PLAY_DATA") : PLAY_DATA_FILE;
   int file = open(path, O_RDONLY);
   struct stat about;
-  void *at = MAP_FAILED;
+  void* at = MAP_FAILED;
   if (file >= 0 && !fstat(file, &about)) at = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, file, 0);
   if (at == MAP_FAILED) {
     fprintf(stderr, "%s cannot be read\n", path);
@@ -34,10 +34,12 @@ void play_load_functions(void);
 
 int play_current;
 
-void PLAY_CALL play_debug_message(GLenum source, GLenum type, GLuint id, GLenum severity, GLsizei length, const GLchar *message, const void *user) {
+void PLAY_CALL play_debug_message(GLenum source, GLenum type, GLuint id, GLenum severity, GLsizei length,
+                                  const GLchar* message, const void* user) {
   (void)user;
   if (length < 0) length = (GLsizei)strlen(message);
-  fprintf(stderr, "frame %d: message 0x%x of source 0x%x, type 0x%x, severity 0x%x: %.*s\n", play_current, id, source, type, severity, (int)length, message);
+  fprintf(stderr, "frame %d: message 0x%x of source 0x%x, type 0x%x, severity 0x%x: %.*s\n", play_current, id, source,
+          type, severity, (int)length, message);
 }
 
 int play_frame_count(void) { return PLAY_FRAMES; }

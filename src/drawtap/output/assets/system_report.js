@@ -152,7 +152,8 @@ function spansOf(row, {a, b}) {
   const [lo, hi] = among(row.index, a, b), found = row.kinds.map(() => []), base = row.levels.length;
   for (let i = lo; i < hi; i++)
     if (S.begin[i] + S.length[i] >= a) found[row.kinds.indexOf(kindOf(i))]?.push(i);
-  const parts = found.map((at, k) => ({ part: base + k, as: "spans", begin: at.map(i => S.begin[i]), length: at.map(i => S.length[i]), id: at, name: at.map((_, n) => n), names: at.map(label) }));
+  const parts = found.map((at, k) => ({ part: base + k, as: "spans", begin: at.map(i => S.begin[i]),
+    length: at.map(i => S.length[i]), id: at, name: at.map((_, n) => n), names: at.map(label) }));
   return {begin: a, end: b, step: 1, steps: 0, single: true, parts, ...inLanes(parts)};
 }
 function arrowsOf(a, b) {

@@ -58,7 +58,8 @@ export function read(answer) {
   for (const {id, parts} of head.tracks) {
     const read = parts.map((/** @type {any} */ p) => {
       if (p.as === "spans")
-        return { part: p.part, as: "spans", begin: doubles(p.at, p.n), length: doubles(p.length, p.n), id: whole(p.id, p.n), name: whole(p.name, p.n), names: p.names };
+        return { part: p.part, as: "spans", begin: doubles(p.at, p.n), length: doubles(p.length, p.n),
+          id: whole(p.id, p.n), name: whole(p.name, p.n), names: p.names };
       if (p.as === "values") return {part: p.part, as: "values", low: doubles(p.at, n), high: doubles(p.high, n)};
       if (p.as === "shares") return {part: p.part, as: "sums", busy: new Float32Array(answer, base + p.at, n)};
       return {part: p.part, as: "sums", busy: doubles(p.at, n), count: whole(p.count, n), longest: whole(p.longest, n)};

@@ -478,8 +478,8 @@ export class FleetPage {
       return h("p", {text: "No machine has measured pairs yet: drawtap corpus verdict --speed does."});
     return h(
         "div", {}, h("h2", {text: "Machines that measured pairs"}), h("p", {
-          text:
-              "The spread is the median distance of a pair from the median of its recording and builds. Where it is large, more pairs are needed."
+          text: "The spread is the median distance of a pair from the median of its recording and builds. " +
+              "Where it is large, more pairs are needed."
         }),
         h("div", {class: "scroll"},
           h("table", {},
@@ -627,12 +627,12 @@ export class FleetPage {
   /** @param {any} cell */
   deciding(cell) {
     if (!this.source.live || !this.data.may.decide)
-      return h(
-          "p", {}, h("i", {
-            text: this.source.live ?
-                "This server takes no decisions: it is for reading, or the corpus asks for signatures and the server has no key." :
-                "drawtap corpus approve and reject decide, or the page that drawtap corpus serve shows."
-          }));
+      return h("p", {}, h("i", {
+                 text: this.source.live ?
+                     "This server takes no decisions: it is for reading, " +
+                         "or the corpus asks for signatures and the server has no key." :
+                     "drawtap corpus approve and reject decide, or the page that drawtap corpus serve shows."
+               }));
     const why = /** @type {HTMLInputElement} */ (h("input", {
       type: "text",
       class: "why",

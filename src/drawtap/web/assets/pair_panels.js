@@ -55,8 +55,8 @@ export const pairCallPanel = {
             ...names.map((name) => line(name, (call) => of(call, name))),
             line("result", (call) => String(call.result ?? "none")))),
         h("p", {}, h("i", {
-            text:
-                "Objects are the same where aligned calls made them, whatever their numbers: then the list counts the calls as equal."
+            text: "Objects are the same where aligned calls made them, whatever their numbers: " +
+                "then the list counts the calls as equal."
           })),
         h("div", {class: "tools"},
           ...[["A", recording, place.call], ["B", other, place.callb]].map(

@@ -7,7 +7,8 @@ const OBJECTS = `SELECT class, name, label, format, width, height, bytes, uses, 
   last_use_seq, deleted_seq, uploads, target, share_group FROM resources ORDER BY bytes DESC NULLS LAST, created_seq`;
 const FINDINGS =
     `SELECT severity, rule, count(*) AS rows, sum(n) AS times, min(seq) AS first_seq, any_value(what) AS example
-  FROM findings GROUP BY severity, rule ORDER BY CASE severity WHEN 'error' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END, rows DESC`;
+  FROM findings GROUP BY severity, rule
+  ORDER BY CASE severity WHEN 'error' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END, rows DESC`;
 const VULKAN_OBJECTS =
     `SELECT type AS class, handle AS name, name AS label, parent, bytes, memory, created_by, created_seq,
   destroyed_seq, info FROM objects ORDER BY created_seq`;

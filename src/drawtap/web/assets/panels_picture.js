@@ -346,8 +346,8 @@ export const texturePanel = {
                 button(
                     `as sampled: ${head.swizzle.toUpperCase()}`, () => ctx.store.set({sampled: sampled ? "" : "yes"}), {
                       "aria-pressed": String(sampled),
-                      title:
-                          "what shaders get as red, green, blue and alpha: the format's channels, then GL_TEXTURE_SWIZZLE"
+                      title: "what shaders get as red, green, blue and alpha: " +
+                          "the format's channels, then GL_TEXTURE_SWIZZLE"
                     }),
             button(
                 "save PNG", () => void shownAsPng(element, `${head.kind}-${name}-${images[chosen].name}.png`),

@@ -34,8 +34,8 @@ export const passesPanel = {
           element,
           h("p", {}, "Passes are those of OpenGL and OpenVG. The table ", h("code", {text: "executed"}),
             " has the render passes of Vulkan: its column pass_number."));
-    const columns =
-        "pass_number, kind, framebuffer, first_seq, last_seq, draws, clears, dispatches, calls, width, height, targets, frame";
+    const columns = "pass_number, kind, framebuffer, first_seq, last_seq, draws, clears, " +
+        "dispatches, calls, width, height, targets, frame";
     const own = `SELECT ${columns}, (SELECT max_by(m.text, m.depth) FROM markers m WHERE m.kind = 'group'
       AND m.seq <= p.first_seq AND m.end_seq > p.first_seq) AS "group" FROM passes p WHERE frame = ${
         frame} ORDER BY pass_number`;

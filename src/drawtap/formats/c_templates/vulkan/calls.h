@@ -9,15 +9,15 @@
 
 /* The content of data.bin. */
 #ifdef PLAY_DATA_FILE
-extern const unsigned char *play_data;
+extern const unsigned char* play_data;
 #else
 extern const unsigned char play_data[];
 #endif
 #include "data.h"
 
-#define VK(call) \
-  do { \
-    VkResult result_ = (call); \
+#define VK(call)                                                                        \
+  do {                                                                                  \
+    VkResult result_ = (call);                                                          \
     if (result_ < 0 || result_ == VK_TIMEOUT) play_failed(result_, __FILE__, __LINE__); \
   } while (0)
 
