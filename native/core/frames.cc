@@ -131,7 +131,7 @@ std::shared_ptr<const Trace::Frames> Trace::frames() const {
     out->rule = frame_rule_;
     out->why = list([&](auto& f) { return wrapped.find("," + f.name + ",") != wrapped.npos; })
                    ? "asked for"
-                   : "asked for, but never called: everything is one frame";
+                   : "asked for, but never called";
   } else if (flagged(FLAG_FRAME_END)) {
     out->rule = "frame_end";
     out->why = "the program shows frames with " + names();
@@ -149,7 +149,7 @@ std::shared_ptr<const Trace::Frames> Trace::frames() const {
     out->why = "the program neither swaps nor finishes; it reads pixels back with " + names();
   } else {
     out->rule = "none";
-    out->why = "no call ends a frame: everything is one frame";
+    out->why = "no call ends a frame";
   }
   if (!out->functions.empty()) out->ends = dt::calls_of(*this, out->functions);
   if (out->rule == "finish" && vulkan::Work::is_in(*this)) {

@@ -1,6 +1,7 @@
 // The command line of a player.
 #pragma once
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -31,8 +32,9 @@ template <class W> struct OptionOf {
 inline bool number(const char* text, uint64_t& out) {
   char* end = nullptr;
   if (!text || *text < '0' || *text > '9') return false;
+  errno = 0;
   out = strtoull(text, &end, 10);
-  return *end == 0;
+  return *end == 0 && !errno;
 }
 
 // "5,7@80,9": calls, ascending or not, and what submits them; a file of them as @FILE, blanks and newlines between.
@@ -50,11 +52,13 @@ inline bool executions(std::string text, std::vector<std::pair<uint64_t, uint64_
     }
     if (*at < '0' || *at > '9') return false;
     char* end = nullptr;
+    errno = 0;
     auto& [call, by] = out.emplace_back(strtoull(at, &end, 10), 0);
     if (*end == '@') {
       by = strtoull(end + 1, &end, 10);
       if (!by) return false;
     }
+    if (errno) return false;
     at = end;
   }
   return !out.empty();

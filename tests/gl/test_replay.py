@@ -197,6 +197,20 @@ def test_a_recording_that_lost_its_calls_is_no_success(triangle: Path, tmp_path:
     assert "has no call to play" in done.stderr and "cut off" in done.stderr
 
 
+def test_snapshots_of_what_is_not_there_are_no_success(triangle: Path, programs: Bench, tmp_path: Path) -> None:
+    without, folder = programs.record(["held_es"], tmp_path / "t.dtap"), tmp_path / "images"
+    never = ["--frame-end", "glDrawArrays"]
+    for words, why in ((["draws"], "no draw was played"), (["frames", *never], "no frame ended")):
+        done = _drawtap("replay", str(without), "--snapshots", str(folder), "--snapshot-at", *words)
+        assert done.returncode == 1, done.stdout
+        assert f"none saved: {why}" in done.stdout
+    for words in (["--snapshot-at", "calls:5,123456789"], ["--snapshot-at", "calls:" + "9" * 20], ["--loop", "9" * 20]):
+        done = _drawtap("replay", str(triangle), "--snapshots", str(folder), *words)
+        assert done.returncode == 2, done.stdout
+        assert words[1].rpartition(":")[2].rpartition(",")[2] in done.stderr
+    assert not list(folder.iterdir())
+
+
 def test_commands(triangle: Path, tmp_path: Path) -> None:
     done = _drawtap("replay", str(triangle), "--verify", "--on", "llvmpipe")
     assert done.returncode == 0, done.stderr

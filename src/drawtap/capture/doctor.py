@@ -197,7 +197,7 @@ def missing_frames(calls: int, why: str) -> Check:
     return Check(
         "note",
         "frames",
-        f"{calls} calls and no end of a frame: {why}",
+        f"no frame in {calls} calls: {why}",
         "drawtap histogram shows what was called; --frame-end FUNCTION sets another rule",
     )
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from drawtap.replay.player import Finding, Replay
 
 _WRONG = frozenset({"read-back", "frame"})
+_MOST_LOOPS = 1_000_000
 _SNAPSHOTS_HELP = "When: frames, draws or every (call), :N for each Nth, or calls:A,B; of Vulkan A@S: as S submits it."
 
 
@@ -85,8 +86,8 @@ def replay(
     if recording is None:
         raise UsageError("which recording?", hint="drawtap replay FILE; --engines lists what it can be played on")
     _check(snapshots, snapshot_at, attachments, config)
-    if loop < 1:
-        raise UsageError(f"--loop {loop} makes no sense", hint="--loop 1 plays once")
+    if not 1 <= loop <= _MOST_LOOPS:
+        raise UsageError(f"--loop {loop} makes no sense", hint=f"--loop 1 plays once; {_MOST_LOOPS} is the most")
     arguments = [*_switch("--verify", verify), *_switch("--benchmark", benchmark), *_switch("--preload", preload)]
     arguments += [*_switch("--single-thread", single_thread), *_switch("--as-recorded", speed == "as-recorded")]
     arguments += ["--loop", str(loop)] if loop > 1 else []
@@ -95,8 +96,7 @@ def replay(
     arguments += ["--config", config] if config else []
     arguments += ["--snapshot-at", snapshot_at] if snapshot_at else []
     arguments += ["--attachments", attachments] if attachments != "color" else []
-    if not recording.exists():
-        raise no_file(recording)
+    _check_calls(recording, snapshot_at)
     arguments += ["--frames", _frames(recording, frames, frame_end)] if frames else []
     arguments += ["--frame-end", frame_end] if frame_end else []
     if snapshots is not None:
@@ -107,7 +107,10 @@ def replay(
         lost = next((finding.text for finding in played.findings if finding.what == "damaged"), None)
         why = f": {lost}" if lost else ""
         raise InputError(f"{recording} has no call to play{why}", hint="drawtap info FILE says what is in it")
-    verdicts = [*_summary(played, verify=verify), *(_verdict(f, verify=verify) for f in played.findings)]
+    summary = _summary(played, verify=verify)
+    if snapshots is not None and not played.images:
+        summary.append(_no_image(played, snapshot_at or "frames"))
+    verdicts = [*summary, *(_verdict(f, verify=verify) for f in played.findings)]
     return Verdicts(verdicts, data=_numbers(played))
 
 
@@ -159,6 +162,35 @@ def _check(snapshots: Path | None, snapshot_at: str | None, attachments: str, co
         raise UsageError("where do the snapshots go?", hint="--snapshots FOLDER")
     if config is not None:
         check_config(config)
+
+
+def _check_calls(recording: Path, snapshot_at: str | None) -> None:
+    """Refuse `calls:` with a call that the recording does not have, and a recording that is not there."""
+    if not recording.exists():
+        raise no_file(recording)
+    if snapshot_at is None or not snapshot_at.startswith("calls:"):
+        return
+    from drawtap.trace.ranges import call_of
+    from drawtap.trace.trace import open_trace
+
+    with open_trace(recording) as trace:
+        for number in re.findall(r"\d+", snapshot_at):
+            call_of(trace, number)
+
+
+_NO_IMAGE = {
+    "frames": "no frame ended",
+    "draws": "no draw was played",
+    "every": "no framebuffer was there at the calls asked for",
+    "calls": "no framebuffer was there at the calls asked for, or they were not played",
+}
+
+
+def _no_image(played: Replay, snapshot_at: str) -> Verdict:
+    """Say why no snapshot was saved; whoever asked for some has none, which is no success."""
+    read = any(finding.what == "image" for finding in played.findings)
+    why = "none could be read back" if read else _NO_IMAGE[snapshot_at.partition(":")[0]]
+    return Verdict("error", "images", f"none saved: {why}", "drawtap histogram FILE shows what the recording calls")
 
 
 def _frames(recording: Path, text: str, frame_end: str | None) -> str:

@@ -96,7 +96,7 @@ def play(
     if result is None:
         last = next((line["calls"] for line in reversed(lines) if line["kind"] == "progress"), 0)
         how = f"signal {-code}" if code < 0 else f"exit code {code}"
-        raise ChildError(f"the player ended with {how} after call {last}: {complaint}")
+        raise ChildError(f"the player ended with {how} after call {last}" + (f": {complaint}" if complaint else ""))
     return _replay(result, lines)
 
 
