@@ -20,7 +20,7 @@ import pytest
 
 import drawtap
 from drawtap.errors import UnavailableError
-from drawtap.live import policy
+from drawtap.live import attach, policy
 from drawtap.live.client import Client
 from drawtap.live.folder import Folder
 from drawtap.live.program import Limit, Program, Value
@@ -279,10 +279,40 @@ def test_a_running_program_is_recorded_and_left_again(desktop, tmp_path):
     tracer = desktop._start([sys.executable, "-m", "drawtap", "record", "--pid", pid, "-o", str(file)], {})
     wait_for(lambda: desktop.found()[0]["recording"], "the recording")
     manager.kill()
+    manager.wait(PATIENCE_S)
+    count = len(shown.counts)
+    wait_for(lambda: len(shown.counts) > count + 3, "frames without a manager")
+    tracer.send_signal(signal.SIGINT)
     assert tracer.wait(PATIENCE_S) == 0
     with drawtap.open(file) as trace:
-        assert trace.sql("SELECT count(*) FROM calls").fetchall()[0][0] > 0
+        assert trace.sql("SELECT count(*) FROM calls WHERE name = 'eglSwapBuffers'").fetchall()[0][0] > 3
     assert shown.process.poll() is None
+
+
+def test_a_recording_whose_manager_is_gone_ends_as_asked():
+    """It has no end but that of the recording itself, which the third look finds."""
+    looks = []
+
+    class Gone:
+        fileno = staticmethod(lambda: reading)
+
+        def events(self, seconds):
+            raise UnavailableError("the manager has hung up")
+
+    class Recorder:
+        def files(self, seconds):
+            looks.append(seconds)
+            return ("t.dtap",) if len(looks) == 3 else ()
+
+    (reading, writing), (quiet, interrupt) = os.pipe(), os.pipe()
+    os.close(writing)  # a closed connection can be read
+    assert attach._wait(Gone(), 0.0, quiet, Recorder()) is False
+    assert len(looks) == 3
+    os.write(interrupt, b"x")
+    assert attach._wait(Gone(), 0.0, quiet, Recorder()) is True  # Ctrl-C was first
+    assert len(looks) == 3
+    for descriptor in (reading, quiet, interrupt):
+        os.close(descriptor)
 
 
 def test_a_program_that_shows_nothing_is_known_and_recorded(desktop, tmp_path):

@@ -18,6 +18,7 @@ from drawtap.errors import DrawtapError, UnavailableError
 from drawtap.live.client import Client
 
 _FINISH_SECONDS = 10.0  # for a program to come to the end of its frame and let go
+_LOOK_SECONDS = 0.1  # between two looks at a recording without a manager
 
 
 @dataclass(frozen=True)
@@ -57,12 +58,11 @@ def record_running(
     ):
         client.ask("trace-begin", token=token)
         begun(f"{name} ({pid})")
-        _wait(client, wanted.seconds, interrupted)
-        with contextlib.suppress(
-            DrawtapError
-        ):  # a manager that is gone needs no telling: the recorder stops the program
+        there = _wait(client, wanted.seconds, interrupted, recorder)
+        with contextlib.suppress(DrawtapError):
             client.ask("trace-end", token=token)
-        files = recorder.files(seconds=_FINISH_SECONDS)
+        # Nobody tells the program to let go where the manager is gone: the end of the recorder does.
+        files = recorder.files(seconds=_FINISH_SECONDS if there else 0)
     return Attached(pid, name, files or recorder.files(seconds=0), recorder.messages)
 
 
@@ -87,18 +87,28 @@ def _interrupts() -> Iterator[int]:
         os.close(writing)
 
 
-def _wait(client: Client, seconds: float, interrupted: int) -> None:
-    end = time.monotonic() + seconds if seconds else None
+def _wait(client: Client, seconds: float, interrupted: int, recorder: launch.Recorder) -> bool:
+    """Wait until the recording is to end; return whether the manager is there. The recorder works without it."""
+    there, end = True, time.monotonic() + seconds if seconds else None
     while end is None or time.monotonic() < end:
         left = None if end is None else max(0.0, end - time.monotonic())
-        readable, _, _ = select.select([client.fileno(), interrupted], [], [], left)
-        if not readable or interrupted in readable:
-            return
+        if not there:
+            if recorder.files(seconds=0):
+                return False
+            left = min(left or _LOOK_SECONDS, _LOOK_SECONDS)
+        readable, _, _ = select.select([*([client.fileno()] if there else []), interrupted], [], [], left)
+        if interrupted in readable:
+            return there
+        if not readable:
+            continue
         try:
             if next(client.events(seconds=5))["event"] == "trace-over":
-                return
-        except (UnavailableError, TimeoutError):
-            return
+                return True
+        except TimeoutError:
+            return True
+        except UnavailableError:
+            there = False
+    return there
 
 
 def record_paused(pid: int, wanted: AttachOptions) -> Attached:
