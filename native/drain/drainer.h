@@ -82,6 +82,7 @@ class Drainer {
   Status status_;
   int listen_ = -1, signals_ = -1, done_ = -1;
   bool stdin_open_ = true, stopping_ = false;
+  bool until_input_ends_ = false;  // the end of the watched program is not enough
   bool has_parent_ = false;  // somebody holds the other end of standard input, and its end means that they are gone
   std::string line_;
   std::list<Connection> waiting_;

@@ -330,7 +330,8 @@ bool Drainer::time_to_leave() {
   if (!recorded_.empty()) return false;
   if (stopping_) return true;
   if (!waiting_.empty()) return false;
-  if (watched_ && watched_->gone()) return true;
+  // The other end of standard input may know of children that have called nothing yet.
+  if (watched_ && watched_->gone()) return !until_input_ends_ || !stdin_open_;
   if (o_.adopt_fd >= 0 && o_.socket.empty()) return true;
   // Nobody is left who could name a program, and one that was just started had time to come.
   if (is_orphan()) return seconds_now() - last_activity_ >= (processes_ ? LEFT_SECONDS : ORPHAN_SECONDS);

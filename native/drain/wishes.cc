@@ -139,6 +139,7 @@ void Drainer::obey(const std::string& line) {
   } else if (const auto pid = wish["pid"].number<uint32_t>(); what == "watch" && pid) {
     watched_ = std::make_unique<Watched>(pid);
     remarks_.watch(pid);
+    until_input_ends_ = wish["until_input_ends"].truth();
   } else if (what == "peek") {
     peek();
   } else if (what == "save") {

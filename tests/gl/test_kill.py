@@ -365,6 +365,40 @@ def test_a_process_that_cannot_reach_the_recorder_is_named(
     assert said in why and "(python" in why
 
 
+DAEMON = """
+import ctypes, os, time
+{before}
+program = os.getpid()
+if os.fork(): os._exit(0)
+while os.path.exists(f"/proc/{{program}}"): time.sleep(0.01)  # drawtap has taken its status
+{after}
+"""
+
+
+def test_a_child_that_first_calls_after_the_program_ended_is_recorded(tmp_path: Path) -> None:
+    program = DAEMON.format(before="egl = ctypes.CDLL('libEGL.so.1')", after="egl.eglGetError()")
+    recording = launch.record([sys.executable, "-c", program], tmp_path / "t.dtap")
+    assert (recording.code, recording.refused, recording.files) == (0, (), (tmp_path / "t.dtap",))
+    assert "eglGetError" in run_drawtap("list", tmp_path / "t.dtap").stdout
+
+
+@pytest.mark.parametrize("draws", [True, False])
+def test_a_child_that_outlives_the_recording_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, draws: bool
+) -> None:
+    def interrupted(which: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(launch, "_SILENT_SECONDS", 0)
+    program = DAEMON.format(before="ctypes.CDLL('libEGL.so.1')" if draws else "", after="time.sleep(300)")
+    recording = launch.record([sys.executable, "-c", program], tmp_path / "t.dtap", waits=interrupted)
+    (which,) = recording.refused if draws else recording.running
+    assert len(recording.refused) + len(recording.running) == 1
+    child = int(which.split()[1])
+    assert Path(f"/proc/{child}/exe").readlink() == Path(sys.executable).resolve()
+    os.kill(child, signal.SIGKILL)
+
+
 def test_a_file_that_another_one_replaces_before_the_end_is_said(killed: Killed) -> None:
     moved = killed.folder / "moved.dtap"
     until_there = f"until test -s {killed.trace}; do sleep 0.01; done"

@@ -11,7 +11,7 @@ import select
 import signal
 import subprocess
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from socket import socketpair
@@ -145,12 +145,16 @@ class Drainer:
     def watch(self, pid: int) -> None:
         """Name the program, so that the drainer notices its end even if this process is gone."""
         self._watched = pid
-        self._tell(_wish("watch", pid=pid))
+        self._tell(_wish("watch", pid=pid, until_input_ends=True))
 
-    def finish(self, status: int) -> None:
-        """Tell how the program ended and wait until the file is whole, as long as the drainer is at work."""
+    def finish(self, status: int, late: Callable[[], None]) -> None:
+        """Tell how the program ended and wait until the file is whole, as long as the drainer is at work.
+
+        New processes are taken in until `late` returns.
+        """
         wish = _wish("signal", value=-status) if status < 0 else _wish("exit", value=status)
         self._tell(wish)
+        late()
         self._close_input()
         if not self._wait_while_it_works():
             self._give_up()

@@ -93,6 +93,8 @@ class Recording:
     refused: tuple[str, ...] = ()
     #: programs that were started with another C library than glibc, and ran without the tap: names, each once.
     foreign: tuple[str, ...] = ()
+    #: processes with the tap, and without a graphics library, that ran on when the recording ended: names and numbers.
+    running: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -159,10 +161,12 @@ def record(
     force: bool = False,
     modules: Sequence[Path] = (),
     settings: Mapping[str, str] | None = None,
+    waits: Callable[[str], None] = lambda which: None,
 ) -> Recording:
     """Run `program` with the tap and write what it calls to `output`, or send it where `how.streaming` says.
 
-    `modules` are preloaded in front of the tap; `settings` go into the program's environment.
+    `modules` are preloaded in front of the tap; `settings` go into the program's environment. `waits` is called where
+    the program has ended and a child of it, which it names, may still make its first call.
 
     The program keeps this terminal and its standard streams. Ctrl-C reaches it as always and leaves the recorder
     to finish the file; SIGTERM and SIGHUP are passed on. Raises UsageError where `output` exists and `force` is
@@ -193,7 +197,8 @@ def record(
             with _flight(how, drain) as watched:
                 status, seen = _run(executable, program, environment, tap, drain.watch)
             seconds = time.monotonic() - started
-            drain.finish(status)
+            late = _Late(os.fsencode(socket), tap.name, how.process or "*", waits)
+            drain.finish(status, functools.partial(late.wait, drain))
     code, killed_by = (128 - status, -status) if status < 0 else (status, None)
     # The program's own file first, then the files of its children.
     asked = output if how.ring is None else None
@@ -201,11 +206,6 @@ def record(
     unheard = [asked] if asked is not None and asked not in gone and asked.exists() else []  # nobody could say so
     files = sorted(dict.fromkeys([*drain.files, *unheard]), key=lambda path: path != output)
     tapped = True if drain.pids else seen.tapped
-    strangers = tuple(
-        f"process {pid} ({name}): {why}"
-        for pid, (name, why) in seen.strangers.items()
-        if pid not in drain.pids and fnmatch.fnmatchcase(name, how.process or "*")
-    )
     messages = tuple(drain.messages)
     if watched is not None and watched.failed:
         of = watched.asked + watched.failed
@@ -225,9 +225,16 @@ def record(
         tuple(drain.kept),
         watched,
         tuple(drain.left_out),
-        (*drain.refused, *strangers),
+        (*drain.refused, *_unreached(seen, drain, how.process or "*"), *late.left),
         tuple(dict.fromkeys(drain.foreign)),
+        late.others(drain),
     )
+
+
+def _unreached(seen: _Seen, drain: Drainer, wanted: str) -> Iterator[str]:
+    for pid, (name, why) in seen.strangers.items():
+        if pid not in drain.pids and fnmatch.fnmatchcase(name, wanted):
+            yield f"process {pid} ({name}): {why}"
 
 
 @contextlib.contextmanager
@@ -643,6 +650,56 @@ def _stranger(pid: int) -> dict[int, tuple[str, str]]:
     return {pid: (name, why)}
 
 
+class _Late:
+    """Processes with the tap, looked at after the program's end: they may still make their first call."""
+
+    def __init__(self, socket: bytes, tap: str, wanted: str, waits: Callable[[str], None]) -> None:
+        # `wanted` is a pattern of names; `waits` as in `record`.
+        self.left: tuple[str, ...] = ()
+        self._socket, self._tap, self._wanted, self._waits = b"DRAWTAP_SOCKET=" + socket, tap, wanted, waits
+
+    def wait(self, drain: Drainer) -> None:
+        """Wait until each of them with a graphics library has ended or is recorded; Ctrl-C leaves them alone."""
+        looks, said = 0, False
+        awaited: list[str] = []
+        try:
+            while drain.running and (awaited := self._running(drain, with_graphics=True)):
+                if looks * _LATE_SECONDS >= _SILENT_SECONDS and not said:
+                    self._waits(", ".join(awaited))
+                    said = True
+                looks += 1
+                time.sleep(_LATE_SECONDS)
+        except KeyboardInterrupt:
+            self.left = tuple(f"{which}: it had called nothing when the recording was ended" for which in awaited)
+
+    def others(self, drain: Drainer) -> tuple[str, ...]:
+        """Return the names and numbers of those that run now and have no graphics library."""
+        return tuple(self._running(drain, with_graphics=False))
+
+    def _running(self, drain: Drainer, *, with_graphics: bool) -> list[str]:
+        found = []
+        for pid in sorted(int(name) for name in _names(Path("/proc")) if name.isdigit()):
+            if pid in drain.pids or not self._is_ours(pid):
+                continue
+            names = _mapped(pid)
+            draws = any(name.startswith(_GRAPHICS_LIBRARIES) and not name.startswith(_SHOWING) for name in names)
+            if self._tap not in names or draws != with_graphics or _stranger(pid):
+                continue
+            with contextlib.suppress(OSError):
+                name = Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
+                if fnmatch.fnmatchcase(name, self._wanted):
+                    found.append(f"process {pid} ({name})")
+        return found
+
+    def _is_ours(self, pid: int) -> bool:
+        try:
+            return self._socket in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        except OSError:
+            return False
+
+
+_LATE_SECONDS, _SILENT_SECONDS = 0.1, 1.0  # from look to look, and until `waits` is called
+_SHOWING = ("libwayland-client",)  # programs have this one that never draw
 _GRAPHICS_LIBRARIES = (
     "libGL",
     "libEGL",

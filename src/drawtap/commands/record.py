@@ -260,8 +260,8 @@ def record(
     drawtap. Its exit code is passed on: 128 + n where signal n ended it, 127 where there is no such program, 126 where
     it cannot be run. If it is 0 but the recording lacks calls, as on a full disk, drawtap exits with 1. The recording
     is kept whatever happens to the program. A summary goes to standard error; if nothing was recorded, it says why.
-    Each process that the program forks and that draws gets a file of its own beside FILE. With --openvg a program that
-    needs libOpenVG.so.1 gets the one of drawtap, and an EGL that makes contexts for it.
+    Each process that the program forks and that draws gets a file beside FILE. Children with a graphics library are
+    waited for; Ctrl-C leaves them. With --openvg a program that needs libOpenVG.so.1 gets drawtap's, and an EGL for it.
 
     With --to or --listen, drawtap receive gets the recording while it is made. If the receiver goes away, the program
     runs on, and the receiver keeps a good recording of the calls so far. With --when-full drop-frames the program never
@@ -343,7 +343,13 @@ def _launched(
             to = "" if target is None or how.ring else f" to {target}"
             name = Path(program[0]).name
             print(f"drawtap: recording {name}{to}; Ctrl-C ends the program", file=sys.stderr, flush=True)
-        return launch.record(program, target, how, force=force, modules=modules, settings=settings)
+
+        def waits(which: str) -> None:
+            text = f"{Path(program[0]).name} has ended; waiting for what may still draw: {which}; Ctrl-C leaves it"
+            if not quiet:
+                print(f"drawtap: {text}", file=sys.stderr, flush=True)
+
+        return launch.record(program, target, how, force=force, modules=modules, settings=settings, waits=waits)
 
 
 def _attached(program: str, output: Path | None, wanted: AttachOptions, *, force: bool, quiet: bool) -> Attached:
@@ -509,6 +515,10 @@ def _ending(recording: Recording) -> list[Verdict]:
         verdicts.append(
             Verdict("note", "not recorded", f"programs that are not for glibc ran without the tap: {names}")
         )
+    if recording.running:
+        names = ", ".join(recording.running)
+        text = f"processes without a graphics library still run; what they call from now on is lost: {names}"
+        verdicts.append(Verdict("note", "not recorded", text))
     verdicts += [Verdict("warning", "recorder", message) for message in recording.messages]
     if recording.signal is not None:
         verdicts.append(Verdict("note", "program", f"ended by signal {recording.signal} ({_signal(recording.signal)})"))
