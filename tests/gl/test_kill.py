@@ -399,6 +399,22 @@ def test_a_child_that_outlives_the_recording_is_named(
     os.kill(child, signal.SIGKILL)
 
 
+def test_a_name_that_another_recording_took_is_said_and_left(killed: Killed) -> None:
+    killed.trace.unlink(missing_ok=True)
+    script = f'cp "$0" {killed.trace}; exec "$@"'
+    done = _recorded(
+        killed, "-o", str(killed.trace), "--force", "--", "sh", "-c", script, __file__, *_returning(killed)
+    )
+    assert done.returncode == 0, done.stderr
+    assert killed.trace.read_bytes() == Path(__file__).read_bytes()
+    (own,) = killed.folder.glob(f"{killed.trace.stem}-*.dtap")
+    assert f"{killed.trace} is of another recording; this one went to {own.name}" in done.stderr
+    own.unlink()
+    done = _recorded(killed, "-o", str(killed.trace), "--force", "--", "cp", __file__, str(killed.trace))
+    assert "is of another recording" in done.stderr and "no calls" in done.stderr
+    assert killed.trace.read_bytes() == Path(__file__).read_bytes()
+
+
 def test_a_file_that_another_one_replaces_before_the_end_is_said(killed: Killed) -> None:
     moved = killed.folder / "moved.dtap"
     until_there = f"until test -s {killed.trace}; do sleep 0.01; done"

@@ -226,6 +226,11 @@ class Drainer:
         self.pools.close()
 
     @property
+    def ended_well(self) -> bool:
+        """Tell whether it has said all that it had to say."""
+        return self._process.poll() == 0
+
+    @property
     def running(self) -> bool:
         return self._process.poll() is None
 

@@ -60,6 +60,7 @@ _LOOKS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
 _ADDRESS_SANITIZER = ("libasan.so", "libclang_rt.asan")
 _OPTIONS_OF_PROGRAM = b"__asan_default_options"
 _ANY_ORDER = "verify_asan_link_order=0"
+_KEEP = ("--keep-existing", "yes")  # another recording may have taken the name since this one made sure of it
 _LONGEST_FOLDER = 64  # in bytes: a folder of drawtap's and the socket in it come behind
 _LAST_LINES = 20  # of what a command said that failed aside
 
@@ -189,7 +190,7 @@ def record(
     about = _annotation(program, executable, how)
     with (scratch := Scratch(_socket_folder())) as folder:
         socket = Path(folder) / "socket"
-        with Drainer(drainer, socket, output, about, how.options(), lock=scratch.lock) as drain:
+        with Drainer(drainer, socket, output, about, [*how.options(), *_KEEP], lock=scratch.lock) as drain:
             environment = {**_inherited(), "DRAWTAP_SOCKET": str(socket), **how.environment(), **(settings or {})}
             environment |= _token_file(Path(folder)) if how.streaming else {}
             environment |= _layered(Path(folder), tap, modules) if how.layer else loading(executable, [*modules, tap])
@@ -203,10 +204,14 @@ def record(
     # The program's own file first, then the files of its children.
     asked = output if how.ring is None else None
     gone = drain.look_for_files()
-    unheard = [asked] if asked is not None and asked not in gone and asked.exists() else []  # nobody could say so
+    standing = [asked] if asked is not None and asked not in (*gone, *drain.files) and asked.exists() else []
+    unheard = [] if drain.ended_well else standing  # nobody could say so
     files = sorted(dict.fromkeys([*drain.files, *unheard]), key=lambda path: path != output)
     tapped = True if drain.pids else seen.tapped
     messages = tuple(drain.messages)
+    if standing and drain.ended_well:  # there was none when this recording began
+        others = ", ".join(file.name for file in drain.files)
+        messages = (*messages, f"{asked} is of another recording" + (f"; this one went to {others}" if others else ""))
     if watched is not None and watched.failed:
         of = watched.asked + watched.failed
         messages = (*messages, f"--when had no answer {watched.failed} of {of} times, the last time: {watched.reason}")
@@ -268,7 +273,7 @@ def recorder(socket: Path, output: Path, *, force: bool, timing: str, note: str)
     """
     output = _checked_output(output, force=force)
     about: dict[str, object] = {"kind": "attached", "why": note, "drawtap": drawtap.__version__}
-    with Drainer(part(DRAINER), socket, output, about, ["--timing", timing]) as drain:
+    with Drainer(part(DRAINER), socket, output, about, ["--timing", timing, *_KEEP]) as drain:
         made = Recorder(drain)
         try:
             yield made
