@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from drawtap.trace.result import Parameters
@@ -226,3 +226,30 @@ def rename(node: Node, name: str, *, catalog: str = "") -> None:
     node["schema_name"] = "main" if catalog else ""
     if "qualified_name" in node:
         node["qualified_name"] = {"path": [catalog, "main", name] if catalog else [name]}
+
+
+def keep_names(tree: Node, original: Node, name: Callable[[Node], str]) -> None:
+    """Give each result column that was rewritten, and has no alias, the name that DuckDB gives the original.
+
+    `name` returns the name of an expression. The names are the headings of the answer, and outer SELECTs use them.
+    """
+    for select, before in _pairs(tree, original):
+        if select.get("type") != "SELECT_NODE":
+            continue
+        for item, was in zip(as_list(select.get("select_list")), as_list(before.get("select_list")), strict=True):
+            if not isinstance(item, dict) or not isinstance(was, dict) or item.get("alias") or item == was:
+                continue
+            expands = any(node.get("class") == "STAR" and node.get("columns") for node in walk(was))
+            if item.get("class") not in ("COLUMN_REF", "STAR") and not expands:
+                item["alias"] = name(was)
+
+
+def _pairs(node: object, before: object) -> Iterator[tuple[Node, Node]]:
+    """Yield the nodes of two trees that are at the same place in both, from the inside out."""
+    if isinstance(node, dict) and isinstance(before, dict):
+        for key in node.keys() & before.keys():
+            yield from _pairs(node[key], before[key])
+        yield node, before
+    elif isinstance(node, list) and isinstance(before, list) and len(node) == len(before):
+        for inner, was in zip(node, before, strict=True):
+            yield from _pairs(inner, was)

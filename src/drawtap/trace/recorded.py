@@ -24,7 +24,7 @@ from drawtap.trace.database import MEMORY_BYTES, Database
 from drawtap.trace.memory import bounded
 from drawtap.trace.narrowing import Scope, Use
 from drawtap.trace.opened import LONG, OpenRecording
-from drawtap.trace.query_tree import bound, rename, walk
+from drawtap.trace.query_tree import Node, bound, keep_names, rename, walk
 from drawtap.trace.result import Parameters, Result, Stream, connect
 from drawtap.trace.side import SideDatabase
 from drawtap.trace.sql_text import quote, quote_text, without_comments, without_text
@@ -275,6 +275,7 @@ class RecordingDatabase(Database):
         ingest = scope.has_ctes and not self._fresh_streams
         for use in scope.uses:
             self._provide(cursor, use, ingest=ingest)
+        keep_names(tree, json.loads(serialised), lambda node: _name_of(cursor, node))
         [(rewritten,)] = cursor.execute("SELECT json_deserialize_sql(?::JSON)", [json.dumps(tree)]).fetchall()
         return str(rewritten)
 
@@ -445,3 +446,12 @@ class RecordingDatabase(Database):
             hint = "drawtap profile --per draw measures some, drawtap sensors stores those of others"
             return QueryError("the recording has no sensors", hint=hint)
         return super()._other_error(text)
+
+
+def _name_of(cursor: duckdb.DuckDBPyConnection, expression: Node) -> str:
+    """Return the name that DuckDB gives a result column without an alias: the text of its expression."""
+    [(serialised,)] = cursor.execute("SELECT json_serialize_sql('SELECT 1')").fetchall()
+    tree = json.loads(serialised)
+    tree["statements"][0]["node"]["select_list"] = [expression]
+    [(text,)] = cursor.execute("SELECT json_deserialize_sql(?::JSON)", [json.dumps(tree)]).fetchall()
+    return str(text).removeprefix("SELECT ")
