@@ -7,9 +7,11 @@
 namespace dt {
 namespace {
 
-// Returns whether the recording was closed and no call that belongs into it is missing.
+// Returns whether the recording was closed and no call that belongs into it is missing, as far as it was read by now.
 bool is_complete(const Trace& trace) {
-  static const std::set<std::string> losses = {"calls_lost", "calls_unrecorded", "chunks_lost", "invalid_records"};
+  static const std::set<std::string> losses = {"calls_lost", "calls_unrecorded", "chunks_lost",
+                                               "checksum",   "invalid_records",  "damaged",
+                                               "lost",       "signatures",       "torn"};
   const auto all = trace.problems();
   return trace.has_footer() &&
          std::none_of(all.begin(), all.end(), [](const Problem& p) { return losses.count(p.kind) != 0; });

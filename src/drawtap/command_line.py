@@ -216,7 +216,10 @@ def _callback(command: Command, trace: object | None, printer: Printer) -> Calla
                     progress.stop()
                 return printer(result, as_json=as_json)
             result = _show_with_progress(opened, lambda: command.function(*positional, **values), as_json=as_json)
-            return result if isinstance(result, int) else printer(result, as_json=as_json)
+            code = result if isinstance(result, int) else printer(result, as_json=as_json)
+            if not (command.name == "info" or command.serves):
+                _say_damaged(opened)
+            return code
         except BrokenPipeError as error:
             raise PipeClosedError from error  # click would turn it into exit code 1
         finally:
@@ -246,6 +249,21 @@ def _say_unfinished(files: Sequence[object]) -> None:
             if is_recording(file) and not is_finished(file):
                 text = f"{file} has no end: it was cut off, or is still written; drawtap info {file} says what is there"
                 say(text, mark="warning")
+
+
+_DAMAGE = frozenset({"checksum", "damaged", "lost", "signatures"})  # kinds of the table `problems`
+
+
+def _say_damaged(trace: Any) -> None:
+    """Say what of a recording could not be read for the answer; what the answer did not need is not looked at."""
+    if trace.KIND != RECORDING or not trace.core.is_open:
+        return
+    damage = [row["text"] for row in trace.core.table_rows("problems") if row["kind"] in _DAMAGE]
+    if not damage:
+        return
+    more = f", and {len(damage) - 1} more" if len(damage) > 1 else ""
+    text = f"{trace.path} is damaged: {damage[0]}{more}; this answer is about what is left"
+    say(f"{text}; drawtap info {trace.path} says what is there", mark="warning")
 
 
 def _show_with_progress(trace: Any, answer: Callable[[], object], *, as_json: bool) -> int | Prompt:

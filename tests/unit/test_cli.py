@@ -37,6 +37,7 @@ from drawtap.errors import (
 )
 from drawtap.output.progress import cancelled_by_ctrl_c
 from drawtap.output.result import ExitStatus, Rows, Verdict, Verdicts
+from drawtap.trace.trace import open_trace
 from writer import Writer
 
 SOURCE = Path(__file__).parents[2] / "src"
@@ -336,6 +337,40 @@ def test_verbs_say_that_a_recording_has_no_end(drawtap, large, tmp_path, typed):
     assert answer.code in (0, 1), answer.err
     assert answer.err.count("has no end: it was cut off, or is still written") == 1
     assert f"drawtap info {half} says" in answer.err
+
+
+@pytest.fixture(scope="module")
+def damaged(tmp_path_factory):
+    """A recording with an end, and with a wrong checksum in its middle."""
+    w = Writer()
+    t = w.thread(context=1)
+    for call in range(40):
+        t.call("glClear", mask=16640, start=1000 * call, duration=5)
+        if call % 10 == 9:
+            t.call("eglSwapBuffers", dpy=1, surface=2, result=1, start=1000 * call + 500, duration=5).flush()
+    path = w.write(tmp_path_factory.mktemp("damaged") / "damaged.dtap")
+    with open_trace(path) as trace:
+        second = [chunk for chunk in trace.core.table_rows("chunks") if chunk["type"] == "calls"][1]
+    content = bytearray(path.read_bytes())
+    content[second["offset"] + second["bytes"] - 1] ^= 1
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize("typed", ["sql {} FROM|calls", "frames {}", "stats {}", "list {}"])
+def test_verbs_say_that_a_recording_is_damaged(drawtap, damaged, typed):
+    answer = drawtap(*(word.format(damaged).replace("|", " ") for word in typed.split()))
+    assert answer.code == 0, answer.err
+    assert answer.err.count(f"{damaged} is damaged: a calls chunk could not be read") == 1
+    assert answer.err.count("this answer is about what is left") == 1
+
+
+def test_a_damaged_recording_is_not_complete(drawtap, damaged):
+    told = json.loads(drawtap("info", damaged, "--json").out)
+    assert (told["closed"], told["complete"], [p["kind"] for p in told["problems"]]) == (True, False, ["damaged"])
+    answer = drawtap("info", damaged)
+    assert "closed, and calls are missing" in answer.out
+    assert "this answer" not in answer.err
 
 
 def loaded_by(*arguments):

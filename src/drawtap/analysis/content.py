@@ -146,7 +146,7 @@ def overview(trace: Trace) -> Overview:
     starts = [f["t_start"] for f in trace.table(FrameRow) if f["t_start"] is not None]
     finishes = [f["t_end"] for f in trace.table(FrameRow) if f["t_end"] is not None]
     seconds = (finishes[-1] - starts[0]) / 1e9 if starts and finishes else 0.0
-    rates = [1e9 / step for row in rows if (step := _number(row["interval"]))]
+    rates = [1e9 / step for row in rows if (step := _number(row["interval"])) > 0]
     fastest = max(rates, default=0.0)
     duration = info["duration"]
     return Overview(
