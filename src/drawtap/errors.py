@@ -98,18 +98,42 @@ def original(error: BaseException) -> DrawtapError | None:
     return next((kept for kept in _carried if kept.message in str(error)), None)
 
 
+_read: dict[int, tuple[int, int]] = {}  # device and inode of each recording that is open, by the id of its reader
+
+
+def note_read(reader: object, path: str | os.PathLike[str]) -> None:
+    """Note that `reader` reads a file from now on, until `forget_read`: `check_not_read` refuses to write over it."""
+    with contextlib.suppress(OSError):
+        status = Path(path).stat()
+        _read[id(reader)] = status.st_dev, status.st_ino
+
+
+def forget_read(reader: object) -> None:
+    """Note that `reader` has closed its file."""
+    _read.pop(id(reader), None)
+
+
+def check_not_read(path: Path) -> None:
+    """Refuse a target that this process reads as a recording, by whatever name and link. Raises UsageError."""
+    with contextlib.suppress(OSError):
+        status = path.stat()
+        if (status.st_dev, status.st_ino) in list(_read.values()):
+            raise UsageError(f"the recording itself is not replaced: {path} is open", hint="name another file")
+
+
 def check_target(path: Path, *, force: bool, replaced: bool = False) -> None:
     """Refuse to write a file where that cannot or shall not be, before there is work in what it is to hold.
 
     `replaced`: another file takes the place of this one at the end, which no pipe and no device lives through.
 
     Raises UsageError where `path` is a folder, where it exists and `force` is not set, and where there is no folder to
-    put it in.
+    put it in. A recording that this process reads is refused with `force` too.
     """
     if path.is_dir():
         raise UsageError(f"{path} is a folder", hint=f"name a file in it, such as {path / 'NAME'}")
     if path.exists() and not force:
         raise UsageError(f"{path} exists", hint="--force replaces it")
+    check_not_read(path)
     if replaced and path.exists() and not path.is_file():
         raise UsageError(f"{path} is not a regular file: it would be replaced by one", hint="name a file")
     folder = path.absolute().parent

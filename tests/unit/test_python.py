@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,8 @@ from types import SimpleNamespace
 import pytest
 
 import drawtap
+from drawtap import verbs
+from drawtap.errors import UsageError
 from drawtap.trace.trace import Trace
 
 RECORDING = Path(__file__).parents[1] / "data" / "trace-v1-es2_triangle.dtap"
@@ -81,3 +84,28 @@ def test_traces_and_frames_show_themselves(trace):
     assert repr(frame).startswith("<Frame 1: calls 40 to 45, start 60.")
     assert "<caption>Frame 1</caption>" in frame._repr_html_()
     assert repr(trace.frames) == f"<10 frames of {RECORDING}>"
+
+
+@pytest.mark.parametrize("name", ["game.dtap", "symbolic.dtap", "hard.csv"])
+def test_nothing_writes_over_a_recording_that_is_open(tmp_path, name):
+    game, target = tmp_path / "game.dtap", tmp_path / name
+    shutil.copyfile(RECORDING, game)
+    (tmp_path / "symbolic.dtap").symlink_to(game)
+    (tmp_path / "hard.csv").hardlink_to(game)
+    with drawtap.open(game) as trace:
+        writes = [
+            lambda: verbs.report(trace, output=target, force=True),
+            lambda: verbs.export(trace, format="apitrace", output=target, force=True),
+            lambda: verbs.extract(trace, frames="1", output=target, force=True),
+            lambda: trace.sql(f"COPY (SELECT seq FROM calls) TO '{target}'"),
+            lambda: trace.sql(f"COPY calls TO '{target}' (FORMAT csv)"),
+            *([lambda: trace.sql(f"SELECT seq INTO '{target}' FROM calls")] if target.suffix == ".dtap" else []),
+        ]
+        for write in writes:
+            with pytest.raises(UsageError, match="the recording itself is not replaced") as refused:
+                write()
+            assert refused.value.hint == "name another file"
+    assert game.read_bytes() == RECORDING.read_bytes()
+    with drawtap.open(RECORDING) as other:  # what is closed may be replaced
+        assert verbs.extract(other, frames="1", output=game, force=True)
+    assert game.read_bytes() != RECORDING.read_bytes()

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypedDict, overload
 
-from drawtap.errors import DrawtapError, InputError, QueryError
+from drawtap.errors import DrawtapError, InputError, QueryError, forget_read, note_read
 from drawtap.parts import READING, SIGNATURES, SIGNATURES_VULKAN, core, is_there, part
 from drawtap.tables import Row as TypedRow
 from drawtap.tables.recording import MapWriteRow, declared
@@ -296,6 +296,7 @@ class CoreTrace(Handle):
             super().__init__(library, library.dt_open, os.fsencode(path))
         except InputError as error:
             raise foreign.explained(path, error) from None
+        note_read(self, path)
 
     @classmethod
     def opened(cls, path: str | os.PathLike[str]) -> CoreTrace:
@@ -334,6 +335,7 @@ class CoreTrace(Handle):
     def close(self) -> None:
         """Let go of it. A table that is read ahead is read to its end before."""
         self._read_already(None)
+        forget_read(self)
         super().close()
 
     def info(self) -> Row:

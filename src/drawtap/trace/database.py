@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 
 import duckdb
 
-from drawtap.errors import ExhaustedError, InputError, QueryError, did_you_mean, original
+from drawtap.errors import ExhaustedError, InputError, QueryError, check_not_read, did_you_mean, original
 from drawtap.trace.core import Column
 from drawtap.trace.library import Cancelled
 from drawtap.trace.memory import bound, exhausted
@@ -250,6 +250,7 @@ class Database(ABC):
     def _into(self, target: str, query: str, parameters: Parameters) -> Result:
         """`SELECT ... INTO name`: the calls that the query names become a recording of their own."""
         path = Path(target) if target.endswith(".dtap") else self._place(f"{target}.dtap")
+        check_not_read(path)
         count = self._written(query, path, parameters)
         cursor = self.connection.cursor()
         answer = "SELECT ?::VARCHAR AS trace, ?::BIGINT AS calls"
@@ -264,9 +265,12 @@ class Database(ABC):
 
     def _copy(self, cursor: duckdb.DuckDBPyConnection, inner: str, outer: str, parameters: Parameters) -> None:
         # A connection of its own that may write: the other one stays closed off. Only the inner SELECT reads the file.
-        made = re.match(r"TO\s+'((?:[^']|'')+\.dtap)'", outer, re.IGNORECASE)
-        if made:
-            count = self._written(inner, Path(made[1].replace("''", "'")), parameters)
+        named = re.match(r"TO\s+'((?:[^']|'')+)'", outer, re.IGNORECASE)
+        target = Path(named[1].replace("''", "'")) if named else None
+        if target is not None:
+            check_not_read(target)
+        if target is not None and target.suffix.lower() == ".dtap":
+            count = self._written(inner, target, parameters)
         else:
             if not re.match(r"\s*(\(|select|with|from|values)", inner, re.IGNORECASE):
                 inner = f"SELECT * FROM {inner}"
