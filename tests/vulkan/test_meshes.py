@@ -174,6 +174,7 @@ def stages(header: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return once(tmp_path_factory, "vulkan-stages", write)
 
 
+@pytest.mark.exhaustive  # its program takes seconds to build and record; other draws show that meshes are read
 def test_stages_that_make_vertices(stages: Path) -> None:
     """Geometry, tessellation, numbers in a buffer, and vertex input of a command."""
     quads, halves, indirect, given = _meshes(stages, 0, 1, 2, 3)
