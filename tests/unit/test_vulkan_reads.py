@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import pytest
 
 from drawtap.analysis.vulkan_reads import MOST_DRAWS, reads
 from drawtap.trace.trace import open_trace
+from drawtap.web.recording import Recording
 from vulkan_scene import CB, DEVICE, VulkanScene
 
-BUFFER, OTHER, PIPELINE, SET, VIEW = 0x20, 0x21, 0x50, 0x60, 0x70
+BUFFER, OTHER, PIPELINE, SET, VIEW, MEMORY = 0x20, 0x21, 0x50, 0x60, 0x70, 0x80
 POINT = "VK_PIPELINE_BIND_POINT_GRAPHICS"
 ALL = range(1 << 20)
 INPUT = {
@@ -106,3 +108,15 @@ def test_the_last_draws_are_looked_at(tmp_path: Path) -> None:
         _, before = reads(trace, BUFFER, range(288, 289), within=range(submits[3]))
     assert (draws, before) == (MOST_DRAWS + 4, 3)
     assert {one.seq for one in touches} == set(submits[-MOST_DRAWS:])
+
+
+def test_a_store_ends_where_the_buffer_ends(tmp_path: Path) -> None:
+    """Stores are recorded by pages: the rest of a page belongs to other objects in the same memory."""
+    s = VulkanScene().vkCreateBuffer(DEVICE, {"size": 64}, pBuffer=[BUFFER])
+    s.vkAllocateMemory(DEVICE, {"allocationSize": 4096}, pMemory=[MEMORY])
+    s.vkBindBufferMemory(DEVICE, BUFFER, MEMORY, 128).stored(MEMORY, 0, bytes(4096)).stored(MEMORY, 144, bytes(8))
+    s.frames(1, lambda s, _: s.submit())
+    with contextlib.closing(Recording(s.write(tmp_path / "t.dtap"))) as seen:
+        last = seen.trace.calls[-1].seq
+        rows = seen.buffers.touched(last, 0, BUFFER, 0, 64)["writers"]["rows"]
+    assert sorted(row[3:] for row in rows) == [[0, 63, "yes"], [16, 23, "yes"]]

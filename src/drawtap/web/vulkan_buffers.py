@@ -54,8 +54,9 @@ class VulkanBuffers(Buffers):
     def _life(self, trace: Trace, seq: int, group: int, name: int) -> Mapping[str, Any]:
         del group
         rows = trace.sql(
-            "SELECT handle, name AS label, created_seq, destroyed_seq AS deleted_seq, memory, memory_offset, bytes "
-            f"FROM objects WHERE type = 'VkBuffer' AND handle = {name} AND created_seq <= {seq} "
+            "SELECT handle, name AS label, created_seq, destroyed_seq AS deleted_seq, memory, memory_offset, "
+            "coalesce(TRY_CAST(info->>'size' AS BIGINT), bytes) AS bytes FROM objects "
+            f"WHERE type = 'VkBuffer' AND handle = {name} AND created_seq <= {seq} "
             f"AND (destroyed_seq IS NULL OR destroyed_seq > {seq}) ORDER BY created_seq DESC LIMIT 1"
         )
         lives = list(rows.dicts())
@@ -132,9 +133,10 @@ def _stores(trace: Trace, tables: UpTo, life: Any, first: int, end: int) -> Iter
     begin = life["memory_offset"] or 0
     where = f'memory = {life["memory"]} AND "offset" < {begin + end} AND "offset" + data_bytes > {begin + first}'
     for seq, offset, size in tables.rows("memory_writes", 'seq, "offset", data_bytes', where):
-        low = max(int(offset) - begin, 0)
-        name = trace.calls[seq].name
-        yield Touch(int(seq), name, "stored through a mapping", low, int(offset) + int(size) - begin, sure=True)
+        low, high = max(int(offset) - begin, 0), int(offset) + int(size) - begin
+        if life["bytes"] is not None:
+            high = min(high, life["bytes"])  # stores are recorded by pages, which other objects share
+        yield Touch(int(seq), trace.calls[seq].name, "stored through a mapping", low, high, sure=True)
 
 
 def _transfers(tables: UpTo, life: Any, of: tuple[str, str], part: range) -> Iterator[Touch]:

@@ -316,11 +316,9 @@ async function showPass(ctx) {
                        counted(sum("primitives"), "primitive")}, ${counted(sum("vertices"), "vertex", "vertices")}`
                  })),
       toolbar(ctx, "pass", save),
-      h("ul", {class: "legend"},
-        patch(
-            SELECTED,
-            selected < 0 ? `call ${number(place.call)} is no draw of it` : `▶ selected: draw ${number(place.call)}`),
-        patch(OTHER, "other draws")),
+      h("ul", {class: "legend"}, selected >= 0 && patch(SELECTED, `▶ selected: draw ${number(place.call)}`),
+        (selected < 0 || draws.length > 1) && patch(OTHER, selected < 0 ? "draws of the pass" : "other draws"),
+        selected < 0 && h("li", {text: `call ${number(place.call)} is no draw of it`})),
       left > 0 && h("p", {
         class: "bad",
         text: `cut off: ${number(left)} more draws of the pass are left out; the view has ${

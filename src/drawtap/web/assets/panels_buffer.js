@@ -68,7 +68,7 @@ export const bufferPanel = {
         shows &&
             saving(
                 {name, rows: async () => rowsOf(await getBytes(`${path}/csv?format=${encodeURIComponent(fields)}`))}),
-        !head.uses.length &&
+        !head.uses.length && !recording.overview.vulkan &&
             h("p", {}, h("i", {text: "the context of this call reads nothing from it"}), ...lives(ctx, head)),
         h("details", {open: shows && !head.uses.some((/** @type {any} */ use) => use[1] === fields)},
           h("summary", {text: "format"}), format,
@@ -98,7 +98,6 @@ function rowsOf(text) {
 /** Where it is used instead. @param {any} ctx @param {any} head */
 function lives(ctx, head) {
   const {first_use_seq: first, last_use_seq: last} = head.life;
-  if (ctx.recording.overview.vulkan) return [];
   return first === null ? [" (no draw uses it)"] : [
     " (its first use is ", link(String(first), () => ctx.go(first)), ", its last one ",
     link(String(last), () => ctx.go(last)), ")"

@@ -13,6 +13,9 @@ const MOST = 2000;  // changes on each side of the selected call
 export async function revisions(ctx) {
   const {recording, place} = ctx;
   const [kind, group, name] = place.object.split("/");
+  // The table has the changes that calls of OpenGL make.
+  if (recording.overview.vulkan)
+    return kind === "buffer" ? null : h("p", {}, h("i", {text: "the page lists no changes of images of Vulkan"}));
   const of = `class = '${kind}' AND name = ${name} AND coalesce(share_group, context) = ${group}`;
   const life =
       `${of} AND created_seq = (SELECT max(created_seq) FROM revisions WHERE ${of} AND created_seq <= ${place.call})`;
