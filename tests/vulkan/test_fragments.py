@@ -169,6 +169,17 @@ def test_pictures_of_overdraw(fates: Path, draws: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "s").exists()
 
 
+def test_a_report_has_pictures_of_overdraw(draws: Path, fates: Path, tmp_path: Path) -> None:
+    done = run_drawtap("report", fates / "pass.dtap", "-o", tmp_path / "r.html", environment=environment())
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "r.html").read_text()
+    assert f"{OVERDRAW['mean']:.2f} fragments a covered pixel, 13 at most" in page
+    done = run_drawtap("report", draws / "samples.dtap", "-o", tmp_path / "s.html", environment=environment())
+    assert done.returncode == 0, done.stderr
+    why = "no draw of these frames is counted: the target has several samples a pixel"
+    assert why in (tmp_path / "s.html").read_text()
+
+
 @pytest.mark.parametrize("mode", ["pass", "rendering", "samples"])
 def test_counting_changes_no_picture(mode: str, draws: Path, tmp_path: Path) -> None:
     request = tmp_path / "request"

@@ -17,6 +17,7 @@ from drawtap.errors import UsageError, check_target
 from drawtap.output.result import Written
 from drawtap.output.text import duration, number, size
 from drawtap.tables import recording
+from drawtap.trace.apis import is_vulkan
 
 if TYPE_CHECKING:
     from drawtap.analysis.checklist import Checklist
@@ -393,7 +394,8 @@ class _Measured:
             )
         self.heat = _heat(trace)
         self.overdraw: list[tuple[str, str, str]] = []
-        if measured and wanted.pictures and any("geometry:" in t.command or t.title != "OpenVG" for t in measured):
+        counted = any("geometry:" in t.command or t.title != "OpenVG" for t in measured) or is_vulkan(trace)
+        if wanted.pictures and counted:
             self._draw_over(trace, [c.frame for c in shown.chosen], wanted)
 
     def _draw_over(self, trace: Trace, chosen: Sequence[int], wanted: ReportOptions) -> None:
@@ -406,6 +408,7 @@ class _Measured:
         from drawtap.replay import engine
 
         until = time.monotonic() + wanted.seconds
+        uncounted: list[str] = []
         try:
             environment = engine.environment_of(wanted.engine)
             for frame in sorted(chosen)[:_MOST_OVERDRAWN]:
@@ -421,6 +424,9 @@ class _Measured:
                     text += f"; {one.lacks}" if one.why else ""
                     picture = url(small(one.counts, _PICTURE_WIDTH))
                     self.overdraw.append((f"frame {frame}{where}", text, picture))
+                uncounted += [one.why for one in targets if one.why]
+            if uncounted and not self.overdraw:
+                self.missing["overdraw"] = f"no draw of these frames is counted: {uncounted[0]}"
         except (UnavailableError, ChildError, DrawtapError) as error:
             self.missing["overdraw"] = str(error)
 
