@@ -368,7 +368,8 @@ def test_an_adder_killed_before_a_bucket_leaves_a_whole_store(bucket: str, meter
 
 def _adder(store: Store, file: Path, limit: int) -> subprocess.Popen[str]:
     words = [sys.executable, "-c", _KILLED, store.where, str(file), str(limit), NO_FINDINGS]
-    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    own = {**os.environ, "TMPDIR": str(file.parent)}  # it leaves its temporary folder behind
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=own)
 
 
 def _stays_whole(store: Store, file: Path, expected: list[str], tmp_path: Path) -> None:

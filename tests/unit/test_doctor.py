@@ -333,10 +333,12 @@ def test_sigterm_is_passed_on(tmp_path):
 def left(tmp_path, monkeypatch):
     """Return a temporary folder with what killed runs leave, and caches with something in them."""
     temporary, cache = tmp_path / "tmp", tmp_path / "cache"
-    for path in (temporary / "drawtap-abcd_123", cache / "drawtap/state", cache / "drawtap/engines", tmp_path / "own"):
+    made = [temporary / "drawtap-abcd_123", temporary / "drawtap-corpus-abcd_123"]
+    for path in (*made, cache / "drawtap/state", cache / "drawtap/engines", tmp_path / "own"):
         path.mkdir(parents=True)
         (path / "file").write_bytes(b"x" * 5000)
-    (temporary / "drawtap-notes").mkdir()  # not a name that tempfile makes
+    for name in ("drawtap-notes", "drawtap-corpus-notes", "drawtap-games-abcd_123"):
+        (temporary / name).mkdir()  # not names that drawtap makes
     (temporary / "drawtap-00000000").symlink_to(tmp_path / "own")
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     monkeypatch.delenv("DRAWTAP_CACHE", raising=False)
@@ -347,13 +349,15 @@ def left(tmp_path, monkeypatch):
 
 def test_caches_and_leftovers_are_listed_and_deleted(drawtap, left):
     listed = drawtap("doctor", "--clean", "--json")
-    assert {Path(item["path"]).name for item in json.loads(listed.out)} == {"drawtap-abcd_123", "state", "engines"}
+    expected = {"drawtap-abcd_123", "drawtap-corpus-abcd_123", "state", "engines"}
+    assert {Path(item["path"]).name for item in json.loads(listed.out)} == expected
     assert all(item["size_bytes"] >= 5000 and not item["deleted"] for item in json.loads(listed.out))
     assert (left / "cache/drawtap/state/file").exists()
     done = drawtap("doctor", "--clean", "--yes")
     assert done.code == 0
     assert "freed" in done.out
-    assert sorted(path.name for path in (left / "tmp").iterdir()) == ["drawtap-00000000", "drawtap-notes"]
+    others = ["drawtap-00000000", "drawtap-corpus-notes", "drawtap-games-abcd_123", "drawtap-notes"]
+    assert sorted(path.name for path in (left / "tmp").iterdir()) == others
     assert (left / "own/file").exists()
     assert not list((left / "cache/drawtap").iterdir())
 

@@ -23,7 +23,8 @@ _CACHES = {
     "engines": "links to engines",
 }
 # As earlier versions made them; and sockets of taps that started their own drainer: drawtap-PID-TIME.
-_TEMPORARY = re.compile(r"\.?drawtap-(?:[a-z0-9_]{8}(?:\.calls)?|[0-9]+-[0-9a-f]+)")
+_WORDS = "bisect|corpus|farm|fleet|minimize|play|shot|signers|verdict"
+_TEMPORARY = re.compile(rf"\.?drawtap-(?:(?:(?:{_WORDS})-)?[a-z0-9_]{{8}}(?:\.calls)?|[0-9]+-[0-9a-f]+)")
 _LOADED = re.compile(r"/(?:libdrawtap-[a-z]+\.so|drawtap-(?:drain|play|ring))(?: \(deleted\))?$", re.MULTILINE)
 
 
