@@ -54,7 +54,10 @@ WITHOUT_VULKAN: Mapping[str, Gap] = {
         "drawtap state FILE CALL without --from-driver and --on computes it",
         "drivers of Vulkan answer no questions about state",
     ),
-    "synthesize": Gap("A program like a recording", "--set names features without one"),
+    "synthesize": Gap(
+        "A program with the features of a recording",
+        "drawtap synthesize --set draws=100 -o FOLDER writes one of OpenGL ES without a recording",
+    ),
 }
 
 
