@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 import drawtap
-from drawtap.replay import player
+from drawtap.replay import player, warm
+from drawtap.replay.place import place
 from shared import SOFTWARE, run_drawtap, scenes
 
 if TYPE_CHECKING:
@@ -219,6 +220,13 @@ def test_commands(triangle: Path, tmp_path: Path) -> None:
     done = _drawtap("image", str(triangle), "#3", "-o", str(image), "--on", "llvmpipe")
     assert done.returncode == 0, done.stderr
     assert "image of frame 3" in done.stdout
+    again = _drawtap("image", str(triangle), "#3", "-o", str(image), "--on", "llvmpipe")
+    assert (again.returncode, "--force replaces it" in again.stderr) == (2, True)
+    odd = tmp_path / os.fsdecode(b"\xff.png")
+    with drawtap.open(triangle) as trace, warm.Warm(triangle, environment=SOFTWARE) as playing:
+        for _ in range(2):
+            assert playing.image(place(trace, "#3"), odd) is None
+            assert odd.read_bytes() == image.read_bytes()
     _drawtap("replay", str(triangle), "--snapshots", str(tmp_path / "all"), "--on", "llvmpipe")
     assert image.read_bytes() == (tmp_path / "all" / "000003.png").read_bytes()
     done = _drawtap("replay", str(triangle), "--on", "lvmpipe")

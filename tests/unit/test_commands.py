@@ -426,7 +426,7 @@ def _ranged(name, param, recording, text, folder):
     if name == "compare":
         words.append("--no-bisect")
     if name == "synthesize" or any(p.name == "output" and p.required for p in COMMANDS.get(name).params):
-        words += ["-o", folder / "out.png", *(["--force"] if name != "image" else [])]
+        words += ["-o", folder / "out.png", "--force"]
     words += [f"--{param.name}={text}"] if param.kind == "option" else ["--", text]
     return words
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
-from drawtap.errors import UnavailableError, UsageError
+from drawtap.errors import UnavailableError, UsageError, check_target
 from drawtap.output.result import Rows, Sheets, Written
 from drawtap.trace.ranges import CALL_HELP
 
@@ -55,6 +55,7 @@ def image(
     ] = None,
     whole_pass: Annotated[bool, Opt("With --mesh FILE.obj: all draws of the draw's pass, a group each.")] = False,
     on: Annotated[str, Opt("The engine; drawtap replay --engines lists them.", metavar="ENGINE")] = "system",
+    force: Annotated[bool, Opt("Replace the file if it exists.")] = False,
 ) -> Written | Sheets:
     """Save what the framebuffer that is drawn to holds after a call.
 
@@ -72,6 +73,8 @@ def image(
     from drawtap.replay.place import named, place
 
     environment = engine.environment_of(on)
+    for target in filter(None, (output, mesh)):
+        check_target(target, force=force, replaced=True)
     if whole_pass and (mesh is None or mesh.suffix != ".obj" or pixel is not None):
         raise UsageError("--whole-pass is for --mesh FILE.obj", hint="vertices that go in are a table of one draw")
     if pixel is not None or overlay is not None or mesh is not None:

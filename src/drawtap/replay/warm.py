@@ -8,6 +8,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import json
+import shutil
 import subprocess
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -66,7 +67,10 @@ class Warm:
         """
         output.unlink(missing_ok=True)
         call, more = _asked(at, width)
-        why = _said(self._ask("image", call, file=output, **more))
+        file = output if _is_text(output.absolute()) else Path(self._folder.name) / f"image{output.suffix}"
+        why = _said(self._ask("image", call, file=file, **more))
+        if file != output and file.exists():
+            shutil.move(file, output)
         return None if output.exists() else why or "there is no image to read back here"
 
     def attachments(self, at: Place | int, base: Path, *, width: int = 0) -> tuple[list[Path], str]:
@@ -229,6 +233,15 @@ def _asked(at: Place | int, width: int) -> tuple[int, dict[str, int]]:
     if isinstance(at, int):
         return at, more
     return at.call, more if at.draw is None else {**more, "draw": at.draw}
+
+
+def _is_text(path: Path) -> bool:
+    """Tell whether a request can name the file: requests are JSON, and names of files need not be text."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _said(lines: Sequence[Mapping[str, object]]) -> str:
