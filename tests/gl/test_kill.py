@@ -382,17 +382,19 @@ def test_a_child_that_first_calls_after_the_program_ended_is_recorded(tmp_path: 
     assert "eglGetError" in run_drawtap("list", tmp_path / "t.dtap").stdout
 
 
-@pytest.mark.parametrize("draws", [True, False])
+@pytest.mark.parametrize(("draws", "ctrl_c"), [(True, True), (True, False), (False, False)])
 def test_a_child_that_outlives_the_recording_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, draws: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, draws: bool, ctrl_c: bool
 ) -> None:
-    def interrupted(which: str) -> None:
-        raise KeyboardInterrupt
+    def waits(which: str) -> None:
+        if ctrl_c:
+            raise KeyboardInterrupt
 
     monkeypatch.setattr(launch, "_SILENT_SECONDS", 0)
+    monkeypatch.setattr(launch, "_PATIENT_SECONDS", launch._LATE_SECONDS)
     program = DAEMON.format(before="ctypes.CDLL('libEGL.so.1')" if draws else "", after="time.sleep(300)")
-    recording = launch.record([sys.executable, "-c", program], tmp_path / "t.dtap", waits=interrupted)
-    (which,) = recording.refused if draws else recording.running
+    recording = launch.record([sys.executable, "-c", program], tmp_path / "t.dtap", waits=waits)
+    (which,) = recording.refused if ctrl_c else recording.running
     assert len(recording.refused) + len(recording.running) == 1
     child = int(which.split()[1])
     assert Path(f"/proc/{child}/exe").readlink() == Path(sys.executable).resolve()

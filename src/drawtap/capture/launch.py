@@ -94,7 +94,7 @@ class Recording:
     refused: tuple[str, ...] = ()
     #: programs that were started with another C library than glibc, and ran without the tap: names, each once.
     foreign: tuple[str, ...] = ()
-    #: processes with the tap, and without a graphics library, that ran on when the recording ended: names and numbers.
+    #: processes with the tap that ran on when the recording ended, and had called nothing: names and numbers.
     running: tuple[str, ...] = ()
 
 
@@ -664,11 +664,16 @@ class _Late:
         self._socket, self._tap, self._wanted, self._waits = b"DRAWTAP_SOCKET=" + socket, tap, wanted, waits
 
     def wait(self, drain: Drainer) -> None:
-        """Wait until each of them with a graphics library has ended or is recorded; Ctrl-C leaves them alone."""
+        """Wait until each of them with a graphics library has ended or is recorded.
+
+        Ctrl-C leaves them alone. So does the time: a child that stays in the background may never call anything.
+        """
         looks, said = 0, False
         awaited: list[str] = []
         try:
             while drain.running and (awaited := self._running(drain, with_graphics=True)):
+                if looks * _LATE_SECONDS >= _PATIENT_SECONDS:
+                    return
                 if looks * _LATE_SECONDS >= _SILENT_SECONDS and not said:
                     self._waits(", ".join(awaited))
                     said = True
@@ -678,8 +683,9 @@ class _Late:
             self.left = tuple(f"{which}: it had called nothing when the recording was ended" for which in awaited)
 
     def others(self, drain: Drainer) -> tuple[str, ...]:
-        """Return the names and numbers of those that run now and have no graphics library."""
-        return tuple(self._running(drain, with_graphics=False))
+        """Return the names and numbers of those that run now and have called nothing."""
+        silent = () if self.left else self._running(drain, with_graphics=True)
+        return (*silent, *self._running(drain, with_graphics=False))
 
     def _running(self, drain: Drainer, *, with_graphics: bool) -> list[str]:
         found = []
@@ -703,7 +709,8 @@ class _Late:
             return False
 
 
-_LATE_SECONDS, _SILENT_SECONDS = 0.1, 1.0  # from look to look, and until `waits` is called
+# From look to look, until `waits` is called, and until nobody is waited for.
+_LATE_SECONDS, _SILENT_SECONDS, _PATIENT_SECONDS = 0.1, 1.0, 10.0
 _SHOWING = ("libwayland-client",)  # programs have this one that never draw
 _GRAPHICS_LIBRARIES = (
     "libGL",

@@ -260,8 +260,8 @@ def record(
     drawtap. Its exit code is passed on: 128 + n where signal n ended it, 127 where there is no such program, 126 where
     it cannot be run. If it is 0 but the recording lacks calls, as on a full disk, drawtap exits with 1. The recording
     is kept whatever happens to the program. A summary goes to standard error; if nothing was recorded, it says why.
-    Each process that the program forks and that draws gets a file beside FILE. Children with a graphics library are
-    waited for; Ctrl-C leaves them. With --openvg a program that needs libOpenVG.so.1 gets drawtap's, and an EGL for it.
+    Each process that the program forks and that draws gets a file beside FILE. Children with a graphics library get 10
+    seconds for their first call. With --openvg a program that needs libOpenVG.so.1 gets drawtap's, and an EGL for it.
 
     With --to or --listen, drawtap receive gets the recording while it is made. If the receiver goes away, the program
     runs on, and the receiver keeps a good recording of the calls so far. With --when-full drop-frames the program never
@@ -517,7 +517,7 @@ def _ending(recording: Recording) -> list[Verdict]:
         )
     if recording.running:
         names = ", ".join(recording.running)
-        text = f"processes without a graphics library still run; what they call from now on is lost: {names}"
+        text = f"processes that called nothing still run; what they call from now on is lost: {names}"
         verdicts.append(Verdict("note", "not recorded", text))
     verdicts += [Verdict("warning", "recorder", message) for message in recording.messages]
     if recording.signal is not None:
