@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from drawtap.trace.edit import edit
 from native import test_core
 from shared import once, run_drawtap, steps
-from vulkan.conftest import MODES
+from vulkan.conftest import MODES, environment
 from writer import Data, Writer, blob, table
 
 SIGNATURES = table("""\
@@ -132,3 +133,20 @@ def test_recordings_that_are_cut_off(
     counts = test_core.run(reader, "truncate", path, step)
     assert counts["runs"] == len(range(0, path.stat().st_size, step))
     assert counts["opened"] > counts["runs"] * 0.9
+
+
+@pytest.mark.parametrize(
+    ("dropped", "waiting"), [("vkAcquireNextImageKHR", "vkQueueSubmit"), ("vkQueueSubmit", "vkQueuePresentKHR")]
+)
+def test_a_wait_for_a_semaphore_that_nobody_signals_is_refused(
+    dropped: str, waiting: str, past: Path, tmp_path: Path
+) -> None:
+    """Present waits for what the submission signals, and that one for the window's image: each needs the other."""
+    with edit(past / "fresh.dtap") as editor:
+        [presented] = editor.trace.sql('SELECT max(seq) FROM "vkQueuePresentKHR"').fetchone()
+        [seq] = editor.trace.sql(f'SELECT max(seq) FROM "{dropped}" WHERE seq < {presented}').fetchone()
+        editor.drop([seq])
+        editor.save(tmp_path / "cut.dtap")
+    played = run_drawtap("replay", tmp_path / "cut.dtap", environment={**environment(), "DISPLAY": ""})
+    assert played.returncode == 4, played.stderr
+    assert f"{waiting}: it waits for a semaphore that no call before it signals" in played.stderr

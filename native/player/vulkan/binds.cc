@@ -69,6 +69,8 @@ void Player::watch_stores() {
   for (uint16_t of = 0; of < number::COMMANDS; ++of) watchers_[of] = watcher_of(of);
   for (uint16_t of : {vkQueueSubmit, vkQueueSubmit2, vkQueueSubmit2KHR, vkQueueBindSparse})
     watchers_[of] = &Player::watch_submit;
+  watchers_[vkCreateSemaphore] = &Player::watch_semaphore;
+  watchers_[vkImportSemaphoreFdKHR] = &Player::watch_import;
   watchers_[vkCreateImage] = &Player::watch_image;
 }
 

@@ -63,6 +63,7 @@ void Player::made(Call& c) {
 void Player::generic(Call& c) {
   if (!succeeded(c)) return;  // what failed left nothing behind
   build(c);
+  if (watchers_[c.number] == &Player::watch_submit && !work_.waits_end(c)) never_signalled();
   if (meter_) meter_->before(c, seq_, frame_);  // which looks for the program's command buffers, not for copies
   if (snapshots_) snapshots_->prepare(c, seq_);
   invoke(c);

@@ -146,6 +146,9 @@ class Player final : Arguments, Snapshots::Host {
   void query_results(Call& c);
   void create_query_pool(Call& c);
   void watch_submit(Call& c);
+  void watch_semaphore(Call& c);
+  void watch_import(Call& c);
+  [[noreturn]] void never_signalled() const;
   void queue_idle(Call& c);
 
   // ---- pictures of what commands drew (pictures.cc)

@@ -39,6 +39,52 @@ void Running::submit(const Call& c, uint64_t device) {
   }
 }
 
+void Running::made(uint64_t semaphore, const VkSemaphoreCreateInfo& info) {
+  bool binary = true;
+  for (auto* at = static_cast<const Chained*>(info.pNext); at; at = at->next)
+    if (at->stype == VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO)
+      binary = reinterpret_cast<const VkSemaphoreTypeCreateInfo*>(at)->semaphoreType == VK_SEMAPHORE_TYPE_BINARY;
+  signalled_.erase(semaphore);  // one that is gone may have had the handle
+  if (binary) signalled_[semaphore] = false;
+}
+
+void Running::signal(uint64_t semaphore) {
+  if (auto it = signalled_.find(semaphore); it != signalled_.end()) it->second = true;
+}
+
+bool Running::wait(const VkSemaphore* semaphores, uint32_t count) {
+  for (uint32_t i = 0; semaphores && i < count; ++i) {
+    auto it = signalled_.find((uint64_t)semaphores[i]);
+    if (it == signalled_.end()) continue;
+    if (!it->second) return false;
+    it->second = false;
+  }
+  return true;
+}
+
+bool Running::waits_end(const Call& c) {
+  auto each = [this](const auto& batch) {
+    if (!wait(batch.pWaitSemaphores, batch.waitSemaphoreCount)) return false;
+    for (uint32_t k = 0; batch.pSignalSemaphores && k < batch.signalSemaphoreCount; ++k)
+      signal((uint64_t)batch.pSignalSemaphores[k]);
+    return true;
+  };
+  for (uint64_t i = 0; i < c.arguments[1]; ++i) {
+    if (c.number == number::vkQueueSubmit || c.number == number::vkQueueBindSparse) {
+      const bool known =
+          c.number == number::vkQueueSubmit ? each(c.at<VkSubmitInfo>(2)[i]) : each(c.at<VkBindSparseInfo>(2)[i]);
+      if (!known) return false;
+      continue;
+    }
+    const auto& batch = c.at<VkSubmitInfo2>(2)[i];
+    for (uint32_t k = 0; batch.pWaitSemaphoreInfos && k < batch.waitSemaphoreInfoCount; ++k)
+      if (!wait(&batch.pWaitSemaphoreInfos[k].semaphore, 1)) return false;
+    for (uint32_t k = 0; batch.pSignalSemaphoreInfos && k < batch.signalSemaphoreInfoCount; ++k)
+      signal((uint64_t)batch.pSignalSemaphoreInfos[k].semaphore);
+  }
+  return true;
+}
+
 void Running::done(const VkFence* fences, uint64_t count) {
   for (uint64_t i = 0; i < count; ++i)
     if (auto it = fences_.find((uint64_t)fences[i]); it != fences_.end())

@@ -116,6 +116,7 @@ void Player::hand_on(Device& device, VkQueue queue, uint32_t waits, const VkSema
 void Player::acquired(Call& c, VkSemaphore semaphore, VkFence fence) {
   auto& device = static_cast<Device&>(*c.table);
   if (!device.queue) fail(DT_E_ARGUMENT, "a device that has protected queues alone cannot show images");
+  work_.signal((uint64_t)semaphore);
   if (semaphore || fence) hand_on(device, device.queue, 0, nullptr, semaphore, fence);
 }
 
@@ -138,6 +139,7 @@ void Player::present(Call& c) {
   auto& device = static_cast<Device&>(*c.table);
   const auto* info = c.at<VkPresentInfoKHR>(1);
   const auto queue = c.as<VkQueue>(0);
+  if (!work_.wait(info->pWaitSemaphores, info->waitSemaphoreCount)) never_signalled();
   hand_on(device, queue, info->waitSemaphoreCount, info->pWaitSemaphores, nullptr, nullptr);
   struct Chained {
     int32_t stype;

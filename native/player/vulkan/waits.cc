@@ -72,6 +72,14 @@ void Player::event_status(Call& c) {
 
 void Player::watch_submit(Call& c) { work_.submit(c, reinterpret_cast<uint64_t>(c.table)); }
 
+void Player::watch_semaphore(Call& c) { work_.made(*c.at<uint64_t>(3), *c.at<VkSemaphoreCreateInfo>(1)); }
+
+void Player::watch_import(Call& c) { work_.imported((uint64_t)c.at<VkImportSemaphoreFdInfoKHR>(1)->semaphore); }
+
+void Player::never_signalled() const {
+  fail(DT_E_FORMAT, "it waits for a semaphore that no call before it signals: the recording lacks one");
+}
+
 void Player::queue_idle(Call& c) {
   generic(c);
   if (!succeeded(c)) return;
