@@ -178,6 +178,7 @@ def test_every_panel_of_vulkan_has_words(opened, tmp_path):
     running = Server(scene.write(tmp_path / "vulkan.dtap"))
     draw = next(call.seq for call in drawtap.open(tmp_path / "vulkan.dtap").calls if call.name == "vkCmdDraw")
     page = opened(f"call={draw}", of=running)
+    page.until("/^no pictures: ./.test(document.querySelector('.thumbs').innerText)")
     for tab in page.page.evaluate("[...document.querySelectorAll('#tabs [role=tab]')].map((tab) => tab.id)"):
         page.page.locator(f"#{tab}").click()
         page.until(f"document.getElementById('{tab}').ariaSelected === 'true'")

@@ -43,6 +43,7 @@ export class Strip {
     });
     element.append(this.canvas, this.thumbs, this.marker, this.tip, this.switch, this.choice);
     this.pictures = false;
+    this.lacks = "";  // why there are no pictures
     this.go = on.frame;
     /** @type {any} */
     this.series = null;  // null: the frames' times
@@ -83,6 +84,7 @@ export class Strip {
     this.series = null;
     this.brush = null;
     this.made.clear();
+    this.lacks = "";
     fill(this.thumbs);
     this.measure();
   }
@@ -184,6 +186,7 @@ export class Strip {
       for (const frame of frames) {
         if (!this.made.has(frame)) this.made.set(frame, await this.thumb(frame));
       }
+      this.lacks = more ? "" : why;
       this.place();
       this.switch.title = why || "small pictures of frames (i)";
       if (!more || document.hidden) break;
@@ -226,7 +229,8 @@ export class Strip {
       free = Math.max(left, 0) + wide + 3;
       shown.push(canvas);
     }
-    fill(this.thumbs, ...shown);
+    const why = this.lacks && h("i", {style: {margin: "0 8px"}, text: `no pictures: ${this.lacks}`});
+    fill(this.thumbs, ...(shown.length ? shown : [why]));
   }
 
   /** @param {number} x */
