@@ -41,9 +41,11 @@ void Running::submit(const Call& c, uint64_t device) {
 
 void Running::made(uint64_t semaphore, const VkSemaphoreCreateInfo& info) {
   bool binary = true;
-  for (auto* at = static_cast<const Chained*>(info.pNext); at; at = at->next)
+  for (auto* at = static_cast<const Chained*>(info.pNext); at; at = at->next) {
     if (at->stype == VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO)
-      binary = reinterpret_cast<const VkSemaphoreTypeCreateInfo*>(at)->semaphoreType == VK_SEMAPHORE_TYPE_BINARY;
+      binary &= reinterpret_cast<const VkSemaphoreTypeCreateInfo*>(at)->semaphoreType == VK_SEMAPHORE_TYPE_BINARY;
+    binary &= at->stype != VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO;  // others may signal it
+  }
   signalled_.erase(semaphore);  // one that is gone may have had the handle
   if (binary) signalled_[semaphore] = false;
 }
