@@ -151,6 +151,7 @@ def _mesh(trace: Trace, place: Place, output: Path, player: Warm) -> Written:
 
 
 def _pass(trace: Trace, place: Place, output: Path, player: Warm) -> Written:
+    from drawtap.output.text import counted
     from drawtap.replay import look
 
     of = look.pass_draws(trace, place, _PASS_DRAWS)
@@ -162,8 +163,9 @@ def _pass(trace: Trace, place: Place, output: Path, player: Warm) -> Written:
         raise UnavailableError(f"no primitives of pass {of.number} are known{why}")
     output.write_text(look.pass_obj(of, draws))
     without = len(draws) - len(shown) + of.left_out
-    rest = f"; {without} draws are without, the file says why," if without else ""
-    what = f"{sum(len(mesh.fates) for mesh in shown)} primitives of {len(shown)} draws{rest} of pass {of.number}"
+    rest = f"; {counted(without, 'draw')} without any, the file says why" if without else ""
+    primitives = counted(sum(len(mesh.fates) for mesh in shown), "primitive")
+    what = f"{primitives} of {counted(len(shown), 'draw')} of pass {of.number}{rest}"
     return Written(str(output), output.stat().st_size, what)
 
 
