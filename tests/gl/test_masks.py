@@ -150,11 +150,11 @@ def test_a_file_of_a_pass_has_each_draw_as_a_file_of_its_own_has_it(recorded, tm
         draws = [call for call in every if first <= call <= last]
     assert len(draws) > 1
     whole = tmp_path / "pass.obj"
-    answer = run_drawtap("image", path, str(seq), "--mesh", whole, "--whole-pass")
+    answer = run_drawtap("image", path, str(seq), "--mesh", whole, "--whole-pass", "--force")
     assert answer.returncode == 0, answer.stderr
     expected, without = [], 0
     for call in draws:
-        alone = run_drawtap("image", path, str(call), "--mesh", tmp_path / "one.obj")
+        alone = run_drawtap("image", path, str(call), "--mesh", tmp_path / "one.obj", "--force")
         assert alone.returncode in (0, 3), alone.stderr
         without += alone.returncode == 3
         expected += primitives(tmp_path / "one.obj") if alone.returncode == 0 else []
@@ -163,7 +163,7 @@ def test_a_file_of_a_pass_has_each_draw_as_a_file_of_its_own_has_it(recorded, tm
     assert (f"{without} draws are without" in answer.stdout) == (without > 0)
     # What exceeds the size of a file is named, in the file and on the terminal.
     monkeypatch.setattr("drawtap.commands.image._PASS_CORNERS", 1)
-    answer = run_drawtap("image", path, str(seq), "--mesh", whole, "--whole-pass")
+    answer = run_drawtap("image", path, str(seq), "--mesh", whole, "--whole-pass", "--force")
     assert f"{len(draws) - 1} draws are without" in answer.stdout
     assert whole.read_text().count(": left out: with it the pass has more than 1 corners") == len(draws) - 1
 

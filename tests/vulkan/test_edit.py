@@ -33,7 +33,7 @@ def edited(source: Path, to: Path, *how: str) -> str:
 
 def picture(trace: Path, folder: Path, draw: int) -> list[list[list[int]]]:
     """Return the pixels that a draw leaves where it runs first, by row."""
-    done = run_drawtap("image", trace, str(draw), "-o", folder / "p.png", environment=environment())
+    done = run_drawtap("image", trace, str(draw), "-o", folder / "p.png", "--force", environment=environment())
     assert done.returncode == 0, done.stderr
     rows: list[list[list[int]]] = decode_attachment((folder / "p.png").read_bytes(), "the draw").tolist()
     return rows

@@ -140,7 +140,7 @@ def test_image_takes_draws(draws: Path, tmp_path: Path) -> None:
     assert first[0] == again[0]
     # a draw; as a call submits it; a command behind it; a call that submits: the last draw
     for call, draw in ((first[0], 2), (f"{again[0]}@{again[1]}", 2), (rows[1][0] + 1, 1), (again[1], 3)):
-        done = run_drawtap("image", trace, call, "-o", tmp_path / "draw.png", environment=environment())
+        done = run_drawtap("image", trace, call, "-o", tmp_path / "draw.png", "--force", environment=environment())
         assert done.returncode == 0, done.stderr
         picture = decode_attachment((tmp_path / "draw.png").read_bytes(), "draw.png")
         assert picture.tolist() == [known("pass", draw).tolist()] * SIZE, call

@@ -107,14 +107,14 @@ def test_what_if_is_what_edit_and_image_make(server, chain, drawtap, tmp_path):
         head, data = json.loads(answer.body[4 : 4 + length]), answer.body[4 + length :]
         changed, raw = tmp_path / "changed.dtap", tmp_path / "picture.rgba"
         assert drawtap("edit", chain, "-o", changed, "--force", *given).code in (0, 1)
-        assert drawtap("image", changed, str(head["calls"]), "-o", raw).code == 0
+        assert drawtap("image", changed, str(head["calls"]), "-o", raw, "--force").code == 0
         row = head["width"] * 4
         lowest_first = b"".join(data[at : at + row] for at in range(len(data) - row, -1, -row))
         assert lowest_first == raw.read_bytes()
         saved = server.ask("/api/0/whatif", method="POST", body=text)
         (tmp_path / "saved.dtap").write_bytes(saved.body)
         again = tmp_path / "again.rgba"
-        assert drawtap("image", tmp_path / "saved.dtap", str(head["calls"]), "-o", again).code == 0
+        assert drawtap("image", tmp_path / "saved.dtap", str(head["calls"]), "-o", again, "--force").code == 0
         assert again.read_bytes() == raw.read_bytes()
     for text in ("fly 3", "drop 999999999", "set 3", f"set {last} nothing = 3"):
         answer = server.ask(f"/api/0/whatif/{last}", method="POST", body=text)

@@ -45,7 +45,7 @@ def test_the_picture_of_a_revision_is_what_the_image_verb_saves(server, chain, d
     assert len(found) > 3
     for name, group, path, seq in found:
         file = tmp_path / f"{seq}.png"
-        assert drawtap("image", chain, str(seq), "-o", file).code == 0
+        assert drawtap("image", chain, str(seq), "-o", file, "--force").code == 0
         expected = read_png(file)
         held = _small(server, f"{seq}/texture/{group}/{name}?path={quote(path)}")
         assert np.array_equal(held, expected), name
