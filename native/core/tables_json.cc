@@ -9,9 +9,8 @@ namespace {
 
 // Returns whether the recording was closed and no call that belongs into it is missing, as far as it was read by now.
 bool is_complete(const Trace& trace) {
-  static const std::set<std::string> losses = {"calls_lost", "calls_unrecorded", "chunks_lost",
-                                               "checksum",   "invalid_records",  "damaged",
-                                               "lost",       "signatures",       "torn"};
+  static const std::set<std::string> losses = {"calls_lost",      "calls_unrecorded", "chunks_lost", "checksum",
+                                               "invalid_records", "damaged",          "signatures",  "torn"};
   const auto all = trace.problems();
   return trace.has_footer() &&
          std::none_of(all.begin(), all.end(), [](const Problem& p) { return losses.count(p.kind) != 0; });

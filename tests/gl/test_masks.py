@@ -160,11 +160,11 @@ def test_a_file_of_a_pass_has_each_draw_as_a_file_of_its_own_has_it(recorded, tm
         expected += primitives(tmp_path / "one.obj") if alone.returncode == 0 else []
     assert primitives(whole) == expected
     assert whole.read_text().count("\n# call ") == len(draws)
-    assert (f"{without} draws are without" in answer.stdout) == (without > 0)
+    assert (f"{without} draws without any" in answer.stdout) == (without > 0)
     # What exceeds the size of a file is named, in the file and on the terminal.
     monkeypatch.setattr("drawtap.commands.image._PASS_CORNERS", 1)
     answer = run_drawtap("image", path, str(seq), "--mesh", whole, "--whole-pass", "--force")
-    assert f"{len(draws) - 1} draws are without" in answer.stdout
+    assert f"{len(draws) - 1} draws without any" in answer.stdout
     assert whole.read_text().count(": left out: with it the pass has more than 1 corners") == len(draws) - 1
 
 
