@@ -231,7 +231,9 @@ def _callback(command: Command, trace: object | None, printer: Printer) -> Calla
 
 def _check_not_read(output: object, files: Sequence[object]) -> None:
     """Refuse to write over a file that is read meanwhile, by whatever name and link, with --force too."""
-    for file in files if isinstance(output, Path) else ():
+    if not isinstance(output, Path):
+        return
+    for file in files:
         same = False
         with contextlib.suppress(OSError):  # a folder that others may not look into, for one: the verb says so
             same = isinstance(file, Path) and file.is_file() and output.samefile(file)
