@@ -671,7 +671,7 @@ class _Late:
         looks, said = 0, False
         awaited: list[str] = []
         try:
-            while drain.running and (awaited := self._running(drain, with_graphics=True)):
+            while drain.running and (awaited := self._running(drain)[0]):
                 if looks * _LATE_SECONDS >= _PATIENT_SECONDS:
                     return
                 if looks * _LATE_SECONDS >= _SILENT_SECONDS and not said:
@@ -684,23 +684,25 @@ class _Late:
 
     def others(self, drain: Drainer) -> tuple[str, ...]:
         """Return the names and numbers of those that run now and have called nothing."""
-        silent = () if self.left else self._running(drain, with_graphics=True)
-        return (*silent, *self._running(drain, with_graphics=False))
+        may_draw, others = self._running(drain)
+        return (*(() if self.left else may_draw), *others)
 
-    def _running(self, drain: Drainer, *, with_graphics: bool) -> list[str]:
-        found = []
+    def _running(self, drain: Drainer) -> tuple[list[str], list[str]]:
+        """Return those with a graphics library, and those without."""
+        may_draw: list[str] = []
+        others: list[str] = []
         for pid in sorted(int(name) for name in _names(Path("/proc")) if name.isdigit()):
             if pid in drain.pids or not self._is_ours(pid):
                 continue
             names = _mapped(pid)
             draws = any(name.startswith(_GRAPHICS_LIBRARIES) and not name.startswith(_SHOWING) for name in names)
-            if self._tap not in names or draws != with_graphics or _stranger(pid):
+            if self._tap not in names or _stranger(pid):
                 continue
             with contextlib.suppress(OSError):
                 name = Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
                 if fnmatch.fnmatchcase(name, self._wanted):
-                    found.append(f"process {pid} ({name})")
-        return found
+                    (may_draw if draws else others).append(f"process {pid} ({name})")
+        return may_draw, others
 
     def _is_ours(self, pid: int) -> bool:
         try:
