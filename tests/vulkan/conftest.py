@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -87,32 +88,48 @@ def opened(header: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return once(tmp_path_factory, "vulkan-opened", lambda f: build(header, source, f / "opened", "-DOPENED"))
 
 
-@pytest.fixture(scope="session")
-def recorded(linked: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A recording of headless.c."""
-
-    def write(folder: Path) -> Path:
-        done = run_drawtap("record", "-q", "-o", folder / "h.dtap", "--", linked, environment=environment())
-        assert done.returncode == 0, done.stderr
-        return folder / "h.dtap"
-
-    return once(tmp_path_factory, "vulkan-recorded", write)
+Record = Callable[..., Path]
 
 
 @pytest.fixture(scope="session")
-def draws(header: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a recording of draws.c in each of its modes."""
+def record(header: Path, tmp_path_factory: pytest.TempPathFactory) -> Record:
+    """Return a function from a program's name, and its modes, to a folder with a recording in each: MODE.dtap.
+
+    A program without modes is recorded as NAME.dtap.
+    """
     environment()
 
-    def write(folder: Path) -> Path:
-        program = build(header, HERE / "draws.c", folder / "draws", "-l:libvulkan.so.1")
-        for mode in MODES:
-            trace = folder / f"{mode}.dtap"
-            done = run_drawtap("record", "-q", "-o", trace, "--", program, mode, environment=environment())
-            assert done.returncode == 0, done.stderr
-        return folder
+    def recordings(name: str, *modes: str) -> Path:
+        def write(folder: Path) -> Path:
+            program = build(header, HERE / f"{name}.c", folder / name, "-l:libvulkan.so.1")
+            for mode in modes or ("",):
+                trace = folder / f"{mode or name}.dtap"
+                words = ["record", "-q", "-o", trace, "--", program, *filter(None, [mode])]
+                done = run_drawtap(*words, environment=environment())
+                assert done.returncode == 0, done.stderr
+            return folder
 
-    return once(tmp_path_factory, "vulkan-draws", write)
+        return once(tmp_path_factory, f"vulkan-{name}", write)
+
+    return recordings
+
+
+@pytest.fixture(scope="session")
+def recorded(record: Record) -> Path:
+    """A recording of headless.c."""
+    return record("headless") / "headless.dtap"
+
+
+@pytest.fixture(scope="session")
+def draws(record: Record) -> Path:
+    """A folder with a recording of draws.c in each of its modes."""
+    return record("draws", *MODES)
+
+
+@pytest.fixture(scope="session")
+def fates(record: Record) -> Path:
+    """A folder with a recording of fates.c in each of its modes."""
+    return record("fates", "pass", "rendering", "query", "stores", "many", "indexed", "early")
 
 
 SIZE, PLACE = 300, 100  # of vkcube's window; it asks for that place
@@ -124,22 +141,6 @@ class Cube:
 
     trace: Path
     window: frozenset[bytes]
-
-
-@pytest.fixture(scope="session")
-def fates(header: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a recording of fates.c in each of its modes."""
-    environment()
-
-    def write(folder: Path) -> Path:
-        program = build(header, HERE / "fates.c", folder / "fates", "-l:libvulkan.so.1")
-        for mode in ("pass", "rendering", "query", "stores", "many", "indexed", "early"):
-            words = ("record", "-q", "-o", folder / f"{mode}.dtap", "--", program, mode)
-            done = run_drawtap(*words, environment=environment())
-            assert done.returncode == 0, done.stderr
-        return folder
-
-    return once(tmp_path_factory, "vulkan-fates", write)
 
 
 @pytest.fixture(scope="session")

@@ -16,8 +16,8 @@ from drawtap.replay.place import Place
 from drawtap.replay.warm import Warm
 from drawtap.trace.trace import Trace, open_trace
 from drawtap.web.recording import Recording
-from shared import once, run_drawtap
-from vulkan.conftest import HERE, build, environment
+from shared import run_drawtap
+from vulkan.conftest import Record, environment
 
 BACKFACE, RASTERISED, CLIPPED = (look.FATES.index(name) for name in ("backface", "rasterised", "clipped"))
 END = 0xFFFFFFFF
@@ -161,17 +161,9 @@ def test_the_page_has_the_pass_of_indexed_draws(fates: Path) -> None:
 
 
 @pytest.fixture(scope="session")
-def stages(header: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def stages(record: Record) -> Path:
     """A recording of stages.c."""
-    environment()
-
-    def write(folder: Path) -> Path:
-        program = build(header, HERE / "stages.c", folder / "stages", "-l:libvulkan.so.1")
-        done = run_drawtap("record", "-q", "-o", folder / "s.dtap", "--", program, environment=environment())
-        assert done.returncode == 0, done.stderr
-        return folder / "s.dtap"
-
-    return once(tmp_path_factory, "vulkan-stages", write)
+    return record("stages") / "stages.dtap"
 
 
 @pytest.mark.exhaustive  # its program takes seconds to build and record; other draws show that meshes are read

@@ -13,25 +13,17 @@ from drawtap.corpus.vulkan_hiding import alpha_of
 from drawtap.errors import DrawtapError
 from drawtap.trace.edit import edit
 from drawtap.trace.trace import Trace, open_trace
-from shared import once, run_drawtap
-from vulkan.conftest import HERE, Cube, build, environment
+from shared import run_drawtap
+from vulkan.conftest import Cube, Record, environment
 
 SIZE, PIXEL = 64, 4  # of uploads.c
 RUN = 4 * PIXEL  # so many bytes side by side are nobody's by chance
 
 
 @pytest.fixture(scope="session")
-def uploads(header: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def uploads(record: Record) -> Path:
     """A recording of uploads.c."""
-    environment()
-
-    def write(folder: Path) -> Path:
-        program = build(header, HERE / "uploads.c", folder / "uploads", "-l:libvulkan.so.1")
-        done = run_drawtap("record", "-q", "-o", folder / "u.dtap", "--", program, environment=environment())
-        assert done.returncode == 0, done.stderr
-        return folder / "u.dtap"
-
-    return once(tmp_path_factory, "vulkan-uploads", write)
+    return record("uploads") / "uploads.dtap"
 
 
 def stored(trace: Trace, table: str = "memory_writes") -> list[tuple[int, bytes]]:
