@@ -101,7 +101,7 @@ def record(header: Path, tmp_path_factory: pytest.TempPathFactory) -> Record:
 
     def recordings(name: str, *modes: str) -> Path:
         def write(folder: Path) -> Path:
-            program = build(header, HERE / f"{name}.c", folder / name, "-l:libvulkan.so.1")
+            program = build(header, HERE / f"{name}.c", folder / name, "-l:libvulkan.so.1", "-lpthread")
             for mode in modes or ("",):
                 trace = folder / f"{mode or name}.dtap"
                 words = ["record", "-q", "-o", trace, "--", program, *filter(None, [mode])]

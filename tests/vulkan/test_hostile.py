@@ -12,7 +12,7 @@ import pytest
 from drawtap.trace.edit import edit
 from native import test_core
 from shared import once, run_drawtap, steps
-from vulkan.conftest import MODES, environment
+from vulkan.conftest import MODES, Record, environment
 from writer import Data, Writer, blob, table
 
 SIGNATURES = table("""\
@@ -133,6 +133,32 @@ def test_recordings_that_are_cut_off(
     counts = test_core.run(reader, "truncate", path, step)
     assert counts["runs"] == len(range(0, path.stat().st_size, step))
     assert counts["opened"] > counts["runs"] * 0.9
+
+
+@pytest.mark.parametrize(
+    ("presents", "refusal"),
+    [
+        (True, "vkQueuePresentKHR: it waits for a semaphore that no call before it signals"),
+        (False, "submitted work waits for a timeline semaphore's value that no call before this one signals"),
+    ],
+)
+def test_a_wait_for_a_value_that_nobody_signals_is_refused(
+    presents: bool, refusal: str, past: Path, tmp_path: Path
+) -> None:
+    """A submission of each frame signals the frame's value of a timeline. The next one waits for it before it draws."""
+    with edit(past / "fresh.dtap") as editor:
+        last = editor.trace.sql('SELECT seq FROM "vkQueueSubmit" ORDER BY seq DESC LIMIT 2').fetchall()
+        [presented] = editor.trace.sql('SELECT max(seq) FROM "vkQueuePresentKHR"').fetchone()
+        editor.drop([last[1][0]] if presents else [last[1][0], presented])
+        editor.save(tmp_path / "cut.dtap")
+    played = run_drawtap("replay", tmp_path / "cut.dtap", environment={**environment(), "DISPLAY": ""})
+    assert played.returncode == 4, played.stderr
+    assert refusal in played.stderr
+
+
+def test_values_that_the_host_signals_end_waits(record: Record) -> None:
+    played = run_drawtap("replay", record("timeline") / "timeline.dtap", environment=environment())
+    assert played.returncode == 0, played.stderr
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,7 @@ void Player::watch_stores() {
     watchers_[of] = &Player::watch_submit;
   watchers_[vkCreateSemaphore] = &Player::watch_semaphore;
   watchers_[vkImportSemaphoreFdKHR] = &Player::watch_import;
+  watchers_[vkSignalSemaphore] = watchers_[vkSignalSemaphoreKHR] = &Player::watch_signal;
   watchers_[vkCreateImage] = &Player::watch_image;
 }
 

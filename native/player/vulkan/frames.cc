@@ -190,8 +190,10 @@ int Player::run() {
   if (options_.serve && asked) serve(UINT64_MAX);
   if (snapshots_) snapshots_->collect(), tell_unseen();
   if (options_.image_at_call) save_picture(frame_, options_.snapshot_prefix);
-  objects_.drop([](unsigned kind, const Object& o) {  // what still runs is part of the time
-    if (kind == OF_Device) DT_VK(*o.owner, vkDeviceWaitIdle)(o.owner->device);
+  const bool stuck = work_.is_stuck();
+  if (stuck) report("stuck", seq_, "", "submitted work still waits for the value of a timeline semaphore at the end");
+  objects_.drop([stuck](unsigned kind, const Object& o) {  // what still runs is part of the time
+    if (kind == OF_Device && !stuck) DT_VK(*o.owner, vkDeviceWaitIdle)(o.owner->device);
     return false;
   });
   ended_ = now_seconds();

@@ -148,7 +148,9 @@ class Player final : Arguments, Snapshots::Host {
   void watch_submit(Call& c);
   void watch_semaphore(Call& c);
   void watch_import(Call& c);
+  void watch_signal(Call& c);
   [[noreturn]] void never_signalled() const;
+  void expect_end();
   void queue_idle(Call& c);
 
   // ---- pictures of what commands drew (pictures.cc)

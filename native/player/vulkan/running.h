@@ -18,10 +18,15 @@ class Running {
 
   // Binary semaphores. A wait for one whose signal was not submitted before never ends.
   void made(uint64_t semaphore, const VkSemaphoreCreateInfo& info);
-  void imported(uint64_t semaphore) { signalled_.erase(semaphore); }  // others may signal it
-  void signal(uint64_t semaphore);
+  void imported(uint64_t semaphore) { signalled_.erase(semaphore), values_.erase(semaphore); }  // others may signal it
+  void signal(uint64_t semaphore, uint64_t queue);                                              // by work of that queue
   bool wait(const VkSemaphore* semaphores, uint32_t count);  // false: nobody signals one of them
   bool waits_end(const Call& c);                             // of a submission, whose signals count from now on
+
+  // Timelines. Work may wait for a value that a later call signals.
+  void gets(uint64_t semaphore, uint64_t value);
+  // Work of the queue, or of any (0), waits for a value that no call has signalled.
+  bool is_stuck(uint64_t queue = 0);
 
  private:
   struct Queue {
@@ -34,7 +39,10 @@ class Running {
   std::unordered_map<uint64_t, Queue> queues_;
   std::unordered_map<uint64_t, Signal> fences_;
   std::unordered_map<uint64_t, std::map<uint64_t, Signal>> timelines_;  // by the value that a semaphore gets
-  std::unordered_map<uint64_t, bool> signalled_;  // binary semaphores, and whether a signal was submitted
+  std::unordered_map<uint64_t, uint64_t> signalled_;  // binary semaphores, and the queue that signals them; 0: none
+  std::unordered_map<uint64_t, uint64_t> values_;     // timelines, and the greatest value that they have or will get
+  // The greatest value that work of a queue waits for, by queue and timeline.
+  std::map<std::pair<uint64_t, uint64_t>, uint64_t> awaited_;
 };
 
 }  // namespace dt::play::vk

@@ -50,6 +50,7 @@ void Player::destroy_swapchain(Call& c) {
   Object object;
   if (!c.recorded(1) || !objects_.take(OF_SwapchainKHR, c.recorded(1), object)) return;
   auto* chain = reinterpret_cast<Swapchain*>(object.now);
+  expect_end();
   DT_VK(*chain->device, vkDeviceWaitIdle)(chain->device->device);
   drop_images(*chain);
   chain->device = nullptr;
@@ -116,7 +117,7 @@ void Player::hand_on(Device& device, VkQueue queue, uint32_t waits, const VkSema
 void Player::acquired(Call& c, VkSemaphore semaphore, VkFence fence) {
   auto& device = static_cast<Device&>(*c.table);
   if (!device.queue) fail(DT_E_ARGUMENT, "a device that has protected queues alone cannot show images");
-  work_.signal((uint64_t)semaphore);
+  work_.signal((uint64_t)semaphore, (uint64_t)device.queue);
   if (semaphore || fence) hand_on(device, device.queue, 0, nullptr, semaphore, fence);
 }
 
@@ -223,6 +224,7 @@ void Player::copy_image(Device& device, VkQueue queue, VkImage image, uint32_t w
   VkCommandBufferBeginInfo begin{};
   begin.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
   begin.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
+  expect_end();
   DT_VK(device, vkQueueWaitIdle)(queue);
   DT_VK(device, vkBeginCommandBuffer)(device.commands, &begin);
   VkBufferImageCopy region{};
@@ -252,6 +254,7 @@ bool Player::read_converted(Picture& picture) {
   Taken taken;
   taken.bytes = uint64_t{shot.width} * shot.height * texel_bytes(shot.format, shot.aspect);
   taken.shots = {shot};
+  expect_end();
   Snapshots::Host& host = *this;
   picture_ = &picture;
   Snapshots(host, 0, false, false).read(device, std::move(taken));

@@ -80,7 +80,19 @@ void Player::never_signalled() const {
   fail(DT_E_FORMAT, "it waits for a semaphore that no call before it signals: the recording lacks one");
 }
 
+// Before all that waits for submitted work.
+void Player::expect_end() {
+  if (work_.is_stuck())
+    fail(DT_E_FORMAT, "submitted work waits for a timeline semaphore's value that no call before this one signals");
+}
+
+void Player::watch_signal(Call& c) {
+  const auto* info = c.at<VkSemaphoreSignalInfo>(1);
+  work_.gets((uint64_t)info->semaphore, info->value);
+}
+
 void Player::queue_idle(Call& c) {
+  if (succeeded(c)) expect_end();
   generic(c);
   if (!succeeded(c)) return;
   work_.idle(c.number == number::vkDeviceWaitIdle ? 0 : c.arguments[0], reinterpret_cast<uint64_t>(c.table));
