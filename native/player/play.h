@@ -69,6 +69,7 @@ struct Surface {
   void* config = nullptr;
   int width = 0, height = 0;
   bool window = false, drawn = false;     // drawn: it was current once
+  bool wiped = false;                     // its pixels do not depend on old memory
   bool late = false;                      // its pbuffer has another size still
   uint64_t first_seq = 0, first_end = 0;  // the call with which it became current, and the end of that frame
   unsigned long shown = 0;                // the window on the screen

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "beside.h"
 #include "observer.h"
 #include "gl_enums.h"
 #include "glx_enums.h"
@@ -19,6 +20,7 @@ void Windows::destroy(Surface& s) {
 }
 
 bool Windows::build(Surface& s) {
+  s.wiped = false;
   if (x11_ && s.window) {
     EGLint visual = 0;
     eglGetConfigAttrib(display_, s.config, EGL_NATIVE_VISUAL_ID, &visual);
@@ -37,6 +39,19 @@ bool Windows::build(Surface& s) {
     s.real = eglCreatePbufferSurface(display_, s.config, attributes.data());
   }
   return s.real != EGL_NO_SURFACE;
+}
+
+// Nobody says what a new surface holds. Drivers leave old memory there, and images of pixels that no call draws would
+// differ each time.
+void Windows::wipe(Surface& s, bool fresh_context, int api) {
+  if (s.wiped || !driver::glClear) return;
+  s.wiped = true;
+  std::unique_ptr<Beside> beside;
+  if (!fresh_context) {
+    beside = std::make_unique<Beside>(static_cast<EGLenum>(api));
+    if (!beside->there()) return;
+  }
+  driver::glClear(GL_COLOR_BUFFER_BIT | GL_DEPTH_BUFFER_BIT | GL_STENCIL_BUFFER_BIT);
 }
 
 Surface* Windows::add_surface(uint64_t recorded, EGLConfig config, int width, int height, bool window,

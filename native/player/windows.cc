@@ -524,6 +524,7 @@ bool Windows::bind_now(Context* context, Surface* draw, Surface* read) {
   if (!ok) return false;
   hook::after_eglMakeCurrent(&tls, display_, d, r, c, ok);
   player_.context = context;
+  if (context && draw) wipe(*draw, !context->was_current, context->api);
   if (context && !context->was_current) {
     context->was_current = true;
     if (player_.options.shift_names) shift_names();

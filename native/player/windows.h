@@ -105,6 +105,7 @@ class Windows {
   Surface* add_surface(uint64_t recorded, EGLConfig config, int width, int height, bool window,
                        std::vector<EGLint> attributes, const Call& call);
   bool build(Surface& surface);
+  void wipe(Surface& s, bool fresh_context, int api);
   void current(uint64_t context, uint64_t draw, uint64_t read, const Call& call);
   bool bind(Context* context, Surface* draw, Surface* read);
   bool bind_now(Context* context, Surface* draw, Surface* read);

@@ -198,6 +198,15 @@ def test_a_recording_that_lost_its_calls_is_no_success(triangle: Path, tmp_path:
     assert "has no call to play" in done.stderr and "cut off" in done.stderr
 
 
+def test_pixels_that_nothing_drew_do_not_depend_on_old_memory(triangle: Path, tmp_path: Path) -> None:
+    picture = tmp_path / "before.rgba"
+    with drawtap.open(triangle) as trace:
+        clear = trace.sql("SELECT min(seq) FROM calls WHERE name = 'glClear'").fetchall()[0][0]
+        with warm.Warm(triangle, environment={**SOFTWARE, "MALLOC_PERTURB_": "90"}) as playing:
+            assert playing.image(place(trace, str(clear - 1)), picture) is None
+    assert set(picture.read_bytes()[::4]) == {0}
+
+
 def test_snapshots_of_what_is_not_there_are_no_success(triangle: Path, programs: Bench, tmp_path: Path) -> None:
     without, folder = programs.record(["held_es"], tmp_path / "t.dtap"), tmp_path / "images"
     never = ["--frame-end", "glDrawArrays"]
