@@ -7,19 +7,21 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from drawtap.errors import UnavailableError
 from drawtap.parts import STATE, part
 from drawtap.replay import player
+from drawtap.replay import verify as held
 from drawtap.replay.verify import points_of, verify
 from drawtap.trace.trace import open_trace
 from shared import SOFTWARE, run_drawtap
 
 if TYPE_CHECKING:
     from conftest import Bench
+    from drawtap.trace.trace import Trace
 
 pytestmark = pytest.mark.gl
 
@@ -111,6 +113,18 @@ def test_windows(name: str, programs: Bench, tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     command = [name, *SCENES[name]] if SCENES[name] else ["timeout", "2", name]
     no_disagreement(record(programs, command, tmp_path / "t.dtap", window=True), 130)
+
+
+@pytest.mark.parametrize(("target", "disagree"), [("GL_TEXTURE_2D_MULTISAMPLE", 0), ("GL_TEXTURE_2D", 1)])
+def test_filters_of_multisample_textures_mean_nothing(
+    target: str, disagree: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = "share.textures[3].GL_TEXTURE_MIN_FILTER"
+    computed = {"share.textures[3].target": f'"{target}"', path: '"GL_NEAREST_MIPMAP_LINEAR"'}
+    monkeypatch.setattr(held, "computed_state", lambda *_: computed)
+    found = held.Verified([7])
+    held._compare(cast("Trace", None), 7, {path: '"GL_NEAREST"'}, found)
+    assert (len(found.disagreements), found.compared) == (disagree, disagree)
 
 
 def test_command(programs: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
