@@ -425,6 +425,17 @@ def test_a_gl_error_is_an_oracle(programs: Bench, tmp_path: Path) -> None:
     assert cut.kept < 10
 
 
+def test_equal_images_of_nothing_are_said(recordings: Mapping[str, Path], tmp_path: Path) -> None:
+    with drawtap.open(recordings["es2_triangle"]) as trace:
+        clear = trace.sql("SELECT min(seq) FROM calls WHERE name = 'glClear'").fetchall()[0][0]
+    for calls, nothing in ((str(clear - 1), True), (str(clear), False)):
+        done = _drawtap(
+            "extract", str(recordings["es2_triangle"]), "--calls", calls, "-o", str(tmp_path / f"{calls}.dtap")
+        )
+        assert "1 of 1 images are the same" in done.stdout, done.stderr
+        assert ("nothing: no call draws into" in done.stdout) is nothing
+
+
 def test_not_verified_is_said(recordings: Mapping[str, Path], tmp_path: Path) -> None:
     out = tmp_path / "cut.dtap"
     cut = _cut(recordings["wasteful"], out, extract.ExtractOptions("llvmpipe", verify=False), frames="5")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from drawtap.commands import Opt, command
 from drawtap.errors import UsageError, check_target
 from drawtap.output.result import Verdict, Verdicts
+from drawtap.tables.recording import FrameRow
 from drawtap.trace.apis import is_vulkan
 from drawtap.trace.ranges import FRAMES_HELP, RANGE_HELP
 
@@ -137,7 +138,29 @@ def _lines(cut: Cut, output: Path) -> list[Verdict]:
         )
     else:
         lines.append(Verdict("error", "verified", "the written file does not draw the same images"))
-    return [*lines, *_as_shown(cut)]
+    return [*lines, *_of_nothing(cut, output), *_as_shown(cut)]
+
+
+# Calls besides draws that change pixels of a framebuffer.
+_PAINTS = "'^gl(Clear$|Clear(Buffer|Named|Tex)|Blit|Copy|CallList|DrawPixels|Bitmap|Accum$|End$)|Image'"
+
+
+def _of_nothing(cut: Cut, output: Path) -> Iterator[Verdict]:
+    """Warn where equal images prove nothing, for no call of the cut draws into them."""
+    from drawtap.trace.trace import open_trace
+
+    if "file" not in cut.certificate:
+        return
+    with open_trace(output) as written:
+        if is_vulkan(written) or any(row["draws"] for row in written.table(FrameRow)):
+            return
+        if written.sql(f"SELECT 1 FROM calls WHERE regexp_matches(name, {_PAINTS}) LIMIT 1").fetchall():
+            return
+    yield Verdict(
+        "warning",
+        "drawn",
+        "nothing: no call draws into the framebuffer that is shown; --calls N takes the one current after call N",
+    )
 
 
 def _as_shown(cut: Cut) -> Iterator[Verdict]:
