@@ -369,7 +369,7 @@ class Cutter:
         self, stage: Stage, oracle: Oracle, reference: Outcome, keep: Calls, wanted: Target
     ) -> tuple[Calls, list[int]]:
         if stage.play(None) != reference:
-            raise QueryError(
+            raise DrawtapError(
                 "playing the recording twice gives two images: what it draws depends on more than its calls",
                 hint="--no-verify writes the cut without comparing anything",
             )
