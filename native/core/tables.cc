@@ -11,6 +11,8 @@
 #include <set>
 #include <thread>
 
+#include "../common/hash.h"
+
 namespace dt {
 namespace {
 
@@ -567,10 +569,25 @@ Table markers_table(const Trace& trace) {
   return t.take();
 }
 
-Table problems_table(const Trace& trace) {
+// What was met until now.
+Table met_problems_table(const Trace& trace) {
   Rows<rows::Problems> t;
   for (auto& p : trace.problems()) t.add({.kind = p.kind, .offset = p.offset, .bytes = p.bytes, .text = p.text});
   return t.take();
+}
+
+// All there are: every chunk's bytes are compared with their checksum.
+Table problems_table(const Trace& trace) {
+  const Work work(trace.generation);
+  each_calls_chunk(trace, work, [&](size_t index) { OpenChunk(trace, index); });
+  for (auto& chunk : trace.chunks) {
+    work.check();
+    auto* payload = trace.at(chunk.offset) + sizeof(dt_chunk_header);
+    if (chunk.header.type == DT_TYPE_BLOBS && hash64(payload, chunk.header.payload_bytes) != chunk.header.payload_hash)
+      trace.problem("damaged", chunk.offset, chunk.header.payload_bytes,
+                    "a chunk of contents is damaged: the checksum does not fit");
+  }
+  return met_problems_table(trace);
 }
 
 Table annotations_table(const Trace& trace) {
@@ -636,6 +653,7 @@ const KnownTable& known_table(const std::string& name) {
       {"metrics", recorded_by_tap<MetricRecord, DT_FN_METRIC>},
       {"marks", recorded_by_tap<rows::Marks, DT_FN_MARK>},
       {"problems", {columns_of<rows::Problems>, problems_table}},
+      {"met_problems", {columns_of<rows::Problems>, met_problems_table}},
       {"annotations", {columns_of<rows::Annotations>, annotations_table}},
       {"chunks", {columns_of<rows::Chunks>, chunks_table}},
       {"histogram", {columns_of<rows::Histogram>, histogram_table}},

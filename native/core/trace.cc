@@ -536,10 +536,8 @@ void each_calls_chunk(const Trace& trace, const Work& work, const std::function<
         work.check();
         one(index);
       } catch (const Error& e) {
-        auto& info = trace.chunks[trace.calls_chunks[index].chunk];
         if (e.code == DT_E_FORMAT) {
-          trace.problem("damaged", info.offset, info.header.payload_bytes,
-                        std::string("a calls chunk could not be read: ") + e.what());
+          say_damaged(trace, index, e);
           continue;
         }
         std::lock_guard lock(mutex);

@@ -261,7 +261,7 @@ def _say_damaged(trace: Any) -> None:
     """Say what of a recording could not be read for the answer; what the answer did not need is not looked at."""
     if trace.KIND != RECORDING or not trace.core.is_open:
         return
-    damage = [row["text"] for row in trace.core.table_rows("problems") if row["kind"] in _DAMAGE]
+    damage = [row["text"] for row in trace.core.table_rows("met_problems") if row["kind"] in _DAMAGE]
     if not damage:
         return
     more = f", and {len(damage) - 1} more" if len(damage) > 1 else ""

@@ -524,9 +524,24 @@ def test_rows_of_a_table_are_made_once_they_are_read(tmp_path: Path) -> None:
     with open_trace(path) as trace:
         assert trace.call_count == 1
         trace.core.table("frames")  # for its columns alone
-        assert trace.table("problems") == []
+        assert trace.core.table_rows("met_problems") == []
         assert trace.sql("SELECT frame FROM frames").fetchall() == [(0,)]
-        assert [p["kind"] for p in trace.table("problems")] == ["damaged"]
+        assert [p["kind"] for p in trace.core.table_rows("met_problems")] == ["damaged"]
+
+
+def test_whoever_asks_for_problems_learns_of_all(tmp_path: Path) -> None:
+    """Chunks of calls and of contents, though nothing else read them."""
+    w = Writer(codec=writer.STORE)
+    w.thread().call("glEnable", cap=0x7A7A7A, duration=1)
+    w.add_blobs([b"content" * 99])
+    content = bytearray(w.bytes())
+    for word in (struct.pack("<I", 0x7A7A7A), b"contentcontent"):
+        content[content.index(word)] ^= 0xFF
+    path = tmp_path / "t.dtap"
+    path.write_bytes(content)
+    with open_trace(path) as trace:
+        texts = [text for [text] in trace.sql("SELECT text FROM problems WHERE kind = 'damaged'").fetchall()]
+    assert len(texts) == 2 and "a calls chunk" in texts[0] and "a chunk of contents" in texts[1]
 
 
 def test_lost_chunks_are_said(tmp_path: Path) -> None:
