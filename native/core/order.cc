@@ -218,8 +218,7 @@ void Trace::merge(size_t index) const {
         OpenChunk open(*this, chunk);
         cursor.keys = keys(chunk, open);
       } catch (const Error& e) {
-        problem("damaged", chunks[calls_chunks[chunk].chunk].offset, 0,
-                std::string("a calls chunk could not be read: ") + e.what());
+        say_damaged(*this, chunk, e);
         ++cursor.place;  // none of its calls gets a number
         continue;
       }

@@ -415,8 +415,6 @@ void Player::finish() {
     Finding* finding = findings_.add("skipped", 0, name, "not played");
     if (finding && finding->function == name) finding->count = count;
   }
-  if (feed_)
-    for (auto& problem : feed_->problems()) report("damaged", 0, "", problem);
   findings_.add_losses(trace);
   if (!status_) return;
   findings_.write(status_);

@@ -157,6 +157,7 @@ void Feed::work() {
     } catch (const std::exception& error) {
       std::lock_guard lock(mutex_);
       problems_.emplace_back(error.what());
+      trace_.problem("damaged", 0, 0, error.what());
       continue;
     }
     for (size_t chunk : group.chunks) {
@@ -178,7 +179,9 @@ void Feed::work() {
         d = decode(chunk);
         d->first_seq = first;
       } catch (const std::exception& error) {
-        problem = "chunk " + std::to_string(chunk) + ": " + error.what();
+        problem = std::string("a calls chunk could not be read: ") + error.what();
+        const ChunkInfo& info = trace_.chunks[trace_.calls_chunks[chunk].chunk];
+        trace_.problem("damaged", info.offset, info.header.payload_bytes, problem);
       }
       std::unique_lock lock(mutex_);
       if (!problem.empty()) problems_.push_back(problem);

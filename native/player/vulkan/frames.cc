@@ -203,7 +203,6 @@ int Player::run() {
 }
 
 void Player::finish() {
-  for (auto& problem : feed_->problems()) report("damaged", 0, "", problem);
   findings_.add_losses(trace_);
   findings_.write(status_);
   put_outcome(status_, {.calls = calls_,

@@ -242,11 +242,12 @@ def _summary(played: Replay, *, verify: bool) -> list[Verdict]:
 
 
 def _verdict(finding: Finding, *, verify: bool) -> Verdict:
-    where = finding.function or "whole"  # without a call it is of all calls of the function
+    where = finding.function  # without a call it is of all calls of the function
     if finding.call:
         where = f"call {finding.call} {finding.function}".strip()
+    where = f"{where}: " if where else ""
     often = f" ({finding.count} times)" if finding.count > 1 else ""
     severity = "note" if finding.what in ("config", "context") else "warning"
     if verify and finding.what in _WRONG:
         severity = "error"
-    return Verdict(severity, finding.what, f"{where}: {finding.text}{often}")
+    return Verdict(severity, finding.what, f"{where}{finding.text}{often}")
