@@ -569,7 +569,7 @@ Table markers_table(const Trace& trace) {
   return t.take();
 }
 
-// What was met until now.
+// The problems that reading has met until now.
 Table met_problems_table(const Trace& trace) {
   Rows<rows::Problems> t;
   for (auto& p : trace.problems()) t.add({.kind = p.kind, .offset = p.offset, .bytes = p.bytes, .text = p.text});

@@ -134,7 +134,8 @@ Memory memory_before(OpenChunk& chunk, uint32_t record) {
   return m;
 }
 
-void read(Side& side, bool outputs) {
+// `which` tells the sides apart.
+void read(Side& side, bool outputs, uint64_t which) {
   const Trace& t = side.trace;
   for (auto& f : t.signatures.functions) side.rules.push_back(f.id < DT_FN_FIRST_TAP ? rule_of(f, outputs) : Rule{});
   std::vector<uint64_t> names;
@@ -167,6 +168,8 @@ void read(Side& side, bool outputs) {
     if (Memory m = memory_before(chunk, record); m.hash) h = mix(h, m.hash);
     side.full[seq] = h;
   });
+  for (uint64_t seq = 0; seq < t.calls; ++seq)  // what could not be read is like no other call
+    if (!side.name[seq]) side.name[seq] = side.full[seq] = mix(which, seq);
   auto frames = t.frames();
   side.frame_first.push_back(0);
   for (uint64_t end : frames->ends) side.frame_first.push_back(end + 1);
@@ -182,7 +185,13 @@ class Reader {
     uint32_t call;
     if (!trace_.locate(seq, chunk, call)) return false;
     if (!open_ || index_ != chunk) {
-      open_ = std::make_unique<OpenChunk>(trace_, chunk);
+      open_.reset();
+      try {
+        open_ = std::make_unique<OpenChunk>(trace_, chunk);
+      } catch (const Error& e) {
+        say_damaged(trace_, chunk, e);
+        return false;
+      }
       index_ = chunk;
     }
     record = open_->record_of(call);
@@ -349,8 +358,8 @@ class Comparison {
  public:
   Comparison(const Trace& ta, const Trace& tb, const DiffOptions& options)
       : ta_(ta), tb_(tb), options_(options), a_(ta), b_(tb), ra_(ta), rb_(tb), pa_(ta), pb_(tb), runs_(options.runs) {
-    read(a_, options.outputs);
-    read(b_, options.outputs);
+    read(a_, options.outputs, 1);
+    read(b_, options.outputs, 2);
     threads_ = a_.thread.empty() && b_.thread.empty() ? 1 : std::max(ta.threads.size(), tb.threads.size());
     rows_.list(), summary_.list();
     // Functions without objects need no look where their hashes agree.
@@ -504,7 +513,8 @@ class Comparison {
   }
   static std::string text_of(Reader& reader, Printer& printer, uint64_t seq) {
     Bytes text;
-    if (reader.at(seq)) printer.call(text, reader.chunk(), reader.record);
+    if (!reader.at(seq)) return "a call that cannot be read";
+    printer.call(text, reader.chunk(), reader.record);
     return std::string(text.view());
   }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -204,21 +205,26 @@ def _callback(command: Command, trace: object | None, printer: Printer) -> Calla
                     positional.extend(values.pop(param.name))
             read = [*([Path(opened.path)] if opened is not None else []), *positional]
             _check_not_read(values.get("output"), [*read, values.get("base")])
-            if not (command.name == "info" or command.serves):  # these say so in their own words
+            warns = not (command.name == "info" or command.serves)  # these say so in their own words
+            if warns:
                 _say_unfinished(read)
             if as_json and not command.json and opened is not None and opened.KIND == RECORDING:
                 raise UsageError(f"{command.name} --json is for traces of the kernel, and this is a recording")
             if opened is None:
                 if trace is not None or command.serves or command.section not in _WORK:
-                    return printer(command.function(*positional, **values), as_json=as_json)
-                with Progress() as progress:
-                    result = command.function(*positional, **values)
-                    progress.stop()
-                return printer(result, as_json=as_json)
+                    code = printer(command.function(*positional, **values), as_json=as_json)
+                else:
+                    with Progress() as progress:
+                        result = command.function(*positional, **values)
+                        progress.stop()
+                    code = printer(result, as_json=as_json)
+                if warns:
+                    _say_damaged(None, read)
+                return code
             result = _show_with_progress(opened, lambda: command.function(*positional, **values), as_json=as_json)
             code = result if isinstance(result, int) else printer(result, as_json=as_json)
-            if not (command.name == "info" or command.serves):
-                _say_damaged(opened)
+            if warns:
+                _say_damaged(opened, read)
             return code
         except BrokenPipeError as error:
             raise PipeClosedError from error  # click would turn it into exit code 1
@@ -254,19 +260,21 @@ def _say_unfinished(files: Sequence[object]) -> None:
                 say(text, mark="warning")
 
 
-_DAMAGE = frozenset({"checksum", "damaged", "signatures"})  # kinds of the table `problems`
+def _say_damaged(trace: Any, files: Sequence[object]) -> None:
+    """Say what of recordings could not be read for the answer; what the answer did not need is not looked at.
 
+    `trace` is still open, if not None; the verb has opened and closed `files`.
+    """
+    from drawtap.trace.core import damaged
 
-def _say_damaged(trace: Any) -> None:
-    """Say what of a recording could not be read for the answer; what the answer did not need is not looked at."""
-    if trace.KIND != RECORDING or not trace.core.is_open:
-        return
-    damage = [row["text"] for row in trace.core.table_rows("met_problems") if row["kind"] in _DAMAGE]
-    if not damage:
-        return
-    more = f", and {len(damage) - 1} more" if len(damage) > 1 else ""
-    text = f"{trace.path} is damaged: {damage[0]}{more}; this answer is about what is left"
-    say(f"{text}; drawtap info {trace.path} says what is there", mark="warning")
+    met = {file: damaged.pop(os.fspath(file), []) for file in files if isinstance(file, Path)}
+    if trace is not None and trace.KIND == RECORDING and trace.core.is_open:
+        met[Path(trace.path)] = trace.core.damage()
+    for path, damage in met.items():
+        if damage:
+            more = f", and {len(damage) - 1} more" if len(damage) > 1 else ""
+            text = f"{path} is damaged: {damage[0]}{more}; this answer is about what is left"
+            say(f"{text}; drawtap info {path} says what is there", mark="warning")
 
 
 def _show_with_progress(trace: Any, answer: Callable[[], object], *, as_json: bool) -> int | Prompt:

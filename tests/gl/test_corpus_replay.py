@@ -334,7 +334,8 @@ def test_a_failing_recording_becomes_a_minimal_one(store: Store, fakes: Path, tm
      pytest.param("wrong-1.0", "rejected", "pixels", marks=pytest.mark.exhaustive)],
 )  # fmt: skip
 def test_every_failure_is_kept(store: Store, fakes: Path, engine: str, label: str, oracle: str) -> None:
-    limits = replace(PATIENT, stall_s=2, memory_bytes=1 << 30)
+    stall_s = 2 if label == "hang" else PATIENT.stall_s
+    limits = replace(PATIENT, stall_s=stall_s, memory_bytes=1 << 30)
     (run,) = played(store, fakes, engine, limits=limits).values()
     if label == "rejected":
         _decide(store, fakes, "reject", "--on", engine, "--frame", AT)

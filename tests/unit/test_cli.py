@@ -365,6 +365,17 @@ def test_verbs_say_that_a_recording_is_damaged(drawtap, damaged, typed):
     assert answer.err.count("this answer is about what is left") == 1
 
 
+def test_verbs_of_several_files_say_which_of_them_are_damaged(drawtap, damaged, large, tmp_path):
+    other = tmp_path / "other.dtap"
+    other.write_bytes(damaged.read_bytes())
+    answer = drawtap("diff", large, damaged)
+    assert answer.code == 1 and answer.err.count(f"{damaged} is damaged") == 1
+    answer = drawtap("diff", damaged, other)
+    assert answer.code == 1 and all(answer.err.count(f"{path} is damaged") == 1 for path in (damaged, other))
+    assert "11 only in A, 11 only in B, 33 equal" in answer.out  # what neither can read is not equal
+    assert "a call that cannot be read" in answer.out
+
+
 def test_a_damaged_recording_is_not_complete(drawtap, damaged):
     told = json.loads(drawtap("info", damaged, "--json").out)
     assert (told["closed"], told["complete"], [p["kind"] for p in told["problems"]]) == (True, False, ["damaged"])

@@ -284,6 +284,10 @@ def version() -> str:
     return encoded.decode()
 
 
+_DAMAGE = frozenset({"checksum", "damaged", "signatures"})  # kinds of the table `problems`
+damaged: dict[str | bytes, list[str]] = {}  # what `CoreTrace.damage` returned, by path, of recordings that were closed
+
+
 class CoreTrace(Handle):
     """A trace open in the core. Every method may be called from any thread."""
 
@@ -296,6 +300,7 @@ class CoreTrace(Handle):
             super().__init__(library, library.dt_open, os.fsencode(path))
         except InputError as error:
             raise foreign.explained(path, error) from None
+        self._path = os.fspath(path)
         note_read(self, path)
 
     @classmethod
@@ -336,7 +341,13 @@ class CoreTrace(Handle):
         """Let go of it. A table that is read ahead is read to its end before."""
         self._read_already(None)
         forget_read(self)
+        if self.is_open and (damage := self.damage()):
+            damaged[self._path] = damage
         super().close()
+
+    def damage(self) -> list[str]:
+        """Return a text for each part of the file that could not be read until now."""
+        return [row["text"] for row in self.table_rows("met_problems") if row["kind"] in _DAMAGE]
 
     def info(self) -> Row:
         """Return what the trace says of itself; see `drawtap info --json`."""
