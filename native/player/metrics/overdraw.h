@@ -201,7 +201,7 @@ class Picture {
       lower = static_cast<uint16_t>(lower + (mask & 1) + ((mask & 2) << 7)),
       upper = static_cast<uint16_t>(upper + (mask >> 2 & 1) + ((mask & 8) << 5));
       memcpy(low, &lower, 2), memcpy(high, &upper, 2);
-      if ((lower | upper) & GL_NORMAL_ARRAY_COUNT_EXT) flush();
+      if ((lower | upper) & 0x8080) flush();  // before a count of 128 and more overflows
     }
     flush();
     return sum;
