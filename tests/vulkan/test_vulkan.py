@@ -17,6 +17,7 @@ from drawtap.capture.launch import RecordOptions
 from drawtap.errors import UsageError
 from shared import run_drawtap
 from vulkan.conftest import DRIVERS, build, environment
+from writer import Writer
 
 
 def sql(trace: Path, query: str) -> list[dict[str, object]]:
@@ -157,6 +158,21 @@ def test_a_cut_of_a_recording_explains_its_structures(recorded: Path, tmp_path: 
     assert done.returncode == 0, done.stderr
     query = 'SELECT pCreateInfo FROM "vkCreateInstance"'
     assert sql(made, query) == sql(recorded, query)[: len(sql(made, query))] != []
+
+
+def test_an_answer_from_a_table_of_the_other_side_says_so(recorded: Path, tmp_path: Path) -> None:
+    def note(path: Path, table: str) -> str:
+        return run_drawtap("sql", path, f"SELECT count(*) AS n FROM {table}").stdout.partition("0\n")[2].strip()
+
+    assert note(recorded, "revisions") == (
+        "revisions has rows for OpenGL and OpenVG alone; for calls of Vulkan see executed and memory_writes"
+    )
+    opengl = Writer()
+    opengl.thread(context=1).call("glEnable", cap=1)
+    assert note(opengl.write(tmp_path / "gl.dtap"), "executed") == (
+        "executed has rows for Vulkan alone; for calls of OpenGL see draws"
+    )
+    assert note(recorded, "markers") == ""
 
 
 def test_no_vulkan_where_it_is_not_wanted(linked: Path, tmp_path: Path) -> None:

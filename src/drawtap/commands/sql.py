@@ -9,6 +9,7 @@ from drawtap.commands import Opt, command
 from drawtap.commands.options import GUEST, NO_CACHE
 from drawtap.errors import UsageError
 from drawtap.output.result import Prompt, Rows
+from drawtap.trace.apis import of_other_side
 
 if TYPE_CHECKING:
     from drawtap.system.reader import KernelTrace
@@ -94,5 +95,6 @@ def rows(trace: Trace, query: str) -> Rows:
     """Return the answer to `query` as rows that stream: values as they are, without units."""
     result = trace.sql(query)
     side = trace.database.side
-    note = f"{side.path} is not read: {side.doubted}" if side.doubted else None
-    return Rows(result.columns, result, note=note)
+    doubted = f"{side.path} is not read: {side.doubted}" if side.doubted else None
+    notes = [note for note in (doubted, of_other_side(trace, trace.database.asked)) if note]
+    return Rows(result.columns, result, note="\n".join(notes) or None)

@@ -51,6 +51,7 @@ class RecordingDatabase(Database):
         self._answers: dict[str, computed.Answer] = {}  # of computed tables, by name
         self.side = SideDatabase(trace.path)
         self.others: dict[str, RecordingDatabase] = {}  # open beside this one, by the name of their schema
+        self.asked: set[str] = set()  # tables of this recording that the last query read
         self.into = Path()  # where `SELECT ... INTO name` writes name.dtap
         self.inserted: Path | None = None  # the recording that the last query wrote
 
@@ -272,6 +273,7 @@ class RecordingDatabase(Database):
         scope = Scope(self, lambda name: self._shadowed(cursor, name), self._in_order)
         with bound(tree, parameters):
             scope.read(tree)
+        self.asked = {use.table for use in scope.uses if not use.of}
         ingest = scope.has_ctes and not self._fresh_streams
         for use in scope.uses:
             self._provide(cursor, use, ingest=ingest)
