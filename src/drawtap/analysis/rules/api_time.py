@@ -1,5 +1,3 @@
-"""Most of the time passes outside the API."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

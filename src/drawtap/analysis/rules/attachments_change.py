@@ -1,5 +1,3 @@
-"""Attachments of framebuffers changed while frames are drawn."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

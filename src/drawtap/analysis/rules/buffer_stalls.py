@@ -1,5 +1,3 @@
-"""Buffers changed while the GPU may still read them."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

@@ -1,5 +1,3 @@
-"""Vertices and indices in the program's own memory."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

@@ -1,5 +1,3 @@
-"""Colours masked one by one."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

@@ -1,5 +1,3 @@
-"""Several contexts in turn within every frame."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

@@ -1,5 +1,3 @@
-"""Frames that draw with depth test before clearing depth."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

@@ -1,5 +1,3 @@
-"""Depth of framebuffer objects stored that nobody reads."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

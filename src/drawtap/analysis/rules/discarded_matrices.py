@@ -1,5 +1,3 @@
-"""Matrix work thrown away before anything is drawn."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

@@ -1,5 +1,3 @@
-"""Draws without a program."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

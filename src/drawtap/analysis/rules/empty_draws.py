@@ -1,5 +1,3 @@
-"""Draws of no vertices."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

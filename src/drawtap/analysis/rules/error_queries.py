@@ -1,5 +1,3 @@
-"""glGetError called over and over."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

@@ -1,5 +1,3 @@
-"""Shaders and programs that do not compile or link."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

@@ -1,5 +1,3 @@
-"""Fences waited for in the frame that made them."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

@@ -1,5 +1,3 @@
-"""glFlush in the middle of a frame."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

@@ -1,5 +1,3 @@
-"""Fragment shaders that discard."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

@@ -1,5 +1,3 @@
-"""Fragment shaders that compute everything in high precision."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

@@ -1,5 +1,3 @@
-"""Single frames that take much longer than those around them."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

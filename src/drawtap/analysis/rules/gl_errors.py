@@ -1,5 +1,3 @@
-"""Calls that the driver refused."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

@@ -1,5 +1,3 @@
-"""Vertices handed over one by one."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

@@ -1,5 +1,3 @@
-"""Opaque things drawn behind transparent ones."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

@@ -1,5 +1,3 @@
-"""Textures without mipmaps."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

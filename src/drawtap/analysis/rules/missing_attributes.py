@@ -1,5 +1,3 @@
-"""Attributes declared that the program does not use."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

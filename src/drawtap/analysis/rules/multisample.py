@@ -1,5 +1,3 @@
-"""Surfaces without multisampling."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

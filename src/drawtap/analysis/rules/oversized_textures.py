@@ -1,5 +1,3 @@
-"""Textures larger than anything they are drawn on."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

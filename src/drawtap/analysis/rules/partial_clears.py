@@ -1,5 +1,3 @@
-"""Clears through scissor or masks."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

@@ -1,5 +1,3 @@
-"""Frames drawn into a pbuffer."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

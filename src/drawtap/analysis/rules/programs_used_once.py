@@ -1,5 +1,3 @@
-"""Programs linked for a single frame."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

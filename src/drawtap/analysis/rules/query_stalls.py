@@ -1,5 +1,3 @@
-"""Query results fetched before they are there."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

@@ -1,5 +1,3 @@
-"""Pixels read back and uploaded again."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

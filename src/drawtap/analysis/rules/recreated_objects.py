@@ -1,5 +1,3 @@
-"""Objects made and removed in every frame."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

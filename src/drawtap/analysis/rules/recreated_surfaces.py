@@ -1,5 +1,3 @@
-"""Surfaces destroyed and made again."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

@@ -1,5 +1,3 @@
-"""State set that was set already."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

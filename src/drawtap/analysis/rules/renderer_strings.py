@@ -1,5 +1,3 @@
-"""Renderer and extensions are never looked at."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

@@ -1,5 +1,3 @@
-"""Textures uploaded and replaced without being drawn."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

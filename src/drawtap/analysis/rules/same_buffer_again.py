@@ -1,5 +1,3 @@
-"""Buffers uploaded again with the same bytes."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

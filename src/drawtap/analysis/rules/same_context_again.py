@@ -1,5 +1,3 @@
-"""Contexts made current that already are."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

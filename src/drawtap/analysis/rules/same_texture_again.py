@@ -1,5 +1,3 @@
-"""Textures uploaded again with the same pixels."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

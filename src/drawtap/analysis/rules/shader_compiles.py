@@ -1,5 +1,3 @@
-"""Shaders compile while frames are drawn."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

@@ -1,5 +1,3 @@
-"""Many tiny draws that could be one."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

@@ -1,5 +1,3 @@
-"""Buffers cleared one after the other."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

@@ -1,5 +1,3 @@
-"""State asked of the driver in every frame."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

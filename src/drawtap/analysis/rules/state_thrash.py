@@ -1,5 +1,3 @@
-"""The same programs bound again and again in one frame."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

@@ -1,5 +1,3 @@
-"""Frames shown without anything drawn."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

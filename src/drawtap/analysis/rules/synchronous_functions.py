@@ -1,5 +1,3 @@
-"""Functions that wait for the GPU."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

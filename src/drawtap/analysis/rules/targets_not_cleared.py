@@ -1,5 +1,3 @@
-"""Framebuffers drawn to without a clear."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

@@ -1,5 +1,3 @@
-"""Large textures that are not compressed."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

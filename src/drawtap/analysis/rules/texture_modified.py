@@ -1,5 +1,3 @@
-"""Textures changed after a draw has used them."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

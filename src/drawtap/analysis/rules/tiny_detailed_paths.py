@@ -1,5 +1,3 @@
-"""Paths of many segments that cover a few pixels."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

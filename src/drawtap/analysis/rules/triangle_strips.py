@@ -1,5 +1,3 @@
-"""Triangle lists without indices."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

@@ -1,5 +1,3 @@
-"""Frames drawn anew while nothing changes."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

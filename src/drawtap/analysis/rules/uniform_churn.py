@@ -1,5 +1,3 @@
-"""Many uniforms set for every draw."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

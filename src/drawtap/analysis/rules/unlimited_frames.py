@@ -1,5 +1,3 @@
-"""Frames drawn faster than any screen shows them."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

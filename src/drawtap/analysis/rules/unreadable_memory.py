@@ -1,5 +1,3 @@
-"""Arrays that reach out of the program's memory."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

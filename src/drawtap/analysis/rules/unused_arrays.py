@@ -1,5 +1,3 @@
-"""Arrays enabled that the program does not read."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

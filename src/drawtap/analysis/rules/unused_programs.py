@@ -1,5 +1,3 @@
-"""Programs that are linked and never used."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

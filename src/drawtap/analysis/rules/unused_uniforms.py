@@ -1,5 +1,3 @@
-"""Uniforms set that the program does not have."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

@@ -1,5 +1,3 @@
-"""Draws that read past the end of a buffer."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

@@ -1,5 +1,3 @@
-"""Pipelines bound that are bound already."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule

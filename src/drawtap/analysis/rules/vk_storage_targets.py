@@ -1,5 +1,3 @@
-"""Targets that are storage images too."""
-
 from __future__ import annotations
 
 from drawtap.analysis.rule import rule
