@@ -349,26 +349,22 @@ class ShaderRow(TypedDict):
     code: Annotated[BLOB | None, "the code, as it was handed over: SPIR-V"]
 
 
-@declared("memory_writes", "reader")
-class MemoryWriteRow(_Recorded):
-    """Bytes that the program stored in mapped memory of Vulkan."""
-
+class _Stored(_Recorded):
     memory: Annotated[U64, "the device memory"]
     offset: Annotated[U64, "where in it", "bytes"]
     data_bytes: Annotated[U64 | None, "their number", "bytes"]
     data_blob: Annotated[TEXT | None, "hash of long content"]
     data_data: Annotated[BLOB | None, "the content"]
+
+
+@declared("memory_writes", "reader")
+class MemoryWriteRow(_Stored):
+    """Bytes that the program stored in mapped memory of Vulkan."""
 
 
 @declared("device_writes", "reader")
-class DeviceWriteRow(_Recorded):
+class DeviceWriteRow(_Stored):
     """Bytes of mapped memory that changed while submitted work may have run: the device's stores, or the program's."""
-
-    memory: Annotated[U64, "the device memory"]
-    offset: Annotated[U64, "where in it", "bytes"]
-    data_bytes: Annotated[U64 | None, "their number", "bytes"]
-    data_blob: Annotated[TEXT | None, "hash of long content"]
-    data_data: Annotated[BLOB | None, "the content"]
 
 
 @declared("natives", "reader")
