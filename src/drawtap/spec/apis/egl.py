@@ -159,7 +159,6 @@ o.groups("eglQueryContext", attribute="EGLContextAttribute")
 o.groups("eglCreateImage eglCreateImageKHR", target="EGLImageTarget")
 o.groups("eglCreatePbufferFromClientBuffer", buftype="EGLClientBufferType")
 o.groups("eglGetPlatformDisplay*", platform="EGLPlatform")
-o.groups("eglQueryDisplayAttrib{EXT,NV}", attribute="EGLDisplayAttribute")
 o.groups("eglQueryDisplayAttribKHR", name="EGLDisplayAttribute")
 o.groups("eglCreateSync* eglCreateStreamSyncNV", type="EGLSyncType")
 o.groups("eglCreateFenceSyncNV", condition="EGLSyncCondition")
@@ -339,7 +338,6 @@ o.data("eglExportDMABUFImageMESA", fds=_PLANES, strides=_PLANES, offsets=_PLANES
 
 # ---- strings and addresses ----------------------------------------------------------------------------------
 
-o.data("eglGetProcAddress", procname=String())
 o.data("eglQueryString eglQuery*StringEXT eglGetDisplayDriver{Config,Name}", returns=String())
 o.data("eglGetPlatformDisplay*", native_display=Opaque("display of the platform"))
 o.data("eglCreatePlatformWindowSurface*", native_window=Opaque("window of the platform"))

@@ -264,7 +264,6 @@ o.data("glGetQueryObject{i,ui,i64,ui64}v", params=BufferOffset("GL_QUERY_BUFFER"
 o.data("glGetTransformFeedback{i_,i64_,i}v", param=one_out)
 o.data("glGetVertexArray{i,Indexedi,Indexed64i}v", param=one_out)
 o.data("glGetVertexAttrib{d,f,i,Ii,Iui,Ld}v", params=Array("vertex_attrib_values(pname)", out=True))
-o.data("glGetPointerv", params=one_out)
 
 # ---- shaders and programs -----------------------------------------------------------------------------------
 
@@ -300,7 +299,6 @@ o.data("glGetAttachedShaders", shaders=Array("maxCount", out=True, actual="deref
 o.data("glGetProgramBinary", binary=Array("bufSize", out=True, actual="deref(length) if length else bufSize"))
 o.data("glGetProgramResourceiv", params=Array("count", out=True, actual="deref(length) if length else count"))
 o.data("glPatchParameterfv", values=Array("patch_values(pname)"))
-o.data("glShaderSource", string=Strings("count", "length"), length=Array("count"))
 
 # ---- gets ---------------------------------------------------------------------------------------------------
 

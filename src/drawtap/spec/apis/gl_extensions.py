@@ -101,9 +101,6 @@ o.data("glNamedBufferDataEXT glNamedBufferSubDataEXT", data=Array("size"))
 o.data("glGetNamedBufferSubDataEXT", data=Array("size", out=True))
 o.data("glMultiTexCoordPointerEXT", pointer=ClientArray())
 o.data("glGetVertexArray{Integerv,Integeri_v}EXT", param=one_out)
-o.data("glGetVertexArray{Pointerv,Pointeri_v}EXT", param=one_out)
-o.data("glGet{Float,Double}i_vEXT", params=Array("get_indexed_count(pname)", out=True))
-o.data("glGet{Float,Double}IndexedvEXT", data=Array("get_indexed_count(target)", out=True))
 
 # ---- vertex arrays ------------------------------------------------------------------------------------------
 
@@ -146,7 +143,6 @@ for letter, count in (("1d", ""), ("1f", ""), ("2d", "2"), ("2f", "2")):
 o.data("glGetUniform{i64,ui64}v{ARB,NV}", params=Array("uniform_size(program, location)", out=True))
 o.data("glGetnUniform{i64,ui64}vARB", params=Array("min(bufSize // 8, uniform_size(program, location))", out=True))
 o.data("glGetProgramStringARB", string=Array("program_string_size(target)", out=True))
-o.data("glProgramStringARB glNamedProgramStringEXT", string=Array("len"))
 o.data("glGetObjectParameter{f,i}vARB", params=one_out)
 o.data("glGetNamedStringivARB", params=one_out)
 o.data("glGetAttachedObjectsARB", obj=Array("maxCount", out=True, actual="deref(count) if count else maxCount"))

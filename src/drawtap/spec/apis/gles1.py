@@ -26,11 +26,8 @@ o.data("glGetTexGenxvOES", params=Array("tex_gen_values(pname)", out=True))
 o.data("glTexGen{f,i}vOES", params=Array("tex_gen_values(pname)"))
 o.data("glGetTexGen{f,i}vOES", params=Array("tex_gen_values(pname)", out=True))
 o.data("glGetTexLevelParameterxvOES", params=Array("1", out=True))
-o.data("glConvolutionParameterxvOES", params=Array("imaging_values(pname)"))
 o.data("glGet{Convolution,Histogram}ParameterxvOES", params=Array("imaging_values(pname)", out=True))
 o.data("glGetMapxvOES", v=Array("map_get_count(target, query)", out=True))
 
 o.data("gl{PointSize,MatrixIndex,Weight}PointerOES", pointer=ClientArray())
 # Mantissas and exponents of the sixteen elements; the result is a bit field of those that are valid.
-o.data("glQueryMatrixxOES", mantissa=Array("16", out=True), exponent=Array("16", out=True))
-o.data("glDrawTex{s,i,x,f}vOES", coords=Array("5"))
