@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from drawtap.spec import expr, report
+import size_rules
+from drawtap.spec import report
 from drawtap.spec.model import Array, AttributeList, Opaque, String
 from drawtap.spec.registry import load_api
 
@@ -72,7 +73,7 @@ def _actual(command: str, param: str, **values: int) -> int:
     data = API.commands[command].param(param).data
     assert isinstance(data, Array)
     assert data.actual is not None
-    return expr.evaluate(data.actual, values, API)
+    return size_rules.evaluate(data.actual, values, API)
 
 
 def test_configs_are_those_that_were_written() -> None:
@@ -94,8 +95,8 @@ def test_nothing_is_read_after_a_failed_query() -> None:
         assert param.data.actual is not None, name
         values = {p.name: 4 for p in API.commands[name].params}
         functions = {"egl_image_planes": lambda *_: 4}
-        assert expr.evaluate(param.data.actual, {**values, "result": 0}, API, functions) == 0, name
-        assert expr.evaluate(param.data.actual, {**values, "result": 1}, API, functions) > 0, name
+        assert size_rules.evaluate(param.data.actual, {**values, "result": 0}, API, functions) == 0, name
+        assert size_rules.evaluate(param.data.actual, {**values, "result": 1}, API, functions) > 0, name
 
 
 def test_input_arrays() -> None:

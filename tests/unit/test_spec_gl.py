@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import size_rules
 from drawtap.instrument import generate_flags
 from drawtap.spec import expr
 from drawtap.spec.model import (
@@ -148,18 +149,18 @@ def test_counts(gl: Api, name: str, param: str, given: dict[str, int | str], exp
         rule = rule.otherwise
     assert isinstance(rule, Array)
     values = {key: gl.enums[value] if isinstance(value, str) else value for key, value in given.items()}
-    assert expr.evaluate(rule.count, values, gl) == expected
+    assert size_rules.evaluate(rule.count, values, gl) == expected
 
 
 def test_what_was_written_is_counted_after_the_call(gl: Api) -> None:
     binary = _data(gl, "glGetProgramBinary", "binary")
     assert isinstance(binary, Array)
     assert binary.actual is not None
-    assert expr.evaluate(binary.actual, {"length": 100, "bufSize": 4096}, gl) == 100
-    assert expr.evaluate(binary.actual, {"length": 0, "bufSize": 4096}, gl) == 4096
+    assert size_rules.evaluate(binary.actual, {"length": 100, "bufSize": 4096}, gl) == 100
+    assert size_rules.evaluate(binary.actual, {"length": 0, "bufSize": 4096}, gl) == 4096
     log = _data(gl, "glGetDebugMessageLog", "ids")
     assert isinstance(log, Array)
-    assert expr.evaluate(log.actual or "", {"result": 2, "count": 10}, gl) == 2
+    assert size_rules.evaluate(log.actual or "", {"result": 2, "count": 10}, gl) == 2
 
 
 FLAGS = {

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from drawtap.spec import expr, report
+import size_rules
+from drawtap.spec import report
 from drawtap.spec.model import Array, AttributeList, Opaque, String, Struct
 from drawtap.spec.registry import load_api
 
@@ -58,7 +59,7 @@ def _actual(command: str, param: str, **values: int) -> int:
     data = API.commands[command].param(param).data
     assert isinstance(data, Array)
     assert data.actual is not None
-    return expr.evaluate(data.actual, values, API)
+    return size_rules.evaluate(data.actual, values, API)
 
 
 def test_query_results() -> None:

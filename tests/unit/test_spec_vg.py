@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import sanitized
-from drawtap.spec import expr
+import size_rules
 from drawtap.spec.model import Array, String
 from drawtap.spec.registry import load_api
 
@@ -91,7 +91,7 @@ def _image_bytes(image_format: str, width: int, height: int, stride: int) -> int
     data = API.commands["vgImageSubData"].param("data").data
     assert isinstance(data, Array)
     values = {"dataFormat": API.enums[image_format], "width": width, "height": height, "dataStride": stride}
-    return expr.evaluate(data.count, values, API)
+    return size_rules.evaluate(data.count, values, API)
 
 
 @pytest.mark.parametrize(
@@ -203,4 +203,4 @@ def test_rows_in_front_of_the_pointer(stride: int, before: int) -> None:
     assert isinstance(data, Array)
     assert data.before is not None
     values = {"dataFormat": API.enums["VG_sRGBA_8888"], "width": 4, "height": 3, "dataStride": stride}
-    assert expr.evaluate(data.before, values, API) == before
+    assert size_rules.evaluate(data.before, values, API) == before

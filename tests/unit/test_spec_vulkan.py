@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+import size_rules
 from drawtap.errors import InputError, UsageError
 from drawtap.spec import expr, report
 from drawtap.spec.checks import expressions
@@ -246,7 +247,7 @@ def test_descriptor_writes(vk: Api, kind: str, array: str) -> None:
     for name in ("pImageInfo", "pBufferInfo", "pTexelBufferView"):
         when = struct.member(name).when
         assert when is not None
-        assert bool(expr.evaluate(when, given, vk)) == (name == array), name
+        assert bool(size_rules.evaluate(when, given, vk)) == (name == array), name
 
 
 def test_queue_families_count_where_they_are_shared(vk: Api) -> None:
@@ -254,7 +255,7 @@ def test_queue_families_count_where_they_are_shared(vk: Api) -> None:
         when = vk.structs[name].member("pQueueFamilyIndices").when
         assert when is not None
         for value, counts in (("EXCLUSIVE", 0), ("CONCURRENT", 1)):
-            assert expr.evaluate(when, {mode: vk.enums[f"VK_SHARING_MODE_{value}"]}, vk) == counts
+            assert size_rules.evaluate(when, {mode: vk.enums[f"VK_SHARING_MODE_{value}"]}, vk) == counts
 
 
 def test_flags(vk: Api) -> None:

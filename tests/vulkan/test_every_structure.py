@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import size_rules
 from drawtap.spec import expr
 from drawtap.spec.model import Api, Array, Chain, Each, Member, Opaque, String, Strings, StructType, Tree
 from drawtap.spec.registry import load_api
@@ -144,7 +145,7 @@ class Expected:
         if expr.paths(text) or any(name not in ("min", "max") and name not in self.api.tables
                                    for name, _, _ in expr.names(text)[1]):  # fmt: skip
             raise Unknown(text)
-        return expr.evaluate(text, self.values(of, address), self.api)
+        return size_rules.evaluate(text, self.values(of, address), self.api)
 
     def structures(self, of: StructType, address: int, count: int) -> int:
         place = self.block(count, self.read(address, of.size * count))
