@@ -90,7 +90,6 @@ class Checklist:
     judgements: Sequence[Judgement]
     unused: Sequence[Suppression] = ()
     notes: Sequence[str] = field(default=())
-    shown_frames: int = 0
 
     @property
     def findings(self) -> list[Judgement]:
@@ -135,7 +134,7 @@ def checklist(
                 else _judged(rule, question, snapshot)
             )
     kept, unused = _suppressed(judgements, suppressions)
-    return Checklist(kept, unused, _notes(trace), able.frames)
+    return Checklist(kept, unused, _notes(trace))
 
 
 def judge(trace: Trace, rule: str) -> Judgement:

@@ -223,7 +223,7 @@ class Param:
 class Effect:
     """The effect of a command on a state path: one vocabulary for capture, analysis and extraction.
 
-    `verb` is set, get, modify, copy, create or delete. `path` is hierarchical with expressions as keys:
+    `verb` is set, get, copy, create or delete. `path` is hierarchical with expressions as keys:
     "context.buffer[target]". `value` is the expression stored (set), the source path (copy), the parameter
     or "result" with the names (create, delete). `when` is a condition; an effect without one is the default rule.
     """

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-VERBS = ("set", "get", "modify", "copy", "create", "delete", "run")
+VERBS = ("set", "get", "copy", "create", "delete", "run")
 
 
 def set_(path: str, value: str, when: str | None = None) -> Effect:
@@ -59,11 +59,6 @@ def set_(path: str, value: str, when: str | None = None) -> Effect:
 def get(path: str, value: str | None = None, when: str | None = None) -> Effect:
     """Read a path, into the parameter `value` where one is named."""
     return Effect("get", path, value, when)
-
-
-def modify(path: str, value: str | None = None, when: str | None = None) -> Effect:
-    """Change what stands at a path, depending on what stood there."""
-    return Effect("modify", path, value, when)
 
 
 def copy(path: str, value: str, when: str | None = None) -> Effect:

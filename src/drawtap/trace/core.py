@@ -26,7 +26,6 @@ from drawtap.tables.recording import MapWriteRow, declared
 from drawtap.trace import foreign
 from drawtap.trace.library import TEXT, Handle, Library, Signature
 
-Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 Row = dict[str, Any]
 
 
