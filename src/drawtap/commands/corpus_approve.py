@@ -13,9 +13,6 @@ from drawtap.output.result import Rows, Sheets
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from drawtap.corpus.engines import Engine
-    from drawtap.corpus.store import Store
-
 ON = Opt("The engine that drew the images, in its last run.", metavar="ENGINE")
 FRAME = Opt("Only this frame.  [default: all]", metavar="N")
 FOR = Opt("For engines of this family.  [default: the engine's family]", metavar="FAMILY", word="for")
@@ -52,42 +49,35 @@ def corpus_approve(
     the newest one counts; they are the table approvals of `corpus sql`.
     """
     label = "flaky" if flaky else "approved"
-    return decided(store_of(corpus), ids, tag, named_one(on, engines), NewDecision(label, why, for_, frame, sign))
+    return decided(corpus, ids, tag, NewDecision(on, engines, label, why, for_, frame, sign))
 
 
 @dataclass(frozen=True)
 class NewDecision:
     """A decision to make: a label with its reason, for a family (None: the engine's).
 
-    `frame`: the only one that is meant (None: all). `key` signs it.
+    `on`: the engine that drew the images; `engines`: the file that names it. `frame`: the only one that is meant (None:
+    all). `key` signs it.
     """
 
+    on: str
+    engines: Path | None
     label: str
     why: str
     family: str | None
     frame: int | None
-    key: Path | None = None
+    key: Path | None
 
 
-def store_of(corpus: str | None) -> Store:
-    """Return the corpus that is meant."""
-    from drawtap.corpus.store import chosen
-
-    return chosen(corpus)
-
-
-def named_one(name: str, file: Path | None) -> Engine:
-    """Return an engine by its name."""
-    from drawtap.corpus.engines import named
-
-    return named([name], file)[0]
-
-
-def decided(store: Store, ids: Sequence[str], tags: Sequence[str], one: Engine, new: NewDecision) -> Sheets:
+def decided(corpus: str | None, ids: Sequence[str], tags: Sequence[str], new: NewDecision) -> Sheets:
     """Write decisions about the images of the last runs on an engine, and return them as a table."""
     from drawtap.corpus import approvals, pictures
+    from drawtap.corpus.engines import named
     from drawtap.corpus.search import Corpus, selected
+    from drawtap.corpus.store import chosen
 
+    store = chosen(corpus)
+    one = named([new.on], new.engines)[0]
     traces = selected(store, ids, tags)
     with Corpus(store) as tables:
         made = pictures.decisions_of(tables, traces, one, new.label, new.why, family=new.family, frame=new.frame)

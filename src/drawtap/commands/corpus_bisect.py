@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 from drawtap.commands import Opt, command
-from drawtap.commands.corpus_approve import named_one, store_of
 from drawtap.commands.corpus_verdict import PAIRS
 from drawtap.commands.options import CORPUS, ENGINES_FILE
 from drawtap.errors import UsageError
@@ -40,7 +39,9 @@ def corpus_bisect(
     around; then several builds may be left. The exit code is 1 where no single build is found.
     """
     from drawtap.corpus import history
+    from drawtap.corpus.engines import Engine, named
     from drawtap.corpus.speed import Rule
+    from drawtap.corpus.store import chosen
     from drawtap.corpus.verdicts import Effort
 
     names = [word.strip() for word in builds.split(",") if word.strip()]
@@ -48,15 +49,18 @@ def corpus_bisect(
         raise UsageError("a series has two builds or more, each once", hint="--builds GOOD,...,BAD")
     rule = Rule(0, pairs)
     rule.looks()
-    store = store_of(corpus)
+    store = chosen(corpus)
     trace = store.find(id_)
+
+    def engine(name: str) -> Engine:
+        return named([name], engines)[0]
 
     effect = None
     if speed:
-        culprit, effect = history.bisect_speed(store, trace, names, lambda name: named_one(name, engines), rule)
+        culprit, effect = history.bisect_speed(store, trace, names, engine, rule)
     else:
         effort = Effort(repeats=repeats, draws=False, cuts=False)
-        culprit = history.bisect_images(store, trace, names, lambda name: named_one(name, engines), effort)
+        culprit = history.bisect_images(store, trace, names, engine, effort)
     words = {True: "bad", False: "good", None: "cannot be judged"}
     rows = [(build, words[bad]) for build, bad in culprit.asked]
     note = f"first bad: {culprit.bad}; last good: {culprit.good}"

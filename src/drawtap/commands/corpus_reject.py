@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from drawtap.commands import command
-from drawtap.commands.corpus_approve import FOR, FRAME, KEY, ON, WHY, NewDecision, decided, named_one, store_of
+from drawtap.commands.corpus_approve import FOR, FRAME, KEY, ON, WHY, NewDecision, decided
 from drawtap.commands.options import CORPUS, ENGINES_FILE, ID, TAGS
 from drawtap.output.result import Sheets
 
@@ -32,4 +32,4 @@ def corpus_reject(
     The same image is wrong on every engine, also of other families, unless somebody approved it there. `corpus verdict`
     then says rejected.
     """
-    return decided(store_of(corpus), ids, tag, named_one(on, engines), NewDecision("rejected", why, for_, frame, sign))
+    return decided(corpus, ids, tag, NewDecision(on, engines, "rejected", why, for_, frame, sign))
