@@ -10,7 +10,6 @@ import weakref
 TYPE_CHECKING = False  # type checkers take it for that of typing, which takes long to load
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import TracebackType
 
 PREFIX = "drawtap-scratch-"
 _swept: set[str] = set()
@@ -40,9 +39,7 @@ class Scratch:
     def __enter__(self) -> str:
         return self.name
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.cleanup()
 
     def cleanup(self) -> None:

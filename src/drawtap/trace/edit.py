@@ -19,7 +19,6 @@ from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequenc
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Protocol, SupportsFloat, SupportsIndex, runtime_checkable
 
 from drawtap.errors import QueryError, UsageError, did_you_mean
@@ -179,9 +178,7 @@ class Editor:
     def __enter__(self) -> Editor:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -30,8 +30,6 @@ from drawtap.trace.result import Row, Stream, connect
 from drawtap.trace.sql_text import quote, quote_text, without_text
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from drawtap.trace.trace import Trace
 
 _IN_MEMORY = 1_000_000  # calls, whose tables take some 250 MB: those of more go to a file
@@ -86,9 +84,7 @@ class Snapshot:
     def __enter__(self) -> Snapshot:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

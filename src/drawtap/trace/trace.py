@@ -13,7 +13,6 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, ClassVar, overload
 
 from drawtap.errors import InputError, QueryError, did_you_mean
@@ -413,9 +412,7 @@ class Trace:
     def _repr_html_(self) -> str:
         return _html(self.path.name, self._facts())
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property

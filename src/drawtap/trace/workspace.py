@@ -7,7 +7,6 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
 from drawtap.errors import UsageError, did_you_mean, no_file, whole_file
 from drawtap.scratch import Scratch
@@ -44,9 +43,7 @@ class Workspace:
     def __enter__(self) -> Workspace:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for loaded in self._loaded.values():
             loaded.trace.close()
         self._folder.cleanup()
